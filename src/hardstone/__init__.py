@@ -1,0 +1,3 @@
+"""hardstone measures how real-time an operating system is."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,341 @@
+"""The two documents that hardstone reads and writes, as types.
+
+`Stream*` are the lines that the probe sends (`hardstone.stream/1`, one JSON
+object a line). `RunDocument` is what the store keeps (`hardstone.run/1`).
+Durations are integer nanoseconds unless the name says otherwise; `at_ns` counts
+from the start of the measurement; times of day are UTC. schema/HISTORY.md tells
+how both formats changed; schema/*.json is generated from this module.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+STREAM_SCHEMA = "hardstone.stream/1"
+RUN_SCHEMA = "hardstone.run/1"
+REGISTER_SCHEMA = "hardstone.register/1"
+FACTS_SCHEMA = "hardstone.facts/1"
+
+Status = Literal["measured", "failed", "unsupported", "denied", "timeout", "skipped"]
+RunStatus = Literal["complete", "interrupted", "incomplete"]
+TrustGrade = Literal["full", "indicative", "untrustworthy"]
+Unit = Literal["ns", "count", "bytes_per_s"]
+Scalar = bool | int | float | str | None
+ParamValue = int | str | list[int | str]
+
+
+class Histogram(msgspec.Struct, kw_only=True):
+    """Sparse log-linear histogram: `buckets` holds [index, count] pairs, ascending.
+
+    `layout` is "log-linear/B": B sub-bucket bits, so a bucket is at most 2**-B of
+    its value wide (stats.histogram gives the edges). Values below 0 are counted in
+    `underflow`, values past the last bucket in `overflow`; with them the buckets
+    add up to the count of the series.
+    """
+
+    layout: str
+    buckets: list[tuple[int, int]]
+    underflow: int = 0
+    overflow: int = 0
+
+
+class Worst(msgspec.Struct, kw_only=True):
+    """One of the largest values: when it occurred and its sample number (from 0)."""
+
+    value_ns: int
+    at_ns: int
+    index: int
+
+
+class Series(msgspec.Struct, kw_only=True):
+    """One distribution. `min`, `mean`, `stddev` and `max` are exact, null when empty.
+
+    `maxima_per_s` holds the largest value of each interval of `maxima_interval_ns`
+    (one second unless the run is longer than the recorder), null where none fell.
+    `derived` is the formula of a series that was computed and not timed.
+    """
+
+    name: str
+    labels: dict[str, int | str]
+    unit: Unit
+    count: int
+    min: int | None
+    mean: float | None
+    stddev: float | None
+    max: int | None
+    histogram: Histogram
+    worst: list[Worst] = []
+    maxima_per_s: list[int | None] = []
+    maxima_interval_ns: int = 1_000_000_000
+    derived: str | None = None
+
+
+class Verdict(msgspec.Struct, kw_only=True):
+    """A claim about behaviour: `evidence` is what was seen, in words and figures."""
+
+    name: str
+    passed: bool = msgspec.field(name="pass")
+    evidence: str
+
+
+class Event(msgspec.Struct, kw_only=True):
+    """Something that a reader must know: `at_ns` is null outside the measurement."""
+
+    name: str
+    text: str
+    at_ns: int | None = None
+
+
+class PairCost(msgspec.Struct, kw_only=True):
+    """Distribution of empty time-stamp pairs, in ns."""
+
+    count: int
+    min: int
+    median: int
+    p99: int
+    mean: float
+    max: int
+
+
+class Skew(msgspec.Struct, kw_only=True):
+    """Offset of the counter of `cpu_b` against `cpu_a`: true value within +-`bound_ns`."""
+
+    cpu_a: int
+    cpu_b: int
+    offset_ns: float
+    bound_ns: float
+    consistent: bool
+
+
+class Instrument(msgspec.Struct, kw_only=True):
+    """What the probe found out about itself before and after measuring."""
+
+    clock: str
+    trusted: bool
+    reason: str | None
+    counter_hz: int | None
+    calibration_ppb: float | None
+    drift_ppb: float | None
+    quantum_ns: float
+    pair: PairCost
+    record_step_ns: float
+    perturbation_ns: float
+    skew: list[Skew] = []
+
+
+class Conditions(msgspec.Struct, kw_only=True):
+    """Under what a result was obtained, as it was and not as it was asked."""
+
+    load: str = "none"
+    cpu_config: str = "shared"
+    cpu: int | None = None
+    policy: str = "other"
+    priority: int = 0
+    clock: str = "monotonic"
+    memory_locked: bool = False
+    realtime: bool = False
+
+
+class StreamHeader(msgspec.Struct, kw_only=True, tag_field="type", tag="header"):
+    schema: str
+    probe_version: str
+    test: str
+    params: dict[str, ParamValue]
+    started_utc_ns: int
+
+
+class StreamInstrument(Instrument, kw_only=True, tag_field="type", tag="instrument"):
+    pass
+
+
+class StreamEvent(Event, kw_only=True, tag_field="type", tag="event"):
+    pass
+
+
+class StreamSeries(Series, kw_only=True, tag_field="type", tag="series"):
+    pass
+
+
+class StreamVerdict(Verdict, kw_only=True, tag_field="type", tag="verdict"):
+    pass
+
+
+class StreamResult(msgspec.Struct, kw_only=True, tag_field="type", tag="result"):
+    """How the test ended. `environment` holds what the kernel counted meanwhile."""
+
+    status: Status
+    reason: str | None
+    remedy: str | None
+    interrupted: bool
+    duration_ns: int
+    conditions: Conditions
+    environment: dict[str, int]
+
+
+class StreamFooter(msgspec.Struct, kw_only=True, tag_field="type", tag="footer"):
+    """Counts of what was sent. A stream without it is incomplete."""
+
+    lines: int
+    events: int
+    series: int
+    verdicts: int
+
+
+StreamLine = (
+    StreamHeader
+    | StreamInstrument
+    | StreamEvent
+    | StreamSeries
+    | StreamVerdict
+    | StreamResult
+    | StreamFooter
+)
+
+
+class Result(msgspec.Struct, kw_only=True):
+    """One test of a run. `complete` is false when the stream had no footer."""
+
+    test: str
+    status: Status
+    reason: str | None = None
+    remedy: str | None = None
+    complete: bool = True
+    interrupted: bool = False
+    params: dict[str, ParamValue] = {}
+    conditions: Conditions = msgspec.field(default_factory=Conditions)
+    started_utc: str | None = None
+    duration_ns: int = 0
+    series: list[Series] = []
+    verdicts: list[Verdict] = []
+    events: list[Event] = []
+    instrument: Instrument | None = None
+    environment: dict[str, int] = {}
+
+
+class Trust(msgspec.Struct, kw_only=True):
+    grade: TrustGrade
+    reasons: list[str] = []
+
+
+class Tool(msgspec.Struct, kw_only=True):
+    version: str
+    probe_version: str | None = None
+    probe_sha256: str | None = None
+    compiler: str | None = None
+    libc: str | None = None
+
+
+class PlannedTest(msgspec.Struct, kw_only=True, frozen=True):
+    """One line of a plan, with every default filled in. Zero means "no limit"."""
+
+    test: str
+    params: dict[str, ParamValue]
+    samples: int
+    duration_ns: int
+    deadline_ns: int
+    expected_ns: int
+
+
+class Plan(msgspec.Struct, kw_only=True, frozen=True):
+    """What will be run. Pure data: the same request gives the same plan."""
+
+    name: str
+    profile: str
+    target: str
+    tests: list[PlannedTest]
+    load: str = "none"
+    cpu_config: str = "shared"
+    cpu: int | None = None
+    policy: str = "fifo"
+    priority: int | None = None
+    clock: str = "auto"
+    seed: int = 0
+
+
+class Moved(msgspec.Struct, kw_only=True):
+    """A fact about the machine that differed at the end of the run."""
+
+    fact: str
+    before: Scalar
+    after: Scalar
+
+
+class RunDocument(msgspec.Struct, kw_only=True):
+    """One run: written once, never rewritten. `system` maps fact names to values."""
+
+    schema: str
+    id: str
+    name: str
+    started_utc: str
+    finished_utc: str | None
+    status: RunStatus
+    trust: Trust
+    tool: Tool
+    system: dict[str, Scalar]
+    plan: Plan
+    instrument: Instrument | None
+    results: list[Result]
+    environment_moved: list[Moved] = []
+    advice: list[str] = []
+    rating: dict[str, Scalar] | None = None
+
+
+class ParamSpec(msgspec.Struct, kw_only=True):
+    """A parameter of a test as the probe declares it. `unit` "name" takes `choices`."""
+
+    name: str
+    unit: Literal["ns", "count", "bytes", "name", "cpu", "hz"]
+    default: list[int | str]
+    is_list: bool
+    about: str
+    min: int | None = None
+    max: int | None = None
+    choices: list[str] = []
+
+
+class SeriesSpec(msgspec.Struct, kw_only=True):
+    """A series that a test can give, and the two moments between which it is taken."""
+
+    name: str
+    unit: Unit
+    labels: list[str]
+    begin: str
+    end: str
+
+
+class VerdictSpec(msgspec.Struct, kw_only=True):
+    name: str
+    claim: str
+
+
+class Descriptor(msgspec.Struct, kw_only=True):
+    """A test as the probe's register declares it."""
+
+    id: str
+    title: str
+    source: str
+    params: list[ParamSpec]
+    needs: list[str]
+    series: list[SeriesSpec]
+    verdicts: list[VerdictSpec]
+    default_samples: int
+    default_duration_ns: int
+
+
+class Register(msgspec.Struct, kw_only=True):
+    schema: str
+    probe_version: str
+    tests: list[Descriptor]
+
+
+class Facts(msgspec.Struct, kw_only=True):
+    """Raw facts about a machine: dotted names, the unit at the end of the name."""
+
+    schema: str
+    probe_version: str
+    compiler: str
+    libc: str
+    facts: dict[str, Scalar]
+    instrument: Instrument
