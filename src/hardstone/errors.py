@@ -1,0 +1,55 @@
+"""What can go wrong, each with its cause, the next step and its exit code.
+
+Exit codes: 0 fine; 1 a gate or threshold failed; 2 wrong usage or input; 3 not
+trustworthy or not measurable; 4 target unreachable; 5 privilege or facility
+missing; 70 internal error; 130 interrupted.
+"""
+
+from __future__ import annotations
+
+EXIT_OK = 0
+EXIT_GATE = 1
+EXIT_USAGE = 2
+EXIT_UNTRUSTWORTHY = 3
+EXIT_UNREACHABLE = 4
+EXIT_PRIVILEGE = 5
+EXIT_INTERNAL = 70
+EXIT_INTERRUPTED = 130
+
+
+class HardstoneError(Exception):
+    """An error that a person can act on: one line of cause, one of remedy."""
+
+    exit_code = EXIT_INTERNAL
+
+    def __init__(self, cause: str, remedy: str = "") -> None:
+        super().__init__(cause)
+        self.cause = cause
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        return f"{self.cause}; {self.remedy}" if self.remedy else self.cause
+
+
+class InputError(HardstoneError):
+    """Wrong usage or unreadable input."""
+
+    exit_code = EXIT_USAGE
+
+
+class UntrustworthyError(HardstoneError):
+    """Nothing trustworthy could be measured."""
+
+    exit_code = EXIT_UNTRUSTWORTHY
+
+
+class TargetError(HardstoneError):
+    """The system under test cannot be reached, or its probe does not answer."""
+
+    exit_code = EXIT_UNREACHABLE
+
+
+class PrivilegeError(HardstoneError):
+    """A privilege or facility is missing."""
+
+    exit_code = EXIT_PRIVILEGE

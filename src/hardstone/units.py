@@ -1,0 +1,82 @@
+"""The one place where nanoseconds meet people.
+
+Inside hardstone every duration is an integer of nanoseconds.
+"""
+
+from __future__ import annotations
+
+import re
+
+_NS_PER = {
+    "ns": 1,
+    "us": 1_000,
+    "ms": 1_000_000,
+    "s": 1_000_000_000,
+    "m": 60_000_000_000,
+    "min": 60_000_000_000,
+    "h": 3_600_000_000_000,
+    "d": 86_400_000_000_000,
+}
+_DURATION = re.compile(r"\s*([0-9]+)(\.[0-9]+)?\s*([a-zµ]*)\s*", re.ASCII | re.IGNORECASE)
+MAX_DURATION_NS = 366 * _NS_PER["d"]
+
+
+def parse_duration_ns(text: str, *, bare: str = "s") -> int:
+    """Duration such as "30s", "1.5ms", "24h" or a bare number of `bare` units, in ns.
+
+    Raises ValueError, with the accepted forms, for anything else, for a result
+    that is negative, zero, not a whole number of ns, or above a year.
+    """
+    match = _DURATION.fullmatch(text.replace("µ", "u"))
+    unit = (match[3].lower() or bare) if match else ""
+    if match is None or unit not in _NS_PER:
+        raise ValueError(f"'{text}' is not a duration: write 300, 30s, 5m, 24h, 250us or 1.5ms")
+    if len(match[1]) > 20:
+        raise ValueError(f"'{text[:24]}...' is too long a duration: at most 366d")
+    scale = _NS_PER[unit]
+    fraction = (match[2] or ".0")[1:]
+    value, rest = divmod(int(fraction) * scale, 10 ** len(fraction))
+    if rest:
+        raise ValueError(f"'{text}' is not a whole number of nanoseconds")
+    value += int(match[1]) * scale
+    if value <= 0:
+        raise ValueError(f"'{text}' is not a duration above zero")
+    if value > MAX_DURATION_NS:
+        raise ValueError(f"'{text}' is too long a duration: at most 366d")
+    return value
+
+
+def format_ns(value_ns: float | None) -> str:
+    """A duration for people, three or four significant digits: "812 ns", "3.01 ms"."""
+    if value_ns is None:
+        return "-"
+    size = abs(value_ns)
+    for unit, scale in (("s", 1e9), ("ms", 1e6), ("us", 1e3)):
+        if size >= scale * 0.99995:
+            return f"{_digits(value_ns / scale)} {unit}"
+    return f"{_digits(value_ns)} ns"
+
+
+def _digits(value: float) -> str:
+    size = abs(value)
+    if size == 0 or size >= 1000 or (value == int(value) and size < 1000):
+        return f"{value:.0f}"
+    return f"{value:.{2 if size < 10 else 1 if size < 100 else 0}f}"
+
+
+def format_count(value: int) -> str:
+    """A count with thin groups: "300 000 000"."""
+    return f"{value:,}".replace(",", "\N{NO-BREAK SPACE}")
+
+
+def format_span(value_ns: int) -> str:
+    """A long time for people: "1 min 30 s", "24 h"."""
+    seconds = round(value_ns / 1e9)
+    if seconds < 1:
+        return format_ns(value_ns)
+    parts = []
+    for unit, scale in (("d", 86400), ("h", 3600), ("min", 60), ("s", 1)):
+        count, seconds = divmod(seconds, scale)
+        if count:
+            parts.append(f"{count} {unit}")
+    return " ".join(parts[:2])
