@@ -1,0 +1,41 @@
+# What everyone types; what CI runs. ARGS= passes options through.
+SETUP = python=$$(sh tools/find-python.sh) && "$$python" tools/setup.py
+IN_VENV = PATH="$(CURDIR)/.venv/bin:$$PATH"
+
+.PHONY: help setup evaluate test bench docs format clean
+
+help:
+	@echo "make setup      .venv with all pinned dependencies, and the probe"
+	@echo "make evaluate   quick battery on this machine, summary and report"
+	@echo "make test       every check that CI runs"
+	@echo "make bench      hardstone beside the tools of the field"
+	@echo "make docs       docs/reference and the output shown in the documents"
+	@echo "make format     source in the house format"
+	@echo "make clean      remove what make setup and the checks made"
+
+setup:
+	@$(SETUP) --dev
+	@echo "setup: ready: make evaluate, or .venv/bin/hardstone --help"
+
+evaluate:
+	@$(SETUP)
+	@$(IN_VENV) hardstone evaluate $(ARGS)
+
+test:
+	@$(SETUP) --dev --no-probe
+	@$(IN_VENV) python tools/check.py $(ARGS)
+
+bench:
+	@$(SETUP)
+	@$(IN_VENV) python bench/run.py $(ARGS)
+
+docs:
+	@$(SETUP) --dev
+	@$(IN_VENV) python tools/gen_docs.py $(ARGS)
+
+format:
+	@$(SETUP) --dev --no-probe
+	@$(IN_VENV) python tools/check.py --format
+
+clean:
+	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

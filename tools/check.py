@@ -1,0 +1,103 @@
+"""Runs every check of the project, whatever the earlier ones said; pytest is last.
+
+`--only NAME...` runs some, `--list` names them, `--format` rewrites the source in
+the house format. Other arguments go to pytest.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+import probe_checks
+from probe_checks import ROOT, Command, Skip
+
+
+@dataclass(frozen=True)
+class Check:
+    """`commands` gives what to run in turn, or raises Skip with the reason."""
+
+    name: str
+    commands: Callable[[], Sequence[Command]]
+
+
+def python_tool(*command: str) -> Callable[[], Sequence[Command]]:
+    return lambda: [[sys.executable, "-m", *command]]
+
+
+CHECKS = [
+    Check("ruff check", python_tool("ruff", "check", ".")),
+    Check("ruff format", python_tool("ruff", "format", "--check", ".")),
+    Check("mypy", python_tool("mypy", "--strict", "src")),
+    Check("clang-format", probe_checks.formatting),
+    Check("probe", probe_checks.unit_tests("probe")),
+    Check("probe analysis", probe_checks.analysis),
+    Check("probe address,undefined", probe_checks.unit_tests("address", "address,undefined")),
+    Check("probe thread", probe_checks.unit_tests("thread", "thread")),
+    Check("probe portable", probe_checks.portable),
+]
+PYTEST = "pytest"
+
+
+def run_check(check: Check) -> bool:
+    """True unless the check failed. Output is shown only where it did."""
+    begin_s = time.monotonic()
+    try:
+        commands = check.commands()
+    except Skip as reason:
+        print(f"SKIP  {check.name}: {reason}", flush=True)
+        return True
+    for command in commands:
+        done = subprocess.run(
+            command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
+        )
+        if done.returncode:
+            print(done.stdout.decode(errors="replace"), end="")
+            print(f"FAIL  {check.name}: {' '.join(command)}", flush=True)
+            return False
+    print(f"ok    {check.name} ({time.monotonic() - begin_s:.1f} s)", flush=True)
+    return True
+
+
+def run_pytest(arguments: list[str]) -> bool:
+    command = [sys.executable, "-m", PYTEST, *arguments]
+    return subprocess.run(command, cwd=ROOT, check=False).returncode == 0
+
+
+def format_source() -> int:
+    ruff = [sys.executable, "-m", "ruff"]
+    commands = [[*ruff, "check", "--fix", "--select", "I", "."], [*ruff, "format", "."]]
+    commands.append(probe_checks.format_command("-i"))
+    return max(subprocess.run(command, cwd=ROOT, check=False).returncode for command in commands)
+
+
+def main() -> int:
+    names = [check.name for check in CHECKS] + [PYTEST]
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--list", action="store_true")
+    parser.add_argument("--format", action="store_true")
+    parser.add_argument("--only", action="append", choices=names, metavar="NAME")
+    arguments, for_pytest = parser.parse_known_args()
+    if arguments.list:
+        print("\n".join(names))
+        return 0
+    if arguments.format:
+        return format_source()
+    chosen = arguments.only or names
+    failed = [check.name for check in CHECKS if check.name in chosen and not run_check(check)]
+    if failed:
+        print(f"FAILED before pytest: {', '.join(failed)}", flush=True)
+    if PYTEST in chosen and not run_pytest(for_pytest):
+        failed.append(PYTEST)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,45 @@
+"""Pins every dependency, with the hashes of all its files: requirements/*.txt.
+
+run.txt is what `hardstone` and its build need, dev.txt all that the checks need
+too; both agree on versions. No address is written: each site uses its own index.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+DEV = "requirements/dev.txt"
+RUN = "requirements/run.txt"
+
+
+def compile_command(output: str, *selection: str) -> list[str]:
+    return [
+        *(sys.executable, "-m", "uv", "pip", "compile", "pyproject.toml"),
+        *("--universal", "--python-version", "3.11", "--fork-strategy", "fewest"),
+        *("--generate-hashes", "--no-header", "--no-annotate", "--quiet"),
+        *("--output-file", output),
+        *selection,
+    ]
+
+
+def main() -> int:
+    if subprocess.run([sys.executable, "-m", "uv", "--version"], check=False).returncode:
+        print(f"uv is missing: {sys.executable} -m pip install uv", file=sys.stderr)
+        return 1
+    upgrade = ["--upgrade"] if "--upgrade" in sys.argv[1:] else []
+    dev = compile_command(DEV, "--group", "build", "--group", "dev", *upgrade)
+    run = compile_command(RUN, "--group", "build", "--constraint", DEV)
+    for command in (dev, run):
+        subprocess.run(command, cwd=ROOT, check=True)
+    for name in (DEV, RUN):
+        if "://" in (ROOT / name).read_text():
+            print(f"{name} holds an address: pin it by version instead", file=sys.stderr)
+            return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

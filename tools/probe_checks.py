@@ -1,0 +1,111 @@
+"""The checks of the C side, each as the commands to run or a Skip with its reason."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PROBE = ROOT / "probe"
+BUILD = ROOT / "build"
+WARNINGS = ["-std=c11", "-pedantic", "-Wall", "-Wextra", "-Werror"]
+
+Command = list[str]
+
+
+class Skip(Exception):
+    """Why a check does not run here."""
+
+
+def compiler() -> Command:
+    return os.environ.get("CC", "cc").split()
+
+
+def sources(suffixes: tuple[str, ...] = (".c", ".h")) -> list[str]:
+    files = (path for path in PROBE.rglob("*") if path.suffix in suffixes)
+    return sorted(str(path.relative_to(ROOT)) for path in files)
+
+
+def format_command(*options: str) -> Command:
+    return ["clang-format", *options, *sources()]
+
+
+def formatting() -> Sequence[Command]:
+    if shutil.which("clang-format") is None:
+        raise Skip("clang-format is not installed")
+    return [format_command("--dry-run", "--Werror")]
+
+
+def unit_tests(name: str, sanitizer: str = "none") -> Callable[[], Sequence[Command]]:
+    """Builds in build/`name` with warnings as errors, then runs Meson's tests there."""
+
+    def commands() -> Sequence[Command]:
+        runner = sanitizer_runner(sanitizer)
+        folder = str(BUILD / ("probe-" + name if sanitizer != "none" else "probe-tests"))
+        options = ["-Dwerror=true", f"-Db_sanitize={sanitizer}"]
+        # Sanitizers replace functions of libc, which the linker would call undefined.
+        options += ["-Db_lundef=false"] if sanitizer != "none" else []
+        again = ["--reconfigure"] if (Path(folder) / "build.ninja").exists() else []
+        return [
+            ["meson", "setup", *again, *options, folder, str(PROBE)],
+            ["ninja", "-C", folder],
+            [*runner, "meson", "test", "-C", folder, "--no-rebuild", "--print-errorlogs"],
+        ]
+
+    return commands
+
+
+def sanitizer_runner(sanitizer: str) -> Command:
+    """What must stand before a command for `sanitizer` to work on this machine."""
+    if sanitizer == "none":
+        return []
+    with tempfile.TemporaryDirectory() as folder:
+        program = f"{folder}/program"
+        build = [*compiler(), f"-fsanitize={sanitizer}", "-x", "c", "-", "-o", program]
+        if not succeeds(build, stdin="int main(void) { return 0; }\n"):
+            raise Skip(f"{compiler()[0]} has no -fsanitize={sanitizer} here")
+        if succeeds([program]):
+            return []
+        # The thread sanitizer needs addresses that a strongly randomised layout takes.
+        if succeeds(["setarch", "-R", program]):
+            return ["setarch", "-R"]
+    raise Skip(f"programs with -fsanitize={sanitizer} do not run on this kernel")
+
+
+def succeeds(command: Command, stdin: str = "") -> bool:
+    try:
+        done = subprocess.run(command, input=stdin, text=True, capture_output=True, check=False)
+    except FileNotFoundError:
+        return False
+    return done.returncode == 0
+
+
+def analysis() -> Sequence[Command]:
+    c_files = sources((".c",))
+    if shutil.which("clang-tidy"):
+        options = ["clang-tidy", "--quiet", "--warnings-as-errors=*", "-p", "build/probe-tests"]
+        return [[*options, *c_files]]
+    if succeeds([*compiler(), "-fanalyzer", "-fsyntax-only", "-x", "c", "-"]):
+        options = ["-std=c11", "-O1", "-fanalyzer", "-Werror", "-Iprobe/src", "-c"]
+        return [[*compiler(), *options, file, "-o", os.devnull] for file in c_files]
+    raise Skip("neither clang-tidy nor gcc's -fanalyzer is here")
+
+
+def portable() -> Sequence[Command]:
+    """One call of the plain compiler, with nothing but POSIX; the result must run."""
+    program = BUILD / "portable" / "hardstone-probe"
+    program.parent.mkdir(parents=True, exist_ok=True)
+    files = [file for file in sources((".c",)) if is_portable(Path(file))]
+    build = [*compiler(), *WARNINGS, "-O1", "-Iprobe/src", "-o", str(program), *files]
+    return [[*build, "-pthread", "-lrt", "-lm"], [str(program), "list", "--json"]]
+
+
+def is_portable(file: Path) -> bool:
+    parts = file.parts
+    if parts[1] != "src":
+        return False
+    return parts[2] != "port" or file.name == "posix.c" or file.name.startswith("no_")

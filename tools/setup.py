@@ -1,0 +1,151 @@
+"""Makes .venv, installs the pinned dependencies, builds the probe.
+
+Does only what has changed since the last time. What goes wrong is one line with
+what to type; the output of the commands is in .venv/setup.log.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+VENV = ROOT / ".venv"
+PYTHON = VENV / "bin" / "python"
+LOG = VENV / "setup.log"
+BUILD = ROOT / "build" / "probe"
+C_PROGRAM = "#include <pthread.h>\nint main(void) { return 0; }\n"
+
+
+class SetupError(Exception):
+    """One line: what is wrong, and what to type."""
+
+
+def say(text: str) -> None:
+    print(f"setup: {text}", flush=True)
+
+
+def run_logged(command: list[str], failure: str) -> None:
+    with LOG.open("a") as log:
+        log.write(f"\n$ {' '.join(command)}\n")
+        log.flush()
+        done = subprocess.run(
+            command, cwd=ROOT, stdout=log, stderr=subprocess.STDOUT, env=environment(), check=False
+        )
+    if done.returncode:
+        raise SetupError(f"{failure}: see the end of it with: tail {LOG.relative_to(ROOT)}")
+
+
+def environment() -> dict[str, str]:
+    path = f"{VENV / 'bin'}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
+    return {**os.environ, "PATH": path, "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+
+
+def make_venv() -> None:
+    if works(PYTHON):
+        return
+    say("making .venv")
+    command = [sys.executable, "-m", "venv", "--clear", str(VENV)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise SetupError("cannot make .venv: sudo apt-get install python3-venv, then: make setup")
+
+
+def works(python: Path) -> bool:
+    check = "import sys, pip; sys.exit(sys.version_info < (3, 11))"
+    try:
+        done = subprocess.run([python, "-c", check], capture_output=True, check=False)
+    except OSError:
+        return False
+    return done.returncode == 0
+
+
+def digest(*files: Path) -> str:
+    sha256 = hashlib.sha256()
+    for file in files:
+        sha256.update(file.read_bytes())
+    return sha256.hexdigest()
+
+
+def is_installed(name: str) -> bool:
+    stamp = VENV / f"{name}.stamp"
+    return stamp.exists() and stamp.read_text() == digest(*inputs_of(name))
+
+
+def inputs_of(name: str) -> list[Path]:
+    return [ROOT / "requirements" / f"{name}.txt", ROOT / "pyproject.toml"]
+
+
+def install(name: str) -> None:
+    """Installs requirements/`name`.txt; "dev" holds all that "run" holds."""
+    if is_installed(name) or is_installed("dev"):
+        return
+    say(f"installing requirements/{name}.txt")
+    pip = [str(PYTHON), "-m", "pip", "install", "--no-input"]
+    lock = str(inputs_of(name)[0])
+    run_logged([*pip, "--require-hashes", "-r", lock], f"cannot install requirements/{name}.txt")
+    editable = ["--no-deps", "--no-build-isolation", "--editable", "."]
+    run_logged([*pip, *editable], "cannot install hardstone itself")
+    (VENV / f"{name}.stamp").write_text(digest(*inputs_of(name)))
+
+
+def check_compiler() -> None:
+    compiler = os.environ.get("CC", "cc").split()
+    remedy = "sudo apt-get install build-essential, then: make setup"
+    if shutil.which(compiler[0]) is None:
+        raise SetupError(f"there is no C compiler ({compiler[0]}): {remedy}")
+    with tempfile.TemporaryDirectory() as folder:
+        command = [*compiler, "-x", "c", "-", "-o", f"{folder}/program"]
+        done = subprocess.run(command, input=C_PROGRAM, text=True, capture_output=True, check=False)
+    if done.returncode:
+        raise SetupError(f"{compiler[0]} cannot build a program: {remedy}")
+
+
+def build_probe() -> None:
+    meson = str(VENV / "bin" / "meson")
+    ninja = [str(VENV / "bin" / "ninja"), "-C", str(BUILD)]
+    if not is_configured():
+        check_compiler()
+        say("building the probe")
+        wipe = ["--wipe"] if BUILD.exists() else []
+        command = [meson, "setup", *wipe, str(BUILD), str(ROOT / "probe")]
+        run_logged(command, "meson cannot configure the probe")
+        (BUILD / "python.stamp").write_text(python_identity())
+    run_logged(ninja, "the probe does not build")
+
+
+def is_configured() -> bool:
+    """False too where the build was configured from another place or Python."""
+    stamp = BUILD / "python.stamp"
+    has_plan = (BUILD / "build.ninja").exists() and stamp.exists()
+    return has_plan and stamp.read_text() == python_identity()
+
+
+def python_identity() -> str:
+    return f"{PYTHON} {PYTHON.resolve()}"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--dev", action="store_true", help="what the checks need, too")
+    parser.add_argument("--no-probe", action="store_true", help="leave the probe unbuilt")
+    arguments = parser.parse_args()
+    try:
+        make_venv()
+        install("dev" if arguments.dev else "run")
+        if not arguments.no_probe:
+            build_probe()
+    except SetupError as error:
+        print(f"setup: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
