@@ -1,0 +1,69 @@
+"""Histograms as arrays: from raw values, and to bucket edges with counts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hardstone.errors import InputError
+from hardstone.model import Histogram
+from hardstone.stats.identity import histogram_problem
+from hardstone.stats.layout import DEFAULT_LAYOUT, MAX_VALUE, parse_layout
+
+IntArray = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Bins:
+    """Buckets in use: `lower` and `upper` are inclusive edges, all int64, one shape (n,)."""
+
+    lower: IntArray
+    upper: IntArray
+    count: IntArray
+    underflow: int
+    overflow: int
+
+    @property
+    def total(self) -> int:
+        return self.underflow + int(self.count.sum()) + self.overflow
+
+
+def bins_of(histogram: Histogram) -> Bins:
+    """The buckets that hold something, with their edges; InputError if it is unreadable."""
+    problem = histogram_problem(histogram)
+    if problem is not None:
+        raise InputError(f"unreadable histogram: {problem}", "measure again or repair the file")
+    bits = parse_layout(histogram.layout)
+    pairs = np.array(histogram.buckets, dtype=np.int64).reshape(-1, 2)
+    pairs = pairs[pairs[:, 1] > 0]
+    shift = np.maximum((pairs[:, 0] >> bits) - 1, 0)
+    lower = (pairs[:, 0] - (shift << bits)) << shift
+    width = np.left_shift(np.int64(1), shift)
+    return Bins(
+        lower=lower,
+        upper=lower + (width - 1),
+        count=pairs[:, 1],
+        underflow=histogram.underflow,
+        overflow=histogram.overflow,
+    )
+
+
+def histogram_of(
+    values: ArrayLike, *, layout: str = DEFAULT_LAYOUT, limit: int = MAX_VALUE
+) -> Histogram:
+    """Histogram of raw integer `values`, shape (n,): below 0 underflow, above `limit` overflow."""
+    bits = parse_layout(layout)
+    raw = np.asarray(values, dtype=np.int64).ravel()
+    inside = raw[(raw >= 0) & (raw <= limit)]
+    powers = np.left_shift(np.int64(1), np.arange(63, dtype=np.int64))
+    log2 = np.searchsorted(powers, inside, side="right") - 1
+    shift = np.maximum(log2 - bits, 0).astype(np.int64)
+    indices, counts = np.unique((shift << bits) + (inside >> shift), return_counts=True)
+    return Histogram(
+        layout=layout,
+        buckets=list(zip(indices.tolist(), counts.tolist(), strict=True)),
+        underflow=int((raw < 0).sum()),
+        overflow=int((raw > limit).sum()),
+    )

@@ -1,0 +1,157 @@
+"""How far a run may be believed: a table of rules, each with its grade and reason."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from hardstone.model import Instrument, Result, RunDocument, Trust, TrustGrade
+from hardstone.stats.identity import series_problem
+
+_RAN = ("measured", "failed", "timeout")
+_SHORT_PROFILES = ("quick",)
+
+
+class Rule(NamedTuple):
+    """`claim` gives the reason why a run has at most `grade`, or None where it does not."""
+
+    grade: TrustGrade
+    claim: Callable[[RunDocument], str | None]
+
+
+def grade_run(document: RunDocument) -> Trust:
+    """The grade of a run with every reason, the gravest first; full has none."""
+    found = [(rule.grade, rule.claim(document)) for rule in RULES]
+    grave = [text for grade, text in found if text and grade == "untrustworthy"]
+    light = [text for grade, text in found if text and grade == "indicative"]
+    grade: TrustGrade = "untrustworthy" if grave else "indicative" if light else "full"
+    return Trust(grade=grade, reasons=grave + light)
+
+
+def _throttled(document: RunDocument) -> str | None:
+    tests = _tests_with_counter(document, "throttled_count")
+    return tests and f"real-time throttling cut in during {tests}"
+
+
+def _counter_wrong(document: RunDocument) -> str | None:
+    for instrument in _instruments(document):
+        if not instrument.trusted and instrument.clock != "monotonic":
+            return f"the counter went wrong: {instrument.reason or 'no reason was given'}"
+    return None
+
+
+def _skew_wrong(document: RunDocument) -> str | None:
+    for instrument in _instruments(document):
+        for skew in instrument.skew:
+            if not skew.consistent and instrument.clock != "monotonic":
+                return f"the counters of CPU {skew.cpu_a} and {skew.cpu_b} disagree"
+    return None
+
+
+def _identity_broken(document: RunDocument) -> str | None:
+    for result in document.results:
+        for series in result.series:
+            problem = series_problem(series)
+            if problem is not None:
+                return f"{result.test} {series.name}: {problem}"
+    return None
+
+
+def _virtual(document: RunDocument) -> str | None:
+    hypervisor = document.system.get("virtual.hypervisor")
+    return f"virtual machine ({hypervisor})" if hypervisor else None
+
+
+def _emulated(document: RunDocument) -> str | None:
+    if document.system.get("virtual.emulated"):
+        return "the processor is emulated: no claim about hardware"
+    return None
+
+
+def _stolen(document: RunDocument) -> str | None:
+    tests = _tests_with_counter(document, "steal_ns")
+    return tests and f"the hypervisor took time away during {tests}"
+
+
+def _clocked_down(document: RunDocument) -> str | None:
+    tests = _tests_with_counter(document, "thermal_throttled_count")
+    return tests and f"the processor slowed itself down during {tests}"
+
+
+def _not_realtime(document: RunDocument) -> str | None:
+    tests = _names(
+        result
+        for result in document.results
+        if result.status in _RAN and not result.conditions.realtime
+    )
+    return tests and f"not scheduled as real-time: {tests}"
+
+
+def _counter_refused(document: RunDocument) -> str | None:
+    if document.plan.clock == "monotonic":
+        return None
+    for instrument in _instruments(document):
+        if not instrument.trusted and instrument.clock == "monotonic":
+            return f"the counter is not trusted: {instrument.reason or 'no reason was given'}"
+    return None
+
+
+def _moved(document: RunDocument) -> str | None:
+    facts = sorted({moved.fact for moved in document.environment_moved})
+    return f"the machine changed during the run: {_listed(facts)}" if facts else None
+
+
+def _unfinished(document: RunDocument) -> str | None:
+    if document.status != "complete":
+        return f"the run is {document.status}"
+    tests = _names(result for result in document.results if not result.complete)
+    return tests and f"incomplete: {tests}"
+
+
+def _short(document: RunDocument) -> str | None:
+    return "run shorter than standard" if document.plan.profile in _SHORT_PROFILES else None
+
+
+def _unloaded(document: RunDocument) -> str | None:
+    loads = {result.conditions.load for result in document.results} or {document.plan.load}
+    return "no load" if loads == {"none"} else None
+
+
+RULES: tuple[Rule, ...] = (
+    Rule("untrustworthy", _throttled),
+    Rule("untrustworthy", _counter_wrong),
+    Rule("untrustworthy", _skew_wrong),
+    Rule("untrustworthy", _identity_broken),
+    Rule("indicative", _virtual),
+    Rule("indicative", _emulated),
+    Rule("indicative", _stolen),
+    Rule("indicative", _clocked_down),
+    Rule("indicative", _not_realtime),
+    Rule("indicative", _counter_refused),
+    Rule("indicative", _moved),
+    Rule("indicative", _unfinished),
+    Rule("indicative", _short),
+    Rule("indicative", _unloaded),
+)
+
+
+def _instruments(document: RunDocument) -> Iterator[Instrument]:
+    if document.instrument is not None:
+        yield document.instrument
+    for result in document.results:
+        if result.instrument is not None:
+            yield result.instrument
+
+
+def _tests_with_counter(document: RunDocument, name: str) -> str | None:
+    return _names(result for result in document.results if result.environment.get(name, 0) > 0)
+
+
+def _names(results: Iterator[Result]) -> str | None:
+    return _listed(list(dict.fromkeys(result.test for result in results))) or None
+
+
+def _listed(names: list[str]) -> str:
+    """The first three names, and how many more there are."""
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return ", ".join(names[:3]) + more

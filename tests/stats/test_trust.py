@@ -1,0 +1,110 @@
+from __future__ import annotations
+
+import pytest
+
+from hardstone.model import Conditions, Moved, Plan, RunDocument, Skew
+from hardstone.stats.trust import RULES, grade_run
+from tests.stats import make
+
+
+def _skewed(*, consistent: bool) -> RunDocument:
+    instrument = make.instrument()
+    instrument.skew = [
+        Skew(cpu_a=0, cpu_b=1, offset_ns=900, bound_ns=50, consistent=consistent),
+    ]
+    return make.document(instrument=instrument)
+
+
+def _broken() -> RunDocument:
+    document = make.document()
+    document.results[0].series[0].count += 1
+    return document
+
+
+def _plan(**changed: str) -> Plan:
+    return Plan(**({"name": "n", "profile": "standard", "target": "local"} | changed), tests=[])  # type: ignore[arg-type]
+
+
+def _counted(name: str) -> RunDocument:
+    return make.document(results=[make.result(environment={name: 1})])
+
+
+def _instrument(clock: str) -> RunDocument:
+    return make.document(instrument=make.instrument(clock=clock, trusted=False))
+
+
+def _unprivileged(status: str) -> RunDocument:
+    return make.document(results=[make.result(status=status, conditions=Conditions(load="heavy"))])
+
+
+MOVED = [Moved(fact="cpu.governor", before="performance", after="powersave")]
+NO_LOAD = Conditions(realtime=True)
+
+CASES = [
+    ("untrustworthy", "throttling", _counted("throttled_count")),
+    ("untrustworthy", "went wrong", _instrument("tsc")),
+    ("untrustworthy", "CPU 0 and 1 disagree", _skewed(consistent=False)),
+    ("untrustworthy", "the count says 4", _broken()),
+    ("indicative", "virtual machine (kvm)", make.document(system={"virtual.hypervisor": "kvm"})),
+    ("indicative", "emulated", make.document(system={"virtual.emulated": True})),
+    ("indicative", "took time away", _counted("steal_ns")),
+    ("indicative", "slowed itself", _counted("thermal_throttled_count")),
+    ("indicative", "not scheduled as real-time: TMR-P-LAT", _unprivileged("measured")),
+    ("indicative", "not trusted", _instrument("monotonic")),
+    ("indicative", "cpu.governor", make.document(environment_moved=MOVED)),
+    ("indicative", "the run is interrupted", make.document(status="interrupted")),
+    ("indicative", "incomplete: TMR-P-LAT", make.document(results=[make.result(complete=False)])),
+    ("indicative", "shorter than standard", make.document(plan=_plan(profile="quick"))),
+    ("indicative", "no load", make.document(results=[make.result(conditions=NO_LOAD)])),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("grade", "said", "document"), CASES, ids=[case[1] for case in CASES])
+def test_each_cause_lowers_the_grade_with_its_reason(
+    grade: str, said: str, document: RunDocument
+) -> None:
+    trust = grade_run(document)
+    assert trust.grade == grade
+    assert len(trust.reasons) == 1
+    assert said in trust.reasons[0]
+
+
+def test_every_rule_has_a_case() -> None:
+    fired = {rule for _, _, document in CASES for rule in RULES if rule.claim(document)}
+    assert fired == set(RULES)
+
+
+def test_a_sound_run_is_trusted_in_full() -> None:
+    assert grade_run(make.document()).grade == "full"
+    assert grade_run(_skewed(consistent=True)).reasons == []
+
+
+def test_the_gravest_reason_stands_first() -> None:
+    trust = grade_run(
+        make.document(
+            system={"virtual.hypervisor": "kvm"},
+            results=[make.result(environment={"throttled_count": 3})],
+        )
+    )
+    assert trust.grade == "untrustworthy"
+    assert "throttling" in trust.reasons[0] and "kvm" in trust.reasons[1]
+
+
+def test_a_clock_that_was_asked_for_is_no_reason() -> None:
+    instrument = make.instrument(clock="monotonic", trusted=False)
+    assert (
+        grade_run(make.document(instrument=instrument, plan=_plan(clock="monotonic"))).grade
+        == "full"
+    )
+
+
+def test_a_test_that_did_not_run_says_nothing_about_scheduling() -> None:
+    assert grade_run(_unprivileged("denied")).grade == "full"
+
+
+def test_many_tests_are_counted_and_not_listed() -> None:
+    steal = {"steal_ns": 1}
+    results = [make.result(test=f"SEM-P-{n}", environment=steal) for n in range(9)]
+    assert grade_run(make.document(results=results)).reasons == [
+        "the hypervisor took time away during SEM-P-0, SEM-P-1, SEM-P-2 and 6 more"
+    ]
