@@ -45,7 +45,7 @@ def unit_tests(name: str, sanitizer: str = "none") -> Callable[[], Sequence[Comm
 
     def commands() -> Sequence[Command]:
         runner = sanitizer_runner(sanitizer)
-        folder = str(BUILD / ("probe-" + name if sanitizer != "none" else "probe-tests"))
+        folder = str(BUILD / f"probe-{name}")
         options = ["-Dwerror=true", f"-Db_sanitize={sanitizer}"]
         # Sanitizers replace functions of libc, which the linker would call undefined.
         options += ["-Db_lundef=false"] if sanitizer != "none" else []
