@@ -1,0 +1,104 @@
+"""The JSON Schema files of the contract, generated from the model.
+
+python -m hardstone.schema --write     write them
+python -m hardstone.schema --check     exit 1 if a file is missing or differs
+"""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from hardstone import model
+
+FOLDER = Path(__file__).parents[2] / "schema"
+_DIALECT = "https://json-schema.org/draft/2020-12/schema"
+_DOCUMENTS: dict[str, tuple[str, Any]] = {
+    model.RUN_SCHEMA: ("A run as the store keeps it", model.RunDocument),
+    model.STREAM_SCHEMA: ("One line of what the probe sends", model.StreamLine),
+    model.REGISTER_SCHEMA: ("The tests that a probe knows", model.Register),
+    model.FACTS_SCHEMA: ("Raw facts about a machine", model.Facts),
+}
+
+
+def file_name(schema: str) -> str:
+    """File of a schema: "hardstone.run/1" is in hardstone.run-1.schema.json."""
+    return f"{schema.replace('/', '-')}.schema.json"
+
+
+def schema_texts() -> dict[str, str]:
+    """Text of each schema by file name; the same model gives the same bytes."""
+    return {
+        file_name(schema): _text(schema, title, kind)
+        for schema, (title, kind) in _DOCUMENTS.items()
+    }
+
+
+def outdated(folder: Path) -> list[str]:
+    """Names of the files in `folder` that are missing or differ from the model."""
+    return [
+        name
+        for name, text in schema_texts().items()
+        if not (folder / name).is_file() or (folder / name).read_text("utf-8") != text
+    ]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m hardstone.schema", description=__doc__)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    action = parser.add_mutually_exclusive_group(required=True)
+    action.add_argument("--write", action="store_true", help="write the files")
+    action.add_argument("--check", action="store_true", help="compare the files with the model")
+    parser.add_argument("--folder", type=Path, default=FOLDER)
+    options = parser.parse_args(arguments)
+    return _write(options.folder) if options.write else _check(options.folder)
+
+
+def _write(folder: Path) -> int:
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in schema_texts().items():
+        (folder / name).write_text(text, "utf-8")
+    return 0
+
+
+def _check(folder: Path) -> int:
+    names = outdated(folder)
+    if names:
+        print(
+            f"out of date in {folder}: {', '.join(names)}; "
+            "write schema/HISTORY.md, then python -m hardstone.schema --write",
+            file=sys.stderr,
+        )
+    return 1 if names else 0
+
+
+def _text(schema: str, title: str, kind: Any) -> str:
+    body = msgspec.json.schema(kind)
+    head = {"$schema": _DIALECT, "$id": f"urn:hardstone:{schema}", "title": f"{schema}: {title}"}
+    # Sorted, since a union has no order of its own and a diff should show changes only.
+    return json.dumps(head | _stable(body), indent=2, sort_keys=True) + "\n"
+
+
+def _stable(node: Any) -> Any:
+    if isinstance(node, dict):
+        return {key: _stable_value(key, value) for key, value in node.items()}
+    return [_stable(entry) for entry in node] if isinstance(node, list) else node
+
+
+def _stable_value(key: str, value: Any) -> Any:
+    value = _stable(value)
+    if key in ("anyOf", "enum") and isinstance(value, list):
+        return sorted(value, key=json.dumps)
+    # Python 3.13 takes the indentation out of docstrings, earlier ones do not.
+    return inspect.cleandoc(value) if key == "description" and isinstance(value, str) else value
+
+
+if __name__ == "__main__":
+    sys.exit(main())

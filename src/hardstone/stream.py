@@ -1,0 +1,234 @@
+"""From the raw lines of a probe to a result, whatever the lines are.
+
+A target is not trusted: its lines can be cut, mixed with console noise or made up.
+The reader never raises on what it is fed. What was valid before a problem is kept,
+the problem is named with its line number, and the result says that it is incomplete.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+
+from hardstone.errors import InputError
+from hardstone.model import (
+    STREAM_SCHEMA,
+    Event,
+    Instrument,
+    Result,
+    Series,
+    StreamEvent,
+    StreamFooter,
+    StreamHeader,
+    StreamInstrument,
+    StreamLine,
+    StreamResult,
+    StreamSeries,
+    StreamVerdict,
+    Verdict,
+)
+from hardstone.stats.identity import series_problem
+
+LINE_LIMIT_BYTES = 64 * 2**20
+STREAM_LIMIT_BYTES = 512 * 2**20
+NO_FOOTER = "the stream ended before its footer"
+_WORDS_LIMIT = 200
+
+
+class StreamError(InputError):
+    """A line that breaks the contract."""
+
+
+class StreamReader:
+    """Takes the lines of one test, in order, and gives its Result.
+
+    `feed` each line as received, with or without its line end, then `finish`. Empty
+    lines are skipped and not counted (consoles add them). After the first problem
+    everything is ignored.
+    """
+
+    def __init__(
+        self,
+        test: str,
+        *,
+        line_limit_bytes: int = LINE_LIMIT_BYTES,
+        stream_limit_bytes: int = STREAM_LIMIT_BYTES,
+    ) -> None:
+        self._result = Result(test=test, status="failed")
+        self._line_limit_bytes = line_limit_bytes
+        self._stream_limit_bytes = stream_limit_bytes
+        self._header: StreamHeader | None = None
+        self._ending: StreamResult | None = None
+        self._footer: StreamFooter | None = None
+        self._series_seen: set[tuple[str, tuple[tuple[str, int | str], ...]]] = set()
+        self._line_count = 0
+        self._byte_count = 0
+        self._problem: str | None = None
+        self._takers: dict[type, Callable[[Any], None]] = {
+            StreamHeader: self._take_header,
+            StreamInstrument: self._take_instrument,
+            StreamEvent: self._take_event,
+            StreamSeries: self._take_series,
+            StreamVerdict: self._take_verdict,
+            StreamResult: self._take_result,
+            StreamFooter: self._take_footer,
+        }
+
+    @property
+    def problem(self) -> str | None:
+        """The first thing that was wrong, with its line number, or None so far."""
+        return self._problem
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the footer came, and nothing was wrong."""
+        return self._footer is not None and self._problem is None
+
+    @property
+    def header(self) -> StreamHeader | None:
+        """The header, as soon as it came."""
+        return self._header
+
+    def feed(self, line: bytes) -> None:
+        """Take one raw line. Never raises."""
+        if self._problem is not None:
+            return
+        try:
+            self._take(line)
+        except StreamError as error:
+            self._problem = f"line {self._line_count}: {_printable(error.cause)}"
+
+    def finish(self) -> Result:
+        """The result of all lines so far; may be asked for again. Never raises.
+
+        After a problem its status is "failed". Without footer its status is that of the
+        result line, else "measured" if a series holds samples, else "failed".
+        """
+        result, ending = self._result, self._ending
+        if ending is not None:
+            self._apply(ending)
+        if self._problem is not None:
+            result.status, result.reason, result.complete = "failed", self._problem, False
+        elif self._footer is None:
+            result.complete = False
+            said = ending.reason if ending is not None else None
+            result.reason = f"{said}; {NO_FOOTER}" if said else NO_FOOTER
+            if ending is None and any(series.count for series in result.series):
+                result.status = "measured"
+        return result
+
+    def _take(self, line: bytes) -> None:
+        if not line.strip():
+            return
+        self._line_count += 1
+        self._byte_count += len(line)
+        if len(line) > self._line_limit_bytes:
+            raise StreamError(f"longer than {self._line_limit_bytes} bytes")
+        if self._byte_count > self._stream_limit_bytes:
+            raise StreamError(f"the stream is longer than {self._stream_limit_bytes} bytes")
+        taken = _decode(line)
+        self._check_order(taken)
+        self._takers[type(taken)](taken)
+
+    def _check_order(self, line: object) -> None:
+        if self._footer is not None:
+            raise StreamError("a line after the footer")
+        if self._header is None and not isinstance(line, StreamHeader):
+            raise StreamError("the header must come first")
+        if self._ending is not None and not isinstance(line, StreamFooter):
+            raise StreamError("only the footer may follow the result")
+
+    def _take_header(self, line: StreamHeader) -> None:
+        if self._header is not None:
+            raise StreamError("a second header")
+        if line.schema != STREAM_SCHEMA:
+            raise StreamError(f"schema {line.schema!r} where {STREAM_SCHEMA} is read")
+        if line.test != self._result.test:
+            raise StreamError(f"test {line.test!r} where {self._result.test} was asked for")
+        self._result.started_utc = _utc(line.started_utc_ns)
+        self._result.params = line.params
+        self._header = line
+
+    def _take_instrument(self, line: StreamInstrument) -> None:
+        if self._result.instrument is not None:
+            raise StreamError("a second instrument")
+        self._result.instrument = Instrument(**msgspec.structs.asdict(line))
+
+    def _take_event(self, line: StreamEvent) -> None:
+        self._result.events.append(Event(**msgspec.structs.asdict(line)))
+
+    def _take_series(self, line: StreamSeries) -> None:
+        key = (line.name, tuple(sorted(line.labels.items())))
+        if key in self._series_seen:
+            raise StreamError(f"series {line.name!r} {line.labels} for the second time")
+        problem = series_problem(line)
+        if problem is not None:
+            raise StreamError(f"series {line.name!r} {line.labels}: {problem}")
+        self._series_seen.add(key)
+        self._result.series.append(Series(**msgspec.structs.asdict(line)))
+
+    def _take_verdict(self, line: StreamVerdict) -> None:
+        self._result.verdicts.append(Verdict(**msgspec.structs.asdict(line)))
+
+    def _take_result(self, line: StreamResult) -> None:
+        if line.duration_ns < 0:
+            raise StreamError(f"a duration of {line.duration_ns} ns")
+        self._ending = line
+
+    def _take_footer(self, line: StreamFooter) -> None:
+        if self._ending is None:
+            raise StreamError("the footer came without a result")
+        held = StreamFooter(
+            lines=self._line_count - 1,
+            events=len(self._result.events),
+            series=len(self._result.series),
+            verdicts=len(self._result.verdicts),
+        )
+        if line != held:
+            raise StreamError(f"the footer counts {_counts(line)}, received were {_counts(held)}")
+        self._footer = line
+
+    def _apply(self, ending: StreamResult) -> None:
+        result = self._result
+        result.status, result.reason, result.remedy = ending.status, ending.reason, ending.remedy
+        result.interrupted, result.duration_ns = ending.interrupted, ending.duration_ns
+        result.conditions, result.environment = ending.conditions, ending.environment
+
+
+def _decode(line: bytes) -> object:
+    try:
+        return _DECODER.decode(line)
+    except UnicodeDecodeError:
+        raise StreamError("not UTF-8") from None
+    except msgspec.ValidationError as error:
+        raise StreamError(f"not a line of {STREAM_SCHEMA}: {error}") from None
+    except msgspec.DecodeError as error:
+        raise StreamError(f"not JSON: {error}") from None
+    except RecursionError:
+        raise StreamError("nested too deeply") from None
+
+
+_DECODER: msgspec.json.Decoder[StreamLine] = msgspec.json.Decoder(StreamLine)
+
+
+def _utc(at_ns: int) -> str:
+    try:
+        at = datetime.fromtimestamp(at_ns // 1_000_000_000, UTC)
+    except (ValueError, OverflowError, OSError):
+        raise StreamError(f"the start time {str(at_ns)[:24]} ns is impossible") from None
+    return at.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _counts(footer: StreamFooter) -> str:
+    return (
+        f"{footer.lines} lines, {footer.events} events, {footer.series} series, "
+        f"{footer.verdicts} verdicts"
+    )
+
+
+def _printable(words: str) -> str:
+    """The start of `words` without what could steer a terminal."""
+    return "".join(c if c.isprintable() else "?" for c in words[:_WORDS_LIMIT])

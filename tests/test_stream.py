@@ -1,0 +1,206 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hardstone.model import Result
+from hardstone.schema import FOLDER
+from hardstone.stream import NO_FOOTER, StreamReader
+
+TEST = "TMR-P-LAT"
+GOLDEN = (FOLDER / "golden" / "stream-1-tmr-p-lat.jsonl").read_bytes().splitlines()
+HEADER, INSTRUMENT, EVENT, WAKEUP, RELEASE, RESULT, FOOTER = GOLDEN
+VERDICT = b'{"type":"verdict","name":"v","pass":true,"evidence":"e"}'
+Line = dict[str, Any]
+
+
+def read(lines: list[bytes], **limits: int) -> Result:
+    reader = StreamReader(TEST, **limits)
+    for line in lines:
+        reader.feed(line)
+    assert reader.is_complete == (reader.finish().complete)
+    return reader.finish()
+
+
+def changed(line: bytes, change: Callable[[Line], object]) -> bytes:
+    value = msgspec.json.decode(line)
+    change(value)
+    return msgspec.json.encode(value)
+
+
+def with_field(line: bytes, **fields: object) -> bytes:
+    return changed(line, lambda value: value.update(fields))
+
+
+def with_buckets(change: Callable[[Line], object]) -> bytes:
+    return changed(WAKEUP, lambda value: change(value["histogram"]))
+
+
+def test_a_whole_stream_gives_a_complete_result() -> None:
+    result = read(GOLDEN)
+    assert (result.status, result.complete, result.reason) == ("measured", True, None)
+    assert [series.name for series in result.series] == ["wakeup", "release"]
+    assert result.started_utc == "2026-11-21T03:22:00Z"
+    assert result.params["interval_ns"] == 1_000_000
+    assert result.conditions.policy == "fifo"
+    assert result.instrument is not None and result.instrument.pair.median == 19
+
+
+def test_line_ends_and_empty_lines_of_a_console_do_no_harm() -> None:
+    lines = [b"\r\n", *[line + b"\r\n" for line in GOLDEN], b""]
+    assert read(lines) == read(GOLDEN)
+
+
+def test_the_result_has_no_trace_of_the_line_types() -> None:
+    decoded = msgspec.json.decode(msgspec.json.encode(read(GOLDEN)))
+    assert "type" not in decoded["series"][0]
+    assert "type" not in decoded["instrument"]
+
+
+@pytest.mark.parametrize("kept", range(len(GOLDEN)))
+def test_a_stream_that_ends_early_is_incomplete_and_kept(kept: int) -> None:
+    result = read(GOLDEN[:kept])
+    assert not result.complete
+    assert result.reason == NO_FOOTER
+    assert len(result.series) == sum(line in (WAKEUP, RELEASE) for line in GOLDEN[:kept])
+    assert result.status == ("measured" if result.series else "failed")
+
+
+def test_a_reason_of_the_probe_is_kept_beside_the_missing_footer() -> None:
+    result = read([HEADER, with_field(RESULT, status="timeout", reason="took too long")])
+    assert result.status == "timeout"
+    assert result.reason == f"took too long; {NO_FOOTER}"
+
+
+BROKEN: list[tuple[list[bytes], str]] = [
+    ([INSTRUMENT], "line 1: the header must come first"),
+    ([HEADER, HEADER], "line 2: a second header"),
+    ([with_field(HEADER, schema="hardstone.stream/2")], "line 1: schema 'hardstone.stream/2'"),
+    ([with_field(HEADER, test="CLK-B-RES")], "test 'CLK-B-RES' where TMR-P-LAT was asked for"),
+    ([with_field(HEADER, started_utc_ns=10**30)], "line 1: the start time 1000"),
+    ([HEADER, INSTRUMENT, INSTRUMENT], "line 3: a second instrument"),
+    ([HEADER, b"Kernel panic"], "line 2: not JSON"),
+    ([HEADER, b"\xff\xfe"], "line 2: not"),
+    ([HEADER, EVENT.replace(b"release", b"\xff")], "line 2: not UTF-8"),
+    ([HEADER, b'{"type":"event","x":' + b"[" * 99_999], "line 2: nested too deeply"),
+    ([HEADER, b'{"type":"opinion"}'], "line 2: not a line of hardstone.stream/1"),
+    ([HEADER, WAKEUP[:-20]], "line 2: not JSON"),
+    ([HEADER, WAKEUP, WAKEUP], "line 3: series 'wakeup'"),
+    ([HEADER, with_field(WAKEUP, count=7)], "holds 400 values and the count says 7"),
+    ([HEADER, with_field(WAKEUP, max=None)], "exactly when there are values"),
+    ([HEADER, with_field(WAKEUP, min=10**9)], "is above the maximum"),
+    ([HEADER, with_field(WAKEUP, max=2**64)], "does not fit into 64 bits"),
+    ([HEADER, with_field(WAKEUP, maxima_interval_ns=0)], "not a time"),
+    ([HEADER, with_buckets(lambda h: h["buckets"].reverse())], "does not ascend"),
+    ([HEADER, with_buckets(lambda h: h.update(layout="linear"))], "layout 'linear' is not known"),
+    ([HEADER, with_buckets(lambda h: h.update(overflow=-1))], "negative"),
+    ([HEADER, RESULT, RESULT], "line 3: only the footer may follow the result"),
+    ([HEADER, RESULT, WAKEUP], "line 3: only the footer may follow the result"),
+    ([HEADER, with_field(RESULT, duration_ns=-1)], "a duration of -1 ns"),
+    ([HEADER, VERDICT, FOOTER], "line 3: the footer came without a result"),
+    ([HEADER, RESULT, FOOTER], "the footer counts 6 lines, 1 events, 2 series, 0 verdicts, "
+                               "received were 2 lines, 0 events, 0 series, 0 verdicts"),
+    ([*GOLDEN, EVENT], "line 8: a line after the footer"),
+    ([*GOLDEN, FOOTER], "line 8: a line after the footer"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("lines", "reason"), BROKEN, ids=[case[1][:50] for case in BROKEN])
+def test_what_breaks_the_contract_is_named_with_its_line(lines: list[bytes], reason: str) -> None:
+    result = read(lines)
+    assert (result.status, result.complete) == ("failed", False)
+    assert result.reason is not None and reason in result.reason
+
+
+def test_what_was_valid_before_garbage_is_kept_and_what_comes_after_is_not() -> None:
+    result = read([HEADER, INSTRUMENT, EVENT, WAKEUP, b"garbage", RELEASE, RESULT, FOOTER])
+    assert [series.name for series in result.series] == ["wakeup"]
+    assert result.instrument is not None
+    assert len(result.events) == 1
+
+
+def test_the_same_series_under_other_labels_is_another_series() -> None:
+    other = changed(WAKEUP, lambda value: value["labels"].update(cpu=2))
+    assert len(read([HEADER, WAKEUP, other]).series) == 2
+
+
+def test_long_lines_and_long_streams_are_refused() -> None:
+    line = read([HEADER, WAKEUP], line_limit_bytes=1000).reason
+    assert line == "line 2: longer than 1000 bytes"
+    stream = read([HEADER, WAKEUP, RELEASE], stream_limit_bytes=5000).reason
+    assert stream == "line 3: the stream is longer than 5000 bytes"
+
+
+def test_a_reason_is_short_and_cannot_steer_a_terminal() -> None:
+    reason = read([with_field(HEADER, test="\x1b[2J" + "x" * 10_000)]).reason
+    assert reason is not None
+    assert reason.isprintable()
+    assert len(reason) < 250
+
+
+MUTATIONS = st.one_of(
+    st.tuples(st.just("cut"), st.integers(0, 6), st.integers(0, 5000), st.just(b"")),
+    st.tuples(st.just("splice"), st.integers(0, 6), st.integers(0, 5000), st.binary(max_size=6)),
+    st.tuples(st.just("drop"), st.integers(0, 6), st.just(0), st.just(b"")),
+    st.tuples(st.just("double"), st.integers(0, 6), st.just(0), st.just(b"")),
+    st.tuples(st.just("add"), st.integers(0, 6), st.just(0), st.binary(max_size=80)),
+)
+
+
+def mutated(mutations: list[tuple[str, int, int, bytes]]) -> list[bytes]:
+    lines = list(GOLDEN)
+    for kind, at, offset, extra in mutations:
+        place = at % max(len(lines), 1)
+        line = lines[place] if lines else b""
+        cut = offset % (len(line) + 1)
+        new = {
+            "cut": [line[:cut]],
+            "splice": [line[:cut] + extra + line[cut + len(extra) :]],
+            "drop": [],
+            "double": [line, line],
+            "add": [line, extra],
+        }[kind]
+        lines[place : place + 1] = new
+    return lines
+
+
+def check_sound(result: Result) -> None:
+    assert result.test == TEST
+    assert msgspec.json.decode(msgspec.json.encode(result), type=Result) == result
+    assert result.complete or result.reason
+
+
+@settings(max_examples=400)
+@given(st.lists(MUTATIONS, min_size=1, max_size=4))
+def test_no_damage_to_a_stream_raises(mutations: list[tuple[str, int, int, bytes]]) -> None:
+    check_sound(read(mutated(mutations)))
+
+
+@given(st.lists(st.binary(max_size=60) | st.sampled_from(GOLDEN), max_size=12))
+def test_no_bytes_raise(lines: list[bytes]) -> None:
+    check_sound(read(lines))
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner),
+    max_leaves=6,
+)
+
+
+@settings(max_examples=300)
+@given(st.integers(0, 6), st.data())
+def test_no_value_in_any_field_raises(at: int, data: st.DataObject) -> None:
+    line = msgspec.json.decode(GOLDEN[at])
+    field = data.draw(st.sampled_from(sorted(line)))
+    line[field] = data.draw(JSON)
+    try:
+        raw = msgspec.json.encode(line)
+    except OverflowError:
+        return
+    check_sound(read([*GOLDEN[:at], raw, *GOLDEN[at + 1 :]]))
