@@ -1,0 +1,76 @@
+"""The documents are complete, their links lead somewhere, and what is generated is new."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import msgspec
+import pytest
+
+from hardstone.model import Register
+
+ROOT = Path(__file__).resolve().parent.parent
+DOCS = ROOT / "docs"
+DOCUMENTS = [*sorted(ROOT.glob("*.md")), *sorted(DOCS.rglob("*.md"))]
+LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)#\s]+)")
+
+
+def command_names() -> set[str]:
+    from hardstone.cli.main import main
+
+    assert isinstance(main, click.Group)
+    return set(main.list_commands(click.Context(main)))
+
+
+def register(probe: Path) -> Register:
+    done = subprocess.run([probe, "list", "--json"], capture_output=True, check=True)
+    return msgspec.json.decode(done.stdout, type=Register)
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_links_lead_somewhere(document: Path) -> None:
+    broken = [
+        link for link in LINK.findall(document.read_text()) if not (document.parent / link).exists()
+    ]
+    assert broken == []
+
+
+def test_every_document_is_reachable_from_the_index() -> None:
+    reached: set[Path] = set()
+    waiting = [DOCS / "README.md"]
+    while waiting:
+        document = waiting.pop().resolve()
+        if document not in reached and document.suffix == ".md" and document.exists():
+            reached.add(document)
+            links = LINK.findall(document.read_text())
+            waiting += [document.parent / link for link in links]
+    assert {path.resolve() for path in DOCS.rglob("*.md")} - reached == set()
+
+
+def test_every_command_has_its_page() -> None:
+    pages = {path.stem for path in (DOCS / "reference/commands").glob("*.md")}
+    assert command_names() - pages == set()
+
+
+def test_every_test_has_its_page_and_every_page_its_test(probe: Path) -> None:
+    pages = {path.stem for path in (DOCS / "reference/tests").glob("*.md")} - {"README"}
+    assert pages == {test.id.lower() for test in register(probe).tests}
+
+
+def test_commands_in_documents_exist() -> None:
+    shown = re.compile(r"^(?:\$ )?(?:sudo )?hardstone ([a-z]+)", re.MULTILINE)
+    named = {name for path in DOCUMENTS for name in shown.findall(path.read_text())}
+    assert named - command_names() == set()
+
+
+def test_generated_documents_are_up_to_date(probe: Path) -> None:
+    command = [sys.executable, "tools/gen_docs.py", "--check"]
+    done = subprocess.run(
+        command, cwd=ROOT, env=dict(os.environ), capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, f"make docs\n{done.stdout}{done.stderr}"

@@ -1,0 +1,88 @@
+"""The wheel: its tag, the probe inside, and what it says where it cannot be built."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import zipfile
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from hardstone.model import Register
+
+ROOT = Path(__file__).resolve().parent.parent
+PROBE_IN_WHEEL = "hardstone/_probe/hardstone-probe"
+PARTS = ["pyproject.toml", "hatch_build.py", "README.md", "LICENSE", "src", "probe", "schema"]
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of what the wheel is made of, so that building leaves no trace here."""
+    copy = tmp_path_factory.mktemp("source")
+    for part in PARTS:
+        if (ROOT / part).is_dir():
+            shutil.copytree(ROOT / part, copy / part, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy2(ROOT / part, copy / part)
+    return copy
+
+
+def build_wheel(source: Path, out: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
+    return subprocess.run(
+        [*pip, "--wheel-dir", str(out), str(source)],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.fixture(scope="module")
+def wheel(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    compiler = os.environ.get("CC", "cc").split()[0]
+    if shutil.which(compiler) is None:
+        pytest.skip(f"there is no C compiler ({compiler}): sudo apt-get install build-essential")
+    out = tmp_path_factory.mktemp("wheel")
+    done = build_wheel(source, out)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (built,) = out.glob("*.whl")
+    return built
+
+
+def test_the_tag_names_the_platform_and_no_python_version(wheel: Path) -> None:
+    platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
+    assert wheel.name.endswith(f"-py3-none-{platform}.whl")
+
+
+def test_the_probe_inside_runs(wheel: Path, tmp_path: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        info = archive.getinfo(PROBE_IN_WHEEL)
+        assert info.external_attr >> 16 & 0o111, "the probe is not executable"
+        probe = Path(archive.extract(info, tmp_path))
+    probe.chmod(0o755)
+    done = subprocess.run([probe, "list", "--json"], capture_output=True, check=True)
+    assert msgspec.json.decode(done.stdout, type=Register).tests
+
+
+def test_the_data_of_the_toolkit_is_inside(wheel: Path) -> None:
+    data = {".toml", ".json", ".html", ".css", ".js", ".svg", ".j2", ".jinja"}
+    wanted = {
+        str(path.relative_to(ROOT / "src"))
+        for path in (ROOT / "src/hardstone").rglob("*")
+        if path.suffix in data
+    }
+    with zipfile.ZipFile(wheel) as archive:
+        assert wanted <= set(archive.namelist())
+
+
+def test_without_a_compiler_it_fails_and_says_so(source: Path, tmp_path: Path) -> None:
+    done = build_wheel(source, tmp_path, CC="/nonexistent/cc")
+    assert done.returncode != 0
+    assert "needs a C compiler" in done.stdout + done.stderr
+    assert list(tmp_path.glob("*.whl")) == []

@@ -1,0 +1,53 @@
+"""The pages of the commands: click's own help, as a person sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import click
+from hardstone.cli.main import main
+
+from docs_tests import table
+
+WIDTH = 92
+
+Words = tuple[str, ...]
+
+
+def all_commands() -> dict[Words, click.Command]:
+    """Every command by its words, ("target", "add") for one within a group."""
+    return dict(_walk(main, ()))
+
+
+def file_name(words: Words) -> str:
+    return f"{'-'.join(words)}.md"
+
+
+def page(words: Words, command: click.Command) -> str:
+    name = f"hardstone {' '.join(words)}"
+    return f"# {name}\n\n```text\n{help_text(name, command)}\n```\n"
+
+
+def index(commands: dict[Words, click.Command]) -> str:
+    rows = [
+        [f"[hardstone {' '.join(words)}]({file_name(words)})", command.get_short_help_str(90)]
+        for words, command in commands.items()
+    ]
+    return f"# Commands\n\n{table(['command', 'what'], rows)}\n"
+
+
+def help_text(name: str, command: click.Command) -> str:
+    context = click.Context(command, info_name=name, terminal_width=WIDTH)
+    lines = command.get_help(context).splitlines()
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def _walk(command: click.Command, above: Words) -> Iterator[tuple[Words, click.Command]]:
+    if not isinstance(command, click.Group):
+        return
+    context = click.Context(command)
+    for name in command.list_commands(context):
+        child = command.get_command(context, name)
+        if child is not None and not child.hidden:
+            yield (*above, name), child
+            yield from _walk(child, (*above, name))

@@ -1,0 +1,61 @@
+"""Real output in documents, between `<!-- output: COMMAND -->` and `<!-- end -->`.
+
+`<!-- measured: COMMAND -->` is the same for a command whose figures differ from run
+to run: it is refreshed only when asked, all such blocks of a document in one store.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+BLOCK = re.compile(r"<!-- (output|measured): (.+?) -->\n(.*?)<!-- end -->\n", re.DOTALL)
+PROGRAMS = {
+    "hardstone": ROOT / ".venv" / "bin" / "hardstone",
+    "hardstone-probe": ROOT / "build" / "probe" / "hardstone-probe",
+}
+
+
+def refresh(text: str, *, measure: bool) -> str:
+    """`text` with the output in its blocks as it is now."""
+    with tempfile.TemporaryDirectory(prefix="hardstone-") as home:
+
+        def replace(match: re.Match[str]) -> str:
+            kind, command, _old = match.groups()
+            if kind == "measured" and not measure:
+                return match[0]
+            shown = f"$ {command}\n{run(command, home)}"
+            return f"<!-- {kind}: {command} -->\n```text\n{shown}\n```\n<!-- end -->\n"
+
+        return BLOCK.sub(replace, text)
+
+
+def run(command: str, home: str) -> str:
+    """Output of one of our programs, at home in `home`, which is shown as `~`."""
+    program, *arguments = shlex.split(command)
+    environment = {
+        **os.environ,
+        "HOME": home,
+        "XDG_DATA_HOME": f"{home}/.local/share",
+        "COLUMNS": "92",
+        "NO_COLOR": "1",
+        "TERM": "dumb",
+    }
+    done = subprocess.run(
+        [PROGRAMS[program], *arguments],
+        cwd=home,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    if done.returncode not in (0, 1, 3):
+        raise RuntimeError(f"{command} ended with {done.returncode}: {done.stdout}")
+    lines = done.stdout.replace(home, "~").splitlines()
+    return "\n".join(line.rstrip() for line in lines)

@@ -1,0 +1,101 @@
+"""The page of one test, from the probe's descriptor and the catalogue's entry."""
+
+from __future__ import annotations
+
+from hardstone.catalogue import PROFILES, Catalogue, Entry, ProfileCount
+from hardstone.model import Descriptor, ParamSpec, Register
+from hardstone.units import format_count, format_ns, format_span
+
+
+def page(test: Descriptor, catalogue: Catalogue) -> str:
+    entry = catalogue.entry(test.id, test.default_samples, test.default_duration_ns)
+    parts = [f"# {test.id}: {test.title}", entry.about, f"Source: {test.source}."]
+    parts.append(f"```\nhardstone run {test.id}\n```")
+    parts += _section("What falsifies it", [entry.distorts] if entry.distorts else [])
+    parts += _section("Needs", [", ".join(test.needs) + "."] if test.needs else [])
+    parts += _section("Series", _series(test))
+    parts += _section("Verdicts", _verdicts(test))
+    parts += _section("Parameters", _parameters(test))
+    parts += _section("Counts", _profiles(entry))
+    return "\n\n".join(parts) + "\n"
+
+
+def index(register: Register, catalogue: Catalogue) -> str:
+    by_id = {test.id: test for test in register.tests}
+    known = [test for test in catalogue.ids() if test in by_id]
+    known += [test for test in by_id if test not in known]
+    rows = [
+        [f"[{name}]({name.lower()}.md)", catalogue.entry(name).category, by_id[name].title]
+        for name in known
+    ]
+    return f"# Tests\n\n{table(['test', 'category', 'what'], rows)}\n"
+
+
+def table(head: list[str], rows: list[list[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(_cell(cell) for cell in line)} |" for line in lines)
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def _section(title: str, parts: list[str]) -> list[str]:
+    return [f"## {title}", *parts] if parts else []
+
+
+def _series(test: Descriptor) -> list[str]:
+    rows = [
+        [f"`{one.name}`", one.unit, ", ".join(one.labels), one.begin, one.end]
+        for one in test.series
+    ]
+    return [table(["series", "unit", "labels", "from", "to"], rows)] if rows else []
+
+
+def _verdicts(test: Descriptor) -> list[str]:
+    rows = [[f"`{one.name}`", one.claim] for one in test.verdicts]
+    return [table(["verdict", "claim"], rows)] if rows else []
+
+
+def _parameters(test: Descriptor) -> list[str]:
+    rows = [
+        [f"`{one.name}`", _values(one.default, one.unit), _range(one), one.about]
+        for one in test.params
+    ]
+    if not rows:
+        return []
+    example = test.params[0]
+    value = ",".join(str(item) for item in example.default)
+    return [
+        table(["parameter", "default", "allowed", "what"], rows),
+        f"Set one with `-p {example.name}={value}`; a list takes commas.",
+    ]
+
+
+def _range(param: ParamSpec) -> str:
+    if param.choices:
+        return ", ".join(f"`{choice}`" for choice in param.choices)
+    if param.min is None or param.max is None:
+        return "any" if param.min is None and param.max is None else "one-sided"
+    return f"{_values([param.min], param.unit)} to {_values([param.max], param.unit)}"
+
+
+def _values(values: list[int | str], unit: str) -> str:
+    return ", ".join(
+        format_ns(value)
+        if unit == "ns" and isinstance(value, int)
+        else format_count(value)
+        if isinstance(value, int)
+        else f"`{value}`"
+        for value in values
+    )
+
+
+def _profiles(entry: Entry) -> list[str]:
+    rows = [[name, *_count(entry.profiles[name])] for name in PROFILES]
+    return [table(["profile", "samples", "duration"], rows)]
+
+
+def _count(count: ProfileCount) -> list[str]:
+    samples = format_count(count.samples) if count.samples else "no limit"
+    return [samples, format_span(count.duration_ns) if count.duration_ns else "as it takes"]

@@ -1,0 +1,88 @@
+"""Writes docs/reference from the register, the catalogue and the commands, and
+refreshes the output that the documents show.
+
+`--check` writes nothing and fails where something is out of date; `--measure`
+refreshes blocks that take a measurement too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+import docs_commands
+import docs_output
+import docs_tests
+from hardstone.catalogue import load_catalogue
+from hardstone.model import Register
+
+ROOT = Path(__file__).resolve().parent.parent
+DOCS = ROOT / "docs"
+REFERENCE = DOCS / "reference"
+PROBE = ROOT / "build" / "probe" / "hardstone-probe"
+
+
+def read_register() -> Register:
+    done = subprocess.run([PROBE, "list", "--json"], capture_output=True, check=True)
+    return msgspec.json.decode(done.stdout, type=Register)
+
+
+def reference_pages() -> dict[Path, str]:
+    """Every generated page, by its place."""
+    register, catalogue = read_register(), load_catalogue()
+    commands = docs_commands.all_commands()
+    pages = {
+        REFERENCE / "tests" / f"{test.id.lower()}.md": docs_tests.page(test, catalogue)
+        for test in register.tests
+    }
+    for words, command in commands.items():
+        path = REFERENCE / "commands" / docs_commands.file_name(words)
+        pages[path] = docs_commands.page(words, command)
+    pages[REFERENCE / "tests" / "README.md"] = docs_tests.index(register, catalogue)
+    pages[REFERENCE / "commands" / "README.md"] = docs_commands.index(commands)
+    return pages
+
+
+def stale_pages(pages: dict[Path, str]) -> list[Path]:
+    """Generated pages that nothing generates any more."""
+    there = [*(REFERENCE / "tests").glob("*.md"), *(REFERENCE / "commands").glob("*.md")]
+    return [path for path in there if path not in pages]
+
+
+def documents() -> list[Path]:
+    return [ROOT / "README.md", *sorted(DOCS.rglob("*.md")), ROOT / "bench" / "README.md"]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("--measure", action="store_true")
+    arguments = parser.parse_args()
+    pages = reference_pages()
+    for path in documents():
+        if path.exists() and path not in pages:
+            pages[path] = docs_output.refresh(path.read_text(), measure=arguments.measure)
+    changed = [
+        path for path, text in pages.items() if not path.exists() or path.read_text() != text
+    ]
+    stale = stale_pages(pages)
+    for path in [*changed, *stale]:
+        print(path.relative_to(ROOT))
+    if arguments.check:
+        return 1 if changed or stale else 0
+    for path in changed:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(pages[path])
+    for path in stale:
+        path.unlink()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
