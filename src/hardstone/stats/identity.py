@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import chain
+
 from hardstone.errors import InputError
 from hardstone.model import Histogram, Series
 from hardstone.stats.layout import MAX_VALUE, last_index, parse_layout
@@ -42,9 +44,9 @@ def series_problem(series: Series) -> str | None:
 
     Held: a readable histogram; underflow + buckets + overflow = count; minimum,
     mean, deviation and maximum exist exactly when there is a value; minimum is not
-    above maximum.
+    above maximum; every integer fits into 64 bits; the interval of maxima is a time.
     """
-    problem = histogram_problem(series.histogram)
+    problem = histogram_problem(series.histogram) or _range_problem(series)
     if problem is not None:
         return problem
     held = total_count(series.histogram)
@@ -55,4 +57,16 @@ def series_problem(series: Series) -> str | None:
         return "minimum, mean, deviation and maximum must exist exactly when there are values"
     if series.min is not None and series.max is not None and series.min > series.max:
         return f"the minimum {series.min} is above the maximum {series.max}"
+    return None
+
+
+def _range_problem(series: Series) -> str | None:
+    worst = chain.from_iterable(
+        (entry.value_ns, entry.at_ns, entry.index) for entry in series.worst
+    )
+    for value in chain((series.min, series.max), series.maxima_per_s, worst):
+        if value is not None and abs(value) > MAX_VALUE:
+            return "a value does not fit into 64 bits"
+    if not 0 < series.maxima_interval_ns <= MAX_VALUE:
+        return "the interval of the maxima is not a time"
     return None
