@@ -27,7 +27,7 @@ test:
 
 bench:
 	@$(SETUP)
-	@$(IN_VENV) python bench/run.py $(ARGS)
+	@$(IN_VENV) python -m bench.run $(ARGS)
 
 docs:
 	@$(SETUP) --dev

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import click
-from hardstone.cli.main import main
 
 from docs_tests import table
+from hardstone.cli.main import main
 
 WIDTH = 92
 

@@ -14,8 +14,6 @@ from pathlib import Path
 
 import msgspec
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-
 import docs_commands
 import docs_output
 import docs_tests

@@ -1,0 +1,57 @@
+"""Two sides measured in turn, A B B A in each round, so that drift meets both alike."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+Metrics = dict[str, float]
+Side = Callable[[], Metrics]
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Median, least and largest over the rounds."""
+
+    median: float
+    min: float
+    max: float
+
+    @classmethod
+    def of(cls, values: Iterable[float]) -> Spread:
+        ordered = sorted(values)
+        return cls(statistics.median(ordered), ordered[0], ordered[-1])
+
+
+@dataclass
+class Rounds:
+    """Means of each round, by metric; `peer` is empty where there is nobody to compare."""
+
+    own: dict[str, list[float]] = field(default_factory=dict)
+    peer: dict[str, list[float]] = field(default_factory=dict)
+
+    def ratio(self, metric: str) -> Spread | None:
+        """Own by peer, formed within each round."""
+        pairs = zip(self.own[metric], self.peer.get(metric, []), strict=False)
+        ratios = [own / peer for own, peer in pairs if peer]
+        return Spread.of(ratios) if ratios else None
+
+
+def measure(own: Side, peer: Side | None, rounds: int) -> Rounds:
+    """`rounds` rounds of A B B A, or of A A without a peer."""
+    result = Rounds()
+    for _ in range(rounds):
+        first_own = own()
+        if peer is None:
+            _add(result.own, first_own, own())
+            continue
+        first_peer, second_peer = peer(), peer()
+        _add(result.own, first_own, own())
+        _add(result.peer, first_peer, second_peer)
+    return result
+
+
+def _add(into: dict[str, list[float]], first: Metrics, second: Metrics) -> None:
+    for name in first:
+        into.setdefault(name, []).append((first[name] + second[name]) / 2)

@@ -1,0 +1,151 @@
+"""hardstone beside the tools of the field, on this machine, as ratios.
+
+Both sides run in turn (A B B A) in each round; the ratio is formed within a round.
+`--write` puts the table into bench/README.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import struct
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench import gaps, processes, table, toolkit, wakeup
+from bench.rounds import Metrics, Side, measure
+
+ROOT = Path(__file__).resolve().parent.parent
+PROBE = ROOT / "build" / "probe" / "hardstone-probe"
+INSTRUMENT = PROBE.with_name("hardstone-bench")
+DMA_LATENCY = Path("/dev/cpu_dma_latency")
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """`metrics` maps what the sides give to (title, unit)."""
+
+    name: str
+    metrics: dict[str, tuple[str, str]]
+    own: Side
+    peer: Side | None = None
+    peer_name: str = ""
+
+
+@contextmanager
+def awake() -> Iterator[None]:
+    """No idle state that takes time to leave, while the file is open."""
+    try:
+        descriptor = os.open(DMA_LATENCY, os.O_WRONLY)
+    except OSError as error:
+        raise processes.Missing(f"{DMA_LATENCY}: {error.strerror}: run as root") from None
+    try:
+        os.write(descriptor, struct.pack("i", 0))
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def kept_awake(side: Side) -> Side:
+    def run() -> Metrics:
+        with awake():
+            return side()
+
+    return run
+
+
+def own_wakeup() -> Metrics:
+    return wakeup.hardstone(PROBE)
+
+
+def own_instrument() -> Metrics:
+    return gaps.instrument(INSTRUMENT)
+
+
+def comparisons(folder: Path) -> list[Comparison]:
+    latency = {"median_ns": ("median wake-up latency", "ns")}
+    cost = {
+        "locked_bytes": ("locked memory", "KiB"),
+        "cpu_ns": ("CPU time per wake-up", "ns"),
+    }
+    steps = {
+        "record_step_ns": ("recording one value", "ns"),
+        "pair_plus_record_ns": ("two time stamps and recording", "ns"),
+    }
+    loop = {"gap_loop_ns": ("time between two looks of the gap loop", "ns")}
+    start = {"wall_ns": ("hardstone --help", "ms")}
+    imports = {"wall_ns": ("import of the command line", "ms")}
+    report = {"wall_ns": ("report of a run", "ms"), "size_bytes": ("its size", "KiB")}
+    return [
+        Comparison("wakeup", {**cost, **latency}, own_wakeup, wakeup.cyclictest, "cyclictest"),
+        Comparison(
+            "wakeup-awake",
+            {"median_ns": ("median wake-up latency, idle states off", "ns")},
+            kept_awake(own_wakeup),
+            kept_awake(wakeup.cyclictest),
+            "cyclictest",
+        ),
+        Comparison("gaps", loop, own_instrument, gaps.oslat, "oslat"),
+        Comparison("instrument", steps, own_instrument),
+        Comparison("start", start, toolkit.help_page, toolkit.bare_python, "python -c pass"),
+        Comparison(
+            "import", imports, toolkit.import_command_line, toolkit.bare_python, "python -c pass"
+        ),
+        Comparison("report", report, toolkit.Report(folder)),
+    ]
+
+
+def rows_of(comparison: Comparison, rounds: int) -> list[table.Row]:
+    """Measured rows, or one that says why there are none."""
+    reason, peer = "", comparison.peer
+    try:
+        if peer is not None:
+            peer()
+    except processes.Missing as missing:
+        reason, peer = str(missing), None
+    try:
+        result = measure(comparison.own, peer, rounds)
+    except processes.Missing as missing:
+        return [table.skipped(comparison.name, str(missing))]
+    return [
+        table.measured(title, unit, result, metric, comparison.peer_name, reason)
+        for metric, (title, unit) in comparison.metrics.items()
+        if metric in result.own
+    ]
+
+
+def machine() -> str:
+    cpus = len(os.sched_getaffinity(0))
+    return f"{platform.system()} {platform.release()}, {platform.machine()}, {cpus} CPUs"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--only", action="append", metavar="NAME")
+    parser.add_argument("--write", action="store_true")
+    arguments = parser.parse_args()
+    rows = []
+    with tempfile.TemporaryDirectory(prefix="hardstone-bench-") as folder:
+        chosen = comparisons(Path(folder))
+        known = [comparison.name for comparison in chosen]
+        unknown = set(arguments.only or []) - set(known)
+        if unknown:
+            parser.error(f"no comparison {', '.join(sorted(unknown))}: {', '.join(known)}")
+        for comparison in chosen:
+            if comparison.name in (arguments.only or known):
+                for row in rows_of(comparison, arguments.rounds):
+                    print(table.line(row), flush=True)
+                    rows.append(row)
+    if arguments.write:
+        table.write(ROOT / "bench" / "README.md", rows, machine(), arguments.rounds)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,84 @@
+"""The results as lines for a terminal and as a table for README.md."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.rounds import Rounds, Spread
+
+SCALES = {"ns": 1, "ms": 1e6, "KiB": 1024}
+EVEN = 0.03
+BLOCK = re.compile(r"(<!-- results -->\n).*?(<!-- end -->\n)", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One metric, ready to be read. `note` says why a column is empty."""
+
+    title: str
+    unit: str = ""
+    own: str = "-"
+    peer_name: str = ""
+    peer: str = "-"
+    ratio: str = "-"
+    reading: str = ""
+    note: str = ""
+
+
+def measured(title: str, unit: str, rounds: Rounds, metric: str, peer_name: str, note: str) -> Row:
+    ratio = rounds.ratio(metric)
+    peer = rounds.peer.get(metric)
+    return Row(
+        title=title,
+        unit=unit,
+        own=_spread(Spread.of(rounds.own[metric]), SCALES[unit]),
+        peer_name=peer_name,
+        peer=_spread(Spread.of(peer), SCALES[unit]) if peer else "-",
+        ratio=_spread(ratio, 1) if ratio else "-",
+        reading=_reading(ratio) if ratio else "",
+        note=note,
+    )
+
+
+def skipped(name: str, reason: str) -> Row:
+    return Row(title=name, note=reason)
+
+
+def line(row: Row) -> str:
+    if row.own == "-":
+        return f"{row.title}: skipped: {row.note}"
+    text = f"{row.title}: {row.own} {row.unit}"
+    if row.peer != "-":
+        text += f"; {row.peer_name}: {row.peer} {row.unit}; ratio {row.ratio}: {row.reading}"
+    return f"{text} ({row.note})" if row.note else text
+
+
+def write(path: Path, rows: list[Row], machine: str, rounds: int) -> None:
+    head = ["what", "hardstone", "peer", "ratio", "smaller is better"]
+    lines = [head, ["---"] * len(head)]
+    for row in rows:
+        peer = f"{row.peer_name}: {row.peer} {row.unit}" if row.peer != "-" else row.note or "-"
+        own = f"{row.own} {row.unit}" if row.own != "-" else f"skipped: {row.note}"
+        lines.append([row.title, own, peer, row.ratio, row.reading or "-"])
+    body = "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+    text = f"{machine}; {rounds} rounds; median (least to largest).\n\n{body}\n"
+    path.write_text(BLOCK.sub(lambda match: f"{match[1]}{text}{match[2]}", path.read_text()))
+
+
+def _spread(spread: Spread, scale: float) -> str:
+    median, least, most = (
+        _digits(value / scale) for value in (spread.median, spread.min, spread.max)
+    )
+    return median if least == most else f"{median} ({least} to {most})"
+
+
+def _digits(value: float) -> str:
+    return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
+def _reading(ratio: Spread) -> str:
+    if ratio.min <= 1 + EVEN and ratio.max >= 1 - EVEN:
+        return "even"
+    return "hardstone is better" if ratio.max < 1 else "hardstone is worse"

@@ -1,0 +1,87 @@
+"""TMR-P-LAT against cyclictest: same interval, priority, CPU and clock, both memory
+locked, both with a histogram in ns, both leaving idle states as they find them."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import time
+from pathlib import Path
+
+from bench import processes
+from bench.rounds import Metrics
+
+PRIORITY = 80
+INTERVAL_US = 1000
+HISTOGRAM_NS = 500_000
+SETTLE_S = 1.6
+WINDOW_S = 2.0
+TAIL_S = 0.4
+
+
+class Observer:
+    """CPU time over a window in which the process does nothing but wake up."""
+
+    def __init__(self) -> None:
+        self.metrics: Metrics = {}
+
+    def __call__(self, pid: int) -> None:
+        time.sleep(SETTLE_S)
+        locked_bytes = processes.locked_bytes(pid)
+        begin_ns, begin_cpu_ns = time.monotonic_ns(), processes.cpu_time_ns(pid)
+        time.sleep(WINDOW_S)
+        spent_ns = processes.cpu_time_ns(pid) - begin_cpu_ns
+        wakeups = (time.monotonic_ns() - begin_ns) / (INTERVAL_US * 1000)
+        self.metrics = {"locked_bytes": locked_bytes, "cpu_ns": spent_ns / wakeups}
+
+
+def hardstone(probe: Path) -> Metrics:
+    duration_ns = round((SETTLE_S + WINDOW_S + TAIL_S) * 1e9)
+    command = [str(probe), "run", "TMR-P-LAT", "--json", "--duration-ns", str(duration_ns)]
+    command += ["--cpu", str(processes.other_cpu()), "--policy", "fifo"]
+    command += ["--priority", str(PRIORITY), "--clock", "monotonic"]
+    command += ["-p", f"interval_ns={INTERVAL_US * 1000}"]
+    observer = Observer()
+    stream = processes.run_observed(command, observer)
+    lines = [json.loads(line) for line in stream.splitlines()]
+    series = [line for line in lines if line["type"] == "series" and line["name"] == "wakeup"]
+    if not series:
+        (result,) = (line for line in lines if line["type"] == "result")
+        raise processes.Missing(f"TMR-P-LAT: {result['status']}: {result['reason']}")
+    buckets = series[0]["histogram"]["buckets"]
+    bits = int(series[0]["histogram"]["layout"].split("/")[1])
+    values = {bucket_middle_ns(index, bits): count for index, count in buckets}
+    return {**observer.metrics, "median_ns": median(values)}
+
+
+def cyclictest() -> Metrics:
+    program = processes.require("cyclictest", "rt-tests")
+    # -D takes whole seconds.
+    duration_s = round(SETTLE_S + WINDOW_S + TAIL_S)
+    with tempfile.TemporaryDirectory(prefix="hardstone-bench-") as folder:
+        result = Path(folder) / "result.json"
+        command = [program, "-m", "-q", "-N", "--laptop", "-t", "1", "-p", str(PRIORITY)]
+        command += ["-a", str(processes.other_cpu()), "-i", str(INTERVAL_US)]
+        command += ["-D", str(duration_s), "-h", str(HISTOGRAM_NS), f"--json={result}"]
+        observer = Observer()
+        processes.run_observed(command, observer)
+        thread = json.loads(result.read_text())["thread"]["0"]
+    values = {float(value): count for value, count in thread["histogram"].items()}
+    return {**observer.metrics, "median_ns": median(values)}
+
+
+def bucket_middle_ns(index: int, bits: int) -> float:
+    """Middle of a bucket of the probe's log-linear histogram."""
+    shift = max((index >> bits) - 1, 0)
+    low = (index - (shift << bits)) << shift
+    return low + ((1 << shift) - 1) / 2
+
+
+def median(values: dict[float, int]) -> float:
+    half = sum(values.values()) / 2
+    seen = 0
+    for value in sorted(values):
+        seen += values[value]
+        if seen >= half:
+            return value
+    raise processes.Missing("no values were recorded")
