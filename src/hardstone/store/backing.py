@@ -1,0 +1,124 @@
+"""The file that a probe records into while it measures, and copies of it on disk.
+
+The file lies in memory, so that the probe waits for no disk; it outlives a kill of
+every process. What a power cut would take is copied into the journal.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import tempfile
+import zlib
+from pathlib import Path
+
+from hardstone.store.files import sync_folder, write_all
+
+BACKING_LIMIT_BYTES = 512 * 2**20
+_CHUNK_BYTES = 2**16
+
+
+def make_backing_folder(run_id: str, journal: Path) -> Path:
+    """A private folder in memory-backed storage, or in the journal where there is none.
+
+    Private, since the kernel refuses root a file of another user in a folder like
+    /dev/shm, and a probe may run as root.
+    """
+    for base in _memory_folders():
+        with contextlib.suppress(OSError):
+            return Path(tempfile.mkdtemp(prefix=_prefix(run_id), dir=base))
+    return Path(tempfile.mkdtemp(prefix=_prefix(run_id), dir=journal))
+
+
+def find_backing_folders(run_id: str) -> list[Path]:
+    """Folders in memory-backed storage that were made for this run by this user."""
+    found = [path for base in _memory_folders() for path in base.glob(f"{_prefix(run_id)}*")]
+    return [path for path in found if _is_own_folder(path)]
+
+
+def is_backing_of(path: Path, run_id: str) -> bool:
+    """Whether `path` is a file in a backing folder of this run."""
+    return path.parent.name.startswith(_prefix(run_id)) and _is_own_folder(path.parent)
+
+
+def remove_backing(run_id: str) -> None:
+    """Remove the folders of this run and all that is in them."""
+    for folder in find_backing_folders(run_id):
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def slot_paths(journal: Path, number: int) -> list[Path]:
+    """The two places in the journal for copies of the backing file of test `number`."""
+    return [journal / f"slot-{number}-{side}" for side in "ab"]
+
+
+class SlotCopier:
+    """Copies one backing file into two places by turns, so that one is always whole."""
+
+    def __init__(self, backing: Path, slots: list[Path]) -> None:
+        self._backing = backing
+        self._slots = slots
+        self._turn = 0
+        self._checksum: int | None = None
+
+    def copy(self) -> None:
+        """Copy the file as it is now, if there is one and it changed. OSError if it fails."""
+        try:
+            data = _read(self._backing)
+        except FileNotFoundError:
+            return
+        checksum = zlib.crc32(data)
+        if not data or checksum == self._checksum:
+            return
+        _write_slot(self._slots[self._turn], data)
+        self._turn = 1 - self._turn
+        self._checksum = checksum
+
+    def remove(self) -> None:
+        """Remove the copies and the backing file."""
+        for path in (*self._slots, self._backing):
+            with contextlib.suppress(OSError):
+                path.unlink(missing_ok=True)
+
+
+def _read(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(BACKING_LIMIT_BYTES)
+
+
+def _write_slot(slot: Path, data: bytes) -> None:
+    temporary = slot.with_suffix(".tmp")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    try:
+        _write_sparse(descriptor, data)
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+    temporary.replace(slot)
+    sync_folder(slot.parent)
+
+
+def _write_sparse(descriptor: int, data: bytes) -> None:
+    """Write `data`, leaving out chunks of zeros: a recorder is large and mostly empty."""
+    for start in range(0, len(data), _CHUNK_BYTES):
+        chunk = data[start : start + _CHUNK_BYTES]
+        if chunk.count(0) == len(chunk):
+            os.lseek(descriptor, len(chunk), os.SEEK_CUR)
+        else:
+            write_all(descriptor, chunk)
+    os.ftruncate(descriptor, len(data))
+
+
+def _prefix(run_id: str) -> str:
+    return f"hardstone-{run_id}-"
+
+
+def _memory_folders() -> list[Path]:
+    named = ["/dev/shm", os.environ.get("XDG_RUNTIME_DIR", "")]  # noqa: S108
+    folders = [Path(name) for name in named if Path(name).is_absolute()]
+    return [path for path in folders if path.is_dir() and os.access(path, os.W_OK | os.X_OK)]
+
+
+def _is_own_folder(path: Path) -> bool:
+    return path.is_dir() and not path.is_symlink() and path.lstat().st_uid == os.geteuid()

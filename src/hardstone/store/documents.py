@@ -1,0 +1,77 @@
+"""Run documents as files: gzip-compressed JSON, written once, read with limits."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import stat
+import zlib
+from pathlib import Path
+
+import msgspec
+
+from hardstone.errors import InputError
+from hardstone.model import RunDocument
+from hardstone.stats.identity import histogram_problem
+from hardstone.store.convert import decode_document
+from hardstone.store.files import StoreError, replace_file, store_errors
+from hardstone.store.place import Place, is_run_id
+
+DOCUMENT_LIMIT_BYTES = 512 * 2**20
+_GZIP_MAGIC = b"\x1f\x8b"
+_MODE = 0o444
+
+
+def write_document(place: Place, document: RunDocument) -> Path:
+    """Store a document for good; StoreError if one of that id exists or the disk is full."""
+    path = place.document(document.id)
+    if path.exists():
+        raise StoreError(f"run {document.id} is stored already", "documents are never rewritten")
+    data = gzip.compress(msgspec.json.encode(document), mtime=0)
+    with store_errors("write the run", path):
+        path.parent.mkdir(exist_ok=True)
+        replace_file(path, data, _MODE)
+    return path
+
+
+def read_document(path: Path, *, limit_bytes: int = DOCUMENT_LIMIT_BYTES) -> RunDocument:
+    """The run document in a file, JSON or compressed, of any version that is known.
+
+    InputError when there is none, it is damaged, of a newer version, above `limit_bytes`
+    before or after it is decompressed, or holds a histogram that cannot be read.
+    """
+    document = decode_document(_content(path, limit_bytes), str(path))
+    if not is_run_id(document.id):
+        raise InputError(f"{path} has no valid run id: {document.id[:40]!r}", "name another file")
+    for result in document.results:
+        for series in result.series:
+            problem = histogram_problem(series.histogram)
+            if problem is not None:
+                raise InputError(
+                    f"{path}: {result.test[:40]} {series.name[:40]}: {problem}",
+                    "import or measure it again",
+                )
+    return document
+
+
+def _content(path: Path, limit_bytes: int) -> bytes:
+    with store_errors("read", path):
+        data = _read_regular(path, limit_bytes)
+    if data.startswith(_GZIP_MAGIC):
+        try:
+            with gzip.GzipFile(fileobj=io.BytesIO(data)) as packed:
+                data = packed.read(limit_bytes + 1)
+        except (OSError, EOFError, zlib.error) as error:
+            raise InputError(f"{path} is damaged: {error}", "take it from a copy") from None
+    if len(data) > limit_bytes:
+        raise InputError(f"{path} holds more than {limit_bytes} bytes", "name another file")
+    return data
+
+
+def _read_regular(path: Path, limit_bytes: int) -> bytes:
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    with os.fdopen(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise InputError(f"{path} is not a file", "name a run document")
+        return file.read(limit_bytes + 1)

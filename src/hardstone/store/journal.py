@@ -1,0 +1,253 @@
+"""The journal of one run: what was measured is on disk before anybody relies on it.
+
+A thread makes it last at least once a second and, while a test runs, copies the file
+that the probe records into. The journal belongs to the process that holds the lock in
+its folder; the kernel gives the lock free when the process dies.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from hardstone.model import Result, RunDocument
+from hardstone.store.backing import (
+    SlotCopier,
+    make_backing_folder,
+    remove_backing,
+    slot_paths,
+)
+from hardstone.store.documents import write_document
+from hardstone.store.files import StoreError, store_errors, sync_folder, write_all
+from hardstone.store.locks import FileLock, exclusive, try_lock
+from hardstone.store.place import Place, is_run_id
+from hardstone.store.records import (
+    JOURNAL_NAME,
+    LOCK_NAME,
+    BeginRecord,
+    LineRecord,
+    Record,
+    ResultRecord,
+    RunRecord,
+    encode_record,
+)
+
+SYNC_INTERVAL_S = 0.5
+
+
+class Journal:
+    """Takes down a run while it is measured. Made by `Store.journal`.
+
+    Every method but `close` raises StoreError (an InputError) when the disk is full or
+    fails. What was written before stays, and the journal can be used on: a call may be
+    repeated when there is space again, and `close` leaves all of it to `Store.recover`.
+    """
+
+    def __init__(
+        self,
+        place: Place,
+        document: RunDocument,
+        *,
+        stored: Callable[[], object] = lambda: None,
+        sync_interval_s: float = SYNC_INTERVAL_S,
+    ) -> None:
+        self._place = place
+        self._run_id = document.id
+        self._folder = place.journals / document.id
+        self._stored = stored
+        self._sync_interval_s = sync_interval_s
+        self._number = 0
+        self._copier: SlotCopier | None = None
+        self._backing_folder: Path | None = None
+        self._ended = threading.Event()
+        self.backing_problem: str | None = None
+        self._lock, self._file = _create(place, document)
+        self._thread = threading.Thread(target=self._keep, name="journal", daemon=True)
+        self._thread.start()
+
+    def backing_file(self, test: str) -> Path:
+        """Say that `test` begins; the path, where nothing is yet, for the probe's --backing.
+
+        The file is in memory-backed storage if there is any. It goes with the result.
+        """
+        with store_errors("prepare a test in the journal", self._folder):
+            if self._backing_folder is None:
+                self._backing_folder = make_backing_folder(self._run_id, self._folder)
+        self._leave_test()
+        self._number += 1
+        path = self._backing_folder / f"{self._number}.rec"
+        self._append(BeginRecord(test=test, number=self._number, backing=str(path)), sync=True)
+        self._copier = SlotCopier(path, slot_paths(self._folder, self._number))
+        return path
+
+    def stream_line(self, test: str, raw: bytes) -> None:
+        """Take down a line as it was received. It is on disk within a second."""
+        self._append(LineRecord(test=test, raw=raw), sync=False)
+
+    def result(self, result: Result) -> None:
+        """Take down a finished result; it is on disk when this returns."""
+        self._append(ResultRecord(result=result), sync=True)
+        self._leave_test()
+
+    def finish(self, document: RunDocument) -> Path:
+        """Store the run for good, then take the journal and the backing files away.
+
+        Returns the path of the document. After a StoreError the journal is as it was.
+        """
+        if document.id != self._run_id:
+            raise ValueError(f"the journal is of run {self._run_id}, not of {document.id}")
+        if self._ended.is_set():
+            raise ValueError(f"the journal of run {self._run_id} is closed")
+        path = write_document(self._place, document)
+        self._stored()
+        self._stop()
+        remove_journal(self._place, self._run_id, self._lock)
+        return path
+
+    def close(self) -> None:
+        """Stop the thread and leave the journal as it is for `Store.recover`. Never raises."""
+        self._stop()
+        self._lock.release()
+
+    def _append(self, record: Record, *, sync: bool) -> None:
+        if self._ended.is_set():
+            raise ValueError(f"the journal of run {self._run_id} is closed")
+        with store_errors("write the journal", self._folder):
+            self._file.append(encode_record(record))
+            if sync:
+                self._file.sync()
+
+    def _leave_test(self) -> None:
+        copier, self._copier = self._copier, None
+        if copier is not None:
+            copier.remove()
+
+    def _keep(self) -> None:
+        while not self._ended.wait(self._sync_interval_s):
+            self._file.try_sync()
+            self._copy_backing()
+
+    def _copy_backing(self) -> None:
+        """A copy that fails is tried again: only a power cut would make it count."""
+        copier = self._copier
+        try:
+            if copier is not None:
+                copier.copy()
+            self.backing_problem = None
+        except OSError as error:
+            self.backing_problem = f"cannot copy the records of the running test: {error}"
+        if copier is not self._copier and copier is not None:
+            copier.remove()
+
+    def _stop(self) -> None:
+        if not self._ended.is_set():
+            self._ended.set()
+            self._thread.join()
+            self._file.try_sync()
+            self._file.close()
+
+
+class AppendFile:
+    """A file of lines that grows. A line is in it as a whole or not at all."""
+
+    def __init__(self, path: Path) -> None:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND
+        self._descriptor = os.open(path, flags, 0o600)
+        self._writing = threading.Lock()
+        self._size_bytes = 0
+        self._synced_bytes = 0
+        self._failure: OSError | None = None
+
+    def append(self, line: bytes) -> None:
+        """Add a line; OSError, and the file as before, if it does not fit."""
+        with self._writing:
+            self._raise_failure()
+            try:
+                write_all(self._descriptor, line + b"\n")
+            except OSError:
+                os.ftruncate(self._descriptor, self._size_bytes)
+                raise
+            self._size_bytes += len(line) + 1
+
+    def sync(self) -> None:
+        """Make all that was added last; OSError also for what failed in `try_sync`."""
+        self._raise_failure()
+        size_bytes = self._size_bytes
+        os.fsync(self._descriptor)
+        self._synced_bytes = size_bytes
+
+    def try_sync(self) -> None:
+        """As `sync`, but a failure is raised by the next call: the kernel tells it once."""
+        if self._synced_bytes == self._size_bytes:
+            return
+        try:
+            self.sync()
+        except OSError as error:
+            self._failure = error
+
+    def close(self) -> None:
+        os.close(self._descriptor)
+
+    def _raise_failure(self) -> None:
+        failure, self._failure = self._failure, None
+        if failure is not None:
+            raise failure
+
+
+def remove_journal(place: Place, run_id: str, lock: FileLock) -> None:
+    """Take away what a stored run has left behind, and give up its lock."""
+    remove_backing(run_id)
+    try:
+        with exclusive(place.journals_lock):
+            shutil.rmtree(place.journals / run_id, ignore_errors=True)
+    finally:
+        lock.release()
+
+
+def _create(place: Place, document: RunDocument) -> tuple[FileLock, AppendFile]:
+    """The folder with its lock held and the first record on disk, or nothing of it."""
+    if not is_run_id(document.id):
+        raise ValueError(f"{document.id[:40]!r} is not an id of new_run_id")
+    folder = place.journals / document.id
+    if place.document(document.id).exists() or folder.exists():
+        raise StoreError(f"run {document.id} exists already", "give each run an id of its own")
+    with store_errors("make a journal in the store", place.root):
+        place.journals.mkdir(exist_ok=True)
+        place.runs.mkdir(exist_ok=True)
+        lock = _claim_new(place, folder)
+        try:
+            return lock, _first_record(folder, document)
+        except OSError:
+            lock.release()
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+
+
+def _claim_new(place: Place, folder: Path) -> FileLock:
+    with exclusive(place.journals_lock):
+        folder.mkdir()
+        lock = try_lock(folder / LOCK_NAME)
+    if lock is None:
+        raise StoreError(f"the new journal {folder} is taken", "try again")
+    return lock
+
+
+def _first_record(folder: Path, document: RunDocument) -> AppendFile:
+    skeleton = msgspec.structs.replace(document, results=[])
+    file = AppendFile(folder / JOURNAL_NAME)
+    try:
+        file.append(encode_record(RunRecord(document=skeleton)))
+        file.sync()
+        for changed in (folder, folder.parent, folder.parent.parent):
+            sync_folder(changed)
+    except OSError:
+        with contextlib.suppress(OSError):
+            file.close()
+        raise
+    return file

@@ -1,0 +1,62 @@
+"""Locks that the kernel releases when their owner dies, however it dies."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from hardstone.store.files import StoreError
+
+_WAIT_S = 30.0
+_STEP_S = 0.02
+
+
+class FileLock:
+    """An exclusive flock on a file, held until `release` or the end of the process."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+    def release(self) -> None:
+        """Give the lock up. Harmless when it was given up before."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+
+def try_lock(path: Path) -> FileLock | None:
+    """The lock on `path`, made if missing; None when another one holds it.
+
+    OSError when the file cannot be opened, also when its folder is gone.
+    """
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        os.close(descriptor)
+        if error.errno in (errno.EWOULDBLOCK, errno.EACCES):
+            return None
+        raise
+    return FileLock(descriptor)
+
+
+@contextlib.contextmanager
+def exclusive(path: Path) -> Iterator[None]:
+    """Hold the lock on `path` for a few file operations; StoreError if it stays taken."""
+    deadline_s = time.monotonic() + _WAIT_S
+    while (lock := try_lock(path)) is None:
+        if time.monotonic() > deadline_s:
+            raise StoreError(
+                f"the store is busy: another process holds {path}",
+                "end the other hardstone, or continue it if it is stopped",
+            )
+        time.sleep(_STEP_S)
+    try:
+        yield
+    finally:
+        lock.release()

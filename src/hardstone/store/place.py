@@ -1,0 +1,80 @@
+"""Where the store is and how it is laid out."""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from hardstone.errors import InputError
+from hardstone.store.files import StoreError, store_errors
+
+DOCUMENT_SUFFIX = ".json.gz"
+_RUN_ID = re.compile(r"[0-9]{8}T[0-9]{6}Z-[0-9a-f]{6}")
+
+
+@dataclass(frozen=True)
+class Place:
+    """runs/ID.json.gz are the documents, journals/ID/ what is not finished."""
+
+    root: Path
+
+    @property
+    def runs(self) -> Path:
+        return self.root / "runs"
+
+    @property
+    def journals(self) -> Path:
+        return self.root / "journals"
+
+    @property
+    def journals_lock(self) -> Path:
+        return self.root / "journals.lock"
+
+    @property
+    def index(self) -> Path:
+        return self.root / "index.sqlite"
+
+    def document(self, run_id: str) -> Path:
+        return self.runs / f"{run_id}{DOCUMENT_SUFFIX}"
+
+
+def new_run_id(now: datetime | None = None) -> str:
+    """Identifier of a run: UTC to the second, so that they sort, and 24 random bits."""
+    at = (now or datetime.now(UTC)).astimezone(UTC)
+    return f"{at:%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}"
+
+
+def is_run_id(text: str) -> bool:
+    """Whether `text` has the form of a run's identifier, and so is safe as a file name."""
+    return _RUN_ID.fullmatch(text) is not None
+
+
+def default_root() -> Path:
+    """$XDG_DATA_HOME/hardstone, or ~/.local/share/hardstone."""
+    base = os.environ.get("XDG_DATA_HOME", "")
+    if Path(base).is_absolute():
+        return Path(base) / "hardstone"
+    try:
+        return Path.home() / ".local/share/hardstone"
+    except RuntimeError:
+        raise InputError("there is no home folder", "name a place with --store DIR") from None
+
+
+def open_place(root: Path | None) -> Place:
+    """The place, made if it is missing; a store that cannot be written may still be read.
+
+    StoreError when it is no folder, cannot be read or cannot be made.
+    """
+    path = (root or default_root()).absolute()
+    with store_errors("make the store", path):
+        path.mkdir(parents=True, exist_ok=True)
+    if not os.access(path, os.R_OK | os.X_OK):
+        raise StoreError(
+            f"cannot read the store {path}: Permission denied",
+            "give yourself access, or name another place with --store DIR",
+        )
+    return Place(path)

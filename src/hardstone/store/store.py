@@ -1,0 +1,84 @@
+"""The store: what was measured, kept for good."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hardstone.errors import InputError
+from hardstone.model import RunDocument
+from hardstone.store.documents import read_document
+from hardstone.store.index import Index, RunEntry
+from hardstone.store.journal import Journal
+from hardstone.store.place import is_run_id, open_place
+from hardstone.store.recovery import Dump, has_abandoned, recover_runs
+from hardstone.store.refs import find_run
+
+
+class Store:
+    """Runs in the folder `path`, by default $XDG_DATA_HOME/hardstone.
+
+    The folder is made if it is missing. StoreError (an InputError, exit code 2) with the
+    remedy when it cannot be made or read; a folder that cannot be written can be listed.
+    """
+
+    def __init__(self, path: Path | None = None) -> None:
+        self._place = open_place(path)
+        self._index = Index(self._place)
+
+    @property
+    def path(self) -> Path:
+        return self._place.root
+
+    @property
+    def unreadable(self) -> dict[str, str]:
+        """After `runs`: run ids whose documents could not be read, each with the reason."""
+        return self._index.unreadable
+
+    def journal(self, document: RunDocument) -> Journal:
+        """Begin to take down the run that `document`, still without results, describes.
+
+        Its id must be a new one of `new_run_id`. StoreError if it cannot be written.
+        """
+        return Journal(self._place, document, stored=self._index.entries)
+
+    def runs(self) -> list[RunEntry]:
+        """All runs, oldest first."""
+        return self._index.entries()
+
+    def load(self, reference: str) -> RunDocument:
+        """The run of an id, a unique prefix of one, a name (the latest), or "last".
+
+        InputError if there is none, with the nearest names, or if it cannot be read.
+        """
+        if is_run_id(reference) and self.path_of(reference).exists():
+            return read_document(self.path_of(reference))
+        document = self._load_found(reference)
+        if reference not in (document.name, "last") and not document.id.startswith(reference):
+            self._index.rebuild()
+            document = self._load_found(reference)
+        return document
+
+    def path_of(self, run_id: str) -> Path:
+        """Where the document of a run is, or would be."""
+        if not is_run_id(run_id):
+            raise InputError(f"'{run_id[:60]}' is not the id of a run", "hardstone runs lists them")
+        return self._place.document(run_id)
+
+    def rebuild_index(self) -> int:
+        """Make the index anew from the documents; how many there are."""
+        return self._index.rebuild()
+
+    def recover(self, dump: Dump) -> list[str]:
+        """Store the runs whose tool was ended, as incomplete ones; their ids.
+
+        `dump(path)` gives the stream lines of a file that a probe recorded into (see
+        `hardstone-probe dump`). StoreError if a run cannot be stored; its journal stays.
+        """
+        return recover_runs(self._place, dump)
+
+    def has_abandoned(self) -> bool:
+        """Whether `recover` would find something. Cheap; needs no probe."""
+        return has_abandoned(self._place)
+
+    def _load_found(self, reference: str) -> RunDocument:
+        return read_document(self._place.document(find_run(reference, self.runs()).id))
