@@ -12,6 +12,7 @@ import click
 import msgspec
 import pytest
 
+from hardstone.cli.main import hardstone
 from hardstone.model import Register
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -21,10 +22,7 @@ LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)#\s]+)")
 
 
 def command_names() -> set[str]:
-    from hardstone.cli.main import main
-
-    assert isinstance(main, click.Group)
-    return set(main.list_commands(click.Context(main)))
+    return set(hardstone.list_commands(click.Context(hardstone)))
 
 
 def register(probe: Path) -> Register:

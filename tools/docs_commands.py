@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import click
 
 from docs_tests import table
-from hardstone.cli.main import main
+from hardstone.cli.main import hardstone
 
 WIDTH = 92
 
@@ -16,7 +16,7 @@ Words = tuple[str, ...]
 
 def all_commands() -> dict[Words, click.Command]:
     """Every command by its words, ("target", "add") for one within a group."""
-    return dict(_walk(main, ()))
+    return dict(_walk(hardstone, ()))
 
 
 def file_name(words: Words) -> str:
