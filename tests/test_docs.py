@@ -61,9 +61,12 @@ def test_every_test_has_its_page_and_every_page_its_test(probe: Path) -> None:
 
 
 def test_commands_in_documents_exist() -> None:
-    shown = re.compile(r"^(?:\$ )?(?:sudo )?hardstone ([a-z]+)", re.MULTILINE)
-    named = {name for path in DOCUMENTS for name in shown.findall(path.read_text())}
-    assert named - command_names() == set()
+    fences = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
+    shown = re.compile(r"(?:^(?:\$ )?|`)hardstone ([a-z]+)", re.MULTILINE)
+    for document in DOCUMENTS:
+        text = document.read_text()
+        code = "\n".join([*fences.findall(text), *re.findall(r"`hardstone [^`]+`", text)])
+        assert set(shown.findall(code)) - command_names() == set(), document
 
 
 def test_generated_documents_are_up_to_date(probe: Path) -> None:
