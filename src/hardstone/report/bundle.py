@@ -1,0 +1,85 @@
+"""The scripts that make charts interactive, built once for each version and kept."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from importlib import metadata
+from pathlib import Path
+
+from hardstone.report.safe import can_be_inlined
+
+_LEAST_BYTES = 100_000
+_DIGEST_BYTES = 64
+
+
+def cache_dir() -> Path:
+    """`$XDG_CACHE_HOME/hardstone`, by default `~/.cache/hardstone`."""
+    configured = os.environ.get("XDG_CACHE_HOME", "")
+    base = Path(configured) if Path(configured).is_absolute() else Path.home() / ".cache"
+    return base / "hardstone"
+
+
+def load_bundle(directory: Path | None = None) -> str | None:
+    """Vega, Vega-Lite and Vega-Embed as one script; None where it cannot be built.
+
+    Kept in `directory` as one file: its SHA-256, a line end, the script. What does not
+    match its digest is built again. A directory that cannot be written costs only time.
+    """
+    place = directory or _own_directory()
+    version = metadata.version("vl-convert-python")
+    path = place / f"charts-{version}.js" if place else None
+    kept = _read(path) if path else None
+    if kept is not None:
+        return kept
+    built = _build()
+    if built is not None and path is not None:
+        _write(path, built)
+    return built
+
+
+def _own_directory() -> Path | None:
+    try:
+        return cache_dir()
+    except RuntimeError:  # no home directory
+        return None
+
+
+def _build() -> str | None:
+    import vl_convert
+
+    try:
+        script = str(vl_convert.javascript_bundle())
+    except (ValueError, RuntimeError, OSError):
+        return None
+    return script if _is_sound(script) else None
+
+
+def _is_sound(script: str) -> bool:
+    return len(script) >= _LEAST_BYTES and can_be_inlined(script)
+
+
+def _read(path: Path) -> str | None:
+    try:
+        data = path.read_bytes()
+        if path.stat().st_uid != os.getuid():
+            return None
+        digest, script = data[:_DIGEST_BYTES], data[_DIGEST_BYTES + 1 :]
+        matches = hashlib.sha256(script).hexdigest().encode() == digest
+        text = script.decode()
+    except (OSError, UnicodeDecodeError):
+        return None
+    return text if matches and _is_sound(text) else None
+
+
+def _write(path: Path, script: str) -> None:
+    data = script.encode()
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name)
+        with os.fdopen(handle, "wb") as file:
+            file.write(hashlib.sha256(data).hexdigest().encode() + b"\n" + data)
+        Path(name).replace(path)
+    except OSError:
+        return

@@ -1,0 +1,110 @@
+"""How often each value was exceeded, log-log, down to the bound for what was not seen."""
+
+from __future__ import annotations
+
+from math import log
+
+from hardstone.model import Series, Unit
+from hardstone.report.charts.frame import Row, colour, dash, figure, keys, tooltip, value_title
+from hardstone.report.charts.scale import domain, drawn, ticks, value_axis, value_scale
+from hardstone.report.groups import Group, Line
+from hardstone.report.theme import Spec, mark
+from hardstone.stats.exceedance import exceedance, upper_bound
+
+RESOLUTION = 90
+SHARE_LABEL = "format(datum.value, datum.value < 0.01 ? '.0e' : '~g')"
+Point = tuple[float, float]
+
+
+def curve(series: Series) -> list[Point]:
+    """Points (value, share of values above it), thinned to what can be seen.
+
+    Every point is exact. It begins at the minimum with what lies at or above it and
+    ends at the maximum, where one value in N is left.
+    """
+    if not series.count or series.max is None or series.min is None:
+        return []
+    below_all = 1 - series.histogram.underflow / series.count
+    inner = [
+        (float(point.value), point.probability)
+        for point in exceedance(series.histogram)
+        if max(series.min, 0) <= point.value < series.max and point.probability > 0
+    ]
+    start = (drawn(series.min), below_all)
+    end = (float(series.max), 1 / series.count)
+    return [start, *_thin(inner, end), (end[0], min([end[1], *(p for _, p in inner[-1:])]))]
+
+
+def _thin(points: list[Point], end: Point) -> list[Point]:
+    """Points that are at least 1/90 of a decade's span apart in one of the directions."""
+    if not points:
+        return []
+    wide = max(log(drawn(end[0]) / drawn(points[0][0])), 1e-9) / RESOLUTION
+    tall = max(log(points[0][1] / end[1]), 1e-9) / RESOLUTION
+    kept = [points[0]]
+    for value, share in points[1:]:
+        last_value, last_share = kept[-1]
+        moved = log(drawn(value) / drawn(last_value)) >= wide or log(last_share / share) >= tall
+        if moved:
+            kept.append((value, share))
+    return kept
+
+
+def chart(group: Group, unit: Unit) -> Spec:
+    """The curves, and for each line the 95 % bound above its worst observed."""
+    found = [(line, curve(line.series)) for line in group.lines]
+    low, high = domain([value for _, points in found for value, _ in points], 1.08)
+    least = min((share for _, points in found for _, share in points), default=0.1)
+    x: Spec = {
+        "field": "v",
+        "type": "quantitative",
+        "scale": value_scale(low, high),
+        "axis": value_axis(low, high, unit),
+        "title": f"{value_title(group, unit)} (log)",
+    }
+    rows = [row for line, points in found for row in _rows(line, points)]
+    return figure(group, rows, [_curves(group, x, least * 0.6), _bounds(group, x)])
+
+
+def _rows(line: Line, points: list[Point]) -> list[Row]:
+    shares: list[Row] = [{**keys(line), "v": drawn(v), "s": s} for v, s in points]
+    if not points:
+        return []
+    bound = upper_bound(0, line.series.count)
+    return [*shares, {**keys(line), "v": points[-1][0], "b": bound}]
+
+
+def _curves(group: Group, x: Spec, least: float) -> Spec:
+    marks = [round(one, 12) for one in ticks(least, 1.0)]
+    return {
+        "transform": [{"filter": "isValid(datum.s)"}],
+        "mark": mark("line", interpolate="step-after"),
+        "encoding": {
+            "x": x,
+            "y": {
+                "field": "s",
+                "type": "quantitative",
+                "scale": {"type": "log", "domain": [least, 1], "nice": False, "clamp": True},
+                "axis": {"values": marks, "labelExpr": SHARE_LABEL, "grid": True},
+                "title": "share above (log)",
+            },
+            "color": colour(group),
+            **dash(group),
+            "tooltip": tooltip(group, ("v", "above (ns)", ",.0f"), ("s", "share", ".3~g")),
+        },
+    }
+
+
+def _bounds(group: Group, x: Spec) -> Spec:
+    return {
+        "transform": [{"filter": "isValid(datum.b)"}],
+        "mark": mark("point", shape="triangle-down", filled=False, size=55, strokeWidth=1.5),
+        "encoding": {
+            "x": x,
+            "y": {"field": "b", "type": "quantitative"},
+            "color": colour(group),
+            "tooltip": tooltip(
+                group, ("v", "above (ns)", ",.0f"), ("b", "95 % bound", ".3~g")
+            ),
+        },
+    }

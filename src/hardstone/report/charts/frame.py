@@ -1,0 +1,68 @@
+"""What the charts of a test have in common: panels, colours, dashes, legend."""
+
+from __future__ import annotations
+
+from hardstone.model import Unit
+from hardstone.report.groups import Group, Line
+from hardstone.report.text import shorten
+from hardstone.report.theme import CONFIG, DASHES, HEIGHT, PALETTE, PANEL_HEIGHT, SCHEMA, WIDTH, Spec
+
+_TITLE_OF_UNIT: dict[Unit, str] = {"ns": "duration", "count": "count", "bytes_per_s": "throughput"}
+Row = dict[str, float | str | None]
+
+
+def value_title(group: Group, unit: Unit) -> str:
+    """What the axis of values shows: the name of the series where they have but one."""
+    names = {line.series.name for line in group.lines}
+    return shorten(names.pop().replace("_", " ")) if len(names) == 1 else _TITLE_OF_UNIT[unit]
+
+
+def keys(line: Line) -> Row:
+    """The fields by which a row of data finds its panel, colour and dash."""
+    row: Row = {"c": line.colour}
+    if line.panel:
+        row["p"] = line.panel
+    if line.dash:
+        row["d"] = line.dash
+    return row
+
+
+def colour(group: Group) -> Spec:
+    """Colour by line; without a legend where there is but one."""
+    encoding: Spec = {
+        "field": "c",
+        "type": "nominal",
+        "sort": None,
+        "scale": {"domain": group.colours, "range": PALETTE[: len(group.colours)]},
+    }
+    return encoding if len(group.colours) > 1 else {**encoding, "legend": None}
+
+
+def dash(group: Group) -> Spec:
+    """Stroke dashes as a channel, nothing where the group has none."""
+    if not group.dashes:
+        return {}
+    scale = {"domain": group.dashes, "range": DASHES[: len(group.dashes)]}
+    return {"strokeDash": {"field": "d", "type": "nominal", "sort": None, "scale": scale}}
+
+
+def tooltip(group: Group, *fields: tuple[str, str, str]) -> list[Spec]:
+    """Fields (name, title, number format) with what the line is called."""
+    entries: list[Spec] = [{"field": "c", "type": "nominal", "title": "series"}]
+    if group.dashes:
+        entries.append({"field": "d", "type": "nominal", "title": "view"})
+    numbers = [
+        {"field": name, "type": "quantitative", "title": title, "format": pattern}
+        for name, title, pattern in fields
+    ]
+    return entries + numbers
+
+
+def figure(group: Group, rows: list[Row], layers: list[Spec], **more: object) -> Spec:
+    """The whole chart: one panel, or one below the other for the panels of the group."""
+    base: Spec = {"$schema": SCHEMA, "config": CONFIG, "data": {"values": rows}}
+    panel: Spec = {"width": WIDTH, "layer": layers}
+    if not group.panels:
+        return {**base, **panel, "height": HEIGHT, **more}
+    facet = {"field": "p", "type": "nominal", "sort": group.panels, "title": None}
+    return {**base, "facet": facet, "columns": 1, "spec": {**panel, "height": PANEL_HEIGHT}, **more}

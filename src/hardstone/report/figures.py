@@ -1,0 +1,201 @@
+"""The charts of one result: static drawing, data for the interactive one, words for both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import groupby
+from types import ModuleType
+from typing import Any
+
+from markupsafe import Markup
+
+from hardstone.model import Result, Series, Unit
+from hardstone.report import svg
+from hardstone.report.charts import bars, exceedance, histogram, over_time
+from hardstone.report.groups import Group, group
+from hardstone.report.safe import json_for_script
+from hardstone.report.text import format_value, series_text, shorten
+from hardstone.report.theme import CONFIG, Spec, interactive
+from hardstone.units import format_count, format_ns
+
+MOST_CHARTS = 64
+LEAST_VALUES = 2
+_SPOKEN_SERIES = 8
+_NUMBERS = ("v", "n", "w", "s", "b", "t", "min", "avg", "max")
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A chart with its title, what to look at, and which series it can show."""
+
+    title: str
+    about: str
+    module: ModuleType
+    shows: Callable[[Series], bool]
+
+
+def _has_values(series: Series) -> bool:
+    return series.count >= LEAST_VALUES
+
+
+def _has_any(series: Series) -> bool:
+    return series.count > 0
+
+
+# In the order of what a reader misses most: a long run shows the first ones only.
+KINDS = (
+    Kind(
+        "Exceedance",
+        "Share of values above each duration. The open triangle is the 95 % bound for "
+        "what lies above the worst observed.",
+        exceedance,
+        _has_values,
+    ),
+    Kind(
+        "Histogram",
+        "Values per bin; the triangle on the axis marks the worst observed.",
+        histogram,
+        _has_values,
+    ),
+    Kind(
+        "Over time",
+        "Largest value of each second; a break in a line is a time without values.",
+        over_time,
+        over_time.is_drawable,
+    ),
+    Kind(
+        "Average and worst observed",
+        "Bar from minimum to worst observed, tick at the average.",
+        bars,
+        _has_any,
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One chart of a page. `data` is None where nothing but the drawing is needed."""
+
+    id: str
+    title: str
+    about: str
+    alt: str
+    drawing: Markup
+    data: Markup | None
+
+
+def charts_each(results: list[Result]) -> int:
+    """How many charts each test may have, so that the page stays small."""
+    timing = sum(1 for result in results if any(_has_any(one) for one in result.series))
+    return max(1, min(len(KINDS), MOST_CHARTS // max(timing, 1)))
+
+
+def figures_of(result: Result, anchor: str, most: int, *, live: bool) -> list[Figure]:
+    """The charts of `result`, at most `most` for each unit that it measured in."""
+    units = list(dict.fromkeys(series.unit for series in result.series))
+    found = [
+        _figure(kind, unit, result, f"{anchor}-{place}-{number}", live=live)
+        for place, unit in enumerate(units)
+        for number, kind in enumerate(KINDS[:most])
+    ]
+    return [figure for figure in found if figure is not None]
+
+
+def drawn_group(found: list[Series]) -> Group:
+    """The lines for series of one unit; colours are given before any is left out."""
+    return group([series for series in found if _has_any(series)])
+
+
+def _figure(kind: Kind, unit: Unit, result: Result, name: str, *, live: bool) -> Figure | None:
+    whole = drawn_group([series for series in result.series if series.unit == unit])
+    lines = whole.only([line.series for line in whole.lines if kind.shows(line.series)])
+    if not lines.lines:
+        return None
+    spec = kind.module.chart(lines, unit)
+    return Figure(
+        id=name,
+        title=kind.title,
+        about=kind.about,
+        alt=_spoken(kind.title, result.test, lines, unit),
+        drawing=_drawing(spec),
+        data=json_for_script(packed(interactive(spec))) if live else None,
+    )
+
+
+def _drawing(spec: Spec) -> Markup:
+    try:
+        return Markup(svg.render(spec))  # noqa: S704  shapes and escaped text only
+    except ValueError as error:
+        return Markup("<p>{}</p>").format(f"The chart could not be drawn: {shorten(str(error))}")
+
+
+def _spoken(title: str, test: str, lines: Group, unit: Unit) -> str:
+    """What the chart shows, for those who hear it: the figures themselves."""
+    shown = [_spoken_series(line.series, unit) for line in lines.lines[:_SPOKEN_SERIES]]
+    more = len(lines.lines) - len(shown)
+    rest = f"; and {more} more, all in the table of figures" if more > 0 else ""
+    return f"{title}, {shorten(test)}. {'; '.join(shown)}{rest}."
+
+
+def _spoken_series(series: Series, unit: Unit) -> str:
+    ends = f"{format_value(series.min, unit)} to {format_value(series.max, unit)}"
+    return f"{shorten(series_text(series))}: {format_count(series.count)} values from {ends}"
+
+
+def packed(spec: Spec) -> dict[str, Any]:
+    """The specification apart from its data, and the data in short rows by line."""
+    rows = spec["data"]["values"]
+    lines = [_packed_line(list(part)) for _, part in groupby(rows, key=_line_key)]
+    rest = {key: value for key, value in spec.items() if key not in ("data", "config")}
+    return {"spec": rest, "lines": lines}
+
+
+def _line_key(row: dict[str, Any]) -> tuple[list[tuple[str, Any]], list[str]]:
+    return [(k, v) for k, v in row.items() if k not in _NUMBERS], list(row)
+
+
+def _packed_line(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    fields = [key for key in rows[0] if key in _NUMBERS]
+    keys = {key: value for key, value in rows[0].items() if key not in _NUMBERS}
+    points = [[_short(row[key]) for key in fields] for row in rows]
+    return {"keys": keys, "fields": fields, "points": points}
+
+
+def _short(value: float | None) -> float | None:
+    """Five significant digits: more than a screen can show. Whole numbers stay exact."""
+    return value if value is None or value == int(value) else float(f"{value:.5g}")
+
+
+CHART_CONFIG = json_for_script(CONFIG)
+
+
+def notes_on_drawing(result: Result) -> list[str]:
+    """What the charts of `result` do not show."""
+    notes = []
+    for unit in dict.fromkeys(series.unit for series in result.series):
+        left_out = drawn_group([one for one in result.series if one.unit == unit]).left_out
+        if left_out:
+            notes.append(
+                f"{left_out} series are not drawn, the charts show those with the highest "
+                "values; the table has all."
+            )
+    few = sum(1 for series in result.series if series.count < LEAST_VALUES)
+    if few:
+        notes.append(
+            f"{few} series with fewer than {LEAST_VALUES} values: in the table, "
+            "without a distribution."
+        )
+    notes.extend(_joined_note(result))
+    return notes
+
+
+def _joined_note(result: Result) -> list[str]:
+    found = [series for series in result.series if over_time.is_drawable(series)]
+    if not found:
+        return []
+    joined = over_time.intervals_joined(group(found))
+    if joined == 1:
+        return []
+    span = format_ns(joined * found[0].maxima_interval_ns)
+    return [f"Over time: one point is the largest value of {span}."]

@@ -1,0 +1,116 @@
+"""The table of figures of one result: one row a series, with everything said about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hardstone.model import Instrument, Series, Unit
+from hardstone.report.text import format_value, series_text
+from hardstone.stats.quantiles import LADDER, Quantile
+from hardstone.stats.summary import SeriesSummary, instrument_limit, summarise
+from hardstone.units import format_count
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A figure and, under it, its interval."""
+
+    value: str
+    interval: str = ""
+
+
+@dataclass(frozen=True)
+class Row:
+    label: str
+    count: str
+    minimum: str
+    quantiles: list[Cell]
+    mean: str
+    stddev: str
+    worst: str
+    bound: str
+    notes: list[str]
+
+
+@dataclass(frozen=True)
+class Table:
+    """`levels` are the headings of the quantile columns: "median", "99 %"."""
+
+    levels: list[str]
+    rows: list[Row]
+
+
+def table_of(found: list[Series], instrument: Instrument | None, deepest: float) -> Table:
+    """Figures of all series; quantiles as deep as the counts allow, at most to `deepest`."""
+    summaries = [summarise(series, deepest=deepest) for series in found]
+    present = {quantile.q for summary in summaries for quantile in summary.quantiles}
+    levels = [q for q in LADDER if q in present]
+    quantum_ns = instrument.quantum_ns if instrument else 1.0
+    rows = [
+        _row(series, summary, levels, quantum_ns, instrument)
+        for series, summary in zip(found, summaries, strict=True)
+    ]
+    return Table([level_text(q) for q in levels], rows)
+
+
+def level_text(q: float) -> str:
+    """A quantile as a heading: "median", "99.9 %"."""
+    return "median" if q == 0.5 else f"{100 * q:.10g} %"
+
+
+def _row(
+    series: Series,
+    summary: SeriesSummary,
+    levels: list[float],
+    quantum_ns: float,
+    instrument: Instrument | None,
+) -> Row:
+    unit = series.unit
+    by_level = {quantile.q: quantile for quantile in summary.quantiles}
+    return Row(
+        label=series_text(series),
+        count=format_count(series.count),
+        minimum=format_value(series.min, unit),
+        quantiles=[quantile_cell(by_level.get(q), unit) for q in levels],
+        mean=format_value(series.mean, unit, quantum_ns),
+        stddev=format_value(series.stddev, unit, quantum_ns),
+        worst=format_value(series.max, unit),
+        bound=bound_text(summary),
+        notes=_notes(series, instrument),
+    )
+
+
+def quantile_cell(quantile: Quantile | None, unit: Unit) -> Cell:
+    """A quantile with its 95 % interval; what lies outside of all buckets is said so."""
+    if quantile is None:
+        return Cell("-")
+    if quantile.value is None:
+        beyond = f"above {format_value(quantile.above, unit)}"
+        return Cell(beyond if quantile.above is not None else "below 0")
+    low = "unbounded" if quantile.low is None else format_value(quantile.low, unit)
+    high = "unbounded" if quantile.high is None else format_value(quantile.high, unit)
+    return Cell(format_value(quantile.value, unit), f"{low} to {high}")
+
+
+def bound_text(summary: SeriesSummary) -> str:
+    """The bound for what was not seen: none above the worst observed, at 95 %."""
+    if summary.count == 0 or summary.derived:
+        return "-"
+    return f"< {summary.p_exceed_bound:.2g}"
+
+
+def _notes(series: Series, instrument: Instrument | None) -> list[str]:
+    notes = []
+    if series.count == 0:
+        notes.append("no value was taken")
+    if series.derived:
+        notes.append(f"derived, not timed: {series.derived}")
+    limit = instrument_limit(series, instrument) if series.count else None
+    if limit:
+        notes.append(limit)
+    if series.histogram.underflow:
+        notes.append(f"{format_count(series.histogram.underflow)} values below 0, not drawn")
+    if series.histogram.overflow:
+        lost = format_count(series.histogram.overflow)
+        notes.append(f"{lost} values past the last bucket: not drawn, but in count and extremes")
+    return notes

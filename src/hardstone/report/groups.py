@@ -1,0 +1,123 @@
+"""Which series of a test are drawn, and by what they are told apart.
+
+Up to six lines share one panel. Beyond that one label makes the panels (small
+multiples) and the others the colours; a pair of names with equal labels, such as
+`wakeup` and `release`, is told apart by dashes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from hardstone.model import Series
+from hardstone.report.text import label_text, shorten
+
+ONE_PANEL_LINES = 6
+MOST_COLOURS = 8
+MOST_PANELS = 6
+NAME = "name"
+
+
+@dataclass(frozen=True)
+class Line:
+    """A series with its place in a figure."""
+
+    series: Series
+    colour: str
+    panel: str = ""
+    dash: str = ""
+
+
+@dataclass(frozen=True)
+class Group:
+    """The lines of one figure in order; `left_out` counts the series that are not drawn."""
+
+    lines: list[Line]
+    colours: list[str] = field(default_factory=list)
+    panels: list[str] = field(default_factory=list)
+    dashes: list[str] = field(default_factory=list)
+    left_out: int = 0
+
+    def only(self, series: list[Series]) -> Group:
+        """The same figure with fewer series; every line keeps its colour."""
+        kept = [line for line in self.lines if any(line.series is one for one in series)]
+        panels = _unique([line.panel for line in kept]) if self.panels else []
+        dashes = self.dashes if len(_unique([line.dash for line in kept])) > 1 else []
+        return Group(kept, self.colours, panels, dashes, self.left_out)
+
+
+def _unique(values: list[str]) -> list[str]:
+    return list(dict.fromkeys(values))
+
+
+def _value(series: Series, key: str) -> str:
+    if key == NAME:
+        return series.name.replace("_", " ")
+    return label_text(key, series.labels[key]) if key in series.labels else "-"
+
+
+def _varying(found: list[Series]) -> list[str]:
+    keys = [NAME, *dict.fromkeys(key for series in found for key in series.labels)]
+    return [key for key in keys if len({_value(series, key) for series in found}) > 1]
+
+
+def _combined(series: Series, keys: list[str]) -> str:
+    parts = [_value(series, key) for key in keys if key == NAME or key in series.labels]
+    return shorten(", ".join(parts) or series.name.replace("_", " "))
+
+
+def _count(found: list[Series], keys: list[str]) -> int:
+    return len({_combined(series, keys) for series in found})
+
+
+def _panel_key(found: list[Series], keys: list[str]) -> str | None:
+    """The label that makes the panels: few of them, few colours left, sizes before names."""
+    if _count(found, keys) <= ONE_PANEL_LINES:
+        return None
+    fitting = [
+        key
+        for key in keys
+        if _count(found, [key]) <= MOST_PANELS
+        and _count(found, [other for other in keys if other != key]) <= MOST_COLOURS
+    ]
+    return min(fitting, key=lambda key: _preference(found, key), default=None)
+
+
+def _preference(found: list[Series], key: str) -> tuple[bool, int]:
+    return not key.endswith(("_ns", "_bytes")), _count(found, [key])
+
+
+def _largest(found: list[Series], keys: list[str], limit: int) -> list[Series]:
+    """The series whose colours are the `limit` with the highest values, in their order."""
+    highest: dict[str, float] = {}
+    for series in found:
+        colour = _combined(series, keys)
+        highest[colour] = max(highest.get(colour, 0), series.max or 0)
+    kept = set(sorted(highest, key=lambda colour: -highest[colour])[:limit])
+    return [series for series in found if _combined(series, keys) in kept]
+
+
+def group(found: list[Series]) -> Group:
+    """Panels, colours and dashes for series of one unit."""
+    varying = _varying(found)
+    dashed = NAME in varying and len(varying) > 1 and len({one.name for one in found}) == 2
+    keys = [key for key in varying if not (dashed and key == NAME)]
+    panel = _panel_key(found, keys)
+    coloured = [key for key in keys if key != panel]
+    drawn = _largest(found, coloured, MOST_COLOURS)
+    lines = [
+        Line(
+            series=series,
+            colour=_combined(series, coloured),
+            panel=shorten(_value(series, panel)) if panel else "",
+            dash=_value(series, NAME) if dashed else "",
+        )
+        for series in drawn
+    ]
+    return Group(
+        lines,
+        colours=_unique([line.colour for line in lines]),
+        panels=_unique([line.panel for line in lines]) if panel else [],
+        dashes=_unique([line.dash for line in lines]) if dashed else [],
+        left_out=len(found) - len(drawn),
+    )

@@ -1,0 +1,138 @@
+"""The head of a report: what, on what, when, and everything a reader must be told first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from hardstone.model import Result, RunDocument
+
+_GRANT = (
+    "Grant the probe CAP_SYS_NICE and CAP_IPC_LOCK, or raise rtprio and memlock for the user "
+    "(/etc/security/limits.conf, then log in again), or run it as root."
+)
+_SUBJECT_FACTS = (("kernel.name", "kernel.release"), ("cpu.model",), ("machine.arch",))
+_TRUST_WORDS = {
+    "full": "Full",
+    "indicative": "Indicative only",
+    "untrustworthy": "Not trustworthy",
+}
+
+
+@dataclass(frozen=True)
+class Banner:
+    """Something that stands above all figures: `grave` in the colour of failure."""
+
+    title: str
+    lines: list[str]
+    grave: bool = False
+
+
+@dataclass(frozen=True)
+class Head:
+    name: str
+    subject: str
+    banners: list[Banner]
+    status: str
+    trust: str
+    trust_grade: str
+    trust_reasons: list[str]
+    facts: list[tuple[str, str]] = field(default_factory=list)
+
+
+def did_run(result: Result) -> bool:
+    """Whether the test measured at all, to its end or not."""
+    return result.status == "measured" or bool(result.series or result.verdicts)
+
+
+def head_of(document: RunDocument) -> Head:
+    return Head(
+        name=document.name or document.id,
+        subject=_subject(document),
+        banners=_banners(document),
+        status=document.status,
+        trust=_TRUST_WORDS[document.trust.grade],
+        trust_grade=document.trust.grade,
+        trust_reasons=document.trust.reasons,
+        facts=_facts(document),
+    )
+
+
+def _subject(document: RunDocument) -> str:
+    parts = [
+        " ".join(str(document.system[name]) for name in names if document.system.get(name))
+        for names in _SUBJECT_FACTS
+    ]
+    return ", ".join(part for part in parts if part) or document.plan.target
+
+
+def _facts(document: RunDocument) -> list[tuple[str, str]]:
+    tool, plan = document.tool, document.plan
+    built = ", ".join(part for part in (tool.compiler, tool.libc) if part)
+    found = [
+        ("Target", plan.target),
+        ("Node", str(document.system.get("machine.node") or "")),
+        ("Profile", plan.profile),
+        ("Load", plan.load),
+        ("Started", _moment(document.started_utc)),
+        ("Finished", _moment(document.finished_utc) or "not finished"),
+        ("hardstone", tool.version),
+        ("Probe", " ".join(part for part in (tool.probe_version, built and f"({built})") if part)),
+        ("Probe SHA-256", (tool.probe_sha256 or "")[:16]),
+        ("Run", document.id),
+    ]
+    return [(name, value) for name, value in found if value]
+
+
+def _moment(text: str | None) -> str:
+    if not text:
+        return ""
+    return text.replace("T", " ").removesuffix("Z").removesuffix("+00:00") + " UTC"
+
+
+def _banners(document: RunDocument) -> list[Banner]:
+    found = (_not_realtime(document), _unfinished(document), _untrustworthy(document))
+    return [banner for banner in found if banner is not None]
+
+
+def _not_realtime(document: RunDocument) -> Banner | None:
+    ran = [result for result in document.results if did_run(result)]
+    ordinary = [result.test for result in ran if not result.conditions.realtime]
+    if not ordinary:
+        return None
+    which = "All tests" if len(ordinary) == len(ran) else ", ".join(dict.fromkeys(ordinary))
+    reason = document.system.get("limits.realtime_reason")
+    lines = [
+        f"{which} ran as ordinary time-shared threads. The figures tell how the system "
+        "treats such threads, not what it can do for real-time ones.",
+        f"Reason: {reason}." if reason else "",
+        _remedy(document),
+    ]
+    return Banner("Not scheduled as real-time", [line for line in lines if line], grave=True)
+
+
+def _remedy(document: RunDocument) -> str:
+    if document.plan.policy == "other":
+        return "The plan asked for policy other. Repeat with --policy fifo."
+    remedy = document.system.get("limits.realtime_remedy")
+    return f"What to grant: {remedy}" if remedy else _GRANT
+
+
+def _unfinished(document: RunDocument) -> Banner | None:
+    missing = [result.test for result in document.results if result.status == "skipped"]
+    without = f"Did not run: {', '.join(missing)}." if missing else ""
+    if document.status == "interrupted":
+        said = "The run was stopped before its end. What was measured until then is shown."
+        return Banner("Interrupted run", [line for line in (said, without) if line])
+    if document.status == "incomplete":
+        said = (
+            "The record of this run ends early: the connection, the machine or the tool was lost. "
+            "Finished results are whole; what came after them is missing."
+        )
+        return Banner("Incomplete run", [line for line in (said, without) if line], grave=True)
+    return None
+
+
+def _untrustworthy(document: RunDocument) -> Banner | None:
+    if document.trust.grade != "untrustworthy":
+        return None
+    return Banner("Do not rely on these figures", document.trust.reasons, grave=True)

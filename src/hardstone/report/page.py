@@ -1,0 +1,147 @@
+"""The report of one run as one HTML page that needs nothing but itself."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from hardstone.model import Descriptor, Result, RunDocument
+from hardstone.report import machine, reproduce
+from hardstone.report.bundle import load_bundle
+from hardstone.report.figures import CHART_CONFIG, charts_each
+from hardstone.report.findings import Finding, finding_of
+from hardstone.report.header import head_of
+from hardstone.report.results import Section, Settings, SpecLookup, conditions_text, section_of
+from hardstone.report.safe import content_security_policy
+from hardstone.report.text import clean
+from hardstone.stats.quantiles import DEEPEST_BY_PROFILE, LADDER
+
+_TEMPLATES = Path(__file__).parent / "templates"
+
+
+def _no_spec(_test: str) -> Descriptor | None:
+    return None
+
+
+def render_html(
+    document: RunDocument,
+    spec_lookup: SpecLookup = _no_spec,
+    *,
+    bundle: Callable[[], str | None] = load_bundle,
+) -> str:
+    """The report of `document` as HTML text.
+
+    `spec_lookup` gives the register's descriptor of a test ID, or None: then the
+    report shows the ID alone. `bundle` gives the scripts for interactive charts, or
+    None: then the charts are static. Raises InputError for an unreadable histogram.
+    """
+    script = bundle()
+    context = _context(document, spec_lookup, live=script is not None)
+    return _environment().get_template("report.html.j2").render(
+        **context, **_head_parts(script)
+    )
+
+
+def write_html(
+    document: RunDocument,
+    path: Path,
+    spec_lookup: SpecLookup = _no_spec,
+    *,
+    bundle: Callable[[], str | None] = load_bundle,
+) -> None:
+    """Write the report to `path` as a whole or not at all. Raises OSError."""
+    text = render_html(document, spec_lookup, bundle=bundle)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", errors="xmlcharrefreplace") as file:
+            file.write(text)
+        Path(name).chmod(0o666 & ~_umask())
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def _umask() -> int:
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
+
+
+@cache
+def _environment() -> Environment:
+    return Environment(
+        loader=FileSystemLoader(_TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_finalize,
+    )
+
+
+def _finalize(value: object) -> object:
+    return value if isinstance(value, Markup) or not isinstance(value, str) else clean(value)
+
+
+def _head_parts(script: str | None) -> dict[str, Any]:
+    """Style and scripts with the policy that names them by their digests."""
+    style = (_TEMPLATES / "report.css").read_text("utf-8")
+    own = (_TEMPLATES / "report.js").read_text("utf-8")
+    scripts = [] if script is None else [script, own]
+    return {
+        "policy": content_security_policy(scripts, [style]),
+        "style": Markup(style),  # noqa: S704  files of this package
+        "scripts": [Markup(one) for one in scripts],  # noqa: S704
+    }
+
+
+def _context(document: RunDocument, lookup: SpecLookup, *, live: bool) -> dict[str, Any]:
+    results = document.results
+    settings = Settings(
+        lookup=lookup,
+        deepest=DEEPEST_BY_PROFILE.get(document.plan.profile, LADDER[-1]),
+        charts_each=charts_each(results),
+        live=live,
+        instrument=document.instrument,
+    )
+    sections = [section_of(one, f"result-{n}", settings) for n, one in enumerate(results, 1)]
+    return {
+        "head": head_of(document),
+        "findings": _findings(results, sections, settings.deepest),
+        "sections": sections,
+        "chart_config": CHART_CONFIG if live else None,
+        **_surroundings(document),
+    }
+
+
+def _findings(results: list[Result], sections: list[Section], deepest: float) -> list[Finding]:
+    """Conditions are named only where the results of one run differ in them."""
+    differ = len({conditions_text(result.conditions) for result in results if result.series}) > 1
+    found = [
+        finding_of(result, one.anchor, one.conditions if differ else "", deepest)
+        for result, one in zip(results, sections, strict=True)
+    ]
+    return [finding for finding in found if finding is not None]
+
+
+def _surroundings(document: RunDocument) -> dict[str, Any]:
+    instrument = document.instrument
+    return {
+        "instrument": machine.instrument_rows(instrument) if instrument else [],
+        "skew": machine.skew_rows(instrument) if instrument else [],
+        "instruments": machine.instruments_by_test(document.results),
+        "fact_groups": machine.fact_groups(document.system),
+        "moved": machine.moved_rows(document.environment_moved),
+        "advice": document.advice,
+        "rating": list((document.rating or {}).items()),
+        "command": reproduce.run_command(document.plan),
+        "commands": reproduce.test_commands(document.plan),
+    }

@@ -1,0 +1,191 @@
+"""The table of all results, and the section of each that has something to show."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from hardstone.model import Conditions, Descriptor, Event, Instrument, Result, Series, Verdict
+from hardstone.report.figures import Figure, figures_of, notes_on_drawing
+from hardstone.report.figures_table import Table, table_of
+from hardstone.report.text import format_value, parameter_text, series_text
+from hardstone.units import format_count, format_ns, format_span
+
+SpecLookup = Callable[[str], Descriptor | None]
+MOST_WORST_TABLES = 24
+
+
+@dataclass(frozen=True)
+class WorstTable:
+    label: str
+    rows: list[tuple[str, str, str]]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A verdict with the words of the register for it."""
+
+    name: str
+    claim: str
+    passed: bool
+    evidence: str
+
+
+@dataclass(frozen=True)
+class Section:
+    """One result. Sections without `shown` stand in the table of results only."""
+
+    anchor: str
+    test: str
+    title: str
+    status: str
+    label: str
+    reason: str
+    remedy: str
+    duration: str
+    outcome: str
+    has_failed: bool
+    shown: bool
+    conditions: str
+    setting: list[tuple[str, str]]
+    moments: list[tuple[str, str, str]]
+    claims: list[Claim]
+    table: Table | None
+    figures: list[Figure]
+    notes: list[str]
+    worst: list[WorstTable]
+    events: list[tuple[str, str, str]]
+    warnings: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What is the same for all sections of a page."""
+
+    lookup: SpecLookup
+    deepest: float
+    charts_each: int
+    live: bool
+    instrument: Instrument | None
+
+
+def section_of(result: Result, anchor: str, settings: Settings) -> Section:
+    """Everything that the page says about `result`."""
+    spec = settings.lookup(result.test)
+    instrument = result.instrument or settings.instrument
+    failed = [verdict for verdict in result.verdicts if not verdict.passed]
+    return Section(
+        anchor=anchor,
+        test=result.test,
+        title=spec.title if spec else "",
+        status=result.status,
+        label=_status_label(result),
+        reason=result.reason or "",
+        remedy=result.remedy or "",
+        duration=format_span(result.duration_ns) if result.duration_ns else "-",
+        outcome=_outcome(result, len(failed)),
+        has_failed=bool(failed),
+        shown=bool(result.series or result.verdicts or result.events),
+        conditions=conditions_text(result.conditions),
+        setting=_setting(result),
+        moments=_moments(result, spec),
+        claims=[_claim(verdict, spec) for verdict in result.verdicts],
+        table=table_of(result.series, instrument, settings.deepest) if result.series else None,
+        figures=figures_of(result, anchor, settings.charts_each, live=settings.live),
+        notes=notes_on_drawing(result) if result.series else [],
+        worst=_worst_tables(result.series),
+        events=[event_row(event) for event in result.events],
+        warnings=_warnings(result),
+    )
+
+
+def _status_label(result: Result) -> str:
+    if result.status == "measured" and not result.complete:
+        return "measured, incomplete"
+    return result.status
+
+
+def _outcome(result: Result, failed: int) -> str:
+    """What came of it in a few words: claims first, then figures."""
+    claims = len(result.verdicts)
+    parts = []
+    if claims:
+        parts.append(f"{failed} of {claims} claims failed" if failed else f"{claims} claims hold")
+    if result.series:
+        values = sum(series.count for series in result.series)
+        parts.append(f"{len(result.series)} series, {format_count(values)} values")
+    return "; ".join(parts)
+
+
+def conditions_text(conditions: Conditions) -> str:
+    """The conditions in one line: "load heavy, shared, CPU 1, fifo 98"."""
+    cpu = "any CPU" if conditions.cpu is None else f"CPU {conditions.cpu}"
+    how = f"{conditions.policy} {conditions.priority}" if conditions.realtime else conditions.policy
+    return f"load {conditions.load}, {conditions.cpu_config}, {cpu}, {how}"
+
+
+def _setting(result: Result) -> list[tuple[str, str]]:
+    conditions = result.conditions
+    found = [
+        ("Load", conditions.load),
+        ("CPU configuration", conditions.cpu_config),
+        ("CPU", "any" if conditions.cpu is None else str(conditions.cpu)),
+        ("Policy", f"{conditions.policy}, priority {conditions.priority}"),
+        ("Real-time", "yes" if conditions.realtime else "no"),
+        ("Memory locked", "yes" if conditions.memory_locked else "no"),
+        ("Clock", conditions.clock),
+        ("Parameters", "; ".join(parameter_text(*item) for item in result.params.items())),
+        ("Meanwhile", "; ".join(_counter(*item) for item in result.environment.items())),
+    ]
+    return [(name, value) for name, value in found if value]
+
+
+def _counter(name: str, value: int) -> str:
+    if name.endswith("_ns"):
+        return f"{name[:-3].replace('_', ' ')} {format_ns(value)}"
+    return f"{name.removesuffix('_count').replace('_', ' ')} {format_count(value)}"
+
+
+def _moments(result: Result, spec: Descriptor | None) -> list[tuple[str, str, str]]:
+    """Which two moments each series lies between, in the words of the register."""
+    present = {series.name for series in result.series}
+    known = spec.series if spec else []
+    return [(one.name, one.begin, one.end) for one in known if one.name in present]
+
+
+def _claim(verdict: Verdict, spec: Descriptor | None) -> Claim:
+    known = {one.name: one.claim for one in spec.verdicts} if spec else {}
+    return Claim(verdict.name, known.get(verdict.name, ""), verdict.passed, verdict.evidence)
+
+
+def _warnings(result: Result) -> list[str]:
+    found = []
+    if not result.conditions.realtime:
+        found.append("Not scheduled as real-time.")
+    if result.interrupted:
+        found.append("Interrupted: the figures are of the time until then.")
+    if not result.complete:
+        found.append("Incomplete: the probe's stream ended before its footer.")
+    return found
+
+
+def _worst_tables(found: list[Series]) -> list[WorstTable]:
+    tables = [WorstTable(series_text(one), _worst_rows(one)) for one in found if one.worst]
+    return tables[:MOST_WORST_TABLES]
+
+
+def _worst_rows(series: Series) -> list[tuple[str, str, str]]:
+    return [
+        (
+            format_value(one.value_ns, series.unit),
+            f"{one.at_ns / 1e9:.6f} s",
+            format_count(one.index),
+        )
+        for one in series.worst
+    ]
+
+
+def event_row(event: Event) -> tuple[str, str, str]:
+    """An event as (when, name, text)."""
+    when = "outside the measurement" if event.at_ns is None else f"{event.at_ns / 1e9:.6f} s"
+    return when, event.name, event.text

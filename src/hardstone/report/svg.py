@@ -1,0 +1,84 @@
+"""Charts as static SVG for a page: checked, small, coloured by the page."""
+
+from __future__ import annotations
+
+import re
+from xml.etree import ElementTree
+
+from hardstone.report.theme import Spec
+
+_SVG = "http://www.w3.org/2000/svg"
+_TAGS = {"svg", "g", "path", "line", "text", "rect", "tspan"}
+_ATTRIBUTES = set(
+    """
+    viewBox transform d x y x1 x2 y1 y2 width height rx ry fill fill-opacity stroke
+    stroke-width stroke-opacity stroke-dasharray stroke-dashoffset stroke-linecap
+    stroke-linejoin stroke-miterlimit opacity text-anchor font-size font-weight font-style
+    display
+    """.split()
+)
+_LONG_NUMBER = re.compile(r"-?\d+\.\d{2,}(?:e-?\d+)?")
+
+
+def render(spec: Spec) -> str:
+    """SVG text of a Vega-Lite specification.
+
+    Raises ValueError when the chart cannot be drawn or holds anything but shapes.
+    """
+    import vl_convert  # type: ignore[import-untyped,unused-ignore]
+
+    return tidy(vl_convert.vegalite_to_svg(spec, allowed_base_urls=[]))
+
+
+def tidy(svg: str) -> str:
+    """The drawing without noise, hidden from screen readers (the figure has its own text)."""
+    ElementTree.register_namespace("", _SVG)
+    try:
+        root = ElementTree.fromstring(svg)
+    except ElementTree.ParseError as error:
+        raise ValueError(f"the chart is not readable as SVG: {error}") from error
+    view = root.attrib["viewBox"]
+    _clean(root)
+    root.attrib.update({"viewBox": view, "aria-hidden": "true", "focusable": "false"})
+    text = ElementTree.tostring(root, encoding="unicode")
+    return text.replace(f' xmlns="{_SVG}"', "", 1)
+
+
+def _tag(element: ElementTree.Element) -> str:
+    return element.tag.removeprefix("{" + _SVG + "}")
+
+
+def _clean(element: ElementTree.Element) -> None:
+    if _tag(element) not in _TAGS:
+        raise ValueError(f"the chart holds a <{_tag(element)[:40]}>")
+    element.attrib = {
+        key: _value(key, value)
+        for key, value in element.attrib.items()
+        if key in _ATTRIBUTES
+    }
+    for child in list(element):
+        _clean(child)
+        if _is_empty(child):
+            element.remove(child)
+
+
+def _is_empty(element: ElementTree.Element) -> bool:
+    """Whether nothing is drawn: hidden or unpainted paths, groups with nothing in them."""
+    tag = _tag(element)
+    if tag == "g":
+        return len(element) == 0
+    if tag != "path":
+        return False
+    painted = element.get("fill") or element.get("stroke")
+    return element.get("display") == "none" or not element.get("d") or not painted
+
+
+def _value(key: str, value: str) -> str:
+    if key in ("d", "transform", "x", "y", "x2", "y2"):
+        return _LONG_NUMBER.sub(_rounded, value)
+    return value
+
+
+def _rounded(match: re.Match[str]) -> str:
+    text = f"{float(match[0]):.1f}"
+    return "0" if text in ("0.0", "-0.0") else text.removesuffix(".0")

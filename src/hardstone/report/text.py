@@ -1,0 +1,89 @@
+"""Untrusted values as text for people: cleaned, cut, with units."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable
+
+from hardstone.model import ParamValue, Scalar, Series, Unit
+from hardstone.units import format_count, format_ns
+
+LABEL_CHARACTERS = 48
+_KEPT_CONTROLS = "\n\t"
+_BYTE_UNITS = ("B", "kB", "MB", "GB", "TB")
+
+
+def clean(text: str) -> str:
+    """`text` with what cannot be shown, or would turn its direction, replaced by U+FFFD."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(_shown(character) for character in text)
+
+
+def _shown(character: str) -> str:
+    # Cc controls, Cf direction marks and joiners, Cs surrogates, Cn noncharacters.
+    hidden = unicodedata.category(character) in ("Cc", "Cf", "Cs", "Cn")
+    return "\N{REPLACEMENT CHARACTER}" if hidden and character not in _KEPT_CONTROLS else character
+
+
+def shorten(text: str, limit: int = LABEL_CHARACTERS) -> str:
+    """A clean single line of at most `limit` characters."""
+    line = " ".join(clean(text).split())
+    return line if len(line) <= limit else line[: limit - 1] + "\N{HORIZONTAL ELLIPSIS}"
+
+
+def format_value(value: float | None, unit: Unit, quantum_ns: float = 1.0) -> str:
+    """A value of a series with its unit; no digit of a time below `quantum_ns`."""
+    if value is None:
+        return "-"
+    if unit == "ns":
+        step = max(quantum_ns, 0.1)
+        return format_ns(round(value / step) * step)
+    return _format_bytes(value) + "/s" if unit == "bytes_per_s" else format_count(round(value))
+
+
+def _format_bytes(value: float) -> str:
+    for unit in _BYTE_UNITS[:-1]:
+        if abs(value) < 1000:
+            return f"{value:.3g} {unit}"
+        value /= 1000
+    return f"{value:.3g} {_BYTE_UNITS[-1]}"
+
+
+def label_text(key: str, value: int | str) -> str:
+    """One label for people: "period 10 ms", "cpu 0", "timerfd"."""
+    if isinstance(value, str):
+        return value
+    if key.endswith("_ns"):
+        return f"{_words(key[:-3])} {format_ns(value)}"
+    if key.endswith("_bytes"):
+        return f"{_words(key[:-6])} {_format_bytes(value)}"
+    return f"{_words(key)} {value}"
+
+
+def _words(key: str) -> str:
+    return key.replace("_", " ")
+
+
+def series_text(series: Series, keys: Iterable[str] | None = None) -> str:
+    """Name and labels of a series; only the labels in `keys` where given."""
+    shown = series.labels if keys is None else [key for key in keys if key in series.labels]
+    return ", ".join([_words(series.name), *(label_text(k, series.labels[k]) for k in shown)])
+
+
+def parameter_text(name: str, value: ParamValue) -> str:
+    """A parameter with its value: "interval 1 ms", "kinds posix,named"."""
+    if isinstance(value, list):
+        return f"{_words(name)} {', '.join(str(item) for item in value)}"
+    return label_text(name, value) if isinstance(value, int) else f"{_words(name)} {value}"
+
+
+def fact_text(name: str, value: Scalar) -> str:
+    """The value of a fact; the unit stands at the end of its name."""
+    if value is None:
+        return "not known"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return format_count(value) if isinstance(value, int) else value
