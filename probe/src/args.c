@@ -1,0 +1,324 @@
+#include "posix_source.h"
+
+#include "args.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#define YEAR_NS (INT64_C(366) * 86400 * 1000000000)
+
+struct parser {
+    struct request *request;
+    char *error;
+    size_t error_bytes;
+};
+
+static int fail(struct parser *parser, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static int fail(struct parser *parser, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(parser->error, parser->error_bytes, format, arguments);
+    va_end(arguments);
+    return -1;
+}
+
+static int parse_number(const char *text, int64_t *number)
+{
+    char *end;
+    errno = 0;
+    long long value = strtoll(text, &end, 10);
+    if (end == text || *end != '\0' || errno != 0 || (*text != '-' && (*text < '0' || *text > '9')))
+        return -1;
+    *number = value;
+    return 0;
+}
+
+static int unit_ns(const char *unit, int64_t bare_ns, int64_t *ns)
+{
+    static const struct {
+        const char *name;
+        int64_t ns;
+    } units[] = {
+        {"ns", 1},          {"us", 1000},         {"ms", 1000000},      {"s", 1000000000},
+        {"m", 60000000000}, {"min", 60000000000}, {"h", 3600000000000}, {"d", 86400000000000}};
+    if (*unit == '\0') {
+        *ns = bare_ns;
+        return 0;
+    }
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
+        if (strcmp(unit, units[i].name) == 0) {
+            *ns = units[i].ns;
+            return 0;
+        }
+    return -1;
+}
+
+int args_duration(const char *text, int64_t bare_ns, int64_t *ns)
+{
+    char *end;
+    int64_t scale;
+    if (*text < '0' || *text > '9')
+        return -1;
+    errno = 0;
+    long long number = strtoll(text, &end, 10);
+    if (errno != 0 || unit_ns(end, bare_ns, &scale) != 0 || number > YEAR_NS / scale)
+        return -1;
+    *ns = number * scale;
+    return 0;
+}
+
+static const struct param_spec *find_param(const struct test *test, const char *name, size_t length,
+                                           int *index)
+{
+    for (*index = 0; test->params && test->params[*index].name; ++*index)
+        if (strlen(test->params[*index].name) == length &&
+            strncmp(test->params[*index].name, name, length) == 0)
+            return &test->params[*index];
+    return NULL;
+}
+
+static int parse_choice(const struct param_spec *spec, const char *word, int64_t *number)
+{
+    for (int i = 0; spec->choices[i]; i++)
+        if (strcmp(word, spec->choices[i]) == 0) {
+            *number = i;
+            return 0;
+        }
+    return -1;
+}
+
+static int parse_word(struct parser *parser, const struct param_spec *spec, const char *word,
+                      int64_t *number)
+{
+    if (spec->unit == PARAM_NAME) {
+        if (parse_choice(spec, word, number) == 0)
+            return 0;
+        return fail(parser, "%s: '%.60s' is not one of its names; see hardstone-probe list",
+                    spec->name, word);
+    }
+    int bad = spec->unit == PARAM_NS ? args_duration(word, 1, number) : parse_number(word, number);
+    if (bad)
+        return fail(parser, "%s: '%.60s' is not a number; write for example %s", spec->name, word,
+                    spec->default_text);
+    if (*number < spec->min || *number > spec->max)
+        return fail(parser, "%s: %s is out of limits; from %lld to %lld", spec->name, word,
+                    (long long)spec->min, (long long)spec->max);
+    return 0;
+}
+
+static int parse_value(struct parser *parser, const struct param_spec *spec, const char *text,
+                       struct param_value *value)
+{
+    char copy[512];
+    if ((size_t)snprintf(copy, sizeof copy, "%s", text) >= sizeof copy)
+        return fail(parser, "%s: the value is too long", spec->name);
+    value->count = 0;
+    char *rest = copy;
+    while (rest) {
+        char *word = rest;
+        char *comma = spec->is_list ? strchr(rest, ',') : NULL;
+        if (comma)
+            *comma = '\0';
+        rest = comma ? comma + 1 : NULL;
+        if (value->count == TEST_VALUES)
+            return fail(parser, "%s: more than %d values; give fewer", spec->name, TEST_VALUES);
+        if (parse_word(parser, spec, word, &value->number[value->count]) != 0)
+            return -1;
+        value->count++;
+    }
+    return 0;
+}
+
+static int parse_param(struct parser *parser, const char *text)
+{
+    const struct test *test = parser->request->test;
+    const char *equals = strchr(text, '=');
+    if (!equals)
+        return fail(parser, "-p %.60s: write -p NAME=VALUE", text);
+    int index;
+    const struct param_spec *spec = find_param(test, text, (size_t)(equals - text), &index);
+    if (!spec)
+        return fail(parser, "%s has no parameter '%.*s'; see hardstone-probe list", test->id,
+                    (int)(equals - text > 40 ? 40 : equals - text), text);
+    return parse_value(parser, spec, equals + 1, &parser->request->params[index]);
+}
+
+static int set_defaults(struct parser *parser)
+{
+    const struct test *test = parser->request->test;
+    for (int i = 0; test->params && test->params[i].name; i++)
+        if (*test->params[i].default_text &&
+            parse_value(parser, &test->params[i], test->params[i].default_text,
+                        &parser->request->params[i]) != 0)
+            return -1;
+    return 0;
+}
+
+static int parse_policy(const char *text, enum args_policy *policy)
+{
+    static const char *const names[] = {"fifo", "rr", "other"};
+    for (int i = 0; i < 3; i++)
+        if (strcmp(text, names[i]) == 0) {
+            *policy = (enum args_policy)i;
+            return 0;
+        }
+    return -1;
+}
+
+static int positive(struct parser *parser, const char *option, const char *text, int64_t most,
+                    int64_t *number)
+{
+    if (parse_number(text, number) != 0 || *number < 0 || *number > most)
+        return fail(parser, "%s %.60s: a whole number from 0 to %lld is wanted", option, text,
+                    (long long)most);
+    return 0;
+}
+
+static int parse_time(struct parser *parser, const char *option, const char *text, int64_t bare_ns,
+                      int64_t *ns)
+{
+    if (args_duration(text, bare_ns, ns) != 0)
+        return fail(parser, "%s %.60s: not a duration; write 30s, 5m, 24h, 250us", option, text);
+    return 0;
+}
+
+/* Options that take a value. 1: not one of these. */
+static int parse_valued(struct parser *parser, const char *option, const char *text)
+{
+    struct request *request = parser->request;
+    int64_t number = 0;
+    int bad = 0;
+    if (strcmp(option, "-p") == 0)
+        return parse_param(parser, text);
+    if (strcmp(option, "--samples") == 0) {
+        bad = positive(parser, option, text, INT64_MAX, &number);
+        request->samples = (uint64_t)number;
+        request->has_counts = true;
+    } else if (strcmp(option, "--duration-ns") == 0) {
+        bad = parse_time(parser, option, text, 1, &request->duration_ns);
+        request->has_counts = true;
+    } else if (strcmp(option, "--duration") == 0 || strcmp(option, "-D") == 0) {
+        bad = parse_time(parser, option, text, 1000000000, &request->duration_ns);
+        request->has_counts = true;
+    } else if (strcmp(option, "--deadline-ns") == 0) {
+        bad = parse_time(parser, option, text, 1, &request->deadline_ns);
+    } else if (strcmp(option, "--cpu") == 0) {
+        bad = positive(parser, option, text, 65535, &number);
+        request->cpu = (int)number;
+    } else if (strcmp(option, "--priority") == 0) {
+        bad = positive(parser, option, text, 65535, &number);
+        request->priority = (int)number;
+    } else if (strcmp(option, "--counter-hz") == 0) {
+        bad = positive(parser, option, text, INT64_C(1000000000000), &number);
+        request->counter_hz = (uint64_t)number;
+    } else if (strcmp(option, "--seed") == 0) {
+        bad = positive(parser, option, text, INT64_MAX, &number);
+        request->seed = (uint64_t)number;
+    } else if (strcmp(option, "--policy") == 0) {
+        if (parse_policy(text, &request->policy) != 0)
+            return fail(parser, "--policy %.60s: fifo, rr or other", text);
+    } else if (strcmp(option, "--clock") == 0) {
+        if (strcmp(text, "auto") != 0 && strcmp(text, "monotonic") != 0)
+            return fail(parser, "--clock %.60s: auto or monotonic", text);
+        request->want_counter = strcmp(text, "auto") == 0;
+    } else if (strcmp(option, "--backing") == 0) {
+        request->backing = text;
+    } else {
+        return 1;
+    }
+    return bad;
+}
+
+static bool parse_flag(struct request *request, const char *option)
+{
+    if (strcmp(option, "--json") == 0)
+        request->json = true;
+    else if (strcmp(option, "--text") == 0)
+        request->json = false;
+    else if (strcmp(option, "--until-eof") == 0)
+        request->until_eof = true;
+    else
+        return false;
+    return true;
+}
+
+static int parse_options(struct parser *parser, int argc, char *const argv[])
+{
+    for (int i = 0; i < argc; i++) {
+        if (parse_flag(parser->request, argv[i]))
+            continue;
+        const char *value = i + 1 < argc ? argv[i + 1] : NULL;
+        int answer = value ? parse_valued(parser, argv[i], value) : 1;
+        if (answer < 0)
+            return -1;
+        if (answer > 0)
+            return fail(
+                parser, "%s '%.60s'; see hardstone-probe --help",
+                value ? "unknown option" : "unknown option, or its value is missing:", argv[i]);
+        i++;
+    }
+    return 0;
+}
+
+static int parse_run(struct parser *parser, int argc, char *const argv[])
+{
+    if (argc < 1)
+        return fail(parser, "run needs a test; see hardstone-probe list");
+    parser->request->test = test_find(argv[0]);
+    if (!parser->request->test)
+        return fail(parser, "there is no test '%.60s'; see hardstone-probe list", argv[0]);
+    if (set_defaults(parser) != 0 || parse_options(parser, argc - 1, argv + 1) != 0)
+        return -1;
+    const struct request *request = parser->request;
+    if (request->has_counts && request->samples == 0 && request->duration_ns == 0)
+        return fail(parser, "neither samples nor a duration: give --samples or --duration above 0");
+    return 0;
+}
+
+static int parse_dump(struct parser *parser, int argc, char *const argv[])
+{
+    if (argc < 1)
+        return fail(parser, "dump needs the file that a probe recorded into");
+    parser->request->path = argv[0];
+    return parse_options(parser, argc - 1, argv + 1);
+}
+
+int args_parse(int argc, char *const argv[], struct request *request, char *error,
+               size_t error_bytes)
+{
+    struct parser parser = {request, error, error_bytes};
+    memset(request, 0, sizeof *request);
+    request->cpu = -1;
+    request->priority = -1;
+    request->want_counter = true;
+    request->json = !isatty(STDOUT_FILENO);
+    const char *word = argc > 1 ? argv[1] : "--help";
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0)
+        request->command = ARGS_HELP;
+    else if (strcmp(word, "--version") == 0)
+        request->command = ARGS_VERSION;
+    else if (strcmp(word, "list") == 0)
+        request->command = ARGS_LIST;
+    else if (strcmp(word, "facts") == 0)
+        request->command = ARGS_FACTS;
+    else if (strcmp(word, "run") == 0)
+        request->command = ARGS_RUN;
+    else if (strcmp(word, "dump") == 0)
+        request->command = ARGS_DUMP;
+    else
+        return fail(&parser, "there is no command '%.60s'; list, run, facts or dump", word);
+    if (request->command == ARGS_RUN)
+        return parse_run(&parser, argc - 2, argv + 2);
+    if (request->command == ARGS_DUMP)
+        return parse_dump(&parser, argc - 2, argv + 2);
+    return argc > 2 ? parse_options(&parser, argc - 2, argv + 2) : 0;
+}

@@ -1,0 +1,45 @@
+/* The command line of the probe, checked: nothing that is out of limits gets past. */
+#ifndef HS_ARGS_H
+#define HS_ARGS_H
+
+#include "test.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum args_command { ARGS_LIST, ARGS_RUN, ARGS_FACTS, ARGS_DUMP, ARGS_HELP, ARGS_VERSION };
+enum args_policy { ARGS_FIFO, ARGS_RR, ARGS_OTHER };
+enum { ARGS_ERROR_BYTES = 400 };
+
+/* A negative cpu or priority means: the default. */
+struct request {
+    enum args_command command;
+    const struct test *test;
+    struct param_value params[TEST_PARAMS];
+    bool has_counts;     /* samples or duration was given: then the test's defaults are off */
+    uint64_t samples;    /* 0: no limit */
+    int64_t duration_ns; /* 0: no limit */
+    int64_t deadline_ns; /* 0: from the expected time */
+    int cpu;
+    enum args_policy policy;
+    int priority;
+    bool want_counter;
+    uint64_t counter_hz;
+    uint64_t seed;
+    bool until_eof;
+    const char *backing;
+    const char *path; /* of dump */
+    bool json;        /* default: true unless standard output is a terminal */
+};
+
+/* Fills `request` (pointers into argv). 0, or -1 with one line of cause and remedy in
+ * `error`. */
+int args_parse(int argc, char *const argv[], struct request *request, char *error,
+               size_t error_bytes);
+
+/* "10s", "1ms", "250us", "2m", "24h", or a bare number of ns or seconds. 0, or -1 for
+ * anything else, for a negative value, and above a year. */
+int args_duration(const char *text, int64_t bare_ns, int64_t *ns);
+
+#endif

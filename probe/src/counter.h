@@ -1,0 +1,85 @@
+/* The processor's monotonic counter. The only file that knows architectures.
+ *
+ * counter_read: cheapest read, may be reordered with neighbouring instructions.
+ * counter_begin/_end: fenced, for short intervals: what stands before `begin` has
+ * finished before it reads, what stands after `end` starts after it has read.
+ */
+#ifndef HS_COUNTER_H
+#define HS_COUNTER_H
+
+#include <stdint.h>
+
+#if defined(__x86_64__) || defined(__i386__)
+#define COUNTER_NAME "tsc"
+static inline uint64_t counter_read(void)
+{
+    uint32_t low, high;
+    __asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
+    return (uint64_t)high << 32 | low;
+}
+static inline uint64_t counter_begin(void)
+{
+    uint32_t low, high;
+    __asm__ volatile("lfence\n\trdtsc\n\tlfence" : "=a"(low), "=d"(high)::"memory");
+    return (uint64_t)high << 32 | low;
+}
+static inline uint64_t counter_end(void)
+{
+    uint32_t low, high, id;
+    __asm__ volatile("rdtscp\n\tlfence" : "=a"(low), "=d"(high), "=c"(id)::"memory");
+    (void)id;
+    return (uint64_t)high << 32 | low;
+}
+#elif defined(__aarch64__)
+#define COUNTER_NAME "cntvct"
+static inline uint64_t counter_read(void)
+{
+    uint64_t value;
+    __asm__ volatile("mrs %0, cntvct_el0" : "=r"(value));
+    return value;
+}
+static inline uint64_t counter_begin(void)
+{
+    uint64_t value;
+    __asm__ volatile("isb\n\tmrs %0, cntvct_el0\n\tisb" : "=r"(value)::"memory");
+    return value;
+}
+static inline uint64_t counter_end(void)
+{
+    return counter_begin();
+}
+#elif defined(__riscv) && __riscv_xlen == 64
+#define COUNTER_NAME "rdtime"
+static inline uint64_t counter_read(void)
+{
+    uint64_t value;
+    __asm__ volatile("rdtime %0" : "=r"(value));
+    return value;
+}
+static inline uint64_t counter_begin(void)
+{
+    uint64_t value;
+    __asm__ volatile("fence\n\trdtime %0\n\tfence" : "=r"(value)::"memory");
+    return value;
+}
+static inline uint64_t counter_end(void)
+{
+    return counter_begin();
+}
+#else
+#define COUNTER_NAME ""
+static inline uint64_t counter_read(void)
+{
+    return 0;
+}
+static inline uint64_t counter_begin(void)
+{
+    return 0;
+}
+static inline uint64_t counter_end(void)
+{
+    return 0;
+}
+#endif
+
+#endif

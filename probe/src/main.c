@@ -1,0 +1,87 @@
+#include "posix_source.h"
+
+#include "arena.h"
+#include "args.h"
+#include "emit.h"
+#include "facts.h"
+#include "register.h"
+#include "run.h"
+#include "stream.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { EXIT_FINE = 0, EXIT_USAGE = 2, EXIT_INTERNAL = 70 };
+
+static const char help[] =
+    "hardstone-probe " PROBE_VERSION ": measures the system it runs on\n"
+    "\n"
+    "  hardstone-probe list                   the tests and their parameters\n"
+    "  hardstone-probe facts                  what this machine is, and its clocks\n"
+    "  hardstone-probe run TEST [options]     one test\n"
+    "  hardstone-probe dump FILE              what a killed probe recorded into FILE\n"
+    "\n"
+    "options of run:\n"
+    "  -D, --duration 30s|5m|24h|300   measuring time of the whole test\n"
+    "  --samples N                     values per series\n"
+    "  -p NAME=VALUE[,VALUE]           a parameter of the test\n"
+    "  --cpu N  --policy fifo|rr|other  --priority N\n"
+    "  --clock auto|monotonic          the processor's counter, or CLOCK_MONOTONIC\n"
+    "  --seed N                        for what is drawn at random\n"
+    "  --deadline-ns N  --duration-ns N  --counter-hz N  --until-eof  --backing FILE\n"
+    "  --json, --text                  lines of JSON (default on a pipe) or for people\n";
+
+static int dump(struct emit *emit, const char *path, bool is_json)
+{
+    char reason[200];
+    const struct arena *arena = arena_open(path, reason, sizeof reason);
+    if (!arena) {
+        fprintf(stderr, "hardstone-probe: %s: %s\n", path, reason);
+        return EXIT_USAGE;
+    }
+    (void)is_json; /* the lines are the same for people: this is a means of recovery */
+    stream_dump(emit, arena);
+    return EXIT_FINE;
+}
+
+static int act(const struct request *request, struct emit *emit)
+{
+    switch (request->command) {
+    case ARGS_RUN:
+        return run_test(request);
+    case ARGS_DUMP:
+        return dump(emit, request->path, request->json);
+    case ARGS_LIST:
+        if (request->json)
+            register_json(emit);
+        else
+            register_text(emit);
+        return EXIT_FINE;
+    case ARGS_FACTS:
+        facts_send(emit, request->want_counter, request->json);
+        return EXIT_FINE;
+    case ARGS_VERSION:
+        emit_raw(emit, PROBE_VERSION "\n");
+        return EXIT_FINE;
+    case ARGS_HELP:
+        emit_raw(emit, help);
+        return EXIT_FINE;
+    }
+    return EXIT_INTERNAL;
+}
+
+int main(int argc, char *argv[])
+{
+    struct request request;
+    char error[ARGS_ERROR_BYTES];
+    if (args_parse(argc, argv, &request, error, sizeof error) != 0) {
+        fprintf(stderr, "hardstone-probe: %s\n", error);
+        return EXIT_USAGE;
+    }
+    struct emit emit;
+    emit_open(&emit, STDOUT_FILENO);
+    int code = act(&request, &emit);
+    return emit_flush(&emit) != 0 && code == EXIT_FINE ? EXIT_INTERNAL : code;
+}

@@ -1,0 +1,92 @@
+/* What differs between operating systems. The build picks one implementation
+ * (linux.c, posix.c, ...; template.c is the place to start a new one); nothing else
+ * in the probe asks which system it runs on.
+ *
+ * Every function may answer "not here": ENOTSUP, -1 or false, as it says. None of
+ * them makes up a value.
+ */
+#ifndef HS_PORT_H
+#define HS_PORT_H
+
+#include "../posix_source.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+
+enum { PORT_CPUS = 1024 };
+
+/* Name of the port: "linux", "posix". */
+const char *port_name(void);
+
+/* Marks in `allowed` the CPUs that this process may use; returns how many there are,
+ * or -1 where CPUs cannot be told apart. */
+int port_allowed_cpus(bool allowed[PORT_CPUS]);
+
+/* Binds the calling thread to `cpu`: 0, or an errno value (EINVAL: no such CPU or not
+ * allowed; ENOTSUP: this system has no such call). */
+int port_pin_self(int cpu);
+
+/* CPU that runs the caller; -1 if it cannot be known. */
+int port_current_cpu(void);
+
+/* Whether the kernel itself trusts the processor's counter as a clock that runs at one
+ * rate on all CPUs. False leaves the cause in `reason`. */
+bool port_counter_is_trusted(char *reason, size_t reason_bytes);
+
+/* clock_gettime as a real system call, past any user-space shortcut: 0 or -1 with
+ * errno (ENOTSUP: no way to force it). */
+int port_clock_system_call(clockid_t id, struct timespec *time);
+
+/* The clocks of this system, by their names; returns their number. */
+struct port_clock {
+    const char *name;
+    clockid_t id;
+    bool is_system_wide; /* the same on every CPU and in every process */
+    bool is_steerable;   /* can be set back by the administrator */
+};
+int port_clocks(const struct port_clock **clocks);
+
+/* A kernel timer that is read like a file, on CLOCK_MONOTONIC.
+ * open: first expiry at `start_ns`, then every `period_ns` (0: once); a descriptor, or
+ *   -1 with errno (ENOTSUP: none here).
+ * wait: blocks; number of expirations since the last wait, or -1 with errno; with
+ *   timeout_ns >= 0 at most that long, then 0.
+ * disarm: no expiry after it returns. */
+int port_event_timer_open(int64_t start_ns, int64_t period_ns);
+int64_t port_event_timer_wait(int descriptor, int64_t timeout_ns);
+int port_event_timer_disarm(int descriptor);
+
+/* Share of time that real-time threads may use: `runtime_ns` of every `period_ns`.
+ * False where there is no such limit or it is off. */
+bool port_realtime_budget(int64_t *runtime_ns, int64_t *period_ns);
+
+/* Counters of the kernel about `cpu` and this process; a value that is not known here
+ * is -1. The difference of two snapshots is stored with a result. */
+struct port_environment {
+    int64_t steal_ns;           /* taken from `cpu` by the hypervisor */
+    int64_t interrupts;         /* served on `cpu` */
+    int64_t timer_interrupts;   /* of those, the local timer's */
+    int64_t thermal_throttles;  /* of `cpu` */
+    int64_t realtime_throttles; /* real-time groups that were cut off */
+};
+void port_environment(int cpu, struct port_environment *environment);
+
+/* Where a fact goes: called once for each, text or number; NULL text is "null". */
+struct port_fact_sink {
+    void (*text)(void *context, const char *name, const char *value);
+    void (*number)(void *context, const char *name, int64_t value);
+    void (*truth)(void *context, const char *name, bool value);
+    void *context;
+};
+
+/* Facts about the machine under the names of docs/reference/facts.md; what is not
+ * known is left out. */
+void port_facts(const struct port_fact_sink *sink);
+
+/* Why real-time scheduling may be refused although the user has the right to it
+ * (group budgets, containers); what to type. Empty text: nothing known. */
+void port_realtime_remedy(char *text, size_t bytes);
+
+#endif

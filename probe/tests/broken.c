@@ -1,0 +1,160 @@
+/* A libc that breaks its word, to be loaded before the real one (LD_PRELOAD): each
+ * verdict of a behaviour test must fail on it. HARDSTONE_BROKEN names the breaches,
+ * with commas:
+ *   back          CLOCK_MONOTONIC steps back by 1 ms at every 1000th reading of a thread
+ *   back_cpu      CLOCK_MONOTONIC is 1 ms behind on odd CPUs
+ *   early         waits for a time end 1 ms before it
+ *   drift         a periodic timer's interval is 1/500 too long
+ *   overrun       timer_getoverrun and timerfd count one too few
+ *   twice         a one-shot timer fires again
+ *   disarm        disarming does nothing
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#define REAL(name) ((__typeof__(&name))real(#name))
+enum { EARLY_NS = 1000000, NS_PER_S = 1000000000 };
+
+static void *real(const char *name)
+{
+    return dlsym(RTLD_NEXT, name);
+}
+
+static bool breaks(const char *word)
+{
+    const char *words = getenv("HARDSTONE_BROKEN");
+    size_t length = strlen(word);
+    for (const char *at = words; at && *at; at += strcspn(at, ","), at += *at == ',')
+        if (strcspn(at, ",") == length && strncmp(at, word, length) == 0)
+            return true;
+    return false;
+}
+
+static int64_t to_ns(struct timespec time)
+{
+    return (int64_t)time.tv_sec * NS_PER_S + time.tv_nsec;
+}
+
+static struct timespec from_ns(int64_t ns)
+{
+    if (ns < 1)
+        ns = 1;
+    return (struct timespec){.tv_sec = ns / NS_PER_S, .tv_nsec = ns % NS_PER_S};
+}
+
+static bool is_zero(struct timespec time)
+{
+    return time.tv_sec == 0 && time.tv_nsec == 0;
+}
+
+int clock_gettime(clockid_t id, struct timespec *time)
+{
+    static __thread unsigned reading;
+    static __thread int broken = -1;
+    static int (*next)(clockid_t, struct timespec *);
+    if (!next)
+        next = REAL(clock_gettime);
+    int answer = next(id, time);
+    if (broken < 0)
+        broken = breaks("back") ? 1 : breaks("back_cpu") ? 2 : 0;
+    if (id != CLOCK_MONOTONIC || broken == 0)
+        return answer;
+    if ((broken == 1 && ++reading % 1000 == 0) || (broken == 2 && sched_getcpu() % 2 == 1))
+        *time = from_ns(to_ns(*time) - EARLY_NS);
+    return answer;
+}
+
+static struct timespec earlier(struct timespec time)
+{
+    return breaks("early") && !is_zero(time) ? from_ns(to_ns(time) - EARLY_NS) : time;
+}
+
+int clock_nanosleep(clockid_t id, int flags, const struct timespec *wanted, struct timespec *left)
+{
+    struct timespec time = earlier(*wanted);
+    return REAL(clock_nanosleep)(id, flags, &time, left);
+}
+
+int nanosleep(const struct timespec *wanted, struct timespec *left)
+{
+    struct timespec time = earlier(*wanted);
+    return REAL(nanosleep)(&time, left);
+}
+
+static struct itimerspec bent(const struct itimerspec *wanted)
+{
+    struct itimerspec when = *wanted;
+    when.it_value = earlier(when.it_value);
+    if (breaks("drift") && !is_zero(when.it_interval))
+        when.it_interval = from_ns(to_ns(when.it_interval) / 500 * 501);
+    if (breaks("twice") && !is_zero(when.it_value) && is_zero(when.it_interval))
+        when.it_interval = from_ns(20000000);
+    return when;
+}
+
+static bool ignores(const struct itimerspec *wanted)
+{
+    return breaks("disarm") && is_zero(wanted->it_value);
+}
+
+int timer_settime(timer_t timer, int flags, const struct itimerspec *wanted,
+                  struct itimerspec *before)
+{
+    struct itimerspec when = bent(wanted);
+    return ignores(wanted) ? 0 : REAL(timer_settime)(timer, flags, &when, before);
+}
+
+int timerfd_settime(int file, int flags, const struct itimerspec *wanted, struct itimerspec *before)
+{
+    struct itimerspec when = bent(wanted);
+    return ignores(wanted) ? 0 : REAL(timerfd_settime)(file, flags, &when, before);
+}
+
+static struct timespec of_timeval(struct timeval time)
+{
+    return (struct timespec){.tv_sec = time.tv_sec, .tv_nsec = time.tv_usec * 1000};
+}
+
+static struct timeval to_timeval(struct timespec time)
+{
+    return (struct timeval){.tv_sec = time.tv_sec, .tv_usec = (time.tv_nsec + 999) / 1000};
+}
+
+int setitimer(__itimer_which_t which, const struct itimerval *wanted, struct itimerval *before)
+{
+    struct itimerspec spec = {.it_value = of_timeval(wanted->it_value),
+                              .it_interval = of_timeval(wanted->it_interval)};
+    struct itimerspec when = bent(&spec);
+    struct itimerval value = {.it_value = to_timeval(when.it_value),
+                              .it_interval = to_timeval(when.it_interval)};
+    return ignores(&spec) ? 0 : REAL(setitimer)(which, &value, before);
+}
+
+int timer_getoverrun(timer_t timer)
+{
+    int count = REAL(timer_getoverrun)(timer);
+    return breaks("overrun") && count > 0 ? count - 1 : count;
+}
+
+ssize_t read(int file, void *buffer, size_t bytes)
+{
+    ssize_t got = REAL(read)(file, buffer, bytes);
+    if (got == sizeof(uint64_t) && bytes == sizeof(uint64_t) && breaks("overrun")) {
+        uint64_t count;
+        memcpy(&count, buffer, sizeof count);
+        count -= count > 1 ? 1 : 0;
+        memcpy(buffer, &count, sizeof count);
+    }
+    return got;
+}
