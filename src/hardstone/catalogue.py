@@ -1,0 +1,134 @@
+"""What people and ratings need to know about a test, beside the probe's descriptor.
+
+The data is `catalogue.toml`, keyed by test ID: place in the battery, category,
+counts per profile, how long it takes, and the texts of `hardstone explain`.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from hardstone.units import parse_duration_ns
+
+PROFILES = ("quick", "standard", "soak")
+CATEGORIES = (
+    "clock",
+    "timers",
+    "threads",
+    "semaphores",
+    "mutexes",
+    "interrupts",
+    "messages",
+    "determinism",
+    "application",
+)
+
+
+@dataclass(frozen=True)
+class ProfileCount:
+    """How much of a test a profile asks for. Zero means "no limit"."""
+
+    samples: int
+    duration_ns: int
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One test of the catalogue; the fields are explained in `catalogue.toml`."""
+
+    test: str
+    order: int
+    category: str
+    about: str
+    distorts: str
+    setup_ns: int
+    per_sample_ns: int
+    spread: tuple[str, ...]
+    takes_duration: bool
+    published: str | None
+    profiles: Mapping[str, ProfileCount]
+
+    def expected_ns(self, samples: int, duration_ns: int, cells: int) -> int:
+        """Time that the test takes: the duration if it has one, else from the samples."""
+        if duration_ns and self.takes_duration:
+            return self.setup_ns + duration_ns
+        return self.setup_ns + samples * self.per_sample_ns * cells
+
+
+class Catalogue:
+    """The entries of all tests, by ID, in battery order."""
+
+    def __init__(self, entries: Sequence[Entry]) -> None:
+        ordered = sorted(entries, key=lambda entry: (entry.order, entry.test))
+        self._entries = {entry.test: entry for entry in ordered}
+
+    def ids(self) -> list[str]:
+        """Test IDs in battery order."""
+        return list(self._entries)
+
+    def entry(self, test: str, samples: int = 0, duration_ns: int = 0) -> Entry:
+        """Entry of `test`; for a test that a newer probe has, one made of its defaults."""
+        return self._entries.get(test) or _uncatalogued(test, samples, duration_ns)
+
+
+def _uncatalogued(test: str, samples: int, duration_ns: int) -> Entry:
+    count = ProfileCount(samples, duration_ns)
+    return Entry(
+        test=test,
+        order=1_000_000,
+        category="other",
+        about="",
+        distorts="",
+        setup_ns=1_000_000_000,
+        per_sample_ns=100_000,
+        spread=(),
+        takes_duration=True,
+        published=None,
+        profiles=dict.fromkeys(PROFILES, count),
+    )
+
+
+def parse_catalogue(text: str) -> Catalogue:
+    """Catalogue from TOML. Raises KeyError or ValueError where the data is faulty."""
+    tables = tomllib.loads(text)
+    return Catalogue([_entry(test, table) for test, table in tables.items()])
+
+
+def _entry(test: str, table: Mapping[str, Any]) -> Entry:
+    if table["category"] not in CATEGORIES:
+        raise ValueError(f"{test}: no category '{table['category']}'")
+    return Entry(
+        test=test,
+        order=table["order"],
+        category=table["category"],
+        about=_one_line(table["about"]),
+        distorts=_one_line(table["distorts"]),
+        setup_ns=parse_duration_ns(table["setup"]),
+        per_sample_ns=parse_duration_ns(table["per_sample"]),
+        spread=tuple(table.get("spread", ())),
+        takes_duration=table.get("duration", True),
+        published=table.get("published"),
+        profiles={name: _count(table[name]) for name in PROFILES},
+    )
+
+
+def _count(table: Mapping[str, Any]) -> ProfileCount:
+    text = table["duration"]
+    return ProfileCount(table["samples"], 0 if text == "0" else parse_duration_ns(text))
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+@cache
+def load_catalogue() -> Catalogue:
+    """The catalogue that is part of hardstone."""
+    return parse_catalogue(
+        resources.files("hardstone").joinpath("catalogue.toml").read_text("utf-8")
+    )

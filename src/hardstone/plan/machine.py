@@ -1,0 +1,77 @@
+"""Where and how the measuring threads may run, checked against facts of the machine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from hardstone.model import Descriptor, ParamValue, Scalar
+from hardstone.plan.numbers import parse_cpu_list, whole_number
+from hardstone.plan.problems import Problems, quote
+
+_MAX_CPU = 65_535
+_POSIX_PRIORITIES = (1, 255)
+
+
+def check_cpu(text: str | None, facts: Mapping[str, Scalar], problems: Problems) -> int | None:
+    """The CPU that was asked for, if the machine lets us run there."""
+    if text is None:
+        return None
+    cpu = whole_number(text, "--cpu", 0, _MAX_CPU, problems)
+    if cpu is not None:
+        _check_allowed(cpu, "--cpu", facts, problems)
+    return cpu
+
+
+def check_cpu_params(
+    test: Descriptor,
+    params: Mapping[str, ParamValue],
+    facts: Mapping[str, Scalar],
+    problems: Problems,
+) -> None:
+    """Notes every CPU among the parameters of `test` that the machine does not let us use."""
+    for spec in test.params:
+        value = params.get(spec.name, [])
+        if spec.unit == "cpu":
+            for cpu in value if isinstance(value, list) else [value]:
+                _check_allowed(cpu, f"{test.id} {spec.name}", facts, problems)
+
+
+def _check_allowed(
+    cpu: int | str, name: str, facts: Mapping[str, Scalar], problems: Problems
+) -> None:
+    allowed = facts.get("cpu.allowed")
+    known = _cpus(allowed) if isinstance(allowed, str) else set()
+    if known and cpu not in known:
+        problems.add(
+            f"{name}: CPU {cpu} is not available here", f"give one of {quote(str(allowed))}"
+        )
+
+
+def _cpus(allowed: str) -> set[int]:
+    try:
+        return parse_cpu_list(allowed)
+    except ValueError:
+        return set()
+
+
+def check_priority(
+    text: str | None, policy: str, facts: Mapping[str, Scalar], problems: Problems
+) -> int | None:
+    """The priority that was asked for, if `policy` has it on this machine."""
+    if text is None:
+        return None
+    if policy == "other":
+        if text.strip() != "0":
+            problems.add(
+                f"--priority: policy other has no priority {quote(text)}",
+                "leave it out, or take --policy fifo or rr",
+            )
+        return 0
+    low = _limit(facts, "limits.priority_min", _POSIX_PRIORITIES[0])
+    high = _limit(facts, "limits.priority_max", _POSIX_PRIORITIES[1])
+    return whole_number(text, "--priority", low, high, problems)
+
+
+def _limit(facts: Mapping[str, Scalar], key: str, default: int) -> int:
+    value = facts.get(key)
+    return value if isinstance(value, int) else default

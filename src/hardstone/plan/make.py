@@ -1,0 +1,167 @@
+"""From a request to a plan: pure, the same request always gives the same plan."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import prod
+
+from hardstone.catalogue import PROFILES, Catalogue, ProfileCount
+from hardstone.model import Descriptor, ParamValue, Plan, PlannedTest, Register, Scalar
+from hardstone.plan.machine import check_cpu, check_cpu_params, check_priority
+from hardstone.plan.numbers import MAX_SAMPLES, MAX_SEED, duration_ns, whole_number
+from hardstone.plan.params import check_names, fill_params, split_assignments
+from hardstone.plan.problems import Problems, nearest, quote
+from hardstone.plan.select import select_tests
+from hardstone.units import MAX_DURATION_NS, format_span
+
+_SECOND_NS = 1_000_000_000
+_MAX_NAME = 100
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """What a person asked for, as typed: figures are texts until the plan checks them.
+
+    `tests` holds IDs and globs; `interval` is in us where it has no unit, `duration`
+    in seconds. None means "as the profile has it".
+    """
+
+    tests: tuple[str, ...] = ("*",)
+    name: str = ""
+    profile: str = "quick"
+    target: str = "local"
+    load: str = "none"
+    cpu_config: str = "shared"
+    cpu: str | None = None
+    policy: str = "fifo"
+    priority: str | None = None
+    clock: str = "auto"
+    samples: str | None = None
+    duration: str | None = None
+    interval: str | None = None
+    params: tuple[str, ...] = ()
+    seed: str = "0"
+
+
+@dataclass(frozen=True)
+class _Wish:
+    """What holds for every test: figures as checked, parameters as typed."""
+
+    profile: str
+    samples: int | None
+    duration_ns: int | None
+    params: dict[str, str]
+    facts: Mapping[str, Scalar]
+
+    def count(self, profile: ProfileCount) -> ProfileCount:
+        """A figure that was given replaces both limits of the profile."""
+        if self.samples is None and self.duration_ns is None:
+            return profile
+        return ProfileCount(self.samples or 0, self.duration_ns or 0)
+
+
+def make_plan(
+    request: Request,
+    register: Register,
+    catalogue: Catalogue,
+    facts: Mapping[str, Scalar] | None = None,
+) -> Plan:
+    """What will be run for `request`. Raises PlanError that lists every problem."""
+    problems = Problems()
+    machine = facts or {}
+    tests = _chosen(request, register, catalogue, problems)
+    wish = _wish(request, tests, machine, problems)
+    planned = [_planned(test, wish, catalogue, problems) for test in tests]
+    plan = Plan(
+        name=_name(request, problems),
+        profile=request.profile,
+        target=request.target,
+        tests=planned,
+        load=request.load,
+        cpu_config=request.cpu_config,
+        cpu=check_cpu(request.cpu, machine, problems),
+        policy=request.policy,
+        priority=check_priority(request.priority, request.policy, machine, problems),
+        clock=request.clock,
+        seed=whole_number(request.seed, "--seed", 0, MAX_SEED, problems) or 0,
+    )
+    problems.raise_if_any()
+    return plan
+
+
+def _chosen(
+    request: Request, register: Register, catalogue: Catalogue, problems: Problems
+) -> list[Descriptor]:
+    if request.profile not in PROFILES:
+        problems.add(f"unknown profile {quote(request.profile)}", nearest("", PROFILES))
+    return select_tests(request.tests, register, catalogue, problems)
+
+
+def _wish(
+    request: Request, tests: list[Descriptor], facts: Mapping[str, Scalar], problems: Problems
+) -> _Wish:
+    samples = duration = None
+    if request.samples is not None:
+        samples = whole_number(request.samples, "--samples", 1, MAX_SAMPLES, problems)
+    if request.duration is not None:
+        duration = duration_ns(request.duration, "--duration", "s", problems)
+    params = _given_params(request, tests, problems)
+    return _Wish(request.profile, samples, duration, params, facts)
+
+
+def _given_params(request: Request, tests: list[Descriptor], problems: Problems) -> dict[str, str]:
+    given = split_assignments(request.params, problems)
+    if tests:
+        check_names(list(given), tests, problems)
+    if request.interval is None:
+        return given
+    if tests and not any(spec.name == "interval_ns" for test in tests for spec in test.params):
+        problems.add("-i: no chosen test has an interval", "leave it out")
+    if "interval_ns" in given:
+        problems.add("-i and -p interval_ns are both given", "give one of them")
+    interval = duration_ns(request.interval, "-i", "us", problems)
+    return given if interval is None else {**given, "interval_ns": str(interval)}
+
+
+def _planned(
+    test: Descriptor, wish: _Wish, catalogue: Catalogue, problems: Problems
+) -> PlannedTest:
+    entry = catalogue.entry(test.id, test.default_samples, test.default_duration_ns)
+    default = ProfileCount(test.default_samples, test.default_duration_ns)
+    count = wish.count(entry.profiles.get(wish.profile, default))
+    params = fill_params(test, wish.params, problems)
+    check_cpu_params(test, params, wish.facts, problems)
+    expected = entry.expected_ns(count.samples, count.duration_ns, _cells(params, entry.spread))
+    if expected > MAX_DURATION_NS + _SECOND_NS * 60:
+        cause = f"{test.id} would take about {format_span(expected)}"
+        problems.add(cause, "ask for fewer samples")
+    return PlannedTest(
+        test=test.id,
+        params=params,
+        samples=count.samples,
+        duration_ns=count.duration_ns,
+        deadline_ns=_deadline_ns(expected, bool(count.duration_ns) and entry.takes_duration),
+        expected_ns=expected,
+    )
+
+
+def _cells(params: Mapping[str, ParamValue], spread: tuple[str, ...]) -> int:
+    lists = (params.get(name) for name in spread)
+    return prod(len(values) for values in lists if isinstance(values, list) and values)
+
+
+def _deadline_ns(expected_ns: int, is_timed: bool) -> int:
+    """A limit that only what hangs can reach: counted tests depend on the machine."""
+    allowance = expected_ns // 4 if is_timed else expected_ns * 19
+    return min(expected_ns + allowance + 60 * _SECOND_NS, MAX_DURATION_NS)
+
+
+def _name(request: Request, problems: Problems) -> str:
+    if len(request.name) > _MAX_NAME or not request.name.isprintable():
+        problems.add(
+            f"--name: {quote(request.name)} is too long or not printable",
+            f"give at most {_MAX_NAME} printable characters",
+        )
+    what = "battery" if request.tests == ("*",) else " ".join(request.tests)
+    return request.name or f"{request.profile} {what}"[:_MAX_NAME]

@@ -1,0 +1,49 @@
+"""Input errors are collected, so that a person sees all of them in one go."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+
+from hardstone.errors import InputError
+
+
+class PlanError(InputError):
+    """The request cannot be planned. `problems` has one line for each reason."""
+
+    def __init__(self, problems: Sequence[str]) -> None:
+        super().__init__("\n".join(problems))
+        self.problems = tuple(problems)
+
+
+class Problems:
+    """Collects what is wrong with a request: one line each, cause; remedy."""
+
+    def __init__(self) -> None:
+        self._lines: list[str] = []
+
+    def add(self, cause: str, remedy: str) -> None:
+        line = f"{cause}; {remedy}"
+        if line not in self._lines:
+            self._lines.append(line)
+
+    def raise_if_any(self) -> None:
+        """Raises PlanError with every problem so far."""
+        if self._lines:
+            raise PlanError(self._lines)
+
+
+def quote(text: str, limit: int = 40) -> str:
+    """Input of a person as it may stand in a message: quoted, printable, short."""
+    shown = "".join(char if char.isprintable() else "?" for char in text)
+    return f"'{shown if len(shown) <= limit else shown[: limit - 3] + '...'}'"
+
+
+def nearest(text: str, names: Iterable[str]) -> str:
+    """ "did you mean X?", or the names there are when none is near."""
+    known = list(names)
+    by_fold = {name.casefold(): name for name in known}
+    close = difflib.get_close_matches(text[:200].casefold(), by_fold, n=1, cutoff=0.5)
+    if close:
+        return f"did you mean {by_fold[close[0]]}?"
+    return f"there is {', '.join(known[:8])}" if known else "there is none"
