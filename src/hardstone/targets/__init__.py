@@ -1,0 +1,21 @@
+"""Targets: where the probe runs and how it is reached."""
+
+from __future__ import annotations
+
+from hardstone.errors import InputError
+from hardstone.targets.base import Target
+
+
+def find_target(name: str) -> Target:
+    """The target called `name`. InputError where there is none of that name."""
+    kind, _, rest = name.partition(":")
+    if name == "local":
+        from hardstone.targets.local import LocalTarget
+
+        return LocalTarget()
+    if kind == "fake":
+        from hardstone.targets.fake import fake_target
+
+        return fake_target(rest)
+    shown = "".join(char if char.isprintable() else "?" for char in name)[:60]
+    raise InputError(f"unknown target '{shown}'", "there is local and fake:SCENARIO-FILE")

@@ -1,0 +1,109 @@
+"""What a target is: a place where a probe runs, reached over a small protocol."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from hardstone.errors import EXIT_UNTRUSTWORTHY, HardstoneError
+from hardstone.model import Facts, Plan, PlannedTest, Register
+
+
+class ProbeError(HardstoneError):
+    """The probe answered wrongly: the test is lost, the target is still there."""
+
+    exit_code = EXIT_UNTRUSTWORTHY
+
+
+class ProbeTimeoutError(ProbeError):
+    """The probe outlived its deadline and was ended."""
+
+
+class Stop(threading.Event):
+    """Asks a running test to end early and keep what it has; `abort` to end at once.
+
+    A signal handler sets it, so the same thread must look with `is_set` and not `wait`,
+    which holds a lock that `set` takes.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_abort = False
+
+    def abort(self) -> None:
+        """Nothing is kept that is not here yet."""
+        self.is_abort = True
+        self.set()
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """How the measuring threads run; None leaves it to the probe."""
+
+    cpu: int | None = None
+    policy: str = "fifo"
+    priority: int | None = None
+    clock: str = "auto"
+    seed: int = 0
+    counter_hz: int | None = None
+
+
+def run_options(plan: Plan, facts: Facts) -> RunOptions:
+    """Options of every test of `plan`, with the counter's frequency as `facts` found it."""
+    clock = facts.instrument
+    return RunOptions(
+        cpu=plan.cpu,
+        policy=plan.policy,
+        priority=plan.priority,
+        clock=plan.clock,
+        seed=plan.seed,
+        counter_hz=clock.counter_hz if clock.trusted and plan.clock == "auto" else None,
+    )
+
+
+class Target(Protocol):
+    """A system under test. Every call has a deadline of its own.
+
+    Calls raise TargetError when the target cannot be reached or its probe does not
+    answer; `run` raises ProbeError when the probe did wrong and the target lives.
+    """
+
+    name: str
+
+    def open(self) -> None:
+        """Reaches the target; TargetError, with what to do, where it cannot."""
+
+    def close(self) -> None:
+        """Lets go of the target; may be called twice."""
+
+    def probe_path(self) -> str | None:
+        """Where the probe's executable is on the target, None where there is none."""
+
+    def probe_sha256(self) -> str | None:
+        """Digest of the probe's executable, None where it cannot be known."""
+
+    def probe_list(self) -> Register:
+        """The tests that the probe has."""
+
+    def facts(self) -> Facts:
+        """Facts about the machine, and the instrument."""
+
+    def run(
+        self,
+        planned: PlannedTest,
+        options: RunOptions,
+        backing: Path | None,
+        stop: Stop,
+        on_idle: Callable[[], None] = lambda: None,
+    ) -> Generator[bytes]:
+        """Runs one test: yields the lines as received, without line ends.
+
+        A last line that was cut off is yielded as it is. `on_idle` is called now and
+        then while nothing comes, as the probe is silent while it measures.
+        """
+
+    def dump(self, path: Path) -> list[bytes]:
+        """The stream that a killed probe left in its backing file."""

@@ -1,0 +1,44 @@
+"""Documents of a probe, which is not trusted: typed, limited, of a known version."""
+
+from __future__ import annotations
+
+import re
+from typing import TypeVar
+
+import msgspec
+
+from hardstone.errors import TargetError
+from hardstone.model import FACTS_SCHEMA, REGISTER_SCHEMA, Facts, Register
+
+_MAX_TESTS = 1000
+_TEST_ID = re.compile(r"[A-Z0-9]{2,8}(-[A-Z0-9]{1,12}){1,3}", re.ASCII)
+_REMEDY = "use the probe that belongs to this hardstone: hardstone probe build"
+
+Document = TypeVar("Document", Register, Facts)
+
+
+def decode_register(raw: bytes) -> Register:
+    """The register in `raw`; TargetError where it is none."""
+    register = _decode(raw, Register, REGISTER_SCHEMA, "list of tests")
+    ids = [test.id for test in register.tests]
+    faulty = [test for test in ids if not _TEST_ID.fullmatch(test)]
+    if faulty or len(ids) > _MAX_TESTS or len(set(ids)) != len(ids):
+        raise TargetError("the probe's list of tests has impossible test IDs", _REMEDY)
+    return register
+
+
+def decode_facts(raw: bytes) -> Facts:
+    """The facts in `raw`; TargetError where there are none."""
+    return _decode(raw, Facts, FACTS_SCHEMA, "facts")
+
+
+def _decode(raw: bytes, kind: type[Document], schema: str, what: str) -> Document:
+    try:
+        document = msgspec.json.decode(raw, type=kind)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        text = str(error)[:160]
+        raise TargetError(f"the probe's {what} cannot be read: {text}", _REMEDY) from error
+    if document.schema != schema:
+        found = document.schema[:40]
+        raise TargetError(f"the probe's {what} is '{found}' and not '{schema}'", _REMEDY)
+    return document

@@ -1,0 +1,173 @@
+"""A target that plays a scenario: for tests, and for work without a machine to measure.
+
+Time is virtual unless the scenario says `real_time`: a delay passes at once and
+counts against the deadline all the same, so a test that hangs ends immediately.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Generator, Iterator
+from pathlib import Path
+
+from hardstone.errors import InputError, TargetError
+from hardstone.model import Facts, PlannedTest, Register
+from hardstone.targets.base import ProbeError, ProbeTimeoutError, RunOptions, Stop
+from hardstone.targets.decode import decode_facts, decode_register
+from hardstone.targets.scenario import LoadedScenario, Step, load_scenario
+from hardstone.units import format_span
+
+_GARBAGE = bytes(range(128, 256)) + b"\x00\x1b[31m{]"
+_MAX_BYTES = 1 << 28
+_POLL_S = 0.05
+
+
+class FakeTarget:
+    """`fake:FILE`: every answer comes from the scenario in FILE."""
+
+    def __init__(self, path: Path) -> None:
+        self.name = f"fake:{path}"
+        self._path = path
+        self._scenario: LoadedScenario | None = None
+        self._is_gone = False
+
+    def open(self) -> None:
+        self._loaded()
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+    def probe_path(self) -> str | None:
+        return None
+
+    def probe_sha256(self) -> str | None:
+        return None
+
+    def probe_list(self) -> Register:
+        return decode_register(self._loaded().register)
+
+    def facts(self) -> Facts:
+        self._check_reachable()
+        return decode_facts(self._loaded().facts)
+
+    def run(
+        self,
+        planned: PlannedTest,
+        options: RunOptions,
+        backing: Path | None,
+        stop: Stop,
+        on_idle: Callable[[], None] = lambda: None,
+    ) -> Generator[bytes]:
+        self._check_reachable()
+        scenario = self._loaded()
+        if planned.test not in scenario.tests:
+            raise ProbeError(f"the scenario has no {planned.test}")
+        player = _Player(planned.deadline_ns / 1e9, stop, on_idle, scenario.real_time)
+        for step in scenario.tests[planned.test]:
+            if step.vanish:
+                self._is_gone = True
+            self._check_reachable()
+            if step.exit == 0:
+                return
+            yield from player.play(step)
+
+    def dump(self, path: Path) -> list[bytes]:
+        lines = self._loaded().dump
+        if not lines:
+            raise ProbeError("the scenario has no dump")
+        return [_encoded(line) for line in lines]
+
+    def _loaded(self) -> LoadedScenario:
+        if self._scenario is None:
+            self._scenario = load_scenario(self._path)
+        return self._scenario
+
+    def _check_reachable(self) -> None:
+        if self._is_gone:
+            raise TargetError("the target is gone", "look whether it is still running")
+
+
+class _Player:
+    """Plays steps against one deadline, in virtual or in real time."""
+
+    def __init__(
+        self, deadline_s: float, stop: Stop, on_idle: Callable[[], None], is_real_time: bool
+    ) -> None:
+        self._deadline_s = deadline_s
+        self._left_s = deadline_s
+        self._stop = stop
+        self._on_idle = on_idle
+        self._is_real_time = is_real_time
+        self._sent_bytes = 0
+
+    def play(self, step: Step) -> Iterator[bytes]:
+        if step.exit is not None:
+            self._exit(step)
+        self._wait(step)
+        if step.line is not None:
+            yield self._sent(_encoded(step.line))
+        if step.cut is not None:
+            yield self._sent(_encoded(step.cut))
+        if step.garbage_bytes is not None:
+            yield self._sent(self._garbage(step.garbage_bytes))
+
+    def _wait(self, step: Step) -> None:
+        if step.hang:
+            self._pass(self._left_s, until_stop=False)
+        elif step.wait_stop:
+            self._wait_for_stop()
+        elif step.delay_s is not None:
+            self._pass(max(0.0, step.delay_s), until_stop=True)
+
+    def _pass(self, seconds: float, *, until_stop: bool) -> None:
+        end_at = time.monotonic() + seconds
+        self._on_idle()
+        while self._is_real_time and time.monotonic() < end_at:
+            self._check_abort()
+            if until_stop and self._stop.is_set():
+                return
+            time.sleep(_POLL_S)
+            self._on_idle()
+        self._left_s -= seconds
+        if self._left_s <= 0:
+            span = format_span(round(self._deadline_s * 1e9))
+            raise ProbeTimeoutError(
+                f"the probe did not end within its deadline of {span} and was ended"
+            )
+
+    def _wait_for_stop(self) -> None:
+        while not self._stop.is_set():
+            time.sleep(_POLL_S)
+            self._on_idle()
+        self._check_abort()
+
+    def _check_abort(self) -> None:
+        if self._stop.is_abort:
+            raise ProbeError("ended at once, as asked")
+
+    def _exit(self, step: Step) -> None:
+        if step.exit:
+            said = f": {step.stderr.splitlines()[0][:300]}" if step.stderr else ""
+            raise ProbeError(f"the probe ended with exit code {step.exit}{said}")
+
+    def _garbage(self, size: int) -> bytes:
+        size = min(max(size, 0), _MAX_BYTES + 1)
+        return (_GARBAGE * (size // len(_GARBAGE) + 1))[:size]
+
+    def _sent(self, line: bytes) -> bytes:
+        self._sent_bytes += len(line)
+        if self._sent_bytes > _MAX_BYTES:
+            most = _MAX_BYTES >> 20
+            raise ProbeError(f"the probe sent more than {most} MiB for one test and was ended")
+        return line
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
+
+
+def fake_target(path: str) -> FakeTarget:
+    """The fake target of a scenario file; InputError without a file's name."""
+    if not path:
+        raise InputError("'fake:' names no scenario", "write --target fake:SCENARIO-FILE")
+    return FakeTarget(Path(path))

@@ -1,0 +1,48 @@
+"""Where the probe's executable and its source are."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from hardstone.errors import TargetError
+
+VARIABLE = "HARDSTONE_PROBE"
+_PACKAGE = Path(__file__).resolve().parents[1]
+_NAME = "hardstone-probe"
+
+
+def source_tree() -> Path | None:
+    """Root of the checkout that this package runs from, None when it is installed."""
+    root = _PACKAGE.parents[1]
+    return root if (root / "probe" / "src").is_dir() else None
+
+
+def built_probe(root: Path) -> Path:
+    """Where a build from the source tree `root` leaves the executable."""
+    return root / "build" / "probe" / _NAME
+
+
+def find_probe() -> Path:
+    """The executable in use. TargetError, with what to do, where there is none."""
+    chosen = os.environ.get(VARIABLE)
+    if chosen:
+        return _executable(Path(chosen), f"{VARIABLE} names it: correct or unset it")
+    for path in _places():
+        if path.exists():
+            return _executable(path, "build it anew: hardstone probe build")
+    raise TargetError("there is no probe", "build it: hardstone probe build, or make setup")
+
+
+def _places() -> list[Path]:
+    root = source_tree()
+    packaged = _PACKAGE / "_probe" / _NAME
+    return [packaged] if root is None else [packaged, built_probe(root)]
+
+
+def _executable(path: Path, remedy: str) -> Path:
+    if not path.is_file():
+        raise TargetError(f"the probe {path} is not there", remedy)
+    if not os.access(path, os.X_OK):
+        raise TargetError(f"the probe {path} may not be executed", f"chmod +x {path}")
+    return path.resolve()

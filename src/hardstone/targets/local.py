@@ -1,0 +1,83 @@
+"""This machine as the target."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Generator
+from contextlib import closing
+from pathlib import Path
+
+from hardstone.errors import TargetError
+from hardstone.model import Facts, PlannedTest, Register
+from hardstone.targets.base import ProbeError, RunOptions, Stop
+from hardstone.targets.decode import decode_facts, decode_register
+from hardstone.targets.find import find_probe
+from hardstone.targets.lines import split_lines
+from hardstone.targets.process import Limits, ProbeProcess, collect
+from hardstone.targets.request import probe_arguments
+
+_LIST_S = 15.0
+_FACTS_S = 60.0
+_DUMP_S = 60.0
+_DEADLINE_GRACE_S = 15.0
+
+
+class LocalTarget:
+    """Runs the probe of this installation as a child process."""
+
+    name = "local"
+
+    def __init__(self, probe: Path | None = None, *, limits: Limits | None = None) -> None:
+        self._probe = probe
+        self._limits = limits
+
+    def open(self) -> None:
+        if self._probe is None:
+            self._probe = find_probe()
+
+    def close(self) -> None:
+        """Nothing is held between calls."""
+
+    def probe_path(self) -> str | None:
+        return str(self._executable())
+
+    def probe_sha256(self) -> str | None:
+        with self._executable().open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+
+    def probe_list(self) -> Register:
+        return decode_register(self._ask(["list", "--json"], _LIST_S))
+
+    def facts(self) -> Facts:
+        return decode_facts(self._ask(["facts", "--json"], _FACTS_S))
+
+    def run(
+        self,
+        planned: PlannedTest,
+        options: RunOptions,
+        backing: Path | None,
+        stop: Stop,
+        on_idle: Callable[[], None] = lambda: None,
+    ) -> Generator[bytes]:
+        command = [str(self._executable()), *probe_arguments(planned, options, backing)]
+        limits = self._limits or Limits(planned.deadline_ns / 1e9 + _DEADLINE_GRACE_S)
+        with closing(ProbeProcess(command, limits, stop).chunks(on_idle)) as chunks:
+            yield from split_lines(chunks)
+
+    def dump(self, path: Path) -> list[bytes]:
+        command = [str(self._executable()), "dump", str(path), "--json"]
+        return list(split_lines([collect(command, _DUMP_S, most_bytes=1 << 28)]))
+
+    def _ask(self, arguments: list[str], deadline_s: float) -> bytes:
+        try:
+            return collect([str(self._executable()), *arguments], deadline_s)
+        except ProbeError as error:
+            raise TargetError(
+                f"hardstone-probe {arguments[0]}: {error.cause}", "hardstone probe build"
+            ) from error
+
+    def _executable(self) -> Path:
+        self.open()
+        if self._probe is None:
+            raise TargetError("there is no probe", "build it: hardstone probe build")
+        return self._probe

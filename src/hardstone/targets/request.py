@@ -1,0 +1,35 @@
+"""The request: one test as the argument list that the probe takes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hardstone.model import ParamValue, PlannedTest
+from hardstone.targets.base import RunOptions
+
+
+def probe_arguments(planned: PlannedTest, options: RunOptions, backing: Path | None) -> list[str]:
+    """Arguments of `hardstone-probe` that run `planned`; never for a shell."""
+    arguments = ["run", planned.test, "--json", "--until-eof"]
+    for name, value in planned.params.items():
+        text = _param_text(value)
+        if text:
+            arguments += ["-p", f"{name}={text}"]
+    if planned.samples or planned.duration_ns:  # else the test takes as long as it takes
+        arguments += ["--samples", str(planned.samples)]
+        arguments += ["--duration-ns", str(planned.duration_ns)]
+    arguments += ["--deadline-ns", str(planned.deadline_ns)]
+    arguments += ["--policy", options.policy, "--clock", options.clock]
+    arguments += ["--seed", str(options.seed)]
+    arguments += _optional("--cpu", options.cpu)
+    arguments += _optional("--priority", options.priority)
+    arguments += _optional("--counter-hz", options.counter_hz)
+    return arguments + ([] if backing is None else ["--backing", str(backing)])
+
+
+def _param_text(value: ParamValue) -> str:
+    return ",".join(str(part) for part in value) if isinstance(value, list) else str(value)
+
+
+def _optional(option: str, value: int | None) -> list[str]:
+    return [] if value is None else [option, str(value)]

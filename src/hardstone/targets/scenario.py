@@ -1,0 +1,138 @@
+"""Scenario files of the fake target: what a probe says, and how it goes wrong.
+
+A scenario is TOML or JSON (by the end of the file's name):
+
+    schema = "hardstone.scenario/1"
+    register = "register.json"      # a table, or a file beside the scenario
+    facts = "facts.json"
+    real_time = false               # true: delays are waited for
+
+    [tests.CLK-B-RES]
+    steps = [
+      '{"type": "header", ...}',    # a line as it is sent
+      { file = "clk-b-res.jsonl" }, # the lines of a file beside the scenario
+      { delay_s = 1.5 },
+      { wait_stop = true },         # nothing more until the test is asked to stop
+      { cut = '{"type": "ser' },    # a line without its end
+      { garbage_bytes = 4000 },     # bytes that are no text
+      { hang = true },              # never ends: only the deadline helps
+      { vanish = true },            # the target is gone, from now on
+      { exit = 2, stderr = "..." }, # the probe ends with this code
+    ]
+
+Later steps of a test are not reached after `cut` at the end, `hang`, `vanish`, `exit`.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from hardstone.errors import InputError
+
+SCHEMA = "hardstone.scenario/1"
+_MAX_FILE_BYTES = 1 << 24
+_MAX_STEPS = 100_000
+
+
+class Step(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """One thing that the fake probe does; exactly one field is set (stderr with exit)."""
+
+    line: str | None = None
+    file: str | None = None
+    delay_s: float | None = None
+    wait_stop: bool = False
+    cut: str | None = None
+    garbage_bytes: int | None = None
+    hang: bool = False
+    vanish: bool = False
+    exit: int | None = None
+    stderr: str = ""
+
+
+class FakeTest(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    steps: list[str | Step]
+
+
+class Scenario(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """`register` and `facts`: a document, or the name of a JSON file beside."""
+
+    schema: str
+    register: dict[str, Any] | str
+    facts: dict[str, Any] | str
+    tests: dict[str, FakeTest] = {}
+    real_time: bool = False
+    dump: list[str] = []
+
+
+class LoadedScenario(msgspec.Struct, kw_only=True):
+    """A scenario with its files read: documents as JSON, steps of every test."""
+
+    register: bytes
+    facts: bytes
+    tests: dict[str, list[Step]]
+    real_time: bool
+    dump: list[str]
+
+
+def load_scenario(path: Path) -> LoadedScenario:
+    """Reads a scenario file. InputError, with what is wrong, for anything faulty."""
+    scenario = _parse(path, _read(path))
+    if scenario.schema != SCHEMA:
+        raise InputError(f"{path} is not a scenario", f'it must say schema = "{SCHEMA}"')
+    folder = path.parent
+    return LoadedScenario(
+        register=_document(folder, scenario.register),
+        facts=_document(folder, scenario.facts),
+        tests={name: _steps(folder, test) for name, test in scenario.tests.items()},
+        real_time=scenario.real_time,
+        dump=scenario.dump,
+    )
+
+
+def _read(path: Path) -> bytes:
+    try:
+        if path.stat().st_size > _MAX_FILE_BYTES:
+            raise InputError(f"{path} is too large", f"at most {_MAX_FILE_BYTES >> 20} MiB")
+        return path.read_bytes()
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise InputError(f"{path} cannot be read: {reason}", "name a scenario file") from error
+
+
+def _parse(path: Path, raw: bytes) -> Scenario:
+    try:
+        if path.suffix == ".toml":
+            return msgspec.convert(tomllib.loads(raw.decode("utf-8")), Scenario)
+        return msgspec.json.decode(raw, type=Scenario)
+    except (msgspec.DecodeError, ValueError, RecursionError) as error:
+        text = str(error)[:200]
+        raise InputError(f"{path} is not a scenario: {text}", "see targets/scenario.py") from error
+
+
+def _beside(folder: Path, name: str) -> bytes:
+    if Path(name).name != name or name in ("", ".", ".."):
+        raise InputError(f"'{name[:60]}' is not beside the scenario", "name a file in its folder")
+    return _read(folder / name)
+
+
+def _document(folder: Path, value: dict[str, Any] | str) -> bytes:
+    return _beside(folder, value) if isinstance(value, str) else msgspec.json.encode(value)
+
+
+def _steps(folder: Path, test: FakeTest) -> list[Step]:
+    steps: list[Step] = []
+    for step in test.steps:
+        if isinstance(step, str):
+            steps.append(Step(line=step))
+        elif step.file is not None:
+            text = _beside(folder, step.file).decode("utf-8", "surrogateescape")
+            steps += [Step(line=line) for line in text.splitlines()]
+        else:
+            steps.append(step)
+    if len(steps) > _MAX_STEPS:
+        raise InputError("the scenario has too many steps", f"at most {_MAX_STEPS} for a test")
+    return steps
