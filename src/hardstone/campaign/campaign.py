@@ -1,0 +1,179 @@
+"""The only place that joins target, conditions and plan."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import hardstone
+from hardstone.campaign.collect import Collector, TargetGoneError, measure, skipped
+from hardstone.campaign.events import (
+    CampaignEvent,
+    RunFinished,
+    RunStarted,
+    TestFinished,
+    TestStarted,
+    Tick,
+    Warned,
+)
+from hardstone.campaign.interrupt import stop_on_signals
+from hardstone.campaign.moved import environment_moved
+from hardstone.campaign.outcome import exit_code, realtime_advice
+from hardstone.errors import HardstoneError
+from hardstone.model import (
+    RUN_SCHEMA,
+    Facts,
+    Plan,
+    PlannedTest,
+    Result,
+    RunDocument,
+    Tool,
+    Trust,
+)
+from hardstone.stats.trust import grade_run
+from hardstone.store import Store, new_run_id
+from hardstone.targets.base import Stop, Target, run_options
+
+_TICK_NS = 1_000_000_000
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The stored document, and the exit code that says how it went."""
+
+    document: RunDocument
+    exit_code: int
+
+
+class Campaign:
+    """Runs a plan on an open target and stores what comes, test by test."""
+
+    def __init__(
+        self,
+        target: Target,
+        store: Store,
+        on_event: Callable[[CampaignEvent], None] = lambda event: None,
+    ) -> None:
+        self._target = target
+        self._store = store
+        self._on_event = on_event
+        self._stop = Stop()
+        self._gone: str | None = None
+        self._is_announced = False
+        self._is_cut_short = False
+
+    def run(self, plan: Plan, facts: Facts) -> Outcome:
+        """Runs every test of `plan`; `facts` are those that the plan was made with."""
+        document = _new_document(plan, facts, self._target)
+        with stop_on_signals(self._stop), closing(self._store.journal(document)) as journal:
+            self._on_event(RunStarted(document.id, plan))
+            options = run_options(plan, facts)
+            self._run_tests(document, Collector(self._target, options, journal, self._stop))
+            self._close(document, facts)
+            journal.finish(document)
+        self._on_event(RunFinished(document.id))
+        return Outcome(document, exit_code(document, is_target_gone=self._gone is not None))
+
+    def _run_tests(self, document: RunDocument, collector: Collector) -> None:
+        plan = document.plan
+        total = len(plan.tests)
+        for position, planned in enumerate(plan.tests, 1):
+            why = self._skip_reason()
+            if why is None:
+                self._on_event(TestStarted(planned, position, total))
+                result = self._measure(planned, collector)
+            else:
+                result = skipped(planned, plan, why)
+            result.conditions.load, result.conditions.cpu_config = plan.load, plan.cpu_config
+            document.results.append(result)
+            collector.journal.result(result)
+            self._on_event(TestFinished(planned, position, total, result))
+        self._is_cut_short = self._stop.is_set()
+
+    def _skip_reason(self) -> str | None:
+        if self._gone is not None:
+            return f"not run: {self._gone}"
+        return "not run: the run was interrupted" if self._stop.is_set() else None
+
+    def _measure(self, planned: PlannedTest, collector: Collector) -> Result:
+        ticker = _Ticker(lambda elapsed_ns: self._tick(planned, elapsed_ns))
+        try:
+            return measure(collector, planned, ticker.look)
+        except TargetGoneError as error:
+            self._gone = error.cause
+            self._on_event(Warned(str(error)))
+            return error.result
+
+    def _tick(self, planned: PlannedTest, elapsed_ns: int) -> None:
+        if self._stop.is_set() and not self._is_announced:
+            self._is_announced = True
+            self._on_event(Warned("stopping, what was measured is kept; again to end at once"))
+        self._on_event(Tick(planned, elapsed_ns))
+
+    def _close(self, document: RunDocument, before: Facts) -> None:
+        """What can be said only at the end."""
+        after = self._facts_after()
+        if after is not None:
+            document.environment_moved = environment_moved(before.facts, after.facts)
+        document.finished_utc = _now_utc()
+        if self._gone is not None:
+            document.status = "incomplete"
+        else:
+            document.status = "interrupted" if self._is_cut_short else "complete"
+        document.advice = realtime_advice(document, before.facts, self._target.probe_path())
+        document.trust = grade_run(document)
+
+    def _facts_after(self) -> Facts | None:
+        if self._gone is not None or self._stop.is_abort:
+            return None
+        try:
+            return self._target.facts()
+        except HardstoneError as error:
+            self._gone = error.cause
+            self._on_event(Warned(f"the facts at the end are missing: {error}"))
+            return None
+
+
+class _Ticker:
+    """Passes on at most one look a second."""
+
+    def __init__(self, on_tick: Callable[[int], None]) -> None:
+        self._on_tick = on_tick
+        self._start_ns = self._last_ns = time.monotonic_ns()
+
+    def look(self) -> None:
+        now_ns = time.monotonic_ns()
+        if now_ns - self._last_ns >= _TICK_NS:
+            self._last_ns = now_ns
+            self._on_tick(now_ns - self._start_ns)
+
+
+def _new_document(plan: Plan, facts: Facts, target: Target) -> RunDocument:
+    tool = Tool(
+        version=hardstone.__version__,
+        probe_version=facts.probe_version,
+        probe_sha256=target.probe_sha256(),
+        compiler=facts.compiler,
+        libc=facts.libc,
+    )
+    return RunDocument(
+        schema=RUN_SCHEMA,
+        id=new_run_id(),
+        name=plan.name,
+        started_utc=_now_utc(),
+        finished_utc=None,
+        status="incomplete",
+        trust=Trust(grade="indicative", reasons=["the run is not finished"]),
+        tool=tool,
+        system=facts.facts,
+        plan=plan,
+        instrument=facts.instrument,
+        results=[],
+    )
+
+
+def _now_utc() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

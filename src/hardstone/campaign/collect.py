@@ -1,0 +1,93 @@
+"""One test: raw lines to the journal first, then to a result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from hardstone.errors import HardstoneError, TargetError
+from hardstone.model import Conditions, Plan, PlannedTest, Result
+from hardstone.store import Journal
+from hardstone.stream import StreamReader
+from hardstone.targets.base import ProbeError, ProbeTimeoutError, RunOptions, Stop, Target
+
+
+class TargetGoneError(TargetError):
+    """The target vanished during a test; `result` is what had come until then."""
+
+    def __init__(self, error: TargetError, result: Result) -> None:
+        super().__init__(error.cause, error.remedy)
+        self.result = result
+
+
+@dataclass(frozen=True)
+class Collector:
+    """What every test of a run has in common."""
+
+    target: Target
+    options: RunOptions
+    journal: Journal
+    stop: Stop
+
+
+def measure(common: Collector, planned: PlannedTest, on_idle: Callable[[], None]) -> Result:
+    """Runs one test. TargetGoneError when the target is lost meanwhile."""
+    reader = StreamReader(planned.test)
+    backing = common.journal.backing_file(planned.test)
+    error: HardstoneError | None = None
+    try:
+        lines = common.target.run(planned, common.options, backing, common.stop, on_idle)
+        with closing(lines):
+            for raw in lines:
+                common.journal.stream_line(planned.test, raw)
+                reader.feed(raw)
+    except (ProbeError, TargetError) as caught:
+        error = caught
+    result = _result(reader, planned, error)
+    if isinstance(error, TargetError):
+        raise TargetGoneError(error, result)
+    return _salvage(common.target, result, backing) if error else result
+
+
+def skipped(planned: PlannedTest, plan: Plan, reason: str) -> Result:
+    """A test that was asked for and did not run."""
+    conditions = Conditions(load=plan.load, cpu_config=plan.cpu_config, cpu=plan.cpu)
+    return Result(
+        test=planned.test,
+        status="skipped",
+        reason=reason,
+        params=planned.params,
+        conditions=conditions,
+    )
+
+
+def _result(reader: StreamReader, planned: PlannedTest, error: HardstoneError | None) -> Result:
+    result = reader.finish()
+    result.params = result.params or planned.params
+    if error is not None:
+        result.status = "timeout" if isinstance(error, ProbeTimeoutError) else "failed"
+        result.reason = f"{error.cause}; {reader.problem}" if reader.problem else error.cause
+        result.complete = False
+    return result
+
+
+def _salvage(target: Target, result: Result, backing: Path) -> Result:
+    """What the probe had recorded when it ended, where it sent no series itself."""
+    if result.series or not backing.exists():
+        return result
+    reader = StreamReader(result.test)
+    try:
+        for raw in target.dump(backing):
+            reader.feed(raw)
+    except HardstoneError:
+        return result
+    found = reader.finish()
+    if any(series.count for series in found.series):
+        result.series, result.events = found.series, result.events + found.events
+        result.instrument = result.instrument or found.instrument
+        result.conditions, result.environment = found.conditions, found.environment
+        result.started_utc = result.started_utc or found.started_utc
+        result.duration_ns = result.duration_ns or found.duration_ns
+    return result

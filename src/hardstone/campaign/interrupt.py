@@ -1,0 +1,46 @@
+"""Ctrl-C and SIGTERM: first keep what was measured, then end hard."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+from hardstone.targets.base import Stop
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+@contextmanager
+def stop_on_signals(stop: Stop) -> Iterator[None]:
+    """Within, the first signal sets `stop`, the second aborts it, the third interrupts.
+
+    A signal that is ignored (nohup) stays so. Outside of the main thread, where no
+    handler can be set, nothing changes.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.getsignal(number) for number in _SIGNALS}
+    wanted = [number for number in _SIGNALS if before[number] is not signal.SIG_IGN]
+    for number in wanted:
+        signal.signal(number, _handler(stop))
+    try:
+        yield
+    finally:
+        for number in wanted:
+            signal.signal(number, before[number])
+
+
+def _handler(stop: Stop) -> Callable[[int, FrameType | None], None]:
+    def take(number: int, frame: FrameType | None) -> None:
+        if stop.is_abort:
+            raise KeyboardInterrupt
+        if stop.is_set():
+            stop.abort()
+        else:
+            stop.set()
+
+    return take

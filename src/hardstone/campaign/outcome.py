@@ -1,0 +1,63 @@
+"""From a finished run to an exit code and to advice."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from hardstone.errors import (
+    EXIT_GATE,
+    EXIT_INTERRUPTED,
+    EXIT_OK,
+    EXIT_PRIVILEGE,
+    EXIT_UNREACHABLE,
+    EXIT_UNTRUSTWORTHY,
+)
+from hardstone.model import Result, RunDocument, Scalar
+
+THRESHOLD_EVENT = "threshold"
+
+
+def exit_code(document: RunDocument, *, is_target_gone: bool = False) -> int:
+    """0 only when every test that was asked for was measured and can be trusted.
+
+    Behaviours that fail are findings about the system, and fine.
+    """
+    if is_target_gone:
+        return EXIT_UNREACHABLE
+    if document.status == "interrupted":
+        return EXIT_INTERRUPTED
+    if any(crossed_threshold(result) for result in document.results):
+        return EXIT_GATE
+    if any(result.status == "denied" for result in document.results):
+        return EXIT_PRIVILEGE
+    is_whole = all(is_measured(result) for result in document.results)
+    is_trusted = document.trust.grade != "untrustworthy"
+    return EXIT_OK if is_whole and is_trusted else EXIT_UNTRUSTWORTHY
+
+
+def is_measured(result: Result) -> bool:
+    """Whether the test ran to its end and everything it sent arrived."""
+    return result.status == "measured" and result.complete
+
+
+def crossed_threshold(result: Result) -> bool:
+    """Whether a limit that the user gave was passed: a finding, and a failed gate."""
+    is_event = any(event.name.startswith(THRESHOLD_EVENT) for event in result.events)
+    return result.status == "failed" and result.complete and is_event
+
+
+def realtime_advice(
+    document: RunDocument, facts: Mapping[str, Scalar], probe_path: str | None
+) -> list[str]:
+    """What to grant when tests ran without the real-time scheduling they asked for."""
+    ran = [result for result in document.results if result.status in ("measured", "timeout")]
+    is_lacking = any(not result.conditions.realtime for result in ran)
+    if document.plan.policy == "other" or not is_lacking:
+        return []
+    reason = facts.get("limits.realtime_reason")
+    why = f" ({reason})" if isinstance(reason, str) and reason else ""
+    return [
+        f"not scheduled as real-time{why}: grant it with "
+        f"sudo setcap cap_sys_nice,cap_ipc_lock+ep {probe_path or 'PROBE'} "
+        "or with rtprio and memlock in /etc/security/limits.conf"
+    ]
