@@ -1,0 +1,94 @@
+"""One test explained, from the probe's descriptor and the catalogue."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+from rich.console import Console
+from rich.padding import Padding
+from rich.text import Text
+
+from hardstone.catalogue import Entry, ProfileCount
+from hardstone.model import Descriptor, ParamSpec, SeriesSpec
+from hardstone.plan import limits_text
+from hardstone.summary.show import make_console
+from hardstone.summary.tests import kind_of
+from hardstone.summary.text import spoken, words
+from hardstone.units import format_count, format_ns, format_span
+
+
+def explanation(test: Descriptor, entry: Entry) -> dict[str, Any]:
+    """Everything that is known about a test, as data."""
+    return {
+        **msgspec.to_builtins(test),
+        "kind": kind_of(test.id),
+        "category": entry.category,
+        "about": entry.about,
+        "distorts": entry.distorts,
+        "published": entry.published,
+        "profiles": {
+            name: {"samples": count.samples, "duration_ns": count.duration_ns}
+            for name, count in entry.profiles.items()
+        },
+    }
+
+
+def print_explanation(test: Descriptor, entry: Entry) -> None:
+    """Prints what `test` measures, between which moments, and what falsifies it."""
+    console = make_console()
+    console.print(words(f"{test.id}  {test.title}", "bold"))
+    console.print(words(f"{kind_of(test.id)}, {entry.category}; source: {test.source}"))
+    _print_part(console, "", [words(entry.about)] if entry.about else [])
+    _print_part(console, "series", (_series_line(series) for series in test.series))
+    verdicts = (words(f"{spoken(one.name)}: {one.claim}") for one in test.verdicts)
+    _print_part(console, "verdicts", verdicts)
+    _print_part(console, "parameters (-p name=value)", map(_param_line, test.params))
+    _print_part(console, "how much", _profile_lines(entry))
+    _print_part(console, "what distorts it", [words(entry.distorts)] if entry.distorts else [])
+    _print_part(console, "needs", [words(", ".join(test.needs) or "nothing that is not optional")])
+    if entry.published:
+        _print_part(console, "published figures", [words(entry.published)])
+
+
+def _print_part(console: Console, title: str, lines: Iterator[Text] | list[Text] | Any) -> None:
+    found = list(lines)
+    if not found:
+        return
+    console.print()
+    if title:
+        console.print(Text(title, style="bold"))
+    for line in found:
+        console.print(Padding(line, (0, 0, 0, 2 if title else 0)))
+
+
+def _series_line(series: SeriesSpec) -> Text:
+    labels = f", by {', '.join(map(spoken, series.labels))}" if series.labels else ""
+    return words(
+        f"{spoken(series.name)} [{series.unit}{labels}]: from {series.begin} to {series.end}"
+    )
+
+
+def _param_line(spec: ParamSpec) -> Text:
+    default = ", ".join(_param_value(spec, value) for value in spec.default) or "chosen by the test"
+    several = "; several, with commas" if spec.is_list else ""
+    return words(f"{spec.name}: {spec.about} [{default}]; {limits_text(spec)}{several}")
+
+
+def _param_value(spec: ParamSpec, value: int | str) -> str:
+    return format_ns(value) if spec.unit == "ns" and isinstance(value, int) else str(value)
+
+
+def _profile_lines(entry: Entry) -> Iterator[Text]:
+    for name, count in entry.profiles.items():
+        yield words(f"{name}: {_count_text(count, entry)}")
+
+
+def _count_text(count: ProfileCount, entry: Entry) -> str:
+    parts = []
+    if count.samples:
+        parts.append(f"{format_count(count.samples)} values per series")
+    if count.duration_ns:
+        parts.append(format_span(count.duration_ns))
+    return ", ".join(parts) or f"as long as it takes, about {format_span(entry.setup_ns)}"

@@ -1,0 +1,101 @@
+"""The first lines: what was measured, on what machine, under what conditions."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+from rich.text import Text
+
+from hardstone.model import Conditions, Instrument, RunDocument, Scalar
+from hardstone.summary.text import short, words
+from hardstone.units import format_ns, format_span
+
+
+def header_lines(document: RunDocument) -> Iterator[Text]:
+    """Title lines of a run, the gravest caveat first."""
+    yield from _not_realtime(document)
+    yield words(f"{document.id}  {document.name}  ({_state(document)})", "bold")
+    yield words(_machine_text(document.system))
+    yield words(_kernel_text(document.system))
+    yield words(_conditions_text(document))
+    if document.instrument is not None:
+        yield words(_instrument_text(document.instrument))
+
+
+def _not_realtime(document: RunDocument) -> Iterator[Text]:
+    lacking = [one for one in _conditions_known(document) if not one.realtime]
+    if document.plan.policy != "other" and lacking:
+        yield Text("not scheduled as real-time", style="bold red")
+        for line in document.advice:
+            if line.startswith("not scheduled as real-time"):
+                yield words("  " + line.partition(": ")[2])
+
+
+def _state(document: RunDocument) -> str:
+    spent_ns = sum(result.duration_ns for result in document.results)
+    started = document.started_utc.replace("T", " ").replace("Z", " UTC")
+    return f"{document.status}, {started}, {format_span(spent_ns)} of measuring"
+
+
+def _machine_text(facts: Mapping[str, Scalar]) -> str:
+    parts = [short(facts.get("machine.cpu_model")) or short(facts.get("machine.arch"))]
+    count = facts.get("cpu.count")
+    parts.append(f"{count} CPU{'' if count == 1 else 's'}" if count else "")
+    parts.append(_virtual(facts))
+    governor = short(facts.get("power.governor"))
+    parts.append(f"governor {governor}" if governor else "")
+    return ", ".join(part for part in parts if part) or "machine not known"
+
+
+def _virtual(facts: Mapping[str, Scalar]) -> str:
+    found = [short(facts.get(f"virtual.{key}")) for key in ("hypervisor", "container")]
+    named = [name for name in found if name and name not in ("none", "False")]
+    return f"virtual: {' '.join(named)}" if named else ""
+
+
+def _kernel_text(facts: Mapping[str, Scalar]) -> str:
+    kernel = f"{short(facts.get('kernel.name'))} {short(facts.get('kernel.release'))}".strip()
+    preemption = short(facts.get("kernel.preemption"))
+    rate = facts.get("kernel.hz")
+    parts = [
+        kernel or "kernel not known",
+        f"preemption {preemption}" if preemption else "preemption not known",
+        f"{rate} Hz" if rate else "",
+        short(facts.get("os.name")),
+    ]
+    return ", ".join(part for part in parts if part)
+
+
+def _conditions_text(document: RunDocument) -> str:
+    ran = _conditions_known(document)
+    if not ran:
+        return f"load {document.plan.load}, CPUs {document.plan.cpu_config}, nothing was measured"
+    # What most tests ran under; a test with its own conditions says so in the report.
+    texts = Counter(_one_condition(conditions) for conditions in ran)
+    return texts.most_common(1)[0][0]
+
+
+def _conditions_known(document: RunDocument) -> list[Conditions]:
+    """Of the tests that told how they ran; where a stream broke off nobody knows."""
+    results = [one for one in document.results if one.status not in ("skipped", "denied")]
+    return [one.conditions for one in results if one.complete or one.status == "measured"]
+
+
+def _one_condition(conditions: Conditions) -> str:
+    cpu = "any CPU" if conditions.cpu is None else f"CPU {conditions.cpu}"
+    locked = "memory locked" if conditions.memory_locked else "memory not locked"
+    return (
+        f"policy {conditions.policy} {conditions.priority}, {cpu}, {locked}, "
+        f"load {conditions.load}, CPUs {conditions.cpu_config}"
+    )
+
+
+def _instrument_text(instrument: Instrument) -> str:
+    pair = instrument.pair
+    text = (
+        f"clock {instrument.clock}: a pair of time stamps costs {format_ns(pair.median)} "
+        f"(median), {format_ns(pair.max)} (worst observed)"
+    )
+    why = f"; not trusted: {instrument.reason}" if not instrument.trusted else ""
+    return text + why

@@ -1,0 +1,48 @@
+"""A plan as text: what would be run."""
+
+from __future__ import annotations
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from hardstone.model import Plan, PlannedTest
+from hardstone.summary.show import make_console
+from hardstone.summary.text import param_text, words
+from hardstone.units import format_count, format_span
+
+
+def print_plan(plan: Plan) -> None:
+    """Prints every test with its limits and parameters; nothing is run."""
+    console = make_console()
+    total = format_span(sum(test.expected_ns for test in plan.tests))
+    console.print(words(f"plan '{plan.name}' on {plan.target}: about {total}", "bold"))
+    console.print(words(_conditions(plan)))
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    table.add_column("test", no_wrap=True)
+    for title in ("samples", "duration", "about"):
+        table.add_column(title, justify="right", no_wrap=True)
+    table.add_column("parameters", overflow="fold", ratio=1)
+    for test in plan.tests:
+        table.add_row(*_cells(test))
+    console.print(table)
+
+
+def _conditions(plan: Plan) -> str:
+    cpu = "any CPU" if plan.cpu is None else f"CPU {plan.cpu}"
+    priority = "" if plan.priority is None else f" {plan.priority}"
+    return (
+        f"policy {plan.policy}{priority}, {cpu}, clock {plan.clock}, load {plan.load}, "
+        f"CPUs {plan.cpu_config}, seed {plan.seed}"
+    )
+
+
+def _cells(test: PlannedTest) -> tuple[Text, ...]:
+    shown = [param_text(name, value) for name, value in test.params.items() if value != []]
+    return (
+        Text(test.test),
+        Text(format_count(test.samples) if test.samples else "-"),
+        Text(format_span(test.duration_ns) if test.duration_ns else "-"),
+        Text(format_span(test.expected_ns)),
+        words("; ".join(shown)),
+    )

@@ -1,0 +1,30 @@
+"""The list of stored runs as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich import box
+from rich.table import Table
+
+from hardstone.store import RunEntry
+from hardstone.summary.show import make_console
+from hardstone.summary.text import words
+
+
+def print_runs(entries: Sequence[RunEntry]) -> None:
+    """Prints one row for each run, or that there is none."""
+    console = make_console()
+    if not entries:
+        console.print(words("no runs yet: hardstone evaluate"))
+        return
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    table.add_column("run", no_wrap=True)
+    table.add_column("name", overflow="fold", ratio=1)
+    table.add_column("tests", justify="right")
+    table.add_column("status", no_wrap=True)
+    table.add_column("trust", no_wrap=True)
+    for entry in entries:
+        cells = (entry.id, entry.name, str(entry.tests), entry.status, entry.grade)
+        table.add_row(*(words(cell) for cell in cells))
+    console.print(table)

@@ -1,0 +1,134 @@
+"""One table of all series: count, minimum, median, a deep quantile, worst observed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from hardstone.errors import InputError
+from hardstone.model import Instrument, Result, RunDocument, Series
+from hardstone.report.text import format_value
+from hardstone.stats.quantiles import DEEPEST_BY_PROFILE, LADDER, Quantile
+from hardstone.stats.summary import SeriesSummary, instrument_limit, summarise
+from hardstone.summary.text import labels_text, spoken, words
+from hardstone.units import format_count
+
+_MARKS = {"at the": "*", "within": "+"}
+
+
+class SeriesTable:
+    """Builds the table and remembers the footnotes that its marks need."""
+
+    def __init__(self, document: RunDocument) -> None:
+        self._document = document
+        self._deepest = DEEPEST_BY_PROFILE.get(document.plan.profile, LADDER[-1])
+        self.notes: list[str] = []
+
+    def build(self) -> Table | None:
+        """The table, None where there is no series."""
+        measured = [result for result in self._document.results if result.series]
+        if not measured:
+            return None
+        table = _empty_table()
+        for result in measured:
+            self._add_result(table, result)
+        return table
+
+    def _add_result(self, table: Table, result: Result) -> None:
+        state = "" if result.status == "measured" and result.complete else f" ({result.status})"
+        table.add_row(words(result.test + state, "bold"))
+        for name, group in _by_name(result.series).items():
+            self._add_group(table, name, group, result.instrument)
+
+    def _add_group(
+        self, table: Table, name: str, group: list[Series], instrument: Instrument | None
+    ) -> None:
+        filled = [series for series in group if series.count]
+        if len(group) == 1:
+            label = labels_text(group[0].labels)
+            title = f"{spoken(name)}, {label}" if label else spoken(name)
+            self._add_series(table, group[0], f" {title}", instrument)
+            return
+        empty = "" if filled else ": none"
+        table.add_row(Text(f" {spoken(name)}{empty}", style="italic"))
+        for series in filled:
+            label = "  " + _varying_labels(series, group)
+            self._add_series(table, series, label, instrument)
+        if filled and len(filled) < len(group):
+            table.add_row(Text(f"  {len(group) - len(filled)} others"), Text("0"))
+
+    def _add_series(
+        self, table: Table, series: Series, label: str, instrument: Instrument | None
+    ) -> None:
+        own = instrument or self._document.instrument
+        quantum_ns = own.quantum_ns if own is not None else 1.0
+        try:
+            figures = summarise(series, deepest=self._deepest)
+            mark = self._mark(series, own)
+        except InputError as error:
+            table.add_row(Text(label), Text("?"))
+            self.notes.append(f"{series.name}: {error.cause}")
+            return
+        table.add_row(Text(label), *_cells(figures, quantum_ns, mark))
+
+    def _mark(self, series: Series, instrument: Instrument | None) -> str:
+        note = instrument_limit(series, instrument)
+        if note is None:
+            return ""
+        mark = next((sign for start, sign in _MARKS.items() if note.startswith(start)), "*")
+        line = f"{mark} {note}"
+        if line not in self.notes:
+            self.notes.append(line)
+        return mark
+
+
+def _empty_table() -> Table:
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, expand=False)
+    table.add_column("test, series", overflow="fold", ratio=1)
+    for title in ("count", "min", "median", "quantile", "worst\nobserved"):
+        table.add_column(title, justify="right", no_wrap=True)
+    return table
+
+
+def _by_name(found: list[Series]) -> dict[str, list[Series]]:
+    names: dict[str, list[Series]] = {}
+    for series in found:
+        names.setdefault(series.name, []).append(series)
+    return names
+
+
+def _varying_labels(series: Series, group: list[Series]) -> str:
+    varying = {
+        key: value
+        for key, value in series.labels.items()
+        if len({other.labels.get(key) for other in group}) > 1
+    }
+    return labels_text(varying or series.labels)
+
+
+def _cells(figures: SeriesSummary, quantum_ns: float, mark: str) -> Iterator[Text]:
+    def shown(value: float | None) -> str:
+        return format_value(value, figures.unit, quantum_ns)
+
+    median = next((found for found in figures.quantiles if found.q == 0.5), None)
+    deepest = figures.quantiles[-1] if len(figures.quantiles) > 1 else None
+    yield Text(format_count(figures.count))
+    yield Text(shown(figures.min))
+    yield Text(_quantile_value(median, shown) + mark)
+    yield Text(f"{_percent(deepest.q)} {_quantile_value(deepest, shown)}" if deepest else "-")
+    yield Text(shown(figures.max), style="bold")
+
+
+def _quantile_value(found: Quantile | None, shown: Callable[[float | None], str]) -> str:
+    if found is None:
+        return "-"
+    if found.value is not None:
+        return shown(found.value)
+    return f"> {shown(found.above)}" if found.above is not None else f"< {shown(found.below)}"
+
+
+def _percent(q: float) -> str:
+    return f"{q * 100:.10g} %"
