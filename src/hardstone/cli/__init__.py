@@ -1,0 +1,1 @@
+"""Command line: one thin module for each command, imported when it is used."""

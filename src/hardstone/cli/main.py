@@ -1,0 +1,137 @@
+"""Entry point: finds the command, turns every error into a line and an exit code."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+
+import click
+
+from hardstone import __version__
+from hardstone.errors import (
+    EXIT_INTERNAL,
+    EXIT_INTERRUPTED,
+    EXIT_OK,
+    EXIT_USAGE,
+    HardstoneError,
+)
+
+COMMANDS = {
+    "evaluate": "evaluate",
+    "run": "run",
+    "list": "list_tests",
+    "explain": "explain",
+    "runs": "runs",
+    "show": "show",
+    "report": "report",
+    "probe": "probe",
+}
+
+
+class LazyGroup(click.Group):
+    """Imports the module of a command only when the command, or its help, is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"hardstone.cli.{COMMANDS[cmd_name]}")
+        command: click.Command = module.command
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and not args[0].startswith("-") and args[0] not in COMMANDS:
+            raise click.UsageError(_unknown_command(args[0]), ctx)
+        return super().resolve_command(ctx, args)
+
+
+def _unknown_command(name: str) -> str:
+    import difflib
+
+    close = difflib.get_close_matches(name[:40], COMMANDS, n=1, cutoff=0.5)
+    hint = f"did you mean {close[0]}?" if close else f"there is {', '.join(COMMANDS)}"
+    return f"unknown command '{name[:40]}'; {hint}"
+
+
+@click.group(
+    cls=LazyGroup,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+@click.version_option(__version__, prog_name="hardstone", message="%(prog)s %(version)s")
+@click.pass_context
+def hardstone(ctx: click.Context) -> int:
+    """Measure how real-time an operating system is.
+
+    \b
+    Start with:  hardstone evaluate
+    Exit codes:  0 fine, 1 a threshold was crossed, 2 wrong usage, 3 not
+    trustworthy or not measurable, 4 target unreachable, 5 privilege or
+    facility missing, 70 internal error, 130 interrupted.
+    """
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help(), err=True)
+        return EXIT_USAGE
+    return EXIT_OK
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Runs the command line and exits; never returns."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
+    sys.exit(run(arguments))
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command line: the exit code. Messages go to standard error."""
+    try:
+        return _invoke(arguments)
+    except click.exceptions.Exit as done:
+        return done.exit_code
+    except BrokenPipeError:
+        return _reader_left()
+    except (KeyboardInterrupt, click.Abort):
+        return _tell("interrupted", EXIT_INTERRUPTED)
+    except (click.ClickException, HardstoneError) as error:
+        return _tell(_explained(error), error.exit_code)
+    except Exception as error:
+        if os.environ.get("HARDSTONE_DEBUG"):
+            raise
+        text = f"internal error: {type(error).__name__}: {error}"
+        return _tell(f"{text}; HARDSTONE_DEBUG=1 shows where", EXIT_INTERNAL)
+
+
+def _invoke(arguments: Sequence[str] | None) -> int:
+    given = None if arguments is None else list(arguments)
+    code = hardstone.main(given, prog_name="hardstone", standalone_mode=False)
+    sys.stdout.flush()
+    return code if isinstance(code, int) else EXIT_OK
+
+
+def _explained(error: click.ClickException | HardstoneError) -> str:
+    if isinstance(error, HardstoneError):
+        return str(error)
+    message = error.format_message().rstrip(".")
+    if isinstance(error, click.UsageError) and error.ctx is not None:
+        return f"{message}\nsee: {error.ctx.command_path} --help"
+    return message
+
+
+def _tell(text: str, code: int) -> int:
+    from hardstone.cli.messages import tell
+
+    tell(text)
+    return code
+
+
+def _reader_left() -> int:
+    """The reader of a pipe closed it (head, less): no error, and no second complaint."""
+    sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
+    return EXIT_OK

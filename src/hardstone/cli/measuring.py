@@ -1,0 +1,125 @@
+"""What `evaluate` and `run` share: request, plan, campaign, what is printed after."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hardstone.campaign import Campaign, Outcome
+from hardstone.catalogue import load_catalogue
+from hardstone.cli.messages import print_json, tell
+from hardstone.cli.reports import default_report, write_report
+from hardstone.cli.stores import open_store
+from hardstone.errors import EXIT_OK, HardstoneError, InputError
+from hardstone.model import Facts, Plan, Register
+from hardstone.plan import Request, make_plan
+from hardstone.targets import find_target
+from hardstone.targets.base import Target
+
+_REQUEST_FIELDS = (
+    "name",
+    "profile",
+    "target",
+    "load",
+    "cpu_config",
+    "cpu",
+    "policy",
+    "priority",
+    "clock",
+    "samples",
+    "duration",
+    "interval",
+    "params",
+    "seed",
+)
+
+
+@dataclass(frozen=True)
+class _Prepared:
+    target: Target
+    register: Register
+    facts: Facts
+    plan: Plan
+
+
+def measure(tests: Sequence[str], options: Mapping[str, Any], *, wants_report: bool) -> int:
+    """Plans and runs `tests` as `options` of the command line say: the exit code."""
+    fields = {name: options[name] for name in _REQUEST_FIELDS}
+    request = Request(tests=tuple(tests), **fields)
+    with closing(find_target(request.target)) as target:
+        prepared = _prepare(target, request)
+        if options["dry_run"]:
+            return _print_plan(prepared.plan, as_json=options["as_json"])
+        return _run(prepared, options, wants_report=wants_report)
+
+
+def _prepare(target: Target, request: Request) -> _Prepared:
+    target.open()
+    register, facts = target.probe_list(), target.facts()
+    plan = make_plan(request, register, load_catalogue(), facts.facts)
+    return _Prepared(target, register, facts, plan)
+
+
+def _print_plan(plan: Plan, *, as_json: bool) -> int:
+    if as_json:
+        print_json(plan)
+    else:
+        from hardstone.summary.plan import print_plan
+
+        print_plan(plan)
+    return EXIT_OK
+
+
+def _run(prepared: _Prepared, options: Mapping[str, Any], *, wants_report: bool) -> int:
+    from hardstone.cli.progress import make_reporter
+
+    output: Path | None = options["output"]
+    if output is not None:
+        _check_writable(output)
+    store = open_store(options["store"], prepared.target)
+    with make_reporter(quiet=options["quiet"]) as reporter:
+        campaign = Campaign(prepared.target, store, reporter.take)
+        outcome = campaign.run(prepared.plan, prepared.facts)
+    if output is None and wants_report:
+        output = default_report(store.path, outcome.document.id)
+    _print_outcome(outcome, as_json=options["as_json"])
+    return _finish(outcome, prepared.register, output)
+
+
+def _check_writable(output: Path) -> None:
+    """Hours of measuring must not end with a report that cannot be written."""
+    folder = output.parent
+    if not folder.is_dir():
+        raise InputError(f"-o: there is no folder {folder}", f"mkdir -p {folder}")
+    if not os.access(output if output.exists() else folder, os.W_OK):
+        raise InputError(f"-o: {output} cannot be written", "name another file")
+
+
+def _print_outcome(outcome: Outcome, *, as_json: bool) -> None:
+    from hardstone.summary import print_summary
+
+    try:
+        if as_json:
+            print_json(outcome.document)
+        else:
+            print_summary(outcome.document)
+    except BrokenPipeError:
+        tell("the reader of the output left; the run is stored all the same")
+
+
+def _finish(outcome: Outcome, register: Register, output: Path | None) -> int:
+    tell(f"stored as {outcome.document.id} (hardstone show {outcome.document.id})")
+    if output is None:
+        return outcome.exit_code
+    try:
+        write_report(outcome.document, output, register)
+    except (HardstoneError, OSError) as error:
+        tell(f"the report was not written: {error}")
+        tell(f"try: hardstone report {outcome.document.id} -o FILE")
+        return outcome.exit_code or getattr(error, "exit_code", InputError.exit_code)
+    tell(f"report: {output}")
+    return outcome.exit_code

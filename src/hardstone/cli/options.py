@@ -1,0 +1,107 @@
+"""Options that several commands share. Figures stay texts: the plan checks them all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+
+target_option = click.option(
+    "--target",
+    default="local",
+    metavar="NAME",
+    show_default=True,
+    help="System under test: local, or fake:SCENARIO-FILE.",
+)
+store_option = click.option(
+    "--store",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Where runs are kept (default: $XDG_DATA_HOME/hardstone).",
+)
+json_option = click.option(
+    "--json", "as_json", is_flag=True, help="One JSON document on standard output."
+)
+output_option = click.option(
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Where the HTML report is written.",
+)
+
+_PLAN_OPTIONS = (
+    click.option(
+        "--profile",
+        type=click.Choice(["quick", "standard", "soak"]),
+        default="quick",
+        show_default=True,
+        help="How long: about 1 minute, 10 minutes, or hours for the whole battery.",
+    ),
+    click.option("--samples", metavar="N", help="Values per series, in place of the profile's."),
+    click.option(
+        "-D",
+        "--duration",
+        metavar="TIME",
+        help="Measuring time of each test: 300 (seconds), 30s, 5m, 24h.",
+    ),
+    click.option(
+        "-i", "--interval", metavar="US", help="Interval in us, of tests that have interval_ns."
+    ),
+    click.option(
+        "-p",
+        "--param",
+        "params",
+        multiple=True,
+        metavar="KEY=VALUE",
+        help="A parameter of the tests' own, lists with commas; see explain.",
+    ),
+    click.option("-a", "--cpu", metavar="N", help="CPU of the measuring threads."),
+    click.option("--priority", metavar="N", help="Real-time priority (default: maximum - 1)."),
+    click.option(
+        "--policy",
+        type=click.Choice(["fifo", "rr", "other"]),
+        default="fifo",
+        show_default=True,
+        help="Scheduling policy.",
+    ),
+    click.option(
+        "--clock",
+        type=click.Choice(["auto", "monotonic"]),
+        default="auto",
+        show_default=True,
+        help="The processor's counter if it passes its checks, or clock_gettime.",
+    ),
+    click.option(
+        "--load",
+        type=click.Choice(["none"]),
+        default="none",
+        show_default=True,
+        help="Load beside the measurement.",
+    ),
+    click.option(
+        "--cpu-config",
+        type=click.Choice(["shared"]),
+        default="shared",
+        show_default=True,
+        help="How the CPUs are divided.",
+    ),
+    click.option("--seed", default="0", metavar="N", show_default=True, help="For random draws."),
+    click.option("--name", default="", metavar="TEXT", help="A name for the run."),
+    target_option,
+    store_option,
+    output_option,
+    click.option("--dry-run", is_flag=True, help="Print the plan and measure nothing."),
+    json_option,
+    click.option("-q", "--quiet", is_flag=True, help="No progress."),
+)
+
+
+def plan_options(command: Decorated) -> Decorated:
+    """All options of commands that measure."""
+    return reduce(lambda wrapped, option: option(wrapped), reversed(_PLAN_OPTIONS), command)

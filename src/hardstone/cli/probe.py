@@ -1,0 +1,32 @@
+"""`hardstone probe`: the executable that measures."""
+
+from __future__ import annotations
+
+import click
+
+from hardstone.errors import EXIT_OK
+
+
+@click.group("probe")
+def command() -> None:
+    """The executable that measures: where it is, and how to build it."""
+
+
+@command.command("path")
+def path() -> int:
+    """Print the path of the executable in use."""
+    from hardstone.targets.find import find_probe
+
+    click.echo(str(find_probe()))
+    return EXIT_OK
+
+
+@command.command("build")
+def build() -> int:
+    """Build it from the source tree with Meson, or with cc alone."""
+    from hardstone.cli.messages import tell
+    from hardstone.targets.build import build_probe
+
+    built = build_probe(tell)
+    click.echo(str(built))
+    return EXIT_OK

@@ -1,0 +1,149 @@
+"""Reporters of a campaign: a live line on a terminal, plain lines on a pipe, nothing."""
+
+from __future__ import annotations
+
+import sys
+from types import TracebackType
+from typing import Protocol, Self
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+
+from hardstone.campaign import (
+    CampaignEvent,
+    RunStarted,
+    TestFinished,
+    TestStarted,
+    Tick,
+    Warned,
+)
+from hardstone.cli.messages import tell
+from hardstone.model import Plan, Result
+from hardstone.report.text import shorten
+from hardstone.units import format_span
+
+
+class Reporter(Protocol):
+    """Prints events of a campaign to standard error."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None: ...
+
+    def take(self, event: CampaignEvent) -> None: ...
+
+
+class QuietReporter:
+    """Warnings only."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Nothing was started."""
+
+    def take(self, event: CampaignEvent) -> None:
+        if isinstance(event, Warned):
+            tell(event.text)
+
+
+class PlainReporter(QuietReporter):
+    """One line for each test: for pipes, logs and consoles without cursor."""
+
+    def take(self, event: CampaignEvent) -> None:
+        super().take(event)
+        if isinstance(event, RunStarted):
+            tell(_start_text(event.plan))
+        elif isinstance(event, TestStarted):
+            span = format_span(event.planned.expected_ns)
+            tell(f"{event.position} of {event.total}  {event.planned.test}  about {span}")
+        elif isinstance(event, TestFinished) and event.result.status != "measured":
+            tell(_result_text(event.result))
+
+
+class LiveReporter(QuietReporter):
+    """One live line; redrawn with the ticks only, so that no thread runs beside the test."""
+
+    def __init__(self, console: Console) -> None:
+        self._progress = Progress(
+            TextColumn("{task.fields[current]}", markup=False),
+            BarColumn(bar_width=None),
+            TimeElapsedColumn(),
+            TextColumn("{task.fields[left]}", markup=False),
+            console=console,
+            auto_refresh=False,
+            transient=True,
+        )
+        self._task: TaskID | None = None
+        self._plan: Plan | None = None
+        self._current = ""
+        self._done_ns = 0
+
+    def __enter__(self) -> Self:
+        self._progress.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._progress.stop()
+
+    def take(self, event: CampaignEvent) -> None:
+        if isinstance(event, RunStarted):
+            self._start(event.plan)
+        elif isinstance(event, TestStarted):
+            self._show(f"{event.planned.test}  {event.position} of {event.total}", 0)
+        elif isinstance(event, Tick):
+            self._show(None, min(event.elapsed_ns, event.planned.expected_ns))
+        elif isinstance(event, TestFinished):
+            self._done_ns += event.planned.expected_ns
+            if event.result.status != "measured":
+                self._print(_result_text(event.result))
+            self._show(None, 0)
+        elif isinstance(event, Warned):
+            self._print(f"hardstone: {event.text}")
+
+    def _start(self, plan: Plan) -> None:
+        self._plan = plan
+        total = sum(test.expected_ns for test in plan.tests)
+        self._task = self._progress.add_task("", total=total, current="", left="")
+
+    def _show(self, current: str | None, elapsed_ns: int) -> None:
+        if self._task is None or self._plan is None:
+            return
+        done_ns = self._done_ns + elapsed_ns
+        left_ns = max(0, sum(test.expected_ns for test in self._plan.tests) - done_ns)
+        self._current = current or self._current
+        self._progress.update(
+            self._task,
+            completed=done_ns,
+            refresh=True,
+            current=self._current,
+            left=f"{format_span(left_ns)} left",
+        )
+
+    def _print(self, text: str) -> None:
+        self._progress.console.print(shorten(text, 500), markup=False, highlight=False)
+
+
+def make_reporter(*, quiet: bool) -> Reporter:
+    """The reporter that suits standard error."""
+    if quiet:
+        return QuietReporter()
+    if not sys.stderr.isatty():
+        return PlainReporter()
+    console = Console(stderr=True)
+    return PlainReporter() if console.is_dumb_terminal else LiveReporter(console)
+
+
+def _start_text(plan: Plan) -> str:
+    total = sum(test.expected_ns for test in plan.tests)
+    count = len(plan.tests)
+    return f"{count} test{'' if count == 1 else 's'}, about {format_span(total)}"
+
+
+def _result_text(result: Result) -> str:
+    return f"{result.test} {result.status}: {shorten(result.reason or 'no reason given', 300)}"

@@ -1,0 +1,33 @@
+"""`hardstone report`: the HTML report of a stored run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from hardstone.cli.options import output_option, store_option
+from hardstone.errors import EXIT_OK
+
+
+@click.command("report")
+@click.argument("run")
+@output_option
+@store_option
+def command(run: str, output: Path | None, store: Path | None) -> int:
+    """Write the HTML report of a stored run; one file that needs no network.
+
+    RUN is an ID, the start of one, a name, or "last"; see runs. Without -o the
+    report goes beside the store.
+    """
+    from hardstone.cli.messages import tell
+    from hardstone.cli.registers import register_or_none
+    from hardstone.cli.reports import default_report, write_report
+    from hardstone.cli.stores import open_store
+
+    opened = open_store(store)
+    document = opened.load(run)
+    place = output or default_report(opened.path, document.id)
+    write_report(document, place, register_or_none())
+    tell(f"report: {place}")
+    return EXIT_OK

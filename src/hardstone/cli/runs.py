@@ -1,0 +1,32 @@
+"""`hardstone runs`: the runs of the store."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from hardstone.cli.options import json_option, store_option
+from hardstone.errors import EXIT_OK
+
+
+@click.command("runs")
+@store_option
+@json_option
+def command(store: Path | None, as_json: bool) -> int:
+    """List the stored runs, oldest first."""
+    from hardstone.cli.messages import print_json, tell
+    from hardstone.cli.stores import open_store
+
+    opened = open_store(store)
+    entries = opened.runs()
+    unreadable = opened.unreadable
+    for run_id, reason in unreadable.items():
+        tell(f"{run_id} cannot be read: {reason}")
+    if as_json:
+        print_json(entries)
+    else:
+        from hardstone.summary.runs import print_runs
+
+        print_runs(entries)
+    return EXIT_OK

@@ -1,0 +1,33 @@
+"""The store of a command: opened, and what a crash left behind recovered."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hardstone.cli.messages import tell
+from hardstone.errors import HardstoneError
+from hardstone.store import Store
+from hardstone.targets import find_target
+from hardstone.targets.base import Target
+
+
+def open_store(root: Path | None, target: Target | None = None) -> Store:
+    """The store in `root` or at its default place; runs that a crash cut are kept first."""
+    store = Store(root)
+    recover(store, target)
+    return store
+
+
+def recover(store: Store, target: Target | None = None) -> None:
+    """Turns journals that were never finished into runs, and says so."""
+
+    def dump(path: Path) -> list[bytes]:
+        reader = target or find_target("local")
+        reader.open()
+        return reader.dump(path)
+
+    try:
+        for run_id in store.recover(dump):
+            tell(f"recovered {run_id}, which was cut off (hardstone show {run_id})")
+    except HardstoneError as error:
+        tell(f"a run that was cut off could not be recovered: {error}")
