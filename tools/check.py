@@ -7,11 +7,17 @@ the house format. Other arguments go to pytest.
 from __future__ import annotations
 
 import argparse
+import itertools
+import os
+import shlex
 import subprocess
 import sys
+import textwrap
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 
 import probe_checks
 from probe_checks import ROOT, Command, Skip
@@ -19,10 +25,11 @@ from probe_checks import ROOT, Command, Skip
 
 @dataclass(frozen=True)
 class Check:
-    """`commands` gives what to run in turn, or raises Skip with the reason."""
+    """`commands` gives what to run, in turn or at once, or raises Skip with the reason."""
 
     name: str
     commands: Callable[[], Sequence[Command]]
+    at_once: int = 1
 
 
 def python_tool(*command: str) -> Callable[[], Sequence[Command]]:
@@ -36,7 +43,7 @@ CHECKS = [
     Check("clang-format", probe_checks.formatting),
     Check("probe build", lambda: [[sys.executable, "tools/setup.py", "--dev"]]),
     Check("probe tests", probe_checks.unit_tests("tests")),
-    Check("probe analysis", probe_checks.analysis),
+    Check("probe analysis", probe_checks.analysis, at_once=(os.cpu_count() or 1) + 1),
     Check("probe address,undefined", probe_checks.unit_tests("address", "address,undefined")),
     Check("probe thread", probe_checks.unit_tests("thread", "thread")),
     Check("probe portable", probe_checks.portable),
@@ -52,16 +59,37 @@ def run_check(check: Check) -> bool:
     except Skip as reason:
         print(f"SKIP  {check.name}: {reason}", flush=True)
         return True
-    for command in commands:
+    failures = failures_of(commands, check.at_once)
+    if failures:
+        print("\n".join([*failures, f"FAIL  {check.name}"]), flush=True)
+        return False
+    print(f"ok    {check.name} ({time.monotonic() - begin_s:.1f} s)", flush=True)
+    return True
+
+
+def failures_of(commands: Sequence[Command], at_once: int) -> list[str]:
+    """In turn only the first: the later commands build on the earlier ones."""
+    if at_once == 1:
+        return list(itertools.islice(filter(None, map(failure_of, commands)), 1))
+    with ThreadPoolExecutor(at_once) as pool:
+        return list(filter(None, pool.map(failure_of, commands)))
+
+
+def failure_of(command: Command) -> str:
+    """What a command that failed said; empty for one that did not."""
+    try:
         done = subprocess.run(
             command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
         )
-        if done.returncode:
-            print(done.stdout.decode(errors="replace"), end="")
-            print(f"FAIL  {check.name}: {' '.join(command)}", flush=True)
-            return False
-    print(f"ok    {check.name} ({time.monotonic() - begin_s:.1f} s)", flush=True)
-    return True
+    except OSError as error:
+        return f"$ {shown(command)}\n{error}"
+    if done.returncode == 0:
+        return ""
+    return f"$ {shown(command)}\n{done.stdout.decode(errors='replace').rstrip()}"
+
+
+def shown(command: Command) -> str:
+    return textwrap.shorten(shlex.join(command), 200, placeholder=" ...")
 
 
 def run_pytest(arguments: list[str]) -> bool:
@@ -83,6 +111,7 @@ def main() -> int:
     parser.add_argument("--format", action="store_true")
     parser.add_argument("--only", action="append", choices=names, metavar="NAME")
     arguments, for_pytest = parser.parse_known_args()
+    os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     if arguments.list:
         print("\n".join(names))
         return 0
