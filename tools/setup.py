@@ -110,25 +110,21 @@ def check_compiler() -> None:
 def build_probe() -> None:
     meson = str(VENV / "bin" / "meson")
     ninja = [str(VENV / "bin" / "ninja"), "-C", str(BUILD)]
-    if not is_configured():
+    if not is_configured(ninja):
         check_compiler()
         say("building the probe")
-        wipe = ["--wipe"] if BUILD.exists() else []
+        wipe = ["--wipe"] if (BUILD / "meson-private").exists() else []
         command = [meson, "setup", *wipe, str(BUILD), str(ROOT / "probe")]
         run_logged(command, "meson cannot configure the probe")
-        (BUILD / "python.stamp").write_text(python_identity())
     run_logged(ninja, "the probe does not build")
 
 
-def is_configured() -> bool:
-    """False too where the build was configured from another place or Python."""
-    stamp = BUILD / "python.stamp"
-    has_plan = (BUILD / "build.ninja").exists() and stamp.exists()
-    return has_plan and stamp.read_text() == python_identity()
-
-
-def python_identity() -> str:
-    return f"{PYTHON} {PYTHON.resolve()}"
+def is_configured(ninja: list[str]) -> bool:
+    """False too where the plan was made by a Meson that is no longer there."""
+    if not (BUILD / "build.ninja").exists():
+        return False
+    renew = [*ninja, "build.ninja"]
+    return not subprocess.run(renew, capture_output=True, env=environment(), check=False).returncode
 
 
 def main() -> int:
