@@ -74,6 +74,11 @@ def test_every_rule_has_a_case() -> None:
     assert fired == set(RULES)
 
 
+def test_an_emulator_is_known_by_its_name_too() -> None:
+    reasons = grade_run(make.document(system={"virtual.hypervisor": "TCGTCGTCGTCG"})).reasons
+    assert reasons[0].startswith("virtual machine") and "emulated" in reasons[1]
+
+
 def test_a_sound_run_is_trusted_in_full() -> None:
     assert grade_run(make.document()).grade == "full"
     assert grade_run(_skewed(consistent=True)).reasons == []

@@ -9,6 +9,7 @@ from hardstone.model import Instrument, Result, RunDocument, Trust, TrustGrade
 from hardstone.stats.identity import series_problem
 
 _RAN = ("measured", "failed", "timeout")
+_EMULATOR = "TCG"  # the name that QEMU gives itself where it emulates the processor
 _SHORT_PROFILES = ("quick",)
 
 
@@ -63,7 +64,8 @@ def _virtual(document: RunDocument) -> str | None:
 
 
 def _emulated(document: RunDocument) -> str | None:
-    if document.system.get("virtual.emulated"):
+    hypervisor = str(document.system.get("virtual.hypervisor"))
+    if document.system.get("virtual.emulated") or hypervisor.startswith(_EMULATOR):
         return "the processor is emulated: no claim about hardware"
     return None
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from hardstone.store.files import sync_folder, write_all
 
 BACKING_LIMIT_BYTES = 512 * 2**20
+MEMORY_FOLDER = "/dev/shm"  # noqa: S108
 _CHUNK_BYTES = 2**16
 
 
@@ -115,7 +116,7 @@ def _prefix(run_id: str) -> str:
 
 
 def _memory_folders() -> list[Path]:
-    named = ["/dev/shm", os.environ.get("XDG_RUNTIME_DIR", "")]  # noqa: S108
+    named = [MEMORY_FOLDER, os.environ.get("XDG_RUNTIME_DIR", "")]
     folders = [Path(name) for name in named if Path(name).is_absolute()]
     return [path for path in folders if path.is_dir() and os.access(path, os.W_OK | os.X_OK)]
 

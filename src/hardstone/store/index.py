@@ -16,6 +16,7 @@ import msgspec
 from hardstone.errors import InputError
 from hardstone.model import RunDocument, RunStatus, TrustGrade
 from hardstone.store.documents import read_document
+from hardstone.store.files import store_errors
 from hardstone.store.place import DOCUMENT_SUFFIX, Place, is_run_id
 
 _BUSY_S = 5.0
@@ -72,7 +73,10 @@ class Index:
     def _stamps(self) -> dict[str, Stamp]:
         """Size and time of each document by run id."""
         stamps: dict[str, Stamp] = {}
-        with contextlib.suppress(FileNotFoundError):
+        with (
+            store_errors("list the runs in", self._place.runs),
+            contextlib.suppress(FileNotFoundError),
+        ):
             for path in self._place.runs.iterdir():
                 run_id = path.name.removesuffix(DOCUMENT_SUFFIX)
                 if path.name.endswith(DOCUMENT_SUFFIX) and is_run_id(run_id):

@@ -8,15 +8,16 @@ its folder; the kernel gives the lock free when the process dies.
 from __future__ import annotations
 
 import contextlib
-import os
 import shutil
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Self
 
 import msgspec
 
 from hardstone.model import Result, RunDocument
+from hardstone.store.append import AppendFile
 from hardstone.store.backing import (
     SlotCopier,
     make_backing_folder,
@@ -24,7 +25,7 @@ from hardstone.store.backing import (
     slot_paths,
 )
 from hardstone.store.documents import write_document
-from hardstone.store.files import StoreError, store_errors, sync_folder, write_all
+from hardstone.store.files import StoreError, store_errors, sync_folder
 from hardstone.store.locks import FileLock, exclusive, try_lock
 from hardstone.store.place import Place, is_run_id
 from hardstone.store.records import (
@@ -44,9 +45,10 @@ SYNC_INTERVAL_S = 0.5
 class Journal:
     """Takes down a run while it is measured. Made by `Store.journal`.
 
-    Every method but `close` raises StoreError (an InputError) when the disk is full or
-    fails. What was written before stays, and the journal can be used on: a call may be
-    repeated when there is space again, and `close` leaves all of it to `Store.recover`.
+    Leaving its `with` block closes it. Every method but `close` raises StoreError (an
+    InputError) when the disk is full or fails. What was written before stays, and the
+    journal can be used on: a call may be repeated when there is space again, and `close`
+    leaves all of it to `Store.recover`.
     """
 
     def __init__(
@@ -71,6 +73,12 @@ class Journal:
         self._thread = threading.Thread(target=self._keep, name="journal", daemon=True)
         self._thread.start()
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     def backing_file(self, test: str) -> Path:
         """Say that `test` begins; the path, where nothing is yet, for the probe's --backing.
 
@@ -82,17 +90,17 @@ class Journal:
         self._leave_test()
         self._number += 1
         path = self._backing_folder / f"{self._number}.rec"
-        self._append(BeginRecord(test=test, number=self._number, backing=str(path)), sync=True)
+        self._append(BeginRecord(test=test, number=self._number, backing=str(path)), is_sync=True)
         self._copier = SlotCopier(path, slot_paths(self._folder, self._number))
         return path
 
     def stream_line(self, test: str, raw: bytes) -> None:
         """Take down a line as it was received. It is on disk within a second."""
-        self._append(LineRecord(test=test, raw=raw), sync=False)
+        self._append(LineRecord(test=test, raw=raw), is_sync=False)
 
     def result(self, result: Result) -> None:
         """Take down a finished result; it is on disk when this returns."""
-        self._append(ResultRecord(result=result), sync=True)
+        self._append(ResultRecord(result=result), is_sync=True)
         self._leave_test()
 
     def finish(self, document: RunDocument) -> Path:
@@ -115,13 +123,11 @@ class Journal:
         self._stop()
         self._lock.release()
 
-    def _append(self, record: Record, *, sync: bool) -> None:
+    def _append(self, record: Record, *, is_sync: bool) -> None:
         if self._ended.is_set():
             raise ValueError(f"the journal of run {self._run_id} is closed")
         with store_errors("write the journal", self._folder):
-            self._file.append(encode_record(record))
-            if sync:
-                self._file.sync()
+            self._file.append(encode_record(record), is_sync=is_sync)
 
     def _leave_test(self) -> None:
         copier, self._copier = self._copier, None
@@ -151,53 +157,6 @@ class Journal:
             self._thread.join()
             self._file.try_sync()
             self._file.close()
-
-
-class AppendFile:
-    """A file of lines that grows. A line is in it as a whole or not at all."""
-
-    def __init__(self, path: Path) -> None:
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND
-        self._descriptor = os.open(path, flags, 0o600)
-        self._writing = threading.Lock()
-        self._size_bytes = 0
-        self._synced_bytes = 0
-        self._failure: OSError | None = None
-
-    def append(self, line: bytes) -> None:
-        """Add a line; OSError, and the file as before, if it does not fit."""
-        with self._writing:
-            self._raise_failure()
-            try:
-                write_all(self._descriptor, line + b"\n")
-            except OSError:
-                os.ftruncate(self._descriptor, self._size_bytes)
-                raise
-            self._size_bytes += len(line) + 1
-
-    def sync(self) -> None:
-        """Make all that was added last; OSError also for what failed in `try_sync`."""
-        self._raise_failure()
-        size_bytes = self._size_bytes
-        os.fsync(self._descriptor)
-        self._synced_bytes = size_bytes
-
-    def try_sync(self) -> None:
-        """As `sync`, but a failure is raised by the next call: the kernel tells it once."""
-        if self._synced_bytes == self._size_bytes:
-            return
-        try:
-            self.sync()
-        except OSError as error:
-            self._failure = error
-
-    def close(self) -> None:
-        os.close(self._descriptor)
-
-    def _raise_failure(self) -> None:
-        failure, self._failure = self._failure, None
-        if failure is not None:
-            raise failure
 
 
 def remove_journal(place: Place, run_id: str, lock: FileLock) -> None:
@@ -242,8 +201,7 @@ def _first_record(folder: Path, document: RunDocument) -> AppendFile:
     skeleton = msgspec.structs.replace(document, results=[])
     file = AppendFile(folder / JOURNAL_NAME)
     try:
-        file.append(encode_record(RunRecord(document=skeleton)))
-        file.sync()
+        file.append(encode_record(RunRecord(document=skeleton)), is_sync=True)
         for changed in (folder, folder.parent, folder.parent.parent):
             sync_folder(changed)
     except OSError:

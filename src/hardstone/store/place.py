@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from hardstone.errors import InputError
-from hardstone.store.files import StoreError, store_errors
+from hardstone.store.files import store_errors
 
 DOCUMENT_SUFFIX = ".json.gz"
 _RUN_ID = re.compile(r"[0-9]{8}T[0-9]{6}Z-[0-9a-f]{6}")
@@ -72,9 +72,6 @@ def open_place(root: Path | None) -> Place:
     path = (root or default_root()).absolute()
     with store_errors("make the store", path):
         path.mkdir(parents=True, exist_ok=True)
-    if not os.access(path, os.R_OK | os.X_OK):
-        raise StoreError(
-            f"cannot read the store {path}: Permission denied",
-            "give yourself access, or name another place with --store DIR",
-        )
+    with store_errors("read the store", path), os.scandir(path):
+        pass
     return Place(path)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -16,7 +15,7 @@ from hardstone.store.files import store_errors
 from hardstone.store.journal import remove_journal
 from hardstone.store.locks import FileLock, exclusive, try_lock
 from hardstone.store.place import Place, is_run_id
-from hardstone.store.records import JOURNAL_NAME, LOCK_NAME, Started, replay
+from hardstone.store.records import JOURNAL_NAME, LOCK_NAME, Replay, Started, replay
 from hardstone.stream import StreamReader
 
 ENDED = "the tool was ended while this test ran"
@@ -28,60 +27,68 @@ def recover_runs(place: Place, dump: Dump) -> list[str]:
 
     `dump` turns a file that a probe recorded into, or a copy of it, into stream lines.
     Several processes may do this at once: each journal is one's. StoreError if a run
-    cannot be stored; its journal stays, and what was recovered before is kept.
+    cannot be stored; its journal stays, and what was recovered before is kept. A journal
+    that lost its plan is set aside as ID.damaged.
     """
-    claims = dict(_claim_abandoned(place))
-    recovered = []
+    claims: dict[str, FileLock] = {}
     try:
-        for run_id in sorted(claims):
-            if _recover(place, run_id, claims[run_id], dump):
-                recovered.append(run_id)
+        _claim_abandoned(place, claims)
+        return [run_id for run_id, lock in claims.items() if _recover(place, run_id, lock, dump)]
     finally:
         for lock in claims.values():
             lock.release()
-    return recovered
 
 
-def _claim_abandoned(place: Place) -> Iterator[tuple[str, FileLock]]:
-    if not place.journals.is_dir():
-        return
-    with (
-        store_errors("look for journals in the store", place.root),
-        exclusive(place.journals_lock),
-    ):
-        for folder in sorted(place.journals.iterdir()):
-            if is_run_id(folder.name) and folder.is_dir():
+def _claim_abandoned(place: Place, claims: dict[str, FileLock]) -> None:
+    with store_errors("look for journals in the store", place.root):
+        if not any(_journals(place)):
+            return
+        with exclusive(place.journals_lock):
+            for folder in _journals(place):
                 lock = try_lock(folder / LOCK_NAME)
                 if lock is not None:
-                    yield folder.name, lock
+                    claims[folder.name] = lock
+
+
+def _journals(place: Place) -> list[Path]:
+    if not place.journals.is_dir():
+        return []
+    return sorted(path for path in place.journals.iterdir() if is_run_id(path.name))
 
 
 def _recover(place: Place, run_id: str, lock: FileLock, dump: Dump) -> bool:
-    """Whether a document was stored. A journal without its first line held nothing."""
+    """Whether a document was stored. A journal that ended before its plan held nothing."""
     folder = place.journals / run_id
-    document = None if place.document(run_id).exists() else _rebuild(folder, run_id, dump)
-    if document is not None:
-        write_document(place, document)
+    is_stored = place.document(run_id).exists()
+    state = Replay() if is_stored else _replay(folder)
+    if state.document is None and (state.results or state.started):
+        folder.rename(folder.with_name(f"{run_id}.damaged"))
+        return False
+    if state.document is not None:
+        write_document(place, _rebuild(folder, state, state.document, dump))
     for left in place.runs.glob(f".{run_id}*.tmp"):
         left.unlink(missing_ok=True)
     remove_journal(place, run_id, lock)
-    return document is not None
+    return state.document is not None
 
 
-def _rebuild(folder: Path, run_id: str, dump: Dump) -> RunDocument | None:
+def _replay(folder: Path) -> Replay:
     journal = folder / JOURNAL_NAME
-    if not journal.exists():
-        return None
-    state = replay(journal)
-    if state.document is None or state.document.id != run_id:
-        return None
+    state = replay(journal) if journal.exists() else Replay()
+    if state.document is not None and state.document.id != folder.name:
+        state.document = None
+    return state
+
+
+def _rebuild(folder: Path, state: Replay, document: RunDocument, dump: Dump) -> RunDocument:
+    results = list(state.results)
     if state.started is not None:
-        state.results.append(_unfinished(folder, run_id, state.started, dump))
-    document = msgspec.structs.replace(
-        state.document, results=state.results, status="incomplete", finished_utc=None
+        results.append(_unfinished(folder, document.id, state.started, dump))
+    rebuilt = msgspec.structs.replace(
+        document, results=results, status="incomplete", finished_utc=None
     )
-    document.trust = grade_run(document)
-    return document
+    rebuilt.trust = grade_run(rebuilt)
+    return rebuilt
 
 
 def _unfinished(folder: Path, run_id: str, started: Started, dump: Dump) -> Result:
@@ -120,27 +127,19 @@ def _read(test: str, lines: list[bytes]) -> StreamReader:
     return reader
 
 
-def _worth(reader: StreamReader) -> tuple[bool, bool]:
-    """Samples come first, then a stream without a problem; of equals the newest is taken."""
-    has_samples = any(series.count for series in reader.finish().series)
-    return has_samples, reader.problem is None
+def _samples(reader: StreamReader) -> int:
+    return sum(series.count for series in reader.finish().series)
+
+
+def _worth(reader: StreamReader) -> tuple[bool, bool, int]:
+    """Samples count first, then that nothing was wrong, then how many; of equals the newest."""
+    samples = _samples(reader)
+    return samples > 0, reader.problem is None, samples
 
 
 def _labelled(reader: StreamReader) -> Result:
     result = reader.finish()
-    has_samples = any(series.count for series in result.series)
-    result.status = "measured" if has_samples else "failed"
+    result.status = "measured" if _samples(reader) else "failed"
     result.complete = False
     result.reason = ENDED if reader.problem is None else f"{ENDED}; {reader.problem}"
     return result
-
-
-def has_abandoned(place: Place) -> bool:
-    """Whether there is a journal that nobody holds."""
-    with contextlib.suppress(OSError):
-        for folder in place.journals.iterdir():
-            lock = try_lock(folder / LOCK_NAME) if is_run_id(folder.name) else None
-            if lock is not None:
-                lock.release()
-                return True
-    return False

@@ -19,6 +19,8 @@ def find_run(reference: str, entries: Sequence[RunEntry]) -> RunEntry:
     """
     if not entries:
         raise InputError("the store holds no runs", "measure one: hardstone evaluate")
+    if not reference:
+        raise _unknown(reference, entries)
     if reference == LAST:
         return entries[-1]
     for exact in (
@@ -27,7 +29,7 @@ def find_run(reference: str, entries: Sequence[RunEntry]) -> RunEntry:
     ):
         if exact:
             return exact[-1]
-    begun = [entry for entry in entries if reference and entry.id.startswith(reference)]
+    begun = [entry for entry in entries if entry.id.startswith(reference)]
     if len(begun) == 1:
         return begun[0]
     raise _ambiguous(reference, begun) if begun else _unknown(reference, entries)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
 from hardstone.errors import InputError
@@ -10,7 +11,7 @@ from hardstone.store.documents import read_document
 from hardstone.store.index import Index, RunEntry
 from hardstone.store.journal import Journal
 from hardstone.store.place import is_run_id, open_place
-from hardstone.store.recovery import Dump, has_abandoned, recover_runs
+from hardstone.store.recovery import Dump, recover_runs
 from hardstone.store.refs import find_run
 
 
@@ -39,7 +40,7 @@ class Store:
 
         Its id must be a new one of `new_run_id`. StoreError if it cannot be written.
         """
-        return Journal(self._place, document, stored=self._index.entries)
+        return Journal(self._place, document, stored=self._refresh_index)
 
     def runs(self) -> list[RunEntry]:
         """All runs, oldest first."""
@@ -76,9 +77,10 @@ class Store:
         """
         return recover_runs(self._place, dump)
 
-    def has_abandoned(self) -> bool:
-        """Whether `recover` would find something. Cheap; needs no probe."""
-        return has_abandoned(self._place)
+    def _refresh_index(self) -> None:
+        # A run that is stored is stored: the index is made at the latest when it is needed.
+        with contextlib.suppress(InputError):
+            self._index.entries()
 
     def _load_found(self, reference: str) -> RunDocument:
         return read_document(self._place.document(find_run(reference, self.runs()).id))

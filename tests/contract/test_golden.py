@@ -1,0 +1,108 @@
+"""Files that were valid once stay valid, and lose nothing on the way through."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from jsonschema import Draft202012Validator
+
+from hardstone import model, schema
+from hardstone.model import Result, RunDocument
+from hardstone.stats.identity import series_problem
+from hardstone.stats.trust import grade_run
+from hardstone.store.documents import read_document
+from hardstone.stream import StreamReader
+
+GOLDEN = schema.FOLDER / "golden"
+STREAMS = sorted(GOLDEN.glob("stream-1-*.jsonl"))
+RUNS = sorted(GOLDEN.glob("run-1*.json"))
+
+
+def _name(path: Path) -> str:
+    return path.stem
+
+
+def _validator(kind: str) -> Draft202012Validator:
+    path = schema.FOLDER / schema.file_name(kind)
+    return Draft202012Validator(msgspec.json.decode(path.read_bytes()))
+
+
+def _kept(old: Any, new: Any) -> bool:
+    """Whether `new` holds all of `old`: fields may have been added, nothing else."""
+    if isinstance(old, dict):
+        return isinstance(new, dict) and all(k in new and _kept(v, new[k]) for k, v in old.items())
+    if isinstance(old, list):
+        return len(old) == len(new) and all(map(_kept, old, new))
+    return type(old) is type(new) and bool(old == new)
+
+
+def _read(path: Path) -> StreamReader:
+    lines = path.read_bytes().splitlines(keepends=True)
+    reader = StreamReader(msgspec.json.decode(lines[0])["test"])
+    for line in lines:
+        reader.feed(line)
+    return reader
+
+
+def test_there_are_golden_files() -> None:
+    assert len(STREAMS) >= 5
+    assert RUNS
+
+
+@pytest.mark.parametrize("path", STREAMS, ids=_name)
+def test_each_golden_stream_is_valid_and_comes_back_as_it_was(path: Path) -> None:
+    validator = _validator(model.STREAM_SCHEMA)
+    for line in path.read_bytes().splitlines():
+        validator.validate(msgspec.json.decode(line))
+        again = msgspec.json.encode(msgspec.json.decode(line, type=model.StreamLine))
+        assert _kept(msgspec.json.decode(line), msgspec.json.decode(again))
+
+
+@pytest.mark.parametrize("path", STREAMS, ids=_name)
+def test_each_golden_stream_is_read_in_full(path: Path) -> None:
+    reader = _read(path)
+    assert reader.is_complete, reader.problem
+    result = reader.finish()
+    assert result.complete
+    assert all(series_problem(series) is None for series in result.series)
+
+
+@pytest.mark.parametrize("path", RUNS, ids=_name)
+def test_each_golden_run_is_valid_and_comes_back_as_it_was(path: Path) -> None:
+    golden = msgspec.json.decode(path.read_bytes())
+    _validator(model.RUN_SCHEMA).validate(golden)
+    again = msgspec.json.encode(read_document(path))
+    assert _kept(golden, msgspec.json.decode(again))
+
+
+@pytest.fixture
+def run() -> RunDocument:
+    return read_document(GOLDEN / "run-1.json")
+
+
+def _result(run: RunDocument, test: str) -> Result:
+    return next(result for result in run.results if result.test == test)
+
+
+def test_the_golden_run_holds_what_its_streams_say(run: RunDocument) -> None:
+    by_test = {result.test: result for result in run.results}
+    for path in STREAMS:
+        result = _read(path).finish()
+        assert by_test[result.test] == result
+
+
+def test_the_golden_run_has_a_result_of_each_kind(run: RunDocument) -> None:
+    assert [series.name for series in _result(run, "TMR-P-LAT").series] == ["wakeup", "release"]
+    assert _result(run, "RSP-P-FIX").series[0].labels == {"kind": "add"}
+    assert [verdict.passed for verdict in _result(run, "TMR-B-EDGE").verdicts] == [True, False]
+    for test, status in (("CLK-P-DUR", "denied"), ("IRQ-P-LAT", "unsupported")):
+        result = _result(run, test)
+        assert (result.status, result.series) == (status, [])
+        assert result.reason and result.remedy
+
+
+def test_the_golden_run_is_graded_as_it_was(run: RunDocument) -> None:
+    assert grade_run(run) == run.trust

@@ -1,0 +1,73 @@
+"""A recording that a probe could have left, and its dump: `count` samples of 1, 2, 3 ..."""
+
+from __future__ import annotations
+
+import mmap
+import struct
+from pathlib import Path
+
+import msgspec
+
+from hardstone.errors import InputError
+from hardstone.model import (
+    STREAM_SCHEMA,
+    Conditions,
+    StreamFooter,
+    StreamHeader,
+    StreamResult,
+    StreamSeries,
+)
+from tests.stats import make
+
+_MAGIC = b"RECORDED"
+_BYTES = 1 << 20
+
+
+class Recording:
+    """Maps a file as the probe does: nothing is written but memory."""
+
+    def __init__(self, path: Path, test: str) -> None:
+        with path.open("xb") as file:
+            file.truncate(_BYTES)
+        with path.open("r+b") as file:
+            self._map = mmap.mmap(file.fileno(), _BYTES)
+        self._map[8 : 8 + len(test)] = test.encode()
+        self._map[0:8] = _MAGIC
+
+    def record(self, count: int) -> None:
+        self._map[100:108] = struct.pack("<q", count)
+
+
+def dump(path: Path) -> list[bytes]:
+    data = path.read_bytes()
+    if len(data) != _BYTES or not data.startswith(_MAGIC):
+        raise InputError(f"{path} is no recording")
+    test = data[8:100].rstrip(b"\0").decode()
+    return stream(test, struct.unpack("<q", data[100:108])[0])
+
+
+def stream(test: str, count: int) -> list[bytes]:
+    """The stream of a test that recorded 1 to `count`."""
+    series = make.series(range(1, count + 1))
+    fields = {name: getattr(series, name) for name in series.__struct_fields__}
+    lines = [
+        StreamHeader(
+            schema=STREAM_SCHEMA,
+            probe_version="0.1.0",
+            test=test,
+            params={},
+            started_utc_ns=1_795_231_320_000_000_000,
+        ),
+        StreamSeries(**fields),
+        StreamResult(
+            status="measured",
+            reason=None,
+            remedy=None,
+            interrupted=False,
+            duration_ns=count,
+            conditions=Conditions(load="heavy", realtime=True),
+            environment={},
+        ),
+        StreamFooter(lines=3, events=0, series=1, verdicts=0),
+    ]
+    return [msgspec.json.encode(line) for line in lines]

@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+import os
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from hardstone.store import Store, index
+from hardstone.store.documents import write_document
+from hardstone.store.place import open_place
+from tests.stats import make
+
+IDS = [f"2026112{day}T000000Z-00000{day}" for day in range(4)]
+
+
+@pytest.fixture
+def filled(store: Store) -> Store:
+    for day, run_id in enumerate(IDS):
+        add(store, run_id, name=f"run {day}", started_utc=f"2026-11-2{day}T00:00:00Z")
+    return store
+
+
+def add(store: Store, run_id: str, **changed: object) -> None:
+    write_document(open_place(store.path), make.document(run_id=run_id, **changed))
+
+
+def ids(store: Store) -> list[str]:
+    return [entry.id for entry in store.runs()]
+
+
+def again(store: Store) -> Store:
+    return Store(store.path)
+
+
+def test_runs_are_listed_oldest_first(filled: Store) -> None:
+    entries = filled.runs()
+    assert [entry.id for entry in entries] == IDS
+    first = entries[0]
+    assert (first.name, first.status, first.grade, first.tests) == ("run 0", "complete", "full", 1)
+
+
+def test_an_empty_store_has_no_runs(store: Store) -> None:
+    assert store.runs() == []
+
+
+def test_documents_are_read_once(filled: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    filled.runs()
+    monkeypatch.setattr(index, "read_document", None)
+    assert ids(again(filled)) == IDS
+
+
+def test_a_missing_index_is_made_anew(filled: Store) -> None:
+    filled.runs()
+    (filled.path / "index.sqlite").unlink()
+    assert ids(again(filled)) == IDS
+    assert (filled.path / "index.sqlite").exists()
+
+
+@pytest.mark.parametrize("content", [b"", b"garbage" * 999, b"SQLite format 3\0" + b"\xff" * 5000])
+def test_a_corrupt_index_is_made_anew(filled: Store, content: bytes) -> None:
+    filled.runs()
+    (filled.path / "index.sqlite").write_bytes(content)
+    assert ids(again(filled)) == IDS
+    assert rows(filled) == len(IDS)
+
+
+def rows(store: Store) -> int:
+    with closing(sqlite3.connect(store.path / "index.sqlite")) as base:
+        return int(base.execute("SELECT COUNT(*) FROM runs").fetchone()[0])
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE runs SET tests = 'many'",
+        "UPDATE runs SET status = 'splendid'",
+        "UPDATE runs SET size_bytes = size_bytes + 1",
+        "DELETE FROM runs",
+        "DROP TABLE runs",
+        "PRAGMA user_version = 99",
+        "INSERT INTO runs VALUES ('x', 'x', 'x', 'complete', 'full', 1, 1, 1)",
+    ],
+)
+def test_an_index_that_does_not_fit_the_documents_is_mended(filled: Store, damage: str) -> None:
+    expected = filled.runs()
+    with closing(sqlite3.connect(filled.path / "index.sqlite")) as base, base:
+        base.execute(damage)
+    assert again(filled).runs() == expected
+    assert rows(filled) == len(IDS)
+
+
+def test_documents_that_come_and_go_are_seen(filled: Store) -> None:
+    filled.runs()
+    filled.path_of(IDS[1]).unlink()
+    add(filled, "20261125T000000Z-00000a", started_utc="2026-11-25T00:00:00Z")
+    assert ids(filled) == [IDS[0], IDS[2], IDS[3], "20261125T000000Z-00000a"]
+
+
+def test_a_document_that_was_replaced_is_read_again(filled: Store) -> None:
+    filled.runs()
+    path = filled.path_of(IDS[0])
+    path.unlink()
+    add(filled, IDS[0], name="another", started_utc="2026-11-20T00:00:00Z")
+    os.utime(path, ns=(1, 1))
+    assert again(filled).runs()[0].name == "another"
+
+
+def test_a_document_under_a_wrong_name_is_not_listed(filled: Store) -> None:
+    other = "20261125T000000Z-00000a"
+    filled.path_of(IDS[0]).rename(filled.path_of(other))
+    assert ids(filled) == IDS[1:]
+    assert "holds run" in filled.unreadable[other]
+
+
+def test_other_files_in_the_folder_are_left_alone(filled: Store) -> None:
+    for name in ("notes.txt", ".20261125T000000Z-00000a.json.gz.1.tmp", "x.json.gz"):
+        (filled.path / "runs" / name).write_text("")
+    assert ids(filled) == IDS
+    assert filled.unreadable == {}
+
+
+def test_an_index_that_cannot_be_made_spares_the_list(filled: Store) -> None:
+    (filled.path / "index.sqlite").mkdir()
+    assert ids(filled) == IDS
+
+
+def test_rebuilding_counts_the_documents(filled: Store) -> None:
+    assert filled.rebuild_index() == len(IDS)
+
+
+def test_the_name_in_a_lying_index_does_not_give_the_wrong_run(filled: Store) -> None:
+    filled.runs()
+    with closing(sqlite3.connect(filled.path / "index.sqlite")) as base, base:
+        base.execute("UPDATE runs SET name = 'run 3' WHERE id = ?", (IDS[0],))
+        base.execute("UPDATE runs SET name = 'run 0' WHERE id = ?", (IDS[3],))
+    assert again(filled).load("run 3").id == IDS[3]
+
+
+def test_the_database_module_is_told_where_to_look(filled: Store, tmp_path: Path) -> None:
+    odd = tmp_path / "a ?#%41 b"
+    filled.path.rename(odd)
+    assert ids(Store(odd)) == IDS
+    assert ids(Store(odd)) == IDS

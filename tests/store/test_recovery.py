@@ -1,0 +1,266 @@
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from hardstone.errors import InputError
+from hardstone.model import Result, RunDocument
+from hardstone.store import Store
+from hardstone.store.backing import remove_backing
+from hardstone.store.recovery import ENDED
+from tests.stats import make
+from tests.store.fake_probe import Recording, dump, stream
+from tests.store.test_journal import journal_of, planned, wait_for
+
+TEST = "TMR-P-LAT"
+
+
+def left_behind(
+    store: Store, *, lines: Sequence[bytes] = (), recorded: int | None = None
+) -> RunDocument:
+    """A run whose tool went away during TEST, after SEM-P-SIG was finished."""
+    document = planned()
+    journal = store.journal(document)
+    journal.result(make.result("SEM-P-SIG"))
+    path = journal.backing_file(TEST)
+    if recorded is not None:
+        Recording(path, TEST).record(recorded)
+    for line in lines:
+        journal.stream_line(TEST, line)
+    journal.close()
+    return document
+
+
+def recovered(store: Store, document: RunDocument) -> Result:
+    """The result of TEST after recovering, with all that must hold in every case."""
+    assert store.recover(dump) == [document.id]
+    found = store.load(document.id)
+    assert found.status == "incomplete"
+    assert found.results[0] == make.result("SEM-P-SIG")
+    assert found.trust.grade != "full"
+    assert list((store.path / "journals").iterdir()) == []
+    assert store.recover(dump) == []
+    assert len(found.results) == 2
+    return found.results[1]
+
+
+def test_the_test_that_ran_is_taken_from_its_recording(store: Store) -> None:
+    result = recovered(store, left_behind(store, recorded=40))
+    assert (result.test, result.status, result.complete) == (TEST, "measured", False)
+    assert result.reason == ENDED
+    assert result.series[0].count == 40
+
+
+def test_a_recording_without_samples_is_no_measurement(store: Store) -> None:
+    result = recovered(store, left_behind(store, recorded=0))
+    assert (result.status, result.reason) == ("failed", ENDED)
+
+
+def test_a_test_of_which_nothing_is_left_is_named(store: Store) -> None:
+    result = recovered(store, left_behind(store))
+    assert (result.test, result.status, result.complete) == (TEST, "failed", False)
+    assert result.reason is not None and result.reason.startswith(ENDED)
+
+
+def test_a_stream_that_had_come_whole_is_a_whole_result(store: Store) -> None:
+    result = recovered(store, left_behind(store, lines=stream(TEST, 9), recorded=9))
+    assert (result.complete, result.status, result.reason) == (True, "measured", None)
+
+
+def test_a_part_of_a_stream_serves_where_there_is_no_recording(store: Store) -> None:
+    result = recovered(store, left_behind(store, lines=stream(TEST, 9)[:2]))
+    assert (result.complete, result.status, result.reason) == (False, "measured", ENDED)
+    assert result.series[0].count == 9
+
+
+def test_a_dump_that_fails_costs_nothing_else(store: Store) -> None:
+    document = left_behind(store, recorded=40)
+
+    def fail(path: Path) -> list[bytes]:
+        raise subprocess.TimeoutExpired("hardstone-probe", 1)
+
+    assert store.recover(fail) == [document.id]
+    assert store.load(document.id).results[0] == make.result("SEM-P-SIG")
+
+
+def with_slots(store: Store, contents: list[int | None]) -> RunDocument:
+    """Copies of recordings, oldest first; None is one that cannot be read."""
+    document = left_behind(store)
+    folder = journal_of(store, document).parent
+    for age, (count, slot) in enumerate(zip(contents, ("slot-1-b", "slot-1-a"), strict=False)):
+        if count is None:
+            (folder / slot).write_bytes(b"torn")
+        else:
+            Recording(folder / slot, TEST).record(count)
+        times_ns = (10**9 * (age + 1), 10**9 * (age + 1))
+        os.utime(folder / slot, ns=times_ns)
+    return document
+
+
+def test_after_a_power_cut_the_newest_copy_serves(store: Store) -> None:
+    assert recovered(store, with_slots(store, [30, 31])).series[0].count == 31
+
+
+def test_a_copy_that_cannot_be_read_gives_way_to_the_other(store: Store) -> None:
+    assert recovered(store, with_slots(store, [30, None])).series[0].count == 30
+
+
+def test_the_last_line_of_a_journal_may_be_cut(store: Store) -> None:
+    document = planned()
+    with store.journal(document) as journal:
+        for number in range(3):
+            journal.result(make.result(f"SEM-P-{number}"))
+    path = journal_of(store, document)
+    path.write_bytes(path.read_bytes()[:-30])
+    assert store.recover(dump) == [document.id]
+    assert [result.test for result in store.load("last").results] == ["SEM-P-0", "SEM-P-1"]
+
+
+def test_every_cut_of_a_journal_keeps_what_is_before_it(store: Store) -> None:
+    document = planned()
+    with store.journal(document) as journal:
+        for number in range(3):
+            journal.result(make.result(f"SEM-P-{number}"))
+    whole = journal_of(store, document).read_bytes()
+    ends = [at + 1 for at, byte in enumerate(whole) if byte == ord("\n")]
+    for cut in range(0, len(whole), 37):
+        journal_of(store, document).parent.mkdir(exist_ok=True)
+        journal_of(store, document).write_bytes(whole[:cut])
+        found = store.recover(dump)
+        complete = sum(end - 1 <= cut for end in ends)
+        assert found == ([document.id] if complete else [])
+        if complete:
+            assert len(store.load(document.id).results) == complete - 1
+            store.path_of(document.id).unlink()
+
+
+def test_a_journal_without_its_plan_is_set_aside(store: Store) -> None:
+    document = left_behind(store)
+    path = journal_of(store, document)
+    path.write_bytes(b"damaged\n" + b"\n".join(path.read_bytes().splitlines()[1:]))
+    assert store.recover(dump) == []
+    damaged = path.parent.with_name(f"{document.id}.damaged") / "journal.jsonl"
+    assert b"SEM-P-SIG" in damaged.read_bytes()
+    assert store.recover(dump) == []
+    remove_backing(document.id)
+
+
+def test_a_journal_in_use_is_left_alone(store: Store) -> None:
+    document = planned()
+    with store.journal(document) as journal:
+        journal.result(make.result())
+        assert store.recover(dump) == []
+        journal.finish(document)
+
+
+def test_a_run_that_was_stored_before_the_kill_is_not_touched(store: Store) -> None:
+    document = left_behind(store, recorded=3)
+    folder = journal_of(store, document).parent
+    kept = shutil.copytree(folder, store.path / "kept")
+    store.recover(dump)
+    before = store.path_of(document.id).read_bytes()
+    shutil.move(kept, folder)
+    (store.path / "runs" / f".{document.id}.json.gz.1.tmp").write_bytes(b"")
+    assert store.recover(dump) == []
+    assert store.path_of(document.id).read_bytes() == before
+    assert [path.name for path in (store.path / "runs").iterdir()] == [f"{document.id}.json.gz"]
+
+
+def test_two_that_recover_at_once_share_the_work(store: Store) -> None:
+    ids = {left_behind(store, recorded=3).id for _ in range(8)}
+    found: list[list[str]] = []
+    start = threading.Barrier(3)
+
+    def recover() -> None:
+        start.wait()
+        found.append(Store(store.path).recover(dump))
+
+    threads = [threading.Thread(target=recover) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(run_id for part in found for run_id in part) == sorted(ids)
+    assert {entry.id for entry in store.runs()} == ids
+
+
+def test_a_store_that_was_never_written_has_nothing_to_recover(tmp_path: Path) -> None:
+    assert Store(tmp_path).recover(dump) == []
+    assert list(tmp_path.glob("journals*")) == []
+
+
+# What a kill leaves
+
+
+class Owner:
+    """tests.store.owner as a process, and what it said that could be relied on."""
+
+    def __init__(self, root: Path, memory: Path, samples: int, sync_interval_s: float) -> None:
+        arguments = [str(root), str(memory), str(samples), str(sync_interval_s)]
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tests.store.owner", *arguments],
+            stdout=subprocess.PIPE,
+            text=True,
+            cwd=Path(__file__).parents[2],
+        )
+        self.run_id = self.line()
+
+    def line(self) -> str:
+        assert self._process.stdout is not None
+        return self._process.stdout.readline().strip()
+
+    def kill(self) -> list[int]:
+        """Kills it; the numbers of the results that it had said to be finished."""
+        self._process.kill()
+        with self._process as process:
+            assert process.stdout is not None
+            rest = process.stdout.read().splitlines()
+        assert self._process.returncode == -9
+        return [int(line.split()[1]) for line in rest if line.startswith("result ")]
+
+
+@pytest.mark.parametrize("round_number", range(10))
+def test_no_kill_loses_a_finished_result(store: Store, memory: Path, round_number: int) -> None:
+    owner = Owner(store.path, memory, samples=50 * round_number, sync_interval_s=0.02)
+    said = [owner.line() for _ in range(7 * round_number + 1)]
+    finished = [int(line.split()[1]) for line in said if line.startswith("result ")]
+    finished += owner.kill()
+    assert store.recover(dump) == [owner.run_id]
+    results = {result.test: result for result in store.load(owner.run_id).results}
+    for number in finished:
+        assert results[f"SEM-P-{number}"] == make.result(f"SEM-P-{number}", [number] * 5)
+    last = results.get(f"SEM-P-{len(results) - 1}")
+    assert last is not None
+    assert len(results) in range(len(finished), len(finished) + 3)
+
+
+@pytest.mark.parametrize("is_power_cut", [False, True])
+def test_a_kill_in_the_middle_of_a_test_keeps_its_samples(
+    store: Store, memory: Path, is_power_cut: bool
+) -> None:
+    owner = Owner(store.path, memory, samples=10**12, sync_interval_s=0.01)
+    assert owner.line().startswith("begin 0 ")
+    slots = store.path / "journals" / owner.run_id
+    wait_for((slots / "slot-1-b").exists)
+    assert owner.kill() == []
+    if is_power_cut:
+        shutil.rmtree(next(memory.iterdir()))
+    assert store.recover(_capped_dump) == [owner.run_id]
+    result = store.load("last").results[0]
+    assert (result.status, result.complete, result.reason) == ("measured", False, ENDED)
+    assert result.series[0].count > 0
+
+
+def _capped_dump(path: Path) -> list[bytes]:
+    """As dump, but of at most a thousand samples: the owner records millions."""
+    data = path.read_bytes()
+    if not data.startswith(b"RECORDED"):
+        raise InputError("no recording")
+    return stream("SEM-P-0", min(1000, int.from_bytes(data[100:108], "little")))
