@@ -33,6 +33,7 @@ struct run {
     struct arena *arena;
     struct clock clock;
     struct instrument instrument;
+    struct record *scratch; /* of the instrument */
     struct breath breath;
     struct actor_setup setup; /* of the measuring thread */
     bool is_realtime, is_locked, is_interrupted, is_stuck;

@@ -404,6 +404,41 @@ void stream_without_arena(struct emit *emit, const struct run *run)
     footer_line(emit, 0, NULL);
 }
 
+/* What the records themselves tell of how long was measured: whole seconds. */
+static int64_t recorded_ns(const struct arena *arena)
+{
+    int64_t longest_ns = 0;
+    for (uint32_t i = 0; i < arena->series_count; i++) {
+        const struct record *record = arena_record_view(arena, i);
+        int64_t ns = ((int64_t)record->maxima_used - 1) * record->maxima_interval_ns;
+        if (ns > longest_ns)
+            longest_ns = ns;
+    }
+    return longest_ns;
+}
+
+static bool has_values(const struct arena *arena)
+{
+    for (uint32_t i = 0; i < arena->series_count; i++)
+        if (arena_record_view(arena, i)->count > 0)
+            return true;
+    return arena->verdict_count > 0;
+}
+
+static void dumped_result(struct emit *emit, const struct arena *arena)
+{
+    bool is_measured = has_values(arena);
+    emit_format(
+        emit,
+        "{\"type\":\"result\",\"status\":\"%s\",\"reason\":\"the probe was ended while "
+        "this test ran; what it had recorded is kept\",\"remedy\":null,\"interrupted\":true,"
+        "\"duration_ns\":%lld,\"environment\":{},\"conditions\":",
+        is_measured ? "measured" : "skipped", (long long)recorded_ns(arena));
+    emit_raw(emit, arena->conditions_json);
+    emit_raw(emit, "}");
+    emit_line(emit);
+}
+
 void stream_dump(struct emit *emit, const struct arena *arena)
 {
     stream_header(emit, arena);
@@ -411,4 +446,6 @@ void stream_dump(struct emit *emit, const struct arena *arena)
     for (uint32_t i = 0; i < arena->series_count; i++)
         series_line(emit, arena, i);
     verdicts(emit, arena);
+    if (arena->conditions_json[0])
+        dumped_result(emit, arena);
 }

@@ -20,7 +20,8 @@ void stream_rest(struct emit *emit, const struct run *run);
 /* The header and result of a run that has no arena. */
 void stream_without_arena(struct emit *emit, const struct run *run);
 
-/* The stream that a killed probe left behind: no instrument, no result, no footer. */
+/* The stream that a killed probe left behind: no instrument, a result that says so (once
+ * the conditions were known), no footer. */
 void stream_dump(struct emit *emit, const struct arena *arena);
 
 /* {"clock":...}: the members of an instrument, without the braces. */

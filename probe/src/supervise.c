@@ -1,0 +1,197 @@
+#include "posix_source.h"
+
+#include "supervise.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/select.h>
+#include <unistd.h>
+
+#define GRACE_NS INT64_C(3000000000) /* for a test that was asked to stop */
+#define LAST_NS INT64_C(60000000000) /* after the deadline, for sending the results */
+#define LEAST_DEADLINE_NS INT64_C(30000000000)
+
+enum { LAST_SIGNAL = SIGVTALRM };
+
+static atomic_int stop_flag;
+
+bool run_should_stop(void)
+{
+    return atomic_load_explicit(&stop_flag, memory_order_relaxed) != 0;
+}
+
+void run_request_stop(void)
+{
+    atomic_store_explicit(&stop_flag, 1, memory_order_relaxed);
+}
+
+static void on_signal(int number)
+{
+    (void)number;
+    run_request_stop();
+}
+
+static void direct(void *argument)
+{
+    struct run *run = argument;
+    char done = 1;
+    breath_init(&run->breath);
+    instrument_measure(&run->instrument, &run->clock, run->scratch);
+    getrusage(RUSAGE_SELF, &run->usage_before);
+    run->start_ns = clock_monotonic_ns();
+    run->arena->started_ns = run->start_ns;
+    run->test->measure(run);
+    run->arena->ended_ns = clock_monotonic_ns();
+    getrusage(RUSAGE_SELF, &run->usage_after);
+    while (write(run->done_pipe[1], &done, 1) < 0 && errno == EINTR)
+        ;
+}
+
+/* Signals reach this thread only while it waits: those that end a run, and the last
+ * resort. All others are the tests'. */
+static void watch_signals(sigset_t *while_waiting)
+{
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = on_signal;
+    sigemptyset(&action.sa_mask);
+    sigset_t blocked;
+    sigfillset(&blocked);
+    sigdelset(&blocked, LAST_SIGNAL);
+    *while_waiting = blocked;
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        sigaction(numbers[i], &action, NULL);
+        sigdelset(while_waiting, numbers[i]);
+    }
+    pthread_sigmask(SIG_SETMASK, &blocked, NULL);
+}
+
+/* What ends the process whatever else is stuck; the kernel holds it. */
+static void arm_last_resort(int64_t after_ns)
+{
+    timer_t timer;
+    struct sigevent event;
+    memset(&event, 0, sizeof event);
+    event.sigev_notify = SIGEV_SIGNAL;
+    event.sigev_signo = LAST_SIGNAL;
+    if (timer_create(CLOCK_MONOTONIC, &event, &timer) != 0)
+        return;
+    struct itimerspec when;
+    memset(&when, 0, sizeof when);
+    when.it_value = clock_ns_timespec(after_ns);
+    timer_settime(timer, 0, &when, NULL);
+}
+
+/* True when standard input ended or broke; what it says is not read further. */
+static bool input_ended(void)
+{
+    char ignored[256];
+    ssize_t got = read(STDIN_FILENO, ignored, sizeof ignored);
+    return got == 0 || (got < 0 && errno != EINTR && errno != EAGAIN);
+}
+
+/* Sleeps until the test is done (true), or something asks for its end, or `until_ns`. */
+static bool wait_for_done(struct run *run, const sigset_t *mask, bool watch_input, int64_t until_ns)
+{
+    for (;;) {
+        int64_t left_ns = until_ns - clock_monotonic_ns();
+        if (left_ns <= 0)
+            return false;
+        struct timespec left = clock_ns_timespec(left_ns);
+        fd_set descriptors;
+        FD_ZERO(&descriptors);
+        FD_SET(run->done_pipe[0], &descriptors);
+        if (watch_input)
+            FD_SET(STDIN_FILENO, &descriptors);
+        int ready = pselect(run->done_pipe[0] + 1, &descriptors, NULL, NULL, &left, mask);
+        if (ready > 0 && FD_ISSET(run->done_pipe[0], &descriptors))
+            return true;
+        if (ready > 0 && watch_input && input_ended())
+            run_request_stop();
+        if (run_should_stop())
+            return false;
+    }
+}
+
+static int64_t deadline_ns(const struct run *run)
+{
+    if (run->request->deadline_ns > 0)
+        return run->request->deadline_ns;
+    int64_t generous_ns = run->plan.duration_ns * 3;
+    return generous_ns > LEAST_DEADLINE_NS ? generous_ns : LEAST_DEADLINE_NS;
+}
+
+/* Why the wait ended early, as the outcome; then the grace time. */
+static bool stop_test(struct run *run, const sigset_t *mask)
+{
+    run->is_interrupted = run_should_stop();
+    run_request_stop();
+    if (!run->is_interrupted)
+        outcome_set(&run->outcome, STATUS_TIMEOUT,
+                    "allow more time (--deadline-ns) or ask for fewer samples",
+                    "not done after %.1f s; what was measured until then is kept",
+                    (double)deadline_ns(run) / 1e9);
+    sigset_t none = *mask;
+    int64_t until_ns = clock_monotonic_ns() + GRACE_NS;
+    char done;
+    while (clock_monotonic_ns() < until_ns) {
+        struct timespec left = clock_ns_timespec(until_ns - clock_monotonic_ns() + 1);
+        fd_set descriptors;
+        FD_ZERO(&descriptors);
+        FD_SET(run->done_pipe[0], &descriptors);
+        if (pselect(run->done_pipe[0] + 1, &descriptors, NULL, NULL, &left, &none) > 0)
+            return read(run->done_pipe[0], &done, 1) == 1;
+    }
+    return false;
+}
+
+static void note_stuck(struct run *run)
+{
+    run->is_stuck = true;
+    run->arena->ended_ns = clock_monotonic_ns();
+    run->after = run->before;
+    run->usage_after = run->usage_before;
+    outcome_set(&run->outcome, STATUS_TIMEOUT, "tell the authors: the test ignored its end",
+                "the test did not end when it was asked to; what was measured is kept");
+}
+
+static void supervise(struct run *run, struct actor *director)
+{
+    sigset_t mask;
+    watch_signals(&mask);
+    int64_t limit_ns = deadline_ns(run);
+    arm_last_resort(limit_ns + GRACE_NS + LAST_NS);
+    if (run->is_realtime)
+        actor_set_self(SCHED_FIFO, sched_get_priority_max(SCHED_FIFO));
+    port_environment(run->setup.cpu, &run->before);
+    actor_go(director);
+    int64_t until_ns = clock_monotonic_ns() + limit_ns;
+    bool is_done = wait_for_done(run, &mask, run->request->until_eof, until_ns);
+    if (!is_done && !stop_test(run, &mask))
+        note_stuck(run);
+    else
+        actor_join(director);
+    if (run->is_stuck)
+        return;
+    port_environment(run->setup.cpu, &run->after);
+    if (run->is_realtime)
+        actor_set_self(SCHED_OTHER, 0);
+}
+
+int supervise_measure(struct run *run)
+{
+    struct actor director;
+    if (pipe(run->done_pipe) != 0)
+        return outcome_set_errno(&run->outcome, errno, "a pipe", "raise ulimit -n");
+    int error = actor_start(&director, &run->setup, direct, run);
+    if (error)
+        outcome_set_errno(&run->outcome, error, "starting the measuring thread",
+                          "raise the limits on threads and locked memory (ulimit -u, ulimit -l)");
+    else
+        supervise(run, &director);
+    return error || run->is_stuck ? -1 : 0;
+}

@@ -1,0 +1,13 @@
+/* Measuring under supervision: the test runs on its real-time thread (the director), the
+ * main thread sees to its end. */
+#ifndef HS_SUPERVISE_H
+#define HS_SUPERVISE_H
+
+#include "run.h"
+
+/* Runs the test's measure step. 0 when it ended, by itself or when it was asked to
+ * (run->outcome and run->is_interrupted tell); -1 when its thread could not be started,
+ * or when it ignored its end: then run->is_stuck, and the process must not go on. */
+int supervise_measure(struct run *run);
+
+#endif
