@@ -58,4 +58,4 @@ def run(command: str, home: str) -> str:
     if done.returncode not in (0, 1, 3):
         raise RuntimeError(f"{command} ended with {done.returncode}: {done.stdout}")
     lines = done.stdout.replace(home, "~").splitlines()
-    return "\n".join(line.rstrip() for line in lines)
+    return "\n".join(line.rstrip() for line in lines).strip("\n")

@@ -64,8 +64,8 @@ def _parameters(test: Descriptor) -> list[str]:
     ]
     if not rows:
         return []
-    example = test.params[0]
-    value = ",".join(str(item) for item in example.default)
+    example = next((one for one in test.params if one.default), test.params[0])
+    value = _values(example.default, example.unit).replace(" ", "").replace("`", "")
     return [
         table(["parameter", "default", "allowed", "what"], rows),
         f"Set one with `-p {example.name}={value}`; a list takes commas.",
