@@ -7,33 +7,25 @@
 
 #include <sched.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 
 enum { LOOP_STEPS = 20000, LOOP_ROUNDS = 9, SKEW_ROUNDS = 2000 };
 
-static int compare_pairs(const void *left, const void *right)
+/* Through a record and not an array that is sorted: qsort may allocate. Below 1024 ns
+ * every bucket is one ns wide, so the quantiles are exact. */
+static void measure_pairs(struct instrument *instrument, const struct clock *clock,
+                          struct record *pairs)
 {
-    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-    return (a > b) - (a < b);
-}
-
-static void measure_pairs(struct instrument *instrument, const struct clock *clock)
-{
-    double sum = 0;
     for (int i = 0; i < INSTRUMENT_PAIRS; i++) {
         uint64_t begin = clock_begin(clock);
         uint64_t end = clock_end(clock);
-        int64_t ns = clock_ns(clock, end - begin);
-        instrument->pair_ns[i] = ns < 0 ? 0 : ns > UINT32_MAX ? UINT32_MAX : (uint32_t)ns;
-        sum += (double)ns;
+        record_value(pairs, clock_ns(clock, end - begin), 0);
     }
-    qsort(instrument->pair_ns, INSTRUMENT_PAIRS, sizeof instrument->pair_ns[0], compare_pairs);
     instrument->pair_count = INSTRUMENT_PAIRS;
-    instrument->pair_mean_ns = sum / INSTRUMENT_PAIRS;
-    instrument->pair_min_ns = instrument->pair_ns[0];
-    instrument->pair_median_ns = instrument->pair_ns[INSTRUMENT_PAIRS / 2];
-    instrument->pair_p99_ns = instrument->pair_ns[INSTRUMENT_PAIRS - INSTRUMENT_PAIRS / 100];
-    instrument->pair_max_ns = instrument->pair_ns[INSTRUMENT_PAIRS - 1];
+    instrument->pair_mean_ns = record_mean(pairs);
+    instrument->pair_min_ns = pairs->min;
+    instrument->pair_median_ns = record_quantile(pairs, 0.5);
+    instrument->pair_p99_ns = record_quantile(pairs, 0.99);
+    instrument->pair_max_ns = pairs->max;
 }
 
 /* Values that differ from step to step, as real ones do, so that neither the branch
@@ -81,7 +73,7 @@ void instrument_measure(struct instrument *instrument, const struct clock *clock
                         struct record *scratch)
 {
     instrument->quantum_ns = clock_quantum_ns(clock);
-    measure_pairs(instrument, clock);
+    measure_pairs(instrument, clock, scratch);
     double empty = least_loop_ns(clock, scratch, 0);
     instrument->record_step_ns = least_loop_ns(clock, scratch, 1) - empty;
     instrument->perturbation_ns = least_loop_ns(clock, scratch, 2) - empty;

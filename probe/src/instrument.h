@@ -26,10 +26,9 @@ struct instrument {
     double perturbation_ns; /* the same for a pair of stamps and recording */
     uint32_t skew_count;
     struct instrument_skew skew[INSTRUMENT_CPUS];
-    uint32_t pair_ns[INSTRUMENT_PAIRS]; /* work space */
 };
 
-/* `scratch` is a record whose content does not matter. */
+/* `scratch` is an empty record, filled with what does not matter afterwards. */
 void instrument_measure(struct instrument *instrument, const struct clock *clock,
                         struct record *scratch);
 
