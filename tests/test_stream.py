@@ -93,6 +93,7 @@ BROKEN: list[tuple[list[bytes], str]] = [
     ([HEADER, WAKEUP, WAKEUP], "line 3: series 'wakeup'"),
     ([HEADER, with_field(WAKEUP, count=7)], "holds 400 values and the count says 7"),
     ([HEADER, with_field(WAKEUP, max=None)], "exactly when there are values"),
+    ([HEADER, with_field(WAKEUP, stddev=None)], "when there are several values"),
     ([HEADER, with_field(WAKEUP, min=10**9)], "is above the maximum"),
     ([HEADER, with_field(WAKEUP, max=2**64)], "does not fit into 64 bits"),
     ([HEADER, with_field(WAKEUP, maxima_interval_ns=0)], "not a time"),

@@ -52,6 +52,7 @@ class Worst(msgspec.Struct, kw_only=True):
 class Series(msgspec.Struct, kw_only=True):
     """One distribution. `min`, `mean`, `stddev` and `max` are exact, null when empty.
 
+    `stddev` is that of a sample (n - 1), and null for a single value too.
     `maxima_per_s` holds the largest value of each interval of `maxima_interval_ns`
     (one second unless the run is longer than the recorder), null where none fell.
     `derived` is the formula of a series that was computed and not timed.

@@ -39,7 +39,7 @@ def series(
         count=int(raw.size),
         min=None if empty else int(raw.min()),
         mean=None if empty else float(raw.mean()),
-        stddev=None if empty else float(raw.std()),
+        stddev=None if raw.size < 2 else float(raw.std(ddof=1)),
         max=None if empty else int(raw.max()),
         histogram=histogram_of(raw, layout=layout, limit=limit),
     )

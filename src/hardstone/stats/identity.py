@@ -42,9 +42,10 @@ def total_count(histogram: Histogram) -> int:
 def series_problem(series: Series) -> str | None:
     """The identity that a series breaks, in words, or None.
 
-    Held: a readable histogram; underflow + buckets + overflow = count; minimum,
-    mean, deviation and maximum exist exactly when there is a value; minimum is not
-    above maximum; every integer fits into 64 bits; the interval of maxima is a time.
+    Held: a readable histogram; underflow + buckets + overflow = count; minimum, mean
+    and maximum exist exactly when there is a value, the deviation when there are two;
+    minimum is not above maximum; every integer fits into 64 bits; the interval of
+    maxima is a time.
     """
     problem = histogram_problem(series.histogram) or _range_problem(series)
     if problem is not None:
@@ -52,9 +53,16 @@ def series_problem(series: Series) -> str | None:
     held = total_count(series.histogram)
     if held != series.count:
         return f"the histogram holds {held} values and the count says {series.count}"
-    figures = (series.min, series.mean, series.stddev, series.max)
+    return _figure_problem(series)
+
+
+def _figure_problem(series: Series) -> str | None:
+    figures = (series.min, series.mean, series.max)
     if any((figure is None) != (series.count == 0) for figure in figures):
-        return "minimum, mean, deviation and maximum must exist exactly when there are values"
+        return "minimum, mean and maximum must exist exactly when there are values"
+    # Some sources call the deviation of a single value 0.
+    if series.count != 1 and (series.stddev is None) != (series.count == 0):
+        return "the deviation must exist exactly when there are several values"
     if series.min is not None and series.max is not None and series.min > series.max:
         return f"the minimum {series.min} is above the maximum {series.max}"
     return None

@@ -63,16 +63,16 @@ def merge_series(parts: Sequence[Series], labels: dict[str, int | str]) -> Serie
 
 
 def _pooled_moments(filled: Sequence[Series]) -> tuple[float | None, float | None]:
-    """Mean and population standard deviation of the pooled values (law of total variance)."""
+    """Mean and sample deviation (n - 1) of the pooled values, by the law of total variance."""
     total = sum(part.count for part in filled)
     if total == 0:
         return None, None
     mean = fsum(part.count * (part.mean or 0.0) for part in filled) / total
     squares = fsum(
-        part.count * ((part.stddev or 0.0) ** 2 + ((part.mean or 0.0) - mean) ** 2)
+        (part.count - 1) * (part.stddev or 0.0) ** 2 + part.count * ((part.mean or 0.0) - mean) ** 2
         for part in filled
     )
-    return mean, sqrt(squares / total)
+    return mean, sqrt(squares / (total - 1)) if total > 1 else None
 
 
 def _pooled_worst(parts: Sequence[Series]) -> list[Worst]:
