@@ -31,7 +31,10 @@ def require(program: str, package: str) -> str:
     return path
 
 
-def run(command: list[str], environment: dict[str, str] | None = None) -> Finished:
+def run(
+    command: list[str], environment: dict[str, str] | None = None, fine: tuple[int, ...] = (0,)
+) -> Finished:
+    """Runs `command` to its end; Missing where it ends with a code that is not in `fine`."""
     begin_ns = time.perf_counter_ns()
     done = subprocess.run(
         command,
@@ -42,7 +45,7 @@ def run(command: list[str], environment: dict[str, str] | None = None) -> Finish
         check=False,
     )
     wall_ns = time.perf_counter_ns() - begin_ns
-    if done.returncode:
+    if done.returncode not in fine:
         last = (done.stderr or done.stdout).strip().splitlines()[-1:]
         raise Missing(f"{Path(command[0]).name} ended with {done.returncode}: {''.join(last)}")
     return Finished(done.stdout, wall_ns)

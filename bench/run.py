@@ -69,10 +69,8 @@ def own_instrument() -> Metrics:
 
 def comparisons(folder: Path) -> list[Comparison]:
     latency = {"median_ns": ("median wake-up latency", "ns")}
-    cost = {
-        "locked_bytes": ("locked memory", "KiB"),
-        "cpu_ns": ("CPU time per wake-up", "ns"),
-    }
+    cost = {"cpu_ns": ("CPU time per wake-up", "ns")}
+    memory = {"locked_bytes": ("locked memory", "KiB")}
     steps = {
         "record_step_ns": ("recording one value", "ns"),
         "pair_plus_record_ns": ("two time stamps and recording", "ns"),
@@ -83,6 +81,9 @@ def comparisons(folder: Path) -> list[Comparison]:
     report = {"wall_ns": ("report of a run", "ms"), "size_bytes": ("its size", "KiB")}
     return [
         Comparison("wakeup", {**cost, **latency}, own_wakeup, wakeup.cyclictest, "cyclictest"),
+        Comparison(
+            "memory", memory, own_wakeup, wakeup.cyclictest_lean, "cyclictest without histogram"
+        ),
         Comparison(
             "wakeup-awake",
             {"median_ns": ("median wake-up latency, idle states off", "ns")},

@@ -9,6 +9,7 @@ from pathlib import Path
 from bench import processes
 from bench.rounds import Metrics
 
+UNTRUSTWORTHY = 3
 HARDSTONE = str(Path(sys.executable).parent / "hardstone")
 
 
@@ -36,7 +37,7 @@ class Report:
     def __call__(self) -> Metrics:
         if not self._has_run:
             command = [HARDSTONE, "run", "TMR-P-LAT", "CLK-P-BIN", "--duration", "2s"]
-            processes.run([*command, "--quiet"], self._environment)
+            processes.run([*command, "--quiet"], self._environment, fine=(0, UNTRUSTWORTHY))
             self._has_run = True
         page = self._folder / "report.html"
         command = [HARDSTONE, "report", "latest", "-o", str(page)]

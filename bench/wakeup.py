@@ -55,19 +55,30 @@ def hardstone(probe: Path) -> Metrics:
 
 
 def cyclictest() -> Metrics:
-    program = processes.require("cyclictest", "rt-tests")
     # -D takes whole seconds.
     duration_s = round(SETTLE_S + WINDOW_S + TAIL_S)
     with tempfile.TemporaryDirectory(prefix="hardstone-bench-") as folder:
         result = Path(folder) / "result.json"
-        command = [program, "-m", "-q", "-N", "--laptop", "-t", "1", "-p", str(PRIORITY)]
-        command += ["-a", str(processes.other_cpu()), "-i", str(INTERVAL_US)]
-        command += ["-D", str(duration_s), "-h", str(HISTOGRAM_NS), f"--json={result}"]
+        command = [*cyclictest_command(duration_s), "-h", str(HISTOGRAM_NS), f"--json={result}"]
         observer = Observer()
         processes.run_observed(command, observer)
         thread = json.loads(result.read_text())["thread"]["0"]
     values = {float(value): count for value, count in thread["histogram"].items()}
     return {**observer.metrics, "median_ns": median(values)}
+
+
+def cyclictest_lean() -> Metrics:
+    """Without a histogram: the least memory that it can do with."""
+    observer = Observer()
+    processes.run_observed(cyclictest_command(round(SETTLE_S + WINDOW_S + TAIL_S)), observer)
+    return observer.metrics
+
+
+def cyclictest_command(duration_s: int) -> list[str]:
+    program = processes.require("cyclictest", "rt-tests")
+    command = [program, "-m", "-q", "-N", "--laptop", "-t", "1", "-p", str(PRIORITY)]
+    command += ["-a", str(processes.other_cpu()), "-i", str(INTERVAL_US)]
+    return [*command, "-D", str(duration_s)]
 
 
 def bucket_middle_ns(index: int, bits: int) -> float:
