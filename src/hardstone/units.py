@@ -17,7 +17,8 @@ _NS_PER = {
     "h": 3_600_000_000_000,
     "d": 86_400_000_000_000,
 }
-_DURATION = re.compile(r"\s*([0-9]+)(\.[0-9]+)?\s*([a-zµ]*)\s*", re.ASCII | re.IGNORECASE)
+_DURATION = re.compile(r"\s*([0-9]+)(\.[0-9]+)?\s*([a-z]*)\s*", re.ASCII | re.IGNORECASE)
+_MU = "\N{GREEK SMALL LETTER MU}"  # what some keyboards give for the micro sign
 MAX_DURATION_NS = 366 * _NS_PER["d"]
 
 
@@ -27,15 +28,17 @@ def parse_duration_ns(text: str, *, bare: str = "s") -> int:
     Raises ValueError, with the accepted forms, for anything else, for a result
     that is negative, zero, not a whole number of ns, or above a year.
     """
-    match = _DURATION.fullmatch(text.replace("µ", "u"))
+    match = _DURATION.fullmatch(text.replace("\N{MICRO SIGN}", "u").replace(_MU, "u"))
     unit = (match[3].lower() or bare) if match else ""
     if match is None or unit not in _NS_PER:
-        raise ValueError(f"'{text}' is not a duration: write 300, 30s, 5m, 24h, 250us or 1.5ms")
-    if len(match[1]) > 20:
-        raise ValueError(f"'{text[:24]}...' is too long a duration: at most 366d")
+        raise ValueError(
+            f"'{text[:40]}' is not a duration: write 300, 30s, 5m, 24h, 250us or 1.5ms"
+        )
+    if len(text) > 40:
+        raise ValueError(f"'{text[:24]}...' has more digits than a duration needs")
     scale = _NS_PER[unit]
     fraction = (match[2] or ".0")[1:]
-    value, rest = divmod(int(fraction) * scale, 10 ** len(fraction))
+    value, rest = divmod(int(fraction) * scale, int(10 ** len(fraction)))
     if rest:
         raise ValueError(f"'{text}' is not a whole number of nanoseconds")
     value += int(match[1]) * scale
@@ -52,7 +55,7 @@ def format_ns(value_ns: float | None) -> str:
         return "-"
     size = abs(value_ns)
     for unit, scale in (("s", 1e9), ("ms", 1e6), ("us", 1e3)):
-        if size >= scale * 0.99995:
+        if size >= scale * 0.9995:
             return f"{_digits(value_ns / scale)} {unit}"
     return f"{_digits(value_ns)} ns"
 
