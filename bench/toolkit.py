@@ -40,6 +40,6 @@ class Report:
             processes.run([*command, "--quiet"], self._environment, fine=(0, UNTRUSTWORTHY))
             self._has_run = True
         page = self._folder / "report.html"
-        command = [HARDSTONE, "report", "latest", "-o", str(page)]
+        command = [HARDSTONE, "report", "last", "-o", str(page)]
         wall_ns = processes.run(command, self._environment).wall_ns
         return {"wall_ns": wall_ns, "size_bytes": page.stat().st_size}
