@@ -253,7 +253,7 @@ static void run_ring(struct run *run, const struct subject *subject, const int *
     snprintf(name, sizeof name, "monotonic_across_cpus/%.16s",
              subject->is_counter ? subject->name : subject->name + 6);
     arena_verdict(run->arena, own->ring.back_count == 0, name,
-                  "%d readings handed round %d CPUs: %llu steps back, the worst %lld ns",
+                  "%d readings handed round among CPUs: %d; %llu steps back, the worst %lld ns",
                   own->ring.turn, count, (unsigned long long)own->ring.back_count,
                   (long long)-to_ns(&run->clock, subject, own->ring.back_worst));
 }
@@ -280,7 +280,7 @@ static void tell_monotonic(struct run *run, const struct subject *subject)
     snprintf(name, sizeof name, "monotonic/%.28s",
              subject->is_counter ? subject->name : subject->name + 6);
     arena_verdict(run->arena, subject->back_count == 0, name,
-                  "%llu readings on %d CPUs in turn: %llu steps back, the worst %lld ns",
+                  "%llu readings, CPUs in turn: %d; %llu steps back, the worst %lld ns",
                   (unsigned long long)subject->read_count, subject->cpu_count,
                   (unsigned long long)subject->back_count, (long long)-subject->back_worst_ns);
 }
@@ -313,7 +313,8 @@ static int measure(struct run *run)
         port_pin_self(cpus[0]);
         compare_cpus(run, cpus, count);
     } else {
-        arena_event(run->arena, "one_cpu", -1, "one CPU: nothing to compare across CPUs");
+        arena_event(run->arena, "one_cpu", -1,
+                    "CPUs cannot be compared: there is one, or this port cannot choose among them");
     }
     for (int i = 0; i < own->subject_count; i++)
         tell_monotonic(run, &own->subjects[i]);
