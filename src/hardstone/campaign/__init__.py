@@ -3,10 +3,10 @@
 from hardstone.campaign.campaign import Campaign, Outcome
 from hardstone.campaign.events import (
     CampaignEvent,
+    MeasuringFinished,
+    MeasuringStarted,
     RunFinished,
     RunStarted,
-    TestFinished,
-    TestStarted,
     Tick,
     Warned,
 )
@@ -14,11 +14,11 @@ from hardstone.campaign.events import (
 __all__ = [
     "Campaign",
     "CampaignEvent",
+    "MeasuringFinished",
+    "MeasuringStarted",
     "Outcome",
     "RunFinished",
     "RunStarted",
-    "TestFinished",
-    "TestStarted",
     "Tick",
     "Warned",
 ]

@@ -12,10 +12,10 @@ import hardstone
 from hardstone.campaign.collect import Collector, TargetGoneError, measure, skipped
 from hardstone.campaign.events import (
     CampaignEvent,
+    MeasuringFinished,
+    MeasuringStarted,
     RunFinished,
     RunStarted,
-    TestFinished,
-    TestStarted,
     Tick,
     Warned,
 )
@@ -83,14 +83,14 @@ class Campaign:
         for position, planned in enumerate(plan.tests, 1):
             why = self._skip_reason()
             if why is None:
-                self._on_event(TestStarted(planned, position, total))
+                self._on_event(MeasuringStarted(planned, position, total))
                 result = self._measure(planned, collector)
             else:
                 result = skipped(planned, plan, why)
             result.conditions.load, result.conditions.cpu_config = plan.load, plan.cpu_config
             document.results.append(result)
             collector.journal.result(result)
-            self._on_event(TestFinished(planned, position, total, result))
+            self._on_event(MeasuringFinished(planned, position, total, result))
         self._is_cut_short = self._stop.is_set()
 
     def _skip_reason(self) -> str | None:

@@ -16,7 +16,7 @@ class RunStarted:
 
 
 @dataclass(frozen=True)
-class TestStarted:
+class MeasuringStarted:
     """`position` counts from 1."""
 
     planned: PlannedTest
@@ -33,7 +33,7 @@ class Tick:
 
 
 @dataclass(frozen=True)
-class TestFinished:
+class MeasuringFinished:
     planned: PlannedTest
     position: int
     total: int
@@ -52,4 +52,4 @@ class RunFinished:
     run_id: str
 
 
-CampaignEvent = RunStarted | TestStarted | Tick | TestFinished | Warned | RunFinished
+CampaignEvent = RunStarted | MeasuringStarted | Tick | MeasuringFinished | Warned | RunFinished

@@ -54,7 +54,7 @@ class LazyGroup(click.Group):
 def _unknown_command(name: str) -> str:
     import difflib
 
-    close = difflib.get_close_matches(name[:40], COMMANDS, n=1, cutoff=0.5)
+    close = difflib.get_close_matches(name[:40], COMMANDS, n=1, cutoff=0.6)
     hint = f"did you mean {close[0]}?" if close else f"there is {', '.join(COMMANDS)}"
     return f"unknown command '{name[:40]}'; {hint}"
 
@@ -132,6 +132,7 @@ def _tell(text: str, code: int) -> int:
 
 
 def _reader_left() -> int:
-    """The reader of a pipe closed it (head, less): no error, and no second complaint."""
-    sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
+    from hardstone.cli.messages import abandon_stdout
+
+    abandon_stdout()
     return EXIT_OK

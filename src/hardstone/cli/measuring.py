@@ -11,7 +11,7 @@ from typing import Any
 
 from hardstone.campaign import Campaign, Outcome
 from hardstone.catalogue import load_catalogue
-from hardstone.cli.messages import print_json, tell
+from hardstone.cli.messages import abandon_stdout, print_json, tell
 from hardstone.cli.reports import default_report, write_report
 from hardstone.cli.stores import open_store
 from hardstone.errors import EXIT_OK, HardstoneError, InputError
@@ -108,6 +108,7 @@ def _print_outcome(outcome: Outcome, *, as_json: bool) -> None:
         else:
             print_summary(outcome.document)
     except BrokenPipeError:
+        abandon_stdout()
         tell("the reader of the output left; the run is stored all the same")
 
 
@@ -117,9 +118,9 @@ def _finish(outcome: Outcome, register: Register, output: Path | None) -> int:
         return outcome.exit_code
     try:
         write_report(outcome.document, output, register)
-    except (HardstoneError, OSError) as error:
-        tell(f"the report was not written: {error}")
+    except HardstoneError as error:
+        tell(f"the run is stored, its report is not: {error}")
         tell(f"try: hardstone report {outcome.document.id} -o FILE")
-        return outcome.exit_code or getattr(error, "exit_code", InputError.exit_code)
+        return outcome.exit_code or error.exit_code
     tell(f"report: {output}")
     return outcome.exit_code

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 import click
@@ -21,3 +22,13 @@ def print_json(document: object) -> None:
     encoded = msgspec.json.format(msgspec.json.encode(document), indent=2)
     click.echo(encoded.decode("utf-8"))
     sys.stdout.flush()
+
+
+def abandon_stdout() -> None:
+    """After the reader of a pipe left (head, less): no second complaint at the end."""
+    try:
+        descriptor = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(descriptor, sys.stdout.fileno())
+        os.close(descriptor)
+    except (OSError, ValueError):
+        return

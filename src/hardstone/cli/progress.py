@@ -11,9 +11,9 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedCo
 
 from hardstone.campaign import (
     CampaignEvent,
+    MeasuringFinished,
+    MeasuringStarted,
     RunStarted,
-    TestFinished,
-    TestStarted,
     Tick,
     Warned,
 )
@@ -59,10 +59,10 @@ class PlainReporter(QuietReporter):
         super().take(event)
         if isinstance(event, RunStarted):
             tell(_start_text(event.plan))
-        elif isinstance(event, TestStarted):
+        elif isinstance(event, MeasuringStarted):
             span = format_span(event.planned.expected_ns)
             tell(f"{event.position} of {event.total}  {event.planned.test}  about {span}")
-        elif isinstance(event, TestFinished) and event.result.status != "measured":
+        elif isinstance(event, MeasuringFinished) and event.result.status != "measured":
             tell(_result_text(event.result))
 
 
@@ -94,11 +94,11 @@ class LiveReporter(QuietReporter):
     def take(self, event: CampaignEvent) -> None:
         if isinstance(event, RunStarted):
             self._start(event.plan)
-        elif isinstance(event, TestStarted):
+        elif isinstance(event, MeasuringStarted):
             self._show(f"{event.planned.test}  {event.position} of {event.total}", 0)
         elif isinstance(event, Tick):
             self._show(None, min(event.elapsed_ns, event.planned.expected_ns))
-        elif isinstance(event, TestFinished):
+        elif isinstance(event, MeasuringFinished):
             self._done_ns += event.planned.expected_ns
             if event.result.status != "measured":
                 self._print(_result_text(event.result))

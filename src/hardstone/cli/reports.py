@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from hardstone.errors import InputError
 from hardstone.model import Register, RunDocument
 
 
@@ -16,6 +17,10 @@ def write_report(document: RunDocument, output: Path, register: Register | None)
     """Writes the report; the descriptors of `register` explain the tests in it."""
     from hardstone.report import write_html
 
-    output.parent.mkdir(parents=True, exist_ok=True)
     tests = {} if register is None else {test.id: test for test in register.tests}
-    write_html(document, output, tests.get)
+    try:
+        output.parent.mkdir(parents=True, exist_ok=True)
+        write_html(document, output, tests.get)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise InputError(f"{output} cannot be written: {reason}", "name a file with -o") from error

@@ -36,9 +36,15 @@ def print_summary(document: RunDocument, stream: IO[str] | None = None) -> None:
         console.print(Text(_CLOSING, style="dim"))
 
 
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        """Left to the command, which knows its exit code; rich would exit with 1."""
+        raise BrokenPipeError
+
+
 def make_console(stream: IO[str] | None = None) -> Console:
     """A console that reads no markup in what it prints."""
-    return Console(file=stream, markup=False, highlight=False, emoji=False, soft_wrap=False)
+    return _Console(file=stream, markup=False, highlight=False, emoji=False, soft_wrap=False)
 
 
 def _print_block(console: Console, lines: Iterable[Text], title: str = "") -> None:

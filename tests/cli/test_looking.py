@@ -1,0 +1,187 @@
+"""list, explain, runs, show, report, probe."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from hardstone.catalogue import load_catalogue
+from hardstone.errors import EXIT_OK, EXIT_UNREACHABLE, EXIT_USAGE
+from hardstone.store import Store
+from hardstone.targets import build
+from tests.cli.conftest import Done
+from tests.stats import make
+from tests.targets import sample
+
+Hardstone = Callable[..., Done]
+
+
+def is_narrow(text: str) -> bool:
+    return max(len(line) for line in text.splitlines()) <= 80
+
+
+def test_list_has_every_test(hardstone: Hardstone, target: str) -> None:
+    done = hardstone("list", "--target", target)
+    assert done.code == EXIT_OK
+    assert all(test in done.out for test in load_catalogue().ids())
+    assert is_narrow(done.out)
+
+
+def test_list_as_json(hardstone: Hardstone, target: str) -> None:
+    rows = hardstone("list", "--target", target, "--json").document
+    assert [row["id"] for row in rows] == load_catalogue().ids()
+    assert {row["kind"] for row in rows} == {"behaviour", "timing"}
+
+
+@pytest.mark.parametrize("test", load_catalogue().ids())
+def test_explain_says_all_there_is(hardstone: Hardstone, target: str, test: str) -> None:
+    done = hardstone("explain", test.lower(), "--target", target)
+    assert done.code == EXIT_OK
+    assert is_narrow(done.out)
+    flat = " ".join(done.out.split())
+    descriptor = next(one for one in sample.register().tests if one.id == test)
+    entry = load_catalogue().entry(test)
+    expected = [descriptor.title, descriptor.source, entry.about, entry.distorts]
+    expected += [text for series in descriptor.series for text in (series.begin, series.end)]
+    expected += [verdict.claim for verdict in descriptor.verdicts]
+    expected += [spec.about for spec in descriptor.params]
+    for text in expected:
+        assert " ".join(text.split()) in flat
+
+
+def test_explain_as_json(hardstone: Hardstone, target: str) -> None:
+    found = hardstone("explain", "TMR-*", "--target", target, "--json").document
+    assert [one["id"] for one in found] == ["TMR-P-JIT", "TMR-B-EDGE", "TMR-P-LAT"]
+    assert found[2]["profiles"]["quick"]["duration_ns"] == 15_000_000_000
+
+
+def test_explain_names_the_nearest_test(hardstone: Hardstone, target: str) -> None:
+    done = hardstone("explain", "TMR-P-LATT", "nothing-*", "--target", target)
+    assert done.code == EXIT_USAGE
+    assert "did you mean TMR-P-LAT?" in done.err
+    assert len(done.err.splitlines()) == 2
+
+
+def stored(place: Path, name: str = "evening") -> str:
+    document = make.document(name=name)
+    journal = Store(place).journal(document)
+    journal.finish(document)
+    journal.close()
+    return document.id
+
+
+def test_runs_of_an_empty_store(hardstone: Hardstone, tmp_path: Path) -> None:
+    assert "no runs yet" in hardstone("runs", "--store", tmp_path).out
+    assert hardstone("runs", "--store", tmp_path, "--json").document == []
+
+
+def test_runs(hardstone: Hardstone, tmp_path: Path) -> None:
+    run_id = stored(tmp_path)
+    done = hardstone("runs", "--store", tmp_path)
+    assert run_id in done.out and "evening" in done.out and is_narrow(done.out)
+    (entry,) = hardstone("runs", "--store", tmp_path, "--json").document
+    assert entry["id"] == run_id
+
+
+def test_a_damaged_run_is_named_and_hides_no_other(hardstone: Hardstone, tmp_path: Path) -> None:
+    run_id = stored(tmp_path)
+    damaged = tmp_path / "runs" / "20200101T000000Z-000000.json.gz"
+    damaged.write_bytes(b"\x1f\x8bnonsense")
+    done = hardstone("runs", "--store", tmp_path)
+    assert run_id in done.out
+    assert "20200101T000000Z-000000 cannot be read" in done.err
+
+
+@pytest.mark.parametrize("reference", ["last", "evening", "20261121T032200Z-1a2b3c", "20261121T"])
+def test_show(hardstone: Hardstone, tmp_path: Path, reference: str) -> None:
+    run_id = stored(tmp_path)
+    done = hardstone("show", reference, "--store", tmp_path)
+    assert done.code == EXIT_OK
+    assert run_id in done.out and "TMR-P-LAT" in done.out
+
+
+def test_show_as_json_is_the_document(hardstone: Hardstone, tmp_path: Path) -> None:
+    run_id = stored(tmp_path)
+    assert hardstone("show", "last", "--store", tmp_path, "--json").document["id"] == run_id
+
+
+def test_show_what_there_is_not(hardstone: Hardstone, tmp_path: Path) -> None:
+    stored(tmp_path)
+    done = hardstone("show", "evning", "--store", tmp_path)
+    assert done.code == EXIT_USAGE
+    assert "did you mean evening" in done.err
+
+
+def test_report(hardstone: Hardstone, tmp_path: Path) -> None:
+    run_id = stored(tmp_path)
+    place = tmp_path / "r.html"
+    assert hardstone("report", "last", "--store", tmp_path, "-o", place).code == EXIT_OK
+    assert run_id in place.read_text()
+    done = hardstone("report", "last", "--store", tmp_path)
+    assert str(tmp_path / "reports" / f"{run_id}.html") in done.err
+
+
+def test_report_into_a_place_that_cannot_be(hardstone: Hardstone, tmp_path: Path) -> None:
+    stored(tmp_path)
+    (tmp_path / "file").write_text("")
+    done = hardstone("report", "last", "--store", tmp_path, "-o", tmp_path / "file" / "r.html")
+    assert done.code == EXIT_USAGE
+    assert done.err.count("\n") == 1
+
+
+def test_probe_path(hardstone: Hardstone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = sample.executable(tmp_path, "pass")
+    monkeypatch.setenv("HARDSTONE_PROBE", str(path))
+    assert hardstone("probe", "path").out == f"{path.resolve()}\n"
+
+
+def test_probe_path_without_a_probe(hardstone: Hardstone, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HARDSTONE_PROBE", "/nowhere")
+    assert hardstone("probe", "path").code == EXIT_UNREACHABLE
+
+
+def source_of_a_probe(root: Path, code: str) -> None:
+    for folder in ("family", "port"):
+        (root / "probe" / "src" / folder).mkdir(parents=True)
+    (root / "probe" / "src" / "main.c").write_text(code)
+    (root / "probe" / "src" / "port" / "posix.c").write_text("typedef int nothing;\n")
+
+
+@pytest.fixture
+def no_meson(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    found = build.shutil.which
+    hidden = {"meson", "ninja"}
+    monkeypatch.setattr(build.shutil, "which", lambda name: None if name in hidden else found(name))
+    monkeypatch.setattr(build, "source_tree", lambda: tmp_path)
+    return tmp_path
+
+
+def test_probe_build_with_the_compiler_alone(hardstone: Hardstone, no_meson: Path) -> None:
+    source_of_a_probe(no_meson, "int main(void) { return 0; }\n")
+    done = hardstone("probe", "build")
+    assert done.code == EXIT_OK, done.err
+    assert done.out.strip() == str(no_meson / "build" / "probe" / "hardstone-probe")
+    assert Path(done.out.strip()).exists()
+
+
+def test_probe_build_shows_the_words_of_the_compiler(hardstone: Hardstone, no_meson: Path) -> None:
+    source_of_a_probe(no_meson, "int main(void) { return nonsense; }\n")
+    done = hardstone("probe", "build")
+    assert done.code == EXIT_UNREACHABLE
+    assert "nonsense" in done.err
+
+
+def test_probe_build_without_a_compiler(
+    hardstone: Hardstone, no_meson: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CC", "no-such-compiler")
+    done = hardstone("probe", "build")
+    assert done.code == 5
+    assert "no C compiler 'no-such-compiler'" in done.err
+
+
+def test_probe_build_without_source(hardstone: Hardstone, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(build, "source_tree", lambda: None)
+    assert "no source of the probe" in hardstone("probe", "build").err

@@ -1,0 +1,285 @@
+"""The local target against executables that do everything a probe must not."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from hardstone.errors import EXIT_UNREACHABLE, TargetError
+from hardstone.targets import find, find_target
+from hardstone.targets.base import ProbeError, ProbeTimeoutError, RunOptions, Stop
+from hardstone.targets.local import LocalTarget
+from hardstone.targets.process import Limits, ProbeProcess
+from tests.targets import sample
+
+LINES = [line.encode() for line in sample.stream()]
+PRINT = "lines(" + ", ".join(repr(line) for line in sample.stream()) + ")\n"
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Callable[..., list[bytes]]:
+    """Runs a fake probe with a body; what came before an error is in `run.got`."""
+
+    def play(body: str, *, stop: Stop | None = None, **limits: float) -> list[bytes]:
+        play.got = []  # type: ignore[attr-defined]
+        most = int(limits.pop("most_bytes", 1 << 28))
+        deadline_s = limits.pop("deadline_s", 60.0)
+        target = LocalTarget(
+            sample.executable(tmp_path, body),
+            limits=Limits(deadline_s, most_bytes=most, **limits),
+        )
+        for line in target.run(sample.planned(), RunOptions(), None, stop or Stop()):
+            play.got.append(line)  # type: ignore[attr-defined]
+        return play.got  # type: ignore[attr-defined, no-any-return]
+
+    return play
+
+
+def test_a_whole_stream_arrives_as_sent(run: Callable[..., list[bytes]]) -> None:
+    assert run(PRINT) == LINES
+
+
+def test_arguments_reach_the_probe_one_by_one(tmp_path: Path) -> None:
+    target = LocalTarget(sample.executable(tmp_path, "lines(*sys.argv[1:])"))
+    planned = sample.planned(params={"a": [1, 2], "b": "x; rm -rf $HOME", "c": []})
+    options = RunOptions(cpu=1, priority=9, policy="rr", clock="monotonic", seed=3, counter_hz=5)
+    got = [line.decode() for line in target.run(planned, options, tmp_path / "b", Stop())]
+    pairs = set(pairwise(got))
+    assert got[:4] == ["run", "TMR-P-LAT", "--json", "--until-eof"]
+    assert {("-p", "a=1,2"), ("-p", "b=x; rm -rf $HOME"), ("--cpu", "1")} <= pairs
+    assert {("--priority", "9"), ("--policy", "rr"), ("--clock", "monotonic")} <= pairs
+    assert {("--seed", "3"), ("--counter-hz", "5"), ("--backing", str(tmp_path / "b"))} <= pairs
+    assert not any(text.startswith("c=") for text in got)
+
+
+def test_a_test_without_limits_gets_none(tmp_path: Path) -> None:
+    target = LocalTarget(sample.executable(tmp_path, "lines(*sys.argv[1:])"))
+    planned = sample.planned(duration_ns=0)
+    got = list(target.run(planned, RunOptions(), None, Stop()))
+    assert b"--samples" not in got and b"--duration-ns" not in got
+
+
+def test_a_line_that_is_cut_is_passed_on(run: Callable[..., list[bytes]]) -> None:
+    assert run("os.write(1, b'whole\\nhal')") == [b"whole", b"hal"]
+
+
+def test_garbage_is_passed_on_as_it_is(run: Callable[..., list[bytes]]) -> None:
+    assert run("os.write(1, b'\\xff\\x00\\n\\x1b[2J')") == [b"\xff\x00", b"\x1b[2J"]
+
+
+def test_an_exit_code_comes_with_the_words_of_the_probe(run: Callable[..., list[bytes]]) -> None:
+    with pytest.raises(ProbeError, match="exit code 2: there is no such test"):
+        run("print('there is no such test', file=sys.stderr); sys.exit(2)")
+
+
+def test_a_flood_on_standard_error_blocks_nothing(run: Callable[..., list[bytes]]) -> None:
+    assert run("sys.stderr.write('x' * 5_000_000)\n" + PRINT) == LINES
+
+
+def test_a_probe_that_is_killed(run: Callable[..., list[bytes]]) -> None:
+    with pytest.raises(ProbeError, match="killed by signal 9"):
+        run("lines('one'); os.kill(os.getpid(), signal.SIGKILL)")
+    assert run.got == [b"one"]  # type: ignore[attr-defined]
+
+
+def test_a_probe_that_never_ends(run: Callable[..., list[bytes]]) -> None:
+    with pytest.raises(ProbeTimeoutError, match="did not end within its deadline"):
+        run("lines('one'); time.sleep(600)", deadline_s=0.3, end_s=0.2)
+    assert run.got == [b"one"]  # type: ignore[attr-defined]
+
+
+def test_a_probe_that_ignores_sigterm(run: Callable[..., list[bytes]]) -> None:
+    body = "signal.signal(signal.SIGTERM, signal.SIG_IGN); lines(os.getpid()); time.sleep(600)"
+    with pytest.raises(ProbeTimeoutError):
+        run(body, deadline_s=0.5, end_s=0.2)
+    pid = int(run.got[0])  # type: ignore[attr-defined]
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
+def test_what_comes_after_sigterm_is_kept(run: Callable[..., list[bytes]]) -> None:
+    body = (
+        "def end(*_):\n    lines('last'); sys.exit(0)\n"
+        "signal.signal(signal.SIGTERM, end); lines('first'); time.sleep(600)"
+    )
+    with pytest.raises(ProbeTimeoutError):
+        run(body, deadline_s=1.0, end_s=30.0)
+    assert run.got == [b"first", b"last"]  # type: ignore[attr-defined]
+
+
+def test_a_flood_is_ended(run: Callable[..., list[bytes]]) -> None:
+    with pytest.raises(ProbeError, match="more than 1 MiB"):
+        run("while True: os.write(1, b'x' * 65536)", most_bytes=1 << 20)
+
+
+def test_closing_standard_input_asks_to_stop(run: Callable[..., list[bytes]]) -> None:
+    stop = Stop()
+    stop.set()
+    assert run("sys.stdin.read(); lines('kept')", stop=stop) == [b"kept"]
+
+
+def test_a_probe_that_does_not_stop_when_asked(run: Callable[..., list[bytes]]) -> None:
+    stop = Stop()
+    stop.set()
+    with pytest.raises(ProbeTimeoutError, match="did not stop within"):
+        run("time.sleep(600)", stop=stop, stop_s=0.2, end_s=0.2)
+
+
+def test_an_abort_ends_at_once(run: Callable[..., list[bytes]]) -> None:
+    stop = Stop()
+    stop.abort()
+    with pytest.raises(ProbeError, match="ended at once"):
+        run("sys.stdin.read(); time.sleep(600)", stop=stop)
+
+
+def test_a_child_that_holds_the_pipe_does_not_hold_us(run: Callable[..., list[bytes]]) -> None:
+    body = "lines('one')\nif os.fork() == 0:\n    time.sleep(5); os._exit(0)\n"
+    assert run(body) == [b"one"]
+
+
+def test_a_reader_that_leaves_ends_the_probe(tmp_path: Path) -> None:
+    path = sample.executable(tmp_path, "lines(os.getpid()); time.sleep(600)")
+    process = ProbeProcess([str(path)], Limits(60), Stop())
+    chunks = process.chunks()
+    pid = int(next(chunks))
+    chunks.close()
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
+def test_the_probe_has_a_session_of_its_own(run: Callable[..., list[bytes]]) -> None:
+    sid, pid = run("lines(os.getsid(0), os.getpid())")
+    assert sid == pid
+
+
+def test_signs_of_life_while_nothing_comes(tmp_path: Path) -> None:
+    looks: list[float] = []
+    target = LocalTarget(sample.executable(tmp_path, "time.sleep(1.6); lines('one')"))
+    idle = lambda: looks.append(time.monotonic())  # noqa: E731
+    assert list(target.run(sample.planned(), RunOptions(), None, Stop(), idle)) == [b"one"]
+    assert looks
+
+
+def asked(tmp_path: Path, body: str) -> LocalTarget:
+    return LocalTarget(sample.executable(tmp_path, body))
+
+
+def test_register_and_facts(tmp_path: Path) -> None:
+    for name, ask in (("register", "probe_list"), ("facts", "facts")):
+        text = (sample.GOLDEN / f"{name}.json").read_text()
+        document = getattr(asked(tmp_path, f"lines({text!r})"), ask)()
+        assert document == getattr(sample, name)()
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ("lines('{')", "cannot be read"),
+        ("lines('')", "cannot be read"),
+        ("lines('[' * 100000)", "cannot be read"),
+        ("os.write(1, b'\\xff\\xfe')", "cannot be read"),
+        ("sys.exit(70)", "exit code 70"),
+        ('lines(\'{"schema": "x", "probe_version": "1", "tests": []}\')', "is 'x' and not"),
+        ("while True: os.write(1, b'x' * 65536)", "more than 16 MiB"),
+    ],
+)
+def test_a_register_that_is_none(tmp_path: Path, body: str, words: str) -> None:
+    with pytest.raises(TargetError, match=words) as caught:
+        asked(tmp_path, body).probe_list()
+    assert caught.value.exit_code == EXIT_UNREACHABLE
+    assert caught.value.remedy
+
+
+@pytest.mark.parametrize("name", ["../../etc", "tmr-p-lat", "", "A-B-C/D", "A" * 99])
+def test_a_register_with_impossible_ids(tmp_path: Path, name: str) -> None:
+    text = (sample.GOLDEN / "register.json").read_text().replace("TMR-P-LAT", name)
+    with pytest.raises(TargetError, match="impossible test IDs"):
+        asked(tmp_path, f"lines({text!r})").probe_list()
+
+
+def test_a_probe_that_cannot_be_started(tmp_path: Path) -> None:
+    path = tmp_path / "hardstone-probe"
+    path.write_bytes(b"\x7fELF not for this machine")
+    path.chmod(0o755)
+    with pytest.raises(TargetError, match="cannot be started"):
+        LocalTarget(path).probe_list()
+
+
+def test_a_probe_that_vanishes_between_tests(tmp_path: Path) -> None:
+    target = asked(tmp_path, PRINT)
+    assert list(target.run(sample.planned(), RunOptions(), None, Stop())) == LINES
+    (tmp_path / "hardstone-probe").unlink()
+    with pytest.raises(TargetError, match="cannot be started"):
+        list(target.run(sample.planned(), RunOptions(), None, Stop()))
+
+
+def test_dump_passes_the_file(tmp_path: Path) -> None:
+    target = asked(tmp_path, "lines(*sys.argv[1:])")
+    got = target.dump(tmp_path / "left")
+    assert got == [b"dump", str(tmp_path / "left").encode(), b"--json"]
+
+
+def test_the_digest_of_the_executable(tmp_path: Path) -> None:
+    digest = asked(tmp_path, "pass").probe_sha256()
+    assert digest is not None and len(digest) == 64
+
+
+def test_the_variable_names_the_probe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = sample.executable(tmp_path, "pass")
+    monkeypatch.setenv("HARDSTONE_PROBE", str(path))
+    assert find.find_probe() == path.resolve()
+
+
+@pytest.mark.parametrize("kind", ["missing", "folder", "not executable"])
+def test_a_variable_that_names_none(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "probe"
+    if kind == "folder":
+        path.mkdir()
+    elif kind == "not executable":
+        path.write_text("#!/bin/sh\n")
+        path.chmod(0o644)
+    monkeypatch.setenv("HARDSTONE_PROBE", str(path))
+    with pytest.raises(TargetError) as caught:
+        LocalTarget().open()
+    assert caught.value.remedy
+
+
+def test_without_a_probe_the_remedy_builds_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("HARDSTONE_PROBE", raising=False)
+    monkeypatch.setattr(find, "_PACKAGE", tmp_path / "lib" / "hardstone")
+    with pytest.raises(TargetError, match="hardstone probe build"):
+        find.find_probe()
+
+
+def test_the_signal_that_ended_it_is_not_ours(tmp_path: Path) -> None:
+    """Only the child's own group is signalled: a bystander lives on."""
+    bystander = subprocess.Popen(["sleep", "60"])
+    try:
+        path = sample.executable(tmp_path, "time.sleep(600)")
+        process = ProbeProcess([str(path)], Limits(0.2, end_s=0.1), Stop())
+        with pytest.raises(ProbeTimeoutError):
+            list(process.chunks())
+        assert bystander.poll() is None
+    finally:
+        bystander.send_signal(signal.SIGKILL)
+        bystander.wait()
+
+
+def test_an_unknown_target() -> None:
+    from hardstone.errors import InputError
+
+    for name in ("remote", "", "ssh:host", "fake:", "\x1b[2J"):
+        with pytest.raises(InputError) as caught:
+            find_target(name)
+        assert str(caught.value).isprintable()

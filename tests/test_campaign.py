@@ -1,0 +1,252 @@
+"""Campaign: what comes is stored first, whatever the target does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hardstone.campaign import (
+    Campaign,
+    CampaignEvent,
+    MeasuringFinished,
+    MeasuringStarted,
+    Outcome,
+    RunFinished,
+    RunStarted,
+    Warned,
+)
+from hardstone.campaign.moved import environment_moved
+from hardstone.catalogue import load_catalogue
+from hardstone.errors import (
+    EXIT_GATE,
+    EXIT_OK,
+    EXIT_PRIVILEGE,
+    EXIT_UNREACHABLE,
+    EXIT_UNTRUSTWORTHY,
+)
+from hardstone.model import Plan
+from hardstone.plan import Request, make_plan
+from hardstone.store import Store
+from hardstone.targets.fake import FakeTarget
+from tests.targets import sample
+
+FIRST, SECOND = "TMR-P-LAT", "SEM-P-SIG"
+Play = Callable[..., Outcome]
+
+
+def make(tests: tuple[str, ...], **request: Any) -> Plan:
+    fields: dict[str, Any] = {"profile": "standard", **request}
+    return make_plan(Request(tests=tests, **fields), sample.register(), load_catalogue())
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path / "store")
+
+
+@pytest.fixture
+def play(tmp_path: Path, store: Store) -> Play:
+    """Runs the two tests with the steps given, and hands over the outcome."""
+
+    def run(
+        first: list[Any] | None = None,
+        second: list[Any] | None = None,
+        events: list[CampaignEvent] | None = None,
+        **request: Any,
+    ) -> Outcome:
+        whole = {FIRST: first or sample.stream(FIRST), SECOND: second or sample.stream(SECOND)}
+        target = FakeTarget(sample.scenario(tmp_path, whole))
+        seen = [] if events is None else events
+        campaign = Campaign(target, store, seen.append)
+        outcome = campaign.run(make((FIRST, SECOND), **request), target.facts())
+        assert store.load(outcome.document.id) == outcome.document
+        return outcome
+
+    return run
+
+
+def test_a_good_run(play: Play) -> None:
+    outcome = play()
+    document = outcome.document
+    assert outcome.exit_code == EXIT_OK
+    assert document.status == "complete"
+    assert [result.status for result in document.results] == ["measured", "measured"]
+    assert document.results[0].series[0].count == 2000
+    assert document.results[0].params
+    assert document.tool.probe_version == "0.1.0"
+    assert document.system["kernel.release"] == "6.12.0-rt"
+    assert document.instrument is not None
+    assert document.finished_utc is not None
+    assert document.environment_moved == []
+    assert document.advice == []
+    assert document.trust.reasons == ["no load"]
+
+
+def test_events_tell_what_happens(play: Play) -> None:
+    events: list[CampaignEvent] = []
+    play(events=events)
+    kinds = [
+        RunStarted,
+        MeasuringStarted,
+        MeasuringFinished,
+        MeasuringStarted,
+        MeasuringFinished,
+        RunFinished,
+    ]
+    assert [type(event) for event in events] == kinds
+    assert [one.position for one in events if isinstance(one, MeasuringStarted)] == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("steps", "status", "words"),
+    [
+        ([{"hang": True}], "timeout", "did not end within its deadline"),
+        ([{"exit": 2, "stderr": "no such option"}], "failed", "exit code 2: no such option"),
+        ([{"garbage_bytes": 400}], "failed", "line 1: not JSON"),
+        (["{}"], "failed", "line 1: not a line of"),
+        (["hello"], "failed", "line 1: not JSON"),
+        ([{"exit": 0}], "failed", "ended before its footer"),
+        ([*sample.stream(FIRST)[:-1]], "measured", "ended before its footer"),
+        ([*sample.stream(FIRST)[:3], {"cut": '{"type": "ser'}], "failed", "line 4: not JSON"),
+        ([*sample.stream(FIRST), "{}"], "failed", "not a line of"),
+        (sample.stream(SECOND), "failed", "where TMR-P-LAT was asked for"),
+        ([*sample.stream(FIRST)[:4], sample.stream(FIRST)[3]], "failed", "only the footer"),
+        ([*sample.stream(FIRST)[:3], sample.stream(FIRST)[2]], "failed", "for the second time"),
+        ([*sample.stream(FIRST), {"exit": 70, "stderr": "late"}], "failed", "exit code 70: late"),
+        ([{"garbage_bytes": 1 << 40}], "failed", "more than 256 MiB"),
+    ],
+)
+def test_a_probe_that_goes_wrong_loses_one_test(
+    play: Play, steps: list[Any], status: str, words: str
+) -> None:
+    outcome = play(steps)
+    first, second = outcome.document.results
+    assert (first.status, first.complete) == (status, False)
+    assert first.reason is not None and words in first.reason
+    assert second.status == "measured"
+    assert outcome.document.status == "complete"
+    assert outcome.exit_code == EXIT_UNTRUSTWORTHY
+
+
+def test_what_came_before_the_fault_is_kept(play: Play) -> None:
+    first = play([*sample.stream(FIRST)[:3], {"hang": True}]).document.results[0]
+    assert first.status == "timeout"
+    assert first.series[0].count == 2000
+
+
+@pytest.mark.parametrize(
+    ("status", "code"),
+    [
+        ("denied", EXIT_PRIVILEGE),
+        ("unsupported", EXIT_UNTRUSTWORTHY),
+        ("timeout", EXIT_UNTRUSTWORTHY),
+        ("skipped", EXIT_UNTRUSTWORTHY),
+        ("failed", EXIT_UNTRUSTWORTHY),
+    ],
+)
+def test_a_test_that_did_not_run_never_exits_zero(play: Play, status: str, code: int) -> None:
+    outcome = play(sample.stream(FIRST, status=status, reason="because"))
+    assert outcome.document.results[0].status == status
+    assert outcome.exit_code == code
+
+
+def test_a_crossed_threshold_is_a_failed_gate(play: Play) -> None:
+    steps = sample.stream(FIRST, status="failed", reason="crossed", events=("threshold",))
+    assert play(steps).exit_code == EXIT_GATE
+
+
+def test_a_behaviour_that_fails_is_a_finding(play: Play) -> None:
+    steps = sample.stream(FIRST, verdicts=(("never_early", False, "3 of 10 came early"),))
+    outcome = play(steps)
+    assert outcome.exit_code == EXIT_OK
+    assert outcome.document.results[0].verdicts[0].passed is False
+
+
+def test_without_realtime_it_measures_and_says_what_to_grant(play: Play) -> None:
+    outcome = play(sample.stream(FIRST, realtime=False, policy="other", priority=0))
+    assert outcome.exit_code == EXIT_OK
+    (advice,) = outcome.document.advice
+    assert "setcap cap_sys_nice,cap_ipc_lock+ep" in advice
+
+
+def test_who_asks_for_time_sharing_needs_no_advice(play: Play) -> None:
+    outcome = play(sample.stream(FIRST, realtime=False), policy="other")
+    assert outcome.document.advice == []
+
+
+def test_a_target_that_vanishes(play: Play) -> None:
+    events: list[CampaignEvent] = []
+    outcome = play([*sample.stream(FIRST)[:3], {"vanish": True}], events=events)
+    first, second = outcome.document.results
+    assert outcome.exit_code == EXIT_UNREACHABLE
+    assert outcome.document.status == "incomplete"
+    assert (first.status, first.complete, first.series[0].count) == ("failed", False, 2000)
+    assert second.status == "skipped"
+    assert second.reason == "not run: the target is gone"
+    assert any(isinstance(event, Warned) and "gone" in event.text for event in events)
+
+
+def test_facts_that_moved_are_recorded(tmp_path: Path, store: Store) -> None:
+    target = FakeTarget(sample.scenario(tmp_path, {FIRST: sample.stream(FIRST)}))
+    before = sample.facts(power__governor="powersave", machine__node="elsewhere")
+    document = Campaign(target, store).run(make((FIRST,)), before).document
+    (moved,) = document.environment_moved
+    assert (moved.fact, moved.before, moved.after) == (
+        "power.governor",
+        "powersave",
+        "performance",
+    )
+    assert document.trust.grade == "indicative"
+
+
+def test_a_fact_that_comes_or_goes_has_moved() -> None:
+    moved = environment_moved({"cpu.online": "0-3"}, {"kernel.hz": 250})
+    assert {(one.fact, one.before, one.after) for one in moved} == {
+        ("cpu.online", "0-3", None),
+        ("kernel.hz", None, 250),
+    }
+
+
+def test_a_reporter_that_fails_leaves_a_journal_to_recover(tmp_path: Path, store: Store) -> None:
+    target = FakeTarget(sample.scenario(tmp_path, {FIRST: sample.stream(FIRST)}))
+
+    def fail(event: CampaignEvent) -> None:
+        if isinstance(event, MeasuringFinished):
+            raise RuntimeError("the terminal is gone")
+
+    with pytest.raises(RuntimeError):
+        Campaign(target, store, fail).run(make((FIRST, SECOND)), target.facts())
+    (run_id,) = store.recover(lambda path: [])
+    document = store.load(run_id)
+    assert document.status == "incomplete"
+    assert document.results[0].series[0].count == 2000
+
+
+def test_the_frequency_is_passed_on_only_where_it_is_trusted() -> None:
+    from hardstone.targets.base import run_options
+
+    facts = sample.facts()
+    assert run_options(make((FIRST,)), facts).counter_hz == 2_400_000_000
+    assert run_options(make((FIRST,), clock="monotonic"), facts).counter_hz is None
+    facts.instrument.trusted = False
+    assert run_options(make((FIRST,)), facts).counter_hz is None
+
+
+class _Recorded(FakeTarget):
+    """Leaves a recording behind, as a probe that was killed does."""
+
+    def run(self, planned, options, backing, stop, on_idle=lambda: None):  # type: ignore[no-untyped-def]
+        backing.write_bytes(b"recorded")
+        yield from super().run(planned, options, backing, stop, on_idle)
+
+
+def test_the_recording_of_a_probe_that_hung_is_read(tmp_path: Path, store: Store) -> None:
+    path = sample.scenario(tmp_path, {FIRST: [{"hang": True}]}, dump=sample.stream(FIRST))
+    target = _Recorded(path)
+    result = Campaign(target, store).run(make((FIRST,)), target.facts()).document.results[0]
+    assert (result.status, result.complete) == ("timeout", False)
+    assert result.series[0].count == 2000
+    assert result.conditions.realtime

@@ -1,0 +1,93 @@
+"""The catalogue against the register, in both directions, and its own claims."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from hardstone.catalogue import CATEGORIES, PROFILES, load_catalogue, parse_catalogue
+from hardstone.cli.options import plan_options
+from hardstone.plan import Request, make_plan
+from tests.targets import sample
+
+CATALOGUE = load_catalogue()
+MINUTE_NS = 60_000_000_000
+
+
+def golden_ids() -> set[str]:
+    return {test.id for test in sample.register().tests}
+
+
+def test_every_catalogued_test_is_in_the_register() -> None:
+    assert set(CATALOGUE.ids()) - golden_ids() == set()
+
+
+def test_every_registered_test_is_catalogued() -> None:
+    assert golden_ids() - set(CATALOGUE.ids()) == set()
+
+
+@pytest.mark.e2e
+def test_the_probe_has_the_tests_of_the_catalogue(probe: Path) -> None:
+    output = subprocess.run([probe, "list", "--json"], capture_output=True, check=True).stdout
+    assert {test["id"] for test in json.loads(output)["tests"]} == set(CATALOGUE.ids())
+
+
+@pytest.mark.parametrize("test", CATALOGUE.ids())
+def test_an_entry_says_what_and_why(test: str) -> None:
+    entry = CATALOGUE.entry(test)
+    assert entry.category in CATEGORIES
+    assert entry.about.endswith(".") and entry.distorts.endswith(".")
+    assert set(entry.profiles) == set(PROFILES)
+
+
+@pytest.mark.parametrize("test", CATALOGUE.ids())
+def test_spread_names_lists_of_the_test(test: str) -> None:
+    descriptor = next(one for one in sample.register().tests if one.id == test)
+    lists = {spec.name for spec in descriptor.params if spec.is_list}
+    assert set(CATALOGUE.entry(test).spread) <= lists
+
+
+def test_orders_are_distinct() -> None:
+    orders = [CATALOGUE.entry(test).order for test in CATALOGUE.ids()]
+    assert orders == sorted(set(orders))
+
+
+@pytest.mark.parametrize(("profile", "least", "most"), [("quick", 0.8, 1.4), ("standard", 8, 12)])
+def test_a_battery_takes_as_long_as_promised(profile: str, least: float, most: float) -> None:
+    plan = make_plan(Request(profile=profile), sample.register(), CATALOGUE)
+    total = sum(test.expected_ns for test in plan.tests)
+    assert least * MINUTE_NS < total < most * MINUTE_NS
+
+
+def test_expected_time_is_the_duration_where_there_is_one() -> None:
+    entry = CATALOGUE.entry("TMR-P-LAT")
+    assert entry.expected_ns(0, MINUTE_NS, 1) == MINUTE_NS + entry.setup_ns
+    assert entry.expected_ns(1000, 0, 1) == 1_000_000_000 + entry.setup_ns
+
+
+def test_a_test_that_ignores_durations_keeps_its_own_time() -> None:
+    entry = CATALOGUE.entry("TMR-B-EDGE")
+    assert entry.expected_ns(0, MINUTE_NS, 1) == entry.expected_ns(0, 0, 1)
+
+
+def test_a_test_that_nobody_catalogued_runs_with_its_defaults() -> None:
+    entry = CATALOGUE.entry("NEW-P-ONE", samples=7, duration_ns=9)
+    assert entry.category == "other"
+    assert entry.profiles["quick"].samples == 7
+    assert entry.profiles["soak"].duration_ns == 9
+
+
+def test_an_unknown_category_is_refused() -> None:
+    text = '[A-B-C]\ncategory = "nonsense"\n'
+    with pytest.raises(ValueError, match="nonsense"):
+        parse_catalogue(text)
+
+
+def test_the_command_line_offers_the_profiles_of_the_catalogue() -> None:
+    def command() -> None: ...
+
+    options = {one.name: one for one in plan_options(command).__click_params__}  # type: ignore[attr-defined]
+    assert tuple(options["profile"].type.choices) == PROFILES
