@@ -39,7 +39,12 @@ static inline void wide_add_square(struct wide *sum, int64_t value)
 
 static inline double wide_to_double(const struct wide *sum)
 {
-    return (double)sum->high * 18446744073709551616.0 + (double)sum->low;
+    if (sum->high >= 0)
+        return (double)sum->high * 18446744073709551616.0 + (double)sum->low;
+    /* by its size: the parts of a small negative sum would cancel, all but their rounding */
+    uint64_t low = ~sum->low + 1;
+    uint64_t high = ~(uint64_t)sum->high + (low == 0 ? 1 : 0);
+    return -((double)high * 18446744073709551616.0 + (double)low);
 }
 
 #endif
