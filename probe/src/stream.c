@@ -231,7 +231,7 @@ static void moments(struct emit *emit, const struct record *record)
     emit_key(emit, "mean", 0);
     emit_double(emit, record_mean(record));
     emit_key(emit, "stddev", 0);
-    optional_double(emit, record->count > 1, record_stddev(record));
+    emit_double(emit, record_stddev(record));
     emit_key(emit, "max", 0);
     emit_integer(emit, record->max);
 }
