@@ -1,0 +1,260 @@
+/* The command line: what is let through, and what is told about what is not. */
+#include "posix_source.h"
+
+#include "args.h"
+#include "tap.h"
+
+enum { MOST_WORDS = 12 };
+
+struct line {
+    char *words[MOST_WORDS]; /* after the program's name */
+    const char *error;       /* part of it */
+};
+
+static int parse(const struct line *line, struct request *request, char *error)
+{
+    char *words[MOST_WORDS + 1] = {"hardstone-probe"};
+    int count = 1;
+    for (; line->words[count - 1]; count++)
+        words[count] = line->words[count - 1];
+    error[0] = '\0';
+    return args_parse(count, words, request, error, ARGS_ERROR_BYTES);
+}
+
+static void refuse_all(const struct line *lines, size_t count)
+{
+    struct request request;
+    char error[ARGS_ERROR_BYTES];
+    for (size_t i = 0; i < count; i++) {
+        CHECK_SAME(parse(&lines[i], &request, error), -1);
+        CHECK_HOLDS(error, lines[i].error);
+        CHECK(strchr(error, '\n') == NULL);
+    }
+}
+#define REFUSE(lines) refuse_all((lines), sizeof(lines) / sizeof(lines)[0])
+
+static struct request take(const struct line *line)
+{
+    struct request request;
+    char error[ARGS_ERROR_BYTES];
+    CHECK_SAME(parse(line, &request, error), 0);
+    CHECK_TEXT(error, "");
+    return request;
+}
+
+#define LAT "TMR-P-LAT"
+#define TWENTY_DIGITS "99999999999999999999"
+
+static void test_unknown_words(void)
+{
+    static const struct line lines[] = {
+        {{"measure"}, "there is no command 'measure'; list, run, facts or dump"},
+        {{""}, "there is no command ''"},
+        {{"run"}, "run needs a test"},
+        {{"run", "TMR-P-LATE"}, "there is no test 'TMR-P-LATE'"},
+        {{"run", "--json"}, "there is no test '--json'"},
+        {{"run", LAT, "--fast", "1"}, "unknown option '--fast'"},
+        {{"run", LAT, "--fast"}, "unknown option, or its value is missing: '--fast'"},
+        {{"list", "all", "of", "them"}, "unknown option 'all'"},
+        {{"facts", "x"}, "'x'; see hardstone-probe --help"},
+        {{"dump"}, "dump needs the file"},
+        {{"run", LAT, "-p", "colour=red"}, "TMR-P-LAT has no parameter 'colour'"},
+        {{"run", LAT, "-p", "interval=1ms"}, "no parameter 'interval'"},
+        {{"run", LAT, "-p", "=1ms"}, "no parameter ''"},
+        {{"run", LAT, "-p", "interval_ns"}, "write -p NAME=VALUE"},
+        {{"run", "SEM-P-SIG", "-p", "kinds=unnamed,odd"}, "'odd' is not one of its names"},
+        {{"run", "SEM-P-SIG", "-p", "kinds="}, "'' is not one of its names"},
+        {{"run", LAT, "--policy", "deadline"}, "--policy deadline: fifo, rr or other"},
+        {{"run", LAT, "--clock", "tsc"}, "--clock tsc: auto or monotonic"},
+    };
+    REFUSE(lines);
+}
+
+static void test_bad_numbers(void)
+{
+    static const struct line lines[] = {
+        {{"run", LAT, "--samples", "-1"}, "--samples -1: a whole number from 0 to"},
+        {{"run", LAT, "--samples", "1e6"}, "--samples 1e6: a whole number"},
+        {{"run", LAT, "--samples", "+1"}, "--samples +1: a whole number"},
+        {{"run", LAT, "--samples", " 1"}, "--samples  1: a whole number"},
+        {{"run", LAT, "--samples", "0x10"}, "--samples 0x10: a whole number"},
+        {{"run", LAT, "--samples", ""}, "--samples : a whole number"},
+        {{"run", LAT, "--samples", TWENTY_DIGITS}, "a whole number"},
+        {{"run", LAT, "--cpu", "-1"}, "--cpu -1: a whole number from 0 to 65535"},
+        {{"run", LAT, "--cpu", "65536"}, "--cpu 65536: a whole number"},
+        {{"run", LAT, "--priority", "-1"}, "--priority -1: a whole number"},
+        {{"run", LAT, "--priority", "high"}, "--priority high: a whole number"},
+        {{"run", LAT, "--seed", "-5"}, "--seed -5: a whole number"},
+        {{"run", LAT, "--counter-hz", "2.4e9"}, "--counter-hz 2.4e9: a whole number"},
+        {{"run", LAT, "--counter-hz", "1000000000001"}, "from 0 to 1000000000000"},
+    };
+    REFUSE(lines);
+}
+
+static void test_bad_times(void)
+{
+    static const struct line lines[] = {
+        {{"run", LAT, "--duration", "-1s"}, "--duration -1s: not a duration; write 30s"},
+        {{"run", LAT, "--duration", "soon"}, "--duration soon: not a duration"},
+        {{"run", LAT, "-D", "10 s"}, "-D 10 s: not a duration"},
+        {{"run", LAT, "-D", "1.5s"}, "not a duration"},
+        {{"run", LAT, "-D", "367d"}, "not a duration"},
+        {{"run", LAT, "-D", TWENTY_DIGITS}, "not a duration"},
+        {{"run", LAT, "--duration-ns", "9223372036854775807"}, "not a duration"},
+        {{"run", LAT, "--deadline-ns", "-1"}, "--deadline-ns -1: not a duration"},
+    };
+    REFUSE(lines);
+}
+
+static void test_values_out_of_limits(void)
+{
+    static const struct line lines[] = {
+        {{"run", LAT, "-p", "interval_ns=9us"}, "9us is out of limits; from 10000 to 10000000000"},
+        {{"run", LAT, "-p", "interval_ns=11s"}, "11s is out of limits"},
+        {{"run", LAT, "-p", "interval_ns=-1"}, "'-1' is not a number; write for example 1ms"},
+        {{"run", LAT, "-p", "interval_ns=1ms,2ms"}, "'1ms,2ms' is not a number"},
+        {{"run", LAT, "-p", "interval_ns="}, "'' is not a number"},
+        {{"run", LAT, "-p", "cpus=0,,1"}, "cpus: '' is not a number"},
+        {{"run", LAT, "-p", "cpus=0,1024"}, "cpus: 1024 is out of limits; from 0 to 1023"},
+        {{"run", LAT, "-p", "cpus=0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16"},
+         "cpus: more than 16 values; give fewer"},
+    };
+    REFUSE(lines);
+}
+
+static void test_missing_values(void)
+{
+    static const struct line lines[] = {
+        {{"run", LAT, "--samples"}, "its value is missing: '--samples'"},
+        {{"run", LAT, "-p"}, "its value is missing: '-p'"},
+        {{"run", LAT, "--json", "--backing"}, "its value is missing: '--backing'"},
+    };
+    REFUSE(lines);
+}
+
+static void test_neither_samples_nor_duration(void)
+{
+    static const struct line lines[] = {
+        {{"run", LAT, "--samples", "0"}, "neither samples nor a duration"},
+        {{"run", LAT, "--duration-ns", "0"}, "neither samples nor a duration"},
+        {{"run", LAT, "--samples", "0", "-D", "0"}, "give --samples or --duration above 0"},
+    };
+    REFUSE(lines);
+}
+
+static void test_long_words(void)
+{
+    static char word[2000], assignment[2000];
+    memset(word, 'x', sizeof word - 1);
+    snprintf(assignment, sizeof assignment, "cpus=%.1900s", word);
+    const struct line lines[] = {
+        {{word}, "there is no command 'xxx"},
+        {{"run", word}, "there is no test 'xxx"},
+        {{"run", LAT, word, "1"}, "unknown option 'xxx"},
+        {{"run", LAT, "--samples", word}, "a whole number"},
+        {{"run", LAT, "-D", word}, "not a duration"},
+        {{"run", LAT, "-p", word}, "write -p NAME=VALUE"},
+        {{"run", LAT, "-p", assignment}, "cpus: the value is too long"},
+    };
+    REFUSE(lines);
+}
+
+static void test_defaults(void)
+{
+    const struct line line = {{"run", "tmr-p-lat"}, NULL};
+    struct request request = take(&line);
+    CHECK_SAME(request.command, ARGS_RUN);
+    CHECK_TEXT(request.test->id, LAT);
+    CHECK(!request.has_counts && request.want_counter && !request.until_eof);
+    CHECK_SAME(request.cpu, -1);
+    CHECK_SAME(request.priority, -1);
+    CHECK_SAME(request.policy, ARGS_FIFO);
+    CHECK(request.backing == NULL);
+    CHECK_SAME(request.params[0].number[0], 1000000);
+    CHECK_SAME(request.params[2].count, 0);
+}
+
+static void test_all_options(void)
+{
+    const struct line counts = {{"run", LAT, "--samples", "9223372036854775807", "-D", "2m",
+                                 "--deadline-ns", "7", "--cpu", "1"},
+                                NULL};
+    struct request request = take(&counts);
+    CHECK(request.has_counts);
+    CHECK_SAME(request.samples, INT64_MAX);
+    CHECK_SAME(request.duration_ns, INT64_C(120000000000));
+    CHECK_SAME(request.deadline_ns, 7);
+    CHECK_SAME(request.cpu, 1);
+    const struct line how = {{"run", LAT, "--policy", "rr", "--clock", "monotonic", "--until-eof",
+                              "--text", "--priority", "0"},
+                             NULL};
+    request = take(&how);
+    CHECK_SAME(request.policy, ARGS_RR);
+    CHECK_SAME(request.priority, 0);
+    CHECK(!request.want_counter && request.until_eof && !request.json);
+    const struct line lists = {
+        {"run", "TMR-P-JIT", "-p", "periods_ns=1ms,250us,7", "-p", "mechanisms=timerfd", "--json"},
+        "periods_ns: 7 is out of limits"};
+    refuse_all(&lists, 1);
+}
+
+static void test_lists(void)
+{
+    const struct line line = {{"run", "TMR-P-JIT", "-p", "periods_ns=1ms,250us,10000", "-p",
+                               "mechanisms=timerfd", "--json"},
+                              NULL};
+    struct request request = take(&line);
+    CHECK(request.json);
+    CHECK_SAME(request.params[0].count, 3);
+    CHECK_SAME(request.params[0].number[1], 250000);
+    CHECK_SAME(request.params[0].number[2], 10000);
+    CHECK_SAME(request.params[1].count, 1);
+    CHECK_SAME(request.params[1].number[0], 2);
+}
+
+static void test_durations(void)
+{
+    static const struct {
+        const char *text;
+        int64_t ns;
+    } good[] = {{"0", 0},
+                {"17", 17000},
+                {"17ns", 17},
+                {"3us", 3000},
+                {"4ms", 4000000},
+                {"5s", INT64_C(5000000000)},
+                {"6m", INT64_C(360000000000)},
+                {"6min", INT64_C(360000000000)},
+                {"24h", INT64_C(86400000000000)},
+                {"366d", INT64_C(366) * 86400 * 1000000000}};
+    static const char *const bad[] = {"",    "s",    "-1",  "+1",    " 1",    "1 s",  "1S",
+                                      "1e3", "1.5s", "1ss", "366d1", "8785h", "0x1s", "12 "};
+    int64_t ns;
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+        CHECK_SAME(args_duration(good[i].text, 1000, &ns), 0);
+        CHECK_SAME(ns, good[i].ns);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        CHECK_SAME(args_duration(bad[i], 1000, &ns), -1);
+}
+
+static void test_every_test_takes_its_defaults(void)
+{
+    for (int i = 0; test_register[i]; i++) {
+        const struct line line = {{"run", (char *)test_register[i]->id}, NULL};
+        struct request request = take(&line);
+        CHECK(request.test == test_register[i]);
+        CHECK(test_register[i]->default_samples > 0 || test_register[i]->default_duration_ns > 0 ||
+              test_register[i]->verdicts);
+    }
+}
+
+TAP_MAIN({"unknown commands, tests, options, parameters, names", test_unknown_words},
+         {"negative, huge, and not a number", test_bad_numbers},
+         {"what is no duration", test_bad_times},
+         {"values out of limits, too many in a list", test_values_out_of_limits},
+         {"missing values", test_missing_values},
+         {"neither samples nor duration", test_neither_samples_nor_duration},
+         {"words of 2000 bytes", test_long_words}, {"defaults", test_defaults},
+         {"all options", test_all_options}, {"lists", test_lists}, {"durations", test_durations},
+         {"every test of the register takes its defaults", test_every_test_takes_its_defaults})
