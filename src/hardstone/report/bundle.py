@@ -12,6 +12,7 @@ from hardstone.report.safe import can_be_inlined
 
 _LEAST_BYTES = 100_000
 _DIGEST_BYTES = 64
+_SNIPPET = "window.vegaEmbed = vegaEmbed;"
 
 
 def cache_dir() -> Path:
@@ -28,8 +29,7 @@ def load_bundle(directory: Path | None = None) -> str | None:
     match its digest is built again. A directory that cannot be written costs only time.
     """
     place = directory or _own_directory()
-    version = metadata.version("vl-convert-python")
-    path = place / f"charts-{version}.js" if place else None
+    path = place / _file_name() if place else None
     kept = _read(path) if path else None
     if kept is not None:
         return kept
@@ -46,11 +46,16 @@ def _own_directory() -> Path | None:
         return None
 
 
+def _file_name() -> str:
+    snippet = hashlib.sha256(_SNIPPET.encode()).hexdigest()[:8]
+    return f"charts-{metadata.version('vl-convert-python')}-{snippet}.js"
+
+
 def _build() -> str | None:
     import vl_convert
 
     try:
-        script = str(vl_convert.javascript_bundle())
+        script = str(vl_convert.javascript_bundle(_SNIPPET))
     except (ValueError, RuntimeError, OSError):
         return None
     return script if _is_sound(script) else None

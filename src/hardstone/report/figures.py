@@ -36,7 +36,7 @@ class Kind:
 
 
 def _has_values(series: Series) -> bool:
-    return series.count >= LEAST_VALUES
+    return series.count >= LEAST_VALUES and bool(series.histogram.buckets)
 
 
 def _has_any(series: Series) -> bool:
@@ -170,32 +170,30 @@ def _short(value: float | None) -> float | None:
 CHART_CONFIG = json_for_script(CONFIG)
 
 
-def notes_on_drawing(result: Result) -> list[str]:
-    """What the charts of `result` do not show."""
+def notes_on_drawing(found: list[Series]) -> list[str]:
+    """What the charts of a result with the series `found` do not show."""
     notes = []
-    for unit in dict.fromkeys(series.unit for series in result.series):
-        left_out = drawn_group([one for one in result.series if one.unit == unit]).left_out
-        if left_out:
-            notes.append(
-                f"{left_out} series are not drawn, the charts show those with the highest "
-                "values; the table has all."
-            )
-    few = sum(1 for series in result.series if series.count < LEAST_VALUES)
+    few = sum(1 for series in found if not _has_values(series))
     if few:
         notes.append(
-            f"{few} series with fewer than {LEAST_VALUES} values: in the table, "
-            "without a distribution."
+            f"{few} series with fewer than {LEAST_VALUES} values to draw: "
+            "in the table, without a distribution."
         )
-    notes.extend(_joined_note(result))
+    for unit in dict.fromkeys(series.unit for series in found):
+        notes += _notes_on_group(drawn_group([one for one in found if one.unit == unit]))
     return notes
 
 
-def _joined_note(result: Result) -> list[str]:
-    found = [series for series in result.series if over_time.is_drawable(series)]
-    if not found:
-        return []
-    joined = over_time.intervals_joined(group(found))
-    if joined == 1:
-        return []
-    span = format_ns(joined * found[0].maxima_interval_ns)
-    return [f"Over time: one point is the largest value of {span}."]
+def _notes_on_group(whole: Group) -> list[str]:
+    notes = []
+    if whole.left_out:
+        notes.append(
+            f"{whole.left_out} series are not drawn: the charts show those with the highest "
+            "values, the table has all."
+        )
+    lines = whole.only([one.series for one in whole.lines if over_time.is_drawable(one.series)])
+    joined = over_time.intervals_joined(lines)
+    if joined > 1:
+        span = format_ns(joined * lines.lines[0].series.maxima_interval_ns)
+        notes.append(f"Over time: one point is the largest value of {span}.")
+    return notes

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import ceil, floor
 
 from hardstone.model import Instrument, Series, Unit
 from hardstone.report.text import format_value, series_text
@@ -96,7 +97,16 @@ def bound_text(summary: SeriesSummary) -> str:
     """The bound for what was not seen: none above the worst observed, at 95 %."""
     if summary.count == 0 or summary.derived:
         return "-"
-    return f"< {summary.p_exceed_bound:.2g}"
+    return f"< {share_text(summary.p_exceed_bound)}"
+
+
+def share_text(share: float) -> str:
+    """A share, never rounded in favour of the system: "1 in 10 000", "63 %"."""
+    if share > 0.1:
+        return f"{min(ceil(100 * share), 100)} %"
+    whole = floor(1 / share)
+    digits = 10 ** max(len(str(whole)) - 3, 0)
+    return f"1 in\N{NO-BREAK SPACE}{format_count(whole // digits * digits)}"
 
 
 def _notes(series: Series, instrument: Instrument | None) -> list[str]:

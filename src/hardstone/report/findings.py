@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hardstone.model import Result, Series
-from hardstone.report.figures_table import Cell, level_text, quantile_cell
+from hardstone.report.figures_table import Cell, level_text, quantile_cell, share_text
 from hardstone.report.text import format_value, series_text
 from hardstone.stats.summary import SeriesSummary, summarise
 from hardstone.units import format_count, format_span
@@ -61,5 +61,5 @@ def _unseen(series: Series, summary: SeriesSummary) -> str:
         return f"derived: {series.derived}"
     return (
         f"no value above {format_value(series.max, series.unit)} in "
-        f"{format_count(series.count)}: at 95 % fewer than {summary.p_exceed_bound:.2g} of all"
+        f"{format_count(series.count)}: at 95 % fewer than {share_text(summary.p_exceed_bound)}"
     )

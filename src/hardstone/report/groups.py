@@ -24,6 +24,7 @@ class Line:
 
     series: Series
     colour: str
+    number: int = 0
     panel: str = ""
     dash: str = ""
 
@@ -109,10 +110,11 @@ def group(found: list[Series]) -> Group:
         Line(
             series=series,
             colour=_combined(series, coloured),
+            number=number,
             panel=shorten(_value(series, panel)) if panel else "",
-            dash=_value(series, NAME) if dashed else "",
+            dash=shorten(_value(series, NAME)) if dashed else "",
         )
-        for series in drawn
+        for number, series in enumerate(drawn)
     ]
     return Group(
         lines,

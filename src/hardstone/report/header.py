@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from hardstone.model import Result, RunDocument
+from hardstone.report.readable import broken_series
 
 _GRANT = (
     "Grant the probe CAP_SYS_NICE and CAP_IPC_LOCK, or raise rtprio and memlock for the user "
@@ -90,7 +91,12 @@ def _moment(text: str | None) -> str:
 
 
 def _banners(document: RunDocument) -> list[Banner]:
-    found = (_not_realtime(document), _unfinished(document), _untrustworthy(document))
+    found = (
+        _not_realtime(document),
+        _unfinished(document),
+        _untrustworthy(document),
+        _broken(document),
+    )
     return [banner for banner in found if banner is not None]
 
 
@@ -130,6 +136,11 @@ def _unfinished(document: RunDocument) -> Banner | None:
         )
         return Banner("Incomplete run", [line for line in (said, without) if line], grave=True)
     return None
+
+
+def _broken(document: RunDocument) -> Banner | None:
+    lines = broken_series(document)
+    return Banner("Series that contradict themselves", lines, grave=True) if lines else None
 
 
 def _untrustworthy(document: RunDocument) -> Banner | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from hardstone.model import Instrument, Moved, Result, Scalar
+from hardstone.model import Instrument, Moved, RunDocument, Scalar
 from hardstone.report.text import fact_text
 from hardstone.units import format_count, format_ns
 
@@ -29,7 +29,6 @@ def moved_rows(moved: list[Moved]) -> list[tuple[str, str, str]]:
 def instrument_rows(instrument: Instrument) -> Rows:
     """What the probe found out about its own clock."""
     reason = f" ({instrument.reason})" if instrument.reason else ""
-    pair = instrument.pair
     found = [
         ("Clock", instrument.clock),
         ("Counter trusted", ("yes" if instrument.trusted else "no") + reason),
@@ -37,11 +36,6 @@ def instrument_rows(instrument: Instrument) -> Rows:
         ("Calibration, spread of anchors", _ppb(instrument.calibration_ppb)),
         ("Drift from start to end", _ppb(instrument.drift_ppb)),
         ("Quantum (smallest step)", f"{instrument.quantum_ns:.4g} ns"),
-        ("Empty pair of time stamps, median", format_ns(pair.median)),
-        ("minimum", format_ns(pair.min)),
-        ("mean", format_ns(pair.mean)),
-        ("99 %", format_ns(pair.p99)),
-        ("worst observed", f"{format_ns(pair.max)} in {format_count(pair.count)}"),
         ("Cost of recording a value", f"{instrument.record_step_ns:.3g} ns"),
         ("Perturbation (loop with and without)", f"{instrument.perturbation_ns:.3g} ns"),
     ]
@@ -61,20 +55,26 @@ def skew_rows(instrument: Instrument) -> list[tuple[str, str, str, str]]:
     ]
 
 
-def instruments_by_test(results: list[Result]) -> list[tuple[str, ...]]:
-    """Pair cost and drift as each test found them: (test, clock, median, 99 %, max, drift)."""
-    return [
-        (
-            result.test,
-            result.instrument.clock,
-            format_ns(result.instrument.pair.median),
-            format_ns(result.instrument.pair.p99),
-            format_ns(result.instrument.pair.max),
-            _ppb(result.instrument.drift_ppb) or "-",
-        )
-        for result in results
-        if result.instrument is not None
-    ]
+def pair_rows(document: RunDocument) -> list[tuple[str, ...]]:
+    """Cost of an empty pair of time stamps, for the run and as each test found it."""
+    owned = [("whole run", document.instrument)]
+    owned += [(result.test, result.instrument) for result in document.results]
+    return [_pair_row(owner, found) for owner, found in owned if found is not None]
+
+
+def _pair_row(owner: str, instrument: Instrument) -> tuple[str, ...]:
+    pair = instrument.pair
+    return (
+        owner,
+        instrument.clock,
+        format_ns(pair.median),
+        format_ns(pair.min),
+        format_ns(pair.mean),
+        format_ns(pair.p99),
+        format_ns(pair.max),
+        format_count(pair.count),
+        _ppb(instrument.drift_ppb) or "-",
+    )
 
 
 def _frequency(hertz: int | None) -> str:

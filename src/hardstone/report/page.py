@@ -18,7 +18,8 @@ from hardstone.report.bundle import load_bundle
 from hardstone.report.figures import CHART_CONFIG, charts_each
 from hardstone.report.findings import Finding, finding_of
 from hardstone.report.header import head_of
-from hardstone.report.results import Section, Settings, SpecLookup, conditions_text, section_of
+from hardstone.report.readable import with_readable_histograms
+from hardstone.report.results import Section, Settings, SpecLookup, section_of
 from hardstone.report.safe import content_security_policy
 from hardstone.report.text import clean
 from hardstone.stats.quantiles import DEEPEST_BY_PROFILE, LADDER
@@ -40,13 +41,11 @@ def render_html(
 
     `spec_lookup` gives the register's descriptor of a test ID, or None: then the
     report shows the ID alone. `bundle` gives the scripts for interactive charts, or
-    None: then the charts are static. Raises InputError for an unreadable histogram.
+    None: then the charts are static. A series that contradicts itself is named at the top.
     """
     script = bundle()
     context = _context(document, spec_lookup, live=script is not None)
-    return _environment().get_template("report.html.j2").render(
-        **context, **_head_parts(script)
-    )
+    return _environment().get_template("report.html.j2").render(**context, **_head_parts(script))
 
 
 def write_html(
@@ -104,6 +103,8 @@ def _head_parts(script: str | None) -> dict[str, Any]:
 
 
 def _context(document: RunDocument, lookup: SpecLookup, *, live: bool) -> dict[str, Any]:
+    head = head_of(document)
+    document = with_readable_histograms(document)
     results = document.results
     settings = Settings(
         lookup=lookup,
@@ -114,19 +115,26 @@ def _context(document: RunDocument, lookup: SpecLookup, *, live: bool) -> dict[s
     )
     sections = [section_of(one, f"result-{n}", settings) for n, one in enumerate(results, 1)]
     return {
-        "head": head_of(document),
+        "head": head,
         "findings": _findings(results, sections, settings.deepest),
+        "common_conditions": _common_conditions(sections),
         "sections": sections,
         "chart_config": CHART_CONFIG if live else None,
         **_surroundings(document),
     }
 
 
+def _common_conditions(sections: list[Section]) -> str:
+    """The conditions of all results that ran, or nothing where they differ."""
+    found = {section.conditions for section in sections if section.shown}
+    return found.pop() if len(found) == 1 else ""
+
+
 def _findings(results: list[Result], sections: list[Section], deepest: float) -> list[Finding]:
     """Conditions are named only where the results of one run differ in them."""
-    differ = len({conditions_text(result.conditions) for result in results if result.series}) > 1
+    common = _common_conditions(sections)
     found = [
-        finding_of(result, one.anchor, one.conditions if differ else "", deepest)
+        finding_of(result, one.anchor, "" if common else one.conditions, deepest)
         for result, one in zip(results, sections, strict=True)
     ]
     return [finding for finding in found if finding is not None]
@@ -137,7 +145,7 @@ def _surroundings(document: RunDocument) -> dict[str, Any]:
     return {
         "instrument": machine.instrument_rows(instrument) if instrument else [],
         "skew": machine.skew_rows(instrument) if instrument else [],
-        "instruments": machine.instruments_by_test(document.results),
+        "pairs": machine.pair_rows(document),
         "fact_groups": machine.fact_groups(document.system),
         "moved": machine.moved_rows(document.environment_moved),
         "advice": document.advice,

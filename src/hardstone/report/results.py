@@ -92,7 +92,7 @@ def section_of(result: Result, anchor: str, settings: Settings) -> Section:
         claims=[_claim(verdict, spec) for verdict in result.verdicts],
         table=table_of(result.series, instrument, settings.deepest) if result.series else None,
         figures=figures_of(result, anchor, settings.charts_each, live=settings.live),
-        notes=notes_on_drawing(result) if result.series else [],
+        notes=notes_on_drawing(result.series),
         worst=_worst_tables(result.series),
         events=[event_row(event) for event in result.events],
         warnings=_warnings(result),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterable
 
@@ -9,6 +10,7 @@ from hardstone.model import ParamValue, Scalar, Series, Unit
 from hardstone.units import format_count, format_ns
 
 LABEL_CHARACTERS = 48
+_BEYOND_CHARTS = re.compile("[\U00010000-\U0010ffff]")
 _KEPT_CONTROLS = "\n\t"
 _BYTE_UNITS = ("B", "kB", "MB", "GB", "TB")
 
@@ -27,8 +29,12 @@ def _shown(character: str) -> str:
 
 
 def shorten(text: str, limit: int = LABEL_CHARACTERS) -> str:
-    """A clean single line of at most `limit` characters."""
-    line = " ".join(clean(text).split())
+    """A clean single line of at most `limit` characters, such as a chart can draw.
+
+    Characters beyond U+FFFF become U+FFFD: the charts count each as two, and fail
+    where they cut between the two.
+    """
+    line = " ".join(_BEYOND_CHARTS.sub("\N{REPLACEMENT CHARACTER}", clean(text)).split())
     return line if len(line) <= limit else line[: limit - 1] + "\N{HORIZONTAL ELLIPSIS}"
 
 

@@ -31,7 +31,7 @@ LABEL_OF_UNIT: dict[Unit, str] = {
 CONFIG: Spec = {
     "background": None,
     "font": _FONT,
-    "padding": 4,
+    "padding": {"left": 8, "right": 8, "top": 4, "bottom": 4},
     "aria": False,
     "view": {"stroke": None},
     "mark": {"aria": False},
@@ -59,6 +59,7 @@ CONFIG: Spec = {
         "labelColor": _INK,
         "labelFontSize": 11,
         "labelLimit": 170,
+        "symbolType": "stroke",
         "symbolStrokeWidth": 2,
         "rowPadding": 3,
         "columnPadding": 14,
@@ -75,7 +76,6 @@ CONFIG: Spec = {
     },
     "facet": {"spacing": 14},
 }
-SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
 
 
 def mark(kind: str, **more: Any) -> Spec:

@@ -10,9 +10,9 @@ from hardstone.report.text import shorten
 from hardstone.report.theme import WIDTH, Spec, mark
 
 ROW_HEIGHT = 22
-AXIS_WIDTH = 30
-_WIDEST_LABEL = 140
-_CHARACTER_WIDTH = 6
+AXIS_WIDTH = 44
+_WIDEST_LABEL = 150
+_CHARACTER_WIDTH = 7
 
 
 def chart(group: Group, unit: Unit) -> Spec:
@@ -32,7 +32,7 @@ def chart(group: Group, unit: Unit) -> Spec:
     panel = spec.get("spec", spec)
     panel.update(width=WIDTH + AXIS_WIDTH - _label_width(lines), height={"step": ROW_HEIGHT})
     panel["usermeta"] = {"zoom": ["x"]}
-    return spec if "spec" not in spec else {**spec, "resolve": {"scale": {"y": "independent"}}}
+    return spec
 
 
 def _name(line: Line) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import log
 
 from hardstone.model import Series, Unit
-from hardstone.report.charts.frame import Row, colour, dash, figure, keys, tooltip, value_title
+from hardstone.report.charts.frame import Row, apart, colour, figure, keys, tooltip, value_title
 from hardstone.report.charts.scale import domain, drawn, ticks, value_axis, value_scale
 from hardstone.report.groups import Group, Line
 from hardstone.report.theme import Spec, mark
@@ -89,7 +89,7 @@ def _curves(group: Group, x: Spec, least: float) -> Spec:
                 "title": "share above (log)",
             },
             "color": colour(group),
-            **dash(group),
+            **apart(group),
             "tooltip": tooltip(group, ("v", "above (ns)", ",.0f"), ("s", "share", ".3~g")),
         },
     }
@@ -103,8 +103,6 @@ def _bounds(group: Group, x: Spec) -> Spec:
             "x": x,
             "y": {"field": "b", "type": "quantitative"},
             "color": colour(group),
-            "tooltip": tooltip(
-                group, ("v", "above (ns)", ",.0f"), ("b", "95 % bound", ".3~g")
-            ),
+            "tooltip": tooltip(group, ("v", "above (ns)", ",.0f"), ("b", "95 % bound", ".3~g")),
         },
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hardstone.model import Unit
 from hardstone.report.groups import Group, Line
 from hardstone.report.text import shorten
-from hardstone.report.theme import CONFIG, DASHES, HEIGHT, PALETTE, PANEL_HEIGHT, SCHEMA, WIDTH, Spec
+from hardstone.report.theme import CONFIG, DASHES, HEIGHT, PALETTE, PANEL_HEIGHT, WIDTH, Spec
 
 _TITLE_OF_UNIT: dict[Unit, str] = {"ns": "duration", "count": "count", "bytes_per_s": "throughput"}
 Row = dict[str, float | str | None]
@@ -19,7 +19,7 @@ def value_title(group: Group, unit: Unit) -> str:
 
 def keys(line: Line) -> Row:
     """The fields by which a row of data finds its panel, colour and dash."""
-    row: Row = {"c": line.colour}
+    row: Row = {"c": line.colour, "i": line.number}
     if line.panel:
         row["p"] = line.panel
     if line.dash:
@@ -38,12 +38,13 @@ def colour(group: Group) -> Spec:
     return encoding if len(group.colours) > 1 else {**encoding, "legend": None}
 
 
-def dash(group: Group) -> Spec:
-    """Stroke dashes as a channel, nothing where the group has none."""
+def apart(group: Group) -> Spec:
+    """What keeps lines of one colour apart: their number, and dashes where the group has any."""
+    detail: Spec = {"detail": {"field": "i", "type": "nominal"}}
     if not group.dashes:
-        return {}
+        return detail
     scale = {"domain": group.dashes, "range": DASHES[: len(group.dashes)]}
-    return {"strokeDash": {"field": "d", "type": "nominal", "sort": None, "scale": scale}}
+    return {**detail, "strokeDash": {"field": "d", "type": "nominal", "sort": None, "scale": scale}}
 
 
 def tooltip(group: Group, *fields: tuple[str, str, str]) -> list[Spec]:
@@ -60,7 +61,7 @@ def tooltip(group: Group, *fields: tuple[str, str, str]) -> list[Spec]:
 
 def figure(group: Group, rows: list[Row], layers: list[Spec], **more: object) -> Spec:
     """The whole chart: one panel, or one below the other for the panels of the group."""
-    base: Spec = {"$schema": SCHEMA, "config": CONFIG, "data": {"values": rows}}
+    base: Spec = {"config": CONFIG, "data": {"values": rows}}
     panel: Spec = {"width": WIDTH, "layer": layers}
     if not group.panels:
         return {**base, **panel, "height": HEIGHT, **more}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hardstone.model import Histogram, Unit
-from hardstone.report.charts.frame import Row, colour, dash, figure, keys, tooltip, value_title
+from hardstone.report.charts.frame import Row, apart, colour, figure, keys, tooltip, value_title
 from hardstone.report.charts.scale import domain, drawn, ticks, value_axis, value_scale
 from hardstone.report.groups import Group, Line
 from hardstone.report.theme import Spec, mark
@@ -36,11 +36,11 @@ def grid(histograms: list[Histogram]) -> list[int]:
     found = [bins for bins in map(bins_of, histograms) if bins.count.size]
     if not found:
         return []
-    bits = max(parse_layout(histogram.layout) for histogram in histograms)
+    bits = min(parse_layout(histogram.layout) for histogram in histograms)
     low = min(int(bins.lower[0]) for bins in found)
     high = max(int(bins.upper[-1]) for bins in found)
     most = int(np.clip(2 * max(bins.total for bins in found) ** (1 / 3), LEAST_BINS, MOST_BINS))
-    wanted = np.geomspace(max(low, 1), high + 1, most + 1).astype(np.int64).tolist()
+    wanted = [min(int(edge), high) for edge in np.geomspace(max(low, 1), high + 1, most + 1)]
     edges = {edges_of(index_of(edge, bits), bits)[0] for edge in wanted}
     return sorted({low, high + 1, *(edge for edge in edges if low < edge <= high)})
 
@@ -50,10 +50,11 @@ def draw_bins(histogram: Histogram, edges: list[int]) -> list[Bin]:
     bins = bins_of(histogram)
     if not bins.count.size:
         return []
-    slots = np.searchsorted(np.array(edges), bins.lower, side="right") - 1
-    counts = np.bincount(slots, weights=bins.count, minlength=len(edges) - 1)
+    slots = np.searchsorted(np.array(edges[:-1]), bins.lower, side="right") - 1
+    counts = np.zeros(len(edges) - 1, dtype=np.int64)
+    np.add.at(counts, slots, bins.count)
     pairs = zip(edges, edges[1:], counts.tolist(), strict=False)
-    return [Bin(low, high, int(count)) for low, high, count in pairs if count]
+    return [Bin(low, high, count) for low, high, count in pairs if count]
 
 
 def steps(found: list[Bin]) -> list[tuple[float, float]]:
@@ -102,7 +103,7 @@ def _outline(group: Group, x: Spec, top: float, unit: Unit) -> Spec:
         "axis": {"values": [1, *ticks(2, top)], "format": ",d", "grid": True},
         "title": "values per bin (log)",
     }
-    encoding: Spec = {"x": x, "y": y, "color": colour(group), **dash(group)}
+    encoding: Spec = {"x": x, "y": y, "color": colour(group), **apart(group)}
     if single:
         encoding["y2"] = {"datum": FLOOR}
     title = "from (ns)" if unit == "ns" else "from"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hardstone.model import Series, Unit
-from hardstone.report.charts.frame import Row, colour, dash, figure, keys, tooltip, value_title
+from hardstone.report.charts.frame import Row, apart, colour, figure, keys, tooltip, value_title
 from hardstone.report.charts.scale import domain, drawn, value_axis, value_scale
 from hardstone.report.groups import Group, Line
 from hardstone.report.theme import Spec, mark
@@ -55,7 +55,7 @@ def chart(group: Group, unit: Unit) -> Spec:
         "title": f"largest {value_title(group, unit)} (log)",
     }
     tips = tooltip(group, ("t", "second", ",.1f"), ("v", "largest", ",.0f"))
-    encoding = {"x": x, "y": y, "color": colour(group), **dash(group), "tooltip": tips}
+    encoding = {"x": x, "y": y, "color": colour(group), **apart(group), "tooltip": tips}
     look = mark("line", invalid="break-paths-show-path-domains")
     return figure(group, rows, [{"mark": look, "encoding": encoding}])
 

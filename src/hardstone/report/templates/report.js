@@ -13,7 +13,7 @@
 
   const refuse = () => Promise.reject(new Error("nothing is loaded"));
   const options = {
-    actions: false, ast: true, renderer: "svg", config, defaultStyle: false,
+    mode: "vega-lite", actions: false, ast: true, renderer: "svg", config, defaultStyle: false,
     loader: { load: refuse, sanitize: refuse, http: refuse, file: refuse },
     tooltip: { disableDefaultStyle: true }, logLevel: 1,
   };

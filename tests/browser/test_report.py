@@ -1,0 +1,159 @@
+"""The report as a browser shows it."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.browser
+
+CHARTS = "figure.chart"
+WIDER_THAN_PAGE = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+
+
+def colour_of(page: Any, selector: str, style: str) -> list[float]:
+    """Computed colour as [red, green, blue]."""
+    text = page.eval_on_selector(selector, f"e => getComputedStyle(e).{style}")
+    return [float(part) for part in text[text.index("(") + 1 : -1].split(",")[:3]]
+
+
+def luminance(colour: list[float]) -> float:
+    """Relative luminance (WCAG 2)."""
+    parts = [one / 255 for one in colour]
+    linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(first: list[float], second: list[float]) -> float:
+    bright, dark = sorted((luminance(first), luminance(second)), reverse=True)
+    return (bright + 0.05) / (dark + 0.05)
+
+
+def test_every_chart_comes_alive_and_nothing_is_requested(report: Path, visit: Any) -> None:
+    seen = visit(report)
+    seen.walk()
+    assert seen.page.locator(".plot.live svg").count() == seen.page.locator(CHARTS).count() > 0
+    assert seen.requests == [report.as_uri()]
+    assert seen.trouble == []
+
+
+def test_nothing_hostile_runs(hostile: Path, visit: Any) -> None:
+    seen = visit(hostile)
+    seen.walk()
+    for figure in seen.page.query_selector_all(CHARTS):
+        figure.hover()
+    seen.page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+    assert seen.trouble == []
+    assert seen.requests == [hostile.as_uri()]
+    assert seen.page.evaluate("window.hit") is None
+    assert seen.page.locator("img, iframe, [onload], [onerror], [onmouseover]").count() == 0
+    assert seen.page.locator("body").is_visible()
+
+
+def test_the_policy_stops_what_is_put_into_the_page_later(report: Path, visit: Any) -> None:
+    seen = visit(report)
+    seen.page.evaluate(
+        """() => {
+          const script = document.createElement('script');
+          script.textContent = 'window.hit = 1';
+          document.body.append(script);
+          const image = document.createElement('img');
+          image.src = 'https://example.invalid/x.png';
+          document.body.append(image);
+        }"""
+    )
+    seen.page.wait_for_timeout(100)
+    assert seen.page.evaluate("window.hit") is None
+    assert len([line for line in seen.trouble if "Content Security Policy" in line]) >= 2
+
+
+def test_a_chart_shows_values_under_the_pointer_and_can_be_moved(report: Path, visit: Any) -> None:
+    seen = visit(report)
+    figure = seen.page.query_selector(CHARTS)
+    figure.scroll_into_view_if_needed()
+    seen.page.wait_for_function("f => f.querySelector('.plot.live svg')", arg=figure)
+    before = figure.query_selector("svg").inner_html()
+    box = figure.query_selector("svg").bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 3
+    seen.page.mouse.move(x, y)
+    seen.page.mouse.down()
+    seen.page.mouse.move(x + 60, y + 20, steps=4)
+    seen.page.mouse.up()
+    seen.page.wait_for_timeout(200)
+    assert figure.query_selector("svg").inner_html() != before
+    assert seen.trouble == []
+
+
+def test_without_scripts_everything_is_there(report: Path, visit: Any) -> None:
+    seen = visit(report, java_script_enabled=False)
+    text = seen.page.locator("body").inner_text()
+    for expected in ("Not scheduled as real-time", "Key findings", "TMR-P-LAT", "SEM-P-RTP"):
+        assert expected in text
+    for plot in seen.page.locator(".plot").all():
+        box = plot.locator("svg").bounding_box()
+        assert box["width"] > 250
+        assert box["height"] > 60
+    assert seen.trouble == []
+
+
+@pytest.mark.parametrize("width", [320, 390, 768, 1280])
+@pytest.mark.parametrize("which", ["report", "hostile"])
+def test_no_page_is_wider_than_its_window(
+    which: str, width: int, visit: Any, request: pytest.FixtureRequest
+) -> None:
+    seen = visit(request.getfixturevalue(which), width=width)
+    assert seen.page.evaluate(WIDER_THAN_PAGE) <= 0
+    wide = seen.page.evaluate(
+        "[...document.querySelectorAll('.scroll')]"
+        ".filter(e => e.scrollWidth > e.clientWidth).length"
+    )
+    assert wide > 0 or width > 390
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scripts", [True, False])
+def test_colours_follow_the_scheme_and_can_be_read(
+    scheme: Any, scripts: bool, report: Path, visit: Any
+) -> None:
+    page = visit(report, color_scheme=scheme, java_script_enabled=scripts).page
+    ground = colour_of(page, "body", "backgroundColor")
+    assert (luminance(ground) < 0.05) == (scheme == "dark")
+    for selector in ("h1", "td", "figcaption", ".note", ".failed", "a", ".banner strong"):
+        assert contrast(colour_of(page, selector, "color"), ground) >= 4.5
+    assert contrast(colour_of(page, ".plot svg text", "fill"), ground) >= 4.5
+    colours = page.eval_on_selector_all(
+        ".plot svg [stroke^='var(--series']", "es => es.map(e => getComputedStyle(e).stroke)"
+    )
+    for text in set(colours):
+        parts = [float(part) for part in text[4:-1].split(",")[:3]]
+        assert contrast(parts, ground) >= 3
+
+
+def test_print_is_light_whatever_the_scheme(report: Path, visit: Any) -> None:
+    page = visit(report, color_scheme="dark").page
+    page.emulate_media(media="print")
+    assert colour_of(page, "body", "backgroundColor") == [255, 255, 255]
+    assert contrast(colour_of(page, ".plot svg text", "fill"), [255, 255, 255]) >= 4.5
+    assert page.pdf(format="A4").startswith(b"%PDF")
+
+
+def test_headings_tables_and_charts_have_their_words(report: Path, visit: Any) -> None:
+    page = visit(report).page
+    levels = page.eval_on_selector_all("h1,h2,h3,h4", "es => es.map(e => +e.tagName[1])")
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(after - before <= 1 for before, after in pairwise(levels))
+    assert page.eval_on_selector_all("table:not(:has(caption))", "es => es.length") == 0
+    labels = page.eval_on_selector_all(".plot", "es => es.map(e => e.getAttribute('aria-label'))")
+    assert all(" values from " in label for label in labels)
+    assert (
+        page.eval_on_selector_all(
+            "a[href^='#']", "es => es.filter(e => !document.querySelector(e.hash)).length"
+        )
+        == 0
+    )
+    ids = page.eval_on_selector_all("[id]", "es => es.map(e => e.id)")
+    assert len(ids) == len(set(ids))

@@ -1,0 +1,208 @@
+"""The charts draw what the series hold, and nothing else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hardstone.model import RunDocument, Series
+from hardstone.report import svg
+from hardstone.report.charts import bars, exceedance, histogram, over_time
+from hardstone.report.charts.scale import ticks
+from hardstone.report.figures import KINDS, MOST_CHARTS, charts_each, packed
+from hardstone.report.groups import MOST_COLOURS, MOST_PANELS, group
+from hardstone.report.theme import interactive
+from hardstone.stats.histogram import bins_of, histogram_of
+from hardstone.stats.layout import edges_of, index_of, parse_layout
+from tests.report import sample
+
+VALUES = st.lists(st.integers(0, 2**62), min_size=1, max_size=60)
+
+
+def of(test: str, run: RunDocument) -> list[Series]:
+    return next(result.series for result in run.results if result.test == test)
+
+
+def rows(spec: dict[str, Any]) -> list[dict[str, Any]]:
+    values: list[dict[str, Any]] = spec["data"]["values"]
+    return values
+
+
+@given(VALUES, st.integers(2, 12))
+@settings(max_examples=60, deadline=None)
+def test_drawn_bins_hold_every_value_and_split_no_bucket(values: list[int], bits: int) -> None:
+    held = histogram_of(np.array(values), layout=f"log-linear/{bits}")
+    edges = histogram.grid([held])
+    bins = histogram.draw_bins(held, edges)
+    assert sum(one.count for one in bins) == len(values)
+    assert bins[0].low <= min(values)
+    assert max(values) < bins[-1].high
+    for one in bins:
+        assert edges_of(index_of(one.low, bits), bits)[0] == one.low
+        inside = [value for value in values if one.low <= value < one.high]
+        assert one.count == len(inside)
+
+
+def test_bins_of_the_sample_add_up_to_its_buckets(run: RunDocument) -> None:
+    for result in run.results:
+        for series in result.series:
+            held = series.histogram
+            bins = histogram.draw_bins(held, histogram.grid([held]))
+            outside = held.underflow + held.overflow
+            assert sum(one.count for one in bins) + outside == series.count
+
+
+def test_unlike_layouts_share_the_edges_of_the_coarser() -> None:
+    values = np.arange(1, 90_000, 7)
+    held = [histogram_of(values, layout=f"log-linear/{bits}") for bits in (4, 10)]
+    edges = histogram.grid(held)
+    coarse = parse_layout("log-linear/4")
+    assert all(edges_of(index_of(edge, coarse), coarse)[0] == edge for edge in edges[1:-1])
+    first, second = (histogram.draw_bins(one, edges) for one in held)
+    assert [(b.low, b.count) for b in first] == [(b.low, b.count) for b in second]
+
+
+@given(VALUES)
+@settings(max_examples=60, deadline=None)
+def test_points_of_the_exceedance_curve_are_exact(values: list[int]) -> None:
+    series = sample.series("latency", np.array(values))
+    series.histogram = histogram_of(np.array(values))
+    points = exceedance.curve(series)
+    shares = [share for _, share in points]
+    assert shares == sorted(shares, reverse=True)
+    assert points[-1][0] == float(max(values))
+    for value, share in points[1:-1]:
+        assert share == pytest.approx(sum(one > value for one in values) / len(values))
+
+
+def test_the_exceedance_curve_of_a_hundred_thousand_values_stays_small(run: RunDocument) -> None:
+    series = of("TMR-P-LAT", run)[0]
+    assert len(bins_of(series.histogram).count) > 300
+    assert len(exceedance.curve(series)) <= 2 * exceedance.RESOLUTION + 3
+
+
+def test_the_bound_and_the_worst_observed_are_drawn_for_every_line(run: RunDocument) -> None:
+    lines = group(of("SEM-P-SIG", run))
+    bounds = [row for row in rows(exceedance.chart(lines, "ns")) if "b" in row]
+    assert [row["b"] for row in bounds] == pytest.approx([3 / 20_000] * 4, rel=0.01)
+    worst = [row["v"] for row in rows(histogram.chart(lines, "ns")) if "w" in row]
+    assert worst == [line.series.max for line in lines.lines]
+
+
+def test_missing_seconds_are_gaps_and_joined_seconds_keep_their_maximum(run: RunDocument) -> None:
+    series = next(s for s in of("TMR-P-LAT", run) if None in s.maxima_per_s)
+    points = over_time.course(series, 1)
+    assert [value for _, value in points[11:14]] == [None, None, None]
+    joined = over_time.course(series, 7)
+    assert max(v for _, v in joined if v is not None) == max(v for _, v in points if v is not None)
+
+
+def test_a_day_of_seconds_is_drawn_with_few_points() -> None:
+    long = sample.series("wakeup", np.array([5, 6]), cpu=0)
+    long.maxima_per_s = [7] * 86_400
+    spec = over_time.chart(group([long]), "ns")
+    assert len(rows(spec)) <= over_time.MOST_POINTS
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.title)
+def test_every_chart_of_every_result_compiles_still_and_live(run: RunDocument, kind: Any) -> None:
+    vl_convert = pytest.importorskip("vl_convert")
+    for result in run.results:
+        found = [series for series in result.series if kind.shows(series)]
+        if found:
+            spec = kind.module.chart(group(found), "ns")
+            assert svg.render(spec).startswith("<svg ")
+            assert vl_convert.vegalite_to_vega(interactive(spec))["marks"]
+
+
+@pytest.mark.parametrize("unit", ["ns", "count", "bytes_per_s"])
+def test_odd_series_compile(unit: Any) -> None:
+    odd = [
+        sample.series("a", np.array([0, 0, 0]), unit=unit),
+        sample.series("b", np.array([-5, 4, 2**40]), unit=unit),
+        sample.series("c", np.array([7, 7]), unit=unit),
+        sample.series("c", np.array([9, 8]), unit=unit),
+    ]
+    for kind in KINDS:
+        assert svg.render(kind.module.chart(group(odd), unit)).count("<path") >= 1
+
+
+def test_empty_and_lone_series_have_no_distribution() -> None:
+    empty = sample.series("a", np.array([], dtype=np.int64))
+    lone = sample.series("a", np.array([5]))
+    assert [kind.title for kind in KINDS if kind.shows(empty)] == []
+    assert [kind.module for kind in KINDS if kind.shows(lone)] == [bars]
+    assert exceedance.curve(empty) == []
+    assert histogram.draw_bins(empty.histogram, []) == []
+
+
+def test_twelve_series_make_three_panels_of_four_colours(run: RunDocument) -> None:
+    found = group(of("TMR-P-JIT", run))
+    assert found.panels == ["period 1 ms", "period 10 ms", "period 100 ms"]
+    assert found.colours == ["timer", "nanosleep", "timerfd", "setitimer"]
+
+
+def test_both_views_of_wake_up_latency_share_a_chart(run: RunDocument) -> None:
+    found = group(of("TMR-P-LAT", run))
+    assert found.panels == []
+    assert found.dashes == ["wakeup", "release"]
+
+
+def test_hundreds_of_series_are_limited_to_those_with_the_highest_values() -> None:
+    many = [sample.series("acquire", np.array([n, n + 1]), waiters=n) for n in range(300)]
+    found = group(many)
+    assert len(found.lines) <= MOST_COLOURS * MOST_PANELS
+    assert len(found.lines) + found.left_out == 300
+    assert found.lines[-1].series.labels == {"waiters": 299}
+
+
+def test_the_number_of_charts_is_bounded(run: RunDocument) -> None:
+    few = [result for result in run.results if result.series]
+    assert charts_each(few) == len(KINDS)
+    assert charts_each(few * 8) * len(few) * 8 <= MOST_CHARTS
+
+
+def test_packed_data_give_the_rows_again(run: RunDocument) -> None:
+    spec = exceedance.chart(group(of("TMR-P-LAT", run)), "ns")
+    again = [
+        {**line["keys"], **dict(zip(line["fields"], point, strict=True))}
+        for line in packed(spec)["lines"]
+        for point in line["points"]
+    ]
+    for row, copy in zip(rows(spec), again, strict=True):
+        assert row.keys() == copy.keys()
+        assert copy["v"] == pytest.approx(row["v"], rel=1e-4)
+
+
+@given(st.floats(0.5, 1e18), st.floats(1.05, 1e12))
+@settings(max_examples=80, deadline=None)
+def test_axes_have_a_few_marks_inside(low: float, ratio: float) -> None:
+    marks = ticks(low, low * ratio)
+    assert marks == sorted(marks)
+    assert len(marks) <= 16
+    assert all(low <= mark <= low * ratio * (1 + 1e-9) for mark in marks)
+
+
+@pytest.mark.parametrize("text", ["a\x00b", "\b", "\uffff", "\\\x1b"])
+def test_texts_that_would_end_the_process_are_refused(text: str) -> None:
+    spec = bars.chart(group([sample.series("a", np.array([1, 2]))]), "ns")
+    spec["data"]["values"][0]["name"] = text
+    with pytest.raises(ValueError, match="cannot be drawn"):
+        svg.render(spec)
+
+
+def test_a_label_with_backslashes_is_drawn() -> None:
+    found = [sample.series("a", np.array([1, n + 2]), path=f"C:\\bin\\{n}") for n in range(2)]
+    assert "C:\\bin" in svg.render(bars.chart(group(found), "ns"))
+
+
+def test_a_drawing_with_anything_but_shapes_is_refused() -> None:
+    for inner in ("<script>x</script>", "<image href='x'/>", "<a href='x'><g/></a>"):
+        with pytest.raises(ValueError, match="holds a"):
+            svg.tidy(f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1">{inner}</svg>')
+    bare = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1" onload="x"><g/></svg>'
+    assert "onload" not in svg.tidy(bare)

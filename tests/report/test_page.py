@@ -1,0 +1,154 @@
+"""What the page of a run says, and how large it is."""
+
+from __future__ import annotations
+
+import html
+import re
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from hardstone.model import Histogram, RunDocument, Trust
+from hardstone.report import render_html, write_html
+from hardstone.report.text import series_text
+from hardstone.units import format_count, format_ns
+from tests.report import sample
+from tests.report.hostile import hostile_document, hostile_lookup
+
+
+def static(document: RunDocument) -> str:
+    return render_html(document, sample.SPECS.get, bundle=lambda: None)
+
+
+def words(page: str) -> str:
+    """The text of a page as a reader sees it."""
+    body = re.sub(r"<(script|style)[^>]*>.*?</\1>", " ", page, flags=re.S)
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", body)).split())
+
+
+def test_every_result_appears_with_status_reason_and_remedy(run: RunDocument, page: str) -> None:
+    text = words(page)
+    for result in run.results:
+        assert result.test in text
+        assert result.status in text
+        assert " ".join((result.reason or "").split()) in text
+        assert " ".join((result.remedy or "").split()) in text
+
+
+def test_every_series_appears_with_count_and_worst_observed(run: RunDocument, page: str) -> None:
+    text = words(page)
+    for result in run.results:
+        for series in result.series:
+            assert series_text(series) in text
+            assert " ".join(format_count(series.count).split()) in text
+            assert series.max is None or format_ns(series.max) in text
+
+
+def test_verdicts_events_facts_and_what_moved_appear(run: RunDocument, page: str) -> None:
+    text = words(page)
+    for result in run.results:
+        for verdict in result.verdicts:
+            assert verdict.evidence in text
+        for event in result.events:
+            assert event.text in text
+    for name in run.system:
+        assert name.partition(".")[2] in text
+    assert "cpu.0.frequency_hz 2 400 000 000 1 800 000 000" in text
+
+
+def test_the_words_that_stand_in_every_report(page: str) -> None:
+    text = words(page)
+    assert "No test inside a sample detects a path that was not taken." in text
+    assert "Worst observed" in text
+    assert "worst case" not in text.lower()
+    assert "Indicative only a hypervisor is below (kvm)" in text
+    assert re.search(r"no value above 3.70 ms in 30 000: at 95 % fewer than 1 in 10 000", text)
+    assert "at the instrument's limit: a pair of time stamps costs 27 ns" in text
+
+
+def test_a_test_without_descriptor_shows_its_id(run: RunDocument) -> None:
+    assert "SEM-P-RTP" in words(render_html(run, bundle=lambda: None))
+
+
+def test_the_page_is_small_and_loads_nothing(page: str) -> None:
+    assert len(page.encode()) < 2_000_000
+    outside = re.sub(r"<script>.*?</script>", "", page, flags=re.S)
+    assert not re.search(r"<(link|img|iframe|object|embed|base|form)\b", outside)
+    assert "http:" not in outside
+    assert "https:" not in outside
+
+
+def test_without_scripts_nothing_but_drawings_is_in_the_page(run: RunDocument) -> None:
+    page = static(run)
+    assert "<script" not in page
+    assert page.count("<svg") >= 20
+    assert "script-src 'none'" in html.unescape(page)
+
+
+def test_a_run_that_was_not_real_time_says_so_before_anything_else() -> None:
+    text = words(static(sample.document(realtime=False, count=500)))
+    assert text.index("Not scheduled as real-time") < text.index("bench-board, heavy load Linux")
+    assert "CAP_SYS_NICE" in text
+
+
+def test_the_machines_own_remedy_is_preferred() -> None:
+    document = sample.document(realtime=False, count=500)
+    document.system["limits.realtime_remedy"] = "ulimit -r 99"
+    assert "What to grant: ulimit -r 99" in words(static(document))
+
+
+@pytest.mark.parametrize("status", ["interrupted", "incomplete"])
+def test_an_unfinished_run_is_labelled(status: str) -> None:
+    document = msgspec.structs.replace(sample.document(count=500), status=status)
+    text = words(static(document))
+    assert f"{status.capitalize()} run" in text
+    assert "Did not run: THR-P-SLS." in text
+
+
+def test_an_untrustworthy_run_is_labelled() -> None:
+    trust = Trust(grade="untrustworthy", reasons=["the counters of CPU 0 and 1 disagree"])
+    text = words(static(msgspec.structs.replace(sample.document(count=500), trust=trust)))
+    assert "Do not rely on these figures the counters of CPU 0 and 1 disagree" in text
+
+
+def test_a_run_without_results_is_a_page_all_the_same() -> None:
+    empty = msgspec.structs.replace(
+        sample.document(count=500), results=[], instrument=None, system={}, environment_moved=[]
+    )
+    text = words(static(empty))
+    assert "No test of this run timed anything." in text
+    assert "This run holds no record of its instrument." in text
+
+
+def test_an_unreadable_histogram_is_named_and_costs_only_its_own_figures() -> None:
+    document = sample.document(count=500)
+    document.results[2].series[0].histogram = Histogram(layout="unknown/1", buckets=[(1, 1)])
+    text = words(static(document))
+    assert "Series that contradict themselves CLK-P-BIN call: histogram layout" in text
+    assert "jitter, period 1 ms, timer" in text
+
+
+def test_texts_never_become_markup() -> None:
+    page = render_html(hostile_document(), hostile_lookup, bundle=lambda: "/* no charts */")
+    assert "<script>window.hit" not in page
+    assert "<img" not in page
+    assert "\x00" not in page
+    assert "\u202e" not in page
+    assert "\u2028" not in "".join(re.findall(r"<script.*?</script>", page, flags=re.S))
+    assert len(re.findall(r"<script\b", page)) == len(re.findall(r"</script>", page))
+
+
+def test_write_replaces_the_whole_file_and_leaves_nothing_behind(
+    tmp_path: Path, run: RunDocument
+) -> None:
+    path = tmp_path / "report.html"
+    path.write_text("old")
+    write_html(run, path, bundle=lambda: None)
+    assert path.read_text("utf-8").startswith("<!doctype html>")
+    assert [one.name for one in tmp_path.iterdir()] == ["report.html"]
+
+
+def test_a_place_that_cannot_be_written_raises(tmp_path: Path, run: RunDocument) -> None:
+    with pytest.raises(OSError):
+        write_html(run, tmp_path / "missing" / "report.html", bundle=lambda: None)

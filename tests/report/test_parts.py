@@ -1,0 +1,162 @@
+"""The parts of the page one by one: texts, commands, safety, the kept scripts."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hardstone.model import RunDocument
+from hardstone.report import bundle, machine, reproduce
+from hardstone.report.figures_table import share_text, table_of
+from hardstone.report.safe import can_be_inlined, content_security_policy, json_for_script
+from hardstone.report.text import clean, format_value, label_text, shorten
+from tests.report import sample
+
+
+def test_cleaning_keeps_words_and_drops_what_deceives() -> None:
+    assert clean("Grüße, 中文, é") == "Grüße, 中文, é"
+    assert clean("a\x00b\x1b[31m\u202ec\ud800") == "a\ufffdb\ufffd[31m\ufffdc\ufffd"
+    assert shorten("a \n\U0001f600") == "a \ufffd"
+    assert shorten("x" * 100) == "x" * 47 + "…"
+
+
+def test_labels_read_with_their_units() -> None:
+    assert label_text("period_ns", 10_000_000) == "period 10 ms"
+    assert label_text("size_bytes", 64) == "size 64 B"
+    assert label_text("cpu", 1) == "cpu 1"
+    assert label_text("kind", "posix") == "posix"
+
+
+def test_no_digit_below_the_quantum_is_printed() -> None:
+    assert format_value(27.34, "ns", 0.83) == "27.4 ns"
+    assert format_value(27.34, "ns", 1.0) == "27 ns"
+    assert format_value(27.34, "ns", 16.0) == "32 ns"
+    assert format_value(2_500_000, "bytes_per_s") == "2.5 MB/s"
+    assert format_value(None, "ns") == "-"
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [(0.95, "95 %"), (0.632, "64 %"), (0.0033, "1 in 303"), (9.985e-5, "1 in 10 000")],
+)
+def test_a_share_is_never_rounded_in_favour_of_the_system(share: float, text: str) -> None:
+    assert share_text(share).replace("\N{NO-BREAK SPACE}", " ") == text
+
+
+def test_quantiles_are_printed_only_with_ten_values_beyond() -> None:
+    rng = np.random.default_rng(1)
+    many = sample.series("a", sample.latencies(rng, 10_000, 5_000))
+    few = sample.series("b", sample.latencies(rng, 100, 5_000))
+    table = table_of([many, few], None, 0.999)
+    assert table.levels == ["median", "90 %", "99 %", "99.9 %"]
+    assert [cell.value for cell in table.rows[1].quantiles[2:]] == ["-", "-"]
+
+
+def test_overflow_underflow_and_empty_series_are_said() -> None:
+    odd = sample.series("a", np.array([-5, 7, 2**45]))
+    empty = sample.series("b", np.array([], dtype=np.int64))
+    first, second = table_of([odd, empty], None, 0.999).rows
+    assert first.notes == [
+        "1 values below 0, not drawn",
+        "1 values past the last bucket: not drawn, but in count and extremes",
+    ]
+    assert second.notes == ["no value was taken"]
+    assert (second.worst, second.bound) == ("-", "-")
+
+
+def test_facts_are_grouped_by_what_stands_before_the_dot() -> None:
+    groups = machine.fact_groups({"cpu.count": 2, "alone": None, "cpu.0.hz": 5, "vm.kvm": True})
+    assert groups == [
+        ("cpu", [("count", "2"), ("0.hz", "5")]),
+        ("other", [("alone", "not known")]),
+        ("vm", [("kvm", "yes")]),
+    ]
+
+
+def test_the_plan_becomes_commands_that_a_shell_reads_back(run: RunDocument) -> None:
+    words = shlex.split(reproduce.run_command(run.plan))
+    assert words[:2] == ["hardstone", "run"]
+    assert words[words.index("--priority") + 1] == "98"
+    assert "TMR-P-LAT" in words
+    line = next(one for one in reproduce.test_commands(run.plan) if "TMR-P-LAT" in one)
+    assert "--duration 30000000000ns -p interval_ns=1000000" in line
+
+
+def test_hostile_names_stay_one_word_in_commands(run: RunDocument) -> None:
+    target = "x; rm -rf $HOME '\"`id`"
+    run = sample.document(count=200)
+    plan = type(run.plan)(name="n", profile="quick", target=target, tests=[])
+    assert target in shlex.split(reproduce.run_command(plan))
+
+
+def test_json_for_a_script_cannot_leave_it() -> None:
+    value = {"</script><!--": "\u2028\u2029&<>"}
+    text = str(json_for_script(value))
+    assert not set("<>&\u2028\u2029") & set(text)
+    assert json.loads(text) == value
+
+
+def test_the_policy_names_scripts_by_digest_and_allows_nothing_else() -> None:
+    policy = content_security_policy(["a"], ["b"])
+    assert policy.startswith("default-src 'none'; script-src 'sha256-ypeBEsobvcr6wjGzmiPcTae")
+    assert "unsafe" not in policy
+    assert not can_be_inlined("x</SCRIPT>")
+
+
+def fake_build(text: str, calls: list[int]) -> str:
+    calls.append(1)
+    return text
+
+
+@pytest.fixture
+def built(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Counts the builds of a script that is long enough to be believed."""
+    calls: list[int] = []
+    monkeypatch.setattr(bundle, "_build", lambda: fake_build("x" * 200_000, calls))
+    return calls
+
+
+def test_the_scripts_are_built_once(tmp_path: Path, built: list[int]) -> None:
+    first = bundle.load_bundle(tmp_path / "cache")
+    assert bundle.load_bundle(tmp_path / "cache") == first
+    assert len(built) == 1
+    assert len(list((tmp_path / "cache").iterdir())) == 1
+
+
+@pytest.mark.parametrize("harm", ["truncate", "change", "empty"])
+def test_kept_scripts_that_were_changed_are_built_again(
+    tmp_path: Path, built: list[int], harm: str
+) -> None:
+    bundle.load_bundle(tmp_path)
+    (path,) = tmp_path.iterdir()
+    data = path.read_bytes()
+    harmed = {"truncate": data[:-5], "change": data[:-1] + b"y", "empty": b""}[harm]
+    path.write_bytes(harmed)
+    assert bundle.load_bundle(tmp_path) == "x" * 200_000
+    assert len(built) == 2
+    assert path.read_bytes() == data
+
+
+def test_a_cache_that_cannot_be_written_costs_only_time(tmp_path: Path, built: list[int]) -> None:
+    (tmp_path / "file").write_text("")
+    assert bundle.load_bundle(tmp_path / "file" / "cache")
+    assert len(built) == 1
+
+
+def test_scripts_that_cannot_be_built_leave_static_charts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bundle, "_build", lambda: None)
+    assert bundle.load_bundle(tmp_path) is None
+
+
+def test_the_cache_is_where_the_desktop_keeps_caches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", "/var/cache/me")
+    assert bundle.cache_dir() == Path("/var/cache/me/hardstone")
+    monkeypatch.setenv("XDG_CACHE_HOME", "relative")
+    monkeypatch.setenv("HOME", "/home/me")
+    assert bundle.cache_dir() == Path("/home/me/.cache/hardstone")
