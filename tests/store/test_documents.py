@@ -3,6 +3,7 @@ from __future__ import annotations
 import gzip
 import os
 import stat
+import tracemalloc
 from pathlib import Path
 
 import msgspec
@@ -74,9 +75,13 @@ def test_what_is_no_document_is_refused_in_words(tmp_path: Path, content: bytes,
 
 def test_a_small_file_cannot_unpack_to_a_large_one(tmp_path: Path) -> None:
     path = tmp_path / "bomb.json.gz"
-    path.write_bytes(gzip.compress(b" " * 3_000_000))
+    path.write_bytes(gzip.compress(b" " * 100_000_000))
+    tracemalloc.start()
     with pytest.raises(InputError, match="more than 1000000 bytes"):
         read_document(path, limit_bytes=1_000_000)
+    peak_bytes = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak_bytes < 10_000_000
 
 
 def test_a_large_file_is_not_read(tmp_path: Path) -> None:

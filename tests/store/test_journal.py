@@ -2,13 +2,14 @@ from __future__ import annotations
 
 import errno
 import os
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from hardstone.model import RunDocument
-from hardstone.store import Journal, Store, StoreError, append, new_run_id
+from hardstone.store import Journal, Store, StoreError, append, backing, new_run_id
 from hardstone.store.place import open_place
 from hardstone.store.records import replay
 from tests.stats import make
@@ -83,6 +84,27 @@ def test_a_backing_file_is_copied_while_its_test_runs(store: Store) -> None:
     journal.result(make.result())
     wait_for(lambda: not slot.exists())
     journal.finish(document)
+
+
+def test_a_copy_that_ends_after_its_test_is_taken_away(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    document, begun, go_on = planned(), threading.Event(), threading.Event()
+    write_slot = backing._write_slot
+
+    def slow(slot: Path, data: bytes) -> None:
+        begun.set()
+        go_on.wait()
+        write_slot(slot, data)
+
+    monkeypatch.setattr(backing, "_write_slot", slow)
+    with Journal(open_place(store.path), document, sync_interval_s=0.001) as journal:
+        Recording(journal.backing_file("TMR-P-LAT"), "TMR-P-LAT").record(7)
+        begun.wait()
+        journal.result(make.result())
+        go_on.set()
+    assert not list((store.path / "journals" / document.id).glob("slot*"))
+    assert store.recover(dump) == [document.id]
 
 
 def test_a_copy_that_fails_does_not_end_the_run(

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 import sys
@@ -90,26 +89,40 @@ def test_a_dump_that_fails_costs_nothing_else(store: Store) -> None:
     assert store.load(document.id).results[0] == make.result("SEM-P-SIG")
 
 
-def with_slots(store: Store, contents: list[int | None]) -> RunDocument:
-    """Copies of recordings, oldest first; None is one that cannot be read."""
+def with_slots(store: Store, contents: dict[str, int | None]) -> RunDocument:
+    """Copies of recordings with that many samples; None is one that cannot be read."""
     document = left_behind(store)
     folder = journal_of(store, document).parent
-    for age, (count, slot) in enumerate(zip(contents, ("slot-1-b", "slot-1-a"), strict=False)):
+    for slot, count in contents.items():
         if count is None:
             (folder / slot).write_bytes(b"torn")
         else:
             Recording(folder / slot, TEST).record(count)
-        times_ns = (10**9 * (age + 1), 10**9 * (age + 1))
-        os.utime(folder / slot, ns=times_ns)
     return document
 
 
-def test_after_a_power_cut_the_newest_copy_serves(store: Store) -> None:
-    assert recovered(store, with_slots(store, [30, 31])).series[0].count == 31
+@pytest.mark.parametrize("order", [(30, 31), (31, 30)])
+def test_after_a_power_cut_the_newest_copy_serves(store: Store, order: tuple[int, int]) -> None:
+    document = with_slots(store, {"slot-1-a": order[0], "slot-1-b": order[1]})
+    assert recovered(store, document).series[0].count == 31
 
 
-def test_a_copy_that_cannot_be_read_gives_way_to_the_other(store: Store) -> None:
-    assert recovered(store, with_slots(store, [30, None])).series[0].count == 30
+@pytest.mark.parametrize("torn", ["slot-1-a", "slot-1-b"])
+def test_a_copy_that_cannot_be_read_gives_way_to_the_other(store: Store, torn: str) -> None:
+    document = with_slots(store, {"slot-1-a": 30, "slot-1-b": 30} | {torn: None})
+    assert recovered(store, document).series[0].count == 30
+
+
+def test_samples_of_a_damaged_recording_are_better_than_none(store: Store) -> None:
+    document = left_behind(store, recorded=5, lines=stream(TEST, 5)[:1])
+
+    def damaged(path: Path) -> list[bytes]:
+        return [*stream(TEST, 5)[:2], b"garbage"]
+
+    store.recover(damaged)
+    result = store.load(document.id).results[1]
+    assert (result.status, result.series[0].count) == ("measured", 5)
+    assert result.reason is not None and result.reason.startswith(f"{ENDED}; line 3: not JSON")
 
 
 def test_the_last_line_of_a_journal_may_be_cut(store: Store) -> None:

@@ -92,8 +92,8 @@ def _rebuild(folder: Path, state: Replay, document: RunDocument, dump: Dump) -> 
 
 
 def _unfinished(folder: Path, run_id: str, started: Started, dump: Dump) -> Result:
-    """The result of the test that ran: from its stream if that is whole, else the best of
-    stream, live file and copies, newest first."""
+    """The result of the test that ran: from its stream if that is whole, else from what
+    holds most of stream, live file and copies."""
     streamed = _read(started.test, started.lines)
     if streamed.is_complete:
         return streamed.finish()
@@ -107,7 +107,6 @@ def _recordings(folder: Path, run_id: str, started: Started) -> list[Path]:
     if started.number is None or started.backing is None:
         return []
     slots = [path for path in slot_paths(folder, started.number) if path.is_file()]
-    slots.sort(key=lambda path: path.stat().st_mtime_ns, reverse=True)
     is_live = is_backing_of(started.backing, run_id) and started.backing.is_file()
     return [started.backing, *slots] if is_live else slots
 
@@ -132,7 +131,7 @@ def _samples(reader: StreamReader) -> int:
 
 
 def _worth(reader: StreamReader) -> tuple[bool, bool, int]:
-    """Samples count first, then that nothing was wrong, then how many; of equals the newest."""
+    """Whether there are samples, then whether nothing was wrong, then how many there are."""
     samples = _samples(reader)
     return samples > 0, reader.problem is None, samples
 
