@@ -116,7 +116,7 @@ def test_a_copy_that_fails_does_not_end_the_run(
     Recording(journal.backing_file("TMR-P-LAT"), "TMR-P-LAT").record(7)
     wait_for(lambda: journal.backing_problem is not None)
     journal.result(make.result())
-    journal.finish(document)
+    assert journal.finish(document).exists()
 
 
 def _full_disk(*_: object) -> int:

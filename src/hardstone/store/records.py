@@ -66,6 +66,7 @@ class Replay:
     started: Started | None = None
 
     def take(self, record: Record) -> None:
+        """Goes one record further."""
         match record:
             case RunRecord():
                 self.document = record.document
