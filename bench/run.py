@@ -22,7 +22,7 @@ from bench.rounds import Metrics, Side, measure
 
 ROOT = Path(__file__).resolve().parent.parent
 PROBE = ROOT / "build" / "probe" / "hardstone-probe"
-INSTRUMENT = PROBE.with_name("hardstone-bench")
+INSTRUMENT = PROBE.parent / "tests" / "hardstone-bench"
 DMA_LATENCY = Path("/dev/cpu_dma_latency")
 
 
