@@ -10,6 +10,7 @@ from pathlib import Path
 
 from bench import processes
 from bench.rounds import Metrics
+from hardstone.stats.layout import edges_of, parse_layout
 
 PRIORITY = 80
 INTERVAL_US = 1000
@@ -48,9 +49,9 @@ def hardstone(probe: Path) -> Metrics:
     if not series:
         (result,) = (line for line in lines if line["type"] == "result")
         raise processes.Missing(f"TMR-P-LAT: {result['status']}: {result['reason']}")
-    buckets = series[0]["histogram"]["buckets"]
-    bits = int(series[0]["histogram"]["layout"].split("/")[1])
-    values = {bucket_middle_ns(index, bits): count for index, count in buckets}
+    histogram = series[0]["histogram"]
+    bits = parse_layout(histogram["layout"])
+    values = {sum(edges_of(index, bits)) / 2: count for index, count in histogram["buckets"]}
     return {**observer.metrics, "median_ns": median(values)}
 
 
@@ -79,13 +80,6 @@ def cyclictest_command(duration_s: int) -> list[str]:
     command = [program, "-m", "-q", "-N", "--laptop", "-t", "1", "-p", str(PRIORITY)]
     command += ["-a", str(processes.other_cpu()), "-i", str(INTERVAL_US)]
     return [*command, "-D", str(duration_s)]
-
-
-def bucket_middle_ns(index: int, bits: int) -> float:
-    """Middle of a bucket of the probe's log-linear histogram."""
-    shift = max((index >> bits) - 1, 0)
-    low = (index - (shift << bits)) << shift
-    return low + ((1 << shift) - 1) / 2
 
 
 def median(values: dict[float, int]) -> float:

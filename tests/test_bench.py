@@ -1,0 +1,51 @@
+"""The arithmetic of the benchmarks; what they measure is never asserted."""
+
+from __future__ import annotations
+
+import pytest
+
+from bench.rounds import Metrics, Rounds, Spread, measure
+from bench.table import line, measured, skipped
+from bench.wakeup import median
+
+
+def test_sides_take_turns_a_b_b_a() -> None:
+    turns: list[str] = []
+
+    def side(name: str, value: float) -> Metrics:
+        turns.append(name)
+        return {"cost": value}
+
+    result = measure(lambda: side("A", 1.0), lambda: side("B", 4.0), rounds=2)
+    assert "".join(turns) == "ABBAABBA"
+    assert result.ratio("cost") == Spread(0.25, 0.25, 0.25)
+
+
+def test_the_ratio_is_formed_within_a_round() -> None:
+    rounds = Rounds(own={"cost": [1.0, 10.0]}, peer={"cost": [2.0, 10.0]})
+    assert rounds.ratio("cost") == Spread(0.75, 0.5, 1.0)
+
+
+def test_without_a_peer_there_is_no_ratio_but_the_reason() -> None:
+    result = measure(lambda: {"cost": 3.0}, None, rounds=1)
+    row = measured("cost", "ns", result, "cost", "oslat", "oslat is not installed")
+    assert line(row) == "cost: 3 ns (oslat is not installed)"
+    assert line(skipped("gaps", "no probe")) == "gaps: skipped: no probe"
+
+
+@pytest.mark.parametrize(
+    ("ratios", "reading"),
+    [
+        ([0.5, 0.8], "hardstone is better"),
+        ([1.2, 2.0], "hardstone is worse"),
+        ([0.8, 1.2], "even"),
+        ([1.01, 1.5], "even"),
+    ],
+)
+def test_only_what_holds_in_every_round_is_called_better(ratios: list[float], reading: str) -> None:
+    rounds = Rounds(own={"cost": ratios}, peer={"cost": [1.0] * len(ratios)})
+    assert measured("cost", "ns", rounds, "cost", "peer", "").reading == reading
+
+
+def test_median_counts_values() -> None:
+    assert median({5.0: 1, 7.0: 3, 90.0: 1}) == 7.0
