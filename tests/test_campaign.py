@@ -154,7 +154,7 @@ def test_a_test_that_did_not_run_never_exits_zero(play: Play, status: str, code:
 
 
 def test_a_crossed_threshold_is_a_failed_gate(play: Play) -> None:
-    steps = sample.stream(FIRST, status="failed", reason="crossed", events=("threshold",))
+    steps = sample.stream(FIRST, status="failed", reason="crossed", events=("threshold_crossed",))
     assert play(steps).exit_code == EXIT_GATE
 
 

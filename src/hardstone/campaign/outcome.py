@@ -14,7 +14,7 @@ from hardstone.errors import (
 )
 from hardstone.model import Result, RunDocument, Scalar
 
-THRESHOLD_EVENT = "threshold"
+THRESHOLD_EVENT = "threshold_crossed"
 
 
 def exit_code(document: RunDocument, *, is_target_gone: bool = False) -> int:
@@ -42,7 +42,7 @@ def is_measured(result: Result) -> bool:
 
 def crossed_threshold(result: Result) -> bool:
     """Whether a limit that the user gave was passed: a finding, and a failed gate."""
-    is_event = any(event.name.startswith(THRESHOLD_EVENT) for event in result.events)
+    is_event = any(event.name == THRESHOLD_EVENT for event in result.events)
     return result.status == "failed" and result.complete and is_event
 
 
@@ -57,7 +57,7 @@ def realtime_advice(
     reason = facts.get("limits.realtime_reason")
     why = f" ({reason})" if isinstance(reason, str) and reason else ""
     return [
-        f"not scheduled as real-time{why}: grant it with "
+        "not scheduled as real-time: grant it with "
         f"sudo setcap cap_sys_nice,cap_ipc_lock+ep {probe_path or 'PROBE'} "
-        "or with rtprio and memlock in /etc/security/limits.conf"
+        f"or with rtprio and memlock in /etc/security/limits.conf{why}"
     ]

@@ -9,66 +9,51 @@ from rich.text import Text
 from hardstone.model import Result, RunDocument, Verdict
 from hardstone.summary.text import short, spoken, words
 
+Row = tuple[Text, ...]
+
 _MOST_EVENTS = 20
 _STYLE = {"full": "green", "indicative": "yellow", "untrustworthy": "bold red"}
 
 
-def verdict_lines(document: RunDocument) -> Iterator[Text]:
-    """One line for each claim about behaviour, failed ones too: they are findings."""
-    for result in document.results:
-        if result.verdicts:
-            yield words(result.test, "bold")
-            for verdict in result.verdicts:
-                yield _verdict_line(verdict)
+def verdict_row(verdict: Verdict) -> Row:
+    """A claim about behaviour with its evidence; one that failed is a finding."""
+    name, slash, label = verdict.name.partition("/")
+    word = Text("pass", style="green") if verdict.passed else Text("FAIL", style="bold red")
+    return word, words(f"{spoken(name)}{slash}{label}"), words(verdict.evidence)
 
 
-def _verdict_line(verdict: Verdict) -> Text:
-    word, style = ("pass", "green") if verdict.passed else ("FAIL", "bold red")
-    line = Text(" ")
-    line.append(word, style=style)
-    line.append(f" {spoken(verdict.name)}: ")
-    return line.append_text(words(verdict.evidence))
-
-
-def status_lines(document: RunDocument) -> Iterator[Text]:
+def status_rows(document: RunDocument) -> Iterator[Row]:
     """Tests that gave less than was asked, with the reason and what would help."""
     for result in document.results:
         if result.status != "measured" or not result.complete:
-            yield _status_line(result)
-            if result.remedy:
-                yield Text("  ").append_text(words(result.remedy))
+            yield words(result.test, "bold"), _status_text(result)
 
 
-def _status_line(result: Result) -> Text:
-    line = words(result.test, "bold")
+def _status_text(result: Result) -> Text:
     state = result.status if result.complete else f"{result.status}, incomplete"
-    line.append(f" {state}: ", style="yellow")
-    return line.append_text(words(result.reason or "no reason was given"))
+    line = Text(f"{state}: ", style="yellow")
+    said = result.reason or "no reason was given"
+    return line + words(f"{said}; {result.remedy}" if result.remedy else said)
 
 
-def event_lines(document: RunDocument) -> Iterator[Text]:
-    """What the probe wants a reader to know, each text once."""
-    seen: dict[str, list[str]] = {}
+def event_rows(document: RunDocument) -> Iterator[Row]:
+    """What the probe wants a reader to know, each text once with the tests that said it."""
+    found: dict[str, dict[str, None]] = {}
     for result in document.results:
         for event in result.events:
-            tests = seen.setdefault(event.text, [])
-            if result.test not in tests:
-                tests.append(result.test)
-    for text, tests in list(seen.items())[:_MOST_EVENTS]:
-        yield words(f"{', '.join(tests)}: {text}")
-    if len(seen) > _MOST_EVENTS:
-        yield words(f"and {len(seen) - _MOST_EVENTS} more, in the report")
+            found.setdefault(event.text, {})[result.test] = None
+    for text, tests in list(found.items())[:_MOST_EVENTS]:
+        yield Text("\n").join(words(test, "bold") for test in tests), words(text)
+    if len(found) > _MOST_EVENTS:
+        yield Text("..."), words(f"and {len(found) - _MOST_EVENTS} more, in the report")
 
 
-def trust_lines(document: RunDocument) -> Iterator[Text]:
-    """The grade with every reason, and what moved meanwhile."""
+def trust_rows(document: RunDocument) -> Iterator[Row]:
+    """The grade, every reason for it, and what moved meanwhile."""
     trust = document.trust
-    line = Text("trust: ")
-    line.append(trust.grade, style=_STYLE[trust.grade])
-    if trust.reasons:
-        line.append(" because: ")
-        line.append_text(words("; ".join(trust.reasons)))
-    yield line
+    yield Text("trust:", style="bold"), Text(trust.grade, style=_STYLE[trust.grade])
+    for reason in trust.reasons:
+        yield Text(""), words(reason)
     for moved in document.environment_moved:
         before, after = short(moved.before) or "not known", short(moved.after) or "not known"
-        yield words(f"  {moved.fact} moved from {before} to {after}")
+        yield Text(""), words(f"{moved.fact} moved from {before} to {after}")

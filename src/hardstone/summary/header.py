@@ -15,7 +15,8 @@ from hardstone.units import format_ns, format_span
 def header_lines(document: RunDocument) -> Iterator[Text]:
     """Title lines of a run, the gravest caveat first."""
     yield from _not_realtime(document)
-    yield words(f"{document.id}  {document.name}  ({_state(document)})", "bold")
+    yield words(f"{document.id}  {document.name}", "bold")
+    yield words(_state(document))
     yield words(_machine_text(document.system))
     yield words(_kernel_text(document.system))
     yield words(_conditions_text(document))

@@ -18,7 +18,7 @@ def print_plan(plan: Plan) -> None:
     total = format_span(sum(test.expected_ns for test in plan.tests))
     console.print(words(f"plan '{plan.name}' on {plan.target}: about {total}", "bold"))
     console.print(words(_conditions(plan)))
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
     table.add_column("test", no_wrap=True)
     for title in ("samples", "duration", "about"):
         table.add_column(title, justify="right", no_wrap=True)

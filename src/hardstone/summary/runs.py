@@ -18,7 +18,7 @@ def print_runs(entries: Sequence[RunEntry]) -> None:
     if not entries:
         console.print(words("no runs yet: hardstone evaluate"))
         return
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
     table.add_column("run", no_wrap=True)
     table.add_column("name", overflow="fold", ratio=1)
     table.add_column("tests", justify="right")

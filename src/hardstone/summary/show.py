@@ -6,12 +6,14 @@ from collections.abc import Iterable
 from typing import IO
 
 from rich.console import Console
+from rich.table import Table
 from rich.text import Text
 
 from hardstone.model import RunDocument
-from hardstone.summary.findings import event_lines, status_lines, trust_lines, verdict_lines
+from hardstone.summary.findings import Row, event_rows, status_rows, trust_rows, verdict_row
 from hardstone.summary.header import header_lines
 from hardstone.summary.table import SeriesTable
+from hardstone.summary.text import words
 
 _CLOSING = (
     "worst observed: the largest value of this run. No test inside a sample detects a "
@@ -22,18 +24,33 @@ _CLOSING = (
 def print_summary(document: RunDocument, stream: IO[str] | None = None) -> None:
     """Prints `document` to `stream` (default: standard output), in colour on a terminal."""
     console = make_console(stream)
+    for line in header_lines(document):
+        console.print(line)
+    console.print()
+    _print_series(console, document)
+    _print_verdicts(console, document)
+    _print_rows(console, "not as asked", status_rows(document))
+    _print_rows(console, "to know", event_rows(document))
+    _print_rows(console, "", trust_rows(document))
+
+
+def _print_series(console: Console, document: RunDocument) -> None:
     series = SeriesTable(document)
     table = series.build()
-    _print_block(console, header_lines(document))
-    if table is not None:
-        console.print(table)
-    _print_block(console, [*map(Text, series.notes)])
-    _print_block(console, verdict_lines(document), "behaviours")
-    _print_block(console, status_lines(document), "not as asked")
-    _print_block(console, event_lines(document), "to know")
-    _print_block(console, trust_lines(document))
-    if table is not None:
-        console.print(Text(_CLOSING, style="dim"))
+    if table is None:
+        return
+    console.print(table)
+    console.print()
+    for note in series.notes:
+        console.print(Text(note))
+    console.print(Text(_CLOSING, style="dim"))
+    console.print()
+
+
+def _print_verdicts(console: Console, document: RunDocument) -> None:
+    for result in document.results:
+        rows = [verdict_row(verdict) for verdict in result.verdicts]
+        _print_rows(console, f"behaviours of {result.test}", rows)
 
 
 class _Console(Console):
@@ -47,12 +64,18 @@ def make_console(stream: IO[str] | None = None) -> Console:
     return _Console(file=stream, markup=False, highlight=False, emoji=False, soft_wrap=False)
 
 
-def _print_block(console: Console, lines: Iterable[Text], title: str = "") -> None:
-    found = list(lines)
+def _print_rows(console: Console, title: str, rows: Iterable[Row]) -> None:
+    """Rows in columns; the last one takes what is left and wraps below itself."""
+    found = list(rows)
     if not found:
         return
+    grid = Table.grid(padding=(0, 1, 0, 0))
+    for column in range(len(found[0])):
+        is_long = column == len(found[0]) - 1
+        grid.add_column(overflow="fold", ratio=1 if is_long else None)
+    for row in found:
+        grid.add_row(*row)
     if title:
-        console.print(Text(title, style="bold underline"))
-    for line in found:
-        console.print(line)
+        console.print(words(title, "bold"))
+    console.print(grid)
     console.print()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from rich import box
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -48,31 +49,32 @@ class SeriesTable:
     ) -> None:
         filled = [series for series in group if series.count]
         if len(group) == 1:
-            label = labels_text(group[0].labels)
-            title = f"{spoken(name)}, {label}" if label else spoken(name)
-            self._add_series(table, group[0], f" {title}", instrument)
+            labels = labels_text(group[0].labels)
+            title = f"{spoken(name)}, {labels}" if labels else spoken(name)
+            self._add_series(table, group[0], _label(title, 1), instrument)
             return
         empty = "" if filled else ": none"
-        table.add_row(Text(f" {spoken(name)}{empty}", style="italic"))
+        table.add_row(_label(spoken(name) + empty, 1))
         for series in filled:
-            label = "  " + _varying_labels(series, group)
+            label = _label(_varying_labels(series, group), 2)
             self._add_series(table, series, label, instrument)
         if filled and len(filled) < len(group):
-            table.add_row(Text(f"  {len(group) - len(filled)} others"), Text("0"))
+            table.add_row(_label(f"{len(group) - len(filled)} empty", 2), Text("0"))
 
     def _add_series(
-        self, table: Table, series: Series, label: str, instrument: Instrument | None
+        self, table: Table, series: Series, label: Padding, instrument: Instrument | None
     ) -> None:
         own = instrument or self._document.instrument
-        quantum_ns = own.quantum_ns if own is not None else 1.0
+        # Values are whole ns, whatever the clock could tell apart.
+        quantum_ns = max(own.quantum_ns, 1.0) if own is not None else 1.0
         try:
             figures = summarise(series, deepest=self._deepest)
-            mark = self._mark(series, own)
+            mark = self._mark(series, own) if figures.quantiles else ""
         except InputError as error:
-            table.add_row(Text(label), Text("?"))
+            table.add_row(label, Text("?"))
             self.notes.append(f"{series.name}: {error.cause}")
             return
-        table.add_row(Text(label), *_cells(figures, quantum_ns, mark))
+        table.add_row(label, *_cells(figures, quantum_ns, mark))
 
     def _mark(self, series: Series, instrument: Instrument | None) -> str:
         note = instrument_limit(series, instrument)
@@ -86,11 +88,16 @@ class SeriesTable:
 
 
 def _empty_table() -> Table:
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, expand=False)
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
     table.add_column("test, series", overflow="fold", ratio=1)
     for title in ("count", "min", "median", "quantile", "worst\nobserved"):
         table.add_column(title, justify="right", no_wrap=True)
     return table
+
+
+def _label(text: str, indent: int) -> Padding:
+    """Indented, and so are the lines that it wraps into."""
+    return Padding(Text(text), (0, 0, 0, indent))
 
 
 def _by_name(found: list[Series]) -> dict[str, list[Series]]:
@@ -131,4 +138,4 @@ def _quantile_value(found: Quantile | None, shown: Callable[[float | None], str]
 
 
 def _percent(q: float) -> str:
-    return f"{q * 100:.10g} %"
+    return f"p{q * 100:.10g}"

@@ -22,7 +22,7 @@ def kind_of(test: str) -> str:
 
 def print_tests(tests: Sequence[Descriptor]) -> None:
     """Prints one row for each test."""
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
     table.add_column("test", no_wrap=True)
     table.add_column("title", overflow="fold", ratio=1)
     table.add_column("kind", no_wrap=True)

@@ -1,0 +1,38 @@
+"""Reporters: a live line on a terminal, nothing that a target says gets through as is."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+from rich.console import Console
+
+from hardstone.campaign import Campaign
+from hardstone.catalogue import load_catalogue
+from hardstone.cli.progress import LiveReporter
+from hardstone.plan import Request, make_plan
+from hardstone.store import Store
+from hardstone.targets.fake import FakeTarget
+from tests.targets import sample
+
+
+def live(tmp_path: Path, *steps: object) -> str:
+    target = FakeTarget(sample.scenario(tmp_path, {"SEM-P-SIG": list(steps)}))
+    plan = make_plan(Request(tests=("SEM-P-SIG",)), target.probe_list(), load_catalogue())
+    written = io.StringIO()
+    console = Console(file=written, force_terminal=True, width=80)
+    with LiveReporter(console) as reporter:
+        Campaign(target, Store(tmp_path / "store"), reporter.take).run(plan, target.facts())
+    return written.getvalue()
+
+
+def test_the_live_line_names_test_position_and_time_left(tmp_path: Path) -> None:
+    text = live(tmp_path, *sample.stream("SEM-P-SIG"))
+    assert "SEM-P-SIG  1 of 1" in text
+    assert " left" in text
+
+
+def test_a_failure_stays_above_the_live_line(tmp_path: Path) -> None:
+    text = live(tmp_path, {"exit": 70, "stderr": "[red]no\x1b[2J\x07"})
+    assert "SEM-P-SIG failed: the probe ended with exit code 70: [red]no" in text
+    assert "\x1b[2J" not in text and "\x07" not in text

@@ -1,0 +1,37 @@
+"""The whole road on this machine, with the real probe."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from hardstone.model import Register
+from hardstone.targets.local import LocalTarget
+from tests.cli.conftest import Done
+from tests.targets import sample
+
+Hardstone = Callable[..., Done]
+
+
+@pytest.fixture(autouse=True)
+def real_probe(probe: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HARDSTONE_PROBE", str(probe))
+
+
+@pytest.mark.e2e
+def test_the_golden_register_is_that_of_the_probe(probe: Path) -> None:
+    found: Register = LocalTarget(probe).probe_list()
+    assert msgspec.to_builtins(found) == msgspec.to_builtins(sample.register())
+
+
+@pytest.mark.e2e
+@pytest.mark.parametrize("test", [one.id for one in sample.register().tests])
+def test_every_test_gives_a_result_that_is_stored(hardstone: Hardstone, test: str) -> None:
+    done = hardstone("run", test, "-D", "200ms", "--json", "--quiet")
+    (result,) = done.document["results"]
+    assert result["complete"], result["reason"]
+    assert result["status"] in ("measured", "denied", "unsupported"), result["reason"]
+    assert hardstone("show", "last").code == 0
