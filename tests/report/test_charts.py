@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -99,6 +100,15 @@ def test_missing_seconds_are_gaps_and_joined_seconds_keep_their_maximum(run: Run
     assert [value for _, value in points[11:14]] == [None, None, None]
     joined = over_time.course(series, 7)
     assert max(v for _, v in joined if v is not None) == max(v for _, v in points if v is not None)
+
+
+def test_a_gap_breaks_the_line_and_a_lone_second_is_a_dot() -> None:
+    series = sample.series("wakeup", np.array([1, 2]), cpu=0)
+    series.maxima_per_s = [5, 6, None, 7, None, None, 8, 9]
+    drawing = svg.render(over_time.chart(group([series]), "ns"))
+    (path,) = re.findall(r'd="([^"]*)"[^>]*stroke="var\(--series', drawing)
+    assert path.count("M") == 3
+    assert path.count("Z") == 1
 
 
 def test_a_day_of_seconds_is_drawn_with_few_points() -> None:

@@ -8,6 +8,8 @@ from hardstone.report.text import shorten
 from hardstone.report.theme import CONFIG, DASHES, HEIGHT, PALETTE, PANEL_HEIGHT, WIDTH, Spec
 
 _TITLE_OF_UNIT: dict[Unit, str] = {"ns": "duration", "count": "count", "bytes_per_s": "throughput"}
+_LEGEND_CHARACTERS = 62
+_ABOVE: Spec = {"orient": "top", "offset": 2}
 Row = dict[str, float | str | None]
 
 
@@ -35,7 +37,15 @@ def colour(group: Group) -> Spec:
         "sort": None,
         "scale": {"domain": group.colours, "range": PALETTE[: len(group.colours)]},
     }
-    return encoding if len(group.colours) > 1 else {**encoding, "legend": None}
+    return {**encoding, "legend": _legend(group)}
+
+
+def _legend(group: Group) -> Spec | None:
+    """As many columns as fit below the chart; none where there is but one colour."""
+    if len(group.colours) < 2:
+        return None
+    longest = max(len(name) for name in group.colours)
+    return {"columns": max(1, min(3, _LEGEND_CHARACTERS // (longest + 4)))}
 
 
 def apart(group: Group) -> Spec:
@@ -44,7 +54,16 @@ def apart(group: Group) -> Spec:
     if not group.dashes:
         return detail
     scale = {"domain": group.dashes, "range": DASHES[: len(group.dashes)]}
-    return {**detail, "strokeDash": {"field": "d", "type": "nominal", "sort": None, "scale": scale}}
+    return {
+        **detail,
+        "strokeDash": {
+            "field": "d",
+            "type": "nominal",
+            "sort": None,
+            "scale": scale,
+            "legend": _ABOVE,
+        },
+    }
 
 
 def tooltip(group: Group, *fields: tuple[str, str, str]) -> list[Spec]:
