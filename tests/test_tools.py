@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
 import check
 import docs_output
 import probe_checks
 from probe_checks import Command, Skip
+
+ROOT = Path(__file__).resolve().parent.parent
 
 
 def exits_with(code: int, says: str = "") -> Command:
