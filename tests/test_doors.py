@@ -13,7 +13,7 @@ import hardstone
 
 ROOT = Path(__file__).resolve().parent.parent
 LOCKS = sorted((ROOT / "requirements").glob("*.txt"))
-PLACES = re.compile(r"/(?:root|home/[a-z]|Users/[A-Z]|work/[a-z])")
+PLACES = re.compile(r"/(?:root|home/(?!me\b|you\b)[a-z]|Users/[A-Z]|work/[a-z])")
 REGISTRIES = re.compile(r"(?:pypi|pythonhosted|registry|proxy|mirror)[\w.-]*\.(?:org|com|io|net)\b")
 SECRETS = re.compile(
     r"-----BEGIN [A-Z ]*PRIVATE KEY|\b(?:ghp|glpat|xox[bp]|AKIA)[A-Za-z0-9_-]{12,}"
