@@ -96,7 +96,12 @@ static void *map_file(const char *path, size_t bytes)
     else
         errno = error;
     close(file);
-    return memory == MAP_FAILED ? NULL : memory;
+    if (memory != MAP_FAILED)
+        return memory;
+    error = errno;
+    unlink(path);
+    errno = error;
+    return NULL;
 }
 
 static void lay_out(struct arena *arena, const struct arena_plan *plan, size_t bytes,
@@ -136,6 +141,15 @@ struct arena *arena_create(const struct arena_plan *plan, const char *backing,
     return memory;
 }
 
+static bool is_sane(const struct record *record, uint64_t bytes)
+{
+    return sizeof *record + (uint64_t)record->maxima_capacity * sizeof(int64_t) <= bytes &&
+           record->maxima_used >= 1 && record->maxima_used <= record->maxima_capacity &&
+           record->maxima_interval_ns >= 1 &&
+           record->maxima_interval_ns <= INT64_MAX / record->maxima_capacity &&
+           record->worst_count <= RECORD_WORST;
+}
+
 static bool is_whole(const struct arena *arena, size_t bytes)
 {
     if (arena->bytes != bytes || arena->series_count > ARENA_SERIES)
@@ -144,12 +158,40 @@ static bool is_whole(const struct arena *arena, size_t bytes)
         uint64_t offset = arena->series[i].record_offset;
         if (offset % 8 != 0 || offset > bytes || bytes - offset < record_size(arena->duration_ns))
             return false;
-        const struct record *record = arena_record_view(arena, i);
-        if (sizeof *record + record->maxima_capacity * sizeof(int64_t) > bytes - offset ||
-            record->maxima_used > record->maxima_capacity || record->worst_count > RECORD_WORST)
+        if (!is_sane(arena_record_view(arena, i), bytes - offset))
             return false;
     }
     return arena->verdict_count <= ARENA_VERDICTS;
+}
+
+#define END_TEXT(text) ((text)[sizeof(text) - 1] = '\0')
+
+/* A damaged file may hold texts without an end, and truths that are neither 0 nor 1. */
+static const struct arena *repair(struct arena *arena)
+{
+    END_TEXT(arena->header_json);
+    END_TEXT(arena->conditions_json);
+    for (int i = 0; i < ARENA_SERIES; i++) {
+        struct arena_series *series = &arena->series[i];
+        END_TEXT(series->name);
+        END_TEXT(series->unit);
+        END_TEXT(series->derived);
+        for (int j = 0; j < ARENA_LABELS; j++) {
+            END_TEXT(series->labels[j].key);
+            END_TEXT(series->labels[j].text);
+        }
+    }
+    for (int i = 0; i < ARENA_EVENTS; i++) {
+        END_TEXT(arena->events[i].name);
+        END_TEXT(arena->events[i].text);
+    }
+    for (int i = 0; i < ARENA_VERDICTS; i++) {
+        END_TEXT(arena->verdicts[i].name);
+        END_TEXT(arena->verdicts[i].evidence);
+        unsigned char *pass = (unsigned char *)&arena->verdicts[i].pass;
+        *pass = *pass == 1;
+    }
+    return arena;
 }
 
 const struct arena *arena_open(const char *path, char *reason, size_t reason_bytes)
@@ -175,7 +217,7 @@ const struct arena *arena_open(const char *path, char *reason, size_t reason_byt
     else if (!is_whole(arena, bytes))
         snprintf(reason, reason_bytes, "cut short or damaged");
     else
-        return arena;
+        return repair(arena);
     if (memory != MAP_FAILED)
         munmap(memory, bytes);
     return NULL;
