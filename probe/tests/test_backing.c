@@ -1,0 +1,388 @@
+/* Records in a file: what is refused, what outlives the probe, and files that are
+ * damaged or no record files at all. Nothing in a file may crash the reader. */
+#include "posix_source.h"
+
+#include "arena.h"
+#include "stream.h"
+#include "tap.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { PATH_BYTES = 256, REASON_BYTES = 200, FLIPS = 3000, CUTS = 200 };
+
+static char folder[PATH_BYTES];
+
+static const char *path_of(const char *name)
+{
+    static char path[2 * PATH_BYTES];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return path;
+}
+
+static struct arena *create(const char *path, struct outcome *outcome)
+{
+    static struct arena_plan plan;
+    memset(&plan, 0, sizeof plan);
+    plan.duration_ns = 1;
+    arena_plan_series(&plan, "wakeup", "ns");
+    arena_plan_label_number(&plan, 0, "cpu", 1);
+    arena_plan_series(&plan, "missed", "count");
+    memset(outcome, 0, sizeof *outcome);
+    return arena_create(&plan, path, outcome);
+}
+
+static void fill(struct arena *arena)
+{
+    for (int i = 0; i < 1000; i++)
+        record_value(arena_record(arena, 0), i * 37, i * INT64_C(10000000));
+    arena_event(arena, "missed_periods", -1, "an event");
+    arena_verdict(arena, true, "monotonic", "a verdict");
+    snprintf(arena->header_json, sizeof arena->header_json, "{\"type\":\"header\"}");
+    snprintf(arena->conditions_json, sizeof arena->conditions_json, "{}");
+}
+
+/* A record file as a probe leaves it behind; its length. */
+static size_t leave_file(const char *path)
+{
+    struct outcome outcome;
+    unlink(path);
+    struct arena *arena = create(path, &outcome);
+    if (!arena)
+        abort();
+    fill(arena);
+    size_t bytes = arena->bytes;
+    arena_free(arena);
+    return bytes;
+}
+
+static void close_view(const struct arena *arena, size_t bytes)
+{
+    munmap((void *)(uintptr_t)arena, bytes);
+}
+
+static void read_all(const char *path, char *bytes, size_t count)
+{
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0 || read(file, bytes, count) != (ssize_t)count)
+        abort();
+    close(file);
+}
+
+static void write_all(const char *path, const char *bytes, size_t count)
+{
+    int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (file < 0 || write(file, bytes, count) != (ssize_t)count)
+        abort();
+    close(file);
+}
+
+/* Opens the file, and sends what is in it if it passes: a crash is the failure. */
+static bool open_and_dump(const char *path, size_t bytes)
+{
+    static struct emit emit;
+    char reason[REASON_BYTES] = "";
+    const struct arena *arena = arena_open(path, reason, sizeof reason);
+    if (!arena) {
+        CHECK(reason[0] != '\0');
+        return false;
+    }
+    int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    emit_open(&emit, nowhere);
+    stream_dump(&emit, arena);
+    emit_flush(&emit);
+    close(nowhere);
+    close_view(arena, bytes);
+    return true;
+}
+
+/* ---- making a file ---- */
+
+static void refused(const char *path, enum status status)
+{
+    struct outcome outcome;
+    CHECK(create(path, &outcome) == NULL);
+    CHECK_SAME(outcome.status, status);
+    CHECK_HOLDS(outcome.reason, "for the records in ");
+    CHECK(outcome.remedy[0] != '\0');
+}
+
+static void test_existing_file_is_refused(void)
+{
+    const char *path = path_of("existing");
+    char kept[6] = "";
+    write_all(path, "mine", 4);
+    refused(path, STATUS_FAILED);
+    read_all(path, kept, 4);
+    CHECK_TEXT(kept, "mine");
+    unlink(path);
+}
+
+static void test_symbolic_link_is_refused(void)
+{
+    char aim[2 * PATH_BYTES];
+    struct stat facts;
+    snprintf(aim, sizeof aim, "%s", path_of("aim"));
+    const char *path = path_of("link");
+    if (symlink(aim, path) != 0)
+        abort();
+    refused(path, STATUS_FAILED);
+    CHECK(stat(aim, &facts) != 0);
+    unlink(path);
+}
+
+static void test_no_such_folder(void)
+{
+    refused(path_of("none/records"), STATUS_FAILED);
+}
+
+static void test_unwritable_folder(void)
+{
+    if (geteuid() == 0) {
+        tap_skip("the administrator may write anywhere");
+        return;
+    }
+    chmod(folder, 0500);
+    refused(path_of("records"), STATUS_DENIED);
+    chmod(folder, 0700);
+}
+
+/* A limit on the size of files stands for a full file system: both are told when the
+ * file is made, and nothing stays behind. */
+static void create_under_limit(void)
+{
+    struct rlimit limit = {65536, 65536};
+    struct outcome outcome;
+    struct stat facts;
+    signal(SIGXFSZ, SIG_IGN);
+    setrlimit(RLIMIT_FSIZE, &limit);
+    const char *path = path_of("limited");
+    bool is_refused = create(path, &outcome) == NULL && outcome.status != STATUS_MEASURED;
+    bool is_gone = stat(path, &facts) != 0;
+    _exit(!is_refused ? 1 : !is_gone ? 2 : 0);
+}
+
+static void test_no_room_leaves_no_file(void)
+{
+    int status;
+    pid_t child = fork();
+    if (child == 0)
+        create_under_limit();
+    waitpid(child, &status, 0);
+    CHECK_SAME(WIFEXITED(status) ? WEXITSTATUS(status) : -1, 0);
+}
+
+static void test_mode_is_private(void)
+{
+    struct stat facts;
+    const char *path = path_of("private");
+    leave_file(path);
+    CHECK_SAME(stat(path, &facts), 0);
+    CHECK_SAME(facts.st_mode & 0777, 0600);
+    unlink(path);
+}
+
+/* ---- reading one ---- */
+
+static void test_left_file_is_read(void)
+{
+    char reason[REASON_BYTES] = "";
+    const char *path = path_of("left");
+    size_t bytes = leave_file(path);
+    const struct arena *arena = arena_open(path, reason, sizeof reason);
+    if (CHECK(arena != NULL)) {
+        CHECK_SAME(arena_record_view(arena, 0)->count, 1000);
+        CHECK_SAME(arena_record_view(arena, 0)->max, 999 * 37);
+        CHECK_SAME(arena_record_view(arena, 1)->count, 0);
+        CHECK_TEXT(arena->verdicts[0].evidence, "a verdict");
+        close_view(arena, bytes);
+    }
+    CHECK(open_and_dump(path, bytes));
+    unlink(path);
+}
+
+static void refuse_file(const char *path, const char *part)
+{
+    char reason[REASON_BYTES] = "";
+    CHECK(arena_open(path, reason, sizeof reason) == NULL);
+    CHECK_HOLDS(reason, part);
+}
+
+static void test_no_record_files(void)
+{
+    static char garbage[300000];
+    uint64_t state = 9;
+    refuse_file(path_of("absent"), "No such file");
+    refuse_file(folder, "not a record file");
+    refuse_file("/dev/null", "not a record file");
+    const char *path = path_of("garbage");
+    write_all(path, "", 0);
+    refuse_file(path, "not a record file");
+    for (size_t i = 0; i < sizeof garbage; i++)
+        garbage[i] = (char)tap_random(&state);
+    write_all(path, garbage, sizeof garbage);
+    refuse_file(path, "not a record file");
+    unlink(path);
+}
+
+static void test_other_version(void)
+{
+    const char *path = path_of("version");
+    size_t bytes = leave_file(path);
+    char *content = malloc(bytes);
+    if (!content)
+        abort();
+    read_all(path, content, bytes);
+    content[offsetof(struct arena, version)] ^= 4;
+    write_all(path, content, bytes);
+    refuse_file(path, "another version");
+    free(content);
+    unlink(path);
+}
+
+static void test_cut_short(void)
+{
+    uint64_t state = 21;
+    const char *path = path_of("cut");
+    size_t bytes = leave_file(path);
+    for (int i = 0; i < CUTS; i++) {
+        size_t left = i == 0 ? bytes - 1 : (size_t)(tap_random(&state) % bytes);
+        leave_file(path);
+        CHECK_SAME(truncate(path, (off_t)left), 0);
+        CHECK(!open_and_dump(path, left));
+    }
+    unlink(path);
+}
+
+static void test_flipped_bits(void)
+{
+    uint64_t state = 22;
+    int passed = 0;
+    const char *path = path_of("flipped");
+    size_t bytes = leave_file(path), head = sizeof(struct arena) + sizeof(struct record);
+    char *whole = malloc(bytes);
+    if (!whole)
+        abort();
+    read_all(path, whole, bytes);
+    int file = open(path, O_RDWR | O_CLOEXEC);
+    for (int i = 0; i < FLIPS; i++) {
+        size_t at = (size_t)(tap_random(&state) % (i % 2 ? bytes : head));
+        char flipped = (char)(whole[at] ^ (1 << tap_random(&state) % 8));
+        CHECK_SAME(pwrite(file, &flipped, 1, (off_t)at), 1);
+        passed += open_and_dump(path, bytes) ? 1 : 0;
+        CHECK_SAME(pwrite(file, &whole[at], 1, (off_t)at), 1);
+    }
+    CHECK(passed > 0);
+    close(file);
+    free(whole);
+    unlink(path);
+}
+
+#define CHECK_ENDS(text) CHECK(memchr((text), '\0', sizeof(text)) != NULL)
+
+static void check_ends(const char *path, size_t bytes)
+{
+    char reason[REASON_BYTES];
+    const struct arena *arena = arena_open(path, reason, sizeof reason);
+    if (!CHECK(arena != NULL))
+        return;
+    CHECK_ENDS(arena->header_json);
+    CHECK_ENDS(arena->conditions_json);
+    CHECK_ENDS(arena->series[ARENA_SERIES - 1].name);
+    CHECK_ENDS(arena->series[0].unit);
+    CHECK_ENDS(arena->series[0].derived);
+    CHECK_ENDS(arena->series[0].labels[0].key);
+    CHECK_ENDS(arena->series[0].labels[ARENA_LABELS - 1].text);
+    CHECK_ENDS(arena->events[0].name);
+    CHECK_ENDS(arena->events[ARENA_EVENTS - 1].text);
+    CHECK_ENDS(arena->verdicts[0].name);
+    CHECK_ENDS(arena->verdicts[ARENA_VERDICTS - 1].evidence);
+    close_view(arena, bytes);
+}
+
+/* Everything but what is_whole looks at, bytes of all values, and no end of any text up to
+ * the end of the last page. */
+static void test_texts_without_end(void)
+{
+    static char ones[] = "\x01\x7f\xff";
+    const char *path = path_of("endless");
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    for (const char *fill_with = ones; *fill_with; fill_with++) {
+        size_t bytes = (sizeof(struct arena) + page - 1) / page * page;
+        leave_file(path);
+        struct arena *arena = malloc(bytes);
+        if (!arena)
+            abort();
+        read_all(path, (char *)arena, sizeof *arena);
+        arena->series_count = 0;
+        arena->bytes = bytes;
+        memset(arena->header_json, *fill_with, bytes - offsetof(struct arena, header_json));
+        arena->series_count = 0;
+        arena->verdict_count = ARENA_VERDICTS;
+        write_all(path, (char *)arena, bytes);
+        CHECK(open_and_dump(path, bytes));
+        check_ends(path, bytes);
+        free(arena);
+    }
+    unlink(path);
+}
+
+/* Numbers of a record that no probe writes. */
+static void test_absurd_numbers(void)
+{
+    const char *path = path_of("absurd");
+    size_t bytes = leave_file(path);
+    char *content = malloc(bytes);
+    if (!content)
+        abort();
+    read_all(path, content, bytes);
+    struct arena *arena = (struct arena *)(void *)content;
+    struct record *record = arena_record(arena, 0);
+    record->maxima_interval_ns = INT64_MAX;
+    record->maxima_used = 50;
+    record->count = UINT64_MAX;
+    record->sum.high = INT64_MIN;
+    write_all(path, content, bytes);
+    open_and_dump(path, bytes);
+    arena->duration_ns = INT64_MIN;
+    arena->series[1].record_offset = UINT64_MAX - 7;
+    write_all(path, content, bytes);
+    CHECK(!open_and_dump(path, bytes));
+    free(content);
+    unlink(path);
+}
+
+static const struct tap_test tests[] = {
+    {"an existing file is refused and kept", test_existing_file_is_refused},
+    {"a symbolic link is refused", test_symbolic_link_is_refused},
+    {"no such folder", test_no_such_folder},
+    {"an unwritable folder", test_unwritable_folder},
+    {"no room: refused, and no file stays", test_no_room_leaves_no_file},
+    {"only the owner may read the file", test_mode_is_private},
+    {"what was left is read", test_left_file_is_read},
+    {"files that are none of a probe", test_no_record_files},
+    {"a file of another version", test_other_version},
+    {"files cut short", test_cut_short},
+    {"flipped bits", test_flipped_bits},
+    {"texts without an end", test_texts_without_end},
+    {"absurd numbers", test_absurd_numbers},
+};
+
+int main(void)
+{
+    const char *place = getenv("TMPDIR");
+    snprintf(folder, sizeof folder, "%.200s/hs-test-XXXXXX", place ? place : "/tmp");
+    if (!mkdtemp(folder))
+        return 1;
+    int code = tap_run(tests, sizeof tests / sizeof tests[0]);
+    rmdir(folder);
+    return code;
+}
