@@ -69,10 +69,16 @@ class Settings:
     instrument: Instrument | None
 
 
+def is_behaviour(test: str) -> bool:
+    """Whether the ID is that of a test of behaviour: its series are evidence, not timings."""
+    return test.split("-")[1:2] == ["B"]
+
+
 def section_of(result: Result, anchor: str, settings: Settings) -> Section:
     """Everything that the page says about `result`."""
     spec = settings.lookup(result.test)
     instrument = result.instrument or settings.instrument
+    behaves = is_behaviour(result.test)
     failed = [verdict for verdict in result.verdicts if not verdict.passed]
     return Section(
         anchor=anchor,
@@ -91,8 +97,10 @@ def section_of(result: Result, anchor: str, settings: Settings) -> Section:
         moments=_moments(result, spec),
         claims=[_claim(verdict, spec) for verdict in result.verdicts],
         table=table_of(result.series, instrument, settings.deepest) if result.series else None,
-        figures=figures_of(result, anchor, settings.charts_each, live=settings.live),
-        notes=notes_on_drawing(result.series),
+        figures=[]
+        if behaves
+        else figures_of(result, anchor, settings.charts_each, live=settings.live),
+        notes=[] if behaves else notes_on_drawing(result.series),
         worst=_worst_tables(result.series),
         events=[event_row(event) for event in result.events],
         warnings=_warnings(result),
@@ -155,7 +163,9 @@ def _moments(result: Result, spec: Descriptor | None) -> list[tuple[str, str, st
 
 def _claim(verdict: Verdict, spec: Descriptor | None) -> Claim:
     known = {one.name: one.claim for one in spec.verdicts} if spec else {}
-    return Claim(verdict.name, known.get(verdict.name, ""), verdict.passed, verdict.evidence)
+    name, slash, case = verdict.name.partition("/")
+    shown = f"{name.replace('_', ' ')}{slash and ': '}{case}"
+    return Claim(shown, known.get(name, ""), verdict.passed, verdict.evidence)
 
 
 def _warnings(result: Result) -> list[str]:

@@ -36,7 +36,8 @@ def ticks(low: float, high: float) -> list[float]:
     steps = (1,) if high / low > _DECADES_RATIO else (1, 2, 5)
     first, last = floor(log10(low)), ceil(log10(high))
     stride = ceil((last - first) / _MOST_DECADES)
-    marks = [step * 10.0**power for power in range(first, last + 1, stride) for step in steps]
+    powers = [power for power in range(first, last + 1) if power % stride == 0]
+    marks = [step * 10.0**power for power in powers for step in steps]
     return [mark for mark in marks if low <= mark <= high]
 
 
