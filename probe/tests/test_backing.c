@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { PATH_BYTES = 256, REASON_BYTES = 200, FLIPS = 3000, CUTS = 200 };
+enum { PATH_BYTES = 256, REASON_BYTES = 200, FLIPS = 1500, CUTS = 200 };
 
 static char folder[PATH_BYTES];
 
