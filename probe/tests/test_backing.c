@@ -66,7 +66,9 @@ static size_t leave_file(const char *path)
 
 static void close_view(const struct arena *arena, size_t bytes)
 {
-    munmap((void *)(uintptr_t)arena, bytes);
+    void *memory;
+    memcpy(&memory, &arena, sizeof memory); /* arena_open has no counterpart: dump just ends */
+    munmap(memory, bytes);
 }
 
 static void read_all(const char *path, char *bytes, size_t count)
