@@ -11,6 +11,7 @@ import pytest
 
 from hardstone.model import RunDocument
 from hardstone.report import bundle, machine, reproduce
+from hardstone.report.charts.scale import ticks
 from hardstone.report.figures_table import share_text, table_of
 from hardstone.report.safe import can_be_inlined, content_security_policy, json_for_script
 from hardstone.report.text import (
@@ -175,3 +176,8 @@ def test_the_cache_is_where_the_desktop_keeps_caches(monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("XDG_CACHE_HOME", "relative")
     monkeypatch.setenv("HOME", "/home/me")
     assert bundle.cache_dir() == Path("/home/me/.cache/hardstone")
+
+
+def test_ticks_of_an_empty_range() -> None:
+    assert ticks(2, 1.6) == []
+    assert ticks(3, 3) == []

@@ -48,7 +48,7 @@ class Section:
     shown: bool
     conditions: str
     setting: list[tuple[str, str]]
-    moments: list[tuple[str, str, str]]
+    moments: list[tuple[str, str]]
     claims: list[Claim]
     table: Table | None
     figures: list[Figure]
@@ -154,11 +154,11 @@ def _counter(name: str, value: int) -> str:
     return f"{name.removesuffix('_count').replace('_', ' ')} {format_count(value)}"
 
 
-def _moments(result: Result, spec: Descriptor | None) -> list[tuple[str, str, str]]:
-    """Which two moments each series lies between, in the words of the register."""
+def _moments(result: Result, spec: Descriptor | None) -> list[tuple[str, str]]:
+    """What a value of each series is, in the words of the register."""
     present = {series.name for series in result.series}
     known = spec.series if spec else []
-    return [(one.name, one.begin, one.end) for one in known if one.name in present]
+    return [(one.name, one.meaning) for one in known if one.name in present]
 
 
 def _claim(verdict: Verdict, spec: Descriptor | None) -> Claim:

@@ -30,7 +30,12 @@ def domain(values: Iterable[float], margin: float = 1.04) -> tuple[float, float]
 
 
 def ticks(low: float, high: float) -> list[float]:
-    """Round marks between `low` and `high`: decades, 1-2-5, or even steps where it is narrow."""
+    """Round marks between `low` and `high`: decades, 1-2-5, or even steps where it is narrow.
+
+    None where `high` is not above `low`.
+    """
+    if high <= low:
+        return []
     if high / low < _FINE_RATIO:
         return _even(low, high)
     steps = (1,) if high / low > _DECADES_RATIO else (1, 2, 5)
