@@ -45,10 +45,7 @@ def _section(title: str, parts: list[str]) -> list[str]:
 
 
 def _series(test: Descriptor) -> list[str]:
-    rows = [
-        [f"`{one.name}`", one.unit, ", ".join(one.labels), one.meaning]
-        for one in test.series
-    ]
+    rows = [[f"`{one.name}`", one.unit, ", ".join(one.labels), one.meaning] for one in test.series]
     return [table(["series", "unit", "labels", "a value is"], rows)] if rows else []
 
 
