@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from itertools import pairwise
@@ -152,6 +153,23 @@ def test_a_reader_that_leaves_ends_the_probe(tmp_path: Path) -> None:
     chunks.close()
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
+
+
+def test_what_is_written_just_before_the_end_arrives(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    script = "import time; time.sleep(0.3); print('the last words')"
+    process = ProbeProcess([sys.executable, "-c", script], Limits(30.0), Stop())
+    inner = process._process
+    real_poll = inner.poll
+
+    def poll_after_the_end() -> int | None:
+        inner.wait()
+        return real_poll()
+
+    monkeypatch.setattr(inner, "poll", poll_after_the_end)
+    monkeypatch.setattr("hardstone.targets.process._POLL_S", 0.01)
+    assert b"".join(process.chunks()) == b"the last words\n"
 
 
 def test_the_probe_has_a_session_of_its_own(run: Callable[..., list[bytes]]) -> None:

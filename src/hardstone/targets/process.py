@@ -71,14 +71,17 @@ class ProbeProcess:
         with selectors.DefaultSelector() as selector:
             for stream in (self._process.stdout, self._process.stderr):
                 selector.register(_opened(stream), selectors.EVENT_READ)
+            is_over = False
             while self._process.stdout in {key.fileobj for key in selector.get_map().values()}:
-                ready = selector.select(self._wait_s())
+                ready = selector.select(0.0 if is_over else self._wait_s())
                 for key, _ in ready:
                     yield from self._take(selector, key.fileobj)
                 self._look_after()
                 if not ready:
-                    if self._process.poll() is not None:
+                    if is_over:
                         return  # a child of the probe may hold the pipe open
+                    # what was written between that look and its end is still to be read
+                    is_over = self._process.poll() is not None
                     on_idle()
 
     def _take(self, selector: selectors.BaseSelector, stream: Any) -> Iterator[bytes]:
