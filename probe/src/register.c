@@ -10,11 +10,11 @@
 #include <strings.h>
 
 extern const struct test clk_b_res, clk_p_bin, tmr_p_jit, tmr_b_edge, tmr_p_lat, rsp_p_fix,
-    sem_p_sig, sem_p_rtp;
+    sem_p_sig, sem_p_rtp, thr_p_sls;
 
 const struct test *const test_register[] = {
     &clk_b_res, &clk_p_bin, &tmr_p_jit, &tmr_b_edge, &tmr_p_lat,
-    &sem_p_sig, &sem_p_rtp, &rsp_p_fix, NULL,
+    &sem_p_sig, &sem_p_rtp, &rsp_p_fix, &thr_p_sls,  NULL,
 };
 
 const struct test *test_find(const char *id)
