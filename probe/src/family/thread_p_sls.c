@@ -30,7 +30,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { SAMPLES = 100000, MOST_THREADS = 4096, NOBODY = -1 };
+enum { SAMPLES = 100000, MOST_THREADS = 4096, NOBODY = -1, LEVELS = 2 };
 
 #define BURST_NS INT64_C(50000000)
 #define SAMPLE_NS 4000 /* generous, for the expected time */
@@ -177,7 +177,7 @@ static void start_members(struct ring *ring, int wanted)
 static int prepare(struct run *run)
 {
     int wanted = most_threads(run_param(run, "threads"));
-    if (thread_scenario_check(run, 1) != 0)
+    if (thread_scenario_check(run, LEVELS) != 0)
         return -1;
     struct ring *ring = run_own(run, sizeof *ring + (size_t)wanted * sizeof ring->members[0]);
     if (!ring)
@@ -251,6 +251,8 @@ static int measure(struct run *run)
     const struct param_value *threads = run_param(run, "threads");
     struct ring *ring = run->own;
     occupancy_open(&ring->occupancy);
+    if (thread_settle(run, 0) != 0)
+        return outcome_set(&run->outcome, STATUS_FAILED, NULL, "the director cannot lower itself");
     for (int i = 0; i < threads->count && !run_should_stop(); i++) {
         if (threads->number[i] <= ring->member_count)
             measure_ring(run, ring, i);

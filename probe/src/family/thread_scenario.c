@@ -45,6 +45,13 @@ int thread_create(pthread_t *thread, const struct actor_setup *setup, void *(*bo
     return error;
 }
 
+int thread_settle(const struct run *run, int below)
+{
+    int error = actor_set_self(SCHED_FIFO, run->setup.priority - below - 1);
+    int back = actor_set_self(run->setup.policy, run->setup.priority);
+    return error ? error : back;
+}
+
 void thread_wait(sem_t *semaphore)
 {
     while (sem_wait(semaphore) != 0)

@@ -21,6 +21,11 @@ int64_t thread_expected_ns(const struct run *run, int cells, int64_t sample_ns);
 int thread_create(pthread_t *thread, const struct actor_setup *setup, void *(*body)(void *),
                   void *argument);
 
+/* For the director: lets every thread that is ready, down to `below` priorities under the
+ * run's, run until it blocks. It steps below them and comes back, so on one CPU nobody
+ * can be on the way to his gate any more. 0, or an errno value. */
+int thread_settle(const struct run *run, int below);
+
 /* Waits whatever signals come. */
 void thread_wait(sem_t *semaphore);
 
