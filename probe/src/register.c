@@ -110,7 +110,7 @@ static void series_json(struct emit *emit, const struct test *test)
         emit_key(emit, "labels", 0);
         word_array(emit, test->series[i].labels, true);
         text_member(emit, "begin", test->series[i].begin, false);
-        text_member(emit, "end", test->series[i].end, false);
+        text_member(emit, "end", test->series[i].end ? test->series[i].end : "", false);
         emit_raw(emit, "}");
     }
     emit_raw(emit, "]");

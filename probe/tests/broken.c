@@ -23,7 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define REAL(name) ((__typeof__(&name))real(#name))
+#define REAL(name) ((__typeof__(&(name)))real(#name))
 enum { EARLY_NS = 1000000, NS_PER_S = 1000000000 };
 
 static void *real(const char *name)
