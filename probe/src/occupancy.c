@@ -29,22 +29,34 @@ void occupancy_begin(struct occupancy *occupancy)
     occupancy->begin_cpu_ns = process_cpu_ns();
 }
 
+/* Whether so much was lost that it is told; counts it. */
+static bool note_loss(struct occupancy *occupancy, int64_t lost_ns)
+{
+    if (lost_ns > occupancy->most_lost_ns)
+        occupancy->most_lost_ns = lost_ns;
+    return lost_ns >= occupancy->pause_ns / 2 && occupancy->cut_count++ < TOLD;
+}
+
 void occupancy_end(struct occupancy *occupancy, struct run *run)
 {
     int64_t cpu_ns = process_cpu_ns() - occupancy->begin_cpu_ns;
     int64_t now_ns = clock_monotonic_ns(), wall_ns = now_ns - occupancy->begin_wall_ns;
-    if (occupancy->begin_cpu_ns < 0)
-        return;
-    if (wall_ns - cpu_ns > occupancy->most_lost_ns)
-        occupancy->most_lost_ns = wall_ns - cpu_ns;
-    if (wall_ns - cpu_ns < occupancy->pause_ns / 2)
-        return;
-    if (occupancy->cut_count++ < TOLD)
+    if (occupancy->begin_cpu_ns >= 0 && note_loss(occupancy, wall_ns - cpu_ns))
         arena_event(run->arena, "throttled", run_at_ns(run, now_ns),
                     "of a burst of %lld us the test's threads were given %lld us: real-time "
                     "throttling (it takes %lld us at a time) or something above them cut in",
                     (long long)(wall_ns / 1000), (long long)(cpu_ns / 1000),
                     (long long)(occupancy->pause_ns / 1000));
+}
+
+void occupancy_note_pause(struct occupancy *occupancy, struct run *run, int64_t pause_ns,
+                          const char *what)
+{
+    if (note_loss(occupancy, pause_ns))
+        arena_event(run->arena, "throttled", run_at_ns(run, clock_monotonic_ns()),
+                    "%s was ready and did not run for %lld us: real-time throttling (it takes %lld "
+                    "us at a time) or something above it cut in",
+                    what, (long long)(pause_ns / 1000), (long long)(occupancy->pause_ns / 1000));
 }
 
 int occupancy_judge(const struct occupancy *occupancy, struct run *run)

@@ -23,6 +23,11 @@ void occupancy_open(struct occupancy *occupancy);
 void occupancy_begin(struct occupancy *occupancy);
 void occupancy_end(struct occupancy *occupancy, struct run *run);
 
+/* Notes a pause of a thread that was ready, where the process as a whole went on; `what`
+ * names the thread. Shorter ones than throttling makes are ignored. */
+void occupancy_note_pause(struct occupancy *occupancy, struct run *run, int64_t pause_ns,
+                          const char *what);
+
 /* For the test's `judge`: sets the outcome when a burst was cut; -1 then. Time that the
  * hypervisor says to have taken is told and does not fail the result: that is judged
  * with the conditions of the run. */

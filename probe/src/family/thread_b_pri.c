@@ -2,8 +2,9 @@
  * threads on one CPU. One SCHED_FIFO thread stands at each priority from the lowest up to
  * just below the run's; the director is the one at the run's.
  *
- *   ready_order  all are made ready in a random order while the director keeps the CPU;
- *                then they run from the highest down, by their first readings
+ *   ready_order  all are made ready in a random order, then in its reverse, while the
+ *                director keeps the CPU; then they run from the highest down, by their
+ *                first readings
  *   preempts     each makes the next higher one ready and reads the counter before and
  *                after: the higher one must have run between the two. A chain through all
  *                priorities up to the director, so every pair of neighbours is tried

@@ -77,7 +77,8 @@ struct spinner {
 struct own {
     struct run *run;
     struct occupancy occupancy;
-    int64_t claimed_ns; /* by sched_rr_get_interval; 0: not known */
+    int64_t claimed_ns; /* by sched_rr_get_interval; -1: it does not say */
+    int64_t due_ns;     /* the same, or a guess */
     int thread_count, rounds;
     atomic_int current;
     atomic_bool is_over;
@@ -109,15 +110,15 @@ static void ask_slice(void *argument)
 {
     struct own *own = argument;
     struct timespec slice;
-    own->claimed_ns = sched_rr_get_interval(0, &slice) == 0 ? clock_timespec_ns(&slice) : 0;
+    own->claimed_ns = sched_rr_get_interval(0, &slice) == 0 ? clock_timespec_ns(&slice) : -1;
 }
 
 /* Rounds that fit into a burst: 0, or -1 with the outcome. */
 static int choose_rounds(struct own *own)
 {
     struct run *run = own->run;
-    int64_t slice_ns = own->claimed_ns > 0 ? own->claimed_ns : UNKNOWN_SLICE_NS;
-    int64_t rounds = run->breath.burst_ns / 10 * 9 / slice_ns / own->thread_count;
+    own->due_ns = own->claimed_ns > 0 ? own->claimed_ns : UNKNOWN_SLICE_NS;
+    int64_t rounds = run->breath.burst_ns / 10 * 9 / own->due_ns / own->thread_count;
     own->rounds = (int)(rounds < MOST_ROUNDS ? rounds : MOST_ROUNDS);
     if (own->rounds >= 2)
         return 0;
@@ -126,7 +127,7 @@ static int choose_rounds(struct own *own)
                        "or shorten the slices (kernel.sched_rr_timeslice_ms)",
                        "two slices of %lld ms for each of %d threads do not fit into the %lld ms "
                        "that real-time threads may spin without a rest",
-                       (long long)(slice_ns / 1000000), own->thread_count,
+                       (long long)(own->due_ns / 1000000), own->thread_count,
                        (long long)(run->breath.burst_ns / 1000000));
 }
 
@@ -294,7 +295,7 @@ static void judge_rotation(const struct own *own)
                       "of %d slices for each of %d threads, due in %lld ms, one thread got only "
                       "%d before the burst of %lld ms ended",
                       own->rounds, own->thread_count,
-                      (long long)(own->claimed_ns * own->rounds * own->thread_count / 1000000),
+                      (long long)(own->due_ns * own->rounds * own->thread_count / 1000000),
                       own->worst_turns, (long long)(own->run->breath.burst_ns / 1000000));
 }
 
@@ -321,9 +322,9 @@ static void judge_length(const struct own *own)
 {
     const struct record *later = arena_record_view(own->run->arena, LATER);
     double mean_ns = record_mean(later), claimed_ns = (double)own->claimed_ns;
-    if (own->claimed_ns == 0) {
+    if (own->claimed_ns < 0) {
         arena_event(own->run->arena, "slice_unknown", -1,
-                    "sched_rr_get_interval does not say how long a slice is");
+                    "sched_rr_get_interval fails: nobody knows how long slices should be");
         return;
     }
     bool is_right = later->count > 0 && mean_ns < claimed_ns * (1 + LENGTH_ERROR) &&

@@ -46,7 +46,8 @@ static int give_up(struct levels *levels, int error)
                              "ulimit -l)");
 }
 
-/* One that has not reached its gate yet is as ready as one that is called there. */
+/* All of them, blocked at their gates: on the way there, equals would stand in another
+ * order than that in which they are called. */
 static int start_all(struct levels *levels, bool is_chain)
 {
     levels->is_chain = is_chain;
@@ -63,7 +64,8 @@ static int start_all(struct levels *levels, bool is_chain)
         levels->started_count = i + 1;
         actor_go(&level->actor);
     }
-    return 0;
+    int error = thread_settle(levels->run, levels->level_count);
+    return error ? give_up(levels, error) : 0;
 }
 
 static void shuffle(int *places, int count, uint64_t seed)
@@ -88,13 +90,13 @@ static int first_out_of_order(const struct levels *levels)
     return -1;
 }
 
-static void tell_ready_order(const struct levels *levels)
+static void tell_ready_order(const struct levels *levels, int wrong)
 {
     const struct level *level = levels->level;
-    int wrong = first_out_of_order(levels);
     if (wrong < 0)
         arena_verdict(levels->run->arena, true, "ready_order",
-                      "%d threads made ready in a random order ran from priority %d down to %d",
+                      "%d threads made ready in a random order, and in its reverse, ran from "
+                      "priority %d down to %d",
                       levels->level_count, level[levels->level_count - 1].priority,
                       level[0].priority);
     else
@@ -103,17 +105,28 @@ static void tell_ready_order(const struct levels *levels)
                       level[wrong + 1].priority);
 }
 
-static int try_ready_order(struct levels *levels)
+/* Equals run in the order in which they are called: wrong in this one or in its reverse. */
+static int call_in_order(struct levels *levels, const int *places, bool is_reverse, int *wrong)
 {
-    int places[LEVELS_MOST];
+    int last = levels->level_count - 1;
     if (start_all(levels, false) != 0)
         return -1;
-    shuffle(places, levels->level_count, levels->run->request->seed);
-    for (int i = 0; i < levels->level_count; i++)
-        sem_post(&levels->level[places[i]].gate);
+    for (int i = 0; i <= last; i++)
+        sem_post(&levels->level[places[is_reverse ? last - i : i]].gate);
     join_all(levels);
-    tell_ready_order(levels);
+    *wrong = first_out_of_order(levels);
     return 0;
+}
+
+static int try_ready_order(struct levels *levels)
+{
+    int places[LEVELS_MOST], wrong = -1, error = 0;
+    shuffle(places, levels->level_count, levels->run->request->seed);
+    for (int i = 0; i < 2 && wrong < 0 && error == 0; i++)
+        error = call_in_order(levels, places, i > 0, &wrong);
+    if (error == 0)
+        tell_ready_order(levels, wrong);
+    return error;
 }
 
 /* Whether the one above had run when this one went on; above the last is the director. */

@@ -10,6 +10,7 @@ enum { LONG_USER, LOWER, TIME_SHARED };
 enum { WAKE_UPS = 1000, CHUNK = 100, WAKERS = 2 };
 
 #define SHARED_SPIN_NS INT64_C(10000)
+#define GIVE_UP_NS INT64_C(1000000000)
 
 static const char promised[] =
     "long user began, long user ended, lower made it ready, long user ran, lower went on, "
@@ -47,6 +48,18 @@ static void serve_wake_ups(struct long_use *use)
     }
 }
 
+/* How long the time-shared thread goes on while the real-time one is ready. */
+static void wait_until_served(struct long_use *use, uint64_t served)
+{
+    int64_t begin_ns = clock_monotonic_ns(), delay_ns = 0;
+    use->delayed_count++;
+    while (atomic_load(&use->served) == served && delay_ns < GIVE_UP_NS)
+        delay_ns = clock_monotonic_ns() - begin_ns;
+    if (delay_ns > use->longest_delay_ns)
+        use->longest_delay_ns = delay_ns;
+    occupancy_note_pause(&use->occupancy, use->run, delay_ns, "the real-time thread");
+}
+
 /* The real-time thread must have run before sem_post returns to the time-shared one. */
 static void wake_often(struct long_use *use)
 {
@@ -54,8 +67,9 @@ static void wake_often(struct long_use *use)
         thread_spin(SHARED_SPIN_NS);
         uint64_t served = atomic_load(&use->served);
         sem_post(&use->wake);
-        use->delayed_count += atomic_load(&use->served) == served ? 1 : 0;
         use->wake_count++;
+        if (atomic_load(&use->served) == served)
+            wait_until_served(use, served);
     }
 }
 
@@ -159,8 +173,9 @@ static void try_time_shared(struct long_use *use)
         return;
     arena_verdict(use->run->arena, use->delayed_count == 0, "time_shared",
                   "a spinning time-shared thread made a real-time one ready %llu times; it went on "
-                  "before that one had run %llu times",
-                  (unsigned long long)use->wake_count, (unsigned long long)use->delayed_count);
+                  "before that one had run %llu times, for up to %lld us",
+                  (unsigned long long)use->wake_count, (unsigned long long)use->delayed_count,
+                  (long long)(use->longest_delay_ns / 1000));
 }
 
 int long_use_try(struct long_use *use, int rounds)

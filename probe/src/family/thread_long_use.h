@@ -23,6 +23,7 @@ struct long_use {
     atomic_bool is_over;
     atomic_uint_fast64_t served;
     uint64_t wake_count, delayed_count;
+    int64_t longest_delay_ns;
 };
 
 /* Verdicts long_use, tried `rounds` times, and time_shared. 0, or -1 with the outcome. */

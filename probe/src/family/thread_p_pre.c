@@ -199,8 +199,8 @@ static void tell_doubt(struct own *own, const struct record *record, uint64_t co
     struct outcome *outcome = &own->run->outcome;
     if (count == 0)
         return;
-    arena_event(own->run->arena, event, -1, "%llu of %llu times %s", (unsigned long long)count,
-                (unsigned long long)record->count, what);
+    arena_event(own->run->arena, event, -1, "%llu times %s (%llu values)",
+                (unsigned long long)count, what, (unsigned long long)record->count);
     if (count > record->count / 2)
         outcome_set(outcome, STATUS_FAILED, "see THR-B-PRI for whether priorities are honoured",
                     "no preemption: most times %s", what);

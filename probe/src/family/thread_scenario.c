@@ -47,7 +47,9 @@ int thread_create(pthread_t *thread, const struct actor_setup *setup, void *(*bo
 
 int thread_settle(const struct run *run, int below)
 {
-    int error = actor_set_self(SCHED_FIFO, run->setup.priority - below - 1);
+    int priority = run->setup.priority - below - 1;
+    bool is_realtime = priority >= sched_get_priority_min(SCHED_FIFO);
+    int error = actor_set_self(is_realtime ? SCHED_FIFO : SCHED_OTHER, is_realtime ? priority : 0);
     int back = actor_set_self(run->setup.policy, run->setup.priority);
     return error ? error : back;
 }

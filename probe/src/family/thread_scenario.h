@@ -22,8 +22,9 @@ int thread_create(pthread_t *thread, const struct actor_setup *setup, void *(*bo
                   void *argument);
 
 /* For the director: lets every thread that is ready, down to `below` priorities under the
- * run's, run until it blocks. It steps below them and comes back, so on one CPU nobody
- * can be on the way to his gate any more. 0, or an errno value. */
+ * run's, run until it blocks. It steps below them (below the lowest real-time priority
+ * that is SCHED_OTHER) and comes back, so on one CPU nobody is on the way to a gate any
+ * more. 0, or an errno value. */
 int thread_settle(const struct run *run, int below);
 
 /* Waits whatever signals come. */
