@@ -252,12 +252,12 @@ static int measure(struct run *run)
         return -1;
     own->worst_turns = own->rounds;
     int64_t now_ns = breathe_ahead(&run->breath, run->breath.burst_ns);
-    while (run_budget_left(&budget, slices_recorded(run), now_ns) && own->incomplete_count == 0) {
+    do { /* one burst at least: less proves nothing */
         if (spin_burst(own) != 0)
             return -1;
         record_burst(own, run_at_ns(run, now_ns));
         now_ns = breathe_ahead(&run->breath, run->breath.burst_ns);
-    }
+    } while (run_budget_left(&budget, slices_recorded(run), now_ns) && own->incomplete_count == 0);
     return 0;
 }
 
