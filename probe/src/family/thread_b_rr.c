@@ -354,11 +354,13 @@ static void judge_first_slice(const struct own *own)
 static int judge(struct run *run)
 {
     const struct own *own = run->own;
+    if (occupancy_judge(&own->occupancy, run) != 0)
+        return -1; /* throttling is no slice, and no verdict is founded on it */
     judge_rotation(own);
     judge_fairness(own);
     judge_length(own);
     judge_first_slice(own);
-    return occupancy_judge(&own->occupancy, run);
+    return 0;
 }
 
 const struct test thr_b_rr = {
