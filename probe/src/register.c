@@ -11,10 +11,11 @@
 
 extern const struct test clk_b_res, clk_p_bin, tmr_p_jit, tmr_b_edge, tmr_p_lat, rsp_p_fix,
     sem_p_sig, sem_p_rtp;
+extern const struct test thr_b_new, thr_b_rr, thr_b_pri, thr_p_sls, thr_p_pre, thr_p_new;
 
 const struct test *const test_register[] = {
-    &clk_b_res, &clk_p_bin, &tmr_p_jit, &tmr_b_edge, &tmr_p_lat,
-    &sem_p_sig, &sem_p_rtp, &rsp_p_fix, NULL,
+    &clk_b_res, &clk_p_bin, &tmr_p_jit, &tmr_b_edge, &tmr_p_lat, &thr_b_new, &thr_b_rr, &thr_b_pri,
+    &thr_p_sls, &thr_p_pre, &thr_p_new, &sem_p_sig,  &sem_p_rtp, &rsp_p_fix, NULL,
 };
 
 const struct test *test_find(const char *id)
