@@ -61,4 +61,8 @@ def test_what_is_no_duration_or_has_no_instrument_is_not_marked() -> None:
     counted.unit = "count"
     assert instrument_limit(counted, make.instrument()) is None
     assert instrument_limit(make.series([1]), None) is None
+    claimed = make.series([1])
+    assert instrument_limit(claimed, make.instrument()) is not None
+    claimed.derived = "clock_getres"
+    assert instrument_limit(claimed, make.instrument()) is None
     assert instrument_limit(make.series([]), make.instrument()) is None

@@ -112,10 +112,12 @@ static int size(struct run *run)
 {
     struct subject subjects[CLOCKS];
     int count = list_subjects(subjects);
-    for (int i = 0; i < count; i++)
-        if (run_add_series(run, "claimed", "ns", "clock", subjects[i].name) < 0 ||
-            run_add_series(run, "step", "ns", "clock", subjects[i].name) < 0)
+    for (int i = 0; i < count; i++) {
+        int claimed = run_add_series(run, "claimed", "ns", "clock", subjects[i].name);
+        arena_plan_derived(&run->plan, claimed, "clock_getres");
+        if (claimed < 0 || run_add_series(run, "step", "ns", "clock", subjects[i].name) < 0)
             return -1;
+    }
     return 0;
 }
 

@@ -72,9 +72,10 @@ def instrument_limit(series: Series, instrument: Instrument | None) -> str | Non
     """What must be said of a series of durations that is close to the cost of the clock.
 
     Under 5 times the median cost of a pair of time stamps: at the instrument's limit.
-    Under 10 times: both figures must stand side by side. None: neither, or not in ns.
+    Under 10 times: both figures must stand side by side. None: neither, or not timed.
     """
-    median = median_of(series) if instrument is not None and series.unit == "ns" else None
+    is_timed = series.unit == "ns" and series.derived is None
+    median = median_of(series) if instrument is not None and is_timed else None
     if instrument is None or median is None:
         return None
     cost_ns = instrument.pair.median
