@@ -31,6 +31,9 @@ OPTIONS = {
     "RSP-P-FIX": ["--samples", "3", "-p", "block_ns=1ms"],
 }
 SLACK_NS = 1_000_000_000  # of times counted from the start against the whole duration
+# sched(7): a thread whose priority is lowered goes to the head of its new queue, whatever the
+# call; POSIX says to the tail for pthread_setschedparam.
+KNOWN_FINDINGS = {"lowered_setschedparam"}
 
 
 def registered() -> list[Descriptor]:
@@ -46,14 +49,25 @@ def registered() -> list[Descriptor]:
 def test_a_run_holds_together(probe: Path, quick: list[str], descriptor: Descriptor) -> None:
     stream = run(probe, descriptor.id, *OPTIONS.get(descriptor.id, FEW), *quick)
     assert stream.code == 0, stream.stderr
-    assert stream.result.status in ("measured", "unsupported", "denied"), stream.result
+    assert stream.result.status in ("measured", "unsupported", "denied") or was_disturbed(stream)
     check_frame(stream)
     check_declared(stream, descriptor)
     for series in stream.of(StreamSeries):
         check_series(series, stream.result.duration_ns)
     if stream.result.status == "measured":
-        assert all(stream.verdicts.values()), stream.verdicts
+        assert not broken_promises(stream), stream.verdicts
         assert stream.sample_count or stream.verdicts
+
+
+def was_disturbed(stream: Stream) -> bool:
+    """Another real-time thread or the throttling took the CPU: the probe says so and fails it."""
+    return stream.result.status == "failed" and "CPU was taken" in (stream.result.reason or "")
+
+
+def broken_promises(stream: Stream) -> set[str]:
+    """Claims that do not hold, but for those that are known not to on Linux."""
+    failed = {name.partition("/")[0] for name, holds in stream.verdicts.items() if not holds}
+    return failed - KNOWN_FINDINGS
 
 
 def check_frame(stream: Stream) -> None:
