@@ -9,12 +9,13 @@
 #include <string.h>
 #include <strings.h>
 
-extern const struct test clk_b_res, clk_p_bin, tmr_p_jit, tmr_b_edge, tmr_p_lat, rsp_p_fix,
-    sem_p_sig, sem_p_rtp;
+extern const struct test clk_b_res, clk_p_bin, tmr_p_jit, tmr_b_edge, tmr_p_lat, rsp_p_fix;
+extern const struct test sem_b_lck, sem_b_rel, sem_p_new, sem_p_arn, sem_p_arc, sem_p_sig,
+    sem_p_rtp, sem_p_shf;
 
 const struct test *const test_register[] = {
-    &clk_b_res, &clk_p_bin, &tmr_p_jit, &tmr_b_edge, &tmr_p_lat,
-    &sem_p_sig, &sem_p_rtp, &rsp_p_fix, NULL,
+    &clk_b_res, &clk_p_bin, &tmr_p_jit, &tmr_b_edge, &tmr_p_lat, &sem_b_lck, &sem_b_rel, &sem_p_new,
+    &sem_p_arn, &sem_p_arc, &sem_p_sig, &sem_p_rtp,  &sem_p_shf, &rsp_p_fix, NULL,
 };
 
 const struct test *test_find(const char *id)
