@@ -69,6 +69,19 @@ def test_commands_in_documents_exist() -> None:
         assert set(shown.findall(code)) - command_names() == set(), document
 
 
+def test_every_fact_is_explained() -> None:
+    page = (DOCS / "reference/facts.md").read_text()
+    told = set(re.findall(r"`([a-z]+\.[a-z_]+)`", page))
+    sources = [*(ROOT / "probe/src/port").glob("*.c"), ROOT / "probe/src/facts.c"]
+    sent = {
+        name
+        for path in sources
+        for name in re.findall(r'sink[\w>,\s-]*"([a-z]+\.[a-z_]+)"', path.read_text())
+    }
+    assert "kernel.release" in sent
+    assert sent == told
+
+
 def test_generated_documents_are_up_to_date(probe: Path) -> None:
     command = [sys.executable, "tools/gen_docs.py", "--check"]
     done = subprocess.run(

@@ -11,6 +11,7 @@ import re
 import shlex
 import subprocess
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -21,8 +22,13 @@ PROGRAMS = {
 }
 
 
-def refresh(text: str, *, measure: bool) -> str:
-    """`text` with the output in its blocks as it is now."""
+def refresh(
+    text: str, *, measure: bool, afterwards: Callable[[Path], None] = lambda home: None
+) -> str:
+    """`text` with the output in its blocks as it is now.
+
+    `afterwards` sees the home in which the commands ran, before it is removed.
+    """
     with tempfile.TemporaryDirectory(prefix="hardstone-") as home:
 
         def replace(match: re.Match[str]) -> str:
@@ -32,7 +38,9 @@ def refresh(text: str, *, measure: bool) -> str:
             shown = f"$ {command}\n{run(command, home)}"
             return f"<!-- {kind}: {command} -->\n```text\n{shown}\n```\n<!-- end -->\n"
 
-        return BLOCK.sub(replace, text)
+        fresh = BLOCK.sub(replace, text)
+        afterwards(Path(home))
+        return fresh
 
 
 def run(command: str, home: str) -> str:

@@ -45,11 +45,8 @@ def _section(title: str, parts: list[str]) -> list[str]:
 
 
 def _series(test: Descriptor) -> list[str]:
-    rows = [
-        [f"`{one.name}`", one.unit, ", ".join(one.labels), one.begin, one.end]
-        for one in test.series
-    ]
-    return [table(["series", "unit", "labels", "from", "to"], rows)] if rows else []
+    rows = [[f"`{one.name}`", one.unit, ", ".join(one.labels), one.meaning] for one in test.series]
+    return [table(["series", "unit", "labels", "a value is"], rows)] if rows else []
 
 
 def _verdicts(test: Descriptor) -> list[str]:

@@ -17,12 +17,14 @@ import msgspec
 import docs_commands
 import docs_output
 import docs_tests
+import picture
 from hardstone.catalogue import load_catalogue
 from hardstone.model import Register
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 REFERENCE = DOCS / "reference"
+PICTURES = {DOCS / "images" / "report.png": "", DOCS / "images" / "figures.png": "result-1"}
 PROBE = ROOT / "build" / "probe" / "hardstone-probe"
 
 
@@ -53,6 +55,17 @@ def stale_pages(pages: dict[Path, str]) -> list[Path]:
     return [path for path in there if path not in pages]
 
 
+def take_pictures(home: Path) -> None:
+    """Of the report that the commands of a document wrote, so that both show one run."""
+    browser = picture.find_browser()
+    for report in home.rglob("*.html"):
+        if browser is None:
+            print("docs/images stay as they are: there is no Chromium")
+            return
+        for path, at in PICTURES.items():
+            picture.take(report, path, browser, at)
+
+
 def documents() -> list[Path]:
     return [ROOT / "README.md", *sorted(DOCS.rglob("*.md")), ROOT / "bench" / "README.md"]
 
@@ -65,7 +78,9 @@ def main() -> int:
     pages = reference_pages()
     for path in documents():
         if path.exists() and path not in pages:
-            pages[path] = docs_output.refresh(path.read_text(), measure=arguments.measure)
+            pages[path] = docs_output.refresh(
+                path.read_text(), measure=arguments.measure, afterwards=take_pictures
+            )
     changed = [
         path for path, text in pages.items() if not path.exists() or path.read_text() != text
     ]

@@ -11,19 +11,23 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { TOUCHED_BYTES = 64 * 1024, PAGE_STEP_BYTES = 1024 };
+enum { TOUCHED_BYTES = 64 * 1024, LEAST_TOUCHED_BYTES = 12 * 1024, FRAME_BYTES = 1024 };
 
-static __attribute__((noinline)) void touch_stack(void)
+/* A frame at a time: small stacks are touched less deep than large ones. */
+static __attribute__((noinline)) void touch_stack(size_t bytes)
 {
-    volatile char stack[TOUCHED_BYTES];
-    for (size_t i = 0; i < sizeof stack; i += PAGE_STEP_BYTES)
-        stack[i] = 0;
+    volatile char frame[FRAME_BYTES];
+    frame[0] = 0;
+    frame[FRAME_BYTES - 1] = 0;
+    if (bytes > FRAME_BYTES)
+        touch_stack(bytes - FRAME_BYTES);
+    frame[0] = frame[FRAME_BYTES - 1]; /* so that the call above is none in tail position */
 }
 
 static void *actor_main(void *argument)
 {
     struct actor *actor = argument;
-    touch_stack();
+    touch_stack(actor->touched_bytes);
     actor->error = actor->setup.cpu >= 0 ? port_pin_self(actor->setup.cpu) : 0;
     bool is_set_up = actor->error == 0;
     sem_post(&actor->ready);
@@ -36,12 +40,28 @@ static void *actor_main(void *argument)
     return NULL;
 }
 
-static size_t stack_bytes(void)
+static size_t least_stack_bytes(void)
 {
     long least = sysconf(_SC_THREAD_STACK_MIN);
-    size_t wanted = ACTOR_STACK_BYTES;
-    return least > 0 && (size_t)least + TOUCHED_BYTES > wanted ? (size_t)least + TOUCHED_BYTES
-                                                               : wanted;
+    return least > 0 ? (size_t)least : 0;
+}
+
+/* What is left above the least that the system asks for may be touched. */
+static size_t touched_bytes(size_t stack_bytes)
+{
+    size_t least = least_stack_bytes();
+    size_t free = stack_bytes > least ? stack_bytes - least : 0;
+    return free > TOUCHED_BYTES         ? TOUCHED_BYTES
+           : free > LEAST_TOUCHED_BYTES ? LEAST_TOUCHED_BYTES
+                                        : FRAME_BYTES;
+}
+
+static size_t enough_stack_bytes(size_t wanted)
+{
+    size_t least = least_stack_bytes() + LEAST_TOUCHED_BYTES + 4 * FRAME_BYTES;
+    if (wanted >= ACTOR_STACK_BYTES)
+        least += TOUCHED_BYTES;
+    return wanted > least ? wanted : least;
 }
 
 static int create(struct actor *actor, const pthread_attr_t *attributes)
@@ -54,24 +74,34 @@ static int create(struct actor *actor, const pthread_attr_t *attributes)
     return error;
 }
 
-static int create_with_setup(struct actor *actor)
+int actor_attributes(pthread_attr_t *attributes, const struct actor_setup *setup,
+                     size_t stack_bytes)
 {
     struct sched_param priority;
     memset(&priority, 0, sizeof priority);
-    priority.sched_priority = actor->setup.priority;
-    pthread_attr_t attributes;
-    int error = pthread_attr_init(&attributes);
+    priority.sched_priority = setup->priority;
+    int error = pthread_attr_init(attributes);
     if (error)
         return error;
-    error = pthread_attr_setstacksize(&attributes, stack_bytes());
+    error = pthread_attr_setstacksize(attributes, enough_stack_bytes(stack_bytes));
     if (!error)
-        error = pthread_attr_setinheritsched(&attributes, PTHREAD_EXPLICIT_SCHED);
+        error = pthread_attr_setinheritsched(attributes, PTHREAD_EXPLICIT_SCHED);
     if (!error)
-        error = pthread_attr_setschedpolicy(&attributes, actor->setup.policy);
+        error = pthread_attr_setschedpolicy(attributes, setup->policy);
     if (!error)
-        error = pthread_attr_setschedparam(&attributes, &priority);
-    if (!error)
-        error = create(actor, &attributes);
+        error = pthread_attr_setschedparam(attributes, &priority);
+    if (error)
+        pthread_attr_destroy(attributes);
+    return error;
+}
+
+static int create_with_setup(struct actor *actor, size_t stack_bytes)
+{
+    pthread_attr_t attributes;
+    int error = actor_attributes(&attributes, &actor->setup, stack_bytes);
+    if (error)
+        return error;
+    error = create(actor, &attributes);
     pthread_attr_destroy(&attributes);
     return error;
 }
@@ -85,13 +115,20 @@ static void destroy_gates(struct actor *actor)
 int actor_start(struct actor *actor, const struct actor_setup *setup, void (*body)(void *),
                 void *argument)
 {
+    return actor_start_with_stack(actor, setup, ACTOR_STACK_BYTES, body, argument);
+}
+
+int actor_start_with_stack(struct actor *actor, const struct actor_setup *setup, size_t stack_bytes,
+                           void (*body)(void *), void *argument)
+{
     actor->setup = *setup;
+    actor->touched_bytes = touched_bytes(enough_stack_bytes(stack_bytes));
     actor->body = body;
     actor->argument = argument;
     actor->error = 0;
     sem_init(&actor->ready, 0, 0);
     sem_init(&actor->go, 0, 0);
-    int error = create_with_setup(actor);
+    int error = create_with_setup(actor, stack_bytes);
     if (error) {
         destroy_gates(actor);
         return error;

@@ -25,10 +25,12 @@ struct actor {
     void (*body)(void *argument); /* NULL at the gate: the thread ends there */
     void *argument;
     sem_t ready, go;
-    int error; /* of setting itself up */
+    size_t touched_bytes; /* of the stack, by the thread itself */
+    int error;            /* of setting itself up */
 };
 
-enum { ACTOR_STACK_BYTES = 192 * 1024 };
+/* The small one is for tests with many threads: no deep calls, no large frames. */
+enum { ACTOR_STACK_BYTES = 192 * 1024, ACTOR_SMALL_STACK_BYTES = 32 * 1024 };
 
 /* Creates the thread and returns when it waits at its gate. 0, or an errno value:
  * EPERM (no right to the policy or priority), EAGAIN (no more threads or memory to
@@ -36,6 +38,16 @@ enum { ACTOR_STACK_BYTES = 192 * 1024 };
  * an error there is nothing to join. */
 int actor_start(struct actor *actor, const struct actor_setup *setup, void (*body)(void *),
                 void *argument);
+
+/* The same with a stack of `stack_bytes` (more where the system asks for more). */
+int actor_start_with_stack(struct actor *actor, const struct actor_setup *setup, size_t stack_bytes,
+                           void (*body)(void *), void *argument);
+
+/* Attributes for pthread_create with this policy, priority and stack; for tests of
+ * creation itself. The CPU is not in them: a new thread is bound as its creator is.
+ * 0, or an errno value and then nothing to destroy. */
+int actor_attributes(pthread_attr_t *attributes, const struct actor_setup *setup,
+                     size_t stack_bytes);
 
 /* Opens the gate. */
 void actor_go(struct actor *actor);

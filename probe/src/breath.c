@@ -21,8 +21,13 @@ void breath_init(struct breath *breath)
 
 int64_t breathe(struct breath *breath)
 {
+    return breathe_ahead(breath, 0);
+}
+
+int64_t breathe_ahead(struct breath *breath, int64_t ahead_ns)
+{
     int64_t now_ns = clock_monotonic_ns();
-    if (now_ns - breath->started_ns < breath->burst_ns)
+    if (now_ns - breath->started_ns + ahead_ns < breath->burst_ns)
         return now_ns;
     struct timespec rest = clock_ns_timespec(breath->rest_ns);
     nanosleep(&rest, NULL);

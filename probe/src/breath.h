@@ -22,4 +22,8 @@ void breath_init(struct breath *breath);
 /* Sleeps when the burst is over. Returns the time now, CLOCK_MONOTONIC. */
 int64_t breathe(struct breath *breath);
 
+/* The same for a thread that is about to let others spin for `ahead_ns` without a rest:
+ * sleeps when less than that is left of the burst. */
+int64_t breathe_ahead(struct breath *breath, int64_t ahead_ns);
+
 #endif

@@ -10,14 +10,16 @@
 #include <strings.h>
 
 extern const struct test clk_b_res, clk_p_bin, tmr_p_jit, tmr_b_edge, tmr_p_lat, rsp_p_fix;
+extern const struct test thr_b_new, thr_b_rr, thr_b_pri, thr_p_sls, thr_p_pre, thr_p_new;
 extern const struct test sem_b_lck, sem_b_rel, sem_p_new, sem_p_arn, sem_p_arc, sem_p_sig,
     sem_p_rtp, sem_p_shf;
 extern const struct test mut_b_arc, mut_b_inv, mut_p_arn, mut_p_arc, mut_p_inv;
 
 const struct test *const test_register[] = {
-    &clk_b_res, &clk_p_bin, &tmr_p_jit, &tmr_b_edge, &tmr_p_lat, &sem_b_lck, &sem_b_rel,
-    &sem_p_new, &sem_p_arn, &sem_p_arc, &sem_p_sig,  &sem_p_rtp, &sem_p_shf, &mut_b_arc,
-    &mut_b_inv, &mut_p_arn, &mut_p_arc, &mut_p_inv,  &rsp_p_fix, NULL,
+    &clk_b_res, &clk_p_bin, &tmr_p_jit, &tmr_b_edge, &tmr_p_lat, &thr_b_new, &thr_b_rr,
+    &thr_b_pri, &thr_p_sls, &thr_p_pre, &thr_p_new,  &sem_b_lck, &sem_b_rel, &sem_p_new,
+    &sem_p_arn, &sem_p_arc, &sem_p_sig, &sem_p_rtp,  &sem_p_shf, &mut_b_arc, &mut_b_inv,
+    &mut_p_arn, &mut_p_arc, &mut_p_inv, &rsp_p_fix,  NULL,
 };
 
 const struct test *test_find(const char *id)
@@ -113,7 +115,7 @@ static void series_json(struct emit *emit, const struct test *test)
         emit_key(emit, "labels", 0);
         word_array(emit, test->series[i].labels, true);
         text_member(emit, "begin", test->series[i].begin, false);
-        text_member(emit, "end", test->series[i].end, false);
+        text_member(emit, "end", test->series[i].end ? test->series[i].end : "", false);
         emit_raw(emit, "}");
     }
     emit_raw(emit, "]");

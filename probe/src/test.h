@@ -38,7 +38,8 @@ struct param_value {
     int64_t number[TEST_VALUES];
 };
 
-/* A series and the two moments between which it is taken. Labels: names with commas. */
+/* A series and the two moments between which it is taken. Labels: names with commas.
+ * Where nothing is timed `begin` says what a value is and `end` is NULL. */
 struct series_spec {
     const char *name;
     const char *unit;

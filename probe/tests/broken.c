@@ -8,38 +8,21 @@
  *   overrun       timer_getoverrun and timerfd count one too few
  *   twice         a one-shot timer fires again
  *   disarm        disarming does nothing
+ * and those of broken_threads.c.
  */
 #define _GNU_SOURCE
-#include <dlfcn.h>
+#include "broken.h"
+
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/time.h>
 #include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
 
-#define REAL(name) ((__typeof__(&name))real(#name))
 enum { EARLY_NS = 1000000, NS_PER_S = 1000000000 };
-
-static void *real(const char *name)
-{
-    return dlsym(RTLD_NEXT, name);
-}
-
-static bool breaks(const char *word)
-{
-    const char *words = getenv("HARDSTONE_BROKEN");
-    size_t length = strlen(word);
-    for (const char *at = words; at && *at; at += strcspn(at, ","), at += *at == ',')
-        if (strcspn(at, ",") == length && strncmp(at, word, length) == 0)
-            return true;
-    return false;
-}
 
 static int64_t to_ns(struct timespec time)
 {
@@ -68,6 +51,8 @@ int clock_gettime(clockid_t id, struct timespec *time)
     int answer = next(id, time);
     if (broken < 0)
         broken = breaks("back") ? 1 : breaks("back_cpu") ? 2 : 0;
+    if (id == CLOCK_MONOTONIC)
+        broken_look_at_spinner(to_ns(*time));
     if (id != CLOCK_MONOTONIC || broken == 0)
         return answer;
     if ((broken == 1 && ++reading % 1000 == 0) || (broken == 2 && sched_getcpu() % 2 == 1))

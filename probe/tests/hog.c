@@ -36,6 +36,14 @@ static void burst(void *argument)
     }
 }
 
+/* What is no number becomes 0, which is out of every limit. */
+static long long number(const char *text)
+{
+    char *end;
+    long long value = strtoll(text, &end, 10);
+    return *end == '\0' ? value : 0;
+}
+
 int main(int argc, char *argv[])
 {
     static struct hog hog;
@@ -43,10 +51,10 @@ int main(int argc, char *argv[])
         fprintf(stderr, "usage: hardstone-hog CPU PRIORITY BURST_NS PERIOD_NS COUNT\n");
         return 2;
     }
-    struct actor_setup setup = {SCHED_FIFO, atoi(argv[2]), atoi(argv[1])};
-    hog.burst_ns = atoll(argv[3]);
-    hog.period_ns = atoll(argv[4]);
-    hog.count = atoi(argv[5]);
+    struct actor_setup setup = {SCHED_FIFO, (int)number(argv[2]), (int)number(argv[1])};
+    hog.burst_ns = number(argv[3]);
+    hog.period_ns = number(argv[4]);
+    hog.count = (int)number(argv[5]);
     if (hog.burst_ns <= 0 || hog.burst_ns > MOST_BURST_NS || hog.period_ns < hog.burst_ns ||
         hog.count < 1 || hog.count > MOST_BURSTS) {
         fprintf(stderr, "hardstone-hog: bursts of at most 0.9 s, at most %d of them\n",

@@ -297,13 +297,22 @@ class ParamSpec(msgspec.Struct, kw_only=True):
 
 
 class SeriesSpec(msgspec.Struct, kw_only=True):
-    """A series that a test can give, and the two moments between which it is taken."""
+    """A series that a test can give, and the two moments between which it is taken.
+
+    Where nothing is timed (counts, what a system claims) `begin` says what a value is
+    and `end` is empty.
+    """
 
     name: str
     unit: Unit
     labels: list[str]
     begin: str
     end: str
+
+    @property
+    def meaning(self) -> str:
+        """What a value is, in words: "from BEGIN to END", or what is counted."""
+        return f"from {self.begin} to {self.end}" if self.end else self.begin
 
 
 class VerdictSpec(msgspec.Struct, kw_only=True):

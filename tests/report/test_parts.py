@@ -11,9 +11,17 @@ import pytest
 
 from hardstone.model import RunDocument
 from hardstone.report import bundle, machine, reproduce
+from hardstone.report.charts.scale import ticks
 from hardstone.report.figures_table import share_text, table_of
 from hardstone.report.safe import can_be_inlined, content_security_policy, json_for_script
-from hardstone.report.text import clean, format_value, label_text, shorten
+from hardstone.report.text import (
+    clean,
+    format_value,
+    label_text,
+    parameter_text,
+    range_text,
+    shorten,
+)
 from tests.report import sample
 
 
@@ -32,9 +40,9 @@ def test_labels_read_with_their_units() -> None:
 
 
 def test_no_digit_below_the_quantum_is_printed() -> None:
-    assert format_value(27.34, "ns", 0.83) == "27.4 ns"
+    assert format_value(27.34, "ns", 0.83) == "27.3 ns"
     assert format_value(27.34, "ns", 1.0) == "27 ns"
-    assert format_value(27.34, "ns", 16.0) == "32 ns"
+    assert format_value(27.34, "ns", 16.0) == "30 ns"
     assert format_value(2_500_000, "bytes_per_s") == "2.5 MB/s"
     assert format_value(None, "ns") == "-"
 
@@ -59,13 +67,21 @@ def test_quantiles_are_printed_only_with_ten_values_beyond() -> None:
 def test_overflow_underflow_and_empty_series_are_said() -> None:
     odd = sample.series("a", np.array([-5, 7, 2**45]))
     empty = sample.series("b", np.array([], dtype=np.int64))
-    first, second = table_of([odd, empty], None, 0.999).rows
+    table = table_of([odd, empty], None, 0.999)
+    (first,) = table.rows
     assert first.notes == [
         "1 values below 0, not drawn",
         "1 values past the last bucket: not drawn, but in count and extremes",
     ]
-    assert second.notes == ["no value was taken"]
-    assert (second.worst, second.bound) == ("-", "-")
+    assert table.empty == ["b"]
+
+
+def test_parameters_and_ranges_share_their_unit() -> None:
+    assert parameter_text("periods_ns", [1_000_000, 10_000_000]) == "periods 1 ms, 10 ms"
+    assert parameter_text("kinds", ["posix", "named"]) == "kinds posix, named"
+    assert range_text("17.9 us", "18.1 us") == "17.9 to 18.1 us"
+    assert range_text("990 ns", "1.02 us") == "990 ns to 1.02 us"
+    assert range_text("unbounded", "1.02 us") == "unbounded to 1.02 us"
 
 
 def test_facts_are_grouped_by_what_stands_before_the_dot() -> None:
@@ -160,3 +176,8 @@ def test_the_cache_is_where_the_desktop_keeps_caches(monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("XDG_CACHE_HOME", "relative")
     monkeypatch.setenv("HOME", "/home/me")
     assert bundle.cache_dir() == Path("/home/me/.cache/hardstone")
+
+
+def test_ticks_of_an_empty_range() -> None:
+    assert ticks(2, 1.6) == []
+    assert ticks(3, 3) == []

@@ -26,7 +26,7 @@ enum { CLOCKS = 16, CHUNK = 20000, TOKEN_ROUNDS = 4000, READS = 1000000, RING_CP
 #define READ_NS 400 /* generous, for the expected time */
 
 static const struct series_spec series[] = {
-    {"claimed", "ns", "clock", "clock_getres of the clock", "one value a clock"},
+    {"claimed", "ns", "clock", "the resolution that clock_getres claims; one value a clock", NULL},
     {"step", "ns", "clock", "a reading of the clock",
      "the next reading that differs, back to back, on each CPU in turn"},
     {0},

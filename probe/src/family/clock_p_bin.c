@@ -32,7 +32,8 @@ static const struct param_spec params[] = {
 static const struct series_spec series[] = {
     {"call", "ns", "via", "counter reading after one call of clock_gettime(CLOCK_REALTIME)",
      "counter reading after the next call, back to back"},
-    {"blocking", "ns", "via", "mean of the calls", "longest call: one value a run"},
+    {"blocking", "ns", "via", "the longest call minus the mean of the calls; one value a run",
+     NULL},
     {0},
 };
 

@@ -85,8 +85,7 @@ static int refuse(struct run *run, int error)
 {
     return outcome_set_errno(&run->outcome, error,
                              "starting the process that cleans up should the probe be killed",
-                             "raise ulimit -u and ulimit -n, or choose kinds without names: "
-                             "-p kinds=unnamed");
+                             "raise ulimit -u, or choose kinds without names: -p kinds=unnamed");
 }
 
 int leftover_open(struct leftover *leftover, struct run *run, bool is_needed)
@@ -97,7 +96,7 @@ int leftover_open(struct leftover *leftover, struct run *run, bool is_needed)
     if (!is_needed)
         return 0;
     if (pipe(ends) != 0)
-        return refuse(run, errno);
+        return outcome_set_errno(&run->outcome, errno, "a pipe", "raise ulimit -n");
     leftover->guard = fork();
     if (leftover->guard == 0) {
         close(ends[1]);

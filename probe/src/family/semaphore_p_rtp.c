@@ -33,8 +33,7 @@ static const struct param_spec params[] = {
 static const struct series_spec series[] = {
     {"round_trip", "ns", "kind,scope", "first party before it signals the second",
      "first party after its wait for the answer"},
-    {"context_switch", "ns", "kind,scope", "derived from round_trip",
-     "round trip / 2 - mean(signal_wait)"},
+    {"context_switch", "ns", "kind,scope", "round trip / 2 - mean(signal_wait)", NULL},
     {"signal_wait", "ns", "kind,scope", "before the signal (post)",
      "after the wait of the same thread, which never blocks"},
     {0},

@@ -33,8 +33,8 @@ static const struct param_spec params[] = {
 static const struct series_spec series[] = {
     {"jitter", "ns", "period_ns,mechanism", "the expiry that was asked for (start + k x period)",
      "first clock reading of the thread after the wait"},
-    {"overrun", "count", "period_ns,mechanism", "expirations missed before a late wake-up",
-     "one value for each wake-up that missed any"},
+    {"overrun", "count", "period_ns,mechanism",
+     "expirations missed before a late wake-up; one value for each wake-up that missed any", NULL},
     {0},
 };
 

@@ -44,8 +44,8 @@ static const struct series_spec series[] = {
      "first clock reading of the woken thread in user land, one value a wake-up"},
     {"release", "ns", "part,cpu", "each release, also one swallowed by a late wake-up",
      "first clock reading of the woken thread in user land, one value a release"},
-    {"missed", "count", "cpu", "releases swallowed by a late wake-up",
-     "one value for each wake-up that swallowed any"},
+    {"missed", "count", "cpu",
+     "releases swallowed by a late wake-up; one value for each wake-up that swallowed any", NULL},
     {0},
 };
 

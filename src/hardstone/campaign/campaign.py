@@ -68,7 +68,11 @@ class Campaign:
     def run(self, plan: Plan, facts: Facts) -> Outcome:
         """Runs every test of `plan`; `facts` are those that the plan was made with."""
         document = _new_document(plan, facts, self._target)
-        with stop_on_signals(self._stop), closing(self._store.journal(document)) as journal:
+        with (
+            self._target.alone(),
+            stop_on_signals(self._stop),
+            closing(self._store.journal(document)) as journal,
+        ):
             self._on_event(RunStarted(document.id, plan))
             options = run_options(plan, facts)
             self._run_tests(document, Collector(self._target, options, journal, self._stop))

@@ -173,12 +173,9 @@ CHART_CONFIG = json_for_script(CONFIG)
 def notes_on_drawing(found: list[Series]) -> list[str]:
     """What the charts of a result with the series `found` do not show."""
     notes = []
-    few = sum(1 for series in found if not _has_values(series))
+    few = sum(1 for series in found if series.count and not _has_values(series))
     if few:
-        notes.append(
-            f"{few} series with fewer than {LEAST_VALUES} values to draw: "
-            "in the table, without a distribution."
-        )
+        notes.append(f"{few} series without enough values for a distribution: in the table only.")
     for unit in dict.fromkeys(series.unit for series in found):
         notes += _notes_on_group(drawn_group([one for one in found if one.unit == unit]))
     return notes

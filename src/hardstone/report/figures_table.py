@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import ceil, floor
 
 from hardstone.model import Instrument, Series, Unit
-from hardstone.report.text import format_value, series_text
+from hardstone.report.text import format_value, range_text, series_text
 from hardstone.stats.quantiles import LADDER, Quantile
 from hardstone.stats.summary import SeriesSummary, instrument_limit, summarise
 from hardstone.units import format_count
@@ -39,10 +39,15 @@ class Table:
 
     levels: list[str]
     rows: list[Row]
+    empty: list[str]
 
 
 def table_of(found: list[Series], instrument: Instrument | None, deepest: float) -> Table:
-    """Figures of all series; quantiles as deep as the counts allow, at most to `deepest`."""
+    """Figures of all series that hold values; quantiles as deep as the counts allow, at most
+    to `deepest`. Empty series are named in one line below.
+    """
+    empty = [series_text(series) for series in found if not series.count]
+    found = [series for series in found if series.count]
     summaries = [summarise(series, deepest=deepest) for series in found]
     present = {quantile.q for summary in summaries for quantile in summary.quantiles}
     levels = [q for q in LADDER if q in present]
@@ -51,7 +56,7 @@ def table_of(found: list[Series], instrument: Instrument | None, deepest: float)
         _row(series, summary, levels, quantum_ns, instrument)
         for series, summary in zip(found, summaries, strict=True)
     ]
-    return Table([level_text(q) for q in levels], rows)
+    return Table([level_text(q) for q in levels], rows, empty)
 
 
 def level_text(q: float) -> str:
@@ -90,12 +95,12 @@ def quantile_cell(quantile: Quantile | None, unit: Unit) -> Cell:
         return Cell(beyond if quantile.above is not None else "below 0")
     low = "unbounded" if quantile.low is None else format_value(quantile.low, unit)
     high = "unbounded" if quantile.high is None else format_value(quantile.high, unit)
-    return Cell(format_value(quantile.value, unit), f"{low} to {high}")
+    return Cell(format_value(quantile.value, unit), range_text(low, high))
 
 
 def bound_text(summary: SeriesSummary) -> str:
     """The bound for what was not seen: none above the worst observed, at 95 %."""
-    if summary.count == 0 or summary.derived:
+    if summary.derived or summary.p_exceed_bound > 0.1:
         return "-"
     return f"< {share_text(summary.p_exceed_bound)}"
 
@@ -111,11 +116,9 @@ def share_text(share: float) -> str:
 
 def _notes(series: Series, instrument: Instrument | None) -> list[str]:
     notes = []
-    if series.count == 0:
-        notes.append("no value was taken")
     if series.derived:
         notes.append(f"derived, not timed: {series.derived}")
-    limit = instrument_limit(series, instrument) if series.count else None
+    limit = instrument_limit(series, instrument)
     if limit:
         notes.append(limit)
     if series.histogram.underflow:

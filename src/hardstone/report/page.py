@@ -19,7 +19,7 @@ from hardstone.report.figures import CHART_CONFIG, charts_each
 from hardstone.report.findings import Finding, finding_of
 from hardstone.report.header import head_of
 from hardstone.report.readable import with_readable_histograms
-from hardstone.report.results import Section, Settings, SpecLookup, section_of
+from hardstone.report.results import Section, Settings, SpecLookup, is_behaviour, section_of
 from hardstone.report.safe import content_security_policy
 from hardstone.report.text import clean
 from hardstone.stats.quantiles import DEEPEST_BY_PROFILE, LADDER
@@ -136,6 +136,7 @@ def _findings(results: list[Result], sections: list[Section], deepest: float) ->
     found = [
         finding_of(result, one.anchor, "" if common else one.conditions, deepest)
         for result, one in zip(results, sections, strict=True)
+        if not is_behaviour(result.test)
     ]
     return [finding for finding in found if finding is not None]
 

@@ -48,7 +48,7 @@ class Section:
     shown: bool
     conditions: str
     setting: list[tuple[str, str]]
-    moments: list[tuple[str, str, str]]
+    moments: list[tuple[str, str]]
     claims: list[Claim]
     table: Table | None
     figures: list[Figure]
@@ -69,10 +69,16 @@ class Settings:
     instrument: Instrument | None
 
 
+def is_behaviour(test: str) -> bool:
+    """Whether the ID is that of a test of behaviour: its series are evidence, not timings."""
+    return test.split("-")[1:2] == ["B"]
+
+
 def section_of(result: Result, anchor: str, settings: Settings) -> Section:
     """Everything that the page says about `result`."""
     spec = settings.lookup(result.test)
     instrument = result.instrument or settings.instrument
+    behaves = is_behaviour(result.test)
     failed = [verdict for verdict in result.verdicts if not verdict.passed]
     return Section(
         anchor=anchor,
@@ -91,8 +97,10 @@ def section_of(result: Result, anchor: str, settings: Settings) -> Section:
         moments=_moments(result, spec),
         claims=[_claim(verdict, spec) for verdict in result.verdicts],
         table=table_of(result.series, instrument, settings.deepest) if result.series else None,
-        figures=figures_of(result, anchor, settings.charts_each, live=settings.live),
-        notes=notes_on_drawing(result.series),
+        figures=[]
+        if behaves
+        else figures_of(result, anchor, settings.charts_each, live=settings.live),
+        notes=[] if behaves else notes_on_drawing(result.series),
         worst=_worst_tables(result.series),
         events=[event_row(event) for event in result.events],
         warnings=_warnings(result),
@@ -146,16 +154,18 @@ def _counter(name: str, value: int) -> str:
     return f"{name.removesuffix('_count').replace('_', ' ')} {format_count(value)}"
 
 
-def _moments(result: Result, spec: Descriptor | None) -> list[tuple[str, str, str]]:
-    """Which two moments each series lies between, in the words of the register."""
+def _moments(result: Result, spec: Descriptor | None) -> list[tuple[str, str]]:
+    """What a value of each series is, in the words of the register."""
     present = {series.name for series in result.series}
     known = spec.series if spec else []
-    return [(one.name, one.begin, one.end) for one in known if one.name in present]
+    return [(one.name, one.meaning) for one in known if one.name in present]
 
 
 def _claim(verdict: Verdict, spec: Descriptor | None) -> Claim:
     known = {one.name: one.claim for one in spec.verdicts} if spec else {}
-    return Claim(verdict.name, known.get(verdict.name, ""), verdict.passed, verdict.evidence)
+    name, slash, case = verdict.name.partition("/")
+    shown = f"{name.replace('_', ' ')}{slash and ': '}{case}"
+    return Claim(shown, known.get(name, ""), verdict.passed, verdict.evidence)
 
 
 def _warnings(result: Result) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable
+from math import floor, log10
 
 from hardstone.model import ParamValue, Scalar, Series, Unit
 from hardstone.units import format_count, format_ns
@@ -43,7 +44,7 @@ def format_value(value: float | None, unit: Unit, quantum_ns: float = 1.0) -> st
     if value is None:
         return "-"
     if unit == "ns":
-        step = max(quantum_ns, 0.1)
+        step = max(10.0 ** floor(log10(quantum_ns)), 0.1) if quantum_ns > 0 else 0.1
         return format_ns(round(value / step) * step)
     return _format_bytes(value) + "/s" if unit == "bytes_per_s" else format_count(round(value))
 
@@ -80,8 +81,24 @@ def series_text(series: Series, keys: Iterable[str] | None = None) -> str:
 def parameter_text(name: str, value: ParamValue) -> str:
     """A parameter with its value: "interval 1 ms", "kinds posix,named"."""
     if isinstance(value, list):
-        return f"{_words(name)} {', '.join(str(item) for item in value)}"
+        return f"{_words(_without_unit(name))} {', '.join(_item(name, one) for one in value)}"
     return label_text(name, value) if isinstance(value, int) else f"{_words(name)} {value}"
+
+
+def _without_unit(name: str) -> str:
+    return name.removesuffix("_ns").removesuffix("_bytes")
+
+
+def _item(name: str, value: int | str) -> str:
+    if isinstance(value, int) and name.endswith("_ns"):
+        return format_ns(value)
+    return str(value)
+
+
+def range_text(low: str, high: str) -> str:
+    """Two values with their units as a range: "17.9 to 18.1 us", "990 ns to 1.02 us"."""
+    figure, _, unit = low.rpartition(" ")
+    return f"{figure} to {high}" if figure and high.endswith(f" {unit}") else f"{low} to {high}"
 
 
 def fact_text(name: str, value: Scalar) -> str:

@@ -65,9 +65,7 @@ def _print_part(console: Console, title: str, lines: Iterator[Text] | list[Text]
 
 def _series_line(series: SeriesSpec) -> Text:
     labels = f", by {', '.join(map(spoken, series.labels))}" if series.labels else ""
-    return words(
-        f"{spoken(series.name)} [{series.unit}{labels}]: from {series.begin} to {series.end}"
-    )
+    return words(f"{spoken(series.name)} [{series.unit}{labels}]: {series.meaning}")
 
 
 def _param_line(spec: ParamSpec) -> Text:

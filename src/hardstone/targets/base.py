@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Generator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -78,6 +79,9 @@ class Target(Protocol):
 
     def close(self) -> None:
         """Lets go of the target; may be called twice."""
+
+    def alone(self) -> AbstractContextManager[None]:
+        """Holds the target for one measurement at a time; UntrustworthyError if taken."""
 
     def probe_path(self) -> str | None:
         """Where the probe's executable is on the target, None where there is none."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Generator, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 from hardstone.errors import InputError, TargetError
@@ -36,6 +37,9 @@ class FakeTarget:
 
     def close(self) -> None:
         """Nothing is held."""
+
+    def alone(self) -> AbstractContextManager[None]:
+        return nullcontext()
 
     def probe_path(self) -> str | None:
         return None

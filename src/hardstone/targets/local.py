@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Generator
-from contextlib import closing
+from contextlib import AbstractContextManager, closing
 from pathlib import Path
 
 from hardstone.errors import TargetError
 from hardstone.model import Facts, PlannedTest, Register
+from hardstone.targets.alone import measuring_alone
 from hardstone.targets.base import ProbeError, RunOptions, Stop
 from hardstone.targets.decode import decode_facts, decode_register
 from hardstone.targets.find import find_probe
@@ -37,6 +38,9 @@ class LocalTarget:
 
     def close(self) -> None:
         """Nothing is held between calls."""
+
+    def alone(self) -> AbstractContextManager[None]:
+        return measuring_alone()
 
     def probe_path(self) -> str | None:
         return str(self._executable())

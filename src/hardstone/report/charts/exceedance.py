@@ -5,7 +5,16 @@ from __future__ import annotations
 from math import log
 
 from hardstone.model import Series, Unit
-from hardstone.report.charts.frame import Row, apart, colour, figure, keys, tooltip, value_title
+from hardstone.report.charts.frame import (
+    Row,
+    apart,
+    colour,
+    figure,
+    keys,
+    tooltip,
+    unit_title,
+    value_title,
+)
 from hardstone.report.charts.scale import domain, drawn, ticks, value_axis, value_scale
 from hardstone.report.groups import Group, Line
 from hardstone.report.theme import Spec, mark
@@ -63,7 +72,7 @@ def chart(group: Group, unit: Unit) -> Spec:
         "title": f"{value_title(group, unit)} (log)",
     }
     rows = [row for line, points in found for row in _rows(line, points)]
-    return figure(group, rows, [_curves(group, x, least * 0.6), _bounds(group, x)])
+    return figure(group, rows, [_curves(group, x, least * 0.6, unit), _bounds(group, x, unit)])
 
 
 def _rows(line: Line, points: list[Point]) -> list[Row]:
@@ -74,7 +83,7 @@ def _rows(line: Line, points: list[Point]) -> list[Row]:
     return [*shares, {**keys(line), "v": points[-1][0], "b": bound}]
 
 
-def _curves(group: Group, x: Spec, least: float) -> Spec:
+def _curves(group: Group, x: Spec, least: float, unit: Unit) -> Spec:
     marks = [round(one, 12) for one in ticks(least, 1.0)]
     return {
         "transform": [{"filter": "isValid(datum.s)"}],
@@ -90,12 +99,14 @@ def _curves(group: Group, x: Spec, least: float) -> Spec:
             },
             "color": colour(group),
             **apart(group),
-            "tooltip": tooltip(group, ("v", "above (ns)", ",.0f"), ("s", "share", ".3~g")),
+            "tooltip": tooltip(
+                group, ("v", unit_title("above", unit), ",.0f"), ("s", "share", ".3~g")
+            ),
         },
     }
 
 
-def _bounds(group: Group, x: Spec) -> Spec:
+def _bounds(group: Group, x: Spec, unit: Unit) -> Spec:
     return {
         "transform": [{"filter": "isValid(datum.b)"}],
         "mark": mark("point", shape="triangle-down", filled=False, size=55, strokeWidth=1.5),
@@ -103,6 +114,8 @@ def _bounds(group: Group, x: Spec) -> Spec:
             "x": x,
             "y": {"field": "b", "type": "quantitative"},
             "color": colour(group),
-            "tooltip": tooltip(group, ("v", "above (ns)", ",.0f"), ("b", "95 % bound", ".3~g")),
+            "tooltip": tooltip(
+                group, ("v", unit_title("above", unit), ",.0f"), ("b", "95 % bound", ".3~g")
+            ),
         },
     }

@@ -8,6 +8,7 @@ from hardstone.report.text import shorten
 from hardstone.report.theme import CONFIG, DASHES, HEIGHT, PALETTE, PANEL_HEIGHT, WIDTH, Spec
 
 _TITLE_OF_UNIT: dict[Unit, str] = {"ns": "duration", "count": "count", "bytes_per_s": "throughput"}
+_PLAIN_UNIT: dict[Unit, str] = {"ns": "ns", "bytes_per_s": "B/s"}
 _LEGEND_CHARACTERS = 62
 _ABOVE: Spec = {"orient": "top", "offset": 2}
 Row = dict[str, float | str | None]
@@ -17,6 +18,11 @@ def value_title(group: Group, unit: Unit) -> str:
     """What the axis of values shows: the name of the series where they have but one."""
     names = {line.series.name for line in group.lines}
     return shorten(names.pop().replace("_", " ")) if len(names) == 1 else _TITLE_OF_UNIT[unit]
+
+
+def unit_title(title: str, unit: Unit) -> str:
+    """A heading with the unit of plain numbers: "above (ns)"."""
+    return title if unit == "count" else f"{title} ({_PLAIN_UNIT[unit]})"
 
 
 def keys(line: Line) -> Row:

@@ -7,7 +7,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from hardstone.model import Histogram, Unit
-from hardstone.report.charts.frame import Row, apart, colour, figure, keys, tooltip, value_title
+from hardstone.report.charts.frame import (
+    Row,
+    apart,
+    colour,
+    figure,
+    keys,
+    tooltip,
+    unit_title,
+    value_title,
+)
 from hardstone.report.charts.scale import domain, drawn, ticks, value_axis, value_scale
 from hardstone.report.groups import Group, Line
 from hardstone.report.theme import Spec, mark
@@ -106,8 +115,9 @@ def _outline(group: Group, x: Spec, top: float, unit: Unit) -> Spec:
     encoding: Spec = {"x": x, "y": y, "color": colour(group), **apart(group)}
     if single:
         encoding["y2"] = {"datum": FLOOR}
-    title = "from (ns)" if unit == "ns" else "from"
-    encoding["tooltip"] = tooltip(group, ("v", title, ",.0f"), ("n", "values", ",.0f"))
+    encoding["tooltip"] = tooltip(
+        group, ("v", unit_title("from", unit), ",.0f"), ("n", "values", ",.0f")
+    )
     return {"transform": [{"filter": "isValid(datum.n)"}], "mark": shape, "encoding": encoding}
 
 

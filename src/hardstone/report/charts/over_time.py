@@ -10,11 +10,13 @@ from hardstone.report.theme import Spec, mark
 
 MOST_POINTS = 900
 LEAST_INTERVALS = 3
+LEAST_FILLED = 2
 
 
 def is_drawable(series: Series) -> bool:
-    """Whether there is a course of time to see: at least three intervals."""
-    return len(series.maxima_per_s) >= LEAST_INTERVALS
+    """Whether there is a course of time to see: at least three intervals, two with values."""
+    filled = sum(1 for value in series.maxima_per_s if value is not None)
+    return len(series.maxima_per_s) >= LEAST_INTERVALS and filled >= LEAST_FILLED
 
 
 def intervals_joined(group: Group) -> int:

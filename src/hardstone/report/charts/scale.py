@@ -30,13 +30,19 @@ def domain(values: Iterable[float], margin: float = 1.04) -> tuple[float, float]
 
 
 def ticks(low: float, high: float) -> list[float]:
-    """Round marks between `low` and `high`: decades, 1-2-5, or even steps where it is narrow."""
+    """Round marks between `low` and `high`: decades, 1-2-5, or even steps where it is narrow.
+
+    None where `high` is not above `low`.
+    """
+    if high <= low:
+        return []
     if high / low < _FINE_RATIO:
         return _even(low, high)
     steps = (1,) if high / low > _DECADES_RATIO else (1, 2, 5)
     first, last = floor(log10(low)), ceil(log10(high))
     stride = ceil((last - first) / _MOST_DECADES)
-    marks = [step * 10.0**power for power in range(first, last + 1, stride) for step in steps]
+    powers = [power for power in range(first, last + 1) if power % stride == 0]
+    marks = [step * 10.0**power for power in powers for step in steps]
     return [mark for mark in marks if low <= mark <= high]
 
 

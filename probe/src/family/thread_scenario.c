@@ -1,0 +1,68 @@
+#include "../posix_source.h"
+
+#include "thread_scenario.h"
+
+#include <sched.h>
+
+int thread_scenario_check(struct run *run, int levels)
+{
+    if (run->setup.cpu < 0)
+        return outcome_set(&run->outcome, STATUS_UNSUPPORTED,
+                           "write a port for this system (SUPPORTED_PLATFORMS.md)",
+                           "this port cannot bind threads to a CPU, and on several CPUs equal "
+                           "threads run at the same time: no order and no switch could be seen");
+    int there = run->setup.priority - sched_get_priority_min(SCHED_FIFO) + 1;
+    if (there < levels)
+        return outcome_set(&run->outcome, STATUS_DENIED,
+                           "choose a higher --priority (and allow it: ulimit -r)",
+                           "the test needs %d priorities, and from %d downwards there are %d",
+                           levels, run->setup.priority, there);
+    return 0;
+}
+
+struct actor_setup thread_setup(const struct run *run, int policy, int below)
+{
+    return (struct actor_setup){policy, run->setup.priority - below, run->setup.cpu};
+}
+
+int64_t thread_expected_ns(const struct run *run, int cells, int64_t sample_ns)
+{
+    int64_t by_samples_ns = (int64_t)(run->samples % INT64_C(100000000000)) * sample_ns * cells;
+    bool is_by_time =
+        run->samples == 0 || (run->duration_ns > 0 && run->duration_ns < by_samples_ns);
+    return is_by_time ? run->duration_ns : by_samples_ns;
+}
+
+int thread_create(pthread_t *thread, const struct actor_setup *setup, void *(*body)(void *),
+                  void *argument)
+{
+    pthread_attr_t attributes;
+    int error = actor_attributes(&attributes, setup, ACTOR_STACK_BYTES);
+    if (error)
+        return error;
+    error = pthread_create(thread, &attributes, body, argument);
+    pthread_attr_destroy(&attributes);
+    return error;
+}
+
+int thread_settle(const struct run *run, int below)
+{
+    int priority = run->setup.priority - below - 1;
+    bool is_realtime = priority >= sched_get_priority_min(SCHED_FIFO);
+    int error = actor_set_self(is_realtime ? SCHED_FIFO : SCHED_OTHER, is_realtime ? priority : 0);
+    int back = actor_set_self(run->setup.policy, run->setup.priority);
+    return error ? error : back;
+}
+
+void thread_wait(sem_t *semaphore)
+{
+    while (sem_wait(semaphore) != 0)
+        ;
+}
+
+void thread_spin(int64_t ns)
+{
+    int64_t until_ns = clock_monotonic_ns() + ns;
+    while (clock_monotonic_ns() < until_ns)
+        ;
+}

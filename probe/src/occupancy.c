@@ -1,0 +1,73 @@
+#include "posix_source.h"
+
+#include "occupancy.h"
+
+#include <string.h>
+
+#define UNKNOWN_PAUSE_NS INT64_C(50000000) /* of a second: what Linux has by default */
+
+enum { TOLD = 3 };
+
+static int64_t process_cpu_ns(void)
+{
+    struct timespec used;
+    return clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used) == 0 ? clock_timespec_ns(&used) : -1;
+}
+
+void occupancy_open(struct occupancy *occupancy)
+{
+    int64_t runtime_ns, period_ns;
+    memset(occupancy, 0, sizeof *occupancy);
+    occupancy->pause_ns = UNKNOWN_PAUSE_NS;
+    if (port_realtime_budget(&runtime_ns, &period_ns) && runtime_ns < period_ns)
+        occupancy->pause_ns = period_ns - runtime_ns;
+}
+
+void occupancy_begin(struct occupancy *occupancy)
+{
+    occupancy->begin_wall_ns = clock_monotonic_ns();
+    occupancy->begin_cpu_ns = process_cpu_ns();
+}
+
+/* Whether so much was lost that it is told; counts it. */
+static bool note_loss(struct occupancy *occupancy, int64_t lost_ns)
+{
+    if (lost_ns > occupancy->most_lost_ns)
+        occupancy->most_lost_ns = lost_ns;
+    return lost_ns >= occupancy->pause_ns / 2 && occupancy->cut_count++ < TOLD;
+}
+
+void occupancy_end(struct occupancy *occupancy, struct run *run)
+{
+    int64_t cpu_ns = process_cpu_ns() - occupancy->begin_cpu_ns;
+    int64_t now_ns = clock_monotonic_ns(), wall_ns = now_ns - occupancy->begin_wall_ns;
+    if (occupancy->begin_cpu_ns >= 0 && note_loss(occupancy, wall_ns - cpu_ns))
+        arena_event(run->arena, "throttled", run_at_ns(run, now_ns),
+                    "of a burst of %lld us the test's threads were given %lld us: real-time "
+                    "throttling (it takes %lld us at a time) or something above them cut in",
+                    (long long)(wall_ns / 1000), (long long)(cpu_ns / 1000),
+                    (long long)(occupancy->pause_ns / 1000));
+}
+
+void occupancy_note_pause(struct occupancy *occupancy, struct run *run, int64_t pause_ns,
+                          const char *what)
+{
+    if (note_loss(occupancy, pause_ns))
+        arena_event(run->arena, "throttled", run_at_ns(run, clock_monotonic_ns()),
+                    "%s was ready and did not run for %lld us: real-time throttling (it takes %lld "
+                    "us at a time) or something above it cut in",
+                    what, (long long)(pause_ns / 1000), (long long)(occupancy->pause_ns / 1000));
+}
+
+int occupancy_judge(const struct occupancy *occupancy, struct run *run)
+{
+    int64_t stolen_ns = run->before.steal_ns < 0 ? 0 : run->after.steal_ns - run->before.steal_ns;
+    if (occupancy->cut_count == 0 || stolen_ns >= occupancy->most_lost_ns)
+        return 0;
+    return outcome_set(&run->outcome, STATUS_FAILED,
+                       "end what runs at a higher priority, or lift the limit on real-time threads "
+                       "(Linux: sysctl kernel.sched_rt_runtime_us=-1)",
+                       "the CPU was taken from the test in %d bursts, for up to %lld us: the "
+                       "figures hold pauses that belong to throttling or to another thread",
+                       occupancy->cut_count, (long long)(occupancy->most_lost_ns / 1000));
+}

@@ -1,0 +1,36 @@
+/* Whether threads that spin were given the CPU. Between begin and end of a burst some
+ * thread of the test always wants to run, so what the process did not get was taken:
+ * by real-time throttling, by a thread of higher priority, or by the hypervisor. Half of
+ * what throttling takes at a time, missing in one burst, is told as the event
+ * `throttled`, and the result then fails: its figures hold a pause that no kernel path
+ * took.
+ *
+ * Called around bursts, outside all that is timed.
+ */
+#ifndef HS_OCCUPANCY_H
+#define HS_OCCUPANCY_H
+
+#include "run.h"
+
+struct occupancy {
+    int64_t pause_ns;                    /* what throttling takes in each period */
+    int64_t begin_wall_ns, begin_cpu_ns; /* of the burst */
+    int64_t most_lost_ns;
+    int cut_count; /* bursts that lost too much */
+};
+
+void occupancy_open(struct occupancy *occupancy);
+void occupancy_begin(struct occupancy *occupancy);
+void occupancy_end(struct occupancy *occupancy, struct run *run);
+
+/* Notes a pause of a thread that was ready, where the process as a whole went on; `what`
+ * names the thread. Shorter ones than throttling makes are ignored. */
+void occupancy_note_pause(struct occupancy *occupancy, struct run *run, int64_t pause_ns,
+                          const char *what);
+
+/* For the test's `judge`: sets the outcome when a burst was cut; -1 then. Time that the
+ * hypervisor says to have taken is told and does not fail the result: that is judged
+ * with the conditions of the run. */
+int occupancy_judge(const struct occupancy *occupancy, struct run *run);
+
+#endif

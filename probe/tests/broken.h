@@ -1,0 +1,34 @@
+/* What the breaches of the broken libc share (broken.c says how it is used). */
+#ifndef HS_BROKEN_H
+#define HS_BROKEN_H
+
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The function that this library stands before. */
+#define REAL(name) ((__typeof__(&(name)))broken_real(#name))
+
+static inline void *broken_real(const char *name)
+{
+    return dlsym(RTLD_NEXT, name);
+}
+
+/* Whether HARDSTONE_BROKEN names the breach `word`. */
+static inline bool breaks(const char *word)
+{
+    const char *words = getenv("HARDSTONE_BROKEN");
+    size_t length = strlen(word);
+    for (const char *at = words; at && *at; at += strcspn(at, ","), at += *at == ',')
+        if (strcspn(at, ",") == length && strncmp(at, word, length) == 0)
+            return true;
+    return false;
+}
+
+/* Called by clock_gettime with what CLOCK_MONOTONIC says: breaches that act on threads
+ * which spin and look at the clock. */
+void broken_look_at_spinner(long long now_ns);
+
+#endif

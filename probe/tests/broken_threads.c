@@ -1,0 +1,235 @@
+/* Breaches of what threads and scheduling promise; broken.c says how they are used.
+ *   equal_at_once   a new thread of its creator's priority gets the next higher one
+ *   lower_at_once   a new thread one below its creator is put one above it
+ *   higher_later    a new thread above its creator gets its creator's priority
+ *   yield_nothing   sched_yield does nothing
+ *   setschedprio_tail   a thread that lowers itself by pthread_setschedprio goes behind
+ *                       its new equals
+ *   setschedparam_tail  the same by pthread_setschedparam: what POSIX promises, and a
+ *                       system may break
+ *   rr_is_fifo      SCHED_RR is SCHED_FIFO
+ *   rr_unfair       each third SCHED_RR thread gives up its slices after 50 ms
+ *   rr_first_short  a SCHED_RR thread gives up its first slice after 20 ms
+ *   rr_interval     sched_rr_get_interval says 15 % less than it is
+ *   two_levels      priorities below 97 are two: 24 and 72
+ *   one_pair        priority 18 is the same as 17
+ *   late_wake       sem_post takes effect with the caller's next call
+ *   degrade         a thread that has looked at the clock for 150 ms without a rest loses its
+ *                   priority
+ * Those that begin with rr_ and end a slice act where the clock is read: --clock monotonic.
+ */
+#define _GNU_SOURCE
+#include "broken.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <time.h>
+
+#define MS 1000000LL
+enum { LEVEL_LIMIT = 97, LEVEL_MIDDLE = 48, LEVEL_LOW = 24, LEVEL_HIGH = 72, THIRD = 3 };
+
+/* ---- wake-ups that are put off ---- */
+
+static __thread sem_t *put_off;
+
+static void catch_up(void)
+{
+    sem_t *semaphore = put_off;
+    put_off = NULL;
+    if (semaphore)
+        REAL(sem_post)(semaphore);
+}
+
+int sem_post(sem_t *semaphore)
+{
+    catch_up();
+    if (!breaks("late_wake"))
+        return REAL(sem_post)(semaphore);
+    put_off = semaphore;
+    return 0;
+}
+
+int sem_wait(sem_t *semaphore)
+{
+    catch_up();
+    return REAL(sem_wait)(semaphore);
+}
+
+int sched_yield(void)
+{
+    catch_up();
+    return breaks("yield_nothing") ? 0 : REAL(sched_yield)();
+}
+
+int pthread_join(pthread_t thread, void **result)
+{
+    catch_up();
+    return REAL(pthread_join)(thread, result);
+}
+
+/* ---- priorities ---- */
+
+static bool is_realtime(int policy)
+{
+    return policy == SCHED_FIFO || policy == SCHED_RR;
+}
+
+static int bent_priority(int priority)
+{
+    if (breaks("two_levels") && priority > 0 && priority < LEVEL_LIMIT)
+        return priority <= LEVEL_MIDDLE ? LEVEL_LOW : LEVEL_HIGH;
+    if (breaks("one_pair") && priority == 18)
+        return 17;
+    return priority;
+}
+
+static int bent_policy(int policy)
+{
+    return policy == SCHED_RR && breaks("rr_is_fifo") ? SCHED_FIFO : policy;
+}
+
+int pthread_setschedparam(pthread_t thread, int policy, const struct sched_param *wanted)
+{
+    struct sched_param before, after = *wanted;
+    int policy_before;
+    after.sched_priority = bent_priority(after.sched_priority);
+    pthread_getschedparam(thread, &policy_before, &before);
+    int error = REAL(pthread_setschedparam)(thread, bent_policy(policy), &after);
+    bool is_lower = is_realtime(policy) && before.sched_priority > after.sched_priority;
+    if (!error && is_lower && breaks("setschedparam_tail"))
+        REAL(sched_yield)();
+    return error;
+}
+
+int pthread_setschedprio(pthread_t thread, int priority)
+{
+    int error = REAL(pthread_setschedprio)(thread, bent_priority(priority));
+    if (!error && breaks("setschedprio_tail"))
+        REAL(sched_yield)();
+    return error;
+}
+
+static int own_priority(void)
+{
+    struct sched_param own;
+    int policy;
+    return pthread_getschedparam(pthread_self(), &policy, &own) == 0 ? own.sched_priority : 0;
+}
+
+static int priority_of_new(int wanted)
+{
+    int own = own_priority();
+    if (own == 0 || wanted == 0)
+        return bent_priority(wanted);
+    if ((breaks("equal_at_once") && wanted == own) ||
+        (breaks("lower_at_once") && wanted == own - 1))
+        return own + 1;
+    if (breaks("higher_later") && wanted > own)
+        return own;
+    return bent_priority(wanted);
+}
+
+/* ---- slices ---- */
+
+/* Of a thread: since when it has had the CPU, as far as its looks at the clock tell. */
+struct spinner {
+    bool is_round_robin;
+    int number;
+    int slice_count;
+    long long slice_ns, looked_ns;
+};
+static __thread struct spinner spinner;
+static atomic_int round_robin_count;
+
+static void end_slice(void)
+{
+    spinner.looked_ns = 0;
+    REAL(sched_yield)();
+}
+
+static void shorten_slice(long long spun_ns)
+{
+    if (breaks("rr_unfair") && spinner.number % THIRD == 0 && spun_ns > 50 * MS)
+        end_slice();
+    if (breaks("rr_first_short") && spinner.slice_count == 1 && spun_ns > 20 * MS)
+        end_slice();
+}
+
+static void degrade(long long spun_ns)
+{
+    struct sched_param lowest = {.sched_priority = 1};
+    if (spun_ns > 150 * MS && own_priority() > 1 && breaks("degrade"))
+        REAL(pthread_setschedparam)(pthread_self(), SCHED_FIFO, &lowest);
+}
+
+void broken_look_at_spinner(long long now_ns)
+{
+    catch_up();
+    if (now_ns - spinner.looked_ns > 15 * MS) {
+        spinner.slice_ns = now_ns;
+        spinner.slice_count++;
+    }
+    spinner.looked_ns = now_ns;
+    if (spinner.is_round_robin)
+        shorten_slice(now_ns - spinner.slice_ns);
+    else
+        degrade(now_ns - spinner.slice_ns);
+}
+
+int sched_rr_get_interval(pid_t process, struct timespec *interval)
+{
+    int answer = REAL(sched_rr_get_interval)(process, interval);
+    if (answer == 0 && breaks("rr_interval"))
+        interval->tv_nsec = interval->tv_nsec / 100 * 85;
+    return answer;
+}
+
+/* ---- new threads ---- */
+
+struct start {
+    void *(*body)(void *);
+    void *argument;
+    bool is_round_robin;
+};
+
+static void *begin(void *argument)
+{
+    struct start start = *(struct start *)argument;
+    free(argument);
+    spinner.is_round_robin = start.is_round_robin;
+    if (start.is_round_robin)
+        spinner.number = atomic_fetch_add(&round_robin_count, 1);
+    void *result = start.body(start.argument);
+    catch_up();
+    return result;
+}
+
+static void bend_attributes(pthread_attr_t *attributes, struct start *start)
+{
+    struct sched_param priority;
+    int policy = SCHED_OTHER;
+    pthread_attr_getschedparam(attributes, &priority);
+    pthread_attr_getschedpolicy(attributes, &policy);
+    start->is_round_robin = policy == SCHED_RR;
+    if (!is_realtime(policy))
+        return;
+    priority.sched_priority = priority_of_new(priority.sched_priority);
+    pthread_attr_setschedpolicy(attributes, bent_policy(policy));
+    pthread_attr_setschedparam(attributes, &priority);
+}
+
+int pthread_create(pthread_t *thread, const pthread_attr_t *wanted, void *(*body)(void *),
+                   void *argument)
+{
+    catch_up();
+    if (!wanted || !getenv("HARDSTONE_BROKEN"))
+        return REAL(pthread_create)(thread, wanted, body, argument);
+    struct start *start = malloc(sizeof *start);
+    *start = (struct start){.body = body, .argument = argument};
+    pthread_attr_t attributes = *wanted;
+    bend_attributes(&attributes, start);
+    return REAL(pthread_create)(thread, &attributes, begin, start);
+}

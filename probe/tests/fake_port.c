@@ -1,0 +1,97 @@
+#include "posix_source.h"
+
+#include "fake_port.h"
+
+#include "port/port.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+struct fake_port fake_port = {.is_counter_trusted = true, .cpu_count = 1};
+
+const char *port_name(void)
+{
+    return "fake";
+}
+
+int port_allowed_cpus(bool allowed[PORT_CPUS])
+{
+    for (int cpu = 0; cpu < PORT_CPUS; cpu++)
+        allowed[cpu] = cpu < fake_port.cpu_count;
+    return fake_port.cpu_count < 0 ? -1 : fake_port.cpu_count;
+}
+
+int port_pin_self(int cpu)
+{
+    (void)cpu;
+    return fake_port.pin_error;
+}
+
+int port_current_cpu(void)
+{
+    return -1;
+}
+
+bool port_counter_is_trusted(char *reason, size_t reason_bytes)
+{
+    snprintf(reason, reason_bytes, FAKE_REASON);
+    return fake_port.is_counter_trusted;
+}
+
+int port_clock_system_call(clockid_t id, struct timespec *time)
+{
+    (void)id, (void)time;
+    errno = ENOTSUP;
+    return -1;
+}
+
+int port_clocks(const struct port_clock **clocks)
+{
+    static const struct port_clock table[] = {{"CLOCK_MONOTONIC", CLOCK_MONOTONIC, true, false}};
+    *clocks = table;
+    return 1;
+}
+
+int port_event_timer_open(int64_t start_ns, int64_t period_ns)
+{
+    (void)start_ns, (void)period_ns;
+    errno = ENOTSUP;
+    return -1;
+}
+
+int64_t port_event_timer_wait(int descriptor, int64_t timeout_ns)
+{
+    (void)descriptor, (void)timeout_ns;
+    errno = ENOTSUP;
+    return -1;
+}
+
+int port_event_timer_disarm(int descriptor)
+{
+    (void)descriptor;
+    errno = ENOTSUP;
+    return -1;
+}
+
+bool port_realtime_budget(int64_t *runtime_ns, int64_t *period_ns)
+{
+    *runtime_ns = fake_port.runtime_ns;
+    *period_ns = fake_port.period_ns;
+    return fake_port.has_budget;
+}
+
+void port_environment(int cpu, struct port_environment *environment)
+{
+    (void)cpu;
+    *environment = (struct port_environment){-1, -1, -1, -1, -1};
+}
+
+void port_facts(const struct port_fact_sink *sink)
+{
+    (void)sink;
+}
+
+void port_realtime_remedy(char *text, size_t bytes)
+{
+    snprintf(text, bytes, FAKE_REMEDY);
+}

@@ -1,0 +1,221 @@
+/* The clock against CLOCK_MONOTONIC, with the bounds that its own brackets give. */
+#include "posix_source.h"
+
+#include "clock.h"
+#include "tap.h"
+
+#include <math.h>
+
+enum { DIFFERENCES = 20000 };
+
+/* CLOCK_MONOTONIC may be steered between the calibration and its check. */
+#define STEERING 50e-6
+
+/* Calibrated once: it takes a second. */
+static const struct clock *counter(void)
+{
+    static struct clock clock;
+    if (!clock.name)
+        clock_open(&clock, true, 0);
+    if (clock.use_counter)
+        return &clock;
+    tap_skip("the processor's counter is not trusted here");
+    return NULL;
+}
+
+static void sleep_ns(int64_t ns)
+{
+    struct timespec rest = clock_ns_timespec(ns);
+    nanosleep(&rest, NULL);
+}
+
+/* A counter reading between two of CLOCK_MONOTONIC. */
+struct bracket {
+    int64_t before_ns, after_ns;
+    uint64_t ticks;
+};
+
+static struct bracket bracket_take(const struct clock *clock)
+{
+    struct bracket bracket;
+    bracket.before_ns = clock_monotonic_ns();
+    bracket.ticks = clock_begin(clock);
+    bracket.after_ns = clock_monotonic_ns();
+    return bracket;
+}
+
+static void test_calibration(void)
+{
+    const struct clock *clock = counter();
+    if (!clock)
+        return;
+    CHECK(clock->calibration_ppb >= 0);
+    for (int i = 0; i < 10; i++) {
+        struct bracket from = bracket_take(clock);
+        sleep_ns(30000000);
+        struct bracket to = bracket_take(clock);
+        double told_ns = (double)clock_ns(clock, to.ticks - from.ticks);
+        double error = clock->calibration_ppb / 1e9 + STEERING;
+        CHECK(told_ns >= (double)(to.before_ns - from.after_ns) * (1 - error) - 1);
+        CHECK(told_ns <= (double)(to.after_ns - from.before_ns) * (1 + error) + 1);
+    }
+}
+
+static void test_wrong_frequency_is_refused(void)
+{
+    const struct clock *clock = counter();
+    struct clock other;
+    static const double factors[] = {1.01, 0.99, 0.5, 1e-6};
+    if (!clock)
+        return;
+    for (size_t i = 0; i < sizeof factors / sizeof factors[0]; i++) {
+        clock_open(&other, true, (uint64_t)((double)clock->counter_hz * factors[i]) + 1);
+        CHECK(other.use_counter);
+        CHECK(fabs((double)other.counter_hz / (double)clock->counter_hz - 1) < STEERING);
+        CHECK(other.calibration_ppb >= 0);
+    }
+}
+
+static void test_known_frequency_is_used(void)
+{
+    const struct clock *clock = counter();
+    struct clock other;
+    if (!clock)
+        return;
+    clock_open(&other, true, clock->counter_hz);
+    CHECK(other.use_counter);
+    CHECK_SAME(other.counter_hz, clock->counter_hz);
+    CHECK(other.calibration_ppb < 0);
+    CHECK(!other.has_drift);
+}
+
+static void test_forced_monotonic(void)
+{
+    struct clock clock;
+    clock_open(&clock, false, 1000000000);
+    CHECK(!clock.use_counter);
+    CHECK_TEXT(clock.name, "monotonic");
+    CHECK_SAME(clock.counter_hz, 0);
+    CHECK(clock.reason[0] != '\0');
+    int64_t before_ns = clock_monotonic_ns();
+    uint64_t ticks = clock_ticks(&clock);
+    CHECK(ticks >= (uint64_t)before_ns && ticks <= (uint64_t)clock_monotonic_ns());
+    CHECK_SAME(clock_ns(&clock, 123), 123);
+    CHECK_SAME(clock_ticks_of_ns(&clock, 123), 123);
+    clock_check_drift(&clock);
+    CHECK(!clock.has_drift);
+}
+
+static void test_drift(void)
+{
+    const struct clock *clock = counter();
+    if (!clock)
+        return;
+    struct clock checked = *clock;
+    clock_check_drift(&checked);
+    CHECK(checked.has_drift);
+    CHECK(fabs(checked.drift_ppb) < 1e5);
+    CHECK_TEXT(checked.reason, "");
+}
+
+static void test_a_counter_that_drifts_loses_trust(void)
+{
+    const struct clock *clock = counter();
+    if (!clock)
+        return;
+    struct clock checked = *clock;
+    checked.mult += checked.mult / 1000;
+    clock_check_drift(&checked);
+    CHECK_NEAR(checked.drift_ppb, 1e6, 1e5);
+    CHECK_HOLDS(checked.reason, "the counter drifted by");
+}
+
+static void test_no_drift_is_told_too_early(void)
+{
+    const struct clock *clock = counter();
+    struct clock other;
+    if (!clock)
+        return;
+    clock_open(&other, true, clock->counter_hz);
+    clock_check_drift(&other);
+    CHECK(!other.has_drift);
+}
+
+/* Lengths from a tick to a century. */
+static void test_lengths(void)
+{
+    struct clock clock = {.use_counter = true};
+    static const double rates_hz[] = {1e6, 24e6, 19.2e6, 2.45e9, 5.7e9};
+    uint64_t state = 1;
+    for (size_t i = 0; i < sizeof rates_hz / sizeof rates_hz[0]; i++) {
+        clock.counter_hz = (uint64_t)rates_hz[i];
+        clock.mult = (uint64_t)(1e9 * 4294967296.0 / rates_hz[i] + 0.5);
+        for (int j = 0; j < 10000; j++) {
+            uint64_t ticks = tap_random(&state) >> (12 + tap_random(&state) % 52);
+            double wanted_ns = (double)ticks * 1e9 / rates_hz[i];
+            CHECK_NEAR((double)clock_ns(&clock, ticks), wanted_ns, 2 + wanted_ns * 1e-8);
+            CHECK_NEAR((double)clock_ns(&clock, -ticks), -wanted_ns, 2 + wanted_ns * 1e-8);
+            int64_t ns = (int64_t)(tap_random(&state) >> 20);
+            uint64_t back = clock_ticks_of_ns(&clock, ns);
+            CHECK_NEAR((double)back, (double)ns * rates_hz[i] / 1e9, 1 + (double)back * 1e-9);
+        }
+    }
+}
+
+static void test_quantum_divides_differences(void)
+{
+    static uint64_t differences[DIFFERENCES];
+    const struct clock *clock = counter();
+    if (!clock)
+        return;
+    double quantum_ns = clock_quantum_ns(clock);
+    uint64_t quantum = (uint64_t)(quantum_ns * (double)clock->counter_hz / 1e9 + 0.5);
+    uint64_t shortest = UINT64_MAX, previous = clock_ticks(clock), strangers = 0;
+    for (int i = 0; i < DIFFERENCES; i++) {
+        uint64_t now = clock_ticks(clock);
+        differences[i] = now - previous;
+        previous = now;
+        if (differences[i] > 0 && differences[i] < shortest)
+            shortest = differences[i];
+    }
+    if (!CHECK(quantum > 0))
+        return;
+    /* a virtual machine may come back from an interruption with another phase */
+    for (int i = 0; i < DIFFERENCES; i++)
+        if (differences[i] <= shortest * 16)
+            strangers += differences[i] % quantum != 0;
+    CHECK_SAME(strangers, 0);
+    CHECK(quantum <= shortest);
+}
+
+static void test_readings_do_not_fall(void)
+{
+    const struct clock *clock = counter();
+    if (!clock)
+        return;
+    for (int i = 0; i < 100000; i++) {
+        uint64_t begin = clock_begin(clock), end = clock_end(clock);
+        CHECK((int64_t)(end - begin) >= 0);
+    }
+}
+
+static void test_timespec(void)
+{
+    static const int64_t times_ns[] = {0, 1, 999999999, 1000000000, INT64_C(123456789012345678)};
+    for (size_t i = 0; i < sizeof times_ns / sizeof times_ns[0]; i++) {
+        struct timespec time = clock_ns_timespec(times_ns[i]);
+        CHECK_SAME(clock_timespec_ns(&time), times_ns[i]);
+        CHECK(time.tv_nsec >= 0 && time.tv_nsec < 1000000000);
+    }
+}
+
+TAP_MAIN({"calibration holds within its brackets", test_calibration},
+         {"a wrong frequency is not used", test_wrong_frequency_is_refused},
+         {"a known frequency is used", test_known_frequency_is_used},
+         {"CLOCK_MONOTONIC when asked for", test_forced_monotonic},
+         {"drift against CLOCK_MONOTONIC", test_drift},
+         {"a counter that drifts loses the trust", test_a_counter_that_drifts_loses_trust},
+         {"no drift is told before a second", test_no_drift_is_told_too_early},
+         {"lengths of ticks", test_lengths},
+         {"the quantum divides differences", test_quantum_divides_differences},
+         {"readings do not fall", test_readings_do_not_fall}, {"times and timespec", test_timespec})

@@ -1,0 +1,188 @@
+/* What the probe does where a system has less: an answer with its cause, no made-up
+ * figure. The port is a fake. */
+#include "posix_source.h"
+
+#include "actor.h"
+#include "args.h"
+#include "fake_port.h"
+#include "instrument.h"
+#include "run.h"
+#include "tap.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { MOST_BYTES = 400000, MOST_WORDS = 16 };
+
+static void reset(void)
+{
+    fake_port = (struct fake_port){.is_counter_trusted = true, .cpu_count = 1};
+}
+
+static void run_child(char *const words[], int output)
+{
+    static struct request request;
+    char error[ARGS_ERROR_BYTES];
+    int count = 0;
+    while (words[count])
+        count++;
+    if (args_parse(count, words, &request, error, sizeof error) != 0)
+        _exit(2);
+    request.json = true;
+    dup2(output, STDOUT_FILENO);
+    _exit(run_test(&request));
+}
+
+/* The stream of a run in a process of its own. */
+static const char *stream_of(char *const words[])
+{
+    static char text[MOST_BYTES];
+    int ends[2], status;
+    size_t used = 0;
+    ssize_t got;
+    fflush(stdout);
+    if (pipe(ends) != 0)
+        abort();
+    pid_t child = fork();
+    if (child == 0)
+        run_child(words, ends[1]);
+    close(ends[1]);
+    while (used + 1 < sizeof text && (got = read(ends[0], text + used, sizeof text - 1 - used)) > 0)
+        used += (size_t)got;
+    text[used] = '\0';
+    close(ends[0]);
+    waitpid(child, &status, 0);
+    CHECK_SAME(WIFEXITED(status) ? WEXITSTATUS(status) : -1, 0);
+    return text;
+}
+
+#define STREAM(...) stream_of((char *const[]){"hardstone-probe", "run", __VA_ARGS__, NULL})
+
+static void test_untrusted_counter(void)
+{
+    struct clock clock;
+    reset();
+    fake_port.is_counter_trusted = false;
+    clock_open(&clock, true, 0);
+    CHECK(!clock.use_counter);
+    CHECK_TEXT(clock.name, "monotonic");
+    CHECK(COUNTER_NAME[0] == '\0' || strcmp(clock.reason, FAKE_REASON) == 0);
+}
+
+static void test_untrusted_counter_is_told(void)
+{
+    reset();
+    fake_port.is_counter_trusted = false;
+    const char *text = STREAM("SEM-P-SIG", "--samples", "100");
+    CHECK_HOLDS(text, "\"counter_not_used\"");
+    CHECK_HOLDS(text, "\"trusted\":false");
+    CHECK_HOLDS(text, "\"counter_hz\":null");
+    CHECK_HOLDS(text, "\"status\":\"measured\"");
+}
+
+static void test_one_cpu(void)
+{
+    static struct instrument instrument;
+    struct clock clock;
+    reset();
+    clock_open(&clock, false, 0);
+    instrument_measure_skew(&instrument, &clock, 0);
+    CHECK_SAME(instrument.skew_count, 0);
+    const char *text = STREAM("CLK-B-RES", "--samples", "100", "--clock", "monotonic");
+    CHECK_HOLDS(text, "\"one_cpu\"");
+    CHECK(strstr(text, "monotonic_across_cpus") == NULL);
+    CHECK_HOLDS(text, "\"status\":\"measured\"");
+}
+
+static void test_cpu_that_is_not_there(void)
+{
+    reset();
+    const char *text = STREAM("SEM-P-SIG", "--samples", "100", "--cpu", "1");
+    CHECK_HOLDS(text, "\"status\":\"denied\"");
+    CHECK_HOLDS(text, "CPU 1 does not exist");
+}
+
+static void test_cpus_cannot_be_told_apart(void)
+{
+    reset();
+    fake_port.cpu_count = -1;
+    fake_port.pin_error = ENOTSUP;
+    const char *text = STREAM("SEM-P-RTP", "--samples", "100", "--clock", "monotonic");
+    CHECK_HOLDS(text, "\"threads_not_bound\"");
+    CHECK_HOLDS(text, "\"cpu\":null");
+    CHECK_HOLDS(text, "\"status\":\"measured\"");
+    text = STREAM("SEM-P-SIG", "--samples", "100", "--cpu", "0");
+    CHECK_HOLDS(text, "\"status\":\"unsupported\"");
+    CHECK_HOLDS(text, "this port cannot choose a CPU");
+}
+
+static void test_binding_fails(void)
+{
+    struct actor_setup setup = {SCHED_OTHER, 0, 0};
+    reset();
+    fake_port.pin_error = EPERM;
+    for (int i = 0; i < 100; i++)
+        CHECK_SAME(actor_try(&setup), EPERM);
+    const char *text = STREAM("SEM-P-SIG", "--samples", "100", "--clock", "monotonic");
+    CHECK_HOLDS(text, "\"status\":\"denied\"");
+    CHECK_HOLDS(text, "starting the measuring thread");
+    CHECK_HOLDS(text, "\"type\":\"footer\"");
+}
+
+static void test_no_system_call(void)
+{
+    reset();
+    const char *text =
+        STREAM("CLK-P-BIN", "--samples", "5000", "-p", "via=syscall", "--clock", "monotonic");
+    CHECK_HOLDS(text, "\"via_unsupported\"");
+    CHECK_HOLDS(text, "\"status\":\"unsupported\"");
+    CHECK_HOLDS(text, "\"min\":null");
+}
+
+static void test_no_event_timer(void)
+{
+    reset();
+    const char *text = STREAM("TMR-P-JIT", "--samples", "3", "-p", "mechanisms=timerfd,nanosleep",
+                              "-p", "periods_ns=1ms", "--clock", "monotonic");
+    CHECK_HOLDS(text, "\"mechanism_unsupported\"");
+    CHECK_HOLDS(text, "\"status\":\"measured\"");
+    text = STREAM("TMR-B-EDGE", "-p", "mechanisms=timerfd", "--clock", "monotonic");
+    CHECK_HOLDS(text, "\"status\":\"unsupported\"");
+    CHECK(strstr(text, "\"pass\"") == NULL);
+}
+
+static void test_realtime_budget_is_rested(void)
+{
+    reset();
+    fake_port.has_budget = true;
+    fake_port.runtime_ns = 20000000;
+    fake_port.period_ns = 40000000;
+    const char *text =
+        STREAM("SEM-P-SIG", "--duration-ns", "300ms", "--samples", "0", "--clock", "monotonic");
+    const char *rested = strstr(text, "\"rested_ns\":");
+    CHECK_HOLDS(text, "\"status\":\"measured\"");
+    /* 300 ms are seven times a burst of 16 ms and a rest of 24 ms */
+    CHECK(rested && strtoll(rested + 12, NULL, 10) >= 6 * INT64_C(24000000));
+}
+
+static void test_counters_that_are_not_known(void)
+{
+    reset();
+    const char *text = STREAM("SEM-P-SIG", "--samples", "100", "--clock", "monotonic");
+    CHECK(strstr(text, "steal_ns") == NULL);
+    CHECK(strstr(text, "interrupts_count") == NULL);
+}
+
+TAP_MAIN({"a counter that is not trusted is not used", test_untrusted_counter},
+         {"a counter that is not trusted is told", test_untrusted_counter_is_told},
+         {"one CPU", test_one_cpu}, {"a CPU that is not there", test_cpu_that_is_not_there},
+         {"CPUs that cannot be told apart", test_cpus_cannot_be_told_apart},
+         {"threads that cannot be bound", test_binding_fails},
+         {"no way to force a system call", test_no_system_call},
+         {"no timer that is read like a file", test_no_event_timer},
+         {"a real-time budget is not used up", test_realtime_budget_is_rested},
+         {"counters that are not known are left out", test_counters_that_are_not_known})

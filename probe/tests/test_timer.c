@@ -1,0 +1,170 @@
+/* The ways to be told of time: what each of them counts is what the clock says. */
+#include "posix_source.h"
+
+#include "clock.h"
+#include "family/timer_mechanism.h"
+#include "tap.h"
+
+#include <errno.h>
+#include <signal.h>
+
+enum { EXPIRATIONS = 60, STALL_EVERY = 10 };
+
+#define PERIOD_NS INT64_C(2000000)
+#define STALL_NS INT64_C(9000000)
+#define AHEAD_NS INT64_C(5000000)
+#define QUIET_NS INT64_C(40000000)
+#define GIVE_UP_NS INT64_C(5000000000)
+
+static void block_signals(void)
+{
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, NULL);
+}
+
+/* False when the mechanism is not on this system. */
+static bool arm(struct timer_armed *timer, enum timer_kind kind, int64_t period_ns)
+{
+    block_signals();
+    int error = timer_arm(timer, kind, clock_monotonic_ns() + AHEAD_NS, period_ns);
+    if (error == ENOTSUP || error == ENOSYS)
+        return false;
+    return CHECK_SAME(error, 0);
+}
+
+static int64_t passed(const struct timer_armed *timer, int64_t base_ns, int64_t at_ns)
+{
+    return at_ns < base_ns ? 0 : (at_ns - base_ns) / timer->period_ns + 1;
+}
+
+static void stall(void)
+{
+    int64_t until_ns = clock_monotonic_ns() + STALL_NS;
+    while (clock_monotonic_ns() < until_ns)
+        ;
+}
+
+/* After each wait: served is at least what had passed before it, at most what has passed
+ * after it; and no wait ends early. */
+static void check_served(enum timer_kind kind)
+{
+    struct timer_armed timer;
+    int64_t now_ns = 0, waits = 0, told = 0;
+    if (!arm(&timer, kind, PERIOD_NS))
+        return;
+    while (timer.served < EXPIRATIONS) {
+        if (++waits % STALL_EVERY == 0)
+            stall();
+        int64_t before_ns = clock_monotonic_ns();
+        int64_t count = timer_wait(&timer, kind == TIMER_NANOSLEEP ? -1 : GIVE_UP_NS, &now_ns);
+        if (!CHECK(count > 0))
+            break;
+        told += count;
+        CHECK_SAME(timer.served, told);
+        CHECK(told >= passed(&timer, timer.base_ns + timer.uncertainty_ns, before_ns));
+        CHECK(told <= passed(&timer, timer.base_ns, now_ns));
+        CHECK(now_ns <= clock_monotonic_ns());
+    }
+    CHECK(told > waits); /* the stalls swallowed some */
+    timer_release(&timer);
+}
+
+static void test_served_timer(void)
+{
+    check_served(TIMER_SIGNAL);
+}
+
+static void test_served_nanosleep(void)
+{
+    check_served(TIMER_NANOSLEEP);
+}
+
+static void test_served_timerfd(void)
+{
+    check_served(TIMER_TIMERFD);
+}
+
+static void test_served_setitimer(void)
+{
+    check_served(TIMER_SETITIMER);
+}
+
+static void test_one_shot(void)
+{
+    for (int kind = 0; kind < TIMER_KINDS; kind++) {
+        struct timer_armed timer;
+        int64_t now_ns;
+        if (!arm(&timer, (enum timer_kind)kind, 0))
+            continue;
+        CHECK_SAME(timer_wait(&timer, GIVE_UP_NS, &now_ns), 1);
+        CHECK(now_ns >= timer.base_ns);
+        if (timer_is_object((enum timer_kind)kind))
+            CHECK_SAME(timer_wait(&timer, QUIET_NS, &now_ns), 0);
+        CHECK_SAME(timer.served, 1);
+        timer_release(&timer);
+    }
+}
+
+/* Also what had come while nobody waited is thrown away. */
+static void test_disarm(void)
+{
+    for (int kind = 0; kind < TIMER_KINDS; kind++) {
+        struct timer_armed timer;
+        int64_t now_ns;
+        if (!timer_is_object((enum timer_kind)kind) ||
+            !arm(&timer, (enum timer_kind)kind, PERIOD_NS))
+            continue;
+        CHECK(timer_wait(&timer, GIVE_UP_NS, &now_ns) > 0);
+        stall();
+        CHECK_SAME(timer_disarm(&timer), 0);
+        CHECK_SAME(timer_wait(&timer, QUIET_NS, &now_ns), 0);
+        CHECK_SAME(timer_disarm(&timer), 0);
+        timer_release(&timer);
+    }
+}
+
+static void test_time_out(void)
+{
+    for (int kind = 0; kind < TIMER_KINDS; kind++) {
+        struct timer_armed timer;
+        int64_t now_ns = 0, from_ns = clock_monotonic_ns();
+        block_signals();
+        if (!timer_is_object((enum timer_kind)kind) ||
+            timer_arm(&timer, (enum timer_kind)kind, from_ns + GIVE_UP_NS, PERIOD_NS) != 0)
+            continue;
+        CHECK_SAME(timer_wait(&timer, QUIET_NS, &now_ns), 0);
+        CHECK(now_ns - from_ns >= QUIET_NS);
+        CHECK_SAME(timer.served, 0);
+        timer_release(&timer);
+    }
+}
+
+static void test_again_after_release(void)
+{
+    for (int kind = 0; kind < TIMER_KINDS; kind++)
+        for (int i = 0; i < 5; i++) {
+            struct timer_armed timer;
+            int64_t now_ns;
+            if (!arm(&timer, (enum timer_kind)kind, PERIOD_NS))
+                break;
+            CHECK(timer_wait(&timer, GIVE_UP_NS, &now_ns) > 0);
+            timer_release(&timer);
+        }
+}
+
+static void test_periods_that_setitimer_cannot(void)
+{
+    struct timer_armed timer;
+    CHECK_SAME(timer_arm(&timer, TIMER_SETITIMER, clock_monotonic_ns() + AHEAD_NS, 1500), EINVAL);
+}
+
+TAP_MAIN({"timer: served is what the clock says", test_served_timer},
+         {"nanosleep: served is what the clock says", test_served_nanosleep},
+         {"timerfd: served is what the clock says", test_served_timerfd},
+         {"setitimer: served is what the clock says", test_served_setitimer},
+         {"a one-shot fires once, not early", test_one_shot},
+         {"nothing comes after disarming", test_disarm},
+         {"a wait ends at its time-out", test_time_out},
+         {"each kind again after its release", test_again_after_release},
+         {"periods finer than setitimer's", test_periods_that_setitimer_cannot})

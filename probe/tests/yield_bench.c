@@ -1,0 +1,105 @@
+/* The switch of THR-P-SLS without the instrument: two SCHED_FIFO threads on one CPU that
+ * only call sched_yield. What the test's mean is above it is the cost of its stamps and
+ * records. The two stop-watch readings stand outside the loop.
+ *
+ * hardstone-yield-bench CPU PRIORITY SWITCHES ROUNDS
+ * One line a round: ns per switch. Rounds are short and followed by rests, so that
+ * throttling cuts into none. */
+#include "posix_source.h"
+
+#include "actor.h"
+#include "clock.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { THREADS = 2, MOST_SWITCHES = 100000, MOST_ROUNDS = 100 };
+
+#define REST_NS INT64_C(200000000)
+
+struct yielder {
+    struct actor actor;
+    int yields;
+    int64_t begin_ns, end_ns;
+};
+
+static void yield_many(void *argument)
+{
+    struct yielder *yielder = argument;
+    yielder->begin_ns = clock_monotonic_ns();
+    for (int i = 0; i < yielder->yields; i++)
+        sched_yield();
+    yielder->end_ns = clock_monotonic_ns();
+}
+
+/* From the first thread's start to its end; each of its yields is two switches. The
+ * starter is above both, so that they start together. */
+static int run_round(const struct actor_setup *setup, int switches, double *ns)
+{
+    struct yielder yielders[THREADS];
+    int error = 0, started = 0;
+    for (; started < THREADS && !error; started++) {
+        yielders[started].yields = switches / THREADS;
+        error = actor_start(&yielders[started].actor, setup, yield_many, &yielders[started]);
+        if (error)
+            break;
+    }
+    for (int i = 0; i < started; i++)
+        actor_go(&yielders[i].actor);
+    for (int i = 0; i < started; i++)
+        actor_join(&yielders[i].actor);
+    if (!error)
+        *ns = (double)(yielders[0].end_ns - yielders[0].begin_ns) / (double)switches;
+    return error;
+}
+
+struct bench {
+    struct actor_setup setup;
+    int switches, rounds, error;
+    double ns[MOST_ROUNDS];
+};
+
+static void direct(void *argument)
+{
+    struct bench *bench = argument;
+    for (int i = 0; i < bench->rounds && !bench->error; i++) {
+        struct timespec rest = clock_ns_timespec(REST_NS);
+        nanosleep(&rest, NULL);
+        bench->error = run_round(&bench->setup, bench->switches, &bench->ns[i]);
+    }
+}
+
+int main(int argc, char *argv[])
+{
+    static struct bench bench;
+    if (argc != 5) {
+        fprintf(stderr, "usage: hardstone-yield-bench CPU PRIORITY SWITCHES ROUNDS\n");
+        return 2;
+    }
+    struct actor_setup director = {SCHED_FIFO, atoi(argv[2]), atoi(argv[1])};
+    bench.setup = (struct actor_setup){SCHED_FIFO, atoi(argv[2]) - 1, atoi(argv[1])};
+    bench.switches = atoi(argv[3]);
+    bench.rounds = atoi(argv[4]);
+    if (bench.switches < THREADS || bench.switches > MOST_SWITCHES || bench.rounds < 1 ||
+        bench.rounds > MOST_ROUNDS) {
+        fprintf(stderr, "hardstone-yield-bench: at most %d switches and %d rounds\n", MOST_SWITCHES,
+                MOST_ROUNDS);
+        return 2;
+    }
+    struct actor actor;
+    int error = actor_start(&actor, &director, direct, &bench);
+    if (!error) {
+        actor_go(&actor);
+        actor_join(&actor);
+        error = bench.error;
+    }
+    if (error) {
+        fprintf(stderr, "hardstone-yield-bench: %s\n", strerror(error));
+        return 5;
+    }
+    for (int i = 0; i < bench.rounds; i++)
+        printf("%.1f\n", bench.ns[i]);
+    return 0;
+}

@@ -1,0 +1,111 @@
+"""The probe under test and its helpers, and a look for what a test leaves behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from hardstone.errors import HardstoneError, UntrustworthyError
+from hardstone.targets.alone import measuring_alone
+from hardstone.targets.find import find_probe
+from tests.e2e import machine
+
+ROOT = Path(__file__).resolve().parents[2]
+ALONE_S = 60
+
+
+@pytest.fixture(scope="session")
+def probe() -> Path:
+    """HARDSTONE_PROBE, or the one that was built or installed."""
+    try:
+        return find_probe()
+    except HardstoneError as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture(scope="session")
+def open_probe(probe: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A copy where every user can get at it."""
+    folder = tmp_path_factory.mktemp("probe") / "open"
+    folder.mkdir()
+    for place in (folder, folder.parent, folder.parent.parent, folder.parent.parent.parent):
+        if place.stat().st_uid == os.geteuid() and place != Path("/"):
+            place.chmod(place.stat().st_mode | 0o111)
+    copy = folder / "hardstone-probe"
+    shutil.copy(probe, copy)
+    copy.chmod(0o755)
+    yield copy
+
+
+def helper(probe: Path, name: str) -> Path:
+    """What the build left beside the probe, or beside the checkout's."""
+    for build in (probe.parent, ROOT / "build" / "probe"):
+        if (build / "tests" / name).exists():
+            return build / "tests" / name
+    pytest.skip(f"build/probe/tests/{name} is not there: make setup")
+
+
+@pytest.fixture(scope="session")
+def hog(probe: Path) -> Path:
+    """A real-time program that takes a CPU and says from when to when."""
+    return helper(probe, "hardstone-hog")
+
+
+@pytest.fixture(scope="session")
+def broken_libc(probe: Path) -> Path:
+    return helper(probe, "broken.so")
+
+
+@pytest.fixture(scope="session")
+def shared_probe(probe: Path) -> Path:
+    """The probe linked dynamically: a libc can be put before its own."""
+    return helper(probe, "hardstone-probe-shared")
+
+
+@pytest.fixture(scope="session")
+def quick(probe: Path) -> list[str]:
+    """Options that save the second of calibration, and keep to one CPU."""
+    done = subprocess.run([str(probe), "facts", "--json"], capture_output=True, check=True)
+    hz = json.loads(done.stdout)["instrument"]["counter_hz"]
+    return ["--counter-hz", str(hz or 0), "--cpu", str(machine.cpu())]
+
+
+@pytest.fixture
+def alone() -> Iterator[None]:
+    """Waits for the measurements of others on this machine, but not for ever."""
+    give_up_s = time.monotonic() + ALONE_S
+    with ExitStack() as stack:
+        while time.monotonic() < give_up_s:
+            try:
+                stack.enter_context(measuring_alone())
+                break
+            except UntrustworthyError:
+                time.sleep(0.5)
+        yield
+
+
+def our_probes() -> set[str]:
+    """Ids of the probes that this process has started and that are still there."""
+    found = set()
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            name, _, rest = path.read_text().partition("(")[2].rpartition(")")
+        except OSError:
+            continue
+        if name.startswith("hardstone-") and int(rest.split()[1]) == os.getpid():
+            found.add(path.parent.name)
+    return found
+
+
+@pytest.fixture(autouse=True)
+def no_process_is_left() -> Iterator[None]:
+    yield
+    assert our_probes() == set()

@@ -1,0 +1,78 @@
+"""What this machine lets a test do; each answer is a reason to skip, or None."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import time
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+
+NOBODY_ID = 65534
+WAIT_S = 30
+
+
+def cpu() -> int:
+    """The CPU that is measured. Not the last one: a probe of somebody else, who leaves the
+    choice to it, would be there at the same priority."""
+    return min(os.sched_getaffinity(0))
+
+
+def no_realtime() -> str | None:
+    """Whether SCHED_FIFO may be had; asked in a process of its own."""
+    if shutil.which("chrt") is None:
+        return "chrt is not installed"
+    done = subprocess.run(["chrt", "-f", "90", "true"], capture_output=True, check=False)
+    return None if done.returncode == 0 else "no right to SCHED_FIFO"
+
+
+def no_other_user() -> str | None:
+    """Whether an ordinary user can be taken on."""
+    if os.geteuid() != 0:
+        return "only root can take on an ordinary user"
+    return None if shutil.which("setpriv") else "setpriv is not installed"
+
+
+def no_prlimit() -> str | None:
+    return None if shutil.which("prlimit") else "prlimit is not installed"
+
+
+def as_nobody(*, memlock_bytes: int | None = None) -> list[str]:
+    """Words before a command that take away user, capabilities and real-time limits."""
+    limits = ["--rtprio=0:0", "--nice=0:0"]
+    if memlock_bytes is not None:
+        limits.append(f"--memlock={memlock_bytes}:{memlock_bytes}")
+    user = [f"--reuid={NOBODY_ID}", f"--regid={NOBODY_ID}", "--clear-groups"]
+    return ["prlimit", *limits, "setpriv", *user, "--bounding-set=-all", "--inh-caps=-all"]
+
+
+def thread_ids(pid: int) -> list[int]:
+    return sorted(int(path.name) for path in Path(f"/proc/{pid}/task").iterdir())
+
+
+def wait_for_wakeups(pid: int, count: int) -> None:
+    """Until the measuring thread has slept and woken so often; its figures are there then."""
+    give_up_s = time.monotonic() + WAIT_S
+    while time.monotonic() < give_up_s:
+        with suppress(FileNotFoundError):  # threads of the preparation come and go
+            if sum(map(partial(switches, pid), thread_ids(pid)[1:])) >= count:
+                return
+        time.sleep(0.01)
+    raise AssertionError("the probe did not begin to measure")
+
+
+def switches(pid: int, thread: int) -> int:
+    """How often a thread has gone to sleep."""
+    path = Path(f"/proc/{pid}/task/{thread}/status")
+    return status_number(path, "voluntary_ctxt_switches")
+
+
+def status_number(path: Path, name: str) -> int:
+    """The number on the line NAME of a status file of /proc."""
+    for line in path.read_text().splitlines():
+        key, _, value = line.partition(":")
+        if key == name:
+            return int(value.split()[0])
+    raise AssertionError(f"{path} has no {name}")

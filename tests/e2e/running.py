@@ -1,0 +1,155 @@
+"""Runs the real probe, and reads what it sends without the toolkit's kindness."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from hardstone.model import (
+    Result,
+    Series,
+    StreamEvent,
+    StreamFooter,
+    StreamLine,
+    StreamResult,
+    StreamSeries,
+    StreamVerdict,
+)
+from hardstone.stream import StreamReader
+
+GIVE_UP_S = 60
+Line = TypeVar("Line")
+_decoder = msgspec.json.Decoder(StreamLine)
+
+
+@dataclass(frozen=True)
+class Stream:
+    """What one call of the probe sent: `test` is the test that was asked for."""
+
+    test: str
+    code: int
+    raw: bytes
+    stderr: str = ""
+
+    @cached_property
+    def lines(self) -> list[object]:
+        return [_decoder.decode(line) for line in self.raw.splitlines()]
+
+    def of(self, kind: type[Line]) -> list[Line]:
+        return [line for line in self.lines if isinstance(line, kind)]
+
+    @cached_property
+    def result(self) -> StreamResult:
+        (result,) = self.of(StreamResult)
+        return result
+
+    @cached_property
+    def footer(self) -> StreamFooter:
+        (footer,) = self.of(StreamFooter)
+        return footer
+
+    @property
+    def events(self) -> dict[str, StreamEvent]:
+        return {event.name: event for event in self.of(StreamEvent)}
+
+    @property
+    def verdicts(self) -> dict[str, bool]:
+        return {verdict.name: verdict.passed for verdict in self.of(StreamVerdict)}
+
+    def series(self, name: str) -> StreamSeries:
+        (series,) = [series for series in self.of(StreamSeries) if series.name == name]
+        return series
+
+    @property
+    def sample_count(self) -> int:
+        return sum(series.count for series in self.of(StreamSeries))
+
+    def read_by_the_toolkit(self) -> tuple[Result, str | None]:
+        """The result as a user gets it, and the first problem that the reader found."""
+        reader = StreamReader(self.test)
+        for line in self.raw.splitlines():
+            reader.feed(line)
+        return reader.finish(), reader.problem
+
+
+def above(series: Series, limit: int) -> int:
+    """How many values have a bucket that lies wholly above `limit`."""
+    buckets = sum(count for index, count in series.histogram.buckets if lowest(index) > limit)
+    return buckets + series.histogram.overflow
+
+
+def lowest(index: int, bits: int = 10) -> int:
+    """Smallest value of a bucket, from the words of record.h and nothing else."""
+    shift = max((index >> bits) - 1, 0)
+    return (index - (shift << bits)) << shift
+
+
+def total(series: Series) -> int:
+    """Sum of all values."""
+    return 0 if series.mean is None else round(series.mean * series.count)
+
+
+def command(probe: Path, test: str, options: Sequence[str]) -> list[str]:
+    return [str(probe), "run", test, "--json", *options]
+
+
+def run(
+    probe: Path,
+    test: str,
+    *options: str,
+    prefix: Sequence[str] = (),
+    variables: dict[str, str] | None = None,
+) -> Stream:
+    """One test to its end; `prefix` are words before the command (setpriv, prlimit)."""
+    done = subprocess.run(
+        [*prefix, *command(probe, test, options)],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=GIVE_UP_S,
+        check=False,
+        env={**os.environ, **(variables or {})},
+    )
+    return Stream(test, done.returncode, done.stdout, done.stderr.decode())
+
+
+class Running:
+    """A probe that is measuring: its header has been read."""
+
+    def __init__(self, process: subprocess.Popen[bytes], test: str) -> None:
+        self.process, self._test = process, test
+        assert process.stdout is not None
+        self._header = process.stdout.readline()
+
+    @property
+    def pid(self) -> int:
+        return self.process.pid
+
+    def close_input(self) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        self.process.stdin = None
+
+    def rest(self) -> Stream:
+        """Waits for the end."""
+        out, _ = self.process.communicate(timeout=GIVE_UP_S)
+        return Stream(self._test, self.process.returncode, self._header + out)
+
+
+@contextmanager
+def measuring(probe: Path, test: str, *options: str) -> Iterator[Running]:
+    """Starts a test; kills it, should it still be there at the end."""
+    with subprocess.Popen(
+        command(probe, test, options), stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        try:
+            yield Running(process, test)
+        finally:
+            process.kill()

@@ -1,0 +1,88 @@
+"""Each claim about behaviour fails on a libc that breaks it, and holds on the real one."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from hardstone.model import Register
+from tests.e2e import machine
+from tests.e2e.running import Stream, run
+
+pytestmark = pytest.mark.e2e
+
+OBJECTS = ("timer", "timerfd", "setitimer")
+RES = ("CLK-B-RES", "--samples", "20000")
+EDGE = ("TMR-B-EDGE",)
+
+
+def edge(*mechanisms: str) -> tuple[str, ...]:
+    return (*EDGE, "-p", f"mechanisms={','.join(mechanisms)}")
+
+
+def of(claim: str, *kinds: str) -> set[str]:
+    return {f"{claim}/{kind}" for kind in kinds}
+
+
+BREACHES = [
+    ("back", RES, of("monotonic", "MONOTONIC") | of("monotonic_across_cpus", "MONOTONIC")),
+    ("back_cpu", RES, of("monotonic_across_cpus", "MONOTONIC")),
+    (
+        "early",
+        edge("nanosleep", *OBJECTS),
+        of("never_early", "nanosleep", *OBJECTS) | of("never_early_relative", "nanosleep"),
+    ),
+    ("drift", edge(*OBJECTS), of("interval_exact", *OBJECTS)),
+    ("overrun", edge("timer", "timerfd"), of("overrun_count", "timer", "timerfd")),
+    ("twice", edge(*OBJECTS), of("one_shot_once", *OBJECTS)),
+    ("disarm", edge(*OBJECTS), of("disarm_works", *OBJECTS)),
+]
+
+
+def run_on(libc: Path | None, probe: Path, breach: str, words: tuple[str, ...]) -> Stream:
+    variables = {"HARDSTONE_BROKEN": breach}
+    if libc is not None:
+        variables["LD_PRELOAD"] = str(libc)
+    options = ["--clock", "monotonic", "--cpu", str(machine.cpu())]
+    stream = run(probe, *words, *options, variables=variables)
+    assert stream.code == 0, stream.stderr
+    assert stream.result.status == "measured"
+    return stream
+
+
+@pytest.mark.parametrize(("breach", "words", "fail"), BREACHES, ids=[one[0] for one in BREACHES])
+def test_a_breach_is_seen(
+    shared_probe: Path, broken_libc: Path, breach: str, words: tuple[str, ...], fail: set[str]
+) -> None:
+    if any(name.startswith("monotonic_across") for name in fail) and not two_cpus():
+        pytest.skip("one CPU: nothing to compare across CPUs")
+    verdicts = run_on(broken_libc, shared_probe, breach, words).verdicts
+    assert fail <= {name for name, passed in verdicts.items() if not passed}
+
+
+def two_cpus() -> bool:
+    """An odd CPU is the one that the broken libc sets back."""
+    return {cpu % 2 for cpu in os.sched_getaffinity(0)} == {0, 1}
+
+
+@pytest.mark.parametrize("words", [RES, EDGE], ids=lambda words: words[0])
+def test_the_real_libc_keeps_its_word(shared_probe: Path, words: tuple[str, ...]) -> None:
+    verdicts = run_on(None, shared_probe, "", words).verdicts
+    assert verdicts and all(verdicts.values()), verdicts
+
+
+def test_a_libc_that_breaks_nothing_passes(shared_probe: Path, broken_libc: Path) -> None:
+    verdicts = run_on(broken_libc, shared_probe, "none", RES).verdicts
+    assert verdicts and all(verdicts.values()), verdicts
+
+
+def test_every_claim_has_a_breach(shared_probe: Path) -> None:
+    done = subprocess.run([str(shared_probe), "list", "--json"], capture_output=True, check=True)
+    tests = msgspec.json.decode(done.stdout, type=Register).tests
+    broken = {words[0] for _, words, _ in BREACHES}
+    claims = {one.name for test in tests if test.id in broken for one in test.verdicts}
+    assert claims == {name.partition("/")[0] for _, _, fail in BREACHES for name in fail}

@@ -1,0 +1,53 @@
+"""While it measures, the probe touches nothing: no output, no wake-ups, little memory."""
+
+from __future__ import annotations
+
+import select
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.e2e import machine
+from tests.e2e.running import measuring
+
+pytestmark = pytest.mark.e2e
+
+LOCKED_LIMIT_KB = 4 * 1024
+LOOKING_S = 2
+
+
+def test_nothing_happens_while_measuring(probe: Path, quick: list[str]) -> None:
+    options = ["--duration-ns", "60s", "--samples", "0", *quick]
+    with measuring(probe, "TMR-P-LAT", *options) as running:
+        machine.wait_for_wakeups(running.pid, 200)
+        locked_kb = machine.status_number(Path(f"/proc/{running.pid}/status"), "VmLck")
+        before = machine.switches(running.pid, running.pid)
+        time.sleep(LOOKING_S)
+        after = machine.switches(running.pid, running.pid)
+        said = select.select([running.process.stdout], [], [], 0)[0]
+        running.process.terminate()
+        stream = running.rest()
+    assert before == after
+    assert said == []
+    assert (locked_kb > 0) == stream.result.conditions.memory_locked
+    assert locked_kb <= LOCKED_LIMIT_KB
+    assert stream.result.environment["major_faults_count"] == 0
+
+
+def test_every_thread_runs_as_it_says(probe: Path, quick: list[str]) -> None:
+    """What the conditions tell is what the kernel tells."""
+    options = ["--duration-ns", "60s", "--samples", "0", *quick]
+    with measuring(probe, "TMR-P-LAT", *options) as running:
+        machine.wait_for_wakeups(running.pid, 200)
+        seen = {seen_by_the_kernel(running.pid, one) for one in machine.thread_ids(running.pid)}
+        running.process.terminate()
+        conditions = running.rest().result.conditions
+    assert (conditions.policy, conditions.priority, conditions.cpu) in seen
+
+
+def seen_by_the_kernel(pid: int, thread: int) -> tuple[str, int, int]:
+    """Policy, priority and the CPU that a thread last ran on."""
+    fields = Path(f"/proc/{pid}/task/{thread}/stat").read_text().rpartition(")")[2].split()
+    policy = {0: "other", 1: "fifo", 2: "rr"}[int(fields[38])]
+    return policy, int(fields[37]), int(fields[36])
