@@ -123,12 +123,12 @@ def test_every_release_is_accounted_for(probe: Path, quick: list[str]) -> None:
 
 
 def test_samples_are_what_was_asked(probe: Path, quick: list[str]) -> None:
-    stream = run(probe, "SEM-P-SIG", "--samples", "777", *quick)
+    stream = run(probe, "SEM-P-SIG", "--samples", "777", "-p", "kinds=unnamed", *quick)
     assert [series.count for series in stream.of(StreamSeries)] == [777]
 
 
 def test_one_sample_is_enough(probe: Path, quick: list[str]) -> None:
-    stream = run(probe, "SEM-P-SIG", "--samples", "1", *quick)
+    stream = run(probe, "SEM-P-SIG", "--samples", "1", "-p", "kinds=unnamed", *quick)
     (series,) = stream.of(StreamSeries)
     assert series.min == series.mean == series.max
     assert series.stddev == 0

@@ -44,6 +44,7 @@ struct table {
     struct semaphore semaphore;
     sem_t gate;
     atomic_int is_over, passes_left;
+    atomic_uint noted_count; /* makes the waiter's entries known to the creator */
     struct order_log log;
 };
 
@@ -83,6 +84,12 @@ static void finish(struct run *run)
     leftover_close(&own->leftover);
 }
 
+static void note(struct table *table, const char *what)
+{
+    order_log_add(&table->log, "waiter", what);
+    atomic_fetch_add(&table->noted_count, 1);
+}
+
 static void wait_when_told(void *argument)
 {
     struct table *table = argument;
@@ -92,9 +99,9 @@ static void wait_when_told(void *argument)
         if (atomic_load(&table->is_over))
             return;
         while (atomic_load(&table->passes_left) > 0) {
-            order_log_add(&table->log, "waiter", "asked");
+            note(table, "asked");
             semaphore_wait(&table->semaphore);
-            order_log_add(&table->log, "waiter", "passed");
+            note(table, "passed");
             atomic_fetch_sub(&table->passes_left, 1);
         }
     }
@@ -182,6 +189,7 @@ static void try_claim(struct run *run, const struct claim *claim, enum semaphore
         pace_next(&own->pace);
         begin_scenario(run, table, claim->passes);
         claim->act(table);
+        atomic_load(&table->noted_count);
         is_right = order_log_is(&table->log, claim->promised);
         is_last = !is_right || round == ROUNDS - 1;
         if (is_last)
