@@ -17,11 +17,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench import gaps, processes, table, toolkit, wakeup
+from bench import gaps, processes, switches, table, toolkit, wakeup
 from bench.rounds import Metrics, Side, measure
 
 ROOT = Path(__file__).resolve().parent.parent
 PROBE = ROOT / "build" / "probe" / "hardstone-probe"
+YIELD_LOOP = PROBE.parent / "tests" / "hardstone-yield-bench"
 INSTRUMENT = PROBE.parent / "tests" / "hardstone-bench"
 DMA_LATENCY = Path("/dev/cpu_dma_latency")
 
@@ -67,6 +68,14 @@ def own_instrument() -> Metrics:
     return gaps.instrument(INSTRUMENT)
 
 
+def own_switch() -> Metrics:
+    return switches.hardstone(PROBE)
+
+
+def bare_switch() -> Metrics:
+    return switches.bare(YIELD_LOOP)
+
+
 def comparisons(folder: Path) -> list[Comparison]:
     latency = {"median_ns": ("median wake-up latency", "ns")}
     cost = {"cpu_ns": ("CPU time per wake-up", "ns")}
@@ -75,6 +84,7 @@ def comparisons(folder: Path) -> list[Comparison]:
         "record_step_ns": ("recording one value", "ns"),
         "pair_plus_record_ns": ("two time stamps and recording", "ns"),
     }
+    switch = {"switch_ns": ("switch of two threads, mean", "ns")}
     loop = {"gap_loop_ns": ("time between two looks of the gap loop", "ns")}
     start = {"wall_ns": ("hardstone --help", "ms")}
     imports = {"wall_ns": ("import of the command line", "ms")}
@@ -91,6 +101,7 @@ def comparisons(folder: Path) -> list[Comparison]:
             kept_awake(wakeup.cyclictest),
             "cyclictest",
         ),
+        Comparison("switch", switch, own_switch, bare_switch, "sched_yield without stamps"),
         Comparison("gaps", loop, own_instrument, gaps.oslat, "oslat"),
         Comparison("instrument", steps, own_instrument),
         Comparison("start", start, toolkit.help_page, toolkit.bare_python, "python -c pass"),

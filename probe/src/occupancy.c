@@ -19,7 +19,8 @@ void occupancy_open(struct occupancy *occupancy)
     int64_t runtime_ns, period_ns;
     memset(occupancy, 0, sizeof *occupancy);
     occupancy->pause_ns = UNKNOWN_PAUSE_NS;
-    if (port_realtime_budget(&runtime_ns, &period_ns) && runtime_ns < period_ns)
+    occupancy->is_limited = port_realtime_budget(&runtime_ns, &period_ns) && runtime_ns < period_ns;
+    if (occupancy->is_limited)
         occupancy->pause_ns = period_ns - runtime_ns;
 }
 

@@ -13,6 +13,7 @@
 #include "run.h"
 
 struct occupancy {
+    bool is_limited;                     /* there is throttling, as far as the port knows */
     int64_t pause_ns;                    /* what throttling takes in each period */
     int64_t begin_wall_ns, begin_cpu_ns; /* of the burst */
     int64_t most_lost_ns;
@@ -27,6 +28,13 @@ void occupancy_end(struct occupancy *occupancy, struct run *run);
  * names the thread. Shorter ones than throttling makes are ignored. */
 void occupancy_note_pause(struct occupancy *occupancy, struct run *run, int64_t pause_ns,
                           const char *what);
+
+/* Whether bursts that were cut after the first `cut_before` may be the work of throttling,
+ * so that no verdict should rest on them. */
+static inline bool occupancy_is_doubtful(const struct occupancy *occupancy, int cut_before)
+{
+    return occupancy->is_limited && occupancy->cut_count > cut_before;
+}
 
 /* For the test's `judge`: sets the outcome when a burst was cut; -1 then. Time that the
  * hypervisor says to have taken is told and does not fail the result: that is judged

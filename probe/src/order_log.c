@@ -8,13 +8,18 @@
 void order_log_clear(struct order_log *log, const struct clock *clock)
 {
     log->clock = clock;
-    atomic_store_explicit(&log->count, 0, memory_order_relaxed);
+    for (int i = 0; i < ORDER_LOG_ENTRIES; i++)
+        atomic_store_explicit(&log->is_written[i], false, memory_order_relaxed);
+    atomic_store_explicit(&log->count, 0, memory_order_release);
 }
 
 unsigned order_log_count(const struct order_log *log)
 {
-    unsigned count = atomic_load_explicit(&log->count, memory_order_relaxed);
-    return count < ORDER_LOG_ENTRIES ? count : ORDER_LOG_ENTRIES;
+    unsigned count = 0;
+    while (count < ORDER_LOG_ENTRIES &&
+           atomic_load_explicit(&log->is_written[count], memory_order_acquire))
+        count++;
+    return count;
 }
 
 static unsigned lost_count(const struct order_log *log)
@@ -25,7 +30,8 @@ static unsigned lost_count(const struct order_log *log)
 /* By insertion: nearly sorted already, stable, and it does not allocate as qsort may. */
 void order_log_sort(struct order_log *log)
 {
-    for (unsigned i = 1; i < order_log_count(log); i++) {
+    unsigned count = order_log_count(log);
+    for (unsigned i = 1; i < count; i++) {
         struct order_entry entry = log->entries[i];
         unsigned place = i;
         for (; place > 0 && (int64_t)(log->entries[place - 1].ticks - entry.ticks) > 0; place--)

@@ -40,6 +40,7 @@ struct order_log {
     const struct clock *clock;
     atomic_uint count; /* also of what did not fit */
     struct order_entry entries[ORDER_LOG_ENTRIES];
+    atomic_bool is_written[ORDER_LOG_ENTRIES]; /* hands an entry to whoever reads it */
 };
 
 /* Makes the log empty. No thread may append meanwhile. */
@@ -50,8 +51,10 @@ static inline void order_log_add_at(struct order_log *log, uint64_t ticks, const
                                     int number, const char *what)
 {
     unsigned place = atomic_fetch_add_explicit(&log->count, 1, memory_order_relaxed);
-    if (place < ORDER_LOG_ENTRIES)
-        log->entries[place] = (struct order_entry){ticks, who, what, number};
+    if (place >= ORDER_LOG_ENTRIES)
+        return;
+    log->entries[place] = (struct order_entry){ticks, who, what, number};
+    atomic_store_explicit(&log->is_written[place], true, memory_order_release);
 }
 
 /* "WHO WHAT", now. */
@@ -73,7 +76,7 @@ static inline void order_log_add_nth(struct order_log *log, const char *who, int
  * which they were appended. Those below do it themselves. */
 void order_log_sort(struct order_log *log);
 
-/* Number of entries that are there. */
+/* Number of entries that are there, up to the first that is not written yet. */
 unsigned order_log_count(const struct order_log *log);
 
 /* The order in words: "creator created it, new ran, creator went on"; "nothing happened"

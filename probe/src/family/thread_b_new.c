@@ -54,7 +54,8 @@ struct own {
     sem_t gates[OTHERS];
     pthread_t thread; /* the new one */
     atomic_bool is_elsewhere;
-    int error;
+    int error;       /* of creating a thread: a limit, and no verdict */
+    int lower_error; /* of lowering itself */
 };
 
 /* ---- what the threads do ---- */
@@ -149,14 +150,14 @@ static void make_others_ready(struct own *own)
 static void lower_by_setschedprio(struct own *own)
 {
     make_others_ready(own);
-    own->error = pthread_setschedprio(pthread_self(), own->run->setup.priority - MIDDLE);
+    own->lower_error = pthread_setschedprio(pthread_self(), own->run->setup.priority - MIDDLE);
     order_log_add(&own->log, "mover", "went on");
 }
 
 static void lower_by_setschedparam(struct own *own)
 {
     make_others_ready(own);
-    own->error = actor_set_self(own->policy, own->run->setup.priority - MIDDLE);
+    own->lower_error = actor_set_self(own->policy, own->run->setup.priority - MIDDLE);
     order_log_add(&own->log, "mover", "went on");
 }
 
@@ -220,7 +221,7 @@ static int play_round(struct own *own)
 {
     struct actor_setup creator = thread_setup(own->run, own->policy, own->scenario->creator_below);
     int started = 0, error = start_others(own, &started);
-    own->error = 0;
+    own->error = own->lower_error = 0;
     if (!error)
         error = thread_settle(own->run, BOTTOM);
     order_log_clear(&own->log, &own->run->clock);
@@ -238,40 +239,47 @@ static int play_round(struct own *own)
     return error ? error : own->error;
 }
 
-static void tell_error(struct own *own, const char *name, int error)
+static int rounds_of(const struct run *run)
 {
-    arena_verdict(own->run->arena, false, name, "a call that must work failed: %s",
-                  strerror(error));
-    outcome_set_errno(&own->run->outcome, error, own->scenario->name,
-                      "raise the limits on threads and locked memory (ulimit -u, ulimit -l)");
+    return run->samples > 0 && run->samples < INT32_MAX ? (int)run->samples : ROUNDS;
 }
 
-static void try_scenario(struct own *own, const struct scenario *scenario, int policy)
+/* One round: 1 when the promise was kept, 0 when not, -1 with the outcome. */
+static int try_round(struct own *own)
+{
+    struct run *run = own->run;
+    breathe_ahead(&run->breath, ROUND_NS);
+    int error = play_round(own);
+    if (error)
+        return outcome_set_errno(&run->outcome, error, "threads for the scenarios",
+                                 "raise the limits on threads and locked memory (ulimit -u, "
+                                 "ulimit -l)");
+    return own->lower_error == 0 && order_log_is(&own->log, own->scenario->promised);
+}
+
+static int try_scenario(struct own *own, const struct scenario *scenario, int policy)
 {
     char name[ARENA_NAME_BYTES];
     struct run *run = own->run;
-    int rounds = run->samples > 0 && run->samples < INT32_MAX ? (int)run->samples : ROUNDS;
+    int kept = 1;
     own->scenario = scenario;
     own->policy = policies[policy];
     snprintf(name, sizeof name, "%s/%s", scenario->name, policy_names[policy]);
-    for (int i = 0; i < rounds && !run_should_stop(); i++) {
-        breathe_ahead(&run->breath, ROUND_NS);
-        int error = play_round(own);
-        if (error) {
-            tell_error(own, name, error);
-            return;
-        }
-        if (!order_log_is(&own->log, scenario->promised))
-            break;
-    }
-    if (!run_should_stop())
+    for (int i = 0; i < rounds_of(run) && kept == 1 && !run_should_stop(); i++)
+        kept = try_round(own);
+    if (kept < 0 || run_should_stop())
+        return kept < 0 ? -1 : 0;
+    if (own->lower_error)
+        arena_verdict(run->arena, false, name, "the call that lowers it failed: %s",
+                      strerror(own->lower_error));
+    else
         order_log_verdict(&own->log, run->arena, name, scenario->promised);
+    return 0;
 }
 
 static int64_t expected_ns(const struct run *run)
 {
-    uint64_t rounds = run->samples > 0 && run->samples < INT32_MAX ? run->samples : ROUNDS;
-    return (int64_t)rounds * SCENARIOS * POLICIES * SPIN_NS;
+    return (int64_t)rounds_of(run) * SCENARIOS * POLICIES * SPIN_NS;
 }
 
 static int prepare(struct run *run)
@@ -290,7 +298,8 @@ static int measure(struct run *run)
     struct own *own = run->own;
     for (int policy = 0; policy < POLICIES; policy++)
         for (int i = 0; i < SCENARIOS && !run_should_stop(); i++)
-            try_scenario(own, &scenarios[i], policy);
+            if (try_scenario(own, &scenarios[i], policy) != 0)
+                return -1;
     if (atomic_load(&own->is_elsewhere))
         outcome_set(&run->outcome, STATUS_FAILED, "tell the authors: the port must bind them",
                     "a new thread ran on another CPU than its creator: no order could be seen");

@@ -252,12 +252,12 @@ static int measure(struct run *run)
         return -1;
     own->worst_turns = own->rounds;
     int64_t now_ns = breathe_ahead(&run->breath, run->breath.burst_ns);
-    while (run_budget_left(&budget, slices_recorded(run), now_ns) && own->incomplete_count == 0) {
+    do { /* one burst at least: less proves nothing */
         if (spin_burst(own) != 0)
             return -1;
         record_burst(own, run_at_ns(run, now_ns));
         now_ns = breathe_ahead(&run->breath, run->breath.burst_ns);
-    }
+    } while (run_budget_left(&budget, slices_recorded(run), now_ns) && own->incomplete_count == 0);
     return 0;
 }
 
@@ -354,11 +354,13 @@ static void judge_first_slice(const struct own *own)
 static int judge(struct run *run)
 {
     const struct own *own = run->own;
+    if (occupancy_judge(&own->occupancy, run) != 0)
+        return -1; /* throttling is no slice, and no verdict is founded on it */
     judge_rotation(own);
     judge_fairness(own);
     judge_length(own);
     judge_first_slice(own);
-    return occupancy_judge(&own->occupancy, run);
+    return 0;
 }
 
 const struct test thr_b_rr = {

@@ -1,0 +1,176 @@
+"""Each claim about threads fails on a libc that breaks it, and holds on the real one."""
+
+from __future__ import annotations
+
+import platform
+import subprocess
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from hardstone.model import Register, StreamSeries
+from tests.e2e import machine
+from tests.e2e.running import Stream, run
+
+pytestmark = [
+    pytest.mark.e2e,
+    pytest.mark.usefixtures("alone"),
+    pytest.mark.skipif(machine.no_realtime() is not None, reason=str(machine.no_realtime())),
+]
+
+ATTEMPTS = 3
+NEW = ("THR-B-NEW", "--samples", "3")
+PRI = ("THR-B-PRI", "--samples", "1")
+RR = ("THR-B-RR", "--samples", "6")
+SPINNING = (*RR, "--clock", "monotonic")  # the breach acts where the clock is read
+SLS = ("THR-P-SLS", "-p", "threads=2,10", "--samples", "5000")
+BEHAVIOURS = (NEW, RR, PRI)
+TESTS = ("THR-B-NEW", "THR-B-RR", "THR-B-PRI", "THR-P-SLS", "THR-P-PRE", "THR-P-NEW")
+
+# Linux puts a thread that lowers itself at the head whatever the call; sched(7) says so.
+NOT_ON_LINUX = {"lowered_setschedparam/fifo", "lowered_setschedparam/rr"}
+
+
+def both(*claims: str) -> set[str]:
+    return {f"{claim}/{policy}" for claim in claims for policy in ("fifo", "rr")}
+
+
+BREACHES = [
+    ("equal_at_once", NEW, both("equal", "yield")),
+    ("lower_at_once", NEW, both("lower")),
+    ("higher_later", NEW, both("higher")),
+    ("yield_nothing", NEW, both("yield")),
+    ("setschedprio_tail", NEW, both("lowered_setschedprio")),
+    ("none", NEW, NOT_ON_LINUX),
+    ("rr_is_fifo", RR, {"rotates", "fair", "slice_length", "first_slice"}),
+    ("rr_interval", RR, {"slice_length"}),
+    ("rr_unfair", SPINNING, {"fair", "slice_length"}),
+    ("rr_first_short", SPINNING, {"first_slice"}),
+    ("two_levels", PRI, {"ready_order", "preempts", "levels"}),
+    ("one_pair", PRI, {"ready_order", "preempts"}),
+    ("late_wake", PRI, {"preempts", "levels", "long_use", "time_shared"}),
+    ("degrade", PRI, {"long_use"}),
+]
+DOUBTS = [
+    ("yield_nothing", SLS, "ring_out_of_order"),
+    ("lower_at_once", ("THR-P-NEW", "--samples", "50"), "not_the_case"),
+    ("higher_later", ("THR-P-NEW", "--samples", "50"), "not_the_case"),
+    ("late_wake", ("THR-P-PRE", "-p", "by=thread", "--samples", "500"), "not_at_once"),
+]
+
+
+def undisturbed(probe: Path, words: tuple[str, ...], quick: list[str], **variables: str) -> Stream:
+    """The first run into which nobody else on this machine has cut."""
+    for _ in range(ATTEMPTS):
+        stream = run(probe, *words, *quick, variables=variables)
+        assert stream.code == 0, stream.stderr
+        if "throttled" not in stream.events:
+            return stream
+    raise AssertionError(stream.events["throttled"].text)
+
+
+def failing(stream: Stream) -> set[str]:
+    assert stream.result.status == "measured", stream.result.reason
+    return {name for name, passed in stream.verdicts.items() if not passed}
+
+
+@pytest.mark.parametrize(("breach", "words", "fail"), BREACHES, ids=[one[0] for one in BREACHES])
+def test_a_breach_is_seen(
+    shared_probe: Path,
+    broken_libc: Path,
+    quick: list[str],
+    breach: str,
+    words: tuple[str, ...],
+    fail: set[str],
+) -> None:
+    stream = undisturbed(
+        shared_probe, words, quick, LD_PRELOAD=str(broken_libc), HARDSTONE_BROKEN=breach
+    )
+    assert fail <= failing(stream)
+
+
+@pytest.mark.parametrize(("breach", "words", "event"), DOUBTS)
+def test_a_figure_of_something_else_fails(
+    shared_probe: Path,
+    broken_libc: Path,
+    quick: list[str],
+    breach: str,
+    words: tuple[str, ...],
+    event: str,
+) -> None:
+    stream = undisturbed(
+        shared_probe, words, quick, LD_PRELOAD=str(broken_libc), HARDSTONE_BROKEN=breach
+    )
+    assert stream.result.status == "failed"
+    assert event in stream.events
+
+
+@pytest.mark.parametrize("words", BEHAVIOURS, ids=lambda words: words[0])
+def test_the_real_libc_keeps_its_word(
+    shared_probe: Path, quick: list[str], words: tuple[str, ...]
+) -> None:
+    stream = undisturbed(shared_probe, words, quick)
+    expected = NOT_ON_LINUX if platform.system() == "Linux" and words == NEW else set()
+    assert stream.verdicts
+    assert failing(stream) == expected
+
+
+def test_all_promises_can_be_kept(shared_probe: Path, broken_libc: Path, quick: list[str]) -> None:
+    libc = {"LD_PRELOAD": str(broken_libc), "HARDSTONE_BROKEN": "setschedparam_tail"}
+    assert failing(undisturbed(shared_probe, NEW, quick, **libc)) == set()
+
+
+def test_every_claim_has_a_breach(shared_probe: Path) -> None:
+    done = subprocess.run([str(shared_probe), "list", "--json"], capture_output=True, check=True)
+    tests = msgspec.json.decode(done.stdout, type=Register).tests
+    broken = {words[0] for _, words, _ in BREACHES}
+    claims = {one.name for test in tests if test.id in broken for one in test.verdicts}
+    assert claims == {name.partition("/")[0] for _, _, fail in BREACHES for name in fail}
+
+
+@pytest.mark.parametrize("test", TESTS)
+def test_without_the_right_it_is_denied(open_probe: Path, test: str) -> None:
+    reason = machine.no_other_user() or machine.no_prlimit()
+    if reason:
+        pytest.skip(reason)
+    stream = run(open_probe, test, prefix=machine.as_nobody())
+    assert stream.result.status == "denied"
+    assert stream.result.remedy
+    assert stream.sample_count == 0 and not stream.verdicts
+
+
+@pytest.mark.parametrize("test", TESTS)
+def test_time_shared_threads_are_not_measured_by_the_same_name(probe: Path, test: str) -> None:
+    stream = run(probe, test, "--policy", "other")
+    assert stream.result.status == "denied"
+    assert not stream.verdicts
+
+
+@pytest.mark.parametrize("test", ("THR-B-NEW", "THR-B-PRI", "THR-P-NEW"))
+def test_too_few_priorities_are_told(probe: Path, quick: list[str], test: str) -> None:
+    stream = run(probe, test, "--priority", "1", *quick)
+    assert stream.result.status == "denied"
+    assert "priorities" in str(stream.result.reason)
+
+
+def test_a_limit_leaves_the_smaller_rings(probe: Path, quick: list[str]) -> None:
+    if reason := machine.no_prlimit():
+        pytest.skip(reason)
+    prefix = ["prlimit", f"--as={24 * 2**20}"]
+    words = ("THR-P-SLS", "-p", "threads=2,1000", "--samples", "2000")
+    stream = run(probe, *words, *quick, prefix=prefix)
+    counts = [(one.labels["threads"], one.count) for one in stream.of(StreamSeries)]
+    assert stream.result.status == "denied"
+    assert "1000 threads" in str(stream.result.reason) and stream.result.remedy
+    assert counts == [(2, 2000), (1000, 0)]
+
+
+def test_a_thread_above_the_ring_is_noticed(probe: Path, hog: Path, quick: list[str]) -> None:
+    cpu = str(machine.cpu())
+    words = ("THR-P-SLS", "-p", "threads=2", "--duration-ns", "2000000000", "--samples", "0")
+    with subprocess.Popen([str(hog), cpu, "99", "60000000", "250000000", "8"]) as process:
+        stream = run(probe, *words, *quick)
+        process.wait()
+    assert stream.result.status == "failed"
+    assert "throttled" in stream.events
