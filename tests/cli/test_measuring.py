@@ -30,7 +30,7 @@ def test_evaluate_runs_the_battery_and_stores_it(
     done = hardstone("evaluate", "--target", target, "--store", place)
     assert done.code == EXIT_OK, done.err
     (entry,) = Store(place).runs()
-    assert (entry.status, entry.tests, entry.name) == ("complete", 8, "quick battery")
+    assert (entry.status, entry.tests, entry.name) == ("complete", len(sample.register().tests), "quick battery")
     assert entry.id in done.out
     report = place / "reports" / f"{entry.id}.html"
     assert f"report: {report}" in done.err
@@ -46,14 +46,14 @@ def test_the_summary_fits_a_terminal_and_a_pipe(hardstone: Hardstone, target: st
 
 
 def test_progress_on_a_pipe_is_a_line_for_each_test(hardstone: Hardstone, target: str) -> None:
-    lines = hardstone("run", "SEM-*", "--target", target).err.splitlines()
+    lines = hardstone("run", "SEM-P-SIG", "SEM-P-RTP", "--target", target).err.splitlines()
     assert lines[0].startswith("hardstone: 2 tests, about")
     assert lines[1].startswith("hardstone: 1 of 2  SEM-P-SIG  about")
     assert lines[2].startswith("hardstone: 2 of 2  SEM-P-RTP  about")
 
 
 def test_quiet_keeps_progress_to_itself(hardstone: Hardstone, target: str) -> None:
-    done = hardstone("run", "SEM-*", "--target", target, "--quiet")
+    done = hardstone("run", "SEM-P-SIG", "SEM-P-RTP", "--target", target, "--quiet")
     assert " of 2 " not in done.err
 
 

@@ -46,6 +46,7 @@ static void remove_set(key_t key, time_t since)
         struct semid_ds *facts;
         unsigned short *values;
     } argument = {.facts = &facts};
+    memset(&facts, 0, sizeof facts);
     if (set < 0 || semctl(set, 0, IPC_STAT, argument) != 0)
         return;
     if (facts.sem_perm.cuid == geteuid() && facts.sem_nsems == 1 && facts.sem_ctime >= since)

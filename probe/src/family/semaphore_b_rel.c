@@ -52,6 +52,7 @@ struct own {
     struct waiters row;
     unsigned short random[3];
     int kinds_tried;
+    char other_order[2 * TEXT_BYTES + 80]; /* of a kind without a promise: the first seen */
     int priorities[WAITERS];
     struct waiter waiter[WAITERS];
 };
@@ -174,19 +175,39 @@ static bool try_order(struct own *own, enum order order, int blocking[WAITERS], 
     return is_right;
 }
 
+static bool is_promised(enum semaphore_kind kind)
+{
+    return kind == SEMAPHORE_UNNAMED || kind == SEMAPHORE_NAMED;
+}
+
 static void tell(struct run *run, enum semaphore_kind kind, enum order order, bool is_right,
                  const char *evidence)
 {
+    struct own *own = run->own;
     char name[ARENA_NAME_BYTES];
-    if (kind == SEMAPHORE_UNNAMED || kind == SEMAPHORE_NAMED) {
+    if (is_promised(kind)) {
         snprintf(name, sizeof name, "%s/%s", order_names[order], semaphore_kind_names[kind]);
         arena_verdict(run->arena, is_right, name, "%s", evidence);
-    } else {
-        arena_event(run->arena, "release_order", -1,
-                    "%s, %s: %s by priority and waiting time, which no standard promises here; %s",
-                    semaphore_kind_names[kind], order_names[order],
-                    is_right ? "released" : "not released", evidence);
+    } else if (!is_right && own->other_order[0] == '\0') {
+        snprintf(own->other_order, sizeof own->other_order, "%s: %.200s", order_names[order],
+                 evidence);
     }
+}
+
+/* What a kind does of which nobody promises anything. */
+static void tell_kind(struct run *run, enum semaphore_kind kind)
+{
+    struct own *own = run->own;
+    if (own->other_order[0])
+        arena_event(run->arena, "release_order", -1,
+                    "%s: not by priority and waiting time, which no standard promises here; %s",
+                    semaphore_kind_names[kind], own->other_order);
+    else if (!is_promised(kind))
+        arena_event(run->arena, "release_order", -1,
+                    "%s: in each order by priority and waiting time, though no standard promises "
+                    "it here",
+                    semaphore_kind_names[kind]);
+    own->other_order[0] = '\0';
 }
 
 static int measure_order(struct run *run, enum semaphore_kind kind, enum order order)
@@ -234,6 +255,8 @@ static int measure_kind(struct run *run, enum semaphore_kind kind)
         result = measure_order(run, kind, (enum order)i);
     }
     semaphore_close(&own->semaphore);
+    if (result == 0 && !run_should_stop())
+        tell_kind(run, kind);
     return result;
 }
 
