@@ -30,7 +30,8 @@ def test_evaluate_runs_the_battery_and_stores_it(
     done = hardstone("evaluate", "--target", target, "--store", place)
     assert done.code == EXIT_OK, done.err
     (entry,) = Store(place).runs()
-    assert (entry.status, entry.tests, entry.name) == ("complete", len(sample.register().tests), "quick battery")
+    assert (entry.status, entry.name) == ("complete", "quick battery")
+    assert entry.tests == len(sample.register().tests)
     assert entry.id in done.out
     report = place / "reports" / f"{entry.id}.html"
     assert f"report: {report}" in done.err
