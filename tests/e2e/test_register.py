@@ -28,6 +28,8 @@ OPTIONS = {
     "CLK-B-RES": ["--samples", "20000"],
     "TMR-P-JIT": ["--samples", "20", "-p", "periods_ns=1ms,2ms"],
     "TMR-B-EDGE": ["-p", "mechanisms=nanosleep"],  # all of them: test_broken_libc.py
+    "MUT-B-INV": ["-p", "medium_ns=1ms"],
+    "MUT-P-INV": ["--samples", "20", "-p", "medium_ns=1ms"],
     "RSP-P-FIX": ["--samples", "3", "-p", "block_ns=1ms"],
 }
 SLACK_NS = 1_000_000_000  # of times counted from the start against the whole duration
