@@ -60,6 +60,7 @@ static void remove_all(const struct leftover *leftover, time_t since)
         shm_unlink(leftover->places[i].name);
         remove_set(leftover->places[i].key, since);
     }
+    port_remove_semaphore_files(since, LEFTOVER_MODE);
 }
 
 /* Async-signal-safe in its setting up; the rest has only this process to disturb. */

@@ -14,7 +14,11 @@
 #include <sys/ipc.h>
 #include <sys/types.h>
 
-enum { LEFTOVER_PLACES = 3, LEFTOVER_NAME_BYTES = 40 };
+enum {
+    LEFTOVER_PLACES = 3,
+    LEFTOVER_NAME_BYTES = 40,
+    LEFTOVER_MODE = 0700, /* of named semaphores: a mark, since nobody else has them executable */
+};
 
 /* One name and one key that nothing else used when it was chosen. */
 struct leftover_place {

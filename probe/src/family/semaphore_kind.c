@@ -19,7 +19,7 @@ static int create_unnamed(struct semaphore *semaphore)
 
 static int create_named(struct semaphore *semaphore)
 {
-    semaphore->posix = sem_open(semaphore->place->name, O_CREAT | O_EXCL, 0600, 0);
+    semaphore->posix = sem_open(semaphore->place->name, O_CREAT | O_EXCL, LEFTOVER_MODE, 0);
     return semaphore->posix != SEM_FAILED ? 0 : errno;
 }
 

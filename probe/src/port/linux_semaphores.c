@@ -4,11 +4,16 @@
 #endif
 #include "port.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
 #include <linux/futex.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -32,6 +37,30 @@ int port_word_wake(atomic_int *word, bool is_shared)
 {
     int what = is_shared ? FUTEX_WAKE : FUTEX_WAKE_PRIVATE;
     return syscall(SYS_futex, word, what, 1, NULL, NULL, 0) >= 0 ? 0 : errno;
+}
+
+/* Both C libraries write a file and link it to the name: glibc sem.XXXXXX, musl tmp-NUMBER. */
+static bool is_unfinished(int folder, const char *name, time_t since, mode_t mode)
+{
+    struct stat facts;
+    if (fnmatch("sem.??????", name, 0) != 0 && fnmatch("tmp-*", name, 0) != 0)
+        return false;
+    return fstatat(folder, name, &facts, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(facts.st_mode) &&
+           (facts.st_mode & 07777) == mode && facts.st_uid == geteuid() &&
+           facts.st_size <= (off_t)sizeof(sem_t) && facts.st_mtime >= since;
+}
+
+int port_remove_semaphore_files(time_t since, mode_t mode)
+{
+    DIR *folder = opendir("/dev/shm");
+    if (!folder)
+        return errno;
+    struct dirent *entry;
+    while ((entry = readdir(folder)) != NULL)
+        if (is_unfinished(dirfd(folder), entry->d_name, since, mode))
+            unlinkat(dirfd(folder), entry->d_name, 0);
+    closedir(folder);
+    return 0;
 }
 
 int port_die_with(pid_t parent)

@@ -70,6 +70,11 @@ int port_semaphore_descriptor(void);
 int port_word_wait(atomic_int *word, int value, bool is_shared);
 int port_word_wake(atomic_int *word, bool is_shared);
 
+/* Making a named semaphore may take a file of another name for a moment, which a kill leaves
+ * behind. Removes those of this user that were made since `since` with the permissions
+ * `mode` (any but the usual ones tells them from others'). 0, or ENOTSUP: not known here. */
+int port_remove_semaphore_files(time_t since, mode_t mode);
+
 /* Has the kernel kill the calling process when the thread of `parent` that made it ends,
  * however it ends: 0, or an errno value (ESRCH: it has ended; ENOTSUP: none here). */
 int port_die_with(pid_t parent);

@@ -99,6 +99,12 @@ int port_word_wake(atomic_int *word, bool is_shared)
     return ENOTSUP;
 }
 
+int port_remove_semaphore_files(time_t since, mode_t mode)
+{
+    (void)since, (void)mode;
+    return ENOTSUP;
+}
+
 int port_die_with(pid_t parent)
 {
     (void)parent;
