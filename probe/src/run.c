@@ -28,6 +28,15 @@ int64_t run_number(const struct run *run, const char *name)
     return run_param(run, name)->number[0];
 }
 
+int64_t run_expected_ns(const struct run *run, int64_t sample_ns)
+{
+    int64_t by_samples_ns = RUN_LONGEST_NS;
+    if (run->samples > 0 && run->samples < (uint64_t)(RUN_LONGEST_NS / sample_ns))
+        by_samples_ns = (int64_t)run->samples * sample_ns;
+    bool is_by_time = run->duration_ns > 0 && run->duration_ns < by_samples_ns;
+    return is_by_time ? run->duration_ns : by_samples_ns;
+}
+
 struct run_budget run_budget(const struct run *run, int cells)
 {
     struct run_budget budget = {run->samples, INT64_MAX};

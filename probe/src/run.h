@@ -67,6 +67,11 @@ static inline int64_t run_at_ns(const struct run *run, int64_t monotonic_ns)
 const struct param_value *run_param(const struct run *run, const char *name);
 int64_t run_number(const struct run *run, const char *name);
 
+/* How long measuring takes when one sample of all series takes `sample_ns`: by the
+ * samples or by the duration, whichever ends first; RUN_LONGEST_NS at most. */
+#define RUN_LONGEST_NS (INT64_C(3660) * 86400 * 1000000000)
+int64_t run_expected_ns(const struct run *run, int64_t sample_ns);
+
 /* Shares of a test's limits for one of `cells` equal parts (periods, kinds). */
 struct run_budget {
     uint64_t samples;

@@ -21,6 +21,7 @@
 #define _GNU_SOURCE
 #include "broken.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
@@ -230,6 +231,8 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *wanted, void *(*body
     if (!wanted || !getenv("HARDSTONE_BROKEN"))
         return REAL(pthread_create)(thread, wanted, body, argument);
     struct start *start = malloc(sizeof *start);
+    if (!start)
+        return EAGAIN;
     *start = (struct start){.body = body, .argument = argument};
     pthread_attr_t attributes = *wanted;
     bend_attributes(&attributes, start);

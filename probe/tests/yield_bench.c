@@ -71,6 +71,12 @@ static void direct(void *argument)
     }
 }
 
+/* 0 for what is none; the limits refuse it. */
+static int number(const char *text)
+{
+    return (int)strtol(text, NULL, 10);
+}
+
 int main(int argc, char *argv[])
 {
     static struct bench bench;
@@ -78,10 +84,10 @@ int main(int argc, char *argv[])
         fprintf(stderr, "usage: hardstone-yield-bench CPU PRIORITY SWITCHES ROUNDS\n");
         return 2;
     }
-    struct actor_setup director = {SCHED_FIFO, atoi(argv[2]), atoi(argv[1])};
-    bench.setup = (struct actor_setup){SCHED_FIFO, atoi(argv[2]) - 1, atoi(argv[1])};
-    bench.switches = atoi(argv[3]);
-    bench.rounds = atoi(argv[4]);
+    struct actor_setup director = {SCHED_FIFO, number(argv[2]), number(argv[1])};
+    bench.setup = (struct actor_setup){SCHED_FIFO, number(argv[2]) - 1, number(argv[1])};
+    bench.switches = number(argv[3]);
+    bench.rounds = number(argv[4]);
     if (bench.switches < THREADS || bench.switches > MOST_SWITCHES || bench.rounds < 1 ||
         bench.rounds > MOST_ROUNDS) {
         fprintf(stderr, "hardstone-yield-bench: at most %d switches and %d rounds\n", MOST_SWITCHES,

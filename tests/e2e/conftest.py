@@ -8,18 +8,18 @@ import shutil
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
-from hardstone.errors import HardstoneError, UntrustworthyError
-from hardstone.targets.alone import measuring_alone
+from hardstone.errors import HardstoneError
+from hardstone.targets.alone import default_lock_file, measuring_alone
 from hardstone.targets.find import find_probe
 from tests.e2e import machine
 
 ROOT = Path(__file__).resolve().parents[2]
 ALONE_S = 60
+MACHINE_LOCK = default_lock_file()  # read before each test gets a home of its own
 
 
 @pytest.fixture(scope="session")
@@ -82,13 +82,7 @@ def quick(probe: Path) -> list[str]:
 def alone() -> Iterator[None]:
     """Waits for the measurements of others on this machine, but not for ever."""
     give_up_s = time.monotonic() + ALONE_S
-    with ExitStack() as stack:
-        while time.monotonic() < give_up_s:
-            try:
-                stack.enter_context(measuring_alone())
-                break
-            except UntrustworthyError:
-                time.sleep(0.5)
+    with measuring_alone(lambda: time.monotonic() > give_up_s, lambda: None, MACHINE_LOCK):
         yield
 
 

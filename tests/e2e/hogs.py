@@ -20,8 +20,8 @@ PRIORITY = 98  # the highest but one, so that only the hog is above
 TOLERANCE = 0.1
 ATTEMPTS = 3
 NOISE = (
-    "what else keeps a virtual machine's CPU from running just when a burst ends stands in "
-    "the same wake-up and cannot be told from it, so the measurement is made again, at most twice"
+    "what else keeps the CPU from running at that moment (the host of a virtual machine, another "
+    "real-time program) cannot be told from what is looked for: done again, at most twice"
 )
 
 

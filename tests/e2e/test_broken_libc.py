@@ -11,9 +11,10 @@ import pytest
 
 from hardstone.model import Register
 from tests.e2e import machine
+from tests.e2e.hogs import until_quiet
 from tests.e2e.running import Stream, run
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("alone")]
 
 OBJECTS = ("timer", "timerfd", "setitimer")
 RES = ("CLK-B-RES", "--samples", "20000")
@@ -69,15 +70,19 @@ def two_cpus() -> bool:
     return {cpu % 2 for cpu in os.sched_getaffinity(0)} == {0, 1}
 
 
+def broken_words(libc: Path | None, probe: Path, words: tuple[str, ...]) -> list[str]:
+    verdicts = run_on(libc, probe, "none", words).verdicts
+    assert verdicts
+    return [name for name, passed in verdicts.items() if not passed]
+
+
 @pytest.mark.parametrize("words", [RES, EDGE], ids=lambda words: words[0])
 def test_the_real_libc_keeps_its_word(shared_probe: Path, words: tuple[str, ...]) -> None:
-    verdicts = run_on(None, shared_probe, "", words).verdicts
-    assert verdicts and all(verdicts.values()), verdicts
+    until_quiet(lambda: broken_words(None, shared_probe, words))
 
 
 def test_a_libc_that_breaks_nothing_passes(shared_probe: Path, broken_libc: Path) -> None:
-    verdicts = run_on(broken_libc, shared_probe, "none", RES).verdicts
-    assert verdicts and all(verdicts.values()), verdicts
+    until_quiet(lambda: broken_words(broken_libc, shared_probe, RES))
 
 
 def test_every_claim_has_a_breach(shared_probe: Path) -> None:

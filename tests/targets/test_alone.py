@@ -1,49 +1,71 @@
-"""Two measurements at once are refused; a lock that cannot be made refuses nothing."""
+"""A second measurement waits for the first; a lock that cannot be made stops nothing."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
+import threading
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
 
-from hardstone.errors import EXIT_UNTRUSTWORTHY, UntrustworthyError
 from hardstone.targets.alone import measuring_alone
 
 _HOLDER = """
 import sys
 from pathlib import Path
 from hardstone.targets.alone import measuring_alone
-with measuring_alone(Path(sys.argv[1])):
+with measuring_alone(lambda: False, lambda: None, Path(sys.argv[1])):
     print("held", flush=True)
     sys.stdin.read()
 """
 
 
-def test_a_second_one_is_refused_until_the_first_is_killed(tmp_path: Path) -> None:
-    lock = tmp_path / "lock"
-    with subprocess.Popen(
+def alone(lock: Path, waits: list[str], is_stopped: bool = False) -> AbstractContextManager[None]:
+    return measuring_alone(lambda: is_stopped, lambda: waits.append("waits"), lock)
+
+
+def holder_of(lock: Path) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
         [sys.executable, "-c", _HOLDER, str(lock)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    ) as holder:
+    )
+
+
+def test_a_second_one_waits_until_the_first_is_killed(tmp_path: Path) -> None:
+    lock, waits = tmp_path / "lock", list[str]()
+    with holder_of(lock) as holder:
         assert holder.stdout is not None
         assert holder.stdout.readline() == b"held\n"
-        with pytest.raises(UntrustworthyError) as refused, measuring_alone(lock):
-            pass
-        assert refused.value.exit_code == EXIT_UNTRUSTWORTHY
+        killer = threading.Timer(0.5, holder.kill)
+        killer.start()
+        with alone(lock, waits):
+            assert holder.wait() < 0
+    assert waits == ["waits"]
+
+
+def test_a_second_one_that_is_stopped_does_not_wait(tmp_path: Path) -> None:
+    lock, waits = tmp_path / "lock", list[str]()
+    with holder_of(lock) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == b"held\n"
+        with alone(lock, waits, is_stopped=True):
+            assert holder.poll() is None
         holder.kill()
-    with measuring_alone(lock):
-        assert lock.exists()
+    assert waits == ["waits"]
 
 
-def test_a_lock_that_cannot_be_made_is_no_reason_to_refuse(tmp_path: Path) -> None:
+def test_a_lock_that_cannot_be_made_is_no_reason_to_wait(tmp_path: Path) -> None:
+    waits = list[str]()
     (tmp_path / "link").symlink_to(tmp_path / "elsewhere")
-    with measuring_alone(tmp_path / "link"):
+    with alone(tmp_path / "link", waits):
         assert not (tmp_path / "elsewhere").exists()
+    assert waits == []
 
 
 def test_the_lock_is_released_after_an_error(tmp_path: Path) -> None:
-    with pytest.raises(ZeroDivisionError), measuring_alone(tmp_path / "lock"):
+    waits = list[str]()
+    with pytest.raises(ZeroDivisionError), alone(tmp_path / "lock", waits):
         raise ZeroDivisionError
-    with measuring_alone(tmp_path / "lock"):
-        assert True
+    with alone(tmp_path / "lock", waits):
+        assert waits == []

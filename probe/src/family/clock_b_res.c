@@ -104,8 +104,8 @@ static int64_t expected_ns(const struct run *run)
     bool allowed[PORT_CPUS] = {false};
     int cpus = port_allowed_cpus(allowed);
     struct subject subjects[CLOCKS];
-    int64_t reads = (int64_t)(run->samples > 0 ? run->samples : READS);
-    return reads * READ_NS * list_subjects(subjects) * (cpus > 0 ? cpus : 1);
+    int64_t read_ns = READ_NS * list_subjects(subjects) * (cpus > 0 ? cpus : 1);
+    return run_expected_ns(run, read_ns);
 }
 
 static int size(struct run *run)

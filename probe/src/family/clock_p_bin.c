@@ -20,6 +20,7 @@
 enum { BATCH = 4096, VIAS = 2 };
 
 #define CELL_NS INT64_C(5000000000)
+#define CALL_NS 1000 /* generous, for the expected time */
 
 static const char *const via_names[] = {"vdso", "syscall", NULL};
 
@@ -44,7 +45,8 @@ struct own {
 
 static int64_t expected_ns(const struct run *run)
 {
-    return run->duration_ns > 0 ? run->duration_ns + run->duration_ns / 2 : CELL_NS * VIAS;
+    int64_t inside_ns = run_expected_ns(run, CALL_NS * run_param(run, "via")->count);
+    return inside_ns + inside_ns / 2; /* and the rests */
 }
 
 static int size(struct run *run)

@@ -42,9 +42,8 @@ static const struct series_spec series[] = {
 static int64_t expected_ns(const struct run *run)
 {
     int64_t kinds = run_param(run, "kinds")->count, block_ns = run_number(run, "block_ns");
-    int64_t blocks_ns = (int64_t)(run->samples + 3 * TRIES) * block_ns * kinds / 3 * 4;
-    bool is_by_time = run->samples == 0 || (run->duration_ns > 0 && run->duration_ns < blocks_ns);
-    return (is_by_time ? run->duration_ns + 3 * TRIES * block_ns * kinds : blocks_ns) * 2;
+    int64_t calibration_ns = 3 * TRIES * block_ns * kinds;
+    return (run_expected_ns(run, block_ns * kinds) + calibration_ns) * 2; /* and the rests */
 }
 
 static int size(struct run *run)

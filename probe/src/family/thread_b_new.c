@@ -206,7 +206,7 @@ static int start_others(struct own *own, int *started)
 {
     static void (*const bodies[])(void *) = {be_first, be_second};
     struct actor_setup setup = thread_setup(own->run, own->policy, MIDDLE);
-    for (; *started < own->scenario->other_count; (*started)++) {
+    for (; *started < own->scenario->other_count && *started < OTHERS; (*started)++) {
         sem_init(&own->gates[*started], 0, 0);
         int error = actor_start(&own->others[*started], &setup, bodies[*started], own);
         if (error)

@@ -32,7 +32,7 @@
 #include <string.h>
 
 enum { THREADS = 3, LEAST_THREADS = 2, MOST_THREADS = 16, MOST_ROUNDS = 16, LEVELS = 2 };
-enum { SAMPLES = 12, MOST_SLICES = MOST_THREADS * MOST_ROUNDS + 1, NOBODY = -1 };
+enum { SAMPLES = 12, NOBODY = -1 };
 
 #define UNKNOWN_SLICE_NS INT64_C(100000000)
 #define UNFAIR 0.05
@@ -60,11 +60,6 @@ static const struct verdict_spec verdicts[] = {
     {0},
 };
 
-struct slice {
-    uint64_t ticks;
-    int who;
-};
-
 struct own;
 
 struct spinner {
@@ -73,7 +68,6 @@ struct spinner {
     struct actor actor;
 };
 
-/* The notes belong to the thread that runs; `current` hands them on. */
 struct own {
     struct run *run;
     struct occupancy occupancy;
@@ -83,8 +77,8 @@ struct own {
     atomic_int current;
     atomic_bool is_over;
     uint64_t until_ticks;
-    int slice_count, wanted_count;
-    struct slice slices[MOST_SLICES];
+    struct order_log log; /* who was given the CPU, and when */
+    unsigned wanted_count;
     struct spinner spinners[MOST_THREADS];
     int64_t shares_ns[MOST_THREADS];
     int incomplete_count, burst_count, worst_turns;
@@ -143,24 +137,24 @@ static int plan_bursts(struct own *own)
     return choose_rounds(own);
 }
 
-static void note_slice(struct own *own, int who, uint64_t now_ticks)
+/* The log takes notes from any thread, also should one lose the CPU while it writes; its
+ * order is that of the readings. */
+static void note_slice(struct own *own, int who)
 {
-    own->slices[own->slice_count++] = (struct slice){now_ticks, who};
-    if (own->slice_count == own->wanted_count)
+    order_log_add_nth(&own->log, "thread", who, "was given the CPU");
+    if (order_log_count(&own->log) >= own->wanted_count)
         atomic_store_explicit(&own->is_over, true, memory_order_relaxed);
 }
 
-/* The counter is read after the look at who ran last: a reading from before the thread
- * lost the CPU would be that of another slice. */
 static void spin(void *argument)
 {
     struct spinner *spinner = argument;
     struct own *own = spinner->own;
     const struct clock *clock = &own->run->clock;
     while (!atomic_load_explicit(&own->is_over, memory_order_relaxed)) {
-        if (atomic_load_explicit(&own->current, memory_order_acquire) != spinner->place) {
-            note_slice(own, spinner->place, clock_begin(clock));
-            atomic_store_explicit(&own->current, spinner->place, memory_order_release);
+        if (atomic_load_explicit(&own->current, memory_order_relaxed) != spinner->place) {
+            atomic_store_explicit(&own->current, spinner->place, memory_order_relaxed);
+            note_slice(own, spinner->place);
         }
         if ((int64_t)(clock_ticks(clock) - own->until_ticks) >= 0)
             atomic_store_explicit(&own->is_over, true, memory_order_relaxed);
@@ -187,8 +181,8 @@ static int spin_burst(struct own *own)
 {
     const struct clock *clock = &own->run->clock;
     int started = 0, error = start_spinners(own, &started);
-    own->slice_count = 0;
-    own->wanted_count = own->thread_count * own->rounds + 1;
+    order_log_clear(&own->log, clock);
+    own->wanted_count = (unsigned)(own->thread_count * own->rounds) + 1;
     atomic_store(&own->current, NOBODY);
     atomic_store(&own->is_over, error != 0);
     own->until_ticks = clock_begin(clock) + clock_ticks_of_ns(clock, own->run->breath.burst_ns);
@@ -201,26 +195,30 @@ static int spin_burst(struct own *own)
     return error;
 }
 
-static void record_slice(struct own *own, int place, bool is_first, int64_t at_ns)
+static void record_slice(struct own *own, const struct order_entry *slice, uint64_t end_ticks,
+                         bool is_first, int64_t at_ns)
 {
-    const struct slice *slice = &own->slices[place];
-    int64_t ns = clock_ns(&own->run->clock, slice[1].ticks - slice[0].ticks);
-    own->shares_ns[slice->who] += ns;
+    int64_t ns = clock_ns(&own->run->clock, end_ticks - slice->ticks);
+    own->shares_ns[slice->number] += ns;
     record_value(arena_record(own->run->arena, is_first ? FIRST : LATER), ns, at_ns);
 }
 
+/* A slice ends where another thread's begins. */
 static void record_burst(struct own *own, int64_t at_ns)
 {
-    bool has_run[MOST_THREADS] = {false};
     int turns[MOST_THREADS] = {0};
-    for (int i = 0; i + 1 < own->slice_count; i++) {
-        int who = own->slices[i].who;
-        record_slice(own, i, !has_run[who], at_ns);
-        has_run[who] = true;
-        turns[who]++;
+    unsigned count = order_log_count(&own->log), begin = 0;
+    order_log_sort(&own->log);
+    for (unsigned i = 1; i < count; i++) {
+        const struct order_entry *slice = &own->log.entries[begin];
+        if (own->log.entries[i].number == slice->number)
+            continue;
+        bool is_first = turns[slice->number]++ == 0;
+        record_slice(own, slice, own->log.entries[i].ticks, is_first, at_ns);
+        begin = i;
     }
     own->burst_count++;
-    own->incomplete_count += own->slice_count < own->wanted_count ? 1 : 0;
+    own->incomplete_count += count < own->wanted_count ? 1 : 0;
     for (int i = 0; i < own->thread_count; i++)
         if (turns[i] < own->worst_turns)
             own->worst_turns = turns[i];

@@ -120,7 +120,7 @@ static int call_in_order(struct levels *levels, const int *places, bool is_rever
 
 static int try_ready_order(struct levels *levels)
 {
-    int places[LEVELS_MOST], wrong = -1, error = 0;
+    int places[LEVELS_MOST] = {0}, wrong = -1, error = 0;
     shuffle(places, levels->level_count, levels->run->request->seed);
     for (int i = 0; i < 2 && wrong < 0 && error == 0; i++)
         error = call_in_order(levels, places, i > 0, &wrong);

@@ -94,14 +94,17 @@ static void be_long_user(void *argument)
             use_for_long(use);
         else
             serve_wake_ups(use);
+        sem_post(&use->done);
     }
 }
 
 static void be_lower(void *argument)
 {
     struct long_use *use = argument;
-    while (wait_for_start(use, LOWER))
+    while (wait_for_start(use, LOWER)) {
         wake_long_user(use, "lower");
+        sem_post(&use->done);
+    }
 }
 
 static void be_time_shared(void *argument)
@@ -143,15 +146,18 @@ static void end_users(struct long_use *use)
         actor_join(&use->actors[i]);
 }
 
-/* The director is above them: they start, the highest first, when it waits. */
+/* The director is above them: they start, the highest first, when it waits. It waits for
+ * each: one that was held up has its say too. */
 static void play(struct long_use *use, enum long_use_scene scene)
 {
+    int players = scene == SCENE_LONG_USE ? LONG_USERS : LONG_USERS - 1;
     use->scene = scene;
     sem_post(&use->starts[TIME_SHARED]);
     if (scene == SCENE_LONG_USE)
         sem_post(&use->starts[LOWER]);
     sem_post(&use->starts[LONG_USER]);
-    thread_wait(&use->done);
+    for (int i = 0; i < players; i++)
+        thread_wait(&use->done);
 }
 
 /* A round that throttling may have cut proves nothing; the result then fails with that. */

@@ -252,11 +252,16 @@ static void try_interval_exact(struct run *run, enum timer_kind kind)
         tell(run, false, "interval_exact", kind, "the periodic timer stopped firing");
         return;
     }
+    if (drift_ns == INT64_MAX) {
+        tell(run, false, "interval_exact", kind, "the periodic timer stopped firing");
+        return;
+    }
+    int64_t last_ns = first_ns + drift_ns;
     snprintf(evidence, sizeof evidence,
              "try %d: over %d periods of %lld us the smallest lateness moved by %lld ns, from %lld "
              "to %lld (allowed: %lld)",
              tries, PERIODS, (long long)(EXACT_PERIOD_NS / 1000), (long long)drift_ns,
-             (long long)first_ns, (long long)(first_ns + drift_ns), (long long)EXACT_TOLERANCE_NS);
+             (long long)first_ns, (long long)last_ns, (long long)EXACT_TOLERANCE_NS);
     tell(run, llabs(drift_ns) <= EXACT_TOLERANCE_NS, "interval_exact", kind, evidence);
 }
 

@@ -46,15 +46,11 @@ static int cell_count(const struct run *run)
 static int64_t expected_ns(const struct run *run)
 {
     const struct param_value *periods = run_param(run, "periods_ns");
-    int64_t by_samples_ns = 0;
+    int64_t all_periods_ns = 0;
     for (int i = 0; i < periods->count; i++)
-        by_samples_ns +=
-            periods->number[i] * (int64_t)run->samples * run_param(run, "mechanisms")->count;
-    int64_t expected =
-        run->samples == 0 || (run->duration_ns > 0 && run->duration_ns < by_samples_ns)
-            ? run->duration_ns
-            : by_samples_ns;
-    return expected + cell_count(run) * START_AHEAD_NS;
+        all_periods_ns += periods->number[i];
+    return run_expected_ns(run, all_periods_ns * run_param(run, "mechanisms")->count) +
+           cell_count(run) * START_AHEAD_NS;
 }
 
 static int add_series(struct run *run, const char *name, const char *unit, int64_t period_ns,

@@ -72,13 +72,7 @@ struct own {
 
 static int64_t expected_ns(const struct run *run)
 {
-    int64_t interval_ns = run_number(run, "interval_ns");
-    int64_t by_samples_ns = run->samples < (uint64_t)(INT64_MAX / 2 / interval_ns)
-                                ? (int64_t)run->samples * interval_ns
-                                : INT64_MAX / 2;
-    if (run->samples == 0 || (run->duration_ns > 0 && run->duration_ns < by_samples_ns))
-        return run->duration_ns + START_AHEAD_NS;
-    return by_samples_ns + START_AHEAD_NS;
+    return run_expected_ns(run, run_number(run, "interval_ns")) + START_AHEAD_NS;
 }
 
 static int cpu_count(const struct run *run)

@@ -69,8 +69,8 @@ class Campaign:
         """Runs every test of `plan`; `facts` are those that the plan was made with."""
         document = _new_document(plan, facts, self._target)
         with (
-            self._target.alone(),
             stop_on_signals(self._stop),
+            self._target.alone(self._stop, self._wait),
             closing(self._store.journal(document)) as journal,
         ):
             self._on_event(RunStarted(document.id, plan))
@@ -96,6 +96,13 @@ class Campaign:
             collector.journal.result(result)
             self._on_event(MeasuringFinished(planned, position, total, result))
         self._is_cut_short = self._stop.is_set()
+
+    def _wait(self) -> None:
+        self._on_event(
+            Warned(
+                "waiting for another hardstone measurement on this machine: two spoil each other"
+            )
+        )
 
     def _skip_reason(self) -> str | None:
         if self._gone is not None:

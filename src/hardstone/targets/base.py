@@ -80,8 +80,8 @@ class Target(Protocol):
     def close(self) -> None:
         """Lets go of the target; may be called twice."""
 
-    def alone(self) -> AbstractContextManager[None]:
-        """Holds the target for one measurement at a time; UntrustworthyError if taken."""
+    def alone(self, stop: Stop, on_wait: Callable[[], None]) -> AbstractContextManager[None]:
+        """Holds the target for one measurement at a time; waits for another until `stop`."""
 
     def probe_path(self) -> str | None:
         """Where the probe's executable is on the target, None where there is none."""

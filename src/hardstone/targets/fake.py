@@ -38,7 +38,7 @@ class FakeTarget:
     def close(self) -> None:
         """Nothing is held."""
 
-    def alone(self) -> AbstractContextManager[None]:
+    def alone(self, stop: Stop, on_wait: Callable[[], None]) -> AbstractContextManager[None]:
         return nullcontext()
 
     def probe_path(self) -> str | None:

@@ -39,8 +39,8 @@ class LocalTarget:
     def close(self) -> None:
         """Nothing is held between calls."""
 
-    def alone(self) -> AbstractContextManager[None]:
-        return measuring_alone()
+    def alone(self, stop: Stop, on_wait: Callable[[], None]) -> AbstractContextManager[None]:
+        return measuring_alone(stop.is_set, on_wait)
 
     def probe_path(self) -> str | None:
         return str(self._executable())
