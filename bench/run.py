@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench import gaps, processes, switches, table, toolkit, wakeup
+from bench import gaps, handover, processes, switches, table, toolkit, wakeup
 from bench.rounds import Metrics, Side, measure
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -29,13 +29,14 @@ DMA_LATENCY = Path("/dev/cpu_dma_latency")
 
 @dataclass(frozen=True)
 class Comparison:
-    """`metrics` maps what the sides give to (title, unit)."""
+    """`metrics` maps what the sides give to (title, unit); `is_check` as table.measured says."""
 
     name: str
     metrics: dict[str, tuple[str, str]]
     own: Side
     peer: Side | None = None
     peer_name: str = ""
+    is_check: bool = False
 
 
 @contextmanager
@@ -76,6 +77,32 @@ def bare_switch() -> Metrics:
     return switches.bare(YIELD_LOOP)
 
 
+def round_trips(scope: str) -> Comparison:
+    metrics = {
+        f"{kind}_ns": (f"round trip of two by {kind}, {scope}, mean", "ns")
+        for kind in handover.KINDS
+    }
+    return Comparison(
+        f"round-trip-{scope}",
+        metrics,
+        lambda: handover.round_trips(PROBE, scope),
+        lambda: handover.pipe(scope),
+        "perf bench sched pipe" + (" -T" if scope == "thread" else ""),
+        is_check=True,
+    )
+
+
+def handed_over(kind: str, program: str) -> Comparison:
+    return Comparison(
+        f"handover-{kind}",
+        {f"{kind}_ns": (f"hand-over by {kind}, mean", "ns")},
+        lambda: handover.handovers(PROBE, kind),
+        lambda: handover.rt_tests(program, kind),
+        program,
+        is_check=True,
+    )
+
+
 def comparisons(folder: Path) -> list[Comparison]:
     latency = {"median_ns": ("median wake-up latency", "ns")}
     cost = {"cpu_ns": ("CPU time per wake-up", "ns")}
@@ -102,6 +129,10 @@ def comparisons(folder: Path) -> list[Comparison]:
             "cyclictest",
         ),
         Comparison("switch", switch, own_switch, bare_switch, "sched_yield without stamps"),
+        round_trips("thread"),
+        round_trips("process"),
+        handed_over("sysv", "svsematest"),
+        handed_over("unnamed", "ptsematest"),
         Comparison("gaps", loop, own_instrument, gaps.oslat, "oslat"),
         Comparison("instrument", steps, own_instrument),
         Comparison("start", start, toolkit.help_page, toolkit.bare_python, "python -c pass"),
@@ -125,7 +156,9 @@ def rows_of(comparison: Comparison, rounds: int) -> list[table.Row]:
     except processes.Missing as missing:
         return [table.skipped(comparison.name, str(missing))]
     return [
-        table.measured(title, unit, result, metric, comparison.peer_name, reason)
+        table.measured(
+            title, unit, result, metric, comparison.peer_name, reason, comparison.is_check
+        )
         for metric, (title, unit) in comparison.metrics.items()
         if metric in result.own
     ]

@@ -27,7 +27,16 @@ class Row:
     note: str = ""
 
 
-def measured(title: str, unit: str, rounds: Rounds, metric: str, peer_name: str, note: str) -> Row:
+def measured(
+    title: str,
+    unit: str,
+    rounds: Rounds,
+    metric: str,
+    peer_name: str,
+    note: str,
+    is_check: bool = False,
+) -> Row:
+    """`is_check`: both sides time the system, so that a ratio praises or blames neither."""
     ratio = rounds.ratio(metric)
     peer = rounds.peer.get(metric)
     return Row(
@@ -37,7 +46,7 @@ def measured(title: str, unit: str, rounds: Rounds, metric: str, peer_name: str,
         peer_name=peer_name,
         peer=_spread(Spread.of(peer), SCALES[unit]) if peer else "-",
         ratio=_spread(ratio, 1) if ratio else "-",
-        reading=_reading(ratio) if ratio else "",
+        reading=(_agreement(ratio) if is_check else _reading(ratio)) if ratio else "",
         note=note,
     )
 
@@ -82,3 +91,7 @@ def _reading(ratio: Spread) -> str:
     if ratio.min <= 1 + EVEN and ratio.max >= 1 - EVEN:
         return "even"
     return "hardstone is better" if ratio.max < 1 else "hardstone is worse"
+
+
+def _agreement(ratio: Spread) -> str:
+    return f"a check: {abs(ratio.median - 1):.0%} apart"

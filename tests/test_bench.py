@@ -49,3 +49,9 @@ def test_only_what_holds_in_every_round_is_called_better(ratios: list[float], re
 
 def test_median_counts_values() -> None:
     assert median({5.0: 1, 7.0: 3, 90.0: 1}) == 7.0
+
+
+def test_a_check_praises_nobody() -> None:
+    result = measure(lambda: {"cost": 9.0}, lambda: {"cost": 10.0}, rounds=2)
+    row = measured("cost", "ns", result, "cost", "perf", "", is_check=True)
+    assert row.reading == "a check: 10% apart"

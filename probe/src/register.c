@@ -9,13 +9,17 @@
 #include <string.h>
 #include <strings.h>
 
-extern const struct test clk_b_res, clk_p_bin, tmr_p_jit, tmr_b_edge, tmr_p_lat, rsp_p_fix,
-    sem_p_sig, sem_p_rtp;
+extern const struct test clk_b_res, clk_p_bin, tmr_p_jit, tmr_b_edge, tmr_p_lat, rsp_p_fix;
 extern const struct test thr_b_new, thr_b_rr, thr_b_pri, thr_p_sls, thr_p_pre, thr_p_new;
+extern const struct test sem_b_lck, sem_b_rel, sem_p_new, sem_p_arn, sem_p_arc, sem_p_sig,
+    sem_p_rtp, sem_p_shf;
+extern const struct test mut_b_arc, mut_b_inv, mut_p_arn, mut_p_arc, mut_p_inv;
 
 const struct test *const test_register[] = {
-    &clk_b_res, &clk_p_bin, &tmr_p_jit, &tmr_b_edge, &tmr_p_lat, &thr_b_new, &thr_b_rr, &thr_b_pri,
-    &thr_p_sls, &thr_p_pre, &thr_p_new, &sem_p_sig,  &sem_p_rtp, &rsp_p_fix, NULL,
+    &clk_b_res, &clk_p_bin, &tmr_p_jit, &tmr_b_edge, &tmr_p_lat, &thr_b_new, &thr_b_rr,
+    &thr_b_pri, &thr_p_sls, &thr_p_pre, &thr_p_new,  &sem_b_lck, &sem_b_rel, &sem_p_new,
+    &sem_p_arn, &sem_p_arc, &sem_p_sig, &sem_p_rtp,  &sem_p_shf, &mut_b_arc, &mut_b_inv,
+    &mut_p_arn, &mut_p_arc, &mut_p_inv, &rsp_p_fix,  NULL,
 };
 
 const struct test *test_find(const char *id)

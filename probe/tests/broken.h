@@ -3,6 +3,7 @@
 #define HS_BROKEN_H
 
 #include <dlfcn.h>
+#include <semaphore.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -30,5 +31,10 @@ static inline bool breaks(const char *word)
 /* Called by clock_gettime with what CLOCK_MONOTONIC says: breaches that act on threads
  * which spin and look at the clock. */
 void broken_look_at_spinner(long long now_ns);
+
+/* What sem_post and sem_wait do with a semaphore that broken_locks.c replaced; false: it is
+ * a real one. */
+bool broken_post(sem_t *semaphore);
+bool broken_wait(sem_t *semaphore);
 
 #endif

@@ -47,6 +47,8 @@ static void catch_up(void)
 int sem_post(sem_t *semaphore)
 {
     catch_up();
+    if (broken_post(semaphore))
+        return 0;
     if (!breaks("late_wake"))
         return REAL(sem_post)(semaphore);
     put_off = semaphore;
@@ -56,7 +58,7 @@ int sem_post(sem_t *semaphore)
 int sem_wait(sem_t *semaphore)
 {
     catch_up();
-    return REAL(sem_wait)(semaphore);
+    return broken_wait(semaphore) ? 0 : REAL(sem_wait)(semaphore);
 }
 
 int sched_yield(void)

@@ -44,7 +44,7 @@ def running(tmp_path: Path, root: Path, path: Path) -> Iterator[subprocess.Popen
     process = subprocess.Popen(
         [
             *(sys.executable, "-c", "from hardstone.cli.main import main; main()"),
-            *("run", "SEM-*", "--store", str(tmp_path / "store"), "--json"),
+            *("run", "SEM-P-SIG", "SEM-P-RTP", "--store", str(tmp_path / "store"), "--json"),
         ],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

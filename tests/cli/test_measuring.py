@@ -30,8 +30,8 @@ def test_evaluate_runs_the_battery_and_stores_it(
     done = hardstone("evaluate", "--target", target, "--store", place)
     assert done.code == EXIT_OK, done.err
     (entry,) = Store(place).runs()
-    count = len(sample.register().tests)
-    assert (entry.status, entry.tests, entry.name) == ("complete", count, "quick battery")
+    assert (entry.status, entry.name) == ("complete", "quick battery")
+    assert entry.tests == len(sample.register().tests)
     assert entry.id in done.out
     report = place / "reports" / f"{entry.id}.html"
     assert f"report: {report}" in done.err
@@ -54,8 +54,8 @@ def test_progress_on_a_pipe_is_a_line_for_each_test(hardstone: Hardstone, target
 
 
 def test_quiet_keeps_progress_to_itself(hardstone: Hardstone, target: str) -> None:
-    done = hardstone("run", "SEM-P-SIG", "--target", target, "--quiet")
-    assert " of 1 " not in done.err
+    done = hardstone("run", "SEM-P-SIG", "SEM-P-RTP", "--target", target, "--quiet")
+    assert " of 2 " not in done.err
 
 
 def test_json_is_exactly_one_document(hardstone: Hardstone, target: str) -> None:

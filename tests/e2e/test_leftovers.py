@@ -20,7 +20,8 @@ pytestmark = [
 SCRIPT = """
 mount -t tmpfs tmpfs /dev/shm || exit 77
 probe=$1
-for test in CLK-B-RES CLK-P-BIN TMR-P-JIT TMR-P-LAT SEM-P-SIG SEM-P-RTP RSP-P-FIX; do
+for test in CLK-B-RES CLK-P-BIN TMR-P-JIT TMR-P-LAT RSP-P-FIX \\
+    SEM-B-LCK SEM-P-NEW SEM-P-SIG SEM-P-RTP SEM-P-SHF; do
     "$probe" run $test --samples 5 --deadline-ns 500ms --clock monotonic >/dev/null
 done
 "$probe" run TMR-P-LAT --samples 1000000 --clock monotonic >/dev/null &

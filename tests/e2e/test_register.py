@@ -28,6 +28,8 @@ OPTIONS = {
     "CLK-B-RES": ["--samples", "20000"],
     "TMR-P-JIT": ["--samples", "20", "-p", "periods_ns=1ms,2ms"],
     "TMR-B-EDGE": ["-p", "mechanisms=nanosleep"],  # all of them: test_broken_libc.py
+    "MUT-B-INV": ["-p", "medium_ns=1ms"],
+    "MUT-P-INV": ["--samples", "20", "-p", "medium_ns=1ms"],
     "RSP-P-FIX": ["--samples", "3", "-p", "block_ns=1ms"],
 }
 SLACK_NS = 1_000_000_000  # of times counted from the start against the whole duration
@@ -137,12 +139,12 @@ def test_every_release_is_accounted_for(probe: Path, quick: list[str]) -> None:
 
 
 def test_samples_are_what_was_asked(probe: Path, quick: list[str]) -> None:
-    stream = run(probe, "SEM-P-SIG", "--samples", "777", *quick)
+    stream = run(probe, "SEM-P-SIG", "--samples", "777", "-p", "kinds=unnamed", *quick)
     assert [series.count for series in stream.of(StreamSeries)] == [777]
 
 
 def test_one_sample_is_enough(probe: Path, quick: list[str]) -> None:
-    stream = run(probe, "SEM-P-SIG", "--samples", "1", *quick)
+    stream = run(probe, "SEM-P-SIG", "--samples", "1", "-p", "kinds=unnamed", *quick)
     (series,) = stream.of(StreamSeries)
     assert series.min == series.mean == series.max
     assert series.stddev == 0

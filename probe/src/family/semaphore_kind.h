@@ -4,31 +4,153 @@
 
 #include "../posix_source.h"
 
+#include "../port/port.h"
+#include "leftover.h"
+
+#include <errno.h>
+#include <pthread.h>
 #include <semaphore.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <sys/sem.h>
+#include <unistd.h>
 
-enum semaphore_kind { SEMAPHORE_UNNAMED, SEMAPHORE_KINDS };
-
-extern const char *const semaphore_kind_names[SEMAPHORE_KINDS + 1];
-
-struct semaphore {
-    enum semaphore_kind kind;
-    sem_t unnamed;
+enum semaphore_kind {
+    SEMAPHORE_UNNAMED,
+    SEMAPHORE_NAMED,
+    SEMAPHORE_SYSV,
+    SEMAPHORE_EVENTFD, /* a descriptor of the kernel with the meaning of a semaphore */
+    SEMAPHORE_FUTEX,   /* an integer of this process, and the kernel's wait on a word */
+    SEMAPHORE_MUTEX,   /* pthread mutex, held while closed: V unlocks, P locks */
+    SEMAPHORE_KINDS
 };
 
-/* Value 0. 0 or errno (ENOSYS: not on this system). */
-int semaphore_open(struct semaphore *semaphore, enum semaphore_kind kind);
+/* Names for parameters: all; without the mutex, which another thread may not release; and
+ * without the futex too, which is no object that is made. NULL-terminated. */
+extern const char *const semaphore_and_mutex_names[];
+extern const char *const semaphore_kind_names[];
+extern const char *const semaphore_object_names[];
+
+#define SEMAPHORE_KINDS_DEFAULT "unnamed,named,sysv,eventfd,futex"
+
+/* Lies in memory that both parties share. */
+struct semaphore {
+    enum semaphore_kind kind;
+    bool is_shared;
+    sem_t *posix; /* unnamed and named */
+    sem_t unnamed;
+    int handle; /* set of System V, or a descriptor */
+    atomic_int value, waiter_count;
+    pthread_mutex_t mutex;
+    const struct leftover_place *place;
+};
+
+/* What makes a semaphore that can be used, value 0, and what undoes it: nothing else, so
+ * that SEM-P-NEW may time them. is_shared: among processes. `place`: where a kind has a
+ * name or key. 0 or an errno value (ENOSYS, ENOTSUP: not on this system). */
+int semaphore_create(struct semaphore *semaphore, enum semaphore_kind kind, bool is_shared,
+                     const struct leftover_place *place);
+void semaphore_delete(struct semaphore *semaphore);
+
+/* The same, and the name of a named one is gone at once: only who has it can use it. */
+int semaphore_open(struct semaphore *semaphore, enum semaphore_kind kind, bool is_shared,
+                   const struct leftover_place *place);
 void semaphore_close(struct semaphore *semaphore);
+
+/* Opens `leftover` with a guard where one of the test's `kinds` has a name or key, or
+ * has_process. 0, or -1 with the outcome. */
+int semaphore_guard(struct run *run, struct leftover *leftover, bool has_process);
+
+/* Whether this system has the kind; if not, tells it as an event, which is an answer. */
+bool semaphore_is_here(struct run *run, enum semaphore_kind kind,
+                       const struct leftover_place *place);
+
+/* For a test's `judge`: unsupported when nothing was measured and nothing judged. */
+int semaphore_require_any(struct run *run);
+
+/* A semaphore made of an integer and the kernel's wait on a word. */
+static inline void semaphore_word_signal(struct semaphore *semaphore)
+{
+    atomic_fetch_add(&semaphore->value, 1);
+    if (atomic_load(&semaphore->waiter_count) > 0)
+        port_word_wake(&semaphore->value, semaphore->is_shared);
+}
+
+static inline void semaphore_word_wait(struct semaphore *semaphore)
+{
+    int value = atomic_load(&semaphore->value);
+    for (;;) {
+        while (value > 0)
+            if (atomic_compare_exchange_weak(&semaphore->value, &value, value - 1))
+                return;
+        atomic_fetch_add(&semaphore->waiter_count, 1);
+        port_word_wait(&semaphore->value, 0, semaphore->is_shared);
+        atomic_fetch_sub(&semaphore->waiter_count, 1);
+        value = atomic_load(&semaphore->value);
+    }
+}
+
+static inline void semaphore_set_operation(const struct semaphore *semaphore, short step)
+{
+    struct sembuf operation = {.sem_num = 0, .sem_op = step, .sem_flg = 0};
+    while (semop(semaphore->handle, &operation, 1) != 0 && errno == EINTR)
+        ;
+}
+
+static inline void semaphore_descriptor_signal(const struct semaphore *semaphore)
+{
+    uint64_t one = 1;
+    while (write(semaphore->handle, &one, sizeof one) < 0 && errno == EINTR)
+        ;
+}
+
+static inline void semaphore_descriptor_wait(const struct semaphore *semaphore)
+{
+    uint64_t taken;
+    while (read(semaphore->handle, &taken, sizeof taken) < 0 && errno == EINTR)
+        ;
+}
 
 /* One call: nothing else stands between two time stamps. EINTR is retried. */
 static inline void semaphore_signal(struct semaphore *semaphore)
 {
-    sem_post(&semaphore->unnamed);
+    switch (semaphore->kind) {
+    case SEMAPHORE_SYSV:
+        semaphore_set_operation(semaphore, 1);
+        break;
+    case SEMAPHORE_EVENTFD:
+        semaphore_descriptor_signal(semaphore);
+        break;
+    case SEMAPHORE_FUTEX:
+        semaphore_word_signal(semaphore);
+        break;
+    case SEMAPHORE_MUTEX:
+        pthread_mutex_unlock(&semaphore->mutex);
+        break;
+    default:
+        sem_post(semaphore->posix);
+    }
 }
 
 static inline void semaphore_wait(struct semaphore *semaphore)
 {
-    while (sem_wait(&semaphore->unnamed) != 0)
-        ;
+    switch (semaphore->kind) {
+    case SEMAPHORE_SYSV:
+        semaphore_set_operation(semaphore, -1);
+        break;
+    case SEMAPHORE_EVENTFD:
+        semaphore_descriptor_wait(semaphore);
+        break;
+    case SEMAPHORE_FUTEX:
+        semaphore_word_wait(semaphore);
+        break;
+    case SEMAPHORE_MUTEX:
+        pthread_mutex_lock(&semaphore->mutex);
+        break;
+    default:
+        while (sem_wait(semaphore->posix) != 0 && errno == EINTR)
+            ;
+    }
 }
 
 #endif

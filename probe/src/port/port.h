@@ -10,9 +10,11 @@
 
 #include "../posix_source.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 #include <time.h>
 
 enum { PORT_CPUS = 1024 };
@@ -57,6 +59,25 @@ int port_clocks(const struct port_clock **clocks);
 int port_event_timer_open(int64_t start_ns, int64_t period_ns);
 int64_t port_event_timer_wait(int descriptor, int64_t timeout_ns);
 int port_event_timer_disarm(int descriptor);
+
+/* A descriptor that is a counting semaphore of value 0: writing a uint64_t adds it, reading
+ * one takes 1 and waits for it. -1 with errno (ENOTSUP: none here). */
+int port_semaphore_descriptor(void);
+
+/* Waits in the kernel while `*word` is `value`; wakes one of those that wait. is_shared:
+ * among processes. 0 or an errno value (wait: EAGAIN when the word differs, EINTR; ENOTSUP:
+ * none here). */
+int port_word_wait(atomic_int *word, int value, bool is_shared);
+int port_word_wake(atomic_int *word, bool is_shared);
+
+/* Making a named semaphore may take a file of another name for a moment, which a kill leaves
+ * behind. Removes those of this user that were made since `since` with the permissions
+ * `mode` (any but the usual ones tells them from others'). 0, or ENOTSUP: not known here. */
+int port_remove_semaphore_files(time_t since, mode_t mode);
+
+/* Has the kernel kill the calling process when the thread of `parent` that made it ends,
+ * however it ends: 0, or an errno value (ESRCH: it has ended; ENOTSUP: none here). */
+int port_die_with(pid_t parent);
 
 /* Share of time that real-time threads may use: `runtime_ns` of every `period_ns`.
  * False where there is no such limit or it is off. */

@@ -1,0 +1,138 @@
+#include "../posix_source.h"
+
+#include "exchange.h"
+
+#include "../one_cpu.h"
+
+#include <errno.h>
+
+enum { WARM_UP = 64 };
+
+static enum semaphore_kind kind_of(const struct run *run, int cell)
+{
+    int scopes = run_param(run, "scopes")->count;
+    return (enum semaphore_kind)run_param(run, "kinds")->number[cell / scopes];
+}
+
+static enum partner_scope scope_of(const struct run *run, int cell)
+{
+    const struct param_value *scopes = run_param(run, "scopes");
+    return (enum partner_scope)scopes->number[cell % scopes->count];
+}
+
+static bool has_process(const struct run *run)
+{
+    const struct param_value *scopes = run_param(run, "scopes");
+    for (int i = 0; i < scopes->count; i++)
+        if (scopes->number[i] == PARTNER_PROCESS)
+            return true;
+    return false;
+}
+
+int exchange_cells(const struct run *run)
+{
+    return run_param(run, "kinds")->count * run_param(run, "scopes")->count;
+}
+
+int exchange_add_series(struct run *run, int cell, const char *name, const char *formula)
+{
+    int series = run_add_series(run, name, "ns", "kind", semaphore_kind_names[kind_of(run, cell)]);
+    arena_plan_label_text(&run->plan, series, "scope", partner_scope_names[scope_of(run, cell)]);
+    if (formula)
+        arena_plan_derived(&run->plan, series, formula);
+    return series < 0 ? -1 : 0;
+}
+
+int exchange_prepare(struct run *run)
+{
+    if (one_cpu_require(run) != 0)
+        return -1;
+    struct exchange *exchange = run_own(run, sizeof *exchange);
+    if (!exchange || semaphore_guard(run, &exchange->leftover, has_process(run)) != 0)
+        return -1;
+    exchange->table = partner_memory(sizeof *exchange->table, &exchange->leftover.places[0]);
+    if (!exchange->table)
+        return outcome_set_errno(&run->outcome, errno, "memory for both parties",
+                                 "make room in shared memory (/dev/shm on Linux)");
+    exchange->table->clock = &run->clock;
+    return 0;
+}
+
+void exchange_finish(struct run *run)
+{
+    struct exchange *exchange = run->own;
+    if (!exchange)
+        return;
+    partner_memory_free(exchange->table, sizeof *exchange->table);
+    leftover_close(&exchange->leftover);
+}
+
+/* 0, or an errno value with everything closed. */
+static int open_semaphores(struct exchange *exchange, enum semaphore_kind kind, bool is_shared)
+{
+    struct exchange_table *table = exchange->table;
+    const struct leftover_place *places = exchange->leftover.places;
+    int error = semaphore_open(&table->there, kind, is_shared, &places[0]);
+    if (error)
+        return error;
+    error = semaphore_open(&table->back, kind, is_shared, &places[1]);
+    if (error)
+        semaphore_close(&table->there);
+    return error;
+}
+
+/* The first rounds fault in what the second party uses; they are not recorded. */
+static void warm_up(struct exchange_table *table)
+{
+    for (int i = 0; i < WARM_UP; i++) {
+        semaphore_signal(&table->there);
+        semaphore_wait(&table->back);
+    }
+}
+
+static int measure_together(struct run *run, const struct exchange_body *body, int cell)
+{
+    struct exchange *exchange = run->own;
+    struct exchange_table *table = exchange->table;
+    atomic_store(&table->is_over, 0);
+    int error = partner_start(&exchange->partner, run, &exchange->leftover, scope_of(run, cell),
+                              &run->setup, body->answer, table);
+    if (error)
+        return outcome_set_errno(&run->outcome, error, "starting the second party",
+                                 "raise ulimit -u and -l");
+    warm_up(table);
+    pace_begin(&exchange->pace, run, exchange->partner.process);
+    body->together(run, cell);
+    atomic_store(&table->is_over, 1);
+    semaphore_signal(&table->there);
+    if (partner_join(&exchange->partner) != 0)
+        return outcome_set(&run->outcome, STATUS_FAILED,
+                           "run it again and look who kills processes",
+                           "the second process ended before its time");
+    return 0;
+}
+
+static int measure_cell(struct run *run, const struct exchange_body *body, int cell)
+{
+    struct exchange *exchange = run->own;
+    enum semaphore_kind kind = kind_of(run, cell);
+    if (!semaphore_is_here(run, kind, &exchange->leftover.places[0]))
+        return 0;
+    int error = open_semaphores(exchange, kind, scope_of(run, cell) == PARTNER_PROCESS);
+    if (error)
+        return outcome_set_errno(&run->outcome, error, semaphore_kind_names[kind], NULL);
+    if (body->alone)
+        body->alone(run, cell);
+    int result = measure_together(run, body, cell);
+    semaphore_close(&exchange->table->there);
+    semaphore_close(&exchange->table->back);
+    return result;
+}
+
+int exchange_measure(struct run *run, const struct exchange_body *body)
+{
+    for (int cell = 0; cell < exchange_cells(run) && !run_should_stop(); cell++)
+        if (measure_cell(run, body, cell) != 0)
+            return -1;
+    return 0;
+}

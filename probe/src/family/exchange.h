@@ -1,0 +1,48 @@
+/* Two parties, threads or processes, on one CPU with two semaphores between them: what
+ * SEM-P-RTP and SEM-P-SHF have in common. The first party is the measuring thread. */
+#ifndef HS_EXCHANGE_H
+#define HS_EXCHANGE_H
+
+#include "../posix_source.h"
+
+#include "../pace.h"
+#include "partner.h"
+#include "semaphore_kind.h"
+
+/* In memory that both parties see. */
+struct exchange_table {
+    struct semaphore there, back;
+    atomic_int is_over;
+    const struct clock *clock;
+    _Atomic uint64_t received_ticks, answered_ticks; /* the second party's stamps */
+};
+
+struct exchange {
+    struct leftover leftover;
+    struct exchange_table *table;
+    struct partner partner;
+    struct pace pace;
+};
+
+/* Kinds times scopes of the test's parameters. */
+int exchange_cells(const struct run *run);
+
+/* Adds a series with the labels kind and scope of cell `cell`; `formula` NULL when it is
+ * timed. 0, or -1 with the outcome. */
+int exchange_add_series(struct run *run, int cell, const char *name, const char *formula);
+
+/* Makes run->own an exchange; for `prepare` and `finish`. */
+int exchange_prepare(struct run *run);
+void exchange_finish(struct run *run);
+
+/* For each cell: makes the semaphores, calls `alone` (may be NULL) with the place of the
+ * cell, starts the second party on `answer(table)`, calls `together`, ends the party.
+ * 0, or -1 with the outcome. */
+struct exchange_body {
+    void (*alone)(struct run *run, int cell);
+    void (*together)(struct run *run, int cell);
+    void (*answer)(void *table);
+};
+int exchange_measure(struct run *run, const struct exchange_body *body);
+
+#endif

@@ -1,0 +1,152 @@
+/* MUT-B-INV: which primitives are vulnerable to priority inversion (Garre et al. 2014).
+ *
+ * The scenario of inversion.h on one CPU for each primitive: low has it, high asks for it,
+ * medium, made ready by low, burns `medium_ns`. A primitive is vulnerable when medium ran
+ * before high was done, or when the round had to be ended by the watchdog (a spin lock:
+ * high spins for ever, and low, which has the lock, never runs).
+ *   delay   begin = low has the primitive, end = high has it; no value where the watchdog
+ *           ended the round: that would be its limit and not the system's
+ *
+ * POSIX promises that inheritance and ceilings avoid the inversion; only for them is there
+ * a verdict. All the others have no owner who could be lent a priority, or promise nothing:
+ * the table says what they do, as events `vulnerable` and `not_vulnerable`, neither pass
+ * nor fail.
+ *
+ * How it could be wrong: an order in which high never had to wait would show nothing, so
+ * the promised order must be matched exactly for a verdict, and is told for the others.
+ */
+#include "../posix_source.h"
+
+#include "../one_cpu.h"
+#include "../pace.h"
+#include "inversion.h"
+
+#include <stdio.h>
+
+enum { ROUNDS = 5 };
+
+static const struct param_spec params[] = {
+    {"primitives", PARAM_NAME, true,
+     "none,inherit,protect,semaphore,robust,robust-inherit,spin,rwlock,condition", 0, 0,
+     primitive_names, "what low has and high asks for"},
+    {"medium_ns", PARAM_NS, false, "10ms", 0, INT64_C(500000000), NULL, "what medium burns"},
+    {0},
+};
+
+static const struct series_spec series[] = {
+    {"delay", "ns", "primitive", "low has the primitive", "high has it"},
+    {0},
+};
+
+static const struct verdict_spec verdicts[] = {
+    {"not_vulnerable", "medium does not run before high is done; of what POSIX promises it"},
+    {0},
+};
+
+struct own {
+    struct pace pace;
+    int tried_count, place;
+    struct inversion scenario;
+};
+
+static int64_t expected_ns(const struct run *run)
+{
+    int64_t round_ns = run_number(run, "medium_ns") + INVERSION_LIMIT_NS / 4;
+    return round_ns * ROUNDS * run_param(run, "primitives")->count * 3 / 2;
+}
+
+static int size(struct run *run)
+{
+    const struct param_value *primitives = run_param(run, "primitives");
+    for (int i = 0; i < primitives->count; i++)
+        if (run_add_series(run, "delay", "ns", "primitive",
+                           primitive_names[primitives->number[i]]) < 0)
+            return -1;
+    return 0;
+}
+
+static int prepare(struct run *run)
+{
+    if (one_cpu_require(run) != 0 || one_cpu_require_levels(run, INVERSION_LEVELS) != 0)
+        return -1;
+    return run_own(run, sizeof(struct own)) ? 0 : -1;
+}
+
+static void record_delay(struct run *run, int64_t now_ns)
+{
+    struct own *own = run->own;
+    struct inversion *scenario = &own->scenario;
+    uint64_t ticks = atomic_load(&scenario->got) - atomic_load(&scenario->locked);
+    record_value(arena_record(run->arena, own->place), clock_ns(&run->clock, ticks),
+                 run_at_ns(run, now_ns));
+}
+
+static void tell(struct run *run, bool is_avoided)
+{
+    struct own *own = run->own;
+    struct inversion *scenario = &own->scenario;
+    const char *primitive = primitive_names[scenario->setup.kind];
+    char name[ARENA_NAME_BYTES], seen[ARENA_TEXT_BYTES / 2];
+    if (primitive_is_promised(scenario->setup.kind)) {
+        snprintf(name, sizeof name, "not_vulnerable/%s", primitive);
+        order_log_verdict(&scenario->log, run->arena, name, inversion_promise(&scenario->setup));
+        return;
+    }
+    order_log_render(&scenario->log, seen, sizeof seen);
+    arena_event(run->arena, is_avoided ? "not_vulnerable" : "vulnerable", -1, "%s: %s%s: %s",
+                primitive, is_avoided ? "not vulnerable" : "vulnerable",
+                order_log_place(&scenario->log, "watchdog", "freed low") >= 0
+                    ? ": it locks up, the watchdog ended it"
+                    : "",
+                seen);
+}
+
+static int try_primitive(struct run *run, int place, enum primitive_kind kind)
+{
+    struct own *own = run->own;
+    struct inversion_setup setup = {
+        .kind = kind, .links = 1, .burn_ns = run_number(run, "medium_ns"), .is_logged = true};
+    if (!primitive_is_here(run, kind))
+        return 0;
+    int error = inversion_open(&own->scenario, run, &setup);
+    if (error)
+        return outcome_set_errno(&run->outcome, error, "starting the threads",
+                                 "raise ulimit -u and -l");
+    own->tried_count++;
+    pace_begin(&own->pace, run, 0);
+    own->place = place;
+    bool is_avoided = inversion_rounds(&own->scenario, &own->pace, ROUNDS, record_delay);
+    inversion_close(&own->scenario);
+    if (!run_should_stop())
+        tell(run, is_avoided);
+    return 0;
+}
+
+static int measure(struct run *run)
+{
+    const struct param_value *primitives = run_param(run, "primitives");
+    for (int i = 0; i < primitives->count && !run_should_stop(); i++)
+        if (try_primitive(run, i, (enum primitive_kind)primitives->number[i]) != 0)
+            return -1;
+    return 0;
+}
+
+static int judge(struct run *run)
+{
+    return primitive_require_any(run, ((struct own *)run->own)->tried_count);
+}
+
+const struct test mut_b_inv = {
+    .id = "MUT-B-INV",
+    .title = "Primitives that are vulnerable to priority inversion",
+    .source = "[G] Garre et al. 2014",
+    .params = params,
+    .series = series,
+    .verdicts = verdicts,
+    .needs = TEST_NEEDS_REALTIME,
+    .expected_ns = expected_ns,
+    .size = size,
+    .prepare = prepare,
+    .measure = measure,
+    .judge = judge,
+};

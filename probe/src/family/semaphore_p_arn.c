@@ -1,0 +1,94 @@
+/* SEM-P-ARN: acquire and release without contention (Dedicated Systems 2012).
+ *
+ * One thread, nobody waits. Release: begin = before V at value 0, end = after it; acquire:
+ * begin = before P at value 1, end = after it. Each call is timed alone, with fenced reads
+ * of the counter; the published test did so too, and the mean over a batch would hide each
+ * slow call.
+ *
+ * How it could be wrong: for kinds that stay in user space the value is near the cost of a
+ * pair of stamps, which is in the instrument's figures and is never subtracted.
+ */
+#include "../posix_source.h"
+
+#include "semaphore_solo.h"
+
+enum { SAMPLES = 100000, BURST = 64, SERIES_PER_KIND = 2 };
+
+#define SAMPLE_NS 1500 /* generous, for the expected time; a P and a V */
+
+static const struct param_spec params[] = {
+    {"kinds", PARAM_NAME, true, SEMAPHORE_KINDS_DEFAULT, 0, 0, semaphore_kind_names,
+     "kinds of semaphore"},
+    {0},
+};
+
+static const struct series_spec series[] = {
+    {"acquire", "ns", "kind", "before P at value 1", "after the same call"},
+    {"release", "ns", "kind", "before V at value 0 with nobody waiting", "after the same call"},
+    {0},
+};
+
+static int64_t expected_ns(const struct run *run)
+{
+    return solo_expected_ns(run, run_param(run, "kinds")->count, SAMPLE_NS);
+}
+
+static int size(struct run *run)
+{
+    const struct param_value *kinds = run_param(run, "kinds");
+    for (int i = 0; i < kinds->count; i++) {
+        const char *kind = semaphore_kind_names[kinds->number[i]];
+        if (run_add_series(run, "acquire", "ns", "kind", kind) < 0 ||
+            run_add_series(run, "release", "ns", "kind", kind) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static void measure_one(struct run *run, int place, int64_t at_ns)
+{
+    struct solo *solo = run->own;
+    uint64_t begin = clock_begin(&run->clock);
+    semaphore_signal(&solo->semaphore);
+    uint64_t signalled = clock_end(&run->clock);
+    uint64_t asked = clock_begin(&run->clock);
+    semaphore_wait(&solo->semaphore);
+    uint64_t end = clock_end(&run->clock);
+    record_value(arena_record(run->arena, place), clock_ns(&run->clock, end - asked), at_ns);
+    record_value(arena_record(run->arena, place + 1), clock_ns(&run->clock, signalled - begin),
+                 at_ns);
+}
+
+static void measure_kind(struct run *run, int kind)
+{
+    struct solo *solo = run->own;
+    int place = kind * SERIES_PER_KIND;
+    const struct record *record = arena_record(run->arena, place);
+    struct run_budget budget = run_budget(run, run_param(run, "kinds")->count);
+    int64_t now_ns = pace_next(&solo->pace);
+    while (run_budget_left(&budget, record->count, now_ns)) {
+        for (int i = 0; i < BURST && (budget.samples == 0 || record->count < budget.samples); i++)
+            measure_one(run, place, run_at_ns(run, now_ns));
+        now_ns = pace_next(&solo->pace);
+    }
+}
+
+static int measure(struct run *run)
+{
+    return solo_measure_open(run, measure_kind);
+}
+
+const struct test sem_p_arn = {
+    .id = "SEM-P-ARN",
+    .title = "Acquire and release a semaphore without contention",
+    .source = "[D] Dedicated Systems 2012",
+    .params = params,
+    .series = series,
+    .default_samples = SAMPLES,
+    .expected_ns = expected_ns,
+    .size = size,
+    .prepare = solo_prepare,
+    .measure = measure,
+    .judge = semaphore_require_any,
+    .finish = solo_finish,
+};

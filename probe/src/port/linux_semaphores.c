@@ -1,0 +1,71 @@
+/* What Linux has beside the semaphores of POSIX, and ties between processes. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "port.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <linux/futex.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* 32-bit processors with 64-bit time have only the newer name; no time is passed here. */
+#ifndef SYS_futex
+#define SYS_futex SYS_futex_time64
+#endif
+
+int port_semaphore_descriptor(void)
+{
+    return eventfd(0, EFD_SEMAPHORE | EFD_CLOEXEC);
+}
+
+int port_word_wait(atomic_int *word, int value, bool is_shared)
+{
+    int what = is_shared ? FUTEX_WAIT : FUTEX_WAIT_PRIVATE;
+    return syscall(SYS_futex, word, what, value, NULL, NULL, 0) == 0 ? 0 : errno;
+}
+
+int port_word_wake(atomic_int *word, bool is_shared)
+{
+    int what = is_shared ? FUTEX_WAKE : FUTEX_WAKE_PRIVATE;
+    return syscall(SYS_futex, word, what, 1, NULL, NULL, 0) >= 0 ? 0 : errno;
+}
+
+/* Both C libraries write a file and link it to the name: glibc sem.XXXXXX, musl tmp-NUMBER. */
+static bool is_unfinished(int folder, const char *name, time_t since, mode_t mode)
+{
+    struct stat facts;
+    if (fnmatch("sem.??????", name, 0) != 0 && fnmatch("tmp-*", name, 0) != 0)
+        return false;
+    return fstatat(folder, name, &facts, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(facts.st_mode) &&
+           (facts.st_mode & 07777) == mode && facts.st_uid == geteuid() &&
+           facts.st_size <= (off_t)sizeof(sem_t) && facts.st_mtime >= since;
+}
+
+int port_remove_semaphore_files(time_t since, mode_t mode)
+{
+    DIR *folder = opendir("/dev/shm");
+    if (!folder)
+        return errno;
+    struct dirent *entry;
+    while ((entry = readdir(folder)) != NULL)
+        if (is_unfinished(dirfd(folder), entry->d_name, since, mode))
+            unlinkat(dirfd(folder), entry->d_name, 0);
+    closedir(folder);
+    return 0;
+}
+
+int port_die_with(pid_t parent)
+{
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0)
+        return errno;
+    return getppid() == parent ? 0 : ESRCH; /* it may have ended just before */
+}

@@ -1,0 +1,184 @@
+/* A second party: what it shares, what it does not keep, and what is left without it. */
+#include "posix_source.h"
+
+#include "family/leftover.h"
+#include "family/partner.h"
+#include "family/semaphore_kind.h"
+#include "tap.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+struct table {
+    atomic_int value, is_other_process;
+    atomic_long first;
+};
+
+static const struct request request = {.cpu = -1, .priority = -1};
+static const struct actor_setup plain = {SCHED_OTHER, 0, -1};
+
+static void set_up(struct run *run, struct leftover *leftover)
+{
+    memset(run, 0, sizeof *run);
+    run->request = &request;
+    run->setup = plain;
+    CHECK_SAME(leftover_open(leftover, run, true), 0);
+}
+
+static void change(void *argument)
+{
+    struct table *table = argument;
+    atomic_store(&table->is_other_process, getpid() != atomic_load(&table->first));
+    atomic_store(&table->value, 42);
+}
+
+static void check_scope(enum partner_scope scope, bool is_other_process)
+{
+    struct run run;
+    struct leftover leftover;
+    struct partner partner;
+    set_up(&run, &leftover);
+    struct table *table = partner_memory(sizeof *table, &leftover.places[0]);
+    if (!CHECK(table != NULL))
+        return;
+    atomic_store(&table->first, getpid());
+    CHECK_SAME(partner_start(&partner, &run, &leftover, scope, &plain, change, table), 0);
+    CHECK_SAME(partner_join(&partner), 0);
+    CHECK_SAME(atomic_load(&table->value), 42);
+    CHECK_SAME(atomic_load(&table->is_other_process), is_other_process);
+    partner_memory_free(table, sizeof *table);
+    leftover_close(&leftover);
+}
+
+static void test_a_thread_shares_memory(void)
+{
+    check_scope(PARTNER_THREAD, false);
+}
+
+static void test_a_process_shares_memory(void)
+{
+    check_scope(PARTNER_PROCESS, true);
+}
+
+static void end_badly(void *argument)
+{
+    (void)argument;
+    raise(SIGKILL);
+}
+
+static void test_a_process_that_dies_is_noticed(void)
+{
+    struct run run;
+    struct leftover leftover;
+    struct partner partner;
+    set_up(&run, &leftover);
+    CHECK_SAME(partner_start(&partner, &run, &leftover, PARTNER_PROCESS, &plain, end_badly, NULL),
+               0);
+    CHECK_SAME(partner_join(&partner), ECHILD);
+    leftover_close(&leftover);
+}
+
+static void test_a_setup_that_is_refused(void)
+{
+    struct run run;
+    struct leftover leftover;
+    struct partner partner;
+    struct actor_setup wrong = {SCHED_FIFO, 1000, -1};
+    set_up(&run, &leftover);
+    CHECK_SAME(partner_start(&partner, &run, &leftover, PARTNER_PROCESS, &wrong, change, NULL),
+               EINVAL);
+    leftover_close(&leftover);
+}
+
+static void test_memory_has_no_name(void)
+{
+    struct run run;
+    struct leftover leftover;
+    set_up(&run, &leftover);
+    void *memory = partner_memory(4096, &leftover.places[0]);
+    CHECK(memory != NULL);
+    CHECK_SAME(shm_open(leftover.places[0].name, O_RDWR, 0), -1);
+    CHECK_SAME(errno, ENOENT);
+    partner_memory_free(memory, 4096);
+    leftover_close(&leftover);
+}
+
+static bool name_is_there(const char *name)
+{
+    sem_t *semaphore = sem_open(name, 0);
+    if (semaphore == SEM_FAILED)
+        return false;
+    sem_close(semaphore);
+    return true;
+}
+
+/* Dies with a named semaphore and a set in its places. */
+static void leave_and_die(const struct leftover *leftover)
+{
+    struct semaphore named, set;
+    semaphore_create(&named, SEMAPHORE_NAMED, false, &leftover->places[0]);
+    semaphore_create(&set, SEMAPHORE_SYSV, false, &leftover->places[1]);
+    raise(SIGKILL);
+}
+
+/* In a child, whose places this process learns through shared memory. */
+static void test_the_guard_removes_what_a_killed_process_left(void)
+{
+    struct run run;
+    struct leftover own, *theirs;
+    struct timespec while_it_removes = {.tv_nsec = 10000000};
+    set_up(&run, &own);
+    theirs = partner_memory(sizeof *theirs, &own.places[0]);
+    if (!CHECK(theirs != NULL))
+        return;
+    pid_t child = fork();
+    if (child == 0) {
+        close(own.pipe);
+        if (leftover_open(theirs, &run, true) == 0)
+            leave_and_die(theirs);
+        _exit(1);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    CHECK(WIFSIGNALED(status));
+    bool is_there = true;
+    for (int i = 0; i < 500 && is_there; i++) {
+        is_there =
+            name_is_there(theirs->places[0].name) || semget(theirs->places[1].key, 0, 0) >= 0;
+        nanosleep(&while_it_removes, NULL);
+    }
+    CHECK(!is_there);
+    partner_memory_free(theirs, sizeof *theirs);
+    leftover_close(&own);
+}
+
+static void test_places_are_free_and_differ(void)
+{
+    struct run run;
+    struct leftover leftover;
+    set_up(&run, &leftover);
+    for (int i = 0; i < LEFTOVER_PLACES; i++) {
+        CHECK(!name_is_there(leftover.places[i].name));
+        CHECK(semget(leftover.places[i].key, 0, 0) < 0 && errno == ENOENT);
+        for (int j = 0; j < i; j++)
+            CHECK(leftover.places[i].key != leftover.places[j].key);
+    }
+    leftover_close(&leftover);
+}
+
+TAP_MAIN({"a thread shares memory", test_a_thread_shares_memory},
+         {"a process shares memory", test_a_process_shares_memory},
+         {"a process that dies is noticed", test_a_process_that_dies_is_noticed},
+         {"a setup that is refused", test_a_setup_that_is_refused},
+         {"shared memory has no name", test_memory_has_no_name},
+         {"the guard removes what a killed process left",
+          test_the_guard_removes_what_a_killed_process_left},
+         {"places are free and differ", test_places_are_free_and_differ})

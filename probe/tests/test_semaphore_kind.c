@@ -1,0 +1,116 @@
+/* The kinds of semaphore count, each by its own means, and nothing of them stays. */
+#include "posix_source.h"
+
+#include "family/leftover.h"
+#include "family/semaphore_kind.h"
+#include "tap.h"
+
+#include <sched.h>
+#include <stdatomic.h>
+#include <time.h>
+
+enum { COUNT = 1000 };
+
+static const struct request request = {.cpu = -1, .priority = -1};
+
+struct game {
+    struct semaphore semaphore;
+    atomic_int taken;
+};
+
+static void take(void *argument)
+{
+    struct game *game = argument;
+    for (int i = 0; i < COUNT; i++) {
+        semaphore_wait(&game->semaphore);
+        atomic_fetch_add(&game->taken, 1);
+    }
+}
+
+static void give_all(struct game *game)
+{
+    for (int i = 0; i < COUNT; i++)
+        semaphore_signal(&game->semaphore);
+}
+
+static bool rests_at(struct game *game, int taken)
+{
+    struct timespec step = {.tv_nsec = 1000000};
+    for (int i = 0; i < 2000 && atomic_load(&game->taken) != taken; i++)
+        nanosleep(&step, NULL);
+    return atomic_load(&game->taken) == taken;
+}
+
+/* Two takers get as many as were given, no more and no fewer. */
+static void check_kind(enum semaphore_kind kind)
+{
+    struct run run;
+    struct leftover leftover;
+    struct game game;
+    struct actor takers[2];
+    struct actor_setup plain = {SCHED_OTHER, 0, -1};
+    memset(&run, 0, sizeof run);
+    run.request = &request;
+    CHECK_SAME(leftover_open(&leftover, &run, true), 0);
+    int error = semaphore_open(&game.semaphore, kind, false, &leftover.places[0]);
+    if (error == ENOTSUP || error == ENOSYS) {
+        leftover_close(&leftover);
+        tap_skip("not on this system");
+        return;
+    }
+    CHECK_SAME(error, 0);
+    atomic_store(&game.taken, 0);
+    for (int i = 0; i < 2; i++) {
+        CHECK_SAME(actor_start(&takers[i], &plain, take, &game), 0);
+        actor_go(&takers[i]);
+    }
+    give_all(&game);
+    CHECK(rests_at(&game, COUNT));
+    give_all(&game);
+    CHECK(rests_at(&game, 2 * COUNT));
+    for (int i = 0; i < 2; i++)
+        actor_join(&takers[i]);
+    semaphore_close(&game.semaphore);
+    leftover_close(&leftover);
+}
+
+static void test_unnamed(void)
+{
+    check_kind(SEMAPHORE_UNNAMED);
+}
+
+static void test_named(void)
+{
+    check_kind(SEMAPHORE_NAMED);
+}
+
+static void test_sysv(void)
+{
+    check_kind(SEMAPHORE_SYSV);
+}
+
+static void test_eventfd(void)
+{
+    check_kind(SEMAPHORE_EVENTFD);
+}
+
+static void test_futex(void)
+{
+    check_kind(SEMAPHORE_FUTEX);
+}
+
+static void test_a_mutex_is_locked_and_unlocked(void)
+{
+    struct semaphore mutex;
+    CHECK_SAME(semaphore_open(&mutex, SEMAPHORE_MUTEX, false, NULL), 0);
+    CHECK_SAME(pthread_mutex_trylock(&mutex.mutex), EBUSY);
+    semaphore_signal(&mutex);
+    CHECK_SAME(pthread_mutex_trylock(&mutex.mutex), 0);
+    semaphore_signal(&mutex);
+    semaphore_wait(&mutex);
+    semaphore_close(&mutex);
+}
+
+TAP_MAIN({"unnamed", test_unnamed}, {"named", test_named}, {"System V", test_sysv},
+         {"eventfd", test_eventfd}, {"futex", test_futex},
+         {"a mutex is locked and unlocked", test_a_mutex_is_locked_and_unlocked})

@@ -1,0 +1,130 @@
+"""A probe that is killed while it holds named semaphores, System V sets, shared memory and
+a second process leaves nothing of it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import stat
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from tests.e2e import machine
+from tests.e2e.running import Running, measuring
+
+pytestmark = pytest.mark.e2e
+
+GONE_S = 10
+LONG = ["--samples", "1000000000", "--deadline-ns", "60s", "--clock", "monotonic"]
+CASES = [
+    ("SEM-P-RTP", ["-p", "kinds=sysv", "-p", "scopes=process"]),
+    ("SEM-P-SHF", ["-p", "kinds=named", "-p", "scopes=process"]),
+    ("SEM-P-NEW", ["-p", "kinds=named"]),
+    ("SEM-P-NEW", ["-p", "kinds=sysv"]),
+]
+
+
+def children(pid: int) -> set[int]:
+    found = set()
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        with suppress(FileNotFoundError):  # threads come and go
+            found.update(map(int, (task / "children").read_text().split()))
+    return found
+
+
+def sets_of_this_user() -> set[str]:
+    """Ids of the System V sets, with their keys."""
+    lines = Path("/proc/sysvipc/sem").read_text().splitlines()[1:]
+    fields = [line.split() for line in lines]
+    return {f"{one[0]}/{one[1]}" for one in fields if int(one[4]) == os.geteuid()}
+
+
+def names_of(pid: int) -> set[str]:
+    """Of shared memory and semaphores."""
+    return {path.name for path in Path("/dev/shm").iterdir() if f"hardstone-{pid}-" in path.name}
+
+
+def unfinished() -> set[str]:
+    """Files that making a named semaphore takes for a moment, with the probe's own mark."""
+    found = set()
+    for path in Path("/dev/shm").iterdir():
+        with suppress(FileNotFoundError):
+            facts = path.stat()
+            if facts.st_mode == stat.S_IFREG | 0o700 and facts.st_uid == os.geteuid():
+                found.add(path.name)
+    return found
+
+
+def wait_until(holds: Callable[[], bool]) -> bool:
+    give_up_s = time.monotonic() + GONE_S
+    while time.monotonic() < give_up_s:
+        if holds():
+            return True
+        time.sleep(0.01)
+    return False
+
+
+def is_alive(pid: int) -> bool:
+    """A process that has ended and that nobody has waited for yet is none."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def none_is_alive(pids: set[int]) -> bool:
+    return not any(map(is_alive, pids))
+
+
+def helpers_of(running: Running, count: int) -> set[int]:
+    assert wait_until(lambda: len(children(running.pid)) >= count)
+    return children(running.pid)
+
+
+@pytest.mark.skipif(not Path("/proc/sysvipc/sem").exists(), reason="no System V semaphores")
+@pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize(("test", "words"), CASES, ids=[f"{one[0]}-{one[1][1]}" for one in CASES])
+def test_nothing_is_left(probe: Path, test: str, words: list[str], end: signal.Signals) -> None:
+    before = sets_of_this_user()
+    options = [*LONG, *words, "--cpu", str(machine.cpu())]
+    with measuring(probe, test, *options) as running:
+        helpers = helpers_of(running, 2 if "scopes=process" in words else 1)
+        time.sleep(0.1)
+        running.process.send_signal(end)
+        running.process.wait(GONE_S)
+    assert wait_until(partial(none_is_alive, helpers))
+    assert names_of(running.pid) == set()
+    assert wait_until(lambda: sets_of_this_user() <= before)
+
+
+def test_a_kill_in_the_middle_of_making_a_name(probe: Path) -> None:
+    """A third of the time goes into what would leave a file of a random name."""
+    options = [*LONG, "-p", "kinds=named", "--cpu", str(machine.cpu())]
+    for _ in range(12):
+        with measuring(probe, "SEM-P-NEW", *options) as running:
+            helpers = helpers_of(running, 1)
+            assert wait_until(lambda: bool(names_of(running.pid)))
+            running.process.kill()
+            running.process.wait(GONE_S)
+        assert wait_until(partial(none_is_alive, helpers))
+        assert names_of(running.pid) == set()
+        assert unfinished() == set()
+
+
+def test_the_second_process_has_the_conditions_of_the_first(probe: Path) -> None:
+    """CPU, policy, priority and locked memory, or the comparison with a thread means nothing."""
+    if (reason := machine.no_realtime()) is not None:
+        pytest.skip(reason)
+    words = ["-p", "kinds=unnamed", "-p", "scopes=process", "--priority", "42"]
+    with measuring(probe, "SEM-P-RTP", *LONG, *words, "--cpu", str(machine.cpu())) as running:
+        partner = max(helpers_of(running, 2))
+        status = Path(f"/proc/{partner}/status")
+        assert wait_until(lambda: machine.status_number(status, "VmLck") > 0)
+        assert os.sched_getaffinity(partner) == {machine.cpu()}
+        assert os.sched_getscheduler(partner) == os.SCHED_FIFO
+        assert os.sched_getparam(partner).sched_priority == 42
