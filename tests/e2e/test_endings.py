@@ -110,7 +110,8 @@ def dump(probe: Path, backing: Path, test: str) -> Stream:
 
 
 def test_a_backing_file_is_private_and_whole(probe: Path, quick: list[str], backing: Path) -> None:
-    stream = run(probe, "SEM-P-SIG", "--samples", "500", "--backing", str(backing), *quick)
+    options = ["--samples", "500", "-p", "kinds=unnamed", *quick]
+    stream = run(probe, "SEM-P-SIG", *options, "--backing", str(backing))
     assert backing.stat().st_mode & 0o777 == 0o600
     assert dump(probe, backing, "SEM-P-SIG").sample_count == stream.sample_count == 500
 
