@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
 from hardstone.errors import InputError
@@ -9,17 +10,26 @@ from hardstone.model import Register, RunDocument
 
 
 def default_report(store: Path, run_id: str) -> Path:
-    """Place of a report that nobody named: beside the store."""
-    return store / "reports" / f"{run_id}.html"
+    """Place of a report that nobody named: beside the store, in a folder made for it."""
+    folder = store / "reports"
+    with contextlib.suppress(OSError):  # the report that goes there says what is wrong
+        folder.mkdir(parents=True, exist_ok=True)
+    return folder / f"{run_id}.html"
 
 
 def write_report(document: RunDocument, output: Path, register: Register | None) -> None:
-    """Writes the report; the descriptors of `register` explain the tests in it."""
+    """Writes the report; the descriptors of `register` explain the tests in it.
+
+    InputError where there is no folder for it or something else than a file is.
+    """
     from hardstone.report import write_html
+    from hardstone.report.page import regular_target
 
     tests = {} if register is None else {test.id: test for test in register.tests}
     try:
-        output.parent.mkdir(parents=True, exist_ok=True)
+        folder = regular_target(output).parent
+        if not folder.is_dir():
+            raise InputError(f"-o: there is no folder {folder}", f"mkdir -p {folder}")
         write_html(document, output, tests.get)
     except OSError as error:
         reason = error.strerror or str(error)

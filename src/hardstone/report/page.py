@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import tempfile
 from collections.abc import Callable
 from functools import cache
@@ -12,6 +13,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from hardstone.errors import InputError
 from hardstone.model import Descriptor, Result, RunDocument
 from hardstone.report import machine, reproduce
 from hardstone.report.bundle import load_bundle
@@ -55,17 +57,44 @@ def write_html(
     *,
     bundle: Callable[[], str | None] = load_bundle,
 ) -> None:
-    """Write the report to `path` as a whole or not at all. Raises OSError."""
+    """Write the report to `path` as a whole or not at all, through symbolic links.
+
+    InputError where `path` is anything but a regular file; raises OSError.
+    """
+    target = regular_target(path)
     text = render_html(document, spec_lookup, bundle=bundle)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:40]}.")
     try:
         with os.fdopen(handle, "w", encoding="utf-8", errors="xmlcharrefreplace") as file:
             file.write(text)
         Path(name).chmod(0o666 & ~_umask())
-        Path(name).replace(path)
+        # Rendering took a while: the place may hold something else by now.
+        Path(name).replace(regular_target(target))
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
+
+
+def regular_target(path: Path) -> Path:
+    """The file that a report at `path` replaces, which may not exist yet.
+
+    A rename replaces whatever has the name, as root even a device: so the end of all
+    links is taken, and InputError raised if it is no regular file. Raises OSError.
+    """
+    target = Path(os.path.realpath(path))
+    # Both: a link such as /dev/stdout names a pipe that has no path of its own.
+    is_there, is_target_there = _is_regular(path), _is_regular(target)
+    if False in (is_there, is_target_there) or is_there != is_target_there:
+        raise InputError(f"{path} is not a regular file", "name another file with -o")
+    return target
+
+
+def _is_regular(path: Path) -> bool | None:
+    """None where nothing is."""
+    try:
+        return stat.S_ISREG(path.stat().st_mode)
+    except FileNotFoundError:
+        return None
 
 
 def _umask() -> int:
