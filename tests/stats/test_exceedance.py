@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -15,20 +15,24 @@ from hardstone.stats.exceedance import (
     upper_bound,
 )
 from hardstone.stats.histogram import histogram_of
-from hardstone.stats.layout import DEFAULT_LAYOUT
+from hardstone.stats.layout import DEFAULT_LAYOUT, edges_of, index_of
 
 RAW = st.lists(st.integers(-3, 10**7), min_size=1, max_size=300)
 EVENTS = st.tuples(st.integers(0, 50), st.integers(50, 10**9))
 
 
 @given(RAW, st.integers(1, 10**7))
+@example([9080, 9081], 9080)  # the limit lies inside a bucket
+@example([9080, 9081, 9087, 9088, -1], 9084)
+@example([3000], 3001)
 def test_each_point_counts_exactly_what_lies_above_it(values: list[int], limit: int) -> None:
     raw = np.array(values)
     points = exceedance(histogram_of(raw, limit=limit))
     for point in points:
         assert point.count == int((raw > point.value).sum())
         assert point.probability == point.count / len(values)
-    assert points[-1].count == int((raw > limit).sum())
+    last_edge = edges_of(index_of(limit))[1]
+    assert points[-1].count == int((raw > last_edge).sum())
 
 
 def test_nothing_gives_no_points() -> None:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from hardstone.errors import InputError
 from hardstone.model import Histogram
 from hardstone.stats.identity import histogram_problem
-from hardstone.stats.layout import DEFAULT_LAYOUT, MAX_VALUE, parse_layout
+from hardstone.stats.layout import DEFAULT_LAYOUT, MAX_VALUE, edges_of, index_of, parse_layout
 
 IntArray = NDArray[np.int64]
 
@@ -53,8 +53,11 @@ def bins_of(histogram: Histogram) -> Bins:
 def histogram_of(
     values: ArrayLike, *, layout: str = DEFAULT_LAYOUT, limit: int = MAX_VALUE
 ) -> Histogram:
-    """Histogram of raw integer `values`, shape (n,): below 0 underflow, above `limit` overflow."""
+    """Histogram of raw integer `values`, shape (n,): below 0 underflow, above the bucket
+    that holds `limit` overflow. So no value of a bucket that is in use overflows.
+    """
     bits = parse_layout(layout)
+    limit = edges_of(index_of(limit, bits), bits)[1]
     raw = np.asarray(values, dtype=np.int64).ravel()
     inside = raw[(raw >= 0) & (raw <= limit)]
     powers = np.left_shift(np.int64(1), np.arange(63, dtype=np.int64))
