@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from hardstone.model import Conditions, Moved, Plan, RunDocument, Skew
+from hardstone.model import Conditions, Event, Moved, Plan, RunDocument, Skew
 from hardstone.stats.trust import RULES, grade_run
 from tests.stats import make
 
@@ -29,6 +29,11 @@ def _counted(name: str) -> RunDocument:
     return make.document(results=[make.result(environment={name: 1})])
 
 
+def _throttled(*tests: str) -> RunDocument:
+    events = [Event(name="throttled", text="the kernel stopped real-time tasks")]
+    return make.document(results=[make.result(test, events=events) for test in tests])
+
+
 def _instrument(clock: str) -> RunDocument:
     return make.document(instrument=make.instrument(clock=clock, trusted=False))
 
@@ -41,7 +46,7 @@ MOVED = [Moved(fact="cpu.governor", before="performance", after="powersave")]
 NO_LOAD = Conditions(realtime=True)
 
 CASES = [
-    ("untrustworthy", "throttling", _counted("throttled_count")),
+    ("untrustworthy", "throttling", _throttled("TMR-P-LAT")),
     ("untrustworthy", "went wrong", _instrument("tsc")),
     ("untrustworthy", "CPU 0 and 1 disagree", _skewed(consistent=False)),
     ("untrustworthy", "the count says 4", _broken()),
@@ -88,11 +93,19 @@ def test_the_gravest_reason_stands_first() -> None:
     trust = grade_run(
         make.document(
             system={"virtual.hypervisor": "kvm"},
-            results=[make.result(environment={"throttled_count": 3})],
+            results=_throttled("TMR-P-LAT").results,
         )
     )
     assert trust.grade == "untrustworthy"
     assert "throttling" in trust.reasons[0] and "kvm" in trust.reasons[1]
+
+
+def test_throttling_is_known_by_its_event_and_names_the_tests() -> None:
+    document = _throttled("SEM-P-SIG", "TMR-P-LAT")
+    document.results.append(make.result("CLK-P-BIN", events=[Event(name="stall", text="late")]))
+    assert grade_run(document).reasons == [
+        "real-time throttling cut in during SEM-P-SIG, TMR-P-LAT"
+    ]
 
 
 def test_a_clock_that_was_asked_for_is_no_reason() -> None:
@@ -107,9 +120,24 @@ def test_a_test_that_did_not_run_says_nothing_about_scheduling() -> None:
     assert grade_run(_unprivileged("denied")).grade == "full"
 
 
-def test_many_tests_are_counted_and_not_listed() -> None:
-    steal = {"steal_ns": 1}
-    results = [make.result(test=f"SEM-P-{n}", environment=steal) for n in range(9)]
-    assert grade_run(make.document(results=results)).reasons == [
-        "the hypervisor took time away during SEM-P-0, SEM-P-1, SEM-P-2 and 6 more"
+def _stolen(*spans_ns: int) -> list[str]:
+    results = [
+        make.result(test=f"SEM-P-{n}", environment={"steal_ns": span})
+        for n, span in enumerate(spans_ns)
     ]
+    return grade_run(make.document(results=results)).reasons
+
+
+def test_many_tests_are_counted_and_not_listed() -> None:
+    (reason,) = _stolen(*[10_000_000] * 9)
+    assert reason.startswith(
+        "the hypervisor took time away during SEM-P-0, SEM-P-1, SEM-P-2 and 6 more"
+    )
+
+
+def test_the_time_that_was_taken_away_is_said_in_all() -> None:
+    ticks = "counted in the kernel's ticks"
+    assert _stolen(10_000_000, 0, 1_230_000_000) == [
+        f"the hypervisor took time away during SEM-P-0, SEM-P-2: 1240 ms in all, {ticks}"
+    ]
+    assert _stolen(1)[0].endswith(f": less than 1 ms in all, {ticks}")

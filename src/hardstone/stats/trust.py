@@ -30,7 +30,11 @@ def grade_run(document: RunDocument) -> Trust:
 
 
 def _throttled(document: RunDocument) -> str | None:
-    tests = _tests_with_counter(document, "throttled_count")
+    tests = _names(
+        result
+        for result in document.results
+        if any(event.name == "throttled" for event in result.events)
+    )
     return tests and f"real-time throttling cut in during {tests}"
 
 
@@ -72,7 +76,11 @@ def _emulated(document: RunDocument) -> str | None:
 
 def _stolen(document: RunDocument) -> str | None:
     tests = _tests_with_counter(document, "steal_ns")
-    return tests and f"the hypervisor took time away during {tests}"
+    total_ns = sum(max(result.environment.get("steal_ns", 0), 0) for result in document.results)
+    return tests and (
+        f"the hypervisor took time away during {tests}: {_milliseconds(total_ns)} in all, "
+        "counted in the kernel's ticks"
+    )
 
 
 def _clocked_down(document: RunDocument) -> str | None:
@@ -147,6 +155,11 @@ def _instruments(document: RunDocument) -> Iterator[Instrument]:
 
 def _tests_with_counter(document: RunDocument, name: str) -> str | None:
     return _names(result for result in document.results if result.environment.get(name, 0) > 0)
+
+
+def _milliseconds(span_ns: int) -> str:
+    """In ms whatever the size; less than one is not rounded to nothing."""
+    return f"{span_ns / 1e6:.0f} ms" if span_ns >= 1_000_000 else "less than 1 ms"
 
 
 def _names(results: Iterator[Result]) -> str | None:
