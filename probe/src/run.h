@@ -36,6 +36,7 @@ struct run {
     struct record *scratch; /* of the instrument */
     struct breath breath;
     struct actor_setup setup; /* of the measuring thread */
+    bool uses_cpu[PORT_CPUS]; /* besides the one of `setup`; a test's `size` step sets them */
     bool is_realtime, is_locked, is_interrupted, is_stuck;
     int64_t started_utc_ns;
     int64_t start_ns; /* CLOCK_MONOTONIC; at_ns counts from here */

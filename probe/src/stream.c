@@ -337,7 +337,6 @@ static void environment(struct emit *emit, const struct run *run)
             to->timer_interrupts);
     counter(emit, &is_first, "thermal_throttled_count", from->thermal_throttles,
             to->thermal_throttles);
-    counter(emit, &is_first, "throttled_count", from->realtime_throttles, to->realtime_throttles);
     counter(emit, &is_first, "minor_faults_count", used_from->ru_minflt, used_to->ru_minflt);
     counter(emit, &is_first, "major_faults_count", used_from->ru_majflt, used_to->ru_majflt);
     counter(emit, &is_first, "voluntary_switches_count", used_from->ru_nvcsw, used_to->ru_nvcsw);

@@ -50,6 +50,27 @@ static void direct(void *argument)
         ;
 }
 
+static void add_counter(int64_t *sum, int64_t value)
+{
+    *sum = *sum < 0 || value < 0 ? -1 : *sum + value;
+}
+
+/* The counters of all CPUs that the test uses, added up. */
+static void read_environment(const struct run *run, struct port_environment *sum)
+{
+    port_environment(run->setup.cpu, sum);
+    for (int cpu = 0; cpu < PORT_CPUS; cpu++) {
+        if (!run->uses_cpu[cpu] || cpu == run->setup.cpu)
+            continue;
+        struct port_environment one;
+        port_environment(cpu, &one);
+        add_counter(&sum->steal_ns, one.steal_ns);
+        add_counter(&sum->interrupts, one.interrupts);
+        add_counter(&sum->timer_interrupts, one.timer_interrupts);
+        add_counter(&sum->thermal_throttles, one.thermal_throttles);
+    }
+}
+
 /* Signals reach this thread only while it waits: those that end a run, and the last
  * resort. All others are the tests'. */
 static void watch_signals(sigset_t *while_waiting)
@@ -167,7 +188,7 @@ static void supervise(struct run *run, struct actor *director)
     arm_last_resort(limit_ns + GRACE_NS + LAST_NS);
     if (run->is_realtime)
         actor_set_self(SCHED_FIFO, sched_get_priority_max(SCHED_FIFO));
-    port_environment(run->setup.cpu, &run->before);
+    read_environment(run, &run->before);
     actor_go(director);
     int64_t until_ns = clock_monotonic_ns() + limit_ns;
     bool is_done = wait_for_done(run, &mask, run->request->until_eof, until_ns);
@@ -177,7 +198,7 @@ static void supervise(struct run *run, struct actor *director)
         actor_join(director);
     if (run->is_stuck)
         return;
-    port_environment(run->setup.cpu, &run->after);
+    read_environment(run, &run->after);
     if (run->is_realtime)
         actor_set_self(SCHED_OTHER, 0);
 }

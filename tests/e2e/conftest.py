@@ -65,6 +65,11 @@ def broken_libc(probe: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
+def virtual_libc(probe: Path) -> Path:
+    return helper(probe, "virtual_time.so")
+
+
+@pytest.fixture(scope="session")
 def shared_probe(probe: Path) -> Path:
     """The probe linked dynamically: a libc can be put before its own."""
     return helper(probe, "hardstone-probe-shared")

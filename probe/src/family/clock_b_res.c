@@ -112,6 +112,7 @@ static int size(struct run *run)
 {
     struct subject subjects[CLOCKS];
     int count = list_subjects(subjects);
+    port_allowed_cpus(run->uses_cpu);
     for (int i = 0; i < count; i++) {
         int claimed = run_add_series(run, "claimed", "ns", "clock", subjects[i].name);
         arena_plan_derived(&run->plan, claimed, "clock_getres");

@@ -76,14 +76,15 @@ static void measure_signal_wait(struct run *run, int cell)
     struct semaphore *semaphore = &exchange->table->there;
     struct record *record = arena_record(run->arena, cell * SERIES_PER_CELL + 2);
     pace_begin(&exchange->pace, run, 0);
+    int64_t now_ns = clock_monotonic_ns();
     for (int i = 0; i < SIGNAL_SAMPLES && !run_should_stop(); i++) {
         uint64_t begin = clock_begin(&run->clock);
         semaphore_signal(semaphore);
         semaphore_wait(semaphore);
         uint64_t end = clock_end(&run->clock);
-        record_value(record, clock_ns(&run->clock, end - begin), 0);
+        record_value(record, clock_ns(&run->clock, end - begin), run_at_ns(run, now_ns));
         if (i % BURST == 0)
-            pace_next(&exchange->pace);
+            now_ns = pace_next(&exchange->pace);
     }
 }
 

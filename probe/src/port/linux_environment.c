@@ -99,7 +99,7 @@ static int64_t thermal_throttles(int cpu)
 
 void port_environment(int cpu, struct port_environment *environment)
 {
-    *environment = (struct port_environment){-1, -1, -1, -1, -1};
+    *environment = (struct port_environment){-1, -1, -1, -1};
     environment->steal_ns = steal_ns(cpu);
     if (cpu < 0)
         return;

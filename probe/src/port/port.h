@@ -89,8 +89,7 @@ struct port_environment {
     int64_t steal_ns;           /* taken from `cpu` by the hypervisor */
     int64_t interrupts;         /* served on `cpu` */
     int64_t timer_interrupts;   /* of those, the local timer's */
-    int64_t thermal_throttles;  /* of `cpu` */
-    int64_t realtime_throttles; /* real-time groups that were cut off */
+    int64_t thermal_throttles; /* of `cpu` */
 };
 void port_environment(int cpu, struct port_environment *environment);
 

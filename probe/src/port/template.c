@@ -120,7 +120,7 @@ bool port_realtime_budget(int64_t *runtime_ns, int64_t *period_ns)
 void port_environment(int cpu, struct port_environment *environment)
 {
     (void)cpu;
-    *environment = (struct port_environment){-1, -1, -1, -1, -1};
+    *environment = (struct port_environment){-1, -1, -1, -1};
 }
 
 void port_facts(const struct port_fact_sink *sink)
