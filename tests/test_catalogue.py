@@ -10,6 +10,7 @@ import pytest
 
 from hardstone.catalogue import CATEGORIES, PROFILES, load_catalogue, parse_catalogue
 from hardstone.cli.options import plan_options
+from hardstone.model import ParamValue
 from hardstone.plan import Request, make_plan
 from tests.targets import sample
 
@@ -50,6 +51,15 @@ def test_spread_names_lists_of_the_test(test: str) -> None:
     assert set(CATALOGUE.entry(test).spread) <= lists
 
 
+@pytest.mark.parametrize("test", CATALOGUE.ids())
+def test_what_sets_the_time_of_a_value_is_a_time_of_the_test(test: str) -> None:
+    descriptor = next(one for one in sample.register().tests if one.id == test)
+    times = {spec.name for spec in descriptor.params if spec.unit == "ns"}
+    named = CATALOGUE.entry(test).per_sample_param
+    # a limit on what is seen, and not a time that passes
+    assert times - {"threshold_ns"} == ({named} if named else set())
+
+
 def test_orders_are_distinct() -> None:
     orders = [CATALOGUE.entry(test).order for test in CATALOGUE.ids()]
     assert orders == sorted(set(orders))
@@ -64,13 +74,14 @@ def test_a_battery_takes_as_long_as_promised(profile: str, least: float, most: f
 
 def test_expected_time_is_the_duration_where_there_is_one() -> None:
     entry = CATALOGUE.entry("TMR-P-LAT")
-    assert entry.expected_ns(0, MINUTE_NS, 1) == MINUTE_NS + entry.setup_ns
-    assert entry.expected_ns(1000, 0, 1) == 1_000_000_000 + entry.setup_ns
+    params: dict[str, ParamValue] = {"interval_ns": 1_000_000}
+    assert entry.expected_ns(0, MINUTE_NS, params) == MINUTE_NS + entry.setup_ns
+    assert entry.expected_ns(1000, 0, params) == 1_000_000_000 + entry.setup_ns
 
 
 def test_a_test_that_ignores_durations_keeps_its_own_time() -> None:
     entry = CATALOGUE.entry("TMR-B-EDGE")
-    assert entry.expected_ns(0, MINUTE_NS, 1) == entry.expected_ns(0, 0, 1)
+    assert entry.expected_ns(0, MINUTE_NS) == entry.expected_ns(0, 0)
 
 
 def test_a_test_that_nobody_catalogued_runs_with_its_defaults() -> None:

@@ -77,6 +77,34 @@ def test_parameters(pair: str, name: str, value: object) -> None:
     assert plan(tests=("TMR-P-JIT",), params=(pair,)).tests[0].params[name] == value
 
 
+SECOND_NS = 1_000_000_000
+
+
+@pytest.mark.parametrize(
+    ("test", "params", "samples", "least_s", "most_s"),
+    [
+        ("TMR-P-LAT", ("interval_ns=10s",), 100, 1000, 1010),
+        ("TMR-P-LAT", ("interval_ns=10us",), 100_000, 1, 2),
+        ("RSP-P-FIX", ("block_ns=1s", "kinds=add,copy"), 100, 260, 320),
+        ("TMR-P-JIT", ("periods_ns=1s,3s", "mechanisms=timerfd"), 50, 200, 202),
+        ("MUT-P-INV", ("medium_ns=500ms", "protocols=none"), 100, 60, 80),
+        ("MUT-P-INV", ("medium_ns=0", "protocols=none"), 100, 0, 1),
+        ("MUT-B-INV", ("medium_ns=500ms",), 100, 25, 40),
+    ],
+)
+def test_a_parameter_that_takes_time_is_planned(
+    test: str, params: tuple[str, ...], samples: int, least_s: int, most_s: int
+) -> None:
+    (found,) = plan(tests=(test,), params=params, samples=str(samples)).tests
+    assert least_s * SECOND_NS <= found.expected_ns <= most_s * SECOND_NS
+    assert found.deadline_ns >= found.expected_ns + 60 * SECOND_NS
+
+
+def test_a_long_block_leaves_time_to_calibrate() -> None:
+    (found,) = plan(tests=("RSP-P-FIX",), params=("block_ns=1s",), duration="5s").tests
+    assert found.expected_ns > 50 * SECOND_NS
+
+
 def test_machine_and_conditions() -> None:
     found = plan(cpu="5", priority="90", policy="rr", clock="monotonic", seed="7", name="mine")
     assert (found.cpu, found.priority, found.policy) == (5, 90, "rr")

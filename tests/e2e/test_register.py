@@ -156,3 +156,17 @@ def test_a_huge_count_ends_at_the_deadline(probe: Path, quick: list[str]) -> Non
     stream = run(probe, "TMR-P-LAT", *options)
     assert stream.result.status == "timeout"
     assert stream.sample_count > 0
+
+
+def test_a_context_switch_is_half_a_round_trip_less_the_calls(
+    probe: Path, quick: list[str]
+) -> None:
+    words = ("-p", "kinds=unnamed", "-p", "scopes=thread")
+    stream = run(probe, "SEM-P-RTP", "--samples", "500", *words, *quick)
+    round_trip, calls = stream.series("round_trip"), stream.series("signal_wait")
+    switch = stream.series("context_switch")
+    assert round_trip.mean is not None and calls.mean is not None and switch.mean is not None
+    assert switch.count == round_trip.count
+    # whole ns: half of an odd one is cut off, and the mean of the calls is rounded
+    assert switch.mean == pytest.approx(round_trip.mean / 2 - calls.mean, abs=1.0)
+    assert len({worst.at_ns for worst in calls.worst}) > 1

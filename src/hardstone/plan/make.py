@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import prod
 
 from hardstone.catalogue import PROFILES, Catalogue, ProfileCount
-from hardstone.model import Descriptor, ParamValue, Plan, PlannedTest, Register, Scalar
+from hardstone.model import Descriptor, Plan, PlannedTest, Register, Scalar
 from hardstone.plan.machine import check_cpu, check_cpu_params, check_priority
 from hardstone.plan.numbers import MAX_SAMPLES, MAX_SEED, duration_ns, whole_number
 from hardstone.plan.params import check_names, fill_params, split_assignments
@@ -132,7 +131,7 @@ def _planned(
     count = wish.count(entry.profiles.get(wish.profile, default))
     params = fill_params(test, wish.params, problems)
     check_cpu_params(test, params, wish.facts, problems)
-    expected = entry.expected_ns(count.samples, count.duration_ns, _cells(params, entry.spread))
+    expected = entry.expected_ns(count.samples, count.duration_ns, params)
     if expected > MAX_DURATION_NS + _SECOND_NS * 60:
         cause = f"{test.id} would take about {format_span(expected)}"
         problems.add(cause, "ask for fewer samples")
@@ -144,11 +143,6 @@ def _planned(
         deadline_ns=_deadline_ns(expected, bool(count.duration_ns) and entry.takes_duration),
         expected_ns=expected,
     )
-
-
-def _cells(params: Mapping[str, ParamValue], spread: tuple[str, ...]) -> int:
-    lists = (params.get(name) for name in spread)
-    return prod(len(values) for values in lists if isinstance(values, list) and values)
 
 
 def _deadline_ns(expected_ns: int, is_timed: bool) -> int:
