@@ -15,8 +15,9 @@ from importlib import resources
 from math import prod
 from typing import Any
 
-from hardstone.model import ParamValue
 from hardstone.units import parse_duration_ns
+
+Params = Mapping[str, int | str | list[int | str]]
 
 PROFILES = ("quick", "standard", "soak")
 CATEGORIES = (
@@ -64,9 +65,7 @@ class Entry:
         """Whether a number of values that is asked for changes what the test does."""
         return self.takes_duration or any(count.samples for count in self.profiles.values())
 
-    def expected_ns(
-        self, samples: int, duration_ns: int, params: Mapping[str, ParamValue] | None = None
-    ) -> int:
+    def expected_ns(self, samples: int, duration_ns: int, params: Params | None = None) -> int:
         """Time that the test takes: the duration if it has one, else from the samples."""
         given = params or {}
         value_ns = self._sample_ns(given) * _cells(given, self.spread)
@@ -75,7 +74,7 @@ class Entry:
         counted = samples if self.takes_samples else 0
         return self.setup_ns + (self.extra_samples + counted) * value_ns
 
-    def _sample_ns(self, params: Mapping[str, ParamValue]) -> int:
+    def _sample_ns(self, params: Params) -> int:
         """What one value takes, on the mean of the cells."""
         named = params.get(self.per_sample_param or "")
         spans = named if isinstance(named, list) else [named]
@@ -84,7 +83,7 @@ class Entry:
         return self.per_sample_ns + round(mean_ns * Fraction(self.per_sample_factor))
 
 
-def _cells(params: Mapping[str, ParamValue], spread: tuple[str, ...]) -> int:
+def _cells(params: Params, spread: tuple[str, ...]) -> int:
     lists = (params.get(name) for name in spread)
     return prod(len(values) for values in lists if isinstance(values, list) and values)
 
