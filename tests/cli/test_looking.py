@@ -77,6 +77,17 @@ def test_runs_of_an_empty_store(hardstone: Hardstone, tmp_path: Path) -> None:
     assert hardstone("runs", "--store", tmp_path, "--json").document == []
 
 
+@pytest.mark.parametrize("name", ["", " "])
+def test_a_store_without_a_name_is_refused(
+    hardstone: Hardstone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = hardstone("runs", "--store", name)
+    assert done.code == EXIT_USAGE
+    assert done.err.count("\n") == 1 and "names no folder" in done.err
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_runs(hardstone: Hardstone, tmp_path: Path) -> None:
     run_id = stored(tmp_path)
     done = hardstone("runs", "--store", tmp_path)

@@ -268,7 +268,9 @@ def test_a_variable_that_names_none(
     monkeypatch.setenv("HARDSTONE_PROBE", str(path))
     with pytest.raises(TargetError) as caught:
         LocalTarget().open()
-    assert caught.value.remedy
+    assert caught.value.remedy == "HARDSTONE_PROBE names it: correct or unset it"
+    words = "is not there" if kind == "missing" else "is not an executable file"
+    assert words in caught.value.cause
 
 
 def test_without_a_probe_the_remedy_builds_one(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from functools import reduce
 from pathlib import Path
@@ -9,7 +10,24 @@ from typing import Any, TypeVar
 
 import click
 
+from hardstone.errors import InputError
+
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+
+
+class _StoreFolder(click.Path):
+    """A folder that is named: an empty text would mean the current one."""
+
+    def convert(
+        self,
+        value: str | os.PathLike[str],
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> str | bytes | os.PathLike[str]:
+        if not os.fspath(value).strip():
+            raise InputError("--store: an empty text names no folder", "name one, or leave it out")
+        return super().convert(value, param, ctx)
+
 
 target_option = click.option(
     "--target",
@@ -20,7 +38,7 @@ target_option = click.option(
 )
 store_option = click.option(
     "--store",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=_StoreFolder(file_okay=False, path_type=Path),
     metavar="DIR",
     help="Where runs are kept (default: $XDG_DATA_HOME/hardstone).",
 )

@@ -41,8 +41,8 @@ def _places() -> list[Path]:
 
 
 def _executable(path: Path, remedy: str) -> Path:
-    if not path.is_file():
+    if not path.exists():
         raise TargetError(f"the probe {path} is not there", remedy)
-    if not os.access(path, os.X_OK):
-        raise TargetError(f"the probe {path} may not be executed", f"chmod +x {path}")
+    if not path.is_file() or not os.access(path, os.X_OK):
+        raise TargetError(f"the probe {path} is not an executable file", remedy)
     return path.resolve()
