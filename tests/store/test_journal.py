@@ -3,6 +3,7 @@ from __future__ import annotations
 import errno
 import os
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -241,3 +242,28 @@ def test_a_test_that_is_begun_again_leaves_no_file(store: Store) -> None:
         second = journal.backing_file("TMR-P-LAT")
         assert second != first and not first.exists()
         journal.finish(document)
+
+
+def test_lines_that_were_only_written_are_synced_without_another_call(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    document, fsync = planned(), os.fsync
+    synced: list[tuple[str, int]] = []
+
+    def noted(descriptor: int) -> None:
+        size_bytes = os.fstat(descriptor).st_size
+        fsync(descriptor)
+        if os.path.samestat(os.fstat(descriptor), path.stat()):
+            synced.append((threading.current_thread().name, size_bytes))
+
+    journal = Journal(open_place(store.path), document, sync_interval_s=0.001)
+    path = journal_of(store, document)
+    monkeypatch.setattr(os, "fsync", noted)
+    journal.stream_line("TMR-P-LAT", b"a line")
+    whole = ("journal", path.stat().st_size)
+    for _ in range(6000):
+        if whole in synced:
+            break
+        time.sleep(0.01)
+    assert whole in synced
+    journal.finish(document)
