@@ -26,11 +26,13 @@ from hardstone.errors import (
     EXIT_PRIVILEGE,
     EXIT_UNREACHABLE,
     EXIT_UNTRUSTWORTHY,
+    EXIT_USAGE,
 )
 from hardstone.model import Plan
 from hardstone.plan import Request, make_plan
 from hardstone.store import Store
 from hardstone.targets.fake import FakeTarget
+from hardstone.targets.local import LocalTarget
 from tests.targets import sample
 
 FIRST, SECOND = "TMR-P-LAT", "SEM-P-SIG"
@@ -101,34 +103,100 @@ def test_events_tell_what_happens(play: Play) -> None:
 
 
 @pytest.mark.parametrize(
-    ("steps", "status", "words"),
+    ("steps", "status", "words", "code"),
     [
-        ([{"hang": True}], "timeout", "did not end within its deadline"),
-        ([{"exit": 2, "stderr": "no such option"}], "failed", "exit code 2: no such option"),
-        ([{"garbage_bytes": 400}], "failed", "line 1: not JSON"),
-        (["{}"], "failed", "line 1: not a line of"),
-        (["hello"], "failed", "line 1: not JSON"),
-        ([{"exit": 0}], "failed", "ended before its footer"),
-        ([*sample.stream(FIRST)[:-1]], "measured", "ended before its footer"),
-        ([*sample.stream(FIRST)[:3], {"cut": '{"type": "ser'}], "failed", "line 4: not JSON"),
-        ([*sample.stream(FIRST), "{}"], "failed", "not a line of"),
-        (sample.stream(SECOND), "failed", "where TMR-P-LAT was asked for"),
-        ([*sample.stream(FIRST)[:4], sample.stream(FIRST)[3]], "failed", "only the footer"),
-        ([*sample.stream(FIRST)[:3], sample.stream(FIRST)[2]], "failed", "for the second time"),
-        ([*sample.stream(FIRST), {"exit": 70, "stderr": "late"}], "failed", "exit code 70: late"),
-        ([{"garbage_bytes": 1 << 40}], "failed", "more than 256 MiB"),
+        ([{"hang": True}], "timeout", "did not end within its deadline", EXIT_USAGE),
+        (
+            [{"exit": 2, "stderr": "no such option"}],
+            "failed",
+            "exit code 2: no such option",
+            EXIT_UNTRUSTWORTHY,
+        ),
+        ([{"garbage_bytes": 400}], "failed", "line 1: not JSON", EXIT_USAGE),
+        (["{}"], "failed", "line 1: not a line of", EXIT_USAGE),
+        (["hello"], "failed", "line 1: not JSON", EXIT_USAGE),
+        ([{"exit": 0}], "failed", "ended before its footer", EXIT_USAGE),
+        ([*sample.stream(FIRST)[:-1]], "measured", "ended before its footer", EXIT_USAGE),
+        (
+            [*sample.stream(FIRST)[:3], {"cut": '{"type": "ser'}],
+            "failed",
+            "line 4: not JSON",
+            EXIT_USAGE,
+        ),
+        ([*sample.stream(FIRST), "{}"], "failed", "not a line of", EXIT_USAGE),
+        (sample.stream(SECOND), "failed", "where TMR-P-LAT was asked for", EXIT_USAGE),
+        (
+            [*sample.stream(FIRST)[:4], sample.stream(FIRST)[3]],
+            "failed",
+            "only the footer",
+            EXIT_USAGE,
+        ),
+        (
+            [*sample.stream(FIRST)[:3], sample.stream(FIRST)[2]],
+            "failed",
+            "for the second time",
+            EXIT_USAGE,
+        ),
+        (
+            [*sample.stream(FIRST), {"exit": 70, "stderr": "late"}],
+            "failed",
+            "exit code 70: late",
+            EXIT_UNTRUSTWORTHY,
+        ),
+        ([{"garbage_bytes": 1 << 40}], "failed", "more than 256 MiB", EXIT_USAGE),
     ],
 )
 def test_a_probe_that_goes_wrong_loses_one_test(
-    play: Play, steps: list[Any], status: str, words: str
+    play: Play, steps: list[Any], status: str, words: str, code: int
 ) -> None:
-    outcome = play(steps)
+    events: list[CampaignEvent] = []
+    outcome = play(steps, events=events)
     first, second = outcome.document.results
     assert (first.status, first.complete) == (status, False)
     assert first.reason is not None and words in first.reason
     assert second.status == "measured"
-    assert outcome.document.status == "complete"
-    assert outcome.exit_code == EXIT_UNTRUSTWORTHY
+    assert outcome.document.status == "incomplete"
+    assert outcome.exit_code == code
+    warned = [event.text for event in events if isinstance(event, Warned)]
+    if code == EXIT_USAGE:
+        assert first.remedy is not None and "hardstone probe build" in first.remedy
+        assert warned == [f"{FIRST}: {first.reason}; {first.remedy}"]
+    else:
+        assert warned == []
+
+
+def test_a_bad_stream_is_not_read_on(tmp_path: Path, store: Store) -> None:
+    taken: list[bytes] = []
+
+    class Babbling(FakeTarget):
+        def run(self, planned, options, backing, stop, on_idle=lambda: None):  # type: ignore[no-untyped-def]
+            for _ in range(1000):
+                taken.append(b"garbage")
+                yield b"garbage"
+
+    target = Babbling(sample.scenario(tmp_path, {}))
+    outcome = Campaign(target, store).run(make((FIRST,)), target.facts())
+    assert outcome.exit_code == EXIT_USAGE
+    assert len(taken) == 1
+
+
+@pytest.mark.parametrize("kill", [True, False])
+def test_killed_is_not_garbage(tmp_path: Path, store: Store, kill: bool) -> None:
+    facts = (sample.GOLDEN / "facts.json").read_text()
+    end = "os.kill(os.getpid(), signal.SIGKILL)" if kill else "sys.exit(0)"
+    body = f"if sys.argv[1] == 'facts': lines({facts!r}); sys.exit(0)\nos.write(1, b'{{')\n{end}"
+    target = LocalTarget(sample.executable(tmp_path, body))
+    outcome = Campaign(target, store).run(make((FIRST,)), target.facts())
+    assert outcome.exit_code == (EXIT_UNTRUSTWORTHY if kill else EXIT_USAGE)
+    assert outcome.document.status == "incomplete"
+    assert ("killed by signal 9" in (outcome.document.results[0].reason or "")) == kill
+
+
+def test_garbage_as_the_facts_at_the_end_is_bad_input(tmp_path: Path, store: Store) -> None:
+    path = sample.scenario(tmp_path, {FIRST: sample.stream(FIRST)}, facts={"schema": "x"})
+    outcome = Campaign(FakeTarget(path), store).run(make((FIRST,)), sample.facts())
+    assert outcome.exit_code == EXIT_USAGE
+    assert outcome.document.status == "incomplete"
 
 
 def test_what_came_before_the_fault_is_kept(play: Play) -> None:

@@ -154,6 +154,35 @@ def test_what_was_not_measured_is_said(
     assert f"SEM-P-SIG {status}: for a reason" in done.out
 
 
+@pytest.mark.parametrize(
+    "steps",
+    [
+        ["garbage"],
+        [{"cut": '{"type": "hea'}],
+        [*sample.stream("SEM-P-SIG"), sample.stream("SEM-P-SIG")[-2]],
+        [{"hang": True}],
+    ],
+)
+def test_a_stream_that_is_none_is_bad_input_in_one_line(
+    hardstone: Hardstone, tmp_path: Path, steps: list[object]
+) -> None:
+    done = hardstone("run", "SEM-P-SIG", "--target", scenario(tmp_path, steps=steps))
+    assert done.code == EXIT_USAGE
+    (line,) = [line for line in done.err.splitlines() if "hardstone probe build" in line]
+    assert line.startswith("hardstone: SEM-P-SIG: ") and line.isprintable()
+    assert "SEM-P-SIG failed" not in done.err and "SEM-P-SIG timeout" not in done.err
+
+
+@pytest.mark.parametrize("name", ["register", "facts"])
+def test_documents_that_are_none_are_bad_input(
+    hardstone: Hardstone, tmp_path: Path, name: str
+) -> None:
+    target = scenario(tmp_path, **{name: {"garbage": True}})
+    done = hardstone("run", "SEM-P-SIG", "--target", target)
+    assert done.code == EXIT_USAGE
+    assert done.err.count("\n") == 1 and "hardstone probe build" in done.err
+
+
 def test_without_realtime_the_top_line_says_so(hardstone: Hardstone, tmp_path: Path) -> None:
     steps = sample.stream("SEM-P-SIG", realtime=False, policy="other", priority=0)
     done = hardstone("run", "SEM-P-SIG", "--target", scenario(tmp_path, steps=steps))

@@ -13,9 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from hardstone.errors import EXIT_UNREACHABLE, TargetError
+from hardstone.errors import EXIT_UNREACHABLE, EXIT_USAGE, InputError, TargetError
 from hardstone.targets import find, find_target
 from hardstone.targets.base import ProbeError, ProbeTimeoutError, RunOptions, Stop
+from hardstone.targets.lines import split_lines
 from hardstone.targets.local import LocalTarget
 from hardstone.targets.process import Limits, ProbeProcess
 from tests.targets import sample
@@ -203,22 +204,52 @@ def test_register_and_facts(tmp_path: Path) -> None:
         ("lines('')", "cannot be read"),
         ("lines('[' * 100000)", "cannot be read"),
         ("os.write(1, b'\\xff\\xfe')", "cannot be read"),
-        ("sys.exit(70)", "exit code 70"),
-        ('lines(\'{"schema": "x", "probe_version": "1", "tests": []}\')', "is 'x' and not"),
         ("while True: os.write(1, b'x' * 65536)", "more than 16 MiB"),
     ],
 )
-def test_a_register_that_is_none(tmp_path: Path, body: str, words: str) -> None:
+@pytest.mark.parametrize("ask", ["probe_list", "facts"])
+def test_a_document_that_is_none(tmp_path: Path, ask: str, body: str, words: str) -> None:
+    with pytest.raises(InputError, match=words) as caught:
+        getattr(asked(tmp_path, body), ask)()
+    assert caught.value.exit_code == EXIT_USAGE
+    assert "hardstone probe build" in caught.value.remedy
+
+
+@pytest.mark.parametrize("ask", ["probe_list", "facts"])
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [("sys.exit(70)", "exit code 70"), ("os.kill(os.getpid(), 9)", "killed by signal 9")],
+)
+def test_a_probe_that_dies_instead_of_answering(
+    tmp_path: Path, ask: str, body: str, words: str
+) -> None:
     with pytest.raises(TargetError, match=words) as caught:
-        asked(tmp_path, body).probe_list()
+        getattr(asked(tmp_path, body), ask)()
     assert caught.value.exit_code == EXIT_UNREACHABLE
     assert caught.value.remedy
+
+
+def test_a_register_of_another_schema(tmp_path: Path) -> None:
+    body = 'lines(\'{"schema": "x", "probe_version": "1", "tests": []}\')'
+    with pytest.raises(InputError, match="is 'x' and not"):
+        asked(tmp_path, body).probe_list()
+
+
+def test_a_register_that_never_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hardstone.targets.local._LIST_S", 0.2)
+    with pytest.raises(InputError, match="did not end") as caught:
+        asked(tmp_path, "time.sleep(600)").probe_list()
+    assert caught.value.exit_code == EXIT_USAGE
+
+
+def test_a_line_without_an_end_is_passed_on_in_parts() -> None:
+    assert list(split_lines([b"abc", b"def", b"g\nhi"], most_bytes=5)) == [b"abcdef", b"g", b"hi"]
 
 
 @pytest.mark.parametrize("name", ["../../etc", "tmr-p-lat", "", "A-B-C/D", "A" * 99])
 def test_a_register_with_impossible_ids(tmp_path: Path, name: str) -> None:
     text = (sample.GOLDEN / "register.json").read_text().replace("TMR-P-LAT", name)
-    with pytest.raises(TargetError, match="impossible test IDs"):
+    with pytest.raises(InputError, match="impossible test IDs"):
         asked(tmp_path, f"lines({text!r})").probe_list()
 
 
@@ -297,8 +328,6 @@ def test_the_signal_that_ended_it_is_not_ours(tmp_path: Path) -> None:
 
 
 def test_an_unknown_target() -> None:
-    from hardstone.errors import InputError
-
     for name in ("remote", "", "ssh:host", "fake:", "\x1b[2J"):
         with pytest.raises(InputError) as caught:
             find_target(name)

@@ -22,7 +22,7 @@ from hardstone.campaign.events import (
 from hardstone.campaign.interrupt import stop_on_signals
 from hardstone.campaign.moved import environment_moved
 from hardstone.campaign.outcome import exit_code, realtime_advice
-from hardstone.errors import HardstoneError
+from hardstone.errors import HardstoneError, InputError
 from hardstone.model import (
     RUN_SCHEMA,
     Facts,
@@ -30,6 +30,7 @@ from hardstone.model import (
     PlannedTest,
     Result,
     RunDocument,
+    RunStatus,
     Tool,
     Trust,
 )
@@ -64,6 +65,7 @@ class Campaign:
         self._gone: str | None = None
         self._is_announced = False
         self._is_cut_short = False
+        self._is_broken = False
 
     def run(self, plan: Plan, facts: Facts) -> Outcome:
         """Runs every test of `plan`; `facts` are those that the plan was made with."""
@@ -79,7 +81,8 @@ class Campaign:
             self._close(document, facts)
             journal.finish(document)
         self._on_event(RunFinished(document.id))
-        return Outcome(document, exit_code(document, is_target_gone=self._gone is not None))
+        code = exit_code(document, is_target_gone=self._gone is not None, is_broken=self._is_broken)
+        return Outcome(document, code)
 
     def _run_tests(self, document: RunDocument, collector: Collector) -> None:
         plan = document.plan
@@ -112,11 +115,16 @@ class Campaign:
     def _measure(self, planned: PlannedTest, collector: Collector) -> Result:
         ticker = _Ticker(lambda elapsed_ns: self._tick(planned, elapsed_ns))
         try:
-            return measure(collector, planned, ticker.look)
+            measured = measure(collector, planned, ticker.look)
         except TargetGoneError as error:
             self._gone = error.cause
             self._on_event(Warned(str(error)))
             return error.result
+        if measured.is_broken:
+            self._is_broken = True
+            result = measured.result
+            self._on_event(Warned(f"{result.test}: {result.reason}; {result.remedy}"))
+        return measured.result
 
     def _tick(self, planned: PlannedTest, elapsed_ns: int) -> None:
         if self._stop.is_set() and not self._is_announced:
@@ -130,12 +138,16 @@ class Campaign:
         if after is not None:
             document.environment_moved = environment_moved(before.facts, after.facts)
         document.finished_utc = _now_utc()
-        if self._gone is not None:
-            document.status = "incomplete"
-        else:
-            document.status = "interrupted" if self._is_cut_short else "complete"
+        document.status = self._status(document)
         document.advice = realtime_advice(document, before.facts, self._target.probe_path())
         document.trust = grade_run(document)
+
+    def _status(self, document: RunDocument) -> RunStatus:
+        if self._gone is None and self._is_cut_short:
+            return "interrupted"
+        is_whole = all(result.complete for result in document.results)
+        is_lost = self._gone is not None or self._is_broken
+        return "complete" if is_whole and not is_lost else "incomplete"
 
     def _facts_after(self) -> Facts | None:
         if self._gone is not None or self._stop.is_abort:
@@ -143,7 +155,10 @@ class Campaign:
         try:
             return self._target.facts()
         except HardstoneError as error:
-            self._gone = error.cause
+            if isinstance(error, InputError):
+                self._is_broken = True
+            else:
+                self._gone = error.cause
             self._on_event(Warned(f"the facts at the end are missing: {error}"))
             return None
 

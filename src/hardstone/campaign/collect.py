@@ -11,7 +11,15 @@ from hardstone.errors import HardstoneError, TargetError
 from hardstone.model import Conditions, Plan, PlannedTest, Result
 from hardstone.store import Journal
 from hardstone.stream import StreamReader
-from hardstone.targets.base import ProbeError, ProbeTimeoutError, RunOptions, Stop, Target
+from hardstone.targets.base import (
+    REBUILD,
+    BrokenStreamError,
+    ProbeError,
+    ProbeTimeoutError,
+    RunOptions,
+    Stop,
+    Target,
+)
 
 
 class TargetGoneError(TargetError):
@@ -32,7 +40,15 @@ class Collector:
     stop: Stop
 
 
-def measure(common: Collector, planned: PlannedTest, on_idle: Callable[[], None]) -> Result:
+@dataclass(frozen=True)
+class Measured:
+    """The result of a test, and whether the probe broke the contract of its stream."""
+
+    result: Result
+    is_broken: bool = False
+
+
+def measure(common: Collector, planned: PlannedTest, on_idle: Callable[[], None]) -> Measured:
     """Runs one test. TargetGoneError when the target is lost meanwhile."""
     reader = StreamReader(planned.test)
     backing = common.journal.backing_file(planned.test)
@@ -43,12 +59,17 @@ def measure(common: Collector, planned: PlannedTest, on_idle: Callable[[], None]
             for raw in lines:
                 common.journal.stream_line(planned.test, raw)
                 reader.feed(raw)
+                if reader.problem is not None:
+                    break  # which ends the probe: nothing that follows would be taken
     except (ProbeError, TargetError) as caught:
         error = caught
     result = _result(reader, planned, error)
     if isinstance(error, TargetError):
         raise TargetGoneError(error, result)
-    return _salvage(common.target, result, backing) if error else result
+    is_broken = not reader.is_complete if error is None else isinstance(error, BrokenStreamError)
+    if is_broken:
+        result.remedy = REBUILD
+    return Measured(_salvage(common.target, result, backing) if error else result, is_broken)
 
 
 def skipped(planned: PlannedTest, plan: Plan, reason: str) -> Result:

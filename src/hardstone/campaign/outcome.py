@@ -11,21 +11,27 @@ from hardstone.errors import (
     EXIT_PRIVILEGE,
     EXIT_UNREACHABLE,
     EXIT_UNTRUSTWORTHY,
+    EXIT_USAGE,
 )
 from hardstone.model import Result, RunDocument, Scalar
 
 THRESHOLD_EVENT = "threshold_crossed"
 
 
-def exit_code(document: RunDocument, *, is_target_gone: bool = False) -> int:
+def exit_code(
+    document: RunDocument, *, is_target_gone: bool = False, is_broken: bool = False
+) -> int:
     """0 only when every test that was asked for was measured and can be trusted.
 
+    `is_broken`: what the probe sent was no stream, which is bad input.
     Behaviours that fail are findings about the system, and fine.
     """
     if is_target_gone:
         return EXIT_UNREACHABLE
     if document.status == "interrupted":
         return EXIT_INTERRUPTED
+    if is_broken:
+        return EXIT_USAGE
     if any(crossed_threshold(result) for result in document.results):
         return EXIT_GATE
     if any(result.status == "denied" for result in document.results):

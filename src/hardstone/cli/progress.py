@@ -20,6 +20,7 @@ from hardstone.campaign import (
 from hardstone.cli.messages import tell
 from hardstone.model import Plan, Result
 from hardstone.report.text import shorten
+from hardstone.targets.base import REBUILD
 from hardstone.units import format_span
 
 
@@ -62,7 +63,7 @@ class PlainReporter(QuietReporter):
         elif isinstance(event, MeasuringStarted):
             span = format_span(event.planned.expected_ns)
             tell(f"{event.position} of {event.total}  {event.planned.test}  about {span}")
-        elif isinstance(event, MeasuringFinished) and event.result.status != "measured":
+        elif isinstance(event, MeasuringFinished) and _is_to_tell(event.result):
             tell(_result_text(event.result))
 
 
@@ -100,7 +101,7 @@ class LiveReporter(QuietReporter):
             self._show(None, min(event.elapsed_ns, event.planned.expected_ns))
         elif isinstance(event, MeasuringFinished):
             self._done_ns += event.planned.expected_ns
-            if event.result.status != "measured":
+            if _is_to_tell(event.result):
                 self._print(_result_text(event.result))
             self._show(None, 0)
         elif isinstance(event, Warned):
@@ -143,6 +144,11 @@ def _start_text(plan: Plan) -> str:
     total = sum(test.expected_ns for test in plan.tests)
     count = len(plan.tests)
     return f"{count} test{'' if count == 1 else 's'}, about {format_span(total)}"
+
+
+def _is_to_tell(result: Result) -> bool:
+    """Of a stream that is none, a warning has told cause and remedy."""
+    return result.status != "measured" and result.remedy != REBUILD
 
 
 def _result_text(result: Result) -> str:

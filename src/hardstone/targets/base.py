@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from hardstone.errors import EXIT_UNTRUSTWORTHY, HardstoneError
+from hardstone.errors import EXIT_UNTRUSTWORTHY, EXIT_USAGE, HardstoneError
 from hardstone.model import Facts, Plan, PlannedTest, Register
+
+REBUILD = "is this probe of this version? rebuild it: hardstone probe build"
 
 
 class ProbeError(HardstoneError):
@@ -19,7 +21,13 @@ class ProbeError(HardstoneError):
     exit_code = EXIT_UNTRUSTWORTHY
 
 
-class ProbeTimeoutError(ProbeError):
+class BrokenStreamError(ProbeError):
+    """What the probe sends cannot be its stream: bad input, and the probe was ended."""
+
+    exit_code = EXIT_USAGE
+
+
+class ProbeTimeoutError(BrokenStreamError):
     """The probe outlived its deadline and was ended."""
 
 
@@ -69,7 +77,7 @@ class Target(Protocol):
     """A system under test. Every call has a deadline of its own.
 
     Calls raise TargetError when the target cannot be reached or its probe does not
-    answer; `run` raises ProbeError when the probe did wrong and the target lives.
+    answer, InputError when the answer is none; `run` raises ProbeError when the probe did wrong and the target lives.
     """
 
     name: str

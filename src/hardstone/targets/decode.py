@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import msgspec
 
-from hardstone.errors import TargetError
+from hardstone.errors import InputError
 from hardstone.model import FACTS_SCHEMA, REGISTER_SCHEMA, Facts, Register
 
 _MAX_TESTS = 1000
@@ -18,17 +18,17 @@ Document = TypeVar("Document", Register, Facts)
 
 
 def decode_register(raw: bytes) -> Register:
-    """The register in `raw`; TargetError where it is none."""
+    """The register in `raw`; InputError where it is none."""
     register = _decode(raw, Register, REGISTER_SCHEMA, "list of tests")
     ids = [test.id for test in register.tests]
     faulty = [test for test in ids if not _TEST_ID.fullmatch(test)]
     if faulty or len(ids) > _MAX_TESTS or len(set(ids)) != len(ids):
-        raise TargetError("the probe's list of tests has impossible test IDs", _REMEDY)
+        raise InputError("the probe's list of tests has impossible test IDs", _REMEDY)
     return register
 
 
 def decode_facts(raw: bytes) -> Facts:
-    """The facts in `raw`; TargetError where there are none."""
+    """The facts in `raw`; InputError where there are none."""
     return _decode(raw, Facts, FACTS_SCHEMA, "facts")
 
 
@@ -37,8 +37,8 @@ def _decode(raw: bytes, kind: type[Document], schema: str, what: str) -> Documen
         document = msgspec.json.decode(raw, type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         text = str(error)[:160]
-        raise TargetError(f"the probe's {what} cannot be read: {text}", _REMEDY) from error
+        raise InputError(f"the probe's {what} cannot be read: {text}", _REMEDY) from error
     if document.schema != schema:
         found = document.schema[:40]
-        raise TargetError(f"the probe's {what} is '{found}' and not '{schema}'", _REMEDY)
+        raise InputError(f"the probe's {what} is '{found}' and not '{schema}'", _REMEDY)
     return document

@@ -13,7 +13,13 @@ from pathlib import Path
 
 from hardstone.errors import InputError, TargetError
 from hardstone.model import Facts, PlannedTest, Register
-from hardstone.targets.base import ProbeError, ProbeTimeoutError, RunOptions, Stop
+from hardstone.targets.base import (
+    BrokenStreamError,
+    ProbeError,
+    ProbeTimeoutError,
+    RunOptions,
+    Stop,
+)
 from hardstone.targets.decode import decode_facts, decode_register
 from hardstone.targets.scenario import LoadedScenario, Step, load_scenario
 from hardstone.units import format_span
@@ -162,7 +168,9 @@ class _Player:
         self._sent_bytes += len(line)
         if self._sent_bytes > _MAX_BYTES:
             most = _MAX_BYTES >> 20
-            raise ProbeError(f"the probe sent more than {most} MiB for one test and was ended")
+            raise BrokenStreamError(
+                f"the probe sent more than {most} MiB for one test and was ended"
+            )
         return line
 
 

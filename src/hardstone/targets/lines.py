@@ -4,16 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+_MOST_BYTES = (1 << 26) + 1  # just beyond what a line of a stream may have
 
-def split_lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """Lines without their ends; what follows the last line end comes last, cut as it is."""
+
+def split_lines(chunks: Iterable[bytes], most_bytes: int = _MOST_BYTES) -> Iterator[bytes]:
+    """Lines without their ends; what follows the last line end comes last, cut as it is.
+
+    A line that does not end is passed on in parts of at least `most_bytes`.
+    """
     parts: list[bytes] = []
+    held_bytes = 0
     for chunk in chunks:
         *ended, rest = chunk.split(b"\n")
         for line in ended:
             yield b"".join([*parts, line])
-            parts = []
+            parts, held_bytes = [], 0
         if rest:
             parts.append(rest)
+            held_bytes += len(rest)
+        if held_bytes >= most_bytes:
+            yield b"".join(parts)
+            parts, held_bytes = [], 0
     if parts:
         yield b"".join(parts)

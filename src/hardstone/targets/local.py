@@ -7,10 +7,10 @@ from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, closing
 from pathlib import Path
 
-from hardstone.errors import TargetError
+from hardstone.errors import InputError, TargetError
 from hardstone.model import Facts, PlannedTest, Register
 from hardstone.targets.alone import measuring_alone
-from hardstone.targets.base import ProbeError, RunOptions, Stop
+from hardstone.targets.base import REBUILD, BrokenStreamError, ProbeError, RunOptions, Stop
 from hardstone.targets.decode import decode_facts, decode_register
 from hardstone.targets.find import find_probe
 from hardstone.targets.lines import split_lines
@@ -75,6 +75,8 @@ class LocalTarget:
     def _ask(self, arguments: list[str], deadline_s: float) -> bytes:
         try:
             return collect([str(self._executable()), *arguments], deadline_s)
+        except BrokenStreamError as error:
+            raise InputError(f"hardstone-probe {arguments[0]}: {error.cause}", REBUILD) from error
         except ProbeError as error:
             raise TargetError(
                 f"hardstone-probe {arguments[0]}: {error.cause}", "hardstone probe build"

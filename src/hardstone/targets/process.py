@@ -16,7 +16,7 @@ from contextlib import suppress
 from typing import IO, Any
 
 from hardstone.errors import TargetError
-from hardstone.targets.base import ProbeError, ProbeTimeoutError, Stop
+from hardstone.targets.base import BrokenStreamError, ProbeError, ProbeTimeoutError, Stop
 from hardstone.units import format_span
 
 # Each look costs the machine that is being measured a wake-up.
@@ -98,7 +98,9 @@ class ProbeProcess:
         self._received_bytes += size
         if self._received_bytes > self._limits.most_bytes:
             most = self._limits.most_bytes >> 20
-            raise ProbeError(f"the probe sent more than {most} MiB for one test and was ended")
+            raise BrokenStreamError(
+                f"the probe sent more than {most} MiB for one test and was ended"
+            )
 
     def _wait_s(self) -> float:
         ends = (self._deadline_at, self._stop_at, self._end_at)
