@@ -77,7 +77,8 @@ class Target(Protocol):
     """A system under test. Every call has a deadline of its own.
 
     Calls raise TargetError when the target cannot be reached or its probe does not
-    answer, InputError when the answer is none; `run` raises ProbeError when the probe did wrong and the target lives.
+    answer, InputError when the answer is none; `run` raises ProbeError when the probe did
+    wrong and the target lives.
     """
 
     name: str
