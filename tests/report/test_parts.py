@@ -76,6 +76,13 @@ def test_overflow_underflow_and_empty_series_are_said() -> None:
     assert table.empty == ["b"]
 
 
+def test_one_value_has_no_average_and_no_deviation() -> None:
+    lone, two = sample.series("a", np.array([7])), sample.series("b", np.array([7, 9]))
+    first, second = table_of([lone, two], None, 0.999).rows
+    assert (first.mean, first.stddev, first.worst) == ("-", "-", "7 ns")
+    assert (second.mean, second.stddev) == ("8 ns", "1 ns")
+
+
 def test_parameters_and_ranges_share_their_unit() -> None:
     assert parameter_text("periods_ns", [1_000_000, 10_000_000]) == "periods 1 ms, 10 ms"
     assert parameter_text("kinds", ["posix", "named"]) == "kinds posix, named"
