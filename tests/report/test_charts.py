@@ -14,8 +14,8 @@ from hardstone.model import RunDocument, Series
 from hardstone.report import svg
 from hardstone.report.charts import bars, exceedance, histogram, over_time
 from hardstone.report.charts.scale import ticks
-from hardstone.report.figures import KINDS, MOST_CHARTS, charts_each, packed
-from hardstone.report.groups import MOST_COLOURS, MOST_PANELS, group
+from hardstone.report.figures import KINDS, MOST_CHARTS, charts_each, notes_on_drawing, packed
+from hardstone.report.groups import MOST_COLOURS, MOST_LINES, MOST_PANELS, group
 from hardstone.report.theme import interactive
 from hardstone.stats.histogram import bins_of, histogram_of
 from hardstone.stats.layout import edges_of, index_of, parse_layout
@@ -216,3 +216,46 @@ def test_a_drawing_with_anything_but_shapes_is_refused() -> None:
             svg.tidy(f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1">{inner}</svg>')
     bare = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1" onload="x"><g/></svg>'
     assert "onload" not in svg.tidy(bare)
+
+
+def test_a_chart_has_the_twelve_lines_with_the_highest_maxima_and_says_so() -> None:
+    many = [
+        sample.series(
+            "acquire", np.array([n, 10 * (n * 7 % 40) + 400]), kind=f"k{n % 2}", cpu=n // 2
+        )
+        for n in range(40)
+    ]
+    found = group(many)
+    highest = sorted((series.max or 0 for series in many), reverse=True)[: len(found.lines)]
+    assert sorted((line.series.max or 0 for line in found.lines), reverse=True) == highest
+    assert 0 < len(found.lines) <= MOST_LINES
+    count = len(found.lines)
+    said = f"{40 - count} series in the table only: the charts show the {count} with the highest"
+    assert notes_on_drawing(many)[0].startswith(said)
+
+
+def test_a_line_without_a_course_of_time_is_said_where_that_chart_is() -> None:
+    long, short = (sample.series("wakeup", np.array([5, 6]), cpu=cpu) for cpu in (0, 1))
+    long.maxima_per_s, short.maxima_per_s = [5, 6, 6, 5], [6]
+    said = "Over time: 1 series not drawn, too short or without times."
+    assert said in notes_on_drawing([long, short])
+    assert said not in notes_on_drawing([long, short], 2)
+    assert notes_on_drawing([long]) == []
+
+
+def drawn(inner: str, attributes: str = "") -> str:
+    start = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1"{attributes}>'
+    return svg.tidy(f"{start}{inner}</svg>")
+
+
+def test_a_drawing_says_nothing_that_holds_anyway() -> None:
+    path = '<path d="M0,0" fill="red" opacity="1" stroke-width="1"/>'
+    text = drawn(f'<g><g transform="translate(0,0)">{path}</g></g>')
+    assert text.endswith('focusable="false"><path d="M0,0" fill="red" /></svg>')
+    assert drawn(f"<g>{path}{path}</g>").count("<g") == 0
+
+
+def test_a_default_that_overrides_a_group_stays() -> None:
+    inner = '<g stroke-width="3"><path d="M0,0" stroke="red" stroke-width="1"/></g>'
+    assert 'stroke="red" stroke-width="1"' in drawn(inner)
+    assert '<g stroke-width="3">' in drawn(inner)

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import msgspec
+import numpy as np
 import pytest
 
 from hardstone.model import Histogram, RunDocument, Trust
@@ -152,3 +153,47 @@ def test_write_replaces_the_whole_file_and_leaves_nothing_behind(
 def test_a_place_that_cannot_be_written_raises(tmp_path: Path, run: RunDocument) -> None:
     with pytest.raises(OSError):
         write_html(run, tmp_path / "missing" / "report.html", bundle=lambda: None)
+
+
+def crowded(*counts: int) -> RunDocument:
+    """A test for each of `counts`, with so many series of 32 highest values."""
+    rng = np.random.default_rng(3)
+    document = sample.document(count=200)
+    document.results = [
+        sample.measured(
+            f"SEM-P-{number}",
+            [
+                sample.series("acquire", sample.latencies(rng, 2_000, 900), waiters=n)
+                for n in range(count)
+            ],
+            realtime=True,
+        )
+        for number, count in enumerate(counts)
+    ]
+    return document
+
+
+def test_a_page_of_many_series_lists_the_8_highest_of_each_and_says_so() -> None:
+    document = crowded(41)
+    page = static(document)
+    assert page.count('<div class="worst">') == 1
+    listed = page.split('<div class="worst">')[1].split("</details>")[0]
+    assert listed.count("<tr>") == 24 * (1 + 8)
+    shown = f"the 8 highest of each; all 32 in `hardstone show {document.id} --json`"
+    assert f"of 24 of 41 series, with their times: {shown}" in words(page)
+    highest = max(one.value_ns for one in document.results[0].series[0].worst)
+    assert format_ns(highest) in words(listed)
+
+
+def test_a_page_of_few_series_lists_all_highest_values() -> None:
+    page = static(crowded(2))
+    assert page.split('<div class="worst">')[1].count("<tr>") >= 2 * (1 + 32)
+    assert "the 8 highest" not in words(page)
+
+
+def test_a_full_battery_stays_below_two_megabytes() -> None:
+    page = render_html(
+        crowded(20, 4, 24, 0, 3, 0, 2, 0, 4, 2, 6, 3, 0, 0, 16, 10, 40, 6, 30, 10, 0, 9, 6, 6, 4),
+        sample.SPECS.get,
+    )
+    assert len(page.encode()) < 2_000_000

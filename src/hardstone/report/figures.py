@@ -170,25 +170,30 @@ def _short(value: float | None) -> float | None:
 CHART_CONFIG = json_for_script(CONFIG)
 
 
-def notes_on_drawing(found: list[Series]) -> list[str]:
-    """What the charts of a result with the series `found` do not show."""
+def notes_on_drawing(found: list[Series], most: int = len(KINDS)) -> list[str]:
+    """What the first `most` charts of a result with the series `found` do not show."""
     notes = []
     few = sum(1 for series in found if series.count and not _has_values(series))
     if few:
         notes.append(f"{few} series without enough values for a distribution: in the table only.")
     for unit in dict.fromkeys(series.unit for series in found):
-        notes += _notes_on_group(drawn_group([one for one in found if one.unit == unit]))
+        notes += _notes_on_group(drawn_group([one for one in found if one.unit == unit]), most)
     return notes
 
 
-def _notes_on_group(whole: Group) -> list[str]:
+def _notes_on_group(whole: Group, most: int) -> list[str]:
     notes = []
     if whole.left_out:
         notes.append(
-            f"{whole.left_out} series are not drawn: the charts show those with the highest "
-            "values, the table has all."
+            f"{whole.left_out} series in the table only: the charts show the "
+            f"{len(whole.lines)} with the highest values."
         )
+    if over_time not in [kind.module for kind in KINDS[:most]]:
+        return notes
     lines = whole.only([one.series for one in whole.lines if over_time.is_drawable(one.series)])
+    missing = len(whole.lines) - len(lines.lines)
+    if lines.lines and missing:
+        notes.append(f"Over time: {missing} series not drawn, too short or without times.")
     joined = over_time.intervals_joined(lines)
     if joined > 1:
         span = format_ns(joined * lines.lines[0].series.maxima_interval_ns)

@@ -14,6 +14,7 @@ from hardstone.report.text import label_text, shorten
 
 ONE_PANEL_LINES = 6
 MOST_COLOURS = 8
+MOST_LINES = 12
 MOST_PANELS = 6
 NAME = "name"
 
@@ -98,14 +99,21 @@ def _largest(found: list[Series], keys: list[str], limit: int) -> list[Series]:
     return [series for series in found if _combined(series, keys) in kept]
 
 
+def _highest(found: list[Series]) -> list[Series]:
+    """The series with the highest values, in their order."""
+    places = sorted(range(len(found)), key=lambda place: -(found[place].max or 0))[:MOST_LINES]
+    return [found[place] for place in sorted(places)]
+
+
 def group(found: list[Series]) -> Group:
-    """Panels, colours and dashes for series of one unit."""
+    """Panels, colours and dashes for series of one unit, at most MOST_LINES of them."""
     varying = _varying(found)
     dashed = NAME in varying and len(varying) > 1 and len({one.name for one in found}) == 2
     keys = [key for key in varying if not (dashed and key == NAME)]
-    panel = _panel_key(found, keys)
+    highest = _highest(found)
+    panel = _panel_key(highest, keys)
     coloured = [key for key in keys if key != panel]
-    drawn = _largest(found, coloured, MOST_COLOURS)
+    drawn = _largest(highest, coloured, MOST_COLOURS)
     lines = [
         Line(
             series=series,

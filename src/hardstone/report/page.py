@@ -21,7 +21,14 @@ from hardstone.report.figures import CHART_CONFIG, charts_each
 from hardstone.report.findings import Finding, finding_of
 from hardstone.report.header import head_of
 from hardstone.report.readable import with_readable_histograms
-from hardstone.report.results import Section, Settings, SpecLookup, is_behaviour, section_of
+from hardstone.report.results import (
+    Section,
+    Settings,
+    SpecLookup,
+    is_behaviour,
+    section_of,
+    worst_each,
+)
 from hardstone.report.safe import content_security_policy
 from hardstone.report.text import clean
 from hardstone.stats.quantiles import DEEPEST_BY_PROFILE, LADDER
@@ -141,6 +148,8 @@ def _context(document: RunDocument, lookup: SpecLookup, *, live: bool) -> dict[s
         charts_each=charts_each(results),
         live=live,
         instrument=document.instrument,
+        run_id=document.id,
+        worst_each=worst_each(results),
     )
     sections = [section_of(one, f"result-{n}", settings) for n, one in enumerate(results, 1)]
     return {

@@ -13,6 +13,8 @@ from hardstone.units import format_count, format_ns, format_span
 
 SpecLookup = Callable[[str], Descriptor | None]
 MOST_WORST_TABLES = 24
+MANY_SERIES = 40
+WORST_OF_MANY = 8
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,7 @@ class Section:
     figures: list[Figure]
     notes: list[str]
     worst: list[WorstTable]
+    worst_summary: str
     events: list[tuple[str, str, str]]
     warnings: list[str] = field(default_factory=list)
 
@@ -67,6 +70,13 @@ class Settings:
     charts_each: int
     live: bool
     instrument: Instrument | None
+    run_id: str = ""
+    worst_each: int | None = None
+
+
+def worst_each(results: list[Result]) -> int | None:
+    """How many of the highest values of a series a page lists; None: all that are kept."""
+    return WORST_OF_MANY if sum(len(one.series) for one in results) > MANY_SERIES else None
 
 
 def is_behaviour(test: str) -> bool:
@@ -100,8 +110,9 @@ def section_of(result: Result, anchor: str, settings: Settings) -> Section:
         figures=[]
         if behaves
         else figures_of(result, anchor, settings.charts_each, live=settings.live),
-        notes=[] if behaves else notes_on_drawing(result.series),
-        worst=_worst_tables(result.series),
+        notes=[] if behaves else notes_on_drawing(result.series, settings.charts_each),
+        worst=_worst_tables(result.series, settings.worst_each),
+        worst_summary=_worst_summary(result.series, settings),
         events=[event_row(event) for event in result.events],
         warnings=_warnings(result),
     )
@@ -179,19 +190,37 @@ def _warnings(result: Result) -> list[str]:
     return found
 
 
-def _worst_tables(found: list[Series]) -> list[WorstTable]:
-    tables = [WorstTable(series_text(one), _worst_rows(one)) for one in found if one.worst]
-    return tables[:MOST_WORST_TABLES]
+def _worst_tables(found: list[Series], each: int | None) -> list[WorstTable]:
+    listed = [one for one in found if one.worst][:MOST_WORST_TABLES]
+    return [WorstTable(series_text(one), _worst_rows(one, each)) for one in listed]
 
 
-def _worst_rows(series: Series) -> list[tuple[str, str, str]]:
+def _worst_summary(found: list[Series], settings: Settings) -> str:
+    """What the tables of the highest values show, and where the rest of them is."""
+    kept = [len(one.worst) for one in found if one.worst]
+    most, each = max(kept, default=0), settings.worst_each
+    parts = ["The highest values of each series, with their times"]
+    if len(kept) > MOST_WORST_TABLES:
+        parts[0] = (
+            f"The highest values of {MOST_WORST_TABLES} of {len(kept)} series, with their times"
+        )
+    if each is not None and most > each:
+        parts.append(f"the {each} highest of each; all {most}")
+    elif len(kept) > MOST_WORST_TABLES:
+        parts.append("all")
+    if len(parts) == 1:
+        return parts[0]
+    return f"{': '.join(parts)} in `hardstone show {settings.run_id} --json`"
+
+
+def _worst_rows(series: Series, each: int | None) -> list[tuple[str, str, str]]:
     return [
         (
             format_value(one.value_ns, series.unit),
             f"{one.at_ns / 1e9:.6f} s",
             format_count(one.index),
         )
-        for one in series.worst
+        for one in sorted(series.worst, key=lambda one: -one.value_ns)[:each]
     ]
 
 

@@ -19,6 +19,17 @@ _ATTRIBUTES = {
 }
 # What XML forbids, as JSON writes it. The converter ends the whole process over it.
 _UNDRAWABLE = re.compile(r"(?<!\\)(?:\\\\)*\\(?:u00[01]|[bf])|[\ufffe\uffff]")
+# What a drawing has that does not say otherwise.
+_DEFAULTS = {
+    "opacity": "1",
+    "transform": "translate(0,0)",
+    "stroke-width": "1",
+    "fill-opacity": "1",
+    "stroke-opacity": "1",
+    "font-weight": "normal",
+    "font-style": "normal",
+    **dict.fromkeys(("x1", "x2", "y1", "y2"), "0"),
+}
 _LONG_NUMBER = re.compile(r"-?\d+\.\d{2,}(?:e-?\d+)?")
 
 
@@ -44,6 +55,8 @@ def tidy(svg: str) -> str:
         raise ValueError(f"the chart is not readable as SVG: {error}") from error
     view = root.attrib["viewBox"]
     _clean(root)
+    _drop_defaults(root, set())
+    _flatten(root)
     root.attrib.update({"viewBox": view, "aria-hidden": "true", "focusable": "false"})
     text = ElementTree.tostring(root, encoding="unicode")
     return text.replace(f' xmlns="{_SVG}"', "", 1)
@@ -63,6 +76,25 @@ def _clean(element: ElementTree.Element) -> None:
         _clean(child)
         if _is_empty(child):
             element.remove(child)
+
+
+def _drop_defaults(element: ElementTree.Element, inherited: set[str]) -> None:
+    """Attributes that say what holds without them, where nothing around says otherwise."""
+    for key, value in _DEFAULTS.items():
+        if element.get(key) == value and key not in inherited:
+            del element.attrib[key]
+    below = inherited | (element.attrib.keys() - {"opacity", "transform"})
+    for child in element:
+        _drop_defaults(child, below)
+
+
+def _flatten(element: ElementTree.Element) -> None:
+    """Groups that say nothing give their place to what they hold."""
+    children: list[ElementTree.Element] = []
+    for child in element:
+        _flatten(child)
+        children += list(child) if _tag(child) == "g" and not child.attrib else [child]
+    element[:] = children
 
 
 def _is_empty(element: ElementTree.Element) -> bool:
