@@ -86,9 +86,9 @@ bool port_realtime_budget(int64_t *runtime_ns, int64_t *period_ns);
 /* Counters of the kernel about `cpu` and this process; a value that is not known here
  * is -1. The difference of two snapshots is stored with a result. */
 struct port_environment {
-    int64_t steal_ns;           /* taken from `cpu` by the hypervisor */
-    int64_t interrupts;         /* served on `cpu` */
-    int64_t timer_interrupts;   /* of those, the local timer's */
+    int64_t steal_ns;          /* taken from `cpu` by the hypervisor */
+    int64_t interrupts;        /* served on `cpu` */
+    int64_t timer_interrupts;  /* of those, the local timer's */
     int64_t thermal_throttles; /* of `cpu` */
 };
 void port_environment(int cpu, struct port_environment *environment);
