@@ -33,7 +33,8 @@ def write_report(document: RunDocument, output: Path, register: Register | None)
 
 
 def _write(document: RunDocument, output: Path, register: Register | None, drawer: Drawer) -> None:
-    from hardstone.report.page import regular_target, write_html
+    from hardstone.report.page import write_html
+    from hardstone.report.place import regular_target
 
     tests = {} if register is None else {test.id: test for test in register.tests}
     try:

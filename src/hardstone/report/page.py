@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import stat
 import tempfile
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -14,7 +13,6 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from hardstone.errors import InputError
 from hardstone.model import Descriptor, Result, RunDocument
 from hardstone.report import machine, reproduce
 from hardstone.report.bundle import load_bundle
@@ -22,6 +20,7 @@ from hardstone.report.drawing import Drawer, helpers_for
 from hardstone.report.figures import CHART_CONFIG, charts_each
 from hardstone.report.findings import Finding, finding_of
 from hardstone.report.header import head_of
+from hardstone.report.place import regular_target
 from hardstone.report.readable import with_readable_histograms
 from hardstone.report.results import (
     Section,
@@ -87,28 +86,6 @@ def write_html(
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
-
-
-def regular_target(path: Path) -> Path:
-    """The file that a report at `path` replaces, which may not exist yet.
-
-    A rename replaces whatever has the name, as root even a device: so the end of all
-    links is taken, and InputError raised if it is no regular file. Raises OSError.
-    """
-    target = Path(os.path.realpath(path))
-    # Both: a link such as /dev/stdout names a pipe that has no path of its own.
-    is_there, is_target_there = _is_regular(path), _is_regular(target)
-    if False in (is_there, is_target_there) or is_there != is_target_there:
-        raise InputError(f"{path} is not a regular file", "name another file with -o")
-    return target
-
-
-def _is_regular(path: Path) -> bool | None:
-    """None where nothing is."""
-    try:
-        return stat.S_ISREG(path.stat().st_mode)
-    except FileNotFoundError:
-        return None
 
 
 def _umask() -> int:
