@@ -188,7 +188,7 @@ def _warnings(result: Result) -> list[str]:
     if result.interrupted:
         found.append("Interrupted: the figures are of the time until then.")
     if not result.complete:
-        found.append("Incomplete: the probe's stream ended before its footer.")
+        found.append("Incomplete: the figures are of what arrived.")
     return found
 
 
