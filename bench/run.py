@@ -12,13 +12,13 @@ import platform
 import struct
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from bench import gaps, handover, processes, switches, table, toolkit, wakeup
-from bench.rounds import Metrics, Side, measure
+from bench import gaps, handover, loads, processes, switches, table, toolkit, wakeup
+from bench.rounds import Metrics, Side, Spread, measure
 
 ROOT = Path(__file__).resolve().parent.parent
 PROBE = ROOT / "build" / "probe" / "hardstone-probe"
@@ -29,14 +29,15 @@ DMA_LATENCY = Path("/dev/cpu_dma_latency")
 
 @dataclass(frozen=True)
 class Comparison:
-    """`metrics` maps what the sides give to (title, unit); `is_check` as table.measured says."""
+    """`metrics` maps what the sides give to (title, unit)."""
 
     name: str
     metrics: dict[str, tuple[str, str]]
     own: Side
     peer: Side | None = None
     peer_name: str = ""
-    is_check: bool = False
+    reading: Callable[[Spread], str] = table.smaller_is_better
+    peer_names: dict[str, str] = field(default_factory=dict)  # by metric, where they differ
 
 
 @contextmanager
@@ -88,7 +89,7 @@ def round_trips(scope: str) -> Comparison:
         lambda: handover.round_trips(PROBE, scope),
         lambda: handover.pipe(scope),
         "perf bench sched pipe" + (" -T" if scope == "thread" else ""),
-        is_check=True,
+        reading=table.agreement,
     )
 
 
@@ -99,7 +100,23 @@ def handed_over(kind: str, program: str) -> Comparison:
         lambda: handover.handovers(PROBE, kind),
         lambda: handover.rt_tests(program, kind),
         program,
-        is_check=True,
+        reading=table.agreement,
+    )
+
+
+def under_load() -> Comparison:
+    metrics, peer_names = {}, {}
+    for load in (loads.HEAVY, loads.STORM):
+        for key, peer in (("stress_ng", "stress-ng"), ("hackbench", "hackbench")):
+            metrics[f"{load}_{key}"] = (f"worst wake-up under {load}", "ns")
+            peer_names[f"{load}_{key}"] = f"under {peer}"
+    return Comparison(
+        "loads",
+        metrics,
+        lambda: loads.own(PROBE),
+        lambda: loads.peers(PROBE),
+        reading=table.finds_more,
+        peer_names=peer_names,
     )
 
 
@@ -133,6 +150,7 @@ def comparisons(folder: Path) -> list[Comparison]:
         round_trips("process"),
         handed_over("sysv", "svsematest"),
         handed_over("unnamed", "ptsematest"),
+        under_load(),
         Comparison("gaps", loop, own_instrument, gaps.oslat, "oslat"),
         Comparison("instrument", steps, own_instrument),
         Comparison("start", start, toolkit.help_page, toolkit.bare_python, "python -c pass"),
@@ -157,7 +175,13 @@ def rows_of(comparison: Comparison, rounds: int) -> list[table.Row]:
         return [table.skipped(comparison.name, str(missing))]
     return [
         table.measured(
-            title, unit, result, metric, comparison.peer_name, reason, comparison.is_check
+            title,
+            unit,
+            result,
+            metric,
+            comparison.peer_names.get(metric, comparison.peer_name),
+            reason,
+            comparison.reading,
         )
         for metric, (title, unit) in comparison.metrics.items()
         if metric in result.own

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,6 +28,28 @@ class Row:
     note: str = ""
 
 
+def smaller_is_better(ratio: Spread) -> str:
+    if _is_even(ratio):
+        return "even"
+    return "hardstone is better" if ratio.max < 1 else "hardstone is worse"
+
+
+def finds_more(ratio: Spread) -> str:
+    """For loads: the one under which the worst is larger hides less."""
+    if _is_even(ratio):
+        return "even"
+    return "hardstone's finds more" if ratio.min > 1 else "hardstone's finds less"
+
+
+def agreement(ratio: Spread) -> str:
+    """Where both sides time the system, so that a ratio praises or blames neither."""
+    return f"a check: {abs(ratio.median - 1):.0%} apart"
+
+
+def _is_even(ratio: Spread) -> bool:
+    return ratio.min <= 1 + EVEN and ratio.max >= 1 - EVEN
+
+
 def measured(
     title: str,
     unit: str,
@@ -34,9 +57,9 @@ def measured(
     metric: str,
     peer_name: str,
     note: str,
-    is_check: bool = False,
+    reading: Callable[[Spread], str] = smaller_is_better,
 ) -> Row:
-    """`is_check`: both sides time the system, so that a ratio praises or blames neither."""
+    """`reading` puts the ratio of own by peer into words; by default smaller is better."""
     ratio = rounds.ratio(metric)
     peer = rounds.peer.get(metric)
     return Row(
@@ -46,7 +69,7 @@ def measured(
         peer_name=peer_name,
         peer=_spread(Spread.of(peer), SCALES[unit]) if peer else "-",
         ratio=_spread(ratio, 1) if ratio else "-",
-        reading=(_agreement(ratio) if is_check else _reading(ratio)) if ratio else "",
+        reading=reading(ratio) if ratio else "",
         note=note,
     )
 
@@ -65,7 +88,7 @@ def line(row: Row) -> str:
 
 
 def write(path: Path, rows: list[Row], machine: str, rounds: int) -> None:
-    head = ["what", "hardstone", "peer", "ratio", "smaller is better"]
+    head = ["what", "hardstone", "peer", "ratio", "reading"]
     lines = [head, ["---"] * len(head)]
     for row in rows:
         peer = f"{row.peer_name}: {row.peer} {row.unit}" if row.peer != "-" else row.note or "-"
@@ -85,13 +108,3 @@ def _spread(spread: Spread, scale: float) -> str:
 
 def _digits(value: float) -> str:
     return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"
-
-
-def _reading(ratio: Spread) -> str:
-    if ratio.min <= 1 + EVEN and ratio.max >= 1 - EVEN:
-        return "even"
-    return "hardstone is better" if ratio.max < 1 else "hardstone is worse"
-
-
-def _agreement(ratio: Spread) -> str:
-    return f"a check: {abs(ratio.median - 1):.0%} apart"

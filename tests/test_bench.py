@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bench.rounds import Metrics, Rounds, Spread, measure
-from bench.table import line, measured, skipped
+from bench.table import agreement, finds_more, line, measured, skipped
 from bench.wakeup import median
 
 
@@ -53,5 +53,19 @@ def test_median_counts_values() -> None:
 
 def test_a_check_praises_nobody() -> None:
     result = measure(lambda: {"cost": 9.0}, lambda: {"cost": 10.0}, rounds=2)
-    row = measured("cost", "ns", result, "cost", "perf", "", is_check=True)
+    row = measured("cost", "ns", result, "cost", "perf", "", agreement)
     assert row.reading == "a check: 10% apart"
+
+
+@pytest.mark.parametrize(
+    ("ratios", "reading"),
+    [
+        ([1.5, 3.0], "hardstone's finds more"),
+        ([0.2, 0.9], "hardstone's finds less"),
+        ([0.5, 1.5], "even"),
+    ],
+)
+def test_a_load_is_better_where_the_worst_is_larger(ratios: list[float], reading: str) -> None:
+    rounds = Rounds(own={"worst": ratios}, peer={"worst": [1.0] * len(ratios)})
+    row = measured("worst", "ns", rounds, "worst", "under hackbench", "", finds_more)
+    assert row.reading == reading
