@@ -70,7 +70,7 @@ bool loader_should_stop(const struct loader *loader);
 /* Says that the load works: after the first piece of work. */
 void loader_works(struct loader *loader);
 
-/* What a reader must know about this process; the first one stays. */
+/* What a reader must know about this process; the last one stays. */
 void loader_note(struct loader *loader, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

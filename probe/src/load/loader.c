@@ -35,9 +35,7 @@ void loader_works(struct loader *loader)
 
 void loader_note(struct loader *loader, const char *format, ...)
 {
-    int none = 0;
-    if (!atomic_compare_exchange_strong(&loader->slot->has_note, &none, 1))
-        return;
+    atomic_store(&loader->slot->has_note, 1);
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(loader->slot->note, LOAD_NOTE_BYTES, format, arguments);

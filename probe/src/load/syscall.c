@@ -4,7 +4,6 @@
 #include "element.h"
 
 #include <fcntl.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -69,7 +68,6 @@ static void work(struct loader *loader)
     int calls = 0;
     for (int i = 0; i < SEQUENCES; i++) {
         calls += who() + look() + account() + signals() + descriptors();
-        calls += sched_yield() == 0 ? 1 : 0;
         calls += nice(0) >= 0 ? 1 : 0;
     }
     loader_count(loader, CALLS, (uint64_t)calls);
