@@ -43,7 +43,7 @@ class Marked:
         words = (process / "environ").read_bytes().split(b"\0")
         if f"{MARK}={self.mark}".encode() in words:
             return True
-        place = os.readlink(process / "cwd")
+        place = str((process / "cwd").readlink())
         return place.startswith(f"{self._folder}/hardstone-load-")
 
     def named(self, name: str) -> list[int]:

@@ -118,9 +118,7 @@ def test_interrupts_are_in_the_counters_of_the_kernel(
     assert line["reached"] <= 2000 * 1.1
 
 
-def test_packets_are_in_the_counters_of_the_kernel(
-    probe: Path, folder: Path, alone: None
-) -> None:
+def test_packets_are_in_the_counters_of_the_kernel(probe: Path, folder: Path, alone: None) -> None:
     line = elements(once(probe, "network=4000/s", folder, "-D", "1"))["network"]
     counters = line["counters"]
     assert counters["packets_count"] > 0
@@ -212,9 +210,7 @@ def test_run_without_load_says_none(probe: Path, quick: list[str]) -> None:
     assert lines[-2]["conditions"]["load"] == "none"
 
 
-def test_a_measurement_survives_a_lost_loader(
-    probe: Path, folder: Path, quick: list[str]
-) -> None:
+def test_a_measurement_survives_a_lost_loader(probe: Path, folder: Path, quick: list[str]) -> None:
     marked = Marked()
     with subprocess.Popen(
         [str(probe), "run", "CLK-P-BIN", "--load", "cpu+storm=2", "--json", "-D", "1", *quick],

@@ -26,7 +26,7 @@ def loopback_sockets(pids: dict[int, str]) -> set[str]:
     found = set()
     for pid in pids:
         try:
-            links = [os.readlink(path) for path in Path(f"/proc/{pid}/fd").iterdir()]
+            links = [str(path.readlink()) for path in Path(f"/proc/{pid}/fd").iterdir()]
         except OSError:
             continue
         found |= {link for link in links if link.startswith("socket:")}
@@ -64,9 +64,7 @@ def test_a_kill_of_those_above_ends_everything(probe: Path, tmp_path: Path, vict
 
 
 @pytest.mark.parametrize("element", ["cpu", "disk", "network", "build", "kernel", "storm"])
-def test_a_kill_of_a_loader_leaves_the_others(
-    probe: Path, tmp_path: Path, element: str
-) -> None:
+def test_a_kill_of_a_loader_leaves_the_others(probe: Path, tmp_path: Path, element: str) -> None:
     with loading(probe, LOAD, tmp_path, *ONE_CPU) as running:
         pid = running.kill(f"hs-load-{element}")
         wait_until(lambda: not Path(f"/proc/{pid}").exists())
@@ -120,9 +118,7 @@ def test_a_stopped_keeper_does_not_keep_it(probe: Path, tmp_path: Path) -> None:
         running.marked.wait_for_none()
 
 
-def test_a_kill_of_the_toolkit_ends_it(
-    probe: Path, tmp_path: Path, root: Path
-) -> None:
+def test_a_kill_of_the_toolkit_ends_it(probe: Path, tmp_path: Path, root: Path) -> None:
     marked = Marked()
     environment = {
         **marked.environment(tmp_path),

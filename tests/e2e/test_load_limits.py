@@ -64,7 +64,7 @@ def test_disk_keeps_its_quota(probe: Path, mounted: Path) -> None:
 
 @root_only
 def test_disk_gives_back_when_others_need_the_room(probe: Path, mounted: Path) -> None:
-    with loading(probe, "disk=9ms/10ms", mounted, "--cpus", CPU) as running:
+    with loading(probe, "disk=9ms/10ms", mounted, "--cpus", CPU):
         wait_until(lambda: used_bytes(mounted) > MIB)
         (mounted / "others").write_bytes(b"x" * (150 * MIB))
         wait_until(lambda: used_bytes(mounted) < 151 * MIB)

@@ -208,15 +208,16 @@ int load_command(const struct request *request, struct emit *emit)
 {
     struct load_setup setup = {
         .spec = &request->load, .called_as = request->called_as, .seed = request->seed};
-    if (request->is_load_check)
-        return EXIT_FINE;
     if (request->is_load_list) {
         (request->json ? load_list_json : load_list_text)(emit);
         return EXIT_FINE;
     }
     int code = choose_cpus(request, &setup);
+    struct outcome outcome = {0};
     if (code != 0)
         return code;
+    if (request->is_load_check)
+        return load_check(setup.spec, &outcome) != 0 ? refuse(&outcome) : EXIT_FINE;
     setup.limit_ns = clock_monotonic_ns() + START_NS +
                      (request->duration_ns > 0 ? request->duration_ns : YEAR_NS);
     take_signals();

@@ -143,6 +143,15 @@ static int start_guard(struct load *load)
     return error;
 }
 
+int load_check(const struct load_spec *spec, struct outcome *outcome)
+{
+    if (!has_kind(spec, LOAD_FOREIGN) || is_installed("stress-ng"))
+        return 0;
+    return outcome_set(outcome, STATUS_UNSUPPORTED,
+                       "install it (sudo apt install stress-ng), or choose other elements",
+                       "load: stress-ng is not installed");
+}
+
 int load_start(struct load *load, const struct load_setup *setup, struct outcome *outcome)
 {
     memset(load, 0, sizeof *load);
@@ -150,10 +159,8 @@ int load_start(struct load *load, const struct load_setup *setup, struct outcome
     load->started_ns = duty_now_ns();
     if (setup->spec->count == 0)
         return 0;
-    if (has_kind(setup->spec, LOAD_FOREIGN) && !is_installed("stress-ng"))
-        return outcome_set(outcome, STATUS_UNSUPPORTED,
-                           "install it (sudo apt install stress-ng), or choose other elements",
-                           "load: stress-ng is not installed");
+    if (load_check(setup->spec, outcome) != 0)
+        return -1;
     int error = make_map(load);
     if (!error && job_find_program(setup->called_as, load->program, sizeof load->program) != 0)
         snprintf(load->program, sizeof load->program, "%s", setup->called_as);

@@ -45,6 +45,10 @@ struct load {
     struct load_snapshot begin, end;
 };
 
+/* Whether what the spec needs is here: 0; -1 with the outcome unsupported (stress-ng is not
+ * installed). */
+int load_check(const struct load_spec *spec, struct outcome *outcome);
+
 /* Starts the processes of setup->spec; they prepare and wait. Call it before memory is
  * locked and before the caller has a real-time priority. 0; -1 with the outcome: unsupported
  * (stress-ng is not installed), denied (no process, no memory). With an empty spec nothing

@@ -149,7 +149,8 @@ static void set_up(struct loader *loader)
     be_ordinary(loader);
     bind_to_cpu(loader);
     if (loader->element->prepare && (error = loader->element->prepare(loader)) != 0) {
-        loader_note(loader, "%s", strerror(error));
+        if (atomic_load(&loader->slot->has_note) == 0)
+            loader_note(loader, "%s", strerror(error));
         refuse(loader);
     }
 }
