@@ -257,9 +257,9 @@ static int64_t cpu_time_ns(pid_t process)
     return (int64_t)used.tv_sec * 1000000000 + used.tv_nsec;
 }
 
-static void take_sample(const struct load_slot *slot, struct load_sample *sample)
+static void take_sample(const struct load_slot *slot, bool is_ended, struct load_sample *sample)
 {
-    sample->state = atomic_load(&slot->state);
+    sample->state = is_ended ? LOADER_ENDED : atomic_load(&slot->state);
     for (int i = 0; i < LOAD_COUNTERS; i++)
         sample->counters[i] = atomic_load_explicit(&slot->counters[i], memory_order_relaxed);
     uint64_t *cpu_ns = &sample->counters[COUNTER_CPU_NS];
@@ -299,7 +299,7 @@ static void take_snapshot(struct load *load, struct load_snapshot *snapshot)
     snapshot->interrupts = snapshot->timer_interrupts = snapshot->tcp_segments = -1;
     snapshot->at_ns = duty_now_ns();
     for (int i = 0; i < load->map->slot_count; i++)
-        take_sample(&load->map->slots[i], &snapshot->samples[i]);
+        take_sample(&load->map->slots[i], is_over(load), &snapshot->samples[i]);
     if (has_element(load, "interrupt"))
         count_interrupts(load, snapshot);
     if (has_element(load, "network"))
