@@ -2,7 +2,7 @@
 
 #include "run.h"
 
-#include "load/report.h"
+#include "load_run.h"
 #include "plain.h"
 #include "scheduling.h"
 #include "stream.h"
@@ -16,8 +16,6 @@
 #include <unistd.h>
 
 enum { OWN_STEP_BYTES = 1024 };
-
-#define LOAD_START_NS INT64_C(60000000000) /* for the load to start, and for a test to prepare */
 
 const struct param_value *run_param(const struct run *run, const char *name)
 {
@@ -117,41 +115,6 @@ static int open_clock(struct run *run)
     return 0;
 }
 
-/* Before the memory is locked and a thread is real-time: a loader shares neither. */
-static int start_load(struct run *run)
-{
-    struct load_setup setup = {.spec = &run->request->load,
-                               .called_as = run->request->called_as,
-                               .seed = run->request->seed};
-    char text[ARENA_TEXT_BYTES];
-    setup.cpu_count = port_allowed_cpus(setup.cpus);
-    setup.limit_ns = clock_monotonic_ns() + supervise_limit_ns(run) + LOAD_START_NS;
-    if (load_start(&run->load, &setup, &run->outcome) != 0)
-        return -1;
-    if (!load_settle(&run->load, NULL, text, sizeof text))
-        arena_event(run->arena, "load_not_settled", -1, "%s", text);
-    return 0;
-}
-
-static void tell_load(void *context, const char *name, const char *text, int64_t at_ns)
-{
-    const struct run *run = context;
-    bool is_inside = at_ns >= run->start_ns && at_ns <= run->arena->ended_ns;
-    arena_event(run->arena, name, is_inside ? run_at_ns(run, at_ns) : -1, "%s", text);
-}
-
-static int stop_load(struct run *run)
-{
-    load_stop(&run->load);
-    load_events(&run->load, tell_load, run);
-    return 0;
-}
-
-static void free_load(struct run *run)
-{
-    load_free(&run->load);
-}
-
 static int lock_memory(struct run *run)
 {
     run->is_locked = mlockall(MCL_CURRENT | MCL_FUTURE) == 0;
@@ -226,11 +189,11 @@ static const struct step steps[] = {
     {size_records, free_records},
     {open_clock, NULL},
     {scheduling_choose, NULL},
-    {start_load, free_load},
+    {load_run_start, load_run_free},
     {lock_memory, unlock_memory},
     {prepare, finish},
     {supervise_measure, NULL},
-    {stop_load, NULL},
+    {load_run_stop, NULL},
     {judge, NULL},
     {check_clock, NULL},
 };

@@ -5,6 +5,7 @@
 #include "load/job.h"
 #include "load/load.h"
 #include "load/report.h"
+#include "load_run.h"
 #include "tap.h"
 
 #include <errno.h>
@@ -191,6 +192,31 @@ static void test_no_load_is_nothing(void)
     load_free(&load);
 }
 
+static void test_where_it_runs(void)
+{
+    struct load_setup all = {0}, only = {0}, off = {0};
+    struct outcome outcome = {0};
+    int count = port_allowed_cpus(all.cpus), first = 0;
+    if (count < 0) {
+        tap_skip("CPUs cannot be told apart here");
+        return;
+    }
+    while (!all.cpus[first])
+        first++;
+    CHECK_SAME(load_run_place(&all, LOAD_EVERYWHERE, first, &outcome), 0);
+    CHECK_SAME(all.cpu_count, count);
+    CHECK_SAME(load_run_place(&only, LOAD_ON_MEASURED, first, &outcome), 0);
+    CHECK_SAME(only.cpu_count, 1);
+    int answer = load_run_place(&off, LOAD_OFF_MEASURED, first, &outcome);
+    CHECK_SAME(answer, count > 1 ? 0 : -1);
+    CHECK_SAME(outcome.status, count > 1 ? STATUS_MEASURED : STATUS_UNSUPPORTED);
+    CHECK_SAME(off.cpu_count, count - 1);
+    for (int cpu = 0; cpu < PORT_CPUS; cpu++) {
+        CHECK_SAME(only.cpus[cpu], cpu == first);
+        CHECK_SAME(off.cpus[cpu], all.cpus[cpu] && cpu != first);
+    }
+}
+
 static int open_descriptors(void)
 {
     int count = 0;
@@ -219,6 +245,7 @@ int main(int argc, char *argv[])
         {"a killed loader is told", test_a_killed_loader_is_told},
         {"a stopped loader falls short", test_a_stopped_loader_falls_short},
         {"a load ends at its limit", test_a_load_ends_at_its_limit},
+        {"where it runs", test_where_it_runs},
         {"no load is nothing", test_no_load_is_nothing},
         {"no descriptor stays open", test_no_descriptor_stays_open},
     };
