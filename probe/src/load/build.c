@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -28,8 +29,7 @@ static int write_source(struct loader *loader, int file)
     size_t used = 0;
     while (used + 16 < sizeof text) {
         const char *next = words[loader_random(loader) % (sizeof words / sizeof words[0])];
-        memcpy(text + used, next, strlen(next));
-        used += strlen(next);
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s", next);
     }
     return write(file, text, used) == (ssize_t)used ? 0 : errno ? errno : ENOSPC;
 }

@@ -13,14 +13,9 @@
 
 enum { PASSES = 12, OBJECT_BYTES = 16384, SEARCH_BYTES = 1024 };
 
-/* Reads words, mixes each into a table, writes the table: what a compiler's day is like. */
-static int compile(void)
+/* Words are mixed into a table: what a compiler's day is like. */
+static void fill_table(uint32_t *table, const char *source, ssize_t length)
 {
-    char *source = malloc(JOB_SOURCE_BYTES);
-    uint32_t *table = calloc(OBJECT_BYTES, 1);
-    if (!source || !table)
-        return JOB_FAILED;
-    ssize_t length = pread(JOB_SOURCE, source, JOB_SOURCE_BYTES, 0);
     uint32_t hash = 2166136261u;
     for (int pass = 0; pass < PASSES; pass++)
         for (ssize_t i = 0; i < length; i++) {
@@ -28,8 +23,20 @@ static int compile(void)
             if (source[i] == ' ' || source[i] == '\n')
                 table[hash % (OBJECT_BYTES / sizeof *table)] += hash;
         }
-    bool is_written = length > 0 && ftruncate(JOB_OBJECT, 0) == 0 &&
-                      pwrite(JOB_OBJECT, table, OBJECT_BYTES, 0) == OBJECT_BYTES;
+}
+
+/* Reads the source, computes, writes the object. */
+static int compile(void)
+{
+    char *source = malloc(JOB_SOURCE_BYTES);
+    uint32_t *table = calloc(OBJECT_BYTES, 1);
+    bool is_written = false;
+    ssize_t length = source ? pread(JOB_SOURCE, source, JOB_SOURCE_BYTES, 0) : -1;
+    if (table && length > 0) {
+        fill_table(table, source, length);
+        is_written = ftruncate(JOB_OBJECT, 0) == 0 &&
+                     pwrite(JOB_OBJECT, table, OBJECT_BYTES, 0) == OBJECT_BYTES;
+    }
     free(source);
     free(table);
     return is_written ? JOB_DONE : JOB_FAILED;

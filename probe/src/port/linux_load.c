@@ -66,7 +66,7 @@ int port_processes(struct port_process *list, int most)
             continue;
         pid_t parent = parent_of(entry->d_name);
         if (parent >= 0 && count < most)
-            list[count] = (struct port_process){(pid_t)atol(entry->d_name), parent};
+            list[count] = (struct port_process){(pid_t)strtol(entry->d_name, NULL, 10), parent};
         count += parent >= 0 ? 1 : 0;
     }
     closedir(folder);
