@@ -174,6 +174,31 @@ static int parse_policy(const char *text, enum args_policy *policy)
     return -1;
 }
 
+static int parse_load(struct parser *parser, const char *text)
+{
+    return load_spec_parse(text, &parser->request->load, parser->error, parser->error_bytes);
+}
+
+/* "0,2-3" */
+static int parse_cpus(struct parser *parser, const char *text)
+{
+    const char *at = text;
+    parser->request->has_load_cpus = true;
+    for (;;) {
+        char *end;
+        long first = *at >= '0' && *at <= '9' ? strtol(at, &end, 10) : -1, last = first;
+        if (first >= 0 && *end == '-' && end[1] >= '0' && end[1] <= '9')
+            last = strtol(end + 1, &end, 10);
+        if (first < 0 || last < first || last >= PORT_CPUS || (*end != ',' && *end != '\0'))
+            return fail(parser, "--cpus %.60s: a list of CPUs is wanted, such as 0,2-3", text);
+        for (long cpu = first; cpu <= last; cpu++)
+            parser->request->load_cpus[cpu] = true;
+        if (*end == '\0')
+            return 0;
+        at = end + 1;
+    }
+}
+
 static int positive(struct parser *parser, const char *option, const char *text, int64_t most,
                     int64_t *number)
 {
@@ -230,6 +255,10 @@ static int parse_valued(struct parser *parser, const char *option, const char *t
         if (strcmp(text, "auto") != 0 && strcmp(text, "monotonic") != 0)
             return fail(parser, "--clock %.60s: auto or monotonic", text);
         request->want_counter = strcmp(text, "auto") == 0;
+    } else if (strcmp(option, "--load") == 0) {
+        return parse_load(parser, text);
+    } else if (strcmp(option, "--cpus") == 0) {
+        return parse_cpus(parser, text);
     } else if (strcmp(option, "--backing") == 0) {
         request->backing = text;
     } else {
@@ -292,6 +321,29 @@ static int parse_dump(struct parser *parser, int argc, char *const argv[])
     return parse_options(parser, argc - 1, argv + 1);
 }
 
+static int parse_load_command(struct parser *parser, int argc, char *const argv[])
+{
+    struct request *request = parser->request;
+    if (argc >= 1 && strcmp(argv[0], "--list") == 0) {
+        request->is_load_list = true;
+        return parse_options(parser, argc - 1, argv + 1);
+    }
+    if (argc >= 2 && strcmp(argv[0], "--check") == 0) {
+        request->is_load_check = true;
+        return parse_load(parser, argv[1]) != 0 ? -1 : parse_options(parser, argc - 2, argv + 2);
+    }
+    if (argc < 1 || argv[0][0] == '-')
+        return fail(parser, "load needs a load, such as heavy or cpu=10ms/100ms+search; see "
+                            "hardstone-probe load --list");
+    if (parse_load(parser, argv[0]) != 0 || parse_options(parser, argc - 1, argv + 1) != 0)
+        return -1;
+    if (request->load.count == 0)
+        return fail(parser, "load none is no load; see hardstone-probe load --list");
+    if (request->has_counts && request->duration_ns == 0)
+        return fail(parser, "a duration of 0 is none: give -D above 0, or leave it out");
+    return 0;
+}
+
 int args_parse(int argc, char *const argv[], struct request *request, char *error,
                size_t error_bytes)
 {
@@ -301,6 +353,8 @@ int args_parse(int argc, char *const argv[], struct request *request, char *erro
     request->priority = -1;
     request->want_counter = true;
     request->json = !isatty(STDOUT_FILENO);
+    request->called_as = argc > 0 ? argv[0] : "hardstone-probe";
+    load_spec_none(&request->load);
     const char *word = argc > 1 ? argv[1] : "--help";
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0)
         request->command = ARGS_HELP;
@@ -314,10 +368,14 @@ int args_parse(int argc, char *const argv[], struct request *request, char *erro
         request->command = ARGS_RUN;
     else if (strcmp(word, "dump") == 0)
         request->command = ARGS_DUMP;
+    else if (strcmp(word, "load") == 0)
+        request->command = ARGS_LOAD;
     else
-        return fail(&parser, "there is no command '%.60s'; list, run, facts or dump", word);
+        return fail(&parser, "there is no command '%.60s'; list, run, load, facts or dump", word);
     if (request->command == ARGS_RUN)
         return parse_run(&parser, argc - 2, argv + 2);
+    if (request->command == ARGS_LOAD)
+        return parse_load_command(&parser, argc - 2, argv + 2);
     if (request->command == ARGS_DUMP)
         return parse_dump(&parser, argc - 2, argv + 2);
     return argc > 2 ? parse_options(&parser, argc - 2, argv + 2) : 0;

@@ -2,13 +2,22 @@
 #ifndef HS_ARGS_H
 #define HS_ARGS_H
 
+#include "load/spec.h"
 #include "test.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-enum args_command { ARGS_LIST, ARGS_RUN, ARGS_FACTS, ARGS_DUMP, ARGS_HELP, ARGS_VERSION };
+enum args_command {
+    ARGS_LIST,
+    ARGS_RUN,
+    ARGS_FACTS,
+    ARGS_DUMP,
+    ARGS_LOAD,
+    ARGS_HELP,
+    ARGS_VERSION
+};
 enum args_policy { ARGS_FIFO, ARGS_RR, ARGS_OTHER };
 enum { ARGS_ERROR_BYTES = 400 };
 
@@ -30,7 +39,11 @@ struct request {
     bool until_eof;
     const char *backing;
     const char *path; /* of dump */
-    bool json;        /* default: true unless standard output is a terminal */
+    struct load_spec load;
+    bool load_cpus[PORT_CPUS]; /* of the command load */
+    bool has_load_cpus, is_load_list, is_load_check;
+    const char *called_as; /* argv[0] */
+    bool json;             /* default: true unless standard output is a terminal */
 };
 
 /* Fills `request` (pointers into argv). 0, or -1 with one line of cause and remedy in

@@ -4,6 +4,8 @@
 #include "args.h"
 #include "emit.h"
 #include "facts.h"
+#include "load/command.h"
+#include "load/job.h"
 #include "register.h"
 #include "run.h"
 #include "stream.h"
@@ -21,6 +23,8 @@ static const char help[] =
     "  hardstone-probe list                   the tests and their parameters\n"
     "  hardstone-probe facts                  what this machine is, and its clocks\n"
     "  hardstone-probe run TEST [options]     one test\n"
+    "  hardstone-probe load LOAD [options]    only load, until the end of -D, Ctrl-C, ...\n"
+    "  hardstone-probe load --list            the elements of load, and the named mixes\n"
     "  hardstone-probe dump FILE              what a killed probe recorded into FILE\n"
     "\n"
     "options of run:\n"
@@ -28,9 +32,13 @@ static const char help[] =
     "  --samples N                     values per series\n"
     "  -p NAME=VALUE[,VALUE]           a parameter of the test\n"
     "  --cpu N  --policy fifo|rr|other  --priority N\n"
+    "  --load LOAD                     load beside the test: heavy, cpu=10ms/100ms+search, ...\n"
     "  --clock auto|monotonic          the processor's counter, or CLOCK_MONOTONIC\n"
     "  --seed N                        for what is drawn at random\n"
     "  --deadline-ns N  --duration-ns N  --counter-hz N  --until-eof  --backing FILE\n"
+    "options of load:\n"
+    "  -D, --duration TIME  --cpus 0,2-3  --until-eof  --check LOAD\n"
+    "options of all:\n"
     "  --json, --text                  lines of JSON (default on a pipe) or for people\n";
 
 static int dump(struct emit *emit, const char *path, bool is_json)
@@ -51,6 +59,8 @@ static int act(const struct request *request, struct emit *emit)
     switch (request->command) {
     case ARGS_RUN:
         return run_test(request);
+    case ARGS_LOAD:
+        return load_command(request, emit);
     case ARGS_DUMP:
         return dump(emit, request->path, request->json);
     case ARGS_LIST:
@@ -76,6 +86,9 @@ int main(int argc, char *argv[])
 {
     struct request request;
     char error[ARGS_ERROR_BYTES];
+    int job_code;
+    if (job_main(argc, argv, &job_code))
+        return job_code;
     if (args_parse(argc, argv, &request, error, sizeof error) != 0) {
         fprintf(stderr, "hardstone-probe: %s\n", error);
         return EXIT_USAGE;

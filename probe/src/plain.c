@@ -2,6 +2,8 @@
 
 #include "plain.h"
 
+#include "load/report.h"
+
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
@@ -100,6 +102,8 @@ void plain_result(struct emit *emit, const struct run *run)
     for (uint32_t i = 0; arena && i < arena->verdict_count; i++)
         emit_format(emit, "%s  %s: %s\n", arena->verdicts[i].pass ? "pass" : "FAIL",
                     arena->verdicts[i].name, arena->verdicts[i].evidence);
+    if (arena)
+        load_table(emit, &run->load);
     uint32_t event_count = arena ? arena->event_count : 0;
     for (uint32_t i = 0; i < event_count && i < ARENA_EVENTS; i++)
         emit_format(emit, "note  %s\n", arena->events[i].text);

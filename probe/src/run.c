@@ -2,6 +2,7 @@
 
 #include "run.h"
 
+#include "load_run.h"
 #include "plain.h"
 #include "scheduling.h"
 #include "stream.h"
@@ -183,9 +184,17 @@ struct step {
 };
 
 static const struct step steps[] = {
-    {choose_limits, NULL}, {scheduling_choose_cpu, NULL}, {size_records, free_records},
-    {open_clock, NULL},    {scheduling_choose, NULL},     {lock_memory, unlock_memory},
-    {prepare, finish},     {supervise_measure, NULL},     {judge, NULL},
+    {choose_limits, NULL},
+    {scheduling_choose_cpu, NULL},
+    {size_records, free_records},
+    {open_clock, NULL},
+    {scheduling_choose, NULL},
+    {load_run_start, load_run_free},
+    {lock_memory, unlock_memory},
+    {prepare, finish},
+    {supervise_measure, NULL},
+    {load_run_stop, NULL},
+    {judge, NULL},
     {check_clock, NULL},
 };
 enum { STEPS = sizeof steps / sizeof steps[0] };
@@ -218,6 +227,7 @@ int run_test(const struct request *request)
     memset(&run, 0, sizeof run);
     run.request = request;
     run.test = request->test;
+    run.load_average_milli = -1;
     emit_open(&emit, STDOUT_FILENO);
     for (; done < STEPS && steps[done].act(&run) == 0; done++)
         if (steps[done].act == size_records)

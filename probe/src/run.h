@@ -1,7 +1,8 @@
 /* The life cycle of one test, in one place, and what a test sees of it.
  *
  * choose CPU -> size -> allocate -> open clock -> choose scheduling -> send header ->
- * lock -> prepare -> MEASURE -> judge -> check the clock -> send -> undo in reverse.
+ * start load -> lock -> prepare -> MEASURE -> stop load -> judge -> check the clock -> send -> undo
+ * in reverse.
  *
  * The main thread supervises: it is above the test's priority where it may be, sleeps
  * until the test is done, asks it to stop at the deadline, at a signal or at the end of
@@ -19,6 +20,7 @@
 #include "breath.h"
 #include "clock.h"
 #include "instrument.h"
+#include "load/load.h"
 #include "port/port.h"
 #include "status.h"
 #include "test.h"
@@ -42,6 +44,8 @@ struct run {
     int64_t start_ns; /* CLOCK_MONOTONIC; at_ns counts from here */
     uint64_t samples; /* the test's limits; 0: none */
     int64_t duration_ns;
+    struct load load;
+    int64_t load_average_milli; /* at the end of the measurement; -1: not known */
     struct port_environment before, after;
     struct rusage usage_before, usage_after;
     int done_pipe[2];

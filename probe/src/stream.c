@@ -2,6 +2,8 @@
 
 #include "stream.h"
 
+#include "load/report.h"
+
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
@@ -58,7 +60,10 @@ static const char *policy_name(int policy)
 
 static void conditions(struct emit *emit, const struct run *run)
 {
-    emit_raw(emit, "{\"load\":\"none\",\"cpu_config\":\"shared\"");
+    emit_raw(emit, "{");
+    emit_key(emit, "load", 1);
+    emit_string(emit, run->request->load.text);
+    emit_raw(emit, ",\"cpu_config\":\"shared\"");
     emit_key(emit, "cpu", 0);
     if (run->setup.cpu >= 0)
         emit_integer(emit, run->setup.cpu);
@@ -343,6 +348,7 @@ static void environment(struct emit *emit, const struct run *run)
     counter(emit, &is_first, "involuntary_switches_count", used_from->ru_nivcsw,
             used_to->ru_nivcsw);
     counter(emit, &is_first, "rested_ns", 0, run->breath.rested_ns);
+    counter(emit, &is_first, "load_average_1min_milli", 0, run->load_average_milli);
     emit_raw(emit, "}");
 }
 
@@ -388,6 +394,7 @@ void stream_rest(struct emit *emit, const struct run *run)
     if (run->instrument.pair_count > 0)
         instrument_line(emit, run);
     uint32_t event_count = events(emit, run->arena);
+    load_lines(emit, &run->load);
     for (uint32_t i = 0; i < run->arena->series_count; i++)
         series_line(emit, run->arena, i);
     verdicts(emit, run->arena);

@@ -41,10 +41,12 @@ static void direct(void *argument)
     breath_init(&run->breath);
     instrument_measure(&run->instrument, &run->clock, run->scratch);
     getrusage(RUSAGE_SELF, &run->usage_before);
+    load_begin(&run->load);
     run->start_ns = clock_monotonic_ns();
     run->arena->started_ns = run->start_ns;
     run->test->measure(run);
     run->arena->ended_ns = clock_monotonic_ns();
+    load_end(&run->load);
     getrusage(RUSAGE_SELF, &run->usage_after);
     while (write(run->done_pipe[1], &done, 1) < 0 && errno == EINTR)
         ;
@@ -146,6 +148,11 @@ static int64_t deadline_ns(const struct run *run)
     return generous_ns > LEAST_DEADLINE_NS ? generous_ns : LEAST_DEADLINE_NS;
 }
 
+int64_t supervise_limit_ns(const struct run *run)
+{
+    return deadline_ns(run) + GRACE_NS + LAST_NS;
+}
+
 /* Why the wait ended early, as the outcome; then the grace time. */
 static bool stop_test(struct run *run, const sigset_t *mask)
 {
@@ -174,6 +181,8 @@ static void note_stuck(struct run *run)
 {
     run->is_stuck = true;
     run->arena->ended_ns = clock_monotonic_ns();
+    load_end(&run->load);
+    run->load_average_milli = port_load_average_milli();
     run->after = run->before;
     run->usage_after = run->usage_before;
     outcome_set(&run->outcome, STATUS_TIMEOUT, "tell the authors: the test ignored its end",
@@ -185,7 +194,7 @@ static void supervise(struct run *run, struct actor *director)
     sigset_t mask;
     watch_signals(&mask);
     int64_t limit_ns = deadline_ns(run);
-    arm_last_resort(limit_ns + GRACE_NS + LAST_NS);
+    arm_last_resort(supervise_limit_ns(run));
     if (run->is_realtime)
         actor_set_self(SCHED_FIFO, sched_get_priority_max(SCHED_FIFO));
     read_environment(run, &run->before);
@@ -199,6 +208,7 @@ static void supervise(struct run *run, struct actor *director)
     if (run->is_stuck)
         return;
     read_environment(run, &run->after);
+    run->load_average_milli = port_load_average_milli();
     if (run->is_realtime)
         actor_set_self(SCHED_OTHER, 0);
 }

@@ -10,4 +10,8 @@
  * or when it ignored its end: then run->is_stuck, and the process must not go on. */
 int supervise_measure(struct run *run);
 
+/* After so long a measurement has ended, whatever happens: by its deadline, by giving up on
+ * it, or by the kernel timer that ends the process. */
+int64_t supervise_limit_ns(const struct run *run);
+
 #endif

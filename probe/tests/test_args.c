@@ -48,7 +48,7 @@ static struct request take(const struct line *line)
 static void test_unknown_words(void)
 {
     static const struct line lines[] = {
-        {{"measure"}, "there is no command 'measure'; list, run, facts or dump"},
+        {{"measure"}, "there is no command 'measure'; list, run, load, facts or dump"},
         {{""}, "there is no command ''"},
         {{"run"}, "run needs a test"},
         {{"run", "TMR-P-LATE"}, "there is no test 'TMR-P-LATE'"},
@@ -249,6 +249,33 @@ static void test_every_test_takes_its_defaults(void)
     }
 }
 
+static void test_load(void)
+{
+    static const struct line wrong[] = {
+        {{"load"}, "load needs a load"},
+        {{"load", "--json"}, "load needs a load"},
+        {{"load", "none"}, "no load"},
+        {{"load", "cpuu"}, "did you mean cpu?"},
+        {{"load", "cpu", "-D", "0"}, "a duration of 0 is none"},
+        {{"load", "cpu", "--cpus", "1-0"}, "a list of CPUs"},
+        {{"load", "cpu", "--cpus", "0,,1"}, "a list of CPUs"},
+        {{"load", "cpu", "--cpus", "99999999999999999999"}, "a list of CPUs"},
+        {{"run", LAT, "--load", "cpu=1"}, "write cpu=10ms/100ms"},
+        {{"run", LAT, "--load"}, "its value is missing"},
+    };
+    REFUSE(wrong);
+    struct line right = {{"load", "cpu+disk", "--cpus", "0,2-3", "-D", "2s"}, NULL};
+    struct request request = take(&right);
+    CHECK_SAME(request.load.count, 2);
+    CHECK_SAME(request.duration_ns, 2000000000);
+    CHECK(request.load_cpus[0] && !request.load_cpus[1]);
+    CHECK(request.load_cpus[2] && request.load_cpus[3] && !request.load_cpus[4]);
+    struct line run = {{"run", LAT, "--load", "heavy"}, NULL};
+    request = take(&run);
+    CHECK_TEXT(request.load.text, "heavy");
+    CHECK_SAME(request.load.count, 7);
+}
+
 TAP_MAIN({"unknown commands, tests, options, parameters, names", test_unknown_words},
          {"negative, huge, and not a number", test_bad_numbers},
          {"what is no duration", test_bad_times},
@@ -257,4 +284,5 @@ TAP_MAIN({"unknown commands, tests, options, parameters, names", test_unknown_wo
          {"neither samples nor duration", test_neither_samples_nor_duration},
          {"words of 2000 bytes", test_long_words}, {"defaults", test_defaults},
          {"all options", test_all_options}, {"lists", test_lists}, {"durations", test_durations},
+         {"load", test_load},
          {"every test of the register takes its defaults", test_every_test_takes_its_defaults})

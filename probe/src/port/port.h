@@ -109,4 +109,57 @@ void port_facts(const struct port_fact_sink *sink);
  * (group budgets, containers); what to type. Empty text: nothing known. */
 void port_realtime_remedy(char *text, size_t bytes);
 
+/* ---- what load needs ---- */
+
+/* Zeroed memory that this process shares with those it forks; it has no name and is gone
+ * with the last of them. NULL with errno. Freed with munmap. */
+void *port_shared_memory(size_t bytes);
+
+/* Binds the calling thread, and what it forks, to a set of CPUs: as port_pin_self. */
+int port_bind_self(const bool cpus[PORT_CPUS]);
+
+/* From now on processes whose parent ends become children of the caller, when they descend
+ * from it: 0, or an errno value (ENOTSUP: none here; then they go to the system). */
+int port_adopt_orphans(void);
+
+/* The process table: up to `most` processes into `list`; returns how many there are, or -1
+ * where it cannot be read. */
+struct port_process {
+    pid_t id, parent;
+};
+int port_processes(struct port_process *list, int most);
+
+/* Names the calling process in lists of processes, where there is such a thing. */
+void port_name_self(const char *name);
+
+/* Closes every descriptor from `first` on. */
+void port_close_from(int first);
+
+/* A file in `folder` that has no name from its first moment: descriptor, or -1 with errno
+ * (ENOTSUP: none here, or not in this file system). */
+int port_anonymous_file(const char *folder);
+
+/* What lies behind an open file or folder. */
+enum port_storage {
+    PORT_STORAGE_UNKNOWN,
+    PORT_STORAGE_DISK,
+    PORT_STORAGE_MEMORY,
+    PORT_STORAGE_NETWORK,
+    PORT_STORAGE_KERNEL, /* no storage: the kernel makes the contents up */
+};
+enum port_storage port_storage(int descriptor);
+
+/* A path that executes the program of the calling process once more: 0, or ENOTSUP. */
+int port_own_executable(char *path, size_t bytes);
+
+/* Memory that can be had without harm to others; -1: not known. */
+int64_t port_available_bytes(void);
+
+/* TCP segments that this system (its network namespace) has sent; -1: not known. */
+int64_t port_tcp_segments_sent(void);
+
+/* Mean length of the queue of ready processes over the last minute, in thousandths; -1: not
+ * known. */
+int64_t port_load_average_milli(void);
+
 #endif

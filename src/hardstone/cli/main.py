@@ -21,6 +21,7 @@ from hardstone.errors import (
 COMMANDS = {
     "evaluate": "evaluate",
     "run": "run",
+    "load": "load",
     "list": "list_tests",
     "explain": "explain",
     "runs": "runs",

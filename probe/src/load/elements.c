@@ -1,0 +1,173 @@
+#include "../posix_source.h"
+
+#include "elements.h"
+
+#include "limits.h"
+
+#include <string.h>
+#include <strings.h>
+
+const struct load_element *const load_elements[] = {
+    &load_cpu,    &load_disk,  &load_interrupt, &load_network, &load_syscall,   &load_memory,
+    &load_search, &load_storm, &load_build,     &load_kernel,  &load_stress_ng, NULL};
+
+const struct load_mix load_mixes[] = {
+    {"heavy", "cpu=10ms/100ms+disk=10ms/100ms+interrupt=1000/s+network=4000/s+"
+              "syscall=10ms/100ms+memory=10ms/100ms+search"},
+    {"storm", "heavy+storm=240+build+kernel"},
+    {NULL, NULL},
+};
+
+static bool is_named(const char *known, const char *name, size_t length)
+{
+    return strlen(known) == length && strncmp(known, name, length) == 0;
+}
+
+const struct load_element *load_element_find(const char *name, size_t length)
+{
+    for (int i = 0; load_elements[i]; i++)
+        if (is_named(load_elements[i]->name, name, length))
+            return load_elements[i];
+    return NULL;
+}
+
+const struct load_mix *load_mix_find(const char *name, size_t length)
+{
+    for (int i = 0; load_mixes[i].name; i++)
+        if (is_named(load_mixes[i].name, name, length))
+            return &load_mixes[i];
+    return NULL;
+}
+
+enum { NAME_BYTES = 32 };
+
+static int least(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+/* Letters to insert, remove or exchange (Levenshtein). */
+static int distance(const char *known, const char *name, size_t length)
+{
+    int row[NAME_BYTES + 1];
+    size_t columns = strlen(known);
+    for (size_t j = 0; j <= columns; j++)
+        row[j] = (int)j;
+    for (size_t i = 1; i <= length; i++) {
+        int diagonal = row[0];
+        row[0] = (int)i;
+        for (size_t j = 1; j <= columns; j++) {
+            int exchanged = diagonal + (strncasecmp(&known[j - 1], &name[i - 1], 1) != 0);
+            diagonal = row[j];
+            row[j] = least(exchanged, least(row[j], row[j - 1]) + 1);
+        }
+    }
+    return row[columns];
+}
+
+const char *load_nearest_name(const char *name, size_t length)
+{
+    const char *nearest = load_elements[0]->name;
+    int best = NAME_BYTES * 2;
+    if (length > NAME_BYTES)
+        length = NAME_BYTES;
+    for (int i = 0; load_elements[i]; i++)
+        if (distance(load_elements[i]->name, name, length) < best) {
+            best = distance(load_elements[i]->name, name, length);
+            nearest = load_elements[i]->name;
+        }
+    for (int i = 0; load_mixes[i].name; i++)
+        if (distance(load_mixes[i].name, name, length) < best) {
+            best = distance(load_mixes[i].name, name, length);
+            nearest = load_mixes[i].name;
+        }
+    return nearest;
+}
+
+const char *load_unit(enum load_degree_kind kind)
+{
+    static const char *const units[] = {
+        [LOAD_SHARE] = "share",       [LOAD_RATE] = "per_s",
+        [LOAD_COUNT] = "processes",   [LOAD_CONTINUOUS] = "rounds_per_s",
+        [LOAD_FOREIGN] = "processes",
+    };
+    return units[kind];
+}
+
+static const char *form(enum load_degree_kind kind)
+{
+    static const char *const forms[] = {
+        [LOAD_SHARE] = "BUSY/PERIOD", [LOAD_RATE] = "N/s",        [LOAD_COUNT] = "N",
+        [LOAD_CONTINUOUS] = "",       [LOAD_FOREIGN] = "OPTIONS",
+    };
+    return forms[kind];
+}
+
+static void limits_json(struct emit *emit, enum load_degree_kind kind)
+{
+    if (kind == LOAD_SHARE)
+        emit_format(emit, ",\"min_busy_ns\":%lld,\"min_period_ns\":%lld,\"max_period_ns\":%lld",
+                    (long long)LOAD_LEAST_BUSY_NS, (long long)LOAD_LEAST_PERIOD_NS,
+                    (long long)LOAD_MOST_PERIOD_NS);
+    else if (kind == LOAD_RATE)
+        emit_format(emit, ",\"min\":1,\"max\":%d", LOAD_MOST_PER_S);
+    else if (kind == LOAD_COUNT)
+        emit_format(emit, ",\"min\":1,\"max\":%d", LOAD_MOST_PROCESSES);
+}
+
+static void element_json(struct emit *emit, const struct load_element *element)
+{
+    emit_raw(emit, "{");
+    emit_key(emit, "name", 1);
+    emit_string(emit, element->name);
+    emit_key(emit, "title", 0);
+    emit_string(emit, element->title);
+    emit_key(emit, "degree", 0);
+    emit_string_or_null(emit, form(element->kind));
+    emit_key(emit, "default", 0);
+    emit_string_or_null(emit, element->default_degree);
+    emit_key(emit, "unit", 0);
+    emit_string(emit, load_unit(element->kind));
+    limits_json(emit, element->kind);
+    emit_key(emit, "counters", 0);
+    emit_raw(emit, "[");
+    bool is_first = true;
+    for (int i = 0; i < LOAD_COUNTERS; i++)
+        if (element->counters[i]) {
+            emit_raw(emit, is_first ? "" : ",");
+            emit_string(emit, element->counters[i]);
+            is_first = false;
+        }
+    emit_raw(emit, "]}");
+}
+
+void load_list_json(struct emit *emit)
+{
+    emit_raw(emit, "{\"schema\":\"hardstone.loads/1\",\"elements\":[");
+    for (int i = 0; load_elements[i]; i++) {
+        emit_raw(emit, i ? "," : "");
+        element_json(emit, load_elements[i]);
+    }
+    emit_raw(emit, "],\"mixes\":[");
+    for (int i = 0; load_mixes[i].name; i++) {
+        emit_raw(emit, i ? ",{" : "{");
+        emit_key(emit, "name", 1);
+        emit_string(emit, load_mixes[i].name);
+        emit_key(emit, "load", 0);
+        emit_string(emit, load_mixes[i].text);
+        emit_raw(emit, "}");
+    }
+    emit_raw(emit, "]}");
+    emit_line(emit);
+}
+
+void load_list_text(struct emit *emit)
+{
+    for (int i = 0; load_elements[i]; i++) {
+        const struct load_element *element = load_elements[i];
+        emit_format(emit, "%-10s %-12s %-12s %s\n", element->name, form(element->kind),
+                    element->default_degree ? element->default_degree : "", element->title);
+    }
+    for (int i = 0; load_mixes[i].name; i++)
+        emit_format(emit, "%-10s = %s\n", load_mixes[i].name, load_mixes[i].text);
+}

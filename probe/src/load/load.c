@@ -1,0 +1,393 @@
+#include "../posix_source.h"
+
+#include "load.h"
+
+#include "duty.h"
+#include "guard.h"
+#include "job.h"
+#include "scratch.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PATIENCE_NS INT64_C(15000000000)
+#define PATIENCE_FOR_ONE_NS INT64_C(50000000)
+#define WARM_UP_NS INT64_C(100000000)
+#define LOOK_NS INT64_C(2000000)
+
+enum { PROCESSES = 4096 };
+
+/* ---- how many, and where ---- */
+
+static int cpus_of(const struct load_setup *setup)
+{
+    long online = sysconf(_SC_NPROCESSORS_ONLN);
+    return setup->cpu_count > 0 ? setup->cpu_count : online > 0 ? (int)online : 1;
+}
+
+static int processes_of(const struct load_setup *setup, const struct load_term *term)
+{
+    if (term->element->kind == LOAD_COUNT)
+        return (int)term->degree.number;
+    return term->element->kind == LOAD_FOREIGN ? 1 : cpus_of(setup);
+}
+
+/* The n-th CPU of the load, round and round; -1 where there is no choice. */
+static int nth_cpu(const struct load_setup *setup, int n)
+{
+    if (setup->cpu_count <= 0)
+        return -1;
+    n %= setup->cpu_count;
+    for (int cpu = 0; cpu < PORT_CPUS; cpu++)
+        if (setup->cpus[cpu] && n-- == 0)
+            return cpu;
+    return -1;
+}
+
+static void fill_slots(struct load *load)
+{
+    const struct load_spec *spec = load->setup.spec;
+    int place = 0;
+    for (int term = 0; term < spec->count; term++) {
+        int count = processes_of(&load->setup, &spec->terms[term]);
+        bool is_foreign = spec->terms[term].element->kind == LOAD_FOREIGN;
+        for (int i = 0; i < count; i++, place++) {
+            load->map->slots[place].term = term;
+            load->map->slots[place].cpu = is_foreign ? -1 : nth_cpu(&load->setup, i);
+        }
+    }
+}
+
+static int make_map(struct load *load)
+{
+    const struct load_spec *spec = load->setup.spec;
+    int slots = 0;
+    for (int i = 0; i < spec->count; i++)
+        slots += processes_of(&load->setup, &spec->terms[i]);
+    load->map_bytes = sizeof *load->map + (size_t)slots * sizeof load->map->slots[0];
+    load->map = port_shared_memory(load->map_bytes);
+    load->begin.samples = calloc((size_t)slots, sizeof *load->begin.samples);
+    load->end.samples = calloc((size_t)slots, sizeof *load->end.samples);
+    if (!load->map || !load->begin.samples || !load->end.samples)
+        return ENOMEM;
+    load->map->slot_count = slots;
+    load->map->has_cpus = load->setup.cpu_count > 0;
+    memcpy(load->map->cpus, load->setup.cpus, sizeof load->map->cpus);
+    fill_slots(load);
+    return 0;
+}
+
+/* ---- start ---- */
+
+static bool is_installed(const char *name)
+{
+    const char *folders = getenv("PATH");
+    for (; folders && *folders; folders += strcspn(folders, ":"), folders += *folders == ':') {
+        char path[LOAD_PATH_BYTES];
+        snprintf(path, sizeof path, "%.*s/%s", (int)strcspn(folders, ":"), folders, name);
+        if (access(path, X_OK) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool has_kind(const struct load_spec *spec, enum load_degree_kind kind)
+{
+    for (int i = 0; i < spec->count; i++)
+        if (spec->terms[i].element->kind == kind)
+            return true;
+    return false;
+}
+
+static bool needs_names(const struct load_spec *spec)
+{
+    for (int i = 0; i < spec->count; i++)
+        if (spec->terms[i].element->needs_names)
+            return true;
+    return false;
+}
+
+static int start_guard(struct load *load)
+{
+    int order[2], gate[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, order) != 0)
+        return errno;
+    if (pipe(gate) != 0) {
+        int error = errno;
+        close(order[0]);
+        close(order[1]);
+        return error;
+    }
+    struct guard_plan plan = {load->map,        load->setup.spec,     load->program,
+                              load->setup.seed, load->setup.limit_ns, order[1],
+                              gate[0]};
+    load->guard = guard_start(&plan);
+    int error = load->guard < 0 ? errno : 0;
+    close(order[1]);
+    close(gate[0]);
+    load->order = order[0];
+    load->gate = gate[1];
+    if (!error)
+        return 0;
+    load->guard = 0;
+    close(order[0]);
+    close(gate[1]);
+    return error;
+}
+
+int load_check(const struct load_spec *spec, struct outcome *outcome)
+{
+    if (!has_kind(spec, LOAD_FOREIGN) || is_installed("stress-ng"))
+        return 0;
+    return outcome_set(outcome, STATUS_UNSUPPORTED,
+                       "install it (sudo apt install stress-ng), or choose other elements",
+                       "load: stress-ng is not installed");
+}
+
+int load_start(struct load *load, const struct load_setup *setup, struct outcome *outcome)
+{
+    memset(load, 0, sizeof *load);
+    load->setup = *setup;
+    load->started_ns = duty_now_ns();
+    if (setup->spec->count == 0)
+        return 0;
+    if (load_check(setup->spec, outcome) != 0)
+        return -1;
+    int error = make_map(load);
+    if (!error && job_find_program(setup->called_as, load->program, sizeof load->program) != 0)
+        snprintf(load->program, sizeof load->program, "%s", setup->called_as);
+    if (!error)
+        (void)scratch_choose(load->map, needs_names(setup->spec),
+                             setup->seed ^ (uint64_t)load->started_ns); /* elements say it */
+    if (!error)
+        error = start_guard(load);
+    if (error)
+        return outcome_set_errno(outcome, error, "load: starting its processes",
+                                 "raise the limits on processes and memory (ulimit -u, ulimit -v)");
+    return 0;
+}
+
+/* ---- settle ---- */
+
+static int count_below(const struct load *load, int state)
+{
+    int count = 0;
+    for (int i = 0; i < load->map->slot_count; i++)
+        count += atomic_load(&load->map->slots[i].state) < state ? 1 : 0;
+    return count;
+}
+
+static bool is_over(const struct load *load)
+{
+    return atomic_load(&load->map->stop) != 0;
+}
+
+/* Until every process has come as far as `state`, or has ended. */
+static bool wait_for(const struct load *load, int state, int64_t until_ns,
+                     bool (*should_stop)(void))
+{
+    while (count_below(load, state) > 0) {
+        if (duty_now_ns() > until_ns || is_over(load) || (should_stop && should_stop()) ||
+            waitpid(load->guard, NULL, WNOHANG) != 0)
+            return false;
+        duty_sleep_until(duty_now_ns() + LOOK_NS);
+    }
+    return true;
+}
+
+static void open_gate(struct load *load)
+{
+    if (load->gate > 0)
+        close(load->gate);
+    load->gate = 0;
+}
+
+static void tell_late(const struct load *load, char *text, size_t bytes)
+{
+    size_t used = (size_t)snprintf(text, bytes, "not all processes of the load work:");
+    const struct load_spec *spec = load->setup.spec;
+    for (int term = 0; term < spec->count; term++) {
+        int late = 0, all = 0;
+        for (int i = 0; i < load->map->slot_count; i++) {
+            const struct load_slot *slot = &load->map->slots[i];
+            if (slot->term != term)
+                continue;
+            all++;
+            late += atomic_load(&slot->state) < LOADER_WORKS ? 1 : 0;
+        }
+        if (late > 0 && used < bytes)
+            used += (size_t)snprintf(text + used, bytes - used, " %s %d of %d;",
+                                     spec->terms[term].element->name, all - late, all);
+    }
+}
+
+bool load_settle(struct load *load, bool (*should_stop)(void), char *text, size_t bytes)
+{
+    text[0] = '\0';
+    if (load->guard <= 0)
+        return true;
+    int64_t until_ns = duty_now_ns() + PATIENCE_NS + load->map->slot_count * PATIENCE_FOR_ONE_NS;
+    bool is_good = wait_for(load, LOADER_READY, until_ns, should_stop);
+    open_gate(load);
+    is_good = is_good && wait_for(load, LOADER_WORKS, until_ns, should_stop);
+    if (is_good)
+        duty_sleep_until(duty_now_ns() + WARM_UP_NS);
+    else
+        tell_late(load, text, bytes);
+    return is_good;
+}
+
+/* ---- around the measurement ---- */
+
+static int64_t cpu_time_ns(pid_t process)
+{
+    clockid_t clock;
+    struct timespec used;
+    if (process <= 0 || clock_getcpuclockid(process, &clock) != 0 ||
+        clock_gettime(clock, &used) != 0)
+        return 0;
+    return (int64_t)used.tv_sec * 1000000000 + used.tv_nsec;
+}
+
+static void take_sample(const struct load_slot *slot, bool is_ended, struct load_sample *sample)
+{
+    sample->state = is_ended ? LOADER_ENDED : atomic_load(&slot->state);
+    for (int i = 0; i < LOAD_COUNTERS; i++)
+        sample->counters[i] = atomic_load_explicit(&slot->counters[i], memory_order_relaxed);
+    uint64_t *cpu_ns = &sample->counters[COUNTER_CPU_NS];
+    uint64_t read_ns =
+        sample->state == LOADER_WORKS ? (uint64_t)cpu_time_ns(atomic_load(&slot->process)) : 0;
+    if (read_ns > *cpu_ns)
+        *cpu_ns = read_ns;
+    *cpu_ns += sample->counters[COUNTER_CHILDREN];
+}
+
+static void count_interrupts(const struct load *load, struct load_snapshot *snapshot)
+{
+    snapshot->interrupts = snapshot->timer_interrupts = -1;
+    for (int cpu = 0; cpu < PORT_CPUS && load->setup.cpu_count > 0; cpu++) {
+        struct port_environment one;
+        if (!load->setup.cpus[cpu])
+            continue;
+        port_environment(cpu, &one);
+        if (one.interrupts >= 0)
+            snapshot->interrupts += one.interrupts + (snapshot->interrupts < 0 ? 1 : 0);
+        if (one.timer_interrupts >= 0)
+            snapshot->timer_interrupts +=
+                one.timer_interrupts + (snapshot->timer_interrupts < 0 ? 1 : 0);
+    }
+}
+
+static bool has_element(const struct load *load, const char *name)
+{
+    for (int i = 0; i < load->setup.spec->count; i++)
+        if (strcmp(load->setup.spec->terms[i].element->name, name) == 0)
+            return true;
+    return false;
+}
+
+static void take_snapshot(struct load *load, struct load_snapshot *snapshot)
+{
+    snapshot->interrupts = snapshot->timer_interrupts = snapshot->tcp_segments = -1;
+    snapshot->at_ns = duty_now_ns();
+    for (int i = 0; i < load->map->slot_count; i++)
+        take_sample(&load->map->slots[i], is_over(load), &snapshot->samples[i]);
+    if (has_element(load, "interrupt"))
+        count_interrupts(load, snapshot);
+    if (has_element(load, "network"))
+        snapshot->tcp_segments = port_tcp_segments_sent();
+}
+
+void load_begin(struct load *load)
+{
+    if (load->guard > 0)
+        take_snapshot(load, &load->begin);
+}
+
+/* Of all that descend from `root`, itself too; the table may be in any order. */
+static int family_of(pid_t root)
+{
+    static struct port_process list[PROCESSES];
+    static bool is_in[PROCESSES];
+    int count = port_processes(list, PROCESSES), members = 0, before;
+    count = count < PROCESSES ? count : PROCESSES;
+    memset(is_in, 0, sizeof is_in);
+    for (int i = 0; i < count; i++)
+        is_in[i] = list[i].id == root;
+    do {
+        before = members;
+        members = 0;
+        for (int i = 0; i < count; i++) {
+            for (int j = 0; j < count && !is_in[i]; j++)
+                is_in[i] = is_in[j] && list[j].id == list[i].parent;
+            members += is_in[i] ? 1 : 0;
+        }
+    } while (members > before);
+    return members;
+}
+
+static void count_foreign(struct load *load)
+{
+    for (int i = 0; i < load->map->slot_count; i++) {
+        const struct load_slot *slot = &load->map->slots[i];
+        if (load->setup.spec->terms[slot->term].element->kind == LOAD_FOREIGN &&
+            atomic_load(&slot->state) == LOADER_WORKS)
+            load->end.samples[i].counters[COUNTER_OWN] =
+                (uint64_t)family_of(atomic_load(&slot->process));
+    }
+}
+
+void load_end(struct load *load)
+{
+    if (load->guard <= 0)
+        return;
+    take_snapshot(load, &load->end);
+    if (has_kind(load->setup.spec, LOAD_FOREIGN))
+        count_foreign(load);
+    load->is_measured = true;
+}
+
+/* ---- stop ---- */
+
+/* The keeper outlives a guard that was killed: its end of the channel is open until then. */
+static void wait_for_break(int channel)
+{
+    char ignored;
+    struct timeval patience = {.tv_sec = 30};
+    setsockopt(channel, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    while (recv(channel, &ignored, 1, 0) < 0 && errno == EINTR)
+        ;
+}
+
+void load_stop(struct load *load)
+{
+    char stop = 1;
+    if (load->guard <= 0)
+        return;
+    (void)send(load->order, &stop, 1, MSG_NOSIGNAL);
+    open_gate(load);
+    while (waitpid(load->guard, NULL, 0) < 0 && errno == EINTR)
+        ;
+    wait_for_break(load->order);
+    close(load->order);
+    load->guard = 0;
+}
+
+void load_free(struct load *load)
+{
+    load_stop(load);
+    free(load->begin.samples);
+    free(load->end.samples);
+    if (load->map)
+        munmap(load->map, load->map_bytes);
+    load->map = NULL;
+    load->begin.samples = load->end.samples = NULL;
+}

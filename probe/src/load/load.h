@@ -1,0 +1,74 @@
+/* The life of a load: start, settle, begin and end of the measurement, stop. */
+#ifndef HS_LOAD_LOAD_H
+#define HS_LOAD_LOAD_H
+
+#include "../port/port.h"
+#include "../status.h"
+#include "spec.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* What one loader had done at a moment. */
+struct load_sample {
+    int state;
+    uint64_t counters[LOAD_COUNTERS];
+};
+
+struct load_snapshot {
+    int64_t at_ns;               /* CLOCK_MONOTONIC */
+    int64_t interrupts;          /* of the load's CPUs, as the kernel counts; -1: not known */
+    int64_t timer_interrupts;    /* of those, the timer's; -1: not known */
+    int64_t tcp_segments;        /* of the whole system; -1: not known */
+    struct load_sample *samples; /* one for each slot */
+};
+
+struct load_setup {
+    const struct load_spec *spec;
+    bool cpus[PORT_CPUS];  /* the load runs there */
+    int cpu_count;         /* of those; -1: CPUs cannot be told apart */
+    int64_t limit_ns;      /* CLOCK_MONOTONIC: it is ended then, whatever happens */
+    const char *called_as; /* argv[0] */
+    uint64_t seed;
+};
+
+struct load {
+    struct load_setup setup;
+    struct load_map *map;
+    size_t map_bytes;
+    char program[LOAD_PATH_BYTES];
+    pid_t guard; /* 0: not running */
+    int order, gate;
+    int64_t started_ns;
+    bool is_measured; /* begin and end were taken */
+    struct load_snapshot begin, end;
+};
+
+/* Whether what the spec needs is here: 0; -1 with the outcome unsupported (stress-ng is not
+ * installed). */
+int load_check(const struct load_spec *spec, struct outcome *outcome);
+
+/* Starts the processes of setup->spec; they prepare and wait. Call it before memory is
+ * locked and before the caller has a real-time priority. 0; -1 with the outcome: unsupported
+ * (stress-ng is not installed), denied (no process, no memory). With an empty spec nothing
+ * is started, and everything below does nothing. */
+int load_start(struct load *load, const struct load_setup *setup, struct outcome *outcome);
+
+/* Lets the load begin, waits until every process works, and a little more. True; false when
+ * some did not within the deadline: then `text` says which. `should_stop` may end it early
+ * (NULL: nothing does). */
+bool load_settle(struct load *load, bool (*should_stop)(void), char *text, size_t bytes);
+
+/* Around the measurement: reads the counters of all processes. They neither allocate nor
+ * wait. */
+void load_begin(struct load *load);
+void load_end(struct load *load);
+
+/* Ends all processes and removes the scratch folder; returns when all are gone. What was
+ * counted stays. May be called twice. */
+void load_stop(struct load *load);
+
+void load_free(struct load *load);
+
+#endif

@@ -1,0 +1,303 @@
+#include "../posix_source.h"
+
+#include "report.h"
+
+#include "elements.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#define ENOUGH 0.8 /* of what was asked */
+
+enum { TEXT_BYTES = 400 };
+
+static double window_s(const struct load *load)
+{
+    return (double)(load->end.at_ns - load->begin.at_ns) / 1e9;
+}
+
+static void add_up(const struct load *load, int term, struct load_reached *reached, int *alive)
+{
+    for (int i = 0; i < load->map->slot_count; i++) {
+        const struct load_sample *from = &load->begin.samples[i], *to = &load->end.samples[i];
+        if (load->map->slots[i].term != term)
+            continue;
+        reached->processes += from->state == LOADER_WORKS ? 1 : 0;
+        *alive += to->state == LOADER_WORKS ? 1 : 0;
+        for (int j = 0; j < LOAD_COUNTERS; j++)
+            if (to->counters[j] > from->counters[j])
+                reached->counters[j] += to->counters[j] - from->counters[j];
+    }
+}
+
+static int slots_of(const struct load *load, int term)
+{
+    int count = 0;
+    for (int i = 0; i < load->map->slot_count; i++)
+        count += load->map->slots[i].term == term ? 1 : 0;
+    return count > 0 ? count : 1;
+}
+
+static int64_t since(int64_t from, int64_t to)
+{
+    return from < 0 || to < from ? -1 : to - from;
+}
+
+static void add_seen(const struct load *load, const struct load_element *element,
+                     struct load_reached *reached)
+{
+    reached->seen[0] = reached->seen[1] = -1;
+    if (element == &load_interrupt) {
+        reached->seen_names[0] = "seen_timer_interrupts_count";
+        reached->seen[0] = since(load->begin.timer_interrupts, load->end.timer_interrupts);
+        reached->seen_names[1] = "seen_interrupts_count";
+        reached->seen[1] = since(load->begin.interrupts, load->end.interrupts);
+    } else if (element == &load_network) {
+        reached->seen_names[0] = "seen_tcp_segments_count";
+        reached->seen[0] = since(load->begin.tcp_segments, load->end.tcp_segments);
+    }
+}
+
+void load_reached(const struct load *load, int term, struct load_reached *reached)
+{
+    const struct load_term *asked = &load->setup.spec->terms[term];
+    const struct load_element *element = asked->element;
+    double seconds = window_s(load), each = seconds * slots_of(load, term);
+    int alive = 0;
+    memset(reached, 0, sizeof *reached);
+    add_seen(load, element, reached);
+    reached->asked = -1;
+    if (!load->is_measured || seconds <= 0)
+        return;
+    add_up(load, term, reached, &alive);
+    const uint64_t *counters = reached->counters;
+    switch (element->kind) {
+    case LOAD_SHARE:
+        reached->asked = (double)asked->degree.busy_ns / (double)asked->degree.period_ns;
+        reached->reached =
+            (double)counters[element->judged_by_wall ? COUNTER_BUSY_NS : COUNTER_CPU_NS] / 1e9 /
+            each;
+        break;
+    case LOAD_RATE:
+        reached->asked = (double)asked->degree.number;
+        reached->reached = (double)counters[COUNTER_OWN] / each;
+        break;
+    case LOAD_COUNT:
+        reached->asked = (double)asked->degree.number;
+        reached->reached = alive;
+        break;
+    case LOAD_CONTINUOUS:
+        reached->reached = (double)counters[COUNTER_ROUNDS] / each;
+        break;
+    case LOAD_FOREIGN:
+        reached->reached = (double)counters[COUNTER_OWN];
+        break;
+    }
+}
+
+/* ---- lines ---- */
+
+static void counters_json(struct emit *emit, const struct load_element *element,
+                          const struct load_reached *reached)
+{
+    bool is_first = true;
+    emit_raw(emit, "{");
+    for (int i = 0; i < LOAD_COUNTERS; i++) {
+        if (!element->counters[i])
+            continue;
+        emit_key(emit, element->counters[i], is_first);
+        emit_integer(emit, (int64_t)reached->counters[i]);
+        is_first = false;
+    }
+    for (int i = 0; i < 2; i++) {
+        if (reached->seen[i] < 0)
+            continue;
+        emit_key(emit, reached->seen_names[i], is_first);
+        emit_integer(emit, reached->seen[i]);
+        is_first = false;
+    }
+    emit_raw(emit, "}");
+}
+
+static const char *degree_of(const struct load *load, int term)
+{
+    const struct load_term *asked = &load->setup.spec->terms[term];
+    return asked->element->kind == LOAD_FOREIGN ? load->setup.spec->options : asked->degree_text;
+}
+
+static void load_line(struct emit *emit, const struct load *load, int term)
+{
+    const struct load_element *element = load->setup.spec->terms[term].element;
+    struct load_reached reached;
+    load_reached(load, term, &reached);
+    emit_raw(emit, "{\"type\":\"load\"");
+    emit_key(emit, "element", 0);
+    emit_string(emit, element->name);
+    emit_key(emit, "degree", 0);
+    emit_string(emit, degree_of(load, term));
+    emit_key(emit, "asked", 0);
+    if (reached.asked >= 0)
+        emit_double(emit, reached.asked);
+    else
+        emit_raw(emit, "null");
+    emit_key(emit, "reached", 0);
+    emit_double(emit, reached.reached);
+    emit_key(emit, "unit", 0);
+    emit_string(emit, load_unit(element->kind));
+    emit_key(emit, "processes", 0);
+    emit_integer(emit, reached.processes);
+    emit_key(emit, "counters", 0);
+    counters_json(emit, element, &reached);
+    emit_raw(emit, "}");
+    emit_line(emit);
+}
+
+void load_lines(struct emit *emit, const struct load *load)
+{
+    for (int i = 0; load->is_measured && i < load->setup.spec->count; i++)
+        load_line(emit, load, i);
+}
+
+static void figure(char *text, size_t bytes, enum load_degree_kind kind, double value)
+{
+    if (value < 0)
+        snprintf(text, bytes, "-");
+    else if (kind == LOAD_SHARE)
+        snprintf(text, bytes, "%.1f %%", value * 100);
+    else
+        snprintf(text, bytes, "%.4g%s", value,
+                 kind == LOAD_RATE         ? "/s"
+                 : kind == LOAD_CONTINUOUS ? " rounds/s"
+                                           : "");
+}
+
+void load_table(struct emit *emit, const struct load *load)
+{
+    if (!load->is_measured || load->setup.spec->count == 0)
+        return;
+    emit_format(emit, "%-10s %-12s %12s %16s %9s %10s\n", "load", "degree", "asked", "reached",
+                "processes", "CPU time");
+    for (int i = 0; i < load->setup.spec->count; i++) {
+        const struct load_element *element = load->setup.spec->terms[i].element;
+        struct load_reached reached;
+        char asked[32], got[32], cpu[32] = "-";
+        load_reached(load, i, &reached);
+        figure(asked, sizeof asked, element->kind, reached.asked);
+        figure(got, sizeof got, element->kind, reached.reached);
+        if (element->counters[COUNTER_CPU_NS])
+            snprintf(cpu, sizeof cpu, "%.3g s", (double)reached.counters[COUNTER_CPU_NS] / 1e9);
+        emit_format(emit, "%-10s %-12.40s %12s %16s %9d %10s\n", element->name, degree_of(load, i),
+                    asked, got, reached.processes, cpu);
+    }
+}
+
+/* ---- events ---- */
+
+static void tell_short(const struct load *load, int term, load_teller *tell, void *context)
+{
+    const struct load_element *element = load->setup.spec->terms[term].element;
+    struct load_reached reached;
+    char text[TEXT_BYTES];
+    load_reached(load, term, &reached);
+    if (reached.asked >= 0 && reached.reached < ENOUGH * reached.asked) {
+        char asked[32], got[32];
+        figure(asked, sizeof asked, element->kind, reached.asked);
+        figure(got, sizeof got, element->kind, reached.reached);
+        snprintf(text, sizeof text, "%s reached %s of %s asked (%.0f %%)%s", element->name, got,
+                 asked, 100 * reached.reached / reached.asked,
+                 element->kind == LOAD_COUNT ? "" : ", on each CPU of the load");
+        tell(context, "load_short", text, -1);
+    } else if (reached.asked < 0 && reached.reached <= 0) {
+        snprintf(text, sizeof text, "%s %s during the measurement", element->name,
+                 element->kind == LOAD_FOREIGN ? "did not run" : "made no round");
+        tell(context, "load_short", text, -1);
+    }
+}
+
+static void how_ended(char *text, size_t bytes, int status)
+{
+    if (WIFSIGNALED(status))
+        snprintf(text, bytes, "killed by signal %d", WTERMSIG(status));
+    else
+        snprintf(text, bytes, "ended with exit code %d", WEXITSTATUS(status));
+}
+
+static void tell_ended(const struct load *load, int term, load_teller *tell, void *context)
+{
+    int ended = 0, all = 0, status = 0;
+    int64_t first_ns = INT64_MAX;
+    for (int i = 0; i < load->map->slot_count; i++) {
+        const struct load_slot *slot = &load->map->slots[i];
+        if (slot->term != term)
+            continue;
+        all++;
+        if (atomic_load(&slot->state) != LOADER_ENDED)
+            continue;
+        ended++;
+        if (atomic_load(&slot->ended_ns) < first_ns) {
+            first_ns = atomic_load(&slot->ended_ns);
+            status = atomic_load(&slot->status);
+        }
+    }
+    if (ended == 0)
+        return;
+    char how[64], text[TEXT_BYTES];
+    how_ended(how, sizeof how, status);
+    const struct load_element *element = load->setup.spec->terms[term].element;
+    snprintf(text, sizeof text, "%s: %d of %d processes ended before the load was stopped (%s)%s",
+             element->name, ended, all, how,
+             element->kind == LOAD_FOREIGN ? "; try stress-ng with these options by hand" : "");
+    tell(context, "load_ended_early", text, first_ns);
+}
+
+static void tell_guards(const struct load *load, load_teller *tell, void *context)
+{
+    int64_t keeper_ns = atomic_load(&load->map->keeper_ended_ns);
+    int64_t guard_ns = atomic_load(&load->map->guard_ended_ns);
+    if (keeper_ns > 0)
+        tell(context, "load_ended_early",
+             "the process that keeps the load was killed: all of the load ended with it",
+             keeper_ns);
+    else if (guard_ns > 0)
+        tell(context, "load_ended_early",
+             "the process that guards the load was killed: all of the load ended with it",
+             guard_ns);
+}
+
+/* What the processes of a term have to say: mostly all the same, so the first. */
+static void tell_note(const struct load *load, int term, load_teller *tell, void *context)
+{
+    int notes = 0, all = 0;
+    const char *first = NULL;
+    for (int i = 0; i < load->map->slot_count; i++) {
+        const struct load_slot *slot = &load->map->slots[i];
+        if (slot->term != term)
+            continue;
+        all++;
+        if (atomic_load(&slot->has_note) != 2)
+            continue;
+        notes++;
+        first = first ? first : slot->note;
+    }
+    if (!first)
+        return;
+    char text[TEXT_BYTES];
+    snprintf(text, sizeof text, "%s: %s (%d of %d processes)",
+             load->setup.spec->terms[term].element->name, first, notes, all);
+    tell(context, "load_limited", text, -1);
+}
+
+void load_events(const struct load *load, load_teller *tell, void *context)
+{
+    if (!load->map)
+        return;
+    tell_guards(load, tell, context);
+    for (int i = 0; i < load->setup.spec->count; i++) {
+        tell_ended(load, i, tell, context);
+        tell_note(load, i, tell, context);
+        if (load->is_measured)
+            tell_short(load, i, tell, context);
+    }
+}

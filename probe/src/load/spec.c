@@ -1,0 +1,203 @@
+#include "../posix_source.h"
+
+#include "spec.h"
+
+#include "../args.h"
+#include "elements.h"
+#include "limits.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char foreign_prefix[] = "stress-ng:";
+
+struct parse {
+    struct load_spec *spec;
+    char *error;
+    size_t error_bytes;
+};
+
+static int fail(struct parse *parse, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static int fail(struct parse *parse, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(parse->error, parse->error_bytes, format, arguments);
+    va_end(arguments);
+    return -1;
+}
+
+/* A duration that says its unit: "10" alone would be a guess. */
+static int duration(const char *text, int64_t *ns)
+{
+    size_t length = strlen(text);
+    if (length == 0 || (text[length - 1] >= '0' && text[length - 1] <= '9'))
+        return -1;
+    return args_duration(text, 1, ns);
+}
+
+static int parse_share(struct parse *parse, struct load_term *term)
+{
+    char copy[LOAD_DEGREE_BYTES];
+    struct load_degree *degree = &term->degree;
+    const char *name = term->element->name;
+    snprintf(copy, sizeof copy, "%s", term->degree_text);
+    char *slash = strchr(copy, '/');
+    if (slash)
+        *slash = '\0';
+    if (!slash || duration(copy, &degree->busy_ns) != 0 ||
+        duration(slash + 1, &degree->period_ns) != 0)
+        return fail(parse, "%s=%s is not a time in each period; write %s=10ms/100ms", name,
+                    term->degree_text, name);
+    if (degree->period_ns < LOAD_LEAST_PERIOD_NS || degree->period_ns > LOAD_MOST_PERIOD_NS)
+        return fail(parse, "%s=%s: the period is out of limits; from 1ms to 10s", name,
+                    term->degree_text);
+    if (degree->busy_ns < LOAD_LEAST_BUSY_NS || degree->busy_ns > degree->period_ns)
+        return fail(parse, "%s=%s: the time of work is out of limits; from 100us to the period",
+                    name, term->degree_text);
+    return 0;
+}
+
+/* A whole number from 1 to `most`, followed by `tail` and nothing else. */
+static int parse_number(struct parse *parse, struct load_term *term, const char *tail, int most)
+{
+    const char *name = term->element->name, *text = term->degree_text;
+    char *end;
+    errno = 0;
+    long long number = strtoll(text, &end, 10);
+    bool is_number = end != text && strcmp(end, tail) == 0 && *text != '+' && *text != ' ';
+    if (!is_number)
+        return fail(parse, "%s=%s is not a number%s; write %s=%s", name, text,
+                    *tail ? " of times in a second" : " of processes", name,
+                    term->element->default_degree);
+    if (errno != 0 || number < 1 || number > most)
+        return fail(parse, "%s=%s is out of limits; from 1%s to %d%s", name, text, tail, most,
+                    tail);
+    term->degree.number = number;
+    return 0;
+}
+
+static int parse_degree(struct parse *parse, struct load_term *term)
+{
+    switch (term->element->kind) {
+    case LOAD_SHARE:
+        return parse_share(parse, term);
+    case LOAD_RATE:
+        return parse_number(parse, term, "/s", LOAD_MOST_PER_S);
+    case LOAD_COUNT:
+        return parse_number(parse, term, "", LOAD_MOST_PROCESSES);
+    default:
+        return 0;
+    }
+}
+
+static int add_term(struct parse *parse, const struct load_element *element, const char *degree,
+                    size_t length)
+{
+    struct load_spec *spec = parse->spec;
+    for (int i = 0; i < spec->count; i++)
+        if (spec->terms[i].element == element)
+            return fail(parse,
+                        "load: %s is there twice (a named mix may hold it); name it once, or write "
+                        "the mix out",
+                        element->name);
+    struct load_term *term = &spec->terms[spec->count];
+    memset(term, 0, sizeof *term);
+    term->element = element;
+    if (length >= sizeof term->degree_text)
+        return fail(parse, "load: the degree of %s is too long; write for example %s",
+                    element->name, element->default_degree ? element->default_degree : "none");
+    memcpy(term->degree_text, degree, length);
+    if (parse_degree(parse, term) != 0)
+        return -1;
+    spec->count++;
+    return 0;
+}
+
+static int add_terms(struct parse *parse, const char *text);
+
+static int unknown(struct parse *parse, const char *name, size_t length)
+{
+    return fail(parse,
+                "load: there is no element '%.*s'; did you mean %s? (hardstone-probe load "
+                "--list)",
+                (int)(length > 40 ? 40 : length), name, load_nearest_name(name, length));
+}
+
+static int add_one(struct parse *parse, const char *text, size_t length)
+{
+    const char *equals = memchr(text, '=', length);
+    size_t name_length = equals ? (size_t)(equals - text) : length;
+    const struct load_mix *mix = equals ? NULL : load_mix_find(text, length);
+    if (length == 0)
+        return fail(parse, "load: a term is empty; write for example cpu=10ms/100ms+search");
+    if (mix)
+        return add_terms(parse, mix->text);
+    const struct load_element *element = load_element_find(text, name_length);
+    if (!element && equals && load_mix_find(text, name_length))
+        return fail(parse, "load: %.*s takes no degree; write it alone", (int)name_length, text);
+    if (!element && name_length == 4 && strncmp(text, "none", 4) == 0)
+        return fail(parse, "load: none stands alone; leave it out of the mix");
+    if (!element)
+        return unknown(parse, text, name_length);
+    if (element->kind == LOAD_FOREIGN)
+        return fail(parse, "load: %s takes options; write stress-ng:--cpu 2", element->name);
+    if (equals && !element->default_degree)
+        return fail(parse, "load: %s takes no degree; write %s alone", element->name,
+                    element->name);
+    if (equals)
+        return add_term(parse, element, equals + 1, length - name_length - 1);
+    const char *degree = element->default_degree ? element->default_degree : "";
+    return add_term(parse, element, degree, strlen(degree));
+}
+
+static int add_foreign(struct parse *parse, const char *options)
+{
+    options += strspn(options, " \t");
+    if (*options == '\0')
+        return fail(parse, "load: stress-ng: without options; write stress-ng:--cpu 2");
+    if ((size_t)snprintf(parse->spec->options, LOAD_OPTIONS_BYTES, "%s", options) >=
+        LOAD_OPTIONS_BYTES)
+        return fail(parse, "load: the options of stress-ng are too long; at most %d characters",
+                    LOAD_OPTIONS_BYTES - 1);
+    return add_term(parse, &load_stress_ng, "", 0);
+}
+
+static int add_terms(struct parse *parse, const char *text)
+{
+    for (;;) {
+        if (strncmp(text, foreign_prefix, strlen(foreign_prefix)) == 0)
+            return add_foreign(parse, text + strlen(foreign_prefix));
+        size_t length = strcspn(text, "+");
+        if (add_one(parse, text, length) != 0)
+            return -1;
+        if (text[length] == '\0')
+            return 0;
+        text += length + 1;
+    }
+}
+
+void load_spec_none(struct load_spec *spec)
+{
+    memset(spec, 0, sizeof *spec);
+    snprintf(spec->text, sizeof spec->text, "none");
+}
+
+int load_spec_parse(const char *text, struct load_spec *spec, char *error, size_t error_bytes)
+{
+    struct parse parse = {spec, error, error_bytes};
+    load_spec_none(spec);
+    if (strcmp(text, "none") == 0)
+        return 0;
+    if ((size_t)snprintf(spec->text, sizeof spec->text, "%s", text) >= sizeof spec->text)
+        return fail(&parse, "load: the text is too long; at most %d characters",
+                    LOAD_TEXT_BYTES - 1);
+    for (const char *at = text; *at; at++)
+        if ((unsigned char)*at < ' ' || *at == 0x7f)
+            return fail(&parse, "load: there is a control character in it; write it without");
+    return add_terms(&parse, text);
+}

@@ -1,0 +1,122 @@
+/* The classes of kernel operations, one at a time, and what they leave. */
+#include "posix_source.h"
+
+#include "load/job.h"
+#include "load/kernel_classes.h"
+#include "load/scratch.h"
+#include "tap.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static struct load_map *map;
+static struct kernel_space space;
+static char program[512];
+
+static void set_up(bool needs_names)
+{
+    map = calloc(1, sizeof *map);
+    CHECK_SAME(scratch_choose(map, needs_names, (uint64_t)getpid()), 0);
+    CHECK_SAME(scratch_make(map), 0);
+    CHECK_SAME(kernel_space_open(&space, map, program), 0);
+}
+
+static void tear_down(void)
+{
+    kernel_space_close(&space);
+    scratch_remove(map);
+    struct stat facts;
+    CHECK(map->scratch[0] == '\0' || stat(map->scratch, &facts) != 0);
+    free(map);
+}
+
+static void test_every_class_can_be_done(void)
+{
+    set_up(true);
+    for (int i = 0; i < KERNEL_CLASSES; i++)
+        for (int round = 0; round < 3; round++) {
+            int error = kernel_classes[i].act(&space);
+            if (error)
+                printf("# class %s: %s\n", kernel_classes[i].name, strerror(error));
+            CHECK_SAME(error, 0);
+        }
+    CHECK_SAME(waitpid(-1, NULL, WNOHANG), -1); /* no child is left */
+    CHECK_SAME(errno, ECHILD);
+    tear_down();
+}
+
+/* Not a success that did nothing. */
+static void test_a_class_without_its_means_says_so(void)
+{
+    set_up(true);
+    struct kernel_space without = space;
+    without.file = without.small = without.terminal = -1;
+    without.pipe[0] = without.socket[0] = -1;
+    without.names[0][0] = '\0';
+    without.program = "/nowhere/at/all";
+    static const char *const needy[] = {"exec",   "copy", "file", "terminal",
+                                        "socket", "pipe", "fsync"};
+    for (int i = 0; i < KERNEL_CLASSES; i++)
+        for (size_t j = 0; j < sizeof needy / sizeof needy[0]; j++)
+            if (strcmp(kernel_classes[i].name, needy[j]) == 0)
+                CHECK(kernel_classes[i].act(&without) != 0);
+    tear_down();
+}
+
+static void test_names_are_only_made_where_they_are_needed(void)
+{
+    set_up(false);
+    if (map->scratch[0])
+        tap_skip("this system has no files without names");
+    else
+        CHECK_SAME(kernel_classes[4].act(&space), ENOENT); /* file: create, rename, delete */
+    tear_down();
+}
+
+static void touch_in(const char *folder, const char *name)
+{
+    char path[600];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *file = fopen(path, "w");
+    if (CHECK(file != NULL))
+        fclose(file);
+}
+
+/* And what links lead to stays. */
+static void test_the_scratch_folder_goes_with_all_in_it(void)
+{
+    char below[600], link[620], outside[600];
+    set_up(true);
+    snprintf(outside, sizeof outside, "%s-outside", map->scratch);
+    CHECK_SAME(mkdir(outside, 0700), 0);
+    touch_in(outside, "kept");
+    snprintf(below, sizeof below, "%s/below", map->scratch);
+    CHECK_SAME(mkdir(below, 0700), 0);
+    touch_in(below, "a file");
+    snprintf(link, sizeof link, "%s/link", below);
+    CHECK_SAME(symlink(outside, link), 0);
+    tear_down();
+    snprintf(link, sizeof link, "%s/kept", outside);
+    CHECK_SAME(unlink(link), 0);
+    CHECK_SAME(rmdir(outside), 0);
+}
+
+int main(int argc, char *argv[])
+{
+    int code;
+    if (job_main(argc, argv, &code))
+        return code;
+    if (job_find_program(argv[0], program, sizeof program) != 0)
+        return 1;
+    static const struct tap_test tests[] = {
+        {"every class can be done", test_every_class_can_be_done},
+        {"a class without its means says so", test_a_class_without_its_means_says_so},
+        {"names are only made where they are needed",
+         test_names_are_only_made_where_they_are_needed},
+        {"the scratch folder goes with all in it", test_the_scratch_folder_goes_with_all_in_it},
+    };
+    return tap_run(tests, sizeof tests / sizeof tests[0]);
+}

@@ -1,0 +1,154 @@
+/* Shares and rates are kept on grids that do not move. */
+#include "posix_source.h"
+
+#include "load/duty.h"
+#include "load/rate.h"
+#include "tap.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#define MS INT64_C(1000000)
+
+/* A piece that takes `piece_ns`; ends the load after so many of them. */
+struct piece {
+    int64_t ns;
+    int left;
+    bool is_idle;
+    int64_t begun_ns[64];
+    int done;
+};
+
+static struct load_map map;
+static struct load_slot slot;
+
+static void work(struct loader *loader)
+{
+    struct piece *piece = loader->own;
+    int64_t end_ns = duty_now_ns() + piece->ns;
+    piece->begun_ns[piece->done++ % 64] = duty_now_ns();
+    loader->is_idle = piece->is_idle;
+    duty_sleep_until(end_ns);
+    if (--piece->left == 0)
+        atomic_store(&map.stop, 1);
+}
+
+static const struct load_element by_wall = {
+    .name = "sleep", .kind = LOAD_SHARE, .judged_by_wall = true, .work = work};
+
+static void keep(struct piece *piece, const struct load_element *element, int64_t busy_ns,
+                 int64_t period_ns)
+{
+    struct load_degree degree = {.busy_ns = busy_ns, .period_ns = period_ns};
+    struct loader loader = {.element = element,
+                            .degree = &degree,
+                            .map = &map,
+                            .slot = &slot,
+                            .places = 1,
+                            .keeper = getppid(),
+                            .own = piece};
+    atomic_store(&map.stop, 0);
+    memset(&slot, 0, sizeof slot);
+    atomic_store(&slot.state, LOADER_READY);
+    duty_keep(&loader);
+}
+
+static uint64_t counted(int counter)
+{
+    return atomic_load(&slot.counters[counter]);
+}
+
+static void test_busy_is_what_the_pieces_took(void)
+{
+    struct piece piece = {.ns = 2 * MS, .left = 5};
+    int64_t start_ns = duty_now_ns();
+    keep(&piece, &by_wall, 2 * MS, 10 * MS);
+    int64_t all_ns = duty_now_ns() - start_ns;
+    CHECK_SAME(counted(COUNTER_ROUNDS), 5);
+    CHECK(counted(COUNTER_BUSY_NS) >= 10 * (uint64_t)MS);
+    CHECK((int64_t)counted(COUNTER_BUSY_NS) <= all_ns);
+    CHECK_SAME(atomic_load(&slot.state), LOADER_WORKS);
+    CHECK(all_ns >= 42 * MS); /* five periods, the last not to its end */
+}
+
+/* A piece of three times the share may come every third period only. */
+static void test_an_overdraft_is_paid_back(void)
+{
+    struct piece piece = {.ns = 6 * MS, .left = 4};
+    int64_t start_ns = duty_now_ns();
+    keep(&piece, &by_wall, 2 * MS, 10 * MS);
+    CHECK(duty_now_ns() - start_ns >= 3 * 30 * MS + 6 * MS - 10 * MS);
+    CHECK_SAME(counted(COUNTER_ROUNDS), 4);
+}
+
+static void test_an_idle_piece_does_not_count(void)
+{
+    struct piece piece = {.ns = 2 * MS, .left = 3, .is_idle = true};
+    keep(&piece, &by_wall, 5 * MS, 10 * MS);
+    CHECK_SAME(counted(COUNTER_BUSY_NS), 0);
+    CHECK_SAME(counted(COUNTER_ROUNDS), 0);
+    CHECK_SAME(atomic_load(&slot.state), LOADER_WORKS); /* as far as it can */
+}
+
+/* Sleeping takes no CPU time, so a share of that is not used up: the period ends it. */
+static void test_cpu_time_is_not_wall_time(void)
+{
+    struct load_element by_cpu = by_wall;
+    by_cpu.judged_by_wall = false;
+    struct piece piece = {.ns = MS, .left = 12};
+    keep(&piece, &by_cpu, 2 * MS, 8 * MS);
+    CHECK(counted(COUNTER_BUSY_NS) >= 11 * (uint64_t)MS);
+    CHECK(counted(COUNTER_CPU_NS) < counted(COUNTER_BUSY_NS));
+}
+
+static void test_a_lost_parent_ends_it(void)
+{
+    struct piece piece = {.ns = MS, .left = 1000};
+    struct load_degree degree = {.busy_ns = MS, .period_ns = 2 * MS};
+    struct loader loader = {.element = &by_wall,
+                            .degree = &degree,
+                            .map = &map,
+                            .slot = &slot,
+                            .places = 1,
+                            .keeper = getppid() + 1,
+                            .own = &piece};
+    atomic_store(&map.stop, 0);
+    duty_keep(&loader);
+    CHECK_SAME(piece.done, 0);
+}
+
+static void test_a_rate_is_on_a_grid(void)
+{
+    struct rate rate;
+    rate_start(&rate, 3, 1000);
+    int64_t expected[] = {333333333, 666666666, 1000000000, 1333333333};
+    for (int i = 0; i < 4; i++) {
+        CHECK_SAME(rate_next_ns(&rate), 1000 + expected[i]);
+        rate_step(&rate);
+    }
+    for (int i = 4; i < 3 * 3600; i++)
+        rate_step(&rate);
+    CHECK_SAME(rate_next_ns(&rate), 1000 + INT64_C(3600000000000) + 333333333); /* no drift */
+}
+
+static void test_what_is_late_is_left_out_and_counted(void)
+{
+    struct rate rate;
+    rate_start(&rate, 1000, 0);
+    CHECK_SAME(rate_skip(&rate, 500000, 0), 0);
+    CHECK_SAME(rate_skip(&rate, 10 * MS + 500000, 0), 10);
+    CHECK_SAME(rate_next_ns(&rate), 11 * MS);
+    CHECK_SAME(rate_skip(&rate, 20 * MS, 100 * MS), 0);
+    int64_t hour_ns = INT64_C(3600000000000);
+    int64_t skipped = rate_skip(&rate, hour_ns, 0);
+    CHECK(rate_next_ns(&rate) >= hour_ns && rate_next_ns(&rate) <= hour_ns + MS);
+    CHECK_SAME(10 + skipped, rate_next_ns(&rate) / MS - 1);
+}
+
+TAP_MAIN({"busy is what the pieces took", test_busy_is_what_the_pieces_took},
+         {"an overdraft is paid back", test_an_overdraft_is_paid_back},
+         {"an idle piece does not count", test_an_idle_piece_does_not_count},
+         {"CPU time is not wall time", test_cpu_time_is_not_wall_time},
+         {"a lost parent ends it", test_a_lost_parent_ends_it},
+         {"a rate is on a grid", test_a_rate_is_on_a_grid},
+         {"what is late is left out and counted", test_what_is_late_is_left_out_and_counted})

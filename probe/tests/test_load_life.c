@@ -1,0 +1,253 @@
+/* The life of a load in this process: each element counts, and nothing is left. */
+#include "posix_source.h"
+
+#include "load/elements.h"
+#include "load/job.h"
+#include "load/load.h"
+#include "load/report.h"
+#include "load_run.h"
+#include "tap.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { EVENTS = 16 };
+
+#define LIMIT_NS INT64_C(60000000000)
+
+struct told {
+    int count;
+    char names[EVENTS][40], texts[EVENTS][400];
+};
+
+static const char *called_as;
+static struct load load;
+static struct load_spec spec;
+static struct told told;
+
+static void tell(void *context, const char *name, const char *text, int64_t at_ns)
+{
+    (void)context, (void)at_ns;
+    if (told.count == EVENTS)
+        return;
+    snprintf(told.names[told.count], sizeof told.names[0], "%s", name);
+    snprintf(told.texts[told.count++], sizeof told.texts[0], "%s", text);
+}
+
+static const char *text_of(const char *name)
+{
+    for (int i = 0; i < told.count; i++)
+        if (strcmp(told.names[i], name) == 0)
+            return told.texts[i];
+    return "";
+}
+
+static int64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* On one CPU, so that there is one process of each. */
+static bool start(const char *text)
+{
+    char error[LOAD_ERROR_BYTES];
+    struct outcome outcome = {0};
+    struct load_setup setup = {
+        .spec = &spec, .called_as = called_as, .limit_ns = now_ns() + LIMIT_NS, .cpu_count = 1};
+    bool allowed[PORT_CPUS] = {false};
+    if (port_allowed_cpus(allowed) < 0)
+        setup.cpu_count = -1;
+    for (int cpu = 0; cpu < PORT_CPUS && setup.cpu_count == 1; cpu++)
+        if (allowed[cpu]) {
+            setup.cpus[cpu] = true;
+            break;
+        }
+    memset(&told, 0, sizeof told);
+    return CHECK_SAME(load_spec_parse(text, &spec, error, sizeof error), 0) &&
+           CHECK_SAME(load_start(&load, &setup, &outcome), 0) &&
+           CHECK(load_settle(&load, NULL, error, sizeof error));
+}
+
+static void pass_ms(long ms)
+{
+    struct timespec span = {ms / 1000, ms % 1000 * 1000000};
+    nanosleep(&span, NULL);
+}
+
+static void end(void)
+{
+    load_end(&load);
+    load_stop(&load);
+    load_events(&load, tell, NULL);
+    CHECK_SAME(waitpid(-1, NULL, WNOHANG), -1);
+    CHECK_SAME(errno, ECHILD);
+}
+
+static struct load_reached reached(int index)
+{
+    struct load_reached answer;
+    load_reached(&load, index, &answer);
+    return answer;
+}
+
+static void test_every_element_works(void)
+{
+    if (!start("heavy+storm=3+build+kernel"))
+        return;
+    load_begin(&load);
+    pass_ms(700);
+    end();
+    for (int i = 0; i < spec.count; i++) {
+        struct load_reached one = reached(i);
+        if (!CHECK(one.reached > 0) || !CHECK(one.processes > 0))
+            printf("# %s\n", spec.terms[i].element->name);
+        const struct load_element *element = spec.terms[i].element;
+        bool measures_cpu = element->counters[COUNTER_CPU_NS] != NULL;
+        CHECK(!measures_cpu || one.counters[COUNTER_CPU_NS] > 0);
+    }
+    load_free(&load);
+}
+
+/* What was done before the begin and after the end does not count. */
+static void test_only_the_window_counts(void)
+{
+    if (!start("build"))
+        return;
+    load_begin(&load);
+    load_end(&load);
+    struct load_reached nothing = reached(0);
+    pass_ms(200);
+    load_stop(&load);
+    struct load_reached still = reached(0);
+    CHECK(nothing.counters[COUNTER_ROUNDS] <= 1);
+    CHECK_SAME(still.counters[COUNTER_ROUNDS], nothing.counters[COUNTER_ROUNDS]);
+    load_free(&load);
+}
+
+static void test_a_killed_loader_is_told(void)
+{
+    if (!start("cpu+storm=2"))
+        return;
+    load_begin(&load);
+    kill((pid_t)atomic_load(&load.map->slots[1].process), SIGKILL);
+    while (atomic_load(&load.map->slots[1].state) != LOADER_ENDED)
+        pass_ms(2);
+    end();
+    CHECK_HOLDS(text_of("load_ended_early"), "storm: 1 of 2 processes");
+    CHECK_HOLDS(text_of("load_ended_early"), "signal 9");
+    CHECK_HOLDS(text_of("load_short"), "storm reached 1 of 2");
+    CHECK_SAME(reached(1).reached, 1);
+    load_free(&load);
+}
+
+/* A degree that cannot be kept, since nothing works at all. */
+static void test_a_stopped_loader_falls_short(void)
+{
+    if (!start("interrupt=500/s"))
+        return;
+    pid_t process = (pid_t)atomic_load(&load.map->slots[0].process);
+    kill(process, SIGSTOP);
+    pass_ms(20);
+    load_begin(&load);
+    pass_ms(300);
+    end();
+    CHECK(reached(0).reached < 400);
+    CHECK_HOLDS(text_of("load_short"), "interrupt reached");
+    load_free(&load);
+}
+
+static void test_a_load_ends_at_its_limit(void)
+{
+    if (!start("storm=2"))
+        return;
+    load_free(&load);
+    char error[LOAD_ERROR_BYTES];
+    struct outcome outcome = {0};
+    struct load_setup setup = {
+        .spec = &spec, .called_as = called_as, .limit_ns = now_ns() + 300000000, .cpu_count = -1};
+    CHECK_SAME(load_start(&load, &setup, &outcome), 0);
+    (void)load_settle(&load, NULL, error, sizeof error);
+    CHECK_SAME(waitpid(load.guard, NULL, 0), load.guard); /* without an order */
+    load_free(&load);
+}
+
+static void test_no_load_is_nothing(void)
+{
+    char text[LOAD_ERROR_BYTES];
+    struct outcome outcome = {0};
+    struct load_setup setup = {.spec = &spec, .called_as = called_as};
+    load_spec_none(&spec);
+    CHECK_SAME(load_start(&load, &setup, &outcome), 0);
+    CHECK(load_settle(&load, NULL, text, sizeof text));
+    load_begin(&load);
+    end();
+    CHECK_SAME(told.count, 0);
+    load_free(&load);
+}
+
+static void test_where_it_runs(void)
+{
+    struct load_setup all = {0}, only = {0}, off = {0};
+    struct outcome outcome = {0};
+    int count = port_allowed_cpus(all.cpus), first = 0;
+    if (count < 0) {
+        tap_skip("CPUs cannot be told apart here");
+        return;
+    }
+    while (!all.cpus[first])
+        first++;
+    CHECK_SAME(load_run_place(&all, LOAD_EVERYWHERE, first, &outcome), 0);
+    CHECK_SAME(all.cpu_count, count);
+    CHECK_SAME(load_run_place(&only, LOAD_ON_MEASURED, first, &outcome), 0);
+    CHECK_SAME(only.cpu_count, 1);
+    int answer = load_run_place(&off, LOAD_OFF_MEASURED, first, &outcome);
+    CHECK_SAME(answer, count > 1 ? 0 : -1);
+    CHECK_SAME(outcome.status, count > 1 ? STATUS_MEASURED : STATUS_UNSUPPORTED);
+    CHECK_SAME(off.cpu_count, count - 1);
+    for (int cpu = 0; cpu < PORT_CPUS; cpu++) {
+        CHECK_SAME(only.cpus[cpu], cpu == first);
+        CHECK_SAME(off.cpus[cpu], all.cpus[cpu] && cpu != first);
+    }
+}
+
+static int open_descriptors(void)
+{
+    int count = 0;
+    for (int i = 0; i < 256; i++)
+        count += fcntl(i, F_GETFD) >= 0 ? 1 : 0;
+    return count;
+}
+
+static void test_no_descriptor_stays_open(void)
+{
+    int before = open_descriptors();
+    for (int i = 0; i < 3 && start("cpu"); i++)
+        load_free(&load);
+    CHECK_SAME(open_descriptors(), before);
+}
+
+int main(int argc, char *argv[])
+{
+    int code;
+    if (job_main(argc, argv, &code))
+        return code;
+    called_as = argv[0];
+    static const struct tap_test tests[] = {
+        {"every element works", test_every_element_works},
+        {"only the window counts", test_only_the_window_counts},
+        {"a killed loader is told", test_a_killed_loader_is_told},
+        {"a stopped loader falls short", test_a_stopped_loader_falls_short},
+        {"a load ends at its limit", test_a_load_ends_at_its_limit},
+        {"where it runs", test_where_it_runs},
+        {"no load is nothing", test_no_load_is_nothing},
+        {"no descriptor stays open", test_no_descriptor_stays_open},
+    };
+    return tap_run(tests, sizeof tests / sizeof tests[0]);
+}

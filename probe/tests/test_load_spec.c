@@ -1,0 +1,205 @@
+/* A load as text: what it means, and what is refused. */
+#include "posix_source.h"
+
+#include "load/elements.h"
+#include "load/spec.h"
+#include "tap.h"
+
+static struct load_spec spec;
+static char error[LOAD_ERROR_BYTES];
+
+static bool parses(const char *text)
+{
+    error[0] = '\0';
+    return load_spec_parse(text, &spec, error, sizeof error) == 0;
+}
+
+static const struct load_term *term(const char *name)
+{
+    for (int i = 0; i < spec.count && i < LOAD_TERMS; i++)
+        if (strcmp(spec.terms[i].element->name, name) == 0)
+            return &spec.terms[i];
+    static const struct load_term missing = {.degree_text = "missing"};
+    return &missing;
+}
+
+static void test_none(void)
+{
+    CHECK(parses("none"));
+    CHECK_SAME(spec.count, 0);
+    CHECK_TEXT(spec.text, "none");
+}
+
+static void test_degrees(void)
+{
+    CHECK(parses("cpu=15ms/200ms+network=123/s+storm=7+search"));
+    CHECK_SAME(spec.count, 4);
+    CHECK_SAME(term("cpu")->degree.busy_ns, 15000000);
+    CHECK_SAME(term("cpu")->degree.period_ns, 200000000);
+    CHECK_TEXT(term("cpu")->degree_text, "15ms/200ms");
+    CHECK_SAME(term("network")->degree.number, 123);
+    CHECK_SAME(term("storm")->degree.number, 7);
+    CHECK_TEXT(term("search")->degree_text, "");
+}
+
+static void test_an_element_alone_has_the_degree_of_heavy(void)
+{
+    static struct load_spec heavy;
+    CHECK(parses("heavy"));
+    heavy = spec;
+    for (int i = 0; i < heavy.count && i < LOAD_TERMS; i++) {
+        char degree[LOAD_DEGREE_BYTES];
+        snprintf(degree, sizeof degree, "%s", heavy.terms[i].degree_text);
+        CHECK(parses(heavy.terms[i].element->name));
+        CHECK_SAME(spec.count, 1);
+        CHECK_TEXT(spec.terms[0].degree_text, degree);
+    }
+}
+
+/* SPEC, section 8 */
+static void test_the_mixes_are_those_of_the_specification(void)
+{
+    static const char *const heavy[] = {"cpu",     "disk",   "interrupt", "network",
+                                        "syscall", "memory", "search"};
+    CHECK(parses("heavy"));
+    CHECK_SAME(spec.count, 7);
+    for (int i = 0; i < 7; i++)
+        CHECK(term(heavy[i])->element != NULL);
+    CHECK_SAME(term("interrupt")->degree.number, 1000);
+    CHECK_SAME(term("network")->degree.number, 4000);
+    CHECK_SAME(term("disk")->degree.busy_ns * 10, term("disk")->degree.period_ns);
+    CHECK(parses("storm"));
+    CHECK_SAME(spec.count, 10);
+    CHECK_SAME(term("storm")->degree.number, 240);
+    CHECK(term("build")->element && term("kernel")->element);
+}
+
+static void test_a_mix_in_a_mix(void)
+{
+    CHECK(parses("heavy+storm=100"));
+    CHECK_SAME(spec.count, 8);
+    CHECK_SAME(term("storm")->degree.number, 100);
+    CHECK_TEXT(spec.text, "heavy+storm=100");
+}
+
+static void test_the_rest_belongs_to_stress_ng(void)
+{
+    CHECK(parses("cpu+stress-ng:--cpu 2 --vm 1+2"));
+    CHECK_SAME(spec.count, 2);
+    CHECK_TEXT(spec.options, "--cpu 2 --vm 1+2");
+}
+
+static void test_every_text_of_the_register_parses(void)
+{
+    char text[200];
+    for (int i = 0; load_elements[i]; i++) {
+        const struct load_element *element = load_elements[i];
+        if (element->kind == LOAD_FOREIGN)
+            continue;
+        CHECK(parses(strcmp(element->name, "storm") == 0 ? "storm=1" : element->name));
+        if (!element->default_degree)
+            continue;
+        snprintf(text, sizeof text, "%s=%s", element->name, element->default_degree);
+        CHECK(parses(text));
+    }
+    for (int i = 0; load_mixes[i].name; i++)
+        CHECK(parses(load_mixes[i].text));
+}
+
+static void test_wrong_names_get_the_nearest(void)
+{
+    static const char *const pairs[][2] = {{"cpuu", "cpu"},        {"dsik", "disk"},
+                                           {"netwrok", "network"}, {"heavvy", "heavy"},
+                                           {"HEAVY", "heavy"},     {"strom", "storm"}};
+    for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
+        CHECK(!parses(pairs[i][0]));
+        CHECK_HOLDS(error, pairs[i][1]);
+    }
+}
+
+static void test_texts_that_are_refused(void)
+{
+    static const char *const wrong[] = {
+        "",
+        "+",
+        "cpu+",
+        "+cpu",
+        "cpu=",
+        "cpu=10ms",
+        "cpu=/",
+        "cpu=a/b",
+        "cpu=10/100",
+        "cpu=2s/1s",
+        "cpu=1us/1ms",
+        "cpu=1ms/11s",
+        "cpu=1ns/9ns",
+        "disk=-1ms/1ms",
+        "storm=0",
+        "storm=-1",
+        "storm=1e9",
+        "storm=1000000000",
+        "storm=5001",
+        "storm= 5",
+        "storm=+5",
+        "network=1",
+        "network=0/s",
+        "network=1/m",
+        "network=100001/s",
+        "network=9999999999999999999999/s",
+        "search=1",
+        "heavy=1",
+        "none+cpu",
+        "cpu+none",
+        "cpu+cpu",
+        "storm+storm",
+        "heavy+search",
+        "stress-ng",
+        "stress-ng: ",
+        "cpu=10ms/100ms/2",
+        "cpu =1ms/2ms",
+        "cpu\t",
+        "none=1",
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        if (parses(wrong[i]))
+            printf("# taken: '%s'\n", wrong[i]);
+        CHECK(error[0] != '\0');
+        CHECK(strchr(error, '\n') == NULL);
+    }
+}
+
+/* No text, however long or strange, is taken for more than it is. */
+static void test_long_and_random_texts(void)
+{
+    static const char letters[] = "cpudisk+=/:0123456789ms- \x80\xff%heavystorm";
+    char text[2000];
+    uint64_t state = 7;
+    memset(text, 'x', sizeof text - 1);
+    text[sizeof text - 1] = '\0';
+    CHECK(!parses(text));
+    memcpy(text, "stress-ng:", 10);
+    CHECK(!parses(text));
+    memcpy(text, "cpu=", 4);
+    CHECK(!parses(text));
+    for (int i = 0; i < 20000; i++) {
+        size_t length = tap_random(&state) % 60;
+        for (size_t j = 0; j < length; j++)
+            text[j] = letters[tap_random(&state) % (sizeof letters - 1)];
+        text[length] = '\0';
+        bool is_good = parses(text);
+        CHECK(is_good || error[0] != '\0');
+        CHECK(spec.count <= LOAD_TERMS);
+    }
+}
+
+TAP_MAIN({"none", test_none}, {"degrees", test_degrees},
+         {"an element alone has the degree of heavy",
+          test_an_element_alone_has_the_degree_of_heavy},
+         {"the mixes are those of the specification",
+          test_the_mixes_are_those_of_the_specification},
+         {"a mix in a mix", test_a_mix_in_a_mix},
+         {"the rest belongs to stress-ng", test_the_rest_belongs_to_stress_ng},
+         {"every text of the register parses", test_every_text_of_the_register_parses},
+         {"wrong names get the nearest", test_wrong_names_get_the_nearest},
+         {"texts that are refused", test_texts_that_are_refused},
+         {"long and random texts", test_long_and_random_texts})

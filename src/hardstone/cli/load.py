@@ -1,0 +1,130 @@
+"""`hardstone load`: only the load."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from hardstone.cli.options import json_option
+from hardstone.errors import EXIT_INTERRUPTED, EXIT_OK, EXIT_UNTRUSTWORTHY
+
+if TYPE_CHECKING:
+    from hardstone.targets.loading import AnyLine
+
+_TO_TELL = {"load_short", "load_ended_early", "load_limited", "load_not_settled"}
+_LACKING = {"load_short", "load_ended_early", "load_not_settled"}
+
+
+@click.command("load")
+@click.argument("load", metavar="LOAD")
+@click.option(
+    "-D", "--duration", metavar="TIME", help="How long: 300 (seconds), 30s, 5m (default: Ctrl-C)."
+)
+@click.option("--cpus", metavar="LIST", help="CPUs of the load, such as 0,2-3 (default: all).")
+@json_option
+@click.option("-q", "--quiet", is_flag=True, help="No progress.")
+def command(load: str, duration: str | None, cpus: str | None, as_json: bool, quiet: bool) -> int:
+    """Load this machine, and say what was reached.
+
+    LOAD is heavy, storm, or elements joined by +, each with a degree of its own or the one it
+    has in heavy: cpu=10ms/100ms+disk+network=4000/s+search. The elements are cpu, disk,
+    interrupt, network, syscall, memory, search, storm, build, kernel, and
+    'stress-ng:OPTIONS'. A degree holds for each CPU.
+
+    Without -D it runs until Ctrl-C, which then is its regular end. Exit code 3: an element
+    reached less than 80 % of what was asked, or ended early.
+    """
+    from hardstone.campaign.interrupt import stop_on_signals
+    from hardstone.targets.base import Stop
+    from hardstone.targets.find import find_probe
+    from hardstone.targets.loading import check_load, load_lines
+
+    duration_ns = None if duration is None else _duration_ns(duration)
+    probe = find_probe()
+    check_load(probe, load, cpus)
+    stop = Stop()
+    with stop_on_signals(stop), _progress(duration_ns, quiet=quiet) as show:
+        lines = list(load_lines(probe, load, duration_ns, cpus, stop, show))
+    code = _report(load, lines, as_json=as_json)
+    return EXIT_INTERRUPTED if stop.is_set() and duration_ns is not None else code
+
+
+def _duration_ns(text: str) -> int:
+    from hardstone.errors import InputError
+    from hardstone.units import parse_duration_ns
+
+    try:
+        return parse_duration_ns(text)
+    except ValueError as error:
+        cause, _, remedy = str(error).partition(": ")
+        raise InputError(f"--duration: {cause}", remedy) from error
+
+
+@contextmanager
+def _progress(duration_ns: int | None, *, quiet: bool) -> Iterator[Callable[[], None]]:
+    """A live line on a terminal; redrawn when the probe is looked at, without a thread."""
+    if quiet or not sys.stderr.isatty():
+        yield lambda: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    started_s = time.monotonic()
+    total_s = None if duration_ns is None else duration_ns / 1e9
+    text = "load" if total_s is not None else "load, Ctrl-C ends it"
+    columns = (TextColumn(text), BarColumn(bar_width=None), TimeElapsedColumn())
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, auto_refresh=False, transient=True) as progress:
+        task = progress.add_task("", total=total_s)
+
+        def show() -> None:
+            progress.update(task, completed=time.monotonic() - started_s, refresh=True)
+
+        yield show
+
+
+def _report(load: str, lines: list[AnyLine], *, as_json: bool) -> int:
+    from hardstone.cli.messages import print_json, tell
+    from hardstone.errors import UntrustworthyError
+    from hardstone.model import StreamEvent
+    from hardstone.summary.load import print_load
+    from hardstone.targets.loading import LoadFooter, LoadLine
+
+    reached = [line for line in lines if isinstance(line, LoadLine)]
+    events = [line for line in lines if isinstance(line, StreamEvent) and line.name in _TO_TELL]
+    if not any(isinstance(line, LoadFooter) for line in lines):
+        raise UntrustworthyError("the probe ended before it said what was reached", "try again")
+    if as_json:
+        print_json(_document(load, lines))
+    else:
+        print_load(reached)
+    for event in events:
+        tell(event.text)
+    is_lacking = any(event.name in _LACKING for event in events)
+    return EXIT_UNTRUSTWORTHY if is_lacking else EXIT_OK
+
+
+def _document(load: str, lines: list[AnyLine]) -> dict[str, Any]:
+    import msgspec
+
+    from hardstone.model import StreamEvent
+    from hardstone.targets.loading import SCHEMA, LoadHeader, LoadLine
+
+    def plain(line: AnyLine) -> dict[str, Any]:
+        fields: dict[str, Any] = msgspec.to_builtins(line)
+        del fields["type"]
+        return fields
+
+    header = next((line for line in lines if isinstance(line, LoadHeader)), None)
+    return {
+        "schema": SCHEMA,
+        "load": load,
+        "started_utc_ns": None if header is None else header.started_utc_ns,
+        "elements": [plain(line) for line in lines if isinstance(line, LoadLine)],
+        "events": [plain(line) for line in lines if isinstance(line, StreamEvent)],
+    }

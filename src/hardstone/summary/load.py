@@ -1,0 +1,57 @@
+"""What a load reached, as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from rich import box
+from rich.table import Table
+
+from hardstone.report.text import shorten
+from hardstone.summary.show import make_console
+from hardstone.summary.text import words
+
+_UNITS = {"per_s": "/s", "rounds_per_s": " rounds/s", "processes": " processes"}
+
+
+class Reached(Protocol):
+    """What one element of a load reached."""
+
+    element: str
+    degree: str
+    asked: float | None
+    reached: float
+    unit: str
+    processes: int
+    counters: dict[str, int]
+
+
+def load_figure(value: float | None, unit: str) -> str:
+    """10.0 %, 4000/s, 240 processes; "-" where nothing was asked in figures."""
+    if value is None:
+        return "-"
+    if unit == "share":
+        return f"{value * 100:.1f} %"
+    return f"{value:.4g}{_UNITS.get(unit, '')}"
+
+
+def print_load(lines: Sequence[Reached]) -> None:
+    """Prints one row for each element; shares and rates are those of each CPU of the load."""
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
+    table.add_column("element", no_wrap=True)
+    table.add_column("degree", overflow="fold")
+    for heading in ("asked", "reached", "processes", "CPU time"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for line in lines:
+        cpu_ns = line.counters.get("cpu_ns")
+        cells = (
+            line.element,
+            shorten(line.degree, 60),
+            load_figure(line.asked, line.unit),
+            load_figure(line.reached, line.unit),
+            str(line.processes),
+            "-" if cpu_ns is None else f"{cpu_ns / 1e9:.3g} s",
+        )
+        table.add_row(*(words(cell) for cell in cells))
+    make_console().print(table)

@@ -1,0 +1,144 @@
+"""A load under test: its processes, known by a mark that each inherits, and what it says."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+GIVE_UP_S = 60
+MARK = "HARDSTONE_TEST_MARK"
+Line = dict[str, Any]
+
+
+class Marked:
+    """The processes that carry one mark, or work in the folder: stress-ng writes over its
+    environment."""
+
+    def __init__(self) -> None:
+        self.mark = uuid.uuid4().hex
+        self._folder: Path | None = None
+
+    def environment(self, folder: Path) -> dict[str, str]:
+        self._folder = folder
+        return {**os.environ, MARK: self.mark, "TMPDIR": str(folder)}
+
+    def all(self) -> dict[int, str]:
+        """Name by id. The dead that nobody has waited for yet have no environment."""
+        found = {}
+        for path in Path("/proc").glob("[0-9]*"):
+            with suppress(OSError):
+                if self._is_marked(path):
+                    found[int(path.name)] = (path / "comm").read_text().strip()
+        return found
+
+    def _is_marked(self, process: Path) -> bool:
+        words = (process / "environ").read_bytes().split(b"\0")
+        if f"{MARK}={self.mark}".encode() in words:
+            return True
+        place = str((process / "cwd").readlink())
+        return place.startswith(f"{self._folder}/hardstone-load-")
+
+    def named(self, name: str) -> list[int]:
+        return [pid for pid, known in self.all().items() if known == name]
+
+    def wait_for(self, name: str) -> int:
+        return wait_until(lambda: self.named(name))[0]
+
+    def wait_for_none(self) -> None:
+        wait_until(lambda: not self.all())
+
+
+def wait_until(look: Callable[[], Any]) -> Any:
+    give_up_s = time.monotonic() + GIVE_UP_S
+    while time.monotonic() < give_up_s:
+        if seen := look():
+            return seen
+        time.sleep(0.01)
+    raise AssertionError("it did not come about")
+
+
+def lines_of(raw: bytes) -> list[Line]:
+    return [json.loads(line) for line in raw.splitlines()]
+
+
+def elements(lines: Sequence[Line]) -> dict[str, Line]:
+    return {line["element"]: line for line in lines if line["type"] == "load"}
+
+
+def events(lines: Sequence[Line]) -> dict[str, str]:
+    return {line["name"]: line["text"] for line in lines if line["type"] == "event"}
+
+
+class RunningLoad:
+    """A probe with load: `lines` of what it sent once it has ended."""
+
+    def __init__(self, process: subprocess.Popen[bytes], marked: Marked, folder: Path) -> None:
+        self.process, self.marked, self.folder = process, marked, folder
+
+    def wait_until_it_runs(self) -> None:
+        """All wait at one gate, so that of any one that works they all do."""
+        assert self.process.stdout is not None
+        self.head = [self.process.stdout.readline()]
+        while b"load_runs" not in self.head[-1]:
+            self.head.append(self.process.stdout.readline())
+            assert self.head[-1] != b""
+
+    def end(self) -> list[Line]:
+        out, _ = self.process.communicate(timeout=GIVE_UP_S)
+        assert self.process.returncode == 0
+        return lines_of(b"".join(self.head) + out)
+
+    def kill(self, name: str) -> int:
+        pid = self.process.pid if name == "probe" else self.marked.wait_for(name)
+        os.kill(pid, signal.SIGKILL)
+        return pid
+
+
+def load_command(probe: Path, load: str, *options: str) -> list[str]:
+    return [str(probe), "load", load, "--json", "--until-eof", *options]
+
+
+@contextmanager
+def loading(
+    probe: Path, load: str, folder: Path, *options: str, prefix: Sequence[str] = ()
+) -> Iterator[RunningLoad]:
+    """`hardstone-probe load` until its input ends; its files are made in `folder`."""
+    marked = Marked()
+    with subprocess.Popen(
+        [*prefix, *load_command(probe, load, *options)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=marked.environment(folder),
+    ) as process:
+        running = RunningLoad(process, marked, folder)
+        try:
+            running.wait_until_it_runs()
+            yield running
+        finally:
+            process.kill()
+            process.communicate()
+            marked.wait_for_none()
+
+
+def once(probe: Path, load: str, folder: Path, *options: str, prefix: Sequence[str] = ()) -> Any:
+    """One load for a given time: its lines."""
+    marked = Marked()
+    done = subprocess.run(
+        [*prefix, str(probe), "load", load, "--json", *options],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=GIVE_UP_S,
+        check=False,
+        env=marked.environment(folder),
+    )
+    assert done.returncode == 0, done.stderr
+    assert marked.all() == {}
+    return lines_of(done.stdout)

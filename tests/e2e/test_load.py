@@ -1,0 +1,226 @@
+"""Each element does what it says, and the stream says what it did."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.loads import Marked, elements, events, loading, once
+
+pytestmark = pytest.mark.e2e
+
+COUNTERS = {
+    "cpu": ["cpu_ns", "busy_ns", "rounds_count"],
+    "disk": ["busy_ns", "writes_count", "written_bytes"],
+    "interrupt": ["sent_count"],
+    "network": ["cpu_ns", "packets_count", "sent_bytes"],
+    "syscall": ["cpu_ns", "busy_ns", "calls_count"],
+    "memory": ["cpu_ns", "busy_ns", "allocations_count", "allocated_bytes"],
+    "search": ["cpu_ns", "rounds_count", "files_count", "read_bytes"],
+    "storm": ["cpu_ns", "rounds_count"],
+    "build": ["cpu_ns", "jobs_count"],
+    "kernel": [
+        *("cpu_ns", "rounds_count", "fork_count", "exec_count", "exit_count", "copy_count"),
+        *("file_count", "map_count", "terminal_count", "socket_count", "pipe_count"),
+        *("fsync_count", "scan_count"),
+    ],
+}
+UNITS = {
+    **dict.fromkeys(("cpu", "disk", "syscall", "memory"), "share"),
+    **dict.fromkeys(("interrupt", "network"), "per_s"),
+    **dict.fromkeys(("search", "build", "kernel"), "rounds_per_s"),
+    "storm": "processes",
+}
+
+
+@pytest.fixture
+def folder() -> Any:
+    """On a disk, where the load's own choice would be too."""
+    path = Path(f"/var/tmp/hardstone-test-{os.getpid()}")
+    path.mkdir()
+    yield path
+    assert list(path.iterdir()) == []
+    path.rmdir()
+
+
+@pytest.fixture(scope="module")
+def storm_lines(probe: Path) -> Any:
+    path = Path(f"/var/tmp/hardstone-test-storm-{os.getpid()}")
+    path.mkdir()
+    try:
+        yield once(probe, "heavy+storm=6+build+kernel", path, "-D", "2")
+    finally:
+        path.rmdir()  # refuses when there is something in it
+
+
+@pytest.mark.parametrize("element", COUNTERS)
+def test_every_element_counts_what_it_does(storm_lines: Any, element: str) -> None:
+    line = elements(storm_lines)[element]
+    assert line["unit"] == UNITS[element]
+    idle = [name for name in COUNTERS[element] if line["counters"][name] <= 0]
+    assert idle == []
+    assert line["reached"] > 0
+    cpus = len(os.sched_getaffinity(0))
+    assert line["processes"] == (6 if element == "storm" else cpus)
+
+
+def test_the_lines_have_an_order_and_an_end(storm_lines: Any) -> None:
+    kinds = [line["type"] for line in storm_lines]
+    assert kinds[0] == "header"
+    assert kinds[-1] == "footer"
+    assert storm_lines[-1]["lines"] == len(kinds) - 1
+    assert storm_lines[0]["schema"] == "hardstone.load/1"
+    first_load = kinds.index("load")
+    assert set(kinds[first_load:-1]) == {"load"}
+
+
+def test_storm_is_alive(storm_lines: Any) -> None:
+    storm = elements(storm_lines)["storm"]
+    assert (storm["asked"], storm["reached"]) == (6, 6)
+
+
+@pytest.mark.parametrize("degree", ["5ms/50ms", "20ms/100ms"])
+@pytest.mark.parametrize("element", ["cpu", "syscall", "memory"])
+def test_the_share_of_cpu_time_is_kept(
+    probe: Path, folder: Path, alone: None, element: str, degree: str
+) -> None:
+    """Never more than asked, but for a piece at each end of the window; what others took is
+    told. Three attempts at what others of this machine can spoil."""
+    asked = {"5ms/50ms": 0.1, "20ms/100ms": 0.2}[degree]
+    for _ in range(3):
+        lines = once(probe, f"{element}={degree}", folder, "-D", "1")
+        line = elements(lines)[element]
+        assert line["asked"] == pytest.approx(asked)
+        assert line["reached"] <= asked * 1.1
+        assert ("load_short" in events(lines)) == (line["reached"] < 0.8 * asked)
+        if line["reached"] > 0.9 * asked:
+            return
+    pytest.skip("other programs took the CPUs in three attempts")
+
+
+def test_interrupts_are_in_the_counters_of_the_kernel(
+    probe: Path, folder: Path, alone: None
+) -> None:
+    line = elements(once(probe, "interrupt=2000/s", folder, "-D", "1"))["interrupt"]
+    counters = line["counters"]
+    if "seen_timer_interrupts_count" not in counters:
+        pytest.skip("the kernel does not tell timer interrupts apart here")
+    assert counters["sent_count"] > 0
+    assert counters["seen_timer_interrupts_count"] > 0.8 * counters["sent_count"]
+    assert line["reached"] <= 2000 * 1.1
+
+
+def test_packets_are_in_the_counters_of_the_kernel(probe: Path, folder: Path, alone: None) -> None:
+    line = elements(once(probe, "network=4000/s", folder, "-D", "1"))["network"]
+    counters = line["counters"]
+    assert counters["packets_count"] > 0
+    assert counters["seen_tcp_segments_count"] >= counters["packets_count"]
+    assert counters["seen_tcp_segments_count"] < 1.5 * counters["packets_count"]
+    assert counters["failed_count"] == 0
+
+
+def test_writes_reach_the_device(probe: Path, folder: Path) -> None:
+    """The kernel's own account of the process: what it had written to storage."""
+    with loading(probe, "disk=20ms/40ms", folder, "--cpus", str(first_cpu())) as running:
+        pid = running.marked.wait_for("hs-load-disk")
+        before = written_bytes(pid)
+        time.sleep(0.5)
+        written = written_bytes(pid) - before
+        assert running.process.stdin is not None
+        running.process.stdin.close()
+        running.process.stdin = None
+        counters = elements(running.end())["disk"]["counters"]
+    if written == 0:
+        pytest.skip("this file system does not account for writes")
+    assert 0 < written <= counters["written_bytes"] * 1.5
+
+
+def first_cpu() -> int:
+    return min(os.sched_getaffinity(0))
+
+
+def written_bytes(pid: int) -> int:
+    found = re.search(r"^write_bytes: (\d+)", Path(f"/proc/{pid}/io").read_text(), re.MULTILINE)
+    assert found is not None
+    return int(found[1])
+
+
+def status(pid: int, name: str) -> str:
+    found = re.search(rf"^{name}:\s*(.*)$", Path(f"/proc/{pid}/status").read_text(), re.MULTILINE)
+    assert found is not None
+    return found[1]
+
+
+def test_loaders_are_ordinary_processes(probe: Path, folder: Path) -> None:
+    """Whatever the probe itself was started with."""
+    prefix = ["chrt", "-r", "5", "env"] if has_realtime() else []
+    cpu = first_cpu()
+    with loading(probe, "cpu+storm=2", folder, "--cpus", str(cpu), prefix=prefix) as running:
+        worker, storm = (running.marked.wait_for(f"hs-load-{name}") for name in ("cpu", "storm"))
+        for pid, nice in ((worker, 0), (storm, 19)):
+            assert os.sched_getscheduler(pid) == os.SCHED_OTHER
+            assert os.sched_getaffinity(pid) == {cpu}
+            assert os.getpriority(os.PRIO_PROCESS, pid) == nice
+            assert int(status(pid, "SigBlk"), 16) == 0
+            assert status(pid, "VmLck") == "0 kB"
+
+
+def has_realtime() -> bool:
+    if shutil.which("chrt") is None:
+        return False
+    return subprocess.run(["chrt", "-r", "5", "true"], check=False).returncode == 0
+
+
+def test_run_with_load(probe: Path, folder: Path, quick: list[str]) -> None:
+    """The lines of the load stand between the events and the series."""
+    done = subprocess.run(
+        [
+            *(str(probe), "run", "CLK-P-BIN", "--load", "cpu=5ms/50ms+storm=3", "--json"),
+            *("-D", "1", *quick),
+        ],
+        capture_output=True,
+        timeout=60,
+        check=True,
+        env={**os.environ, "TMPDIR": str(folder)},
+    )
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    kinds = [line["type"] for line in lines]
+    assert kinds.index("load") < kinds.index("series")
+    assert "event" not in kinds[kinds.index("load") :]
+    assert list(elements(lines)) == ["cpu", "storm"]
+    result = lines[-2]
+    assert result["conditions"]["load"] == "cpu=5ms/50ms+storm=3"
+    assert result["environment"]["load_average_1min_milli"] >= 0
+    assert lines[-1]["lines"] == len(lines) - 1
+
+
+def test_run_without_load_says_none(probe: Path, quick: list[str]) -> None:
+    words = [str(probe), "run", "CLK-P-BIN", "--json", "--samples", "10", *quick]
+    done = subprocess.run(words, capture_output=True, timeout=60, check=True)
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    assert elements(lines) == {}
+    assert lines[-2]["conditions"]["load"] == "none"
+
+
+def test_a_measurement_survives_a_lost_loader(probe: Path, folder: Path, quick: list[str]) -> None:
+    marked = Marked()
+    with subprocess.Popen(
+        [str(probe), "run", "CLK-P-BIN", "--load", "cpu+storm=2", "--json", "-D", "1", *quick],
+        stdout=subprocess.PIPE,
+        env=marked.environment(folder),
+    ) as process:
+        os.kill(marked.wait_for("hs-load-storm"), 9)
+        out, _ = process.communicate(timeout=60)
+    lines = [json.loads(line) for line in out.splitlines()]
+    assert lines[-2]["status"] == "measured"
+    assert "storm: 1 of 2 processes ended" in events(lines)["load_ended_early"]
+    assert "load_short" in events(lines)
+    marked.wait_for_none()

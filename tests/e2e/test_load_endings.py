@@ -1,0 +1,157 @@
+"""Whatever is killed: nothing of a load stays, no process, no file, no socket."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.loads import Marked, elements, events, load_command, loading, wait_until
+
+pytestmark = pytest.mark.e2e
+
+LOAD = "cpu+disk+network+build+kernel+storm=8"
+OTHERS = {"cpu", "disk", "network", "build", "kernel", "storm"}
+ONE_CPU = ("--cpus", str(min(os.sched_getaffinity(0))))
+
+
+def loopback_sockets(pids: dict[int, str]) -> set[str]:
+    """Inodes of the sockets of these processes."""
+    found = set()
+    for pid in pids:
+        try:
+            links = [str(path.readlink()) for path in Path(f"/proc/{pid}/fd").iterdir()]
+        except OSError:
+            continue
+        found |= {link for link in links if link.startswith("socket:")}
+    return {link.removeprefix("socket:[").removesuffix("]") for link in found}
+
+
+def tcp_lines() -> list[list[str]]:
+    return [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+
+
+def ports_of(inodes: set[str]) -> set[str]:
+    return {fields[1] for fields in tcp_lines() if fields[9] in inodes}
+
+
+@pytest.mark.parametrize("victim", ["probe", "hs-load-guard", "hs-load-keeper"])
+def test_a_kill_of_those_above_ends_everything(probe: Path, tmp_path: Path, victim: str) -> None:
+    with loading(probe, LOAD, tmp_path, *ONE_CPU) as running:
+        before = running.marked.all()
+        ports = ports_of(loopback_sockets(before))
+        assert len(ports) == 2
+        assert any(tmp_path.iterdir())  # the folder of the element kernel
+        running.kill(victim)
+        others = set() if victim == "probe" else {running.process.pid}
+        wait_until(lambda: set(running.marked.all()) <= others)
+        wait_until(lambda: list(tmp_path.iterdir()) == [])
+        assert {fields[1] for fields in tcp_lines()} & ports == set()
+        if victim == "probe":
+            return
+        assert running.process.stdin is not None
+        running.process.stdin.close()
+        running.process.stdin = None
+        told = events(running.end())
+    assert "all of the load ended with it" in told["load_ended_early"]
+    assert "load_short" in told
+
+
+@pytest.mark.parametrize("element", ["cpu", "disk", "network", "build", "kernel", "storm"])
+def test_a_kill_of_a_loader_leaves_the_others(probe: Path, tmp_path: Path, element: str) -> None:
+    with loading(probe, LOAD, tmp_path, *ONE_CPU) as running:
+        pid = running.kill(f"hs-load-{element}")
+        wait_until(lambda: not Path(f"/proc/{pid}").exists())
+        left = set(running.marked.all().values())
+        assert {"hs-load-guard", "hs-load-keeper"} <= left
+        assert {f"hs-load-{name}" for name in OTHERS - {element}} <= left
+        assert running.process.stdin is not None
+        running.process.stdin.close()
+        running.process.stdin = None
+        lines = running.end()
+    told = events(lines)["load_ended_early"]
+    assert told.startswith(f"{element}: 1 of ")
+    assert "signal 9" in told
+    assert set(elements(lines)) == OTHERS
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(shutil.which("stress-ng") is None, reason="stress-ng is not installed")
+@pytest.mark.parametrize("victim", ["probe", "hs-load-guard", "hs-load-keeper", "stress-ng"])
+def test_the_processes_of_stress_ng_go_too(probe: Path, tmp_path: Path, victim: str) -> None:
+    load = "stress-ng:--cpu 2 --hdd 1 --hdd-bytes 4M"
+    with loading(probe, load, tmp_path, *ONE_CPU) as running:
+        names = running.marked.all
+        wait_until(lambda: sum(name.startswith("stress-ng") for name in names().values()) >= 4)
+        running.kill(victim)
+        wait_until(lambda: not any(name.startswith("stress-ng") for name in names().values()))
+        running.process.kill()
+        running.marked.wait_for_none()
+        wait_until(lambda: list(tmp_path.iterdir()) == [])
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_it_with_a_report(
+    probe: Path, tmp_path: Path, number: signal.Signals
+) -> None:
+    with loading(probe, "cpu+kernel", tmp_path, *ONE_CPU) as running:
+        running.process.send_signal(number)
+        lines = running.end()
+    assert set(elements(lines)) == {"cpu", "kernel"}
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_stopped_keeper_does_not_keep_it(probe: Path, tmp_path: Path) -> None:
+    """SIGSTOP instead of SIGKILL: the loaders see the end themselves, for the rest there is
+    the guard's patience; it is not waited for here."""
+    with loading(probe, "cpu", tmp_path, *ONE_CPU) as running:
+        keeper = running.marked.wait_for("hs-load-keeper")
+        os.kill(keeper, signal.SIGSTOP)
+        running.process.kill()
+        os.kill(keeper, signal.SIGCONT)
+        running.marked.wait_for_none()
+
+
+def test_a_kill_of_the_toolkit_ends_it(probe: Path, tmp_path: Path, root: Path) -> None:
+    marked = Marked()
+    environment = {
+        **marked.environment(tmp_path),
+        "PYTHONPATH": str(root / "src"),
+        "HARDSTONE_PROBE": str(probe),
+    }
+    with subprocess.Popen(
+        [
+            *(sys.executable, "-c", "from hardstone.cli.main import main; main()"),
+            *("load", "cpu+kernel", "--json"),
+        ],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        env=environment,
+    ) as process:
+        marked.wait_for("hs-load-kernel")
+        process.kill()
+        process.communicate()
+    marked.wait_for_none()
+    wait_until(lambda: list(tmp_path.iterdir()) == [])
+
+
+def test_a_quick_kill_while_it_starts(probe: Path, tmp_path: Path) -> None:
+    """At any moment of the start."""
+    for delay_ms in range(0, 60, 6):
+        marked = Marked()
+        with subprocess.Popen(
+            load_command(probe, "kernel+storm=30", *ONE_CPU),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            env=marked.environment(tmp_path),
+        ) as process:
+            time.sleep(delay_ms / 1000)
+            process.kill()
+        marked.wait_for_none()
+        wait_until(lambda: list(tmp_path.iterdir()) == [])

@@ -1,0 +1,230 @@
+"""What a load may not do, and what it says where the machine does not let it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.e2e import machine
+from tests.e2e.loads import Marked, elements, events, lines_of, loading, once, wait_until
+
+pytestmark = pytest.mark.e2e
+
+MIB = 2**20
+CPU = str(min(os.sched_getaffinity(0)))
+root_only = pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a file system")
+
+
+@pytest.fixture
+def mounted(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 400 MiB of its own: 256 MiB of it must stay free."""
+    folder = tmp_path / "small"
+    folder.mkdir()
+    words = ["mount", "-t", "tmpfs", "-o", "size=400m", "hardstone-test", str(folder)]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        pytest.skip(f"nothing can be mounted here: {done.stderr.strip()}")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", str(folder)], check=True)
+
+
+def used_bytes(folder: Path) -> int:
+    facts = os.statvfs(folder)
+    return (facts.f_blocks - facts.f_bfree) * facts.f_frsize
+
+
+@root_only
+def test_disk_keeps_its_quota(probe: Path, mounted: Path) -> None:
+    """64 MiB for each process, and at most half of what may be written in all."""
+    with loading(probe, "disk=9ms/10ms", mounted, "--cpus", CPU) as running:
+        wait_until(lambda: used_bytes(mounted) > 0)
+        seen = 0
+        until_s = time.monotonic() + 1
+        while time.monotonic() < until_s:
+            seen = max(seen, used_bytes(mounted))
+            time.sleep(0.01)
+        assert seen <= 64 * MIB + MIB
+        assert list(mounted.iterdir()) == []  # it has no name
+        assert running.process.stdin is not None
+        running.process.stdin.close()
+        running.process.stdin = None
+        lines = running.end()
+    assert elements(lines)["disk"]["counters"]["written_bytes"] > 0
+    assert "is no disk" in events(lines)["load_limited"]
+    assert used_bytes(mounted) == 0
+
+
+@root_only
+def test_disk_gives_back_when_others_need_the_room(probe: Path, mounted: Path) -> None:
+    with loading(probe, "disk=9ms/10ms", mounted, "--cpus", CPU):
+        wait_until(lambda: used_bytes(mounted) > MIB)
+        (mounted / "others").write_bytes(b"x" * (150 * MIB))
+        wait_until(lambda: used_bytes(mounted) < 151 * MIB)
+        (mounted / "others").unlink()
+        wait_until(lambda: used_bytes(mounted) > 0)  # and goes on when there is room
+
+
+@root_only
+def test_disk_writes_nothing_where_there_is_no_room(probe: Path, mounted: Path) -> None:
+    (mounted / "others").write_bytes(b"x" * (150 * MIB))
+    lines = once(probe, "disk", mounted, "-D", "1", "--cpus", CPU)
+    assert elements(lines)["disk"]["counters"]["writes_count"] == 0
+    told = events(lines)
+    assert "too little free space" in told["load_limited"]
+    assert told["load_short"].startswith("disk reached 0.0 % of 10.0 %")
+
+
+@pytest.mark.skipif(machine.no_other_user() is not None, reason=machine.no_other_user() or "")
+@pytest.mark.skipif(machine.no_prlimit() is not None, reason=machine.no_prlimit() or "")
+def test_no_right_to_more_processes(open_probe: Path, tmp_path: Path) -> None:
+    """The guard starts, and not all of the storm: no crash, and said."""
+    user = 64321  # of nobody's: others' processes count too
+    words = [f"--reuid={user}", f"--regid={user}", "--clear-groups", "--inh-caps=-all"]
+    prefix = ["prlimit", "--nproc=12:12", "setpriv", *words, "--bounding-set=-all"]
+    lines = once(open_probe, "storm=60", tmp_path, "-D", "1", "--cpus", CPU, prefix=prefix)
+    storm = elements(lines)["storm"]
+    assert 0 < storm["reached"] < 12
+    told = events(lines)
+    assert "the process could not be made" in told["load_limited"]
+    assert "load_short" in told
+
+
+@pytest.mark.skipif(machine.no_other_user() is not None, reason=machine.no_other_user() or "")
+def test_without_any_right(open_probe: Path) -> None:
+    """An ordinary user, and a folder of its own choice."""
+    words = [*machine.as_nobody()]
+    done = subprocess.run(
+        [*words, str(open_probe), "load", "heavy+storm=4+build+kernel", "-D", "1", "--json"],
+        capture_output=True,
+        timeout=60,
+        check=True,
+        env={name: value for name, value in os.environ.items() if name != "TMPDIR"},
+    )
+    lines = lines_of(done.stdout)
+    assert all(line["reached"] > 0 for line in elements(lines).values())
+
+
+@pytest.mark.skipif(
+    os.geteuid() != 0 or shutil.which("unshare") is None,
+    reason="only root can hide folders and the loopback interface, with unshare",
+)
+def test_no_folder_and_no_network(probe: Path) -> None:
+    """In a place of its own: /tmp and /var/tmp cannot be written to, lo is down."""
+    script = """
+    for place in /tmp /var/tmp; do mount -t tmpfs -o ro tmpfs $place || exit 77; done
+    TMPDIR=/nowhere exec "$0" load disk+network+build+cpu -D 1 --json --cpus "$1"
+    """
+    copy = Path(f"/dev/shm/hardstone-test-{os.getpid()}")
+    shutil.copy(probe, copy)
+    try:
+        done = subprocess.run(
+            ["unshare", "--mount", "--net", "sh", "-c", script, str(copy), CPU],
+            capture_output=True,
+            timeout=60,
+            check=False,
+        )
+    finally:
+        copy.unlink()
+    if done.returncode == 77:
+        pytest.skip("nothing can be mounted here")
+    assert done.returncode == 0, done.stderr
+    lines = lines_of(done.stdout)
+    limits = [line["text"] for line in lines if line.get("name") == "load_limited"]
+    assert [text.partition(":")[0] for text in limits] == ["disk", "network", "build"]
+    assert "no TCP connection over 127.0.0.1" in limits[1]
+    assert elements(lines)["cpu"]["reached"] > 0
+    assert elements(lines)["disk"]["processes"] == 0
+
+
+def test_stress_ng_that_is_not_there(probe: Path, tmp_path: Path) -> None:
+    words = [str(probe), "load", "stress-ng:--cpu 1", "-D", "1"]
+    environment = {**os.environ, "PATH": str(tmp_path)}
+    done = subprocess.run(words, capture_output=True, text=True, check=False, env=environment)
+    assert done.returncode == 5
+    assert done.stderr.count("\n") == 1
+    assert "stress-ng is not installed; install it" in done.stderr
+
+
+@pytest.mark.skipif(shutil.which("stress-ng") is None, reason="stress-ng is not installed")
+def test_stress_ng_with_wrong_options(probe: Path, tmp_path: Path) -> None:
+    lines = once(probe, "stress-ng:--no-such-option 1", tmp_path, "-D", "1")
+    told = events(lines)
+    assert "stress-ng: 1 of 1 processes ended" in told["load_ended_early"]
+    assert "load_short" in told
+
+
+def test_run_with_stress_ng_that_is_not_there(
+    probe: Path, tmp_path: Path, quick: list[str]
+) -> None:
+    words = [str(probe), "run", "CLK-P-BIN", "--json", "--load", "stress-ng:--cpu 1", *quick]
+    environment = {**os.environ, "PATH": str(tmp_path)}
+    done = subprocess.run(words, capture_output=True, check=True, env=environment)
+    result = lines_of(done.stdout)[-2]
+    assert result["status"] == "unsupported"
+    assert "not installed" in result["reason"]
+
+
+@pytest.mark.parametrize(
+    ("load", "words"),
+    [
+        ("cpuu", "did you mean cpu?"),
+        ("cpu=10/100", "write cpu=10ms/100ms"),
+        ("cpu=20ms/10ms", "from 100us to the period"),
+        ("cpu=0ms/10ms", "from 100us to the period"),
+        ("disk=-1ms/10ms", "write disk=10ms/100ms"),
+        ("network=0/s", "from 1/s to 100000/s"),
+        ("network=-5/s", "from 1/s to 100000/s"),
+        ("network=4000", "write network=4000/s"),
+        ("storm=0", "from 1 to 5000"),
+        ("storm=1000000000", "from 1 to 5000"),
+        ("storm=99999999999999999999", "from 1 to 5000"),
+        ("search=3", "takes no degree"),
+        ("heavy=3", "takes no degree"),
+        ("heavy+cpu=50ms/100ms", "cpu is there twice"),
+        ("heavy+storm", "is there twice"),
+        ("none+cpu", "none stands alone"),
+        ("cpu++disk", "a term is empty"),
+        ("", "a term is empty"),
+        ("stress-ng", "takes options"),
+        ("stress-ng:", "without options"),
+        ("cpu\n", "control character"),
+    ],
+)
+def test_wrong_texts(probe: Path, load: str, words: str) -> None:
+    for command in (["load", load], ["load", "--check", load]):
+        done = subprocess.run(
+            [str(probe), *command], capture_output=True, text=True, timeout=20, check=False
+        )
+        assert done.returncode == 2
+        assert words in done.stderr
+        assert done.stderr.count("\n") == 1
+
+
+def test_a_right_text_checks(probe: Path) -> None:
+    for load in ("none", "heavy", "storm", "heavy+storm=100", "cpu=1ms/2ms+stress-ng:--cpu 2 -t 3"):
+        words = [str(probe), "load", "--check", load]
+        assert subprocess.run(words, capture_output=True, check=False).returncode == 0
+
+
+def test_wrong_cpus(probe: Path) -> None:
+    for cpus in ("1023", "x", "2-1", "0,", "-1", "99999999"):
+        words = [str(probe), "load", "cpu", "-D", "1", "--cpus", cpus]
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+
+
+def test_marks_are_seen() -> None:
+    """The tests above look for processes by a mark; one that is there must be found."""
+    marked = Marked()
+    with subprocess.Popen(["sleep", "60"], env=marked.environment(Path("/"))) as process:
+        wait_until(lambda: "sleep" in marked.all().values())
+        process.kill()
+    assert marked.all() == {}
