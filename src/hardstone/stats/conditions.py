@@ -58,10 +58,13 @@ class Names:
         self._loads = _shortened(list(dict.fromkeys(one.load for one in conditions)))
         self._configs = dict.fromkeys(one.cpu_config for one in conditions)
 
+    def load(self, load: str) -> str:
+        """A load as a short text that no other load of the run has."""
+        return self._loads.get(load, load)
+
     def label(self, condition: Condition) -> str:
         """What tells a condition apart from the others: "heavy, shielded"; empty if it is alone."""
-        load = self._loads.get(condition.load, condition.load)
-        parts = [load] if len(self._loads) > 1 else []
+        parts = [self.load(condition.load)] if len(self._loads) > 1 else []
         parts += [condition.cpu_config] if len(self._configs) > 1 else []
         return ", ".join(parts)
 
