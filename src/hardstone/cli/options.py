@@ -100,7 +100,7 @@ _PLAN_OPTIONS = (
         multiple=True,
         default=("none",),
         metavar="LOADS",
-        show_default="none",
+        show_default=True,
         help="Loads, each test under each: none,heavy,storm,cpu=10ms/100ms+search.",
     ),
     click.option(
@@ -108,7 +108,7 @@ _PLAN_OPTIONS = (
         multiple=True,
         default=("shared",),
         metavar="CONFIGS",
-        show_default="shared",
+        show_default=True,
         help="CPU configurations, each test in each: shared,single,shielded.",
     ),
     click.option("--seed", default="0", metavar="N", show_default=True, help="For random draws."),
