@@ -37,8 +37,15 @@ def test_a_name_says_what_differs(conditions: list[tuple[str, str]], names: list
 def test_conditions_come_in_the_order_of_the_plan() -> None:
     tests = [sample.planned(load=load) for load in ("none", "heavy", "storm")]
     document = make.document(results=[result("storm", "shared"), result("none", "shared")])
-    document.plan = make.plan_of(tests)
+    document.plan = make.plan_of(tests, loads=["none", "heavy", "storm"])
     assert conditions_in(document) == [Condition("none", "shared"), Condition("storm", "shared")]
+
+
+def test_what_did_not_run_before_there_were_loads_has_no_condition() -> None:
+    lacking = make.result(status="denied", series=[], conditions=Conditions())
+    document = make.document(results=[result("heavy", "shared"), lacking])
+    assert conditions_in(document) == [Condition("heavy", "shared")]
+    assert [names_in(document).name(one) for one in document.results] == ["TMR-P-LAT"] * 2
 
 
 def test_long_loads_are_cut_and_stay_apart() -> None:

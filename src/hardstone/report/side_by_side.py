@@ -89,7 +89,7 @@ def side_tables(
                 rows=rows[:MOST_ROWS],
                 notes=_notes(one, len(rows)),
                 drawn=series_text(row.first) if row else "",
-                figures=_figures(one, row, names, settings) if row else [],
+                figures=_figures(one, row, names, len(tables) + 1, settings) if row else [],
             )
         )
     return tables
@@ -201,7 +201,9 @@ def _drawn_row(one: Comparison) -> SeriesRow | None:
     return max(measured, key=lambda row: row.highest, default=None)
 
 
-def _figures(one: Comparison, row: SeriesRow, names: Names, settings: Settings) -> list[Figure]:
+def _figures(
+    one: Comparison, row: SeriesRow, names: Names, place: int, settings: Settings
+) -> list[Figure]:
     lines = [
         _line(series, condition, one.conditions, names)
         for condition, series in zip(one.conditions, row.found, strict=True)
@@ -212,7 +214,7 @@ def _figures(one: Comparison, row: SeriesRow, names: Names, settings: Settings) 
             kind,
             lines,
             f"{one.test} {series_text(row.first)}",
-            f"beside-{one.test}-{number}".lower(),
+            f"beside-{place}-{number}",
             settings.drawer,
             live=settings.live,
         )

@@ -30,11 +30,20 @@ def condition_of(one: Result | PlannedTest) -> Condition:
 
 
 def conditions_in(document: RunDocument) -> list[Condition]:
-    """The conditions of a run, each once: those of its results in the order of the plan."""
-    found = dict.fromkeys(condition_of(one) for one in document.results)
-    planned = [condition_of(one) for one in document.plan.tests]
-    ordered = [one for one in dict.fromkeys(planned) if one in found]
+    """The conditions of a run, each once: those of its results in the order of the plan.
+
+    In a run from before loads were planned, what did not run has no condition to speak of.
+    """
+    plan = document.plan
+    results = [one for one in document.results if plan.loads or one.series or one.verdicts]
+    found = dict.fromkeys(condition_of(one) for one in results)
+    ordered = [one for one in _planned(document) if one in found]
     return list(dict.fromkeys([*ordered, *found]))
+
+
+def _planned(document: RunDocument) -> list[Condition]:
+    tests = document.plan.tests if document.plan.loads else []
+    return list(dict.fromkeys(condition_of(one) for one in tests))
 
 
 def result_under(planned: PlannedTest, result: Result) -> Result:
@@ -76,8 +85,7 @@ class Names:
 
 def names_in(document: RunDocument) -> Names:
     """The names of a run."""
-    planned = [condition_of(one) for one in document.plan.tests]
-    return Names(list(dict.fromkeys([*planned, *conditions_in(document)])))
+    return Names(list(dict.fromkeys([*_planned(document), *conditions_in(document)])))
 
 
 def _shortened(loads: list[str]) -> dict[str, str]:
