@@ -69,8 +69,9 @@ def test_a_ratio_is_to_the_first_condition(run: RunDocument) -> None:
     assert first is not None and second is not None and first.max and second.max
     assert ratio_to_first(row, 0) is None
     assert ratio_to_first(row, 1) == second.max / first.max
-    assert [ratio_text(one) for one in (0.091, 1.44, 9.96, 1234.0)] == [
+    assert [ratio_text(one) for one in (0.091, 0.999, 1.44, 9.96, 1234.0)] == [
         "0.091",
+        "1.0",
         "1.4",
         "10",
         "1\N{NO-BREAK SPACE}234",

@@ -128,8 +128,9 @@ def _series_row(one: Comparison, row: SeriesRow, settings: Settings) -> SideRow:
 def _series_cell(row: SeriesRow, place: int, result: Result | None, deepest: float) -> Cell:
     series = row.found[place]
     if series is None:
-        is_lacking = result is not None and result.status != "measured"
-        return Cell(result.status if result and is_lacking else "-", look="status-other")
+        if result is None or result.status == "measured":
+            return Cell("-")
+        return Cell(result.status, look="status-other")
     summary = summarise(series, deepest=min(deepest, _TAIL))
     levels = (0.5, _common_level(row))
     shown = [found for found in summary.quantiles if found.q in levels]
@@ -157,8 +158,10 @@ def _quantile(found: Quantile, series: Series) -> str:
 
 
 def ratio_text(ratio: float) -> str:
-    """Two digits, or whole from 10 on: "1.4", "23", "1 200"."""
-    return format_count(round(ratio)) if ratio >= 9.95 else f"{ratio:.2g}"
+    """Two digits, or whole from 10 on: "0.64", "1.0", "23", "1 200"."""
+    if ratio >= 9.95:
+        return format_count(round(ratio))
+    return f"{ratio:.1f}" if ratio >= 0.995 else f"{ratio:.2g}"
 
 
 def _counts_differ(row: SeriesRow) -> bool:
