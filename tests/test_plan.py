@@ -15,11 +15,12 @@ from tests.targets import sample
 
 REGISTER = sample.register()
 FACTS = sample.facts().facts
+LOADS = sample.loads()
 CATALOGUE = load_catalogue()
 
 
 def plan(**request: object) -> Plan:
-    return make_plan(Request(**request), REGISTER, CATALOGUE, FACTS)  # type: ignore[arg-type]
+    return make_plan(Request(**request), REGISTER, CATALOGUE, FACTS, LOADS)  # type: ignore[arg-type]
 
 
 def problems(**request: object) -> tuple[str, ...]:

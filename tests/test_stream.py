@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -128,6 +129,42 @@ def test_what_was_valid_before_garbage_is_kept_and_what_comes_after_is_not() -> 
 def test_the_same_series_under_other_labels_is_another_series() -> None:
     other = changed(WAKEUP, lambda value: value["labels"].update(cpu=2))
     assert len(read([HEADER, WAKEUP, other]).series) == 2
+
+
+LOAD = (
+    b'{"type":"load","element":"cpu","degree":"10ms/100ms","asked":0.1,"reached":0.08,'
+    b'"unit":"share","processes":2,"counters":{"busy_ns":5}}'
+)
+SEARCH = LOAD.replace(b'"cpu"', b'"search"').replace(b"0.1,", b"null,")
+
+
+def test_what_the_load_reached_is_kept() -> None:
+    footer = with_field(FOOTER, lines=8)
+    lines = [HEADER, INSTRUMENT, EVENT, LOAD, SEARCH, WAKEUP, RELEASE, RESULT, footer]
+    result = read(lines)
+    assert result.complete
+    assert [(one.element, one.asked, one.reached) for one in result.load] == [
+        ("cpu", 0.1, 0.08),
+        ("search", None, 0.08),
+    ]
+    assert result.load[0].counters == {"busy_ns": 5}
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        (LOAD, "load of 'cpu' for the second time"),
+        (SEARCH.replace(b"0.08", b"-1"), "below nothing"),
+        (SEARCH.replace(b"null", b"-0.5"), "below nothing"),
+        (SEARCH.replace(b":2,", b":-2,"), "below nothing"),
+        (SEARCH.replace(b"0.08", b"1e999"), "not a line of|not JSON|below"),
+        (SEARCH.replace(b'{"busy_ns":5}', b'{"busy_ns":0.5}'), "not a line of"),
+    ],
+)
+def test_a_load_that_cannot_be_breaks_the_stream(line: bytes, words: str) -> None:
+    result = read([HEADER, LOAD, line])
+    assert not result.complete and len(result.load) == 1
+    assert re.search(words, result.reason or "")
 
 
 def test_long_lines_and_long_streams_are_refused() -> None:

@@ -16,6 +16,7 @@ import msgspec
 STREAM_SCHEMA = "hardstone.stream/1"
 RUN_SCHEMA = "hardstone.run/1"
 REGISTER_SCHEMA = "hardstone.register/1"
+LOADS_SCHEMA = "hardstone.loads/1"
 FACTS_SCHEMA = "hardstone.facts/1"
 
 Status = Literal["measured", "failed", "unsupported", "denied", "timeout", "skipped"]
@@ -127,7 +128,10 @@ class Instrument(msgspec.Struct, kw_only=True):
 
 
 class Conditions(msgspec.Struct, kw_only=True):
-    """Under what a result was obtained, as it was and not as it was asked."""
+    """Under what a result was obtained, as it was and not as it was asked.
+
+    `settings` are those that were in force for the measurement only: "dma_latency".
+    """
 
     load: str = "none"
     cpu_config: str = "shared"
@@ -137,6 +141,24 @@ class Conditions(msgspec.Struct, kw_only=True):
     clock: str = "monotonic"
     memory_locked: bool = False
     realtime: bool = False
+    settings: list[str] = []
+
+
+class LoadReached(msgspec.Struct, kw_only=True):
+    """What one element of the load did while the test measured.
+
+    `unit`: "share" of the time of each load CPU, "per_s" on each load CPU, "processes" in
+    total, or "rounds_per_s" of an element that has no degree: then `asked` is null.
+    `processes` is the number of its loaders; `counters` are raw, each with its unit.
+    """
+
+    element: str
+    degree: str
+    asked: float | None
+    reached: float
+    unit: str
+    processes: int
+    counters: dict[str, int] = {}
 
 
 class StreamHeader(msgspec.Struct, kw_only=True, tag_field="type", tag="header"):
@@ -152,6 +174,10 @@ class StreamInstrument(Instrument, kw_only=True, tag_field="type", tag="instrume
 
 
 class StreamEvent(Event, kw_only=True, tag_field="type", tag="event"):
+    pass
+
+
+class StreamLoad(LoadReached, kw_only=True, tag_field="type", tag="load"):
     pass
 
 
@@ -188,6 +214,7 @@ StreamLine = (
     StreamHeader
     | StreamInstrument
     | StreamEvent
+    | StreamLoad
     | StreamSeries
     | StreamVerdict
     | StreamResult
@@ -196,7 +223,7 @@ StreamLine = (
 
 
 class Result(msgspec.Struct, kw_only=True):
-    """One test of a run. `complete` is false when the stream had no footer."""
+    """One test of a run under one condition. `complete` is false without a footer."""
 
     test: str
     status: Status
@@ -213,6 +240,7 @@ class Result(msgspec.Struct, kw_only=True):
     events: list[Event] = []
     instrument: Instrument | None = None
     environment: dict[str, int] = {}
+    load: list[LoadReached] = []
 
 
 class Trust(msgspec.Struct, kw_only=True):
@@ -229,7 +257,10 @@ class Tool(msgspec.Struct, kw_only=True):
 
 
 class PlannedTest(msgspec.Struct, kw_only=True, frozen=True):
-    """One line of a plan, with every default filled in. Zero means "no limit"."""
+    """One line of a plan, with every default filled in. Zero means "no limit".
+
+    `expected_ns` and `deadline_ns` count what load and CPU configuration take to set up.
+    """
 
     test: str
     params: dict[str, ParamValue]
@@ -237,10 +268,17 @@ class PlannedTest(msgspec.Struct, kw_only=True, frozen=True):
     duration_ns: int
     deadline_ns: int
     expected_ns: int
+    load: str = "none"
+    cpu_config: str = "shared"
+    settings: list[str] = []
 
 
 class Plan(msgspec.Struct, kw_only=True, frozen=True):
-    """What will be run. Pure data: the same request gives the same plan."""
+    """What will be run. Pure data: the same request gives the same plan.
+
+    `tests` holds each test under each of `loads` in each of `cpu_configs`; `load` and
+    `cpu_config` are the same as text, joined by commas. Runs from before loads have no lists.
+    """
 
     name: str
     profile: str
@@ -253,6 +291,8 @@ class Plan(msgspec.Struct, kw_only=True, frozen=True):
     priority: int | None = None
     clock: str = "auto"
     seed: int = 0
+    loads: list[str] = []
+    cpu_configs: list[str] = []
 
 
 class Moved(msgspec.Struct, kw_only=True):
@@ -338,6 +378,41 @@ class Register(msgspec.Struct, kw_only=True):
     schema: str
     probe_version: str
     tests: list[Descriptor]
+
+
+class LoadElement(msgspec.Struct, kw_only=True):
+    """An element of load as the probe declares it.
+
+    `degree` is its form: "BUSY/PERIOD", "N/s", "N", "OPTIONS", or null where it has none;
+    the limits are of that form.
+    """
+
+    name: str
+    title: str
+    degree: str | None
+    default: str | None
+    unit: str
+    min: int | None = None
+    max: int | None = None
+    min_busy_ns: int | None = None
+    min_period_ns: int | None = None
+    max_period_ns: int | None = None
+    counters: list[str] = []
+
+
+class LoadMix(msgspec.Struct, kw_only=True):
+    """A mix that has a name; `load` may hold another one."""
+
+    name: str
+    load: str
+
+
+class Loads(msgspec.Struct, kw_only=True):
+    """Of what a probe can make load."""
+
+    schema: str
+    elements: list[LoadElement]
+    mixes: list[LoadMix]
 
 
 class Facts(msgspec.Struct, kw_only=True):

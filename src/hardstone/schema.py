@@ -24,6 +24,7 @@ _DOCUMENTS: dict[str, tuple[str, Any]] = {
     model.RUN_SCHEMA: ("A run as the store keeps it", model.RunDocument),
     model.STREAM_SCHEMA: ("One line of what the probe sends", model.StreamLine),
     model.REGISTER_SCHEMA: ("The tests that a probe knows", model.Register),
+    model.LOADS_SCHEMA: ("Of what a probe can make load", model.Loads),
     model.FACTS_SCHEMA: ("Raw facts about a machine", model.Facts),
 }
 

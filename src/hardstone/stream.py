@@ -18,6 +18,7 @@ from hardstone.model import (
     STREAM_SCHEMA,
     Event,
     Instrument,
+    LoadReached,
     Result,
     Series,
     StreamEvent,
@@ -25,6 +26,7 @@ from hardstone.model import (
     StreamHeader,
     StreamInstrument,
     StreamLine,
+    StreamLoad,
     StreamResult,
     StreamSeries,
     StreamVerdict,
@@ -71,6 +73,7 @@ class StreamReader:
             StreamHeader: self._take_header,
             StreamInstrument: self._take_instrument,
             StreamEvent: self._take_event,
+            StreamLoad: self._take_load,
             StreamSeries: self._take_series,
             StreamVerdict: self._take_verdict,
             StreamResult: self._take_result,
@@ -159,6 +162,13 @@ class StreamReader:
 
     def _take_event(self, line: StreamEvent) -> None:
         self._result.events.append(Event(**msgspec.structs.asdict(line)))
+
+    def _take_load(self, line: StreamLoad) -> None:
+        if any(one.element == line.element for one in self._result.load):
+            raise StreamError(f"load of {line.element!r} for the second time")
+        if min(line.reached, line.asked or 0.0, line.processes) < 0:
+            raise StreamError(f"load of {line.element!r} below nothing")
+        self._result.load.append(LoadReached(**msgspec.structs.asdict(line)))
 
     def _take_series(self, line: StreamSeries) -> None:
         key = (line.name, tuple(sorted(line.labels.items())))

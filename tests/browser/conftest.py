@@ -11,7 +11,7 @@ import pytest
 
 from hardstone.model import RunDocument
 from hardstone.report import write_html
-from tests.report import sample
+from tests.report import matrix, sample
 from tests.report.hostile import hostile_document, hostile_lookup
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -86,3 +86,10 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="package")
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return _written(tmp_path_factory.mktemp("hostile"), hostile_document(), hostile_lookup)
+
+
+@pytest.fixture(scope="package")
+def conditions(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The report of four tests under six conditions."""
+    document = matrix.document(count=1_000)
+    return _written(tmp_path_factory.mktemp("conditions"), document, sample.SPECS.get)

@@ -157,3 +157,28 @@ def test_headings_tables_and_charts_have_their_words(report: Path, visit: Any) -
     )
     ids = page.eval_on_selector_all("[id]", "es => es.map(e => e.id)")
     assert len(ids) == len(set(ids))
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_conditions_side_by_side(conditions: Path, visit: Any, width: int) -> None:
+    seen = visit(conditions, width=width)
+    assert seen.page.evaluate(WIDER_THAN_PAGE) == 0
+    figures = seen.page.locator("#beside figure.chart")
+    assert figures.count() == 8
+    for figure in figures.element_handles():
+        figure.scroll_into_view_if_needed()
+        seen.page.wait_for_function("f => f.querySelector('.plot.live svg')", arg=figure)
+    for load in ("none", "heavy"):
+        # Two loads: the colour is the configuration, the dash the load.
+        legend = seen.page.locator("#beside-1 figure.chart").first.text_content()
+        assert f"load {load}" in legend
+    assert seen.trouble == []
+
+
+def test_what_was_moved_is_folded_until_it_is_asked_for(conditions: Path, visit: Any) -> None:
+    seen = visit(conditions)
+    text = seen.page.locator("details", has_text="What was moved away").first
+    row = text.get_by_text("2 interrupts stay on CPU 1")
+    assert not row.is_visible()
+    text.locator("summary").click()
+    assert row.is_visible()

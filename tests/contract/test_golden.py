@@ -87,11 +87,28 @@ def _result(run: RunDocument, test: str) -> Result:
     return next(result for result in run.results if result.test == test)
 
 
-def test_the_golden_run_holds_what_its_streams_say(run: RunDocument) -> None:
-    by_test = {result.test: result for result in run.results}
+def test_the_golden_runs_hold_what_the_streams_say() -> None:
+    held = [result for path in RUNS for result in read_document(path).results]
     for path in STREAMS:
-        result = _read(path).finish()
-        assert by_test[result.test] == result
+        assert _read(path).finish() in held
+
+
+def test_one_test_under_two_conditions() -> None:
+    run = read_document(GOLDEN / "run-1-conditions.json")
+    plain, loaded = run.results
+    assert plain.test == loaded.test and plain.load == []
+    assert [(one.element, one.asked) for one in loaded.load][2:] == [
+        ("storm", 240),
+        ("search", None),
+    ]
+    assert loaded.conditions.settings == ["cpuset", "interrupts", "dma_latency"]
+    assert loaded.environment["load_average_1min_milli"] == 203_110
+    assert run.plan.loads == [test.load for test in run.plan.tests]
+
+
+def test_a_run_from_before_loads_has_one_condition(run: RunDocument) -> None:
+    assert run.plan.loads == [] and run.plan.tests[0].load == "none"
+    assert {result.conditions.load for result in run.results} == {"heavy", "none"}
 
 
 def test_the_golden_run_has_a_result_of_each_kind(run: RunDocument) -> None:
@@ -104,5 +121,7 @@ def test_the_golden_run_has_a_result_of_each_kind(run: RunDocument) -> None:
         assert result.reason and result.remedy
 
 
-def test_the_golden_run_is_graded_as_it_was(run: RunDocument) -> None:
+@pytest.mark.parametrize("path", RUNS, ids=_name)
+def test_each_golden_run_is_graded_as_it_was(path: Path) -> None:
+    run = read_document(path)
     assert grade_run(run) == run.trust

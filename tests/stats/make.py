@@ -13,6 +13,7 @@ from hardstone.model import (
     Instrument,
     PairCost,
     Plan,
+    PlannedTest,
     Result,
     RunDocument,
     Series,
@@ -91,3 +92,8 @@ def document(*, run_id: str = "20261121T032200Z-1a2b3c", **changed: object) -> R
 
 def counts(histogram: Histogram) -> dict[int, int]:
     return dict(histogram.buckets)
+
+
+def plan_of(tests: list[PlannedTest], **changed: object) -> Plan:
+    fields: dict[str, object] = {"name": "evening", "profile": "standard", "target": "local"}
+    return Plan(**(fields | changed), tests=tests)  # type: ignore[arg-type]

@@ -34,6 +34,10 @@ def _throttled(*tests: str) -> RunDocument:
     return make.document(results=[make.result(test, events=events) for test in tests])
 
 
+def _told(name: str) -> RunDocument:
+    return make.document(results=[make.result(events=[Event(name=name, text="how it was")])])
+
+
 def _instrument(clock: str) -> RunDocument:
     return make.document(instrument=make.instrument(clock=clock, trusted=False))
 
@@ -47,11 +51,14 @@ NO_LOAD = Conditions(realtime=True)
 
 CASES = [
     ("untrustworthy", "throttling", _throttled("TMR-P-LAT")),
+    ("untrustworthy", "under other conditions than asked for", _told("conditions_differ")),
     ("untrustworthy", "went wrong", _instrument("tsc")),
     ("untrustworthy", "CPU 0 and 1 disagree", _skewed(consistent=False)),
     ("untrustworthy", "the count says 4", _broken()),
     ("indicative", "virtual machine (kvm)", make.document(system={"virtual.hypervisor": "kvm"})),
     ("indicative", "emulated", make.document(system={"virtual.emulated": True})),
+    ("indicative", "the load did not reach", _told("load_short")),
+    ("indicative", "the load did not reach", _told("load_ended_early")),
     ("indicative", "took time away", _counted("steal_ns")),
     ("indicative", "slowed itself", _counted("thermal_throttled_count")),
     ("indicative", "not scheduled as real-time: TMR-P-LAT", _unprivileged("measured")),
@@ -141,3 +148,11 @@ def test_the_time_that_was_taken_away_is_said_in_all() -> None:
         f"the hypervisor took time away during SEM-P-0, SEM-P-2: 1240 ms in all, {ticks}"
     ]
     assert _stolen(1)[0].endswith(f": less than 1 ms in all, {ticks}")
+
+
+def test_results_of_one_test_are_told_apart_by_their_conditions() -> None:
+    short = [Event(name="load_short", text="too little")]
+    document = make.document(results=[make.result(), make.result(events=short)])
+    document.results[0].conditions.cpu_config = "shielded"
+    (reason,) = grade_run(document).reasons
+    assert reason.endswith("during TMR-P-LAT [shared]")

@@ -13,6 +13,7 @@ from hardstone.model import (
     STREAM_SCHEMA,
     Conditions,
     Facts,
+    Loads,
     PlannedTest,
     Register,
     StreamEvent,
@@ -30,6 +31,10 @@ GOLDEN = Path(__file__).parent / "golden"
 
 def register() -> Register:
     return msgspec.json.decode((GOLDEN / "register.json").read_bytes(), type=Register)
+
+
+def loads() -> Loads:
+    return msgspec.json.decode((GOLDEN / "loads.json").read_bytes(), type=Loads)
 
 
 def facts(**changed: Any) -> Facts:
@@ -100,6 +105,7 @@ def scenario(folder: Path, tests: dict[str, list[Any]], **changed: Any) -> Path:
         "schema": "hardstone.scenario/1",
         "register": json.loads((GOLDEN / "register.json").read_text()),
         "facts": json.loads((GOLDEN / "facts.json").read_text()),
+        "loads": json.loads((GOLDEN / "loads.json").read_text()),
         "tests": {name: {"steps": steps} for name, steps in tests.items()},
     }
     path = folder / "scenario.json"

@@ -34,6 +34,7 @@ from hardstone.model import (
     Tool,
     Trust,
 )
+from hardstone.stats.conditions import names_in
 from hardstone.stats.trust import grade_run
 from hardstone.store import Store, new_run_id
 from hardstone.targets.base import Stop, Target, run_options
@@ -77,7 +78,8 @@ class Campaign:
         ):
             self._on_event(RunStarted(document.id, plan))
             options = run_options(plan, facts)
-            self._run_tests(document, Collector(self._target, options, journal, self._stop))
+            names = names_in(document)
+            self._run_tests(document, Collector(self._target, options, journal, self._stop, names))
             self._close(document, facts)
             journal.finish(document)
         self._on_event(RunFinished(document.id))
@@ -94,7 +96,6 @@ class Campaign:
                 result = self._measure(planned, collector)
             else:
                 result = skipped(planned, plan, why)
-            result.conditions.load, result.conditions.cpu_config = plan.load, plan.cpu_config
             document.results.append(result)
             collector.journal.result(result)
             self._on_event(MeasuringFinished(planned, position, total, result))
@@ -123,7 +124,8 @@ class Campaign:
         if measured.is_broken:
             self._is_broken = True
             result = measured.result
-            self._on_event(Warned(f"{result.test}: {result.reason}; {result.remedy}"))
+            name = collector.names.name(result)
+            self._on_event(Warned(f"{name}: {result.reason}; {result.remedy}"))
         return measured.result
 
     def _tick(self, planned: PlannedTest, elapsed_ns: int) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from hardstone.errors import HardstoneError, TargetError
 from hardstone.model import Conditions, Plan, PlannedTest, Result
+from hardstone.stats.conditions import Names, result_under
 from hardstone.store import Journal
 from hardstone.stream import StreamReader
 from hardstone.targets.base import (
@@ -38,6 +39,7 @@ class Collector:
     options: RunOptions
     journal: Journal
     stop: Stop
+    names: Names
 
 
 @dataclass(frozen=True)
@@ -65,16 +67,18 @@ def measure(common: Collector, planned: PlannedTest, on_idle: Callable[[], None]
         error = caught
     result = _result(reader, planned, error)
     if isinstance(error, TargetError):
-        raise TargetGoneError(error, result)
+        raise TargetGoneError(error, result_under(planned, result))
     is_broken = not reader.is_complete if error is None else isinstance(error, BrokenStreamError)
     if is_broken:
         result.remedy = REBUILD
-    return Measured(_salvage(common.target, result, backing) if error else result, is_broken)
+    if error:
+        result = _salvage(common.target, result, backing)
+    return Measured(result_under(planned, result), is_broken)
 
 
 def skipped(planned: PlannedTest, plan: Plan, reason: str) -> Result:
     """A test that was asked for and did not run."""
-    conditions = Conditions(load=plan.load, cpu_config=plan.cpu_config, cpu=plan.cpu)
+    conditions = Conditions(load=planned.load, cpu_config=planned.cpu_config, cpu=plan.cpu)
     return Result(
         test=planned.test,
         status="skipped",
@@ -109,6 +113,7 @@ def _salvage(target: Target, result: Result, backing: Path) -> Result:
         result.series, result.events = found.series, result.events + found.events
         result.instrument = result.instrument or found.instrument
         result.conditions, result.environment = found.conditions, found.environment
+        result.load = result.load or found.load
         result.started_utc = result.started_utc or found.started_utc
         result.duration_ns = result.duration_ns or found.duration_ns
     return result

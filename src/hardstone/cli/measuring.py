@@ -16,7 +16,7 @@ from hardstone.cli.reports import default_report, write_report
 from hardstone.cli.stores import open_store
 from hardstone.errors import EXIT_OK, HardstoneError, InputError
 from hardstone.model import Facts, Plan, Register
-from hardstone.plan import Request, make_plan
+from hardstone.plan import NONE, Request, make_plan
 from hardstone.report.place import regular_target
 from hardstone.targets import find_target
 from hardstone.targets.base import Target
@@ -61,7 +61,9 @@ def measure(tests: Sequence[str], options: Mapping[str, Any], *, wants_report: b
 def _prepare(target: Target, request: Request) -> _Prepared:
     target.open()
     register, facts = target.probe_list(), target.facts()
-    plan = make_plan(request, register, load_catalogue(), facts.facts)
+    is_loaded = any(load != NONE for load in request.load)
+    loads = target.load_list() if is_loaded else None
+    plan = make_plan(request, register, load_catalogue(), facts.facts, loads)
     return _Prepared(target, register, facts, plan)
 
 

@@ -20,6 +20,7 @@ from hardstone.campaign import (
 from hardstone.cli.messages import tell
 from hardstone.model import Plan, Result
 from hardstone.report.text import shorten
+from hardstone.stats.conditions import Names, condition_of
 from hardstone.targets.base import REBUILD
 from hardstone.units import format_span
 
@@ -42,6 +43,9 @@ class Reporter(Protocol):
 class QuietReporter:
     """Warnings only."""
 
+    def __init__(self) -> None:
+        self._names = Names([])
+
     def __enter__(self) -> Self:
         return self
 
@@ -49,8 +53,14 @@ class QuietReporter:
         """Nothing was started."""
 
     def take(self, event: CampaignEvent) -> None:
+        if isinstance(event, RunStarted):
+            self._names = Names(list(dict.fromkeys(map(condition_of, event.plan.tests))))
         if isinstance(event, Warned):
             tell(event.text)
+
+    def _result_text(self, result: Result) -> str:
+        said = shorten(result.reason or "no reason given", 300)
+        return f"{self._names.name(result)} {result.status}: {said}"
 
 
 class PlainReporter(QuietReporter):
@@ -62,15 +72,17 @@ class PlainReporter(QuietReporter):
             tell(_start_text(event.plan))
         elif isinstance(event, MeasuringStarted):
             span = format_span(event.planned.expected_ns)
-            tell(f"{event.position} of {event.total}  {event.planned.test}  about {span}")
+            name = self._names.name(event.planned)
+            tell(f"{event.position} of {event.total}  {name}  about {span}")
         elif isinstance(event, MeasuringFinished) and _is_to_tell(event.result):
-            tell(_result_text(event.result))
+            tell(self._result_text(event.result))
 
 
 class LiveReporter(QuietReporter):
     """One live line; redrawn with the ticks only, so that no thread runs beside the test."""
 
     def __init__(self, console: Console) -> None:
+        super().__init__()
         self._progress = Progress(
             TextColumn("{task.fields[current]}", markup=False),
             BarColumn(bar_width=None),
@@ -94,15 +106,17 @@ class LiveReporter(QuietReporter):
 
     def take(self, event: CampaignEvent) -> None:
         if isinstance(event, RunStarted):
+            super().take(event)
             self._start(event.plan)
         elif isinstance(event, MeasuringStarted):
-            self._show(f"{event.planned.test}  {event.position} of {event.total}", 0)
+            name = self._names.name(event.planned)
+            self._show(f"{name}  {event.position} of {event.total}", 0)
         elif isinstance(event, Tick):
             self._show(None, min(event.elapsed_ns, event.planned.expected_ns))
         elif isinstance(event, MeasuringFinished):
             self._done_ns += event.planned.expected_ns
             if _is_to_tell(event.result):
-                self._print(_result_text(event.result))
+                self._print(self._result_text(event.result))
             self._show(None, 0)
         elif isinstance(event, Warned):
             self._print(f"hardstone: {event.text}")
@@ -143,13 +157,13 @@ def make_reporter(*, quiet: bool) -> Reporter:
 def _start_text(plan: Plan) -> str:
     total = sum(test.expected_ns for test in plan.tests)
     count = len(plan.tests)
-    return f"{count} test{'' if count == 1 else 's'}, about {format_span(total)}"
+    under = len({condition_of(test) for test in plan.tests})
+    what = f"{count} test{'' if count == 1 else 's'}"
+    if under > 1:
+        what = f"{count} measurements under {under} conditions"
+    return f"{what}, about {format_span(total)}"
 
 
 def _is_to_tell(result: Result) -> bool:
     """Of a stream that is none, a warning has told cause and remedy."""
     return result.status != "measured" and result.remedy != REBUILD
-
-
-def _result_text(result: Result) -> str:
-    return f"{result.test} {result.status}: {shorten(result.reason or 'no reason given', 300)}"

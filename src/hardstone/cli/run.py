@@ -13,7 +13,7 @@ from hardstone.cli.options import plan_options
 @click.argument("tests", nargs=-1, required=True, metavar="TEST...")
 @plan_options
 def command(tests: tuple[str, ...], **options: Any) -> int:
-    """Run chosen tests, each once, in the order given.
+    """Run chosen tests in the order given, each under every load and CPU configuration.
 
     TEST is an ID or a glob in any case, such as TMR-P-LAT or 'sem-*'; see list.
     An HTML report is written where -o says so.

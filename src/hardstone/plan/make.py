@@ -1,12 +1,27 @@
-"""From a request to a plan: pure, the same request always gives the same plan."""
+"""From a request to a plan: pure, the same request always gives the same plan.
+
+Order: test by test, and each under all its conditions one right after the other, since
+those are what a reader compares: a machine that warms up or gets company would otherwise
+move one of them against the rest. Within a test load by load, so that what a load leaves
+behind (dirty pages, heat) meets no measurement of the same test without load.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import msgspec
+
 from hardstone.catalogue import PROFILES, Catalogue, ProfileCount
-from hardstone.model import Descriptor, Plan, PlannedTest, Register, Scalar
+from hardstone.model import Descriptor, Loads, Plan, PlannedTest, Register, Scalar
+from hardstone.plan.loads import (
+    NONE,
+    SHARED,
+    check_cpu_configs,
+    check_loads,
+    started_processes,
+)
 from hardstone.plan.machine import check_cpu, check_cpu_params, check_priority
 from hardstone.plan.numbers import MAX_SAMPLES, MAX_SEED, duration_ns, whole_number
 from hardstone.plan.params import check_names, fill_params, split_assignments
@@ -16,13 +31,19 @@ from hardstone.units import MAX_DURATION_NS, format_span
 
 _SECOND_NS = 1_000_000_000
 _MAX_NAME = 100
+# What a condition takes to set up and to take down, and how long it may take at most.
+_LOAD_NS = _SECOND_NS
+_PROCESS_NS = 20_000_000
+_CONFIG_NS = _SECOND_NS
+_PATIENCE_NS = 60 * _SECOND_NS
 
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
     """What a person asked for, as typed: figures are texts until the plan checks them.
 
-    `tests` holds IDs and globs; `interval` is in us where it has no unit, `duration`
+    `tests` holds IDs and globs, `load` and `cpu_config` names and comma lists of them;
+    `settings` are applied in every condition. `interval` is in us where it has no unit, `duration`
     in seconds. None means "as the profile has it".
     """
 
@@ -30,8 +51,9 @@ class Request:
     name: str = ""
     profile: str = "quick"
     target: str = "local"
-    load: str = "none"
-    cpu_config: str = "shared"
+    load: tuple[str, ...] = ("none",)
+    cpu_config: tuple[str, ...] = ("shared",)
+    settings: tuple[str, ...] = ()
     cpu: str | None = None
     policy: str = "fifo"
     priority: str | None = None
@@ -65,28 +87,60 @@ def make_plan(
     register: Register,
     catalogue: Catalogue,
     facts: Mapping[str, Scalar] | None = None,
+    known_loads: Loads | None = None,
 ) -> Plan:
-    """What will be run for `request`. Raises PlanError that lists every problem."""
+    """What will be run for `request`. Raises PlanError that lists every problem.
+
+    `known_loads`: of what the probe can make load; None where it makes none.
+    """
     problems = Problems()
     machine = facts or {}
     tests = _chosen(request, register, catalogue, problems)
     wish = _wish(request, tests, machine, problems)
-    planned = [_planned(test, wish, catalogue, problems) for test in tests]
+    loads = check_loads(request.load, known_loads, problems)
+    configs = check_cpu_configs(request.cpu_config, problems)
+    alone = [_planned(test, wish, catalogue, problems) for test in tests]
     plan = Plan(
         name=_name(request, problems),
         profile=request.profile,
         target=request.target,
-        tests=planned,
-        load=request.load,
-        cpu_config=request.cpu_config,
+        tests=[],
+        load=",".join(loads),
+        cpu_config=",".join(configs),
         cpu=check_cpu(request.cpu, machine, problems),
         policy=request.policy,
         priority=check_priority(request.priority, request.policy, machine, problems),
         clock=request.clock,
         seed=whole_number(request.seed, "--seed", 0, MAX_SEED, problems) or 0,
+        loads=loads,
+        cpu_configs=configs,
     )
     problems.raise_if_any()
-    return plan
+    tests_under = [
+        _under(test, load, config, request.settings, known_loads)
+        for test in alone
+        for load in loads
+        for config in configs
+    ]
+    return msgspec.structs.replace(plan, tests=tests_under)
+
+
+def _under(
+    test: PlannedTest, load: str, config: str, settings: Sequence[str], known: Loads | None
+) -> PlannedTest:
+    """`test` under one condition, with the time that the condition takes to set up."""
+    setup_ns = _CONFIG_NS if config != SHARED or settings else 0
+    if load != NONE:
+        setup_ns += _LOAD_NS + started_processes(load, known) * _PROCESS_NS
+    patience_ns = _PATIENCE_NS + 10 * setup_ns if setup_ns else 0
+    return msgspec.structs.replace(
+        test,
+        load=load,
+        cpu_config=config,
+        settings=list(settings),
+        expected_ns=test.expected_ns + setup_ns,
+        deadline_ns=min(test.deadline_ns + patience_ns, MAX_DURATION_NS),
+    )
 
 
 def _chosen(

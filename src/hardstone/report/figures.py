@@ -85,10 +85,10 @@ class Figure:
     data: Markup | None
 
 
-def charts_each(results: list[Result]) -> int:
-    """How many charts each test may have, so that the page stays small."""
+def charts_each(results: list[Result], most: int = MOST_CHARTS) -> int:
+    """How many charts each test may have, so that the page has `most` and stays small."""
     timing = sum(1 for result in results if any(_has_any(one) for one in result.series))
-    return max(1, min(len(KINDS), MOST_CHARTS // max(timing, 1)))
+    return max(1, min(len(KINDS), most // max(timing, 1)))
 
 
 def figures_of(
@@ -112,16 +112,25 @@ def drawn_group(found: list[Series]) -> Group:
 def _figure(
     kind: Kind, unit: Unit, result: Result, name: str, drawer: Drawer, *, live: bool
 ) -> Figure | None:
-    whole = drawn_group([series for series in result.series if series.unit == unit])
+    found = [series for series in result.series if series.unit == unit]
+    return figure_of(kind, found, result.test, name, drawer, live=live)
+
+
+def figure_of(
+    kind: Kind, found: list[Series], subject: str, name: str, drawer: Drawer, *, live: bool
+) -> Figure | None:
+    """The chart of series of one unit; None where it can show none of them."""
+    whole = drawn_group(found)
     lines = whole.only([line.series for line in whole.lines if kind.shows(line.series)])
     if not lines.lines:
         return None
+    unit = lines.lines[0].series.unit
     spec = kind.module.chart(lines, unit)
     return Figure(
         id=name,
         title=kind.title,
         about=kind.about,
-        alt=_spoken(kind.title, result.test, lines, unit),
+        alt=_spoken(kind.title, subject, lines, unit),
         drawing=drawer.draw(spec),
         data=json_for_script(packed(interactive(spec))) if live else None,
     )

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from hardstone.model import Result, RunDocument
 from hardstone.report.readable import broken_series
+from hardstone.stats.conditions import names_in
 
 _GRANT = (
     "Grant the probe CAP_SYS_NICE and CAP_IPC_LOCK, or raise rtprio and memlock for the user "
@@ -78,7 +79,8 @@ def _facts(document: RunDocument) -> list[tuple[str, str]]:
         ("Target", plan.target),
         ("Node", str(document.system.get("machine.node") or "")),
         ("Profile", plan.profile),
-        ("Load", plan.load),
+        ("Load", ", ".join(plan.loads) or plan.load),
+        ("CPU configuration", ", ".join(plan.cpu_configs)),
         ("Started", _moment(document.started_utc)),
         ("Finished", _moment(document.finished_utc) or "not finished"),
         ("hardstone", tool.version),
@@ -107,7 +109,8 @@ def _banners(document: RunDocument) -> list[Banner]:
 
 def _not_realtime(document: RunDocument) -> Banner | None:
     ran = [result for result in document.results if did_run(result)]
-    ordinary = [result.test for result in ran if not result.conditions.realtime]
+    names = names_in(document)
+    ordinary = [names.name(result) for result in ran if not result.conditions.realtime]
     if not ordinary:
         return None
     which = "All tests" if len(ordinary) == len(ran) else ", ".join(dict.fromkeys(ordinary))
@@ -149,19 +152,23 @@ def _end_of_tool(document: RunDocument) -> list[str]:
 def _cut_results(document: RunDocument) -> list[str]:
     """Each result that is not whole, with the reason that it has."""
     cut = [one for one in document.results if not one.complete]
-    said = [f"{one.test}: {one.reason or 'its record ends early'}." for one in cut[:_MOST_NAMED]]
+    names = names_in(document)
+    said = [
+        f"{names.name(one)}: {one.reason or 'its record ends early'}." for one in cut[:_MOST_NAMED]
+    ]
     more = len(cut) - len(said)
     return [*said, f"And {more} more, see the table of all results."] if more else said
 
 
 def _missing(document: RunDocument) -> list[str]:
     """What was asked for and has no result, or one that says that it was not run."""
+    names = names_in(document)
     reasons: dict[str, list[str]] = {}
     for one in document.results:
         if one.status == "skipped":
             reason = (one.reason or "").removeprefix("not run: ")
-            reasons.setdefault(reason, []).append(one.test)
-    left = [one.test for one in document.plan.tests[len(document.results) :]]
+            reasons.setdefault(reason, []).append(names.name(one))
+    left = [names.name(one) for one in document.plan.tests[len(document.results) :]]
     if left:
         reasons.setdefault("", []).extend(left)
     return [

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from hardstone.model import Instrument, Moved, RunDocument, Scalar
 from hardstone.report.text import fact_text
+from hardstone.stats.conditions import names_in
 from hardstone.units import format_count, format_ns
 
 Rows = list[tuple[str, str]]
@@ -58,7 +59,8 @@ def skew_rows(instrument: Instrument) -> list[tuple[str, str, str, str]]:
 def pair_rows(document: RunDocument) -> list[tuple[str, ...]]:
     """Cost of an empty pair of time stamps, for the run and as each test found it."""
     owned = [("whole run", document.instrument)]
-    owned += [(result.test, result.instrument) for result in document.results]
+    names = names_in(document)
+    owned += [(names.name(result), result.instrument) for result in document.results]
     return [_pair_row(owner, found) for owner, found in owned if found is not None]
 
 

@@ -20,6 +20,7 @@ from hardstone.report.drawing import Drawer, helpers_for
 from hardstone.report.figures import CHART_CONFIG, charts_each
 from hardstone.report.findings import Finding, finding_of
 from hardstone.report.header import head_of
+from hardstone.report.loads import load_table
 from hardstone.report.place import regular_target
 from hardstone.report.readable import with_readable_histograms
 from hardstone.report.results import (
@@ -27,12 +28,16 @@ from hardstone.report.results import (
     Settings,
     SpecLookup,
     is_behaviour,
+    is_shown,
     section_of,
     worst_each,
 )
 from hardstone.report.safe import content_security_policy
+from hardstone.report.side_by_side import MOST_CHARTS, charts_beside, side_tables
 from hardstone.report.text import clean
+from hardstone.stats.conditions import names_in
 from hardstone.stats.quantiles import DEEPEST_BY_PROFILE, LADDER
+from hardstone.stats.side_by_side import Comparison, comparisons_in
 
 _TEMPLATES = Path(__file__).parent / "templates"
 
@@ -128,25 +133,40 @@ def _context(
     head = head_of(document)
     document = with_readable_histograms(document)
     results = document.results
+    beside = comparisons_in(document)
     settings = Settings(
         lookup=lookup,
         drawer=drawer,
         deepest=DEEPEST_BY_PROFILE.get(document.plan.profile, LADDER[-1]),
-        charts_each=charts_each(results),
+        charts_each=_charts_each(results, beside),
+        names=names_in(document),
         live=live,
         instrument=document.instrument,
         run_id=document.id,
         worst_each=worst_each(results),
     )
-    sections = [section_of(one, f"result-{n}", settings) for n, one in enumerate(results, 1)]
+    anchors = {id(one): f"result-{number}" for number, one in enumerate(results, 1)}
+    shown = {id(one): anchors[id(one)] for one in results if is_shown(one)}
+    tables = side_tables(beside, shown, settings.names, settings)
+    sections = [section_of(one, anchors[id(one)], settings) for one in results]
     return {
         "head": head,
+        "beside": tables,
+        "condition_count": len(beside[0].conditions) if beside else 1,
+        "loads": load_table(document),
         "findings": _findings(results, sections, settings.deepest),
         "common_conditions": _common_conditions(sections),
         "sections": sections,
         "chart_config": CHART_CONFIG if live else None,
         **_surroundings(document),
     }
+
+
+def _charts_each(results: list[Result], beside: list[Comparison]) -> int:
+    """Of a run with several conditions the charts at the top show most of what there is."""
+    if not beside:
+        return charts_each(results)
+    return charts_each(results, MOST_CHARTS - charts_beside(beside))
 
 
 def _common_conditions(sections: list[Section]) -> str:

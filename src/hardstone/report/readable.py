@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from hardstone.model import Histogram, Result, RunDocument, Series
+from hardstone.stats.conditions import names_in
 from hardstone.stats.identity import histogram_problem, series_problem
 from hardstone.stats.layout import DEFAULT_LAYOUT
 
@@ -30,8 +31,9 @@ def _readable(series: Series) -> Series:
 
 def broken_series(document: RunDocument) -> list[str]:
     """Every series that breaks a claim about itself, with the claim."""
+    names = names_in(document)
     found = [
-        (result.test, series.name, series_problem(series))
+        (names.name(result), series.name, series_problem(series))
         for result in document.results
         for series in result.series
     ]

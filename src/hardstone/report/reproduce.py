@@ -10,7 +10,8 @@ from hardstone.model import ParamValue, Plan, PlannedTest
 def run_command(plan: Plan) -> str:
     """One command for the whole plan: the same tests, profile and conditions."""
     tests = list(dict.fromkeys(test.test for test in plan.tests))
-    return _joined(["hardstone", "run", *tests, "--profile", plan.profile, *_conditions(plan)])
+    under = _under(plan.loads or [plan.load], plan.cpu_configs or [plan.cpu_config])
+    return _joined(["hardstone", "run", *tests, "--profile", plan.profile, *_how(plan, under)])
 
 
 def test_commands(plan: Plan) -> list[str]:
@@ -26,11 +27,19 @@ def _test_command(plan: Plan, test: PlannedTest) -> str:
         words += ["--duration", f"{test.duration_ns}ns"]
     for name, value in test.params.items():
         words += ["-p", f"{name}={_value(value)}"]
-    return _joined([*words, *_conditions(plan)])
+    # In runs from before loads a planned test has no condition of its own.
+    load, config = (test.load, test.cpu_config) if plan.loads else (plan.load, plan.cpu_config)
+    return _joined([*words, *_how(plan, _under([load], [config]))])
 
 
-def _conditions(plan: Plan) -> list[str]:
-    words = ["--target", plan.target, "--load", plan.load, "--cpu-config", plan.cpu_config]
+def _under(loads: list[str], configs: list[str]) -> list[str]:
+    """Each load by an option of its own: the options of stress-ng may hold commas."""
+    words = [word for load in loads for word in ("--load", load)]
+    return [*words, "--cpu-config", ",".join(configs)]
+
+
+def _how(plan: Plan, under: list[str]) -> list[str]:
+    words = ["--target", plan.target, *under]
     if plan.cpu is not None:
         words += ["--cpu", str(plan.cpu)]
     words += ["--policy", plan.policy]

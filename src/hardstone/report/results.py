@@ -9,13 +9,22 @@ from hardstone.model import Conditions, Descriptor, Event, Instrument, Result, S
 from hardstone.report.drawing import Drawer
 from hardstone.report.figures import Figure, figures_of, notes_on_drawing
 from hardstone.report.figures_table import Table, table_of
+from hardstone.report.loads import reached_text
 from hardstone.report.text import format_value, parameter_text, series_text
+from hardstone.stats.conditions import DIFFER_EVENT, FOLDED_EVENTS, Names, condition_of
 from hardstone.units import format_count, format_ns, format_span
 
 SpecLookup = Callable[[str], Descriptor | None]
 MOST_WORST_TABLES = 24
 MANY_SERIES = 40
 WORST_OF_MANY = 8
+_WARNED = {
+    "load_short": "The load fell short",
+    "load_ended_early": "The load ended early",
+    DIFFER_EVENT: "Other conditions than asked for",
+}
+_FOLDED_TITLES = {"not_moved": "Not moved away", "shielded": "Moved away"}
+_ELSEWHERE = {*_WARNED, *_FOLDED_TITLES}
 
 
 @dataclass(frozen=True)
@@ -40,6 +49,7 @@ class Section:
 
     anchor: str
     test: str
+    under: str
     title: str
     status: str
     label: str
@@ -59,6 +69,7 @@ class Section:
     worst: list[WorstTable]
     worst_summary: str
     events: list[tuple[str, str, str]]
+    folded: list[tuple[str, str]] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
 
@@ -72,6 +83,7 @@ class Settings:
     charts_each: int
     live: bool
     instrument: Instrument | None
+    names: Names
     run_id: str = ""
     worst_each: int | None = None
 
@@ -86,6 +98,11 @@ def is_behaviour(test: str) -> bool:
     return test.split("-")[1:2] == ["B"]
 
 
+def is_shown(result: Result) -> bool:
+    """Whether a result has a section of its own."""
+    return bool(result.series or result.verdicts or result.events)
+
+
 def section_of(result: Result, anchor: str, settings: Settings) -> Section:
     """Everything that the page says about `result`."""
     spec = settings.lookup(result.test)
@@ -95,6 +112,7 @@ def section_of(result: Result, anchor: str, settings: Settings) -> Section:
     return Section(
         anchor=anchor,
         test=result.test,
+        under=settings.names.label(condition_of(result)),
         title=spec.title if spec else "",
         status=result.status,
         label=_status_label(result),
@@ -103,7 +121,7 @@ def section_of(result: Result, anchor: str, settings: Settings) -> Section:
         duration=format_span(result.duration_ns) if result.duration_ns else "-",
         outcome=_outcome(result, len(failed)),
         has_failed=bool(failed),
-        shown=bool(result.series or result.verdicts or result.events),
+        shown=is_shown(result),
         conditions=conditions_text(result.conditions),
         setting=_setting(result),
         moments=_moments(result, spec),
@@ -115,7 +133,12 @@ def section_of(result: Result, anchor: str, settings: Settings) -> Section:
         notes=[] if behaves else notes_on_drawing(result.series, settings.charts_each),
         worst=_worst_tables(result.series, settings.worst_each),
         worst_summary=_worst_summary(result.series, settings),
-        events=[event_row(event) for event in result.events],
+        events=[event_row(event) for event in result.events if event.name not in _ELSEWHERE],
+        folded=[
+            (_FOLDED_TITLES[event.name], event.text)
+            for event in result.events
+            if event.name in FOLDED_EVENTS
+        ],
         warnings=_warnings(result),
     )
 
@@ -149,7 +172,9 @@ def _setting(result: Result) -> list[tuple[str, str]]:
     conditions = result.conditions
     found = [
         ("Load", conditions.load),
+        ("Load reached", reached_text(result)),
         ("CPU configuration", conditions.cpu_config),
+        ("Settings in force", ", ".join(conditions.settings)),
         ("CPU", "any" if conditions.cpu is None else str(conditions.cpu)),
         ("Policy", f"{conditions.policy}, priority {conditions.priority}"),
         ("Real-time", "yes" if conditions.realtime else "no"),
@@ -162,6 +187,8 @@ def _setting(result: Result) -> list[tuple[str, str]]:
 
 
 def _counter(name: str, value: int) -> str:
+    if name.endswith("_milli"):
+        return f"{name[:-6].replace('_', ' ')} {value / 1000:.2f}"
     if name.endswith("_ns"):
         return f"{name[:-3].replace('_', ' ')} {format_ns(value)}"
     return f"{name.removesuffix('_count').replace('_', ' ')} {format_count(value)}"
@@ -182,7 +209,7 @@ def _claim(verdict: Verdict, spec: Descriptor | None) -> Claim:
 
 
 def _warnings(result: Result) -> list[str]:
-    found = []
+    found = [_sentence(event) for event in result.events if event.name in _WARNED]
     if not result.conditions.realtime:
         found.append("Not scheduled as real-time.")
     if result.interrupted:
@@ -190,6 +217,10 @@ def _warnings(result: Result) -> list[str]:
     if not result.complete:
         found.append("Incomplete: the figures are of what arrived.")
     return found
+
+
+def _sentence(event: Event) -> str:
+    return f"{_WARNED[event.name]}: {event.text.rstrip('.')}."
 
 
 def _worst_tables(found: list[Series], each: int | None) -> list[WorstTable]:

@@ -60,7 +60,7 @@ CONFIG: Spec = {
         "title": None,
         "labelColor": _INK,
         "labelFontSize": 11,
-        "labelLimit": 170,
+        "labelLimit": 0,
         "symbolType": "stroke",
         "symbolStrokeWidth": 2,
         "rowPadding": 3,

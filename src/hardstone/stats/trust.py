@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from hardstone.model import Instrument, Result, RunDocument, Trust, TrustGrade
+from hardstone.stats.conditions import DIFFER_EVENT, SHORT_EVENTS, names_in
 from hardstone.stats.identity import series_problem
 
 _RAN = ("measured", "failed", "timeout")
@@ -30,12 +31,18 @@ def grade_run(document: RunDocument) -> Trust:
 
 
 def _throttled(document: RunDocument) -> str | None:
-    tests = _names(
-        result
-        for result in document.results
-        if any(event.name == "throttled" for event in result.events)
-    )
+    tests = _with_event(document, "throttled")
     return tests and f"real-time throttling cut in during {tests}"
+
+
+def _other_conditions(document: RunDocument) -> str | None:
+    tests = _with_event(document, DIFFER_EVENT)
+    return tests and f"measured under other conditions than asked for: {tests}"
+
+
+def _load_short(document: RunDocument) -> str | None:
+    tests = _with_event(document, *SHORT_EVENTS)
+    return tests and f"the load did not reach what was asked for during {tests}"
 
 
 def _counter_wrong(document: RunDocument) -> str | None:
@@ -58,7 +65,7 @@ def _identity_broken(document: RunDocument) -> str | None:
         for series in result.series:
             problem = series_problem(series)
             if problem is not None:
-                return f"{result.test} {series.name}: {problem}"
+                return f"{names_in(document).name(result)} {series.name}: {problem}"
     return None
 
 
@@ -89,11 +96,12 @@ def _clocked_down(document: RunDocument) -> str | None:
 
 
 def _not_realtime(document: RunDocument) -> str | None:
-    tests = _names(
+    lacking = (
         result
         for result in document.results
         if result.status in _RAN and not result.conditions.realtime
     )
+    tests = _names(document, lacking)
     return tests and f"not scheduled as real-time: {tests}"
 
 
@@ -114,7 +122,7 @@ def _moved(document: RunDocument) -> str | None:
 def _unfinished(document: RunDocument) -> str | None:
     if document.status != "complete":
         return f"the run is {document.status}"
-    tests = _names(result for result in document.results if not result.complete)
+    tests = _names(document, (result for result in document.results if not result.complete))
     return tests and f"incomplete: {tests}"
 
 
@@ -129,6 +137,7 @@ def _unloaded(document: RunDocument) -> str | None:
 
 RULES: tuple[Rule, ...] = (
     Rule("untrustworthy", _throttled),
+    Rule("untrustworthy", _other_conditions),
     Rule("untrustworthy", _counter_wrong),
     Rule("untrustworthy", _skew_wrong),
     Rule("untrustworthy", _identity_broken),
@@ -136,6 +145,7 @@ RULES: tuple[Rule, ...] = (
     Rule("indicative", _emulated),
     Rule("indicative", _stolen),
     Rule("indicative", _clocked_down),
+    Rule("indicative", _load_short),
     Rule("indicative", _not_realtime),
     Rule("indicative", _counter_refused),
     Rule("indicative", _moved),
@@ -154,7 +164,15 @@ def _instruments(document: RunDocument) -> Iterator[Instrument]:
 
 
 def _tests_with_counter(document: RunDocument, name: str) -> str | None:
-    return _names(result for result in document.results if result.environment.get(name, 0) > 0)
+    counted = (result for result in document.results if result.environment.get(name, 0) > 0)
+    return _names(document, counted)
+
+
+def _with_event(document: RunDocument, *names: str) -> str | None:
+    told = (
+        result for result in document.results if any(event.name in names for event in result.events)
+    )
+    return _names(document, told)
 
 
 def _milliseconds(span_ns: int) -> str:
@@ -162,8 +180,9 @@ def _milliseconds(span_ns: int) -> str:
     return f"{span_ns / 1e6:.0f} ms" if span_ns >= 1_000_000 else "less than 1 ms"
 
 
-def _names(results: Iterator[Result]) -> str | None:
-    return _listed(list(dict.fromkeys(result.test for result in results))) or None
+def _names(document: RunDocument, results: Iterator[Result]) -> str | None:
+    names = names_in(document)
+    return _listed(list(dict.fromkeys(names.name(result) for result in results))) or None
 
 
 def _listed(names: list[str]) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 
 from hardstone.model import Result, RunDocument
+from hardstone.stats.conditions import result_under
 from hardstone.stats.trust import grade_run
 from hardstone.store.backing import is_backing_of, slot_paths
 from hardstone.store.documents import write_document
@@ -83,12 +84,22 @@ def _replay(folder: Path) -> Replay:
 def _rebuild(folder: Path, state: Replay, document: RunDocument, dump: Dump) -> RunDocument:
     results = list(state.results)
     if state.started is not None:
-        results.append(_unfinished(folder, document.id, state.started, dump))
+        result = _unfinished(folder, document.id, state.started, dump)
+        results.append(_under_plan(document, len(results), result))
     rebuilt = msgspec.structs.replace(
         document, results=results, status="incomplete", finished_utc=None
     )
     rebuilt.trust = grade_run(rebuilt)
     return rebuilt
+
+
+def _under_plan(document: RunDocument, place: int, result: Result) -> Result:
+    """Conditions as planned: what was cut off has not told them."""
+    planned = document.plan.tests[place : place + 1]
+    if planned and planned[0].test == result.test:
+        result.params = result.params or planned[0].params
+        return result_under(planned[0], result)
+    return result
 
 
 def _unfinished(folder: Path, run_id: str, started: Started, dump: Dump) -> Result:

@@ -74,7 +74,10 @@ def _conditions_text(document: RunDocument) -> str:
         return f"load {document.plan.load}, CPUs {document.plan.cpu_config}, nothing was measured"
     # What most tests ran under; a test with its own conditions says so in the report.
     texts = Counter(_one_condition(conditions) for conditions in ran)
-    return texts.most_common(1)[0][0]
+    how = texts.most_common(1)[0][0]
+    loads = list(dict.fromkeys(conditions.load for conditions in ran))
+    configs = list(dict.fromkeys(conditions.cpu_config for conditions in ran))
+    return f"{how}, load {', '.join(loads)}, CPUs {', '.join(configs)}"
 
 
 def _conditions_known(document: RunDocument) -> list[Conditions]:
@@ -86,10 +89,7 @@ def _conditions_known(document: RunDocument) -> list[Conditions]:
 def _one_condition(conditions: Conditions) -> str:
     cpu = "any CPU" if conditions.cpu is None else f"CPU {conditions.cpu}"
     locked = "memory locked" if conditions.memory_locked else "memory not locked"
-    return (
-        f"policy {conditions.policy} {conditions.priority}, {cpu}, {locked}, "
-        f"load {conditions.load}, CPUs {conditions.cpu_config}"
-    )
+    return f"policy {conditions.policy} {conditions.priority}, {cpu}, {locked}"
 
 
 def _instrument_text(instrument: Instrument) -> str:

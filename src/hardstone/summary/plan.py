@@ -7,9 +7,12 @@ from rich.table import Table
 from rich.text import Text
 
 from hardstone.model import Plan, PlannedTest
+from hardstone.stats.conditions import Condition, condition_of
 from hardstone.summary.show import make_console
 from hardstone.summary.text import param_text, words
 from hardstone.units import format_count, format_span
+
+_LOAD_WIDTH = 20
 
 
 def print_plan(plan: Plan) -> None:
@@ -20,11 +23,17 @@ def print_plan(plan: Plan) -> None:
     console.print(words(_conditions(plan)))
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
     table.add_column("test", no_wrap=True)
+    is_plain = {condition_of(test) for test in plan.tests} == {Condition("none", "shared")}
+    if not is_plain:
+        table.add_column("load", overflow="fold", max_width=_LOAD_WIDTH)
+        table.add_column("CPUs", no_wrap=True)
     for title in ("samples", "duration", "about"):
         table.add_column(title, justify="right", no_wrap=True)
     table.add_column("parameters", overflow="fold", ratio=1)
     for test in plan.tests:
-        table.add_row(*_cells(test))
+        cells = _cells(test)
+        under = () if is_plain else (words(test.load), words(test.cpu_config))
+        table.add_row(cells[0], *under, *cells[1:])
     console.print(table)
 
 
@@ -32,8 +41,8 @@ def _conditions(plan: Plan) -> str:
     cpu = "any CPU" if plan.cpu is None else f"CPU {plan.cpu}"
     priority = "" if plan.priority is None else f" {plan.priority}"
     return (
-        f"policy {plan.policy}{priority}, {cpu}, clock {plan.clock}, load {plan.load}, "
-        f"CPUs {plan.cpu_config}, seed {plan.seed}"
+        f"policy {plan.policy}{priority}, {cpu}, clock {plan.clock}, "
+        f"load {', '.join(plan.loads)}, CPUs {', '.join(plan.cpu_configs)}, seed {plan.seed}"
     )
 
 

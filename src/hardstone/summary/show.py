@@ -10,7 +10,15 @@ from rich.table import Table
 from rich.text import Text
 
 from hardstone.model import RunDocument
-from hardstone.summary.findings import Row, event_rows, status_rows, trust_rows, verdict_row
+from hardstone.stats.conditions import conditions_in, names_in
+from hardstone.summary.findings import (
+    Row,
+    event_rows,
+    load_rows,
+    status_rows,
+    trust_rows,
+    verdict_row,
+)
 from hardstone.summary.header import header_lines
 from hardstone.summary.table import SeriesTable
 from hardstone.summary.text import words
@@ -23,13 +31,19 @@ _CLOSING = (
 
 def print_summary(document: RunDocument, stream: IO[str] | None = None) -> None:
     """Prints `document` to `stream` (default: standard output), in colour on a terminal."""
+    from hardstone.summary.beside import print_loads, print_side_by_side
+
     console = make_console(stream)
     for line in header_lines(document):
         console.print(line)
     console.print()
-    _print_series(console, document)
+    if len(conditions_in(document)) > 1:
+        print_side_by_side(console, document)
+    else:
+        _print_series(console, document)
+    print_loads(console, document)
     _print_verdicts(console, document)
-    _print_rows(console, "not as asked", status_rows(document))
+    _print_rows(console, "not as asked", [*status_rows(document), *load_rows(document)])
     _print_rows(console, "to know", event_rows(document))
     _print_rows(console, "", trust_rows(document))
 
@@ -48,9 +62,10 @@ def _print_series(console: Console, document: RunDocument) -> None:
 
 
 def _print_verdicts(console: Console, document: RunDocument) -> None:
+    names = names_in(document)
     for result in document.results:
         rows = [verdict_row(verdict) for verdict in result.verdicts]
-        _print_rows(console, f"behaviours of {result.test}", rows)
+        _print_rows(console, f"behaviours of {names.name(result)}", rows)
 
 
 class _Console(Console):

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Protocol
 
 from hardstone.errors import EXIT_UNTRUSTWORTHY, EXIT_USAGE, HardstoneError
-from hardstone.model import Facts, Plan, PlannedTest, Register
+from hardstone.model import Facts, Loads, Plan, PlannedTest, Register
 
 REBUILD = "is this probe of this version? rebuild it: hardstone probe build"
 
@@ -19,6 +19,10 @@ class ProbeError(HardstoneError):
     """The probe answered wrongly: the test is lost, the target is still there."""
 
     exit_code = EXIT_UNTRUSTWORTHY
+
+
+class ProbeRefusedError(ProbeError):
+    """The probe does not know what it was asked for."""
 
 
 class BrokenStreamError(ProbeError):
@@ -100,6 +104,9 @@ class Target(Protocol):
 
     def probe_list(self) -> Register:
         """The tests that the probe has."""
+
+    def load_list(self) -> Loads | None:
+        """Of what the probe can make load; None where it makes none."""
 
     def facts(self) -> Facts:
         """Facts about the machine, and the instrument."""

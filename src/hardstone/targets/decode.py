@@ -8,13 +8,22 @@ from typing import TypeVar
 import msgspec
 
 from hardstone.errors import InputError
-from hardstone.model import FACTS_SCHEMA, REGISTER_SCHEMA, Facts, Register
+from hardstone.model import (
+    FACTS_SCHEMA,
+    LOADS_SCHEMA,
+    REGISTER_SCHEMA,
+    Facts,
+    Loads,
+    Register,
+)
 
 _MAX_TESTS = 1000
+_MAX_LOADS = 100
+_LOAD_NAME = re.compile(r"[a-z][a-z0-9-]{0,30}", re.ASCII)
 _TEST_ID = re.compile(r"[A-Z0-9]{2,8}(-[A-Z0-9]{1,12}){1,3}", re.ASCII)
 _REMEDY = "use the probe that belongs to this hardstone: hardstone probe build"
 
-Document = TypeVar("Document", Register, Facts)
+Document = TypeVar("Document", Register, Facts, Loads)
 
 
 def decode_register(raw: bytes) -> Register:
@@ -25,6 +34,16 @@ def decode_register(raw: bytes) -> Register:
     if faulty or len(ids) > _MAX_TESTS or len(set(ids)) != len(ids):
         raise InputError("the probe's list of tests has impossible test IDs", _REMEDY)
     return register
+
+
+def decode_loads(raw: bytes) -> Loads:
+    """The elements and mixes of load in `raw`; InputError where there are none."""
+    loads = _decode(raw, Loads, LOADS_SCHEMA, "list of loads")
+    for names in ([one.name for one in loads.elements], [one.name for one in loads.mixes]):
+        faulty = [name for name in names if not _LOAD_NAME.fullmatch(name)]
+        if faulty or len(names) > _MAX_LOADS or len(set(names)) != len(names):
+            raise InputError("the probe's list of loads has impossible names", _REMEDY)
+    return loads
 
 
 def decode_facts(raw: bytes) -> Facts:

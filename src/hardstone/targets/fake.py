@@ -7,12 +7,12 @@ counts against the deadline all the same, so a test that hangs ends immediately.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 from hardstone.errors import InputError, TargetError
-from hardstone.model import Facts, PlannedTest, Register
+from hardstone.model import Facts, Loads, PlannedTest, Register
 from hardstone.targets.base import (
     BrokenStreamError,
     ProbeError,
@@ -20,8 +20,9 @@ from hardstone.targets.base import (
     RunOptions,
     Stop,
 )
-from hardstone.targets.decode import decode_facts, decode_register
-from hardstone.targets.scenario import LoadedScenario, Step, load_scenario
+from hardstone.targets.conditions import under_conditions
+from hardstone.targets.decode import decode_facts, decode_loads, decode_register
+from hardstone.targets.scenario import LoadedScenario, Step, Under, load_scenario
 from hardstone.units import format_span
 
 _GARBAGE = bytes(range(128, 256)) + b"\x00\x1b[31m{]"
@@ -56,6 +57,10 @@ class FakeTarget:
     def probe_list(self) -> Register:
         return decode_register(self._loaded().register)
 
+    def load_list(self) -> Loads | None:
+        raw = self._loaded().loads
+        return None if raw is None else decode_loads(raw)
+
     def facts(self) -> Facts:
         self._check_reachable()
         return decode_facts(self._loaded().facts)
@@ -70,10 +75,13 @@ class FakeTarget:
     ) -> Generator[bytes]:
         self._check_reachable()
         scenario = self._loaded()
-        if planned.test not in scenario.tests:
-            raise ProbeError(f"the scenario has no {planned.test}")
+        found = [one for one in scenario.under if one.fits(planned)]
+        steps = _steps(scenario, planned, found)
         player = _Player(planned.deadline_ns / 1e9, stop, on_idle, scenario.real_time)
-        for step in scenario.tests[planned.test]:
+        yield from under_conditions(self._play(player, steps), planned, found)
+
+    def _play(self, player: _Player, steps: Sequence[Step]) -> Iterator[bytes]:
+        for step in steps:
             if step.vanish:
                 self._is_gone = True
             self._check_reachable()
@@ -95,6 +103,18 @@ class FakeTarget:
     def _check_reachable(self) -> None:
         if self._is_gone:
             raise TargetError("the target is gone", "look whether it is still running")
+
+
+def _steps(
+    scenario: LoadedScenario, planned: PlannedTest, found: Sequence[Under]
+) -> Sequence[Step]:
+    """The steps of the last entry that has any for these conditions, else the test's own."""
+    own = [one.steps for one in found if one.steps is not None]
+    if own:
+        return [step if isinstance(step, Step) else Step(line=step) for step in own[-1]]
+    if planned.test not in scenario.tests:
+        raise ProbeError(f"the scenario has no {planned.test}")
+    return scenario.tests[planned.test]
 
 
 class _Player:

@@ -8,10 +8,17 @@ from contextlib import AbstractContextManager, closing
 from pathlib import Path
 
 from hardstone.errors import InputError, TargetError
-from hardstone.model import Facts, PlannedTest, Register
+from hardstone.model import Facts, Loads, PlannedTest, Register
 from hardstone.targets.alone import measuring_alone
-from hardstone.targets.base import REBUILD, BrokenStreamError, ProbeError, RunOptions, Stop
-from hardstone.targets.decode import decode_facts, decode_register
+from hardstone.targets.base import (
+    REBUILD,
+    BrokenStreamError,
+    ProbeError,
+    ProbeRefusedError,
+    RunOptions,
+    Stop,
+)
+from hardstone.targets.decode import decode_facts, decode_loads, decode_register
 from hardstone.targets.find import find_probe
 from hardstone.targets.lines import split_lines
 from hardstone.targets.process import Limits, ProbeProcess, collect
@@ -51,6 +58,14 @@ class LocalTarget:
 
     def probe_list(self) -> Register:
         return decode_register(self._ask(["list", "--json"], _LIST_S))
+
+    def load_list(self) -> Loads | None:
+        try:
+            return decode_loads(self._ask(["load", "--list", "--json"], _LIST_S))
+        except TargetError as error:
+            if isinstance(error.__cause__, ProbeRefusedError):
+                return None  # a probe from before there were loads
+            raise
 
     def facts(self) -> Facts:
         return decode_facts(self._ask(["facts", "--json"], _FACTS_S))

@@ -15,8 +15,14 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import suppress
 from typing import IO, Any
 
-from hardstone.errors import TargetError
-from hardstone.targets.base import BrokenStreamError, ProbeError, ProbeTimeoutError, Stop
+from hardstone.errors import EXIT_USAGE, TargetError
+from hardstone.targets.base import (
+    BrokenStreamError,
+    ProbeError,
+    ProbeRefusedError,
+    ProbeTimeoutError,
+    Stop,
+)
 from hardstone.units import format_span
 
 # Each look costs the machine that is being measured a wake-up.
@@ -156,7 +162,8 @@ class ProbeProcess:
         if code < 0:
             raise ProbeError(f"the probe was killed by signal {-code}{self._said()}")
         if code > 0:
-            raise ProbeError(f"the probe ended with exit code {code}{self._said()}")
+            kind = ProbeRefusedError if code == EXIT_USAGE else ProbeError
+            raise kind(f"the probe ended with exit code {code}{self._said()}")
 
     def _said(self) -> str:
         text = self._stderr.decode("utf-8", "replace").strip()

@@ -20,18 +20,34 @@ A scenario is TOML or JSON (by the end of the file's name):
       { exit = 2, stderr = "..." }, # the probe ends with this code
     ]
 
+    [[under]]                       # how tests fare under conditions: each entry that fits
+    test = "TMR-*"                  # globs; what is left out fits all
+    load = "heavy"
+    cpu_config = "shielded"
+    steps = [...]                   # in place of the test's own
+    reached = [{ element = "cpu", ... }]          # load lines, as the probe sends them
+    events = [{ name = "load_short", text = "..." }]
+    settings = ["cpuset"]           # that were in force
+    status = "denied"               # with reason and remedy, and nothing measured
+
+`loads` is what the probe can make load (hardstone.loads/1), a table or a file; without it
+the probe makes none. What was asked stands in the result line of every stream.
+
 Later steps of a test are not reached after `cut` at the end, `hang`, `vanish`, `exit`.
 """
 
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from hardstone.errors import InputError
+from hardstone.model import Event, LoadReached, PlannedTest, Status
 
 SCHEMA = "hardstone.scenario/1"
 _MAX_FILE_BYTES = 1 << 24
@@ -57,6 +73,27 @@ class FakeTest(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     steps: list[str | Step]
 
 
+class Under(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """What is different for the tests and conditions that the globs fit."""
+
+    test: str = "*"
+    load: str = "*"
+    cpu_config: str = "*"
+    steps: list[str | Step] | None = None
+    reached: list[LoadReached] = []
+    events: list[Event] = []
+    settings: list[str] = []
+    status: Status | None = None
+    reason: str | None = None
+    remedy: str | None = None
+
+    def fits(self, planned: PlannedTest) -> bool:
+        """Whether this is about `planned`."""
+        asked = (planned.test, planned.load, planned.cpu_config)
+        globs = (self.test, self.load, self.cpu_config)
+        return all(fnmatchcase(text, glob) for text, glob in zip(asked, globs, strict=True))
+
+
 class Scenario(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """`register` and `facts`: a document, or the name of a JSON file beside."""
 
@@ -64,6 +101,8 @@ class Scenario(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     register: dict[str, Any] | str
     facts: dict[str, Any] | str
     tests: dict[str, FakeTest] = {}
+    under: list[Under] = []
+    loads: dict[str, Any] | str | None = None
     real_time: bool = False
     dump: list[str] = []
 
@@ -74,6 +113,8 @@ class LoadedScenario(msgspec.Struct, kw_only=True):
     register: bytes
     facts: bytes
     tests: dict[str, list[Step]]
+    under: list[Under]
+    loads: bytes | None
     real_time: bool
     dump: list[str]
 
@@ -87,7 +128,9 @@ def load_scenario(path: Path) -> LoadedScenario:
     return LoadedScenario(
         register=_document(folder, scenario.register),
         facts=_document(folder, scenario.facts),
-        tests={name: _steps(folder, test) for name, test in scenario.tests.items()},
+        tests={name: _steps(folder, test.steps) for name, test in scenario.tests.items()},
+        under=[_with_steps(folder, one) for one in scenario.under],
+        loads=None if scenario.loads is None else _document(folder, scenario.loads),
         real_time=scenario.real_time,
         dump=scenario.dump,
     )
@@ -123,9 +166,15 @@ def _document(folder: Path, value: dict[str, Any] | str) -> bytes:
     return _beside(folder, value) if isinstance(value, str) else msgspec.json.encode(value)
 
 
-def _steps(folder: Path, test: FakeTest) -> list[Step]:
+def _with_steps(folder: Path, under: Under) -> Under:
+    if under.steps is None:
+        return under
+    return msgspec.structs.replace(under, steps=list(_steps(folder, under.steps)))
+
+
+def _steps(folder: Path, given: Sequence[str | Step]) -> list[Step]:
     steps: list[Step] = []
-    for step in test.steps:
+    for step in given:
         if isinstance(step, str):
             steps.append(Step(line=step))
         elif step.file is not None:

@@ -1,0 +1,100 @@
+"""What the load of a run was to do, and what it did."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from hardstone.model import LoadReached, Result, RunDocument
+from hardstone.report.text import shorten
+from hardstone.stats.conditions import condition_of, conditions_in, names_in
+from hardstone.units import format_count
+
+ENOUGH = 0.8
+_SIGNIFICANT = 3
+
+
+@dataclass(frozen=True)
+class LoadRow:
+    """An element of a load; `reached` is for each CPU configuration, from test to test."""
+
+    load: str
+    name: str
+    element: str
+    asked: str
+    reached: list[str]
+    is_short: list[bool]
+
+
+@dataclass(frozen=True)
+class LoadTable:
+    cpu_configs: list[str]
+    rows: list[LoadRow]
+
+
+def load_table(document: RunDocument) -> LoadTable | None:
+    """Asked and reached by element; None where the run had no load."""
+    conditions = conditions_in(document)
+    configs = list(dict.fromkeys(one.cpu_config for one in conditions))
+    labels = names_in(document)
+    rows = [
+        row
+        for load in dict.fromkeys(one.load for one in conditions)
+        for row in _rows(document, load, configs, labels.load(load))
+    ]
+    return LoadTable(configs, rows) if rows else None
+
+
+def reached_text(result: Result) -> str:
+    """All elements in one line: "cpu 9.97 % of 10 %, search 5.2 rounds/s"."""
+    return ", ".join(
+        f"{shorten(one.element)} {_figure(one.reached, one.unit)}"
+        + ("" if one.asked is None else f" of {_figure(one.asked, one.unit)}")
+        for one in result.load
+    )
+
+
+def is_short(one: LoadReached) -> bool:
+    """Below 80 % of what was asked for, or without one round."""
+    return one.reached <= 0 if one.asked is None else one.reached < ENOUGH * one.asked
+
+
+def _rows(document: RunDocument, load: str, configs: list[str], label: str) -> Iterable[LoadRow]:
+    cells: dict[tuple[str, str], dict[str, list[LoadReached]]] = {}
+    for result in document.results:
+        under = condition_of(result)
+        for one in result.load if under.load == load else ():
+            by_config = cells.setdefault((one.element, one.degree), {})
+            by_config.setdefault(under.cpu_config, []).append(one)
+    for (element, degree), by_config in cells.items():
+        found = [by_config.get(config, []) for config in configs]
+        first = next(one for part in found for one in part)
+        asked = "continuous" if first.asked is None else _figure(first.asked, first.unit)
+        yield LoadRow(
+            load=label,
+            name=shorten(element),
+            element=shorten(element if not degree else f"{element}={degree}"),
+            asked=asked,
+            reached=[_range(part) for part in found],
+            is_short=[any(map(is_short, part)) for part in found],
+        )
+
+
+def _range(found: list[LoadReached]) -> str:
+    """The least and the most of all tests, as one figure where they print alike."""
+    if not found:
+        return "-"
+    unit = found[0].unit
+    low, high = (_figure(pick(one.reached for one in found), unit) for pick in (min, max))
+    return low if low == high else f"{low} to {high}"
+
+
+def _figure(value: float, unit: str) -> str:
+    if unit == "share":
+        return f"{_digits(100 * value)} %"
+    words = {"per_s": "/s", "processes": " processes", "rounds_per_s": " rounds/s"}
+    return _digits(value) + words.get(unit, f" {shorten(unit, 20)}")
+
+
+def _digits(value: float) -> str:
+    return format_count(round(value)) if value >= 100 else f"{value:.{_SIGNIFICANT}g}"

@@ -1,0 +1,239 @@
+"""The top of a run with several conditions: each test with all of them beside each other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import msgspec
+
+from hardstone.model import Result, Series, Verdict
+from hardstone.report.charts import bars, exceedance
+from hardstone.report.figures import KINDS, Figure, figure_of
+from hardstone.report.figures_table import level_text
+from hardstone.report.results import Settings, is_behaviour
+from hardstone.report.text import format_value, series_text, shorten
+from hardstone.stats.conditions import SHORT_EVENTS, Condition, Names
+from hardstone.stats.quantiles import Quantile, printable_quantiles
+from hardstone.stats.side_by_side import Comparison, SeriesRow, VerdictRow, ratio_to_first
+from hardstone.stats.summary import summarise
+from hardstone.units import format_count
+
+MOST_ROWS = 40
+MOST_CHARTS = 40
+CHARTS_EACH = 2
+MOST_TESTS_DRAWN = 12
+_TAIL = 0.999
+_UNLIKE_COUNTS = 1.1
+_KINDS = [kind for kind in KINDS if kind.module in (exceedance, bars)]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A series under one condition: `look` is a class of the page for it."""
+
+    value: str
+    ratio: str = ""
+    lines: tuple[str, ...] = ()
+    look: str = ""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A condition; `anchor` is the section of its result, `note` what a reader must know."""
+
+    label: str
+    anchor: str
+    note: str
+
+
+@dataclass(frozen=True)
+class SideRow:
+    label: str
+    cells: list[Cell]
+
+
+@dataclass(frozen=True)
+class SideTable:
+    test: str
+    title: str
+    columns: list[Column]
+    rows: list[SideRow]
+    notes: list[str]
+    drawn: str
+    figures: list[Figure]
+
+
+def charts_beside(found: list[Comparison]) -> int:
+    """How many charts this part of the page has."""
+    timed = sum(1 for one in found if one.series and not is_behaviour(one.test))
+    return min(timed, MOST_TESTS_DRAWN) * CHARTS_EACH
+
+
+def side_tables(
+    found: list[Comparison], anchors: dict[int, str], names: Names, settings: Settings
+) -> list[SideTable]:
+    """Tests that have something to compare; `anchors` by the identity of a result."""
+    tables: list[SideTable] = []
+    for one in found:
+        rows = _rows(one, settings)
+        if not rows:
+            continue
+        is_drawn = len(tables) < MOST_TESTS_DRAWN and not is_behaviour(one.test)
+        row = _drawn_row(one) if is_drawn else None
+        spec = settings.lookup(one.test)
+        tables.append(
+            SideTable(
+                test=one.test,
+                title=spec.title if spec else "",
+                columns=_columns(one, anchors, names),
+                rows=rows[:MOST_ROWS],
+                notes=_notes(one, len(rows)),
+                drawn=series_text(row.first) if row else "",
+                figures=_figures(one, row, names, len(tables) + 1, settings) if row else [],
+            )
+        )
+    return tables
+
+
+def _rows(one: Comparison, settings: Settings) -> list[SideRow]:
+    claims = [_verdict_row(row) for row in one.verdicts if not _is_dull(row)]
+    if is_behaviour(one.test):
+        return claims
+    return claims + [_series_row(one, row, settings) for row in one.series]
+
+
+def _is_dull(row: VerdictRow) -> bool:
+    """Claims that hold wherever they were made stand in the sections only."""
+    return all(verdict is None or verdict.passed for verdict in row.found)
+
+
+def _verdict_row(row: VerdictRow) -> SideRow:
+    return SideRow(shorten(row.name.replace("_", " ")), [_verdict_cell(one) for one in row.found])
+
+
+def _verdict_cell(verdict: Verdict | None) -> Cell:
+    if verdict is None:
+        return Cell("-")
+    return Cell("pass", look="passed") if verdict.passed else Cell("FAIL", look="failed")
+
+
+def _series_row(one: Comparison, row: SeriesRow, settings: Settings) -> SideRow:
+    cells = [
+        _series_cell(row, place, result, settings.deepest)
+        for place, result in enumerate(one.results)
+    ]
+    return SideRow(series_text(row.first), cells)
+
+
+def _series_cell(row: SeriesRow, place: int, result: Result | None, deepest: float) -> Cell:
+    series = row.found[place]
+    if series is None:
+        if result is None or result.status == "measured":
+            return Cell("-")
+        return Cell(result.status, look="status-other")
+    summary = summarise(series, deepest=min(deepest, _TAIL))
+    levels = (0.5, _common_level(row))
+    shown = [found for found in summary.quantiles if found.q in levels]
+    lines = [f"{level_text(found.q)} {_quantile(found, series)}" for found in shown]
+    if _counts_differ(row):
+        lines.append(f"{format_count(series.count)} values")
+    ratio = ratio_to_first(row, place)
+    return Cell(
+        format_value(series.max, series.unit),
+        "" if ratio is None else f"\N{MULTIPLICATION SIGN}\N{NO-BREAK SPACE}{ratio_text(ratio)}",
+        tuple(lines),
+    )
+
+
+def _common_level(row: SeriesRow) -> float:
+    """The deepest quantile that every condition has values for, at most 99.9 %."""
+    fewest = min(series.count for series in row.found if series is not None)
+    return max(printable_quantiles(fewest, _TAIL), default=0.5)
+
+
+def _quantile(found: Quantile, series: Series) -> str:
+    if found.value is not None:
+        return format_value(found.value, series.unit)
+    return "below 0" if found.above is None else f"above {format_value(found.above, series.unit)}"
+
+
+def ratio_text(ratio: float) -> str:
+    """Two digits, or whole from 10 on: "0.64", "1.0", "23", "1 200"."""
+    if ratio >= 9.95:
+        return format_count(round(ratio))
+    return f"{ratio:.1f}" if ratio >= 0.995 else f"{ratio:.2g}"
+
+
+def _counts_differ(row: SeriesRow) -> bool:
+    counts = [series.count for series in row.found if series is not None]
+    return max(counts) > _UNLIKE_COUNTS * min(counts)
+
+
+def _columns(one: Comparison, anchors: dict[int, str], names: Names) -> list[Column]:
+    return [
+        Column(names.label(condition), anchors.get(id(result), ""), _note(result))
+        for condition, result in zip(one.conditions, one.results, strict=True)
+    ]
+
+
+def _note(result: Result | None) -> str:
+    if result is None:
+        return "not run"
+    if any(event.name in SHORT_EVENTS for event in result.events):
+        return "load fell short"
+    return "" if result.complete else "incomplete"
+
+
+def _notes(one: Comparison, rows: int) -> list[str]:
+    notes = []
+    for condition, result in zip(one.conditions, one.results, strict=True):
+        if result is not None and result.status != "measured":
+            said = f": {result.reason}" if result.reason else ""
+            remedy = f"; {result.remedy}" if result.remedy else ""
+            under = f"{condition.load}, {condition.cpu_config}"
+            notes.append(f"{shorten(under)}: {result.status}{said}{remedy}.")
+    if rows > MOST_ROWS:
+        notes.append(f"{rows - MOST_ROWS} more series in the sections of the results.")
+    return notes
+
+
+def _drawn_row(one: Comparison) -> SeriesRow | None:
+    """The timed series with the highest value of all conditions."""
+    timed = [row for row in one.series if row.first.unit == "ns"]
+    measured = [row for row in timed if row.first.derived is None] or timed
+    return max(measured, key=lambda row: row.highest, default=None)
+
+
+def _figures(
+    one: Comparison, row: SeriesRow, names: Names, place: int, settings: Settings
+) -> list[Figure]:
+    lines = [
+        _line(series, condition, one.conditions, names)
+        for condition, series in zip(one.conditions, row.found, strict=True)
+        if series is not None
+    ]
+    figures = [
+        figure_of(
+            kind,
+            lines,
+            f"{one.test} {series_text(row.first)}",
+            f"beside-{place}-{number}",
+            settings.drawer,
+            live=settings.live,
+        )
+        for number, kind in enumerate(_KINDS)
+    ]
+    return [figure for figure in figures if figure is not None]
+
+
+def _line(
+    series: Series, condition: Condition, conditions: list[Condition], names: Names
+) -> Series:
+    """The series called by its condition: two loads get dashes, the rest colours."""
+    loads = {one.load for one in conditions}
+    load = names.load(condition.load)
+    if len(loads) == 2 and len({one.cpu_config for one in conditions}) > 1:
+        return msgspec.structs.replace(
+            series, name=f"load {load}", labels={"cpus": condition.cpu_config}
+        )
+    return msgspec.structs.replace(series, labels={"condition": names.label(condition)})

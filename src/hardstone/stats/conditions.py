@@ -1,0 +1,103 @@
+"""Results of one test under several conditions, told apart.
+
+A condition is a load and a CPU configuration. One run may hold a test under several, so
+whatever names a result by its test must say which one is meant: `Names` does, and says no
+more than what differs within the run.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from hardstone.model import Event, PlannedTest, Result, RunDocument
+
+DIFFER_EVENT = "conditions_differ"
+SHORT_EVENTS = ("load_short", "load_ended_early")
+FOLDED_EVENTS = ("not_moved", "shielded")
+_LABEL_CHARACTERS = 32
+
+
+class Condition(NamedTuple):
+    """Load and CPU configuration, as they were asked for."""
+
+    load: str
+    cpu_config: str
+
+
+def condition_of(one: Result | PlannedTest) -> Condition:
+    where = one.conditions if isinstance(one, Result) else one
+    return Condition(where.load, where.cpu_config)
+
+
+def conditions_in(document: RunDocument) -> list[Condition]:
+    """The conditions of a run, each once: those of its results in the order of the plan.
+
+    In a run from before loads were planned, what did not run has no condition to speak of.
+    """
+    plan = document.plan
+    results = [one for one in document.results if plan.loads or one.series or one.verdicts]
+    found = dict.fromkeys(condition_of(one) for one in results)
+    ordered = [one for one in _planned(document) if one in found]
+    return list(dict.fromkeys([*ordered, *found]))
+
+
+def _planned(document: RunDocument) -> list[Condition]:
+    tests = document.plan.tests if document.plan.loads else []
+    return list(dict.fromkeys(condition_of(one) for one in tests))
+
+
+def result_under(planned: PlannedTest, result: Result) -> Result:
+    """`result` under the conditions of `planned`.
+
+    A probe that says it measured under others is believed in that: an event tells.
+    """
+    asked, said = condition_of(planned), condition_of(result)
+    if asked != said and result.complete and result.status == "measured":
+        text = f"asked were load {asked.load} and CPUs {asked.cpu_config}, the probe says that "
+        text += f"load {said.load} and CPUs {said.cpu_config} were in force"
+        result.events.append(Event(name=DIFFER_EVENT, text=text))
+    result.conditions.load, result.conditions.cpu_config = asked
+    return result
+
+
+class Names:
+    """Names of results and conditions within one run."""
+
+    def __init__(self, conditions: list[Condition]) -> None:
+        self._loads = _shortened(list(dict.fromkeys(one.load for one in conditions)))
+        self._configs = dict.fromkeys(one.cpu_config for one in conditions)
+
+    def load(self, load: str) -> str:
+        """A load as a short text that no other load of the run has."""
+        return self._loads.get(load, load)
+
+    def label(self, condition: Condition) -> str:
+        """What tells a condition apart from the others: "heavy, shielded"; empty if it is alone."""
+        parts = [self.load(condition.load)] if len(self._loads) > 1 else []
+        parts += [condition.cpu_config] if len(self._configs) > 1 else []
+        return ", ".join(parts)
+
+    def name(self, one: Result | PlannedTest) -> str:
+        """The test, and what tells this one from its others: "TMR-P-LAT [heavy, shielded]"."""
+        label = self.label(condition_of(one))
+        return f"{one.test} [{label}]" if label else one.test
+
+
+def names_in(document: RunDocument) -> Names:
+    """The names of a run."""
+    return Names(list(dict.fromkeys([*_planned(document), *conditions_in(document)])))
+
+
+def _shortened(loads: list[str]) -> dict[str, str]:
+    """Loads by their text, cut where they are long, and numbered where the cut made them equal."""
+    cut = {load: _cut(load) for load in loads}
+    same = {text for text in cut.values() if list(cut.values()).count(text) > 1}
+    return {
+        load: f"{text} #{number}" if text in same else text
+        for number, (load, text) in enumerate(cut.items(), 1)
+    }
+
+
+def _cut(load: str) -> str:
+    is_long = len(load) > _LABEL_CHARACTERS
+    return load[: _LABEL_CHARACTERS - 1] + "\N{HORIZONTAL ELLIPSIS}" if is_long else load

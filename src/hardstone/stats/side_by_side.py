@@ -1,0 +1,95 @@
+"""One test under several conditions, series by series: what a reader compares."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hardstone.model import Result, RunDocument, Series, Verdict
+from hardstone.stats.conditions import Condition, condition_of, conditions_in
+
+Key = tuple[str, tuple[tuple[str, int | str], ...]]
+
+
+@dataclass(frozen=True)
+class SeriesRow:
+    """A series under each condition; None where it has no value there."""
+
+    key: Key
+    found: list[Series | None]
+
+    @property
+    def first(self) -> Series:
+        """One that has values, to name the row by."""
+        return next(series for series in self.found if series is not None)
+
+    @property
+    def highest(self) -> int:
+        return max(series.max or 0 for series in self.found if series is not None)
+
+
+@dataclass(frozen=True)
+class VerdictRow:
+    """A claim under each condition; None where nothing was claimed."""
+
+    name: str
+    found: list[Verdict | None]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Results of `test`, one for each of `conditions`; None where there is none."""
+
+    test: str
+    conditions: list[Condition]
+    results: list[Result | None]
+    series: list[SeriesRow]
+    verdicts: list[VerdictRow]
+
+
+def comparisons_in(document: RunDocument) -> list[Comparison]:
+    """Each test of a run with several conditions, in the order of its first result."""
+    conditions = conditions_in(document)
+    if len(conditions) < 2:
+        return []
+    found: dict[str, dict[Condition, Result]] = {}
+    for result in document.results:
+        found.setdefault(result.test, {})[condition_of(result)] = result
+    return [_comparison(test, conditions, results) for test, results in found.items()]
+
+
+def ratio_to_first(row: SeriesRow, place: int) -> float | None:
+    """How often the worst observed is that of the first condition; None where that is no claim."""
+    first, this = row.found[0], row.found[place]
+    if place == 0 or first is None or this is None or this.unit != "ns":
+        return None
+    return this.max / first.max if first.max and this.max is not None else None
+
+
+def _comparison(
+    test: str, conditions: list[Condition], results: dict[Condition, Result]
+) -> Comparison:
+    ordered = [results.get(condition) for condition in conditions]
+    series = [_by_key(result) for result in ordered]
+    verdicts = [_by_name(result) for result in ordered]
+    return Comparison(
+        test=test,
+        conditions=conditions,
+        results=ordered,
+        series=[
+            SeriesRow(key, [one.get(key) for one in series])
+            for key in dict.fromkeys(key for one in series for key in one)
+        ],
+        verdicts=[
+            VerdictRow(name, [one.get(name) for one in verdicts])
+            for name in dict.fromkeys(name for one in verdicts for name in one)
+        ],
+    )
+
+
+def _by_key(result: Result | None) -> dict[Key, Series]:
+    found = result.series if result else []
+    return {(one.name, tuple(sorted(one.labels.items()))): one for one in found if one.count > 0}
+
+
+def _by_name(result: Result | None) -> dict[str, Verdict]:
+    return {one.name: one for one in result.verdicts} if result else {}

@@ -1,0 +1,97 @@
+"""A scenario's stream as it would be under the conditions that a test was asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from hardstone.model import PlannedTest
+from hardstone.targets.scenario import Under
+
+_MEASURED = ("instrument", "series", "verdict", "event", "load")
+Line = dict[str, Any]
+
+
+def under_conditions(
+    lines: Iterable[bytes], planned: PlannedTest, found: Sequence[Under]
+) -> Iterator[bytes]:
+    """`lines` with what `found` says of load and CPU configuration, counted in the footer.
+
+    Lines that are none of a stream pass as they are.
+    """
+    if not found and (planned.load, planned.cpu_config) == ("none", "shared"):
+        yield from lines
+        return
+    stream = _Stream(planned, found)
+    for line in lines:
+        yield from stream.take(line)
+
+
+class _Stream:
+    def __init__(self, planned: PlannedTest, found: Sequence[Under]) -> None:
+        self._planned = planned
+        self._found = found
+        self._ending = next((one for one in reversed(found) if one.status), None)
+        self._sent = dict.fromkeys(("lines", "event", "series", "verdict"), 0)
+
+    def take(self, raw: bytes) -> Iterator[bytes]:
+        line = _decoded(raw)
+        if line is None:
+            yield raw
+            return
+        if self._ending is not None and line["type"] in _MEASURED:
+            return
+        if line["type"] == "result":
+            yield from map(self._encoded, self._added())
+            line = self._result(line)
+        elif line["type"] == "footer":
+            line = self._footer()
+        yield self._encoded(line)
+
+    def _added(self) -> Iterator[Line]:
+        for under in self._found:
+            for event in under.events:
+                yield {"type": "event", **msgspec.to_builtins(event)}
+            for reached in under.reached if self._ending is None else ():
+                yield {"type": "load", **msgspec.to_builtins(reached)}
+
+    def _result(self, line: Line) -> Line:
+        planned = self._planned
+        settings = [name for under in self._found for name in under.settings]
+        conditions = {
+            **line.get("conditions", {}),
+            "load": planned.load,
+            "cpu_config": planned.cpu_config,
+            "settings": [*planned.settings, *settings],
+        }
+        if self._ending is None:
+            return {**line, "conditions": conditions}
+        end = self._ending
+        said = {"status": end.status, "reason": end.reason, "remedy": end.remedy}
+        return {**line, **said, "conditions": conditions}
+
+    def _footer(self) -> Line:
+        sent = self._sent
+        return {
+            "type": "footer",
+            "lines": sent["lines"],
+            "events": sent["event"],
+            "series": sent["series"],
+            "verdicts": sent["verdict"],
+        }
+
+    def _encoded(self, line: Line) -> bytes:
+        self._sent["lines"] += 1
+        if line["type"] in self._sent:
+            self._sent[line["type"]] += 1
+        return msgspec.json.encode(line)
+
+
+def _decoded(raw: bytes) -> Line | None:
+    try:
+        line = msgspec.json.decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    return line if isinstance(line, dict) and isinstance(line.get("type"), str) else None

@@ -1,0 +1,206 @@
+"""Plan of loads and CPU configurations: every combination, every problem, in words."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hardstone.catalogue import load_catalogue
+from hardstone.model import Loads, Plan, PlannedTest
+from hardstone.plan import PlanError, Request, make_plan
+from hardstone.plan.loads import check_loads, split_loads
+from hardstone.plan.problems import Problems
+from tests.targets import sample
+
+REGISTER, FACTS, LOADS = sample.register(), sample.facts().facts, sample.loads()
+CATALOGUE = load_catalogue()
+TESTS = ("TMR-P-JIT", "CLK-P-BIN")
+
+
+def plan(known: Loads | None = LOADS, **request: object) -> Plan:
+    asked = Request(**{"tests": TESTS, **request})  # type: ignore[arg-type]
+    return make_plan(asked, REGISTER, CATALOGUE, FACTS, known)
+
+
+def problems(known: Loads | None = LOADS, **request: object) -> tuple[str, ...]:
+    with pytest.raises(PlanError) as caught:
+        plan(known, **request)
+    return caught.value.problems
+
+
+def cell(test: PlannedTest) -> tuple[str, str, str]:
+    return test.test, test.load, test.cpu_config
+
+
+def test_without_a_wish_there_is_one_condition() -> None:
+    found = plan()
+    assert [cell(test) for test in found.tests] == [(test, "none", "shared") for test in TESTS]
+    assert (found.load, found.cpu_config) == ("none", "shared")
+
+
+def test_every_combination_test_by_test_then_load_by_load() -> None:
+    found = plan(load=("none,heavy", "search"), cpu_config=("shared,shielded",))
+    assert [cell(test) for test in found.tests] == [
+        (test, load, config)
+        for test in TESTS
+        for load in ("none", "heavy", "search")
+        for config in ("shared", "shielded")
+    ]
+    assert found.loads == ["none", "heavy", "search"]
+    assert found.cpu_configs == ["shared", "shielded"]
+    assert (found.load, found.cpu_config) == ("none,heavy,search", "shared,shielded")
+
+
+def test_what_a_condition_takes_to_set_up_is_planned() -> None:
+    plain, heavy, storm = plan(tests=("CLK-P-BIN",), load=("none,heavy,storm",)).tests
+    (shielded,) = plan(tests=("CLK-P-BIN",), cpu_config=("shielded",)).tests
+    assert plain.expected_ns < heavy.expected_ns < storm.expected_ns
+    assert plain.expected_ns < shielded.expected_ns
+    for test in (heavy, storm, shielded):
+        assert test.deadline_ns - test.expected_ns > plain.deadline_ns - plain.expected_ns
+        assert (test.samples, test.duration_ns) == (plain.samples, plain.duration_ns)
+
+
+def test_settings_reach_every_test() -> None:
+    found = plan(settings=("dma_latency",))
+    assert [test.settings for test in found.tests] == [["dma_latency"]] * 2
+
+
+@pytest.mark.parametrize(
+    ("given_", "loads"),
+    [
+        (("none",), ["none"]),
+        (("none, heavy",), ["none", "heavy"]),
+        (("none", "heavy"), ["none", "heavy"]),
+        (("stress-ng:--cpu 2,--vm 1",), ["stress-ng:--cpu 2,--vm 1"]),
+        (("none,stress-ng:--cpu 2, 3",), ["none", "stress-ng:--cpu 2, 3"]),
+        (("heavy,search+stress-ng:-c 1",), ["heavy", "search+stress-ng:-c 1"]),
+    ],
+)
+def test_lists_are_split_and_options_of_stress_ng_are_not(
+    given_: tuple[str, ...], loads: list[str]
+) -> None:
+    assert split_loads(given_) == loads
+
+
+@pytest.mark.parametrize(
+    "load",
+    [
+        "heavy",
+        "storm",
+        "storm=100",
+        "heavy+storm=100",
+        "cpu=10ms/100ms+network=4000/s+search",
+        "cpu=1.5ms/1s",
+        "cpu=100us/1ms",
+        "network",
+        "search+build+kernel",
+        "stress-ng:--cpu 2 --vm 1",
+        "cpu+stress-ng:--matrix 0",
+    ],
+)
+def test_what_is_a_load(load: str) -> None:
+    found = Problems()
+    assert check_loads((load,), LOADS, found) == [load]
+    found.raise_if_any()
+
+
+@pytest.mark.parametrize(
+    ("load", "words"),
+    [
+        ("", "a name is empty"),
+        ("none,", "a name is empty"),
+        ("heavy,none,heavy", "'heavy' is given twice"),
+        ("hevy", "did you mean heavy?"),
+        ("Heavy", "did you mean heavy?"),
+        ("netwrok=5/s", "did you mean network?"),
+        ("heavy=3", "heavy is a mix and takes no degree"),
+        ("heavy+none", "none stands alone"),
+        ("heavy+cpu=1ms/10ms", "cpu is there twice"),
+        ("storm+storm=3", "storm is there twice"),
+        ("cpu++search", "a part of a mix is empty"),
+        ("+cpu", "a part of a mix is empty"),
+        ("search=4", "search takes no degree"),
+        ("cpu=", "not a time in each period"),
+        ("cpu=10ms", "not a time in each period"),
+        ("cpu=10/100", "not a time in each period"),
+        ("cpu=0ms/100ms", "not a time in each period"),
+        ("cpu=-1ms/100ms", "not a time in each period"),
+        ("cpu=nanms/1s", "not a time in each period"),
+        ("cpu=200ms/100ms", "time of work out of limits"),
+        ("cpu=1us/1ms", "time of work out of limits"),
+        ("cpu=1us/1us", "period out of limits"),
+        ("cpu=1s/1h", "period out of limits"),
+        ("network=4000", "not of the form N/s"),
+        ("network=0/s", "out of limits; give 1/s to 100000/s"),
+        ("network=1e3/s", "not of the form N/s"),
+        ("network=٣/s", "not of the form N/s"),
+        ("storm=0", "out of limits; give 1 to 5000"),
+        ("storm=99999", "out of limits"),
+        ("storm=" + "9" * 400, "not of the form N"),
+        ("stress-ng:", "no options"),
+        ("stress-ng:  ", "no options"),
+        ("cpu\x1b[2J", "not printable"),
+        ("cpu" * 300, "too long"),
+        ("$(reboot)", "unknown '$(reboot)'"),
+    ],
+)
+def test_what_is_no_load_is_named_in_one_line(load: str, words: str) -> None:
+    (found,) = problems(load=(load,))
+    assert words in found and found.isprintable() and len(found) < 200
+
+
+def test_all_problems_of_loads_come_with_the_others() -> None:
+    found = problems(
+        tests=("TMR-P-JITT",),
+        load=("hevy,cpu=5", "search=1"),
+        cpu_config=("shared,shielde,shared",),
+        samples="0",
+    )
+    expected = ("TMR-P-JIT?", "heavy?", "each period", "no degree", "shielded?", "--samples")
+    assert len(found) == 7
+    for words in (*expected, "'shared' is given twice"):
+        assert any(words in line for line in found), words
+
+
+@pytest.mark.parametrize(
+    ("configs", "words"),
+    [
+        (("",), "a name is empty"),
+        (("shared,shared",), "given twice"),
+        (("sheilded",), "did you mean shielded?"),
+        (("\x1b",), "unknown '?'"),
+    ],
+)
+def test_what_is_no_cpu_configuration(configs: tuple[str, ...], words: str) -> None:
+    (found,) = problems(cpu_config=configs)
+    assert words in found and found.isprintable()
+
+
+def test_a_probe_without_load_runs_none_and_nothing_else() -> None:
+    assert plan(None).loads == ["none"]
+    (found,) = problems(None, load=("none,heavy",))
+    assert "the probe makes no load" in found and "hardstone probe build" in found
+
+
+def test_too_many_loads() -> None:
+    (found,) = problems(load=(",".join(f"storm={n}" for n in range(1, 18)),))
+    assert "17 loads" in found
+
+
+TEXTS = st.lists(
+    st.sampled_from(["cpu", "=", "/", "+", ",", "10ms", "1s", "heavy", "storm", "none", "4000/s"])
+    | st.text(max_size=4),
+    max_size=8,
+).map("".join)
+
+
+@given(TEXTS, TEXTS)
+def test_whatever_is_typed_is_a_plan_or_lines(load: str, config: str) -> None:
+    try:
+        found = plan(load=(load,), cpu_config=(config,))
+    except PlanError as error:
+        assert error.problems and all(line.isprintable() for line in error.problems)
+    else:
+        assert len(found.tests) == len(TESTS) * len(found.loads) * len(found.cpu_configs)
