@@ -75,8 +75,8 @@ static enum shield_answer answer(struct shield *shield, enum shield_answer what,
     return what;
 }
 
-static const char how_to_grant[] =
-    "run it as root: sudo, and in a container /proc/sys, /sys and the control groups writable";
+static const char how_to_grant[] = "run it as root (sudo); in a container make /proc/sys, "
+                                   "/proc/irq, /sys and the control groups writable";
 
 /* EACCES and its kin: a right; ENOTSUP: no such thing; else something went wrong. */
 static enum shield_answer answer_error(struct shield *shield, int error, const char *what,
@@ -181,7 +181,7 @@ static enum shield_answer make_way(struct shield *shield)
     }
 }
 
-static int create(struct shield *shield)
+static int write_head(struct shield *shield)
 {
     struct journal_head head = {.owner = getpid(), .reserved = shield->port.reserved};
     struct timespec now;
@@ -190,7 +190,7 @@ static int create(struct shield *shield)
     head.owner_start = port_process_start(head.owner);
     if (!port_boot_name(head.boot, sizeof head.boot))
         snprintf(head.boot, sizeof head.boot, "unknown");
-    return journal_create(&shield->journal, NULL, &head);
+    return journal_begin(&shield->journal, &head);
 }
 
 static enum shield_answer begin(struct shield *shield)
@@ -200,14 +200,16 @@ static enum shield_answer begin(struct shield *shield)
         enum shield_answer way = make_way(shield);
         if (way != SHIELD_DONE)
             return way;
-        error = create(shield);
+        error = journal_create(&shield->journal, NULL);
     }
     if (error)
         return answer_error(shield, error, shield->journal.path, strerror(error));
     error = shield_guard_start(&shield->guard, &shield->port);
     if (error == 0) {
         shield->is_open = true;
-        return SHIELD_DONE;
+        error = write_head(shield);
+        return error ? answer_error(shield, error, shield->journal.path, strerror(error))
+                     : SHIELD_DONE;
     }
     journal_remove(&shield->journal);
     return answer(shield, SHIELD_DENIED, "raise ulimit -u and ulimit -n",

@@ -117,26 +117,26 @@ static void note_head(struct journal *journal, const struct journal_head *head)
     journal_note(journal, 2, line);
 }
 
-int journal_create(struct journal *journal, const char *folder, const struct journal_head *head)
+int journal_create(struct journal *journal, const char *folder)
 {
     set_path(journal, folder);
     int flags = O_RDWR | O_APPEND | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
     journal->descriptor = open(journal->path, flags, 0600);
     if (journal->descriptor < 0)
         return errno;
-    int error = 0;
     struct stat facts;
     /* who looks at it in between takes an empty journal for a stale one, and removes it */
-    if (flock(journal->descriptor, LOCK_EX | LOCK_NB) != 0 ||
-        fstat(journal->descriptor, &facts) != 0 || facts.st_nlink == 0) {
-        journal_close(journal);
-        return EEXIST;
-    }
+    if (flock(journal->descriptor, LOCK_EX | LOCK_NB) == 0 &&
+        fstat(journal->descriptor, &facts) == 0 && facts.st_nlink > 0)
+        return 0;
+    journal_close(journal);
+    return EEXIST;
+}
+
+int journal_begin(struct journal *journal, const struct journal_head *head)
+{
     note_head(journal, head);
-    error = journal_sync(journal);
-    if (error)
-        journal_remove(journal);
-    return error;
+    return journal_sync(journal);
 }
 
 /* ---- reading ---- */

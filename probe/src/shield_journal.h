@@ -70,9 +70,12 @@ enum journal_state {
     JOURNAL_BAD,   /* not a journal of this user, or damaged; the reason tells */
 };
 
-/* Makes and locks the journal, with its head. `folder` NULL: where journals are. 0, or an errno
- * value (EEXIST: there is one). */
-int journal_create(struct journal *journal, const char *folder, const struct journal_head *head);
+/* Makes and locks an empty journal. `folder` NULL: where journals are. 0, or an errno value
+ * (EEXIST: there is one). */
+int journal_create(struct journal *journal, const char *folder);
+
+/* Writes its head: 0, or an errno value. */
+int journal_begin(struct journal *journal, const struct journal_head *head);
 
 /* Adds the line of a change to those that the next journal_sync writes. A field must be
  * without tab and newline: -1 if one is not, and nothing is added. */

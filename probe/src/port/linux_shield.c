@@ -165,10 +165,14 @@ static bool keeps_masks(void)
 /* Without cpusets: each thread by its own affinity. */
 static int bind_all(struct port_shield *shield, const char *why, char *text, size_t bytes)
 {
-    const char *heirs[] = {"heirs"};
-    int moved = 0;
-    journal_note(shield->journal, 1, heirs);
-    int error = linux_shield_bind_tasks(shield, false, &moved);
+    char own[CPUS_TEXT_BYTES];
+    const char *heirs[] = {"heirs", own};
+    struct cpus mask;
+    int moved = 0, error = linux_task_mask(0, &mask);
+    cpus_format_list(&mask, own, sizeof own);
+    journal_note(shield->journal, 2, heirs);
+    if (error == 0)
+        error = linux_shield_bind_tasks(shield, false, &moved);
     snprintf(text, bytes, "%d threads moved by their affinity (%s)", moved, why);
     shield_note(shield->notes, "cpuset", NULL,
                 "%.100s: a thread that asks for the CPU still gets it", why);
@@ -201,12 +205,7 @@ static int cpuset(struct port_shield *shield, char *text, size_t bytes)
     }
     if (error == 0)
         error = linux_shield_bind_tasks(shield, true, &moved);
-    if (error == EEXIST)
-        snprintf(text, bytes,
-                 "%s holds a group hardstone-reserved or hardstone-others that no "
-                 "journal knows: rmdir it",
-                 groups.mount);
-    else if (error)
+    if (error)
         explain(text, bytes, groups.mount, error);
     return error;
 }
@@ -277,8 +276,8 @@ enum port_undo port_shield_undo(struct port_shield *shield, const struct journal
         return linux_shield_undo_irq(shield, record, text, bytes);
     if (strcmp(kind, "task") == 0 || strcmp(kind, "mask") == 0)
         return linux_shield_undo_task(shield, record, text, bytes);
-    if (strcmp(kind, "heirs") == 0 && record->count == 1)
-        return linux_shield_undo_heirs(shield, image);
+    if (strcmp(kind, "heirs") == 0)
+        return linux_shield_undo_heirs(shield, image, record, text, bytes);
     if (strcmp(kind, "group") == 0)
         return linux_shield_undo_group(shield, record, text, bytes);
     if (strcmp(kind, "control") == 0)

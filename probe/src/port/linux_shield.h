@@ -65,15 +65,18 @@ int linux_task_set_mask(pid_t id, const struct cpus *mask);
  * this process's and its guard's. Adds to *moved. */
 int linux_shield_bind_tasks(struct port_shield *shield, bool kernel_only, int *moved);
 
-/* Journals the affinity of every user thread, for kernels that forget it when a thread changes
- * its group. */
+/* Journals the affinity of every thread that has a say in it, for kernels that forget it when a
+ * thread changes its group. */
 int linux_shield_note_masks(struct port_shield *shield);
 
 enum port_undo linux_shield_undo_task(struct port_shield *shield,
                                       const struct journal_record *record, char *text,
                                       size_t bytes);
+/* Threads that were made meanwhile get the affinity that their maker had before. */
 enum port_undo linux_shield_undo_heirs(struct port_shield *shield,
-                                       const struct journal_image *image);
+                                       const struct journal_image *image,
+                                       const struct journal_record *record, char *text,
+                                       size_t bytes);
 
 /* ---- control groups (linux_shield_groups.c, linux_shield_v1.c, linux_shield_v2.c) ---- */
 
@@ -95,6 +98,9 @@ bool linux_groups_join(char path[LINUX_PATH_BYTES], const char *group, const cha
 
 /* Journals and makes a group whose members go to `origin` at the end. */
 int linux_groups_make(struct port_shield *shield, const char *path, const char *origin);
+
+/* Takes the reserved CPUs out of all groups that name them. */
+int linux_groups_narrow(struct port_shield *shield, const struct linux_groups *groups);
 
 int linux_shield_v1(struct port_shield *shield, const struct linux_groups *groups, int *moved);
 /* ENOTSUP, with the reason, when the kernel does not grant the partition. */

@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { LINE_BYTES = 2048, MOST_TRIES = 200, WAIT_NS = 10000000 };
+enum { LINE_BYTES = 2048, QUICK_TRIES = 10, MOST_TRIES = 5000, WAIT_NS = 2000000 };
 
 /* Whether `word` is one of a list such as "rw,relatime,cpuset". */
 static bool has_word(const char *list, const char *word, const char *between)
@@ -99,20 +99,6 @@ void linux_groups_find(const struct port_shield *shield, struct linux_groups *gr
         groups->kind = LINUX_GROUPS_NONE;
 }
 
-int linux_groups_make(struct port_shield *shield, const char *path, const char *origin)
-{
-    char full[LINUX_PATH_BYTES];
-    const char *fields[] = {"group", path, origin};
-    if (linux_shield_exists(shield, path))
-        return EEXIST;
-    if (journal_note(shield->journal, 3, fields) != 0 || !linux_shield_path(shield, path, full))
-        return EINVAL;
-    int error = journal_sync(shield->journal);
-    if (error)
-        return error;
-    return mkdir(full, 0755) == 0 ? 0 : errno;
-}
-
 /* ---- what a journal may name ---- */
 
 static bool is_inside(const char *mount, const char *path)
@@ -128,7 +114,7 @@ static bool is_inside(const char *mount, const char *path)
 bool linux_groups_has_cpus_file(const struct linux_groups *groups, const char *path)
 {
     const char *name = strrchr(path, '/');
-    return groups->kind == LINUX_GROUPS_V1 && is_inside(groups->mount, path) &&
+    return groups->kind != LINUX_GROUPS_NONE && is_inside(groups->mount, path) &&
            strcmp(name, "/cpuset.cpus") == 0 && (size_t)(name - path) > strlen(groups->mount);
 }
 
@@ -174,7 +160,18 @@ static void nearest(const struct port_shield *shield, const char *mount, const c
         *strrchr(found, '/') = '\0';
 }
 
-/* New members may be born while the others leave; a group of dying ones is busy for a moment. */
+/* The kernel would give the CPUs of a partition back some time after its group has gone, and change
+ * affinities then that have been put back by now. */
+static void end_partition(const struct port_shield *shield, const char *group)
+{
+    char path[LINUX_PATH_BYTES];
+    if (linux_groups_join(path, group, "cpuset.cpus.partition") &&
+        linux_shield_exists(shield, path))
+        linux_shield_write(shield, path, "member");
+}
+
+/* New members may be born while the others leave; one that is dying cannot leave, and takes its
+ * time: ten seconds are waited. */
 static int empty_and_remove(const struct port_shield *shield, const char *group, const char *origin)
 {
     static const struct timespec wait = {.tv_nsec = WAIT_NS};
@@ -189,10 +186,30 @@ static int empty_and_remove(const struct port_shield *shield, const char *group,
         if (rmdir(full) == 0 || errno == ENOENT)
             return 0;
         error = error_now ? error_now : errno;
-        if (count == 0)
+        if (count == 0 || i >= QUICK_TRIES)
             nanosleep(&wait, NULL);
     }
     return error;
+}
+
+int linux_groups_make(struct port_shield *shield, const char *path, const char *origin)
+{
+    char full[LINUX_PATH_BYTES];
+    const char *fields[] = {"group", path, origin};
+    if (journal_note(shield->journal, 3, fields) != 0 || !linux_shield_path(shield, path, full))
+        return EINVAL;
+    int error = journal_sync(shield->journal);
+    if (error)
+        return error;
+    if (linux_shield_exists(shield, path)) { /* left by a shield that could not be put back */
+        char above[LINUX_PATH_BYTES];
+        snprintf(above, sizeof above, "%.*s", (int)(strrchr(path, '/') - path), path);
+        end_partition(shield, path);
+        error = empty_and_remove(shield, path, above);
+    }
+    if (error)
+        return error;
+    return mkdir(full, 0755) == 0 ? 0 : errno;
 }
 
 enum port_undo linux_shield_undo_group(struct port_shield *shield,
@@ -210,6 +227,7 @@ enum port_undo linux_shield_undo_group(struct port_shield *shield,
     if (!linux_shield_exists(shield, record->field[1]))
         return PORT_UNDO_NOTHING;
     nearest(shield, groups.mount, record->field[2], origin);
+    end_partition(shield, record->field[1]);
     int error = empty_and_remove(shield, record->field[1], origin);
     if (error) {
         snprintf(text, bytes, "group %s could not be emptied and removed: %s", record->field[1],

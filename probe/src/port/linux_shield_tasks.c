@@ -254,7 +254,7 @@ static bool note_mask(const struct linux_task *task, void *context)
 {
     struct port_shield *shield = context;
     struct cpus mask;
-    if (linux_task_is_kernel(task) || linux_task_mask(task->id, &mask) != 0)
+    if (task->flags & FLAG_BOUND || linux_task_mask(task->id, &mask) != 0)
         return true;
     struct cpus ours = cpus_kept_off(&mask, &shield->reserved, &shield->others);
     note_task(shield, "mask", task, &mask, &ours);
@@ -322,9 +322,11 @@ enum port_undo linux_shield_undo_task(struct port_shield *shield,
     return PORT_UNDO_FAILED;
 }
 
-/* Threads that were made meanwhile have the narrowed affinity of whoever made them. */
+/* Threads that were made meanwhile have the narrowed affinity of whoever made them, or that of the
+ * reserved CPUs when the shielded command did. */
 struct heirs {
-    const struct port_shield *shield;
+    struct cpus reserved, owners;
+    uint64_t since;
     size_t count;
     struct written *written;
 };
@@ -353,15 +355,27 @@ static bool give_back(const struct linux_task *task, void *context)
     if (linux_task_is_kernel(task) || linux_task_mask(task->id, &mask) != 0)
         return true;
     const struct written *parent = parent_of(heirs, task, &mask);
+    bool is_known = false;
+    for (size_t i = 0; !parent && i < heirs->count; i++)
+        is_known = is_known ||
+                   (heirs->written[i].id == task->id && heirs->written[i].start == task->start);
+    if (!parent && !is_known && task->start >= heirs->since && cpus_same(&mask, &heirs->reserved))
+        linux_task_set_mask(task->id, &heirs->owners);
     if (parent)
         linux_task_set_mask(task->id, &parent->before);
     return true;
 }
 
 enum port_undo linux_shield_undo_heirs(struct port_shield *shield,
-                                       const struct journal_image *image)
+                                       const struct journal_image *image,
+                                       const struct journal_record *record, char *text,
+                                       size_t bytes)
 {
-    struct heirs heirs = {.shield = shield};
+    struct heirs heirs = {.reserved = image->head.reserved, .since = image->head.owner_start};
+    if (record->count != 2 || cpus_parse_list(record->field[1], &heirs.owners) != 0) {
+        snprintf(text, bytes, "a line about threads that were made meanwhile is damaged");
+        return PORT_UNDO_REFUSED;
+    }
     heirs.written = calloc(image->count + 1, sizeof *heirs.written);
     if (!heirs.written)
         return PORT_UNDO_FAILED;

@@ -178,14 +178,19 @@ static int move_root(struct port_shield *shield, const struct linux_groups *grou
     return moved;
 }
 
-int linux_shield_v1(struct port_shield *shield, const struct linux_groups *groups, int *moved)
+int linux_groups_narrow(struct port_shield *shield, const struct linux_groups *groups)
 {
     struct walk walk = {shield, groups, true, 0};
     narrow_below(&walk, groups->mount, &shield->others, 0);
     walk.is_widening = false;
     if (walk.error == 0)
         narrow_below(&walk, groups->mount, &shield->others, 0);
-    int error = walk.error;
+    return walk.error;
+}
+
+int linux_shield_v1(struct port_shield *shield, const struct linux_groups *groups, int *moved)
+{
+    int error = linux_groups_narrow(shield, groups);
     if (error == 0)
         error = make(shield, groups, LINUX_GROUP_RESERVED, groups->origin, &shield->reserved);
     if (error == 0)

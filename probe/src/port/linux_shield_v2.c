@@ -55,6 +55,8 @@ int linux_shield_v2(struct port_shield *shield, const struct linux_groups *group
         !linux_shield_path(shield, path, full))
         return ENAMETOOLONG;
     int error = enable(shield, groups);
+    if (error == 0) /* a group beside it that names these CPUs would make the partition void */
+        error = linux_groups_narrow(shield, groups);
     if (error == 0)
         error = linux_groups_make(shield, path, groups->origin);
     if (error == EACCES || error == EPERM || error == EROFS || error == EEXIST)

@@ -26,6 +26,7 @@ COMMANDS = {
     "runs": "runs",
     "show": "show",
     "report": "report",
+    "shield": "shield",
     "probe": "probe",
 }
 
