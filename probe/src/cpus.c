@@ -76,9 +76,9 @@ static int parse_cpu(const char **at)
     size_t digits = strspn(*at, "0123456789");
     if (digits == 0 || digits > MOST_DIGITS)
         return -1;
-    int cpu = atoi(*at);
+    long cpu = strtol(*at, NULL, 10);
     *at += digits;
-    return cpu < PORT_CPUS ? cpu : -1;
+    return cpu < PORT_CPUS ? (int)cpu : -1;
 }
 
 int cpus_parse_list(const char *text, struct cpus *set)

@@ -157,9 +157,12 @@ static int governor(struct port_shield *shield, char *text, size_t bytes)
 static bool keeps_masks(void)
 {
     struct utsname names;
-    int major = 0, minor = 0;
-    return uname(&names) == 0 && sscanf(names.release, "%d.%d", &major, &minor) == 2 &&
-           (major > 6 || (major == 6 && minor >= 2));
+    if (uname(&names) != 0)
+        return false;
+    char *end;
+    long major = strtol(names.release, &end, 10);
+    long minor = *end == '.' ? strtol(end + 1, NULL, 10) : 0;
+    return major > 6 || (major == 6 && minor >= 2);
 }
 
 /* Without cpusets: each thread by its own affinity. */

@@ -41,7 +41,7 @@ int linux_shield_write(const struct port_shield *shield, const char *path, const
     int length = snprintf(line, sizeof line, "%s\n", text);
     if (!linux_shield_path(shield, path, full) || length >= (int)sizeof line)
         return ENAMETOOLONG;
-    int file = open(full, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+    int file = open(full, O_WRONLY | O_TRUNC | O_NOFOLLOW | O_CLOEXEC);
     if (file < 0)
         return errno;
     ssize_t done = write(file, line, (size_t)length);
