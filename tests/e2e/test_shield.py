@@ -16,6 +16,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -191,7 +192,7 @@ def test_ctrl_c_on_the_terminal(probe: Path, before: State) -> None:
     script = "trap 'echo caught; n=$((n+1)); sleep 0.2; exit $n' INT; echo ready; read x"
     pid, terminal = pty.fork()
     if pid == 0:
-        os.execv(probe, command(probe, "sh", "-c", script))
+        os.execv(probe, command(probe, "sh", "-c", script))  # noqa: S606
     shown = b""
     while b"ready" not in shown:
         shown += os.read(terminal, 4096)
@@ -258,9 +259,7 @@ def test_both_are_killed_and_restore_is_called(probe: Path, before: State) -> No
     with shielded(command(probe, *FOREVER)) as process:
         kill_both(process)
     assert differences(before, read_state()) != []
-    shown = subprocess.run(
-        [probe, "shield", "--show", "--json"], capture_output=True, check=True
-    )
+    shown = subprocess.run([probe, "shield", "--show", "--json"], capture_output=True, check=True)
     assert json.loads(shown.stdout)["state"] == "left behind"
     done = subprocess.run([probe, "shield", "--restore"], capture_output=True, check=False)
     assert (done.returncode, b" put back, 0 left as others set them, 0 failed" in done.stderr) == (
@@ -295,6 +294,12 @@ def test_a_kill_at_any_moment(probe: Path, before: State) -> None:
     all_is_back(before)
 
 
+def holds(members: Path, pid: int) -> bool:
+    with suppress(OSError):
+        return str(pid) in members.read_text().split()
+    return False
+
+
 def is_empty(path: Path) -> bool:
     with suppress(FileNotFoundError):
         return path.stat().st_size == 0
@@ -313,7 +318,7 @@ def test_a_journal_of_an_earlier_boot_is_void(probe: Path, before: State) -> Non
 
 
 def test_what_others_change_meanwhile_is_left_to_them(probe: Path, odd: Odd, before: State) -> None:
-    """An interrupt and a kernel thread get values that are neither the shield's nor the old ones."""
+    """Values that are neither the shield's nor the old ones."""
     interrupts = movable_interrupts()
     if len(interrupts) < 4 or not odd.kernel_thread:
         pytest.skip("too few interrupts or kernel threads can be moved here")
@@ -449,11 +454,8 @@ def test_a_shielded_run_that_is_ended(
             process.stdout.readline()
             mount = cpuset_mount()
             if mount is not None:
-                group = mount[1] / "hardstone-reserved"
-                wait_until(
-                    lambda: group.is_dir() and str(process.pid) in (group / "cgroup.procs").read_text(),
-                    "the probe is not on its CPU",
-                )
+                members = mount[1] / "hardstone-reserved" / "cgroup.procs"
+                wait_until(partial(holds, members, process.pid), "the probe is not on its CPU")
             machine.wait_for_wakeups(process.pid, 20)
             if number is None:
                 process.stdin.close()

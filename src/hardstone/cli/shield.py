@@ -14,7 +14,9 @@ _FLAGS = ("restore", "show", "verbose")
 
 
 @click.command("shield", context_settings={"allow_interspersed_args": False})
-@click.option("-a", "--cpu", metavar="N", help="CPU to reserve (default: an isolated one, or the last).")
+@click.option(
+    "-a", "--cpu", metavar="N", help="CPU to reserve (default: an isolated one, or the last)."
+)
 @click.option("--cpus", metavar="LIST", help="Several CPUs to reserve: 2-3,6.")
 @click.option(
     "--policy",
@@ -65,7 +67,7 @@ def _become(probe: Path, arguments: list[str]) -> None:
     for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores them; COMMAND must not
         signal.signal(number, signal.SIG_DFL)
     try:
-        os.execv(probe, ["hardstone-probe", *arguments])
+        os.execv(probe, ["hardstone-probe", *arguments])  # noqa: S606 - no shell is wanted
     except OSError as error:
         raise TargetError(
             f"the probe {probe} cannot be started: {error.strerror}", "hardstone probe build"
