@@ -2,6 +2,7 @@
 #ifndef HS_ARGS_H
 #define HS_ARGS_H
 
+#include "cpus.h"
 #include "load/spec.h"
 #include "test.h"
 
@@ -15,10 +16,12 @@ enum args_command {
     ARGS_FACTS,
     ARGS_DUMP,
     ARGS_LOAD,
+    ARGS_SHIELD,
     ARGS_HELP,
-    ARGS_VERSION
+    ARGS_VERSION,
 };
 enum args_policy { ARGS_FIFO, ARGS_RR, ARGS_OTHER };
+enum args_cpu_config { ARGS_SHARED, ARGS_SINGLE, ARGS_SHIELDED };
 enum { ARGS_ERROR_BYTES = 400 };
 
 /* A negative cpu or priority means: the default. */
@@ -44,7 +47,18 @@ struct request {
     bool has_load_cpus, is_load_list, is_load_check;
     const char *called_as; /* argv[0] */
     bool json;             /* default: true unless standard output is a terminal */
+    enum args_cpu_config cpu_config;
+    bool has_settings;  /* else: those that the configuration means */
+    unsigned settings;  /* bits 1 << enum shield_setting */
+    bool has_cpus;      /* shield --cpu, --cpus */
+    struct cpus cpus;   /* of these */
+    bool restore, show; /* of shield, in place of a command */
+    bool verbose;       /* of shield */
+    char *const *words; /* of shield: the command, NULL-terminated */
 };
+
+/* The word of the contract for a configuration. */
+const char *args_cpu_config_name(enum args_cpu_config config);
 
 /* Fills `request` (pointers into argv). 0, or -1 with one line of cause and remedy in
  * `error`. */

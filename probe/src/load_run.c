@@ -25,13 +25,16 @@ int load_run_place(struct load_setup *setup, enum load_place place, int measured
 
 int load_run_start(struct run *run)
 {
+    static const enum load_place places[] = {[ARGS_SHARED] = LOAD_EVERYWHERE,
+                                             [ARGS_SINGLE] = LOAD_ON_MEASURED,
+                                             [ARGS_SHIELDED] = LOAD_OFF_MEASURED};
+    enum load_place place = places[run->request->cpu_config];
     struct load_setup setup = {.spec = &run->request->load,
                                .called_as = run->request->called_as,
                                .seed = run->request->seed};
     char text[ARENA_TEXT_BYTES];
     setup.limit_ns = clock_monotonic_ns() + supervise_limit_ns(run) + START_NS;
-    if (setup.spec->count > 0 &&
-        load_run_place(&setup, LOAD_EVERYWHERE, run->setup.cpu, &run->outcome) != 0)
+    if (setup.spec->count > 0 && load_run_place(&setup, place, run->setup.cpu, &run->outcome) != 0)
         return -1;
     if (load_start(&run->load, &setup, &run->outcome) != 0)
         return -1;

@@ -8,6 +8,7 @@
 #include "load/job.h"
 #include "register.h"
 #include "run.h"
+#include "shield_command.h"
 #include "stream.h"
 
 #include <signal.h>
@@ -26,6 +27,9 @@ static const char help[] =
     "  hardstone-probe load LOAD [options]    only load, until the end of -D, Ctrl-C, ...\n"
     "  hardstone-probe load --list            the elements of load, and the named mixes\n"
     "  hardstone-probe dump FILE              what a killed probe recorded into FILE\n"
+    "  hardstone-probe shield -- COMMAND      COMMAND on a CPU that is reserved for it\n"
+    "  hardstone-probe shield --show          what is reserved, and what could be\n"
+    "  hardstone-probe shield --restore       put back what a killed shield left\n"
     "\n"
     "options of run:\n"
     "  -D, --duration 30s|5m|24h|300   measuring time of the whole test\n"
@@ -34,10 +38,21 @@ static const char help[] =
     "  --cpu N  --policy fifo|rr|other  --priority N\n"
     "  --load LOAD                     load beside the test: heavy, cpu=10ms/100ms+search, ...\n"
     "  --clock auto|monotonic          the processor's counter, or CLOCK_MONOTONIC\n"
+    "  --cpu-config shared|single|shielded   nothing reserved; one CPU for all; one reserved\n"
+    "  --settings LIST                 what a shield changes, out of cpuset, interrupts,\n"
+    "                                  workqueues, timers, watchdog, governor, dma_latency\n"
     "  --seed N                        for what is drawn at random\n"
     "  --deadline-ns N  --duration-ns N  --counter-hz N  --until-eof  --backing FILE\n"
+    "\n"
     "options of load:\n"
     "  -D, --duration TIME  --cpus 0,2-3  --until-eof  --check LOAD\n"
+    "\n"
+    "options of shield, before --:\n"
+    "  --cpu N | --cpus LIST           what is reserved (default: an isolated CPU, else the last)\n"
+    "  --policy fifo|rr|other  --priority N   of COMMAND (default: other; 50 with fifo and rr)\n"
+    "  --settings LIST                 only these settings\n"
+    "  --verbose                       all that was done, and each thing that could not be moved\n"
+    "\n"
     "options of all:\n"
     "  --json, --text                  lines of JSON (default on a pipe) or for people\n";
 
@@ -63,6 +78,8 @@ static int act(const struct request *request, struct emit *emit)
         return load_command(request, emit);
     case ARGS_DUMP:
         return dump(emit, request->path, request->json);
+    case ARGS_SHIELD:
+        return shield_command(request, emit);
     case ARGS_LIST:
         if (request->json)
             register_json(emit);

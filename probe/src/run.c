@@ -5,6 +5,7 @@
 #include "load_run.h"
 #include "plain.h"
 #include "scheduling.h"
+#include "shield_run.h"
 #include "stream.h"
 #include "supervise.h"
 
@@ -178,6 +179,13 @@ static int check_clock(struct run *run)
     return 0;
 }
 
+/* Before the results are sent, so that they can tell what was not put back. */
+static int release(struct run *run)
+{
+    shield_run_release(run);
+    return 0;
+}
+
 struct step {
     int (*act)(struct run *run);
     void (*undo)(struct run *run);
@@ -189,13 +197,16 @@ static const struct step steps[] = {
     {size_records, free_records},
     {open_clock, NULL},
     {scheduling_choose, NULL},
+    {shield_run_reserve, shield_run_release},
     {load_run_start, load_run_free},
+    {shield_run_enter, NULL},
     {lock_memory, unlock_memory},
     {prepare, finish},
     {supervise_measure, NULL},
     {load_run_stop, NULL},
     {judge, NULL},
     {check_clock, NULL},
+    {release, NULL},
 };
 enum { STEPS = sizeof steps / sizeof steps[0] };
 

@@ -3,6 +3,7 @@
 #include "stream.h"
 
 #include "load/report.h"
+#include "shield.h"
 
 #include <sched.h>
 #include <stdio.h>
@@ -58,12 +59,29 @@ static const char *policy_name(int policy)
     return policy == SCHED_FIFO ? "fifo" : policy == SCHED_RR ? "rr" : "other";
 }
 
+static void settings(struct emit *emit, unsigned applied)
+{
+    bool is_first = true;
+    emit_raw(emit, "[");
+    for (int i = 0; i < SHIELD_SETTINGS; i++) {
+        if (!(applied & 1u << i))
+            continue;
+        emit_raw(emit, is_first ? "" : ",");
+        emit_string(emit, shield_setting_name((enum shield_setting)i));
+        is_first = false;
+    }
+    emit_raw(emit, "]");
+}
+
 static void conditions(struct emit *emit, const struct run *run)
 {
     emit_raw(emit, "{");
     emit_key(emit, "load", 1);
     emit_string(emit, run->request->load.text);
-    emit_raw(emit, ",\"cpu_config\":\"shared\"");
+    emit_key(emit, "cpu_config", 0);
+    emit_string(emit, args_cpu_config_name(run->request->cpu_config));
+    emit_key(emit, "settings", 0);
+    settings(emit, run->settings);
     emit_key(emit, "cpu", 0);
     if (run->setup.cpu >= 0)
         emit_integer(emit, run->setup.cpu);
