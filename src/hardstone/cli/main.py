@@ -23,6 +23,7 @@ COMMANDS = {
     "run": "run",
     "list": "list_tests",
     "explain": "explain",
+    "doctor": "doctor",
     "runs": "runs",
     "show": "show",
     "report": "report",
