@@ -127,7 +127,10 @@ class Instrument(msgspec.Struct, kw_only=True):
 
 
 class Conditions(msgspec.Struct, kw_only=True):
-    """Under what a result was obtained, as it was and not as it was asked."""
+    """Under what a result was obtained, as it was and not as it was asked.
+
+    `settings` are those that were in force for the measurement only: "dma_latency".
+    """
 
     load: str = "none"
     cpu_config: str = "shared"
@@ -137,6 +140,7 @@ class Conditions(msgspec.Struct, kw_only=True):
     clock: str = "monotonic"
     memory_locked: bool = False
     realtime: bool = False
+    settings: list[str] = []
 
 
 class StreamHeader(msgspec.Struct, kw_only=True, tag_field="type", tag="header"):
@@ -229,7 +233,10 @@ class Tool(msgspec.Struct, kw_only=True):
 
 
 class PlannedTest(msgspec.Struct, kw_only=True, frozen=True):
-    """One line of a plan, with every default filled in. Zero means "no limit"."""
+    """One line of a plan, with every default filled in. Zero means "no limit".
+
+    `expected_ns` and `deadline_ns` count what load and CPU configuration take to set up.
+    """
 
     test: str
     params: dict[str, ParamValue]
@@ -237,6 +244,9 @@ class PlannedTest(msgspec.Struct, kw_only=True, frozen=True):
     duration_ns: int
     deadline_ns: int
     expected_ns: int
+    load: str = "none"
+    cpu_config: str = "shared"
+    settings: list[str] = []
 
 
 class Plan(msgspec.Struct, kw_only=True, frozen=True):

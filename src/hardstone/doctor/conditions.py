@@ -9,7 +9,7 @@ ever concluded from what nobody told.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from math import inf
+from math import inf, isnan
 
 import msgspec
 
@@ -99,20 +99,18 @@ def _compare(condition: Condition, facts: Facts) -> Truth:
         return (value is None) == condition.null
     if condition.equals is not None:
         return _same(value, condition.equals)
-    if condition.one_of is not None:
-        return value in condition.one_of if isinstance(value, str) else _if_null(value)
-    if condition.has is not None:
-        return condition.has in _words(value) if isinstance(value, str) else _if_null(value)
+    if condition.one_of is not None or condition.has is not None:
+        return _among(condition, value)
     return _beyond(condition, value, facts)
 
 
-def _if_null(value: Scalar) -> Truth:
-    """Nothing is no text, and that is known; anything else is of a type nobody expects."""
-    return False if value is None else None
-
-
-def _words(text: str) -> list[str]:
-    return text.replace(",", " ").split()
+def _among(condition: Condition, value: Scalar) -> Truth:
+    """Nothing is no text, and that is known; any other type is one that nobody expects."""
+    if not isinstance(value, str):
+        return False if value is None else None
+    if condition.one_of is not None:
+        return value in condition.one_of
+    return condition.has in value.replace(",", " ").split()
 
 
 def _same(value: Scalar, wanted: bool | int | str) -> Truth:
@@ -140,5 +138,6 @@ def _limit(limit: int | str | None, facts: Facts) -> float | None:
 def _number(value: Scalar) -> float | None:
     if value == "unlimited":
         return inf
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return value if is_number and isinstance(value, int | float) and value == value else None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return None if isnan(value) else value

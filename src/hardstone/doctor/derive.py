@@ -31,9 +31,7 @@ def cpus_of(text: Scalar) -> list[int]:
     return sorted(found)
 
 
-def _derived(
-    facts: Mapping[str, Scalar], probe_path: str | None
-) -> Iterator[tuple[str, Scalar]]:
+def _derived(facts: Mapping[str, Scalar], probe_path: str | None) -> Iterator[tuple[str, Scalar]]:
     if probe_path is not None:
         yield "derived.probe_path", probe_path
     allowed = cpus_of(facts.get("cpu.allowed"))

@@ -154,5 +154,3 @@ def _without_sudo(step: Step) -> Step:
     texts = {name: getattr(step, name) for name in ("command", "words", "undo", "lasts")}
     plain = {name: text and text.replace("sudo ", "") for name, text in texts.items()}
     return msgspec.structs.replace(step, **plain)
-
-

@@ -10,7 +10,14 @@ from rich.table import Table
 from rich.text import Text
 
 from hardstone.model import RunDocument
-from hardstone.summary.findings import Row, event_rows, status_rows, trust_rows, verdict_row
+from hardstone.summary.findings import (
+    Row,
+    advice_rows,
+    event_rows,
+    status_rows,
+    trust_rows,
+    verdict_row,
+)
 from hardstone.summary.header import header_lines
 from hardstone.summary.table import SeriesTable
 from hardstone.summary.text import words
@@ -32,6 +39,7 @@ def print_summary(document: RunDocument, stream: IO[str] | None = None) -> None:
     _print_rows(console, "not as asked", status_rows(document))
     _print_rows(console, "to know", event_rows(document))
     _print_rows(console, "", trust_rows(document))
+    _print_rows(console, "advice", advice_rows(document))
 
 
 def _print_series(console: Console, document: RunDocument) -> None:

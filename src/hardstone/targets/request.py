@@ -18,6 +18,7 @@ def probe_arguments(planned: PlannedTest, options: RunOptions, backing: Path | N
     if planned.samples or planned.duration_ns:  # else the test takes as long as it takes
         arguments += ["--samples", str(planned.samples)]
         arguments += ["--duration-ns", str(planned.duration_ns)]
+    arguments += _conditions(planned)
     arguments += ["--deadline-ns", str(planned.deadline_ns)]
     arguments += ["--policy", options.policy, "--clock", options.clock]
     arguments += ["--seed", str(options.seed)]
@@ -25,6 +26,18 @@ def probe_arguments(planned: PlannedTest, options: RunOptions, backing: Path | N
     arguments += _optional("--priority", options.priority)
     arguments += _optional("--counter-hz", options.counter_hz)
     return arguments + ([] if backing is None else ["--backing", str(backing)])
+
+
+def _conditions(planned: PlannedTest) -> list[str]:
+    """What is not the probe's default, so that one without load takes all the rest."""
+    arguments = []
+    if planned.load != "none":
+        arguments += ["--load", planned.load]
+    if planned.cpu_config != "shared":
+        arguments += ["--cpu-config", planned.cpu_config]
+    if planned.settings:
+        arguments += ["--settings", ",".join(planned.settings)]
+    return arguments
 
 
 def _param_text(value: ParamValue) -> str:
