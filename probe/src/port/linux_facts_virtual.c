@@ -103,7 +103,9 @@ static const char *container(char *name, size_t bytes, bool *is_known)
     bool is_first = first_namespace("pid", "4026531836") && first_namespace("user", "4026531837") &&
                     first_namespace("cgroup", "4026531835");
     const char *kind = marker(name, bytes);
-    *is_known = linux_exists("/proc/self/ns/pid") && linux_exists("/proc/self/ns/cgroup");
+    char link[64];
+    *is_known = linux_link("/proc/self/ns/pid", link, sizeof link) &&
+                linux_link("/proc/self/ns/cgroup", link, sizeof link);
     if (*is_known && is_first && (!kind || is_first_mount_namespace()))
         return NULL;
     return kind ? kind : *is_known ? "namespaces of its own" : NULL;
