@@ -16,11 +16,17 @@ struct served {
     bool is_known;             /* where every interrupt is directed */
 };
 
+static int cpu_of(const char *number)
+{
+    long cpu = strtol(number, NULL, 10);
+    return cpu < 0 || cpu >= PORT_CPUS ? 0 : (int)cpu;
+}
+
 static void read_heading(struct served *served, const char *line)
 {
     for (const char *at = strstr(line, "CPU"); at; at = strstr(at + 3, "CPU"))
         if (served->columns < PORT_CPUS)
-            served->cpu[served->columns++] = atoi(at + 3);
+            served->cpu[served->columns++] = cpu_of(at + 3);
 }
 
 static void mark_target(void *context, int cpu)
