@@ -30,6 +30,7 @@ from hardstone.errors import (
 )
 from hardstone.model import Plan
 from hardstone.plan import Request, make_plan
+from hardstone.report.header import head_of
 from hardstone.store import Store
 from hardstone.targets.fake import FakeTarget
 from hardstone.targets.local import LocalTarget
@@ -318,3 +319,19 @@ def test_the_recording_of_a_probe_that_hung_is_read(tmp_path: Path, store: Store
     assert (result.status, result.complete) == ("timeout", False)
     assert result.series[0].count == 2000
     assert result.conditions.realtime
+
+
+@pytest.mark.parametrize(
+    ("steps", "said"),
+    [
+        ([{"exit": 137, "stderr": "killed"}], f"{FIRST}: the probe ended with exit code 137"),
+        (["garbage"], f"{FIRST}: line 1: not JSON"),
+        ([{"vanish": True}], f"{FIRST}: the target is gone."),
+    ],
+)
+def test_the_report_says_what_made_the_run_incomplete(
+    play: Play, steps: list[Any], said: str
+) -> None:
+    (found,) = [one for one in head_of(play(steps).document).banners if "Incomplete" in one.title]
+    assert found.lines[0].startswith(said)
+    assert any("Did not run" in line for line in found.lines) == ("vanish" in str(steps))

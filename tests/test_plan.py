@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hardstone.catalogue import load_catalogue
@@ -244,6 +244,7 @@ def test_the_same_request_gives_the_same_plan_and_changes_nothing(request: Reque
 
 
 @given(REQUESTS)
+@example(Request(priority="0\x1f", seed="7\x1c"))
 def test_whatever_is_typed_gives_a_plan_or_lines(request: Request) -> None:
     found = outcome(request)
     if isinstance(found, bytes):

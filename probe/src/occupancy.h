@@ -12,7 +12,11 @@
 
 #include "run.h"
 
+#include <sys/types.h>
+
 struct occupancy {
+    bool has_partner;
+    clockid_t partner;                   /* CPU time of a second process of the test */
     bool is_limited;                     /* there is throttling, as far as the port knows */
     int64_t pause_ns;                    /* what throttling takes in each period */
     int64_t begin_wall_ns, begin_cpu_ns; /* of the burst */
@@ -21,6 +25,13 @@ struct occupancy {
 };
 
 void occupancy_open(struct occupancy *occupancy);
+
+/* Counts the CPU time of `process` too: 0, or an errno value where it cannot be read. */
+int occupancy_add_process(struct occupancy *occupancy, pid_t process);
+
+/* Time since the burst began that nobody of the test was given; 0 where that is not known. */
+int64_t occupancy_lost_ns(const struct occupancy *occupancy, int64_t now_ns);
+
 void occupancy_begin(struct occupancy *occupancy);
 void occupancy_end(struct occupancy *occupancy, struct run *run);
 
@@ -36,9 +47,9 @@ static inline bool occupancy_is_doubtful(const struct occupancy *occupancy, int 
     return occupancy->is_limited && occupancy->cut_count > cut_before;
 }
 
-/* For the test's `judge`: sets the outcome when a burst was cut; -1 then. Time that the
- * hypervisor says to have taken is told and does not fail the result: that is judged
- * with the conditions of the run. */
+/* Sets the outcome when a burst was cut; -1 then. Time that the hypervisor says to have
+ * taken since the test began is told and does not fail the result: that is judged with
+ * the conditions of the run. */
 int occupancy_judge(const struct occupancy *occupancy, struct run *run);
 
 #endif

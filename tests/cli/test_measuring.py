@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -129,6 +130,34 @@ def test_a_report_that_cannot_be_written_is_known_before(
     assert done.code == EXIT_USAGE
     assert "there is no folder" in done.err
     assert "1 of 8" not in done.err
+
+
+def make_fifo(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def link_to_fifo(path: Path) -> None:
+    os.mkfifo(path.with_name("pipe"))
+    path.symlink_to("pipe")
+
+
+def ring(path: Path) -> None:
+    path.symlink_to(path.name)
+
+
+@pytest.mark.parametrize("make", [Path.mkdir, make_fifo, link_to_fifo, ring])
+def test_a_place_that_is_no_file_is_known_before(
+    hardstone: Hardstone, target: str, tmp_path: Path, make: Callable[[Path], None]
+) -> None:
+    place = tmp_path / "r.html"
+    make(place)
+    before = place.lstat()
+    store = tmp_path / "store"
+    done = hardstone("run", "SEM-P-SIG", "--target", target, "--store", store, "-o", place)
+    assert done.code == EXIT_USAGE
+    assert str(place) in done.err and "1 of 1" not in done.err and "stored as" not in done.err
+    assert place.lstat() == before
+    assert not store.exists()
 
 
 def scenario(tmp_path: Path, **changed: object) -> str:

@@ -104,7 +104,7 @@ def test_an_unfinished_run_is_labelled(status: str) -> None:
     document = msgspec.structs.replace(sample.document(count=500), status=status)
     text = words(static(document))
     assert f"{status.capitalize()} run" in text
-    assert "Did not run: THR-P-SLS." in text
+    assert "Did not run: THR-P-SLS (interrupted before it began)." in text
 
 
 def test_an_untrustworthy_run_is_labelled() -> None:

@@ -13,12 +13,22 @@ const char *const primitive_names[] = {
 const char *const primitive_protocol_names[] = {"none", "inherit", "protect", NULL};
 const char *const primitive_delay_names[] = {"none", "inherit", "protect", "semaphore", NULL};
 
+/* An option of POSIX that a C library may lack to the last function, as musl does. */
+static int set_ceiling(pthread_mutexattr_t *attributes, int ceiling)
+{
+#if defined(_POSIX_THREAD_PRIO_PROTECT) && _POSIX_THREAD_PRIO_PROTECT > 0
+    int error = pthread_mutexattr_setprotocol(attributes, PTHREAD_PRIO_PROTECT);
+    return error ? error : pthread_mutexattr_setprioceiling(attributes, ceiling);
+#else
+    (void)attributes, (void)ceiling;
+    return ENOTSUP;
+#endif
+}
+
 static int set_protocol(pthread_mutexattr_t *attributes, enum primitive_kind kind, int ceiling)
 {
-    if (kind == PRIMITIVE_PROTECT) {
-        int error = pthread_mutexattr_setprotocol(attributes, PTHREAD_PRIO_PROTECT);
-        return error ? error : pthread_mutexattr_setprioceiling(attributes, ceiling);
-    }
+    if (kind == PRIMITIVE_PROTECT)
+        return set_ceiling(attributes, ceiling);
     if (kind == PRIMITIVE_INHERIT || kind == PRIMITIVE_ROBUST_INHERIT)
         return pthread_mutexattr_setprotocol(attributes, PTHREAD_PRIO_INHERIT);
     if (kind == PRIMITIVE_NONE || kind == PRIMITIVE_ROBUST)
@@ -172,8 +182,10 @@ bool primitive_is_here(struct run *run, enum primitive_kind kind)
     }
     if (error)
         arena_event(run->arena, "protocol_unsupported", -1,
-                    "%s: %s: not here, or not with the rights of this process; no verdict on it",
-                    primitive_names[kind], strerror(error));
+                    "%s: %s, so no verdict on it and no figure (%s)", primitive_names[kind],
+                    error == ENOTSUP ? "the system or its C library has no such lock"
+                                     : "such a lock cannot be made or taken",
+                    strerror(error));
     return error == 0;
 }
 

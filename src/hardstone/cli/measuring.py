@@ -17,6 +17,7 @@ from hardstone.cli.stores import open_store
 from hardstone.errors import EXIT_OK, HardstoneError, InputError
 from hardstone.model import Facts, Plan, Register
 from hardstone.plan import Request, make_plan
+from hardstone.report.place import regular_target
 from hardstone.targets import find_target
 from hardstone.targets.base import Target
 
@@ -92,10 +93,16 @@ def _run(prepared: _Prepared, options: Mapping[str, Any], *, wants_report: bool)
 
 def _check_writable(output: Path) -> None:
     """Hours of measuring must not end with a report that cannot be written."""
-    folder = output.parent
+    try:
+        target = regular_target(output)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise InputError(f"-o: {output}: {reason}", "name another file") from error
+    folder = target.parent
     if not folder.is_dir():
         raise InputError(f"-o: there is no folder {folder}", f"mkdir -p {folder}")
-    if not os.access(output if output.exists() else folder, os.W_OK):
+    places = [folder, target] if target.exists() else [folder]
+    if not all(os.access(place, os.W_OK) for place in places):
         raise InputError(f"-o: {output} cannot be written", "name another file")
 
 

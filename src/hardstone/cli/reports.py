@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import contextlib
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hardstone.errors import InputError
 from hardstone.model import Register, RunDocument
+
+if TYPE_CHECKING:
+    from hardstone.report.drawing import Drawer
 
 
 def default_report(store: Path, run_id: str) -> Path:
@@ -22,15 +26,22 @@ def write_report(document: RunDocument, output: Path, register: Register | None)
 
     InputError where there is no folder for it or something else than a file is.
     """
-    from hardstone.report import write_html
-    from hardstone.report.page import regular_target
+    from hardstone.report.drawing import Drawer, helpers_for
+
+    with Drawer(helpers_for(document)) as drawer:  # which start while the rest is loaded
+        _write(document, output, register, drawer)
+
+
+def _write(document: RunDocument, output: Path, register: Register | None, drawer: Drawer) -> None:
+    from hardstone.report.page import write_html
+    from hardstone.report.place import regular_target
 
     tests = {} if register is None else {test.id: test for test in register.tests}
     try:
         folder = regular_target(output).parent
         if not folder.is_dir():
             raise InputError(f"-o: there is no folder {folder}", f"mkdir -p {folder}")
-        write_html(document, output, tests.get)
+        write_html(document, output, tests.get, drawer=drawer)
     except OSError as error:
         reason = error.strerror or str(error)
         raise InputError(f"{output} cannot be written: {reason}", "name a file with -o") from error

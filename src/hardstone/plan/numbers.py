@@ -18,10 +18,11 @@ _MAX_CPUS = 1 << 16
 
 def whole_number(text: str, name: str, low: int, high: int, problems: Problems) -> int | None:
     """Whole number from `low` to `high`; None, with a problem noted, for anything else."""
-    if not _WHOLE.fullmatch(text.strip()):
+    digits = text.strip()
+    if not _WHOLE.fullmatch(digits):
         problems.add(f"{name}: {quote(text)} is not a whole number", f"give {low} to {high}")
         return None
-    value = int(text)
+    value = int(digits)
     if not low <= value <= high:
         problems.add(f"{name}: {value} is out of range", f"give {low} to {high}")
         return None

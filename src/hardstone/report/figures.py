@@ -11,8 +11,8 @@ from typing import Any
 from markupsafe import Markup
 
 from hardstone.model import Result, Series, Unit
-from hardstone.report import svg
 from hardstone.report.charts import bars, exceedance, histogram, over_time
+from hardstone.report.drawing import Drawer, Drawing
 from hardstone.report.groups import Group, group
 from hardstone.report.safe import json_for_script
 from hardstone.report.text import format_value, series_text, shorten
@@ -81,7 +81,7 @@ class Figure:
     title: str
     about: str
     alt: str
-    drawing: Markup
+    drawing: Drawing
     data: Markup | None
 
 
@@ -91,11 +91,13 @@ def charts_each(results: list[Result]) -> int:
     return max(1, min(len(KINDS), MOST_CHARTS // max(timing, 1)))
 
 
-def figures_of(result: Result, anchor: str, most: int, *, live: bool) -> list[Figure]:
+def figures_of(
+    result: Result, anchor: str, most: int, drawer: Drawer, *, live: bool
+) -> list[Figure]:
     """The charts of `result`, at most `most` for each unit that it measured in."""
     units = list(dict.fromkeys(series.unit for series in result.series))
     found = [
-        _figure(kind, unit, result, f"{anchor}-{place}-{number}", live=live)
+        _figure(kind, unit, result, f"{anchor}-{place}-{number}", drawer, live=live)
         for place, unit in enumerate(units)
         for number, kind in enumerate(KINDS[:most])
     ]
@@ -107,7 +109,9 @@ def drawn_group(found: list[Series]) -> Group:
     return group([series for series in found if _has_any(series)])
 
 
-def _figure(kind: Kind, unit: Unit, result: Result, name: str, *, live: bool) -> Figure | None:
+def _figure(
+    kind: Kind, unit: Unit, result: Result, name: str, drawer: Drawer, *, live: bool
+) -> Figure | None:
     whole = drawn_group([series for series in result.series if series.unit == unit])
     lines = whole.only([line.series for line in whole.lines if kind.shows(line.series)])
     if not lines.lines:
@@ -118,16 +122,9 @@ def _figure(kind: Kind, unit: Unit, result: Result, name: str, *, live: bool) ->
         title=kind.title,
         about=kind.about,
         alt=_spoken(kind.title, result.test, lines, unit),
-        drawing=_drawing(spec),
+        drawing=drawer.draw(spec),
         data=json_for_script(packed(interactive(spec))) if live else None,
     )
-
-
-def _drawing(spec: Spec) -> Markup:
-    try:
-        return Markup(svg.render(spec))  # noqa: S704  shapes and escaped text only
-    except ValueError as error:
-        return Markup("<p>{}</p>").format(f"The chart could not be drawn: {shorten(str(error))}")
 
 
 def _spoken(title: str, test: str, lines: Group, unit: Unit) -> str:

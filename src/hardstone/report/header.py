@@ -12,6 +12,11 @@ _GRANT = (
     "(/etc/security/limits.conf, then log in again), or run it as root."
 )
 _SUBJECT_FACTS = (("kernel.name", "kernel.release"), ("cpu.model",), ("machine.arch",))
+_NO_FACTS_AT_THE_END = (
+    "The target did not tell its facts at the end: what moved during the run is not known."
+)
+_THE_REST = "All other results are whole."
+_MOST_NAMED = 6
 _TRUST_WORDS = {
     "full": "Full",
     "indicative": "Indicative only",
@@ -124,18 +129,45 @@ def _remedy(document: RunDocument) -> str:
 
 
 def _unfinished(document: RunDocument) -> Banner | None:
-    missing = [result.test for result in document.results if result.status == "skipped"]
-    without = f"Did not run: {', '.join(missing)}." if missing else ""
+    if document.status == "complete":
+        return None
+    cut, missing = _cut_results(document), _missing(document)
     if document.status == "interrupted":
         said = "The run was stopped before its end. What was measured until then is shown."
-        return Banner("Interrupted run", [line for line in (said, without) if line])
-    if document.status == "incomplete":
-        said = (
-            "The record of this run ends early: the connection, the machine or the tool was lost. "
-            "Finished results are whole; what came after them is missing."
-        )
-        return Banner("Incomplete run", [line for line in (said, without) if line], grave=True)
-    return None
+        return Banner("Interrupted run", [said, *cut, *missing])
+    lines = [*_end_of_tool(document), *cut, *missing] or [_NO_FACTS_AT_THE_END]
+    return Banner("Incomplete run", [*lines, _THE_REST], grave=True)
+
+
+def _end_of_tool(document: RunDocument) -> list[str]:
+    """Of a run that was recovered nobody knows more than that it has no end."""
+    if document.finished_utc is not None:
+        return []
+    return ["The tool, or the machine that it ran on, was ended before the run was."]
+
+
+def _cut_results(document: RunDocument) -> list[str]:
+    """Each result that is not whole, with the reason that it has."""
+    cut = [one for one in document.results if not one.complete]
+    said = [f"{one.test}: {one.reason or 'its record ends early'}." for one in cut[:_MOST_NAMED]]
+    more = len(cut) - len(said)
+    return [*said, f"And {more} more, see the table of all results."] if more else said
+
+
+def _missing(document: RunDocument) -> list[str]:
+    """What was asked for and has no result, or one that says that it was not run."""
+    reasons: dict[str, list[str]] = {}
+    for one in document.results:
+        if one.status == "skipped":
+            reason = (one.reason or "").removeprefix("not run: ")
+            reasons.setdefault(reason, []).append(one.test)
+    left = [one.test for one in document.plan.tests[len(document.results) :]]
+    if left:
+        reasons.setdefault("", []).extend(left)
+    return [
+        f"Did not run: {', '.join(tests)}{f' ({reason})' if reason else ''}."
+        for reason, tests in reasons.items()
+    ]
 
 
 def _broken(document: RunDocument) -> Banner | None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-import stat
 import tempfile
 from collections.abc import Callable
+from contextlib import nullcontext
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,13 +13,14 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from hardstone.errors import InputError
 from hardstone.model import Descriptor, Result, RunDocument
 from hardstone.report import machine, reproduce
 from hardstone.report.bundle import load_bundle
+from hardstone.report.drawing import Drawer, helpers_for
 from hardstone.report.figures import CHART_CONFIG, charts_each
 from hardstone.report.findings import Finding, finding_of
 from hardstone.report.header import head_of
+from hardstone.report.place import regular_target
 from hardstone.report.readable import with_readable_histograms
 from hardstone.report.results import (
     Section,
@@ -45,16 +46,20 @@ def render_html(
     spec_lookup: SpecLookup = _no_spec,
     *,
     bundle: Callable[[], str | None] = load_bundle,
+    drawer: Drawer | None = None,
 ) -> str:
     """The report of `document` as HTML text.
 
     `spec_lookup` gives the register's descriptor of a test ID, or None: then the
     report shows the ID alone. `bundle` gives the scripts for interactive charts, or
-    None: then the charts are static. A series that contradicts itself is named at the top.
+    None: then the charts are static. `drawer` is one that was started before.
+    A series that contradicts itself is named at the top.
     """
     script = bundle()
-    context = _context(document, spec_lookup, live=script is not None)
-    return _environment().get_template("report.html.j2").render(**context, **_head_parts(script))
+    with nullcontext(drawer) if drawer else Drawer(helpers_for(document)) as drawing:
+        context = _context(document, spec_lookup, drawing, live=script is not None)
+        page = _environment().get_template("report.html.j2")
+        return page.render(**context, **_head_parts(script))
 
 
 def write_html(
@@ -63,13 +68,14 @@ def write_html(
     spec_lookup: SpecLookup = _no_spec,
     *,
     bundle: Callable[[], str | None] = load_bundle,
+    drawer: Drawer | None = None,
 ) -> None:
     """Write the report to `path` as a whole or not at all, through symbolic links.
 
     InputError where `path` is anything but a regular file; raises OSError.
     """
     target = regular_target(path)
-    text = render_html(document, spec_lookup, bundle=bundle)
+    text = render_html(document, spec_lookup, bundle=bundle, drawer=drawer)
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:40]}.")
     try:
         with os.fdopen(handle, "w", encoding="utf-8", errors="xmlcharrefreplace") as file:
@@ -80,28 +86,6 @@ def write_html(
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
-
-
-def regular_target(path: Path) -> Path:
-    """The file that a report at `path` replaces, which may not exist yet.
-
-    A rename replaces whatever has the name, as root even a device: so the end of all
-    links is taken, and InputError raised if it is no regular file. Raises OSError.
-    """
-    target = Path(os.path.realpath(path))
-    # Both: a link such as /dev/stdout names a pipe that has no path of its own.
-    is_there, is_target_there = _is_regular(path), _is_regular(target)
-    if False in (is_there, is_target_there) or is_there != is_target_there:
-        raise InputError(f"{path} is not a regular file", "name another file with -o")
-    return target
-
-
-def _is_regular(path: Path) -> bool | None:
-    """None where nothing is."""
-    try:
-        return stat.S_ISREG(path.stat().st_mode)
-    except FileNotFoundError:
-        return None
 
 
 def _umask() -> int:
@@ -138,12 +122,15 @@ def _head_parts(script: str | None) -> dict[str, Any]:
     }
 
 
-def _context(document: RunDocument, lookup: SpecLookup, *, live: bool) -> dict[str, Any]:
+def _context(
+    document: RunDocument, lookup: SpecLookup, drawer: Drawer, *, live: bool
+) -> dict[str, Any]:
     head = head_of(document)
     document = with_readable_histograms(document)
     results = document.results
     settings = Settings(
         lookup=lookup,
+        drawer=drawer,
         deepest=DEEPEST_BY_PROFILE.get(document.plan.profile, LADDER[-1]),
         charts_each=charts_each(results),
         live=live,

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from hardstone.model import Conditions, Descriptor, Event, Instrument, Result, Series, Verdict
+from hardstone.report.drawing import Drawer
 from hardstone.report.figures import Figure, figures_of, notes_on_drawing
 from hardstone.report.figures_table import Table, table_of
 from hardstone.report.text import format_value, parameter_text, series_text
@@ -66,6 +67,7 @@ class Settings:
     """What is the same for all sections of a page."""
 
     lookup: SpecLookup
+    drawer: Drawer
     deepest: float
     charts_each: int
     live: bool
@@ -109,7 +111,7 @@ def section_of(result: Result, anchor: str, settings: Settings) -> Section:
         table=table_of(result.series, instrument, settings.deepest) if result.series else None,
         figures=[]
         if behaves
-        else figures_of(result, anchor, settings.charts_each, live=settings.live),
+        else figures_of(result, anchor, settings.charts_each, settings.drawer, live=settings.live),
         notes=[] if behaves else notes_on_drawing(result.series, settings.charts_each),
         worst=_worst_tables(result.series, settings.worst_each),
         worst_summary=_worst_summary(result.series, settings),
@@ -186,7 +188,7 @@ def _warnings(result: Result) -> list[str]:
     if result.interrupted:
         found.append("Interrupted: the figures are of the time until then.")
     if not result.complete:
-        found.append("Incomplete: the probe's stream ended before its footer.")
+        found.append("Incomplete: the figures are of what arrived.")
     return found
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
 import msgspec
 
-from hardstone.report.theme import Spec
+if TYPE_CHECKING:
+    from hardstone.report.theme import Spec
 
 _SVG = "http://www.w3.org/2000/svg"
 _TAGS = {"svg", "g", "path", "line", "text", "rect", "tspan"}
@@ -38,12 +40,27 @@ def render(spec: Spec) -> str:
 
     Raises ValueError when the chart cannot be drawn or holds anything but shapes.
     """
-    import vl_convert  # type: ignore[import-untyped,unused-ignore]
+    return draw(encoded(spec))
 
+
+def encoded(spec: Spec) -> str:
+    """A specification as one line of JSON; ValueError where it cannot be drawn."""
     text = msgspec.json.encode(spec).decode()
     if _UNDRAWABLE.search(text):
         raise ValueError("a label holds characters that cannot be drawn")
+    return text
+
+
+def draw(text: str) -> str:
+    """SVG text of what `encoded` gave. ValueError as `render`."""
+    import vl_convert  # type: ignore[import-untyped,unused-ignore]
+
     return tidy(vl_convert.vegalite_to_svg(text, allowed_base_urls=[]))
+
+
+def start() -> None:
+    """Starts the converter, which takes half a second, by a small chart."""
+    draw('{"data": {"values": [{"a": "a"}]}, "mark": "point", "encoding": {"x": {"field": "a"}}}')
 
 
 def tidy(svg: str) -> str:

@@ -49,6 +49,8 @@ CONFIG: Spec = {
         "gridWidth": 0.6,
         "tickSize": 4,
         "labelOverlap": "greedy",
+        "labelLimit": 0,
+        "titleLimit": 0,
         "aria": False,
     },
     "legend": {

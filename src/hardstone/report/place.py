@@ -1,0 +1,31 @@
+"""Where a report may go: a regular file, or where nothing is yet."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+from hardstone.errors import InputError
+
+
+def regular_target(path: Path) -> Path:
+    """The file that a report at `path` replaces, which may not exist yet.
+
+    A rename replaces whatever has the name, as root even a device: so the end of all
+    links is taken, and InputError raised if it is no regular file. Raises OSError.
+    """
+    target = Path(os.path.realpath(path))
+    # Both: a link such as /dev/stdout names a pipe that has no path of its own.
+    is_there, is_target_there = _is_regular(path), _is_regular(target)
+    if False in (is_there, is_target_there) or is_there != is_target_there:
+        raise InputError(f"{path} is not a regular file", "name another file with -o")
+    return target
+
+
+def _is_regular(path: Path) -> bool | None:
+    """None where nothing is."""
+    try:
+        return stat.S_ISREG(path.stat().st_mode)
+    except FileNotFoundError:
+        return None

@@ -1,0 +1,69 @@
+"""The probe on another C library: musl has no priority ceilings, not even the functions."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from hardstone.model import Facts, StreamSeries
+from tests.conftest import ROOT
+from tests.e2e import machine
+from tests.e2e.running import run
+
+SOURCES = ROOT / "probe" / "src"
+HEADERS = Path("/usr/include")
+ON_MUSL = {"avoided/inherit", "chain/inherit", "boost_goes/inherit"}
+
+pytestmark = pytest.mark.e2e
+realtime = pytest.mark.skipif(machine.no_realtime() is not None, reason=str(machine.no_realtime()))
+
+
+@pytest.fixture(scope="module")
+def musl_probe(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """musl's compiler sees no header of the kernel: it gets those, and nothing of glibc."""
+    compiler = shutil.which("musl-gcc")
+    if compiler is None:
+        pytest.skip("musl-gcc is not here: apt-get install musl-tools")
+    folder = tmp_path_factory.mktemp("musl")
+    machine_headers = next(HEADERS.glob("*-linux-gnu/asm"), HEADERS / "asm")
+    for name, place in {
+        "linux": HEADERS / "linux",
+        "asm-generic": HEADERS / "asm-generic",
+        "asm": machine_headers,
+    }.items():
+        (folder / name).symlink_to(place)
+    files = [
+        str(file)
+        for file in sorted(SOURCES.rglob("*.c"))
+        if file.parent.name != "port" or file.name.startswith("linux")
+    ]
+    program = folder / "hardstone-probe"
+    command = [compiler, "-std=c11", "-O1", "-static", "-isystem", str(folder), f"-I{SOURCES}"]
+    subprocess.run([*command, "-o", str(program), *files, "-lm", "-lpthread"], check=True)
+    return program
+
+
+@realtime
+def test_ceilings_that_the_library_lacks_have_no_verdict(
+    musl_probe: Path, quick: list[str]
+) -> None:
+    stream = run(musl_probe, "MUT-B-ARC", *quick)
+    assert stream.result.status == "measured"
+    assert set(stream.verdicts) == ON_MUSL and all(stream.verdicts.values())
+    assert "protect" in stream.events["protocol_unsupported"].text
+
+
+@realtime
+def test_ceilings_that_the_library_lacks_have_no_figure(musl_probe: Path, quick: list[str]) -> None:
+    stream = run(musl_probe, "MUT-P-INV", "--samples", "3", *quick)
+    counts = {series.labels["protocol"]: series.count for series in stream.of(StreamSeries)}
+    assert counts == {"none": 3, "inherit": 3, "protect": 0, "semaphore": 3}
+
+
+def test_the_library_is_not_taken_for_another(musl_probe: Path) -> None:
+    told = subprocess.run([musl_probe, "facts", "--json"], capture_output=True, check=True)
+    assert "unknown" in msgspec.json.decode(told.stdout, type=Facts).libc

@@ -1,0 +1,94 @@
+"""What stands above all figures: said after what is known, and nothing more."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from hardstone.model import Result, RunDocument
+from hardstone.report.header import Banner, head_of
+from tests.report import sample
+
+REST = "All other results are whole."
+
+
+def banner(document: RunDocument, title: str = "Incomplete run") -> Banner:
+    (found,) = [one for one in head_of(document).banners if one.title == title]
+    return found
+
+
+def run(*results: Result, planned: int = 0, finished: bool = True) -> RunDocument:
+    """An incomplete run of `results`, and of `planned` tests that have none."""
+    whole = sample.document(count=100)
+    tests = [sample.planned(one) for one in results]
+    tests += [sample.planned(Result(test=f"SEM-P-{n}", status="skipped")) for n in range(planned)]
+    return msgspec.structs.replace(
+        whole,
+        status="incomplete",
+        finished_utc=whole.finished_utc if finished else None,
+        results=list(results),
+        plan=msgspec.structs.replace(whole.plan, tests=tests),
+    )
+
+
+WHOLE = Result(test="CLK-B-RES", status="measured")
+CUTS = ("the probe was killed by signal 9", "line 4: not JSON: trailing characters")
+
+
+@pytest.mark.parametrize("reason", CUTS)
+def test_one_test_that_broke_is_named_and_no_connection_is_blamed(reason: str) -> None:
+    cut = Result(test="TMR-P-LAT", status="failed", reason=reason, complete=False)
+    found = banner(run(WHOLE, cut))
+    assert found.lines == [f"TMR-P-LAT: {reason}.", REST]
+    assert found.grave
+    assert not {"connection", "lost", "tool"} & set(" ".join(found.lines).split())
+
+
+def test_a_target_that_was_lost_is_said_with_what_did_not_run() -> None:
+    cut = Result(test="A-P-X", status="failed", reason="the target is gone", complete=False)
+    after = [
+        Result(test=test, status="skipped", reason="not run: the target is gone")
+        for test in ("B-P-X", "C-P-X")
+    ]
+    assert banner(run(WHOLE, cut, *after)).lines == [
+        "A-P-X: the target is gone.",
+        "Did not run: B-P-X, C-P-X (the target is gone).",
+        REST,
+    ]
+
+
+def test_a_run_that_was_recovered_has_no_end() -> None:
+    cut = Result(
+        test="A-P-X",
+        status="measured",
+        reason="the tool was ended while this test ran",
+        complete=False,
+    )
+    lines = banner(run(WHOLE, cut, planned=2, finished=False)).lines
+    assert lines == [
+        "The tool, or the machine that it ran on, was ended before the run was.",
+        "A-P-X: the tool was ended while this test ran.",
+        "Did not run: SEM-P-0, SEM-P-1.",
+        REST,
+    ]
+
+
+def test_facts_that_did_not_come_at_the_end_are_what_is_missing() -> None:
+    (first, rest) = banner(run(WHOLE)).lines
+    assert "facts at the end" in first and rest == REST
+
+
+def test_many_cuts_are_counted() -> None:
+    cuts = [Result(test=f"A-P-{n}", status="failed", complete=False) for n in range(9)]
+    lines = banner(run(*cuts)).lines
+    assert len(lines) == 8
+    assert lines[6] == "And 3 more, see the table of all results."
+
+
+def test_an_interrupted_run_says_what_did_not_run() -> None:
+    skipped = Result(test="A-P-X", status="skipped", reason="not run: the run was interrupted")
+    found = banner(
+        msgspec.structs.replace(run(WHOLE, skipped), status="interrupted"), "Interrupted run"
+    )
+    assert found.lines[1:] == ["Did not run: A-P-X (the run was interrupted)."]
+    assert not found.grave
