@@ -2,6 +2,8 @@
 
 #include "args.h"
 
+#include "shield.h"
+
 #include <errno.h>
 #include <sched.h>
 #include <stdarg.h>
@@ -191,6 +193,41 @@ static int parse_time(struct parser *parser, const char *option, const char *tex
     return 0;
 }
 
+const char *args_cpu_config_name(enum args_cpu_config config)
+{
+    static const char *const names[] = {"shared", "single", "shielded"};
+    return names[config];
+}
+
+/* How CPUs are divided, of run and shield. 1: not one of these. */
+static int parse_division(struct parser *parser, const char *option, const char *text)
+{
+    struct request *request = parser->request;
+    char bad[48];
+    if (strcmp(option, "--settings") == 0) {
+        request->has_settings = true;
+        if (shield_parse_settings(text, &request->settings, bad, sizeof bad) != 0)
+            return fail(parser,
+                        "--settings: '%s' is not one of cpuset, interrupts, workqueues, timers, "
+                        "watchdog, governor, dma_latency",
+                        bad);
+    } else if (strcmp(option, "--cpu-config") == 0) {
+        for (int i = ARGS_SHARED; i <= ARGS_SHIELDED; i++)
+            if (strcmp(text, args_cpu_config_name((enum args_cpu_config)i)) == 0) {
+                request->cpu_config = (enum args_cpu_config)i;
+                return 0;
+            }
+        return fail(parser, "--cpu-config %.60s: shared, single or shielded", text);
+    } else if (strcmp(option, "--cpus") == 0) {
+        request->has_cpus = true;
+        if (cpus_parse_list(text, &request->cpus) != 0 || cpus_first(&request->cpus) < 0)
+            return fail(parser, "--cpus %.60s: write a list such as 1 or 2-3,6", text);
+    } else {
+        return 1;
+    }
+    return 0;
+}
+
 /* Options that take a value. 1: not one of these. */
 static int parse_valued(struct parser *parser, const char *option, const char *text)
 {
@@ -233,7 +270,7 @@ static int parse_valued(struct parser *parser, const char *option, const char *t
     } else if (strcmp(option, "--backing") == 0) {
         request->backing = text;
     } else {
-        return 1;
+        return parse_division(parser, option, text);
     }
     return bad;
 }
@@ -281,7 +318,78 @@ static int parse_run(struct parser *parser, int argc, char *const argv[])
     const struct request *request = parser->request;
     if (request->has_counts && request->samples == 0 && request->duration_ns == 0)
         return fail(parser, "neither samples nor a duration: give --samples or --duration above 0");
+    if (request->has_cpus)
+        return fail(parser, "unknown option '--cpus'; see hardstone-probe --help");
+    if (request->cpu_config == ARGS_SINGLE && request->settings & 1u << SHIELD_CPUSET)
+        return fail(parser, "--settings cpuset reserves the CPU that --cpu-config single shares; "
+                            "leave one of them out");
     return 0;
+}
+
+static int check_shield(struct parser *parser, bool has_policy)
+{
+    struct request *request = parser->request;
+    bool has_command = request->words && request->words[0];
+    if (request->restore + request->show + has_command != 1)
+        return fail(parser, "shield wants one of: -- COMMAND, --show, --restore");
+    if (request->cpu >= 0 && request->has_cpus)
+        return fail(parser, "--cpu and --cpus: give one of them");
+    if (request->cpu >= PORT_CPUS)
+        return fail(parser, "--cpu %d: CPUs from 0 to %d can be told apart", request->cpu,
+                    PORT_CPUS - 1);
+    if (request->cpu >= 0) {
+        cpus_add(&request->cpus, request->cpu);
+        request->has_cpus = true;
+    }
+    if (request->priority >= 0 && !has_policy)
+        request->policy = ARGS_FIFO;
+    if (request->priority >= 0 && request->policy == ARGS_OTHER)
+        return fail(parser, "--priority is one of --policy fifo or rr");
+    return 0;
+}
+
+/* Options up to "--", then the command. */
+static int parse_shield(struct parser *parser, int argc, char *const argv[])
+{
+    struct request *request = parser->request;
+    request->policy = ARGS_OTHER;
+    bool has_policy = false;
+    for (int i = 0; i < argc; i++) {
+        const char *option = argv[i], *value = i + 1 < argc ? argv[i + 1] : NULL;
+        if (strcmp(option, "--") == 0) {
+            request->words = argv + i + 1;
+            break;
+        }
+        bool is_valued = false;
+        if (strcmp(option, "--restore") == 0)
+            request->restore = true;
+        else if (strcmp(option, "--show") == 0)
+            request->show = true;
+        else if (strcmp(option, "--verbose") == 0)
+            request->verbose = true;
+        else
+            is_valued = strcmp(option, "--json") != 0 && strcmp(option, "--text") != 0;
+        if (!is_valued) {
+            parse_flag(request, option);
+            continue;
+        }
+        static const char *const known[] = {"--cpu", "--cpus", "--policy", "--priority",
+                                            "--settings"};
+        bool is_known = false;
+        for (size_t k = 0; k < sizeof known / sizeof known[0]; k++)
+            is_known = is_known || strcmp(option, known[k]) == 0;
+        if (!is_known && *option != '-')
+            return fail(parser, "shield: write -- before the command: shield -- %.60s", option);
+        if (!is_known)
+            return fail(parser, "unknown option '%.60s'; see hardstone-probe --help", option);
+        if (!value)
+            return fail(parser, "%s: its value is missing", option);
+        if (parse_valued(parser, option, value) != 0)
+            return -1;
+        has_policy = has_policy || strcmp(option, "--policy") == 0;
+        i++;
+    }
+    return check_shield(parser, has_policy);
 }
 
 static int parse_dump(struct parser *parser, int argc, char *const argv[])
@@ -314,8 +422,12 @@ int args_parse(int argc, char *const argv[], struct request *request, char *erro
         request->command = ARGS_RUN;
     else if (strcmp(word, "dump") == 0)
         request->command = ARGS_DUMP;
+    else if (strcmp(word, "shield") == 0)
+        request->command = ARGS_SHIELD;
     else
-        return fail(&parser, "there is no command '%.60s'; list, run, facts or dump", word);
+        return fail(&parser, "there is no command '%.60s'; list, run, facts, dump or shield", word);
+    if (request->command == ARGS_SHIELD)
+        return parse_shield(&parser, argc - 2, argv + 2);
     if (request->command == ARGS_RUN)
         return parse_run(&parser, argc - 2, argv + 2);
     if (request->command == ARGS_DUMP)

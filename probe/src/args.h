@@ -2,14 +2,24 @@
 #ifndef HS_ARGS_H
 #define HS_ARGS_H
 
+#include "cpus.h"
 #include "test.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-enum args_command { ARGS_LIST, ARGS_RUN, ARGS_FACTS, ARGS_DUMP, ARGS_HELP, ARGS_VERSION };
+enum args_command {
+    ARGS_LIST,
+    ARGS_RUN,
+    ARGS_FACTS,
+    ARGS_DUMP,
+    ARGS_SHIELD,
+    ARGS_HELP,
+    ARGS_VERSION,
+};
 enum args_policy { ARGS_FIFO, ARGS_RR, ARGS_OTHER };
+enum args_cpu_config { ARGS_SHARED, ARGS_SINGLE, ARGS_SHIELDED };
 enum { ARGS_ERROR_BYTES = 400 };
 
 /* A negative cpu or priority means: the default. */
@@ -31,7 +41,18 @@ struct request {
     const char *backing;
     const char *path; /* of dump */
     bool json;        /* default: true unless standard output is a terminal */
+    enum args_cpu_config cpu_config;
+    bool has_settings;  /* else: those that the configuration means */
+    unsigned settings;  /* bits 1 << enum shield_setting */
+    bool has_cpus;      /* shield --cpu, --cpus */
+    struct cpus cpus;   /* of these */
+    bool restore, show; /* of shield, in place of a command */
+    bool verbose;       /* of shield */
+    char *const *words; /* of shield: the command, NULL-terminated */
 };
+
+/* The word of the contract for a configuration. */
+const char *args_cpu_config_name(enum args_cpu_config config);
 
 /* Fills `request` (pointers into argv). 0, or -1 with one line of cause and remedy in
  * `error`. */

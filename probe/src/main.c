@@ -6,6 +6,7 @@
 #include "facts.h"
 #include "register.h"
 #include "run.h"
+#include "shield_command.h"
 #include "stream.h"
 
 #include <signal.h>
@@ -22,6 +23,9 @@ static const char help[] =
     "  hardstone-probe facts                  what this machine is, and its clocks\n"
     "  hardstone-probe run TEST [options]     one test\n"
     "  hardstone-probe dump FILE              what a killed probe recorded into FILE\n"
+    "  hardstone-probe shield -- COMMAND      COMMAND on a CPU that is reserved for it\n"
+    "  hardstone-probe shield --show          what is reserved, and what could be\n"
+    "  hardstone-probe shield --restore       put back what a killed shield left\n"
     "\n"
     "options of run:\n"
     "  -D, --duration 30s|5m|24h|300   measuring time of the whole test\n"
@@ -29,9 +33,18 @@ static const char help[] =
     "  -p NAME=VALUE[,VALUE]           a parameter of the test\n"
     "  --cpu N  --policy fifo|rr|other  --priority N\n"
     "  --clock auto|monotonic          the processor's counter, or CLOCK_MONOTONIC\n"
+    "  --cpu-config shared|single|shielded   nothing reserved; one CPU for all; one reserved\n"
+    "  --settings LIST                 what a shield changes, out of cpuset, interrupts,\n"
+    "                                  workqueues, timers, watchdog, governor, dma_latency\n"
     "  --seed N                        for what is drawn at random\n"
     "  --deadline-ns N  --duration-ns N  --counter-hz N  --until-eof  --backing FILE\n"
-    "  --json, --text                  lines of JSON (default on a pipe) or for people\n";
+    "  --json, --text                  lines of JSON (default on a pipe) or for people\n"
+    "\n"
+    "options of shield, before --:\n"
+    "  --cpu N | --cpus LIST           what is reserved (default: an isolated CPU, else the last)\n"
+    "  --policy fifo|rr|other  --priority N   of COMMAND (default: other; 50 with fifo and rr)\n"
+    "  --settings LIST                 only these settings\n"
+    "  --verbose                       all that was done, and each thing that could not be moved\n";
 
 static int dump(struct emit *emit, const char *path, bool is_json)
 {
@@ -53,6 +66,8 @@ static int act(const struct request *request, struct emit *emit)
         return run_test(request);
     case ARGS_DUMP:
         return dump(emit, request->path, request->json);
+    case ARGS_SHIELD:
+        return shield_command(request, emit);
     case ARGS_LIST:
         if (request->json)
             register_json(emit);

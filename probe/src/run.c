@@ -4,6 +4,7 @@
 
 #include "plain.h"
 #include "scheduling.h"
+#include "shield_run.h"
 #include "stream.h"
 #include "supervise.h"
 
@@ -177,16 +178,32 @@ static int check_clock(struct run *run)
     return 0;
 }
 
+/* Before the results are sent, so that they can tell what was not put back. */
+static int release(struct run *run)
+{
+    shield_run_release(run);
+    return 0;
+}
+
 struct step {
     int (*act)(struct run *run);
     void (*undo)(struct run *run);
 };
 
 static const struct step steps[] = {
-    {choose_limits, NULL}, {scheduling_choose_cpu, NULL}, {size_records, free_records},
-    {open_clock, NULL},    {scheduling_choose, NULL},     {lock_memory, unlock_memory},
-    {prepare, finish},     {supervise_measure, NULL},     {judge, NULL},
+    {choose_limits, NULL},
+    {scheduling_choose_cpu, NULL},
+    {size_records, free_records},
+    {open_clock, NULL},
+    {scheduling_choose, NULL},
+    {shield_run_reserve, shield_run_release},
+    {shield_run_enter, NULL},
+    {lock_memory, unlock_memory},
+    {prepare, finish},
+    {supervise_measure, NULL},
+    {judge, NULL},
     {check_clock, NULL},
+    {release, NULL},
 };
 enum { STEPS = sizeof steps / sizeof steps[0] };
 

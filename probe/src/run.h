@@ -1,7 +1,8 @@
 /* The life cycle of one test, in one place, and what a test sees of it.
  *
  * choose CPU -> size -> allocate -> open clock -> choose scheduling -> send header ->
- * lock -> prepare -> MEASURE -> judge -> check the clock -> send -> undo in reverse.
+ * reserve the CPU -> go onto it -> lock -> prepare -> MEASURE -> judge -> check the clock ->
+ * release the CPU -> send -> undo in reverse.
  *
  * The main thread supervises: it is above the test's priority where it may be, sleeps
  * until the test is done, asks it to stop at the deadline, at a signal or at the end of
@@ -45,7 +46,9 @@ struct run {
     struct port_environment before, after;
     struct rusage usage_before, usage_after;
     int done_pipe[2];
-    void *own; /* the test's, from prepare to finish */
+    struct shield *shield; /* NULL: nothing is reserved */
+    unsigned settings;     /* that a shield applied; bits 1 << enum shield_setting */
+    void *own;             /* the test's, from prepare to finish */
 };
 
 /* Runs the test of `request` and sends its stream to standard output. The probe's exit

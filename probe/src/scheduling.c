@@ -2,16 +2,40 @@
 
 #include "scheduling.h"
 
+#include "shield.h"
+
 #include <errno.h>
 #include <sched.h>
 #include <string.h>
+
+/* CPUs that the boot line isolates are nobody's by default, and just what a shield wants. */
+static void allow_isolated(bool allowed[PORT_CPUS])
+{
+    struct cpus isolated, tickless;
+    port_isolated_cpus(&isolated, &tickless);
+    for (int cpu = 0; cpu < PORT_CPUS; cpu++)
+        allowed[cpu] = allowed[cpu] || cpus_has(&isolated, cpu);
+}
+
+/* What tests that need two CPUs get under the configurations that leave them one. */
+static int refuse_two_cpus(struct run *run)
+{
+    return outcome_set(&run->outcome, STATUS_UNSUPPORTED, "use --cpu-config shared",
+                       "the test needs two CPUs, and under --cpu-config %s it has one",
+                       args_cpu_config_name(run->request->cpu_config));
+}
 
 int scheduling_choose_cpu(struct run *run)
 {
     bool allowed[PORT_CPUS] = {false};
     int count = port_allowed_cpus(allowed);
     int wanted = run->request->cpu;
+    bool is_shielded = run->request->cpu_config == ARGS_SHIELDED;
     run->setup.cpu = -1;
+    if (is_shielded && count > 0)
+        allow_isolated(allowed);
+    if (run->request->cpu_config != ARGS_SHARED && run->test->needs & TEST_NEEDS_TWO_CPUS)
+        return refuse_two_cpus(run);
     if (count < 0 && wanted >= 0)
         return outcome_set(&run->outcome, STATUS_UNSUPPORTED, "leave --cpu out",
                            "this port cannot choose a CPU");
@@ -22,7 +46,7 @@ int scheduling_choose_cpu(struct run *run)
     if (count >= 0 && count < 2 && run->test->needs & TEST_NEEDS_TWO_CPUS)
         return outcome_set(&run->outcome, STATUS_UNSUPPORTED, "allow this process a second CPU",
                            "the test needs two CPUs");
-    run->setup.cpu = wanted;
+    run->setup.cpu = wanted < 0 && is_shielded ? shield_default_cpu() : wanted;
     for (int cpu = PORT_CPUS - 1; count > 0 && run->setup.cpu < 0; cpu--)
         if (allowed[cpu])
             run->setup.cpu = cpu;

@@ -6,7 +6,8 @@
 #include "run.h"
 
 /* Sets run->setup.cpu: the one asked for, or the last of those allowed (the first one
- * serves most interrupts); -1 where CPUs cannot be chosen. 0, or -1 with the outcome. */
+ * serves most interrupts), under `shielded` one that the boot line isolates where there is
+ * one; -1 where CPUs cannot be chosen. 0, or -1 with the outcome. */
 int scheduling_choose_cpu(struct run *run);
 
 /* Sets policy and priority, tried out. A default that is refused becomes the highest

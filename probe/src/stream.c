@@ -2,6 +2,8 @@
 
 #include "stream.h"
 
+#include "shield.h"
+
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
@@ -56,9 +58,27 @@ static const char *policy_name(int policy)
     return policy == SCHED_FIFO ? "fifo" : policy == SCHED_RR ? "rr" : "other";
 }
 
+static void settings(struct emit *emit, unsigned applied)
+{
+    bool is_first = true;
+    emit_raw(emit, "[");
+    for (int i = 0; i < SHIELD_SETTINGS; i++) {
+        if (!(applied & 1u << i))
+            continue;
+        emit_raw(emit, is_first ? "" : ",");
+        emit_string(emit, shield_setting_name((enum shield_setting)i));
+        is_first = false;
+    }
+    emit_raw(emit, "]");
+}
+
 static void conditions(struct emit *emit, const struct run *run)
 {
-    emit_raw(emit, "{\"load\":\"none\",\"cpu_config\":\"shared\"");
+    emit_raw(emit, "{\"load\":\"none\"");
+    emit_key(emit, "cpu_config", 0);
+    emit_string(emit, args_cpu_config_name(run->request->cpu_config));
+    emit_key(emit, "settings", 0);
+    settings(emit, run->settings);
     emit_key(emit, "cpu", 0);
     if (run->setup.cpu >= 0)
         emit_integer(emit, run->setup.cpu);

@@ -73,6 +73,36 @@ int port_event_timer_disarm(int descriptor)
     return -1;
 }
 
+int port_semaphore_descriptor(void)
+{
+    errno = ENOTSUP;
+    return -1;
+}
+
+int port_word_wait(atomic_int *word, int value, bool is_shared)
+{
+    (void)word, (void)value, (void)is_shared;
+    return ENOTSUP;
+}
+
+int port_word_wake(atomic_int *word, bool is_shared)
+{
+    (void)word, (void)is_shared;
+    return ENOTSUP;
+}
+
+int port_remove_semaphore_files(time_t since, mode_t mode)
+{
+    (void)since, (void)mode;
+    return ENOTSUP;
+}
+
+int port_die_with(pid_t parent)
+{
+    (void)parent;
+    return ENOTSUP;
+}
+
 bool port_realtime_budget(int64_t *runtime_ns, int64_t *period_ns)
 {
     *runtime_ns = fake_port.runtime_ns;

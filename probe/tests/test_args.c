@@ -48,7 +48,7 @@ static struct request take(const struct line *line)
 static void test_unknown_words(void)
 {
     static const struct line lines[] = {
-        {{"measure"}, "there is no command 'measure'; list, run, facts or dump"},
+        {{"measure"}, "there is no command 'measure'; list, run, facts, dump or shield"},
         {{""}, "there is no command ''"},
         {{"run"}, "run needs a test"},
         {{"run", "TMR-P-LATE"}, "there is no test 'TMR-P-LATE'"},

@@ -12,6 +12,7 @@
 #include "../posix_source.h"
 
 #include "../run.h"
+#include "../shield_run.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -102,7 +103,7 @@ static int list_subjects(struct subject subjects[CLOCKS])
 static int64_t expected_ns(const struct run *run)
 {
     bool allowed[PORT_CPUS] = {false};
-    int cpus = port_allowed_cpus(allowed);
+    int cpus = shield_run_allowed_cpus(run, allowed);
     struct subject subjects[CLOCKS];
     int64_t read_ns = READ_NS * list_subjects(subjects) * (cpus > 0 ? cpus : 1);
     return run_expected_ns(run, read_ns);
@@ -112,7 +113,7 @@ static int size(struct run *run)
 {
     struct subject subjects[CLOCKS];
     int count = list_subjects(subjects);
-    port_allowed_cpus(run->uses_cpu);
+    shield_run_allowed_cpus(run, run->uses_cpu);
     for (int i = 0; i < count; i++) {
         int claimed = run_add_series(run, "claimed", "ns", "clock", subjects[i].name);
         arena_plan_derived(&run->plan, claimed, "clock_getres");
@@ -293,7 +294,7 @@ static int list_cpus(const struct run *run, int cpus[RING_CPUS])
     bool allowed[PORT_CPUS] = {false};
     cpus[0] = run->setup.cpu;
     int count = 1;
-    if (port_allowed_cpus(allowed) < 2)
+    if (shield_run_allowed_cpus(run, allowed) < 2)
         return 1;
     for (int cpu = 0; cpu < PORT_CPUS && count < RING_CPUS; cpu++)
         if (allowed[cpu] && cpu != run->setup.cpu)

@@ -19,6 +19,7 @@
 #include "../posix_source.h"
 
 #include "../run.h"
+#include "../shield_run.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -99,9 +100,11 @@ static int add_view(struct run *run, const char *name, const char *unit, int cpu
 static int size(struct run *run)
 {
     bool allowed[PORT_CPUS] = {false};
-    int allowed_count = port_allowed_cpus(allowed);
+    int allowed_count = shield_run_allowed_cpus(run, allowed);
     for (int i = 0; i < cpu_count(run); i++) {
         int cpu = cpu_of(run, i);
+        if (run_param(run, "cpus")->count > 0 && shield_run_excludes(run, cpu))
+            return -1;
         if (run_param(run, "cpus")->count > 0 && (allowed_count < 0 || !allowed[cpu]))
             return outcome_set(&run->outcome, STATUS_DENIED,
                                "choose from cpu.allowed in hardstone-probe facts",

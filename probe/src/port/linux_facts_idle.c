@@ -18,7 +18,7 @@ struct depth {
 /* Reading tells the limit that is in force. Opening it asks for no limit of its own. */
 static int64_t dma_latency_us(void)
 {
-    char place[LINUX_PATH_BYTES];
+    char place[LINUX_PLACE_BYTES];
     int32_t value;
     snprintf(place, sizeof place, "%s/dev/cpu_dma_latency", linux_root());
     int file = open(place, O_RDONLY | O_CLOEXEC);

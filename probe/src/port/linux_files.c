@@ -9,33 +9,33 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char *rooted(const char *path, char place[LINUX_PATH_BYTES])
+static const char *rooted(const char *path, char place[LINUX_PLACE_BYTES])
 {
-    snprintf(place, LINUX_PATH_BYTES, "%s%s", linux_root(), path);
+    snprintf(place, LINUX_PLACE_BYTES, "%s%s", linux_root(), path);
     return place;
 }
 
 FILE *linux_open(const char *path)
 {
-    char place[LINUX_PATH_BYTES];
+    char place[LINUX_PLACE_BYTES];
     return fopen(rooted(path, place), "re");
 }
 
 DIR *linux_open_folder(const char *path)
 {
-    char place[LINUX_PATH_BYTES];
+    char place[LINUX_PLACE_BYTES];
     return opendir(rooted(path, place));
 }
 
 bool linux_exists(const char *path)
 {
-    char place[LINUX_PATH_BYTES];
+    char place[LINUX_PLACE_BYTES];
     return access(rooted(path, place), F_OK) == 0;
 }
 
 bool linux_link(const char *path, char *text, size_t bytes)
 {
-    char place[LINUX_PATH_BYTES];
+    char place[LINUX_PLACE_BYTES];
     ssize_t length = readlink(rooted(path, place), text, bytes - 1);
     text[length < 0 ? 0 : length] = '\0';
     return length > 0;
@@ -43,7 +43,7 @@ bool linux_link(const char *path, char *text, size_t bytes)
 
 bool linux_read_any(const char *path, char *text, size_t bytes)
 {
-    char place[LINUX_PATH_BYTES];
+    char place[LINUX_PLACE_BYTES];
     int file = open(rooted(path, place), O_RDONLY | O_CLOEXEC);
     text[0] = '\0';
     if (file < 0)

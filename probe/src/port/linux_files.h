@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum { LINUX_PATH_BYTES = 1200 };
+enum { LINUX_PLACE_BYTES = 1200 };
 
 /* What stands before every path: "" but in tests. */
 const char *linux_root(void);

@@ -27,6 +27,7 @@ COMMANDS = {
     "runs": "runs",
     "show": "show",
     "report": "report",
+    "shield": "shield",
     "probe": "probe",
 }
 

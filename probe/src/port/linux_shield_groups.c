@@ -1,0 +1,242 @@
+/* Control groups: which kind holds the cpusets, where they are, and the groups that a shield
+ * makes. */
+#include "linux_shield.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { LINE_BYTES = 2048, QUICK_TRIES = 10, MOST_TRIES = 5000, WAIT_NS = 2000000 };
+
+/* Whether `word` is one of a list such as "rw,relatime,cpuset". */
+static bool has_word(const char *list, const char *word, const char *between)
+{
+    size_t length = strlen(word);
+    for (const char *at = list; *at; at += strspn(at, between)) {
+        size_t this_length = strcspn(at, between);
+        if (this_length == length && strncmp(at, word, length) == 0)
+            return true;
+        at += this_length;
+    }
+    return false;
+}
+
+bool linux_groups_join(char path[LINUX_PATH_BYTES], const char *group, const char *name)
+{
+    return snprintf(path, LINUX_PATH_BYTES, "%s/%s", group, name) < LINUX_PATH_BYTES;
+}
+
+static bool has_controller(const struct port_shield *shield, const char *mount)
+{
+    char path[LINUX_PATH_BYTES], text[LINE_BYTES];
+    return linux_groups_join(path, mount, "cgroup.controllers") &&
+           linux_shield_read(shield, path, text, sizeof text) == 0 && has_word(text, "cpuset", " ");
+}
+
+static void take_mount(const struct port_shield *shield, const char *line,
+                       struct linux_groups *groups)
+{
+    char where[sizeof groups->mount], kind[32], options[512];
+    if (sscanf(line, "%*s %255s %31s %511s", where, kind, options) != 3)
+        return;
+    if (strchr(where, '\\')) /* an escaped white space: nobody mounts it there */
+        return;
+    if (strcmp(kind, "cgroup") == 0 && has_word(options, "cpuset", ","))
+        groups->kind = LINUX_GROUPS_V1;
+    else if (strcmp(kind, "cgroup2") == 0 && has_controller(shield, where))
+        groups->kind = LINUX_GROUPS_V2;
+    else
+        return;
+    snprintf(groups->mount, sizeof groups->mount, "%s", where);
+}
+
+/* The path of this process in its hierarchy, from a line "4:cpuset:/path" or "0::/path". */
+static void take_origin(char *line, struct linux_groups *groups)
+{
+    char *controllers = strchr(line, ':');
+    char *path = controllers ? strchr(controllers + 1, ':') : NULL;
+    if (!path)
+        return;
+    *path++ = '\0';
+    path[strcspn(path, "\n")] = '\0';
+    controllers++;
+    bool is_it = groups->kind == LINUX_GROUPS_V1 ? has_word(controllers, "cpuset", ",")
+                                                 : strcmp(line, "0:") == 0;
+    if (is_it)
+        snprintf(groups->origin, sizeof groups->origin, "%s%s", groups->mount,
+                 strcmp(path, "/") == 0 ? "" : path);
+}
+
+static void each_line(const struct port_shield *shield, const char *path,
+                      struct linux_groups *groups, bool is_mounts)
+{
+    char full[LINUX_PATH_BYTES], line[LINE_BYTES];
+    linux_shield_path(shield, path, full);
+    FILE *file = fopen(full, "re");
+    while (file && fgets(line, sizeof line, file)) {
+        if (!is_mounts)
+            take_origin(line, groups);
+        else if (groups->kind == LINUX_GROUPS_NONE)
+            take_mount(shield, line, groups);
+    }
+    if (file)
+        fclose(file);
+}
+
+void linux_groups_find(const struct port_shield *shield, struct linux_groups *groups)
+{
+    memset(groups, 0, sizeof *groups);
+    each_line(shield, "/proc/self/mounts", groups, true);
+    if (groups->kind == LINUX_GROUPS_NONE)
+        return;
+    each_line(shield, "/proc/self/cgroup", groups, false);
+    /* in some containers the path is not one of this mount */
+    if (groups->origin[0] == '\0' || !linux_shield_exists(shield, groups->origin))
+        groups->kind = LINUX_GROUPS_NONE;
+}
+
+/* ---- what a journal may name ---- */
+
+static bool is_inside(const char *mount, const char *path)
+{
+    size_t length = strlen(mount);
+    if (length == 0 || strncmp(path, mount, length) != 0 ||
+        (path[length] != '/' && path[length] != '\0'))
+        return false;
+    return strstr(path, "/../") == NULL && strstr(path, "//") == NULL &&
+           (strlen(path) < 3 || strcmp(path + strlen(path) - 3, "/..") != 0);
+}
+
+bool linux_groups_has_cpus_file(const struct linux_groups *groups, const char *path)
+{
+    const char *name = strrchr(path, '/');
+    return groups->kind != LINUX_GROUPS_NONE && is_inside(groups->mount, path) &&
+           strcmp(name, "/cpuset.cpus") == 0 && (size_t)(name - path) > strlen(groups->mount);
+}
+
+bool linux_groups_is_ours(const struct linux_groups *groups, const char *path)
+{
+    char reserved[LINUX_PATH_BYTES], others[LINUX_PATH_BYTES];
+    return groups->kind != LINUX_GROUPS_NONE &&
+           linux_groups_join(reserved, groups->mount, LINUX_GROUP_RESERVED) &&
+           linux_groups_join(others, groups->mount, LINUX_GROUP_OTHERS) &&
+           (strcmp(path, reserved) == 0 || strcmp(path, others) == 0);
+}
+
+/* ---- putting back ---- */
+
+/* Sends the members of `group` to `origin`; returns how many there were. */
+static int send_home(const struct port_shield *shield, const char *group, const char *origin,
+                     const char *list, int *error)
+{
+    char from[LINUX_PATH_BYTES], to[LINUX_PATH_BYTES], full[LINUX_PATH_BYTES], id[32];
+    int count = 0;
+    if (!linux_groups_join(from, group, list) || !linux_groups_join(to, origin, list) ||
+        !linux_shield_path(shield, from, full))
+        return 0;
+    FILE *file = fopen(full, "re");
+    while (file && fgets(id, sizeof id, file)) {
+        id[strcspn(id, "\n")] = '\0';
+        int failed = linux_shield_write(shield, to, id);
+        if (failed != 0 && failed != ESRCH)
+            *error = failed;
+        count++;
+    }
+    if (file)
+        fclose(file);
+    return count;
+}
+
+/* The group that a journal names, or the nearest above it that is still there. */
+static void nearest(const struct port_shield *shield, const char *mount, const char *origin,
+                    char found[LINUX_PATH_BYTES])
+{
+    snprintf(found, LINUX_PATH_BYTES, "%s", origin);
+    while (strlen(found) > strlen(mount) && !linux_shield_exists(shield, found))
+        *strrchr(found, '/') = '\0';
+}
+
+/* The kernel would give the CPUs of a partition back some time after its group has gone, and change
+ * affinities then that have been put back by now. */
+static void end_partition(const struct port_shield *shield, const char *group)
+{
+    char path[LINUX_PATH_BYTES];
+    if (linux_groups_join(path, group, "cpuset.cpus.partition") &&
+        linux_shield_exists(shield, path))
+        linux_shield_write(shield, path, "member");
+}
+
+/* New members may be born while the others leave; one that is dying cannot leave, and takes its
+ * time: ten seconds are waited. */
+static int empty_and_remove(const struct port_shield *shield, const char *group, const char *origin)
+{
+    static const struct timespec wait = {.tv_nsec = WAIT_NS};
+    char full[LINUX_PATH_BYTES], tasks[LINUX_PATH_BYTES];
+    int error = 0;
+    linux_shield_path(shield, group, full);
+    linux_groups_join(tasks, group, "tasks");
+    const char *list = linux_shield_exists(shield, tasks) ? "tasks" : "cgroup.procs";
+    for (int i = 0; i < MOST_TRIES; i++) {
+        int error_now = 0;
+        int count = send_home(shield, group, origin, list, &error_now);
+        if (rmdir(full) == 0 || errno == ENOENT)
+            return 0;
+        error = error_now ? error_now : errno;
+        if (count == 0 || i >= QUICK_TRIES)
+            nanosleep(&wait, NULL);
+    }
+    return error;
+}
+
+int linux_groups_make(struct port_shield *shield, const char *path, const char *origin)
+{
+    char full[LINUX_PATH_BYTES];
+    const char *fields[] = {"group", path, origin};
+    if (journal_note(shield->journal, 3, fields) != 0 || !linux_shield_path(shield, path, full))
+        return EINVAL;
+    int error = journal_sync(shield->journal);
+    if (error)
+        return error;
+    if (linux_shield_exists(shield, path)) { /* left by a shield that could not be put back */
+        char above[LINUX_PATH_BYTES];
+        snprintf(above, sizeof above, "%.*s", (int)(strrchr(path, '/') - path), path);
+        end_partition(shield, path);
+        error = empty_and_remove(shield, path, above);
+    }
+    if (error)
+        return error;
+    return mkdir(full, 0755) == 0 ? 0 : errno;
+}
+
+enum port_undo linux_shield_undo_group(struct port_shield *shield,
+                                       const struct journal_record *record, char *text,
+                                       size_t bytes)
+{
+    struct linux_groups groups;
+    char origin[LINUX_PATH_BYTES];
+    linux_groups_find(shield, &groups);
+    if (record->count != 3 || !linux_groups_is_ours(&groups, record->field[1]) ||
+        strlen(record->field[2]) >= sizeof origin || !is_inside(groups.mount, record->field[2])) {
+        snprintf(text, bytes, "a line about a control group is damaged");
+        return PORT_UNDO_REFUSED;
+    }
+    if (!linux_shield_exists(shield, record->field[1]))
+        return PORT_UNDO_NOTHING;
+    nearest(shield, groups.mount, record->field[2], origin);
+    end_partition(shield, record->field[1]);
+    int error = empty_and_remove(shield, record->field[1], origin);
+    if (error) {
+        snprintf(text, bytes, "group %s could not be emptied and removed: %s", record->field[1],
+                 strerror(error));
+        return PORT_UNDO_FAILED;
+    }
+    if (strcmp(origin, record->field[2]) == 0)
+        return PORT_UNDONE;
+    snprintf(text, bytes, "group %.100s has gone: its threads are in %.100s now", record->field[2],
+             origin);
+    return PORT_UNDO_FOREIGN;
+}

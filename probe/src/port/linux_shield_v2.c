@@ -1,0 +1,93 @@
+/* Cpusets of control groups, version 2: one partition takes the reserved CPUs away from all other
+ * groups at once, and the kernel gives them back with it. No thread changes its group but those
+ * that run on the reserved CPUs. */
+#include "linux_shield.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* "+cpuset" for the groups below the root, where nobody has asked for it yet. */
+static int enable(struct port_shield *shield, const struct linux_groups *groups)
+{
+    char path[LINUX_PATH_BYTES], text[512];
+    if (!linux_groups_join(path, groups->mount, "cgroup.subtree_control"))
+        return ENAMETOOLONG;
+    int error = linux_shield_read(shield, path, text, sizeof text);
+    if (error || strstr(text, "cpuset"))
+        return error;
+    const char *fields[] = {"control", path};
+    journal_note(shield->journal, 2, fields);
+    error = journal_sync(shield->journal);
+    return error ? error : linux_shield_write(shield, path, "+cpuset");
+}
+
+static int set_up(struct port_shield *shield, const char *group)
+{
+    char path[LINUX_PATH_BYTES], list[CPUS_TEXT_BYTES];
+    cpus_format_list(&shield->reserved, list, sizeof list);
+    linux_groups_join(path, group, "cpuset.cpus");
+    int error = linux_shield_change(shield, path, list);
+    linux_groups_join(path, group, "cpuset.cpus.exclusive"); /* since Linux 6.7 */
+    if (error == 0 && linux_shield_exists(shield, path))
+        error = linux_shield_change(shield, path, list);
+    linux_groups_join(path, group, "cpuset.cpus.partition");
+    return error ? error : linux_shield_write(shield, path, "root");
+}
+
+static int look(struct port_shield *shield, const char *group, char *reason, size_t reason_bytes)
+{
+    char path[LINUX_PATH_BYTES], state[256];
+    linux_groups_join(path, group, "cpuset.cpus.partition");
+    int error = linux_shield_read(shield, path, state, sizeof state);
+    if (error == 0 && strcmp(state, "root") == 0)
+        return 0;
+    snprintf(reason, reason_bytes, "the kernel says '%.120s'", error ? strerror(error) : state);
+    return ENOTSUP;
+}
+
+int linux_shield_v2(struct port_shield *shield, const struct linux_groups *groups, char *reason,
+                    size_t reason_bytes)
+{
+    char path[LINUX_PATH_BYTES], full[LINUX_PATH_BYTES];
+    if (!linux_groups_join(path, groups->mount, LINUX_GROUP_RESERVED) ||
+        !linux_shield_path(shield, path, full))
+        return ENAMETOOLONG;
+    int error = enable(shield, groups);
+    if (error == 0) /* a group beside it that names these CPUs would make the partition void */
+        error = linux_groups_narrow(shield, groups);
+    if (error == 0)
+        error = linux_groups_make(shield, path, groups->origin);
+    if (error == EACCES || error == EPERM || error == EROFS || error == EEXIST)
+        return error;
+    if (error == 0)
+        error = set_up(shield, path);
+    if (error)
+        snprintf(reason, reason_bytes, "%s", strerror(error));
+    else
+        error = look(shield, path, reason, reason_bytes);
+    if (error)
+        rmdir(full); /* the journal's line about it is without effect then */
+    return error ? ENOTSUP : 0;
+}
+
+enum port_undo linux_shield_undo_control(struct port_shield *shield,
+                                         const struct journal_record *record, char *text,
+                                         size_t bytes)
+{
+    struct linux_groups groups;
+    char path[LINUX_PATH_BYTES];
+    linux_groups_find(shield, &groups);
+    if (record->count != 2 || groups.kind != LINUX_GROUPS_V2 ||
+        !linux_groups_join(path, groups.mount, "cgroup.subtree_control") ||
+        strcmp(path, record->field[1]) != 0) {
+        snprintf(text, bytes, "a line about control groups is damaged");
+        return PORT_UNDO_REFUSED;
+    }
+    int error = linux_shield_write(shield, path, "-cpuset");
+    if (error == 0)
+        return PORT_UNDONE;
+    snprintf(text, bytes, "%s keeps cpuset, which somebody uses by now: %s", path, strerror(error));
+    return error == EBUSY ? PORT_UNDO_FOREIGN : PORT_UNDO_FAILED;
+}

@@ -1,0 +1,17 @@
+/* `hardstone-probe shield`: a command on reserved CPUs; what is reserved; putting back. */
+#ifndef HS_SHIELD_COMMAND_H
+#define HS_SHIELD_COMMAND_H
+
+#include "args.h"
+#include "emit.h"
+
+enum {
+    SHIELD_EXIT_USAGE = 2,     /* wrong input, a command that is not there, CPUs that are taken */
+    SHIELD_EXIT_PRIVILEGE = 5, /* no right, or no such facility */
+    SHIELD_EXIT_INTERNAL = 70,
+};
+
+/* The exit code: of COMMAND (128 + signal), or one of the above before it has started. */
+int shield_command(const struct request *request, struct emit *emit);
+
+#endif

@@ -1,0 +1,70 @@
+#include "posix_source.h"
+
+#include "shield_notes.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { NAMED = 4 };
+
+static struct shield_note *find(struct shield_notes *notes, const char *setting, const char *reason)
+{
+    for (int i = 0; i < notes->count; i++)
+        if (strcmp(notes->note[i].setting, setting) == 0 &&
+            strcmp(notes->note[i].reason, reason) == 0)
+            return &notes->note[i];
+    if (notes->count == NOTES) {
+        notes->dropped++;
+        return NULL;
+    }
+    struct shield_note *note = &notes->note[notes->count++];
+    memset(note, 0, sizeof *note);
+    note->setting = setting;
+    snprintf(note->reason, sizeof note->reason, "%s", reason);
+    return note;
+}
+
+void shield_note(struct shield_notes *notes, const char *setting, const char *name,
+                 const char *format, ...)
+{
+    char reason[NOTE_REASON_BYTES];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(reason, sizeof reason, format, arguments);
+    va_end(arguments);
+    if (notes->is_verbose)
+        fprintf(stderr, "not moved: %s%s%s: %s\n", setting, name ? " " : "", name ? name : "",
+                reason);
+    struct shield_note *note = find(notes, setting, reason);
+    if (!note)
+        return;
+    note->count++;
+    size_t used = strlen(note->names);
+    if (name && note->named < NAMED && used + strlen(name) + 3 < sizeof note->names) {
+        snprintf(note->names + used, sizeof note->names - used, "%s%s", used ? ", " : "", name);
+        note->named++;
+    }
+}
+
+void shield_note_text(const struct shield_note *note, char *text, size_t bytes)
+{
+    if (note->named == 0)
+        snprintf(text, bytes, "%s: %s", note->setting, note->reason);
+    else if (note->count == 1)
+        snprintf(text, bytes, "%s: %s: %s", note->setting, note->names, note->reason);
+    else
+        snprintf(text, bytes, "%s: %d (%s%s): %s", note->setting, note->count, note->names,
+                 note->count > note->named ? ", ..." : "", note->reason);
+}
+
+void shield_notes_print(const struct shield_notes *notes, const char *prefix)
+{
+    char text[NOTE_TEXT_BYTES];
+    for (int i = 0; i < notes->count; i++) {
+        shield_note_text(&notes->note[i], text, sizeof text);
+        fprintf(stderr, "%s%s\n", prefix, text);
+    }
+    if (notes->dropped)
+        fprintf(stderr, "%s%d more, for other reasons\n", prefix, notes->dropped);
+}

@@ -1,0 +1,29 @@
+/* Putting back what a journal tells, last change first. */
+#ifndef HS_SHIELD_UNDO_H
+#define HS_SHIELD_UNDO_H
+
+#include "port/port_shield.h"
+
+/* Gets one line about each thing that was not put back, and why. May be NULL. */
+typedef void (*shield_tell)(void *context, const char *text);
+
+struct shield_undone {
+    int undone;  /* values that are as before again */
+    int foreign; /* left alone: somebody else has changed them since */
+    int failed;  /* not put back although they should be */
+};
+
+/* Undoes the changes of `image`. Each step looks first: it can be repeated, and may begin
+ * anywhere. */
+struct shield_undone shield_undo_all(struct port_shield *port, const struct journal_image *image,
+                                     shield_tell tell, void *context);
+
+/* The same for a journal that was left behind. One of an earlier boot is void: nothing is
+ * undone, and `is_void` is set. It is removed in any case: what failed has been told. */
+struct shield_undone shield_undo_stale(struct journal *journal, const struct journal_image *image,
+                                       bool *is_void, shield_tell tell, void *context);
+
+/* Whether the process that made a journal is still there. */
+bool shield_owner_lives(const struct journal_head *head);
+
+#endif

@@ -1,0 +1,105 @@
+/* Sets of CPUs: what is read and written, and what is refused. */
+#include "posix_source.h"
+
+#include "cpus.h"
+#include "tap.h"
+
+static void test_lists_there_and_back(void)
+{
+    static const char *const texts[] = {"", "0", "1023", "0-1", "0,2,4-7", "0-1023", "63-64"};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        struct cpus set;
+        char text[CPUS_TEXT_BYTES];
+        CHECK_SAME(cpus_parse_list(texts[i], &set), 0);
+        cpus_format_list(&set, text, sizeof text);
+        CHECK_TEXT(text, texts[i]);
+    }
+}
+
+static void test_masks_there_and_back(void)
+{
+    static const char *const texts[] = {
+        "0", "1", "3", "80000000", "1,00000000", "ffffffff,ffffffff", "80000000,00000000,00000001"};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        struct cpus set;
+        char text[CPUS_TEXT_BYTES];
+        CHECK_SAME(cpus_parse_mask(texts[i], &set), 0);
+        cpus_format_mask(&set, text, sizeof text);
+        CHECK_TEXT(text, texts[i]);
+    }
+}
+
+/* Kernels built for more CPUs write more groups of zeros. */
+static void test_a_mask_with_many_zeros(void)
+{
+    struct cpus set;
+    char text[1024] = "";
+    for (int i = 0; i < 60; i++)
+        strcat(text, "00000000,");
+    strcat(text, "00000003");
+    CHECK_SAME(cpus_parse_mask(text, &set), 0);
+    CHECK_SAME(cpus_count(&set), 2);
+    text[0] = '1';
+    CHECK_SAME(cpus_parse_mask(text, &set), -1);
+}
+
+static void test_what_is_no_list(void)
+{
+    static const char *const texts[] = {"1024",   "-1",  "1-",  "1-0", "1,",
+                                        ",1",     "a",   "1 2", "0x1", "1--2",
+                                        "1-2-3",  " 1",  "1\n", "+1",  "99999999999999999999",
+                                        "0-1024", "1,,2"};
+    struct cpus set;
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        if (!CHECK_SAME(cpus_parse_list(texts[i], &set), -1))
+            printf("# it was '%s'\n", texts[i]);
+}
+
+static void test_what_is_no_mask(void)
+{
+    static const char *const texts[] = {"",          "g",   "1,",   ",1", "0x1",
+                                        "123456789", "1-2", "1,,1", " 1"};
+    struct cpus set;
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        if (!CHECK_SAME(cpus_parse_mask(texts[i], &set), -1))
+            printf("# it was '%s'\n", texts[i]);
+}
+
+static void test_nothing_is_ever_left_empty(void)
+{
+    struct cpus all, reserved, others, kept;
+    char text[CPUS_TEXT_BYTES];
+    cpus_parse_list("0-3", &all);
+    cpus_parse_list("3", &reserved);
+    others = cpus_without(&all, &reserved);
+    kept = cpus_kept_off(&all, &reserved, &others);
+    cpus_format_list(&kept, text, sizeof text);
+    CHECK_TEXT(text, "0-2");
+    kept = cpus_kept_off(&reserved, &reserved, &others);
+    CHECK(cpus_same(&kept, &others));
+    CHECK(cpus_overlap(&all, &reserved));
+    CHECK(!cpus_overlap(&others, &reserved));
+    kept = cpus_union(&others, &reserved);
+    CHECK(cpus_same(&kept, &all));
+    CHECK_SAME(cpus_first(&reserved), 3);
+    CHECK(!cpus_has(&all, -1) && !cpus_has(&all, PORT_CPUS));
+}
+
+/* A text that has no room is cut, not overrun. */
+static void test_a_short_buffer(void)
+{
+    struct cpus set;
+    char text[8];
+    cpus_parse_list("0,2,4,6,8,10,12", &set);
+    cpus_format_list(&set, text, sizeof text);
+    CHECK(strlen(text) < sizeof text);
+    cpus_format_mask(&set, text, 2);
+    CHECK(strlen(text) < 2);
+}
+
+TAP_MAIN({"lists there and back", test_lists_there_and_back},
+         {"masks there and back", test_masks_there_and_back},
+         {"a mask with many zeros", test_a_mask_with_many_zeros},
+         {"what is no list", test_what_is_no_list}, {"what is no mask", test_what_is_no_mask},
+         {"nothing is ever left empty", test_nothing_is_ever_left_empty},
+         {"a short buffer", test_a_short_buffer})

@@ -1,0 +1,333 @@
+/* The Linux pieces in a folder that stands for /: they write what they should, put it back, and do
+ * nothing that a damaged or hostile journal tells them. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "port/linux_shield.h"
+#include "tap.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define HEAD "hardstone-shield\t1\nboot\tabc\nowner\t5\t77\nsince\t9\ncpus\t1\n"
+#define MOUNT "/sys/fs/cgroup/cpuset"
+
+struct place {
+    char root[64];
+    struct journal journal;
+    struct shield_notes notes;
+    struct port_shield shield;
+};
+
+static void put(const struct place *place, const char *path, const char *text)
+{
+    char full[512];
+    snprintf(full, sizeof full, "%s%s", place->root, path);
+    for (char *at = strchr(full + 1, '/'); at; at = strchr(at + 1, '/')) {
+        *at = '\0';
+        mkdir(full, 0755);
+        *at = '/';
+    }
+    FILE *file = fopen(full, "w");
+    if (CHECK(file != NULL)) {
+        fputs(text, file);
+        fclose(file);
+    }
+}
+
+static void holds(const struct place *place, const char *path, const char *wanted)
+{
+    char text[CPUS_TEXT_BYTES];
+    CHECK_SAME(linux_shield_read(&place->shield, path, text, sizeof text), 0);
+    CHECK_TEXT(text, wanted);
+}
+
+/* Four CPUs, of which the last is to be reserved; two interrupts; control groups, version 1. */
+static void open_place(struct place *place)
+{
+    memset(place, 0, sizeof *place);
+    snprintf(place->root, sizeof place->root, "/tmp/hardstone-test-XXXXXX");
+    CHECK(mkdtemp(place->root) != NULL);
+    place->shield = (struct port_shield){
+        .root = place->root, .journal = &place->journal, .notes = &place->notes, .latency = -1};
+    cpus_parse_list("3", &place->shield.reserved);
+    cpus_parse_list("0-2", &place->shield.others);
+    CHECK_SAME(journal_create(&place->journal, place->root), 0);
+    struct journal_head head = {.boot = "abc", .owner = 5};
+    CHECK_SAME(journal_begin(&place->journal, &head), 0);
+    put(place, "/proc/irq/default_smp_affinity", "f\n");
+    put(place, "/proc/irq/7/smp_affinity_list", "3\n");
+    put(place, "/proc/irq/7/effective_affinity_list", "3\n");
+    put(place, "/proc/irq/8/smp_affinity_list", "0-1\n");
+    put(place, "/proc/irq/9/smp_affinity_list", "0-3\n");
+    put(place, "/proc/sys/kernel/watchdog_cpumask", "0-3\n");
+    put(place, "/proc/sys/kernel/timer_migration", "0\n");
+    put(place, "/sys/devices/virtual/workqueue/cpumask", "8\n");
+    put(place, "/sys/devices/system/cpu/cpu3/cpufreq/scaling_governor", "ondemand\n");
+    put(place, "/proc/self/mounts", "cgroup " MOUNT " cgroup rw,cpuset 0 0\n");
+    put(place, "/proc/self/cgroup", "3:cpuset:/\n");
+    put(place, MOUNT "/cpuset.cpus", "0-3\n");
+}
+
+static int remove_one(const char *path, const struct stat *facts, int kind, struct FTW *where)
+{
+    (void)facts, (void)kind, (void)where;
+    return remove(path);
+}
+
+static void close_place(struct place *place)
+{
+    journal_close(&place->journal);
+    nftw(place->root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+/* Undoes what the journal tells; counts the answers. */
+static void undo(struct place *place, int counts[PORT_UNDO_REFUSED + 1])
+{
+    struct journal_image image;
+    char text[600];
+    memset(counts, 0, (PORT_UNDO_REFUSED + 1) * sizeof *counts);
+    CHECK_SAME(journal_reread(&place->journal, &image, text, sizeof text), 0);
+    for (size_t i = image.count; i > 0; i--)
+        counts[port_shield_undo(&place->shield, &image, i - 1, text, sizeof text)]++;
+    journal_free_image(&image);
+}
+
+static void apply(struct place *place, enum shield_setting setting)
+{
+    char text[SHIELD_TEXT_BYTES];
+    CHECK_SAME(port_shield_apply(&place->shield, setting, text, sizeof text), 0);
+}
+
+static void test_there_and_back(void)
+{
+    struct place place;
+    int counts[PORT_UNDO_REFUSED + 1];
+    open_place(&place);
+    apply(&place, SHIELD_GOVERNOR);
+    apply(&place, SHIELD_WATCHDOG);
+    apply(&place, SHIELD_TIMERS);
+    apply(&place, SHIELD_WORKQUEUES);
+    apply(&place, SHIELD_INTERRUPTS);
+    holds(&place, "/proc/irq/7/smp_affinity_list", "0-2"); /* never an empty set */
+    holds(&place, "/proc/irq/8/smp_affinity_list", "0-1");
+    holds(&place, "/proc/irq/9/smp_affinity_list", "0-2");
+    holds(&place, "/proc/irq/default_smp_affinity", "7");
+    holds(&place, "/proc/sys/kernel/watchdog_cpumask", "0-2");
+    holds(&place, "/proc/sys/kernel/timer_migration", "1");
+    holds(&place, "/sys/devices/virtual/workqueue/cpumask", "7");
+    holds(&place, "/sys/devices/system/cpu/cpu3/cpufreq/scaling_governor", "performance");
+    undo(&place, counts);
+    CHECK_SAME(counts[PORT_UNDONE], 7);
+    holds(&place, "/proc/irq/7/smp_affinity_list", "3");
+    holds(&place, "/proc/irq/9/smp_affinity_list", "0-3");
+    holds(&place, "/proc/irq/default_smp_affinity", "f");
+    holds(&place, "/proc/sys/kernel/watchdog_cpumask", "0-3");
+    holds(&place, "/proc/sys/kernel/timer_migration", "0");
+    holds(&place, "/sys/devices/virtual/workqueue/cpumask", "8");
+    holds(&place, "/sys/devices/system/cpu/cpu3/cpufreq/scaling_governor", "ondemand");
+    undo(&place, counts); /* once more does nothing */
+    CHECK_SAME(counts[PORT_UNDO_NOTHING], 7);
+    close_place(&place);
+}
+
+static void test_what_others_changed_stays(void)
+{
+    struct place place;
+    int counts[PORT_UNDO_REFUSED + 1];
+    open_place(&place);
+    apply(&place, SHIELD_INTERRUPTS);
+    apply(&place, SHIELD_WATCHDOG);
+    put(&place, "/proc/irq/9/smp_affinity_list", "1\n");
+    put(&place, "/proc/sys/kernel/watchdog_cpumask", "0,1,2,3\n"); /* as before, otherwise put */
+    undo(&place, counts);
+    CHECK_SAME(counts[PORT_UNDO_FOREIGN], 1);
+    CHECK_SAME(counts[PORT_UNDO_NOTHING], 1);
+    CHECK_SAME(counts[PORT_UNDONE], 2);
+    holds(&place, "/proc/irq/9/smp_affinity_list", "1");
+    close_place(&place);
+}
+
+static void test_what_is_not_here(void)
+{
+    struct place place;
+    char text[SHIELD_TEXT_BYTES], path[128];
+    open_place(&place);
+    snprintf(path, sizeof path, "%s/proc/sys/kernel/watchdog_cpumask", place.root);
+    unlink(path);
+    CHECK_SAME(port_shield_apply(&place.shield, SHIELD_WATCHDOG, text, sizeof text), ENOTSUP);
+    CHECK_HOLDS(text, "No such file");
+    CHECK_SAME(port_shield_apply(&place.shield, SHIELD_DMA_LATENCY, text, sizeof text), ENOTSUP);
+    put(&place, "/proc/sys/kernel/watchdog_cpumask", "strange\n");
+    CHECK_SAME(port_shield_apply(&place.shield, SHIELD_WATCHDOG, text, sizeof text), EINVAL);
+    close_place(&place);
+}
+
+static void make_group(const struct place *place, const char *name, const char *cpus)
+{
+    char path[128];
+    snprintf(path, sizeof path, MOUNT "/%s/cpuset.cpus", name);
+    put(place, path, cpus);
+}
+
+/* Groups are narrowed in place; one of the reserved CPU alone gets others, never nothing. */
+static void test_groups_are_narrowed(void)
+{
+    struct place place;
+    struct linux_groups groups;
+    int counts[PORT_UNDO_REFUSED + 1];
+    open_place(&place);
+    make_group(&place, "wide", "0-3");
+    make_group(&place, "wide/inner", "2-3");
+    make_group(&place, "wide/only", "3");
+    make_group(&place, "away", "0");
+    make_group(&place, "empty", "");
+    linux_groups_find(&place.shield, &groups);
+    CHECK_SAME(groups.kind, LINUX_GROUPS_V1);
+    CHECK_TEXT(groups.origin, MOUNT);
+    CHECK_SAME(linux_groups_narrow(&place.shield, &groups), 0);
+    holds(&place, MOUNT "/wide/cpuset.cpus", "0-2");
+    holds(&place, MOUNT "/wide/inner/cpuset.cpus", "2");
+    holds(&place, MOUNT "/wide/only/cpuset.cpus", "0-2");
+    holds(&place, MOUNT "/away/cpuset.cpus", "0");
+    holds(&place, MOUNT "/empty/cpuset.cpus", "");
+    undo(&place, counts);
+    CHECK_SAME(counts[PORT_UNDO_REFUSED] + counts[PORT_UNDO_FAILED], 0);
+    holds(&place, MOUNT "/wide/cpuset.cpus", "0-3");
+    holds(&place, MOUNT "/wide/inner/cpuset.cpus", "2-3");
+    holds(&place, MOUNT "/wide/only/cpuset.cpus", "3");
+    close_place(&place);
+}
+
+static void test_kinds_of_groups(void)
+{
+    struct place place;
+    struct linux_groups groups;
+    open_place(&place);
+    put(&place, "/proc/self/mounts", "none /cg cgroup2 rw 0 0\n");
+    put(&place, "/proc/self/cgroup", "0::/user/x\n");
+    linux_groups_find(&place.shield, &groups);
+    CHECK_SAME(groups.kind, LINUX_GROUPS_NONE); /* without the controller */
+    put(&place, "/cg/cgroup.controllers", "cpu cpuset io\n");
+    linux_groups_find(&place.shield, &groups);
+    CHECK_SAME(groups.kind, LINUX_GROUPS_NONE); /* this process is not in it */
+    put(&place, "/cg/user/x/cgroup.procs", "");
+    linux_groups_find(&place.shield, &groups);
+    CHECK_SAME(groups.kind, LINUX_GROUPS_V2);
+    CHECK_TEXT(groups.origin, "/cg/user/x");
+    /* both: the cpusets are where version 1 has them */
+    put(&place, "/proc/self/mounts",
+        "c /sys/fs/cgroup/cpu cgroup rw,cpu 0 0\nn /u cgroup2 rw 0 0\nx " MOUNT
+        " cgroup rw,cpuset,noprefix 0 0\n");
+    put(&place, "/proc/self/cgroup", "4:cpu:/a\n3:cpuset:/\n0::/\n");
+    linux_groups_find(&place.shield, &groups);
+    CHECK_SAME(groups.kind, LINUX_GROUPS_V1);
+    close_place(&place);
+}
+
+static void test_lines_about_threads(void)
+{
+    static const char good[] =
+        "71 (a) b (c) S 1 71 71 0 -1 69238880 0 0 0 0 0 0 0 0 20 0 1 0 4242 0";
+    struct linux_task task;
+    CHECK(linux_task_parse(good, &task));
+    CHECK_TEXT(task.name, "a) b (c");
+    CHECK_SAME(task.id, 71);
+    CHECK_SAME(task.parent, 1);
+    CHECK_SAME(task.start, 4242);
+    CHECK(linux_task_is_kernel(&task));
+    CHECK(!linux_task_parse("71 (a S 1", &task));
+    CHECK(!linux_task_parse(")(", &task));
+    CHECK(!linux_task_parse("71 (a) S 1 2 3", &task));
+    CHECK(!linux_task_parse("", &task));
+}
+
+/* None of these may be acted upon: a file elsewhere, a way out of the place, a thread's line that
+ * is none, a group of somebody else's. */
+static void test_hostile_lines(void)
+{
+    static const char *const lines[] = {
+        "file\t/etc/passwd\t\troot",
+        "file\t/proc/irq/default_smp_affinity\t1\t../x",
+        "file\t/proc/irq/default_smp_affinity\t$(id)\tf",
+        "file\t/proc/sys/kernel/../kernel/timer_migration\t1\t0",
+        "file\t/proc/sys/kernel/panic\t1\t0",
+        "file\t/sys/devices/system/cpu/cpu3/../../../x/cpufreq/scaling_governor\ta\tb",
+        "file\t" MOUNT "/../../../victim/cpuset.cpus\t1\t0",
+        "file\t" MOUNT "/cpuset.cpus\t0\t0-3",
+        "file\t" MOUNT "x/cpuset.cpus\t0\t0-3",
+        "file\t/proc/irq/default_smp_affinity\t1",
+        "file\t/proc/irq/default_smp_affinity\t1\tf\tx",
+        "irq\t../../victim\t1\t0\t1",
+        "irq\t7/../8\t1\t0\t1",
+        "irq\t7\t1;2\t3\t1",
+        "irq\t7\t1\t3",
+        "irq\t12345678901234567890\t1\t3\t1",
+        "task\t-1\t1\t0\t1",
+        "task\tall\t1\t0\t1",
+        "task\t1\t\t0\t1",
+        "task\t1\t1\t\t1",
+        "task\t1\t1\t0",
+        "mask\t99999999999\t1\t0\t1",
+        "group\t" MOUNT "\t" MOUNT,
+        "group\t/victim\t" MOUNT,
+        "group\t" MOUNT "/hardstone-others\t/victim",
+        "group\t" MOUNT "/hardstone-others\t" MOUNT "/../../..",
+        "group\t" MOUNT "/hardstone-others/../other\t" MOUNT,
+        "control\t" MOUNT "/cgroup.subtree_control",
+        "control\t/victim",
+        "heirs",
+        "heirs\tall",
+        "exec\trm",
+        "",
+        "a\tb\tc\td\te\tf\tg\th\ti",
+    };
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
+        struct place place;
+        struct journal_image image;
+        char text[1024], reason[600] = "";
+        open_place(&place);
+        put(&place, "/victim/cpuset.cpus", "0\n");
+        put(&place, "/victim/tasks", "");
+        snprintf(text, sizeof text, HEAD "%s\n", lines[i]);
+        CHECK_SAME(journal_parse(text, &image, reason, sizeof reason), 0);
+        if (!CHECK_SAME(port_shield_undo(&place.shield, &image, 0, reason, sizeof reason),
+                        PORT_UNDO_REFUSED))
+            printf("# it was '%s'\n", lines[i]);
+        CHECK(reason[0] != '\0');
+        free(image.records);
+        holds(&place, "/victim/cpuset.cpus", "0");
+        holds(&place, "/proc/irq/default_smp_affinity", "f");
+        holds(&place, MOUNT "/cpuset.cpus", "0-3");
+        close_place(&place);
+    }
+}
+
+/* A link in the place of a file that is written to is not followed. */
+static void test_links_are_not_followed(void)
+{
+    struct place place;
+    char victim[128], path[128];
+    open_place(&place);
+    put(&place, "/victim", "0-3\n");
+    snprintf(victim, sizeof victim, "%s/victim", place.root);
+    snprintf(path, sizeof path, "%s/proc/sys/kernel/watchdog_cpumask", place.root);
+    unlink(path);
+    CHECK_SAME(symlink(victim, path), 0);
+    char text[SHIELD_TEXT_BYTES];
+    CHECK_SAME(port_shield_apply(&place.shield, SHIELD_WATCHDOG, text, sizeof text), ELOOP);
+    holds(&place, "/victim", "0-3");
+    close_place(&place);
+}
+
+TAP_MAIN({"there and back", test_there_and_back},
+         {"what others changed stays", test_what_others_changed_stays},
+         {"what is not here", test_what_is_not_here},
+         {"groups are narrowed", test_groups_are_narrowed},
+         {"kinds of groups", test_kinds_of_groups},
+         {"lines about threads", test_lines_about_threads}, {"hostile lines", test_hostile_lines},
+         {"links are not followed", test_links_are_not_followed})

@@ -1,0 +1,74 @@
+"""`hardstone shield`: becomes the probe, which does the whole work."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+_OPTIONS = ("cpu", "cpus", "policy", "priority", "settings")
+_FLAGS = ("restore", "show", "verbose")
+
+
+@click.command("shield", context_settings={"allow_interspersed_args": False})
+@click.option(
+    "-a", "--cpu", metavar="N", help="CPU to reserve (default: an isolated one, or the last)."
+)
+@click.option("--cpus", metavar="LIST", help="Several CPUs to reserve: 2-3,6.")
+@click.option(
+    "--policy",
+    type=click.Choice(["fifo", "rr", "other"]),
+    help="Scheduling policy of COMMAND (default: as it is; fifo with --priority).",
+)
+@click.option("--priority", metavar="N", help="Real-time priority of COMMAND (default: 50).")
+@click.option(
+    "--settings",
+    metavar="LIST",
+    help="Only these, of cpuset, interrupts, workqueues, timers, watchdog, governor, dma_latency.",
+)
+@click.option("--restore", is_flag=True, help="Put back what a shield left that was killed.")
+@click.option("--show", is_flag=True, help="What is reserved now, and what could be.")
+@click.option("--verbose", is_flag=True, help="All that was done and all that could not be moved.")
+@click.option("--json", "as_json", is_flag=True, help="With --show: one JSON document.")
+@click.argument("words", metavar="[-- COMMAND ARG...]", nargs=-1, type=click.UNPROCESSED)
+def command(words: tuple[str, ...], as_json: bool, **options: str | bool | None) -> int:
+    """Reserve a CPU, run COMMAND there, and put everything back.
+
+    Other processes, interrupts and movable kernel threads are kept off the CPU as
+    long as COMMAND runs; its input, output and exit code are passed through. What
+    could not be moved is told on standard error. Needs root.
+    """
+    from hardstone.targets.find import find_probe
+
+    _become(find_probe(), [*_arguments(options), "--json" if as_json else "--text", *_last(words)])
+    return 0
+
+
+def _arguments(options: dict[str, str | bool | None]) -> list[str]:
+    arguments = ["shield"]
+    for name in _OPTIONS:
+        value = options[name]
+        if isinstance(value, str):
+            arguments += [f"--{name}", value]
+    return arguments + [f"--{name}" for name in _FLAGS if options[name]]
+
+
+def _last(words: Sequence[str]) -> list[str]:
+    return ["--", *words] if words else []
+
+
+def _become(probe: Path, arguments: list[str]) -> None:
+    """The same process from here on: its signals and its end are those of the shield."""
+    from hardstone.errors import TargetError
+
+    for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores them; COMMAND must not
+        signal.signal(number, signal.SIG_DFL)
+    try:
+        os.execv(probe, ["hardstone-probe", *arguments])  # noqa: S606 - no shell is wanted
+    except OSError as error:
+        raise TargetError(
+            f"the probe {probe} cannot be started: {error.strerror}", "hardstone probe build"
+        ) from error

@@ -1,0 +1,134 @@
+"""All that a shield may touch on this machine, read without the probe's help."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+KERNEL_THREAD = 0x00200000
+EXITING = 0x4
+BOUND = 0x04000000  # the kernel keeps the affinity for itself, and changes it at will
+FILES = (
+    "proc/irq/*/smp_affinity_list",
+    "proc/irq/default_smp_affinity",
+    "proc/sys/kernel/watchdog_cpumask",
+    "proc/sys/kernel/timer_migration",
+    "proc/sys/kernel/nmi_watchdog",
+    "sys/devices/virtual/workqueue/cpumask",
+    "sys/bus/workqueue/devices/*/cpumask",
+    "sys/devices/system/cpu/cpu*/cpufreq/scaling_governor",
+)
+GROUP_FILES = ("cpuset.cpus", "cpuset.mems", "cpuset.cpu_exclusive", "cgroup.subtree_control")
+JOURNAL = Path("/run/hardstone-shield.journal")
+
+
+@dataclass(frozen=True)
+class Task:
+    name: str
+    processor: int
+    is_kernel: bool
+    is_bound: bool
+    affinity: frozenset[int]
+    groups: tuple[str, ...]  # of the hierarchies that may hold cpusets
+    is_ending: bool
+
+
+@dataclass
+class State:
+    files: dict[str, str] = field(default_factory=dict)
+    tasks: dict[tuple[int, int], Task] = field(default_factory=dict)  # id and start
+
+
+def cpuset_mount() -> tuple[str, Path] | None:
+    """("v1" or "v2", where the groups with cpusets are)."""
+    for line in Path("/proc/self/mounts").read_text().splitlines():
+        _, place, kind, options, *_ = line.split()
+        if kind == "cgroup" and "cpuset" in options.split(","):
+            return "v1", Path(place)
+        controllers = Path(place) / "cgroup.controllers"
+        if kind == "cgroup2" and "cpuset" in controllers.read_text().split():
+            return "v2", Path(place)
+    return None
+
+
+def read_state() -> State:
+    state = State()
+    for path in _files():
+        with suppress(OSError):
+            state.files[str(path)] = path.read_text().strip()
+    for path in Path("/proc").glob("[0-9]*/task/[0-9]*"):
+        with suppress(OSError):
+            start, task = read_task(path)
+            state.tasks[int(path.name), start] = task
+    return state
+
+
+def read_task(path: Path) -> tuple[int, Task]:
+    name, _, rest = (path / "stat").read_text().partition("(")[2].rpartition(")")
+    words = rest.split()
+    flags = int(words[6])
+    return int(words[19]), Task(
+        name=name,
+        processor=int(words[36]),
+        is_kernel=bool(flags & KERNEL_THREAD),
+        is_bound=bool(flags & BOUND),
+        affinity=frozenset(os.sched_getaffinity(int(path.name))),
+        groups=tuple(
+            line
+            for line in (path / "cgroup").read_text().splitlines()
+            if line.startswith("0:") or "cpuset" in line.split(":")[1].split(",")
+        ),
+        is_ending=words[0] in "ZX" or bool(flags & EXITING),
+    )
+
+
+def _files() -> Iterator[Path]:
+    for pattern in FILES:
+        yield from Path("/").glob(pattern)
+    mount = cpuset_mount()
+    if mount is None:
+        return
+    for folder in [mount[1], *(path for path in mount[1].rglob("*") if path.is_dir())]:
+        yield from (folder / name for name in GROUP_FILES if (folder / name).exists())
+
+
+def differences(before: State, after: State) -> list[str]:
+    """What is not as it was; of threads those that are still there."""
+    found = [
+        f"{path}: {before.files.get(path)} -> {after.files.get(path)}"
+        for path in sorted(before.files.keys() | after.files.keys())
+        if before.files.get(path) != after.files.get(path)
+    ]
+    for key in sorted(before.tasks.keys() & after.tasks.keys()):
+        old, new = before.tasks[key], after.tasks[key]
+        if new.is_ending:
+            continue
+        if old.affinity != new.affinity and not (old.is_kernel and old.is_bound):
+            found.append(f"{key} {old.name}: {set(old.affinity)} -> {set(new.affinity)}")
+        if old.groups != new.groups:
+            found.append(f"{key} {old.name}: {old.groups!r} -> {new.groups!r}")
+    return found
+
+
+def children(pid: int) -> list[int]:
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            if int(path.read_text().rpartition(")")[2].split()[1]) == pid:
+                found.append(int(path.parent.name))
+    return found
+
+
+def guard_of(pid: int) -> int:
+    """The child of a probe that leads a session of its own, which takes it a moment."""
+    for _ in range(1000):
+        for child in children(pid):
+            with suppress(OSError):
+                if os.getsid(child) == child:
+                    return child
+        time.sleep(0.005)
+    raise AssertionError(f"process {pid} has no guard")

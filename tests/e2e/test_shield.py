@@ -1,0 +1,485 @@
+"""A shield puts everything back, whatever was set before and however it ends.
+
+Odd values are set by hand in all that a shield touches; then the whole state of the machine
+is read, a shield is used, and the state is read again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from tests.e2e import machine
+from tests.e2e.odd import Odd, movable_interrupts, odd_values
+from tests.e2e.running import run
+from tests.e2e.shield_state import (
+    JOURNAL,
+    State,
+    children,
+    cpuset_mount,
+    differences,
+    guard_of,
+    read_state,
+    read_task,
+)
+
+pytestmark = [
+    pytest.mark.e2e,
+    pytest.mark.skipif(os.geteuid() != 0, reason="only root can reserve a CPU"),
+    pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one CPU: none can be reserved"),
+    pytest.mark.usefixtures("alone"),
+]
+
+RESERVED = max(os.sched_getaffinity(0))
+GIVE_UP_S = 30
+FOREVER = ("sh", "-c", "echo ready; exec sleep 60")
+
+Shield = subprocess.Popen[bytes]
+
+
+@pytest.fixture
+def odd() -> Iterator[Odd]:
+    with odd_values(RESERVED) as values:
+        yield values
+
+
+@pytest.fixture
+def before(odd: Odd) -> State:
+    assert not JOURNAL.exists(), f"somebody uses a shield: {JOURNAL}"
+    assert {"timer_migration", "default_smp_affinity"} <= {
+        line.split(":")[0].rpartition("/")[2] for line in odd.told
+    }
+    return read_state()
+
+
+def command(probe: Path, *words: str) -> list[str]:
+    return [str(probe), "shield", "--cpu", str(RESERVED), "--", *words]
+
+
+def tool(*words: str) -> list[str]:
+    """The same by way of the toolkit."""
+    start = "from hardstone.cli.main import main; main()"
+    return [sys.executable, "-c", start, "shield", "--cpu", str(RESERVED), "--", *words]
+
+
+@contextmanager
+def shielded(words: list[str]) -> Iterator[Shield]:
+    """Returns when COMMAND runs on the reserved CPU."""
+    with subprocess.Popen(
+        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+    ) as process:
+        try:
+            assert process.stdout is not None and process.stderr is not None
+            assert process.stdout.readline() == b"ready\n", process.stderr.read()
+            yield process
+        finally:
+            with suppress(ProcessLookupError):
+                process.kill()
+
+
+def wait_until(claim: Callable[[], bool], what: str) -> None:
+    give_up_s = time.monotonic() + GIVE_UP_S
+    while not claim():
+        assert time.monotonic() < give_up_s, what
+        time.sleep(0.005)
+
+
+def all_is_back(before: State) -> None:
+    wait_until(lambda: not JOURNAL.exists(), "the journal is still there")
+    assert differences(before, read_state()) == []
+
+
+def is_over(pid: int) -> bool:
+    with suppress(OSError):
+        return read_task(Path(f"/proc/{pid}/task/{pid}"))[1].is_ending
+    return True
+
+
+# ---- that it does something ----
+
+LOOK = """
+import json, os, sys, time
+def counts(files):
+    lines = {l.split(":")[0].strip(): l.split() for l in open("/proc/interrupts")}
+    return {f: int(lines[f][1 + int(sys.argv[1])]) for f in files if f in lines}
+interrupts = sys.argv[3].split(",") if sys.argv[3] else []
+first = counts(interrupts)
+places = set()
+for _ in range(20):
+    places.add(int(open(f"/proc/{sys.argv[2]}/stat").read().rpartition(")")[2].split()[36]))
+    time.sleep(0.01)
+last = counts(interrupts)
+print(json.dumps({
+    "cpus": sorted(os.sched_getaffinity(0)), "policy": os.sched_getscheduler(0),
+    "priority": os.sched_getparam(0).sched_priority, "places": sorted(places),
+    "more": sum(last[f] - first[f] for f in last),
+}))
+sys.exit(7)
+"""
+
+
+def test_the_cpu_is_reserved_and_everything_is_put_back(
+    probe: Path, odd: Odd, before: State
+) -> None:
+    interrupts = ",".join(path.parent.name for path in movable_interrupts())
+    busy = Path(f"/proc/{odd.busy}/task/{odd.busy}")
+    wait_until(lambda: read_task(busy)[1].processor == RESERVED, "the busy process is elsewhere")
+    words = [str(probe), "shield", "--cpu", str(RESERVED), "--policy", "rr", "--priority", "7"]
+    words += ["--", sys.executable, "-c", LOOK, str(RESERVED), str(odd.busy), interrupts]
+    done = subprocess.run(words, capture_output=True, timeout=GIVE_UP_S, check=False)
+    assert done.returncode == 7, done.stderr
+    seen = json.loads(done.stdout)
+    assert seen["cpus"] == [RESERVED]
+    assert (seen["policy"], seen["priority"]) == (os.SCHED_RR, 7)
+    assert RESERVED not in seen["places"]
+    assert seen["more"] == 0
+    assert b"not moved: " in done.stderr
+    assert len(done.stderr.splitlines()) < 12, done.stderr
+    all_is_back(before)
+
+
+def test_during_a_shield_all_others_are_elsewhere(probe: Path, odd: Odd, before: State) -> None:
+    with shielded(command(probe, *FOREVER)) as process:
+        (shielded_command,) = set(children(process.pid)) - {guard_of(process.pid)}
+        there = {
+            key: task
+            for key, task in read_state().tasks.items()
+            if RESERVED in task.affinity and not (task.is_kernel and task.is_bound)
+        }
+        assert set(there) == {key for key in there if key[0] == shielded_command}, there
+        for path in movable_interrupts():
+            assert str(RESERVED) not in path.read_text().strip().split(","), path
+        assert differences(before, read_state()) != []
+        process.terminate()
+        process.communicate(timeout=GIVE_UP_S)
+    all_is_back(before)
+    assert odd.kernel_thread == 0 or os.sched_getaffinity(odd.kernel_thread) == {RESERVED}
+
+
+# ---- its ends ----
+
+
+@pytest.mark.parametrize("words", [command, tool], ids=["probe", "toolkit"])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
+def test_a_signal_to_the_tool(
+    probe: Path, before: State, words: Callable[..., list[str]], number: signal.Signals
+) -> None:
+    line = words(*FOREVER) if words is tool else words(probe, *FOREVER)
+    with shielded(line) as process:
+        (inside,) = set(children(process.pid)) - {guard_of(process.pid)}
+        process.send_signal(number)
+        process.communicate(timeout=GIVE_UP_S)
+    code = -number if number == signal.SIGKILL else 128 + number
+    assert process.returncode == code
+    all_is_back(before)
+    wait_until(lambda: is_over(inside), "COMMAND outlives the shield")
+
+
+def test_ctrl_c_on_the_terminal(probe: Path, before: State) -> None:
+    """The key reaches all processes of the terminal; COMMAND gets it once."""
+    script = "trap 'echo caught; n=$((n+1)); sleep 0.2; exit $n' INT; echo ready; read x"
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.execv(probe, command(probe, "sh", "-c", script))  # noqa: S606
+    shown = b""
+    while b"ready" not in shown:
+        shown += os.read(terminal, 4096)
+    os.write(terminal, b"\x03")
+    with suppress(OSError):  # the terminal goes with its last process
+        while more := os.read(terminal, 4096):
+            shown += more
+    _, status = os.waitpid(pid, 0)
+    os.close(terminal)
+    assert os.waitstatus_to_exitcode(status) == 1
+    assert shown.count(b"caught") == 1
+    all_is_back(before)
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (("true",), 0),
+        (("sh", "-c", "exit 41"), 41),
+        (("sh", "-c", "kill -SEGV $$"), 139),
+        (("no-such-command-of-hardstone",), 2),
+    ],
+    ids=["fine", "fails", "crashes", "not there"],
+)
+def test_the_exit_code_is_that_of_the_command(
+    probe: Path, before: State, words: tuple[str, ...], code: int
+) -> None:
+    done = subprocess.run(command(probe, *words), capture_output=True, check=False)
+    assert done.returncode == code, done.stderr
+    all_is_back(before)
+
+
+def test_the_guard_is_killed(probe: Path, before: State) -> None:
+    """It is replaced at once, so that the next kill does no harm either."""
+    with shielded(command(probe, *FOREVER)) as process:
+        first = guard_of(process.pid)
+        os.kill(first, signal.SIGKILL)
+        wait_until(lambda: len(children(process.pid)) == 2, "there is no new guard")
+        assert guard_of(process.pid) != first
+        process.kill()
+        process.communicate(timeout=GIVE_UP_S)
+    all_is_back(before)
+
+
+def test_the_guard_is_killed_and_the_command_ends(probe: Path, before: State) -> None:
+    with shielded(command(probe, "sh", "-c", "echo ready; sleep 0.5")) as process:
+        os.kill(guard_of(process.pid), signal.SIGKILL)
+        process.communicate(timeout=GIVE_UP_S)
+    assert process.returncode == 0
+    all_is_back(before)
+
+
+def kill_both(process: Shield) -> None:
+    """Owner and guard at one moment: nobody is left to put things back."""
+    guard = guard_of(process.pid)
+    os.kill(process.pid, signal.SIGSTOP)
+    os.kill(guard, signal.SIGKILL)
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate(timeout=GIVE_UP_S)
+    assert JOURNAL.exists()
+
+
+def test_both_are_killed_and_restore_is_called(probe: Path, before: State) -> None:
+    with shielded(command(probe, *FOREVER)) as process:
+        kill_both(process)
+    assert differences(before, read_state()) != []
+    shown = subprocess.run([probe, "shield", "--show", "--json"], capture_output=True, check=True)
+    assert json.loads(shown.stdout)["state"] == "left behind"
+    done = subprocess.run([probe, "shield", "--restore"], capture_output=True, check=False)
+    assert (done.returncode, b" put back, 0 left as others set them, 0 failed" in done.stderr) == (
+        0,
+        True,
+    ), done.stderr
+    all_is_back(before)
+    again = subprocess.run([probe, "shield", "--restore"], capture_output=True, check=False)
+    assert again.returncode == 0 and b"nothing is to be put back" in again.stderr
+
+
+def test_both_are_killed_and_the_next_shield_restores(probe: Path, before: State) -> None:
+    with shielded(command(probe, *FOREVER)) as process:
+        kill_both(process)
+    done = subprocess.run(command(probe, "true"), capture_output=True, check=False)
+    assert done.returncode == 0
+    assert b"ended without putting things back: done now" in done.stderr
+    all_is_back(before)
+
+
+def test_a_kill_at_any_moment(probe: Path, before: State) -> None:
+    """Also while it applies, and while it puts back. A kill before there is a guard leaves an empty
+    journal, which the next one removes."""
+    moments = random.Random(4)
+    for _ in range(15):
+        with subprocess.Popen(command(probe, "true"), stderr=subprocess.DEVNULL) as process:
+            time.sleep(moments.uniform(0, 0.06))
+            process.kill()
+        wait_until(lambda: not JOURNAL.exists() or is_empty(JOURNAL), "things were not put back")
+        assert differences(before, read_state()) == []
+    subprocess.run([probe, "shield", "--restore"], capture_output=True, check=True)
+    all_is_back(before)
+
+
+def holds(members: Path, pid: int) -> bool:
+    with suppress(OSError):
+        return str(pid) in members.read_text().split()
+    return False
+
+
+def is_empty(path: Path) -> bool:
+    with suppress(FileNotFoundError):
+        return path.stat().st_size == 0
+    return False
+
+
+def test_a_journal_of_an_earlier_boot_is_void(probe: Path, before: State) -> None:
+    JOURNAL.touch(mode=0o600, exist_ok=False)
+    JOURNAL.write_text(
+        "hardstone-shield\t1\nboot\t00000000-dead\nowner\t1\t1\nsince\t1\ncpus\t0\n"
+        "file\t/proc/sys/kernel/timer_migration\t1\t0\n"
+    )
+    done = subprocess.run([probe, "shield", "--restore"], capture_output=True, check=False)
+    assert done.returncode == 0 and b"earlier boot" in done.stderr
+    all_is_back(before)
+
+
+def test_what_others_change_meanwhile_is_left_to_them(probe: Path, odd: Odd, before: State) -> None:
+    """Values that are neither the shield's nor the old ones."""
+    interrupts = movable_interrupts()
+    if len(interrupts) < 4 or not odd.kernel_thread:
+        pytest.skip("too few interrupts or kernel threads can be moved here")
+    interrupt, thread = interrupts[3], odd.kernel_thread
+    whole = os.sched_getaffinity(0)
+    with shielded(command(probe, *FOREVER)) as process:
+        interrupt.write_text(str(RESERVED))
+        os.sched_setaffinity(thread, whole)
+        process.terminate()
+        _, errors = process.communicate(timeout=GIVE_UP_S)
+    try:
+        assert interrupt.read_text().strip() == str(RESERVED)
+        assert os.sched_getaffinity(thread) == whole
+        assert f"interrupt {interrupt.parent.name} may run on CPUs {RESERVED} now" in str(errors)
+        assert f"thread {thread} has the affinity" in str(errors)
+    finally:
+        interrupt.write_text(before.files[str(interrupt)])
+        os.sched_setaffinity(thread, {RESERVED})
+    all_is_back(before)
+
+
+# ---- two at once, and what is refused ----
+
+
+def test_the_second_is_refused(probe: Path, before: State) -> None:
+    with shielded(command(probe, *FOREVER)) as process:
+        done = subprocess.run(command(probe, "true"), capture_output=True, check=False)
+        assert done.returncode == 2
+        (line,) = done.stderr.decode().splitlines()
+        assert f"CPU {RESERVED} is reserved by process {process.pid} since 20" in line
+        restore = subprocess.run([probe, "shield", "--restore"], capture_output=True, check=False)
+        assert restore.returncode == 2 and b"which lives" in restore.stderr
+        process.terminate()
+        process.communicate(timeout=GIVE_UP_S)
+    all_is_back(before)
+
+
+def test_a_link_in_the_place_of_the_journal(probe: Path, before: State, tmp_path: Path) -> None:
+    victim = tmp_path / "victim"
+    victim.write_text("mine\n")
+    JOURNAL.symlink_to(victim)
+    try:
+        done = subprocess.run(command(probe, "true"), capture_output=True, check=False)
+        assert done.returncode == 70 and b"it is a link" in done.stderr
+        assert victim.read_text() == "mine\n"
+    finally:
+        JOURNAL.unlink()
+    all_is_back(before)
+
+
+def test_a_journal_of_somebody_else(probe: Path, before: State) -> None:
+    JOURNAL.touch(mode=0o600, exist_ok=False)
+    os.chown(JOURNAL, machine.NOBODY_ID, machine.NOBODY_ID)
+    try:
+        done = subprocess.run(command(probe, "true"), capture_output=True, check=False)
+        assert done.returncode == 70 and b"belongs to somebody else" in done.stderr
+    finally:
+        JOURNAL.unlink()
+    all_is_back(before)
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "cause"),
+    [
+        (["--cpu", "1023", "--", "true"], 2, "CPU 1023 does not exist"),
+        (["--cpus", "0-1023", "--", "true"], 2, "does not exist"),
+        (["--priority", "5", "--policy", "other", "--", "true"], 2, "--priority is one of"),
+        (["true"], 2, "write -- before the command"),
+        ([], 2, "shield wants one of"),
+    ],
+    ids=["no such CPU", "too many", "priority", "no --", "nothing"],
+)
+def test_wrong_usage(probe: Path, words: list[str], code: int, cause: str) -> None:
+    done = subprocess.run([probe, "shield", *words], capture_output=True, check=False)
+    assert done.returncode == code
+    (line,) = done.stderr.decode().splitlines()
+    assert cause in line
+
+
+def test_all_cpus_cannot_be_reserved(probe: Path) -> None:
+    every = Path("/sys/devices/system/cpu/online").read_text().strip()
+    words = [probe, "shield", "--cpus", every, "--", "true"]
+    done = subprocess.run(words, capture_output=True, check=False)
+    assert done.returncode == 5 and b"no CPU would be left" in done.stderr
+
+
+@pytest.mark.skipif(machine.no_other_user() is not None, reason=str(machine.no_other_user()))
+def test_without_right(open_probe: Path) -> None:
+    words = [*machine.as_nobody(), *command(open_probe, "true")]
+    done = subprocess.run(words, capture_output=True, check=False)
+    assert done.returncode == 5
+    (line,) = done.stderr.decode().splitlines()
+    assert "run it as root" in line
+
+
+# ---- runs ----
+
+QUICK = ("--samples", "200", "--cpu", str(RESERVED))
+
+
+def test_a_shielded_run(probe: Path, before: State) -> None:
+    stream = run(probe, "TMR-P-LAT", *QUICK, "--cpu-config", "shielded")
+    assert stream.result.status == "measured", stream.result
+    assert stream.read_by_the_toolkit()[1] is None
+    conditions = json.loads(stream.raw.splitlines()[-2])["conditions"]
+    assert conditions["cpu_config"] == "shielded"
+    assert {"cpuset", "interrupts", "workqueues"} <= set(conditions["settings"])
+    assert f"CPU {RESERVED}: cpuset" in stream.events["shielded"].text
+    assert "not_moved" in stream.events
+    all_is_back(before)
+
+
+@pytest.mark.parametrize("setting", ["dma_latency", "interrupts", "cpuset"])
+def test_one_setting_alone(probe: Path, before: State, setting: str) -> None:
+    stream = run(probe, "CLK-P-BIN", *QUICK, "--settings", setting)
+    if stream.result.status == "unsupported":
+        pytest.skip(stream.result.reason or "")
+    conditions = json.loads(stream.raw.splitlines()[-2])["conditions"]
+    assert (conditions["cpu_config"], conditions["settings"]) == ("shared", [setting])
+    all_is_back(before)
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, None])
+def test_a_shielded_run_that_is_ended(
+    probe: Path, before: State, number: signal.Signals | None
+) -> None:
+    """None: whoever asked for it has gone, and with it the other end of standard input."""
+    words = [str(probe), "run", "TMR-P-LAT", "--json", "--until-eof", "--samples", "1000000"]
+    words += ["--cpu", str(RESERVED), "--cpu-config", "shielded"]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        try:
+            assert process.stdout is not None and process.stdin is not None
+            process.stdout.readline()
+            mount = cpuset_mount()
+            if mount is not None:
+                members = mount[1] / "hardstone-reserved" / "cgroup.procs"
+                wait_until(partial(holds, members, process.pid), "the probe is not on its CPU")
+            machine.wait_for_wakeups(process.pid, 20)
+            if number is None:
+                process.stdin.close()
+                process.stdin = None
+            else:
+                process.send_signal(number)
+            process.communicate(timeout=GIVE_UP_S)
+        finally:
+            process.kill()
+    all_is_back(before)
+
+
+def test_a_second_cpu_is_refused_under_single_and_shielded(probe: Path) -> None:
+    other = min(os.sched_getaffinity(0))
+    for config in ("single", "shielded"):
+        options = [*QUICK, "--cpu-config", config, "-p", f"cpus={RESERVED},{other}"]
+        stream = run(probe, "TMR-P-LAT", *options)
+        assert stream.result.status == "unsupported"
+        assert f"not on CPU {other}" in (stream.result.reason or "")
+
+
+@pytest.mark.skipif(machine.no_other_user() is not None, reason=str(machine.no_other_user()))
+def test_a_shielded_run_without_right_is_denied(open_probe: Path) -> None:
+    options = [*QUICK, "--cpu-config", "shielded"]
+    stream = run(open_probe, "TMR-P-LAT", *options, prefix=machine.as_nobody())
+    assert stream.result.status == "denied" and stream.sample_count == 0
+    assert "root" in (stream.result.remedy or "")
