@@ -23,9 +23,10 @@ ALLOWED = {
     "store": LEAVES | {"stats", "stream"},
     "rating": LEAVES | {"stats", "catalogue"},
     "report": LEAVES | {"stats", "rating", "catalogue"},
-    "campaign": LEAVES | {"plan", "targets", "store", "stats", "stream"},
+    "doctor": LEAVES,
+    "campaign": LEAVES | {"plan", "targets", "store", "stats", "stream", "doctor"},
 }
-NEVER = {"stats", "rating", "report", "store", "stream", "plan"}
+NEVER = {"stats", "rating", "report", "store", "stream", "plan", "doctor"}
 
 
 def modules() -> list[Path]:

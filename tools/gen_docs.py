@@ -16,6 +16,7 @@ import msgspec
 
 import docs_commands
 import docs_output
+import docs_rules
 import docs_tests
 import picture
 from hardstone.catalogue import load_catalogue
@@ -44,6 +45,7 @@ def reference_pages() -> dict[Path, str]:
     for words, command in commands.items():
         path = REFERENCE / "commands" / docs_commands.file_name(words)
         pages[path] = docs_commands.page(words, command)
+    pages[REFERENCE / "rules.md"] = docs_rules.page()
     pages[REFERENCE / "tests" / "README.md"] = docs_tests.index(register, catalogue)
     pages[REFERENCE / "commands" / "README.md"] = docs_commands.index(commands)
     return pages

@@ -15,6 +15,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/utsname.h>
+#include <time.h>
 #include <unistd.h>
 
 struct sink_state {
@@ -98,6 +99,16 @@ static void cpu_facts(const struct port_fact_sink *sink)
     sink->text(sink->context, "cpu.allowed", count > 0 ? text : NULL);
 }
 
+/* What the timers of this clock can tell apart; a period of the tick where the system has
+ * nothing finer. */
+static void resolution_fact(const struct port_fact_sink *sink)
+{
+    struct timespec step;
+    if (clock_getres(CLOCK_MONOTONIC, &step) == 0)
+        sink->number(sink->context, "kernel.timer_resolution_ns",
+                     (int64_t)step.tv_sec * 1000000000 + step.tv_nsec);
+}
+
 static void system_facts(const struct port_fact_sink *sink)
 {
     struct utsname names;
@@ -110,6 +121,7 @@ static void system_facts(const struct port_fact_sink *sink)
     }
     sink->text(sink->context, "probe.port", port_name());
     sink->number(sink->context, "machine.page_bytes", sysconf(_SC_PAGESIZE));
+    resolution_fact(sink);
     sink->number(sink->context, "limits.priority_min", sched_get_priority_min(SCHED_FIFO));
     sink->number(sink->context, "limits.priority_max", sched_get_priority_max(SCHED_FIFO));
 }
@@ -141,6 +153,8 @@ static void right_facts(const struct port_fact_sink *sink)
     limit_fact(sink, "limits.memlock_bytes", RLIMIT_MEMLOCK);
 #endif
     limit_fact(sink, "limits.files_count", RLIMIT_NOFILE);
+    sink->number(sink->context, "user.id", (int64_t)getuid());
+    sink->number(sink->context, "user.effective_id", (int64_t)geteuid());
     bool can_lock = mlockall(MCL_CURRENT) == 0;
     sink->truth(sink->context, "limits.can_lock", can_lock);
     if (can_lock)

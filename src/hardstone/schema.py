@@ -17,6 +17,8 @@ from typing import Any
 import msgspec
 
 from hardstone import model
+from hardstone.doctor import DOCTOR_SCHEMA, Diagnosis
+from hardstone.stats.paired_runs import PROOF_SCHEMA, Proof
 
 FOLDER = Path(__file__).parents[2] / "schema"
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -26,6 +28,8 @@ _DOCUMENTS: dict[str, tuple[str, Any]] = {
     model.REGISTER_SCHEMA: ("The tests that a probe knows", model.Register),
     model.LOADS_SCHEMA: ("Of what a probe can make load", model.Loads),
     model.FACTS_SCHEMA: ("Raw facts about a machine", model.Facts),
+    DOCTOR_SCHEMA: ("What the doctor found on a machine", Diagnosis),
+    PROOF_SCHEMA: ("The effect of a setting, measured in pairs", Proof),
 }
 
 

@@ -11,7 +11,7 @@
 /* Eighth number of the line "cpuN ..." of /proc/stat, in ticks of user space. */
 static int64_t steal_ns(int cpu)
 {
-    FILE *file = fopen("/proc/stat", "re");
+    FILE *file = linux_open("/proc/stat");
     char line[512], name[16];
     int64_t ticks = -1;
     if (cpu >= 0)
@@ -69,7 +69,7 @@ static int place_of(const char *heading, int cpu)
 
 static void count_interrupts(int cpu, struct port_environment *environment)
 {
-    FILE *file = fopen("/proc/interrupts", "re");
+    FILE *file = linux_open("/proc/interrupts");
     char line[16384];
     if (!file)
         return;

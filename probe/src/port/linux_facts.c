@@ -1,18 +1,11 @@
-/* Facts about the machine, from the kernel's files. */
+/* Facts about the machine and its kernel; other topics have files of their own. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
-#include "port.h"
+#include "linux_facts.h"
 
-#include "linux_files.h"
-
-#include <dirent.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <sys/utsname.h>
-#include <unistd.h>
+#include <time.h>
 
 static void text_fact(const struct port_fact_sink *sink, const char *name, const char *path)
 {
@@ -28,56 +21,14 @@ static void number_fact(const struct port_fact_sink *sink, const char *name, con
         sink->number(sink->context, name, number);
 }
 
-/* The active word of a list such as "none [voluntary] full". */
-static bool bracketed(const char *path, char *word, size_t bytes)
+/* A list of CPUs that may hold none, which older kernels call "(null)". */
+static bool list_fact(const struct port_fact_sink *sink, const char *name, const char *path)
 {
-    char text[512];
-    if (!linux_read(path, text, sizeof text))
+    char text[1024];
+    if (!linux_read_any(path, text, sizeof text))
         return false;
-    char *open = strchr(text, '['), *close = open ? strchr(open, ']') : NULL;
-    char *from = strchr(text, '('); /* sched/preempt of debugfs: "none (voluntary) full" */
-    if (!close && from) {
-        open = from;
-        close = strchr(from, ')');
-    }
-    if (!close)
-        return false;
-    *close = '\0';
-    snprintf(word, bytes, "%s", open + 1);
+    sink->text(sink->context, name, strcmp(text, "(null)") == 0 ? NULL : text);
     return true;
-}
-
-/* The model as the kernel's version line tells it; a dynamic kernel needs debugfs or the
- * boot line to tell which one is active. */
-static void preemption_fact(const struct port_fact_sink *sink)
-{
-    struct utsname names;
-    char active[64], line[4096];
-    if (uname(&names) != 0)
-        return;
-    const char *model = strstr(names.version, "PREEMPT_RT")        ? "rt"
-                        : strstr(names.version, "PREEMPT_DYNAMIC") ? "dynamic"
-                        : strstr(names.version, "PREEMPT")         ? "full"
-                                                                   : "none or voluntary";
-    sink->truth(sink->context, "kernel.realtime", strcmp(model, "rt") == 0);
-    if (strcmp(model, "dynamic") != 0) {
-        sink->text(sink->context, "kernel.preemption", model);
-        return;
-    }
-    char text[128];
-    if (bracketed("/sys/kernel/debug/sched/preempt", active, sizeof active)) {
-        snprintf(text, sizeof text, "%s (dynamic)", active);
-    } else {
-        const char *option = NULL;
-        if (linux_read("/proc/cmdline", line, sizeof line))
-            option = strstr(line, "preempt=");
-        if (option)
-            snprintf(text, sizeof text, "%.*s (dynamic, boot line)", (int)strcspn(option + 8, " "),
-                     option + 8);
-        else
-            snprintf(text, sizeof text, "dynamic (active model not visible)");
-    }
-    sink->text(sink->context, "kernel.preemption", text);
 }
 
 /* The coarse clock steps once a tick: its resolution tells HZ without privilege. */
@@ -88,23 +39,53 @@ static void tick_fact(const struct port_fact_sink *sink)
         sink->number(sink->context, "kernel.hz", (1000000000 + step.tv_nsec / 2) / step.tv_nsec);
 }
 
+static void isolation_facts(const struct port_fact_sink *sink)
+{
+    bool is_known = list_fact(sink, "kernel.isolated_cpus", "/sys/devices/system/cpu/isolated");
+    /* a kernel that cannot do without ticks has no such file */
+    if (!list_fact(sink, "kernel.nohz_full_cpus", "/sys/devices/system/cpu/nohz_full") && is_known)
+        sink->text(sink->context, "kernel.nohz_full_cpus", NULL);
+    list_fact(sink, "kernel.partition_cpus", "/sys/fs/cgroup/cpuset.cpus.isolated");
+}
+
 static void kernel_facts(const struct port_fact_sink *sink)
 {
-    char active[64];
-    preemption_fact(sink);
+    linux_preemption_facts(sink);
     tick_fact(sink);
+    isolation_facts(sink);
     text_fact(sink, "kernel.cmdline", "/proc/cmdline");
     text_fact(sink, "kernel.clocksource",
               "/sys/devices/system/clocksource/clocksource0/current_clocksource");
+    text_fact(sink, "kernel.clocksources",
+              "/sys/devices/system/clocksource/clocksource0/available_clocksource");
     number_fact(sink, "kernel.rt_runtime_us", "/proc/sys/kernel/sched_rt_runtime_us");
     number_fact(sink, "kernel.rt_period_us", "/proc/sys/kernel/sched_rt_period_us");
     number_fact(sink, "kernel.tainted", "/proc/sys/kernel/tainted");
     number_fact(sink, "kernel.timer_migration", "/proc/sys/kernel/timer_migration");
-    number_fact(sink, "kernel.nmi_watchdog", "/proc/sys/kernel/nmi_watchdog");
-    text_fact(sink, "kernel.isolated_cpus", "/sys/devices/system/cpu/isolated");
-    text_fact(sink, "kernel.nohz_full_cpus", "/sys/devices/system/cpu/nohz_full");
-    if (bracketed("/sys/kernel/mm/transparent_hugepage/enabled", active, sizeof active))
-        sink->text(sink->context, "memory.transparent_hugepage", active);
+}
+
+/* Weaknesses of the processor that the kernel works around, by their names. */
+static void mitigation_facts(const struct port_fact_sink *sink)
+{
+    static const char folder_name[] = "/sys/devices/system/cpu/vulnerabilities";
+    char list[512] = "", path[400], text[512];
+    struct linux_words words = {list, sizeof list, 0, 0};
+    struct dirent *entry;
+    int64_t active = 0;
+    DIR *folder = linux_open_folder(folder_name);
+    if (!folder)
+        return;
+    while ((entry = readdir(folder))) {
+        snprintf(path, sizeof path, "%s/%.255s", folder_name, entry->d_name);
+        if (entry->d_name[0] == '.' || !linux_read(path, text, sizeof text) ||
+            !strstr(text, "Mitigation"))
+            continue;
+        active++;
+        linux_add_word(&words, ", ", entry->d_name);
+    }
+    closedir(folder);
+    sink->number(sink->context, "kernel.mitigations_count", active);
+    sink->text(sink->context, "kernel.mitigations", words.used ? list : NULL);
 }
 
 static void cpu_model_fact(const struct port_fact_sink *sink)
@@ -118,20 +99,42 @@ static void cpu_model_fact(const struct port_fact_sink *sink)
         }
 }
 
-/* "POLL, C1, C6" */
-static void idle_fact(const struct port_fact_sink *sink)
+struct siblings {
+    bool is_shared;
+    bool is_known;
+};
+
+static void look_at_siblings(void *context, int cpu)
 {
-    char text[256] = "", path[96], name[64];
-    size_t used = 0;
-    for (int state = 0; state < 16; state++) {
-        snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cpuidle/state%d/name", state);
-        if (!linux_read(path, name, sizeof name))
-            break;
-        int wrote = snprintf(text + used, sizeof text - used, "%s%s", used ? ", " : "", name);
-        if (wrote < 0 || (used += (size_t)wrote) >= sizeof text)
-            break;
-    }
-    sink->text(sink->context, "power.idle_states", used ? text : NULL);
+    struct siblings *siblings = context;
+    char path[96], list[256];
+    snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/topology/thread_siblings_list", cpu);
+    siblings->is_known &= linux_read(path, list, sizeof list);
+    siblings->is_shared |= siblings->is_known && strpbrk(list, ",-");
+}
+
+static void smt_fact(const struct port_fact_sink *sink)
+{
+    struct siblings siblings = {false, true};
+    int64_t smt;
+    if (linux_each_online(look_at_siblings, &siblings) && (siblings.is_known || siblings.is_shared))
+        sink->truth(sink->context, "cpu.smt", siblings.is_shared);
+    else if (linux_read_number("/sys/devices/system/cpu/smt/active", &smt))
+        sink->truth(sink->context, "cpu.smt", smt != 0);
+    text_fact(sink, "cpu.smt_control", "/sys/devices/system/cpu/smt/control");
+}
+
+/* What edits the boot line here, where it is one of those that are known. */
+static void boot_tool_fact(const struct port_fact_sink *sink)
+{
+    static const char *const places[][2] = {{"/usr/sbin/grubby", "grubby"},
+                                            {"/usr/bin/grubby", "grubby"},
+                                            {"/usr/sbin/update-grub", "update-grub"}};
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++)
+        if (linux_exists(places[i][0])) {
+            sink->text(sink->context, "os.boot_tool", places[i][1]);
+            return;
+        }
 }
 
 static void machine_facts(const struct port_fact_sink *sink)
@@ -139,20 +142,14 @@ static void machine_facts(const struct port_fact_sink *sink)
     cpu_model_fact(sink);
     text_fact(sink, "cpu.online", "/sys/devices/system/cpu/online");
     text_fact(sink, "cpu.possible", "/sys/devices/system/cpu/possible");
-    int64_t smt;
-    if (linux_read_number("/sys/devices/system/cpu/smt/active", &smt))
-        sink->truth(sink->context, "cpu.smt", smt != 0);
-    text_fact(sink, "power.governor", "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
-    text_fact(sink, "power.idle_governor", "/sys/devices/system/cpu/cpuidle/current_governor");
-    idle_fact(sink);
-    sink->number(sink->context, "memory.total_bytes",
-                 (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE));
+    smt_fact(sink);
     text_fact(sink, "machine.product", "/sys/class/dmi/id/product_name");
+    mitigation_facts(sink);
 }
 
 static void os_fact(const struct port_fact_sink *sink)
 {
-    FILE *file = fopen("/etc/os-release", "re");
+    FILE *file = linux_open("/etc/os-release");
     char line[512];
     while (file && fgets(line, sizeof line, file)) {
         if (strncmp(line, "PRETTY_NAME=", 12) != 0)
@@ -166,70 +163,18 @@ static void os_fact(const struct port_fact_sink *sink)
         fclose(file);
 }
 
-#if defined(__x86_64__) || defined(__i386__)
-#include <cpuid.h>
-
-/* Leaf 0x40000000 names the hypervisor when the processor says that there is one. */
-static bool hypervisor(char *name, size_t bytes)
-{
-    unsigned a, b, c, d;
-    if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & (1u << 31)))
-        return false;
-    unsigned words[3];
-    __cpuid(0x40000000, a, words[0], words[1], words[2]);
-    char text[13];
-    memcpy(text, words, 12);
-    text[12] = '\0';
-    for (char *at = text; *at; at++)
-        if (*at < ' ' || *at > '~')
-            *at = '?';
-    snprintf(name, bytes, "%s", *text ? text : "unnamed");
-    return true;
-}
-#else
-static bool hypervisor(char *name, size_t bytes)
-{
-    if (linux_read("/sys/hypervisor/type", name, bytes))
-        return true;
-    return linux_read("/proc/device-tree/hypervisor/compatible", name, bytes);
-}
-#endif
-
-static const char *container(void)
-{
-    if (access("/.dockerenv", F_OK) == 0)
-        return "docker";
-    if (access("/run/.containerenv", F_OK) == 0)
-        return "podman";
-    return NULL;
-}
-
-static void virtual_facts(const struct port_fact_sink *sink)
-{
-    char name[64];
-    sink->text(sink->context, "virtual.hypervisor", hypervisor(name, sizeof name) ? name : NULL);
-    sink->text(sink->context, "virtual.container", container());
-}
-
-static void right_facts(const struct port_fact_sink *sink)
-{
-    struct rlimit limit;
-    int64_t budget_us;
-    if (getrlimit(RLIMIT_RTPRIO, &limit) == 0) {
-        if (limit.rlim_cur == RLIM_INFINITY)
-            sink->text(sink->context, "limits.rtprio", "unlimited");
-        else
-            sink->number(sink->context, "limits.rtprio", (int64_t)limit.rlim_cur);
-    }
-    if (linux_group_budget_us(&budget_us))
-        sink->number(sink->context, "limits.group_rt_runtime_us", budget_us);
-}
-
 void port_facts(const struct port_fact_sink *sink)
 {
     os_fact(sink);
+    boot_tool_fact(sink);
     machine_facts(sink);
     kernel_facts(sink);
-    virtual_facts(sink);
-    right_facts(sink);
+    linux_debug_facts(sink);
+    linux_memory_facts(sink);
+    linux_power_facts(sink);
+    linux_idle_facts(sink);
+    linux_interrupt_facts(sink);
+    linux_virtual_facts(sink);
+    linux_right_facts(sink);
+    linux_task_facts(sink);
 }

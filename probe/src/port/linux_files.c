@@ -9,20 +9,59 @@
 #include <string.h>
 #include <unistd.h>
 
-bool linux_read(const char *path, char *text, size_t bytes)
+static const char *rooted(const char *path, char place[LINUX_PLACE_BYTES])
 {
-    int file = open(path, O_RDONLY | O_CLOEXEC);
+    snprintf(place, LINUX_PLACE_BYTES, "%s%s", linux_root(), path);
+    return place;
+}
+
+FILE *linux_open(const char *path)
+{
+    char place[LINUX_PLACE_BYTES];
+    return fopen(rooted(path, place), "re");
+}
+
+DIR *linux_open_folder(const char *path)
+{
+    char place[LINUX_PLACE_BYTES];
+    return opendir(rooted(path, place));
+}
+
+bool linux_exists(const char *path)
+{
+    char place[LINUX_PLACE_BYTES];
+    return access(rooted(path, place), F_OK) == 0;
+}
+
+bool linux_link(const char *path, char *text, size_t bytes)
+{
+    char place[LINUX_PLACE_BYTES];
+    ssize_t length = readlink(rooted(path, place), text, bytes - 1);
+    text[length < 0 ? 0 : length] = '\0';
+    return length > 0;
+}
+
+bool linux_read_any(const char *path, char *text, size_t bytes)
+{
+    char place[LINUX_PLACE_BYTES];
+    int file = open(rooted(path, place), O_RDONLY | O_CLOEXEC);
+    text[0] = '\0';
     if (file < 0)
         return false;
     size_t used = 0;
-    ssize_t got;
+    ssize_t got = 0;
     while (used + 1 < bytes && (got = read(file, text + used, bytes - 1 - used)) > 0)
         used += (size_t)got;
     close(file);
     while (used > 0 && (text[used - 1] == '\n' || text[used - 1] == ' '))
         used--;
     text[used] = '\0';
-    return used > 0;
+    return used > 0 || got == 0;
+}
+
+bool linux_read(const char *path, char *text, size_t bytes)
+{
+    return linux_read_any(path, text, bytes) && text[0];
 }
 
 bool linux_read_number(const char *path, int64_t *number)
@@ -37,7 +76,7 @@ bool linux_read_number(const char *path, int64_t *number)
 
 bool linux_cpuinfo(const char *name, char *value, size_t bytes)
 {
-    FILE *file = fopen("/proc/cpuinfo", "re");
+    FILE *file = linux_open("/proc/cpuinfo");
     char line[8192];
     bool is_found = false;
     while (file && !is_found && fgets(line, sizeof line, file)) {
@@ -54,10 +93,10 @@ bool linux_cpuinfo(const char *name, char *value, size_t bytes)
     return is_found;
 }
 
-/* The path of this process in the hierarchy of the cpu controller (version 1). */
+/* Its path within the hierarchy. */
 static bool cpu_group(char *path, size_t bytes)
 {
-    FILE *file = fopen("/proc/self/cgroup", "re");
+    FILE *file = linux_open("/proc/self/cgroup");
     char line[1024];
     bool is_found = false;
     while (file && !is_found && fgets(line, sizeof line, file)) {
@@ -78,16 +117,44 @@ static bool cpu_group(char *path, size_t bytes)
     return is_found;
 }
 
-bool linux_group_budget_us(int64_t *budget_us)
+bool linux_cpu_group(char *path, size_t bytes)
 {
     static const char *const mounts[] = {"/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct"};
-    char group[512], path[1024];
+    char group[512];
     if (!cpu_group(group, sizeof group))
         return false;
     for (size_t i = 0; i < sizeof mounts / sizeof mounts[0]; i++) {
-        snprintf(path, sizeof path, "%s%s/cpu.rt_runtime_us", mounts[i], group);
-        if (linux_read_number(path, budget_us))
+        snprintf(path, bytes, "%s%s", mounts[i], strcmp(group, "/") == 0 ? "" : group);
+        if (linux_exists(path))
             return true;
     }
     return false;
+}
+
+bool linux_group_budget_us(int64_t *budget_us)
+{
+    char group[600], path[640];
+    if (!linux_cpu_group(group, sizeof group))
+        return false;
+    snprintf(path, sizeof path, "%s/cpu.rt_runtime_us", group);
+    return linux_read_number(path, budget_us);
+}
+
+bool linux_boot_option(const char *name, char *value, size_t bytes)
+{
+    char line[4096];
+    size_t length = strlen(name);
+    bool is_found = false;
+    if (!linux_read("/proc/cmdline", line, sizeof line))
+        return false;
+    for (char *rest, *word = strtok_r(line, " \t", &rest); word;
+         word = strtok_r(NULL, " \t", &rest)) {
+        if (strcmp(word, "--") == 0) /* what follows is for init */
+            break;
+        if (strncmp(word, name, length) != 0 || (word[length] != '=' && word[length] != '\0'))
+            continue;
+        snprintf(value, bytes, "%s", word[length] ? word + length + 1 : "");
+        is_found = true;
+    }
+    return is_found;
 }

@@ -22,6 +22,7 @@ from hardstone.campaign.events import (
 from hardstone.campaign.interrupt import stop_on_signals
 from hardstone.campaign.moved import environment_moved
 from hardstone.campaign.outcome import exit_code, realtime_advice
+from hardstone.doctor import advice_lines, diagnose
 from hardstone.errors import HardstoneError, InputError
 from hardstone.model import (
     RUN_SCHEMA,
@@ -141,7 +142,10 @@ class Campaign:
             document.environment_moved = environment_moved(before.facts, after.facts)
         document.finished_utc = _now_utc()
         document.status = self._status(document)
-        document.advice = realtime_advice(document, before.facts, self._target.probe_path())
+        document.advice = [
+            *realtime_advice(document, before.facts, self._target.probe_path()),
+            *advice_lines(diagnose(before.facts)),
+        ]
         document.trust = grade_run(document)
 
     def _status(self, document: RunDocument) -> RunStatus:

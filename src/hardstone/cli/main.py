@@ -24,6 +24,7 @@ COMMANDS = {
     "load": "load",
     "list": "list_tests",
     "explain": "explain",
+    "doctor": "doctor",
     "runs": "runs",
     "show": "show",
     "report": "report",

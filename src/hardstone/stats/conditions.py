@@ -79,8 +79,16 @@ class Names:
 
     def name(self, one: Result | PlannedTest) -> str:
         """The test, and what tells this one from its others: "TMR-P-LAT [heavy, shielded]"."""
-        label = self.label(condition_of(one))
+        parts = [self.label(condition_of(one)), _alone(one)]
+        label = ", ".join(part for part in parts if part)
         return f"{one.test} [{label}]" if label else one.test
+
+
+def _alone(one: Result | PlannedTest) -> str:
+    """Settings that were switched by themselves; those of a shield go without saying."""
+    where = one.conditions if isinstance(one, Result) else one
+    is_alone = where.settings and where.cpu_config == "shared"
+    return f"with {', '.join(where.settings)}" if is_alone else ""
 
 
 def names_in(document: RunDocument) -> Names:

@@ -12,6 +12,7 @@ from hardstone.summary.text import short, spoken, words
 
 Row = tuple[Text, ...]
 
+NOT_REALTIME = "not scheduled as real-time"
 _MOST_EVENTS = 20
 _WARNED = (*SHORT_EVENTS, DIFFER_EVENT)
 _STYLE = {"full": "green", "indicative": "yellow", "untrustworthy": "bold red"}
@@ -61,6 +62,13 @@ def event_rows(document: RunDocument) -> Iterator[Row]:
         yield Text("\n").join(words(test, "bold") for test in tests), words(text)
     if len(found) > _MOST_EVENTS:
         yield Text("..."), words(f"and {len(found) - _MOST_EVENTS} more, in the report")
+
+
+def advice_rows(document: RunDocument) -> Iterator[Row]:
+    """What would make the machine fitter, but for what the head of the summary says."""
+    for line in document.advice:
+        if not line.startswith(NOT_REALTIME):
+            yield (words(line),)
 
 
 def trust_rows(document: RunDocument) -> Iterator[Row]:

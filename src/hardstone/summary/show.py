@@ -13,6 +13,7 @@ from hardstone.model import RunDocument
 from hardstone.stats.conditions import conditions_in, names_in
 from hardstone.summary.findings import (
     Row,
+    advice_rows,
     event_rows,
     load_rows,
     status_rows,
@@ -46,6 +47,7 @@ def print_summary(document: RunDocument, stream: IO[str] | None = None) -> None:
     _print_rows(console, "not as asked", [*status_rows(document), *load_rows(document)])
     _print_rows(console, "to know", event_rows(document))
     _print_rows(console, "", trust_rows(document))
+    _print_rows(console, "advice", advice_rows(document))
 
 
 def _print_series(console: Console, document: RunDocument) -> None:

@@ -1,0 +1,60 @@
+/* Facts of the port about the files below a folder: hardstone-facts-of-root FOLDER prints them
+ * as lines "NAME VALUE". With --inflate it unpacks a gzip file from standard input. */
+#include "../src/posix_source.h"
+
+#include "../src/port/linux_facts.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *root = "";
+
+const char *linux_root(void);
+const char *linux_root(void)
+{
+    return root;
+}
+
+static void text(void *context, const char *name, const char *value)
+{
+    (void)context;
+    printf("%s %s%s\n", name, value && *value ? "=" : "null", value ? value : "");
+}
+
+static void number(void *context, const char *name, int64_t value)
+{
+    (void)context;
+    printf("%s %lld\n", name, (long long)value);
+}
+
+static void truth(void *context, const char *name, bool value)
+{
+    (void)context;
+    printf("%s %s\n", name, value ? "true" : "false");
+}
+
+static int unpack(void)
+{
+    enum { BYTES = 1 << 20 };
+    unsigned char *from = malloc(BYTES), *to = malloc(BYTES);
+    size_t bytes = from ? fread(from, 1, BYTES, stdin) : 0;
+    long plain = to && bytes ? linux_inflate(from, bytes, to, BYTES) : -1;
+    if (plain > 0)
+        fwrite(to, 1, (size_t)plain, stdout);
+    free(from);
+    free(to);
+    return plain < 0;
+}
+
+int main(int argc, char *argv[])
+{
+    const struct port_fact_sink sink = {text, number, truth, NULL};
+    if (argc != 2)
+        return 2;
+    if (strcmp(argv[1], "--inflate") == 0)
+        return unpack();
+    root = argv[1];
+    port_facts(&sink);
+    return 0;
+}

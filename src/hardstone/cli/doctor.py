@@ -1,0 +1,108 @@
+"""`hardstone doctor`: is this machine fit for real-time work, and what to change."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from hardstone.cli.options import json_option, store_option, target_option
+from hardstone.errors import EXIT_OK, EXIT_PRIVILEGE, HardstoneError, InputError
+
+if TYPE_CHECKING:
+    from hardstone.doctor import Diagnosis
+
+_PROVE_ONLY = ("pairs", "duration", "test", "load", "seed", "store")
+
+
+@click.command("doctor")
+@click.option("--all", "wants_all", is_flag=True, help="Show what is fine and unknown, too.")
+@click.option("--explain", metavar="RULE", help="Explain one rule, and what it says here.")
+@click.option(
+    "--prove", metavar="RULE", help="Measure before and after, for rules that can be switched."
+)
+@click.option("--pairs", metavar="N", help="Pairs of runs of --prove (default: 8).")
+@click.option(
+    "-D", "--duration", metavar="TIME", help="Measuring time of each run of --prove (default: 5s)."
+)
+@click.option("--test", metavar="TEST", help="Test of --prove (default: TMR-P-LAT).")
+@click.option("--load", metavar="LOAD", help="Load of --prove, on both sides (default: none).")
+@click.option("--seed", metavar="N", help="For the order within the pairs of --prove (default: 0).")
+@target_option
+@store_option
+@json_option
+@click.option("-q", "--quiet", is_flag=True, help="No progress.")
+def command(**options: Any) -> int:
+    """Say whether a machine is fit for real-time work, and what to change.
+
+    Each rule is found, fine or unknown, judged for the user who would run the probe.
+    What is found has a level: blocks, hurts, or note. Nothing is changed but by --prove,
+    whose setting is in force only during its own runs. Exit code 5 when something blocks.
+    """
+    _check_options(options)
+    if options["prove"] is not None:
+        from hardstone.cli.proving import prove
+
+        return prove(options)
+    if options["explain"] is not None:
+        return _explain(options)
+    return _diagnose(options)
+
+
+def _check_options(options: dict[str, Any]) -> None:
+    if options["prove"] is not None and options["explain"] is not None:
+        raise InputError("--prove and --explain are both given", "give one of them")
+    given = [name for name in _PROVE_ONLY if options[name] is not None]
+    if options["prove"] is None and given:
+        raise InputError(f"--{given[0]} goes with --prove only", "add --prove RULE")
+
+
+def _diagnose(options: dict[str, Any]) -> int:
+    from hardstone.cli.messages import print_json
+    from hardstone.doctor import blocks
+
+    diagnosis = _diagnosis(options["target"])
+    if options["as_json"]:
+        print_json(diagnosis)
+    else:
+        from hardstone.summary.doctor import print_diagnosis
+
+        print_diagnosis(diagnosis, wants_all=options["wants_all"])
+    return EXIT_PRIVILEGE if blocks(diagnosis) else EXIT_OK
+
+
+def _diagnosis(target_name: str) -> Diagnosis:
+    from hardstone.doctor import diagnose
+    from hardstone.targets import find_target
+
+    with closing(find_target(target_name)) as target:
+        target.open()
+        facts = target.facts()
+        return diagnose(
+            facts.facts,
+            target=target.name,
+            probe_version=facts.probe_version,
+            probe_path=target.probe_path(),
+        )
+
+
+def _explain(options: dict[str, Any]) -> int:
+    from hardstone.cli.messages import print_json
+    from hardstone.doctor import find_rule
+
+    name, rule = find_rule(options["explain"])
+    finding = None
+    try:
+        found = _diagnosis(options["target"]).findings
+        finding = next(one for one in found if one.rule == name)
+    except HardstoneError:
+        if options["target"] != "local":
+            raise  # who names a target wants to know about it
+    if options["as_json"]:
+        print_json({"name": name, "rule": rule, "finding": finding})
+    else:
+        from hardstone.summary.doctor import print_rule
+
+        print_rule(name, rule, finding)
+    return EXIT_OK

@@ -1,0 +1,119 @@
+"""`hardstone doctor --prove`: what a setting brings on this machine, measured in pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import closing
+from typing import Any
+
+from hardstone.campaign import Campaign, Outcome
+from hardstone.campaign.pairs import pair_plan
+from hardstone.catalogue import load_catalogue
+from hardstone.cli.messages import abandon_stdout, print_json, tell
+from hardstone.cli.stores import open_store
+from hardstone.doctor import Rule, find_rule, load_rules
+from hardstone.errors import (
+    EXIT_OK,
+    EXIT_UNTRUSTWORTHY,
+    InputError,
+    PrivilegeError,
+)
+from hardstone.model import Facts, Plan, Scalar
+from hardstone.plan import NONE, Request, make_plan
+from hardstone.stats.paired_runs import Proof
+from hardstone.stats.paired_runs import prove as proof_of
+from hardstone.targets import find_target
+from hardstone.targets.base import Target
+
+_MOST_PAIRS = 500
+_DEFAULTS = {"test": "TMR-P-LAT", "duration": "5s", "load": "none", "seed": "0"}
+_DEFAULT_PAIRS = 8
+# Whoever may open its device may use it; the others are root's.
+_FOR_ANYONE = {"dma_latency"}
+
+
+def prove(options: Mapping[str, Any]) -> int:
+    """Measures the rule `options["prove"]`, prints the effect: the exit code."""
+    name, rule = find_rule(options["prove"])
+    if not rule.settings:
+        can = ", ".join(key for key, one in load_rules().items() if one.settings)
+        raise InputError(
+            f"{name} cannot be switched for a measurement: {rule.fixed}", f"these can: {can}"
+        )
+    pairs = _pairs(options["pairs"])
+    with closing(find_target(options["target"])) as target:
+        target.open()
+        facts = target.facts()
+        _check_rights(rule, facts.facts)
+        plan = _plan(options, target, facts, name, rule, pairs)
+        outcome = _measure(options, target, facts, plan)
+    proof = proof_of(outcome.document, name, rule.settings)
+    _print(proof, rule, as_json=options["as_json"])
+    tell(f"stored as {proof.run} (hardstone show {proof.run})")
+    return _exit_code(outcome, proof)
+
+
+def _pairs(text: str | None) -> int:
+    if text is None:
+        return _DEFAULT_PAIRS
+    is_number = text.isascii() and text.isdigit() and len(text) < 6
+    if not is_number or not 1 <= int(text) <= _MOST_PAIRS:
+        shown = "".join(char if char.isprintable() else "?" for char in text)[:40]
+        raise InputError(f"--pairs: '{shown}' is no number of pairs", f"give 1 to {_MOST_PAIRS}")
+    return int(text)
+
+
+def _check_rights(rule: Rule, facts: Mapping[str, Scalar]) -> None:
+    user = facts.get("user.effective_id")
+    if user not in (0, None) and not set(rule.settings) <= _FOR_ANYONE:
+        raise PrivilegeError(
+            f"user {user} may not switch {', '.join(rule.settings)}",
+            "run it as root: sudo hardstone doctor --prove RULE",
+        )
+
+
+def _plan(
+    options: Mapping[str, Any], target: Target, facts: Facts, name: str, rule: Rule, pairs: int
+) -> Plan:
+    given = {key: options[key] or default for key, default in _DEFAULTS.items()}
+    request = Request(
+        tests=(given["test"],),
+        name=f"prove {name}",
+        target=options["target"],
+        duration=given["duration"],
+        load=(given["load"],),
+        seed=given["seed"],
+    )
+    loads = target.load_list() if given["load"] != NONE else None
+    plan = make_plan(request, target.probe_list(), load_catalogue(), facts.facts, loads)
+    if len(plan.tests) != 1:
+        raise InputError("--prove measures one test under one load", "name one of each")
+    return pair_plan(plan, rule.settings, pairs, plan.seed)
+
+
+def _measure(options: Mapping[str, Any], target: Target, facts: Facts, plan: Plan) -> Outcome:
+    from hardstone.cli.progress import make_reporter
+
+    store = open_store(options["store"], target)
+    with make_reporter(quiet=options["quiet"]) as reporter:
+        return Campaign(target, store, reporter.take).run(plan, facts)
+
+
+def _print(proof: Proof, rule: Rule, *, as_json: bool) -> None:
+    from hardstone.summary.proof import print_proof
+
+    try:
+        if as_json:
+            print_json(proof)
+        else:
+            print_proof(proof, rule.title)
+    except BrokenPipeError:
+        abandon_stdout()
+
+
+def _exit_code(outcome: Outcome, proof: Proof) -> int:
+    """Distrust of the whole run (a virtual machine, say) is no failure of the comparison."""
+    if outcome.exit_code not in (EXIT_OK, EXIT_UNTRUSTWORTHY):
+        return outcome.exit_code
+    is_whole = proof.pairs_counted == proof.pairs_asked
+    return outcome.exit_code if is_whole else EXIT_UNTRUSTWORTHY

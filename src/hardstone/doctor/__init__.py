@@ -1,0 +1,20 @@
+"""Is a machine fit for real-time work? Rules over the facts that a probe tells; pure."""
+
+from __future__ import annotations
+
+from hardstone.doctor.diagnose import advice_lines, blocks, diagnose
+from hardstone.doctor.findings import DOCTOR_SCHEMA, Diagnosis, Finding, Step
+from hardstone.doctor.rules import Rule, find_rule, load_rules
+
+__all__ = [
+    "DOCTOR_SCHEMA",
+    "Diagnosis",
+    "Finding",
+    "Rule",
+    "Step",
+    "advice_lines",
+    "blocks",
+    "diagnose",
+    "find_rule",
+    "load_rules",
+]

@@ -1,0 +1,143 @@
+"""Conditions over facts, in three values: true, false, and not known.
+
+A fact that is missing, or of a type that cannot be compared, makes a comparison not
+known (None). `all` and `any` follow Kleene: false and not known is false, true or not
+known is true, everything else with a part that is not known is not known. So nothing is
+ever concluded from what nobody told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from math import inf, isnan
+
+import msgspec
+
+from hardstone.model import Scalar
+
+Facts = Mapping[str, Scalar]
+Truth = bool | None
+
+
+class Condition(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
+    """One comparison of a fact, or a combination of conditions; exactly one of them.
+
+    `above`, `below` and `at_least` take a number or the name of another fact; "unlimited"
+    is above every number. `one_of`: the fact's text is one of these. `has`: it is a word of
+    the fact's list (commas or spaces between). `null`: the fact is known to be nothing.
+    `known`: it was told at all, which is never "not known".
+    """
+
+    fact: str | None = None
+    equals: bool | int | str | None = None
+    one_of: list[str] | None = None
+    has: str | None = None
+    above: int | str | None = None
+    below: int | str | None = None
+    at_least: int | str | None = None
+    null: bool | None = None
+    known: bool | None = None
+    all: list[Condition] | None = None
+    any: list[Condition] | None = None
+    negate: Condition | None = msgspec.field(name="not", default=None)
+
+    def __post_init__(self) -> None:
+        tests = (self.equals, self.one_of, self.has, self.above, self.below)
+        more = (self.at_least, self.null, self.known)
+        compared = sum(one is not None for one in (*tests, *more))
+        joined = sum(one is not None for one in (self.all, self.any, self.negate))
+        if (self.fact is None) != (compared == 0) or compared + joined != 1:
+            raise ValueError("a condition compares one fact once, or joins conditions once")
+
+
+def evaluate(condition: Condition, facts: Facts) -> Truth:
+    """Whether `condition` holds; None where the facts do not tell."""
+    if condition.all is not None:
+        return _all([evaluate(one, facts) for one in condition.all])
+    if condition.any is not None:
+        return _inverse(_all([_inverse(evaluate(one, facts)) for one in condition.any]))
+    if condition.negate is not None:
+        return _inverse(evaluate(condition.negate, facts))
+    return _compare(condition, facts)
+
+
+def facts_used(condition: Condition | None) -> Iterator[str]:
+    """Names of the facts that `condition` looks at, each once."""
+    yield from dict.fromkeys(_names(condition))
+
+
+def _names(condition: Condition | None) -> Iterator[str]:
+    if condition is None:
+        return
+    if condition.fact is not None:
+        yield condition.fact
+    for limit in (condition.above, condition.below, condition.at_least):
+        if isinstance(limit, str):
+            yield limit
+    for part in (*(condition.all or ()), *(condition.any or ()), condition.negate):
+        yield from _names(part)
+
+
+def _all(parts: Sequence[Truth]) -> Truth:
+    if any(part is False for part in parts):
+        return False
+    return None if any(part is None for part in parts) else True
+
+
+def _inverse(truth: Truth) -> Truth:
+    return None if truth is None else not truth
+
+
+def _compare(condition: Condition, facts: Facts) -> Truth:
+    name = condition.fact or ""
+    if condition.known is not None:
+        return (name in facts) == condition.known
+    if name not in facts:
+        return None
+    value = facts[name]
+    if condition.null is not None:
+        return (value is None) == condition.null
+    if condition.equals is not None:
+        return _same(value, condition.equals)
+    if condition.one_of is not None or condition.has is not None:
+        return _among(condition, value)
+    return _beyond(condition, value, facts)
+
+
+def _among(condition: Condition, value: Scalar) -> Truth:
+    """Nothing is no text, and that is known; any other type is one that nobody expects."""
+    if not isinstance(value, str):
+        return False if value is None else None
+    if condition.one_of is not None:
+        return value in condition.one_of
+    return condition.has in value.replace(",", " ").split()
+
+
+def _same(value: Scalar, wanted: bool | int | str) -> Truth:
+    if value is None:
+        return False
+    return value == wanted if type(value) is type(wanted) else None
+
+
+def _beyond(condition: Condition, value: Scalar, facts: Facts) -> Truth:
+    number = _number(value)
+    limit = _limit(condition.above, facts)
+    if number is not None and limit is not None:
+        return number > limit
+    limit = _limit(condition.below, facts)
+    if number is not None and limit is not None:
+        return number < limit
+    limit = _limit(condition.at_least, facts)
+    return None if number is None or limit is None else number >= limit
+
+
+def _limit(limit: int | str | None, facts: Facts) -> float | None:
+    return _number(facts.get(limit)) if isinstance(limit, str) else _number(limit)
+
+
+def _number(value: Scalar) -> float | None:
+    if value == "unlimited":
+        return inf
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return None if isnan(value) else value

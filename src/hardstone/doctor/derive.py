@@ -1,0 +1,75 @@
+"""Facts that follow from facts: left out where what they follow from is not known."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from hardstone.model import Scalar
+
+_RANGE = re.compile(r"(\d{1,5})(?:-(\d{1,5}))?", re.ASCII)
+_GROUP = re.compile(r"@([A-Za-z_][\w.-]{0,31})=(\d{1,2})", re.ASCII)
+_MOST_CPUS = 4096
+
+
+def derive(facts: Mapping[str, Scalar], probe_path: str | None = None) -> dict[str, Scalar]:
+    """`facts` with what follows from them, under names that begin with "derived."."""
+    return {**facts, **dict(_derived(facts, probe_path))}
+
+
+def cpus_of(text: Scalar) -> list[int]:
+    """CPUs of a list such as "0-3,6", ascending; empty for anything else."""
+    found: set[int] = set()
+    for part in str(text).split(",") if isinstance(text, str) else ():
+        match = _RANGE.fullmatch(part.strip())
+        if match is None:
+            return []
+        first, last = int(match[1]), int(match[2] or match[1])
+        if last - first > _MOST_CPUS:
+            return []
+        found.update(range(first, last + 1))
+    return sorted(found)
+
+
+def _derived(facts: Mapping[str, Scalar], probe_path: str | None) -> Iterator[tuple[str, Scalar]]:
+    if probe_path is not None:
+        yield "derived.probe_path", probe_path
+    allowed = cpus_of(facts.get("cpu.allowed"))
+    if allowed:
+        # where the probe measures unless it is told otherwise
+        yield "derived.measuring_cpu", allowed[-1]
+        if len(allowed) > 1:
+            yield "derived.other_cpu", allowed[0]
+    highest = facts.get("limits.priority_max")
+    if isinstance(highest, int):
+        yield "derived.measuring_priority", highest - 1
+    yield from _throttling(facts)
+    governors = facts.get("power.governors")
+    if isinstance(governors, str):
+        yield "derived.governor_count", len(governors.split(","))
+    yield from _granting_group(facts)
+    yield from _fair_server(facts)
+
+
+def _throttling(facts: Mapping[str, Scalar]) -> Iterator[tuple[str, Scalar]]:
+    runtime, period = facts.get("kernel.rt_runtime_us"), facts.get("kernel.rt_period_us")
+    if isinstance(runtime, int) and isinstance(period, int) and runtime >= 0 and period > 0:
+        yield "derived.realtime_percent", min(100, runtime * 100 // period)
+
+
+def _granting_group(facts: Mapping[str, Scalar]) -> Iterator[tuple[str, Scalar]]:
+    """The group that is granted the highest priority, if the user is not in it."""
+    granted = facts.get("limits.granted_rtprio")
+    groups = _GROUP.findall(granted) if isinstance(granted, str) else []
+    if groups:
+        name, priority = max(groups, key=lambda group: int(group[1]))
+        member = str(facts.get("user.groups")).split(",")
+        if int(priority) > 0 and name not in member:
+            yield "derived.granting_group", name
+
+
+def _fair_server(facts: Mapping[str, Scalar]) -> Iterator[tuple[str, Scalar]]:
+    """Linux from 6.12 on gives starved ordinary tasks a share without throttling, too."""
+    release = re.match(r"(\d{1,4})\.(\d{1,4})", str(facts.get("kernel.release")), re.ASCII)
+    if facts.get("kernel.name") == "Linux" and release is not None:
+        yield "derived.has_fair_server", (int(release[1]), int(release[2])) >= (6, 12)

@@ -1,0 +1,156 @@
+"""From facts to findings: pure, the same facts always give the same findings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from hardstone.doctor.conditions import Truth, evaluate, facts_used
+from hardstone.doctor.derive import derive
+from hardstone.doctor.findings import DOCTOR_SCHEMA, Diagnosis, Finding, State, Step
+from hardstone.doctor.rules import Rule, Rules, StepRule, load_rules
+from hardstone.doctor.texts import fill, fill_command, names_in
+from hardstone.model import Scalar
+
+LEVELS = ("blocks", "hurts", "note")
+NEXT_STEP = "hardstone doctor says what to type"
+_VERBS = ("args", "remove-args")
+_PLAIN_OPTION = re.compile(r"[A-Za-z0-9_.,=: -]+", re.ASCII)
+_BOOT_WORDS = "add {option} to the boot line of the kernel, by the means of its boot loader"
+
+
+def diagnose(
+    facts: Mapping[str, Scalar],
+    *,
+    target: str = "local",
+    probe_version: str = "",
+    probe_path: str | None = None,
+    rules: Rules | None = None,
+) -> Diagnosis:
+    """Every rule on a machine with `facts`: found, fine, or unknown."""
+    known = derive(facts, probe_path)
+    every = load_rules() if rules is None else rules
+    findings = [judge(name, rule, known) for name, rule in every.items()]
+    counts = _counts(findings)
+    return Diagnosis(
+        schema=DOCTOR_SCHEMA,
+        target=target,
+        probe_version=probe_version,
+        conclusion=_conclusion(counts),
+        counts=counts,
+        findings=findings,
+    )
+
+
+def blocks(diagnosis: Diagnosis) -> bool:
+    """Whether something was found without which there is no real-time work."""
+    return diagnosis.counts["blocks"] > 0
+
+
+def advice_lines(diagnosis: Diagnosis) -> list[str]:
+    """One short line for each finding that blocks or hurts, and the next step."""
+    lines = [
+        f"{found.level}: {found.title} ({found.rule})"
+        for level in ("blocks", "hurts")
+        for found in diagnosis.findings
+        if found.state == "found" and found.level == level
+    ]
+    return [*lines, NEXT_STEP] if lines else []
+
+
+def judge(name: str, rule: Rule, facts: Mapping[str, Scalar]) -> Finding:
+    """One rule; `facts` hold the derived ones too."""
+    state = _state(evaluate(rule.found, facts), rule, facts)
+    texts = {"found": rule.says, "fine": rule.says_fine, "unknown": rule.unknown}
+    used = list(dict.fromkeys([*facts_used(rule.found), *facts_used(rule.fine)]))
+    shown = [*used, *(names_in(texts[state]))]
+    return Finding(
+        rule=name,
+        title=rule.title,
+        level=rule.level,
+        state=state,
+        found=fill(texts[state], facts),
+        why=rule.why,
+        steps=_steps(name, rule, facts) if state == "found" else [],
+        brings=rule.brings,
+        settings=list(rule.settings),
+        facts={one: facts[one] for one in dict.fromkeys(shown) if one in facts},
+        missing=[one for one in used if one not in facts],
+    )
+
+
+def _state(found: Truth, rule: Rule, facts: Mapping[str, Scalar]) -> State:
+    if found:
+        return "found"
+    is_fine = found is False and (rule.fine is None or evaluate(rule.fine, facts) is True)
+    return "fine" if is_fine else "unknown"
+
+
+def _counts(findings: Sequence[Finding]) -> dict[str, int]:
+    found = {
+        level: sum(one.state == "found" and one.level == level for one in findings)
+        for level in LEVELS
+    }
+    rest = {state: sum(one.state == state for one in findings) for state in ("fine", "unknown")}
+    return {**found, **rest}
+
+
+def _conclusion(counts: Mapping[str, int]) -> str:
+    return (
+        f"{counts['blocks']} block, {counts['hurts']} hurt, {counts['note']} "
+        f"note{'' if counts['note'] == 1 else 's'}, "
+        f"{counts['fine']} fine, {counts['unknown']} unknown"
+    )
+
+
+def _steps(name: str, rule: Rule, facts: Mapping[str, Scalar]) -> list[Step]:
+    made = (_step(name, one, facts) for one in rule.steps)
+    return [step for step in made if step is not None]
+
+
+def _step(name: str, rule: StepRule, facts: Mapping[str, Scalar]) -> Step | None:
+    """None where it does not apply, or would need a fact that is not known."""
+    if rule.when is not None and evaluate(rule.when, facts) is not True:
+        return None
+    step = _made(name, rule, facts)
+    return _without_sudo(step) if step and facts.get("user.effective_id") == 0 else step
+
+
+def _made(name: str, rule: StepRule, facts: Mapping[str, Scalar]) -> Step | None:
+    if rule.words is not None:
+        return Step(words=fill(rule.words, facts), lasts=rule.lasts)
+    if rule.boot is not None:
+        option = fill_command(rule.boot, facts)
+        is_plain = option is not None and _PLAIN_OPTION.fullmatch(option)
+        return _boot_step(name, option, facts) if option and is_plain else None
+    command = fill_command(rule.command or "", facts)
+    if command is None:
+        return None
+    undo = fill_command(rule.undo or "", facts)
+    return Step(command=command, undo=undo or None, lasts=rule.lasts)
+
+
+def _boot_step(name: str, option: str, facts: Mapping[str, Scalar]) -> Step:
+    tool = facts.get("os.boot_tool")
+    if tool == "grubby":
+        change, undo = (f"sudo grubby --update-kernel=ALL --{verb}='{option}'" for verb in _VERBS)
+        return Step(command=change, undo=undo, needs_reboot=True, lasts="until it is undone")
+    if tool == "update-grub":
+        place = f"/etc/default/grub.d/hardstone-{name}.cfg"
+        line = f'GRUB_CMDLINE_LINUX="$GRUB_CMDLINE_LINUX {option}"'
+        return Step(
+            command=f"echo '{line}' | sudo tee {place} && sudo update-grub",
+            undo=f"sudo rm {place} && sudo update-grub",
+            needs_reboot=True,
+            lasts="until it is undone",
+        )
+    return Step(words=_BOOT_WORDS.format(option=option), needs_reboot=True)
+
+
+def _without_sudo(step: Step) -> Step:
+    """Root needs none, and small systems have none."""
+    texts = {name: getattr(step, name) for name in ("command", "words", "undo", "lasts")}
+    plain = {name: text and text.replace("sudo ", "") for name, text in texts.items()}
+    return msgspec.structs.replace(step, **plain)

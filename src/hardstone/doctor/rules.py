@@ -1,0 +1,92 @@
+"""The rules as data: rules.toml, checked as it is read."""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from functools import cache
+from importlib import resources
+
+import msgspec
+
+from hardstone.doctor.conditions import Condition
+from hardstone.doctor.findings import Brings, Level
+from hardstone.errors import InputError
+
+
+class StepRule(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
+    """A step as data: exactly one of `command`, `boot` and `words`.
+
+    `boot` is an option of the boot line; how it gets there depends on the machine. A step
+    whose texts name a fact that is not known is left out; so is one whose `when` is not
+    certainly true.
+    """
+
+    command: str | None = None
+    boot: str | None = None
+    words: str | None = None
+    undo: str | None = None
+    lasts: str = ""
+    when: Condition | None = None
+
+    def __post_init__(self) -> None:
+        if sum(one is not None for one in (self.command, self.boot, self.words)) != 1:
+            raise ValueError("a step has a command, a boot option or words")
+        if self.command is not None and self.undo is None:
+            raise ValueError("a command says how it is taken back")
+
+
+class Rule(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
+    """One rule. `{fact}` in its texts is replaced by what the machine says.
+
+    Found where `found` holds. Where it does not, the machine is fine only if `fine` holds
+    too (where there is one); in every other case nobody knows. `settings` are those of the
+    probe that switch what the rule is about while the system runs (`--prove`); where there
+    are none, `fixed` says why.
+    """
+
+    title: str
+    topic: str
+    level: Level
+    found: Condition
+    fine: Condition | None = None
+    says: str
+    says_fine: str
+    unknown: str
+    why: str
+    steps: list[StepRule]
+    brings: Brings | None = None
+    settings: list[str] = []
+    fixed: str = ""
+
+    def __post_init__(self) -> None:
+        if bool(self.settings) == bool(self.fixed):
+            raise ValueError("a rule has settings, or says why there are none")
+
+
+Rules = dict[str, Rule]
+
+
+def parse_rules(text: str) -> Rules:
+    """Rules from TOML, in its order. ValueError where the data is faulty."""
+    return msgspec.convert(tomllib.loads(text), Rules)
+
+
+@cache
+def load_rules() -> Rules:
+    """The rules that are part of hardstone, by their names."""
+    return parse_rules(
+        resources.files("hardstone.doctor").joinpath("rules.toml").read_text("utf-8")
+    )
+
+
+def find_rule(name: str) -> tuple[str, Rule]:
+    """The rule called `name`, in any case. InputError with the nearest name."""
+    rules = load_rules()
+    wanted = name.strip().lower()
+    if wanted in rules:
+        return wanted, rules[wanted]
+    shown = "".join(char if char.isprintable() else "?" for char in name)[:40]
+    close = difflib.get_close_matches(wanted[:80], rules, n=1, cutoff=0.4)
+    hint = f"did you mean {close[0]}?" if close else f"there is {', '.join(rules)}"
+    raise InputError(f"there is no rule '{shown}'", hint)

@@ -1,0 +1,54 @@
+"""Facts put into the texts of rules. Facts are untrusted: cleaned, cut, quoted in commands."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import unicodedata
+from collections.abc import Callable, Mapping
+
+from hardstone.model import Scalar
+
+_NAME = re.compile(r"\{([a-z]+\.[a-z_]+)\}")
+_MOST_CHARACTERS = 240
+
+
+def fill(text: str, facts: Mapping[str, Scalar]) -> str:
+    """`text` with each `{fact}` as its value; one that is not known says so."""
+    return _replace(text, facts, spoken)
+
+
+def fill_command(text: str, facts: Mapping[str, Scalar]) -> str | None:
+    """The same for what is typed in a shell; None where a fact is not known or is nothing."""
+    if any(facts.get(name) is None for name in names_in(text)):
+        return None
+    return _replace(text, facts, lambda value: shlex.quote(spoken(value)))
+
+
+def names_in(text: str) -> list[str]:
+    """Names of the facts that `text` asks for."""
+    return _NAME.findall(text)
+
+
+def spoken(value: Scalar) -> str:
+    """One value as a short line without anything that steers a terminal."""
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    line = " ".join("".join(map(_plain, str(value))).split())
+    return line if len(line) <= _MOST_CHARACTERS else line[: _MOST_CHARACTERS - 3] + "..."
+
+
+def _plain(character: str) -> str:
+    if character in "\n\t":
+        return " "
+    hidden = unicodedata.category(character) in ("Cc", "Cf", "Cs", "Cn", "Zl", "Zp")
+    return "?" if hidden else character
+
+
+def _replace(text: str, facts: Mapping[str, Scalar], shown: Callable[[Scalar], str]) -> str:
+    def value(match: re.Match[str]) -> str:
+        return shown(facts[match[1]]) if match[1] in facts else "(not known)"
+
+    return _NAME.sub(value, text)

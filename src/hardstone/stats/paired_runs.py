@@ -1,0 +1,190 @@
+"""The effect of a setting from pairs of runs, without and with it, one after the other.
+
+The unit is the run: values within a run depend on each other, the runs of a pair share
+what drifts. Each figure of a run (median, a deep quantile, worst observed) gives one
+difference a pair; the three are tested together (Holm).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import msgspec
+
+from hardstone.model import PlannedTest, Result, RunDocument, Series, Unit
+from hardstone.stats.histogram import bins_of
+from hardstone.stats.quantiles import is_printable, quantile_of_bins
+from hardstone.stats.signed_rank import Shift, hodges_lehmann, holm, signed_rank_p, smallest_p
+
+PROOF_SCHEMA = "hardstone.proof/1"
+ALPHA = 0.05
+_QUANTILES = (0.999, 0.99, 0.9)
+_FIGURES = 3
+
+
+class PairValues(msgspec.Struct, kw_only=True):
+    """One figure of both runs of a pair, in the unit of the series."""
+
+    without: int
+    with_setting: int
+
+
+class Effect(msgspec.Struct, kw_only=True):
+    """What the setting did to one figure. Differences are with minus without.
+
+    `p` is the exact two-sided p of the signed-rank test, `p_adjusted` that of all figures
+    together. `verdict`: "lower" or "higher" with the setting where p_adjusted is at most
+    5 %, else "none seen": then anything beyond `shift.low` and `shift.high` would have been
+    seen at `shift.confidence`, and None says that so few pairs bound nothing.
+    """
+
+    figure: str
+    unit: Unit
+    pairs: list[PairValues]
+    shift: Shift
+    p: float
+    p_adjusted: float
+    verdict: Literal["lower", "higher", "none seen"]
+
+
+class Proof(msgspec.Struct, kw_only=True):
+    """`hardstone.proof/1`: a rule measured. `left_out` says why pairs do not count."""
+
+    schema: str
+    rule: str
+    settings: list[str]
+    run: str
+    test: str
+    series: str
+    pairs_asked: int
+    pairs_counted: int
+    effects: list[Effect]
+    left_out: list[str]
+    notes: list[str]
+
+
+def prove(document: RunDocument, rule: str, settings: Sequence[str]) -> Proof:
+    """The effect of `settings` in a run that was planned as pairs.
+
+    Tests 2k and 2k + 1 of the plan are a pair, in either order.
+    """
+    results = list(zip(document.plan.tests, document.results, strict=False))
+    asked = len(document.plan.tests) // 2
+    counted: list[tuple[Series, Series]] = []
+    left_out: list[str] = []
+    for number in range(asked):
+        pair = results[2 * number : 2 * number + 2]
+        problem = _problem(pair, settings)
+        if problem is None:
+            without, with_setting = sorted(pair, key=lambda one: bool(one[0].settings))
+            counted.append((_first(without[1]), _first(with_setting[1])))
+        else:
+            left_out.append(f"pair {number + 1}: {problem}")
+    effects = _effects(counted)
+    return Proof(
+        schema=PROOF_SCHEMA,
+        rule=rule,
+        settings=list(settings),
+        run=document.id,
+        test=document.plan.tests[0].test,
+        series=counted[0][0].name if counted else "",
+        pairs_asked=asked,
+        pairs_counted=len(counted),
+        effects=effects,
+        left_out=left_out,
+        notes=_notes(len(counted)),
+    )
+
+
+def _problem(pair: Sequence[tuple[PlannedTest, Result]], settings: Sequence[str]) -> str | None:
+    if len(pair) < 2:
+        return "it was not measured"
+    for planned, result in pair:
+        side = "with the setting" if planned.settings else "without the setting"
+        if result.status != "measured" or not result.complete or result.interrupted:
+            said = f": {result.reason}" if result.reason else ""
+            return f"{side}: {'interrupted' if result.interrupted else result.status}{said}"
+        in_force = set(result.conditions.settings) & set(settings)
+        if planned.settings and in_force != set(settings):
+            missing = ", ".join(sorted(set(settings) - in_force))
+            return f"{side}: {missing} was not in force"
+        if not planned.settings and in_force:
+            return f"{side}: {', '.join(sorted(in_force))} was in force"
+        if not _has_values(result):
+            return f"{side}: no values"
+    return None
+
+
+def _has_values(result: Result) -> bool:
+    return bool(result.series) and result.series[0].count > 0
+
+
+def _first(result: Result) -> Series:
+    """The first series is the one that a test is about."""
+    return result.series[0]
+
+
+def _effects(pairs: Sequence[tuple[Series, Series]]) -> list[Effect]:
+    if not pairs:
+        return []
+    least = min(series.count for pair in pairs for series in pair)
+    deep = next((q for q in _QUANTILES if is_printable(q, least)), None)
+    figures: list[tuple[str, float | None]] = [("median", 0.5)]
+    if deep is not None:
+        figures.append((f"p{deep * 100:.10g}", deep))
+    figures.append(("worst observed", None))
+    values = [
+        [PairValues(without=_value(a, q), with_setting=_value(b, q)) for a, b in pairs]
+        for _, q in figures
+    ]
+    differences = [[one.with_setting - one.without for one in figure] for figure in values]
+    p_values = [signed_rank_p(figure) for figure in differences]
+    adjusted = holm(p_values)
+    return [
+        _effect(figures[at][0], pairs[0][0].unit, values[at], p_values[at], adjusted[at])
+        for at in range(len(figures))
+    ]
+
+
+def _effect(
+    figure: str, unit: Unit, values: list[PairValues], p: float, p_adjusted: float
+) -> Effect:
+    # The interval allows for the other figures too, as the verdict does.
+    differences = [one.with_setting - one.without for one in values]
+    shift = hodges_lehmann(differences, 1 - ALPHA / _FIGURES)
+    is_seen = p_adjusted <= ALPHA and shift.estimate != 0
+    return Effect(
+        figure=figure,
+        unit=unit,
+        pairs=values,
+        shift=shift,
+        p=p,
+        p_adjusted=p_adjusted,
+        verdict=("lower" if shift.estimate < 0 else "higher") if is_seen else "none seen",
+    )
+
+
+def _value(series: Series, q: float | None) -> int:
+    """A quantile, or the maximum; a quantile beyond the histogram is the maximum at most."""
+    worst = series.max or 0
+    if q is None:
+        return worst
+    found = quantile_of_bins(bins_of(series.histogram), q)
+    return worst if found is None or found.value is None else min(found.value, worst)
+
+
+def _notes(pairs: int) -> list[str]:
+    if pairs == 0:
+        return ["no pair was measured whole: nothing can be said"]
+    if smallest_p(pairs) * _FIGURES > ALPHA:
+        return [
+            f"{pairs} pairs cannot show an effect at {ALPHA:.0%} in {_FIGURES} figures, "
+            f"whatever they say: take at least {least_pairs()}"
+        ]
+    return []
+
+
+def least_pairs() -> int:
+    """Pairs from which on an effect can be shown at all."""
+    return next(n for n in range(1, 64) if smallest_p(n) * _FIGURES <= ALPHA)

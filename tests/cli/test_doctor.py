@@ -1,0 +1,301 @@
+"""doctor: what it prints, how it exits, and a setting proved with a probe that obeys it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from hardstone.doctor import load_rules
+from hardstone.errors import (
+    EXIT_INTERRUPTED,
+    EXIT_OK,
+    EXIT_PRIVILEGE,
+    EXIT_UNTRUSTWORTHY,
+    EXIT_USAGE,
+)
+from hardstone.store import Store
+from tests.cli.conftest import Done
+from tests.conftest import ROOT
+from tests.doctor.machine import machine
+from tests.targets import sample
+
+Hardstone = Callable[..., Done]
+
+# A probe that does what it is told with --settings, from the files beside it.
+STUB = """
+folder = os.path.dirname(os.path.abspath(sys.argv[0]))
+def send(name):
+    with open(os.path.join(folder, name)) as file:
+        sys.stdout.write(file.read())
+if sys.argv[1] in ("list", "facts"):
+    send(sys.argv[1] + ".json")
+else:
+    is_with = "--settings" in sys.argv
+    with open(os.path.join(folder, "calls"), "a") as file:
+        file.write(sys.argv[sys.argv.index("--settings") + 1] if is_with else "none")
+        file.write("\\n")
+    time.sleep(float(os.environ.get("STUB_DELAY_S", "0")))
+    send("with.jsonl" if is_with else "without.jsonl")
+"""
+
+
+def fake(folder: Path, facts: dict[str, Any]) -> str:
+    document = json.loads((sample.GOLDEN / "facts.json").read_text())
+    return f"fake:{sample.scenario(folder, {}, facts={**document, 'facts': facts})}"
+
+
+def stub(
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    user: int = 0,
+    with_setting: list[str] | None = None,
+    settings: tuple[str, ...] = ("dma_latency",),
+) -> Path:
+    """A probe whose wake-ups are 2 us shorter with the setting."""
+    facts = json.loads((sample.GOLDEN / "facts.json").read_text())
+    facts["facts"] = machine(user__effective_id=user, cpu__allowed="0-2,5")
+    (folder / "facts.json").write_text(json.dumps(facts))
+    (folder / "list.json").write_text((sample.GOLDEN / "register.json").read_text())
+    slow, quick = tuple(range(5000, 6000)), tuple(range(3000, 4000))
+    without = sample.stream(values=slow)
+    obeyed = sample.stream(values=quick, settings=list(settings))
+    (folder / "without.jsonl").write_text("\n".join(without) + "\n")
+    (folder / "with.jsonl").write_text("\n".join(with_setting or obeyed) + "\n")
+    path = sample.executable(folder, STUB)
+    monkeypatch.setenv("HARDSTONE_PROBE", str(path))
+    return folder / "calls"
+
+
+def test_a_fit_machine_exits_with_0(hardstone: Hardstone, tmp_path: Path) -> None:
+    done = hardstone("doctor", "--target", fake(tmp_path, machine()))
+    assert done.code == EXIT_OK, done.err
+    rules = len(load_rules())
+    assert f"0 block, 0 hurt, 0 notes, {rules} fine, 0 unknown" in done.out
+
+
+def test_what_blocks_exits_with_5(hardstone: Hardstone, tmp_path: Path) -> None:
+    facts = machine(limits__can_lock=False, limits__memlock_bytes=65536)
+    done = hardstone("doctor", "--target", fake(tmp_path, facts))
+    assert done.code == EXIT_PRIVILEGE
+    assert "Memory cannot be locked [memory-lock]" in done.out
+    assert "printf '%s - memlock unlimited\\n' anna | sudo tee" in done.out
+    assert "undo" in done.out
+
+
+def test_a_system_that_tells_nothing_is_unknown_and_not_fine(
+    hardstone: Hardstone, tmp_path: Path
+) -> None:
+    done = hardstone("doctor", "--all", "--target", fake(tmp_path, {}))
+    assert done.code == EXIT_OK
+    assert f"0 fine, {len(load_rules())} unknown" in done.out
+
+
+def test_all_shows_what_is_fine(hardstone: Hardstone, tmp_path: Path) -> None:
+    target = fake(tmp_path, machine())
+    assert "huge-pages" not in hardstone("doctor", "--target", target).out
+    assert "huge-pages" in hardstone("doctor", "--all", "--target", target).out
+
+
+def test_text_fits_80_columns_but_commands_stay_whole(hardstone: Hardstone, tmp_path: Path) -> None:
+    facts = machine(
+        kernel__preemption_model="none", kernel__preemption_is_dynamic=True, cpu__smt=True
+    )
+    out = hardstone("doctor", "--target", fake(tmp_path, facts)).out
+    assert "\x1b" not in out
+    long = [line for line in out.splitlines() if len(line) > 80]
+    assert all(line.split()[0] in ("type", "or", "undo") for line in long)
+    assert any("echo full > /sys/kernel/debug/sched/preempt'" in line for line in long)
+
+
+def test_names_of_tasks_cannot_steer_the_terminal(hardstone: Hardstone, tmp_path: Path) -> None:
+    facts = machine(tasks__realtime_count=1, tasks__realtime="\x1b[2J[red]x\u202e\n\nblocks (9)")
+    out = hardstone("doctor", "--target", fake(tmp_path, facts)).out
+    assert "\x1b" not in out
+    assert "\u202e" not in out
+    assert "[red]x" in out
+    assert "\nblocks (9)" not in out
+
+
+def test_json_is_one_document(hardstone: Hardstone, tmp_path: Path) -> None:
+    facts = machine(memory__ksm=1)
+    done = hardstone("doctor", "--json", "--target", fake(tmp_path, facts))
+    assert done.document["schema"] == "hardstone.doctor/1"
+    found = [one for one in done.document["findings"] if one["state"] == "found"]
+    assert [one["rule"] for one in found] == ["same-pages"]
+    assert found[0]["facts"] == {"memory.ksm": 1}
+
+
+def test_explain_says_what_it_looks_at(hardstone: Hardstone, tmp_path: Path) -> None:
+    target = fake(tmp_path, machine(power__governors="powersave"))
+    done = hardstone("doctor", "--explain", "governor", "--target", target)
+    assert done.code == EXIT_OK
+    assert "found: Governor: powersave" in done.out
+    assert "--prove governor" in done.out
+    as_json = hardstone("doctor", "--explain", "smt", "--json", "--target", target).document
+    assert as_json["finding"]["state"] == "fine"
+
+
+def test_explain_needs_no_probe(hardstone: Hardstone, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HARDSTONE_PROBE", "/nowhere/probe")
+    done = hardstone("doctor", "--explain", "smt")
+    assert (done.code, "not looked at" in done.out) == (EXIT_OK, True)
+
+
+@pytest.mark.parametrize("option", ["--explain", "--prove"])
+def test_an_unknown_rule_gives_the_nearest(
+    hardstone: Hardstone, tmp_path: Path, option: str
+) -> None:
+    done = hardstone("doctor", option, "governer", "--target", fake(tmp_path, {}))
+    assert done.code == EXIT_USAGE
+    assert "did you mean governor?" in done.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--prove", "smt"], "cannot be switched for a measurement"),
+        (["--prove", "governor", "--pairs", "0"], "--pairs"),
+        (["--prove", "governor", "--pairs", "9999999999"], "--pairs"),
+        (["--prove", "governor", "--duration", "-1"], "--duration"),
+        (["--prove", "governor", "--test", "NO-P-SUCH"], "NO-P-SUCH"),
+        (["--prove", "governor", "--test", "TMR-*"], "one test"),
+        (["--prove", "governor", "--explain", "smt"], "both given"),
+        (["--pairs", "3"], "--pairs goes with --prove only"),
+        (["--seed", "3"], "--seed goes with --prove only"),
+    ],
+)
+def test_wrong_usage_is_told(
+    hardstone: Hardstone,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str],
+    said: str,
+) -> None:
+    calls = stub(tmp_path, monkeypatch)
+    done = hardstone("doctor", *arguments)
+    assert done.code == EXIT_USAGE, done.err
+    assert said in done.err
+    assert not calls.exists()
+
+
+def test_prove_names_the_rules_that_can(hardstone: Hardstone) -> None:
+    err = hardstone("doctor", "--prove", "hypervisor").err
+    named = err.partition("these can: ")[2].strip().split(", ")
+    assert named == [rule for rule, one in load_rules().items() if one.settings]
+
+
+def test_prove_shows_an_effect_and_stores_the_run(
+    hardstone: Hardstone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = stub(tmp_path, monkeypatch)
+    place = tmp_path / "store"
+    done = hardstone("doctor", "--prove", "idle-states", "--store", place, "-D", "1s", "--quiet")
+    assert done.code in (EXIT_OK, EXIT_UNTRUSTWORTHY), done.err
+    assert "8 of 8 pairs" in done.out
+    assert "median: lower with the setting, by 2 us" in done.out
+    assert "worst observed: lower with the setting" in done.out
+    assert max(map(len, done.out.splitlines())) <= 80
+    order = calls.read_text().split()
+    assert sorted(order) == ["dma_latency"] * 8 + ["none"] * 8
+    assert all(a != b for a, b in zip(order[::2], order[1::2], strict=True))
+    document = Store(place).load("last")
+    assert document.name == "prove idle-states"
+    in_force = [result.conditions.settings for result in document.results]
+    assert in_force == [[] if one == "none" else [one] for one in order]
+
+
+def test_prove_as_json(
+    hardstone: Hardstone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stub(tmp_path, monkeypatch)
+    done = hardstone("doctor", "--prove", "idle-states", "--pairs", "2", "--json", "--quiet")
+    assert done.document["schema"] == "hardstone.proof/1"
+    assert done.document["pairs_counted"] == 2
+    assert {one["verdict"] for one in done.document["effects"]} == {"none seen"}
+    assert "take at least 7" in done.document["notes"][0]
+
+
+def test_prove_without_privilege_exits_with_5_and_measures_nothing(
+    hardstone: Hardstone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = stub(tmp_path, monkeypatch, user=1000)
+    done = hardstone("doctor", "--prove", "governor")
+    assert (done.code, calls.exists()) == (EXIT_PRIVILEGE, False)
+    assert "may not switch governor" in done.err
+
+
+def test_a_probe_that_is_refused_the_setting_exits_with_5(
+    hardstone: Hardstone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    denied = sample.stream(status="denied", reason="/dev/cpu_dma_latency: permission denied")
+    stub(tmp_path, monkeypatch, user=1000, with_setting=denied)
+    done = hardstone("doctor", "--prove", "idle-states", "--pairs", "2", "--quiet")
+    assert done.code == EXIT_PRIVILEGE
+    assert "permission denied" in done.out
+
+
+def test_a_setting_that_was_not_applied_is_no_proof(
+    hardstone: Hardstone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stub(tmp_path, monkeypatch, settings=())
+    done = hardstone("doctor", "--prove", "idle-states", "--pairs", "2", "--quiet")
+    assert done.code == EXIT_UNTRUSTWORTHY
+    assert "dma_latency was not in force" in done.out
+    assert "lower" not in done.out
+
+
+def test_ctrl_c_keeps_the_pairs_so_far(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = stub(tmp_path, monkeypatch)
+    command = [sys.executable, "-c", "from hardstone.cli.main import main; main()"]
+    arguments = ["doctor", "--prove", "idle-states", "--pairs", "50", "--json", "--quiet"]
+    environment = {**os.environ, "STUB_DELAY_S": "0.2", "PYTHONPATH": str(ROOT / "src")}
+    process = subprocess.Popen(
+        [*command, *arguments],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while process.poll() is None and (not calls.exists() or len(calls.read_text().split()) < 5):
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == EXIT_INTERRUPTED, err
+    found = msgspec.json.decode(out)
+    assert 2 <= found["pairs_counted"] < 50
+    assert Store().load("last").status == "interrupted"
+
+
+def test_a_run_carries_the_advice(hardstone: Hardstone, tmp_path: Path) -> None:
+    document = json.loads((sample.GOLDEN / "facts.json").read_text())
+    facts = {**document, "facts": machine(cpu__smt=True, memory__ksm=1, cpu__allowed="0-2,5")}
+    tests = {"SEM-P-SIG": [*sample.stream("SEM-P-SIG")]}
+    target = f"fake:{sample.scenario(tmp_path, tests, facts=facts)}"
+    done = hardstone("run", "SEM-P-SIG", "--target", target, "--json")
+    advice = done.document["advice"]
+    assert "hurts: CPUs share cores (smt)" in advice
+    assert not any("same-pages" in line for line in advice)
+    shown = hardstone("show", "last").out
+    assert "hurts: CPUs share cores (smt)" in shown
+    assert "hardstone doctor says what to type" in shown
+
+
+@pytest.mark.e2e
+def test_the_doctor_looks_at_this_machine(hardstone: Hardstone, probe: Path) -> None:
+    done = hardstone("doctor", "--json")
+    assert done.code in (EXIT_OK, EXIT_PRIVILEGE)
+    by_rule = {one["rule"]: one for one in done.document["findings"]}
+    assert by_rule["timer-resolution"]["state"] == "fine"
+    assert by_rule["realtime-priority"]["state"] in ("fine", "found")
+    assert (done.code == EXIT_PRIVILEGE) == (done.document["counts"]["blocks"] > 0)

@@ -1,0 +1,87 @@
+"""A machine that every rule calls fine, for tests to spoil."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hardstone.model import Scalar
+
+FIT: dict[str, Scalar] = {
+    "cpu.allowed": "0-3",
+    "cpu.count": 4,
+    "cpu.smt": False,
+    "cpu.smt_control": "off",
+    "interrupts.busiest_cpu": 0,
+    "interrupts.busiest_percent": 60,
+    "interrupts.device_count": 50_000,
+    "interrupts.has_balancer": False,
+    "interrupts.quiet_cpus": "2,3",
+    "kernel.clocksource": "tsc",
+    "kernel.clocksources": "tsc hpet acpi_pm",
+    "kernel.hz": 1000,
+    "kernel.isolated_cpus": "3",
+    "kernel.lock_checking": False,
+    "kernel.mitigations": None,
+    "kernel.mitigations_count": 0,
+    "kernel.name": "Linux",
+    "kernel.nmi_watchdog": 0,
+    "kernel.nohz_full_cpus": "3",
+    "kernel.preemption": "rt",
+    "kernel.preemption_is_dynamic": False,
+    "kernel.preemption_model": "rt",
+    "kernel.realtime": True,
+    "kernel.release": "6.6.0-rt",
+    "kernel.rt_period_us": 1_000_000,
+    "kernel.rt_runtime_us": -1,
+    "kernel.soft_watchdog": 0,
+    "kernel.timer_migration": 0,
+    "kernel.timer_resolution_ns": 1,
+    "kernel.watchdog": 0,
+    "kernel.watchdog_threshold_s": 10,
+    "limits.can_lock": True,
+    "limits.can_realtime": True,
+    "limits.group_rt_runtime_us": 950_000,
+    "limits.group_path": "/sys/fs/cgroup/cpu/user",
+    "limits.memlock_bytes": "unlimited",
+    "limits.priority_max": 99,
+    "limits.realtime_reason": None,
+    "limits.rtprio": 98,
+    "limits.rttime_us": "unlimited",
+    "memory.has_nodes": False,
+    "memory.ksm": 0,
+    "memory.numa_balancing": 0,
+    "memory.swap_bytes": 0,
+    "memory.swap_used_bytes": 0,
+    "memory.transparent_hugepage": "never",
+    "power.dma_latency_us": 2_000_000_000,
+    "power.frequency_is_fixed": False,
+    "power.governors": "performance",
+    "power.idle_deepest": "C1",
+    "power.idle_latency_us": 2,
+    "power.is_cooling": False,
+    "power.on_battery": False,
+    "power.thermal_throttles": 0,
+    "tasks.all_visible": True,
+    "tasks.realtime": None,
+    "tasks.realtime_count": 0,
+    "tasks.realtime_highest": 0,
+    "tasks.realtime_kernel_count": 20,
+    "tracing.events": "none",
+    "tracing.is_recording": True,
+    "tracing.tracer": "nop",
+    "user.cap_ipc_lock": False,
+    "user.cap_sys_nice": False,
+    "user.effective_id": 1000,
+    "user.groups": "realtime",
+    "user.id": 1000,
+    "user.name": "anna",
+    "virtual.container": None,
+    "virtual.hypervisor": None,
+    "virtual.steal_ppm": 0,
+}
+
+
+def machine(*without: str, **changed: Any) -> dict[str, Scalar]:
+    """The fit machine with facts changed ("virtual__hypervisor") or `without` some."""
+    facts = {**FIT, **{name.replace("__", "."): value for name, value in changed.items()}}
+    return {name: value for name, value in facts.items() if name not in without}

@@ -1,0 +1,177 @@
+"""What is printed to be typed fits the machine, and facts are not trusted."""
+
+from __future__ import annotations
+
+import shlex
+
+import msgspec
+import pytest
+from jsonschema import Draft202012Validator
+
+from hardstone import schema
+from hardstone.doctor import DOCTOR_SCHEMA, Finding, advice_lines, blocks, diagnose
+from hardstone.doctor.derive import cpus_of, derive
+from hardstone.doctor.texts import fill, fill_command
+from hardstone.model import Scalar
+from tests.doctor.machine import machine
+
+GOLDEN = schema.FOLDER / "golden" / "doctor-1.json"
+
+
+def finding(rule: str, facts: dict[str, Scalar]) -> Finding:
+    found = diagnose(facts, probe_path="/opt/my probe").findings
+    return next(one for one in found if one.rule == rule)
+
+
+def test_the_document_obeys_its_schema() -> None:
+    path = schema.FOLDER / schema.file_name(DOCTOR_SCHEMA)
+    validator = Draft202012Validator(msgspec.json.decode(path.read_bytes()))
+    for facts in ({}, machine(), machine(limits__can_lock=False, user__effective_id=0)):
+        validator.validate(msgspec.json.decode(msgspec.json.encode(diagnose(facts))))
+
+
+def test_the_golden_document_is_valid_and_comes_back_as_it_was() -> None:
+    path = schema.FOLDER / schema.file_name(DOCTOR_SCHEMA)
+    golden = msgspec.json.decode(GOLDEN.read_bytes())
+    Draft202012Validator(msgspec.json.decode(path.read_bytes())).validate(golden)
+    assert {one["state"] for one in golden["findings"]} == {"found", "fine", "unknown"}
+
+
+def test_counts_and_conclusion_agree_with_the_findings() -> None:
+    found = diagnose(machine(limits__can_lock=False, memory__ksm=1, cpu__count=1))
+    assert blocks(found)
+    assert found.conclusion.startswith("1 block, 0 hurt, 2 notes, ")
+    assert sum(found.counts.values()) == len(found.findings)
+    assert not blocks(diagnose(machine()))
+
+
+def test_advice_is_short_and_names_the_next_step() -> None:
+    lines = advice_lines(diagnose(machine(limits__can_lock=False, memory__ksm=1, cpu__smt=True)))
+    assert lines == [
+        "blocks: Memory cannot be locked (memory-lock)",
+        "hurts: CPUs share cores (smt)",
+        "hardstone doctor says what to type",
+    ]
+    assert advice_lines(diagnose(machine())) == []
+
+
+def test_a_command_holds_the_values_of_this_machine() -> None:
+    (step,) = finding("governor", machine(power__governors="powersave")).steps
+    assert step.command is not None
+    assert step.undo is not None
+    assert step.undo.startswith("echo powersave | sudo tee /sys/devices/system/cpu/cpu*/")
+    (step,) = finding("governor", machine(power__governors="powersave, schedutil")).steps
+    assert step.command is None  # one echo could not bring both back
+    budget = {"limits__can_realtime": False, "limits__group_rt_runtime_us": 0}
+    (step,) = finding("group-budget", machine(**budget)).steps
+    assert "/sys/fs/cgroup/cpu/user/cpu.rt_runtime_us" in (step.command or "")
+
+
+def test_root_types_no_sudo() -> None:
+    (step,) = finding("same-pages", machine(memory__ksm=1, user__effective_id=0)).steps
+    assert step.command == "echo 0 | tee /sys/kernel/mm/ksm/run"
+    assert step.undo == "echo 1 | tee /sys/kernel/mm/ksm/run"
+
+
+def test_a_group_that_grants_priority_is_named() -> None:
+    facts = machine(
+        limits__can_realtime=False,
+        limits__granted_rtprio="@audio=95, @realtime=98, bob=99",
+        user__groups="users",
+    )
+    commands = [step.command for step in finding("realtime-priority", facts).steps]
+    assert commands == [
+        "sudo usermod --append --groups realtime anna",
+        "sudo setcap cap_sys_nice,cap_ipc_lock=ep '/opt/my probe'",
+    ]
+    member = {**facts, "user.groups": "users,realtime"}
+    assert len(finding("realtime-priority", member).steps) == 1  # the group did not help
+
+
+def test_in_a_container_the_container_is_changed() -> None:
+    facts = machine(limits__can_realtime=False, virtual__container="docker")
+    (step,) = finding("realtime-priority", facts).steps
+    assert "--cap-add=SYS_NICE" in step.words
+
+
+@pytest.mark.parametrize(
+    ("tool", "command", "undo"),
+    [
+        (
+            "grubby",
+            "sudo grubby --update-kernel=ALL --args='preempt=full'",
+            "sudo grubby --update-kernel=ALL --remove-args='preempt=full'",
+        ),
+        (
+            "update-grub",
+            "echo 'GRUB_CMDLINE_LINUX=\"$GRUB_CMDLINE_LINUX preempt=full\"' | "
+            "sudo tee /etc/default/grub.d/hardstone-preemption.cfg && sudo update-grub",
+            "sudo rm /etc/default/grub.d/hardstone-preemption.cfg && sudo update-grub",
+        ),
+    ],
+)
+def test_the_boot_line_is_changed_by_the_tool_of_the_machine(
+    tool: str, command: str, undo: str
+) -> None:
+    facts = machine(
+        kernel__preemption_model="none", kernel__preemption_is_dynamic=True, os__boot_tool=tool
+    )
+    now, after_reboot = finding("preemption", facts).steps
+    assert (after_reboot.command, after_reboot.undo) == (command, undo)
+    assert after_reboot.needs_reboot
+    assert not now.needs_reboot
+    assert now.undo == "echo none | sudo tee /sys/kernel/debug/sched/preempt"
+
+
+def test_an_unknown_boot_loader_gives_words() -> None:
+    facts = machine(kernel__isolated_cpus=None)
+    step = finding("isolated-cpus", facts).steps[-1]
+    assert step.command is None
+    assert step.needs_reboot
+    assert "isolcpus=domain,managed_irq,3" in step.words
+
+
+def test_facts_are_quoted_in_commands_and_plain_in_texts() -> None:
+    hostile = "a'; rm -rf / #\n\x1b[31m$(id)`id`"
+    command = fill_command("echo {user.name} x", {"user.name": hostile})
+    assert command is not None
+    assert shlex.split(command)[0] == "echo"
+    assert len(shlex.split(command)) == 3
+    shown = fill("{user.name}", {"user.name": hostile + "\u202e" + "x" * 1000})
+    assert "\x1b" not in shown
+    assert "\u202e" not in shown
+    assert len(shown) <= 240
+
+
+def test_a_fact_does_not_bring_facts_of_its_own() -> None:
+    assert fill("{user.name}", {"user.name": "{user.id}", "user.id": 7}) == "{user.id}"
+
+
+def test_a_command_without_its_facts_is_no_command() -> None:
+    assert fill_command("echo {user.name}", {}) is None
+    assert fill_command("echo {user.name}", {"user.name": None}) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "cpus"),
+    [
+        ("0-2,5", [0, 1, 2, 5]),
+        ("3", [3]),
+        ("", []),
+        (None, []),
+        ("0-99999", []),
+        ("a", []),
+        ("1-", []),
+        (7, []),
+    ],
+)
+def test_cpu_lists(text: Scalar, cpus: list[int]) -> None:
+    assert cpus_of(text) == cpus
+
+
+def test_nothing_is_derived_from_nothing() -> None:
+    assert derive({}) == {}
+    assert derive({"kernel.rt_runtime_us": 1, "kernel.rt_period_us": 0}) == {
+        "kernel.rt_runtime_us": 1,
+        "kernel.rt_period_us": 0,
+    }

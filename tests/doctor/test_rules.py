@@ -1,0 +1,219 @@
+"""Every rule is found where it should be, fine only where that is known, else unknown."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from hardstone.doctor import Finding, diagnose, find_rule, load_rules
+from hardstone.doctor.conditions import facts_used
+from hardstone.doctor.derive import derive
+from hardstone.doctor.rules import parse_rules
+from hardstone.doctor.texts import names_in
+from hardstone.errors import InputError
+from hardstone.model import Scalar
+from tests.conftest import ROOT
+from tests.doctor.machine import FIT, machine
+
+# What spoils the fit machine so that the rule is found.
+SPOILT: dict[str, dict[str, Any]] = {
+    "realtime-priority": {"limits__can_realtime": False, "limits__realtime_reason": "no"},
+    "group-budget": {"limits__can_realtime": False, "limits__group_rt_runtime_us": 0},
+    "memory-lock": {"limits__can_lock": False, "limits__memlock_bytes": 65536},
+    "timer-resolution": {"kernel__timer_resolution_ns": 4_000_000},
+    "priority-limit": {"limits__realtime_reason": "not permitted", "limits__rtprio": 10},
+    "memlock-limit": {"limits__memlock_bytes": 8_388_608},
+    "realtime-time": {"limits__rttime_us": 200_000},
+    "preemption": {"kernel__preemption_model": "voluntary"},
+    "preempt-rt": {"kernel__realtime": False},
+    "throttling-tight": {"kernel__rt_runtime_us": 500_000},
+    "throttling": {"kernel__rt_runtime_us": 950_000},
+    "tick-rate": {"kernel__hz": 100},
+    "clock-source": {"kernel__clocksource": "hpet"},
+    "governor": {"power__governors": "performance, powersave"},
+    "idle-states": {"power__idle_latency_us": 133, "power__idle_deepest": "C6"},
+    "smt": {"cpu__smt": True, "cpu__smt_control": "on"},
+    "one-cpu": {"cpu__count": 1},
+    "isolated-cpus": {"kernel__isolated_cpus": None},
+    "ticks": {"kernel__nohz_full_cpus": None},
+    "balancer": {"interrupts__has_balancer": True},
+    "interrupts-here": {"interrupts__busiest_cpu": 3, "interrupts__busiest_percent": 97},
+    "interrupts-one-cpu": {"interrupts__busiest_percent": 97},
+    "interrupts-everywhere": {"interrupts__quiet_cpus": None},
+    "hypervisor": {"virtual__hypervisor": "KVMKVMKVM"},
+    "steal": {"virtual__steal_ppm": 300},
+    "container": {"virtual__container": "docker"},
+    "swap": {"memory__swap_bytes": 1 << 30},
+    "huge-pages": {"memory__transparent_hugepage": "always"},
+    "same-pages": {"memory__ksm": 1},
+    "numa-balancing": {"memory__numa_balancing": 1, "memory__has_nodes": True},
+    "watchdog": {"kernel__watchdog": 1, "kernel__soft_watchdog": 1},
+    "tracing": {"tracing__tracer": "function"},
+    "lock-checking": {"kernel__lock_checking": True},
+    "battery": {"power__on_battery": True},
+    "heat": {"power__thermal_throttles": 3},
+    "tasks-above": {"tasks__realtime_count": 1, "tasks__realtime_highest": 99},
+    "tasks": {"tasks__realtime_count": 1, "tasks__realtime": "audio (77, fifo 50)"},
+    "mitigations": {"kernel__mitigations_count": 2, "kernel__mitigations": "l1tf, mds"},
+    "timer-migration": {"kernel__timer_migration": 1},
+}
+
+# What looks fine and is not known to be: the rule, the facts left out, the facts changed.
+TRAPS: list[tuple[str, tuple[str, ...], dict[str, Any]]] = [
+    # a guest sees neither the host's power nor its cores
+    ("smt", (), {"virtual__hypervisor": "KVMKVMKVM"}),
+    ("battery", (), {"virtual__hypervisor": "KVMKVMKVM"}),
+    ("heat", (), {"virtual__hypervisor": "KVMKVMKVM"}),
+    ("idle-states", (), {"virtual__hypervisor": "KVMKVMKVM"}),
+    ("steal", (), {"virtual__hypervisor": "KVMKVMKVM"}),
+    # an arm64 machine cannot exclude a hypervisor
+    ("hypervisor", ("virtual.hypervisor",), {}),
+    ("smt", ("virtual.hypervisor",), {}),
+    ("steal", ("virtual.hypervisor",), {}),
+    # a container does not see the tasks of others, and may be shown no swap
+    ("tasks", (), {"tasks__all_visible": False}),
+    ("tasks-above", (), {"tasks__all_visible": False}),
+    ("balancer", ("interrupts.has_balancer",), {}),
+    ("swap", (), {"virtual__container": "lxc"}),
+    # without debugfs or privilege only the boot line is known, and it is not the last word
+    ("preemption", ("kernel.preemption_model",), {"kernel__preemption_default": "full"}),
+    ("preemption", ("kernel.preemption_model",), {}),
+    ("tracing", ("tracing.tracer", "tracing.events"), {}),
+    ("tracing", ("tracing.events",), {}),
+    # what nobody has judged
+    ("clock-source", (), {"kernel__clocksource": "a-new-one"}),
+    ("governor", ("power.governors", "power.frequency_is_fixed"), {}),
+    ("timer-resolution", (), {"kernel__timer_resolution_ns": 200_000}),
+    ("throttling", (), {"kernel__release": "6.12.0"}),
+    ("group-budget", ("limits.group_rt_runtime_us",), {"limits__can_realtime": False}),
+    ("interrupts-everywhere", ("interrupts.quiet_cpus",), {}),
+    ("huge-pages", ("memory.transparent_hugepage",), {}),
+    ("huge-pages", (), {"memory__transparent_hugepage": "a-new-word"}),
+    ("heat", ("power.thermal_throttles",), {}),
+    ("container", ("virtual.container",), {}),
+    # a fact of a type that nobody expects
+    ("realtime-priority", (), {"limits__can_realtime": "yes"}),
+    ("steal", (), {"virtual__steal_ppm": "0"}),
+]
+
+# What looks bad and is not.
+INNOCENT: list[tuple[str, tuple[str, ...], dict[str, Any]]] = [
+    ("preemption", (), {"kernel__preemption_model": "lazy"}),
+    ("preemption", (), {"kernel__preemption_model": "full", "kernel__preemption_default": "none"}),
+    ("governor", (), {"power__governors": "schedutil", "power__frequency_is_fixed": True}),
+    ("idle-states", ("power.idle_latency_us",), {"power__idle_boot": "poll"}),
+    ("huge-pages", (), {"memory__transparent_hugepage": None}),
+    ("memlock-limit", (), {"limits__memlock_bytes": 65536, "user__cap_ipc_lock": True}),
+    ("numa-balancing", (), {"memory__numa_balancing": 1}),
+    ("interrupts-here", (), {"interrupts__busiest_percent": 97}),
+    ("timer-migration", (), {"kernel__timer_migration": 1, "cpu__count": 1}),
+    ("isolated-cpus", (), {"kernel__isolated_cpus": None, "kernel__partition_cpus": "3"}),
+    ("throttling", (), {"kernel__rt_runtime_us": -1}),
+    ("group-budget", (), {"limits__group_rt_runtime_us": 0}),
+    ("tasks-above", (), {"tasks__realtime_count": 1, "tasks__realtime_highest": 50}),
+]
+
+
+def finding(rule: str, facts: dict[str, Scalar]) -> Finding:
+    found = diagnose(facts, probe_path="/opt/probe").findings
+    return next(one for one in found if one.rule == rule)
+
+
+def test_the_tables_hold_every_rule() -> None:
+    assert set(SPOILT) == set(load_rules())
+
+
+@pytest.mark.parametrize("rule", load_rules())
+def test_a_fit_machine_is_fine(rule: str) -> None:
+    assert finding(rule, machine()).state == "fine"
+
+
+@pytest.mark.parametrize("rule", load_rules())
+def test_what_is_wrong_is_found_with_something_to_do(rule: str) -> None:
+    found = finding(rule, machine(**SPOILT[rule]))
+    assert found.state == "found"
+    assert found.steps
+    assert "(not known)" not in found.found
+
+
+@pytest.mark.parametrize("rule", load_rules())
+def test_where_nothing_is_told_nothing_is_known(rule: str) -> None:
+    found = finding(rule, {})
+    assert found.state == "unknown"
+    assert found.missing
+
+
+@pytest.mark.parametrize("rule", load_rules())
+def test_without_one_of_its_facts_a_rule_is_never_found(rule: str) -> None:
+    for fact in facts_used(load_rules()[rule].found):
+        assert finding(rule, machine(fact)).state != "found", fact
+
+
+@pytest.mark.parametrize(("rule", "without", "changed"), TRAPS)
+def test_what_only_looks_fine_is_unknown(
+    rule: str, without: tuple[str, ...], changed: dict[str, Any]
+) -> None:
+    assert finding(rule, machine(*without, **changed)).state == "unknown"
+
+
+@pytest.mark.parametrize(("rule", "without", "changed"), INNOCENT)
+def test_what_only_looks_bad_is_fine(
+    rule: str, without: tuple[str, ...], changed: dict[str, Any]
+) -> None:
+    assert finding(rule, machine(*without, **changed)).state == "fine"
+
+
+def test_the_default_of_a_dynamic_kernel_counts_where_the_active_model_is_hidden() -> None:
+    facts = machine("kernel.preemption_model", kernel__preemption_default="none")
+    assert finding("preemption", facts).state == "found"
+
+
+def test_every_fact_of_a_rule_is_one_that_exists() -> None:
+    page = (ROOT / "docs/reference/facts.md").read_text()
+    explained = set(re.findall(r"`([a-z]+\.[a-z_]+)`", page))
+    source = (ROOT / "src/hardstone/doctor/derive.py").read_text()
+    derived = set(re.findall(r'"(derived\.[a-z_]+)"', source))
+    for name, rule in load_rules().items():
+        texts = [rule.says, rule.says_fine, rule.unknown]
+        texts += [step.command or step.boot or step.words or "" for step in rule.steps]
+        texts += [step.undo or "" for step in rule.steps] + [step.lasts for step in rule.steps]
+        used = {*facts_used(rule.found), *facts_used(rule.fine)}
+        used |= {fact for text in texts for fact in names_in(text)}
+        used |= {fact for step in rule.steps for fact in facts_used(step.when)}
+        assert used - explained - derived == set(), name
+
+
+def test_braces_in_texts_are_facts() -> None:
+    for name, rule in load_rules().items():
+        for text in (rule.says, rule.says_fine, rule.unknown):
+            assert text.count("{") == len(names_in(text)), name
+
+
+def test_every_topic_of_the_fit_machine_is_told() -> None:
+    assert set(FIT) - set(derive(FIT)) == set()
+    assert diagnose(FIT).counts["fine"] == len(load_rules())
+
+
+def test_an_unknown_rule_gives_the_nearest_name() -> None:
+    with pytest.raises(InputError, match="did you mean governor"):
+        find_rule("governer")
+    with pytest.raises(InputError, match="there is realtime-priority"):
+        find_rule("\x1b[31mzzz")
+    assert find_rule("SMT")[0] == "smt"
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        ('level = "blocks"', 'level = "grave"'),
+        ("equals = false", "equals = false, null = true"),
+        ("undo =", "undone ="),
+        ("fixed =", "settings = ['governor']\nfixed ="),
+    ],
+)
+def test_faulty_data_is_refused(spoil: tuple[str, str]) -> None:
+    text = (ROOT / "src/hardstone/doctor/rules.toml").read_text()
+    with pytest.raises(ValueError):
+        parse_rules(text.replace(*spoil, 1))
