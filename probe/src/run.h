@@ -44,6 +44,7 @@ struct run {
     int64_t duration_ns;
     struct port_environment before, after;
     struct rusage usage_before, usage_after;
+    bool is_observed; /* all four of them were taken */
     int done_pipe[2];
     void *own; /* the test's, from prepare to finish */
 };

@@ -163,6 +163,24 @@ def least_address_space(probe: Path) -> int:
 
 
 @limits
+@pytest.mark.parametrize("stack_kib", [64, 100, 128, 255])
+def test_a_stack_that_is_too_small(probe: Path, quick: list[str], stack_kib: int) -> None:
+    prefix = ["prlimit", f"--stack={stack_kib * 1024}:{stack_kib * 1024}"]
+    stream = run(probe, "TMR-P-LAT", *FEW, *quick, prefix=prefix)
+    refused(stream, "denied", f"the stack is limited to {stack_kib * 1024} bytes")
+    assert "ulimit -s" in (stream.result.remedy or "")
+
+
+@limits
+def test_a_stack_that_is_enough(probe: Path, quick: list[str]) -> None:
+    """Also with as large an environment as the system lets through."""
+    prefix = ["prlimit", f"--stack={256 * 1024}:{256 * 1024}"]
+    variables = {"HARDSTONE_TEST_FILLER": "x" * 100_000}
+    stream = run(probe, "TMR-P-LAT", *FEW, *quick, prefix=prefix, variables=variables)
+    assert (stream.code, stream.result.status) == (0, "measured")
+
+
+@limits
 def test_no_descriptors_are_left(probe: Path, quick: list[str]) -> None:
     stream = run(probe, "SEM-P-SIG", *FEW, *quick, prefix=["prlimit", "--nofile=3:3"])
     assert stream.code == 0
