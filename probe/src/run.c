@@ -16,7 +16,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { OWN_STEP_BYTES = 1024 };
+/* STACK_BYTES: what run_steps and all below it use, with the arguments and the environment,
+ * for which a system may take 128 KiB of the same limit. */
+enum { OWN_STEP_BYTES = 1024, STACK_BYTES = 256 * 1024 };
 
 const struct param_value *run_param(const struct run *run, const char *name)
 {
@@ -230,7 +232,7 @@ static int send_rest(struct run *run, struct emit *emit)
     return emit_flush(emit);
 }
 
-int run_test(const struct request *request)
+static __attribute__((noinline)) int run_steps(const struct request *request)
 {
     struct run run;
     struct emit emit;
@@ -250,4 +252,34 @@ int run_test(const struct request *request)
         if (steps[i].undo)
             steps[i].undo(&run);
     return error || sent ? 70 : 0;
+}
+
+/* Through the heap: a `struct run` alone may be more than this stack. */
+static int deny_stack(const struct request *request, rlim_t bytes)
+{
+    struct run *run = calloc(1, sizeof *run);
+    struct emit *emit = malloc(sizeof *emit);
+    int error = !run || !emit;
+    if (!error) {
+        run->request = request;
+        run->test = request->test;
+        choose_limits(run);
+        run->setup.cpu = -1;
+        outcome_set(&run->outcome, STATUS_DENIED, "raise ulimit -s",
+                    "the stack is limited to %llu bytes; measuring takes %d",
+                    (unsigned long long)bytes, STACK_BYTES);
+        emit_open(emit, STDOUT_FILENO);
+        error = send_rest(run, emit);
+    }
+    free(emit);
+    free(run);
+    return error ? 70 : 0;
+}
+
+int run_test(const struct request *request)
+{
+    struct rlimit stack;
+    if (getrlimit(RLIMIT_STACK, &stack) == 0 && stack.rlim_cur < STACK_BYTES)
+        return deny_stack(request, stack.rlim_cur);
+    return run_steps(request);
 }

@@ -48,6 +48,7 @@ struct run {
     int64_t load_average_milli; /* at the end of the measurement; -1: not known */
     struct port_environment before, after;
     struct rusage usage_before, usage_after;
+    bool is_observed; /* all four of them were taken */
     int done_pipe[2];
     struct shield *shield; /* NULL: nothing is reserved */
     unsigned settings;     /* that a shield applied; bits 1 << enum shield_setting */

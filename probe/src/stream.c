@@ -350,6 +350,10 @@ static void counter(struct emit *emit, bool *is_first, const char *name, int64_t
 
 static void environment(struct emit *emit, const struct run *run)
 {
+    if (!run->is_observed) {
+        emit_raw(emit, "{}");
+        return;
+    }
     const struct port_environment *from = &run->before, *to = &run->after;
     const struct rusage *used_from = &run->usage_before, *used_to = &run->usage_after;
     bool is_first = true;

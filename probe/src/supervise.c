@@ -183,8 +183,6 @@ static void note_stuck(struct run *run)
     run->arena->ended_ns = clock_monotonic_ns();
     load_end(&run->load);
     run->load_average_milli = port_load_average_milli();
-    run->after = run->before;
-    run->usage_after = run->usage_before;
     outcome_set(&run->outcome, STATUS_TIMEOUT, "tell the authors: the test ignored its end",
                 "the test did not end when it was asked to; what was measured is kept");
 }
@@ -224,5 +222,6 @@ int supervise_measure(struct run *run)
                           "raise the limits on threads and locked memory (ulimit -u, ulimit -l)");
     else
         supervise(run, &director);
+    run->is_observed = !error && !run->is_stuck;
     return error || run->is_stuck ? -1 : 0;
 }

@@ -13,14 +13,30 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 enum { MOST_BYTES = 400000, MOST_WORDS = 16 };
 
+static struct {
+    const struct test *test; /* in place of the one that the words say */
+    rlim_t stack_bytes;
+} fake_run;
+
 static void reset(void)
 {
     fake_port = (struct fake_port){.is_counter_trusted = true, .cpu_count = 1};
+    memset(&fake_run, 0, sizeof fake_run);
+}
+
+static void limit_stack(void)
+{
+    struct rlimit limit;
+    getrlimit(RLIMIT_STACK, &limit);
+    limit.rlim_cur = fake_run.stack_bytes;
+    if (setrlimit(RLIMIT_STACK, &limit) != 0)
+        _exit(3);
 }
 
 static void run_child(char *const words[], int output)
@@ -33,6 +49,10 @@ static void run_child(char *const words[], int output)
     if (args_parse(count, words, &request, error, sizeof error) != 0)
         _exit(2);
     request.json = true;
+    if (fake_run.test)
+        request.test = fake_run.test;
+    if (fake_run.stack_bytes > 0)
+        limit_stack();
     dup2(output, STDOUT_FILENO);
     _exit(run_test(&request));
 }
@@ -180,6 +200,93 @@ static void test_counters_that_are_not_known(void)
     CHECK(strstr(text, "interrupts_count") == NULL);
 }
 
+static void test_a_stack_that_is_too_small(void)
+{
+    static const rlim_t sizes[] = {16 * 1024, 64 * 1024, 100 * 1024, 256 * 1024 - 1};
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        reset();
+        fake_run.stack_bytes = sizes[i];
+        const char *text = STREAM("SEM-P-SIG", "--samples", "5");
+        CHECK_HOLDS(text, "\"status\":\"denied\"");
+        CHECK_HOLDS(text, "the stack is limited to");
+        CHECK_HOLDS(text, "\"remedy\":\"raise ulimit -s\"");
+        CHECK_HOLDS(text, "\"type\":\"footer\"");
+    }
+    reset();
+    fake_run.stack_bytes = 256 * 1024;
+    CHECK_HOLDS(STREAM("SEM-P-SIG", "--samples", "5", "--clock", "monotonic"),
+                "\"status\":\"measured\"");
+}
+
+static int64_t expected_ns(const struct run *run)
+{
+    (void)run;
+    return 1000000;
+}
+
+static int refuse(struct run *run)
+{
+    return outcome_set(&run->outcome, STATUS_FAILED, NULL, "refused");
+}
+
+static int never_end(struct run *run)
+{
+    (void)run;
+    while (pause() != 0)
+        ;
+    return 0;
+}
+
+static int end_at_once(struct run *run)
+{
+    (void)run;
+    return 0;
+}
+
+static const char *stream_of_test(const struct test *test)
+{
+    reset();
+    fake_run.test = test;
+    return STREAM("SEM-P-SIG", "--clock", "monotonic", "--deadline-ns", "1ms");
+}
+
+/* What it measured is read although its thread is still there: a race, and none to mend. */
+static void test_a_test_that_stays(void)
+{
+#ifdef __SANITIZE_THREAD__
+    (void)never_end;
+    tap_skip("what is sent of a test that does not end is read without a lock");
+#else
+    static const struct test stays = {
+        .id = "STAYS", .title = "stays", .expected_ns = expected_ns, .measure = never_end};
+    const char *text = stream_of_test(&stays);
+    CHECK_HOLDS(text, "\"status\":\"timeout\"");
+    CHECK_HOLDS(text, "\"environment\":{}");
+#endif
+}
+
+/* Counters are told when they were read before and after, and only then. */
+static void test_counters_that_were_not_read(void)
+{
+    static const struct test ends = {
+        .id = "ENDS", .title = "ends", .expected_ns = expected_ns, .measure = end_at_once};
+    static const struct test refuses = {.id = "REFUSES",
+                                        .title = "refuses",
+                                        .expected_ns = expected_ns,
+                                        .prepare = refuse,
+                                        .measure = end_at_once};
+    CHECK_HOLDS(stream_of_test(&ends), "\"environment\":{\"minor_faults_count\":");
+    const char *text = stream_of_test(&refuses);
+    CHECK_HOLDS(text, "\"status\":\"failed\"");
+    CHECK_HOLDS(text, "\"environment\":{}");
+    reset();
+    fake_port.pin_error = EPERM;
+    CHECK_HOLDS(STREAM("SEM-P-SIG", "--samples", "5", "--clock", "monotonic"),
+                "\"environment\":{}");
+    reset();
+    CHECK_HOLDS(STREAM("SEM-P-SIG", "--samples", "5", "--cpu", "1"), "\"environment\":{}");
+}
+
 TAP_MAIN({"a counter that is not trusted is not used", test_untrusted_counter},
          {"a counter that is not trusted is told", test_untrusted_counter_is_told},
          {"one CPU", test_one_cpu}, {"a CPU that is not there", test_cpu_that_is_not_there},
@@ -188,4 +295,7 @@ TAP_MAIN({"a counter that is not trusted is not used", test_untrusted_counter},
          {"no way to force a system call", test_no_system_call},
          {"no timer that is read like a file", test_no_event_timer},
          {"a real-time budget is not used up", test_realtime_budget_is_rested},
-         {"counters that are not known are left out", test_counters_that_are_not_known})
+         {"counters that are not known are left out", test_counters_that_are_not_known},
+         {"counters that were not read are left out", test_counters_that_were_not_read},
+         {"a test that does not end", test_a_test_that_stays},
+         {"a stack that is too small", test_a_stack_that_is_too_small})

@@ -72,6 +72,7 @@ def test_input_that_goes_on_ends_nothing(probe: Path, quick: list[str]) -> None:
     assert stream.result.status == "measured" and not stream.result.interrupted
 
 
+@pytest.mark.usefixtures("alone")  # another real-time program would be a failure
 @pytest.mark.parametrize("test", TESTS)
 def test_a_deadline_keeps_what_was_measured(probe: Path, quick: list[str], test: str) -> None:
     stream = run(probe, test, "--deadline-ns", "600ms", *LONG, *quick)

@@ -163,9 +163,53 @@ def least_address_space(probe: Path) -> int:
 
 
 @limits
+@pytest.mark.parametrize("stack_kib", [64, 100, 128, 255])
+def test_a_stack_that_is_too_small(probe: Path, quick: list[str], stack_kib: int) -> None:
+    prefix = ["prlimit", f"--stack={stack_kib * 1024}:{stack_kib * 1024}"]
+    stream = run(probe, "TMR-P-LAT", *FEW, *quick, prefix=prefix)
+    refused(stream, "denied", f"the stack is limited to {stack_kib * 1024} bytes")
+    assert "ulimit -s" in (stream.result.remedy or "")
+
+
+@limits
+def test_a_stack_that_is_enough(probe: Path, quick: list[str]) -> None:
+    """Also with as large an environment as the system lets through."""
+    prefix = ["prlimit", f"--stack={256 * 1024}:{256 * 1024}"]
+    variables = {"HARDSTONE_TEST_FILLER": "x" * 100_000}
+    stream = run(probe, "TMR-P-LAT", *FEW, *quick, prefix=prefix, variables=variables)
+    assert (stream.code, stream.result.status) == (0, "measured")
+
+
+@limits
 def test_no_descriptors_are_left(probe: Path, quick: list[str]) -> None:
     stream = run(probe, "SEM-P-SIG", *FEW, *quick, prefix=["prlimit", "--nofile=3:3"])
     assert stream.code == 0
     assert stream.result.status in ("failed", "denied")
     assert "a pipe" in (stream.result.reason or "")
     assert "ulimit -n" in (stream.result.remedy or "")
+    if "counter_not_used" in stream.events:
+        told = stream.events["counter_not_used"].text
+        assert "could not be read: Too many open files" in told
+
+
+def trust_of(probe: Path, hidden: str, empty: Path) -> str:
+    """Why the counter is not used where a file is hidden behind an empty one."""
+    empty.touch()
+    words = f"mount --bind {empty} {hidden} && exec {probe} run SEM-P-SIG --json --samples 5"
+    done = subprocess.run(
+        ["unshare", "--mount", "sh", "-c", words], capture_output=True, check=False
+    )
+    if not done.stdout:
+        pytest.skip(f"{hidden} cannot be hidden: {done.stderr.decode().strip()}")
+    stream = Stream("SEM-P-SIG", done.returncode, done.stdout)
+    return stream.events["counter_not_used"].text
+
+
+@pytest.mark.skipif(
+    os.geteuid() != 0 or shutil.which("unshare") is None or os.uname().machine != "x86_64",
+    reason="only root on x86-64 can hide what Linux says of the TSC, with unshare",
+)
+def test_absent_is_not_unreadable(probe: Path, tmp_path: Path) -> None:
+    assert "does not claim a TSC" in trust_of(probe, "/proc/cpuinfo", tmp_path / "empty")
+    source = "/sys/devices/system/clocksource/clocksource0/current_clocksource"
+    assert "does not use the TSC" in trust_of(probe, source, tmp_path / "empty")

@@ -88,3 +88,51 @@ def test_jitter_of_every_expiry(shared_probe: Path, virtual_libc: Path, late_ns:
         if len(values) >= 120:
             break
     check_values(jitter, values)
+
+
+def test_overruns_of_late_wakeups(shared_probe: Path, virtual_libc: Path) -> None:
+    words = ("-p", f"periods_ns={INTERVAL_NS}", "-p", "mechanisms=nanosleep")
+    late_ns = [7_000, 250_000, 0, 3_000_123]
+    overrun = measure(shared_probe, virtual_libc, late_ns, "TMR-P-JIT", *words).series("overrun")
+    served = [late // INTERVAL_NS + 1 for late in late_ns]
+    wakeups = next(n for n in range(120) if sum(islice(cycle(served), n)) >= 120)
+    check_values(overrun, [one - 1 for one in islice(cycle(served), wakeups) if one > 1])
+
+
+def test_early_wakeups_are_named(shared_probe: Path, virtual_libc: Path) -> None:
+    words = ("-p", f"periods_ns={INTERVAL_NS}", "-p", "mechanisms=nanosleep")
+    stream = measure(shared_probe, virtual_libc, [1_000, -500, -300], "TMR-P-JIT", *words)
+    assert stream.series("jitter").histogram.underflow == 80
+    text = stream.events["early_expirations"].text
+    assert "nanosleep" in text and "80 of 120" in text and "up to 500 ns" in text
+    stream = measure(shared_probe, virtual_libc, [0], "TMR-P-JIT", *words)
+    assert "early_expirations" not in stream.events
+
+
+def test_a_backlog_that_is_full_loses_no_release(shared_probe: Path, virtual_libc: Path) -> None:
+    """More releases than are expanded between two wake-ups, and more late wake-ups than the
+    backlog holds."""
+    words = ("-p", f"interval_ns={INTERVAL_NS}", "--samples", "5000")
+    late_ns = 300 * INTERVAL_NS + 1
+    stream = measure(shared_probe, virtual_libc, [late_ns], "TMR-P-LAT", *words)
+    release = stream.series("release")
+    assert release.count == 5000 * 301
+    assert (release.min, release.max) == (1, late_ns)
+    assert release.mean == pytest.approx(150 * INTERVAL_NS + 1, rel=1e-12)
+    assert stream.series("missed").count == 5000
+
+
+@pytest.mark.parametrize(("late_ns", "crosses"), [(7_000, False), (7_001, True)])
+def test_the_threshold_is_crossed_above_it(
+    shared_probe: Path, virtual_libc: Path, late_ns: int, crosses: bool
+) -> None:
+    stream = run(
+        shared_probe,
+        *("TMR-P-LAT", "--samples", "20", "--clock", "monotonic", "--policy", "other"),
+        *("-p", f"interval_ns={INTERVAL_NS}", "-p", "threshold_ns=7000"),
+        variables={"LD_PRELOAD": str(virtual_libc), "HARDSTONE_LATE_NS": f"1000,{late_ns},0"},
+    )
+    assert ("threshold_crossed" in stream.events) == crosses
+    assert stream.result.status == ("failed" if crosses else "measured")
+    assert stream.series("wakeup").count == (2 if crosses else 20)
+    assert not crosses or f"{late_ns} ns is above 7000 ns" in (stream.result.reason or "")

@@ -79,12 +79,13 @@ static int64_t least_time(struct run *run, int kind, uint64_t count)
     return least_ns > 0 && least_ns < INT64_MAX ? least_ns : 1;
 }
 
-/* Operations that take block_ns: first a count long enough to be timed, then two steps
- * that set it right in proportion. */
+/* Operations that take block_ns: first a count long enough to be timed (by the least of
+ * several tries: one that was disturbed looks long enough), then two steps that set it right
+ * in proportion; the second takes out what does not grow with the count. */
 static uint64_t calibrate(struct run *run, int kind, int64_t block_ns)
 {
     uint64_t count = 1;
-    while (time_block(run, kind, count) < PROBE_NS && !run_should_stop())
+    while (least_time(run, kind, count) < PROBE_NS && !run_should_stop())
         count *= 2;
     for (int step = 0; step < 2; step++) {
         double ns = (double)least_time(run, kind, count);

@@ -3,6 +3,8 @@
 #ifndef HS_RESPONSE_WORK_H
 #define HS_RESPONSE_WORK_H
 
+#include "whetstone.h"
+
 #include <stdint.h>
 
 enum { WORK_ADD, WORK_COPY, WORK_WHETSTONE, WORK_KINDS };
@@ -12,12 +14,12 @@ extern const char *const work_names[WORK_KINDS + 1];
 
 struct work_space {
     volatile uint64_t sink;
-    volatile double real_sink;
+    struct whetstone whetstone;
     unsigned char from[WORK_COPY_BYTES], to[WORK_COPY_BYTES];
 };
 
 /* Does `count` operations of `kind`: an addition; a copy of WORK_COPY_BYTES; one turn
- * through the modules of the Whetstone benchmark (Curnow and Wichmann 1976). */
+ * of Whetstone. */
 void work_do(struct work_space *space, int kind, uint64_t count);
 
 #endif

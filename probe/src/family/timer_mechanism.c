@@ -108,11 +108,17 @@ static int wait_signal(const struct timer_armed *timer, int64_t timeout_ns)
     return number > 0 ? 1 : errno == EAGAIN ? 0 : -1;
 }
 
+/* The first expiry that was not yet told. */
+static int64_t next_ns_of(const struct timer_armed *timer)
+{
+    return timer->base_ns + (int64_t)timer->served * timer->period_ns;
+}
+
 /* Expirations that are due at `now_ns` and were not yet served. A one-shot or a wake-up
  * that came early counts as one: the caller sees how early. */
 static int64_t due_by_time(const struct timer_armed *timer, int64_t now_ns)
 {
-    int64_t next_ns = timer->base_ns + (int64_t)timer->served * timer->period_ns;
+    int64_t next_ns = next_ns_of(timer);
     if (timer->period_ns == 0 || now_ns < next_ns + timer->period_ns)
         return 1;
     return (now_ns - next_ns) / timer->period_ns + 1;
@@ -120,8 +126,7 @@ static int64_t due_by_time(const struct timer_armed *timer, int64_t now_ns)
 
 static int64_t wait_nanosleep(const struct timer_armed *timer, int64_t *now_ns)
 {
-    int64_t next_ns = timer->base_ns + (int64_t)timer->served * timer->period_ns;
-    struct timespec next = clock_ns_timespec(next_ns);
+    struct timespec next = clock_ns_timespec(next_ns_of(timer));
     int error;
     while ((error = clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &next, NULL)) == EINTR)
         ;
@@ -130,14 +135,40 @@ static int64_t wait_nanosleep(const struct timer_armed *timer, int64_t *now_ns)
     return error ? -1 : due_by_time(timer, *now_ns);
 }
 
-static int64_t wait_signalled(const struct timer_armed *timer, int64_t timeout_ns, int64_t *now_ns)
+/* The signal of setitimer carries no count: what it stands for is told from the clock. An
+ * expiry that passes between taking a signal and reading the clock is served by that
+ * reading, and its own signal comes afterwards: taken for the next expiry, it would be one
+ * that came early. So after a reading that served several, signals are thrown away while
+ * the next expiry is ahead, until none is there although all that were served have sent
+ * theirs. At other times a signal before the expiry is an early one, and counts. */
+static int64_t wait_itimer(struct timer_armed *timer, int64_t timeout_ns, int64_t *now_ns)
+{
+    int64_t next_ns = next_ns_of(timer);
+    int64_t all_sent_ns = next_ns - timer->period_ns + timer->uncertainty_ns;
+    for (;;) {
+        bool is_all_sent = timer->has_served_ahead && clock_monotonic_ns() >= all_sent_ns;
+        int got = wait_signal(timer, is_all_sent ? 0 : timeout_ns);
+        *now_ns = clock_monotonic_ns();
+        if (got > 0 && (!timer->has_served_ahead || *now_ns >= next_ns))
+            break;
+        if (got < 0 || (got == 0 && !is_all_sent))
+            return got;
+        if (got == 0)
+            timer->has_served_ahead = false;
+    }
+    int64_t count = due_by_time(timer, *now_ns);
+    if (count > 1)
+        timer->has_served_ahead = true;
+    return count;
+}
+
+static int64_t wait_posix_timer(const struct timer_armed *timer, int64_t timeout_ns,
+                                int64_t *now_ns)
 {
     int got = wait_signal(timer, timeout_ns);
     *now_ns = clock_monotonic_ns();
     if (got <= 0)
         return got;
-    if (timer->kind == TIMER_SETITIMER)
-        return due_by_time(timer, *now_ns);
     int overruns = timer_getoverrun(timer->timer);
     return overruns < 0 ? -1 : 1 + overruns;
 }
@@ -150,8 +181,10 @@ int64_t timer_wait(struct timer_armed *timer, int64_t timeout_ns, int64_t *now_n
     } else if (timer->kind == TIMER_TIMERFD) {
         count = port_event_timer_wait(timer->descriptor, timeout_ns);
         *now_ns = clock_monotonic_ns();
+    } else if (timer->kind == TIMER_SETITIMER) {
+        count = wait_itimer(timer, timeout_ns, now_ns);
     } else {
-        count = wait_signalled(timer, timeout_ns, now_ns);
+        count = wait_posix_timer(timer, timeout_ns, now_ns);
     }
     if (count > 0)
         timer->served += (uint64_t)count;

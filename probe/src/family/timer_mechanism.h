@@ -18,6 +18,7 @@ struct timer_armed {
     int64_t uncertainty_ns; /* the true first expiry lies in base_ns .. + uncertainty_ns */
     int64_t period_ns;      /* 0: once */
     uint64_t served;        /* expirations told so far */
+    bool has_served_ahead;  /* setitimer: signals of expirations already told may still come */
     timer_t timer;
     int descriptor;
 };

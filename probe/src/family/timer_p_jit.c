@@ -85,6 +85,18 @@ static void record_served(const struct run *run, struct record *jitter, struct r
         record_value(overrun, count - 1, run_at_ns(run, now_ns));
 }
 
+/* A system that keeps its word wakes nobody early: its values would all be positive. */
+static void tell_early(const struct run *run, const struct record *jitter, int64_t period_ns,
+                       enum timer_kind kind)
+{
+    if (jitter->underflow > 0)
+        arena_event(run->arena, "early_expirations", -1,
+                    "%s, period %lld ns: %llu of %llu came before they were due, up to %lld ns",
+                    timer_kind_names[kind], (long long)period_ns,
+                    (unsigned long long)jitter->underflow, (unsigned long long)jitter->count,
+                    (long long)-jitter->min);
+}
+
 static int measure_cell(struct run *run, int64_t period_ns, enum timer_kind kind, int index)
 {
     struct timer_armed timer;
@@ -109,6 +121,7 @@ static int measure_cell(struct run *run, int64_t period_ns, enum timer_kind kind
     if (count < 0)
         outcome_set_errno(&run->outcome, errno, timer_kind_names[kind], NULL);
     timer_release(&timer);
+    tell_early(run, jitter, period_ns, kind);
     return count < 0 ? -1 : 0;
 }
 

@@ -58,25 +58,36 @@ static bool has_flag(const char *flags, const char *flag)
     return false;
 }
 
+/* What cannot be read claims nothing, neither that the counter is good nor that it is not. */
+static bool tell_unread(const char *path, char *reason, size_t reason_bytes)
+{
+    snprintf(reason, reason_bytes, "%s could not be read: %s", path, strerror(errno));
+    return false;
+}
+
 bool port_counter_is_trusted(char *reason, size_t reason_bytes)
 {
 #if defined(__x86_64__) || defined(__i386__)
+    static const char source[] = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
     char text[8192];
-    if (!linux_cpuinfo("flags", text, sizeof text) || !has_flag(text, "constant_tsc") ||
-        !has_flag(text, "nonstop_tsc")) {
+    bool is_found = linux_cpuinfo("flags", text, sizeof text);
+    if (!is_found && errno != 0)
+        return tell_unread(linux_cpuinfo_path, reason, reason_bytes);
+    if (!is_found || !has_flag(text, "constant_tsc") || !has_flag(text, "nonstop_tsc")) {
         snprintf(reason, reason_bytes,
                  "the processor does not claim a TSC of one rate that never stops "
                  "(constant_tsc, nonstop_tsc)");
         return false;
     }
-    if (!linux_read("/sys/devices/system/clocksource/clocksource0/current_clocksource", text,
-                    sizeof text) ||
-        strcmp(text, "tsc") != 0) {
+    is_found = linux_read(source, text, sizeof text);
+    if (!is_found && errno != 0)
+        return tell_unread(source, reason, reason_bytes);
+    if (!is_found || strcmp(text, "tsc") != 0) {
         snprintf(reason, reason_bytes, "the kernel does not use the TSC as its clock source");
         return false;
     }
 #else
-    (void)has_flag, (void)reason, (void)reason_bytes;
+    (void)has_flag, (void)tell_unread, (void)reason, (void)reason_bytes;
 #endif
     return true;
 }

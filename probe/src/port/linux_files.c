@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+const char linux_cpuinfo_path[] = "/proc/cpuinfo";
+
 static const char *rooted(const char *path, char place[LINUX_PLACE_BYTES])
 {
     snprintf(place, LINUX_PLACE_BYTES, "%s%s", linux_root(), path);
@@ -52,7 +54,9 @@ bool linux_read_any(const char *path, char *text, size_t bytes)
     ssize_t got = 0;
     while (used + 1 < bytes && (got = read(file, text + used, bytes - 1 - used)) > 0)
         used += (size_t)got;
+    int error = got < 0 ? errno : 0;
     close(file);
+    errno = error;
     while (used > 0 && (text[used - 1] == '\n' || text[used - 1] == ' '))
         used--;
     text[used] = '\0';
@@ -76,10 +80,12 @@ bool linux_read_number(const char *path, int64_t *number)
 
 bool linux_cpuinfo(const char *name, char *value, size_t bytes)
 {
-    FILE *file = linux_open("/proc/cpuinfo");
+    FILE *file = linux_open(linux_cpuinfo_path);
     char line[8192];
     bool is_found = false;
-    while (file && !is_found && fgets(line, sizeof line, file)) {
+    if (!file)
+        return false;
+    while (!is_found && fgets(line, sizeof line, file)) {
         char *colon = strchr(line, ':');
         size_t length = strlen(name);
         if (!colon || strncmp(line, name, length) != 0 || strspn(line + length, "\t ") == 0)
@@ -88,8 +94,9 @@ bool linux_cpuinfo(const char *name, char *value, size_t bytes)
         snprintf(value, bytes, "%s", colon + 1 + strspn(colon + 1, " "));
         is_found = true;
     }
-    if (file)
-        fclose(file);
+    int error = ferror(file) ? errno : 0;
+    fclose(file);
+    errno = error;
     return is_found;
 }
 

@@ -14,8 +14,8 @@ enum { LINUX_PLACE_BYTES = 1200 };
 /* What stands before every path: "" but in tests. */
 const char *linux_root(void);
 
-/* First `bytes` - 1 bytes of a file, without white space at its end; false when it
- * cannot be read or holds nothing. */
+/* First `bytes` - 1 bytes of a file, without white space at its end; false when it cannot be
+ * read (errno) or is empty (errno 0). */
 bool linux_read(const char *path, char *text, size_t bytes);
 bool linux_read_number(const char *path, int64_t *number);
 
@@ -28,7 +28,9 @@ DIR *linux_open_folder(const char *path);
 bool linux_exists(const char *path);
 bool linux_link(const char *path, char *text, size_t bytes);
 
-/* Value of the first line "NAME : value" of /proc/cpuinfo. */
+/* Value of the first line "NAME : value" of /proc/cpuinfo; false when the file cannot be read
+ * (errno) or has no such line (errno 0). */
+extern const char linux_cpuinfo_path[];
 bool linux_cpuinfo(const char *name, char *value, size_t bytes);
 
 /* Value of the last "NAME=VALUE" of the boot line; a bare NAME gives "". */

@@ -1,0 +1,253 @@
+/* The calibration on a machine that is made up: when each clock is read, and at what rate the
+ * counter runs, is chosen, so that the right answer is known. clock.c is built anew here, with
+ * a counter of our own. */
+#include "posix_source.h"
+
+#include <stdint.h>
+
+#define HS_COUNTER_H
+#define COUNTER_NAME "made up"
+static uint64_t counter_read(void);
+static uint64_t counter_begin(void);
+static uint64_t counter_end(void);
+
+#include "clock.c"
+#include "tap.h"
+
+#include <math.h>
+
+#define TICKS_PER_NS INT64_C(2)
+#define TRUE_HZ 2e9
+#define TIGHT_NS INT64_C(40)
+#define WIDE_NS INT64_C(5000)
+
+enum { PARTS = 8 };
+
+/* The counter runs at TRUE_HZ x (1 + part_ppm / 1e6) in each quarter of a second since the
+ * first reading, the last part for good. */
+static struct {
+    int64_t now_ns, first_ns;
+    int64_t half_bracket_ns; /* from one reading to the next */
+    bool is_late;            /* the counter is read at the end of its bracket */
+    int only_tight;          /* 0: all brackets are; else one in so many, the last of them */
+    int64_t last_bracket_ns; /* of what is read after 0.9 s; 0: as before */
+    int brackets;
+    double part_ppm[PARTS];
+    uint64_t read_step, read_count, read_ticks; /* of counter_read: a step each, and ... */
+    uint64_t stray_ticks, stray_every;          /* ... at times an interruption */
+} fake;
+
+static void reset(void)
+{
+    memset(&fake, 0, sizeof fake);
+    fake.first_ns = fake.now_ns = 5000 * CLOCK_NS_PER_S;
+    fake.half_bracket_ns = TIGHT_NS / 2;
+}
+
+bool port_counter_is_trusted(char *reason, size_t reason_bytes)
+{
+    (void)reason, (void)reason_bytes;
+    return true;
+}
+
+int clock_gettime(clockid_t id, struct timespec *time)
+{
+    (void)id;
+    *time = clock_ns_timespec(fake.now_ns);
+    return 0;
+}
+
+int nanosleep(const struct timespec *wanted, struct timespec *left)
+{
+    (void)left;
+    fake.now_ns += clock_timespec_ns(wanted);
+    return 0;
+}
+
+static uint64_t ticks_now(void)
+{
+    double ticks = 1e6;
+    int64_t left_ns = fake.now_ns - fake.first_ns;
+    for (int part = 0; part < PARTS && left_ns > 0; part++) {
+        int64_t part_ns = CLOCK_NS_PER_S / 4;
+        if (left_ns < part_ns || part == PARTS - 1)
+            part_ns = left_ns;
+        ticks += (double)(part_ns * TICKS_PER_NS) * (1 + fake.part_ppm[part] / 1e6);
+        left_ns -= part_ns;
+    }
+    return (uint64_t)(ticks + 0.5);
+}
+
+/* Half of the bracket passes before it, half after, or all before. */
+static uint64_t counter_begin(void)
+{
+    bool is_last = fake.now_ns - fake.first_ns > CLOCK_NS_PER_S / 10 * 9;
+    int64_t half_ns = fake.half_bracket_ns, more_ns = 0;
+    if (is_last && fake.last_bracket_ns > 0)
+        half_ns = fake.last_bracket_ns / 2;
+    if (fake.only_tight > 0 && ++fake.brackets % fake.only_tight != 0)
+        more_ns = WIDE_NS; /* the thread was held up after it had read the counter */
+    if (fake.is_late && is_last)
+        fake.now_ns += 2 * half_ns;
+    else if (!fake.is_late)
+        fake.now_ns += half_ns;
+    uint64_t ticks = ticks_now();
+    if (fake.is_late && !is_last)
+        fake.now_ns += 2 * half_ns;
+    else if (!fake.is_late)
+        fake.now_ns += half_ns;
+    fake.now_ns += more_ns;
+    return ticks;
+}
+
+static uint64_t counter_end(void)
+{
+    return counter_begin();
+}
+
+static uint64_t counter_read(void)
+{
+    fake.read_ticks += fake.read_step;
+    if (fake.stray_every > 0 && ++fake.read_count % fake.stray_every == 0)
+        fake.read_ticks += fake.stray_ticks;
+    return fake.read_ticks;
+}
+
+static double error_ppb(const struct clock *clock)
+{
+    return fabs((double)clock->counter_hz / TRUE_HZ - 1) * 1e9;
+}
+
+static void test_a_bound_for_the_worst_reading(void)
+{
+    struct clock clock;
+    reset();
+    fake.is_late = true; /* the first at the start of its bracket, the last at the end */
+    clock_open(&clock, true, 0);
+    CHECK(clock.use_counter);
+    CHECK_NEAR(clock.calibration_ppb, TIGHT_NS, 0.01 * TIGHT_NS);
+    CHECK_NEAR(error_ppb(&clock), TIGHT_NS, 0.05 * TIGHT_NS);
+}
+
+static void test_the_middle_of_a_bracket(void)
+{
+    struct clock clock;
+    reset();
+    fake.last_bracket_ns = 100 * TIGHT_NS;
+    clock_open(&clock, true, 0);
+    CHECK_NEAR(error_ppb(&clock), 0, 1);
+    CHECK_NEAR(clock.calibration_ppb, 50.5 * TIGHT_NS, 0.5 * TIGHT_NS);
+    CHECK_SAME(clock.first.at_ns, fake.first_ns + TIGHT_NS / 2);
+}
+
+static void test_the_tightest_bracket(void)
+{
+    struct clock clock;
+    for (int one_in = 2; one_in <= 50; one_in += 16) {
+        reset();
+        fake.only_tight = one_in;
+        clock_open(&clock, true, 0);
+        CHECK_SAME(clock.first.bracket_ns, TIGHT_NS);
+        CHECK_NEAR(clock.calibration_ppb, TIGHT_NS, 0.01 * TIGHT_NS);
+        CHECK_NEAR(error_ppb(&clock), 0, 1);
+    }
+}
+
+static void test_an_uneven_counter(void)
+{
+    static const struct {
+        double ppm[4];
+        bool is_even;
+    } cases[] = {
+        {{0, 0, 0, 0}, true},     {{40, -40, 40, -40}, true}, {{200, -200, 200, -200}, false},
+        {{300, 0, 0, 0}, false},  {{0, 0, 0, 300}, false},    {{0, -300, 0, 0}, false},
+        {{-300, 0, 0, 0}, false}, {{110, 110, 0, 0}, true},   {{900, 900, 900, 900}, true},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct clock clock;
+        reset();
+        memcpy(fake.part_ppm, cases[i].ppm, sizeof cases[i].ppm);
+        clock_open(&clock, true, 0);
+        CHECK_SAME(clock.use_counter, cases[i].is_even);
+        CHECK_TEXT(clock.name, cases[i].is_even ? COUNTER_NAME : "monotonic");
+        if (!cases[i].is_even)
+            CHECK_HOLDS(clock.reason, "even rate");
+    }
+}
+
+static void test_a_counter_that_stands_still(void)
+{
+    struct clock clock;
+    reset();
+    for (int part = 0; part < PARTS; part++)
+        fake.part_ppm[part] = -1e6;
+    clock_open(&clock, true, 0);
+    CHECK(!clock.use_counter);
+    CHECK_HOLDS(clock.reason, "does not advance");
+}
+
+static void test_a_known_rate(void)
+{
+    static const struct {
+        double ppm;
+        bool is_used;
+    } cases[] = {{0, true}, {90, true}, {-90, true}, {120, false}, {-120, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct clock clock;
+        uint64_t known_hz = (uint64_t)(TRUE_HZ * (1 + cases[i].ppm / 1e6));
+        reset();
+        clock_open(&clock, true, known_hz);
+        CHECK(clock.use_counter);
+        CHECK_SAME(clock.calibration_ppb < 0, cases[i].is_used);
+        CHECK_NEAR((double)clock.counter_hz, cases[i].is_used ? (double)known_hz : TRUE_HZ, 2);
+    }
+}
+
+static void test_drift(void)
+{
+    static const struct {
+        double ppm;
+        bool is_told;
+    } cases[] = {{0, false}, {450, false}, {-450, false}, {600, true}, {-600, true}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct clock clock;
+        reset();
+        for (int part = 4; part < PARTS; part++)
+            fake.part_ppm[part] = cases[i].ppm;
+        clock_open(&clock, true, 0);
+        fake.now_ns = fake.first_ns + 100 * CLOCK_NS_PER_S;
+        clock_check_drift(&clock);
+        CHECK(clock.has_drift);
+        CHECK_NEAR(clock.drift_ppb, cases[i].ppm * 990, 200);
+        CHECK_SAME(clock.reason[0] != '\0', cases[i].is_told);
+    }
+}
+
+/* An interruption may come back with another phase: one such difference is left out, but not
+ * one that is as short as others. */
+static void test_quantum(void)
+{
+    static const struct {
+        uint64_t step, stray, every, quantum;
+    } cases[] = {
+        {8, 0, 0, 8},           {1, 0, 0, 1},        {24, 0, 0, 24},
+        {26, 10001, 90001, 26}, {8, 4099, 1777, 8},  {8, 129, 1777, 8},
+        {8, 115, 1777, 1},      {26, 13, 90001, 13}, {26, 1, 90001, 1},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct clock clock;
+        reset();
+        clock_open(&clock, true, 0);
+        fake.read_step = cases[i].step;
+        fake.stray_ticks = cases[i].stray;
+        fake.stray_every = cases[i].every;
+        CHECK_NEAR(clock_quantum_ns(&clock), (double)cases[i].quantum / TICKS_PER_NS, 1e-6);
+    }
+}
+
+TAP_MAIN({"a bound for the worst reading", test_a_bound_for_the_worst_reading},
+         {"the middle of a bracket", test_the_middle_of_a_bracket},
+         {"the tightest bracket", test_the_tightest_bracket},
+         {"a counter that runs unevenly", test_an_uneven_counter},
+         {"a counter that stands still", test_a_counter_that_stands_still},
+         {"a known rate", test_a_known_rate}, {"drift", test_drift}, {"the quantum", test_quantum})

@@ -1,0 +1,217 @@
+/* setitimer on a system that is made up, where every expiry is known: time passes while the
+ * caller sleeps, between taking a signal and reading the clock, and at other readings. */
+#include "posix_source.h"
+
+#include "clock.h"
+#include "family/timer_mechanism.h"
+#include "tap.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/time.h>
+
+enum { WAITS = 20000 };
+
+#define PERIOD_NS INT64_C(100000)
+#define AHEAD_NS INT64_C(5000000)
+
+/* The system: its time, its timer, and how the time passes. */
+static struct {
+    int64_t now_ns;
+    int64_t first_ns; /* the true first expiry */
+    int64_t sent;     /* expirations that have happened */
+    bool is_pending;
+    int64_t read_ns;  /* a reading of the clock takes so long */
+    int64_t early_ns; /* the timer is wrong by so much */
+    uint64_t random;
+    bool is_random;
+    int64_t stall_ns; /* once, at the next reading after a signal was taken */
+    bool was_taken;
+} fake;
+
+static void pass(int64_t ns)
+{
+    fake.now_ns += ns;
+    while (fake.first_ns > 0 &&
+           fake.first_ns + fake.sent * PERIOD_NS - fake.early_ns <= fake.now_ns) {
+        fake.sent++;
+        fake.is_pending = true;
+    }
+}
+
+/* Mostly nothing; at times about a period, or some; often close to an expiry. */
+static int64_t random_stall_ns(void)
+{
+    uint64_t draw = tap_random(&fake.random);
+    int64_t to_next_ns = fake.first_ns + fake.sent * PERIOD_NS - fake.now_ns;
+    switch (draw % 8) {
+    case 0:
+        return (int64_t)(draw >> 8) % (4 * PERIOD_NS);
+    case 1:
+        return to_next_ns - 500 + (int64_t)(draw >> 8) % 1000;
+    case 2:
+        return to_next_ns + PERIOD_NS - 500 + (int64_t)(draw >> 8) % 1000;
+    default:
+        return 0;
+    }
+}
+
+static int64_t stall_ns(void)
+{
+    int64_t ns = fake.is_random && fake.first_ns > 0 ? random_stall_ns() : 0;
+    if (fake.was_taken)
+        ns += fake.stall_ns;
+    fake.stall_ns = fake.was_taken ? 0 : fake.stall_ns;
+    fake.was_taken = false;
+    return ns > 0 ? ns : 0;
+}
+
+int clock_gettime(clockid_t id, struct timespec *time)
+{
+    (void)id;
+    pass(fake.read_ns + stall_ns());
+    *time = clock_ns_timespec(fake.now_ns);
+    return 0;
+}
+
+int setitimer(int which, const struct itimerval *wanted, struct itimerval *before)
+{
+    (void)which, (void)before;
+    int64_t wait_ns = wanted->it_value.tv_sec * CLOCK_NS_PER_S + wanted->it_value.tv_usec * 1000;
+    pass(200);
+    fake.first_ns = wait_ns > 0 ? fake.now_ns + wait_ns : 0;
+    fake.sent = 0;
+    pass(100);
+    return 0;
+}
+
+static int take(void)
+{
+    fake.is_pending = false;
+    fake.was_taken = true;
+    return SIGALRM;
+}
+
+int sigwaitinfo(const sigset_t *set, siginfo_t *info)
+{
+    (void)set, (void)info;
+    if (!fake.is_pending)
+        pass(fake.first_ns + fake.sent * PERIOD_NS - fake.early_ns - fake.now_ns);
+    return take();
+}
+
+int sigtimedwait(const sigset_t *set, siginfo_t *info, const struct timespec *timeout)
+{
+    (void)set, (void)info;
+    int64_t left_ns = fake.first_ns + fake.sent * PERIOD_NS - fake.early_ns - fake.now_ns;
+    int64_t timeout_ns = clock_timespec_ns(timeout);
+    if (fake.is_pending)
+        return take();
+    if (fake.first_ns > 0 && left_ns <= timeout_ns) {
+        pass(left_ns);
+        return take();
+    }
+    pass(timeout_ns);
+    errno = EAGAIN;
+    return -1;
+}
+
+static void arm(struct timer_armed *timer)
+{
+    memset(&fake, 0, sizeof fake);
+    fake.now_ns = 1000 * CLOCK_NS_PER_S;
+    fake.read_ns = 30;
+    CHECK_SAME(timer_arm(timer, TIMER_SETITIMER, fake.now_ns + AHEAD_NS, PERIOD_NS), 0);
+    CHECK(fake.first_ns >= timer->base_ns);
+    CHECK(fake.first_ns <= timer->base_ns + timer->uncertainty_ns);
+}
+
+static int64_t passed(int64_t base_ns, int64_t at_ns)
+{
+    return at_ns < base_ns ? 0 : (at_ns - base_ns) / PERIOD_NS + 1;
+}
+
+static void test_an_expiry_between_signal_and_clock(void)
+{
+    struct timer_armed timer;
+    int64_t now_ns;
+    arm(&timer);
+    CHECK_SAME(timer_wait(&timer, -1, &now_ns), 1);
+    fake.stall_ns = PERIOD_NS;
+    CHECK_SAME(timer_wait(&timer, -1, &now_ns), 2);
+    CHECK(fake.is_pending); /* of the expiry that was served */
+    for (int i = 0; i < 5; i++) {
+        CHECK_SAME(timer_wait(&timer, -1, &now_ns), 1);
+        CHECK(now_ns >= timer.base_ns + (int64_t)(timer.served - 1) * PERIOD_NS);
+    }
+    CHECK_SAME(timer.served, fake.sent);
+}
+
+/* Due by the clock, but the true expiry and its signal come a little later. */
+static void test_an_expiry_within_the_uncertainty(void)
+{
+    struct timer_armed timer;
+    int64_t now_ns;
+    arm(&timer);
+    fake.stall_ns = timer.base_ns + PERIOD_NS - fake.first_ns - fake.read_ns + 1;
+    CHECK_SAME(timer_wait(&timer, -1, &now_ns), 2);
+    CHECK_SAME(fake.sent, 1);
+    CHECK_SAME(timer_wait(&timer, -1, &now_ns), 1);
+    CHECK(now_ns >= timer.base_ns + 2 * PERIOD_NS);
+    CHECK_SAME(timer.served, 3);
+}
+
+static void test_served_is_what_the_clock_says(void)
+{
+    struct timer_armed timer;
+    int64_t now_ns;
+    arm(&timer);
+    fake.is_random = true;
+    for (int i = 0; i < WAITS; i++) {
+        int64_t before_ns = fake.now_ns;
+        int64_t count = timer_wait(&timer, i % 2 ? -1 : 100 * PERIOD_NS, &now_ns);
+        CHECK(count > 0);
+        CHECK(now_ns >= timer.base_ns + (int64_t)(timer.served - 1) * PERIOD_NS);
+        CHECK((int64_t)timer.served >= passed(timer.base_ns + timer.uncertainty_ns, before_ns));
+        CHECK_SAME(timer.served, passed(timer.base_ns, now_ns));
+    }
+    CHECK(timer.served > WAITS);
+}
+
+/* A timer that is early is not to be hidden. */
+static void test_an_early_expiry_is_told(void)
+{
+    struct timer_armed timer;
+    int64_t now_ns;
+    arm(&timer);
+    fake.early_ns = 2000;
+    for (int i = 0; i < 5; i++) {
+        CHECK_SAME(timer_wait(&timer, -1, &now_ns), 1);
+        CHECK(now_ns < timer.base_ns + (int64_t)(timer.served - 1) * PERIOD_NS);
+    }
+    fake.stall_ns = 3 * PERIOD_NS + PERIOD_NS / 2;
+    CHECK(timer_wait(&timer, -1, &now_ns) > 1);
+    for (int i = 0; i < 5; i++) {
+        CHECK_SAME(timer_wait(&timer, -1, &now_ns), 1);
+        CHECK_SAME(timer.served, fake.sent);
+        CHECK(now_ns < timer.base_ns + (int64_t)(timer.served - 1) * PERIOD_NS);
+    }
+}
+
+static void test_time_out_after_a_stall(void)
+{
+    struct timer_armed timer;
+    int64_t now_ns;
+    arm(&timer);
+    fake.stall_ns = PERIOD_NS;
+    CHECK_SAME(timer_wait(&timer, -1, &now_ns), 2);
+    CHECK_SAME(timer_wait(&timer, 1000, &now_ns), 0);
+    CHECK_SAME(timer.served, 2);
+    CHECK_SAME(timer_wait(&timer, PERIOD_NS, &now_ns), 1);
+}
+
+TAP_MAIN({"an expiry between the signal and the clock", test_an_expiry_between_signal_and_clock},
+         {"an expiry within the uncertainty", test_an_expiry_within_the_uncertainty},
+         {"served is what the clock says", test_served_is_what_the_clock_says},
+         {"an early expiry is told", test_an_early_expiry_is_told},
+         {"a time-out after a stall", test_time_out_after_a_stall})
