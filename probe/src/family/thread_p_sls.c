@@ -1,8 +1,8 @@
 /* THR-P-SLS: switch between threads of equal priority (Dedicated Systems 2012; with two
  * threads the task switch of Garre 2014).
  *
- * N SCHED_FIFO threads of one priority, all on one CPU, in a ring: each calls sched_yield
- * and so hands the CPU to the next. begin = the stamp of one thread right before its
+ * N threads of one priority and of the run's policy, all on one CPU, in a ring: each calls
+ * sched_yield and so hands the CPU to the next. begin = the stamp of one thread right before its
  * sched_yield, end = the stamp of the next one right after its own sched_yield returned.
  * In the figure: one system call (its entry in one thread, its return in the other), the
  * choice of the next thread, one switch. Never in it: creating or ending a thread, waking
@@ -159,7 +159,7 @@ static int most_threads(const struct param_value *threads)
 /* As many as the system grants; rings that need more are told after measuring. */
 static void start_members(struct ring *ring, int wanted)
 {
-    struct actor_setup setup = thread_setup(ring->run, SCHED_FIFO, 0);
+    struct actor_setup setup = thread_setup(ring->run, ring->run->setup.policy, 0);
     for (int i = 0; i < wanted; i++) {
         struct member *member = &ring->members[i];
         member->ring = ring;
