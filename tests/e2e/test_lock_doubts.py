@@ -3,13 +3,14 @@ fail the result; what a first call costs is in none of them."""
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from hardstone.model import StreamSeries
 from tests.e2e import machine
-from tests.e2e.running import Stream, run
+from tests.e2e.running import Stream, measuring, run
 
 pytestmark = [
     pytest.mark.e2e,
@@ -18,6 +19,7 @@ pytestmark = [
 ]
 
 ATTEMPTS = 3
+LATER_NS = 3_000_000  # of sem_later
 FEW = ("--samples", "200")
 BY_NAME = ("-p", "kinds=named", "-p", "scopes=thread", *FEW)
 SHORT = ("-p", "medium_ns=1ms", *FEW)
@@ -62,6 +64,46 @@ def test_a_figure_of_something_else_is_left_out(
     assert event in stream.events
     timed = [one for one in stream.of(StreamSeries) if one.name != "signal_wait"]
     assert all(one.count <= most for one in timed), timed
+
+
+@pytest.mark.parametrize("test", ["SEM-P-RTP", "SEM-P-SHF"])
+def test_slow_wake_ups_are_the_figure(
+    shared_probe: Path, broken_libc: Path, quick: list[str], test: str
+) -> None:
+    """Nobody of the test has the CPU for long: all sleep, which is what is to be measured."""
+    libc = {"LD_PRELOAD": str(broken_libc), "HARDSTONE_BROKEN": "sem_later"}
+    stream = undisturbed(shared_probe, (test, *BY_NAME), quick, **libc)
+    assert stream.result.status == "measured", stream.result.reason
+    assert "idle_gap" in stream.events
+    timed = [one for one in stream.of(StreamSeries) if one.name in ("round_trip", "shuffle")]
+    assert all(one.count == 200 and (one.min or 0) >= LATER_NS for one in timed), timed
+
+
+@pytest.mark.parametrize("length_ns", [32_000_000, 120_000_000])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("SEM-P-RTP", "-p", "kinds=unnamed"),
+        ("SEM-P-SHF", "-p", "kinds=unnamed"),
+        ("MUT-P-ARC",),
+        ("SEM-P-ARC", "-p", "kinds=unnamed"),
+    ],
+    ids=lambda words: words[0],
+)
+def test_what_is_taken_is_no_slow_wake_up(
+    probe: Path, hog: Path, quick: list[str], words: tuple[str, ...], length_ns: int
+) -> None:
+    options = ["--samples", "0", "--duration-ns", "2s", "--priority", "90", *quick]
+    command = [str(hog), str(machine.cpu()), "99", str(length_ns), "150000000", "6"]
+    with (
+        measuring(probe, *words, *options) as running,
+        subprocess.Popen(command, stdout=subprocess.DEVNULL) as above,
+    ):
+        stream = running.rest()
+        above.wait()
+    assert stream.result.status == "failed"
+    assert "CPU was not given" in (stream.result.reason or "")
+    assert {"throttled", "idle_gap"} & stream.events.keys() == {"throttled"}
 
 
 def first_is_worst(stream: Stream) -> set[str]:
