@@ -109,8 +109,7 @@ static int measure_together(struct run *run, const struct exchange_body *body, i
     int error = partner_start(&exchange->partner, run, &exchange->leftover, scope_of(run, cell),
                               &run->setup, body->answer, table);
     if (error)
-        return outcome_set_errno(&run->outcome, error, "starting the second party",
-                                 "raise ulimit -u and -l");
+        return outcome_set_errno(&run->outcome, error, "starting the second party", NULL);
     warm_up(table);
     pace_begin(&exchange->pace, run, exchange->partner.process);
     int result = body->together(run, cell);

@@ -97,8 +97,7 @@ static int measure_protocol(struct run *run, int place, enum primitive_kind kind
         return 0;
     int error = inversion_open(&own->scenario, run, &setup);
     if (error)
-        return outcome_set_errno(&run->outcome, error, "starting the threads",
-                                 "raise ulimit -u and -l");
+        return outcome_set_errno(&run->outcome, error, "starting the threads", NULL);
     own->tried_count++;
     int result = play_rounds(run, place);
     inversion_close(&own->scenario);

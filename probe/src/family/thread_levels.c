@@ -41,9 +41,7 @@ static int give_up(struct levels *levels, int error)
     for (int i = 0; i < levels->started_count; i++)
         sem_post(&levels->level[i].gate);
     join_all(levels);
-    return outcome_set_errno(&levels->run->outcome, error, "a thread at each priority",
-                             "raise the limits on threads and locked memory (ulimit -u, "
-                             "ulimit -l)");
+    return outcome_set_errno(&levels->run->outcome, error, "a thread at each priority", NULL);
 }
 
 /* All of them, blocked at their gates: on the way there, equals would stand in another

@@ -129,9 +129,7 @@ static int start_users(struct long_use *use)
     for (int i = 0; i < LONG_USERS; i++) {
         int error = actor_start(&use->actors[i], &setups[i], bodies[i], use);
         if (error)
-            return outcome_set_errno(&use->run->outcome, error, "three threads",
-                                     "raise the limits on threads and locked memory (ulimit -u, "
-                                     "ulimit -l)");
+            return outcome_set_errno(&use->run->outcome, error, "three threads", NULL);
         use->started_count = i + 1;
         actor_go(&use->actors[i]);
     }

@@ -203,8 +203,7 @@ static int live_and_die(struct own *own, int place)
     }
     tell_wrong_case(own);
     if (error)
-        outcome_set_errno(&run->outcome, error, case_names[own->kind],
-                          "raise the limits on threads and locked memory (ulimit -u, ulimit -l)");
+        outcome_set_errno(&run->outcome, error, case_names[own->kind], NULL);
     return error;
 }
 

@@ -243,8 +243,7 @@ static int measure(struct run *run)
     occupancy_open(&own->occupancy);
     int error = actor_start(&own->low, &low, be_low, own);
     if (error)
-        return outcome_set_errno(&run->outcome, error, "starting the low-priority thread",
-                                 "raise ulimit -u and -l");
+        return outcome_set_errno(&run->outcome, error, "starting the low-priority thread", NULL);
     actor_go(&own->low);
     for (int i = 0; i < run_param(run, "by")->count && !run_should_stop(); i++)
         measure_variant(run, i);

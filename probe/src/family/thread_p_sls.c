@@ -8,7 +8,8 @@
  * choice of the next thread, one switch. Never in it: creating or ending a thread, waking
  * one up, the record of a value.
  *
- * The threads are made once, before measuring. They run in bursts: the director (same
+ * The threads are made once, before the first ring and by the director, so that a limit on
+ * threads leaves the smaller rings. They run in bursts: the director (same
  * priority) makes them ready in the order of the ring and blocks. What a thread does
  * first in a burst is to return from a wait and not from a yield, so a burst's first lap
  * is not recorded. After a burst all of them block, and the director rests.
@@ -184,7 +185,6 @@ static int prepare(struct run *run)
         return -1;
     ring->run = run;
     sem_init(&ring->done, 0, 0);
-    start_members(ring, wanted);
     return 0;
 }
 
@@ -242,7 +242,7 @@ static void deny_ring(struct run *run, const struct ring *ring, int wanted)
              ring->member_count);
     arena_event(run->arena, "threads_denied", -1, "%s (%s)", what, strerror(ring->start_error));
     outcome_set_errno(&run->outcome, ring->start_error, what,
-                      "raise the limits on threads and locked memory (ulimit -u, ulimit -l, "
+                      "raise the limits on threads and memory (ulimit -u, ulimit -l, ulimit -v, "
                       "pids.max of the control group), or ask for fewer: -p threads=2,10");
 }
 
@@ -251,6 +251,7 @@ static int measure(struct run *run)
     const struct param_value *threads = run_param(run, "threads");
     struct ring *ring = run->own;
     occupancy_open(&ring->occupancy);
+    start_members(ring, most_threads(threads));
     if (thread_settle(run, 0) != 0)
         return outcome_set(&run->outcome, STATUS_FAILED, NULL, "the director cannot lower itself");
     for (int i = 0; i < threads->count && !run_should_stop(); i++) {
