@@ -14,7 +14,17 @@ from tests.e2e.running import measuring, run
 realtime = pytest.mark.skipif(machine.no_realtime() is not None, reason=str(machine.no_realtime()))
 pytestmark = pytest.mark.e2e
 
-ORDER = ["SEM-B-LCK", "SEM-B-REL", "SEM-P-ARC", "MUT-B-ARC", "MUT-B-INV", "MUT-P-ARC", "MUT-P-INV"]
+ORDER = [
+    "SEM-P-RTP",
+    "SEM-P-SHF",
+    "SEM-B-LCK",
+    "SEM-B-REL",
+    "SEM-P-ARC",
+    "MUT-B-ARC",
+    "MUT-B-INV",
+    "MUT-P-ARC",
+    "MUT-P-INV",
+]
 HOG = ["99", "120000000", "150000000", "5"]
 
 
@@ -79,7 +89,7 @@ def test_a_cut_fails_the_result(
         stream = running.rest()
         above.wait()
     assert stream.result.status == "failed"
-    assert "CPU was taken" in (stream.result.reason or "") and stream.result.remedy
+    assert "CPU was not given" in (stream.result.reason or "") and stream.result.remedy
     assert "throttled" in stream.events
 
 

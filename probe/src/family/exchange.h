@@ -9,12 +9,13 @@
 #include "partner.h"
 #include "semaphore_kind.h"
 
-/* In memory that both parties see. */
+/* In memory that both parties see. The second party leaves when exchange_is_over. */
 struct exchange_table {
     struct semaphore there, back;
     atomic_int is_over;
     const struct clock *clock;
-    _Atomic uint64_t received_ticks, answered_ticks; /* the second party's stamps */
+    _Atomic uint64_t answer_count;                   /* of the second party */
+    _Atomic uint64_t received_ticks, answered_ticks; /* its stamps, where a test takes them */
 };
 
 struct exchange {
@@ -23,6 +24,21 @@ struct exchange {
     struct partner partner;
     struct pace pace;
 };
+
+/* For the second party after each wait: whether to leave, at the end or when a call failed; the
+ * first one is then let past its wait. */
+static inline bool exchange_is_over(struct exchange_table *table)
+{
+    if (atomic_load_explicit(&table->is_over, memory_order_relaxed))
+        return true;
+    if (atomic_load_explicit(&table->there.error, memory_order_relaxed) == 0)
+        return false;
+    semaphore_signal(&table->back);
+    return true;
+}
+
+/* What was timed did not take place: tells it and sets the outcome. `what`: what is missing. */
+int exchange_refuse(struct run *run, int cell, const char *what);
 
 /* Kinds times scopes of the test's parameters. */
 int exchange_cells(const struct run *run);
@@ -37,10 +53,10 @@ void exchange_finish(struct run *run);
 
 /* For each cell: makes the semaphores, calls `alone` (may be NULL) with the place of the
  * cell, starts the second party on `answer(table)`, calls `together`, ends the party.
- * 0, or -1 with the outcome. */
+ * 0, or -1 with the outcome, which ends the test. */
 struct exchange_body {
     void (*alone)(struct run *run, int cell);
-    void (*together)(struct run *run, int cell);
+    int (*together)(struct run *run, int cell);
     void (*answer)(void *table);
 };
 int exchange_measure(struct run *run, const struct exchange_body *body);

@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 const char *const semaphore_and_mutex_names[] = {"unnamed", "named", "sysv", "eventfd",
@@ -64,6 +65,7 @@ int semaphore_create(struct semaphore *semaphore, enum semaphore_kind kind, bool
     semaphore->kind = kind;
     semaphore->is_shared = is_shared;
     semaphore->place = place;
+    atomic_store(&semaphore->error, 0);
     switch (kind) {
     case SEMAPHORE_UNNAMED:
         return create_unnamed(semaphore);
@@ -125,6 +127,17 @@ void semaphore_close(struct semaphore *semaphore)
     delete_rest(semaphore);
 }
 
+int semaphore_check(struct run *run, const struct semaphore *semaphore)
+{
+    int error = atomic_load(&semaphore->error);
+    if (error == 0)
+        return 0;
+    return outcome_set(&run->outcome, STATUS_FAILED,
+                       "look who removes semaphores (ipcrm), and run it again",
+                       "%s: a V or a P failed while it was measured: %s",
+                       semaphore_and_mutex_names[semaphore->kind], strerror(error));
+}
+
 int semaphore_guard(struct run *run, struct leftover *leftover, bool has_process)
 {
     const struct param_value *kinds = run_param(run, "kinds");
@@ -135,16 +148,31 @@ int semaphore_guard(struct run *run, struct leftover *leftover, bool has_process
     return leftover_open(leftover, run, is_needed);
 }
 
+/* The other kinds are measured all the same; the result says that this one was to be had. */
+static void deny_kind(struct run *run, const char *name, int error)
+{
+    char what[STATUS_TEXT_BYTES / 2];
+    snprintf(what, sizeof what, "making a semaphore of the kind %s", name);
+    arena_event(run->arena, "kind_denied", -1, "%s: %s", name, strerror(error));
+    outcome_set_errno(&run->outcome, error, what,
+                      error == EACCES || error == EPERM
+                          ? "grant what it needs (write access to /dev/shm on Linux), or choose "
+                            "other kinds (-p kinds=...)"
+                          : NULL);
+}
+
 bool semaphore_is_here(struct run *run, enum semaphore_kind kind,
                        const struct leftover_place *place)
 {
     struct semaphore semaphore;
+    const char *name = semaphore_and_mutex_names[kind];
     int error = semaphore_open(&semaphore, kind, false, place);
     if (!error)
         semaphore_close(&semaphore);
+    else if (status_is_missing(error))
+        arena_event(run->arena, "kind_unsupported", -1, "%s: %s", name, strerror(error));
     else
-        arena_event(run->arena, "kind_unsupported", -1, "%s: %s", semaphore_and_mutex_names[kind],
-                    strerror(error));
+        deny_kind(run, name, error);
     return error == 0;
 }
 

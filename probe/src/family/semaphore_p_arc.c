@@ -203,8 +203,10 @@ static int measure_cell(struct run *run, int place, int count, int cells)
     const struct record *record = arena_record(run->arena, place);
     int error = waiters_start(&own->row, run, own->priorities, count);
     if (error)
-        return outcome_set_errno(&run->outcome, error, "starting the waiters",
-                                 "raise ulimit -u and -l, or ask for fewer: -p waiters=8");
+        return outcome_set_errno(
+            &run->outcome, error, "starting the waiters",
+            "raise the limits on threads and memory (ulimit -u, ulimit -l, ulimit -v), or "
+            "ask for fewer: -p waiters=8");
     actor_set_self(run->setup.policy, run->setup.priority - count);
     struct run_budget budget = run_budget(run, cells);
     pace_begin(&own->pace, run, 0);
@@ -232,6 +234,8 @@ static int measure_kind(struct run *run, int kind_place)
     for (int i = 0; i < own->count_count && result == 0 && !run_should_stop(); i++)
         result = measure_cell(run, (kind_place * own->count_count + i) * SERIES_PER_CELL,
                               own->counts[i], kinds->count * own->count_count);
+    if (result == 0)
+        result = semaphore_check(run, &own->semaphore);
     semaphore_close(&own->semaphore);
     if (own->misordered > 0)
         arena_event(run->arena, "not_highest_first", -1,

@@ -32,7 +32,7 @@ def grade_run(document: RunDocument) -> Trust:
 
 def _throttled(document: RunDocument) -> str | None:
     tests = _with_event(document, "throttled")
-    return tests and f"real-time throttling cut in during {tests}"
+    return tests and f"the CPU was not given to {tests} (throttling, or something above them)"
 
 
 def _other_conditions(document: RunDocument) -> str | None:
