@@ -6,10 +6,9 @@ import platform
 import subprocess
 from pathlib import Path
 
-import msgspec
 import pytest
 
-from hardstone.model import Register, StreamSeries
+from hardstone.model import StreamSeries
 from tests.e2e import machine
 from tests.e2e.running import Stream, run
 
