@@ -50,7 +50,7 @@ static bool note_loss(struct occupancy *occupancy, int64_t lost_ns)
 {
     if (lost_ns > occupancy->most_lost_ns)
         occupancy->most_lost_ns = lost_ns;
-    return lost_ns >= occupancy->pause_ns / 2 && occupancy->cut_count++ < TOLD;
+    return occupancy_is_cut(occupancy, lost_ns) && occupancy->cut_count++ < TOLD;
 }
 
 int64_t occupancy_lost_ns(const struct occupancy *occupancy, int64_t now_ns)
@@ -61,16 +61,22 @@ int64_t occupancy_lost_ns(const struct occupancy *occupancy, int64_t now_ns)
     return now_ns - occupancy->begin_wall_ns - (cpu_ns - occupancy->begin_cpu_ns);
 }
 
+static const char *possible_causes(const struct occupancy *occupancy)
+{
+    return occupancy->is_limited ? "something of higher priority had the CPU, or real-time "
+                                   "throttling, which is on, cut in"
+                                 : "something of higher priority had the CPU";
+}
+
 void occupancy_end(struct occupancy *occupancy, struct run *run)
 {
     int64_t now_ns = clock_monotonic_ns(), wall_ns = now_ns - occupancy->begin_wall_ns;
     int64_t lost_ns = occupancy_lost_ns(occupancy, now_ns);
     if (note_loss(occupancy, lost_ns))
         arena_event(run->arena, "throttled", run_at_ns(run, now_ns),
-                    "of a burst of %lld us the test's threads were given %lld us: real-time "
-                    "throttling (it takes %lld us at a time) or something above them cut in",
+                    "of a burst of %lld us the test's threads were given %lld us: %s",
                     (long long)(wall_ns / 1000), (long long)((wall_ns - lost_ns) / 1000),
-                    (long long)(occupancy->pause_ns / 1000));
+                    possible_causes(occupancy));
 }
 
 void occupancy_note_pause(struct occupancy *occupancy, struct run *run, int64_t pause_ns,
@@ -78,9 +84,8 @@ void occupancy_note_pause(struct occupancy *occupancy, struct run *run, int64_t 
 {
     if (note_loss(occupancy, pause_ns))
         arena_event(run->arena, "throttled", run_at_ns(run, clock_monotonic_ns()),
-                    "%s was ready and did not run for %lld us: real-time throttling (it takes %lld "
-                    "us at a time) or something above it cut in",
-                    what, (long long)(pause_ns / 1000), (long long)(occupancy->pause_ns / 1000));
+                    "%s was ready and did not run for %lld us: %s", what,
+                    (long long)(pause_ns / 1000), possible_causes(occupancy));
 }
 
 /* By the hypervisor, from the test's CPU, since the test began. */
@@ -98,7 +103,7 @@ int occupancy_judge(const struct occupancy *occupancy, struct run *run)
     return outcome_set(&run->outcome, STATUS_FAILED,
                        "end what runs at a higher priority, or lift the limit on real-time threads "
                        "(Linux: sysctl kernel.sched_rt_runtime_us=-1)",
-                       "the CPU was taken from the test in %d bursts, for up to %lld us: the "
-                       "figures hold pauses that belong to throttling or to another thread",
+                       "the CPU was not given to the test in %d bursts, for up to %lld us: the "
+                       "figures hold pauses that are not the system's own",
                        occupancy->cut_count, (long long)(occupancy->most_lost_ns / 1000));
 }

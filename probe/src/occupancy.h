@@ -16,9 +16,9 @@
 
 struct occupancy {
     bool has_partner;
-    clockid_t partner;                   /* CPU time of a second process of the test */
-    bool is_limited;                     /* there is throttling, as far as the port knows */
-    int64_t pause_ns;                    /* what throttling takes in each period */
+    clockid_t partner; /* CPU time of a second process of the test */
+    bool is_limited;   /* there is throttling, as far as the port knows */
+    int64_t pause_ns;  /* what throttling takes in each period, or as much as it usually does */
     int64_t begin_wall_ns, begin_cpu_ns; /* of the burst */
     int64_t most_lost_ns;
     int cut_count; /* bursts that lost too much */
@@ -31,6 +31,12 @@ int occupancy_add_process(struct occupancy *occupancy, pid_t process);
 
 /* Time since the burst began that nobody of the test was given; 0 where that is not known. */
 int64_t occupancy_lost_ns(const struct occupancy *occupancy, int64_t now_ns);
+
+/* Whether `lost_ns` of a burst are so much that throttling may have taken them. */
+static inline bool occupancy_is_cut(const struct occupancy *occupancy, int64_t lost_ns)
+{
+    return lost_ns >= occupancy->pause_ns / 2;
+}
 
 void occupancy_begin(struct occupancy *occupancy);
 void occupancy_end(struct occupancy *occupancy, struct run *run);

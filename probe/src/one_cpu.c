@@ -30,7 +30,7 @@ int one_cpu_require(struct run *run)
 int one_cpu_levels(const struct run *run)
 {
     int policy = run->request->policy == ARGS_RR ? SCHED_RR : SCHED_FIFO;
-    int top = run->request->priority;
+    int top = run->is_realtime ? run->setup.priority : run->request->priority;
     if (top < 0)
         top = sched_get_priority_max(policy) - 1;
     return top - sched_get_priority_min(policy) + 1;

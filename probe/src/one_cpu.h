@@ -9,8 +9,8 @@
  * only one), else -1 with the outcome STATUS_UNSUPPORTED. */
 int one_cpu_require(struct run *run);
 
-/* Levels of the policy asked for from its lowest up to the priority asked for, the
- * measuring thread's own included. */
+/* Levels of the policy asked for from its lowest up to the priority asked for (once that is
+ * chosen, to the one in use), the measuring thread's own included. */
 int one_cpu_levels(const struct run *run);
 
 /* For a test's `prepare`: 0 when there are `wanted` such levels, else -1 with the outcome

@@ -31,24 +31,47 @@ int outcome_set(struct outcome *outcome, enum status status, const char *remedy,
     return -1;
 }
 
-static enum status status_of_errno(int error)
+bool status_is_missing(int error)
+{
+    return error == ENOSYS || error == ENOTSUP || error == EINVAL;
+}
+
+/* Whether what is to be raised is certain, whatever the caller was about to do. */
+static bool is_certain(int error)
+{
+    return error == EMFILE || error == ENFILE || error == ENOSPC;
+}
+
+const char *status_limit_remedy(int error)
 {
     switch (error) {
-    case EPERM:
-    case EACCES:
-    case EAGAIN:
+    case EMFILE:
+        return "raise the limit on open files (ulimit -n)";
+    case ENFILE:
+        return "raise the system's limit on open files (Linux: sysctl fs.file-max)";
+    case ENOSPC:
+        return "make room: in shared memory (/dev/shm on Linux), or for System V semaphores "
+               "(sysctl kernel.sem; ipcs -s lists those there are)";
     case ENOMEM:
-        return STATUS_DENIED;
-    case ENOSYS:
-    case ENOTSUP:
-    case EINVAL:
-        return STATUS_UNSUPPORTED;
+        return "raise the limits on memory (ulimit -v, ulimit -l), or free some";
+    case EAGAIN:
+        return "raise the limits on threads and locked memory (ulimit -u, ulimit -l, ulimit -v; "
+               "pids.max of the control group)";
     default:
-        return STATUS_FAILED;
+        return NULL;
     }
+}
+
+static enum status status_of_errno(int error)
+{
+    if (error == EPERM || error == EACCES || status_limit_remedy(error))
+        return STATUS_DENIED;
+    return status_is_missing(error) ? STATUS_UNSUPPORTED : STATUS_FAILED;
 }
 
 int outcome_set_errno(struct outcome *outcome, int error, const char *what, const char *remedy)
 {
+    if (!remedy || is_certain(error))
+        remedy = status_limit_remedy(error);
     return outcome_set(outcome, status_of_errno(error), remedy, "%s: %s", what, strerror(error));
 }

@@ -210,8 +210,7 @@ int supervise_measure(struct run *run)
         return outcome_set_errno(&run->outcome, errno, "a pipe", "raise ulimit -n");
     int error = actor_start(&director, &run->setup, direct, run);
     if (error)
-        outcome_set_errno(&run->outcome, error, "starting the measuring thread",
-                          "raise the limits on threads and locked memory (ulimit -u, ulimit -l)");
+        outcome_set_errno(&run->outcome, error, "starting the measuring thread", NULL);
     else
         supervise(run, &director);
     return error || run->is_stuck ? -1 : 0;

@@ -73,6 +73,21 @@ int port_event_timer_disarm(int descriptor)
     return -1;
 }
 
+int port_threads(pid_t process, pid_t *threads, int most)
+{
+    (void)process;
+    for (int i = 0; i < 2 && i < most; i++)
+        threads[i] = i + 1;
+    return fake_port.counts_waits ? 2 : -1;
+}
+
+bool port_thread_times(pid_t process, pid_t thread, struct port_thread_times *times)
+{
+    (void)process;
+    *times = (struct port_thread_times){fake_port.ran_ns, thread == 1 ? fake_port.waited_ns : 0};
+    return fake_port.counts_waits;
+}
+
 bool port_realtime_budget(int64_t *runtime_ns, int64_t *period_ns)
 {
     *runtime_ns = fake_port.runtime_ns;

@@ -12,6 +12,8 @@ struct fake_port {
     int pin_error;
     bool has_budget;
     int64_t runtime_ns, period_ns;
+    bool counts_waits;
+    int64_t ran_ns, waited_ns; /* of each of its two threads */
 };
 
 extern struct fake_port fake_port;

@@ -118,6 +118,11 @@ static void test_cpus_cannot_be_told_apart(void)
     text = STREAM("SEM-P-SHF", "-p", "kinds=unnamed", "--samples", "100", "--clock", "monotonic");
     CHECK_HOLDS(text, sysconf(_SC_NPROCESSORS_ONLN) == 1 ? "\"status\":\"measured\""
                                                          : "\"status\":\"unsupported\"");
+    text = STREAM("THR-P-SLS", "-p", "threads=2", "--samples", "100", "--clock", "monotonic");
+    CHECK(sysconf(_SC_NPROCESSORS_ONLN) == 1
+              ? strstr(text, "\"status\":\"unsupported\"") == NULL
+              : strstr(text, "\"status\":\"denied\"") ||
+                    strstr(text, "threads that run at the same time would falsify the test"));
     text = STREAM("SEM-P-SIG", "--samples", "100", "--cpu", "0");
     CHECK_HOLDS(text, "\"status\":\"unsupported\"");
     CHECK_HOLDS(text, "this port cannot choose a CPU");

@@ -79,7 +79,7 @@ def test_a_cut_fails_the_result(
         stream = running.rest()
         above.wait()
     assert stream.result.status == "failed"
-    assert "CPU was taken" in (stream.result.reason or "") and stream.result.remedy
+    assert "CPU was not given" in (stream.result.reason or "") and stream.result.remedy
     assert "throttled" in stream.events
 
 

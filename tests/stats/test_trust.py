@@ -104,7 +104,7 @@ def test_throttling_is_known_by_its_event_and_names_the_tests() -> None:
     document = _throttled("SEM-P-SIG", "TMR-P-LAT")
     document.results.append(make.result("CLK-P-BIN", events=[Event(name="stall", text="late")]))
     assert grade_run(document).reasons == [
-        "real-time throttling cut in during SEM-P-SIG, TMR-P-LAT"
+        "the CPU was not given to SEM-P-SIG, TMR-P-LAT (throttling, or something above them)"
     ]
 
 

@@ -43,6 +43,17 @@ int exchange_add_series(struct run *run, int cell, const char *name, const char 
     return series < 0 ? -1 : 0;
 }
 
+int exchange_refuse(struct run *run, int cell, const char *what)
+{
+    const char *kind = semaphore_kind_names[kind_of(run, cell)];
+    const char *scope = partner_scope_names[scope_of(run, cell)];
+    arena_event(run->arena, "not_handed_over", -1, "%s, %s: %s; the value is left out", kind, scope,
+                what);
+    return outcome_set(&run->outcome, STATUS_FAILED, "see what SEM-B-LCK says of this kind",
+                       "%s, %s: %s, so the two moments of this test are not what they mean", kind,
+                       scope, what);
+}
+
 int exchange_prepare(struct run *run)
 {
     if (one_cpu_require(run) != 0)
@@ -98,18 +109,17 @@ static int measure_together(struct run *run, const struct exchange_body *body, i
     int error = partner_start(&exchange->partner, run, &exchange->leftover, scope_of(run, cell),
                               &run->setup, body->answer, table);
     if (error)
-        return outcome_set_errno(&run->outcome, error, "starting the second party",
-                                 "raise ulimit -u and -l");
+        return outcome_set_errno(&run->outcome, error, "starting the second party", NULL);
     warm_up(table);
     pace_begin(&exchange->pace, run, exchange->partner.process);
-    body->together(run, cell);
+    int result = body->together(run, cell);
     atomic_store(&table->is_over, 1);
     semaphore_signal(&table->there);
     if (partner_join(&exchange->partner) != 0)
         return outcome_set(&run->outcome, STATUS_FAILED,
                            "run it again and look who kills processes",
                            "the second process ended before its time");
-    return 0;
+    return result;
 }
 
 static int measure_cell(struct run *run, const struct exchange_body *body, int cell)

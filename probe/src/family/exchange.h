@@ -14,7 +14,8 @@ struct exchange_table {
     struct semaphore there, back;
     atomic_int is_over;
     const struct clock *clock;
-    _Atomic uint64_t received_ticks, answered_ticks; /* the second party's stamps */
+    _Atomic uint64_t answer_count;                   /* of the second party */
+    _Atomic uint64_t received_ticks, answered_ticks; /* its stamps, where a test takes them */
 };
 
 struct exchange {
@@ -23,6 +24,9 @@ struct exchange {
     struct partner partner;
     struct pace pace;
 };
+
+/* What was timed did not take place: tells it and sets the outcome. `what`: what is missing. */
+int exchange_refuse(struct run *run, int cell, const char *what);
 
 /* Kinds times scopes of the test's parameters. */
 int exchange_cells(const struct run *run);
@@ -37,10 +41,10 @@ void exchange_finish(struct run *run);
 
 /* For each cell: makes the semaphores, calls `alone` (may be NULL) with the place of the
  * cell, starts the second party on `answer(table)`, calls `together`, ends the party.
- * 0, or -1 with the outcome. */
+ * 0, or -1 with the outcome, which ends the test. */
 struct exchange_body {
     void (*alone)(struct run *run, int cell);
-    void (*together)(struct run *run, int cell);
+    int (*together)(struct run *run, int cell);
     void (*answer)(void *table);
 };
 int exchange_measure(struct run *run, const struct exchange_body *body);

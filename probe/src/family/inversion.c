@@ -4,10 +4,13 @@
 
 #include <errno.h>
 #include <sched.h>
+#include <stdio.h>
 #include <string.h>
 
 #define PATIENCE_NS INT64_C(5000000) /* of a high that gives up */
 #define KEEPING_NS INT64_C(50000000) /* low keeps the lock no longer than this for it */
+
+enum { WARM_UP = 8, LOGGED_WARM_UP = 1 }; /* rounds before those that count */
 
 static int medium_place(const struct inversion *scenario)
 {
@@ -181,26 +184,6 @@ static int open_locks(struct inversion *scenario, int ceiling)
     return 0;
 }
 
-int inversion_open(struct inversion *scenario, const struct run *run,
-                   const struct inversion_setup *setup)
-{
-    memset(scenario, 0, sizeof *scenario);
-    scenario->clock = &run->clock;
-    scenario->setup = *setup;
-    scenario->policy = run->setup.policy;
-    scenario->top_priority = run->setup.priority;
-    scenario->low_priority = run->setup.priority - setup->links - 2;
-    int error = open_locks(scenario, inversion_ceiling(run));
-    if (error)
-        return error;
-    sem_init(&scenario->ended, 0, 0);
-    for (int i = 0; i < setup->links + 2 && !error; i++)
-        error = start_party(scenario, run, i);
-    if (error)
-        inversion_close(scenario);
-    return error;
-}
-
 /* Waits for the end of one part. CLOCK_REALTIME is what sem_timedwait knows; a clock that
  * was set forward does not shorten the limit. */
 static bool wait_for_part(struct inversion *scenario, int64_t limit_ns)
@@ -225,6 +208,14 @@ static void set_low_priority(struct inversion *scenario, int priority)
     pthread_setschedparam(scenario->parties[0].actor.thread, scenario->policy, &parameters);
 }
 
+static void clear_stamps(struct inversion *scenario)
+{
+    _Atomic uint64_t *const stamps[] = {&scenario->locked, &scenario->asked, &scenario->ran,
+                                        &scenario->letting_go, &scenario->got};
+    for (size_t i = 0; i < sizeof stamps / sizeof stamps[0]; i++)
+        atomic_store_explicit(stamps[i], 0, memory_order_relaxed);
+}
+
 bool inversion_round(struct inversion *scenario)
 {
     bool is_in_time = true;
@@ -232,6 +223,7 @@ bool inversion_round(struct inversion *scenario)
     int64_t limit_ns = INVERSION_LIMIT_NS + scenario->setup.burn_ns;
     order_log_clear(&scenario->log, scenario->clock);
     atomic_store(&scenario->has_given_up, 0);
+    clear_stamps(scenario);
     open_gate(scenario, 0);
     for (int done = 0; done < parts; done++)
         while (!wait_for_part(scenario, limit_ns)) {
@@ -243,6 +235,74 @@ bool inversion_round(struct inversion *scenario)
     if (!is_in_time)
         set_low_priority(scenario, scenario->low_priority);
     return is_in_time;
+}
+
+static void warm_up(struct inversion *scenario)
+{
+    struct inversion_setup kept = scenario->setup;
+    scenario->setup.burn_ns = 0;
+    scenario->setup.high_gives_up = false;
+    int rounds = kept.is_logged ? LOGGED_WARM_UP : WARM_UP;
+    for (int i = 0; i < rounds && !run_should_stop() && inversion_round(scenario); i++)
+        ;
+    scenario->setup = kept;
+}
+
+int inversion_open(struct inversion *scenario, const struct run *run,
+                   const struct inversion_setup *setup)
+{
+    memset(scenario, 0, sizeof *scenario);
+    scenario->clock = &run->clock;
+    scenario->setup = *setup;
+    scenario->policy = run->setup.policy;
+    scenario->top_priority = run->setup.priority;
+    scenario->low_priority = run->setup.priority - setup->links - 2;
+    int error = open_locks(scenario, inversion_ceiling(run));
+    if (error)
+        return error;
+    sem_init(&scenario->ended, 0, 0);
+    for (int i = 0; i < setup->links + 2 && !error; i++)
+        error = start_party(scenario, run, i);
+    if (error)
+        inversion_close(scenario);
+    else
+        warm_up(scenario);
+    return error;
+}
+
+/* Whether the stamps were all taken, each not before the one in front of it. */
+static bool are_in_order(const _Atomic uint64_t *const stamps[], int count)
+{
+    for (int i = 0; i < count; i++) {
+        uint64_t ticks = atomic_load(stamps[i]);
+        if (ticks == 0 || (i > 0 && (int64_t)(ticks - atomic_load(stamps[i - 1])) < 0))
+            return false;
+    }
+    return true;
+}
+
+bool inversion_took_place(const struct inversion *scenario)
+{
+    const _Atomic uint64_t *const waiting[] = {&scenario->locked, &scenario->asked, &scenario->ran,
+                                               &scenario->letting_go, &scenario->got};
+    const _Atomic uint64_t *const ceiling[] = {
+        &scenario->locked, &scenario->ran, &scenario->letting_go, &scenario->asked, &scenario->got};
+    bool is_ceiling = scenario->setup.kind == PRIMITIVE_PROTECT;
+    return are_in_order(is_ceiling ? ceiling : waiting, sizeof waiting / sizeof waiting[0]);
+}
+
+int inversion_refuse(const struct inversion *scenario, struct run *run, bool is_in_time,
+                     const char *test)
+{
+    const char *name = primitive_names[scenario->setup.kind];
+    const char *what = !is_in_time ? "a round did not end and the watchdog ended it"
+                       : scenario->setup.kind == PRIMITIVE_PROTECT
+                           ? "high asked for the lock while low had it, in spite of the ceiling"
+                           : "high did not ask for the lock while low had it, so nobody waited";
+    char remedy[STATUS_TEXT_BYTES];
+    snprintf(remedy, sizeof remedy, "see what %s says", test);
+    arena_event(run->arena, "not_the_case", -1, "%s: %s; the value is left out", name, what);
+    return outcome_set(&run->outcome, STATUS_FAILED, remedy, "%s: %s", name, what);
 }
 
 /* Exactly as promised, so that an order in which nobody had to wait proves nothing. */

@@ -68,12 +68,24 @@ struct inversion {
 /* Priority that a mutex of protocol protect must have: high's. */
 int inversion_ceiling(const struct run *run);
 
-/* Makes the locks and starts the threads. 0 or an errno value, with nothing left. */
+/* Makes the locks, starts the threads and plays some rounds, without what medium burns, which
+ * set up what the C library makes for each thread at its first call. 0 or an errno value,
+ * with nothing left. */
 int inversion_open(struct inversion *scenario, const struct run *run,
                    const struct inversion_setup *setup);
 
 /* One round; returns when all threads rest. False when the watchdog had to end it. */
 bool inversion_round(struct inversion *scenario);
+
+/* Whether the stamps of the last round stand in the order of the scenario: high asked while
+ * low had the lock and low ran again before it let go; with a ceiling, high asked only after
+ * that. Where they do not, nothing between them means what a test says. */
+bool inversion_took_place(const struct inversion *scenario);
+
+/* Sets the outcome of a round that did not take place, or that the watchdog ended
+ * (!is_in_time), and tells it. `test`: where to look. Returns -1. */
+int inversion_refuse(const struct inversion *scenario, struct run *run, bool is_in_time,
+                     const char *test);
 
 void inversion_close(struct inversion *scenario);
 

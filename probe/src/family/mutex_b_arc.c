@@ -86,8 +86,7 @@ static int try_claim(struct run *run, const char *claim, const struct inversion_
     struct own *own = run->own;
     int error = inversion_open(&own->scenario, run, setup);
     if (error)
-        return outcome_set_errno(&run->outcome, error, "starting the threads",
-                                 "raise ulimit -u and -l");
+        return outcome_set_errno(&run->outcome, error, "starting the threads", NULL);
     pace_begin(&own->pace, run, 0);
     inversion_rounds(&own->scenario, &own->pace, ROUNDS, NULL);
     inversion_close(&own->scenario);

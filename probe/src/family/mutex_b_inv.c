@@ -110,8 +110,7 @@ static int try_primitive(struct run *run, int place, enum primitive_kind kind)
         return 0;
     int error = inversion_open(&own->scenario, run, &setup);
     if (error)
-        return outcome_set_errno(&run->outcome, error, "starting the threads",
-                                 "raise ulimit -u and -l");
+        return outcome_set_errno(&run->outcome, error, "starting the threads", NULL);
     own->tried_count++;
     pace_begin(&own->pace, run, 0);
     own->place = place;

@@ -6,6 +6,9 @@
  * stamp. Where priorities are inverted the delay is what medium burns and a little more;
  * where they are not it is a few switches. Per protocol of a mutex, and for a semaphore.
  *
+ * In each round high must have asked while low had the resource and before low let it go (with
+ * a ceiling: only after that); else the test ends and fails (event not_the_case).
+ *
  * How it could be wrong: medium burns time and not cycles, so what interrupts it is in the
  * 10 ms and does not add to them; what interrupts the others adds to the delay.
  */
@@ -73,10 +76,10 @@ static int play_rounds(struct run *run, int place)
     pace_begin(&own->pace, run, 0);
     int64_t now_ns = pace_next(&own->pace);
     while (run_budget_left(&budget, delay->count, now_ns)) {
-        if (!inversion_round(scenario)) {
+        bool is_in_time = inversion_round(scenario);
+        if (!is_in_time || !inversion_took_place(scenario)) {
             pace_next(&own->pace); /* tells where the CPU was taken away */
-            return outcome_set(&run->outcome, STATUS_FAILED, "see what MUT-B-INV says",
-                               "a round did not end and the watchdog ended it");
+            return inversion_refuse(scenario, run, is_in_time, "MUT-B-INV");
         }
         uint64_t ticks = atomic_load(&scenario->got) - atomic_load(&scenario->locked);
         record_value(delay, clock_ns(&run->clock, ticks), run_at_ns(run, now_ns));
@@ -94,8 +97,7 @@ static int measure_protocol(struct run *run, int place, enum primitive_kind kind
         return 0;
     int error = inversion_open(&own->scenario, run, &setup);
     if (error)
-        return outcome_set_errno(&run->outcome, error, "starting the threads",
-                                 "raise ulimit -u and -l");
+        return outcome_set_errno(&run->outcome, error, "starting the threads", NULL);
     own->tried_count++;
     int result = play_rounds(run, place);
     inversion_close(&own->scenario);

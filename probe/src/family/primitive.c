@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <sched.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -169,6 +170,17 @@ void primitive_let_go(struct primitive *primitive)
     }
 }
 
+/* The others are tried all the same; the result says that this one was to be had. */
+static void deny_kind(struct run *run, const char *name, int error)
+{
+    char what[STATUS_TEXT_BYTES / 2], remedy[STATUS_TEXT_BYTES] = "";
+    snprintf(what, sizeof what, "making or taking a lock of the kind %s", name);
+    arena_event(run->arena, "protocol_denied", -1, "%s: %s", name, strerror(error));
+    if (error == EPERM) /* the ceiling is a real-time priority */
+        port_realtime_remedy(remedy, sizeof remedy);
+    outcome_set_errno(&run->outcome, error, what, remedy[0] ? remedy : NULL);
+}
+
 bool primitive_is_here(struct run *run, enum primitive_kind kind)
 {
     struct primitive primitive;
@@ -180,12 +192,14 @@ bool primitive_is_here(struct run *run, enum primitive_kind kind)
             primitive_let_go(&primitive);
         primitive_close(&primitive);
     }
-    if (error)
+    if (error && status_is_missing(error))
         arena_event(run->arena, "protocol_unsupported", -1,
                     "%s: %s, so no verdict on it and no figure (%s)", primitive_names[kind],
                     error == ENOTSUP ? "the system or its C library has no such lock"
                                      : "such a lock cannot be made or taken",
                     strerror(error));
+    else if (error)
+        deny_kind(run, primitive_names[kind], error);
     return error == 0;
 }
 

@@ -56,7 +56,8 @@ int primitive_take_until(struct primitive *primitive, const struct timespec *unt
 void primitive_let_go(struct primitive *primitive);
 
 /* Whether this system has the kind and lets the calling thread, of the run's priority, take
- * and release it; if not, tells it as an event, which is an answer. */
+ * and release it. One that it has not is told as an event, which is an answer; one that a
+ * limit or a missing right keeps from the test is told too, and sets the outcome (denied). */
 bool primitive_is_here(struct run *run, enum primitive_kind kind);
 
 /* Whether POSIX promises that priorities are not inverted. */

@@ -220,8 +220,7 @@ static int measure_order(struct run *run, enum semaphore_kind kind, enum order o
                              (order == ORDER_EQUALS ? (WAITERS - 1 - i) / EQUALS : WAITERS - 1 - i);
     int error = waiters_start(&own->row, run, own->priorities, WAITERS);
     if (error)
-        return outcome_set_errno(&run->outcome, error, "starting the waiters",
-                                 "raise ulimit -u and -l");
+        return outcome_set_errno(&run->outcome, error, "starting the waiters", NULL);
     actor_set_self(run->setup.policy, run->setup.priority - WAITERS);
     bool is_right = true;
     for (; round < ROUNDS && is_right && !run_should_stop(); round++) {

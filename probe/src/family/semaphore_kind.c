@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 const char *const semaphore_and_mutex_names[] = {"unnamed", "named", "sysv", "eventfd",
@@ -135,16 +136,31 @@ int semaphore_guard(struct run *run, struct leftover *leftover, bool has_process
     return leftover_open(leftover, run, is_needed);
 }
 
+/* The other kinds are measured all the same; the result says that this one was to be had. */
+static void deny_kind(struct run *run, const char *name, int error)
+{
+    char what[STATUS_TEXT_BYTES / 2];
+    snprintf(what, sizeof what, "making a semaphore of the kind %s", name);
+    arena_event(run->arena, "kind_denied", -1, "%s: %s", name, strerror(error));
+    outcome_set_errno(&run->outcome, error, what,
+                      error == EACCES || error == EPERM
+                          ? "grant what it needs (write access to /dev/shm on Linux), or choose "
+                            "other kinds (-p kinds=...)"
+                          : NULL);
+}
+
 bool semaphore_is_here(struct run *run, enum semaphore_kind kind,
                        const struct leftover_place *place)
 {
     struct semaphore semaphore;
+    const char *name = semaphore_and_mutex_names[kind];
     int error = semaphore_open(&semaphore, kind, false, place);
     if (!error)
         semaphore_close(&semaphore);
+    else if (status_is_missing(error))
+        arena_event(run->arena, "kind_unsupported", -1, "%s: %s", name, strerror(error));
     else
-        arena_event(run->arena, "kind_unsupported", -1, "%s: %s", semaphore_and_mutex_names[kind],
-                    strerror(error));
+        deny_kind(run, name, error);
     return error == 0;
 }
 

@@ -61,7 +61,9 @@ void semaphore_close(struct semaphore *semaphore);
  * has_process. 0, or -1 with the outcome. */
 int semaphore_guard(struct run *run, struct leftover *leftover, bool has_process);
 
-/* Whether this system has the kind; if not, tells it as an event, which is an answer. */
+/* Whether this system has the kind and lets the test make one. A kind that it has not is told
+ * as an event, which is an answer; one that a limit or a missing right keeps from the test is
+ * told too, and sets the outcome (denied). */
 bool semaphore_is_here(struct run *run, enum semaphore_kind kind,
                        const struct leftover_place *place);
 

@@ -203,8 +203,10 @@ static int measure_cell(struct run *run, int place, int count, int cells)
     const struct record *record = arena_record(run->arena, place);
     int error = waiters_start(&own->row, run, own->priorities, count);
     if (error)
-        return outcome_set_errno(&run->outcome, error, "starting the waiters",
-                                 "raise ulimit -u and -l, or ask for fewer: -p waiters=8");
+        return outcome_set_errno(
+            &run->outcome, error, "starting the waiters",
+            "raise the limits on threads and memory (ulimit -u, ulimit -l, ulimit -v), or "
+            "ask for fewer: -p waiters=8");
     actor_set_self(run->setup.policy, run->setup.priority - count);
     struct run_budget budget = run_budget(run, cells);
     pace_begin(&own->pace, run, 0);

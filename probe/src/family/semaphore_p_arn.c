@@ -45,7 +45,8 @@ static int size(struct run *run)
     return 0;
 }
 
-static void measure_one(struct run *run, int place, int64_t at_ns)
+static void measure_one(struct run *run, struct record *acquire, struct record *release,
+                        int64_t at_ns)
 {
     struct solo *solo = run->own;
     uint64_t begin = clock_begin(&run->clock);
@@ -54,21 +55,23 @@ static void measure_one(struct run *run, int place, int64_t at_ns)
     uint64_t asked = clock_begin(&run->clock);
     semaphore_wait(&solo->semaphore);
     uint64_t end = clock_end(&run->clock);
-    record_value(arena_record(run->arena, place), clock_ns(&run->clock, end - asked), at_ns);
-    record_value(arena_record(run->arena, place + 1), clock_ns(&run->clock, signalled - begin),
-                 at_ns);
+    record_value(acquire, clock_ns(&run->clock, end - asked), at_ns);
+    record_value(release, clock_ns(&run->clock, signalled - begin), at_ns);
 }
 
 static void measure_kind(struct run *run, int kind)
 {
     struct solo *solo = run->own;
     int place = kind * SERIES_PER_KIND;
-    const struct record *record = arena_record(run->arena, place);
+    struct record *acquire = arena_record(run->arena, place);
+    struct record *release = arena_record(run->arena, place + 1);
     struct run_budget budget = run_budget(run, run_param(run, "kinds")->count);
     int64_t now_ns = pace_next(&solo->pace);
-    while (run_budget_left(&budget, record->count, now_ns)) {
-        for (int i = 0; i < BURST && (budget.samples == 0 || record->count < budget.samples); i++)
-            measure_one(run, place, run_at_ns(run, now_ns));
+    for (int i = 0; i < SOLO_WARM_UP; i++)
+        measure_one(run, run->scratch, run->scratch, run_at_ns(run, now_ns));
+    while (run_budget_left(&budget, acquire->count, now_ns)) {
+        for (int i = 0; i < BURST && (budget.samples == 0 || acquire->count < budget.samples); i++)
+            measure_one(run, acquire, release, run_at_ns(run, now_ns));
         now_ns = pace_next(&solo->pace);
     }
 }

@@ -8,6 +8,9 @@
  * context_switch = round trip / 2 - mean of signal and wait without a switch, which is
  * measured right before in the same run, as SEM-P-SIG does it, on the same semaphore.
  *
+ * The second party counts its answers: a round in which it did not give just one is no round
+ * trip, and ends and fails the test (event not_handed_over).
+ *
  * How it could be wrong: on a machine where the two ran on two CPUs, no switch would be in
  * the figure, so where the port cannot bind, the test says unsupported. The uncontended
  * pair stays in user space for some kinds while both calls of a round trip enter the
@@ -66,6 +69,7 @@ static void answer(void *argument)
         semaphore_wait(&table->there);
         if (atomic_load_explicit(&table->is_over, memory_order_relaxed))
             return;
+        atomic_fetch_add_explicit(&table->answer_count, 1, memory_order_relaxed);
         semaphore_signal(&table->back);
     }
 }
@@ -88,30 +92,41 @@ static void measure_signal_wait(struct run *run, int cell)
     }
 }
 
-static void measure_round_trips(struct run *run, int cell)
+/* False when the second party did not run just once in it. */
+static bool take_round_trip(struct run *run, int place, int64_t signal_wait_ns, int64_t at_ns)
+{
+    struct exchange_table *table = ((struct exchange *)run->own)->table;
+    uint64_t answers = atomic_load_explicit(&table->answer_count, memory_order_relaxed);
+    uint64_t begin = clock_begin(&run->clock);
+    semaphore_signal(&table->there);
+    semaphore_wait(&table->back);
+    uint64_t end = clock_end(&run->clock);
+    if (atomic_load_explicit(&table->answer_count, memory_order_relaxed) != answers + 1)
+        return false;
+    int64_t ns = clock_ns(&run->clock, end - begin);
+    record_value(arena_record(run->arena, place), ns, at_ns);
+    record_value(arena_record(run->arena, place + 1), ns / 2 - signal_wait_ns, at_ns);
+    return true;
+}
+
+static int measure_round_trips(struct run *run, int cell)
 {
     struct exchange *exchange = run->own;
-    struct exchange_table *table = exchange->table;
     int place = cell * SERIES_PER_CELL;
-    struct record *round_trip = arena_record(run->arena, place);
-    struct record *context_switch = arena_record(run->arena, place + 1);
+    const struct record *round_trip = arena_record(run->arena, place);
     int64_t signal_wait_ns =
         (int64_t)(record_mean(arena_record_view(run->arena, (uint32_t)place + 2)) + 0.5);
     struct run_budget budget = run_budget(run, exchange_cells(run));
     int64_t now_ns = pace_next(&exchange->pace);
     while (run_budget_left(&budget, round_trip->count, now_ns)) {
         for (int i = 0; i < BURST && (budget.samples == 0 || round_trip->count < budget.samples);
-             i++) {
-            uint64_t begin = clock_begin(&run->clock);
-            semaphore_signal(&table->there);
-            semaphore_wait(&table->back);
-            uint64_t end = clock_end(&run->clock);
-            int64_t ns = clock_ns(&run->clock, end - begin);
-            record_value(round_trip, ns, run_at_ns(run, now_ns));
-            record_value(context_switch, ns / 2 - signal_wait_ns, run_at_ns(run, now_ns));
-        }
+             i++)
+            if (!take_round_trip(run, place, signal_wait_ns, run_at_ns(run, now_ns)))
+                return exchange_refuse(run, cell,
+                                       "the wait for the answer passed without just one answer");
         now_ns = pace_next(&exchange->pace);
     }
+    return 0;
 }
 
 static int measure(struct run *run)

@@ -7,6 +7,9 @@
  * blocking, the switch, and the return of the taker's P. Both directions are recorded; the
  * two stamps are taken by the two parties on the same CPU, so no skew is between them.
  *
+ * The stamps of a round must stand in the order given, received, answered, taken; where they
+ * do not nothing was handed over, and the test ends and fails (event not_handed_over).
+ *
  * How it could be wrong: with two CPUs a hand-over would hold a wake-up instead of a
  * switch, so where the port cannot bind, the test says unsupported.
  */
@@ -63,22 +66,34 @@ static void answer(void *argument)
     }
 }
 
-/* One hand-over in each direction; the second is not kept where one value was left to take. */
-static void shuffle(struct run *run, struct exchange_table *table, struct record *record,
+static bool is_not_after(uint64_t one, uint64_t other)
+{
+    return (int64_t)(other - one) >= 0;
+}
+
+/* One hand-over in each direction; the second is not kept where one value was left to take.
+ * False when the second party did not take and give in between. */
+static bool shuffle(struct run *run, struct exchange_table *table, struct record *record,
                     int64_t now_ns)
 {
+    atomic_store_explicit(&table->received_ticks, 0, memory_order_relaxed);
+    atomic_store_explicit(&table->answered_ticks, 0, memory_order_relaxed);
     uint64_t given = clock_begin(&run->clock);
     semaphore_signal(&table->there);
     semaphore_wait(&table->back);
     uint64_t taken = clock_end(&run->clock);
     uint64_t received = atomic_load_explicit(&table->received_ticks, memory_order_relaxed);
     uint64_t answered = atomic_load_explicit(&table->answered_ticks, memory_order_relaxed);
+    if (received == 0 || answered == 0 || !is_not_after(given, received) ||
+        !is_not_after(received, answered) || !is_not_after(answered, taken))
+        return false;
     record_value(record, clock_ns(&run->clock, received - given), run_at_ns(run, now_ns));
     if (run->samples == 0 || record->count < run->samples)
         record_value(record, clock_ns(&run->clock, taken - answered), run_at_ns(run, now_ns));
+    return true;
 }
 
-static void measure_shuffles(struct run *run, int cell)
+static int measure_shuffles(struct run *run, int cell)
 {
     struct exchange *exchange = run->own;
     struct record *record = arena_record(run->arena, cell);
@@ -86,9 +101,12 @@ static void measure_shuffles(struct run *run, int cell)
     int64_t now_ns = pace_next(&exchange->pace);
     while (run_budget_left(&budget, record->count, now_ns)) {
         for (int i = 0; i < BURST && (budget.samples == 0 || record->count < budget.samples); i++)
-            shuffle(run, exchange->table, record, now_ns);
+            if (!shuffle(run, exchange->table, record, now_ns))
+                return exchange_refuse(run, cell,
+                                       "a hand-over ended before the other party had taken part");
         now_ns = pace_next(&exchange->pace);
     }
+    return 0;
 }
 
 static int measure(struct run *run)

@@ -43,21 +43,27 @@ static int size(struct run *run)
     return 0;
 }
 
+static void measure_one(struct run *run, struct record *record, int64_t at_ns)
+{
+    struct semaphore *semaphore = &((struct solo *)run->own)->semaphore;
+    uint64_t begin = clock_begin(&run->clock);
+    semaphore_signal(semaphore);
+    semaphore_wait(semaphore);
+    uint64_t end = clock_end(&run->clock);
+    record_value(record, clock_ns(&run->clock, end - begin), at_ns);
+}
+
 static void measure_kind(struct run *run, int place)
 {
     struct solo *solo = run->own;
-    struct semaphore *semaphore = &solo->semaphore;
     struct record *record = arena_record(run->arena, place);
     struct run_budget budget = run_budget(run, run_param(run, "kinds")->count);
     int64_t now_ns = pace_next(&solo->pace);
+    for (int i = 0; i < SOLO_WARM_UP; i++)
+        measure_one(run, run->scratch, run_at_ns(run, now_ns));
     while (run_budget_left(&budget, record->count, now_ns)) {
-        for (int i = 0; i < BURST && (budget.samples == 0 || record->count < budget.samples); i++) {
-            uint64_t begin = clock_begin(&run->clock);
-            semaphore_signal(semaphore);
-            semaphore_wait(semaphore);
-            uint64_t end = clock_end(&run->clock);
-            record_value(record, clock_ns(&run->clock, end - begin), run_at_ns(run, now_ns));
-        }
+        for (int i = 0; i < BURST && (budget.samples == 0 || record->count < budget.samples); i++)
+            measure_one(run, record, run_at_ns(run, now_ns));
         now_ns = pace_next(&solo->pace);
     }
 }

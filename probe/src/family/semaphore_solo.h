@@ -8,6 +8,10 @@
 #include "../pace.h"
 #include "semaphore_kind.h"
 
+/* Values that go to run->scratch before the first that is kept: what the system or its
+ * library makes at a first call, and code that is not in the caches, is in no figure. */
+enum { SOLO_WARM_UP = 64 };
+
 struct solo {
     struct leftover leftover;
     struct pace pace;

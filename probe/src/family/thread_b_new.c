@@ -251,9 +251,7 @@ static int try_round(struct own *own)
     breathe_ahead(&run->breath, ROUND_NS);
     int error = play_round(own);
     if (error)
-        return outcome_set_errno(&run->outcome, error, "threads for the scenarios",
-                                 "raise the limits on threads and locked memory (ulimit -u, "
-                                 "ulimit -l)");
+        return outcome_set_errno(&run->outcome, error, "threads for the scenarios", NULL);
     return own->lower_error == 0 && order_log_is(&own->log, own->scenario->promised);
 }
 

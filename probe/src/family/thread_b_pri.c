@@ -1,6 +1,6 @@
 /* THR-B-PRI: fixed priorities are kept and do not degrade (HP 1987; Obenland 2000). All
- * threads on one CPU. One SCHED_FIFO thread stands at each priority from the lowest up to
- * just below the run's; the director is the one at the run's.
+ * threads on one CPU. One thread of the run's policy stands at each priority from the lowest
+ * up to just below the run's; the director is the one at the run's.
  *
  *   ready_order  all are made ready in a random order, then in its reverse, while the
  *                director keeps the CPU; then they run from the highest down, by their

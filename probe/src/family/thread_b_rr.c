@@ -170,8 +170,7 @@ static int start_spinners(struct own *own, int *started)
         spinner->place = *started;
         int error = actor_start(&spinner->actor, &setup, spin, spinner);
         if (error)
-            return outcome_set_errno(&own->run->outcome, error, "threads under SCHED_RR",
-                                     "raise ulimit -u and -l");
+            return outcome_set_errno(&own->run->outcome, error, "threads under SCHED_RR", NULL);
     }
     return 0;
 }

@@ -9,7 +9,7 @@
 
 int levels_count(const struct run *run)
 {
-    int count = run->setup.priority - sched_get_priority_min(SCHED_FIFO);
+    int count = run->setup.priority - sched_get_priority_min(run->setup.policy);
     return count < LEVELS_MOST ? count : LEVELS_MOST;
 }
 
@@ -41,9 +41,7 @@ static int give_up(struct levels *levels, int error)
     for (int i = 0; i < levels->started_count; i++)
         sem_post(&levels->level[i].gate);
     join_all(levels);
-    return outcome_set_errno(&levels->run->outcome, error, "a thread at each priority",
-                             "raise the limits on threads and locked memory (ulimit -u, "
-                             "ulimit -l)");
+    return outcome_set_errno(&levels->run->outcome, error, "a thread at each priority", NULL);
 }
 
 /* All of them, blocked at their gates: on the way there, equals would stand in another
@@ -56,7 +54,8 @@ static int start_all(struct levels *levels, bool is_chain)
         level->levels = levels;
         level->priority = levels->run->setup.priority - levels->level_count + i;
         sem_init(&level->gate, 0, 0);
-        struct actor_setup setup = thread_setup(levels->run, SCHED_FIFO, levels->level_count - i);
+        struct actor_setup setup =
+            thread_setup(levels->run, levels->run->setup.policy, levels->level_count - i);
         int error =
             actor_start_with_stack(&level->actor, &setup, ACTOR_SMALL_STACK_BYTES, be_level, level);
         if (error)
@@ -162,7 +161,8 @@ static int tell_preempts(const struct levels *levels, uint64_t director_ticks)
 /* Where the run's own priority leaves fewer to try, what the system names has to do. */
 static void tell_levels(const struct levels *levels, int kept_pairs)
 {
-    int named = sched_get_priority_max(SCHED_FIFO) - sched_get_priority_min(SCHED_FIFO) + 1;
+    int policy = levels->run->setup.policy;
+    int named = sched_get_priority_max(policy) - sched_get_priority_min(policy) + 1;
     int tried = levels->level_count + 1, apart = kept_pairs + 1;
     bool is_enough = named >= LEVELS_LEAST && (apart >= LEVELS_LEAST || apart == tried);
     arena_verdict(levels->run->arena, is_enough, "levels",

@@ -122,15 +122,14 @@ static void be_time_shared(void *argument)
 static int start_users(struct long_use *use)
 {
     static void (*const bodies[])(void *) = {be_long_user, be_lower, be_time_shared};
-    const struct actor_setup setups[] = {thread_setup(use->run, SCHED_FIFO, 1),
-                                         thread_setup(use->run, SCHED_FIFO, 2),
+    int policy = use->run->setup.policy;
+    const struct actor_setup setups[] = {thread_setup(use->run, policy, 1),
+                                         thread_setup(use->run, policy, 2),
                                          {SCHED_OTHER, 0, use->run->setup.cpu}};
     for (int i = 0; i < LONG_USERS; i++) {
         int error = actor_start(&use->actors[i], &setups[i], bodies[i], use);
         if (error)
-            return outcome_set_errno(&use->run->outcome, error, "three threads",
-                                     "raise the limits on threads and locked memory (ulimit -u, "
-                                     "ulimit -l)");
+            return outcome_set_errno(&use->run->outcome, error, "three threads", NULL);
         use->started_count = i + 1;
         actor_go(&use->actors[i]);
     }

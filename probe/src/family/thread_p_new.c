@@ -1,5 +1,5 @@
 /* THR-P-NEW: creating and deleting a thread (Dedicated Systems 2012). The creator is
- * SCHED_FIFO, one below the run's priority; the new thread too, above or below it, on the
+ * of the run's policy, one below its priority; the new thread too, above or below it, on the
  * same CPU. One thread is made and deleted at a time. As the paper defines:
  *
  *   never-run          the new one is of lower priority and never gets to run. create =
@@ -203,15 +203,14 @@ static int live_and_die(struct own *own, int place)
     }
     tell_wrong_case(own);
     if (error)
-        outcome_set_errno(&run->outcome, error, case_names[own->kind],
-                          "raise the limits on threads and locked memory (ulimit -u, ulimit -l)");
+        outcome_set_errno(&run->outcome, error, case_names[own->kind], NULL);
     return error;
 }
 
 static int make_attributes(struct own *own)
 {
-    struct actor_setup above = thread_setup(own->run, SCHED_FIFO, 0);
-    struct actor_setup below = thread_setup(own->run, SCHED_FIFO, LEVELS - 1);
+    struct actor_setup above = thread_setup(own->run, own->run->setup.policy, 0);
+    struct actor_setup below = thread_setup(own->run, own->run->setup.policy, LEVELS - 1);
     own->low_priority = below.priority;
     int error = actor_attributes(&own->above, &above, ACTOR_STACK_BYTES);
     if (error)
@@ -244,7 +243,7 @@ static int measure(struct run *run)
     struct own *own = run->own;
     const struct param_value *cases = run_param(run, "cases");
     occupancy_open(&own->occupancy);
-    int error = actor_set_self(SCHED_FIFO, run->setup.priority - 1);
+    int error = actor_set_self(run->setup.policy, run->setup.priority - 1);
     if (error)
         return outcome_set_errno(&run->outcome, error, "lowering the creator by one", NULL);
     for (int i = 0; i < cases->count && !error && !run_should_stop(); i++) {

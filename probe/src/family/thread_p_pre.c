@@ -1,6 +1,7 @@
 /* THR-P-PRE: preemption (Rhealstone; Garre 2014). A thread of low priority spins in user
  * land and reads the counter all the while; one of high priority is made ready and takes
- * the CPU from it. Both SCHED_FIFO, on one CPU: high at the run's priority, low one below.
+ * the CPU from it. Both of the run's policy, on one CPU: high at the run's priority, low
+ * one below.
  *
  *   by=thread  low makes high ready itself. begin = low's stamp right before its sem_post,
  *              end = high's first stamp after its sem_wait. In the figure: the call that
@@ -238,12 +239,11 @@ static void measure_variant(struct run *run, int place)
 static int measure(struct run *run)
 {
     struct own *own = run->own;
-    struct actor_setup low = thread_setup(run, SCHED_FIFO, 1);
+    struct actor_setup low = thread_setup(run, run->setup.policy, 1);
     occupancy_open(&own->occupancy);
     int error = actor_start(&own->low, &low, be_low, own);
     if (error)
-        return outcome_set_errno(&run->outcome, error, "starting the low-priority thread",
-                                 "raise ulimit -u and -l");
+        return outcome_set_errno(&run->outcome, error, "starting the low-priority thread", NULL);
     actor_go(&own->low);
     for (int i = 0; i < run_param(run, "by")->count && !run_should_stop(); i++)
         measure_variant(run, i);

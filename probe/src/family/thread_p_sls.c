@@ -1,14 +1,15 @@
 /* THR-P-SLS: switch between threads of equal priority (Dedicated Systems 2012; with two
  * threads the task switch of Garre 2014).
  *
- * N SCHED_FIFO threads of one priority, all on one CPU, in a ring: each calls sched_yield
- * and so hands the CPU to the next. begin = the stamp of one thread right before its
+ * N threads of one priority and of the run's policy, all on one CPU, in a ring: each calls
+ * sched_yield and so hands the CPU to the next. begin = the stamp of one thread right before its
  * sched_yield, end = the stamp of the next one right after its own sched_yield returned.
  * In the figure: one system call (its entry in one thread, its return in the other), the
  * choice of the next thread, one switch. Never in it: creating or ending a thread, waking
  * one up, the record of a value.
  *
- * The threads are made once, before measuring. They run in bursts: the director (same
+ * The threads are made once, before the first ring and by the director, so that a limit on
+ * threads leaves the smaller rings. They run in bursts: the director (same
  * priority) makes them ready in the order of the ring and blocks. What a thread does
  * first in a burst is to return from a wait and not from a yield, so a burst's first lap
  * is not recorded. After a burst all of them block, and the director rests.
@@ -159,7 +160,7 @@ static int most_threads(const struct param_value *threads)
 /* As many as the system grants; rings that need more are told after measuring. */
 static void start_members(struct ring *ring, int wanted)
 {
-    struct actor_setup setup = thread_setup(ring->run, SCHED_FIFO, 0);
+    struct actor_setup setup = thread_setup(ring->run, ring->run->setup.policy, 0);
     for (int i = 0; i < wanted; i++) {
         struct member *member = &ring->members[i];
         member->ring = ring;
@@ -184,7 +185,6 @@ static int prepare(struct run *run)
         return -1;
     ring->run = run;
     sem_init(&ring->done, 0, 0);
-    start_members(ring, wanted);
     return 0;
 }
 
@@ -242,7 +242,7 @@ static void deny_ring(struct run *run, const struct ring *ring, int wanted)
              ring->member_count);
     arena_event(run->arena, "threads_denied", -1, "%s (%s)", what, strerror(ring->start_error));
     outcome_set_errno(&run->outcome, ring->start_error, what,
-                      "raise the limits on threads and locked memory (ulimit -u, ulimit -l, "
+                      "raise the limits on threads and memory (ulimit -u, ulimit -l, ulimit -v, "
                       "pids.max of the control group), or ask for fewer: -p threads=2,10");
 }
 
@@ -251,6 +251,7 @@ static int measure(struct run *run)
     const struct param_value *threads = run_param(run, "threads");
     struct ring *ring = run->own;
     occupancy_open(&ring->occupancy);
+    start_members(ring, most_threads(threads));
     if (thread_settle(run, 0) != 0)
         return outcome_set(&run->outcome, STATUS_FAILED, NULL, "the director cannot lower itself");
     for (int i = 0; i < threads->count && !run_should_stop(); i++) {

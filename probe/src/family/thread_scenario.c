@@ -2,22 +2,13 @@
 
 #include "thread_scenario.h"
 
+#include "../one_cpu.h"
+
 #include <sched.h>
 
 int thread_scenario_check(struct run *run, int levels)
 {
-    if (run->setup.cpu < 0)
-        return outcome_set(&run->outcome, STATUS_UNSUPPORTED,
-                           "write a port for this system (SUPPORTED_PLATFORMS.md)",
-                           "this port cannot bind threads to a CPU, and on several CPUs equal "
-                           "threads run at the same time: no order and no switch could be seen");
-    int there = run->setup.priority - sched_get_priority_min(SCHED_FIFO) + 1;
-    if (there < levels)
-        return outcome_set(&run->outcome, STATUS_DENIED,
-                           "choose a higher --priority (and allow it: ulimit -r)",
-                           "the test needs %d priorities, and from %d downwards there are %d",
-                           levels, run->setup.priority, there);
-    return 0;
+    return one_cpu_require(run) != 0 ? -1 : one_cpu_require_levels(run, levels);
 }
 
 struct actor_setup thread_setup(const struct run *run, int policy, int below)
@@ -48,8 +39,9 @@ int thread_create(pthread_t *thread, const struct actor_setup *setup, void *(*bo
 int thread_settle(const struct run *run, int below)
 {
     int priority = run->setup.priority - below - 1;
-    bool is_realtime = priority >= sched_get_priority_min(SCHED_FIFO);
-    int error = actor_set_self(is_realtime ? SCHED_FIFO : SCHED_OTHER, is_realtime ? priority : 0);
+    int policy = run->setup.policy;
+    bool is_realtime = priority >= sched_get_priority_min(policy);
+    int error = actor_set_self(is_realtime ? policy : SCHED_OTHER, is_realtime ? priority : 0);
     int back = actor_set_self(run->setup.policy, run->setup.priority);
     return error ? error : back;
 }

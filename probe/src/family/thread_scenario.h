@@ -6,7 +6,7 @@
 
 #include "../order_log.h"
 
-/* For `prepare`: threads can be bound to the CPU under test, and there are `levels`
+/* For `prepare`: the threads can be kept on one CPU (one_cpu.h), and there are `levels`
  * priorities from the run's downwards. 0, or -1 with the outcome. */
 int thread_scenario_check(struct run *run, int levels);
 

@@ -79,6 +79,18 @@ int port_remove_semaphore_files(time_t since, mode_t mode);
  * however it ends: 0, or an errno value (ESRCH: it has ended; ENOTSUP: none here). */
 int port_die_with(pid_t parent);
 
+/* Ids, of the kernel, of the threads of `process` (0: this one); returns how many of them stand
+ * in `threads`, `most` at most, or -1 where they cannot be listed. */
+int port_threads(pid_t process, pid_t *threads, int most);
+
+/* How long `thread` of `process` (0: this one) has in all run, and been ready without
+ * running, whatever kept the CPU from it: another thread, throttling, a limit of its group.
+ * Time in which it slept is in neither. False where the kernel does not count it. */
+struct port_thread_times {
+    int64_t ran_ns, waited_ns;
+};
+bool port_thread_times(pid_t process, pid_t thread, struct port_thread_times *times);
+
 /* Share of time that real-time threads may use: `runtime_ns` of every `period_ns`.
  * False where there is no such limit or it is off. */
 bool port_realtime_budget(int64_t *runtime_ns, int64_t *period_ns);

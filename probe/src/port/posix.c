@@ -110,6 +110,18 @@ int port_die_with(pid_t parent)
     return ENOTSUP;
 }
 
+int port_threads(pid_t process, pid_t *threads, int most)
+{
+    (void)process, (void)threads, (void)most;
+    return -1;
+}
+
+bool port_thread_times(pid_t process, pid_t thread, struct port_thread_times *times)
+{
+    (void)process, (void)thread, (void)times;
+    return false;
+}
+
 bool port_realtime_budget(int64_t *runtime_ns, int64_t *period_ns)
 {
     (void)runtime_ns, (void)period_ns;

@@ -35,7 +35,7 @@ def _throttled(document: RunDocument) -> str | None:
         for result in document.results
         if any(event.name == "throttled" for event in result.events)
     )
-    return tests and f"real-time throttling cut in during {tests}"
+    return tests and f"the CPU was not given to {tests} (throttling, or something above them)"
 
 
 def _counter_wrong(document: RunDocument) -> str | None:
