@@ -6,12 +6,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
 import check
 import docs_output
 import probe_checks
+from hardstone.model import Descriptor, Register
 from probe_checks import Command, Skip
+from tests.e2e import sanitized
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -73,6 +76,69 @@ def test_later_checks_run_after_a_failure_and_the_exit_status_tells(
 def test_an_unknown_sanitizer_is_skipped() -> None:
     with pytest.raises(Skip, match="-fsanitize=nonsense"):
         probe_checks.unit_tests("nonsense", "nonsense")()
+
+
+def says_on_stderr(code: int, says: str) -> Command:
+    return [sys.executable, "-c", f"import sys; sys.stderr.write({says!r}); sys.exit({code})"]
+
+
+def test_a_report_on_standard_error_or_an_exit_code_is_a_complaint() -> None:
+    assert sanitized.complaint(exits_with(0, "figures")) == ""
+    assert "runtime error" in sanitized.complaint(says_on_stderr(0, "x.c:1: runtime error"))
+    assert "exit code 66" in sanitized.complaint(exits_with(66))
+
+
+def test_with_a_sanitizer_the_register_is_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(probe_checks, "sanitizer_runner", lambda sanitizer: ["before"])
+    commands = probe_checks.unit_tests("address", "address,undefined")()
+    folder = str(probe_checks.BUILD / "probe-address")
+    assert commands[-1][1:] == [
+        *("-m", "tests.e2e.sanitized", "before"),
+        f"{folder}/hardstone-probe",
+    ]
+    plain = probe_checks.unit_tests("tests")()
+    assert not [words for words in plain if "tests.e2e.sanitized" in words]
+
+
+def test_a_complaint_of_one_test_fails_the_register(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    register = probe_that_complains_of(tmp_path, "SEM-P-SIG")
+    assert sanitized.run_all(register) == 1
+    assert "SEM-P-SIG: exit code 1\nrace" in capsys.readouterr().out
+    assert sanitized.run_all(probe_that_complains_of(tmp_path, "none of them")) == 0
+
+
+def probe_that_complains_of(folder: Path, test: str) -> Command:
+    """A stand-in with two tests, of which one may end with 1 and a word on standard error."""
+    tests = [
+        Descriptor(
+            id=one,
+            title="",
+            source="",
+            params=[],
+            needs=[],
+            series=[],
+            verdicts=[],
+            default_samples=1,
+            default_duration_ns=0,
+        )
+        for one in ("SEM-P-SIG", "SEM-P-ARN")
+    ]
+    register = Register(schema="hardstone.register/1", probe_version="0", tests=tests)
+    answers = {
+        "list": msgspec.json.encode(register).decode(),
+        "facts": '{"instrument": {"counter_hz": 1}}',
+    }
+    program = folder / "probe.py"
+    program.write_text(
+        "import sys\n"
+        f"print({answers!r}.get(sys.argv[1], ''))\n"
+        f"bad = {test!r} in sys.argv\n"
+        "sys.stderr.write('race' if bad else '')\n"
+        "sys.exit(1 if bad else 0)\n"
+    )
+    return [sys.executable, str(program)]
 
 
 def test_output_replaces_what_stood_in_its_block() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -41,7 +42,8 @@ def formatting() -> Sequence[Command]:
 
 
 def unit_tests(name: str, sanitizer: str = "none") -> Callable[[], Sequence[Command]]:
-    """Builds in build/`name` with warnings as errors, then runs Meson's tests there."""
+    """Builds in build/`name` with warnings as errors, then runs Meson's tests there; with a
+    sanitizer every test of the register too."""
 
     def commands() -> Sequence[Command]:
         runner = sanitizer_runner(sanitizer)
@@ -50,10 +52,13 @@ def unit_tests(name: str, sanitizer: str = "none") -> Callable[[], Sequence[Comm
         # Sanitizers replace functions of libc, which the linker would call undefined.
         options += ["-Db_lundef=false"] if sanitizer != "none" else []
         again = ["--reconfigure"] if (Path(folder) / "build.ninja").exists() else []
+        tests = [*runner, "meson", "test", "-C", folder, "--no-rebuild", "--print-errorlogs"]
+        register = [sys.executable, "-m", "tests.e2e.sanitized", *runner]
         return [
             ["meson", "setup", *again, *options, folder, str(PROBE)],
             ["ninja", "-C", folder],
-            [*runner, "meson", "test", "-C", folder, "--no-rebuild", "--print-errorlogs"],
+            tests,
+            *([[*register, f"{folder}/hardstone-probe"]] if sanitizer != "none" else []),
         ]
 
     return commands

@@ -32,9 +32,16 @@ static inline bool breaks(const char *word)
  * which spin and look at the clock. */
 void broken_look_at_spinner(long long now_ns);
 
-/* What sem_post and sem_wait do with a semaphore that broken_locks.c replaced; false: it is
- * a real one. */
+/* What sem_post and sem_wait do with a semaphore that broken_semaphores.c replaced, and read
+ * with such a descriptor; false: it is a real one. */
 bool broken_post(sem_t *semaphore);
 bool broken_wait(sem_t *semaphore);
+bool broken_read(int file);
+
+/* The same with what broken_locks.c replaced by a mutex that inherits. */
+bool broken_lends_semaphore(sem_t *semaphore, unsigned value);
+bool broken_take_lent(const void *object);
+bool broken_let_go_lent(const void *object);
+bool broken_drop_lent(const void *object);
 
 #endif

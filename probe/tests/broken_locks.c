@@ -1,13 +1,10 @@
-/* Breaches of what semaphores and mutexes promise; broken.c says how they are used.
- *   sem_zero     P passes at value 0
- *   sem_lost     V at zero without a waiter does nothing
- *   sem_later    V with a waiter wakes it some milliseconds later
- *   sem_lowest   V wakes the waiter of the lowest priority
- *   sem_fifo     V wakes the longest waiting, whatever its priority
- *   sem_lifo     V wakes the newest among those of the highest priority
+/* Breaches of what mutexes promise, and promises that nobody made; broken.c says how they are
+ * used.
  *   no_protocol  the protocol of a mutex is accepted and ignored
  *   boost_stays  the owner of a mutex keeps the priority of a waiter that timed out
- * Those of semaphores act on named ones, between threads: gates of the tests are unnamed.
+ *   lends        who owns a mutex without a protocol, a spin lock, a reader-writer lock or a
+ *                semaphore of value 1 is lent the priority of who waits
+ *   spin_sleeps  who waits for a spin lock sleeps in between
  */
 #define _GNU_SOURCE
 #include "broken.h"
@@ -19,42 +16,7 @@
 #include <stdatomic.h>
 #include <time.h>
 
-enum { FAKES = 8, OWNERS = 64, LATER_NS = 3000000 };
-
-struct waiting {
-    sem_t wake;
-    int priority;
-    struct waiting *next; /* the one that came after it */
-};
-
-struct fake {
-    sem_t handle; /* what the program holds; never used as one */
-    pthread_mutex_t lock;
-    int value;
-    struct waiting *first;
-};
-
-static struct fake *_Atomic fakes[FAKES];
-
-static bool breaks_semaphores(void)
-{
-    static const char *const words[] = {"sem_zero",   "sem_lost", "sem_later",
-                                        "sem_lowest", "sem_fifo", "sem_lifo"};
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-        if (breaks(words[i]))
-            return true;
-    return false;
-}
-
-static struct fake *find_fake(const sem_t *semaphore)
-{
-    for (int i = 0; i < FAKES; i++) {
-        struct fake *fake = atomic_load(&fakes[i]);
-        if (fake && &fake->handle == semaphore)
-            return fake;
-    }
-    return NULL;
-}
+enum { OWNERS = 64, LENT = 16, SLEEP_NS = 100000 };
 
 static int own_priority(void)
 {
@@ -63,123 +25,6 @@ static int own_priority(void)
     return pthread_getschedparam(pthread_self(), &policy, &own) == 0 ? own.sched_priority : 0;
 }
 
-sem_t *sem_open(const char *name, int flags, ...)
-{
-    if (!breaks_semaphores())
-        return REAL(sem_open)(name, flags, 0700, 0); /* as the probe asks */
-    struct fake *fake = calloc(1, sizeof *fake);
-    pthread_mutex_init(&fake->lock, NULL);
-    for (int i = 0; i < FAKES; i++) {
-        struct fake *none = NULL;
-        if (atomic_compare_exchange_strong(&fakes[i], &none, fake))
-            return &fake->handle;
-    }
-    free(fake);
-    errno = ENFILE;
-    return SEM_FAILED;
-}
-
-int sem_close(sem_t *semaphore)
-{
-    struct fake *fake = find_fake(semaphore);
-    if (!fake)
-        return REAL(sem_close)(semaphore);
-    for (int i = 0; i < FAKES; i++)
-        if (atomic_load(&fakes[i]) == fake)
-            atomic_store(&fakes[i], NULL);
-    free(fake);
-    return 0;
-}
-
-static int fake_wait(struct fake *fake)
-{
-    struct waiting own = {.priority = own_priority()};
-    pthread_mutex_lock(&fake->lock);
-    bool passes = fake->value > 0 || breaks("sem_zero");
-    if (fake->value > 0)
-        fake->value--;
-    if (!passes) {
-        struct waiting **last = &fake->first;
-        while (*last)
-            last = &(*last)->next;
-        sem_init(&own.wake, 0, 0);
-        *last = &own;
-    }
-    pthread_mutex_unlock(&fake->lock);
-    while (!passes && REAL(sem_wait)(&own.wake) != 0)
-        ;
-    return 0;
-}
-
-/* Whether `other`, which came later, is to be woken before `one`. */
-static bool comes_first(const struct waiting *other, const struct waiting *one)
-{
-    if (breaks("sem_fifo"))
-        return false;
-    if (breaks("sem_lowest"))
-        return other->priority < one->priority;
-    return other->priority > one->priority ||
-           (other->priority == one->priority && breaks("sem_lifo"));
-}
-
-static struct waiting *take_waiter(struct fake *fake)
-{
-    struct waiting **chosen = &fake->first;
-    if (!*chosen)
-        return NULL;
-    for (struct waiting **at = &fake->first->next; *at; at = &(*at)->next)
-        if (comes_first(*at, *chosen))
-            chosen = at;
-    struct waiting *waiter = *chosen;
-    *chosen = waiter->next;
-    return waiter;
-}
-
-static void *wake_later(void *argument)
-{
-    struct timespec later = {.tv_nsec = LATER_NS};
-    REAL(clock_nanosleep)(CLOCK_MONOTONIC, 0, &later, NULL);
-    REAL(sem_post)(argument);
-    return NULL;
-}
-
-static void wake(struct waiting *waiter)
-{
-    pthread_t helper;
-    if (!breaks("sem_later") ||
-        REAL(pthread_create)(&helper, NULL, wake_later, &waiter->wake) != 0) {
-        REAL(sem_post)(&waiter->wake);
-        return;
-    }
-    pthread_detach(helper);
-}
-
-static int fake_post(struct fake *fake)
-{
-    pthread_mutex_lock(&fake->lock);
-    struct waiting *waiter = take_waiter(fake);
-    if (!waiter && !breaks("sem_lost"))
-        fake->value++;
-    pthread_mutex_unlock(&fake->lock);
-    if (waiter)
-        wake(waiter);
-    return 0;
-}
-
-bool broken_post(sem_t *semaphore)
-{
-    struct fake *fake = find_fake(semaphore);
-    return fake && fake_post(fake) == 0;
-}
-
-bool broken_wait(sem_t *semaphore)
-{
-    struct fake *fake = find_fake(semaphore);
-    return fake && fake_wait(fake) == 0;
-}
-
-/* ---- mutexes ---- */
-
 static struct {
     pthread_mutex_t *_Atomic mutex;
     _Atomic pthread_t owner;
@@ -187,6 +32,8 @@ static struct {
 
 int pthread_mutexattr_setprotocol(pthread_mutexattr_t *attributes, int protocol)
 {
+    if (protocol == PTHREAD_PRIO_NONE && breaks("lends"))
+        protocol = PTHREAD_PRIO_INHERIT;
     return breaks("no_protocol") ? 0 : REAL(pthread_mutexattr_setprotocol)(attributes, protocol);
 }
 
@@ -218,4 +65,115 @@ int pthread_mutex_timedlock(pthread_mutex_t *mutex, const struct timespec *until
         if (atomic_load(&owners[i].mutex) == mutex)
             REAL(pthread_setschedparam)(atomic_load(&owners[i].owner), SCHED_FIFO, &boosted);
     return error;
+}
+
+/* ---- mutexes in the place of what lends nothing ---- */
+
+static struct {
+    const void *_Atomic object;
+    pthread_mutex_t mutex;
+} lent[LENT];
+
+static pthread_mutex_t *find_lent(const void *object)
+{
+    for (int i = 0; i < LENT; i++)
+        if (atomic_load(&lent[i].object) == object)
+            return &lent[i].mutex;
+    return NULL;
+}
+
+static bool lend(const void *object)
+{
+    pthread_mutexattr_t attributes;
+    for (int i = 0; breaks("lends") && i < LENT; i++) {
+        const void *none = NULL;
+        if (!atomic_compare_exchange_strong(&lent[i].object, &none, object))
+            continue;
+        pthread_mutexattr_init(&attributes);
+        REAL(pthread_mutexattr_setprotocol)(&attributes, PTHREAD_PRIO_INHERIT);
+        pthread_mutex_init(&lent[i].mutex, &attributes);
+        pthread_mutexattr_destroy(&attributes);
+        return true;
+    }
+    return false;
+}
+
+bool broken_drop_lent(const void *object)
+{
+    for (int i = 0; i < LENT; i++)
+        if (atomic_load(&lent[i].object) == object) {
+            atomic_store(&lent[i].object, NULL);
+            return true;
+        }
+    return false;
+}
+
+bool broken_take_lent(const void *object)
+{
+    pthread_mutex_t *mutex = find_lent(object);
+    return mutex && REAL(pthread_mutex_lock)(mutex) == 0;
+}
+
+bool broken_let_go_lent(const void *object)
+{
+    pthread_mutex_t *mutex = find_lent(object);
+    return mutex && pthread_mutex_unlock(mutex) == 0;
+}
+
+/* Gates are of value 0. */
+bool broken_lends_semaphore(sem_t *semaphore, unsigned value)
+{
+    return value == 1 && lend(semaphore);
+}
+
+int pthread_spin_init(pthread_spinlock_t *lock, int shared)
+{
+    return lend((void *)lock) ? 0 : REAL(pthread_spin_init)(lock, shared);
+}
+
+int pthread_spin_destroy(pthread_spinlock_t *lock)
+{
+    return broken_drop_lent((void *)lock) ? 0 : REAL(pthread_spin_destroy)(lock);
+}
+
+int pthread_spin_lock(pthread_spinlock_t *lock)
+{
+    struct timespec moment = {.tv_nsec = SLEEP_NS};
+    if (broken_take_lent((void *)lock))
+        return 0;
+    if (!breaks("spin_sleeps"))
+        return REAL(pthread_spin_lock)(lock);
+    while (pthread_spin_trylock(lock) != 0)
+        REAL(nanosleep)(&moment, NULL);
+    return 0;
+}
+
+int pthread_spin_unlock(pthread_spinlock_t *lock)
+{
+    return broken_let_go_lent((void *)lock) ? 0 : REAL(pthread_spin_unlock)(lock);
+}
+
+int pthread_rwlock_init(pthread_rwlock_t *lock, const pthread_rwlockattr_t *attributes)
+{
+    return lend(lock) ? 0 : REAL(pthread_rwlock_init)(lock, attributes);
+}
+
+int pthread_rwlock_destroy(pthread_rwlock_t *lock)
+{
+    return broken_drop_lent(lock) ? 0 : REAL(pthread_rwlock_destroy)(lock);
+}
+
+int pthread_rwlock_rdlock(pthread_rwlock_t *lock)
+{
+    return broken_take_lent(lock) ? 0 : REAL(pthread_rwlock_rdlock)(lock);
+}
+
+int pthread_rwlock_wrlock(pthread_rwlock_t *lock)
+{
+    return broken_take_lent(lock) ? 0 : REAL(pthread_rwlock_wrlock)(lock);
+}
+
+int pthread_rwlock_unlock(pthread_rwlock_t *lock)
+{
+    return broken_let_go_lent(lock) ? 0 : REAL(pthread_rwlock_unlock)(lock);
 }

@@ -9,11 +9,15 @@
  *                       system may break
  *   rr_is_fifo      SCHED_RR is SCHED_FIFO
  *   rr_unfair       each third SCHED_RR thread gives up its slices after 50 ms
+ *   rr_little       the same after 90 ms
  *   rr_first_short  a SCHED_RR thread gives up its first slice after 20 ms
- *   rr_interval     sched_rr_get_interval says 15 % less than it is
+ *   rr_first_long   a SCHED_RR thread's first slice is 150 ms
+ *   rr_interval     slices are 11 % longer than sched_rr_get_interval says
  *   two_levels      priorities below 97 are two: 24 and 72
+ *   few_levels      the system names 20 priorities
  *   one_pair        priority 18 is the same as 17
  *   late_wake       sem_post takes effect with the caller's next call
+ *   late_wake_rare  the same, each 400th time that a time-shared thread calls it
  *   degrade         a thread that has looked at the clock for 150 ms without a rest loses its
  *                   priority
  * Those that begin with rr_ and end a slice act where the clock is read: --clock monotonic.
@@ -30,7 +34,15 @@
 #include <time.h>
 
 #define MS 1000000LL
-enum { LEVEL_LIMIT = 97, LEVEL_MIDDLE = 48, LEVEL_LOW = 24, LEVEL_HIGH = 72, THIRD = 3 };
+enum {
+    LEVEL_LIMIT = 97,
+    LEVEL_MIDDLE = 48,
+    LEVEL_LOW = 24,
+    LEVEL_HIGH = 72,
+    THIRD = 3,
+    FEW = 20,
+    RARE = 400
+};
 
 /* ---- wake-ups that are put off ---- */
 
@@ -44,12 +56,18 @@ static void catch_up(void)
         REAL(sem_post)(semaphore);
 }
 
+static bool is_rarely_late(void)
+{
+    static __thread unsigned count;
+    return breaks("late_wake_rare") && sched_getscheduler(0) == SCHED_OTHER && ++count % RARE == 0;
+}
+
 int sem_post(sem_t *semaphore)
 {
     catch_up();
     if (broken_post(semaphore))
         return 0;
-    if (!breaks("late_wake"))
+    if (!breaks("late_wake") && !is_rarely_late())
         return REAL(sem_post)(semaphore);
     put_off = semaphore;
     return 0;
@@ -135,6 +153,12 @@ static int priority_of_new(int wanted)
     return bent_priority(wanted);
 }
 
+int sched_get_priority_max(int policy)
+{
+    int most = REAL(sched_get_priority_max)(policy);
+    return breaks("few_levels") && most > FEW ? FEW : most;
+}
+
 /* ---- slices ---- */
 
 /* Of a thread: since when it has had the CPU, as far as its looks at the clock tell. */
@@ -153,12 +177,30 @@ static void end_slice(void)
     REAL(sched_yield)();
 }
 
+static void become(int policy)
+{
+    struct sched_param own = {.sched_priority = own_priority()};
+    REAL(pthread_setschedparam)(pthread_self(), policy, &own);
+}
+
+/* Whose slices end here and not by the kernel: it would remember what is left of one. */
+static bool has_own_slices(void)
+{
+    bool is_third = spinner.number % THIRD == 0 && (breaks("rr_unfair") || breaks("rr_little"));
+    return is_third || breaks("rr_first_short") || breaks("rr_first_long");
+}
+
 static void shorten_slice(long long spun_ns)
 {
-    if (breaks("rr_unfair") && spinner.number % THIRD == 0 && spun_ns > 50 * MS)
+    bool is_third = spinner.number % THIRD == 0, is_first = spinner.slice_count == 1;
+    if (is_third &&
+        ((breaks("rr_unfair") && spun_ns > 50 * MS) || (breaks("rr_little") && spun_ns > 90 * MS)))
         end_slice();
-    if (breaks("rr_first_short") && spinner.slice_count == 1 && spun_ns > 20 * MS)
+    if (is_first && ((breaks("rr_first_short") && spun_ns > 20 * MS) ||
+                     (breaks("rr_first_long") && spun_ns > 150 * MS))) {
+        become(SCHED_RR);
         end_slice();
+    }
 }
 
 static void degrade(long long spun_ns)
@@ -184,9 +226,11 @@ void broken_look_at_spinner(long long now_ns)
 
 int sched_rr_get_interval(pid_t process, struct timespec *interval)
 {
+    if (spinner.is_round_robin && has_own_slices())
+        become(SCHED_RR);
     int answer = REAL(sched_rr_get_interval)(process, interval);
     if (answer == 0 && breaks("rr_interval"))
-        interval->tv_nsec = interval->tv_nsec / 100 * 85;
+        interval->tv_nsec = interval->tv_nsec / 100 * 90;
     return answer;
 }
 
@@ -205,6 +249,8 @@ static void *begin(void *argument)
     spinner.is_round_robin = start.is_round_robin;
     if (start.is_round_robin)
         spinner.number = atomic_fetch_add(&round_robin_count, 1);
+    if (start.is_round_robin && has_own_slices())
+        become(SCHED_FIFO);
     void *result = start.body(start.argument);
     catch_up();
     return result;

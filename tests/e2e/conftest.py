@@ -68,6 +68,12 @@ def virtual_libc(probe: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
+def virtual_calls(probe: Path) -> Path:
+    """A libc in which every call takes a time that is known."""
+    return helper(probe, "virtual_calls.so")
+
+
+@pytest.fixture(scope="session")
 def shared_probe(probe: Path) -> Path:
     """The probe linked dynamically: a libc can be put before its own."""
     return helper(probe, "hardstone-probe-shared")

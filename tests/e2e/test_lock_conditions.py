@@ -9,10 +9,11 @@ import pytest
 
 from hardstone.model import StreamSeries
 from tests.e2e import machine
-from tests.e2e.running import measuring, run
+from tests.e2e.hogs import unless_within, until_quiet
+from tests.e2e.running import lowest, measuring, run
 
 realtime = pytest.mark.skipif(machine.no_realtime() is not None, reason=str(machine.no_realtime()))
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("alone")]
 
 ORDER = [
     "SEM-P-RTP",
@@ -94,11 +95,26 @@ def test_a_cut_fails_the_result(
 
 
 @realtime
-@pytest.mark.usefixtures("alone")
 def test_inheritance_and_ceilings_spare_the_delay(probe: Path, quick: list[str]) -> None:
-    stream = run(probe, "MUT-P-INV", "--samples", "10", "-p", "medium_ns=5ms", *quick)
-    if "throttled" in stream.events:
-        pytest.skip(str(stream.result.reason))
-    means = {str(one.labels["protocol"]): one.mean or 0 for one in stream.of(StreamSeries)}
-    assert all(5e6 < means[one] < 7e6 for one in ("none", "semaphore")), means
-    assert all(means[one] < 1e6 for one in ("inherit", "protect")), means
+    """The delay of `none` is what medium burns, 10 ms; theirs is less than a hundredth."""
+
+    def attempt() -> list[str]:
+        stream = run(probe, "MUT-P-INV", "--samples", "15", *quick)
+        delays = {str(one.labels["protocol"]): median(one) for one in stream.of(StreamSeries)}
+        complaints = unless_within("none", delays["none"], 10e6, 12e6)
+        complaints += unless_within("semaphore", delays["semaphore"], 10e6, 12e6)
+        for spared in ("inherit", "protect"):
+            complaints += unless_within(spared, delays[spared], 1, delays["none"] / 100)
+        return complaints
+
+    until_quiet(attempt)
+
+
+def median(series: StreamSeries) -> int:
+    """Lower edge of the bucket that holds it; 0 of no values."""
+    count = 0
+    for index, values in series.histogram.buckets:
+        count += values
+        if 2 * count >= series.count:
+            return lowest(index)
+    return 0

@@ -4,12 +4,14 @@ real one."""
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Iterable
+from itertools import product
 from pathlib import Path
 
 import msgspec
 import pytest
 
-from hardstone.model import Register, StreamVerdict
+from hardstone.model import Register, StreamEvent, StreamVerdict
 from tests.e2e import machine
 from tests.e2e.running import Stream, run
 
@@ -19,47 +21,66 @@ pytestmark = [
     pytest.mark.usefixtures("alone"),
 ]
 
-LCK = ("SEM-B-LCK", "-p", "kinds=named", "-p", "scopes=thread")
-REL = ("SEM-B-REL", "-p", "kinds=named")
+LCK = ("SEM-B-LCK",)
+REL = ("SEM-B-REL",)
 ARC = ("MUT-B-ARC",)
 INV = ("MUT-B-INV", "-p", "medium_ns=1ms")
+BEHAVIOURS = (LCK, REL, ARC, INV)
+CONTENDED = ("SEM-P-ARC", "-p", "kinds=named", "-p", "waiters=4", "--samples", "40")
 ATTEMPTS = 3
 
+SCOPES = ("thread", "process")
+KINDS = ("unnamed", "named", "sysv", "eventfd", "futex")
+OBJECTS = KINDS[:-1]  # the value of a futex lies with the program: its V breaks no promise
+PROMISED = ("unnamed", "named")  # by POSIX, an order of release
+CLAIMS = ("blocks_at_zero", "increments", "reschedules")
+ORDERS = ("ascending", "descending", "mixed", "equals")
 
-def locking(*claims: str) -> set[str]:
-    return {f"{claim}/named/thread" for claim in claims}
+
+def locking(
+    claims: Iterable[str], kinds: Iterable[str], scopes: Iterable[str] = SCOPES
+) -> set[str]:
+    return {"/".join(words) for words in product(claims, kinds, scopes)}
 
 
-def order(*orders: str) -> set[str]:
-    return {f"{one}/named" for one in orders}
+def order(orders: Iterable[str], kinds: Iterable[str] = PROMISED) -> set[str]:
+    return {"/".join(words) for words in product(orders, kinds)}
 
 
 INVERTED = {"avoided/inherit", "chain/inherit", "avoided/protect", "chain/protect"}
-VULNERABLE = {f"not_vulnerable/{one}" for one in ("inherit", "protect", "robust-inherit")}
+SPARED = {f"not_vulnerable/{one}" for one in ("inherit", "protect", "robust-inherit")}
 
-# The verdicts that must fail, and no others.
+# The verdicts that must fail, and no others: each kind and scope is judged by itself.
 BREACHES = [
-    ("sem_zero", LCK, locking("blocks_at_zero", "increments", "reschedules")),
-    ("sem_lost", LCK, locking("increments")),
-    ("sem_later", LCK, locking("reschedules")),
-    ("sem_lowest", REL, order("ascending", "descending", "mixed", "equals")),
-    ("sem_fifo", REL, order("ascending", "mixed", "equals")),
-    ("sem_lifo", REL, order("equals")),
+    ("sem_zero", LCK, locking(CLAIMS, KINDS)),
+    ("sem_forked", LCK, locking(CLAIMS, KINDS, ["process"])),
+    *((f"sem_zero,on_{kind}", LCK, locking(CLAIMS, [kind])) for kind in KINDS),
+    ("sem_lost", LCK, locking(["increments"], OBJECTS)),
+    ("sem_later", LCK, locking(["reschedules"], OBJECTS)),
+    ("sem_lowest", REL, order(ORDERS)),
+    *((f"sem_lowest,on_{kind}", REL, order(ORDERS, [kind])) for kind in PROMISED),
+    ("sem_first", REL, order(ORDERS)),
+    ("sem_fifo", REL, order(["ascending", "mixed", "equals"])),
+    ("sem_lifo", REL, order(["equals"])),
+    ("sem_right", REL, set()),
     ("no_protocol", ARC, INVERTED | {"boost_goes/inherit"}),
-    ("no_protocol", INV, VULNERABLE),
+    ("no_protocol", INV, SPARED),
     ("boost_stays", ARC, {"boost_goes/inherit"}),
 ]
+VULNERABLE = {"none", "semaphore", "robust", "spin", "rwlock", "condition"}
+LENT = VULNERABLE - {"condition"}
 
 
-def run_on(libc: Path, probe: Path, breach: str, words: tuple[str, ...]) -> Stream:
+def run_on(
+    libc: Path, probe: Path, quick: list[str], breach: str, words: tuple[str, ...]
+) -> Stream:
     """A run that other work on the machine cut into is made again, as its result asks."""
     variables = {"HARDSTONE_BROKEN": breach, "LD_PRELOAD": str(libc)}
     for _ in range(ATTEMPTS):
-        stream = run(probe, *words, "--cpu", str(machine.cpu()), variables=variables)
+        stream = run(probe, *words, *quick, variables=variables)
         assert stream.code == 0, stream.stderr
         if "throttled" not in stream.events:
             break
-    assert stream.result.status == "measured", stream.result
     return stream
 
 
@@ -67,30 +88,157 @@ def failed(stream: Stream) -> set[str]:
     return {name for name, passed in stream.verdicts.items() if not passed}
 
 
+def texts(stream: Stream, name: str) -> list[str]:
+    return [event.text for event in stream.of(StreamEvent) if event.name == name]
+
+
 @pytest.mark.parametrize(
     ("breach", "words", "fail"), BREACHES, ids=[f"{one[0]}-{one[1][0]}" for one in BREACHES]
 )
 def test_a_breach_is_seen(
-    shared_probe: Path, broken_libc: Path, breach: str, words: tuple[str, ...], fail: set[str]
+    shared_probe: Path,
+    broken_libc: Path,
+    quick: list[str],
+    breach: str,
+    words: tuple[str, ...],
+    fail: set[str],
 ) -> None:
-    stream = run_on(broken_libc, shared_probe, breach, words)
+    stream = run_on(broken_libc, shared_probe, quick, breach, words)
+    assert stream.result.status == "measured", stream.result
     assert failed(stream) == fail, stream.of(StreamVerdict)
 
 
-@pytest.mark.parametrize("words", [LCK, REL, ARC, INV], ids=lambda words: words[0])
-def test_a_libc_that_breaks_nothing_passes(
-    shared_probe: Path, broken_libc: Path, words: tuple[str, ...]
+@pytest.mark.parametrize("words", BEHAVIOURS, ids=lambda words: words[0])
+def test_every_verdict_has_a_breach(
+    shared_probe: Path, broken_libc: Path, quick: list[str], words: tuple[str, ...]
 ) -> None:
-    stream = run_on(broken_libc, shared_probe, "none", words)
-    assert stream.verdicts and not failed(stream), stream.of(StreamVerdict)
+    """By its full name, and all hold on a libc that breaks nothing."""
+    stream = run_on(broken_libc, shared_probe, quick, "none", words)
+    assert stream.result.status == "measured", stream.result
+    assert not failed(stream), stream.of(StreamVerdict)
+    assert set(stream.verdicts) == {
+        name for _, other, fail in BREACHES if other[0] == words[0] for name in fail
+    }
 
 
-def test_every_claim_has_a_breach(shared_probe: Path) -> None:
+def test_every_behaviour_is_broken(shared_probe: Path) -> None:
     done = subprocess.run([str(shared_probe), "list", "--json"], capture_output=True, check=True)
     tests = msgspec.json.decode(done.stdout, type=Register).tests
-    broken = {words[0] for _, words, _ in BREACHES}
-    claims = {one.name for test in tests if test.id in broken for one in test.verdicts}
-    assert claims == {name.partition("/")[0] for _, _, fail in BREACHES for name in fail}
-    assert broken == {
-        test.id for test in tests if test.id.startswith(("SEM-B-", "MUT-B-")) and test.verdicts
+    families = ("SEM-B-", "MUT-B-")
+    assert {words[0] for words in BEHAVIOURS} == {
+        test.id for test in tests if test.id.startswith(families) and test.verdicts
     }
+
+
+# ---- what nobody promises is told ----
+
+
+def kinds_by_priority(stream: Stream) -> dict[str, bool]:
+    """Of the kinds without a promise: whether their order was said to be by priority."""
+    told = texts(stream, "release_order")
+    assert all(("not by priority" in text) != ("in each order by" in text) for text in told)
+    return {text.partition(":")[0]: "not by priority" not in text for text in told}
+
+
+def test_the_order_of_release_that_nobody_promises(
+    shared_probe: Path, broken_libc: Path, quick: list[str]
+) -> None:
+    """Linux wakes a set's waiters in the order of their coming, a word's by priority, and a
+    descriptor's as the kernel's version has it; on a libc that replaces them, as that does."""
+    told = kinds_by_priority(run_on(broken_libc, shared_probe, quick, "none", REL))
+    assert told == {"sysv": False, "eventfd": told["eventfd"], "futex": True}
+    for kind, breach, is_by_priority in (
+        ("sysv", "sem_right", True),
+        ("sysv", "sem_first", False),
+        ("eventfd", "sem_right", True),
+        ("eventfd", "sem_first", False),
+    ):
+        stream = run_on(broken_libc, shared_probe, quick, f"{breach},on_{kind}", REL)
+        assert kinds_by_priority(stream) == {**told, kind: is_by_priority}
+
+
+def inversions(stream: Stream) -> dict[str, str]:
+    """What was told of the mutex without a protocol, for one lock and for a chain."""
+    told = texts(stream, "inversion")
+    return {text.partition(": ")[0]: text.partition(": ")[2] for text in told}
+
+
+def test_none_does_not_avoid_inversion(
+    shared_probe: Path, broken_libc: Path, quick: list[str]
+) -> None:
+    told = inversions(run_on(broken_libc, shared_probe, quick, "none", ARC))
+    assert set(told) == {"none, one lock", "none, chain of three"}
+    for text in told.values():
+        assert text.startswith("priority inversion")
+        assert text.index("medium made ready") < text.index("medium ran")
+        assert text.index("medium ran") < text.index("low let go") < text.index("high got it")
+
+
+def test_where_none_avoids_it_that_is_told(
+    shared_probe: Path, broken_libc: Path, quick: list[str]
+) -> None:
+    stream = run_on(broken_libc, shared_probe, quick, "lends", ARC)
+    told = inversions(stream)
+    assert len(told) == 2 and not failed(stream)
+    for text in told.values():
+        assert text.startswith("no inversion")
+        assert text.index("high got it") < text.index("medium ran")
+
+
+def vulnerable(stream: Stream) -> dict[str, bool]:
+    """The primitives of which nothing is promised: whether each is vulnerable."""
+    told = {text.partition(":")[0]: True for text in texts(stream, "vulnerable")}
+    spared = {text.partition(":")[0]: False for text in texts(stream, "not_vulnerable")}
+    assert not told.keys() & spared.keys()
+    return told | spared
+
+
+def test_which_primitives_are_vulnerable(
+    shared_probe: Path, broken_libc: Path, quick: list[str]
+) -> None:
+    stream = run_on(broken_libc, shared_probe, quick, "none", INV)
+    assert vulnerable(stream) == dict.fromkeys(VULNERABLE, True)
+    ended = [text for text in texts(stream, "vulnerable") if "the watchdog ended it" in text]
+    assert [text.partition(":")[0] for text in ended] == ["spin"]
+    for text in texts(stream, "vulnerable"):
+        if not text.startswith("spin"):
+            assert text.index("medium ran") < text.index("high got it"), text
+
+
+def test_primitives_that_lend_are_not_vulnerable(
+    shared_probe: Path, broken_libc: Path, quick: list[str]
+) -> None:
+    stream = run_on(broken_libc, shared_probe, quick, "lends", INV)
+    expected = dict.fromkeys(LENT, False) | {"condition": True}
+    assert vulnerable(stream) == expected
+    for text in texts(stream, "not_vulnerable"):
+        assert text.index("high got it") < text.index("medium ran"), text
+
+
+def test_a_spin_lock_that_sleeps_does_not_lock_up(
+    shared_probe: Path, broken_libc: Path, quick: list[str]
+) -> None:
+    stream = run_on(broken_libc, shared_probe, quick, "spin_sleeps", INV)
+    assert vulnerable(stream)["spin"]
+    assert not [text for text in texts(stream, "vulnerable") if "watchdog" in text]
+
+
+# ---- figures of something else ----
+
+
+def test_another_waiter_than_the_highest_is_told(
+    shared_probe: Path, broken_libc: Path, quick: list[str]
+) -> None:
+    stream = run_on(broken_libc, shared_probe, quick, "sem_lowest", CONTENDED)
+    assert stream.result.status == "measured", stream.result
+    assert "named: 40 times" in stream.events["not_highest_first"].text
+    stream = run_on(broken_libc, shared_probe, quick, "sem_right", CONTENDED)
+    assert not stream.events
+
+
+def test_a_waiter_that_is_not_run_at_once_is_no_release(
+    shared_probe: Path, broken_libc: Path, quick: list[str]
+) -> None:
+    stream = run_on(broken_libc, shared_probe, quick, "sem_later", CONTENDED)
+    assert stream.result.status == "failed"
+    assert "did not run at once" in (stream.result.reason or "")

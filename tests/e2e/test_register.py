@@ -19,19 +19,11 @@ from hardstone.model import (
     StreamSeries,
 )
 from hardstone.targets.find import find_probe
+from tests.e2e import few
 from tests.e2e.running import Stream, lowest, run, total
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("alone")]
 
-FEW = ["--samples", "200"]
-OPTIONS = {
-    "CLK-B-RES": ["--samples", "20000"],
-    "TMR-P-JIT": ["--samples", "20", "-p", "periods_ns=1ms,2ms"],
-    "TMR-B-EDGE": ["-p", "mechanisms=nanosleep"],  # all of them: test_broken_libc.py
-    "MUT-B-INV": ["-p", "medium_ns=1ms"],
-    "MUT-P-INV": ["--samples", "20", "-p", "medium_ns=1ms"],
-    "RSP-P-FIX": ["--samples", "3", "-p", "block_ns=1ms"],
-}
 SLACK_NS = 1_000_000_000  # of times counted from the start against the whole duration
 # sched(7): a thread whose priority is lowered goes to the head of its new queue, whatever the
 # call; POSIX says to the tail for pthread_setschedparam.
@@ -49,7 +41,7 @@ def registered() -> list[Descriptor]:
 
 @pytest.mark.parametrize("descriptor", registered(), ids=lambda one: one.id)
 def test_a_run_holds_together(probe: Path, quick: list[str], descriptor: Descriptor) -> None:
-    stream = run(probe, descriptor.id, *OPTIONS.get(descriptor.id, FEW), *quick)
+    stream = run(probe, descriptor.id, *few.options(descriptor.id), *quick)
     assert stream.code == 0, stream.stderr
     assert stream.result.status in ("measured", "unsupported", "denied") or was_disturbed(stream)
     check_frame(stream)

@@ -1,0 +1,508 @@
+/* A libc in which every call takes a time that is known, to be loaded before the real one
+ * (LD_PRELOAD): CLOCK_MONOTONIC moves by what calls cost and by nothing else. Threads are real
+ * and block as ever; on one CPU with fixed priorities their order is known, and then each
+ * figure of a test is an exact sum. A call that is missing, two stamps that were swapped or a
+ * batch in one value give another sum.
+ *
+ * HARDSTONE_COSTS: "CALL ENTER LEAVE BLOCKED,..." in ns, for the names of `call_names`: what
+ * passes before the real call, after it, and more after it where the caller had to block.
+ * Calls that are not named cost nothing. Reading the clock costs `clock_gettime` ENTER before
+ * the time is told.
+ *
+ * Sleeping until a time ends when the costs of others have brought the clock there, or after
+ * NOBODY_MS when nobody moves it; sleeping for a while (nanosleep) moves it by that while.
+ * Clocks of CPU time tell the same time as CLOCK_MONOTONIC, so nobody is seen to lose the CPU.
+ *
+ * HARDSTONE_CALLS: a file for the calls that were made, "TID PRIORITY CALL OBJECT +|-" a line
+ * (+ before the real call, - after it), in their order; of the first MOST_NOTES only. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/sem.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <linux/futex.h>
+
+enum { NS_PER_S = 1000000000, MOST_NOTES = 200000, MOST_MUTEXES = 64, NOBODY_MS = 2000 };
+
+/* Locking costs by the protocol of the mutex. */
+#define CALLS(X)                                                                                   \
+    X(clock_gettime)                                                                               \
+    X(sem_init)                                                                                    \
+    X(sem_destroy)                                                                                 \
+    X(sem_open)                                                                                    \
+    X(sem_close)                                                                                   \
+    X(sem_unlink)                                                                                  \
+    X(sem_post)                                                                                    \
+    X(sem_wait)                                                                                    \
+    X(sem_timedwait)                                                                               \
+    X(semget)                                                                                      \
+    X(semctl)                                                                                      \
+    X(semop_signal)                                                                                \
+    X(semop_wait)                                                                                  \
+    X(eventfd)                                                                                     \
+    X(close)                                                                                       \
+    X(read)                                                                                        \
+    X(write)                                                                                       \
+    X(futex_wake)                                                                                  \
+    X(futex_wait)                                                                                  \
+    X(lock_none)                                                                                   \
+    X(lock_inherit)                                                                                \
+    X(lock_protect)                                                                                \
+    X(unlock_none)                                                                                 \
+    X(unlock_inherit)                                                                              \
+    X(unlock_protect)                                                                              \
+    X(sched_yield)                                                                                 \
+    X(pthread_create)                                                                              \
+    X(pthread_cancel)                                                                              \
+    X(pthread_join)                                                                                \
+    X(pthread_setschedprio)                                                                        \
+    X(pthread_setschedparam)                                                                       \
+    X(clock_nanosleep)
+#define ENUM(name) CALL_##name,
+#define NAME(name) #name,
+enum call { CALLS(ENUM) CALL_COUNT };
+static const char *const call_names[] = {CALLS(NAME)};
+
+/* The real ones; found at the start, since looking for them takes a lock. */
+#define REALS(X)                                                                                   \
+    X(clock_gettime)                                                                               \
+    X(sem_init)                                                                                    \
+    X(sem_destroy)                                                                                 \
+    X(sem_open)                                                                                    \
+    X(sem_close)                                                                                   \
+    X(sem_unlink)                                                                                  \
+    X(sem_post)                                                                                    \
+    X(sem_wait)                                                                                    \
+    X(sem_trywait)                                                                                 \
+    X(sem_timedwait)                                                                               \
+    X(semget)                                                                                      \
+    X(semctl)                                                                                      \
+    X(semop)                                                                                       \
+    X(eventfd)                                                                                     \
+    X(close)                                                                                       \
+    X(read)                                                                                        \
+    X(write)                                                                                       \
+    X(syscall)                                                                                     \
+    X(pthread_mutex_init)                                                                          \
+    X(pthread_mutex_trylock)                                                                       \
+    X(pthread_mutex_lock)                                                                          \
+    X(pthread_mutex_unlock)                                                                        \
+    X(sched_yield)                                                                                 \
+    X(pthread_create)                                                                              \
+    X(pthread_cancel)                                                                              \
+    X(pthread_join)                                                                                \
+    X(pthread_setschedprio)                                                                        \
+    X(pthread_setschedparam)                                                                       \
+    X(nanosleep)
+#define POINTER(name) static __typeof__(&(name)) real_##name;
+#define FIND(name) real_##name = (__typeof__(&(name)))dlsym(RTLD_NEXT, #name);
+REALS(POINTER)
+
+struct cost {
+    int64_t enter_ns, leave_ns, blocked_ns;
+};
+static struct cost costs[CALL_COUNT];
+
+struct note {
+    atomic_bool is_written;
+    bool is_leave;
+    int thread, priority;
+    enum call call;
+    const void *object;
+};
+
+/* Shared with processes that are forked. */
+static struct world {
+    _Atomic int64_t now_ns;
+    _Atomic int64_t until_ns; /* of the one who sleeps; 0: nobody */
+    sem_t awake;
+    atomic_uint note_count;
+    struct note notes[];
+} * world;
+static bool is_noting;
+
+static struct {
+    pthread_mutex_t *_Atomic mutex;
+    atomic_int protocol;
+} mutexes[MOST_MUTEXES];
+
+static void read_costs(const char *text)
+{
+    char name[32];
+    long long enter, leave, blocked;
+    for (; text && *text; text += strcspn(text, ","), text += *text == ',') {
+        if (sscanf(text, "%31s %lld %lld %lld", name, &enter, &leave, &blocked) != 4)
+            continue;
+        for (int i = 0; i < CALL_COUNT; i++)
+            if (strcmp(call_names[i], name) == 0)
+                costs[i] = (struct cost){enter, leave, blocked};
+    }
+}
+
+__attribute__((constructor)) static void begin(void)
+{
+    REALS(FIND)
+    is_noting = getenv("HARDSTONE_CALLS") != NULL;
+    size_t bytes = sizeof *world + (is_noting ? MOST_NOTES * sizeof world->notes[0] : 0);
+    world = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (world == MAP_FAILED)
+        abort();
+    real_sem_init(&world->awake, 1, 0);
+    atomic_store(&world->now_ns, 1000 * (int64_t)NS_PER_S);
+    read_costs(getenv("HARDSTONE_COSTS"));
+}
+
+__attribute__((destructor)) static void write_notes(void)
+{
+    FILE *file = is_noting ? fopen(getenv("HARDSTONE_CALLS"), "w") : NULL;
+    if (!file)
+        return;
+    for (unsigned i = 0; i < MOST_NOTES && i < atomic_load(&world->note_count); i++) {
+        const struct note *note = &world->notes[i];
+        if (atomic_load(&note->is_written))
+            fprintf(file, "%d %d %s %p %c\n", note->thread, note->priority, call_names[note->call],
+                    note->object, note->is_leave ? '-' : '+');
+    }
+    fclose(file);
+}
+
+static void take_note(enum call call, const void *object, bool is_leave)
+{
+    struct sched_param own = {0};
+    int error = errno;
+    unsigned place = is_noting ? atomic_fetch_add(&world->note_count, 1) : MOST_NOTES;
+    if (place >= MOST_NOTES)
+        return;
+    sched_getparam(0, &own);
+    struct note *note = &world->notes[place];
+    note->thread = gettid();
+    note->priority = own.sched_priority;
+    note->call = call;
+    note->object = object;
+    note->is_leave = is_leave;
+    atomic_store(&note->is_written, true);
+    errno = error;
+}
+
+/* Wakes who sleeps until then. Returns the time. */
+static int64_t advance(int64_t ns)
+{
+    int64_t now_ns = atomic_fetch_add(&world->now_ns, ns) + ns;
+    int64_t until_ns = atomic_load(&world->until_ns);
+    if (until_ns != 0 && now_ns >= until_ns &&
+        atomic_compare_exchange_strong(&world->until_ns, &until_ns, 0))
+        real_sem_post(&world->awake);
+    return now_ns;
+}
+
+static void enter(enum call call, const void *object)
+{
+    take_note(call, object, false);
+    advance(costs[call].enter_ns);
+}
+
+static void leave(enum call call, const void *object, bool has_blocked)
+{
+    advance(costs[call].leave_ns + (has_blocked ? costs[call].blocked_ns : 0));
+    take_note(call, object, true);
+}
+
+/* ---- time ---- */
+
+static struct timespec timespec_of(int64_t ns)
+{
+    return (struct timespec){.tv_sec = ns / NS_PER_S, .tv_nsec = ns % NS_PER_S};
+}
+
+static int64_t ns_of(const struct timespec *time)
+{
+    return (int64_t)time->tv_sec * NS_PER_S + time->tv_nsec;
+}
+
+int clock_gettime(clockid_t id, struct timespec *time)
+{
+    if (id == CLOCK_MONOTONIC)
+        *time = timespec_of(advance(costs[CALL_clock_gettime].enter_ns));
+    else if (id == CLOCK_PROCESS_CPUTIME_ID)
+        *time = timespec_of(atomic_load(&world->now_ns));
+    else if (id < 0) /* CPU time of another process: the first one has had it all */
+        *time = (struct timespec){0};
+    else
+        return real_clock_gettime(id, time);
+    return 0;
+}
+
+static void sleep_until(int64_t until_ns)
+{
+    struct timespec limit;
+    if (until_ns <= atomic_load(&world->now_ns))
+        return;
+    atomic_store(&world->until_ns, until_ns);
+    real_clock_gettime(CLOCK_REALTIME, &limit);
+    limit = timespec_of(ns_of(&limit) + NOBODY_MS * INT64_C(1000000));
+    if (real_sem_timedwait(&world->awake, &limit) == 0)
+        return;
+    if (atomic_exchange(&world->until_ns, 0) != 0)
+        atomic_store(&world->now_ns, until_ns);
+}
+
+int clock_nanosleep(clockid_t id, int flags, const struct timespec *wanted, struct timespec *left)
+{
+    (void)left;
+    if (id != CLOCK_MONOTONIC)
+        return EINVAL;
+    enter(CALL_clock_nanosleep, NULL);
+    sleep_until(ns_of(wanted) + (flags & TIMER_ABSTIME ? 0 : atomic_load(&world->now_ns)));
+    leave(CALL_clock_nanosleep, NULL, false);
+    return 0;
+}
+
+/* Others that were ready get the CPU for a moment. */
+int nanosleep(const struct timespec *wanted, struct timespec *left)
+{
+    (void)left;
+    struct timespec moment = {.tv_nsec = 50000};
+    advance(ns_of(wanted));
+    return real_nanosleep(&moment, NULL);
+}
+
+/* ---- semaphores ---- */
+
+/* A call that blocks nobody. */
+#define SIMPLE(call, object, expression)                                                           \
+    enter(CALL_##call, object);                                                                    \
+    __typeof__(expression) answer = expression;                                                    \
+    leave(CALL_##call, object, false);                                                             \
+    return answer
+
+int sem_init(sem_t *semaphore, int shared, unsigned value)
+{
+    SIMPLE(sem_init, semaphore, real_sem_init(semaphore, shared, value));
+}
+
+int sem_destroy(sem_t *semaphore)
+{
+    SIMPLE(sem_destroy, semaphore, real_sem_destroy(semaphore));
+}
+
+sem_t *sem_open(const char *name, int flags, ...)
+{
+    va_list rest;
+    va_start(rest, flags);
+    mode_t mode = (mode_t)va_arg(rest, int);
+    unsigned value = va_arg(rest, unsigned);
+    va_end(rest);
+    SIMPLE(sem_open, NULL, real_sem_open(name, flags, mode, value));
+}
+
+int sem_close(sem_t *semaphore)
+{
+    SIMPLE(sem_close, semaphore, real_sem_close(semaphore));
+}
+
+int sem_unlink(const char *name)
+{
+    SIMPLE(sem_unlink, NULL, real_sem_unlink(name));
+}
+
+int sem_post(sem_t *semaphore)
+{
+    SIMPLE(sem_post, semaphore, real_sem_post(semaphore));
+}
+
+int sem_wait(sem_t *semaphore)
+{
+    enter(CALL_sem_wait, semaphore);
+    bool has_blocked = real_sem_trywait(semaphore) != 0;
+    int answer = has_blocked ? real_sem_wait(semaphore) : 0;
+    leave(CALL_sem_wait, semaphore, has_blocked);
+    return answer;
+}
+
+/* The time that a caller waited in vain has passed for all. */
+int sem_timedwait(sem_t *semaphore, const struct timespec *until)
+{
+    struct timespec now;
+    real_clock_gettime(CLOCK_REALTIME, &now);
+    enter(CALL_sem_timedwait, semaphore);
+    int answer = real_sem_timedwait(semaphore, until);
+    if (answer != 0 && errno == ETIMEDOUT && ns_of(until) > ns_of(&now))
+        advance(ns_of(until) - ns_of(&now));
+    leave(CALL_sem_timedwait, semaphore, false);
+    return answer;
+}
+
+int semget(key_t key, int count, int flags)
+{
+    SIMPLE(semget, NULL, real_semget(key, count, flags));
+}
+
+int semctl(int set, int place, int command, ...)
+{
+    va_list rest;
+    va_start(rest, command);
+    void *argument = va_arg(rest, void *);
+    va_end(rest);
+    SIMPLE(semctl, (void *)(intptr_t)set, real_semctl(set, place, command, argument));
+}
+
+int semop(int set, struct sembuf *operations, size_t count)
+{
+    enum call call = operations[0].sem_op > 0 ? CALL_semop_signal : CALL_semop_wait;
+    struct sembuf at_once = operations[0];
+    at_once.sem_flg |= IPC_NOWAIT;
+    enter(call, (void *)(intptr_t)set);
+    int answer = real_semop(set, &at_once, 1);
+    bool has_blocked = answer != 0 && errno == EAGAIN;
+    if (has_blocked)
+        answer = real_semop(set, operations, count);
+    leave(call, (void *)(intptr_t)set, has_blocked);
+    return answer;
+}
+
+int eventfd(unsigned value, int flags)
+{
+    SIMPLE(eventfd, NULL, real_eventfd(value, flags));
+}
+
+int close(int file)
+{
+    SIMPLE(close, (void *)(intptr_t)file, real_close(file));
+}
+
+ssize_t write(int file, const void *data, size_t bytes)
+{
+    SIMPLE(write, (void *)(intptr_t)file, real_write(file, data, bytes));
+}
+
+ssize_t read(int file, void *data, size_t bytes)
+{
+    struct pollfd ready = {.fd = file, .events = POLLIN};
+    enter(CALL_read, (void *)(intptr_t)file);
+    bool has_blocked = poll(&ready, 1, 0) == 0;
+    ssize_t answer = real_read(file, data, bytes);
+    leave(CALL_read, (void *)(intptr_t)file, has_blocked);
+    return answer;
+}
+
+long syscall(long number, ...)
+{
+    long words[6];
+    va_list rest;
+    va_start(rest, number);
+    for (int i = 0; i < 6; i++)
+        words[i] = va_arg(rest, long);
+    va_end(rest);
+    if (number != SYS_futex)
+        return real_syscall(number, words[0], words[1], words[2], words[3], words[4], words[5]);
+    bool is_wait = (words[1] & FUTEX_CMD_MASK) == FUTEX_WAIT;
+    enum call call = is_wait ? CALL_futex_wait : CALL_futex_wake;
+    enter(call, (void *)words[0]);
+    long answer = real_syscall(number, words[0], words[1], words[2], words[3], words[4], words[5]);
+    leave(call, (void *)words[0], is_wait && answer == 0);
+    return answer;
+}
+
+/* ---- mutexes ---- */
+
+int pthread_mutex_init(pthread_mutex_t *mutex, const pthread_mutexattr_t *attributes)
+{
+    int protocol = PTHREAD_PRIO_NONE;
+    if (attributes)
+        pthread_mutexattr_getprotocol(attributes, &protocol);
+    for (int i = 0; i < MOST_MUTEXES; i++) {
+        pthread_mutex_t *none = NULL;
+        if (atomic_load(&mutexes[i].mutex) != mutex &&
+            !atomic_compare_exchange_strong(&mutexes[i].mutex, &none, mutex))
+            continue;
+        atomic_store(&mutexes[i].protocol, protocol);
+        break;
+    }
+    return real_pthread_mutex_init(mutex, attributes);
+}
+
+static int protocol_of(const pthread_mutex_t *mutex)
+{
+    for (int i = 0; i < MOST_MUTEXES; i++)
+        if (atomic_load(&mutexes[i].mutex) == mutex)
+            return atomic_load(&mutexes[i].protocol);
+    return PTHREAD_PRIO_NONE;
+}
+
+static enum call by_protocol(const pthread_mutex_t *mutex, enum call of_none)
+{
+    int protocol = protocol_of(mutex);
+    return of_none + (protocol == PTHREAD_PRIO_INHERIT   ? 1
+                      : protocol == PTHREAD_PRIO_PROTECT ? 2
+                                                         : 0);
+}
+
+int pthread_mutex_lock(pthread_mutex_t *mutex)
+{
+    enum call call = by_protocol(mutex, CALL_lock_none);
+    enter(call, mutex);
+    int error = real_pthread_mutex_trylock(mutex);
+    bool has_blocked = error == EBUSY;
+    if (has_blocked)
+        error = real_pthread_mutex_lock(mutex);
+    leave(call, mutex, has_blocked);
+    return error;
+}
+
+int pthread_mutex_unlock(pthread_mutex_t *mutex)
+{
+    enum call call = by_protocol(mutex, CALL_unlock_none);
+    enter(call, mutex);
+    int error = real_pthread_mutex_unlock(mutex);
+    leave(call, mutex, false);
+    return error;
+}
+
+/* ---- threads ---- */
+
+int sched_yield(void)
+{
+    SIMPLE(sched_yield, NULL, real_sched_yield());
+}
+
+int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*body)(void *),
+                   void *argument)
+{
+    SIMPLE(pthread_create, NULL, real_pthread_create(thread, attributes, body, argument));
+}
+
+int pthread_cancel(pthread_t thread)
+{
+    SIMPLE(pthread_cancel, NULL, real_pthread_cancel(thread));
+}
+
+int pthread_join(pthread_t thread, void **result)
+{
+    SIMPLE(pthread_join, NULL, real_pthread_join(thread, result));
+}
+
+int pthread_setschedprio(pthread_t thread, int priority)
+{
+    SIMPLE(pthread_setschedprio, NULL, real_pthread_setschedprio(thread, priority));
+}
+
+int pthread_setschedparam(pthread_t thread, int policy, const struct sched_param *wanted)
+{
+    SIMPLE(pthread_setschedparam, NULL, real_pthread_setschedparam(thread, policy, wanted));
+}

@@ -1,0 +1,20 @@
+"""Options with which every test of the register is over at once."""
+
+from __future__ import annotations
+
+FEW = ("--samples", "200")
+OPTIONS: dict[str, tuple[str, ...]] = {
+    "CLK-B-RES": ("--samples", "20000"),
+    "TMR-P-JIT": ("--samples", "20", "-p", "periods_ns=1ms,2ms"),
+    "TMR-B-EDGE": ("-p", "mechanisms=nanosleep"),  # all of them: test_broken_libc.py
+    "THR-B-NEW": ("--samples", "2"),
+    "THR-B-RR": ("--samples", "6"),
+    "THR-B-PRI": ("--samples", "1"),
+    "MUT-B-INV": ("-p", "medium_ns=1ms"),
+    "MUT-P-INV": ("--samples", "20", "-p", "medium_ns=1ms"),
+    "RSP-P-FIX": ("--samples", "3", "-p", "block_ns=1ms"),
+}
+
+
+def options(test: str) -> tuple[str, ...]:
+    return OPTIONS.get(test, FEW)

@@ -1,0 +1,78 @@
+"""Runs every test of the register of a probe that was built with a sanitizer.
+
+`python -m tests.e2e.sanitized [WORD...] PROBE`, the words going before each command. Ends
+with 1 when a run does not end with 0 or says anything on standard error, as a report does.
+What is measured under a sanitizer means nothing, and its own threads have their say in the
+order of the test's: neither figures nor verdicts are looked at.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+
+import msgspec
+
+from hardstone.model import Register
+from hardstone.targets.alone import default_lock_file, measuring_alone
+from tests.e2e import few, machine
+
+GIVE_UP_S = 120
+ALONE_S = 60
+FEWER = {  # a thread costs a sanitizer much
+    "THR-P-SLS": ("-p", "threads=2,10,128"),
+    "SEM-P-ARC": ("-p", "waiters=1,8"),
+}
+
+
+def output_of(command: Sequence[str]) -> bytes:
+    return subprocess.run(command, capture_output=True, check=True, timeout=GIVE_UP_S).stdout
+
+
+def complaint(command: Sequence[str]) -> str:
+    """What is wrong with the run of a command; empty when nothing is."""
+    try:
+        done = subprocess.run(
+            command, stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=GIVE_UP_S
+        )
+    except subprocess.TimeoutExpired:
+        return f"not over after {GIVE_UP_S} s"
+    report = done.stderr.decode(errors="replace")
+    if done.returncode != 0:
+        return f"exit code {done.returncode}\n{report}"
+    return report
+
+
+def run_all(probe: Sequence[str]) -> int:
+    tests = msgspec.json.decode(output_of([*probe, "list", "--json"]), type=Register).tests
+    facts = msgspec.json.decode(output_of([*probe, "facts", "--json"]))
+    counter_hz = str(facts["instrument"]["counter_hz"] or 0)
+    bad = 0
+    for test in tests:
+        words = [
+            "run",
+            test.id,
+            "--json",
+            *few.options(test.id),
+            *FEWER.get(test.id, ()),
+            "--counter-hz",
+            counter_hz,
+        ]
+        command = [*probe, *words, "--cpu", str(machine.cpu())]
+        if what := complaint(command):
+            print(f"{test.id}: {what}", flush=True)
+            bad += 1
+    print(f"{len(tests)} tests, {bad} with a complaint")
+    return 1 if bad or not tests else 0
+
+
+def main() -> int:
+    give_up_s = time.monotonic() + ALONE_S
+    with measuring_alone(lambda: time.monotonic() > give_up_s, lambda: None, default_lock_file()):
+        return run_all(sys.argv[1:])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,320 @@
+"""What the tests of semaphores and mutexes time, on a libc whose calls cost known times: each
+value is the sum of the calls between its two moments, and of nothing else."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from tests.e2e import machine
+from tests.e2e.calls import COST, READ_NS, Call, Cost, figures, measure, measure_with_calls
+
+pytestmark = [
+    pytest.mark.e2e,
+    pytest.mark.usefixtures("alone"),
+    pytest.mark.skipif(machine.no_realtime() is not None, reason=str(machine.no_realtime())),
+]
+
+SAMPLES = 50
+BURN_NS = 200_000
+SCOPES = ("thread", "process")
+POST, WAIT, TIMED = COST["sem_post"], COST["sem_wait"], COST["sem_timedwait"]
+FREE = Cost(0, 0, 0)  # an integer that nobody waits for: no call
+
+# V and P of each kind where nobody waits, and where somebody does.
+ALONE = {
+    "unnamed": (POST, WAIT),
+    "named": (POST, WAIT),
+    "sysv": (COST["semop_signal"], COST["semop_wait"]),
+    "eventfd": (COST["write"], COST["read"]),
+    "futex": (FREE, FREE),
+}
+CONTENDED = {**ALONE, "futex": (COST["futex_wake"], COST["futex_wait"])}
+
+
+def constant(count: int, values: dict[tuple[str, ...], int]) -> dict[tuple[str, ...], list[int]]:
+    return {key: [count, value, value] for key, value in values.items()}
+
+
+def test_creation_and_deletion(shared_probe: Path, virtual_calls: Path) -> None:
+    words = ("SEM-P-NEW", "--samples", str(SAMPLES))
+    stream = measure(shared_probe, virtual_calls, *words)
+    made = {
+        "unnamed": (("sem_init",), ("sem_destroy",)),
+        "named": (("sem_open",), ("sem_close", "sem_unlink")),
+        "sysv": (("semget", "semctl"), ("semctl",)),
+        "eventfd": (("eventfd",), ("close",)),
+    }
+    expected = {
+        (step, case, kind): READ_NS + sum(COST[name].whole for name in names)
+        for kind, steps in made.items()
+        for case in ("unused", "used")
+        for step, names in zip(("create", "delete"), steps, strict=True)
+    }
+    assert figures(stream) == constant(SAMPLES, expected)
+
+
+@pytest.mark.parametrize(
+    ("kind", "first", "last", "between"),
+    [
+        ("unnamed", "sem_init", "sem_destroy", ["sem_post", "sem_wait"]),
+        ("named", "sem_open", "sem_close", ["sem_post", "sem_wait"]),
+        ("sysv", "semget", "semctl", ["semop_signal", "semop_wait"]),
+        ("eventfd", "eventfd", "close", ["write", "read"]),
+    ],
+)
+def test_used_means_used(
+    shared_probe: Path,
+    virtual_calls: Path,
+    tmp_path: Path,
+    kind: str,
+    first: str,
+    last: str,
+    between: list[str],
+) -> None:
+    """In half of the lives a V and a P, in the order of the cases; nothing in the others."""
+    words = ("SEM-P-NEW", "--samples", "10", "-p", f"kinds={kind}")
+    _, calls = measure_with_calls(shared_probe, virtual_calls, tmp_path, *words)
+    begun = [one for one in calls if not one.is_leave]
+    uses = [use_of(begun[i + 1 :], kind, last) for i, one in enumerate(begun) if one.name == first]
+    assert uses[-20:] == [[]] * 10 + [between] * 10
+
+
+def use_of(calls: list[Call], kind: str, last: str) -> list[str]:
+    """Names of the calls up to the one that undoes; setting a set's value is part of making."""
+    names = [one.name for one in calls]
+    names = names[1:] if kind == "sysv" else names
+    return names[: names.index(last)]
+
+
+def test_each_call_alone(shared_probe: Path, virtual_calls: Path) -> None:
+    stream = measure(shared_probe, virtual_calls, "SEM-P-ARN", "--samples", str(SAMPLES))
+    expected = {}
+    for kind, (signal, wait) in ALONE.items():
+        expected["acquire", kind] = wait.whole + READ_NS
+        expected["release", kind] = signal.whole + READ_NS
+    assert figures(stream) == constant(SAMPLES, expected)
+
+
+def test_signal_and_wait_in_one_thread(shared_probe: Path, virtual_calls: Path) -> None:
+    stream = measure(shared_probe, virtual_calls, "SEM-P-SIG", "--samples", str(SAMPLES))
+    pairs = {**ALONE, "mutex": (COST["unlock_none"], COST["lock_none"])}
+    expected = {
+        ("signal_wait", kind): signal.whole + wait.whole + READ_NS
+        for kind, (signal, wait) in pairs.items()
+    }
+    assert figures(stream) == constant(SAMPLES, expected)
+
+
+def test_round_trips(shared_probe: Path, virtual_calls: Path) -> None:
+    """Two signals and two waits that block; the switch is what the half has more than a pair
+    that does not block."""
+    stream = measure(shared_probe, virtual_calls, "SEM-P-RTP", "--samples", str(SAMPLES))
+    expected, alone = {}, {}
+    for kind, (signal, wait) in CONTENDED.items():
+        trip = 2 * (signal.whole + wait.enter + wait.woken) + READ_NS
+        pair = ALONE[kind][0].whole + ALONE[kind][1].whole + READ_NS
+        for scope in SCOPES:
+            expected["round_trip", kind, scope] = trip
+            expected["context_switch", kind, scope] = trip // 2 - pair
+            alone["signal_wait", kind, scope] = pair
+    got = figures(stream)
+    assert {key: got.pop(key)[1:] for key in alone} == {
+        key: [value, value] for key, value in alone.items()
+    }
+    assert got == constant(SAMPLES, expected)
+
+
+def test_a_shuffle_is_one_hand_over(shared_probe: Path, virtual_calls: Path) -> None:
+    stream = measure(shared_probe, virtual_calls, "SEM-P-SHF", "--samples", str(SAMPLES))
+    expected = {
+        ("shuffle", kind, scope): signal.whole + wait.enter + wait.woken + READ_NS
+        for kind, (signal, wait) in CONTENDED.items()
+        for scope in SCOPES
+    }
+    assert figures(stream) == constant(SAMPLES, expected)
+
+
+def test_contention(shared_probe: Path, virtual_calls: Path) -> None:
+    """Acquire: P up to the blocking, then the creator's return from opening the gate. Release:
+    V up to where it runs the waiter, and the waiter's return from P."""
+    words = ("SEM-P-ARC", "--samples", "60", "-p", "waiters=1,5,30")
+    stream = measure(shared_probe, virtual_calls, *words)
+    expected = {}
+    for kind, (signal, wait) in CONTENDED.items():
+        for waiters in ("1", "5", "30"):
+            expected["acquire", kind, waiters] = wait.enter + POST.leave + READ_NS
+            expected["release", kind, waiters] = signal.enter + wait.woken + READ_NS
+    assert figures(stream) == constant(60, expected)
+    assert stream.result.status == "measured" and not stream.events
+
+
+@pytest.mark.parametrize("kind", CONTENDED)
+@pytest.mark.parametrize("waiters", [2, 7, 20])
+def test_who_waits(
+    shared_probe: Path, virtual_calls: Path, tmp_path: Path, kind: str, waiters: int
+) -> None:
+    """In each round so many threads block, each of a priority of its own and above the
+    creator, the highest first; and then each is woken, the highest first."""
+    words = ("SEM-P-ARC", "-p", f"kinds={kind}", "-p", f"waiters={waiters}", "--priority", "60")
+    stream, calls = measure_with_calls(
+        shared_probe, virtual_calls, tmp_path, *words, "--samples", str(3 * waiters)
+    )
+    names = {
+        "unnamed": "sem_wait",
+        "named": "sem_wait",
+        "sysv": "semop_wait",
+        "eventfd": "read",
+        "futex": "futex_wait",
+    }
+    makers = {one.thread for one in calls if one.name == "pthread_create"}
+    others = [one for one in calls if one.name == names[kind] and one.thread not in makers]
+    place = most_shared(others)
+    waits = [one for one in others if one.object == place]
+    asked = [one.priority for one in waits if not one.is_leave]
+    order = list(range(60, 60 - waiters, -1))
+    assert asked == order * 3
+    rounds = [waits[i : i + 2 * waiters] for i in range(0, len(waits), 2 * waiters)]
+    for one in rounds:
+        assert [call.is_leave for call in one] == [False] * waiters + [True] * waiters
+        assert [call.priority for call in one] == order * 2
+    assert creator_priorities(calls, kind, place) == {60 - waiters}
+    assert stream.result.status == "measured"
+
+
+def most_shared(calls: list[Call]) -> str:
+    """The object with the most users; each gate has one."""
+    users: dict[str, set[int]] = {}
+    for one in calls:
+        users.setdefault(one.object, set()).add(one.thread)
+    return max(users, key=lambda place: len(users[place]))
+
+
+def creator_priorities(calls: list[Call], kind: str, place: str) -> set[int]:
+    signals = {"sysv": "semop_signal", "eventfd": "write", "futex": "futex_wake"}
+    name = signals.get(kind, "sem_post")
+    woke = [
+        one
+        for one, other in pairwise(calls)
+        if (one.name, one.object, one.is_leave) == (name, place, False)
+        and one.thread != other.thread
+    ]
+    return {one.priority for one in woke}
+
+
+# ---- mutexes ----
+
+PROTOCOLS = ("none", "inherit", "protect")
+
+
+def lock(protocol: str) -> Cost:
+    return COST[f"lock_{protocol}"]
+
+
+def unlock(protocol: str) -> Cost:
+    return COST[f"unlock_{protocol}"]
+
+
+def test_locking_alone(shared_probe: Path, virtual_calls: Path) -> None:
+    stream = measure(shared_probe, virtual_calls, "MUT-P-ARN", "--samples", str(SAMPLES))
+    expected = {}
+    for protocol in PROTOCOLS:
+        expected["acquire", protocol] = lock(protocol).whole + READ_NS
+        expected["release", protocol] = unlock(protocol).whole + READ_NS
+    assert figures(stream) == constant(SAMPLES, expected)
+
+
+def test_locking_with_contention(shared_probe: Path, virtual_calls: Path) -> None:
+    """Acquire: high's request up to the blocking, then low's return from opening its gate.
+    Release: low's unlock up to where it runs high, and high's return from its request; with
+    protect high's coming from its gate and its whole request."""
+    stream = measure(shared_probe, virtual_calls, "MUT-P-ARC", "--samples", str(SAMPLES))
+    expected = constant(
+        SAMPLES,
+        {
+            ("acquire", "none"): lock("none").enter + POST.leave + READ_NS,
+            ("release", "none"): unlock("none").enter + lock("none").woken + READ_NS,
+            ("acquire", "inherit"): lock("inherit").enter + POST.leave + READ_NS,
+            ("release", "inherit"): unlock("inherit").enter + lock("inherit").woken + READ_NS,
+            ("release", "protect"): unlock("protect").enter
+            + WAIT.woken
+            + lock("protect").whole
+            + 2 * READ_NS,
+        },
+    )
+    assert figures(stream) == {**expected, ("acquire", "protect"): [0, 0, 0]}
+    assert stream.result.status == "measured"
+    assert list(stream.events) == ["no_contention"]
+    assert "protect" in stream.events["no_contention"].text
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_medium_is_made_ready_before_the_release(
+    shared_probe: Path, virtual_calls: Path, tmp_path: Path, protocol: str
+) -> None:
+    """By low, in every round: its gate is opened before low's unlock; it runs before that
+    with `none`, and after high is done with the others."""
+    words = ("MUT-P-ARC", "-p", f"protocols={protocol}", "--samples", "8", "--priority", "60")
+    _, calls = measure_with_calls(shared_probe, virtual_calls, tmp_path, *words)
+    low, medium, high = 57, 58, 59  # of the threads: the priority at which they rest
+    threads = threads_at_rest(calls, (low, medium, high))
+    asked = [i for i, one in enumerate(calls) if is_enter(one, f"lock_{protocol}", threads[high])]
+    let_go = [i for i, one in enumerate(calls) if is_enter(one, f"unlock_{protocol}", threads[low])]
+    done = [i for i, one in enumerate(calls) if is_enter(one, f"unlock_{protocol}", threads[high])]
+    ran = [
+        i
+        for i, one in enumerate(calls)
+        if one.thread == threads[medium] and one.name == "sem_wait" and one.is_leave
+    ]
+    opened = [i for i, one in enumerate(calls) if opens(calls, i, threads[low], threads[medium])]
+    rounds = list(zip(asked, let_go, done, ran[-len(asked) - 1 : -1], opened, strict=False))
+    assert len(asked) >= 8 and len(opened) >= len(asked)
+    for request, release, end, run, ready in rounds[:8]:
+        assert ready < release
+        if protocol == "none":
+            assert request < ready < run < release < end
+        elif protocol == "inherit":
+            assert request < ready < release < end < run
+        else:
+            assert ready < release < request < end < run
+
+
+def is_enter(call: Call, name: str, thread: int) -> bool:
+    return call.name == name and call.thread == thread and not call.is_leave
+
+
+def threads_at_rest(calls: list[Call], priorities: tuple[int, ...]) -> dict[int, int]:
+    """By the priority of their last wait at a gate."""
+    rests = {one.thread: one.priority for one in calls if one.name == "sem_wait"}
+    found = {priority: thread for thread, priority in rests.items()}
+    return {priority: found[priority] for priority in priorities}
+
+
+def opens(calls: list[Call], place: int, by: int, whom: int) -> bool:
+    """Whether this call is a sem_post by one thread to the gate at which the other rests."""
+    call = calls[place]
+    gates = {one.object for one in calls if one.thread == whom and one.name == "sem_wait"}
+    return is_enter(call, "sem_post", by) and call.object in gates
+
+
+def test_delay_by_inversion(shared_probe: Path, virtual_calls: Path) -> None:
+    """From low's having it to high's: what they do in between, and, where priorities are
+    inverted, what medium does and burns."""
+    words = ("MUT-P-INV", "--samples", "20", "-p", f"medium_ns={BURN_NS}")
+    stream = measure(shared_probe, virtual_calls, *words)
+    # low opens two gates and reads the clock twice; high reads it twice
+    both = 2 * POST.whole + 4 * READ_NS
+    # medium wakes, burns, tells its end to the director, who goes back to wait, and rests
+    end = POST.whole + TIMED.whole + READ_NS
+    medium = WAIT.woken + READ_NS + BURN_NS + end + WAIT.enter
+    waited = WAIT.woken  # of high for its gate
+    expected = {}
+    for protocol in ("none", "inherit", "semaphore"):
+        take, give = (WAIT, POST) if protocol == "semaphore" else (lock(protocol), unlock(protocol))
+        delay = both + waited + take.enter + give.enter + take.woken
+        expected["delay", protocol] = delay + (0 if protocol == "inherit" else medium)
+    expected["delay", "protect"] = both + waited + unlock("protect").enter + lock("protect").whole
+    assert figures(stream) == constant(20, expected)
+    assert stream.result.status == "measured"

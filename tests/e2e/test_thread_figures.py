@@ -1,0 +1,110 @@
+"""What the tests of threads time, on a libc whose calls cost known times: each value is the
+sum of the calls between its two moments, and of nothing else."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from tests.e2e import machine
+from tests.e2e.calls import COST, READ_NS, Call, figures, measure, measure_with_calls
+
+pytestmark = [
+    pytest.mark.e2e,
+    pytest.mark.usefixtures("alone"),
+    pytest.mark.skipif(machine.no_realtime() is not None, reason=str(machine.no_realtime())),
+]
+
+RINGS = (2, 10, 33)
+SAMPLES = 200
+YIELD = COST["sched_yield"]
+CREATE, CANCEL, JOIN = COST["pthread_create"], COST["pthread_cancel"], COST["pthread_join"]
+POST, WAIT = COST["sem_post"], COST["sem_wait"]
+
+
+def test_a_switch_is_one_yield(shared_probe: Path, virtual_calls: Path) -> None:
+    """Its beginning in one thread and its end in the next: no wake-up, no lap that begins."""
+    rings = ",".join(map(str, RINGS))
+    words = ("THR-P-SLS", "-p", f"threads={rings}", "--samples", str(SAMPLES))
+    stream = measure(shared_probe, virtual_calls, *words)
+    value = YIELD.whole + READ_NS
+    assert figures(stream) == {("switch", str(n)): [SAMPLES, value, value] for n in RINGS}
+    assert stream.result.status == "measured"
+
+
+@pytest.mark.parametrize("count", RINGS)
+def test_a_ring_has_as_many_threads_as_its_label(
+    shared_probe: Path, virtual_calls: Path, tmp_path: Path, count: int
+) -> None:
+    words = ("THR-P-SLS", "-p", f"threads={count}", "--samples", str(SAMPLES))
+    stream, calls = measure_with_calls(shared_probe, virtual_calls, tmp_path, *words)
+    yields = [one for one in calls if one.name == "sched_yield"]
+    turns = [one.thread for one in yields if not one.is_leave]
+    ring = turns[:count]
+    assert len(set(ring)) == count
+    assert turns == (ring * len(turns))[: len(turns)]
+    assert len({one.priority for one in yields}) == 1
+    assert stream.result.status == "measured"
+
+
+def test_rings_are_those_asked_for(shared_probe: Path, virtual_calls: Path, tmp_path: Path) -> None:
+    """One after the other in one run: each label's turns are made by so many threads."""
+    words = ("THR-P-SLS", "-p", "threads=2,7,5", "--samples", "100")
+    _, calls = measure_with_calls(shared_probe, virtual_calls, tmp_path, *words)
+    turns = [one.thread for one in calls if one.name == "sched_yield" and not one.is_leave]
+    counts: list[int] = []
+    while turns:
+        size = 1 + next((i for i, one in enumerate(turns[1:]) if one == turns[0]), 0)
+        whole = next((i for i, one in enumerate(turns) if one != turns[i % size]), len(turns))
+        counts.append(size)
+        turns = turns[whole:]
+    assert [one for i, one in enumerate(counts) if i == 0 or one != counts[i - 1]] == [2, 7, 5]
+
+
+def test_a_preemption_is_a_wake_up(shared_probe: Path, virtual_calls: Path) -> None:
+    stream = measure(shared_probe, virtual_calls, "THR-P-PRE", "--samples", "100")
+    by_thread = POST.enter + WAIT.woken + READ_NS
+    by_timer = COST["clock_nanosleep"].leave + READ_NS  # low's reading met the time to the ns
+    assert figures(stream) == {
+        ("preemption", "thread"): [100, by_thread, by_thread],
+        ("preemption", "timer"): [100, by_timer, by_timer],
+    }
+    assert stream.result.status == "measured" and not stream.events
+
+
+def test_who_is_preempted(shared_probe: Path, virtual_calls: Path, tmp_path: Path) -> None:
+    """The wakers are one thread, one below the woken one."""
+    words = ("THR-P-PRE", "-p", "by=thread", "--samples", "64", "--priority", "50")
+    _, calls = measure_with_calls(shared_probe, virtual_calls, tmp_path, *words)
+    pairs = Counter(pairs_of(calls))
+    assert pairs[(49, 50)] >= 64
+
+
+def pairs_of(calls: list[Call]) -> list[tuple[int, int]]:
+    """Priorities of who called sem_post, and of who came out of sem_wait by it at once."""
+    return [
+        (one.priority, other.priority)
+        for one, other in pairwise(calls)
+        if one.name == "sem_post" and not one.is_leave and one.thread != other.thread
+        if other.name == "sem_wait" and other.is_leave and other.object == one.object
+    ]
+
+
+def test_creation_and_deletion(shared_probe: Path, virtual_calls: Path) -> None:
+    stream = measure(shared_probe, virtual_calls, "THR-P-NEW", "--samples", "50")
+    end = CANCEL.whole + JOIN.whole + READ_NS
+    # the one that blocks lowered itself and has still to come back from that, and to block
+    lowered = COST["pthread_setschedprio"].leave + WAIT.enter
+    expected = {
+        ("create", "never-run"): CREATE.whole + READ_NS,
+        ("delete", "never-run"): end,
+        ("create", "run-and-terminate"): CREATE.enter + READ_NS,
+        ("delete", "run-and-terminate"): JOIN.whole + READ_NS,
+        ("create", "run-and-block"): CREATE.enter + READ_NS,
+        ("delete", "run-and-block"): end + lowered,
+    }
+    assert figures(stream) == {key: [50, value, value] for key, value in expected.items()}
+    assert stream.result.status == "measured"
