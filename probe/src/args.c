@@ -115,6 +115,15 @@ static int parse_word(struct parser *parser, const struct param_spec *spec, cons
     return 0;
 }
 
+/* Twice the same would be two series of one address. */
+static bool is_given(const struct param_value *value, int64_t number)
+{
+    for (int i = 0; i < value->count; i++)
+        if (value->number[i] == number)
+            return true;
+    return false;
+}
+
 static int parse_value(struct parser *parser, const struct param_spec *spec, const char *text,
                        struct param_value *value)
 {
@@ -133,6 +142,8 @@ static int parse_value(struct parser *parser, const struct param_spec *spec, con
             return fail(parser, "%s: more than %d values; give fewer", spec->name, TEST_VALUES);
         if (parse_word(parser, spec, word, &value->number[value->count]) != 0)
             return -1;
+        if (is_given(value, value->number[value->count]))
+            return fail(parser, "%s: '%.60s' is there twice; give it once", spec->name, word);
         value->count++;
     }
     return 0;

@@ -58,6 +58,7 @@ static bool lower_priority(struct run *run)
 static int fall_back(struct run *run, int error)
 {
     bool was_asked = run->request->priority >= 0;
+    /* a test of order is not tried with fewer levels than were meant: who wants that, asks */
     if (error != EPERM || was_asked || run->test->needs & TEST_NEEDS_REALTIME)
         return deny_realtime(run, error);
     if (lower_priority(run)) {

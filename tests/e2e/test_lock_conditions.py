@@ -15,7 +15,17 @@ from tests.e2e.running import lowest, measuring, run
 realtime = pytest.mark.skipif(machine.no_realtime() is not None, reason=str(machine.no_realtime()))
 pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("alone")]
 
-ORDER = ["SEM-B-LCK", "SEM-B-REL", "SEM-P-ARC", "MUT-B-ARC", "MUT-B-INV", "MUT-P-ARC", "MUT-P-INV"]
+ORDER = [
+    "SEM-P-RTP",
+    "SEM-P-SHF",
+    "SEM-B-LCK",
+    "SEM-B-REL",
+    "SEM-P-ARC",
+    "MUT-B-ARC",
+    "MUT-B-INV",
+    "MUT-P-ARC",
+    "MUT-P-INV",
+]
 HOG = ["99", "120000000", "150000000", "5"]
 
 

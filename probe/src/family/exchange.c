@@ -45,7 +45,11 @@ int exchange_add_series(struct run *run, int cell, const char *name, const char 
 
 int exchange_refuse(struct run *run, int cell, const char *what)
 {
+    const struct exchange *exchange = run->own;
     const char *kind = semaphore_kind_names[kind_of(run, cell)];
+    if (semaphore_check(run, &exchange->table->there) != 0 ||
+        semaphore_check(run, &exchange->table->back) != 0)
+        return -1;
     const char *scope = partner_scope_names[scope_of(run, cell)];
     arena_event(run->arena, "not_handed_over", -1, "%s, %s: %s; the value is left out", kind, scope,
                 what);
@@ -133,7 +137,11 @@ static int measure_cell(struct run *run, const struct exchange_body *body, int c
         return outcome_set_errno(&run->outcome, error, semaphore_kind_names[kind], NULL);
     if (body->alone)
         body->alone(run, cell);
-    int result = measure_together(run, body, cell);
+    int result = semaphore_check(run, &exchange->table->there);
+    if (result == 0)
+        result = measure_together(run, body, cell);
+    if (result == 0)
+        result = semaphore_check(run, &exchange->table->back);
     semaphore_close(&exchange->table->there);
     semaphore_close(&exchange->table->back);
     return result;

@@ -9,7 +9,7 @@
 #include "partner.h"
 #include "semaphore_kind.h"
 
-/* In memory that both parties see. */
+/* In memory that both parties see. The second party leaves when exchange_is_over. */
 struct exchange_table {
     struct semaphore there, back;
     atomic_int is_over;
@@ -24,6 +24,18 @@ struct exchange {
     struct partner partner;
     struct pace pace;
 };
+
+/* For the second party after each wait: whether to leave, at the end or when a call failed; the
+ * first one is then let past its wait. */
+static inline bool exchange_is_over(struct exchange_table *table)
+{
+    if (atomic_load_explicit(&table->is_over, memory_order_relaxed))
+        return true;
+    if (atomic_load_explicit(&table->there.error, memory_order_relaxed) == 0)
+        return false;
+    semaphore_signal(&table->back);
+    return true;
+}
 
 /* What was timed did not take place: tells it and sets the outcome. `what`: what is missing. */
 int exchange_refuse(struct run *run, int cell, const char *what);

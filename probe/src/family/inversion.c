@@ -56,6 +56,14 @@ static void keep_until_high_gave_up(struct inversion *scenario)
     note(scenario, "low", "went on");
 }
 
+/* That low runs again is the proof: high, above it, has asked and has not got past. */
+static void note_blocked(struct inversion *scenario)
+{
+    bool is_waiting = atomic_load(&scenario->asked) != 0 && atomic_load(&scenario->got) == 0;
+    if (is_waiting && scenario->setup.kind != PRIMITIVE_SPIN) /* where high spins, low is freed */
+        note(scenario, "high", "blocked");
+}
+
 static void play_low(struct inversion *scenario)
 {
     struct primitive *lock = &scenario->locks[0];
@@ -66,6 +74,8 @@ static void play_low(struct inversion *scenario)
         open_gate(scenario, i);
     open_gate(scenario, high_place(scenario));
     stamp(scenario, &scenario->ran, false);
+    if (scenario->setup.is_logged)
+        note_blocked(scenario);
     note(scenario, "low", "ran");
     note(scenario, "medium", "made ready");
     open_gate(scenario, medium_place(scenario));
@@ -102,6 +112,7 @@ static void ask_for_a_while(struct inversion *scenario, struct primitive *lock)
     clock_gettime(CLOCK_REALTIME, &until);
     until = clock_ns_timespec(clock_timespec_ns(&until) + PATIENCE_NS);
     if (primitive_take_until(lock, &until) == 0) {
+        stamp(scenario, &scenario->got, false);
         note(scenario, "high", "got it");
         primitive_let_go(lock);
         return;
@@ -114,11 +125,11 @@ static void play_high(struct inversion *scenario)
 {
     struct primitive *lock = &scenario->locks[scenario->setup.links - 1];
     note(scenario, "high", "asked");
+    stamp(scenario, &scenario->asked, true);
     if (scenario->setup.high_gives_up) {
         ask_for_a_while(scenario, lock);
         return;
     }
-    stamp(scenario, &scenario->asked, true);
     primitive_take(lock, false);
     stamp(scenario, &scenario->got, false);
     note(scenario, "high", "got it");
@@ -314,7 +325,7 @@ static bool was_good(struct inversion *scenario)
 }
 
 bool inversion_rounds(struct inversion *scenario, struct pace *pace, int most,
-                      void (*each)(struct run *run, int64_t now_ns))
+                      void (*each)(struct run *run, int64_t now_ns, bool is_in_time))
 {
     bool is_good = true, is_over = false;
     int again = 0;
@@ -327,8 +338,8 @@ bool inversion_rounds(struct inversion *scenario, struct pace *pace, int most,
             round--;
             continue;
         }
-        if (each && is_in_time)
-            each(pace->run, now_ns);
+        if (each)
+            each(pace->run, now_ns, is_in_time);
         is_good = is_good && is_round_good;
         is_over = !is_in_time || (!is_round_good && primitive_is_promised(scenario->setup.kind));
     }
@@ -362,7 +373,8 @@ bool inversion_was_avoided(struct inversion *scenario)
 const char *inversion_promise(const struct inversion_setup *setup)
 {
     if (setup->high_gives_up)
-        return "low locked, high asked, low ran, medium made ready, high gave up, medium ran, "
+        return "low locked, high asked, high blocked, low ran, medium made ready, high gave up, "
+               "medium ran, "
                "low went on, low let go";
     if (setup->kind == PRIMITIVE_PROTECT && setup->links > 1)
         return "low locked, low ran, medium made ready, low let go, high asked, high got it, "
@@ -371,8 +383,10 @@ const char *inversion_promise(const struct inversion_setup *setup)
         return "low locked, low ran, medium made ready, low let go, high asked, high got it, "
                "high ended, medium ran";
     if (setup->links > 1)
-        return "low locked, second locked, third locked, high asked, low ran, medium made ready, "
+        return "low locked, second locked, third locked, high asked, high blocked, low ran, medium "
+               "made ready, "
                "low let go, high got it, high ended, medium ran";
-    return "low locked, high asked, low ran, medium made ready, low let go, high got it, "
+    return "low locked, high asked, high blocked, low ran, medium made ready, low let go, high got "
+           "it, "
            "high ended, medium ran";
 }

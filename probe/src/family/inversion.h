@@ -92,10 +92,10 @@ void inversion_close(struct inversion *scenario);
 /* Rounds of a logged scenario, `most` at most; the log is that of the last one. Ends at the
  * first one without the order that POSIX promises, where it promises one, and at one that the
  * watchdog ended. A round in which the CPU was taken from the threads may be out of order by
- * that; it is played again. Calls `each` after each round that ended by itself (NULL:
+ * that; it is played again. Calls `each` after each other round (NULL:
  * nothing). Whether the inversion was avoided in all of them. */
 bool inversion_rounds(struct inversion *scenario, struct pace *pace, int most,
-                      void (*each)(struct run *run, int64_t now_ns));
+                      void (*each)(struct run *run, int64_t now_ns, bool is_in_time));
 
 /* Whether, in the order that was logged, high was done before medium ran. */
 bool inversion_was_avoided(struct inversion *scenario);

@@ -4,13 +4,16 @@
  * medium, made ready by low, burns `medium_ns`. A primitive is vulnerable when medium ran
  * before high was done, or when the round had to be ended by the watchdog (a spin lock:
  * high spins for ever, and low, which has the lock, never runs).
- *   delay   begin = low has the primitive, end = high has it; no value where the watchdog
- *           ended the round: that would be its limit and not the system's
+ *   inverted            1 for a round in which medium ran before high was done, else 0
+ *   ended_by_watchdog   1 for a round that the watchdog had to end, else 0
+ *   delay               begin = low has the primitive, end = high has it; no value where the
+ *                       watchdog ended the round: that would be its limit, not the system's
+ * The first two are the table: a value a round, the maximum is the answer.
  *
  * POSIX promises that inheritance and ceilings avoid the inversion; only for them is there
  * a verdict. All the others have no owner who could be lent a priority, or promise nothing:
- * the table says what they do, as events `vulnerable` and `not_vulnerable`, neither pass
- * nor fail.
+ * the table says what they do, with the order seen as events `vulnerable` and `not_vulnerable`,
+ * neither pass nor fail.
  *
  * How it could be wrong: an order in which high never had to wait would show nothing, so
  * the promised order must be matched exactly for a verdict, and is told for the others.
@@ -33,7 +36,15 @@ static const struct param_spec params[] = {
     {0},
 };
 
+enum { INVERTED, ENDED_BY_WATCHDOG, DELAY, SERIES_PER_PRIMITIVE };
+
 static const struct series_spec series[] = {
+    {"inverted", "count", "primitive",
+     "1: medium ran before high had the primitive and was done; 0: it did not; one value a round",
+     NULL},
+    {"ended_by_watchdog", "count", "primitive",
+     "1: the round locked up and the watchdog ended it; 0: it ended by itself; one value a round",
+     NULL},
     {"delay", "ns", "primitive", "low has the primitive", "high has it"},
     {0},
 };
@@ -58,10 +69,12 @@ static int64_t expected_ns(const struct run *run)
 static int size(struct run *run)
 {
     const struct param_value *primitives = run_param(run, "primitives");
-    for (int i = 0; i < primitives->count; i++)
-        if (run_add_series(run, "delay", "ns", "primitive",
-                           primitive_names[primitives->number[i]]) < 0)
+    for (int i = 0; i < primitives->count * SERIES_PER_PRIMITIVE; i++) {
+        const struct series_spec *spec = &series[i % SERIES_PER_PRIMITIVE];
+        const char *primitive = primitive_names[primitives->number[i / SERIES_PER_PRIMITIVE]];
+        if (run_add_series(run, spec->name, spec->unit, "primitive", primitive) < 0)
             return -1;
+    }
     return 0;
 }
 
@@ -72,13 +85,20 @@ static int prepare(struct run *run)
     return run_own(run, sizeof(struct own)) ? 0 : -1;
 }
 
-static void record_delay(struct run *run, int64_t now_ns)
+static void record_round(struct run *run, int64_t now_ns, bool is_in_time)
 {
     struct own *own = run->own;
     struct inversion *scenario = &own->scenario;
     uint64_t ticks = atomic_load(&scenario->got) - atomic_load(&scenario->locked);
-    record_value(arena_record(run->arena, own->place), clock_ns(&run->clock, ticks),
-                 run_at_ns(run, now_ns));
+    int64_t at_ns = run_at_ns(run, now_ns);
+    bool is_inverted = order_log_place(&scenario->log, "medium", "ran") <
+                       order_log_place(&scenario->log, "high", "ended");
+    record_value(arena_record(run->arena, own->place + INVERTED), is_inverted ? 1 : 0, at_ns);
+    record_value(arena_record(run->arena, own->place + ENDED_BY_WATCHDOG), is_in_time ? 0 : 1,
+                 at_ns);
+    if (is_in_time)
+        record_value(arena_record(run->arena, own->place + DELAY), clock_ns(&run->clock, ticks),
+                     at_ns);
 }
 
 static void tell(struct run *run, bool is_avoided)
@@ -113,8 +133,8 @@ static int try_primitive(struct run *run, int place, enum primitive_kind kind)
         return outcome_set_errno(&run->outcome, error, "starting the threads", NULL);
     own->tried_count++;
     pace_begin(&own->pace, run, 0);
-    own->place = place;
-    bool is_avoided = inversion_rounds(&own->scenario, &own->pace, ROUNDS, record_delay);
+    own->place = place * SERIES_PER_PRIMITIVE;
+    bool is_avoided = inversion_rounds(&own->scenario, &own->pace, ROUNDS, record_round);
     inversion_close(&own->scenario);
     if (!run_should_stop())
         tell(run, is_avoided);

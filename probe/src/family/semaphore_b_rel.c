@@ -229,6 +229,8 @@ static int measure_order(struct run *run, enum semaphore_kind kind, enum order o
     }
     actor_set_self(run->setup.policy, run->setup.priority);
     waiters_end(&own->row);
+    if (semaphore_check(run, &own->semaphore) != 0)
+        return -1;
     if (round == 0 || run_should_stop())
         return 0;
     write_order(own, order, blocking, asked);

@@ -65,6 +65,7 @@ int semaphore_create(struct semaphore *semaphore, enum semaphore_kind kind, bool
     semaphore->kind = kind;
     semaphore->is_shared = is_shared;
     semaphore->place = place;
+    atomic_store(&semaphore->error, 0);
     switch (kind) {
     case SEMAPHORE_UNNAMED:
         return create_unnamed(semaphore);
@@ -124,6 +125,17 @@ int semaphore_open(struct semaphore *semaphore, enum semaphore_kind kind, bool i
 void semaphore_close(struct semaphore *semaphore)
 {
     delete_rest(semaphore);
+}
+
+int semaphore_check(struct run *run, const struct semaphore *semaphore)
+{
+    int error = atomic_load(&semaphore->error);
+    if (error == 0)
+        return 0;
+    return outcome_set(&run->outcome, STATUS_FAILED,
+                       "look who removes semaphores (ipcrm), and run it again",
+                       "%s: a V or a P failed while it was measured: %s",
+                       semaphore_and_mutex_names[semaphore->kind], strerror(error));
 }
 
 int semaphore_guard(struct run *run, struct leftover *leftover, bool has_process)

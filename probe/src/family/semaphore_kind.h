@@ -43,6 +43,7 @@ struct semaphore {
     atomic_int value, waiter_count;
     pthread_mutex_t mutex;
     const struct leftover_place *place;
+    atomic_int error; /* errno of the first V or P that failed; 0: none did */
 };
 
 /* What makes a semaphore that can be used, value 0, and what undoes it: nothing else, so
@@ -70,6 +71,19 @@ bool semaphore_is_here(struct run *run, enum semaphore_kind kind,
 /* For a test's `judge`: unsupported when nothing was measured and nothing judged. */
 int semaphore_require_any(struct run *run);
 
+/* Sets the outcome where a V or a P failed, as when somebody removes a set: -1 then. */
+int semaphore_check(struct run *run, const struct semaphore *semaphore);
+
+/* After a call that failed: whether to make it again. Any other error than EINTR is kept, and
+ * the call is over: what it was to bring about did not happen. */
+static inline bool semaphore_try_again(struct semaphore *semaphore)
+{
+    int none = 0, error = errno;
+    if (error != EINTR)
+        atomic_compare_exchange_strong(&semaphore->error, &none, error);
+    return error == EINTR;
+}
+
 /* A semaphore made of an integer and the kernel's wait on a word. */
 static inline void semaphore_word_signal(struct semaphore *semaphore)
 {
@@ -92,28 +106,29 @@ static inline void semaphore_word_wait(struct semaphore *semaphore)
     }
 }
 
-static inline void semaphore_set_operation(const struct semaphore *semaphore, short step)
+static inline void semaphore_set_operation(struct semaphore *semaphore, short step)
 {
     struct sembuf operation = {.sem_num = 0, .sem_op = step, .sem_flg = 0};
-    while (semop(semaphore->handle, &operation, 1) != 0 && errno == EINTR)
+    while (semop(semaphore->handle, &operation, 1) != 0 && semaphore_try_again(semaphore))
         ;
 }
 
-static inline void semaphore_descriptor_signal(const struct semaphore *semaphore)
+static inline void semaphore_descriptor_signal(struct semaphore *semaphore)
 {
     uint64_t one = 1;
-    while (write(semaphore->handle, &one, sizeof one) < 0 && errno == EINTR)
+    while (write(semaphore->handle, &one, sizeof one) < 0 && semaphore_try_again(semaphore))
         ;
 }
 
-static inline void semaphore_descriptor_wait(const struct semaphore *semaphore)
+static inline void semaphore_descriptor_wait(struct semaphore *semaphore)
 {
     uint64_t taken;
-    while (read(semaphore->handle, &taken, sizeof taken) < 0 && errno == EINTR)
+    while (read(semaphore->handle, &taken, sizeof taken) < 0 && semaphore_try_again(semaphore))
         ;
 }
 
-/* One call: nothing else stands between two time stamps. EINTR is retried. */
+/* One call: nothing else stands between two time stamps. EINTR is retried; another error ends
+ * the call and is kept. */
 static inline void semaphore_signal(struct semaphore *semaphore)
 {
     switch (semaphore->kind) {
@@ -130,7 +145,8 @@ static inline void semaphore_signal(struct semaphore *semaphore)
         pthread_mutex_unlock(&semaphore->mutex);
         break;
     default:
-        sem_post(semaphore->posix);
+        if (sem_post(semaphore->posix) != 0)
+            semaphore_try_again(semaphore);
     }
 }
 
@@ -150,7 +166,7 @@ static inline void semaphore_wait(struct semaphore *semaphore)
         pthread_mutex_lock(&semaphore->mutex);
         break;
     default:
-        while (sem_wait(semaphore->posix) != 0 && errno == EINTR)
+        while (sem_wait(semaphore->posix) != 0 && semaphore_try_again(semaphore))
             ;
     }
 }

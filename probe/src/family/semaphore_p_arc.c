@@ -234,6 +234,8 @@ static int measure_kind(struct run *run, int kind_place)
     for (int i = 0; i < own->count_count && result == 0 && !run_should_stop(); i++)
         result = measure_cell(run, (kind_place * own->count_count + i) * SERIES_PER_CELL,
                               own->counts[i], kinds->count * own->count_count);
+    if (result == 0)
+        result = semaphore_check(run, &own->semaphore);
     semaphore_close(&own->semaphore);
     if (own->misordered > 0)
         arena_event(run->arena, "not_highest_first", -1,

@@ -67,7 +67,7 @@ static void answer(void *argument)
     struct exchange_table *table = argument;
     for (;;) {
         semaphore_wait(&table->there);
-        if (atomic_load_explicit(&table->is_over, memory_order_relaxed))
+        if (exchange_is_over(table))
             return;
         atomic_fetch_add_explicit(&table->answer_count, 1, memory_order_relaxed);
         semaphore_signal(&table->back);
@@ -141,6 +141,7 @@ const struct test sem_p_rtp = {
     .source = "[O] Obenland 2000, synchronization test 2",
     .params = params,
     .series = series,
+    .needs = TEST_NEEDS_REALTIME,
     .default_samples = SAMPLES,
     .expected_ns = expected_ns,
     .size = size,

@@ -57,7 +57,7 @@ static void answer(void *argument)
     for (;;) {
         semaphore_wait(&table->there);
         uint64_t received = clock_end(table->clock);
-        if (atomic_load_explicit(&table->is_over, memory_order_relaxed))
+        if (exchange_is_over(table))
             return;
         atomic_store_explicit(&table->received_ticks, received, memory_order_relaxed);
         atomic_store_explicit(&table->answered_ticks, clock_begin(table->clock),
@@ -121,6 +121,7 @@ const struct test sem_p_shf = {
     .source = "[G] Garre et al. 2014, Rhealstone",
     .params = params,
     .series = series,
+    .needs = TEST_NEEDS_REALTIME,
     .default_samples = SAMPLES,
     .expected_ns = expected_ns,
     .size = size,

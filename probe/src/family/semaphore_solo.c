@@ -52,7 +52,10 @@ int solo_measure_open(struct run *run, void (*body)(struct run *run, int place))
             return outcome_set_errno(&run->outcome, error, semaphore_and_mutex_names[kind], NULL);
         pace_begin(&solo->pace, run, 0);
         body(run, i);
+        error = semaphore_check(run, &solo->semaphore);
         semaphore_close(&solo->semaphore);
+        if (error)
+            return -1;
     }
     return 0;
 }

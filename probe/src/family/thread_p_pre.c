@@ -15,8 +15,10 @@
  * That low was the one preempted is looked for in every value: by=thread, high must have
  * run before low's sem_post returned (else event not_at_once); by=timer, low must have
  * made turns while high slept (else event nobody_to_preempt). Such values are recorded like
- * all others: they are still from making ready to running, and may well be the worst. When
- * most are of that kind the result fails: it is not a preemption that was measured.
+ * all others: they are still from making ready to running, and may well be the worst. One
+ * that was not at once breaks a promise, and fails the result. Nobody to preempt there may be
+ * by chance (an interrupt, or a hypervisor, from before high's sleep until its end); when it
+ * is more than one value in a hundred the result fails: it is not preemption that was measured.
  *
  * Low spins in chunks of a few ms and blocks between them, so that the director (high)
  * can rest. How it could be wrong: throttling or a thread above the two (event throttled,
@@ -33,7 +35,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-enum { SAMPLES = 20000, CHUNK = 64, LEVELS = 2 };
+enum { SAMPLES = 20000, CHUNK = 64, LEVELS = 2, IDLE_PARTS = 100 };
 
 #define SPIN_NS INT64_C(10000) /* of low before it makes high ready */
 #define LEAST_AHEAD_NS 50000
@@ -194,25 +196,27 @@ static void take_chunk_by_timer(struct own *own, struct record *record, uint64_t
     thread_wait(&own->parked);
 }
 
+/* most_parts: one in so many values may be of that kind; 0: none. */
 static void tell_doubt(struct own *own, const struct record *record, uint64_t count,
-                       const char *event, const char *what)
+                       uint64_t most_parts, const char *event, const char *what)
 {
     struct outcome *outcome = &own->run->outcome;
     if (count == 0)
         return;
     arena_event(own->run->arena, event, -1, "%llu times %s (%llu values)",
                 (unsigned long long)count, what, (unsigned long long)record->count);
-    if (count > record->count / 2)
+    if (most_parts == 0 || count > record->count / most_parts)
         outcome_set(outcome, STATUS_FAILED, "see THR-B-PRI for whether priorities are honoured",
-                    "no preemption: most times %s", what);
+                    "no preemption: in %llu of %llu values %s", (unsigned long long)count,
+                    (unsigned long long)record->count, what);
 }
 
 static void tell_doubts(struct own *own, const struct record *record)
 {
-    tell_doubt(own, record, own->late_count, "not_at_once",
+    tell_doubt(own, record, own->late_count, 0, "not_at_once",
                "the low-priority thread went on after it had made the other ready, before that "
                "one ran");
-    tell_doubt(own, record, own->idle_count, "nobody_to_preempt",
+    tell_doubt(own, record, own->idle_count, IDLE_PARTS, "nobody_to_preempt",
                "the low-priority thread did not run before the expiry");
 }
 

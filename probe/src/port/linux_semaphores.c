@@ -22,6 +22,8 @@
 #define SYS_futex SYS_futex_time64
 #endif
 
+enum { MOST_UNFINISHED = 64 };
+
 int port_semaphore_descriptor(void)
 {
     return eventfd(0, EFD_SEMAPHORE | EFD_CLOEXEC);
@@ -50,7 +52,9 @@ static bool is_unfinished(int folder, const char *name, time_t since, mode_t mod
            facts.st_size <= (off_t)sizeof(sem_t) && facts.st_mtime >= since;
 }
 
-int port_remove_semaphore_files(time_t since, mode_t mode)
+/* Calls `act` with the folder and the name of each. */
+static int for_unfinished(time_t since, mode_t mode, void (*act)(int, const char *, void *),
+                          void *context)
 {
     DIR *folder = opendir("/dev/shm");
     if (!folder)
@@ -58,9 +62,50 @@ int port_remove_semaphore_files(time_t since, mode_t mode)
     struct dirent *entry;
     while ((entry = readdir(folder)) != NULL)
         if (is_unfinished(dirfd(folder), entry->d_name, since, mode))
-            unlinkat(dirfd(folder), entry->d_name, 0);
+            act(dirfd(folder), entry->d_name, context);
     closedir(folder);
     return 0;
+}
+
+struct seen {
+    int count;
+    ino_t inodes[MOST_UNFINISHED];
+};
+
+static ino_t inode_of(int folder, const char *name)
+{
+    struct stat facts;
+    return fstatat(folder, name, &facts, AT_SYMLINK_NOFOLLOW) == 0 ? facts.st_ino : 0;
+}
+
+static void see(int folder, const char *name, void *context)
+{
+    struct seen *seen = context;
+    ino_t inode = inode_of(folder, name);
+    if (inode && seen->count < MOST_UNFINISHED)
+        seen->inodes[seen->count++] = inode;
+}
+
+static void remove_seen(int folder, const char *name, void *context)
+{
+    const struct seen *seen = context;
+    ino_t inode = inode_of(folder, name);
+    for (int i = 0; i < seen->count; i++)
+        if (seen->inodes[i] == inode)
+            unlinkat(folder, name, 0);
+}
+
+/* One that another probe makes just now is finished a moment later: only what is there in two
+ * looks was left behind. */
+int port_remove_semaphore_files(time_t since, mode_t mode)
+{
+    struct seen seen = {0};
+    struct timespec moment = {.tv_nsec = 200000000};
+    int error = for_unfinished(since, mode, see, &seen);
+    if (error || seen.count == 0)
+        return error;
+    nanosleep(&moment, NULL);
+    return for_unfinished(since, mode, remove_seen, &seen);
 }
 
 int port_die_with(pid_t parent)
