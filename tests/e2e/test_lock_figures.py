@@ -35,7 +35,7 @@ CONTENDED = {**ALONE, "futex": (COST["futex_wake"], COST["futex_wait"])}
 
 
 # The forms that are measured where nobody waits: what is the same for both is measured once.
-FORMS = {kind: ("both",) for kind in ALONE} | {"unnamed": SCOPES, "mutex": SCOPES}
+FORMS = dict.fromkeys(ALONE, ("both",)) | {"unnamed": SCOPES, "mutex": SCOPES}
 
 
 def constant(count: int, values: dict[tuple[str, ...], int]) -> dict[tuple[str, ...], list[int]]:
