@@ -192,24 +192,13 @@ static int parse_load(struct parser *parser, const char *text)
     return load_spec_parse(text, &parser->request->load, parser->error, parser->error_bytes);
 }
 
-/* "0,2-3" */
 static int parse_cpus(struct parser *parser, const char *text)
 {
-    const char *at = text;
-    parser->request->has_load_cpus = true;
-    for (;;) {
-        char *end;
-        long first = *at >= '0' && *at <= '9' ? strtol(at, &end, 10) : -1, last = first;
-        if (first >= 0 && *end == '-' && end[1] >= '0' && end[1] <= '9')
-            last = strtol(end + 1, &end, 10);
-        if (first < 0 || last < first || last >= PORT_CPUS || (*end != ',' && *end != '\0'))
-            return fail(parser, "--cpus %.60s: a list of CPUs is wanted, such as 0,2-3", text);
-        for (long cpu = first; cpu <= last; cpu++)
-            parser->request->load_cpus[cpu] = true;
-        if (*end == '\0')
-            return 0;
-        at = end + 1;
-    }
+    struct request *request = parser->request;
+    request->has_cpus = true;
+    if (cpus_parse_list(text, &request->cpus) != 0 || cpus_first(&request->cpus) < 0)
+        return fail(parser, "--cpus %.60s: write a list such as 1 or 2-3,6", text);
+    return 0;
 }
 
 static int positive(struct parser *parser, const char *option, const char *text, int64_t most,
@@ -255,9 +244,7 @@ static int parse_division(struct parser *parser, const char *option, const char 
             }
         return fail(parser, "--cpu-config %.60s: shared, single or shielded", text);
     } else if (strcmp(option, "--cpus") == 0) {
-        request->has_cpus = true;
-        if (cpus_parse_list(text, &request->cpus) != 0 || cpus_first(&request->cpus) < 0)
-            return fail(parser, "--cpus %.60s: write a list such as 1 or 2-3,6", text);
+        return parse_cpus(parser, text);
     } else {
         return 1;
     }

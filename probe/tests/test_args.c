@@ -257,9 +257,9 @@ static void test_load(void)
         {{"load", "none"}, "no load"},
         {{"load", "cpuu"}, "did you mean cpu?"},
         {{"load", "cpu", "-D", "0"}, "a duration of 0 is none"},
-        {{"load", "cpu", "--cpus", "1-0"}, "a list of CPUs"},
-        {{"load", "cpu", "--cpus", "0,,1"}, "a list of CPUs"},
-        {{"load", "cpu", "--cpus", "99999999999999999999"}, "a list of CPUs"},
+        {{"load", "cpu", "--cpus", "1-0"}, "write a list such as"},
+        {{"load", "cpu", "--cpus", "0,,1"}, "write a list such as"},
+        {{"load", "cpu", "--cpus", "99999999999999999999"}, "write a list such as"},
         {{"run", LAT, "--load", "cpu=1"}, "write cpu=10ms/100ms"},
         {{"run", LAT, "--load"}, "its value is missing"},
     };
@@ -268,8 +268,8 @@ static void test_load(void)
     struct request request = take(&right);
     CHECK_SAME(request.load.count, 2);
     CHECK_SAME(request.duration_ns, 2000000000);
-    CHECK(request.load_cpus[0] && !request.load_cpus[1]);
-    CHECK(request.load_cpus[2] && request.load_cpus[3] && !request.load_cpus[4]);
+    CHECK(cpus_has(&request.cpus, 0) && !cpus_has(&request.cpus, 1));
+    CHECK(cpus_count(&request.cpus) == 3 && cpus_has(&request.cpus, 3));
     struct line run = {{"run", LAT, "--load", "heavy"}, NULL};
     request = take(&run);
     CHECK_TEXT(request.load.text, "heavy");

@@ -59,14 +59,14 @@ static int choose_cpus(const struct request *request, struct load_setup *setup)
     bool allowed[PORT_CPUS] = {false};
     setup->cpu_count = port_allowed_cpus(allowed);
     memcpy(setup->cpus, allowed, sizeof allowed);
-    if (!request->has_load_cpus)
+    if (!request->has_cpus)
         return 0;
     if (setup->cpu_count < 0)
         return complain("--cpus: this port cannot choose a CPU; leave it out");
     setup->cpu_count = 0;
     for (int cpu = 0; cpu < PORT_CPUS; cpu++) {
         char text[120];
-        setup->cpus[cpu] = request->load_cpus[cpu];
+        setup->cpus[cpu] = cpus_has(&request->cpus, cpu);
         setup->cpu_count += setup->cpus[cpu] ? 1 : 0;
         if (!setup->cpus[cpu] || allowed[cpu])
             continue;
