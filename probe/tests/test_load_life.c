@@ -97,12 +97,25 @@ static struct load_reached reached(int index)
     return answer;
 }
 
+static bool all_reached_something(void)
+{
+    bool is_all = true;
+    for (int i = 0; i < spec.count; i++)
+        is_all = is_all && reached(i).reached > 0;
+    return is_all;
+}
+
+/* How long the slowest takes depends on who else is there. */
 static void test_every_element_works(void)
 {
+    enum { TRIES = 60 };
     if (!start("heavy+storm=3+build+kernel"))
         return;
     load_begin(&load);
-    pass_ms(700);
+    for (int i = 0; i == 0 || (i < TRIES && !all_reached_something()); i++) {
+        pass_ms(500);
+        load_end(&load);
+    }
     end();
     for (int i = 0; i < spec.count; i++) {
         struct load_reached one = reached(i);
