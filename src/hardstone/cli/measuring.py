@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -11,10 +12,10 @@ from typing import Any
 
 from hardstone.campaign import Campaign, Outcome
 from hardstone.catalogue import load_catalogue
-from hardstone.cli.messages import abandon_stdout, print_json, tell
+from hardstone.cli.messages import abandon, print_json, tell
 from hardstone.cli.reports import default_report, write_report
 from hardstone.cli.stores import open_store
-from hardstone.errors import EXIT_OK, HardstoneError, InputError
+from hardstone.errors import EXIT_OK, EXIT_USAGE, HardstoneError, InputError
 from hardstone.model import Facts, Plan, Register
 from hardstone.plan import Request, make_plan
 from hardstone.report.place import regular_target
@@ -87,8 +88,9 @@ def _run(prepared: _Prepared, options: Mapping[str, Any], *, wants_report: bool)
         outcome = campaign.run(prepared.plan, prepared.facts)
     if output is None and wants_report:
         output = default_report(store.path, outcome.document.id)
-    _print_outcome(outcome, as_json=options["as_json"])
-    return _finish(outcome, prepared.register, output)
+    is_printed = _print_outcome(outcome, as_json=options["as_json"])
+    code = _finish(outcome, prepared.register, output)
+    return code if is_printed else code or EXIT_USAGE
 
 
 def _check_writable(output: Path) -> None:
@@ -106,7 +108,8 @@ def _check_writable(output: Path) -> None:
         raise InputError(f"-o: {output} cannot be written", "name another file")
 
 
-def _print_outcome(outcome: Outcome, *, as_json: bool) -> None:
+def _print_outcome(outcome: Outcome, *, as_json: bool) -> bool:
+    """Whether all of it went to standard output, or to a reader that had seen enough."""
     from hardstone.summary import print_summary
 
     try:
@@ -114,9 +117,16 @@ def _print_outcome(outcome: Outcome, *, as_json: bool) -> None:
             print_json(outcome.document)
         else:
             print_summary(outcome.document)
+        sys.stdout.flush()
     except BrokenPipeError:
-        abandon_stdout()
+        abandon(sys.stdout)
         tell("the reader of the output left; the run is stored all the same")
+    except OSError as error:
+        abandon(sys.stdout)
+        reason = error.strerror or str(error)
+        tell(f"standard output cannot be written: {reason}; the run is stored all the same")
+        return False
+    return True
 
 
 def _finish(outcome: Outcome, register: Register, output: Path | None) -> int:
