@@ -72,7 +72,7 @@ class Campaign:
         document = _new_document(plan, facts, self._target)
         with (
             stop_on_signals(self._stop),
-            self._target.alone(self._stop, self._wait),
+            self._target.alone(self._stop, self._wait, self._unlocked),
             closing(self._store.journal(document)) as journal,
         ):
             self._on_event(RunStarted(document.id, plan))
@@ -106,6 +106,10 @@ class Campaign:
                 "waiting for another hardstone measurement on this machine: two spoil each other"
             )
         )
+
+    def _unlocked(self, why: str) -> None:
+        spoil = "another hardstone that measures meanwhile would spoil the figures unnoticed"
+        self._on_event(Warned(f"{why}; {spoil}"))
 
     def _skip_reason(self) -> str | None:
         if self._gone is not None:
