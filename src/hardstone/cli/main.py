@@ -105,12 +105,10 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except (click.ClickException, HardstoneError) as error:
         return _tell(_explained(error), error.exit_code)
     except Exception as error:
-        if (code := _output_failed()) is not None:
-            return code
-        if os.environ.get("HARDSTONE_DEBUG"):
+        code = _output_failed()
+        if code is None and os.environ.get("HARDSTONE_DEBUG"):
             raise
-        text = f"internal error: {type(error).__name__}: {error}"
-        return _tell(f"{text}; HARDSTONE_DEBUG=1 shows where", EXIT_INTERNAL)
+        return _internal(error) if code is None else code
 
 
 def _invoke(arguments: Sequence[str] | None) -> int:
@@ -141,6 +139,11 @@ def _reader_left() -> int:
 
     abandon(sys.stdout)
     return EXIT_OK
+
+
+def _internal(error: Exception) -> int:
+    text = f"internal error: {type(error).__name__}: {error}"
+    return _tell(f"{text}; HARDSTONE_DEBUG=1 shows where", EXIT_INTERNAL)
 
 
 def _output_failed() -> int | None:

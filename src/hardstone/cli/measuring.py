@@ -53,16 +53,32 @@ def measure(tests: Sequence[str], options: Mapping[str, Any], *, wants_report: b
     fields = {name: options[name] for name in _REQUEST_FIELDS}
     request = Request(tests=tuple(tests), **fields)
     with closing(find_target(request.target)) as target:
-        prepared = _prepare(target, request)
+        prepared = _prepare(target, request, _place_problems(options))
         if options["dry_run"]:
             return _print_plan(prepared.plan, as_json=options["as_json"])
         return _run(prepared, options, wants_report=wants_report)
 
 
-def _prepare(target: Target, request: Request) -> _Prepared:
+def _place_problems(options: Mapping[str, Any]) -> list[str]:
+    """What is wrong with the places that were named, of store and report."""
+    problems = []
+    store, output = options["store"], options["output"]
+    try:
+        if store is not None and store.exists() and not store.is_dir():
+            problems.append(f"--store: {store} is not a folder; name another place")
+        if output is not None:
+            _check_writable(output)
+    except OSError as error:
+        problems.append(f"--store: {store}: {error.strerror or error}; name another place")
+    except InputError as error:
+        problems.append(str(error))
+    return problems
+
+
+def _prepare(target: Target, request: Request, others: Sequence[str]) -> _Prepared:
     target.open()
     register, facts = target.probe_list(), target.facts()
-    plan = make_plan(request, register, load_catalogue(), facts.facts)
+    plan = make_plan(request, register, load_catalogue(), facts.facts, others)
     return _Prepared(target, register, facts, plan)
 
 
@@ -80,8 +96,6 @@ def _run(prepared: _Prepared, options: Mapping[str, Any], *, wants_report: bool)
     from hardstone.cli.progress import make_reporter
 
     output: Path | None = options["output"]
-    if output is not None:
-        _check_writable(output)
     store = open_store(options["store"], prepared.target)
     with make_reporter(quiet=options["quiet"]) as reporter:
         campaign = Campaign(prepared.target, store, reporter.take)

@@ -76,7 +76,7 @@ def watch_stdout() -> None:
         io.BufferedWriter(raw),
         encoding=sys.stdout.encoding,
         errors="replace",
-        line_buffering=sys.stdout.line_buffering,
+        line_buffering=bool(sys.stdout.line_buffering),
     )
 
 

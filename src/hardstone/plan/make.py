@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from hardstone.catalogue import PROFILES, Catalogue, ProfileCount
@@ -14,6 +14,8 @@ from hardstone.plan.problems import Problems, nearest, quote
 from hardstone.plan.select import select_tests
 from hardstone.units import MAX_DURATION_NS, format_span
 
+POLICIES = ("fifo", "rr", "other")
+CLOCKS = ("auto", "monotonic")
 _SECOND_NS = 1_000_000_000
 _MAX_NAME = 100
 
@@ -65,9 +67,13 @@ def make_plan(
     register: Register,
     catalogue: Catalogue,
     facts: Mapping[str, Scalar] | None = None,
+    others: Sequence[str] = (),
 ) -> Plan:
-    """What will be run for `request`. Raises PlanError that lists every problem."""
-    problems = Problems()
+    """What will be run for `request`. Raises PlanError that lists every problem.
+
+    `others` are problems that were found elsewhere, to be told in one go with those.
+    """
+    problems = Problems(others)
     machine = facts or {}
     tests = _chosen(request, register, catalogue, problems)
     wish = _wish(request, tests, machine, problems)
@@ -92,8 +98,13 @@ def make_plan(
 def _chosen(
     request: Request, register: Register, catalogue: Catalogue, problems: Problems
 ) -> list[Descriptor]:
-    if request.profile not in PROFILES:
-        problems.add(f"unknown profile {quote(request.profile)}", nearest("", PROFILES))
+    for what, word, known in (
+        ("profile", request.profile, PROFILES),
+        ("policy", request.policy, POLICIES),
+        ("clock", request.clock, CLOCKS),
+    ):
+        if word not in known:
+            problems.add(f"unknown {what} {quote(word)}", nearest(word, known))
     return select_tests(request.tests, register, catalogue, problems)
 
 
