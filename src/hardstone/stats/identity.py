@@ -68,14 +68,22 @@ def _figure_problem(series: Series) -> str | None:
         return "the deviation must exist exactly when there are several values"
     if series.min is None or series.mean is None or series.max is None:
         return None
-    if series.min > series.max:
-        return f"the minimum {series.min} is above the maximum {series.max}"
-    slack = _ROUNDING * max(abs(series.min), abs(series.max))
-    if not series.min - slack <= series.mean <= series.max + slack:
-        return f"the mean {series.mean:.10g} is not between minimum and maximum"
+    return (
+        _moment_problem(series, series.min, series.mean, series.max)
+        or _end_problem(series, series.min, series.max)
+        or _largest_problem(series, series.max)
+    )
+
+
+def _moment_problem(series: Series, least: int, mean: float, most: int) -> str | None:
+    if least > most:
+        return f"the minimum {least} is above the maximum {most}"
+    slack = _ROUNDING * max(abs(least), abs(most))
+    if not least - slack <= mean <= most + slack:
+        return f"the mean {mean:.10g} is not between minimum and maximum"
     if series.stddev is not None and not series.stddev >= 0:
         return f"the deviation {series.stddev:.10g} is below 0"
-    return _end_problem(series, series.min, series.max) or _largest_problem(series, series.max)
+    return None
 
 
 def _end_problem(series: Series, least: int, most: int) -> str | None:
