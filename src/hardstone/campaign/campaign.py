@@ -117,7 +117,7 @@ class Campaign:
         return "not run: the run was interrupted" if self._stop.is_set() else None
 
     def _measure(self, planned: PlannedTest, collector: Collector) -> Result:
-        ticker = _Ticker(lambda elapsed_ns: self._tick(planned, elapsed_ns))
+        ticker = _Ticker(lambda elapsed_ns: self._tick(planned, collector, elapsed_ns))
         try:
             measured = measure(collector, planned, ticker.look)
         except TargetGoneError as error:
@@ -130,7 +130,10 @@ class Campaign:
             self._on_event(Warned(f"{result.test}: {result.reason}; {result.remedy}"))
         return measured.result
 
-    def _tick(self, planned: PlannedTest, elapsed_ns: int) -> None:
+    def _tick(self, planned: PlannedTest, collector: Collector, elapsed_ns: int) -> None:
+        warning = collector.journal.take_warning()
+        if warning is not None:
+            self._on_event(Warned(f"{warning}; a power cut now would cost this test"))
         if self._stop.is_set() and not self._is_announced:
             self._is_announced = True
             self._on_event(Warned("stopping, what was measured is kept; again to end at once"))
