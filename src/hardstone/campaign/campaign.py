@@ -74,7 +74,7 @@ class Campaign:
         document = _new_document(plan, facts, self._target)
         with (
             stop_on_signals(self._stop),
-            self._target.alone(self._stop, self._wait),
+            self._target.alone(self._stop, self._wait, self._unlocked),
             closing(self._store.journal(document)) as journal,
         ):
             self._on_event(RunStarted(document.id, plan))
@@ -109,13 +109,17 @@ class Campaign:
             )
         )
 
+    def _unlocked(self, why: str) -> None:
+        spoil = "another hardstone that measures meanwhile would spoil the figures unnoticed"
+        self._on_event(Warned(f"{why}; {spoil}"))
+
     def _skip_reason(self) -> str | None:
         if self._gone is not None:
             return f"not run: {self._gone}"
         return "not run: the run was interrupted" if self._stop.is_set() else None
 
     def _measure(self, planned: PlannedTest, collector: Collector) -> Result:
-        ticker = _Ticker(lambda elapsed_ns: self._tick(planned, elapsed_ns))
+        ticker = _Ticker(lambda elapsed_ns: self._tick(planned, collector, elapsed_ns))
         try:
             measured = measure(collector, planned, ticker.look)
         except TargetGoneError as error:
@@ -129,7 +133,10 @@ class Campaign:
             self._on_event(Warned(f"{name}: {result.reason}; {result.remedy}"))
         return measured.result
 
-    def _tick(self, planned: PlannedTest, elapsed_ns: int) -> None:
+    def _tick(self, planned: PlannedTest, collector: Collector, elapsed_ns: int) -> None:
+        warning = collector.journal.take_warning()
+        if warning is not None:
+            self._on_event(Warned(f"{warning}; a power cut now would cost this test"))
         if self._stop.is_set() and not self._is_announced:
             self._is_announced = True
             self._on_event(Warned("stopping, what was measured is kept; again to end at once"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from contextlib import closing
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 from hardstone.campaign import Campaign, Outcome
 from hardstone.campaign.pairs import pair_plan
 from hardstone.catalogue import load_catalogue
-from hardstone.cli.messages import abandon_stdout, print_json, tell
+from hardstone.cli.messages import abandon, print_json, tell
 from hardstone.cli.stores import open_store
 from hardstone.doctor import Rule, find_rule, load_rules
 from hardstone.errors import (
@@ -107,8 +108,9 @@ def _print(proof: Proof, rule: Rule, *, as_json: bool) -> None:
             print_json(proof)
         else:
             print_proof(proof, rule.title)
-    except BrokenPipeError:
-        abandon_stdout()
+    except OSError as error:
+        abandon(sys.stdout)
+        tell(f"the proof cannot be printed ({error.strerror}); the run is stored all the same")
 
 
 def _exit_code(outcome: Outcome, proof: Proof) -> int:

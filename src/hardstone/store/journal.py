@@ -69,6 +69,8 @@ class Journal:
         self._backing_folder: Path | None = None
         self._ended = threading.Event()
         self.backing_problem: str | None = None
+        self._warning: str | None = None
+        self._is_warned = False
         self._lock, self._file = _create(place, document)
         self._thread = threading.Thread(target=self._keep, name="journal", daemon=True)
         self._thread.start()
@@ -118,6 +120,13 @@ class Journal:
         remove_journal(self._place, self._run_id, self._lock)
         return path
 
+    def take_warning(self) -> str | None:
+        """What went wrong beside the measuring, the first time that it is asked for."""
+        if self._is_warned or self._warning is None:
+            return None
+        self._is_warned = True
+        return self._warning
+
     def close(self) -> None:
         """Stop the thread and leave the journal as it is for `Store.recover`. Never raises."""
         self._stop()
@@ -136,20 +145,25 @@ class Journal:
 
     def _keep(self) -> None:
         while not self._ended.wait(self._sync_interval_s):
-            self._file.try_sync()
-            self._copy_backing()
+            try:
+                self._file.try_sync()
+                self._copy_backing()
+                self.backing_problem = None
+            except Exception as error:  # short of memory, say: the next round may do
+                said = error.strerror if isinstance(error, OSError) else repr(error)
+                self.backing_problem = f"cannot copy the records of the running test: {said}"
+                self._warning = self._warning or self.backing_problem
 
     def _copy_backing(self) -> None:
         """A copy that fails is tried again: only a power cut would make it count."""
         copier = self._copier
+        if copier is None:
+            return
         try:
-            if copier is not None:
-                copier.copy()
-            self.backing_problem = None
-        except OSError as error:
-            self.backing_problem = f"cannot copy the records of the running test: {error}"
-        if copier is not self._copier and copier is not None:
-            copier.remove()
+            copier.copy()
+        finally:
+            if copier is not self._copier:
+                copier.remove()
 
     def _stop(self) -> None:
         if not self._ended.is_set():
