@@ -441,30 +441,47 @@ def test_one_setting_alone(probe: Path, before: State, setting: str) -> None:
     all_is_back(before)
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, None])
-def test_a_shielded_run_that_is_ended(
-    probe: Path, before: State, number: signal.Signals | None
-) -> None:
-    """None: whoever asked for it has gone, and with it the other end of standard input."""
+@contextmanager
+def measuring_shielded(probe: Path) -> Iterator[Shield]:
+    """A run that is on its CPU and measures."""
     words = [str(probe), "run", "TMR-P-LAT", "--json", "--until-eof", "--samples", "1000000"]
     words += ["--cpu", str(RESERVED), "--cpu-config", "shielded"]
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         try:
-            assert process.stdout is not None and process.stdin is not None
+            assert process.stdout is not None
             process.stdout.readline()
             mount = cpuset_mount()
             if mount is not None:
                 members = mount[1] / "hardstone-reserved" / "cgroup.procs"
                 wait_until(partial(holds, members, process.pid), "the probe is not on its CPU")
             machine.wait_for_wakeups(process.pid, 20)
-            if number is None:
-                process.stdin.close()
-                process.stdin = None
-            else:
-                process.send_signal(number)
-            process.communicate(timeout=GIVE_UP_S)
+            yield process
         finally:
             process.kill()
+
+
+def test_a_shielded_run_whose_guard_is_killed(probe: Path, before: State) -> None:
+    with measuring_shielded(probe) as process:
+        os.kill(guard_of(process.pid), signal.SIGKILL)
+        process.terminate()
+        out, _ = process.communicate(timeout=GIVE_UP_S)
+    assert process.returncode == 0 and b'"footer"' in out
+    all_is_back(before)
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, None])
+def test_a_shielded_run_that_is_ended(
+    probe: Path, before: State, number: signal.Signals | None
+) -> None:
+    """None: whoever asked for it has gone, and with it the other end of standard input."""
+    with measuring_shielded(probe) as process:
+        if number is None:
+            assert process.stdin is not None
+            process.stdin.close()
+            process.stdin = None
+        else:
+            process.send_signal(number)
+        process.communicate(timeout=GIVE_UP_S)
     all_is_back(before)
 
 
