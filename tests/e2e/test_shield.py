@@ -124,7 +124,7 @@ last = counts(interrupts)
 print(json.dumps({
     "cpus": sorted(os.sched_getaffinity(0)), "policy": os.sched_getscheduler(0),
     "priority": os.sched_getparam(0).sched_priority, "places": sorted(places),
-    "more": sum(last[f] - first[f] for f in last),
+    "more": max([last[f] - first[f] for f in last], default=0),
 }))
 sys.exit(7)
 """
@@ -144,10 +144,32 @@ def test_the_cpu_is_reserved_and_everything_is_put_back(
     assert seen["cpus"] == [RESERVED]
     assert (seen["policy"], seen["priority"]) == (os.SCHED_RR, 7)
     assert RESERVED not in seen["places"]
-    assert seen["more"] == 0
+    assert seen["more"] <= 1  # a kind that moves when it fires comes once more
     assert b"not moved: " in done.stderr
     assert len(done.stderr.splitlines()) < 12, done.stderr
     all_is_back(before)
+
+
+def served_there() -> set[str]:
+    """Interrupts that may be moved, and that the reserved CPU serves now."""
+    found = set()
+    for path in movable_interrupts():
+        with suppress(OSError):
+            served = (path.parent / "effective_affinity_list").read_text().strip()
+            if served == str(RESERVED):
+                found.add(path.parent.name)
+    return found
+
+
+def test_interrupts_go_back_to_the_cpu_that_served_them(probe: Path) -> None:
+    """Not all: one that has not fired meanwhile may not be moved again by the kernel."""
+    before = served_there()
+    if not before:
+        pytest.skip("no interrupt that can be moved is served by that CPU")
+    with shielded(command(probe, *FOREVER)) as process:
+        process.terminate()
+        process.communicate(timeout=GIVE_UP_S)
+    assert served_there() & before
 
 
 def test_during_a_shield_all_others_are_elsewhere(probe: Path, odd: Odd, before: State) -> None:
@@ -156,7 +178,9 @@ def test_during_a_shield_all_others_are_elsewhere(probe: Path, odd: Odd, before:
         there = {
             key: task
             for key, task in read_state().tasks.items()
-            if RESERVED in task.affinity and not (task.is_kernel and task.is_bound)
+            if RESERVED in task.affinity
+            and not task.is_ending
+            and not (task.is_kernel and task.is_bound)
         }
         assert set(there) == {key for key in there if key[0] == shielded_command}, there
         for path in movable_interrupts():
