@@ -375,6 +375,35 @@ static int check_shield(struct parser *parser, bool has_policy)
     return 0;
 }
 
+static bool parse_shield_flag(struct request *request, const char *option)
+{
+    if (strcmp(option, "--restore") == 0)
+        request->restore = true;
+    else if (strcmp(option, "--show") == 0)
+        request->show = true;
+    else if (strcmp(option, "--verbose") == 0)
+        request->verbose = true;
+    else if (strcmp(option, "--json") == 0 || strcmp(option, "--text") == 0)
+        return parse_flag(request, option);
+    else
+        return false;
+    return true;
+}
+
+static int parse_shield_option(struct parser *parser, const char *option, const char *value)
+{
+    static const char *const known[] = {"--cpu", "--cpus", "--policy", "--priority", "--settings"};
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        if (strcmp(option, known[i]) != 0)
+            continue;
+        return value ? parse_valued(parser, option, value)
+                     : fail(parser, "%s: its value is missing", option);
+    }
+    if (*option != '-')
+        return fail(parser, "shield: write -- before the command: shield -- %.60s", option);
+    return fail(parser, "unknown option '%.60s'; see hardstone-probe --help", option);
+}
+
 /* Options up to "--", then the command. */
 static int parse_shield(struct parser *parser, int argc, char *const argv[])
 {
@@ -382,38 +411,15 @@ static int parse_shield(struct parser *parser, int argc, char *const argv[])
     request->policy = ARGS_OTHER;
     bool has_policy = false;
     for (int i = 0; i < argc; i++) {
-        const char *option = argv[i], *value = i + 1 < argc ? argv[i + 1] : NULL;
-        if (strcmp(option, "--") == 0) {
+        if (strcmp(argv[i], "--") == 0) {
             request->words = argv + i + 1;
             break;
         }
-        bool is_valued = false;
-        if (strcmp(option, "--restore") == 0)
-            request->restore = true;
-        else if (strcmp(option, "--show") == 0)
-            request->show = true;
-        else if (strcmp(option, "--verbose") == 0)
-            request->verbose = true;
-        else
-            is_valued = strcmp(option, "--json") != 0 && strcmp(option, "--text") != 0;
-        if (!is_valued) {
-            parse_flag(request, option);
+        if (parse_shield_flag(request, argv[i]))
             continue;
-        }
-        static const char *const known[] = {"--cpu", "--cpus", "--policy", "--priority",
-                                            "--settings"};
-        bool is_known = false;
-        for (size_t k = 0; k < sizeof known / sizeof known[0]; k++)
-            is_known = is_known || strcmp(option, known[k]) == 0;
-        if (!is_known && *option != '-')
-            return fail(parser, "shield: write -- before the command: shield -- %.60s", option);
-        if (!is_known)
-            return fail(parser, "unknown option '%.60s'; see hardstone-probe --help", option);
-        if (!value)
-            return fail(parser, "%s: its value is missing", option);
-        if (parse_valued(parser, option, value) != 0)
+        if (parse_shield_option(parser, argv[i], i + 1 < argc ? argv[i + 1] : NULL) != 0)
             return -1;
-        has_policy = has_policy || strcmp(option, "--policy") == 0;
+        has_policy = has_policy || strcmp(argv[i], "--policy") == 0;
         i++;
     }
     return check_shield(parser, has_policy);

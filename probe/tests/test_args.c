@@ -2,6 +2,7 @@
 #include "posix_source.h"
 
 #include "args.h"
+#include "shield.h"
 #include "tap.h"
 
 enum { MOST_WORDS = 12 };
@@ -276,6 +277,44 @@ static void test_load(void)
     CHECK_SAME(request.load.count, 7);
 }
 
+static void test_the_division_of_cpus(void)
+{
+    static const struct line wrong[] = {
+        {{"run", LAT, "--cpu-config", "half"}, "--cpu-config half: shared, single or shielded"},
+        {{"run", LAT, "--settings", "cpuset,fans"}, "--settings: 'fans' is not one of cpuset,"},
+        {{"run", LAT, "--cpu-config", "single", "--settings", "cpuset"}, "leave one of them out"},
+        {{"run", LAT, "--cpus", "1"}, "unknown option '--cpus'"},
+        {{"shield"}, "shield wants one of: -- COMMAND, --show, --restore"},
+        {{"shield", "--"}, "shield wants one of"},
+        {{"shield", "--show", "--", "true"}, "shield wants one of"},
+        {{"shield", "--show", "--restore"}, "shield wants one of"},
+        {{"shield", "true"}, "write -- before the command: shield -- true"},
+        {{"shield", "--fast", "--", "true"}, "unknown option '--fast'"},
+        {{"shield", "--samples", "1", "--", "true"}, "unknown option '--samples'"},
+        {{"shield", "--cpu"}, "--cpu: its value is missing"},
+        {{"shield", "--cpus", "", "--", "true"}, "--cpus : write a list such as"},
+        {{"shield", "--cpus", "2-1", "--", "true"}, "--cpus 2-1: write a list such as"},
+        {{"shield", "--cpu", "1", "--cpus", "2", "--", "true"}, "give one of them"},
+        {{"shield", "--cpu", "2000", "--", "true"}, "CPUs from 0 to 1023"},
+        {{"shield", "--policy", "other", "--priority", "3", "--", "true"}, "--priority is one of"},
+    };
+    REFUSE(wrong);
+    struct request request = take(&(struct line){{"run", LAT}, NULL});
+    CHECK_SAME(request.cpu_config, ARGS_SHARED);
+    CHECK(!request.has_settings);
+    request = take(&(struct line){
+        {"run", LAT, "--cpu-config", "shielded", "--settings", "dma_latency,cpuset"}, NULL});
+    CHECK_SAME(request.cpu_config, ARGS_SHIELDED);
+    CHECK_SAME(request.settings, 1u << SHIELD_DMA_LATENCY | 1u << SHIELD_CPUSET);
+    request = take(&(struct line){{"shield", "--cpus", "1,3", "--", "ls", "--show"}, NULL});
+    CHECK_SAME(request.policy, ARGS_OTHER);
+    CHECK(cpus_has(&request.cpus, 1) && !cpus_has(&request.cpus, 2) && !request.show);
+    CHECK_TEXT(request.words[0], "ls");
+    CHECK_TEXT(request.words[1], "--show");
+    request = take(&(struct line){{"shield", "--priority", "7", "--", "ls"}, NULL});
+    CHECK_SAME(request.policy, ARGS_FIFO);
+}
+
 TAP_MAIN({"unknown commands, tests, options, parameters, names", test_unknown_words},
          {"negative, huge, and not a number", test_bad_numbers},
          {"what is no duration", test_bad_times},
@@ -285,4 +324,5 @@ TAP_MAIN({"unknown commands, tests, options, parameters, names", test_unknown_wo
          {"words of 2000 bytes", test_long_words}, {"defaults", test_defaults},
          {"all options", test_all_options}, {"lists", test_lists}, {"durations", test_durations},
          {"load", test_load},
-         {"every test of the register takes its defaults", test_every_test_takes_its_defaults})
+         {"every test of the register takes its defaults", test_every_test_takes_its_defaults},
+         {"the division of CPUs", test_the_division_of_cpus})

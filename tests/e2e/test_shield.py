@@ -56,12 +56,14 @@ def odd() -> Iterator[Odd]:
 
 
 @pytest.fixture
-def before(odd: Odd) -> State:
+def before(odd: Odd, probe: Path) -> Iterator[State]:
     assert not JOURNAL.exists(), f"somebody uses a shield: {JOURNAL}"
     assert {"timer_migration", "default_smp_affinity"} <= {
         line.split(":")[0].rpartition("/")[2] for line in odd.told
     }
-    return read_state()
+    yield read_state()
+    if JOURNAL.exists():  # the test has failed: the machine is not to suffer from it
+        subprocess.run([probe, "shield", "--restore"], check=False)
 
 
 def command(probe: Path, *words: str) -> list[str]:
@@ -124,7 +126,7 @@ last = counts(interrupts)
 print(json.dumps({
     "cpus": sorted(os.sched_getaffinity(0)), "policy": os.sched_getscheduler(0),
     "priority": os.sched_getparam(0).sched_priority, "places": sorted(places),
-    "more": sum(last[f] - first[f] for f in last),
+    "more": max([last[f] - first[f] for f in last], default=0),
 }))
 sys.exit(7)
 """
@@ -144,10 +146,32 @@ def test_the_cpu_is_reserved_and_everything_is_put_back(
     assert seen["cpus"] == [RESERVED]
     assert (seen["policy"], seen["priority"]) == (os.SCHED_RR, 7)
     assert RESERVED not in seen["places"]
-    assert seen["more"] == 0
+    assert seen["more"] <= 1  # a kind that moves when it fires comes once more
     assert b"not moved: " in done.stderr
     assert len(done.stderr.splitlines()) < 12, done.stderr
     all_is_back(before)
+
+
+def served_there() -> set[str]:
+    """Interrupts that may be moved, and that the reserved CPU serves now."""
+    found = set()
+    for path in movable_interrupts():
+        with suppress(OSError):
+            served = (path.parent / "effective_affinity_list").read_text().strip()
+            if served == str(RESERVED):
+                found.add(path.parent.name)
+    return found
+
+
+def test_interrupts_go_back_to_the_cpu_that_served_them(probe: Path) -> None:
+    """Not all: one that has not fired meanwhile may not be moved again by the kernel."""
+    before = served_there()
+    if not before:
+        pytest.skip("no interrupt that can be moved is served by that CPU")
+    with shielded(command(probe, *FOREVER)) as process:
+        process.terminate()
+        process.communicate(timeout=GIVE_UP_S)
+    assert served_there() & before
 
 
 def test_during_a_shield_all_others_are_elsewhere(probe: Path, odd: Odd, before: State) -> None:
@@ -156,7 +180,9 @@ def test_during_a_shield_all_others_are_elsewhere(probe: Path, odd: Odd, before:
         there = {
             key: task
             for key, task in read_state().tasks.items()
-            if RESERVED in task.affinity and not (task.is_kernel and task.is_bound)
+            if RESERVED in task.affinity
+            and not task.is_ending
+            and not (task.is_kernel and task.is_bound)
         }
         assert set(there) == {key for key in there if key[0] == shielded_command}, there
         for path in movable_interrupts():
@@ -441,30 +467,47 @@ def test_one_setting_alone(probe: Path, before: State, setting: str) -> None:
     all_is_back(before)
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, None])
-def test_a_shielded_run_that_is_ended(
-    probe: Path, before: State, number: signal.Signals | None
-) -> None:
-    """None: whoever asked for it has gone, and with it the other end of standard input."""
+@contextmanager
+def measuring_shielded(probe: Path) -> Iterator[Shield]:
+    """A run that is on its CPU and measures."""
     words = [str(probe), "run", "TMR-P-LAT", "--json", "--until-eof", "--samples", "1000000"]
     words += ["--cpu", str(RESERVED), "--cpu-config", "shielded"]
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         try:
-            assert process.stdout is not None and process.stdin is not None
+            assert process.stdout is not None
             process.stdout.readline()
             mount = cpuset_mount()
             if mount is not None:
                 members = mount[1] / "hardstone-reserved" / "cgroup.procs"
                 wait_until(partial(holds, members, process.pid), "the probe is not on its CPU")
             machine.wait_for_wakeups(process.pid, 20)
-            if number is None:
-                process.stdin.close()
-                process.stdin = None
-            else:
-                process.send_signal(number)
-            process.communicate(timeout=GIVE_UP_S)
+            yield process
         finally:
             process.kill()
+
+
+def test_a_shielded_run_whose_guard_is_killed(probe: Path, before: State) -> None:
+    with measuring_shielded(probe) as process:
+        os.kill(guard_of(process.pid), signal.SIGKILL)
+        process.terminate()
+        out, _ = process.communicate(timeout=GIVE_UP_S)
+    assert process.returncode == 0 and b'"footer"' in out
+    all_is_back(before)
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, None])
+def test_a_shielded_run_that_is_ended(
+    probe: Path, before: State, number: signal.Signals | None
+) -> None:
+    """None: whoever asked for it has gone, and with it the other end of standard input."""
+    with measuring_shielded(probe) as process:
+        if number is None:
+            assert process.stdin is not None
+            process.stdin.close()
+            process.stdin = None
+        else:
+            process.send_signal(number)
+        process.communicate(timeout=GIVE_UP_S)
     all_is_back(before)
 
 
