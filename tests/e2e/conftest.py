@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -32,17 +33,15 @@ def probe() -> Path:
 
 
 @pytest.fixture(scope="session")
-def open_probe(probe: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A copy where every user can get at it."""
-    folder = tmp_path_factory.mktemp("probe") / "open"
-    folder.mkdir()
-    for place in (folder, folder.parent, folder.parent.parent, folder.parent.parent.parent):
-        if place.stat().st_uid == os.geteuid() and place != Path("/"):
-            place.chmod(place.stat().st_mode | 0o111)
-    copy = folder / "hardstone-probe"
-    shutil.copy(probe, copy)
-    copy.chmod(0o755)
-    yield copy
+def open_probe(probe: Path) -> Iterator[Path]:
+    """A copy where every user can get at it: pytest closes its own folders to others."""
+    with tempfile.TemporaryDirectory(prefix="hardstone-") as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        copy = folder / "hardstone-probe"
+        shutil.copy(probe, copy)
+        copy.chmod(0o755)
+        yield copy
 
 
 def helper(probe: Path, name: str) -> Path:
