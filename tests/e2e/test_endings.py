@@ -74,6 +74,7 @@ def test_input_that_goes_on_ends_nothing(probe: Path, quick: list[str]) -> None:
 
 @pytest.mark.usefixtures("alone")  # another real-time program would be a failure
 @pytest.mark.parametrize("test", TESTS)
+@pytest.mark.usefixtures("alone")
 def test_a_deadline_keeps_what_was_measured(probe: Path, quick: list[str], test: str) -> None:
     stream = run(probe, test, "--deadline-ns", "600ms", *LONG, *quick)
     result, problem = stream.read_by_the_toolkit()

@@ -145,15 +145,26 @@ def _print_outcome(outcome: Outcome, *, as_json: bool) -> bool:
     return True
 
 
+def _not_stored(outcome: Outcome) -> str:
+    text = f"the run {outcome.document.id} is not stored: {outcome.problem}"
+    if outcome.spare is None:
+        return f"{text}\nof it is left what the journal took; print it with --json to keep it"
+    return f"{text}\nuntil the machine ends it is in {outcome.spare}: hardstone runs stores it"
+
+
 def _finish(outcome: Outcome, register: Register, output: Path | None) -> int:
-    tell(f"stored as {outcome.document.id} (hardstone show {outcome.document.id})")
+    if outcome.problem is None:
+        tell(f"stored as {outcome.document.id} (hardstone show {outcome.document.id})")
+    else:
+        tell(_not_stored(outcome))
     if output is None:
         return outcome.exit_code
     try:
         write_report(outcome.document, output, register)
     except HardstoneError as error:
-        tell(f"the run is stored, its report is not: {error}")
-        tell(f"try: hardstone report {outcome.document.id} -o FILE")
+        tell(f"the report is not written: {error}")
+        if outcome.problem is None:
+            tell(f"the run is stored; try: hardstone report {outcome.document.id} -o FILE")
         return outcome.exit_code or error.exit_code
     tell(f"report: {output}")
     return outcome.exit_code

@@ -19,6 +19,9 @@ from hardstone.store.files import sync_folder, write_all
 
 BACKING_LIMIT_BYTES = 512 * 2**20
 MEMORY_FOLDER = "/dev/shm"  # noqa: S108
+OWNER_NAME = "journal"
+SPARE_NAME = "run.json.gz"
+_PATH_BYTES = 4096
 _CHUNK_BYTES = 2**16
 _ROOM_BYTES = 16 * 2**20
 
@@ -31,7 +34,13 @@ def make_backing_folder(run_id: str, journal: Path) -> Path:
     """
     for base in filter(_has_room, _memory_folders()):
         with contextlib.suppress(OSError):
-            return Path(tempfile.mkdtemp(prefix=_prefix(run_id), dir=base))
+            folder = Path(tempfile.mkdtemp(prefix=_prefix(run_id), dir=base))
+            try:
+                (folder / OWNER_NAME).write_bytes(os.fsencode(journal))
+            except OSError:
+                shutil.rmtree(folder, ignore_errors=True)
+                raise
+            return folder
     return Path(tempfile.mkdtemp(prefix=_prefix(run_id), dir=journal))
 
 
@@ -39,6 +48,30 @@ def find_backing_folders(run_id: str) -> list[Path]:
     """Folders in memory-backed storage that were made for this run by this user."""
     found = [path for base in _memory_folders() for path in base.glob(f"{_prefix(run_id)}*")]
     return [path for path in found if _is_own_folder(path)]
+
+
+def abandoned_folders() -> Iterator[tuple[Path, Path]]:
+    """Folders in memory-backed storage whose journal is gone, each with that journal."""
+    for base in _memory_folders():
+        for folder in sorted(base.glob("hardstone-*")):
+            owner = folder / OWNER_NAME
+            with contextlib.suppress(OSError):
+                if _is_own_folder(folder) and not owner.is_symlink():
+                    journal = Path(os.fsdecode(owner.read_bytes()[:_PATH_BYTES]))
+                    if journal.is_absolute() and not journal.exists():
+                        yield folder, journal
+
+
+def remove_abandoned(journals: Path) -> None:
+    """Remove the folders of runs whose journal was in `journals`, and no run is left in."""
+    for folder, journal in abandoned_folders():
+        if journal.parent == journals and journals.is_dir() and not has_spare(folder):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def has_spare(folder: Path) -> bool:
+    """Whether a backing folder has a run in it that could not be stored."""
+    return (folder / SPARE_NAME).exists()
 
 
 def is_backing_of(path: Path, run_id: str) -> bool:

@@ -28,11 +28,15 @@ def write_document(place: Place, document: RunDocument) -> Path:
     path = place.document(document.id)
     if path.exists():
         raise StoreError(f"run {document.id} is stored already", "documents are never rewritten")
-    data = gzip.compress(msgspec.json.encode(document), mtime=0)
     with store_errors("write the run", path):
         path.parent.mkdir(exist_ok=True)
-        replace_file(path, data, _MODE)
+        replace_file(path, encode_document(document), _MODE)
     return path
+
+
+def encode_document(document: RunDocument) -> bytes:
+    """What the file of a run holds."""
+    return gzip.compress(msgspec.json.encode(document), mtime=0)
 
 
 def read_document(path: Path, *, limit_bytes: int = DOCUMENT_LIMIT_BYTES) -> RunDocument:
