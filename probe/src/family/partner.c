@@ -136,6 +136,24 @@ int partner_start(struct partner *partner, struct run *run, const struct leftove
     return error;
 }
 
+/* waitpid as an ordinary thread. The kernel takes the process out of /proc in it, and turns in a
+ * loop while somebody is just looking there: one that outranks that somebody on its CPU turns for
+ * ever (seen with Linux 6.18), and no signal ends it. */
+static pid_t reap(pid_t process, int *status)
+{
+    struct sched_param parameters;
+    int policy;
+    pid_t ended;
+    int error = pthread_getschedparam(pthread_self(), &policy, &parameters);
+    if (!error)
+        actor_set_self(SCHED_OTHER, 0);
+    while ((ended = waitpid(process, status, 0)) < 0 && errno == EINTR)
+        ;
+    if (!error)
+        actor_set_self(policy, parameters.sched_priority);
+    return ended;
+}
+
 int partner_join(struct partner *partner)
 {
     if (partner->scope == PARTNER_THREAD) {
@@ -143,9 +161,7 @@ int partner_join(struct partner *partner)
         return 0;
     }
     int status = 0;
-    pid_t ended;
-    while ((ended = waitpid(partner->process, &status, 0)) < 0 && errno == EINTR)
-        ;
+    pid_t ended = reap(partner->process, &status);
     partner->process = 0;
     return ended > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : ECHILD;
 }
