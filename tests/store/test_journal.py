@@ -298,3 +298,19 @@ def test_lines_that_were_only_written_are_synced_without_another_call(
         time.sleep(0.01)
     assert whole in synced
     journal.finish(document)
+
+
+def test_without_a_thread_results_are_kept_all_the_same(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", fail)
+    document = planned(results=[make.result()])
+    with store.journal(document) as journal:
+        journal.result(document.results[0])
+        warning = journal.take_warning()
+        assert warning is not None and "can't start new thread" in warning
+        assert len(replay(journal_of(store, document)).results) == 1
+        assert journal.finish(document).exists()

@@ -84,7 +84,7 @@ class Journal:
             remove_journal(place, self._run_id, self._lock)
             raise
         self._thread = threading.Thread(target=self._keep, name="journal", daemon=True)
-        self._thread.start()
+        self._start()
 
     def __enter__(self) -> Self:
         return self
@@ -189,6 +189,13 @@ class Journal:
         if copier is not None:
             copier.remove()
 
+    def _start(self) -> None:
+        """Without a thread, results are on disk at once all the same; only lines are not."""
+        try:
+            self._thread.start()
+        except RuntimeError as error:
+            self._warning = f"the journal lasts from test to test only: {error}"
+
     def _keep(self) -> None:
         while not self._ended.wait(self._sync_interval_s):
             try:
@@ -214,7 +221,8 @@ class Journal:
     def _stop(self) -> None:
         if not self._ended.is_set():
             self._ended.set()
-            self._thread.join()
+            if self._thread.is_alive():
+                self._thread.join()
             self._file.try_sync()
             self._file.close()
 
