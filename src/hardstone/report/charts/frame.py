@@ -77,13 +77,13 @@ def apart(group: Group) -> Spec:
 def _over(group: Group) -> Spec:
     """A line that covers another one leaves it visible: in gaps, or beside wider dashes."""
     if group.dashes:  # of one colour, so that gaps would not show
-        return {"size": _by_place(over=3.5, under=1.5)}  # which is the width of a line
+        return {"size": _by_place(over=3.5, under=1.5)}  # the latter is that of a line
     return {"strokeDash": _by_place(over=[5, 5], under=[1, 0])}
 
 
 def _by_place(*, over: object, under: object) -> Spec:
-    scale = {"domain": ["over", "under"], "range": [over, under]}
-    return {"field": "o", "type": "nominal", "scale": scale, "legend": None}
+    scale = {"domain": ["under", "over"], "range": [under, over]}
+    return {"field": "o", "type": "ordinal", "scale": scale, "legend": None}
 
 
 def apart_points(group: Group, size: int) -> Spec:
@@ -108,7 +108,9 @@ def tooltip(group: Group, *fields: tuple[str, str, str]) -> list[Spec]:
 def figure(group: Group, rows: list[Row], layers: list[Spec], **more: object) -> Spec:
     """The whole chart: one panel, or one below the other for the panels of the group."""
     base: Spec = {"config": CONFIG, "data": {"values": rows}}
-    panel: Spec = {"width": WIDTH, "layer": layers}
+    # The width of a line and the area of a mark are both called size.
+    sizes = {"scale": {"size": "independent"}}
+    panel: Spec = {"width": WIDTH, "layer": layers, "resolve": sizes}
     if not group.panels:
         return {**base, **panel, "height": HEIGHT, **more}
     facet = {"field": "p", "type": "nominal", "sort": group.panels, "title": None}
