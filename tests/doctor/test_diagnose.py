@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shlex
+import subprocess
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -11,6 +13,7 @@ from jsonschema import Draft202012Validator
 from hardstone import schema
 from hardstone.doctor import DOCTOR_SCHEMA, Finding, advice_lines, blocks, diagnose
 from hardstone.doctor.derive import cpus_of, derive
+from hardstone.doctor.rules import parse_rules
 from hardstone.doctor.texts import fill, fill_command
 from hardstone.model import Scalar
 from tests.doctor.machine import machine
@@ -141,6 +144,43 @@ def test_facts_are_quoted_in_commands_and_plain_in_texts() -> None:
     assert "\x1b" not in shown
     assert "\u202e" not in shown
     assert len(shown) <= 240
+
+
+def test_the_name_of_a_tracer_is_no_command_of_the_undo(tmp_path: Path) -> None:
+    for text in ("x; echo got in >&2", "$(echo got in >&2)", "x' ; echo got in >&2; '"):
+        (step,) = finding("tracing", machine(tracing__tracer=text)).steps
+        typed = (step.undo or "").replace("/sys/kernel/tracing", str(tmp_path))
+        # as it would be typed, with a sudo that runs what it is given
+        script = f'sudo() {{ "$@"; }}\n{typed.replace("/run/hardstone-", f"{tmp_path}/")}'
+        (tmp_path / "set_event").write_text("")
+        done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=False)
+        assert "got in" not in done.stderr, text
+        assert (tmp_path / "current_tracer").read_text() == text + "\n"
+
+
+def test_an_option_of_the_boot_line_is_plain_or_is_none() -> None:
+    text = """
+[odd]
+title = "t"
+topic = "t"
+level = "note"
+found = { fact = "kernel.isolated_cpus", known = true }
+says = "s"
+says_fine = "s"
+unknown = "s"
+why = "w"
+fixed = "f"
+[[odd.steps]]
+boot = "isolcpus={kernel.isolated_cpus}"
+"""
+    rules = parse_rules(text)
+
+    def steps(cpus: str) -> int:
+        (found,) = diagnose({"kernel.isolated_cpus": cpus}, rules=rules).findings
+        return len(found.steps)
+
+    assert steps("2-3,5") == 1
+    assert [steps(cpus) for cpus in ("3; id", '3"', "$(id)", "`id`", "3'x")] == [0] * 5
 
 
 def test_a_fact_does_not_bring_facts_of_its_own() -> None:

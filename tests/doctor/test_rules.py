@@ -10,8 +10,8 @@ import pytest
 from hardstone.doctor import Finding, diagnose, find_rule, load_rules
 from hardstone.doctor.conditions import facts_used
 from hardstone.doctor.derive import derive
-from hardstone.doctor.rules import parse_rules
-from hardstone.doctor.texts import names_in
+from hardstone.doctor.rules import StepRule, parse_rules
+from hardstone.doctor.texts import keeps_facts_whole, names_in
 from hardstone.errors import InputError
 from hardstone.model import Scalar
 from tests.conftest import ROOT
@@ -202,6 +202,31 @@ def test_an_unknown_rule_gives_the_nearest_name() -> None:
     with pytest.raises(InputError, match="there is realtime-priority"):
         find_rule("\x1b[31mzzz")
     assert find_rule("SMT")[0] == "smt"
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("echo {user.name} | sudo tee {limits.group_path}/x", True),
+        ("printf '%s - rtprio 98\\n' {user.name}", True),
+        ("sudo sh -c 'echo {user.name}'", False),
+        ("sudo sh -c 'echo '{user.name}' > x'", False),
+        ("sudo bash -c {user.name}", False),
+        ("eval {user.name}", False),
+        ("echo '{user.name}'", False),
+        ('echo "{user.name}"', False),
+        ("echo 'x", False),
+    ],
+)
+def test_a_fact_in_a_command_is_a_word(text: str, wanted: bool) -> None:
+    assert keeps_facts_whole(text) is wanted
+
+
+@pytest.mark.parametrize("part", ["command", "undo"])
+def test_a_rule_with_a_fact_in_quotes_is_refused(part: str) -> None:
+    texts = {"command": "true", "undo": "true", part: "sh -c 'echo '{user.name}' > x'"}
+    with pytest.raises(ValueError, match="outside of quotes"):
+        StepRule(**texts)
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import msgspec
 
 from hardstone.doctor.conditions import Condition
 from hardstone.doctor.findings import Brings, Level
+from hardstone.doctor.texts import keeps_facts_whole
 from hardstone.errors import InputError
 
 
@@ -34,6 +35,8 @@ class StepRule(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=
             raise ValueError("a step has a command, a boot option or words")
         if self.command is not None and self.undo is None:
             raise ValueError("a command says how it is taken back")
+        if not all(keeps_facts_whole(one) for one in (self.command, self.undo) if one):
+            raise ValueError("a fact in a command stands outside of quotes")
 
 
 class Rule(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
