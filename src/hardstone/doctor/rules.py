@@ -11,7 +11,7 @@ import msgspec
 
 from hardstone.doctor.conditions import Condition
 from hardstone.doctor.findings import Brings, Level
-from hardstone.doctor.texts import keeps_facts_whole
+from hardstone.doctor.texts import keeps_facts_whole, names_in
 from hardstone.errors import InputError
 
 
@@ -65,6 +65,8 @@ class Rule(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True
     def __post_init__(self) -> None:
         if bool(self.settings) == bool(self.fixed):
             raise ValueError("a rule has settings, or says why there are none")
+        if names_in(self.why + self.title + self.fixed):
+            raise ValueError("why, title and fixed are the same on every machine: no facts")
 
 
 Rules = dict[str, Rule]
