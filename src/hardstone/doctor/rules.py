@@ -45,7 +45,8 @@ class Rule(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True
     Found where `found` holds. Where it does not, the machine is fine only if `fine` holds
     too (where there is one); in every other case nobody knows. `settings` are those of the
     probe that switch what the rule is about while the system runs (`--prove`); where there
-    are none, `fixed` says why.
+    are none, `fixed` says why. Where `can_switch` certainly does not hold they would change
+    nothing, as `no_switch` says.
     """
 
     title: str
@@ -61,10 +62,14 @@ class Rule(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True
     brings: Brings | None = None
     settings: list[str] = []
     fixed: str = ""
+    can_switch: Condition | None = None
+    no_switch: str = ""
 
     def __post_init__(self) -> None:
         if bool(self.settings) == bool(self.fixed):
             raise ValueError("a rule has settings, or says why there are none")
+        if len({bool(self.settings), self.can_switch is not None, bool(self.no_switch)}) != 1:
+            raise ValueError("a rule with settings says where they change something")
         if names_in(self.why + self.title + self.fixed):
             raise ValueError("why, title and fixed are the same on every machine: no facts")
 
