@@ -70,6 +70,13 @@ def test_a_command_holds_the_values_of_this_machine() -> None:
     assert "/sys/fs/cgroup/cpu/user/cpu.rt_runtime_us" in (step.command or "")
 
 
+def test_an_undo_is_a_command_or_is_left_out() -> None:
+    sleepy = machine(power__idle_latency_us=133, power__idle_deepest="C6")
+    hold, _ = finding("idle-states", sleepy).steps
+    assert hold.undo is None
+    assert "Ctrl-C" in hold.lasts
+
+
 def test_root_types_no_sudo() -> None:
     (step,) = finding("same-pages", machine(memory__ksm=1, user__effective_id=0)).steps
     assert step.command == "echo 0 | tee /sys/kernel/mm/ksm/run"
@@ -207,6 +214,35 @@ def test_a_command_without_its_facts_is_no_command() -> None:
 )
 def test_cpu_lists(text: Scalar, cpus: list[int]) -> None:
     assert cpus_of(text) == cpus
+
+
+@pytest.mark.parametrize(("highest", "wanted"), [(99, 98), (63, 62), (2, 1)])
+def test_tests_want_the_priority_below_the_highest(highest: int, wanted: int) -> None:
+    assert derive({"limits.priority_max": highest})["derived.measuring_priority"] == wanted
+
+
+def test_a_thread_at_the_priority_of_the_tests_comes_before_them() -> None:
+    at = machine(tasks__realtime_count=1, tasks__realtime_highest=98)
+    below = machine(tasks__realtime_count=1, tasks__realtime_highest=97)
+    assert finding("tasks-above", at).state == "found"
+    assert finding("tasks-above", below).state == "fine"
+
+
+@pytest.mark.parametrize(
+    ("granted", "group"),
+    [
+        ("@audio=9, @realtime=80", "realtime"),  # by number: as text 9 is above 80
+        ("@realtime=80, @audio=9", "realtime"),
+        ("@audio=0", None),  # a limit of 0 grants nothing
+        ("@audio=1", "audio"),
+        ("anna=98", None),
+        (None, None),
+        (7, None),
+    ],
+)
+def test_the_group_that_grants_most(granted: Scalar, group: str | None) -> None:
+    facts: dict[str, Scalar] = {"limits.granted_rtprio": granted, "user.groups": "users"}
+    assert derive(facts).get("derived.granting_group") == group
 
 
 def test_nothing_is_derived_from_nothing() -> None:

@@ -264,6 +264,15 @@ def test_a_rule_with_a_fact_in_quotes_is_refused(part: str) -> None:
         StepRule(**texts)
 
 
+def test_an_undo_is_typed_as_a_command_is() -> None:
+    """What is prose has no tool at its beginning."""
+    tools = {"sudo", "echo", "printf"}
+    for name, rule in load_rules().items():
+        for step in rule.steps:
+            for typed in (step.command, step.undo):
+                assert not typed or typed.split()[0] in tools, name
+
+
 @pytest.mark.parametrize(
     "spoil",
     [

@@ -20,7 +20,8 @@ class StepRule(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=
 
     `boot` is an option of the boot line; how it gets there depends on the machine. A step
     whose texts name a fact that is not known is left out; so is one whose `when` is not
-    certainly true.
+    certainly true. `undo` is empty where nothing is typed to take a command back; `lasts`
+    says how it ends.
     """
 
     command: str | None = None
