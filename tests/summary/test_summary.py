@@ -86,3 +86,12 @@ def test_a_dry_run_does_not_claim_any_cpu(capsys: pytest.CaptureFixture[str]) ->
     print_plan(Plan(name="n", profile="quick", target="local", tests=[test]))
     shown = capsys.readouterr().out
     assert "any CPU" not in shown and "CPU left to the probe" in shown
+
+
+def test_loads_that_are_cut_in_columns_are_spelled_out_below() -> None:
+    long = [f"stress-ng:--matrix 2 --vm 3 --vm-bytes 1G --cpu {n}" for n in (1, 2)]
+    results = [make.result(conditions=Conditions(load=load)) for load in long]
+    lines = printed(make.document(results=results)).splitlines()
+    assert "stress-ng:…--cpu 2: stress-ng:--matrix 2 --vm 3 --vm-bytes 1G --cpu 2" in lines
+    short = [make.result(conditions=Conditions(load=load)) for load in ("none", "heavy")]
+    assert "heavy: heavy" not in printed(make.document(results=short))
