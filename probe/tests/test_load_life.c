@@ -160,6 +160,49 @@ static void test_a_killed_loader_is_told(void)
     load_free(&load);
 }
 
+static void signal_slot(int slot, int number)
+{
+    kill((pid_t)atomic_load(&load.map->slots[slot].process), number);
+}
+
+static void test_a_stopped_storm_does_not_count(void)
+{
+    if (!start("storm=3"))
+        return;
+    signal_slot(0, SIGSTOP);
+    signal_slot(2, SIGSTOP);
+    pass_ms(50);
+    load_begin(&load);
+    for (int i = 0; i < 100 && reached(0).reached < 1; i++) {
+        pass_ms(50);
+        load_end(&load);
+    }
+    end();
+    CHECK_SAME(reached(0).reached, 1);
+    CHECK_HOLDS(text_of("load_short"), "storm reached 1 of 3");
+    load_free(&load);
+}
+
+/* It worked within the window, and is gone at its end; nobody is left to note that. */
+static void test_a_load_without_keepers_does_not_count(void)
+{
+    if (!start("storm=2"))
+        return;
+    load_begin(&load);
+    pass_ms(100);
+    pid_t keeper = getpgid((pid_t)atomic_load(&load.map->slots[0].process));
+    kill(load.guard, SIGSTOP); /* so that it does not end the load in its own order */
+    kill(keeper, SIGKILL);
+    kill(load.guard, SIGKILL);
+    for (int i = 0; i < 2; i++)
+        while (kill((pid_t)atomic_load(&load.map->slots[i].process), 0) == 0)
+            pass_ms(2);
+    end();
+    CHECK_SAME(reached(0).reached, 0);
+    CHECK_HOLDS(text_of("load_short"), "storm reached 0 of 2");
+    load_free(&load);
+}
+
 /* A degree that cannot be kept, since nothing works at all. */
 static void test_a_stopped_loader_falls_short(void)
 {
@@ -256,6 +299,8 @@ int main(int argc, char *argv[])
         {"every element works", test_every_element_works},
         {"only the window counts", test_only_the_window_counts},
         {"a killed loader is told", test_a_killed_loader_is_told},
+        {"a stopped storm does not count", test_a_stopped_storm_does_not_count},
+        {"a load without keepers does not count", test_a_load_without_keepers_does_not_count},
         {"a stopped loader falls short", test_a_stopped_loader_falls_short},
         {"a load ends at its limit", test_a_load_ends_at_its_limit},
         {"where it runs", test_where_it_runs},

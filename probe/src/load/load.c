@@ -8,6 +8,7 @@
 #include "scratch.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -257,9 +258,17 @@ static int64_t cpu_time_ns(pid_t process)
     return (int64_t)used.tv_sec * 1000000000 + used.tv_nsec;
 }
 
+/* Nobody notes the end of a process when guard and keeper are killed. */
+static bool is_gone(pid_t process)
+{
+    return process > 0 && kill(process, 0) != 0 && errno == ESRCH;
+}
+
 static void take_sample(const struct load_slot *slot, bool is_ended, struct load_sample *sample)
 {
     sample->state = is_ended ? LOADER_ENDED : atomic_load(&slot->state);
+    if (sample->state == LOADER_WORKS && is_gone(atomic_load(&slot->process)))
+        sample->state = LOADER_ENDED;
     for (int i = 0; i < LOAD_COUNTERS; i++)
         sample->counters[i] = atomic_load_explicit(&slot->counters[i], memory_order_relaxed);
     uint64_t *cpu_ns = &sample->counters[COUNTER_CPU_NS];
