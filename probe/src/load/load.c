@@ -14,7 +14,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -23,6 +22,8 @@
 #define PATIENCE_FOR_ONE_NS INT64_C(50000000)
 #define WARM_UP_NS INT64_C(100000000)
 #define LOOK_NS INT64_C(2000000)
+#define GUARD_END_NS (GUARD_GRACE_NS + INT64_C(2000000000))
+#define KEEPER_END_NS INT64_C(5000000000)
 
 enum { PROCESSES = 4096 };
 
@@ -191,13 +192,20 @@ static bool is_over(const struct load *load)
     return atomic_load(&load->map->stop) != 0;
 }
 
+/* Notes it, since its number may be another's from then on. */
+static bool has_guard_ended(struct load *load)
+{
+    if (!load->is_guard_gone)
+        load->is_guard_gone = waitpid(load->guard, NULL, WNOHANG) != 0;
+    return load->is_guard_gone;
+}
+
 /* Until every process has come as far as `state`, or has ended. */
-static bool wait_for(const struct load *load, int state, int64_t until_ns,
-                     bool (*should_stop)(void))
+static bool wait_for(struct load *load, int state, int64_t until_ns, bool (*should_stop)(void))
 {
     while (count_below(load, state) > 0) {
         if (duty_now_ns() > until_ns || is_over(load) || (should_stop && should_stop()) ||
-            waitpid(load->guard, NULL, WNOHANG) != 0)
+            has_guard_ended(load))
             return false;
         duty_sleep_until(duty_now_ns() + LOOK_NS);
     }
@@ -366,14 +374,51 @@ void load_end(struct load *load)
 
 /* ---- stop ---- */
 
-/* The keeper outlives a guard that was killed: its end of the channel is open until then. */
-static void wait_for_break(int channel)
+/* True when no process of the load holds its end of the channel any more. */
+static bool is_broken(int channel)
 {
     char ignored;
-    struct timeval patience = {.tv_sec = 30};
-    setsockopt(channel, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-    while (recv(channel, &ignored, 1, 0) < 0 && errno == EINTR)
-        ;
+    ssize_t got = recv(channel, &ignored, 1, MSG_DONTWAIT);
+    return got == 0 || (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);
+}
+
+static bool wait_for_break(int channel, int64_t span_ns)
+{
+    int64_t until_ns = duty_now_ns() + span_ns;
+    while (!is_broken(channel)) {
+        if (duty_now_ns() > until_ns)
+            return false;
+        duty_sleep_until(duty_now_ns() + LOOK_NS);
+    }
+    return true;
+}
+
+/* Also a guard that is stopped, or does not come to its end. */
+static void end_guard(struct load *load)
+{
+    int64_t until_ns = duty_now_ns() + GUARD_END_NS;
+    while (!has_guard_ended(load)) {
+        if (duty_now_ns() > until_ns)
+            kill(load->guard, SIGKILL);
+        else
+            kill(load->guard, SIGCONT);
+        duty_sleep_until(duty_now_ns() + LOOK_NS);
+    }
+}
+
+/* The keeper outlives a guard that was killed. While the channel holds, its number is its own. */
+static void end_keeper(struct load *load)
+{
+    pid_t keeper = atomic_load(&load->map->keeper);
+    if (keeper <= 0 || wait_for_break(load->order, 0)) {
+        (void)wait_for_break(load->order, KEEPER_END_NS);
+        return;
+    }
+    kill(keeper, SIGCONT);
+    if (!wait_for_break(load->order, KEEPER_END_NS)) {
+        kill(keeper, SIGKILL);
+        (void)wait_for_break(load->order, KEEPER_END_NS);
+    }
 }
 
 void load_stop(struct load *load)
@@ -383,9 +428,8 @@ void load_stop(struct load *load)
         return;
     (void)send(load->order, &stop, 1, MSG_NOSIGNAL);
     open_gate(load);
-    while (waitpid(load->guard, NULL, 0) < 0 && errno == EINTR)
-        ;
-    wait_for_break(load->order);
+    end_guard(load);
+    end_keeper(load);
     close(load->order);
     load->guard = 0;
 }
