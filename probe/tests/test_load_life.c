@@ -11,8 +11,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -282,6 +284,46 @@ static void test_a_stopped_keeper_without_guard_ends(void)
     check_it_ends();
 }
 
+/* A program of the name stress-ng that tries what stress-ng can: 0 when it got it. */
+static int act_as_stress_ng(void)
+{
+    struct sched_param low = {.sched_priority = 1};
+    struct rlimit wide = {RLIM_INFINITY, RLIM_INFINITY}, files;
+    bool is_real_time = sched_setscheduler(0, SCHED_FIFO, &low) == 0;
+    (void)setrlimit(RLIMIT_RTPRIO, &wide); /* root may raise it: that must not help */
+    is_real_time = is_real_time || sched_setscheduler(0, SCHED_FIFO, &low) == 0;
+    if (is_real_time || getrlimit(RLIMIT_FSIZE, &files) != 0 ||
+        files.rlim_cur > (rlim_t)INT64_C(1) << 30)
+        return 0;
+    for (;;)
+        pause();
+}
+
+static void test_stress_ng_is_never_real_time(void)
+{
+    char folder[] = "/tmp/test-load-XXXXXX", link[64], path[4096], program[LOAD_PATH_BYTES];
+    const char *before = getenv("PATH");
+    char *kept = strdup(before ? before : "");
+    if (!CHECK(mkdtemp(folder) != NULL) || !CHECK(realpath(called_as, path) != NULL))
+        return;
+    snprintf(program, sizeof program, "%.500s", path);
+    snprintf(link, sizeof link, "%s/stress-ng", folder);
+    CHECK_SAME(symlink(program, link), 0);
+    snprintf(path, sizeof path, "%s:%.3000s", folder, kept);
+    setenv("PATH", path, 1);
+    if (start("stress-ng:--act")) {
+        pass_ms(300);
+        load_begin(&load);
+        end();
+        CHECK_SAME(*text_of("load_ended_early"), 0);
+        load_free(&load);
+    }
+    setenv("PATH", kept, 1);
+    free(kept);
+    unlink(link);
+    rmdir(folder);
+}
+
 /* A degree that cannot be kept, since nothing works at all. */
 static void test_a_stopped_loader_falls_short(void)
 {
@@ -374,6 +416,8 @@ int main(int argc, char *argv[])
     if (job_main(argc, argv, &code))
         return code;
     called_as = argv[0];
+    if (argc == 2 && strcmp(argv[1], "--act") == 0)
+        return act_as_stress_ng();
     static const struct tap_test tests[] = {
         {"every element works", test_every_element_works},
         {"only the window counts", test_only_the_window_counts},
@@ -384,6 +428,7 @@ int main(int argc, char *argv[])
         {"a guard that stays stopped ends", test_a_guard_that_stays_stopped_ends},
         {"a stopped keeper ends", test_a_stopped_keeper_ends},
         {"a stopped keeper without guard ends", test_a_stopped_keeper_without_guard_ends},
+        {"stress-ng is never real-time", test_stress_ng_is_never_real_time},
         {"a stopped loader falls short", test_a_stopped_loader_falls_short},
         {"a load ends at its limit", test_a_load_ends_at_its_limit},
         {"where it runs", test_where_it_runs},

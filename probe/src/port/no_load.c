@@ -38,6 +38,11 @@ int port_adopt_orphans(void)
     return ENOTSUP;
 }
 
+int port_never_real_time(void)
+{
+    return ENOTSUP;
+}
+
 int port_processes(struct port_process *list, int most)
 {
     (void)list, (void)most;
