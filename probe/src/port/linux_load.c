@@ -58,6 +58,17 @@ int port_never_real_time(void)
     return errno ? errno : EPERM;
 }
 
+int64_t port_run_delay_ns(void)
+{
+    char text[96], *end;
+    if (!linux_read("/proc/self/schedstat", text, sizeof text))
+        return -1;
+    strtoll(text, &end, 10); /* the time on a CPU */
+    char *delay = end;
+    long long delay_ns = strtoll(delay, &end, 10);
+    return end == delay ? -1 : delay_ns;
+}
+
 /* Field 4 of /proc/ID/stat; the name before it may hold anything, so from its last ')'. */
 static pid_t parent_of(const char *id)
 {
