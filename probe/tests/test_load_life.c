@@ -15,6 +15,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -324,6 +325,98 @@ static void test_stress_ng_is_never_real_time(void)
     rmdir(folder);
 }
 
+static void test_no_folder_stays_without_keepers(void)
+{
+    char scratch[LOAD_SCRATCH_BYTES];
+    if (!start("kernel"))
+        return;
+    memcpy(scratch, load.map->scratch, sizeof scratch);
+    CHECK_SAME(access(scratch, F_OK), 0);
+    load_begin(&load);
+    kill(load.guard, SIGSTOP);
+    kill(keeper_of_load(), SIGKILL);
+    kill(load.guard, SIGKILL);
+    pass_ms(50);
+    end();
+    CHECK(access(scratch, F_OK) != 0);
+    CHECK_HOLDS(text_of("load_ended_early"), "guards the load was killed");
+    load_free(&load);
+}
+
+/* A folder of a load as it would be called; with a lock in it. */
+static void make_left(char *path, size_t bytes, const char *place, pid_t process)
+{
+    char lock[128];
+    snprintf(path, bytes, "%s/hardstone-load-%ld-0badcafe", place, (long)process);
+    snprintf(lock, sizeof lock, "%s/lock", path);
+    CHECK_SAME(mkdir(path, 0700), 0);
+    int file = open(lock, O_CREAT | O_RDWR | O_CLOEXEC, 0600);
+    CHECK(file >= 0);
+    close(file);
+}
+
+static pid_t ended_process(void)
+{
+    pid_t child = fork();
+    if (child == 0)
+        _exit(0);
+    waitpid(child, NULL, 0);
+    return child;
+}
+
+static pid_t hold_lock(const char *folder)
+{
+    int ready[2];
+    char lock[128], done = 1;
+    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    snprintf(lock, sizeof lock, "%s/lock", folder);
+    if (!CHECK_SAME(pipe(ready), 0))
+        return -1;
+    pid_t holder = fork();
+    if (holder == 0) {
+        alarm(30);
+        if (fcntl(open(lock, O_RDWR), F_SETLK, &whole) == 0 && write(ready[1], &done, 1) == 1)
+            pause();
+        _exit(1);
+    }
+    close(ready[1]);
+    CHECK_SAME(read(ready[0], &done, 1), 1);
+    close(ready[0]);
+    return holder;
+}
+
+static void remove_left(const char *path)
+{
+    char lock[128];
+    snprintf(lock, sizeof lock, "%s/lock", path);
+    unlink(lock);
+    rmdir(path);
+}
+
+static void test_what_was_left_is_swept(void)
+{
+    char place[] = "/tmp/test-load-XXXXXX", left[96], held[96], living[96];
+    if (!CHECK(mkdtemp(place) != NULL))
+        return;
+    make_left(left, sizeof left, place, ended_process());
+    make_left(held, sizeof held, place, ended_process());
+    make_left(living, sizeof living, place, getpid());
+    pid_t holder = hold_lock(held);
+    setenv("TMPDIR", place, 1);
+    if (start("cpu"))
+        load_free(&load);
+    unsetenv("TMPDIR");
+    CHECK(access(left, F_OK) != 0);
+    CHECK_SAME(access(held, F_OK), 0);
+    CHECK_SAME(access(living, F_OK), 0);
+    kill(holder, SIGKILL);
+    waitpid(holder, NULL, 0);
+    remove_left(left);
+    remove_left(held);
+    remove_left(living);
+    CHECK_SAME(rmdir(place), 0);
+}
+
 /* A degree that cannot be kept, since nothing works at all. */
 static void test_a_stopped_loader_falls_short(void)
 {
@@ -429,6 +522,8 @@ int main(int argc, char *argv[])
         {"a stopped keeper ends", test_a_stopped_keeper_ends},
         {"a stopped keeper without guard ends", test_a_stopped_keeper_without_guard_ends},
         {"stress-ng is never real-time", test_stress_ng_is_never_real_time},
+        {"no folder stays without keepers", test_no_folder_stays_without_keepers},
+        {"what was left is swept", test_what_was_left_is_swept},
         {"a stopped loader falls short", test_a_stopped_loader_falls_short},
         {"a load ends at its limit", test_a_load_ends_at_its_limit},
         {"where it runs", test_where_it_runs},

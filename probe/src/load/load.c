@@ -169,8 +169,10 @@ int load_start(struct load *load, const struct load_setup *setup, struct outcome
     if (!error)
         (void)scratch_choose(load->map, needs_names(setup->spec),
                              setup->seed ^ (uint64_t)load->started_ns); /* elements say it */
-    if (!error)
+    if (!error) {
+        scratch_sweep(load->map);
         error = start_guard(load);
+    }
     if (error)
         return outcome_set_errno(outcome, error, "load: starting its processes",
                                  "raise the limits on processes and memory (ulimit -u, ulimit -v)");
@@ -198,6 +200,14 @@ static bool has_guard_ended(struct load *load)
     if (!load->is_guard_gone)
         load->is_guard_gone = waitpid(load->guard, NULL, WNOHANG) != 0;
     return load->is_guard_gone;
+}
+
+/* Before the order it ends by itself only when all of the load is over. */
+static void note_guard(struct load *load)
+{
+    int64_t none = 0;
+    if (has_guard_ended(load) && !is_over(load))
+        atomic_compare_exchange_strong(&load->map->guard_ended_ns, &none, duty_now_ns());
 }
 
 /* Until every process has come as far as `state`, or has ended. */
@@ -367,6 +377,7 @@ void load_end(struct load *load)
     if (load->guard <= 0)
         return;
     take_snapshot(load, &load->end);
+    note_guard(load);
     if (has_kind(load->setup.spec, LOAD_FOREIGN))
         count_foreign(load);
     load->is_measured = true;
@@ -426,10 +437,12 @@ void load_stop(struct load *load)
     char stop = 1;
     if (load->guard <= 0)
         return;
+    note_guard(load);
     (void)send(load->order, &stop, 1, MSG_NOSIGNAL);
     open_gate(load);
     end_guard(load);
     end_keeper(load);
+    scratch_remove(load->map); /* it is still there when guard and keeper were killed */
     close(load->order);
     load->guard = 0;
 }
