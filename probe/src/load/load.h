@@ -39,6 +39,7 @@ struct load {
     size_t map_bytes;
     char program[LOAD_PATH_BYTES];
     pid_t guard; /* 0: not running */
+    bool is_guard_gone;
     int order, gate;
     int64_t started_ns;
     bool is_measured; /* begin and end were taken */

@@ -18,14 +18,22 @@ static double window_s(const struct load *load)
     return (double)(load->end.at_ns - load->begin.at_ns) / 1e9;
 }
 
-static void add_up(const struct load *load, int term, struct load_reached *reached, int *alive)
+/* One that is stopped, or never gets a CPU, is there but is no load. */
+static bool did_work(const struct load_sample *from, const struct load_sample *to)
+{
+    return to->state == LOADER_WORKS &&
+           (to->counters[COUNTER_ROUNDS] > from->counters[COUNTER_ROUNDS] ||
+            to->counters[COUNTER_CPU_NS] > from->counters[COUNTER_CPU_NS]);
+}
+
+static void add_up(const struct load *load, int term, struct load_reached *reached, int *working)
 {
     for (int i = 0; i < load->map->slot_count; i++) {
         const struct load_sample *from = &load->begin.samples[i], *to = &load->end.samples[i];
         if (load->map->slots[i].term != term)
             continue;
         reached->processes += from->state == LOADER_WORKS ? 1 : 0;
-        *alive += to->state == LOADER_WORKS ? 1 : 0;
+        *working += did_work(from, to) ? 1 : 0;
         for (int j = 0; j < LOAD_COUNTERS; j++)
             if (to->counters[j] > from->counters[j])
                 reached->counters[j] += to->counters[j] - from->counters[j];
@@ -65,13 +73,13 @@ void load_reached(const struct load *load, int term, struct load_reached *reache
     const struct load_term *asked = &load->setup.spec->terms[term];
     const struct load_element *element = asked->element;
     double seconds = window_s(load), each = seconds * slots_of(load, term);
-    int alive = 0;
+    int working = 0;
     memset(reached, 0, sizeof *reached);
     add_seen(load, element, reached);
     reached->asked = -1;
     if (!load->is_measured || seconds <= 0)
         return;
-    add_up(load, term, reached, &alive);
+    add_up(load, term, reached, &working);
     const uint64_t *counters = reached->counters;
     switch (element->kind) {
     case LOAD_SHARE:
@@ -86,7 +94,7 @@ void load_reached(const struct load *load, int term, struct load_reached *reache
         break;
     case LOAD_COUNT:
         reached->asked = (double)asked->degree.number;
-        reached->reached = alive;
+        reached->reached = working;
         break;
     case LOAD_CONTINUOUS:
         reached->reached = (double)counters[COUNTER_ROUNDS] / each;
