@@ -359,6 +359,8 @@ static int check_shield(struct parser *parser, bool has_policy)
     bool has_command = request->words && request->words[0];
     if (request->restore + request->show + has_command != 1)
         return fail(parser, "shield wants one of: -- COMMAND, --show, --restore");
+    if (request->forget && !request->restore)
+        return fail(parser, "--forget belongs to --restore: it drops what cannot be put back");
     if (request->cpu >= 0 && request->has_cpus)
         return fail(parser, "--cpu and --cpus: give one of them");
     if (request->cpu >= PORT_CPUS)
@@ -381,6 +383,8 @@ static bool parse_shield_flag(struct request *request, const char *option)
         request->restore = true;
     else if (strcmp(option, "--show") == 0)
         request->show = true;
+    else if (strcmp(option, "--forget") == 0)
+        request->forget = true;
     else if (strcmp(option, "--verbose") == 0)
         request->verbose = true;
     else if (strcmp(option, "--json") == 0 || strcmp(option, "--text") == 0)

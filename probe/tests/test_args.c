@@ -296,6 +296,7 @@ static void test_the_division_of_cpus(void)
         {{"shield", "--cpus", "2-1", "--", "true"}, "--cpus 2-1: write a list such as"},
         {{"shield", "--cpu", "1", "--cpus", "2", "--", "true"}, "give one of them"},
         {{"shield", "--cpu", "2000", "--", "true"}, "CPUs from 0 to 1023"},
+        {{"shield", "--forget", "--", "true"}, "--forget belongs to --restore"},
         {{"shield", "--policy", "other", "--priority", "3", "--", "true"}, "--priority is one of"},
     };
     REFUSE(wrong);
