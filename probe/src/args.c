@@ -353,6 +353,21 @@ static int parse_run(struct parser *parser, int argc, char *const argv[])
     return 0;
 }
 
+/* Before anything is moved for a command that could not be started then. */
+static int check_priority(struct parser *parser)
+{
+    const struct request *request = parser->request;
+    if (request->priority < 0)
+        return 0;
+    if (request->policy == ARGS_OTHER)
+        return fail(parser, "--priority is one of --policy fifo or rr");
+    int policy = request->policy == ARGS_RR ? SCHED_RR : SCHED_FIFO;
+    int least = sched_get_priority_min(policy), most = sched_get_priority_max(policy);
+    if (request->priority < least || request->priority > most)
+        return fail(parser, "--priority %d: from %d to %d", request->priority, least, most);
+    return 0;
+}
+
 static int check_shield(struct parser *parser, bool has_policy)
 {
     struct request *request = parser->request;
@@ -372,9 +387,7 @@ static int check_shield(struct parser *parser, bool has_policy)
     }
     if (request->priority >= 0 && !has_policy)
         request->policy = ARGS_FIFO;
-    if (request->priority >= 0 && request->policy == ARGS_OTHER)
-        return fail(parser, "--priority is one of --policy fifo or rr");
-    return 0;
+    return check_priority(parser);
 }
 
 static bool parse_shield_flag(struct request *request, const char *option)

@@ -342,7 +342,7 @@ def test_what_cannot_be_put_back_is_kept_and_told(
 
 
 def own_mounts(pid: int) -> bool:
-    return os.readlink(f"/proc/{pid}/ns/mnt") != os.readlink("/proc/self/ns/mnt")
+    return Path(f"/proc/{pid}/ns/mnt").readlink() != Path("/proc/self/ns/mnt").readlink()
 
 
 def test_a_damaged_journal_can_be_dropped(probe: Path, before: State) -> None:
@@ -351,7 +351,7 @@ def test_a_damaged_journal_can_be_dropped(probe: Path, before: State) -> None:
     try:
         done = subprocess.run([probe, "shield", "--restore"], capture_output=True, check=False)
         assert done.returncode == 2 and b"--restore --forget" in done.stderr
-        words = [probe, "shield", "--restore", "--forget"]
+        words = [str(probe), "shield", "--restore", "--forget"]
         done = subprocess.run(words, capture_output=True, check=False)
         assert done.returncode == 0 and not JOURNAL.exists()
     finally:
@@ -474,10 +474,12 @@ def test_a_journal_of_somebody_else(probe: Path, before: State) -> None:
         (["--cpu", "1023", "--", "true"], 2, "CPU 1023 does not exist"),
         (["--cpus", "0-1023", "--", "true"], 2, "does not exist"),
         (["--priority", "5", "--policy", "other", "--", "true"], 2, "--priority is one of"),
+        (["--priority", "0", "--", "true"], 2, "--priority 0: from 1 to 99"),
+        (["--priority", "100", "--policy", "rr", "--", "true"], 2, "--priority 100: from 1 to"),
         (["true"], 2, "write -- before the command"),
         ([], 2, "shield wants one of"),
     ],
-    ids=["no such CPU", "too many", "priority", "no --", "nothing"],
+    ids=["no such CPU", "too many", "priority", "too low", "too high", "no --", "nothing"],
 )
 def test_wrong_usage(probe: Path, words: list[str], code: int, cause: str) -> None:
     done = subprocess.run([probe, "shield", *words], capture_output=True, check=False)
@@ -488,7 +490,7 @@ def test_wrong_usage(probe: Path, words: list[str], code: int, cause: str) -> No
 
 def test_all_cpus_cannot_be_reserved(probe: Path) -> None:
     every = Path("/sys/devices/system/cpu/online").read_text().strip()
-    words = [probe, "shield", "--cpus", every, "--", "true"]
+    words = [str(probe), "shield", "--cpus", every, "--", "true"]
     done = subprocess.run(words, capture_output=True, check=False)
     assert done.returncode == 5 and b"no CPU would be left" in done.stderr
 
