@@ -328,6 +328,24 @@ static void test_links_are_not_followed(void)
     close_place(&place);
 }
 
+/* No kernel here fills a new group: the files that are written to are not there. */
+static void test_a_reserve_that_is_not_exclusive_is_noted(void)
+{
+    struct place place;
+    struct linux_groups groups;
+    open_place(&place);
+    linux_groups_find(&place.shield, &groups);
+    CHECK_SAME(linux_groups_make(&place.shield, MOUNT "/" LINUX_GROUP_RESERVED, MOUNT), 0);
+    linux_shield_v1_exclusive(&place.shield, &groups);
+    CHECK_SAME(place.notes.count, 1);
+    CHECK_HOLDS(place.notes.note[0].reason, "meanwhile may take the CPU");
+    put(&place, MOUNT "/" LINUX_GROUP_RESERVED "/" LINUX_EXCLUSIVE, "0\n");
+    linux_shield_v1_exclusive(&place.shield, &groups);
+    CHECK_SAME(place.notes.note[0].count, 1);
+    holds(&place, MOUNT "/" LINUX_GROUP_RESERVED "/" LINUX_EXCLUSIVE, "1");
+    close_place(&place);
+}
+
 /* ---- what cannot be put back ---- */
 
 struct told {
@@ -503,14 +521,14 @@ static void test_threads_that_the_kernel_has_bound_since(void)
     close_place(&place);
 }
 
-TAP_MAIN({"there and back", test_there_and_back},
-         {"what others changed stays", test_what_others_changed_stays},
-         {"what is not here", test_what_is_not_here},
-         {"groups are narrowed", test_groups_are_narrowed},
-         {"kinds of groups", test_kinds_of_groups},
-         {"lines about threads", test_lines_about_threads}, {"hostile lines", test_hostile_lines},
-         {"links are not followed", test_links_are_not_followed},
-         {"what cannot be put back is kept", test_what_cannot_be_put_back_is_kept},
-         {"the guard keeps what it cannot put back", test_the_guard_keeps_what_it_cannot_put_back},
-         {"forgetting", test_forgetting},
-         {"threads that the kernel has bound since", test_threads_that_the_kernel_has_bound_since})
+TAP_MAIN(
+    {"there and back", test_there_and_back},
+    {"what others changed stays", test_what_others_changed_stays},
+    {"what is not here", test_what_is_not_here}, {"groups are narrowed", test_groups_are_narrowed},
+    {"kinds of groups", test_kinds_of_groups}, {"lines about threads", test_lines_about_threads},
+    {"hostile lines", test_hostile_lines}, {"links are not followed", test_links_are_not_followed},
+    {"what cannot be put back is kept", test_what_cannot_be_put_back_is_kept},
+    {"the guard keeps what it cannot put back", test_the_guard_keeps_what_it_cannot_put_back},
+    {"forgetting", test_forgetting},
+    {"a reserve that is not exclusive is noted", test_a_reserve_that_is_not_exclusive_is_noted},
+    {"threads that the kernel has bound since", test_threads_that_the_kernel_has_bound_since})

@@ -195,6 +195,23 @@ def test_during_a_shield_all_others_are_elsewhere(probe: Path, odd: Odd, before:
     assert odd.kernel_thread == 0 or os.sched_getaffinity(odd.kernel_thread) == {RESERVED}
 
 
+def test_a_group_that_is_made_meanwhile_does_not_get_the_cpu(probe: Path, before: State) -> None:
+    mount = cpuset_mount()
+    if mount is None or mount[0] != "v1":
+        pytest.skip("no cpusets of version 1")
+    group = mount[1] / f"hardstone-test-{os.getpid()}"
+    with shielded(command(probe, *FOREVER)) as process:
+        group.mkdir()
+        try:
+            with pytest.raises(OSError, match="Invalid argument"):
+                (group / "cpuset.cpus").write_text(f"0-{RESERVED}")
+        finally:
+            group.rmdir()
+        process.terminate()
+        process.communicate(timeout=GIVE_UP_S)
+    all_is_back(before)
+
+
 # ---- its ends ----
 
 
