@@ -192,6 +192,20 @@ static void test_files_that_are_refused(void)
     remove_folder(folder);
 }
 
+static void test_one_of_another_user(void)
+{
+    if (geteuid() != 0) {
+        tap_skip("only root can give a file away");
+        return;
+    }
+    char *folder = new_folder(), path[PATH_BYTES];
+    snprintf(path, sizeof path, "%s/hardstone-shield.journal", folder);
+    put(folder, HEAD, sizeof HEAD - 1);
+    CHECK_SAME(chown(path, 65534, 65534), 0);
+    expect_bad(folder, "belongs to somebody else");
+    remove_folder(folder);
+}
+
 static void test_settings(void)
 {
     unsigned settings;
@@ -234,5 +248,6 @@ TAP_MAIN({"there and back", test_there_and_back},
          {"a line cut short", test_a_line_cut_short}, {"an empty one", test_an_empty_one},
          {"damaged heads", test_damaged_heads},
          {"a line of many fields", test_a_line_of_many_fields},
-         {"files that are refused", test_files_that_are_refused}, {"settings", test_settings},
+         {"files that are refused", test_files_that_are_refused},
+         {"one of another user", test_one_of_another_user}, {"settings", test_settings},
          {"notes are grouped", test_notes_are_grouped})
