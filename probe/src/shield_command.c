@@ -253,6 +253,18 @@ static int run_shielded(struct shield *shield, const struct request *request,
     return explain(&end, &child);
 }
 
+static void tell_done(const struct shield *shield, bool is_verbose)
+{
+    char text[LINE_BYTES], folded[LINE_BYTES - 100];
+    if (is_verbose) { /* what was not moved was told as it was found */
+        shield_describe(shield, text, sizeof text);
+        tell(NULL, text);
+    } else if (shield_notes_fold(&shield->notes, folded, sizeof folded)) {
+        snprintf(text, sizeof text, "not moved: %s; --verbose tells each one and why", folded);
+        tell(NULL, text);
+    }
+}
+
 static int reserve(const struct request *request)
 {
     struct shield shield;
@@ -274,11 +286,7 @@ static int reserve(const struct request *request)
         tell(NULL, text);
         return exit_of(answer);
     }
-    shield_describe(&shield, text, sizeof text);
-    if (request->verbose)
-        tell(NULL, text);
-    else
-        shield_notes_print(&shield.notes, "hardstone-probe: shield: not moved: ");
+    tell_done(&shield, request->verbose);
     int code = run_shielded(&shield, request, &before);
     shield_close(&shield, tell, NULL);
     return code;

@@ -231,8 +231,11 @@ static void test_notes_are_grouped(void)
         snprintf(name, sizeof name, "%d", i);
         shield_note(&notes, "interrupts", name, "the reason");
     }
+    CHECK(!shield_notes_fold(&(struct shield_notes){.count = 0}, text, sizeof text));
     shield_note(&notes, "interrupts", "11", "another");
     CHECK_SAME(notes.count, 2);
+    CHECK(shield_notes_fold(&notes, text, sizeof text));
+    CHECK_TEXT(text, "interrupts (11)");
     shield_note_text(&notes.note[0], text, sizeof text);
     CHECK_TEXT(text, "interrupts: 10 (0, 1, 2, 3, ...): the reason");
     shield_note_text(&notes.note[1], text, sizeof text);
@@ -241,6 +244,10 @@ static void test_notes_are_grouped(void)
         shield_note(&notes, "timers", NULL, "reason %d", i);
     CHECK_SAME(notes.count, NOTES);
     CHECK_SAME(notes.dropped, 102 - NOTES);
+    CHECK(shield_notes_fold(&notes, text, sizeof text));
+    CHECK_TEXT(text, "interrupts (11), timers, and 70 more");
+    CHECK(shield_notes_fold(&notes, text, 8)); /* cut, not overrun */
+    CHECK_TEXT(text, "interru");
 }
 
 TAP_MAIN({"there and back", test_there_and_back},

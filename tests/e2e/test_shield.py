@@ -148,8 +148,18 @@ def test_the_cpu_is_reserved_and_everything_is_put_back(
     assert (seen["policy"], seen["priority"]) == (os.SCHED_RR, 7)
     assert RESERVED not in seen["places"]
     assert seen["more"] <= 1  # a kind that moves when it fires comes once more
-    assert b"not moved: " in done.stderr
-    assert len(done.stderr.splitlines()) < 12, done.stderr
+    (line,) = [text for text in done.stderr.splitlines() if b"not moved: " in text]
+    assert b"--verbose tells each one and why" in line
+    assert b"timers" in line and b"cpuset (" in line
+    all_is_back(before)
+
+
+def test_verbose_tells_the_reasons(probe: Path, before: State) -> None:
+    words = [str(probe), "shield", "--verbose", "--cpu", str(RESERVED), "--", "true"]
+    done = subprocess.run(words, capture_output=True, timeout=GIVE_UP_S, check=True)
+    assert b"not moved: timers: timers that were set before fire where they are" in done.stderr
+    assert b"bound to it by the kernel" in done.stderr
+    assert f"CPU {RESERVED}: cpuset (".encode() in done.stderr
     all_is_back(before)
 
 
