@@ -353,12 +353,29 @@ static int parse_run(struct parser *parser, int argc, char *const argv[])
     return 0;
 }
 
+/* Before anything is moved for a command that could not be started then. */
+static int check_priority(struct parser *parser)
+{
+    const struct request *request = parser->request;
+    if (request->priority < 0)
+        return 0;
+    if (request->policy == ARGS_OTHER)
+        return fail(parser, "--priority is one of --policy fifo or rr");
+    int policy = request->policy == ARGS_RR ? SCHED_RR : SCHED_FIFO;
+    int least = sched_get_priority_min(policy), most = sched_get_priority_max(policy);
+    if (request->priority < least || request->priority > most)
+        return fail(parser, "--priority %d: from %d to %d", request->priority, least, most);
+    return 0;
+}
+
 static int check_shield(struct parser *parser, bool has_policy)
 {
     struct request *request = parser->request;
     bool has_command = request->words && request->words[0];
     if (request->restore + request->show + has_command != 1)
         return fail(parser, "shield wants one of: -- COMMAND, --show, --restore");
+    if (request->forget && !request->restore)
+        return fail(parser, "--forget belongs to --restore: it drops what cannot be put back");
     if (request->cpu >= 0 && request->has_cpus)
         return fail(parser, "--cpu and --cpus: give one of them");
     if (request->cpu >= PORT_CPUS)
@@ -370,9 +387,7 @@ static int check_shield(struct parser *parser, bool has_policy)
     }
     if (request->priority >= 0 && !has_policy)
         request->policy = ARGS_FIFO;
-    if (request->priority >= 0 && request->policy == ARGS_OTHER)
-        return fail(parser, "--priority is one of --policy fifo or rr");
-    return 0;
+    return check_priority(parser);
 }
 
 static bool parse_shield_flag(struct request *request, const char *option)
@@ -381,6 +396,8 @@ static bool parse_shield_flag(struct request *request, const char *option)
         request->restore = true;
     else if (strcmp(option, "--show") == 0)
         request->show = true;
+    else if (strcmp(option, "--forget") == 0)
+        request->forget = true;
     else if (strcmp(option, "--verbose") == 0)
         request->verbose = true;
     else if (strcmp(option, "--json") == 0 || strcmp(option, "--text") == 0)

@@ -52,6 +52,7 @@ struct request {
     bool has_cpus;      /* shield --cpu, --cpus; load --cpus */
     struct cpus cpus;   /* of these */
     bool restore, show; /* of shield, in place of a command */
+    bool forget;        /* of shield --restore */
     bool verbose;       /* of shield */
     char *const *words; /* of shield: the command, NULL-terminated */
 };

@@ -296,6 +296,9 @@ static void test_the_division_of_cpus(void)
         {{"shield", "--cpus", "2-1", "--", "true"}, "--cpus 2-1: write a list such as"},
         {{"shield", "--cpu", "1", "--cpus", "2", "--", "true"}, "give one of them"},
         {{"shield", "--cpu", "2000", "--", "true"}, "CPUs from 0 to 1023"},
+        {{"shield", "--priority", "0", "--", "true"}, "--priority 0: from "},
+        {{"shield", "--priority", "100", "--policy", "rr", "--", "true"}, "--priority 100: from "},
+        {{"shield", "--forget", "--", "true"}, "--forget belongs to --restore"},
         {{"shield", "--policy", "other", "--priority", "3", "--", "true"}, "--priority is one of"},
     };
     REFUSE(wrong);

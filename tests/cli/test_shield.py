@@ -35,6 +35,7 @@ def calls(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Call]:
         (["--show"], ["--show", "--text"]),
         (["--show", "--json"], ["--show", "--json"]),
         (["--restore"], ["--restore", "--text"]),
+        (["--restore", "--forget"], ["--restore", "--forget", "--text"]),
         (["--", "ls", "-l", "--", "x y"], ["--text", "--", "ls", "-l", "--", "x y"]),
         (["ls", "--show"], ["--text", "--", "ls", "--show"]),
         (
