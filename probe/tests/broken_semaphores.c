@@ -10,7 +10,9 @@
  *   sem_first    V wakes the highest of six waiters, and the lowest of fewer
  * They act on unnamed and named semaphores, System V's and descriptors, between threads and
  * between processes; sem_zero and sem_forked also on the wait on a word. on_unnamed, on_named,
- * on_sysv, on_eventfd, on_futex restrict them to such. The gates of the tests are left alone.
+ * on_sysv, on_eventfd, on_futex restrict them to such. in_thread, in_process restrict the order
+ * of waking to waiters of the first process, of one that was forked; the others are woken as
+ * promised. The gates of the tests are left alone.
  */
 #define _GNU_SOURCE
 #include "broken.h"
@@ -33,6 +35,7 @@
 enum { FAKES = 16, WAITING = 64, FIRST_OF = 6, LATER_NS = 3000000 };
 
 struct waiting {
+    bool is_forked;
     bool is_used, is_called; /* the place is freed by who waited there */
     sem_t wake;
     int priority;
@@ -146,6 +149,7 @@ static struct waiting *queue_up(struct fake *fake)
             continue;
         own->is_used = true;
         own->is_called = false;
+        own->is_forked = getpid() != first_process;
         own->priority = own_priority();
         own->number = fake->come_count++;
         REAL(sem_init)(&own->wake, 1, 0);
@@ -175,10 +179,13 @@ static int fake_wait(struct fake *fake)
 static bool comes_first(const struct waiting *one, const struct waiting *other, int count)
 {
     bool is_older = (int)(one->number - other->number) < 0;
-    if (breaks("sem_fifo"))
+    bool is_spared = breaks(one->is_forked ? "in_thread" : "in_process");
+    if (!is_spared && breaks("sem_fifo"))
         return is_older;
     if (one->priority == other->priority)
-        return is_older != breaks("sem_lifo");
+        return is_older != (!is_spared && breaks("sem_lifo"));
+    if (is_spared)
+        return one->priority > other->priority;
     bool is_lowest_first = breaks("sem_lowest") || (breaks("sem_first") && count < FIRST_OF);
     return (one->priority < other->priority) == is_lowest_first;
 }

@@ -86,6 +86,51 @@ static void test_a_process_that_dies_is_noticed(void)
     leftover_close(&leftover);
 }
 
+static int begin_well(void *argument)
+{
+    change(argument);
+    return 0;
+}
+
+static int begin_badly(void *argument)
+{
+    (void)argument;
+    return EAGAIN;
+}
+
+static void rest(void *argument)
+{
+    (void)argument;
+    for (;;)
+        pause();
+}
+
+/* What a process does before it is said to be started has been done by then. */
+static void test_a_process_that_begins(void)
+{
+    struct run run;
+    struct leftover leftover;
+    struct partner partner;
+    struct timespec while_it_dies = {.tv_nsec = 1000000};
+    set_up(&run, &leftover);
+    struct table *table = partner_memory(sizeof *table, &leftover.places[0]);
+    if (!CHECK(table != NULL))
+        return;
+    CHECK_SAME(partner_start_process(&partner, &run, &leftover, &plain, begin_badly, rest, table),
+               EAGAIN);
+    CHECK_SAME(partner_start_process(&partner, &run, &leftover, &plain, begin_well, rest, table),
+               0);
+    CHECK_SAME(atomic_load(&table->value), 42);
+    CHECK(!partner_is_gone(&partner));
+    kill(partner.process, SIGKILL);
+    for (int i = 0; i < 2000 && !partner_is_gone(&partner); i++)
+        nanosleep(&while_it_dies, NULL);
+    CHECK(partner_is_gone(&partner));
+    CHECK_SAME(partner_join(&partner), ECHILD);
+    partner_memory_free(table, sizeof *table);
+    leftover_close(&leftover);
+}
+
 static void test_a_setup_that_is_refused(void)
 {
     struct run run;
@@ -177,6 +222,7 @@ static void test_places_are_free_and_differ(void)
 TAP_MAIN({"a thread shares memory", test_a_thread_shares_memory},
          {"a process shares memory", test_a_process_shares_memory},
          {"a process that dies is noticed", test_a_process_that_dies_is_noticed},
+         {"a process that begins", test_a_process_that_begins},
          {"a setup that is refused", test_a_setup_that_is_refused},
          {"shared memory has no name", test_memory_has_no_name},
          {"the guard removes what a killed process left",

@@ -145,20 +145,24 @@ def test_contention(shared_probe: Path, virtual_calls: Path) -> None:
     expected = {}
     for kind, (signal, wait) in CONTENDED.items():
         for waiters in ("1", "5", "30"):
-            expected["acquire", kind, waiters] = wait.enter + POST.leave + READ_NS
-            expected["release", kind, waiters] = signal.enter + wait.woken + READ_NS
+            for scope in SCOPES:
+                one = kind, scope, waiters
+                expected["acquire", *one] = wait.enter + POST.leave + READ_NS
+                expected["release", *one] = signal.enter + wait.woken + READ_NS
     assert figures(stream) == constant(60, expected)
     assert stream.result.status == "measured" and not stream.events
 
 
 @pytest.mark.parametrize("kind", CONTENDED)
+@pytest.mark.parametrize("scope", SCOPES)
 @pytest.mark.parametrize("waiters", [2, 7, 20])
 def test_who_waits(
-    shared_probe: Path, virtual_calls: Path, tmp_path: Path, kind: str, waiters: int
+    shared_probe: Path, virtual_calls: Path, tmp_path: Path, kind: str, scope: str, waiters: int
 ) -> None:
     """In each round so many threads block, each of a priority of its own and above the
     creator, the highest first; and then each is woken, the highest first."""
     words = ("SEM-P-ARC", "-p", f"kinds={kind}", "-p", f"waiters={waiters}", "--priority", "60")
+    words += ("-p", f"scopes={scope}")
     stream, calls = measure_with_calls(
         shared_probe, virtual_calls, tmp_path, *words, "--samples", str(3 * waiters)
     )
@@ -170,7 +174,10 @@ def test_who_waits(
         "futex": "futex_wait",
     }
     makers = {one.thread for one in calls if one.name == "pthread_create"}
-    others = [one for one in calls if one.name == names[kind] and one.thread not in makers]
+    creators = {one.thread for one in calls if one.priority == 60 - waiters}
+    assert len(creators) == 1 and (creators <= makers) == (scope == "thread")
+    not_waiters = makers | creators
+    others = [one for one in calls if one.name == names[kind] and one.thread not in not_waiters]
     place = most_shared(others)
     waits = [one for one in others if one.object == place]
     asked = [one.priority for one in waits if not one.is_leave]

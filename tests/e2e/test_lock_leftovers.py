@@ -24,6 +24,8 @@ LONG = ["--samples", "1000000000", "--deadline-ns", "60s", "--clock", "monotonic
 CASES = [
     ("SEM-P-RTP", ["-p", "kinds=sysv", "-p", "scopes=process"]),
     ("SEM-P-SHF", ["-p", "kinds=named", "-p", "scopes=process"]),
+    ("SEM-P-ARC", ["-p", "kinds=sysv", "-p", "scopes=process", "-p", "waiters=128"]),
+    ("SEM-P-ARC", ["-p", "kinds=named", "-p", "scopes=process", "-p", "waiters=8"]),
     ("SEM-P-NEW", ["-p", "kinds=named"]),
     ("SEM-P-NEW", ["-p", "kinds=sysv"]),
 ]
@@ -114,6 +116,20 @@ def test_a_kill_in_the_middle_of_making_a_name(probe: Path) -> None:
         assert wait_until(partial(none_is_alive, helpers))
         assert names_of(running.pid) == set()
         assert unfinished() == set()
+
+
+@pytest.mark.parametrize(
+    ("test", "reason"),
+    [("SEM-P-ARC", "the process of the waiters ended before its time")],
+)
+def test_a_killed_second_process_fails_the_result(probe: Path, test: str, reason: str) -> None:
+    if (no_realtime := machine.no_realtime()) is not None:
+        pytest.skip(no_realtime)
+    words = ["-p", "kinds=unnamed", "-p", "scopes=process", "-p", "waiters=8"]
+    with measuring(probe, test, *LONG, *words, "--cpu", str(machine.cpu())) as running:
+        os.kill(max(helpers_of(running, 2)), signal.SIGKILL)
+        result = running.rest().result
+    assert (result.status, result.reason) == ("failed", reason)
 
 
 def test_the_second_process_has_the_conditions_of_the_first(probe: Path) -> None:

@@ -35,6 +35,7 @@ OBJECTS = KINDS[:-1]  # the value of a futex lies with the program: its V breaks
 PROMISED = ("unnamed", "named")  # by POSIX, an order of release
 CLAIMS = ("blocks_at_zero", "increments", "reschedules")
 ORDERS = ("ascending", "descending", "mixed", "equals")
+FIFO_FAILS = ("ascending", "mixed", "equals")
 
 
 def locking(
@@ -43,8 +44,10 @@ def locking(
     return {"/".join(words) for words in product(claims, kinds, scopes)}
 
 
-def order(orders: Iterable[str], kinds: Iterable[str] = PROMISED) -> set[str]:
-    return {"/".join(words) for words in product(orders, kinds)}
+def order(
+    orders: Iterable[str], kinds: Iterable[str] = PROMISED, scopes: Iterable[str] = SCOPES
+) -> set[str]:
+    return {"/".join(words) for words in product(orders, kinds, scopes)}
 
 
 INVERTED = {"avoided/inherit", "chain/inherit", "avoided/protect", "chain/protect"}
@@ -59,8 +62,15 @@ BREACHES = [
     ("sem_later", LCK, locking(["reschedules"], OBJECTS)),
     ("sem_lowest", REL, order(ORDERS)),
     *((f"sem_lowest,on_{kind}", REL, order(ORDERS, [kind])) for kind in PROMISED),
+    ("sem_forked", REL, order(ORDERS, scopes=["process"])),
+    *((f"sem_lowest,in_{scope}", REL, order(ORDERS, scopes=[scope])) for scope in SCOPES),
+    *(
+        (f"{breach},in_{scope}", REL, order(orders, scopes=[scope]))
+        for breach, orders in (("sem_fifo", FIFO_FAILS), ("sem_lifo", ["equals"]))
+        for scope in SCOPES
+    ),
     ("sem_first", REL, order(ORDERS)),
-    ("sem_fifo", REL, order(["ascending", "mixed", "equals"])),
+    ("sem_fifo", REL, order(FIFO_FAILS)),
     ("sem_lifo", REL, order(["equals"])),
     ("sem_right", REL, set()),
     ("no_protocol", ARC, INVERTED | {"boost_goes/inherit"}),
@@ -134,10 +144,14 @@ def test_every_behaviour_is_broken(shared_probe: Path) -> None:
 
 
 def kinds_by_priority(stream: Stream) -> dict[str, bool]:
-    """Of the kinds without a promise: whether their order was said to be by priority."""
+    """Of kinds without a promise, and scopes: whether their order was said to be by priority."""
     told = texts(stream, "release_order")
     assert all(("not by priority" in text) != ("in each order by" in text) for text in told)
     return {text.partition(":")[0]: "not by priority" not in text for text in told}
+
+
+def by_scope(by_kind: dict[str, bool]) -> dict[str, bool]:
+    return {f"{kind}, {scope}": value for kind, value in by_kind.items() for scope in SCOPES}
 
 
 def test_the_order_of_release_that_nobody_promises(
@@ -146,7 +160,8 @@ def test_the_order_of_release_that_nobody_promises(
     """Linux wakes a set's waiters in the order of their coming, a word's by priority, and a
     descriptor's as the kernel's version has it; on a libc that replaces them, as that does."""
     told = kinds_by_priority(run_on(broken_libc, shared_probe, quick, "none", REL))
-    assert told == {"sysv": False, "eventfd": told["eventfd"], "futex": True}
+    by_kind = {"sysv": False, "eventfd": told["eventfd, thread"], "futex": True}
+    assert told == by_scope(by_kind)
     for kind, breach, is_by_priority in (
         ("sysv", "sem_right", True),
         ("sysv", "sem_first", False),
@@ -154,7 +169,7 @@ def test_the_order_of_release_that_nobody_promises(
         ("eventfd", "sem_first", False),
     ):
         stream = run_on(broken_libc, shared_probe, quick, f"{breach},on_{kind}", REL)
-        assert kinds_by_priority(stream) == {**told, kind: is_by_priority}
+        assert kinds_by_priority(stream) == by_scope({**by_kind, kind: is_by_priority})
 
 
 def inversions(stream: Stream) -> dict[str, str]:
@@ -231,7 +246,11 @@ def test_another_waiter_than_the_highest_is_told(
 ) -> None:
     stream = run_on(broken_libc, shared_probe, quick, "sem_lowest", CONTENDED)
     assert stream.result.status == "measured", stream.result
-    assert "named: 40 times" in stream.events["not_highest_first"].text
+    told = {text.partition(" times")[0] for text in texts(stream, "not_highest_first")}
+    assert told == {"named, thread: 40", "named, process: 40"}
+    stream = run_on(broken_libc, shared_probe, quick, "sem_lowest,in_process", CONTENDED)
+    (only,) = texts(stream, "not_highest_first")
+    assert only.startswith("named, process: 40 times")
     stream = run_on(broken_libc, shared_probe, quick, "sem_right", CONTENDED)
     assert not stream.events
 

@@ -130,9 +130,10 @@ static int measure_cell(struct run *run, const struct exchange_body *body, int c
 {
     struct exchange *exchange = run->own;
     enum semaphore_kind kind = kind_of(run, cell);
-    if (!semaphore_is_here(run, kind, &exchange->leftover.places[0]))
+    bool is_shared = scope_of(run, cell) == PARTNER_PROCESS;
+    if (!semaphore_is_here(run, kind, is_shared, &exchange->leftover.places[0]))
         return 0;
-    int error = open_semaphores(exchange, kind, scope_of(run, cell) == PARTNER_PROCESS);
+    int error = open_semaphores(exchange, kind, is_shared);
     if (error)
         return outcome_set_errno(&run->outcome, error, semaphore_kind_names[kind], NULL);
     if (body->alone)

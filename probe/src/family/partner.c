@@ -70,7 +70,7 @@ static int set_up_process(const struct run *run, const struct actor_setup *setup
 /* Standard output stays the probe's alone: whoever reads it waits for its last writer. */
 static void be_process(struct partner *partner, const struct run *run,
                        const struct leftover *leftover, const struct actor_setup *setup,
-                       pid_t parent)
+                       pid_t parent, int (*begin)(void *), void *argument)
 {
     close(partner->ready_pipe[0]);
     if (leftover->guard > 0)
@@ -78,6 +78,8 @@ static void be_process(struct partner *partner, const struct run *run,
     close(STDIN_FILENO);
     close(STDOUT_FILENO);
     char error = (char)set_up_process(run, setup, parent);
+    if (error == 0 && begin)
+        error = (char)begin(argument);
     if (write(partner->ready_pipe[1], &error, 1) != 1 || error != 0)
         _exit(1);
     close(partner->ready_pipe[1]);
@@ -98,15 +100,18 @@ static int wait_for_process(struct partner *partner)
     return got == 1 ? error : ECHILD;
 }
 
-static int start_process(struct partner *partner, struct run *run, const struct leftover *leftover,
-                         const struct actor_setup *setup, void (*body)(void *), void *argument)
+int partner_start_process(struct partner *partner, struct run *run, const struct leftover *leftover,
+                          const struct actor_setup *setup, int (*begin)(void *),
+                          void (*body)(void *), void *argument)
 {
     pid_t parent = getpid();
+    partner->scope = PARTNER_PROCESS;
+    partner->process = 0;
     if (pipe(partner->ready_pipe) != 0)
         return errno;
     partner->process = fork();
     if (partner->process == 0) {
-        be_process(partner, run, leftover, setup, parent);
+        be_process(partner, run, leftover, setup, parent, begin, argument);
         body(argument);
         _exit(0);
     }
@@ -126,31 +131,38 @@ int partner_start(struct partner *partner, struct run *run, const struct leftove
                   enum partner_scope scope, const struct actor_setup *setup, void (*body)(void *),
                   void *argument)
 {
+    if (scope == PARTNER_PROCESS)
+        return partner_start_process(partner, run, leftover, setup, NULL, body, argument);
     partner->scope = scope;
     partner->process = 0;
-    if (scope == PARTNER_PROCESS)
-        return start_process(partner, run, leftover, setup, body, argument);
     int error = actor_start(&partner->actor, setup, body, argument);
     if (!error)
         actor_go(&partner->actor);
     return error;
 }
 
-/* waitpid as an ordinary thread. The kernel takes the process out of /proc in it, and turns in a
- * loop while somebody is just looking there: one that outranks that somebody on its CPU turns for
- * ever (seen with Linux 6.18), and no signal ends it. */
+bool partner_is_gone(const struct partner *partner)
+{
+    siginfo_t end = {0};
+    return partner->scope == PARTNER_PROCESS &&
+           waitid(P_PID, (id_t)partner->process, &end, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+           end.si_pid == partner->process;
+}
+
+/* Without priority: Linux takes the names of a process out of /proc when it is waited for, and
+ * spins until nobody else is about to. That may be a thread of that process, or any reader of
+ * /proc, which the caller had preempted on this CPU: with priority it would spin for ever. */
 static pid_t reap(pid_t process, int *status)
 {
-    struct sched_param parameters;
+    struct sched_param own;
     int policy;
+    bool is_lowered = pthread_getschedparam(pthread_self(), &policy, &own) == 0 &&
+                      policy != SCHED_OTHER && actor_set_self(SCHED_OTHER, 0) == 0;
     pid_t ended;
-    int error = pthread_getschedparam(pthread_self(), &policy, &parameters);
-    if (!error)
-        actor_set_self(SCHED_OTHER, 0);
     while ((ended = waitpid(process, status, 0)) < 0 && errno == EINTR)
         ;
-    if (!error)
-        actor_set_self(policy, parameters.sched_priority);
+    if (is_lowered)
+        actor_set_self(policy, own.sched_priority);
     return ended;
 }
 

@@ -39,6 +39,15 @@ int partner_start(struct partner *partner, struct run *run, const struct leftove
                   enum partner_scope scope, const struct actor_setup *setup, void (*body)(void *),
                   void *argument);
 
+/* A process that calls `begin(argument)` when it is set up and before this returns: what it
+ * answers, 0 or an errno value, is the answer then. */
+int partner_start_process(struct partner *partner, struct run *run, const struct leftover *leftover,
+                          const struct actor_setup *setup, int (*begin)(void *),
+                          void (*body)(void *), void *argument);
+
+/* Whether a process ended before the caller brought it about. */
+bool partner_is_gone(const struct partner *partner);
+
 /* Waits for its end, which the caller brought about. 0, or ECHILD when a process ended
  * otherwise than by returning from its body. */
 int partner_join(struct partner *partner);

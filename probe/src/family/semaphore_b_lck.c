@@ -247,13 +247,12 @@ static int measure(struct run *run)
 {
     struct own *own = run->own;
     const struct param_value *kinds = run_param(run, "kinds"), *scopes = run_param(run, "scopes");
-    for (int i = 0; i < kinds->count; i++) {
-        enum semaphore_kind kind = (enum semaphore_kind)kinds->number[i];
-        if (!semaphore_is_here(run, kind, &own->leftover.places[0]))
-            continue;
-        for (int j = 0; j < scopes->count && !run_should_stop(); j++)
-            if (measure_kind(run, kind, (enum partner_scope)scopes->number[j]) != 0)
-                return -1;
+    for (int i = 0; i < kinds->count * scopes->count && !run_should_stop(); i++) {
+        enum semaphore_kind kind = (enum semaphore_kind)kinds->number[i / scopes->count];
+        enum partner_scope scope = (enum partner_scope)scopes->number[i % scopes->count];
+        if (semaphore_is_here(run, kind, scope == PARTNER_PROCESS, &own->leftover.places[0]) &&
+            measure_kind(run, kind, scope) != 0)
+            return -1;
     }
     return 0;
 }

@@ -1,12 +1,11 @@
 /* SEM-B-REL: order of release (Dedicated Systems 2012).
  *
- * On one CPU, six threads above the creator block on a semaphore of value 0 in some order;
- * then the creator calls V six times. Each waiter stamps when it got past; the order of
- * these counter readings is the order of release.
- *   ascending, descending, mixed   six priorities, blocked lowest first, highest first, in
- *                                  orders drawn at random
- *   equals                         three threads at each of two priorities, in orders drawn
- *                                  at random: the longest waiting of the highest comes first
+ * On one CPU, six threads above the creator, of its process or all of a second one, block on
+ * a semaphore of value 0 in some order; then the creator calls V six times. Each waiter stamps when
+ * it got past; the order of these counter readings is the order of release. ascending, descending,
+ * mixed   six priorities, blocked lowest first, highest first, in orders drawn at random equals
+ * three threads at each of two priorities, in orders drawn at random: the longest waiting of the
+ * highest comes first
  *
  * A verdict is a claim about what POSIX promises of sem_post: the highest priority, and the
  * longest waiting among equals. It promises no order for semop, and Linux none for eventfd
@@ -26,7 +25,7 @@
 
 enum { WAITERS = 6, EQUALS = 3, ROUNDS = 20, ORDERS = 4, LATE_TRIES = 500, TEXT_BYTES = 80 };
 
-#define EXPECTED_NS INT64_C(4000000000)
+#define EXPECTED_NS INT64_C(6000000000)
 
 enum order { ORDER_ASCENDING, ORDER_DESCENDING, ORDER_MIXED, ORDER_EQUALS };
 static const char *const order_names[ORDERS] = {"ascending", "descending", "mixed", "equals"};
@@ -34,6 +33,8 @@ static const char *const order_names[ORDERS] = {"ascending", "descending", "mixe
 static const struct param_spec params[] = {
     {"kinds", PARAM_NAME, true, SEMAPHORE_KINDS_DEFAULT, 0, 0, semaphore_kind_names,
      "kinds of semaphore"},
+    {"scopes", PARAM_NAME, true, "thread,process", 0, 0, partner_scope_names,
+     "waiters of the creator's process, waiters of a second one"},
     {0},
 };
 
@@ -45,16 +46,19 @@ static const struct verdict_spec verdicts[] = {
     {0},
 };
 
+struct cell {
+    enum semaphore_kind kind;
+    enum partner_scope scope;
+};
+
 struct own {
     struct leftover leftover;
     struct pace pace;
-    struct semaphore semaphore;
     struct waiters row;
     unsigned short random[3];
-    int kinds_tried;
+    int cells_tried;
     char other_order[2 * TEXT_BYTES + 80]; /* of a kind without a promise: the first seen */
     int priorities[WAITERS];
-    struct waiter waiter[WAITERS];
 };
 
 static int64_t expected_ns(const struct run *run)
@@ -73,16 +77,18 @@ static int prepare(struct run *run)
     own->random[0] = 0x330e;
     own->random[1] = (unsigned short)run->request->seed;
     own->random[2] = (unsigned short)(run->request->seed >> 16);
-    own->row.waiter = own->waiter;
-    own->row.semaphore = &own->semaphore;
-    return semaphore_guard(run, &own->leftover, false);
+    if (semaphore_guard(run, &own->leftover, true) != 0)
+        return -1;
+    return waiters_make(&own->row, run, &own->leftover, WAITERS);
 }
 
 static void finish(struct run *run)
 {
     struct own *own = run->own;
-    if (own)
-        leftover_close(&own->leftover);
+    if (!own)
+        return;
+    waiters_free(&own->row);
+    leftover_close(&own->leftover);
 }
 
 static void swap(int *one, int *other)
@@ -118,10 +124,11 @@ static void sort_promised(const struct own *own, const int blocking[WAITERS], in
 static void sort_woken(const struct own *own, int woken[WAITERS])
 {
     for (int i = 0; i < WAITERS; i++) {
-        uint64_t ticks = atomic_load(&own->waiter[i].woken_ticks);
+        uint64_t ticks = atomic_load(&own->row.table->waiter[i].woken_ticks);
         int place = i;
         for (; place > 0 &&
-               (int64_t)(atomic_load(&own->waiter[woken[place - 1]].woken_ticks) - ticks) > 0;
+               (int64_t)(atomic_load(&own->row.table->waiter[woken[place - 1]].woken_ticks) -
+                         ticks) > 0;
              place--)
             woken[place] = woken[place - 1];
         woken[place] = i;
@@ -146,12 +153,14 @@ static bool all_woke(struct own *own)
 {
     struct timespec while_they_run = {.tv_nsec = 1000000};
     bool is_complete = true;
-    for (int i = 0; atomic_load(&own->row.woken_count) < WAITERS; i++) {
+    for (int i = 0; atomic_load(&own->row.table->woken_count) < WAITERS; i++) {
         nanosleep(&while_they_run, NULL);
         if (i < LATE_TRIES)
             continue;
         is_complete = false;
-        semaphore_signal(&own->semaphore);
+        if (waiters_are_gone(&own->row))
+            break;
+        semaphore_signal(&own->row.table->semaphore);
     }
     return is_complete;
 }
@@ -162,12 +171,12 @@ static bool try_order(struct own *own, enum order order, int blocking[WAITERS], 
     int promised[WAITERS];
     choose_order(own, order, blocking);
     sort_promised(own, blocking, promised);
-    atomic_store(&own->row.woken_count, 0);
+    atomic_store(&own->row.table->woken_count, 0);
     for (int i = 0; i < WAITERS; i++)
-        waiters_ask(&own->row, blocking[i]);
-    bool is_right = atomic_load(&own->row.woken_count) == 0;
+        waiters_ask(own->row.table, blocking[i]);
+    bool is_right = atomic_load(&own->row.table->woken_count) == 0;
     for (int i = 0; i < WAITERS; i++)
-        semaphore_signal(&own->semaphore);
+        semaphore_signal(&own->row.table->semaphore);
     is_right = all_woke(own) && is_right;
     sort_woken(own, woken);
     for (int i = 0; i < WAITERS; i++)
@@ -180,13 +189,14 @@ static bool is_promised(enum semaphore_kind kind)
     return kind == SEMAPHORE_UNNAMED || kind == SEMAPHORE_NAMED;
 }
 
-static void tell(struct run *run, enum semaphore_kind kind, enum order order, bool is_right,
+static void tell(struct run *run, const struct cell *cell, enum order order, bool is_right,
                  const char *evidence)
 {
     struct own *own = run->own;
     char name[ARENA_NAME_BYTES];
-    if (is_promised(kind)) {
-        snprintf(name, sizeof name, "%s/%s", order_names[order], semaphore_kind_names[kind]);
+    if (is_promised(cell->kind)) {
+        snprintf(name, sizeof name, "%s/%s/%s", order_names[order],
+                 semaphore_kind_names[cell->kind], partner_scope_names[cell->scope]);
         arena_verdict(run->arena, is_right, name, "%s", evidence);
     } else if (!is_right && own->other_order[0] == '\0') {
         snprintf(own->other_order, sizeof own->other_order, "%s: %.200s", order_names[order],
@@ -195,22 +205,23 @@ static void tell(struct run *run, enum semaphore_kind kind, enum order order, bo
 }
 
 /* What a kind does of which nobody promises anything. */
-static void tell_kind(struct run *run, enum semaphore_kind kind)
+static void tell_kind(struct run *run, const struct cell *cell)
 {
     struct own *own = run->own;
     if (own->other_order[0])
         arena_event(run->arena, "release_order", -1,
-                    "%s: not by priority and waiting time, which no standard promises here; %s",
-                    semaphore_kind_names[kind], own->other_order);
-    else if (!is_promised(kind))
+                    "%s, %s: not by priority and waiting time, which no standard promises here; %s",
+                    semaphore_kind_names[cell->kind], partner_scope_names[cell->scope],
+                    own->other_order);
+    else if (!is_promised(cell->kind))
         arena_event(run->arena, "release_order", -1,
-                    "%s: in each order by priority and waiting time, though no standard promises "
-                    "it here",
-                    semaphore_kind_names[kind]);
+                    "%s, %s: in each order by priority and waiting time, though no standard "
+                    "promises it here",
+                    semaphore_kind_names[cell->kind], partner_scope_names[cell->scope]);
     own->other_order[0] = '\0';
 }
 
-static int measure_order(struct run *run, enum semaphore_kind kind, enum order order)
+static int measure_order(struct run *run, const struct cell *cell, enum order order)
 {
     struct own *own = run->own;
     int blocking[WAITERS], woken[WAITERS], round = 0;
@@ -218,18 +229,19 @@ static int measure_order(struct run *run, enum semaphore_kind kind, enum order o
     for (int i = 0; i < WAITERS; i++)
         own->priorities[i] = run->setup.priority -
                              (order == ORDER_EQUALS ? (WAITERS - 1 - i) / EQUALS : WAITERS - 1 - i);
-    int error = waiters_start(&own->row, run, own->priorities, WAITERS);
+    int error =
+        waiters_start(&own->row, run, &own->leftover, cell->scope, own->priorities, WAITERS);
     if (error)
         return outcome_set_errno(&run->outcome, error, "starting the waiters", NULL);
     actor_set_self(run->setup.policy, run->setup.priority - WAITERS);
+    pace_begin(&own->pace, run, waiters_process(&own->row));
     bool is_right = true;
     for (; round < ROUNDS && is_right && !run_should_stop(); round++) {
         pace_next(&own->pace);
         is_right = try_order(own, order, blocking, woken);
     }
     actor_set_self(run->setup.policy, run->setup.priority);
-    waiters_end(&own->row);
-    if (semaphore_check(run, &own->semaphore) != 0)
+    if (waiters_end(&own->row, run) != 0 || semaphore_check(run, &own->row.table->semaphore) != 0)
         return -1;
     if (round == 0 || run_should_stop())
         return 0;
@@ -237,36 +249,39 @@ static int measure_order(struct run *run, enum semaphore_kind kind, enum order o
     write_order(own, order, woken, got);
     snprintf(evidence, sizeof evidence, "%s %d: blocked by priority %s, released %s",
              is_right ? "rounds:" : "round", round, asked, got);
-    tell(run, kind, order, is_right, evidence);
+    tell(run, cell, order, is_right, evidence);
     return 0;
 }
 
-static int measure_kind(struct run *run, enum semaphore_kind kind)
+static int measure_cell(struct run *run, const struct cell *cell)
 {
     struct own *own = run->own;
     const struct leftover_place *place = &own->leftover.places[0];
-    if (!semaphore_is_here(run, kind, place))
+    bool is_shared = cell->scope == PARTNER_PROCESS;
+    struct semaphore *semaphore = &own->row.table->semaphore;
+    if (!semaphore_is_here(run, cell->kind, is_shared, place))
         return 0;
-    int result = 0, error = semaphore_open(&own->semaphore, kind, false, place);
+    int result = 0, error = semaphore_open(semaphore, cell->kind, is_shared, place);
     if (error)
-        return outcome_set_errno(&run->outcome, error, semaphore_kind_names[kind], NULL);
-    own->kinds_tried++;
-    for (int i = 0; i < ORDERS && result == 0 && !run_should_stop(); i++) {
-        pace_begin(&own->pace, run, 0);
-        result = measure_order(run, kind, (enum order)i);
-    }
-    semaphore_close(&own->semaphore);
+        return outcome_set_errno(&run->outcome, error, semaphore_kind_names[cell->kind], NULL);
+    own->cells_tried++;
+    for (int i = 0; i < ORDERS && result == 0 && !run_should_stop(); i++)
+        result = measure_order(run, cell, (enum order)i);
+    semaphore_close(semaphore);
     if (result == 0 && !run_should_stop())
-        tell_kind(run, kind);
+        tell_kind(run, cell);
     return result;
 }
 
 static int measure(struct run *run)
 {
-    const struct param_value *kinds = run_param(run, "kinds");
-    for (int i = 0; i < kinds->count && !run_should_stop(); i++)
-        if (measure_kind(run, (enum semaphore_kind)kinds->number[i]) != 0)
+    const struct param_value *kinds = run_param(run, "kinds"), *scopes = run_param(run, "scopes");
+    for (int i = 0; i < kinds->count * scopes->count && !run_should_stop(); i++) {
+        struct cell cell = {(enum semaphore_kind)kinds->number[i / scopes->count],
+                            (enum partner_scope)scopes->number[i % scopes->count]};
+        if (measure_cell(run, &cell) != 0)
             return -1;
+    }
     return 0;
 }
 
@@ -274,7 +289,7 @@ static int measure(struct run *run)
 static int judge(struct run *run)
 {
     const struct own *own = run->own;
-    return own->kinds_tried > 0 ? 0 : semaphore_require_any(run);
+    return own->cells_tried > 0 ? 0 : semaphore_require_any(run);
 }
 
 const struct test sem_b_rel = {

@@ -7,10 +7,17 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { NAME_BYTES = 64 };
+
 const char *const semaphore_and_mutex_names[] = {"unnamed", "named", "sysv", "eventfd",
                                                  "futex",   "mutex", NULL};
 const char *const semaphore_kind_names[] = {"unnamed", "named", "sysv", "eventfd", "futex", NULL};
 const char *const semaphore_object_names[] = {"unnamed", "named", "sysv", "eventfd", NULL};
+
+bool semaphore_has_forms(enum semaphore_kind kind)
+{
+    return kind == SEMAPHORE_UNNAMED || kind == SEMAPHORE_FUTEX || kind == SEMAPHORE_MUTEX;
+}
 
 static int create_unnamed(struct semaphore *semaphore)
 {
@@ -55,7 +62,15 @@ static int create_word(struct semaphore *semaphore)
 
 static int create_mutex(struct semaphore *semaphore)
 {
-    int error = pthread_mutex_init(&semaphore->mutex, NULL);
+    pthread_mutexattr_t attributes;
+    int error = pthread_mutexattr_init(&attributes);
+    if (error)
+        return error;
+    if (semaphore->is_shared)
+        error = pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+    if (!error)
+        error = pthread_mutex_init(&semaphore->mutex, &attributes);
+    pthread_mutexattr_destroy(&attributes);
     return error ? error : pthread_mutex_lock(&semaphore->mutex);
 }
 
@@ -161,12 +176,14 @@ static void deny_kind(struct run *run, const char *name, int error)
                           : NULL);
 }
 
-bool semaphore_is_here(struct run *run, enum semaphore_kind kind,
+bool semaphore_is_here(struct run *run, enum semaphore_kind kind, bool is_shared,
                        const struct leftover_place *place)
 {
     struct semaphore semaphore;
-    const char *name = semaphore_and_mutex_names[kind];
-    int error = semaphore_open(&semaphore, kind, false, place);
+    char name[NAME_BYTES];
+    snprintf(name, sizeof name, "%s%s", semaphore_and_mutex_names[kind],
+             is_shared && semaphore_has_forms(kind) ? " that processes share" : "");
+    int error = semaphore_open(&semaphore, kind, is_shared, place);
     if (!error)
         semaphore_close(&semaphore);
     else if (status_is_missing(error))

@@ -46,6 +46,10 @@ struct semaphore {
     atomic_int error; /* errno of the first V or P that failed; 0: none did */
 };
 
+/* Whether what only one process uses is made in another way than what processes share; the
+ * other kinds have one form, which processes share. */
+bool semaphore_has_forms(enum semaphore_kind kind);
+
 /* What makes a semaphore that can be used, value 0, and what undoes it: nothing else, so
  * that SEM-P-NEW may time them. is_shared: among processes. `place`: where a kind has a
  * name or key. 0 or an errno value (ENOSYS, ENOTSUP: not on this system). */
@@ -65,7 +69,7 @@ int semaphore_guard(struct run *run, struct leftover *leftover, bool has_process
 /* Whether this system has the kind and lets the test make one. A kind that it has not is told
  * as an event, which is an answer; one that a limit or a missing right keeps from the test is
  * told too, and sets the outcome (denied). */
-bool semaphore_is_here(struct run *run, enum semaphore_kind kind,
+bool semaphore_is_here(struct run *run, enum semaphore_kind kind, bool is_shared,
                        const struct leftover_place *place);
 
 /* For a test's `judge`: unsupported when nothing was measured and nothing judged. */

@@ -1,13 +1,13 @@
 /* SEM-P-ARC: acquire and release with contention (Dedicated Systems 2012).
  *
- * On one CPU, n threads of different priorities, each above the creator, block on one
- * semaphore of value 0, the highest first; then the creator releases them one by one.
- *   acquire: begin = a waiter before P; end = the creator running again, its first stamp
- *            after the call that had made that waiter ready (the waiter blocked in between)
- *   release: begin = the creator before V; end = the woken waiter after its P
- * The two stamps are taken by the two threads on the same CPU. The waiters take the n
- * levels that end at the measuring thread's, the creator the one below; a system with fewer
- * levels gets as many waiters as fit, the label `waiters` says how many, and an event.
+ * On one CPU, n threads of different priorities, each above the creator, of its process or all
+ * of a second one, block on one semaphore of value 0, the highest first; then the creator releases
+ * them one by one. acquire: begin = a waiter before P; end = the creator running again, its first
+ * stamp after the call that had made that waiter ready (the waiter blocked in between) release:
+ * begin = the creator before V; end = the woken waiter after its P The two stamps are taken by the
+ * two threads on the same CPU. The waiters take the n levels that end at the measuring thread's,
+ * the creator the one below; a system with fewer levels gets as many waiters as fit, the label
+ * `waiters` says how many, and an event.
  *
  * Blocking the highest first has each waiter go behind all that wait already, the longest
  * way through a queue that is sorted by priority; and kinds that wake in the order of
@@ -16,6 +16,9 @@
  *
  * A release that takes longer the more threads wait tells of a kind that wakes them all and
  * lets them fight it out.
+ *
+ * Between processes all waiters are threads of one: each acquire and release has one switch
+ * of the address space in it. Semaphore and gates are then shared ones.
  *
  * How it could be wrong: acquire holds the creator's return from the call that had opened
  * the waiter's gate. With many waiters the creator is low: what the system itself runs at
@@ -36,26 +39,27 @@ enum { SAMPLES = 10000, SERIES_PER_CELL = 2, MOST_WAITERS = 512, FLUSH_TRIES = 1
 static const struct param_spec params[] = {
     {"kinds", PARAM_NAME, true, SEMAPHORE_KINDS_DEFAULT, 0, 0, semaphore_kind_names,
      "kinds of semaphore"},
+    {"scopes", PARAM_NAME, true, "thread,process", 0, 0, partner_scope_names,
+     "waiters of the creator's process, waiters of a second one"},
     {"waiters", PARAM_COUNT, true, "1,8,32,128", 1, MOST_WAITERS, NULL,
      "numbers of threads that wait"},
     {0},
 };
 
 static const struct series_spec series[] = {
-    {"acquire", "ns", "kind,waiters", "a waiter before P, which blocks",
+    {"acquire", "ns", "kind,scope,waiters", "a waiter before P, which blocks",
      "the creator of lower priority running again"},
-    {"release", "ns", "kind,waiters", "the creator before V", "the woken waiter running, after P"},
+    {"release", "ns", "kind,scope,waiters", "the creator before V",
+     "the woken waiter running, after P"},
     {0},
 };
 
 struct own {
     struct leftover leftover;
     struct pace pace;
-    struct semaphore semaphore;
     struct waiters row;
     int count_count, counts[TEST_VALUES]; /* of waiters, each number once */
     uint64_t misordered, not_run;
-    struct waiter waiter[MOST_WAITERS];
     int priorities[MOST_WAITERS];
 };
 
@@ -75,10 +79,28 @@ static int list_counts(const struct run *run, int counts[TEST_VALUES])
     return used;
 }
 
+/* Kinds times scopes; the row of a cell is of one kind and scope. */
+static int rows_of(const struct run *run)
+{
+    return run_param(run, "kinds")->count * run_param(run, "scopes")->count;
+}
+
+static enum semaphore_kind kind_of(const struct run *run, int row)
+{
+    int scopes = run_param(run, "scopes")->count;
+    return (enum semaphore_kind)run_param(run, "kinds")->number[row / scopes];
+}
+
+static enum partner_scope scope_of(const struct run *run, int row)
+{
+    const struct param_value *scopes = run_param(run, "scopes");
+    return (enum partner_scope)scopes->number[row % scopes->count];
+}
+
 static int64_t expected_ns(const struct run *run)
 {
     int counts[TEST_VALUES];
-    int64_t cells = list_counts(run, counts) * run_param(run, "kinds")->count;
+    int64_t cells = list_counts(run, counts) * rows_of(run);
     int64_t by_samples_ns =
         ((int64_t)(run->samples % INT64_C(1000000000)) + MOST_WAITERS) * SAMPLE_NS * cells;
     bool is_by_time =
@@ -86,24 +108,22 @@ static int64_t expected_ns(const struct run *run)
     return is_by_time ? run->duration_ns : by_samples_ns;
 }
 
-static int add_cell(struct run *run, const char *name, const char *kind, int waiters)
+static int add_cell(struct run *run, const char *name, int row, int waiters)
 {
-    int index = run_add_series(run, name, "ns", "kind", kind);
+    int index = run_add_series(run, name, "ns", "kind", semaphore_kind_names[kind_of(run, row)]);
+    arena_plan_label_text(&run->plan, index, "scope", partner_scope_names[scope_of(run, row)]);
     arena_plan_label_number(&run->plan, index, "waiters", waiters);
     return index < 0 ? -1 : 0;
 }
 
 static int size(struct run *run)
 {
-    const struct param_value *kinds = run_param(run, "kinds");
     int counts[TEST_VALUES];
     int used = list_counts(run, counts);
-    for (int i = 0; i < kinds->count * used; i++) {
-        const char *kind = semaphore_kind_names[kinds->number[i / used]];
-        if (add_cell(run, "acquire", kind, counts[i % used]) != 0 ||
-            add_cell(run, "release", kind, counts[i % used]) != 0)
+    for (int i = 0; i < rows_of(run) * used; i++)
+        if (add_cell(run, "acquire", i / used, counts[i % used]) != 0 ||
+            add_cell(run, "release", i / used, counts[i % used]) != 0)
             return -1;
-    }
     return 0;
 }
 
@@ -127,25 +147,27 @@ static int prepare(struct run *run)
     if (!own)
         return -1;
     own->count_count = list_counts(run, own->counts);
-    own->row.waiter = own->waiter;
-    own->row.semaphore = &own->semaphore;
     for (int i = 0; i < MOST_WAITERS; i++)
         own->priorities[i] = run->setup.priority - i;
     tell_levels(run);
-    return semaphore_guard(run, &own->leftover, false);
+    if (semaphore_guard(run, &own->leftover, true) != 0)
+        return -1;
+    return waiters_make(&own->row, run, &own->leftover, MOST_WAITERS);
 }
 
 static void finish(struct run *run)
 {
     struct own *own = run->own;
-    if (own)
-        leftover_close(&own->leftover);
+    if (!own)
+        return;
+    waiters_free(&own->row);
+    leftover_close(&own->leftover);
 }
 
 static void acquire_one(struct run *run, int waiter, struct record *acquire, int64_t at_ns)
 {
     struct own *own = run->own;
-    struct waiters *row = &own->row;
+    struct waiters_table *row = own->row.table;
     atomic_store_explicit(&row->waiter[waiter].asked_ticks, 0, memory_order_relaxed);
     waiters_ask(row, waiter);
     uint64_t end = clock_end(&run->clock);
@@ -159,10 +181,10 @@ static void acquire_one(struct run *run, int waiter, struct record *acquire, int
 static void release_one(struct run *run, int expected, struct record *release, int64_t at_ns)
 {
     struct own *own = run->own;
-    struct waiters *row = &own->row;
+    struct waiters_table *row = own->row.table;
     int woken_count = atomic_load(&row->woken_count);
     uint64_t begin = clock_begin(&run->clock);
-    semaphore_signal(&own->semaphore);
+    semaphore_signal(&row->semaphore);
     if (atomic_load(&row->woken_count) != woken_count + 1) {
         own->not_run++;
         return;
@@ -178,17 +200,20 @@ static void flush(struct run *run, int count)
 {
     struct own *own = run->own;
     struct timespec while_they_run = {.tv_nsec = 1000000};
-    for (int i = 0; i < FLUSH_TRIES && atomic_load(&own->row.woken_count) < count; i++) {
+    struct waiters_table *row = own->row.table;
+    for (int i = 0; i < FLUSH_TRIES && atomic_load(&row->woken_count) < count; i++) {
+        if (waiters_are_gone(&own->row))
+            return;
         nanosleep(&while_they_run, NULL);
-        if (atomic_load(&own->row.woken_count) < count)
-            semaphore_signal(&own->semaphore);
+        if (atomic_load(&row->woken_count) < count)
+            semaphore_signal(&row->semaphore);
     }
 }
 
 static void measure_round(struct run *run, int place, int count, int64_t at_ns)
 {
     struct own *own = run->own;
-    atomic_store(&own->row.woken_count, 0);
+    atomic_store(&own->row.table->woken_count, 0);
     for (int i = 0; i < count; i++)
         acquire_one(run, i, arena_record(run->arena, place), at_ns);
     for (int i = 0; i < count; i++)
@@ -197,50 +222,52 @@ static void measure_round(struct run *run, int place, int count, int64_t at_ns)
         flush(run, count);
 }
 
-static int measure_cell(struct run *run, int place, int count, int cells)
+static int measure_cell(struct run *run, enum partner_scope scope, int place, int count)
 {
     struct own *own = run->own;
     const struct record *record = arena_record(run->arena, place);
-    int error = waiters_start(&own->row, run, own->priorities, count);
+    int error = waiters_start(&own->row, run, &own->leftover, scope, own->priorities, count);
     if (error)
         return outcome_set_errno(
             &run->outcome, error, "starting the waiters",
             "raise the limits on threads and memory (ulimit -u, ulimit -l, ulimit -v), or "
             "ask for fewer: -p waiters=8");
     actor_set_self(run->setup.policy, run->setup.priority - count);
-    struct run_budget budget = run_budget(run, cells);
-    pace_begin(&own->pace, run, 0);
+    struct run_budget budget = run_budget(run, rows_of(run) * own->count_count);
+    pace_begin(&own->pace, run, waiters_process(&own->row));
     int64_t now_ns = pace_next(&own->pace);
     while (run_budget_left(&budget, record->count, now_ns) && own->not_run == 0) {
         measure_round(run, place, count, run_at_ns(run, now_ns));
         now_ns = pace_next(&own->pace);
     }
     actor_set_self(run->setup.policy, run->setup.priority);
-    waiters_end(&own->row);
-    return 0;
+    return waiters_end(&own->row, run);
 }
 
-static int measure_kind(struct run *run, int kind_place)
+static int measure_row(struct run *run, int row)
 {
     struct own *own = run->own;
-    const struct param_value *kinds = run_param(run, "kinds");
-    enum semaphore_kind kind = (enum semaphore_kind)kinds->number[kind_place];
+    enum semaphore_kind kind = kind_of(run, row);
+    enum partner_scope scope = scope_of(run, row);
+    bool is_shared = scope == PARTNER_PROCESS;
+    struct semaphore *semaphore = &own->row.table->semaphore;
     const struct leftover_place *place = &own->leftover.places[0];
-    if (!semaphore_is_here(run, kind, place))
+    if (!semaphore_is_here(run, kind, is_shared, place))
         return 0;
-    int result = 0, error = semaphore_open(&own->semaphore, kind, false, place);
+    int result = 0, error = semaphore_open(semaphore, kind, is_shared, place);
     if (error)
         return outcome_set_errno(&run->outcome, error, semaphore_kind_names[kind], NULL);
     for (int i = 0; i < own->count_count && result == 0 && !run_should_stop(); i++)
-        result = measure_cell(run, (kind_place * own->count_count + i) * SERIES_PER_CELL,
-                              own->counts[i], kinds->count * own->count_count);
+        result = measure_cell(run, scope, (row * own->count_count + i) * SERIES_PER_CELL,
+                              own->counts[i]);
     if (result == 0)
-        result = semaphore_check(run, &own->semaphore);
-    semaphore_close(&own->semaphore);
+        result = semaphore_check(run, semaphore);
+    semaphore_close(semaphore);
     if (own->misordered > 0)
         arena_event(run->arena, "not_highest_first", -1,
-                    "%s: %llu times V woke another than the highest, which had waited longest",
-                    semaphore_kind_names[kind], (unsigned long long)own->misordered);
+                    "%s, %s: %llu times V woke another than the highest, which had waited longest",
+                    semaphore_kind_names[kind], partner_scope_names[scope],
+                    (unsigned long long)own->misordered);
     own->misordered = 0;
     return result;
 }
@@ -248,8 +275,8 @@ static int measure_kind(struct run *run, int kind_place)
 static int measure(struct run *run)
 {
     const struct own *own = run->own;
-    for (int i = 0; i < run_param(run, "kinds")->count && !run_should_stop(); i++)
-        if (measure_kind(run, i) != 0)
+    for (int i = 0; i < rows_of(run) && !run_should_stop(); i++)
+        if (measure_row(run, i) != 0)
             return -1;
     if (own->not_run > 0)
         return outcome_set(&run->outcome, STATUS_FAILED, "see what SEM-B-LCK says",

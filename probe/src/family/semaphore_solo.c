@@ -29,7 +29,7 @@ int solo_measure(struct run *run, int (*body)(struct run *run, int place))
     const struct param_value *kinds = run_param(run, "kinds");
     for (int i = 0; i < kinds->count && !run_should_stop(); i++) {
         enum semaphore_kind kind = (enum semaphore_kind)kinds->number[i];
-        if (!semaphore_is_here(run, kind, &solo->leftover.places[0]))
+        if (!semaphore_is_here(run, kind, false, &solo->leftover.places[0]))
             continue;
         pace_begin(&solo->pace, run, 0);
         if (body(run, i) != 0)
@@ -45,7 +45,7 @@ int solo_measure_open(struct run *run, void (*body)(struct run *run, int place))
     for (int i = 0; i < kinds->count && !run_should_stop(); i++) {
         enum semaphore_kind kind = (enum semaphore_kind)kinds->number[i];
         const struct leftover_place *place = &solo->leftover.places[0];
-        if (!semaphore_is_here(run, kind, place))
+        if (!semaphore_is_here(run, kind, false, place))
             continue;
         int error = semaphore_open(&solo->semaphore, kind, false, place);
         if (error)

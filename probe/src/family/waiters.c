@@ -2,9 +2,20 @@
 
 #include "waiters.h"
 
-size_t waiters_bytes(int count)
+int waiters_make(struct waiters *row, struct run *run, const struct leftover *leftover, int most)
 {
-    return (size_t)count * sizeof(struct waiter);
+    row->bytes = sizeof *row->table + (size_t)most * sizeof row->table->waiter[0];
+    row->table = partner_memory(row->bytes, &leftover->places[0]);
+    if (!row->table)
+        return outcome_set_errno(&run->outcome, errno, "memory for all waiters",
+                                 "make room in shared memory (/dev/shm on Linux)");
+    row->table->run = run;
+    return 0;
+}
+
+void waiters_free(struct waiters *row)
+{
+    partner_memory_free(row->table, row->bytes);
 }
 
 static void pass_gate(sem_t *gate)
@@ -16,55 +27,107 @@ static void pass_gate(sem_t *gate)
 static void wait_when_told(void *argument)
 {
     struct waiter *waiter = argument;
-    struct waiters *row = waiter->row;
+    struct waiters_table *table = waiter->table;
+    const struct clock *clock = &table->run->clock;
     for (;;) {
         pass_gate(&waiter->gate);
-        if (atomic_load_explicit(&row->is_over, memory_order_relaxed))
+        if (atomic_load_explicit(&table->is_over, memory_order_relaxed))
             return;
-        atomic_store_explicit(&waiter->asked_ticks, clock_begin(row->clock), memory_order_relaxed);
-        semaphore_wait(row->semaphore);
-        atomic_store_explicit(&waiter->woken_ticks, clock_end(row->clock), memory_order_relaxed);
-        atomic_store(&row->last_woken, (int)(waiter - row->waiter));
-        atomic_fetch_add(&row->woken_count, 1);
+        atomic_store_explicit(&waiter->asked_ticks, clock_begin(clock), memory_order_relaxed);
+        semaphore_wait(&table->semaphore);
+        atomic_store_explicit(&waiter->woken_ticks, clock_end(clock), memory_order_relaxed);
+        atomic_store(&table->last_woken, (int)(waiter - table->waiter));
+        atomic_fetch_add(&table->woken_count, 1);
     }
 }
 
-int waiters_start(struct waiters *row, const struct run *run, const int *priorities, int count)
+static void open_all_gates(struct waiters_table *table)
 {
-    row->clock = &run->clock;
-    atomic_store(&row->is_over, 0);
-    atomic_store(&row->woken_count, 0);
-    atomic_store(&row->last_woken, -1);
-    for (row->count = 0; row->count < count; row->count++) {
-        struct waiter *waiter = &row->waiter[row->count];
-        struct actor_setup setup = run->setup;
-        setup.priority = priorities[row->count];
-        waiter->row = row;
-        sem_init(&waiter->gate, 0, 0);
-        int error = actor_start(&waiter->actor, &setup, wait_when_told, waiter);
-        if (error) {
+    atomic_store(&table->is_over, 1);
+    for (int i = 0; i < table->count; i++)
+        sem_post(&table->waiter[i].gate);
+}
+
+/* In the process of the threads. */
+static void join_threads(void *argument)
+{
+    struct waiters_table *table = argument;
+    for (int i = 0; i < table->count; i++)
+        actor_join(&table->waiter[i].actor);
+}
+
+static void destroy_gates(struct waiters_table *table)
+{
+    for (int i = 0; i < table->count; i++)
+        sem_destroy(&table->waiter[i].gate);
+    table->count = 0;
+}
+
+static int end_early(struct waiters_table *table, int error)
+{
+    open_all_gates(table);
+    join_threads(table);
+    destroy_gates(table);
+    return error;
+}
+
+static int start_threads(void *argument)
+{
+    struct waiters_table *table = argument;
+    for (table->count = 0; table->count < table->wanted; table->count++) {
+        struct waiter *waiter = &table->waiter[table->count];
+        struct actor_setup setup = table->run->setup;
+        setup.priority = table->priorities[table->count];
+        waiter->table = table;
+        int error = sem_init(&waiter->gate, table->scope == PARTNER_PROCESS, 0) == 0 ? 0 : errno;
+        if (!error && (error = actor_start(&waiter->actor, &setup, wait_when_told, waiter)) != 0)
             sem_destroy(&waiter->gate);
-            waiters_end(row);
-            return error;
-        }
+        if (error)
+            return end_early(table, error);
         actor_go(&waiter->actor);
     }
     return 0;
 }
 
-void waiters_ask(struct waiters *row, int i)
+int waiters_start(struct waiters *row, struct run *run, const struct leftover *leftover,
+                  enum partner_scope scope, const int *priorities, int count)
 {
-    sem_post(&row->waiter[i].gate);
+    struct waiters_table *table = row->table;
+    table->scope = row->partner.scope = scope;
+    table->priorities = priorities;
+    table->wanted = count;
+    table->count = 0;
+    atomic_store(&table->is_over, 0);
+    atomic_store(&table->woken_count, 0);
+    atomic_store(&table->last_woken, -1);
+    if (scope == PARTNER_THREAD)
+        return start_threads(table);
+    return partner_start_process(&row->partner, run, leftover, &run->setup, start_threads,
+                                 join_threads, table);
 }
 
-void waiters_end(struct waiters *row)
+pid_t waiters_process(const struct waiters *row)
 {
-    atomic_store(&row->is_over, 1);
-    for (int i = 0; i < row->count; i++)
-        sem_post(&row->waiter[i].gate);
-    for (int i = 0; i < row->count; i++) {
-        actor_join(&row->waiter[i].actor);
-        sem_destroy(&row->waiter[i].gate);
-    }
-    row->count = 0;
+    return row->partner.scope == PARTNER_PROCESS ? row->partner.process : 0;
+}
+
+bool waiters_are_gone(const struct waiters *row)
+{
+    return partner_is_gone(&row->partner);
+}
+
+int waiters_end(struct waiters *row, struct run *run)
+{
+    struct waiters_table *table = row->table;
+    int error = 0;
+    open_all_gates(table);
+    if (table->scope == PARTNER_THREAD)
+        join_threads(table);
+    else
+        error = partner_join(&row->partner);
+    destroy_gates(table);
+    return error ? outcome_set(&run->outcome, STATUS_FAILED,
+                               "run it again and look who kills processes",
+                               "the process of the waiters ended before its time")
+                 : 0;
 }

@@ -1,46 +1,69 @@
 /* A row of threads that wait on one semaphore when they are told to: what SEM-P-ARC and
  * SEM-B-REL have in common. Each has a gate of its own, on which it rests; opened, it
- * stamps, calls P, stamps again when it got past, and goes back to rest. */
+ * stamps, calls P, stamps again when it got past, and goes back to rest.
+ *
+ * They are threads of the caller's process, or all of one second process. Semaphore, gates
+ * and stamps lie in memory that both share, in either case. */
 #ifndef HS_WAITERS_H
 #define HS_WAITERS_H
 
 #include "../posix_source.h"
 
 #include "../run.h"
+#include "partner.h"
 #include "semaphore_kind.h"
 
 #include <semaphore.h>
 
-struct waiters;
+struct waiters_table;
 
 struct waiter {
-    struct waiters *row;
-    struct actor actor;
+    struct waiters_table *table;
+    struct actor actor; /* of the process in which it runs */
     sem_t gate;
     _Atomic uint64_t asked_ticks, woken_ticks;
 };
 
-struct waiters {
-    const struct clock *clock;
-    struct semaphore *semaphore;
+/* In shared memory. */
+struct waiters_table {
+    struct semaphore semaphore; /* the caller opens and closes it, when no waiter is there */
+    const struct run *run;
+    enum partner_scope scope;
+    const int *priorities;
     atomic_int is_over;
     _Atomic int woken_count; /* how many got past, and which was the last; -1: none */
     _Atomic int last_woken;
-    int count;
-    struct waiter *waiter;
+    int wanted, count; /* of waiters; count: that are there */
+    struct waiter waiter[];
 };
 
-/* Bytes that a row of `count` takes in `waiter`. */
-size_t waiters_bytes(int count);
+struct waiters {
+    struct waiters_table *table;
+    size_t bytes;
+    struct partner partner; /* where the scope is a process */
+};
+
+/* Room for `most` waiters; `leftover` with a guard. 0, or -1 with the outcome. */
+int waiters_make(struct waiters *row, struct run *run, const struct leftover *leftover, int most);
+void waiters_free(struct waiters *row);
 
 /* Starts `count` threads; thread i has priority priorities[i]. 0 or an errno value, with
  * nothing left started. */
-int waiters_start(struct waiters *row, const struct run *run, const int *priorities, int count);
+int waiters_start(struct waiters *row, struct run *run, const struct leftover *leftover,
+                  enum partner_scope scope, const int *priorities, int count);
 
-/* Has waiter `i` call P on row->semaphore. */
-void waiters_ask(struct waiters *row, int i);
+/* Has waiter `i` call P on the semaphore. */
+static inline void waiters_ask(struct waiters_table *table, int i)
+{
+    sem_post(&table->waiter[i].gate);
+}
 
-/* Ends all threads, which must rest. */
-void waiters_end(struct waiters *row);
+/* Their process, or 0; and whether it ended before its time. */
+pid_t waiters_process(const struct waiters *row);
+bool waiters_are_gone(const struct waiters *row);
+
+/* Ends all threads, which must rest. 0, or -1 with the outcome when their process had ended
+ * before. */
+int waiters_end(struct waiters *row, struct run *run);
 
 #endif
