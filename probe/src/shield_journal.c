@@ -14,6 +14,7 @@
 
 #define MAGIC "hardstone-shield"
 #define NAME "hardstone-shield.journal"
+#define SHORTER ".new"
 
 enum { VERSION = 1, TRIES = 5, HEAD_LINES = 5 };
 
@@ -315,8 +316,12 @@ void journal_free_image(struct journal_image *image)
 
 void journal_remove(struct journal *journal)
 {
-    if (journal->descriptor >= 0)
+    char shorter[JOURNAL_PATH_BYTES + sizeof SHORTER];
+    snprintf(shorter, sizeof shorter, "%s" SHORTER, journal->path);
+    if (journal->descriptor >= 0) {
+        unlink(shorter); /* of one that was killed while it wrote it */
         unlink(journal->path);
+    }
     journal_close(journal);
 }
 
@@ -339,7 +344,7 @@ int journal_keep(struct journal *journal, const struct journal_image *image)
     struct journal fresh;
     memset(&fresh, 0, sizeof fresh);
     fresh.descriptor = -1;
-    int length = snprintf(fresh.path, sizeof fresh.path, "%s.new", journal->path);
+    int length = snprintf(fresh.path, sizeof fresh.path, "%s" SHORTER, journal->path);
     if (length >= (int)sizeof fresh.path)
         return ENAMETOOLONG;
     unlink(fresh.path); /* of one that was killed at this; who has the journal's lock is alone */

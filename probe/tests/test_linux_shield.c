@@ -431,10 +431,12 @@ static void test_what_cannot_be_put_back_is_kept(void)
         holds(&place, "/proc/sys/kernel/timer_migration", i == 0 ? "0" : "1");
         put(&place, "/proc/sys/kernel/timer_migration", "1\n"); /* somebody's wish by now */
     }
+    put(&place, "/hardstone-shield.journal.new", "cut sh"); /* one was killed at the next attempt */
     mend(&place);
     CHECK_SAME(undo_whole(&place, &told).undone, 1);
     CHECK_SAME(told.count, 0);
     CHECK_SAME(lines_kept(&place, first, sizeof first), -1);
+    CHECK(!linux_shield_exists(&place.shield, "/hardstone-shield.journal.new"));
     holds(&place, "/proc/sys/kernel/watchdog_cpumask", "0-3");
     holds(&place, "/proc/sys/kernel/timer_migration", "1");
     close_place(&place);

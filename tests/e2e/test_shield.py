@@ -386,6 +386,34 @@ def test_a_damaged_journal_can_be_dropped(probe: Path, before: State) -> None:
     all_is_back(before)
 
 
+def test_a_line_that_is_refused_stands_in_the_way_until_it_is_dropped(
+    probe: Path, before: State
+) -> None:
+    """Of this boot, well formed, and naming what no shield changes."""
+    boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    JOURNAL.touch(mode=0o600, exist_ok=False)
+    JOURNAL.write_text(
+        f"hardstone-shield\t1\nboot\t{boot}\nowner\t1\t1\nsince\t1\ncpus\t0\n"
+        "file\t/proc/sys/kernel/panic\t1\t0\n"
+    )
+    try:
+        for _ in range(2):
+            done = subprocess.run(command(probe, "true"), capture_output=True, check=False)
+            assert done.returncode == 70 and b"is not a file that a shield" in done.stderr
+        stream = run(probe, "CLK-P-BIN", *QUICK, "--cpu-config", "shielded")
+        assert stream.result.status == "failed" and stream.sample_count == 0
+        assert "is not a file that a shield" in (stream.result.reason or "")
+        assert "--forget" in (stream.result.remedy or "")
+        assert "not_put_back" in stream.events
+        words = [str(probe), "shield", "--restore", "--forget"]
+        done = subprocess.run(words, capture_output=True, check=False)
+        assert done.returncode == 0 and not JOURNAL.exists(), done.stderr
+    finally:
+        JOURNAL.unlink(missing_ok=True)
+    assert subprocess.run(command(probe, "true"), check=False).returncode == 0
+    all_is_back(before)
+
+
 def test_both_are_killed_and_the_next_shield_restores(probe: Path, before: State) -> None:
     with shielded(command(probe, *FOREVER)) as process:
         kill_both(process)
