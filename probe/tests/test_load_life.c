@@ -14,6 +14,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -450,6 +451,33 @@ static void test_a_start_that_stalls_is_given_up(void)
     load_free(&load);
 }
 
+/* Two processes in a window of a second, one of which did much more than was asked. */
+static void test_the_least_is_judged(void)
+{
+    char error[LOAD_ERROR_BYTES];
+    struct load_sample from[2] = {0}, to[2] = {0};
+    memset(&load, 0, sizeof load);
+    memset(&told, 0, sizeof told);
+    CHECK_SAME(load_spec_parse("network=1000/s", &spec, error, sizeof error), 0);
+    size_t bytes = sizeof *load.map + 2 * sizeof load.map->slots[0];
+    load.map = port_shared_memory(bytes);
+    if (!CHECK(load.map != NULL))
+        return;
+    load.map->slot_count = 2;
+    load.setup.spec = &spec;
+    load.is_measured = true;
+    load.begin = (struct load_snapshot){0, -1, -1, -1, from};
+    load.end = (struct load_snapshot){1000000000, -1, -1, -1, to};
+    from[0].state = from[1].state = to[0].state = to[1].state = LOADER_WORKS;
+    to[0].counters[COUNTER_OWN] = 2000;
+    to[1].counters[COUNTER_OWN] = 500;
+    load_events(&load, tell, NULL);
+    CHECK_SAME(reached(0).reached, 1250);
+    CHECK_HOLDS(text_of("load_short"), "network reached 500/s of 1000/s asked (50 %)");
+    munmap(load.map, bytes);
+    memset(&load, 0, sizeof load);
+}
+
 /* A degree that cannot be kept, since nothing works at all. */
 static void test_a_stopped_loader_falls_short(void)
 {
@@ -559,6 +587,7 @@ int main(int argc, char *argv[])
         {"what was left is swept", test_what_was_left_is_swept},
         {"patience has an end", test_patience_has_an_end},
         {"a start that stalls is given up", test_a_start_that_stalls_is_given_up},
+        {"the least is judged", test_the_least_is_judged},
         {"a stopped loader falls short", test_a_stopped_loader_falls_short},
         {"a load ends at its limit", test_a_load_ends_at_its_limit},
         {"where it runs", test_where_it_runs},
