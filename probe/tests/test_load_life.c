@@ -14,6 +14,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -417,6 +418,66 @@ static void test_what_was_left_is_swept(void)
     CHECK_SAME(rmdir(place), 0);
 }
 
+static void test_patience_has_an_end(void)
+{
+    struct load_setup setup = {.spec = &spec, .cpu_count = 1};
+    char error[LOAD_ERROR_BYTES];
+    CHECK(load_patience_ns(240) > load_patience_ns(10));
+    CHECK_SAME(load_patience_ns(5000), INT64_C(60000000000));
+    CHECK_SAME(load_spec_parse("cpu+storm=5000", &spec, error, sizeof error), 0);
+    CHECK_SAME(load_processes(&setup), 5001);
+}
+
+/* Long before the patience is over. */
+static void test_a_start_that_stalls_is_given_up(void)
+{
+    char error[LOAD_ERROR_BYTES];
+    struct outcome outcome = {0};
+    struct load_setup setup = {.spec = &spec,
+                               .called_as = called_as,
+                               .limit_ns = now_ns() + LIMIT_NS,
+                               .cpu_count = -1,
+                               .stall_ns = 200000000};
+    CHECK_SAME(load_spec_parse("storm=2", &spec, error, sizeof error), 0);
+    if (!CHECK_SAME(load_start(&load, &setup, &outcome), 0))
+        return;
+    while (atomic_load(&load.map->slots[0].process) == 0)
+        pass_ms(1);
+    signal_slot(0, SIGSTOP);
+    int64_t begun_ns = now_ns();
+    CHECK(!load_settle(&load, NULL, error, sizeof error));
+    CHECK(now_ns() - begun_ns < load_patience_ns(2));
+    CHECK_HOLDS(error, "not all processes of the load work");
+    load_free(&load);
+}
+
+/* Two processes in a window of a second, one of which did much more than was asked. */
+static void test_the_least_is_judged(void)
+{
+    char error[LOAD_ERROR_BYTES];
+    struct load_sample from[2] = {0}, to[2] = {0};
+    memset(&load, 0, sizeof load);
+    memset(&told, 0, sizeof told);
+    CHECK_SAME(load_spec_parse("network=1000/s", &spec, error, sizeof error), 0);
+    size_t bytes = sizeof *load.map + 2 * sizeof load.map->slots[0];
+    load.map = port_shared_memory(bytes);
+    if (!CHECK(load.map != NULL))
+        return;
+    load.map->slot_count = 2;
+    load.setup.spec = &spec;
+    load.is_measured = true;
+    load.begin = (struct load_snapshot){0, -1, -1, -1, from};
+    load.end = (struct load_snapshot){1000000000, -1, -1, -1, to};
+    from[0].state = from[1].state = to[0].state = to[1].state = LOADER_WORKS;
+    to[0].counters[COUNTER_OWN] = 2000;
+    to[1].counters[COUNTER_OWN] = 500;
+    load_events(&load, tell, NULL);
+    CHECK_SAME(reached(0).reached, 1250);
+    CHECK_HOLDS(text_of("load_short"), "network reached 500/s of 1000/s asked (50 %)");
+    munmap(load.map, bytes);
+    memset(&load, 0, sizeof load);
+}
+
 /* A degree that cannot be kept, since nothing works at all. */
 static void test_a_stopped_loader_falls_short(void)
 {
@@ -524,6 +585,9 @@ int main(int argc, char *argv[])
         {"stress-ng is never real-time", test_stress_ng_is_never_real_time},
         {"no folder stays without keepers", test_no_folder_stays_without_keepers},
         {"what was left is swept", test_what_was_left_is_swept},
+        {"patience has an end", test_patience_has_an_end},
+        {"a start that stalls is given up", test_a_start_that_stalls_is_given_up},
+        {"the least is judged", test_the_least_is_judged},
         {"a stopped loader falls short", test_a_stopped_loader_falls_short},
         {"a load ends at its limit", test_a_load_ends_at_its_limit},
         {"where it runs", test_where_it_runs},

@@ -174,12 +174,23 @@ static int refuse(const struct outcome *outcome)
     return EXIT_MISSING;
 }
 
+/* Such a start holds the CPUs before the time that was asked for begins. */
+static void tell_start(const struct load_setup *setup)
+{
+    enum { MANY = 500 };
+    int processes = load_processes(setup);
+    if (processes > MANY)
+        fprintf(stderr, "hardstone-probe: %d processes are started, which may take up to %lld s\n",
+                processes, (long long)(load_patience_ns(processes) / 1000000000));
+}
+
 static int run_load(const struct request *request, const struct load_setup *setup,
                     struct emit *emit)
 {
     struct load load;
     struct outcome outcome = {0};
     char text[LOAD_ERROR_BYTES];
+    tell_start(setup);
     if (load_start(&load, setup, &outcome) != 0) {
         load_free(&load);
         return refuse(&outcome);

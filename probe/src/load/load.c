@@ -20,6 +20,8 @@
 
 #define PATIENCE_NS INT64_C(15000000000)
 #define PATIENCE_FOR_ONE_NS INT64_C(50000000)
+#define MOST_PATIENCE_NS INT64_C(60000000000)
+#define STALL_NS INT64_C(15000000000)
 #define WARM_UP_NS INT64_C(100000000)
 #define LOOK_NS INT64_C(2000000)
 #define GUARD_END_NS (GUARD_GRACE_NS + INT64_C(2000000000))
@@ -40,6 +42,14 @@ static int processes_of(const struct load_setup *setup, const struct load_term *
     if (term->element->kind == LOAD_COUNT)
         return (int)term->degree.number;
     return term->element->kind == LOAD_FOREIGN ? 1 : cpus_of(setup);
+}
+
+int load_processes(const struct load_setup *setup)
+{
+    int count = 0;
+    for (int i = 0; i < setup->spec->count; i++)
+        count += processes_of(setup, &setup->spec->terms[i]);
+    return count;
 }
 
 /* The n-th CPU of the load, round and round; -1 where there is no choice. */
@@ -70,10 +80,7 @@ static void fill_slots(struct load *load)
 
 static int make_map(struct load *load)
 {
-    const struct load_spec *spec = load->setup.spec;
-    int slots = 0;
-    for (int i = 0; i < spec->count; i++)
-        slots += processes_of(&load->setup, &spec->terms[i]);
+    int slots = load_processes(&load->setup);
     load->map_bytes = sizeof *load->map + (size_t)slots * sizeof load->map->slots[0];
     load->map = port_shared_memory(load->map_bytes);
     load->begin.samples = calloc((size_t)slots, sizeof *load->begin.samples);
@@ -213,11 +220,17 @@ static void note_guard(struct load *load)
 /* Until every process has come as far as `state`, or has ended. */
 static bool wait_for(struct load *load, int state, int64_t until_ns, bool (*should_stop)(void))
 {
-    while (count_below(load, state) > 0) {
-        if (duty_now_ns() > until_ns || is_over(load) || (should_stop && should_stop()) ||
-            has_guard_ended(load))
+    int64_t stall_ns = load->setup.stall_ns > 0 ? load->setup.stall_ns : STALL_NS;
+    int64_t moved_ns = duty_now_ns();
+    int late, before = load->map->slot_count + 1;
+    while ((late = count_below(load, state)) > 0) {
+        int64_t now_ns = duty_now_ns();
+        moved_ns = late < before ? now_ns : moved_ns;
+        before = late;
+        if (now_ns > until_ns || now_ns - moved_ns > stall_ns || is_over(load) ||
+            (should_stop && should_stop()) || has_guard_ended(load))
             return false;
-        duty_sleep_until(duty_now_ns() + LOOK_NS);
+        duty_sleep_until(now_ns + LOOK_NS);
     }
     return true;
 }
@@ -248,12 +261,18 @@ static void tell_late(const struct load *load, char *text, size_t bytes)
     }
 }
 
+int64_t load_patience_ns(int processes)
+{
+    int64_t patience_ns = PATIENCE_NS + processes * PATIENCE_FOR_ONE_NS;
+    return patience_ns < MOST_PATIENCE_NS ? patience_ns : MOST_PATIENCE_NS;
+}
+
 bool load_settle(struct load *load, bool (*should_stop)(void), char *text, size_t bytes)
 {
     text[0] = '\0';
     if (load->guard <= 0)
         return true;
-    int64_t until_ns = duty_now_ns() + PATIENCE_NS + load->map->slot_count * PATIENCE_FOR_ONE_NS;
+    int64_t until_ns = duty_now_ns() + load_patience_ns(load->map->slot_count);
     bool is_good = wait_for(load, LOADER_READY, until_ns, should_stop);
     open_gate(load);
     is_good = is_good && wait_for(load, LOADER_WORKS, until_ns, should_stop);
