@@ -294,6 +294,20 @@ def test_a_reporter_that_fails_leaves_a_journal_to_recover(tmp_path: Path, store
     assert document.results[0].series[0].count == 2000
 
 
+def test_who_measures_unlocked_is_told(
+    tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "elsewhere")
+    monkeypatch.setenv("HARDSTONE_LOCK_FILE", str(tmp_path / "link"))
+    facts, stream = (sample.GOLDEN / "facts.json").read_text(), sample.stream(FIRST)
+    body = f"if sys.argv[1] == 'facts': lines({facts!r})\nelse: lines(*{stream!r})"
+    events: list[CampaignEvent] = []
+    target = LocalTarget(sample.executable(tmp_path, body))
+    Campaign(target, store, events.append).run(make((FIRST,)), target.facts())
+    (said,) = [event.text for event in events if isinstance(event, Warned)]
+    assert str(tmp_path / "link") in said and "spoil" in said
+
+
 def test_the_frequency_is_passed_on_only_where_it_is_trusted() -> None:
     from hardstone.targets.base import run_options
 

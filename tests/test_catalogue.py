@@ -101,4 +101,4 @@ def test_the_command_line_offers_the_profiles_of_the_catalogue() -> None:
     def command() -> None: ...
 
     options = {one.name: one for one in plan_options(command).__click_params__}  # type: ignore[attr-defined]
-    assert tuple(options["profile"].type.choices) == PROFILES
+    assert options["profile"].metavar == f"[{'|'.join(PROFILES)}]"

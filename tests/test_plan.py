@@ -11,6 +11,7 @@ from hardstone.catalogue import load_catalogue
 from hardstone.errors import EXIT_USAGE
 from hardstone.model import Plan
 from hardstone.plan import PlanError, Request, make_plan
+from hardstone.plan.problems import nearest
 from tests.targets import sample
 
 REGISTER = sample.register()
@@ -259,3 +260,9 @@ def test_a_deadline_is_beyond_what_is_expected(samples: int) -> None:
     for test in plan(tests=("CLK-P-BIN", "SEM-P-SIG"), samples=str(samples)).tests:
         assert test.samples == samples
         assert test.deadline_ns > test.expected_ns
+
+
+def test_names_that_are_left_out_are_counted() -> None:
+    names = [f"name-{letter}" for letter in "abcdefghijk"]
+    assert nearest("q", names[:8]) == f"there is {', '.join(names[:8])}"
+    assert nearest("q", names) == f"there is {', '.join(names[:8])} and 3 more"

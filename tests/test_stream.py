@@ -18,6 +18,7 @@ GOLDEN = (FOLDER / "golden" / "stream-1-tmr-p-lat.jsonl").read_bytes().splitline
 HEADER, INSTRUMENT, EVENT, WAKEUP, RELEASE, RESULT, FOOTER = GOLDEN
 VERDICT = b'{"type":"verdict","name":"v","pass":true,"evidence":"e"}'
 Line = dict[str, Any]
+BAD_PAIR = {"count": 9, "min": 5, "median": 6, "p99": 7, "max": 8, "mean": 500.0}
 
 
 def read(lines: list[bytes], **limits: int) -> Result:
@@ -85,6 +86,7 @@ BROKEN: list[tuple[list[bytes], str]] = [
     ([with_field(HEADER, test="CLK-B-RES")], "test 'CLK-B-RES' where TMR-P-LAT was asked for"),
     ([with_field(HEADER, started_utc_ns=10**30)], "line 1: the start time 1000"),
     ([HEADER, INSTRUMENT, INSTRUMENT], "line 3: a second instrument"),
+    ([HEADER, with_field(INSTRUMENT, pair=BAD_PAIR)], "line 2: the mean of the time-stamp pairs"),
     ([HEADER, b"Kernel panic"], "line 2: not JSON"),
     ([HEADER, b"\xff\xfe"], "line 2: not"),
     ([HEADER, EVENT.replace(b"release", b"\xff")], "line 2: not UTF-8"),

@@ -192,24 +192,13 @@ static int parse_load(struct parser *parser, const char *text)
     return load_spec_parse(text, &parser->request->load, parser->error, parser->error_bytes);
 }
 
-/* "0,2-3" */
 static int parse_cpus(struct parser *parser, const char *text)
 {
-    const char *at = text;
-    parser->request->has_load_cpus = true;
-    for (;;) {
-        char *end;
-        long first = *at >= '0' && *at <= '9' ? strtol(at, &end, 10) : -1, last = first;
-        if (first >= 0 && *end == '-' && end[1] >= '0' && end[1] <= '9')
-            last = strtol(end + 1, &end, 10);
-        if (first < 0 || last < first || last >= PORT_CPUS || (*end != ',' && *end != '\0'))
-            return fail(parser, "--cpus %.60s: a list of CPUs is wanted, such as 0,2-3", text);
-        for (long cpu = first; cpu <= last; cpu++)
-            parser->request->load_cpus[cpu] = true;
-        if (*end == '\0')
-            return 0;
-        at = end + 1;
-    }
+    struct request *request = parser->request;
+    request->has_cpus = true;
+    if (cpus_parse_list(text, &request->cpus) != 0 || cpus_first(&request->cpus) < 0)
+        return fail(parser, "--cpus %.60s: write a list such as 1 or 2-3,6", text);
+    return 0;
 }
 
 static int positive(struct parser *parser, const char *option, const char *text, int64_t most,
@@ -255,9 +244,7 @@ static int parse_division(struct parser *parser, const char *option, const char 
             }
         return fail(parser, "--cpu-config %.60s: shared, single or shielded", text);
     } else if (strcmp(option, "--cpus") == 0) {
-        request->has_cpus = true;
-        if (cpus_parse_list(text, &request->cpus) != 0 || cpus_first(&request->cpus) < 0)
-            return fail(parser, "--cpus %.60s: write a list such as 1 or 2-3,6", text);
+        return parse_cpus(parser, text);
     } else {
         return 1;
     }
@@ -366,12 +353,29 @@ static int parse_run(struct parser *parser, int argc, char *const argv[])
     return 0;
 }
 
+/* Before anything is moved for a command that could not be started then. */
+static int check_priority(struct parser *parser)
+{
+    const struct request *request = parser->request;
+    if (request->priority < 0)
+        return 0;
+    if (request->policy == ARGS_OTHER)
+        return fail(parser, "--priority is one of --policy fifo or rr");
+    int policy = request->policy == ARGS_RR ? SCHED_RR : SCHED_FIFO;
+    int least = sched_get_priority_min(policy), most = sched_get_priority_max(policy);
+    if (request->priority < least || request->priority > most)
+        return fail(parser, "--priority %d: from %d to %d", request->priority, least, most);
+    return 0;
+}
+
 static int check_shield(struct parser *parser, bool has_policy)
 {
     struct request *request = parser->request;
     bool has_command = request->words && request->words[0];
     if (request->restore + request->show + has_command != 1)
         return fail(parser, "shield wants one of: -- COMMAND, --show, --restore");
+    if (request->forget && !request->restore)
+        return fail(parser, "--forget belongs to --restore: it drops what cannot be put back");
     if (request->cpu >= 0 && request->has_cpus)
         return fail(parser, "--cpu and --cpus: give one of them");
     if (request->cpu >= PORT_CPUS)
@@ -383,9 +387,38 @@ static int check_shield(struct parser *parser, bool has_policy)
     }
     if (request->priority >= 0 && !has_policy)
         request->policy = ARGS_FIFO;
-    if (request->priority >= 0 && request->policy == ARGS_OTHER)
-        return fail(parser, "--priority is one of --policy fifo or rr");
-    return 0;
+    return check_priority(parser);
+}
+
+static bool parse_shield_flag(struct request *request, const char *option)
+{
+    if (strcmp(option, "--restore") == 0)
+        request->restore = true;
+    else if (strcmp(option, "--show") == 0)
+        request->show = true;
+    else if (strcmp(option, "--forget") == 0)
+        request->forget = true;
+    else if (strcmp(option, "--verbose") == 0)
+        request->verbose = true;
+    else if (strcmp(option, "--json") == 0 || strcmp(option, "--text") == 0)
+        return parse_flag(request, option);
+    else
+        return false;
+    return true;
+}
+
+static int parse_shield_option(struct parser *parser, const char *option, const char *value)
+{
+    static const char *const known[] = {"--cpu", "--cpus", "--policy", "--priority", "--settings"};
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        if (strcmp(option, known[i]) != 0)
+            continue;
+        return value ? parse_valued(parser, option, value)
+                     : fail(parser, "%s: its value is missing", option);
+    }
+    if (*option != '-')
+        return fail(parser, "shield: write -- before the command: shield -- %.60s", option);
+    return fail(parser, "unknown option '%.60s'; see hardstone-probe --help", option);
 }
 
 /* Options up to "--", then the command. */
@@ -395,38 +428,15 @@ static int parse_shield(struct parser *parser, int argc, char *const argv[])
     request->policy = ARGS_OTHER;
     bool has_policy = false;
     for (int i = 0; i < argc; i++) {
-        const char *option = argv[i], *value = i + 1 < argc ? argv[i + 1] : NULL;
-        if (strcmp(option, "--") == 0) {
+        if (strcmp(argv[i], "--") == 0) {
             request->words = argv + i + 1;
             break;
         }
-        bool is_valued = false;
-        if (strcmp(option, "--restore") == 0)
-            request->restore = true;
-        else if (strcmp(option, "--show") == 0)
-            request->show = true;
-        else if (strcmp(option, "--verbose") == 0)
-            request->verbose = true;
-        else
-            is_valued = strcmp(option, "--json") != 0 && strcmp(option, "--text") != 0;
-        if (!is_valued) {
-            parse_flag(request, option);
+        if (parse_shield_flag(request, argv[i]))
             continue;
-        }
-        static const char *const known[] = {"--cpu", "--cpus", "--policy", "--priority",
-                                            "--settings"};
-        bool is_known = false;
-        for (size_t k = 0; k < sizeof known / sizeof known[0]; k++)
-            is_known = is_known || strcmp(option, known[k]) == 0;
-        if (!is_known && *option != '-')
-            return fail(parser, "shield: write -- before the command: shield -- %.60s", option);
-        if (!is_known)
-            return fail(parser, "unknown option '%.60s'; see hardstone-probe --help", option);
-        if (!value)
-            return fail(parser, "%s: its value is missing", option);
-        if (parse_valued(parser, option, value) != 0)
+        if (parse_shield_option(parser, argv[i], i + 1 < argc ? argv[i + 1] : NULL) != 0)
             return -1;
-        has_policy = has_policy || strcmp(option, "--policy") == 0;
+        has_policy = has_policy || strcmp(argv[i], "--policy") == 0;
         i++;
     }
     return check_shield(parser, has_policy);

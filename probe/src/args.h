@@ -43,16 +43,16 @@ struct request {
     const char *backing;
     const char *path; /* of dump */
     struct load_spec load;
-    bool load_cpus[PORT_CPUS]; /* of the command load */
-    bool has_load_cpus, is_load_list, is_load_check;
+    bool is_load_list, is_load_check;
     const char *called_as; /* argv[0] */
     bool json;             /* default: true unless standard output is a terminal */
     enum args_cpu_config cpu_config;
     bool has_settings;  /* else: those that the configuration means */
     unsigned settings;  /* bits 1 << enum shield_setting */
-    bool has_cpus;      /* shield --cpu, --cpus */
+    bool has_cpus;      /* shield --cpu, --cpus; load --cpus */
     struct cpus cpus;   /* of these */
     bool restore, show; /* of shield, in place of a command */
+    bool forget;        /* of shield --restore */
     bool verbose;       /* of shield */
     char *const *words; /* of shield: the command, NULL-terminated */
 };

@@ -132,15 +132,22 @@ static enum shield_answer answer_held(struct shield *shield, const struct journa
                   "CPU %s is reserved by process %ld since %s", list, (long)head->owner, since);
 }
 
-static void restore_stale(struct shield *shield, struct journal *found,
-                          const struct journal_image *image)
+static enum shield_answer restore_stale(struct shield *shield, const struct shield_wish *wish,
+                                        struct journal *found, struct journal_image *image)
 {
     bool is_void;
     char since[SINCE_BYTES];
     format_since(image->head.since_utc_ns, since);
-    struct shield_undone undone = shield_undo_stale(found, image, &is_void, NULL, NULL);
+    struct shield_undone undone =
+        shield_undo_stale(found, image, &is_void, wish->tell, wish->context);
+    if (undone.failed)
+        return answer(
+            shield, SHIELD_FAILED, SHIELD_WAY_OUT,
+            "process %ld had reserved a CPU, and of what it left %d could not be put back: "
+            "%.160s",
+            (long)image->head.owner, undone.failed, undone.failure);
     if (image->head.owner == 0)
-        return;
+        return SHIELD_DONE;
     if (is_void)
         snprintf(shield->restored, sizeof shield->restored,
                  "the journal of process %ld was of an earlier boot, and is removed",
@@ -148,12 +155,13 @@ static void restore_stale(struct shield *shield, struct journal *found,
     else
         snprintf(shield->restored, sizeof shield->restored,
                  "process %ld, which had reserved a CPU since %s, ended without putting things "
-                 "back: done now (%d put back, %d left as others set them, %d failed)",
-                 (long)image->head.owner, since, undone.undone, undone.foreign, undone.failed);
+                 "back: done now (%d put back, %d left as others set them)",
+                 (long)image->head.owner, since, undone.undone, undone.foreign);
+    return SHIELD_DONE;
 }
 
 /* Until there is no journal: restores a stale one; waits for a guard at its work. */
-static enum shield_answer make_way(struct shield *shield)
+static enum shield_answer make_way(struct shield *shield, const struct shield_wish *wish)
 {
     static const struct timespec wait = {.tv_nsec = LOOK_NS};
     char reason[200];
@@ -165,10 +173,11 @@ static enum shield_answer make_way(struct shield *shield)
         if (state == JOURNAL_BAD && geteuid() != 0)
             return answer(shield, SHIELD_DENIED, how_to_grant, "%s: %s", found.path, reason);
         if (state == JOURNAL_BAD)
-            return answer(shield, SHIELD_FAILED, "look at it, and remove it", "%s: %s", found.path,
-                          reason);
+            return answer(shield, SHIELD_FAILED,
+                          "look at it, and drop it: hardstone shield --restore --forget", "%s: %s",
+                          found.path, reason);
         if (state == JOURNAL_STALE)
-            restore_stale(shield, &found, &image);
+            held = restore_stale(shield, wish, &found, &image);
         if (state == JOURNAL_HELD && (shield_owner_lives(&image.head) || i >= LOOKS))
             held = answer_held(shield, &image.head);
         if (state != JOURNAL_NONE)
@@ -193,11 +202,11 @@ static int write_head(struct shield *shield)
     return journal_begin(&shield->journal, &head);
 }
 
-static enum shield_answer begin(struct shield *shield)
+static enum shield_answer begin(struct shield *shield, const struct shield_wish *wish)
 {
     int error = EEXIST;
     for (int i = 0; error == EEXIST && i < LOOKS; i++) {
-        enum shield_answer way = make_way(shield);
+        enum shield_answer way = make_way(shield, wish);
         if (way != SHIELD_DONE)
             return way;
         error = journal_create(&shield->journal, NULL);
@@ -246,11 +255,11 @@ enum shield_answer shield_open(struct shield *shield, const struct shield_wish *
                                         .latency = -1};
     enum shield_answer done = check_cpus(shield);
     if (done == SHIELD_DONE)
-        done = begin(shield);
+        done = begin(shield, wish);
     if (done == SHIELD_DONE)
         done = apply(shield, wish);
     if (done != SHIELD_DONE)
-        shield_close(shield, NULL, NULL);
+        shield_close(shield, wish->tell, wish->context);
     return done;
 }
 
@@ -270,9 +279,11 @@ void shield_close(struct shield *shield, shield_tell tell, void *context)
         close(shield->port.latency);
     shield->port.latency = -1;
     if (journal_reread(&shield->journal, &image, reason, sizeof reason) == 0) {
-        shield_undo_all(&shield->port, &image, tell, context);
+        struct shield_undone undone =
+            shield_undo_all(&shield->port, &shield->journal, &image, tell, context);
         journal_free_image(&image);
-        journal_remove(&shield->journal);
+        if (undone.failed && tell)
+            tell(context, "what could not be put back is kept in the journal; " SHIELD_WAY_OUT);
     } else if (tell) {
         tell(context, reason);
     }

@@ -25,6 +25,9 @@ struct shield_wish {
     unsigned settings; /* bits 1 << enum shield_setting */
     unsigned required; /* of those: without them it is refused, else it is noted */
     bool is_verbose;
+    shield_tell
+        tell; /* what an earlier shield left and cannot be put back, line by line; or NULL */
+    void *context;
 };
 
 enum shield_answer {
@@ -60,7 +63,8 @@ enum shield_answer shield_open(struct shield *shield, const struct shield_wish *
 /* This process onto the reserved CPUs; errno value. For a process with one thread. */
 int shield_enter(struct shield *shield);
 
-/* Puts everything back; tells (see shield_undo.h) what was not. Does nothing a second time. */
+/* Puts everything back; tells (see shield_undo.h) what was not, and keeps the journal of that.
+ * Does nothing a second time. */
 void shield_close(struct shield *shield, shield_tell tell, void *context);
 
 /* What was done, in one line. */

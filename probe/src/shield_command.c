@@ -20,7 +20,37 @@ static void tell(void *context, const char *text)
 
 /* ---- shield --restore ---- */
 
-static int restore(void)
+static int tell_bad(const struct journal *journal, const char *reason)
+{
+    char text[LINE_BYTES];
+    bool is_denied = strcmp(reason, strerror(EACCES)) == 0;
+    snprintf(text, sizeof text, "%s: %s%s", journal->path, reason,
+             is_denied ? "; run it as root (sudo)"
+                       : "; look at it, and drop it: hardstone shield --restore --forget");
+    tell(NULL, text);
+    return is_denied ? SHIELD_EXIT_PRIVILEGE : SHIELD_EXIT_USAGE;
+}
+
+/* Drops the journal: what is not put back by now stays. */
+static int forget(void)
+{
+    struct journal journal;
+    char text[LINE_BYTES];
+    int error = journal_forget(&journal, NULL);
+    if (error)
+        snprintf(text, sizeof text, "%s could not be dropped: %s", journal.path,
+                 error == EBUSY ? "its shield lives: end that instead" : strerror(error));
+    else
+        snprintf(text, sizeof text, "%s is dropped: what is told above stays as it is",
+                 journal.path);
+    tell(NULL, text);
+    return error == 0                          ? 0
+           : error == EACCES || error == EPERM ? SHIELD_EXIT_PRIVILEGE
+           : error == EBUSY                    ? SHIELD_EXIT_USAGE
+                                               : SHIELD_EXIT_INTERNAL;
+}
+
+static int restore(bool may_forget)
 {
     struct journal journal;
     struct journal_image image;
@@ -33,10 +63,8 @@ static int restore(void)
         tell(NULL, "nothing is to be put back");
         return 0;
     case JOURNAL_BAD:
-        snprintf(text, sizeof text, "%s: %s%s", journal.path, reason,
-                 strcmp(reason, strerror(EACCES)) == 0 ? "; run it as root (sudo)" : "");
-        tell(NULL, text);
-        return strcmp(reason, strerror(EACCES)) == 0 ? SHIELD_EXIT_PRIVILEGE : SHIELD_EXIT_USAGE;
+        code = tell_bad(&journal, reason);
+        return may_forget && code != SHIELD_EXIT_PRIVILEGE ? forget() : code;
     case JOURNAL_HELD:
         snprintf(text, sizeof text,
                  "the CPU is reserved by process %ld, which lives: end it instead",
@@ -52,11 +80,13 @@ static int restore(void)
                  undone.undone, undone.foreign, undone.failed);
         tell(NULL, text);
         code = undone.failed ? SHIELD_EXIT_INTERNAL : 0;
+        if (undone.failed && !may_forget)
+            tell(NULL, SHIELD_WAY_OUT);
         break;
     }
     journal_free_image(&image);
     journal_close(&journal);
-    return code;
+    return undone.failed && may_forget ? forget() : code;
 }
 
 /* ---- shield --show ---- */
@@ -223,12 +253,25 @@ static int run_shielded(struct shield *shield, const struct request *request,
     return explain(&end, &child);
 }
 
+static void tell_done(const struct shield *shield, bool is_verbose)
+{
+    char text[LINE_BYTES], folded[LINE_BYTES - 100];
+    if (is_verbose) { /* what was not moved was told as it was found */
+        shield_describe(shield, text, sizeof text);
+        tell(NULL, text);
+    } else if (shield_notes_fold(&shield->notes, folded, sizeof folded)) {
+        snprintf(text, sizeof text, "not moved: %s; --verbose tells each one and why", folded);
+        tell(NULL, text);
+    }
+}
+
 static int reserve(const struct request *request)
 {
     struct shield shield;
     struct shield_wish wish = {.reserved = request->cpus,
                                .settings = request->has_settings ? request->settings : SHIELD_ALL,
-                               .is_verbose = request->verbose};
+                               .is_verbose = request->verbose,
+                               .tell = tell};
     sigset_t before;
     char text[LINE_BYTES];
     wish.required = request->has_settings ? request->settings : 1u << SHIELD_CPUSET;
@@ -243,11 +286,7 @@ static int reserve(const struct request *request)
         tell(NULL, text);
         return exit_of(answer);
     }
-    shield_describe(&shield, text, sizeof text);
-    if (request->verbose)
-        tell(NULL, text);
-    else
-        shield_notes_print(&shield.notes, "hardstone-probe: shield: not moved: ");
+    tell_done(&shield, request->verbose);
     int code = run_shielded(&shield, request, &before);
     shield_close(&shield, tell, NULL);
     return code;
@@ -256,6 +295,6 @@ static int reserve(const struct request *request)
 int shield_command(const struct request *request, struct emit *emit)
 {
     if (request->restore)
-        return restore();
+        return restore(request->forget);
     return request->show ? show(request, emit) : reserve(request);
 }

@@ -38,10 +38,8 @@ static void put_back(struct port_shield *port)
     if (fstat(journal->descriptor, &facts) != 0 || facts.st_nlink == 0 ||
         journal_reread(journal, &image, reason, sizeof reason) != 0)
         return;
-    struct shield_undone undone = shield_undo_all(port, &image, NULL, NULL);
     /* nobody reads what this process says: what failed is left for shield --restore to tell */
-    if (undone.failed == 0)
-        journal_remove(journal);
+    shield_undo_all(port, journal, &image, NULL, NULL);
 }
 
 static void close_all_but(int end, int journal)

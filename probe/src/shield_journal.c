@@ -14,6 +14,7 @@
 
 #define MAGIC "hardstone-shield"
 #define NAME "hardstone-shield.journal"
+#define SHORTER ".new"
 
 enum { VERSION = 1, TRIES = 5, HEAD_LINES = 5 };
 
@@ -117,20 +118,26 @@ static void note_head(struct journal *journal, const struct journal_head *head)
     journal_note(journal, 2, line);
 }
 
-int journal_create(struct journal *journal, const char *folder)
+/* At its path, which is set: made and locked, or an errno value. */
+static int make(struct journal *journal)
 {
-    set_path(journal, folder);
     int flags = O_RDWR | O_APPEND | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+    struct stat facts;
     journal->descriptor = open(journal->path, flags, 0600);
     if (journal->descriptor < 0)
         return errno;
-    struct stat facts;
     /* who looks at it in between takes an empty journal for a stale one, and removes it */
     if (flock(journal->descriptor, LOCK_EX | LOCK_NB) == 0 &&
         fstat(journal->descriptor, &facts) == 0 && facts.st_nlink > 0)
         return 0;
     journal_close(journal);
     return EEXIST;
+}
+
+int journal_create(struct journal *journal, const char *folder)
+{
+    set_path(journal, folder);
+    return make(journal);
 }
 
 int journal_begin(struct journal *journal, const struct journal_head *head)
@@ -309,9 +316,61 @@ void journal_free_image(struct journal_image *image)
 
 void journal_remove(struct journal *journal)
 {
-    if (journal->descriptor >= 0)
+    char shorter[JOURNAL_PATH_BYTES + sizeof SHORTER];
+    snprintf(shorter, sizeof shorter, "%s" SHORTER, journal->path);
+    if (journal->descriptor >= 0) {
+        unlink(shorter); /* of one that was killed while it wrote it */
         unlink(journal->path);
+    }
     journal_close(journal);
+}
+
+static int write_left(struct journal *fresh, const struct journal_image *image)
+{
+    note_head(fresh, &image->head);
+    for (size_t i = 0; i < image->count; i++) {
+        const struct journal_record *record = &image->records[i];
+        if (!record->is_left)
+            continue;
+        if (record->count > JOURNAL_FIELDS)
+            return EMSGSIZE; /* not all of its fields are known */
+        journal_note(fresh, record->count, record->field);
+    }
+    return journal_sync(fresh);
+}
+
+int journal_keep(struct journal *journal, const struct journal_image *image)
+{
+    struct journal fresh;
+    memset(&fresh, 0, sizeof fresh);
+    fresh.descriptor = -1;
+    int length = snprintf(fresh.path, sizeof fresh.path, "%s" SHORTER, journal->path);
+    if (length >= (int)sizeof fresh.path)
+        return ENAMETOOLONG;
+    unlink(fresh.path); /* of one that was killed at this; who has the journal's lock is alone */
+    int error = make(&fresh);
+    if (error == 0)
+        error = write_left(&fresh, image);
+    if (error == 0 && rename(fresh.path, journal->path) != 0)
+        error = errno;
+    if (error) {
+        journal_remove(&fresh);
+        return error;
+    }
+    journal_close(journal);
+    journal->descriptor = fresh.descriptor;
+    return 0;
+}
+
+int journal_forget(struct journal *journal, const char *folder)
+{
+    set_path(journal, folder);
+    journal->descriptor = open(journal->path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    bool is_held = journal->descriptor >= 0 && flock(journal->descriptor, LOCK_EX | LOCK_NB) != 0 &&
+                   errno == EWOULDBLOCK;
+    int error = is_held ? EBUSY : unlink(journal->path) != 0 ? errno : 0;
+    journal_close(journal);
+    return error;
 }
 
 void journal_close(struct journal *journal)

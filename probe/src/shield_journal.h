@@ -51,8 +51,9 @@ struct journal_head {
 
 /* One change: `count` fields, the first one its kind. */
 struct journal_record {
-    int count;
+    int count; /* may be above JOURNAL_FIELDS in a damaged line */
     const char *field[JOURNAL_FIELDS];
+    bool is_left; /* not put back although it should be */
 };
 
 /* A journal as it was read; `text` holds what the records point into. */
@@ -102,6 +103,14 @@ int journal_reread(struct journal *journal, struct journal_image *image, char *r
 
 /* All is put back: the file goes. */
 void journal_remove(struct journal *journal);
+
+/* Leaves only those lines of `image` that are left, in one step: whoever is killed in it leaves
+ * the whole journal or the shorter one. 0, or an errno value: then it is as it was. */
+int journal_keep(struct journal *journal, const struct journal_image *image);
+
+/* Removes whatever lies in the place of the journal, unread: 0 or an errno value (EBUSY: its owner
+ * or guard lives; ENOENT: there is none). Sets `path`. */
+int journal_forget(struct journal *journal, const char *folder);
 void journal_close(struct journal *journal);
 
 #endif

@@ -58,13 +58,34 @@ void shield_note_text(const struct shield_note *note, char *text, size_t bytes)
                  note->count > note->named ? ", ..." : "", note->reason);
 }
 
-void shield_notes_print(const struct shield_notes *notes, const char *prefix)
+/* The things that are named, or 0 when a setting as a whole is meant; each setting once. */
+static int count_of(const struct shield_notes *notes, int first)
 {
-    char text[NOTE_TEXT_BYTES];
+    int count = 0;
     for (int i = 0; i < notes->count; i++) {
-        shield_note_text(&notes->note[i], text, sizeof text);
-        fprintf(stderr, "%s%s\n", prefix, text);
+        bool is_same = strcmp(notes->note[i].setting, notes->note[first].setting) == 0;
+        if (is_same && i < first)
+            return -1;
+        if (is_same && notes->note[i].named > 0)
+            count += notes->note[i].count;
     }
-    if (notes->dropped)
-        fprintf(stderr, "%s%d more, for other reasons\n", prefix, notes->dropped);
+    return count;
+}
+
+bool shield_notes_fold(const struct shield_notes *notes, char *text, size_t bytes)
+{
+    size_t used = 0;
+    text[0] = '\0';
+    for (int i = 0; i < notes->count && used < bytes; i++) {
+        int count = count_of(notes, i);
+        if (count < 0)
+            continue;
+        used += (size_t)snprintf(text + used, bytes - used, "%s%s", used ? ", " : "",
+                                 notes->note[i].setting);
+        if (count > 0 && used < bytes)
+            used += (size_t)snprintf(text + used, bytes - used, " (%d)", count);
+    }
+    if (notes->dropped && used < bytes)
+        snprintf(text + used, bytes - used, ", and %d more", notes->dropped);
+    return notes->count > 0;
 }

@@ -35,7 +35,8 @@ void shield_note(struct shield_notes *notes, const char *setting, const char *na
 /* "interrupts: 3 (24, 25, 26): the reason" */
 void shield_note_text(const struct shield_note *note, char *text, size_t bytes);
 
-/* Each as a line on standard error, after `prefix`. */
-void shield_notes_print(const struct shield_notes *notes, const char *prefix);
+/* All of them in one line, without the reasons: "interrupts (3), timers", with the number of things
+ * where things are named. False when there are none. */
+bool shield_notes_fold(const struct shield_notes *notes, char *text, size_t bytes);
 
 #endif

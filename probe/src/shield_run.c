@@ -46,6 +46,13 @@ static unsigned required_settings(const struct request *request)
     return request->cpu_config == ARGS_SHIELDED ? 1u << SHIELD_CPUSET : 0;
 }
 
+static void tell(void *context, const char *text)
+{
+    struct run *run = context;
+    if (run->arena)
+        arena_event(run->arena, "not_put_back", -1, "%s", text);
+}
+
 static int refuse(struct run *run, enum shield_answer answer, const struct shield *shield)
 {
     enum status status = answer == SHIELD_UNSUPPORTED ? STATUS_UNSUPPORTED
@@ -71,7 +78,9 @@ int shield_run_reserve(struct run *run)
 {
     const struct request *request = run->request;
     struct shield_wish wish = {.settings = wanted_settings(request),
-                               .required = required_settings(request)};
+                               .required = required_settings(request),
+                               .tell = tell,
+                               .context = run};
     if (wish.settings == 0)
         return 0;
     if (run->setup.cpu < 0)
@@ -101,17 +110,11 @@ int shield_run_enter(struct run *run)
     return 0;
 }
 
-static void tell(void *context, const char *text)
-{
-    struct run *run = context;
-    arena_event(run->arena, "not_put_back", -1, "%s", text);
-}
-
 void shield_run_release(struct run *run)
 {
     if (!run->shield)
         return;
-    shield_close(run->shield, run->arena ? tell : NULL, run);
+    shield_close(run->shield, tell, run);
     free(run->shield);
     run->shield = NULL;
 }

@@ -2,12 +2,13 @@
 
 #include "shield_undo.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum { UNDO_TEXT_BYTES = 600 };
 
-struct shield_undone shield_undo_all(struct port_shield *port, const struct journal_image *image,
-                                     shield_tell tell, void *context)
+static struct shield_undone undo_each(struct port_shield *port, struct journal_image *image,
+                                      shield_tell tell, void *context)
 {
     struct shield_undone sum = {0};
     for (size_t i = image->count; i > 0; i--) {
@@ -21,7 +22,9 @@ struct shield_undone shield_undo_all(struct port_shield *port, const struct jour
             break;
         case PORT_UNDO_FAILED:
         case PORT_UNDO_REFUSED:
-            sum.failed++;
+            if (sum.failed++ == 0)
+                snprintf(sum.failure, sizeof sum.failure, "%.200s", text);
+            image->records[i - 1].is_left = true;
             break;
         case PORT_UNDO_NOTHING:
             break;
@@ -32,22 +35,32 @@ struct shield_undone shield_undo_all(struct port_shield *port, const struct jour
     return sum;
 }
 
+struct shield_undone shield_undo_all(struct port_shield *port, struct journal *journal,
+                                     struct journal_image *image, shield_tell tell, void *context)
+{
+    struct shield_undone sum = undo_each(port, image, tell, context);
+    if (sum.failed == 0)
+        journal_remove(journal);
+    else
+        journal_keep(journal, image); /* where it cannot: the whole of it, which does no harm */
+    return sum;
+}
+
 bool shield_owner_lives(const struct journal_head *head)
 {
     return head->owner > 0 && port_process_start(head->owner) == head->owner_start &&
            head->owner_start != 0;
 }
 
-struct shield_undone shield_undo_stale(struct journal *journal, const struct journal_image *image,
+struct shield_undone shield_undo_stale(struct journal *journal, struct journal_image *image,
                                        bool *is_void, shield_tell tell, void *context)
 {
     struct shield_undone sum = {0};
     char boot[JOURNAL_BOOT_BYTES];
     *is_void = !port_boot_name(boot, sizeof boot) || strcmp(boot, image->head.boot) != 0;
-    if (!*is_void) {
-        struct port_shield port = {.root = "", .latency = -1, .reserved = image->head.reserved};
-        sum = shield_undo_all(&port, image, tell, context);
-    }
+    struct port_shield port = {.root = "", .latency = -1, .reserved = image->head.reserved};
+    if (!*is_void)
+        return shield_undo_all(&port, journal, image, tell, context);
     journal_remove(journal);
     return sum;
 }

@@ -2,6 +2,7 @@
 #include "posix_source.h"
 
 #include "args.h"
+#include "shield.h"
 #include "tap.h"
 
 enum { MOST_WORDS = 12 };
@@ -257,9 +258,9 @@ static void test_load(void)
         {{"load", "none"}, "no load"},
         {{"load", "cpuu"}, "did you mean cpu?"},
         {{"load", "cpu", "-D", "0"}, "a duration of 0 is none"},
-        {{"load", "cpu", "--cpus", "1-0"}, "a list of CPUs"},
-        {{"load", "cpu", "--cpus", "0,,1"}, "a list of CPUs"},
-        {{"load", "cpu", "--cpus", "99999999999999999999"}, "a list of CPUs"},
+        {{"load", "cpu", "--cpus", "1-0"}, "write a list such as"},
+        {{"load", "cpu", "--cpus", "0,,1"}, "write a list such as"},
+        {{"load", "cpu", "--cpus", "99999999999999999999"}, "write a list such as"},
         {{"run", LAT, "--load", "cpu=1"}, "write cpu=10ms/100ms"},
         {{"run", LAT, "--load"}, "its value is missing"},
     };
@@ -268,12 +269,53 @@ static void test_load(void)
     struct request request = take(&right);
     CHECK_SAME(request.load.count, 2);
     CHECK_SAME(request.duration_ns, 2000000000);
-    CHECK(request.load_cpus[0] && !request.load_cpus[1]);
-    CHECK(request.load_cpus[2] && request.load_cpus[3] && !request.load_cpus[4]);
+    CHECK(cpus_has(&request.cpus, 0) && !cpus_has(&request.cpus, 1));
+    CHECK(cpus_count(&request.cpus) == 3 && cpus_has(&request.cpus, 3));
     struct line run = {{"run", LAT, "--load", "heavy"}, NULL};
     request = take(&run);
     CHECK_TEXT(request.load.text, "heavy");
     CHECK_SAME(request.load.count, 7);
+}
+
+static void test_the_division_of_cpus(void)
+{
+    static const struct line wrong[] = {
+        {{"run", LAT, "--cpu-config", "half"}, "--cpu-config half: shared, single or shielded"},
+        {{"run", LAT, "--settings", "cpuset,fans"}, "--settings: 'fans' is not one of cpuset,"},
+        {{"run", LAT, "--cpu-config", "single", "--settings", "cpuset"}, "leave one of them out"},
+        {{"run", LAT, "--cpus", "1"}, "unknown option '--cpus'"},
+        {{"shield"}, "shield wants one of: -- COMMAND, --show, --restore"},
+        {{"shield", "--"}, "shield wants one of"},
+        {{"shield", "--show", "--", "true"}, "shield wants one of"},
+        {{"shield", "--show", "--restore"}, "shield wants one of"},
+        {{"shield", "true"}, "write -- before the command: shield -- true"},
+        {{"shield", "--fast", "--", "true"}, "unknown option '--fast'"},
+        {{"shield", "--samples", "1", "--", "true"}, "unknown option '--samples'"},
+        {{"shield", "--cpu"}, "--cpu: its value is missing"},
+        {{"shield", "--cpus", "", "--", "true"}, "--cpus : write a list such as"},
+        {{"shield", "--cpus", "2-1", "--", "true"}, "--cpus 2-1: write a list such as"},
+        {{"shield", "--cpu", "1", "--cpus", "2", "--", "true"}, "give one of them"},
+        {{"shield", "--cpu", "2000", "--", "true"}, "CPUs from 0 to 1023"},
+        {{"shield", "--priority", "0", "--", "true"}, "--priority 0: from "},
+        {{"shield", "--priority", "100", "--policy", "rr", "--", "true"}, "--priority 100: from "},
+        {{"shield", "--forget", "--", "true"}, "--forget belongs to --restore"},
+        {{"shield", "--policy", "other", "--priority", "3", "--", "true"}, "--priority is one of"},
+    };
+    REFUSE(wrong);
+    struct request request = take(&(struct line){{"run", LAT}, NULL});
+    CHECK_SAME(request.cpu_config, ARGS_SHARED);
+    CHECK(!request.has_settings);
+    request = take(&(struct line){
+        {"run", LAT, "--cpu-config", "shielded", "--settings", "dma_latency,cpuset"}, NULL});
+    CHECK_SAME(request.cpu_config, ARGS_SHIELDED);
+    CHECK_SAME(request.settings, 1u << SHIELD_DMA_LATENCY | 1u << SHIELD_CPUSET);
+    request = take(&(struct line){{"shield", "--cpus", "1,3", "--", "ls", "--show"}, NULL});
+    CHECK_SAME(request.policy, ARGS_OTHER);
+    CHECK(cpus_has(&request.cpus, 1) && !cpus_has(&request.cpus, 2) && !request.show);
+    CHECK_TEXT(request.words[0], "ls");
+    CHECK_TEXT(request.words[1], "--show");
+    request = take(&(struct line){{"shield", "--priority", "7", "--", "ls"}, NULL});
+    CHECK_SAME(request.policy, ARGS_FIFO);
 }
 
 TAP_MAIN({"unknown commands, tests, options, parameters, names", test_unknown_words},
@@ -285,4 +327,5 @@ TAP_MAIN({"unknown commands, tests, options, parameters, names", test_unknown_wo
          {"words of 2000 bytes", test_long_words}, {"defaults", test_defaults},
          {"all options", test_all_options}, {"lists", test_lists}, {"durations", test_durations},
          {"load", test_load},
-         {"every test of the register takes its defaults", test_every_test_takes_its_defaults})
+         {"every test of the register takes its defaults", test_every_test_takes_its_defaults},
+         {"the division of CPUs", test_the_division_of_cpus})

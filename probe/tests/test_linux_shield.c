@@ -4,13 +4,17 @@
 #define _GNU_SOURCE
 #endif
 #include "port/linux_shield.h"
+#include "shield_guard.h"
+#include "shield_undo.h"
 #include "tap.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define HEAD "hardstone-shield\t1\nboot\tabc\nowner\t5\t77\nsince\t9\ncpus\t1\n"
@@ -324,10 +328,209 @@ static void test_links_are_not_followed(void)
     close_place(&place);
 }
 
-TAP_MAIN({"there and back", test_there_and_back},
-         {"what others changed stays", test_what_others_changed_stays},
-         {"what is not here", test_what_is_not_here},
-         {"groups are narrowed", test_groups_are_narrowed},
-         {"kinds of groups", test_kinds_of_groups},
-         {"lines about threads", test_lines_about_threads}, {"hostile lines", test_hostile_lines},
-         {"links are not followed", test_links_are_not_followed})
+/* No kernel here fills a new group: the files that are written to are not there. */
+static void test_a_reserve_that_is_not_exclusive_is_noted(void)
+{
+    struct place place;
+    struct linux_groups groups;
+    open_place(&place);
+    linux_groups_find(&place.shield, &groups);
+    CHECK_SAME(linux_groups_make(&place.shield, MOUNT "/" LINUX_GROUP_RESERVED, MOUNT), 0);
+    linux_shield_v1_exclusive(&place.shield, &groups);
+    CHECK_SAME(place.notes.count, 1);
+    CHECK_HOLDS(place.notes.note[0].reason, "meanwhile may take the CPU");
+    put(&place, MOUNT "/" LINUX_GROUP_RESERVED "/" LINUX_EXCLUSIVE, "0\n");
+    linux_shield_v1_exclusive(&place.shield, &groups);
+    CHECK_SAME(place.notes.note[0].count, 1);
+    holds(&place, MOUNT "/" LINUX_GROUP_RESERVED "/" LINUX_EXCLUSIVE, "1");
+    close_place(&place);
+}
+
+/* ---- what cannot be put back ---- */
+
+struct told {
+    int count;
+    char last[600];
+};
+
+static void listen(void *context, const char *text)
+{
+    struct told *told = context;
+    told->count++;
+    snprintf(told->last, sizeof told->last, "%s", text);
+}
+
+/* Two changes, of which the second cannot be undone: its file is a link now. */
+static void break_one(struct place *place)
+{
+    char path[512];
+    apply(place, SHIELD_TIMERS);
+    apply(place, SHIELD_WATCHDOG);
+    snprintf(path, sizeof path, "%s/proc/sys/kernel/watchdog_cpumask", place->root);
+    unlink(path);
+    put(place, "/target", "0-2\n");
+    CHECK_SAME(symlink("../../../target", path), 0);
+}
+
+static void mend(struct place *place)
+{
+    char path[512];
+    snprintf(path, sizeof path, "%s/proc/sys/kernel/watchdog_cpumask", place->root);
+    unlink(path);
+    put(place, "/proc/sys/kernel/watchdog_cpumask", "0-2\n");
+}
+
+static struct shield_undone undo_whole(struct place *place, struct told *told)
+{
+    struct journal_image image;
+    char reason[200];
+    struct shield_undone undone = {.failed = -1};
+    memset(told, 0, sizeof *told);
+    if (!CHECK_SAME(journal_reread(&place->journal, &image, reason, sizeof reason), 0))
+        return undone;
+    undone = shield_undo_all(&place->shield, &place->journal, &image, listen, told);
+    journal_free_image(&image);
+    return undone;
+}
+
+/* What the journal in the file has, found anew: its lines, or -1 when there is none. */
+static int lines_kept(struct place *place, char *first, size_t bytes)
+{
+    struct journal found;
+    struct journal_image image;
+    char reason[200];
+    enum journal_state state = journal_find(&found, place->root, &image, reason, sizeof reason);
+    int count = -1;
+    if (state == JOURNAL_STALE || state == JOURNAL_HELD) {
+        count = (int)image.count;
+        snprintf(first, bytes, "%s", count ? image.records[0].field[1] : "");
+        CHECK_TEXT(image.head.boot, "abc");
+        CHECK_SAME(image.head.owner, 5);
+        journal_free_image(&image);
+    }
+    journal_close(&found);
+    return count;
+}
+
+static void test_what_cannot_be_put_back_is_kept(void)
+{
+    struct place place;
+    struct told told;
+    char first[200] = "";
+    open_place(&place);
+    break_one(&place);
+    for (int i = 0; i < 2; i++) { /* each time anew, and the rest is not touched again */
+        struct shield_undone undone = undo_whole(&place, &told);
+        CHECK_SAME(undone.failed, 1);
+        CHECK_SAME(undone.undone, i == 0 ? 1 : 0);
+        CHECK_SAME(told.count, 1);
+        CHECK_HOLDS(told.last, "watchdog_cpumask could not be set back to 0-3");
+        CHECK_TEXT(undone.failure, told.last);
+        CHECK_SAME(lines_kept(&place, first, sizeof first), 1);
+        CHECK_TEXT(first, "/proc/sys/kernel/watchdog_cpumask");
+        holds(&place, "/proc/sys/kernel/timer_migration", i == 0 ? "0" : "1");
+        put(&place, "/proc/sys/kernel/timer_migration", "1\n"); /* somebody's wish by now */
+    }
+    put(&place, "/hardstone-shield.journal.new", "cut sh"); /* one was killed at the next attempt */
+    mend(&place);
+    CHECK_SAME(undo_whole(&place, &told).undone, 1);
+    CHECK_SAME(told.count, 0);
+    CHECK_SAME(lines_kept(&place, first, sizeof first), -1);
+    CHECK(!linux_shield_exists(&place.shield, "/hardstone-shield.journal.new"));
+    holds(&place, "/proc/sys/kernel/watchdog_cpumask", "0-3");
+    holds(&place, "/proc/sys/kernel/timer_migration", "1");
+    close_place(&place);
+}
+
+/* The guard of an owner that ends without a word. */
+static void let_the_guard_work(struct place *place)
+{
+    struct shield_guard guard;
+    if (!CHECK_SAME(shield_guard_start(&guard, &place->shield), 0))
+        return;
+    close(guard.pipe);
+    CHECK_SAME(waitpid(guard.pid, NULL, 0), guard.pid);
+}
+
+static void test_the_guard_keeps_what_it_cannot_put_back(void)
+{
+    struct place place;
+    char first[200] = "";
+    open_place(&place);
+    break_one(&place);
+    let_the_guard_work(&place);
+    CHECK_SAME(lines_kept(&place, first, sizeof first), 1);
+    CHECK_TEXT(first, "/proc/sys/kernel/watchdog_cpumask");
+    holds(&place, "/proc/sys/kernel/timer_migration", "0");
+    close_place(&place);
+    open_place(&place);
+    apply(&place, SHIELD_TIMERS);
+    let_the_guard_work(&place);
+    CHECK_SAME(lines_kept(&place, first, sizeof first), -1);
+    holds(&place, "/proc/sys/kernel/timer_migration", "0");
+    close_place(&place);
+}
+
+/* A damaged line is kept too, until somebody drops the journal by name. */
+static void test_forgetting(void)
+{
+    struct place place;
+    struct told told;
+    struct journal other;
+    char first[200];
+    const char *line[] = {"exec", "rm"};
+    open_place(&place);
+    CHECK_SAME(journal_note(&place.journal, 2, line), 0);
+    CHECK_SAME(journal_sync(&place.journal), 0);
+    CHECK_SAME(undo_whole(&place, &told).failed, 1);
+    CHECK_SAME(lines_kept(&place, first, sizeof first), 1);
+    CHECK_SAME(journal_forget(&other, place.root), EBUSY); /* its owner lives */
+    CHECK_SAME(lines_kept(&place, first, sizeof first), 1);
+    journal_close(&place.journal);
+    CHECK_SAME(journal_forget(&other, place.root), 0);
+    CHECK_SAME(lines_kept(&place, first, sizeof first), -1);
+    CHECK_SAME(journal_forget(&other, place.root), ENOENT);
+    close_place(&place);
+}
+
+/* An affinity of CPUs that are not there: the kernel says EINVAL, as for a thread it has bound. */
+static enum port_undo undo_bound(struct place *place, unsigned flags, const char *start, char *text,
+                                 size_t bytes)
+{
+    char id[24], path[64], line[200], now[CPUS_TEXT_BYTES], none[16];
+    struct cpus mask;
+    snprintf(id, sizeof id, "%ld", (long)getpid());
+    snprintf(path, sizeof path, "/proc/%s/stat", id);
+    snprintf(line, sizeof line, "%s (kworker/u8:1) S 2 0 0 0 -1 %u 0 0 0 0 0 0 0 0 20 0 1 0 42 0\n",
+             id, flags);
+    put(place, path, line);
+    CHECK_SAME(linux_task_mask(0, &mask), 0);
+    cpus_format_list(&mask, now, sizeof now);
+    snprintf(none, sizeof none, "%d", PORT_CPUS - 1);
+    struct journal_record record = {5, {"task", id, start, none, now}, false};
+    return linux_shield_undo_task(&place->shield, &record, text, bytes);
+}
+
+static void test_threads_that_the_kernel_has_bound_since(void)
+{
+    struct place place;
+    char text[600] = "";
+    open_place(&place);
+    CHECK_SAME(undo_bound(&place, 0x04208060, "42", text, sizeof text), PORT_UNDO_FOREIGN);
+    CHECK_HOLDS(text, "that the kernel has bound it to");
+    CHECK_SAME(undo_bound(&place, 0x00208060, "42", text, sizeof text), PORT_UNDO_FAILED);
+    CHECK_SAME(undo_bound(&place, 0x00208060, "41", text, sizeof text), PORT_UNDO_NOTHING);
+    close_place(&place);
+}
+
+TAP_MAIN(
+    {"there and back", test_there_and_back},
+    {"what others changed stays", test_what_others_changed_stays},
+    {"what is not here", test_what_is_not_here}, {"groups are narrowed", test_groups_are_narrowed},
+    {"kinds of groups", test_kinds_of_groups}, {"lines about threads", test_lines_about_threads},
+    {"hostile lines", test_hostile_lines}, {"links are not followed", test_links_are_not_followed},
+    {"what cannot be put back is kept", test_what_cannot_be_put_back_is_kept},
+    {"the guard keeps what it cannot put back", test_the_guard_keeps_what_it_cannot_put_back},
+    {"forgetting", test_forgetting},
+    {"a reserve that is not exclusive is noted", test_a_reserve_that_is_not_exclusive_is_noted},
+    {"threads that the kernel has bound since", test_threads_that_the_kernel_has_bound_since})

@@ -5,7 +5,9 @@
 #include "load/rate.h"
 #include "tap.h"
 
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define MS INT64_C(1000000)
@@ -90,6 +92,70 @@ static void test_an_idle_piece_does_not_count(void)
     CHECK_SAME(atomic_load(&slot.state), LOADER_WORKS); /* as far as it can */
 }
 
+/* A process that is stopped works nothing, whatever the clock says. */
+static void work_and_be_stopped(struct loader *loader)
+{
+    pid_t self = getpid(), waker = fork();
+    if (waker == 0) {
+        duty_sleep_until(duty_now_ns() + 100 * MS);
+        kill(self, SIGCONT);
+        _exit(0);
+    }
+    kill(self, SIGSTOP);
+    waitpid(waker, NULL, 0);
+    work(loader);
+}
+
+static void test_stopped_time_does_not_count(void)
+{
+    struct load_element stopped = by_wall;
+    stopped.work = work_and_be_stopped;
+    struct piece piece = {.ns = 0, .left = 2};
+    keep(&piece, &stopped, 10 * MS, 10 * MS);
+    CHECK_SAME(piece.done, 2);
+    CHECK((int64_t)counted(COUNTER_BUSY_NS) <= 2 * 10 * MS);
+}
+
+/* Both want the one CPU: of the time on the clock it gets a part. */
+static int64_t waited_ns;
+
+static void work_beside_another(struct loader *loader)
+{
+    int64_t before_ns = port_run_delay_ns();
+    int64_t until_ns = duty_now_ns() + 200 * MS;
+    while (duty_now_ns() < until_ns)
+        ;
+    waited_ns = port_run_delay_ns() - before_ns;
+    work(loader);
+}
+
+static void test_waiting_for_a_cpu_does_not_count(void)
+{
+    bool allowed[PORT_CPUS] = {false};
+    if (port_run_delay_ns() < 0 || port_allowed_cpus(allowed) < 1) {
+        tap_skip("the time spent waiting for a CPU is not known here");
+        return;
+    }
+    int cpu = 0;
+    while (!allowed[cpu])
+        cpu++;
+    CHECK_SAME(port_pin_self(cpu), 0);
+    pid_t other = fork();
+    for (alarm(other == 0 ? 10 : 0); other == 0;)
+        ;
+    struct load_element beside = by_wall;
+    beside.work = work_beside_another;
+    struct piece piece = {.ns = 0, .left = 1};
+    int64_t start_ns = duty_now_ns();
+    keep(&piece, &beside, 900 * MS, 1000 * MS);
+    int64_t all_ns = duty_now_ns() - start_ns;
+    kill(other, SIGKILL);
+    waitpid(other, NULL, 0);
+    CHECK(waited_ns > 0);
+    CHECK((int64_t)counted(COUNTER_BUSY_NS) <= all_ns - waited_ns);
+    (void)port_bind_self(allowed);
+}
+
 /* Sleeping takes no CPU time, so a share of that is not used up: the period ends it. */
 static void test_cpu_time_is_not_wall_time(void)
 {
@@ -148,7 +214,9 @@ static void test_what_is_late_is_left_out_and_counted(void)
 TAP_MAIN({"busy is what the pieces took", test_busy_is_what_the_pieces_took},
          {"an overdraft is paid back", test_an_overdraft_is_paid_back},
          {"an idle piece does not count", test_an_idle_piece_does_not_count},
+         {"stopped time does not count", test_stopped_time_does_not_count},
          {"CPU time is not wall time", test_cpu_time_is_not_wall_time},
          {"a lost parent ends it", test_a_lost_parent_ends_it},
          {"a rate is on a grid", test_a_rate_is_on_a_grid},
-         {"what is late is left out and counted", test_what_is_late_is_left_out_and_counted})
+         {"what is late is left out and counted", test_what_is_late_is_left_out_and_counted},
+         {"waiting for a CPU does not count", test_waiting_for_a_cpu_does_not_count})

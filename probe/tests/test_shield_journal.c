@@ -192,6 +192,20 @@ static void test_files_that_are_refused(void)
     remove_folder(folder);
 }
 
+static void test_one_of_another_user(void)
+{
+    if (geteuid() != 0) {
+        tap_skip("only root can give a file away");
+        return;
+    }
+    char *folder = new_folder(), path[PATH_BYTES];
+    snprintf(path, sizeof path, "%s/hardstone-shield.journal", folder);
+    put(folder, HEAD, sizeof HEAD - 1);
+    CHECK_SAME(chown(path, 65534, 65534), 0);
+    expect_bad(folder, "belongs to somebody else");
+    remove_folder(folder);
+}
+
 static void test_settings(void)
 {
     unsigned settings;
@@ -217,8 +231,11 @@ static void test_notes_are_grouped(void)
         snprintf(name, sizeof name, "%d", i);
         shield_note(&notes, "interrupts", name, "the reason");
     }
+    CHECK(!shield_notes_fold(&(struct shield_notes){.count = 0}, text, sizeof text));
     shield_note(&notes, "interrupts", "11", "another");
     CHECK_SAME(notes.count, 2);
+    CHECK(shield_notes_fold(&notes, text, sizeof text));
+    CHECK_TEXT(text, "interrupts (11)");
     shield_note_text(&notes.note[0], text, sizeof text);
     CHECK_TEXT(text, "interrupts: 10 (0, 1, 2, 3, ...): the reason");
     shield_note_text(&notes.note[1], text, sizeof text);
@@ -227,6 +244,10 @@ static void test_notes_are_grouped(void)
         shield_note(&notes, "timers", NULL, "reason %d", i);
     CHECK_SAME(notes.count, NOTES);
     CHECK_SAME(notes.dropped, 102 - NOTES);
+    CHECK(shield_notes_fold(&notes, text, sizeof text));
+    CHECK_TEXT(text, "interrupts (11), timers, and 70 more");
+    CHECK(shield_notes_fold(&notes, text, 8)); /* cut, not overrun */
+    CHECK_TEXT(text, "interru");
 }
 
 TAP_MAIN({"there and back", test_there_and_back},
@@ -234,5 +255,6 @@ TAP_MAIN({"there and back", test_there_and_back},
          {"a line cut short", test_a_line_cut_short}, {"an empty one", test_an_empty_one},
          {"damaged heads", test_damaged_heads},
          {"a line of many fields", test_a_line_of_many_fields},
-         {"files that are refused", test_files_that_are_refused}, {"settings", test_settings},
+         {"files that are refused", test_files_that_are_refused},
+         {"one of another user", test_one_of_another_user}, {"settings", test_settings},
          {"notes are grouped", test_notes_are_grouped})

@@ -32,7 +32,7 @@ from hardstone.model import (
     StreamVerdict,
     Verdict,
 )
-from hardstone.stats.identity import series_problem
+from hardstone.stats.identity import pair_problem, series_problem
 
 LINE_LIMIT_BYTES = 64 * 2**20
 STREAM_LIMIT_BYTES = 512 * 2**20
@@ -158,6 +158,9 @@ class StreamReader:
     def _take_instrument(self, line: StreamInstrument) -> None:
         if self._result.instrument is not None:
             raise StreamError("a second instrument")
+        problem = pair_problem(line.pair)
+        if problem is not None:
+            raise StreamError(problem)
         self._result.instrument = Instrument(**msgspec.structs.asdict(line))
 
     def _take_event(self, line: StreamEvent) -> None:

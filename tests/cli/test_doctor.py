@@ -61,16 +61,18 @@ def stub(
     user: int = 0,
     with_setting: list[str] | None = None,
     settings: tuple[str, ...] = ("dma_latency",),
+    without: tuple[str, ...] = (),
+    **changed: Any,
 ) -> Path:
     """A probe whose wake-ups are 2 us shorter with the setting."""
     facts = json.loads((sample.GOLDEN / "facts.json").read_text())
-    facts["facts"] = machine(user__effective_id=user, cpu__allowed="0-2,5")
+    facts["facts"] = machine(*without, user__effective_id=user, cpu__allowed="0-2,5", **changed)
     (folder / "facts.json").write_text(json.dumps(facts))
     (folder / "list.json").write_text((sample.GOLDEN / "register.json").read_text())
     slow, quick = tuple(range(5000, 6000)), tuple(range(3000, 4000))
-    without = sample.stream(values=slow)
+    unchanged = sample.stream(values=slow)
     obeyed = sample.stream(values=quick, settings=list(settings))
-    (folder / "without.jsonl").write_text("\n".join(without) + "\n")
+    (folder / "without.jsonl").write_text("\n".join(unchanged) + "\n")
     (folder / "with.jsonl").write_text("\n".join(with_setting or obeyed) + "\n")
     path = sample.executable(folder, STUB)
     monkeypatch.setenv("HARDSTONE_PROBE", str(path))
@@ -233,6 +235,42 @@ def test_prove_without_privilege_exits_with_5_and_measures_nothing(
     done = hardstone("doctor", "--prove", "governor")
     assert (done.code, calls.exists()) == (EXIT_PRIVILEGE, False)
     assert "may not switch governor" in done.err
+
+
+@pytest.mark.parametrize(
+    ("rule", "without", "changed", "said"),
+    [
+        ("governor", ("power.governors",), {}, "a governor other than performance is needed"),
+        ("governor", (), {"power__governors": None}, "governors of the CPUs: none"),
+        ("governor", (), {"power__governors": "performance"}, "governors of the CPUs: performance"),
+        ("idle-states", (), {"power__dma_latency_us": 0}, "at 0 already"),
+        ("watchdog", (), {}, "watchdogs are off"),
+        ("interrupts-here", (), {"cpu__count": 1}, "there is one CPU"),
+    ],
+)
+def test_what_cannot_change_is_not_measured(
+    hardstone: Hardstone,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    rule: str,
+    without: tuple[str, ...],
+    changed: dict[str, Any],
+    said: str,
+) -> None:
+    calls = stub(tmp_path, monkeypatch, without=without, **changed)
+    done = hardstone("doctor", "--prove", rule)
+    assert (done.code, calls.exists()) == (EXIT_PRIVILEGE, False)
+    assert "would change nothing here" in done.err
+    assert said in " ".join(done.err.split())
+
+
+def test_a_governor_that_can_change_is_measured(
+    hardstone: Hardstone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = stub(tmp_path, monkeypatch, settings=("governor",), power__governors="powersave")
+    done = hardstone("doctor", "--prove", "governor", "--pairs", "1", "--quiet")
+    assert done.code in (EXIT_OK, EXIT_UNTRUSTWORTHY), done.err
+    assert sorted(calls.read_text().split()) == ["governor", "none"]
 
 
 def test_a_probe_that_is_refused_the_setting_exits_with_5(

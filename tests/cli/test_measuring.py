@@ -94,14 +94,22 @@ def test_options_reach_the_plan(hardstone: Hardstone, target: str) -> None:
     assert (plan["clock"], plan["seed"]) == ("monotonic", 9)
 
 
-def test_all_input_errors_come_at_once(hardstone: Hardstone, target: str) -> None:
+def test_all_input_errors_come_at_once(hardstone: Hardstone, target: str, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
     done = hardstone(
         *("run", "TMR-P-LATT", "SEM-P-SIG", "-p", "knids=x", "--samples", "0"),
         *("-D", "nan", "--cpu", "77", "--priority", "100", "--target", target, "--json"),
+        *("--policy", "fio", "--clock", "tsc", "--profile", "slow"),
+        *("--store", tmp_path / "file", "-o", tmp_path / "no" / "r.html"),
     )
     assert done.code == EXIT_USAGE
     assert done.out == ""
-    assert len(done.err.splitlines()) == 6
+    assert len(done.err.splitlines()) == 11
+    assert "unknown policy 'fio'; did you mean fifo?" in done.err
+    assert "unknown clock 'tsc'; there is auto, monotonic" in done.err
+    assert "unknown profile 'slow'" in done.err
+    assert f"--store: {tmp_path / 'file'} is not a folder" in done.err
+    assert f"there is no folder {tmp_path / 'no'}" in done.err
     assert "did you mean TMR-P-LAT?" in done.err
     assert "did you mean kinds?" in done.err
 

@@ -33,5 +33,8 @@ def test_every_test_gives_a_result_that_is_stored(hardstone: Hardstone, test: st
     done = hardstone("run", test, "-D", "200ms", "--json", "--quiet")
     (result,) = done.document["results"]
     assert result["complete"], result["reason"]
-    assert result["status"] in ("measured", "denied", "unsupported"), result["reason"]
+    is_ended = result["status"] in ("measured", "denied", "unsupported")
+    # Something above the test on a shared machine: the probe says so, which is what it must do.
+    is_disturbed = result["status"] == "failed" and "CPU was not given" in result["reason"]
+    assert is_ended or is_disturbed, result["reason"]
     assert hardstone("show", "last").code == 0

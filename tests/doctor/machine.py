@@ -34,7 +34,7 @@ FIT: dict[str, Scalar] = {
     "kernel.rt_period_us": 1_000_000,
     "kernel.rt_runtime_us": -1,
     "kernel.soft_watchdog": 0,
-    "kernel.timer_migration": 0,
+    "kernel.timer_migration": 1,
     "kernel.timer_resolution_ns": 1,
     "kernel.watchdog": 0,
     "kernel.watchdog_threshold_s": 10,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shlex
+import subprocess
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -11,6 +13,7 @@ from jsonschema import Draft202012Validator
 from hardstone import schema
 from hardstone.doctor import DOCTOR_SCHEMA, Finding, advice_lines, blocks, diagnose
 from hardstone.doctor.derive import cpus_of, derive
+from hardstone.doctor.rules import parse_rules
 from hardstone.doctor.texts import fill, fill_command
 from hardstone.model import Scalar
 from tests.doctor.machine import machine
@@ -65,6 +68,13 @@ def test_a_command_holds_the_values_of_this_machine() -> None:
     budget = {"limits__can_realtime": False, "limits__group_rt_runtime_us": 0}
     (step,) = finding("group-budget", machine(**budget)).steps
     assert "/sys/fs/cgroup/cpu/user/cpu.rt_runtime_us" in (step.command or "")
+
+
+def test_an_undo_is_a_command_or_is_left_out() -> None:
+    sleepy = machine(power__idle_latency_us=133, power__idle_deepest="C6")
+    hold, _ = finding("idle-states", sleepy).steps
+    assert hold.undo is None
+    assert "Ctrl-C" in hold.lasts
 
 
 def test_root_types_no_sudo() -> None:
@@ -143,6 +153,43 @@ def test_facts_are_quoted_in_commands_and_plain_in_texts() -> None:
     assert len(shown) <= 240
 
 
+def test_the_name_of_a_tracer_is_no_command_of_the_undo(tmp_path: Path) -> None:
+    for text in ("x; echo got in >&2", "$(echo got in >&2)", "x' ; echo got in >&2; '"):
+        (step,) = finding("tracing", machine(tracing__tracer=text)).steps
+        typed = (step.undo or "").replace("/sys/kernel/tracing", str(tmp_path))
+        # as it would be typed, with a sudo that runs what it is given
+        script = f'sudo() {{ "$@"; }}\n{typed.replace("/run/hardstone-", f"{tmp_path}/")}'
+        (tmp_path / "set_event").write_text("")
+        done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=False)
+        assert "got in" not in done.stderr, text
+        assert (tmp_path / "current_tracer").read_text() == text + "\n"
+
+
+def test_an_option_of_the_boot_line_is_plain_or_is_none() -> None:
+    text = """
+[odd]
+title = "t"
+topic = "t"
+level = "note"
+found = { fact = "kernel.isolated_cpus", known = true }
+says = "s"
+says_fine = "s"
+unknown = "s"
+why = "w"
+fixed = "f"
+[[odd.steps]]
+boot = "isolcpus={kernel.isolated_cpus}"
+"""
+    rules = parse_rules(text)
+
+    def steps(cpus: str) -> int:
+        (found,) = diagnose({"kernel.isolated_cpus": cpus}, rules=rules).findings
+        return len(found.steps)
+
+    assert steps("2-3,5") == 1
+    assert [steps(cpus) for cpus in ("3; id", '3"', "$(id)", "`id`", "3'x")] == [0] * 5
+
+
 def test_a_fact_does_not_bring_facts_of_its_own() -> None:
     assert fill("{user.name}", {"user.name": "{user.id}", "user.id": 7}) == "{user.id}"
 
@@ -167,6 +214,35 @@ def test_a_command_without_its_facts_is_no_command() -> None:
 )
 def test_cpu_lists(text: Scalar, cpus: list[int]) -> None:
     assert cpus_of(text) == cpus
+
+
+@pytest.mark.parametrize(("highest", "wanted"), [(99, 98), (63, 62), (2, 1)])
+def test_tests_want_the_priority_below_the_highest(highest: int, wanted: int) -> None:
+    assert derive({"limits.priority_max": highest})["derived.measuring_priority"] == wanted
+
+
+def test_a_thread_at_the_priority_of_the_tests_comes_before_them() -> None:
+    at = machine(tasks__realtime_count=1, tasks__realtime_highest=98)
+    below = machine(tasks__realtime_count=1, tasks__realtime_highest=97)
+    assert finding("tasks-above", at).state == "found"
+    assert finding("tasks-above", below).state == "fine"
+
+
+@pytest.mark.parametrize(
+    ("granted", "group"),
+    [
+        ("@audio=9, @realtime=80", "realtime"),  # by number: as text 9 is above 80
+        ("@realtime=80, @audio=9", "realtime"),
+        ("@audio=0", None),  # a limit of 0 grants nothing
+        ("@audio=1", "audio"),
+        ("anna=98", None),
+        (None, None),
+        (7, None),
+    ],
+)
+def test_the_group_that_grants_most(granted: Scalar, group: str | None) -> None:
+    facts: dict[str, Scalar] = {"limits.granted_rtprio": granted, "user.groups": "users"}
+    assert derive(facts).get("derived.granting_group") == group
 
 
 def test_nothing_is_derived_from_nothing() -> None:

@@ -10,8 +10,8 @@ import pytest
 from hardstone.doctor import Finding, diagnose, find_rule, load_rules
 from hardstone.doctor.conditions import facts_used
 from hardstone.doctor.derive import derive
-from hardstone.doctor.rules import parse_rules
-from hardstone.doctor.texts import names_in
+from hardstone.doctor.rules import StepRule, parse_rules
+from hardstone.doctor.texts import keeps_facts_whole, names_in
 from hardstone.errors import InputError
 from hardstone.model import Scalar
 from tests.conftest import ROOT
@@ -57,7 +57,7 @@ SPOILT: dict[str, dict[str, Any]] = {
     "tasks-above": {"tasks__realtime_count": 1, "tasks__realtime_highest": 99},
     "tasks": {"tasks__realtime_count": 1, "tasks__realtime": "audio (77, fifo 50)"},
     "mitigations": {"kernel__mitigations_count": 2, "kernel__mitigations": "l1tf, mds"},
-    "timer-migration": {"kernel__timer_migration": 1},
+    "timer-migration": {"kernel__timer_migration": 1, "kernel__nohz_full_cpus": None},
 }
 
 # What looks fine and is not known to be: the rule, the facts left out, the facts changed.
@@ -93,6 +93,7 @@ TRAPS: list[tuple[str, tuple[str, ...], dict[str, Any]]] = [
     ("huge-pages", (), {"memory__transparent_hugepage": "a-new-word"}),
     ("heat", ("power.thermal_throttles",), {}),
     ("container", ("virtual.container",), {}),
+    ("timer-migration", ("kernel.nohz_full_cpus",), {"kernel__timer_migration": 1}),
     # a fact of a type that nobody expects
     ("realtime-priority", (), {"limits__can_realtime": "yes"}),
     ("steal", (), {"virtual__steal_ppm": "0"}),
@@ -109,6 +110,8 @@ INNOCENT: list[tuple[str, tuple[str, ...], dict[str, Any]]] = [
     ("numa-balancing", (), {"memory__numa_balancing": 1}),
     ("interrupts-here", (), {"interrupts__busiest_percent": 97}),
     ("timer-migration", (), {"kernel__timer_migration": 1, "cpu__count": 1}),
+    ("timer-migration", (), {"kernel__timer_migration": 0, "kernel__nohz_full_cpus": None}),
+    ("swap", (), {"memory__swap_bytes": 0, "memory__swap_used_bytes": 0}),
     ("isolated-cpus", (), {"kernel__isolated_cpus": None, "kernel__partition_cpus": "3"}),
     ("throttling", (), {"kernel__rt_runtime_us": -1}),
     ("group-budget", (), {"limits__group_rt_runtime_us": 0}),
@@ -196,6 +199,38 @@ def test_every_topic_of_the_fit_machine_is_told() -> None:
     assert diagnose(FIT).counts["fine"] == len(load_rules())
 
 
+# What --prove switches, and what the probe does for that setting (docs/reference/shield.md). A rule
+# whose setting does the reverse of its advice would measure a machine against itself.
+PROVED: dict[str, list[str]] = {
+    "governor": ["governor"],
+    "idle-states": ["dma_latency"],
+    "isolated-cpus": ["cpuset", "interrupts", "workqueues", "timers"],
+    "interrupts-here": ["interrupts"],
+    "interrupts-one-cpu": ["interrupts"],
+    "interrupts-everywhere": ["interrupts"],
+    "watchdog": ["watchdog"],
+}
+
+
+def test_every_setting_does_what_its_rule_advises() -> None:
+    assert {name: one.settings for name, one in load_rules().items() if one.settings} == PROVED
+
+
+@pytest.mark.parametrize(("now", "advised", "tickless"), [(1, 0, None), (0, 1, "3")])
+def test_timers_of_others_or_its_own(now: int, advised: int, tickless: str | None) -> None:
+    facts = machine(kernel__timer_migration=now, kernel__nohz_full_cpus=tickless)
+    (step,) = finding("timer-migration", facts).steps
+    assert step.command == f"sudo sysctl kernel.timer_migration={advised}"
+    assert step.undo == f"sudo sysctl kernel.timer_migration={now}"
+
+
+@pytest.mark.parametrize(
+    ("swap_bytes", "state"), [(0, "fine"), (1, "found"), (4096, "found"), (None, "unknown")]
+)
+def test_any_swap_is_swap(swap_bytes: int | None, state: str) -> None:
+    assert finding("swap", machine(memory__swap_bytes=swap_bytes)).state == state
+
+
 def test_an_unknown_rule_gives_the_nearest_name() -> None:
     with pytest.raises(InputError, match="did you mean governor"):
         find_rule("governer")
@@ -205,12 +240,47 @@ def test_an_unknown_rule_gives_the_nearest_name() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("echo {user.name} | sudo tee {limits.group_path}/x", True),
+        ("printf '%s - rtprio 98\\n' {user.name}", True),
+        ("sudo sh -c 'echo {user.name}'", False),
+        ("sudo sh -c 'echo '{user.name}' > x'", False),
+        ("sudo bash -c {user.name}", False),
+        ("eval {user.name}", False),
+        ("echo '{user.name}'", False),
+        ('echo "{user.name}"', False),
+        ("echo 'x", False),
+    ],
+)
+def test_a_fact_in_a_command_is_a_word(text: str, wanted: bool) -> None:
+    assert keeps_facts_whole(text) is wanted
+
+
+@pytest.mark.parametrize("part", ["command", "undo"])
+def test_a_rule_with_a_fact_in_quotes_is_refused(part: str) -> None:
+    texts = {"command": "true", "undo": "true", part: "sh -c 'echo '{user.name}' > x'"}
+    with pytest.raises(ValueError, match="outside of quotes"):
+        StepRule(**texts)
+
+
+def test_an_undo_is_typed_as_a_command_is() -> None:
+    """What is prose has no tool at its beginning."""
+    tools = {"sudo", "echo", "printf"}
+    for name, rule in load_rules().items():
+        for step in rule.steps:
+            for typed in (step.command, step.undo):
+                assert not typed or typed.split()[0] in tools, name
+
+
+@pytest.mark.parametrize(
     "spoil",
     [
         ('level = "blocks"', 'level = "grave"'),
         ("equals = false", "equals = false, null = true"),
         ("undo =", "undone ="),
         ("fixed =", "settings = ['governor']\nfixed ="),
+        ("at the rate of CONFIG_HZ", "{kernel.hz} times a second"),
     ],
 )
 def test_faulty_data_is_refused(spoil: tuple[str, str]) -> None:

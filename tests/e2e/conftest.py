@@ -91,7 +91,7 @@ def quick(probe: Path) -> list[str]:
 def alone() -> Iterator[None]:
     """Waits for the measurements of others on this machine, but not for ever."""
     give_up_s = time.monotonic() + ALONE_S
-    with measuring_alone(lambda: time.monotonic() > give_up_s, lambda: None, MACHINE_LOCK):
+    with measuring_alone(lambda: time.monotonic() > give_up_s, lambda: None, print, MACHINE_LOCK):
         yield
 
 

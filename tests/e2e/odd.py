@@ -77,7 +77,8 @@ def a_kernel_thread() -> int | None:
     for path in sorted(Path("/proc").glob("[0-9]*/task/[0-9]*")):
         with suppress(OSError):
             _, task = read_task(path)
-            if task.is_kernel and not task.is_bound and task.name.startswith(("k", "oom")):
+            lasts = task.name.startswith(("k", "oom")) and not task.name.startswith("kworker")
+            if lasts and task.is_kernel and not task.is_bound:
                 return int(path.name)
     return None
 

@@ -92,8 +92,8 @@ def _files() -> Iterator[Path]:
     mount = cpuset_mount()
     if mount is None:
         return
-    for folder in [mount[1], *(path for path in mount[1].rglob("*") if path.is_dir())]:
-        yield from (folder / name for name in GROUP_FILES if (folder / name).exists())
+    for folder, _, names in os.walk(mount[1]):  # which bears that groups come and go
+        yield from (Path(folder) / name for name in GROUP_FILES if name in names)
 
 
 def differences(before: State, after: State) -> list[str]:

@@ -84,7 +84,11 @@ def test_the_lines_have_an_order_and_an_end(storm_lines: Any) -> None:
 
 def test_storm_is_alive(storm_lines: Any) -> None:
     storm = elements(storm_lines)["storm"]
-    assert (storm["asked"], storm["reached"]) == (6, 6)
+    assert (storm["asked"], storm["processes"]) == (6, 6)
+    told = [line["text"] for line in storm_lines if line.get("name") == "load_short"]
+    is_told = any(text.startswith("storm reached") for text in told)
+    assert 0 < storm["reached"] <= 6  # beside others some may not get a CPU in the window
+    assert is_told == (storm["reached"] < 0.8 * 6)
 
 
 @pytest.mark.parametrize("degree", ["5ms/50ms", "20ms/100ms"])
@@ -100,7 +104,8 @@ def test_the_share_of_cpu_time_is_kept(
         line = elements(lines)[element]
         assert line["asked"] == pytest.approx(asked)
         assert line["reached"] <= asked * 1.1
-        assert ("load_short" in events(lines)) == (line["reached"] < 0.8 * asked)
+        # judged by the CPU with the least
+        assert "load_short" in events(lines) or line["reached"] >= 0.8 * asked
         if line["reached"] > 0.9 * asked:
             return
     pytest.skip("other programs took the CPUs in three attempts")

@@ -32,7 +32,9 @@ TESTS = [
 def policies(running: Running) -> list[int]:
     """Of the threads beside the main one, which only supervises, that are there right now."""
     found = []
-    for thread in machine.thread_ids(running.pid)[1:]:
+    for thread in machine.thread_ids(running.pid):
+        if thread == running.pid:
+            continue
         try:
             found.append(os.sched_getscheduler(thread))
         except ProcessLookupError:

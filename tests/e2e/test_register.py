@@ -24,6 +24,7 @@ from tests.e2e.running import Stream, lowest, run, total
 
 pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("alone")]
 
+ONE_FORM = ("-p", "kinds=unnamed", "-p", "scopes=thread")
 SLACK_NS = 1_000_000_000  # of times counted from the start against the whole duration
 # sched(7): a thread whose priority is lowered goes to the head of its new queue, whatever the
 # call; POSIX says to the tail for pthread_setschedparam.
@@ -131,12 +132,12 @@ def test_every_release_is_accounted_for(probe: Path, quick: list[str]) -> None:
 
 
 def test_samples_are_what_was_asked(probe: Path, quick: list[str]) -> None:
-    stream = run(probe, "SEM-P-SIG", "--samples", "777", "-p", "kinds=unnamed", *quick)
+    stream = run(probe, "SEM-P-SIG", "--samples", "777", *ONE_FORM, *quick)
     assert [series.count for series in stream.of(StreamSeries)] == [777]
 
 
 def test_one_sample_is_enough(probe: Path, quick: list[str]) -> None:
-    stream = run(probe, "SEM-P-SIG", "--samples", "1", "-p", "kinds=unnamed", *quick)
+    stream = run(probe, "SEM-P-SIG", "--samples", "1", *ONE_FORM, *quick)
     (series,) = stream.of(StreamSeries)
     assert series.min == series.mean == series.max
     assert series.stddev == 0

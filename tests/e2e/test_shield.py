@@ -10,6 +10,7 @@ import json
 import os
 import pty
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -56,12 +57,14 @@ def odd() -> Iterator[Odd]:
 
 
 @pytest.fixture
-def before(odd: Odd) -> State:
+def before(odd: Odd, probe: Path) -> Iterator[State]:
     assert not JOURNAL.exists(), f"somebody uses a shield: {JOURNAL}"
     assert {"timer_migration", "default_smp_affinity"} <= {
         line.split(":")[0].rpartition("/")[2] for line in odd.told
     }
-    return read_state()
+    yield read_state()
+    if JOURNAL.exists():  # the test has failed: the machine is not to suffer from it
+        subprocess.run([probe, "shield", "--restore"], check=False)
 
 
 def command(probe: Path, *words: str) -> list[str]:
@@ -124,7 +127,7 @@ last = counts(interrupts)
 print(json.dumps({
     "cpus": sorted(os.sched_getaffinity(0)), "policy": os.sched_getscheduler(0),
     "priority": os.sched_getparam(0).sched_priority, "places": sorted(places),
-    "more": sum(last[f] - first[f] for f in last),
+    "more": max([last[f] - first[f] for f in last], default=0),
 }))
 sys.exit(7)
 """
@@ -144,10 +147,42 @@ def test_the_cpu_is_reserved_and_everything_is_put_back(
     assert seen["cpus"] == [RESERVED]
     assert (seen["policy"], seen["priority"]) == (os.SCHED_RR, 7)
     assert RESERVED not in seen["places"]
-    assert seen["more"] == 0
-    assert b"not moved: " in done.stderr
-    assert len(done.stderr.splitlines()) < 12, done.stderr
+    assert seen["more"] <= 1  # a kind that moves when it fires comes once more
+    (line,) = [text for text in done.stderr.splitlines() if b"not moved: " in text]
+    assert b"--verbose tells each one and why" in line
+    assert b"timers" in line and b"cpuset (" in line
     all_is_back(before)
+
+
+def test_verbose_tells_the_reasons(probe: Path, before: State) -> None:
+    words = [str(probe), "shield", "--verbose", "--cpu", str(RESERVED), "--", "true"]
+    done = subprocess.run(words, capture_output=True, timeout=GIVE_UP_S, check=True)
+    assert b"not moved: timers: timers that were set before fire where they are" in done.stderr
+    assert b"bound to it by the kernel" in done.stderr
+    assert f"CPU {RESERVED}: cpuset (".encode() in done.stderr
+    all_is_back(before)
+
+
+def served_there() -> set[str]:
+    """Interrupts that may be moved, and that the reserved CPU serves now."""
+    found = set()
+    for path in movable_interrupts():
+        with suppress(OSError):
+            served = (path.parent / "effective_affinity_list").read_text().strip()
+            if served == str(RESERVED):
+                found.add(path.parent.name)
+    return found
+
+
+def test_interrupts_go_back_to_the_cpu_that_served_them(probe: Path) -> None:
+    """Not all: one that has not fired meanwhile may not be moved again by the kernel."""
+    before = served_there()
+    if not before:
+        pytest.skip("no interrupt that can be moved is served by that CPU")
+    with shielded(command(probe, *FOREVER)) as process:
+        process.terminate()
+        process.communicate(timeout=GIVE_UP_S)
+    assert served_there() & before
 
 
 def test_during_a_shield_all_others_are_elsewhere(probe: Path, odd: Odd, before: State) -> None:
@@ -156,7 +191,9 @@ def test_during_a_shield_all_others_are_elsewhere(probe: Path, odd: Odd, before:
         there = {
             key: task
             for key, task in read_state().tasks.items()
-            if RESERVED in task.affinity and not (task.is_kernel and task.is_bound)
+            if RESERVED in task.affinity
+            and not task.is_ending
+            and not (task.is_kernel and task.is_bound)
         }
         assert set(there) == {key for key in there if key[0] == shielded_command}, there
         for path in movable_interrupts():
@@ -166,6 +203,23 @@ def test_during_a_shield_all_others_are_elsewhere(probe: Path, odd: Odd, before:
         process.communicate(timeout=GIVE_UP_S)
     all_is_back(before)
     assert odd.kernel_thread == 0 or os.sched_getaffinity(odd.kernel_thread) == {RESERVED}
+
+
+def test_a_group_that_is_made_meanwhile_does_not_get_the_cpu(probe: Path, before: State) -> None:
+    mount = cpuset_mount()
+    if mount is None or mount[0] != "v1":
+        pytest.skip("no cpusets of version 1")
+    group = mount[1] / f"hardstone-test-{os.getpid()}"
+    with shielded(command(probe, *FOREVER)) as process:
+        group.mkdir()
+        try:
+            with pytest.raises(OSError, match="Invalid argument"):
+                (group / "cpuset.cpus").write_text(f"0-{RESERVED}")
+        finally:
+            group.rmdir()
+        process.terminate()
+        process.communicate(timeout=GIVE_UP_S)
+    all_is_back(before)
 
 
 # ---- its ends ----
@@ -262,13 +316,102 @@ def test_both_are_killed_and_restore_is_called(probe: Path, before: State) -> No
     shown = subprocess.run([probe, "shield", "--show", "--json"], capture_output=True, check=True)
     assert json.loads(shown.stdout)["state"] == "left behind"
     done = subprocess.run([probe, "shield", "--restore"], capture_output=True, check=False)
-    assert (done.returncode, b" put back, 0 left as others set them, 0 failed" in done.stderr) == (
-        0,
-        True,
-    ), done.stderr
+    # what is left is what the kernel has bound meanwhile
+    assert done.returncode == 0 and b" left as others set them, 0 failed" in done.stderr
     all_is_back(before)
     again = subprocess.run([probe, "shield", "--restore"], capture_output=True, check=False)
     assert again.returncode == 0 and b"nothing is to be put back" in again.stderr
+
+
+def inside(process: Shield, *words: str) -> subprocess.CompletedProcess[bytes]:
+    """In the mounts that the process sees."""
+    enter = ["nsenter", f"--mount=/proc/{process.pid}/ns/mnt", "--", *words]
+    return subprocess.run(enter, capture_output=True, check=False, timeout=GIVE_UP_S)
+
+
+@pytest.mark.skipif(not shutil.which("nsenter"), reason="nsenter is not installed")
+@pytest.mark.parametrize("is_forced", [False, True], ids=["mended", "forgotten"])
+def test_what_cannot_be_put_back_is_kept_and_told(
+    probe: Path, before: State, is_forced: bool
+) -> None:
+    """/proc/irq becomes read-only for the guard and for those who come after it."""
+    if not movable_interrupts():
+        pytest.skip("no interrupt can be moved here")
+    with subprocess.Popen(["unshare", "-m", "sleep", "60"]) as place:
+        wait_until(lambda: own_mounts(place.pid), "there is no room of its own")
+        words = ["nsenter", f"--mount=/proc/{place.pid}/ns/mnt", "--", *command(probe, *FOREVER)]
+        with shielded(words) as process:
+            guard = guard_of(process.pid)
+            inside(place, "mount", "--bind", "/proc/irq", "/proc/irq")
+            assert inside(place, "mount", "-o", "remount,bind,ro", "/proc/irq").returncode == 0
+            process.kill()
+            process.communicate(timeout=GIVE_UP_S)
+            wait_until(lambda: is_over(guard), "the guard does not end")
+        for _ in range(2):
+            done = inside(place, str(probe), "shield", "--restore")
+            assert done.returncode == 70 and b" 0 put back, " in done.stderr, done.stderr
+            assert b"could not be given back to CPUs" in done.stderr
+            assert b"Read-only file system" in done.stderr
+        again = inside(place, *command(probe, "true"))
+        assert again.returncode == 70 and b"could not be put back: " in again.stderr, again.stderr
+        kinds = {line.split("\t")[0] for line in JOURNAL.read_text().splitlines()[5:]}
+        assert "irq" in kinds and kinds <= {"irq", "file"}
+        kept = JOURNAL.read_bytes()
+        if is_forced:
+            done = inside(place, str(probe), "shield", "--restore", "--forget")
+            assert done.returncode == 0 and b"is dropped" in done.stderr, done.stderr
+            assert not JOURNAL.exists()
+            JOURNAL.touch(mode=0o600, exist_ok=False)  # for the machine's sake
+            JOURNAL.write_bytes(kept)
+        place.kill()
+    assert subprocess.run([probe, "shield", "--restore"], check=False).returncode == 0
+    all_is_back(before)
+
+
+def own_mounts(pid: int) -> bool:
+    return Path(f"/proc/{pid}/ns/mnt").readlink() != Path("/proc/self/ns/mnt").readlink()
+
+
+def test_a_damaged_journal_can_be_dropped(probe: Path, before: State) -> None:
+    JOURNAL.touch(mode=0o600, exist_ok=False)
+    JOURNAL.write_text("no journal\n")
+    try:
+        done = subprocess.run([probe, "shield", "--restore"], capture_output=True, check=False)
+        assert done.returncode == 2 and b"--restore --forget" in done.stderr
+        words = [str(probe), "shield", "--restore", "--forget"]
+        done = subprocess.run(words, capture_output=True, check=False)
+        assert done.returncode == 0 and not JOURNAL.exists()
+    finally:
+        JOURNAL.unlink(missing_ok=True)
+    all_is_back(before)
+
+
+def test_a_line_that_is_refused_stands_in_the_way_until_it_is_dropped(
+    probe: Path, before: State
+) -> None:
+    """Of this boot, well formed, and naming what no shield changes."""
+    boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    JOURNAL.touch(mode=0o600, exist_ok=False)
+    JOURNAL.write_text(
+        f"hardstone-shield\t1\nboot\t{boot}\nowner\t1\t1\nsince\t1\ncpus\t0\n"
+        "file\t/proc/sys/kernel/panic\t1\t0\n"
+    )
+    try:
+        for _ in range(2):
+            done = subprocess.run(command(probe, "true"), capture_output=True, check=False)
+            assert done.returncode == 70 and b"is not a file that a shield" in done.stderr
+        stream = run(probe, "CLK-P-BIN", *QUICK, "--cpu-config", "shielded")
+        assert stream.result.status == "failed" and stream.sample_count == 0
+        assert "is not a file that a shield" in (stream.result.reason or "")
+        assert "--forget" in (stream.result.remedy or "")
+        assert "not_put_back" in stream.events
+        words = [str(probe), "shield", "--restore", "--forget"]
+        done = subprocess.run(words, capture_output=True, check=False)
+        assert done.returncode == 0 and not JOURNAL.exists(), done.stderr
+    finally:
+        JOURNAL.unlink(missing_ok=True)
+    assert subprocess.run(command(probe, "true"), check=False).returncode == 0
+    all_is_back(before)
 
 
 def test_both_are_killed_and_the_next_shield_restores(probe: Path, before: State) -> None:
@@ -386,10 +529,12 @@ def test_a_journal_of_somebody_else(probe: Path, before: State) -> None:
         (["--cpu", "1023", "--", "true"], 2, "CPU 1023 does not exist"),
         (["--cpus", "0-1023", "--", "true"], 2, "does not exist"),
         (["--priority", "5", "--policy", "other", "--", "true"], 2, "--priority is one of"),
+        (["--priority", "0", "--", "true"], 2, "--priority 0: from 1 to 99"),
+        (["--priority", "100", "--policy", "rr", "--", "true"], 2, "--priority 100: from 1 to"),
         (["true"], 2, "write -- before the command"),
         ([], 2, "shield wants one of"),
     ],
-    ids=["no such CPU", "too many", "priority", "no --", "nothing"],
+    ids=["no such CPU", "too many", "priority", "too low", "too high", "no --", "nothing"],
 )
 def test_wrong_usage(probe: Path, words: list[str], code: int, cause: str) -> None:
     done = subprocess.run([probe, "shield", *words], capture_output=True, check=False)
@@ -400,7 +545,7 @@ def test_wrong_usage(probe: Path, words: list[str], code: int, cause: str) -> No
 
 def test_all_cpus_cannot_be_reserved(probe: Path) -> None:
     every = Path("/sys/devices/system/cpu/online").read_text().strip()
-    words = [probe, "shield", "--cpus", every, "--", "true"]
+    words = [str(probe), "shield", "--cpus", every, "--", "true"]
     done = subprocess.run(words, capture_output=True, check=False)
     assert done.returncode == 5 and b"no CPU would be left" in done.stderr
 
@@ -441,30 +586,47 @@ def test_one_setting_alone(probe: Path, before: State, setting: str) -> None:
     all_is_back(before)
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, None])
-def test_a_shielded_run_that_is_ended(
-    probe: Path, before: State, number: signal.Signals | None
-) -> None:
-    """None: whoever asked for it has gone, and with it the other end of standard input."""
+@contextmanager
+def measuring_shielded(probe: Path) -> Iterator[Shield]:
+    """A run that is on its CPU and measures."""
     words = [str(probe), "run", "TMR-P-LAT", "--json", "--until-eof", "--samples", "1000000"]
     words += ["--cpu", str(RESERVED), "--cpu-config", "shielded"]
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         try:
-            assert process.stdout is not None and process.stdin is not None
+            assert process.stdout is not None
             process.stdout.readline()
             mount = cpuset_mount()
             if mount is not None:
                 members = mount[1] / "hardstone-reserved" / "cgroup.procs"
                 wait_until(partial(holds, members, process.pid), "the probe is not on its CPU")
             machine.wait_for_wakeups(process.pid, 20)
-            if number is None:
-                process.stdin.close()
-                process.stdin = None
-            else:
-                process.send_signal(number)
-            process.communicate(timeout=GIVE_UP_S)
+            yield process
         finally:
             process.kill()
+
+
+def test_a_shielded_run_whose_guard_is_killed(probe: Path, before: State) -> None:
+    with measuring_shielded(probe) as process:
+        os.kill(guard_of(process.pid), signal.SIGKILL)
+        process.terminate()
+        out, _ = process.communicate(timeout=GIVE_UP_S)
+    assert process.returncode == 0 and b'"footer"' in out
+    all_is_back(before)
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, None])
+def test_a_shielded_run_that_is_ended(
+    probe: Path, before: State, number: signal.Signals | None
+) -> None:
+    """None: whoever asked for it has gone, and with it the other end of standard input."""
+    with measuring_shielded(probe) as process:
+        if number is None:
+            assert process.stdin is not None
+            process.stdin.close()
+            process.stdin = None
+        else:
+            process.send_signal(number)
+        process.communicate(timeout=GIVE_UP_S)
     all_is_back(before)
 
 

@@ -162,6 +162,38 @@ def test_both_views_of_wake_up_latency_share_a_chart(run: RunDocument) -> None:
     assert found.dashes == ["wakeup", "release"]
 
 
+ALIKE = {
+    "colours": [sample.series(name, np.arange(100, 2000)) for name in ("one", "two", "three")],
+    "dashes": [
+        sample.series(name, np.arange(100 * (cpu + 1), 2000), cpu=cpu)
+        for cpu in (0, 9)
+        for name in ("wakeup", "release")
+    ],
+}
+
+
+@pytest.mark.parametrize("kind", ALIKE)
+@pytest.mark.parametrize("module", [exceedance, histogram, over_time])
+def test_lines_that_cover_each_other_are_all_seen(kind: str, module: Any) -> None:
+    found = ALIKE[kind]
+    for series in found:
+        series.maxima_per_s = [700, 900, 1999]
+    lines = group(found)
+    assert [line.is_over for line in lines.lines][:2] == [False, True]
+    spec = module.chart(lines, "ns")
+    drawn = {(row["i"], row["o"]) for row in rows(spec)}
+    assert {(0, "under"), (1, "over")} <= drawn
+    image = svg.render(spec)
+    look = "stroke-dasharray" if kind == "colours" else 'stroke-width="3.5"'
+    assert look in image
+    assert svg.render(module.chart(group(found[:1]), "ns")).count(look) == 0
+
+
+def test_lines_apart_are_drawn_as_they_are() -> None:
+    found = [sample.series("one", np.arange(9)), sample.series("two", np.arange(100, 900))]
+    assert not any(line.is_over for line in group(found).lines)
+
+
 def test_hundreds_of_series_are_limited_to_those_with_the_highest_values() -> None:
     many = [sample.series("acquire", np.array([n, n + 1]), waiters=n) for n in range(300)]
     found = group(many)

@@ -12,7 +12,7 @@ import pytest
 from hardstone.model import RunDocument
 from hardstone.report import bundle, machine, reproduce
 from hardstone.report.charts.scale import ticks
-from hardstone.report.figures_table import share_text, table_of
+from hardstone.report.figures_table import quantile_cell, share_text, table_of
 from hardstone.report.safe import can_be_inlined, content_security_policy, json_for_script
 from hardstone.report.text import (
     clean,
@@ -22,6 +22,7 @@ from hardstone.report.text import (
     range_text,
     shorten,
 )
+from hardstone.stats.quantiles import Quantile
 from tests.report import sample
 
 
@@ -188,3 +189,8 @@ def test_the_cache_is_where_the_desktop_keeps_caches(monkeypatch: pytest.MonkeyP
 def test_ticks_of_an_empty_range() -> None:
     assert ticks(2, 1.6) == []
     assert ticks(3, 3) == []
+
+
+def test_a_cell_has_the_quantile_and_not_the_end_of_its_interval() -> None:
+    cell = quantile_cell(Quantile(q=0.5, value=1200, low=1100, high=1900), "ns")
+    assert (cell.value, cell.interval) == ("1.20 us", "1.10 to 1.90 us")

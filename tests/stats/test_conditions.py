@@ -48,12 +48,57 @@ def test_what_did_not_run_before_there_were_loads_has_no_condition() -> None:
     assert [names_in(document).name(one) for one in document.results] == ["TMR-P-LAT"] * 2
 
 
-def test_long_loads_are_cut_and_stay_apart() -> None:
+def labels(*loads: str) -> list[str]:
+    found = Names([Condition(load, "shared") for load in loads])
+    return [found.label(Condition(load, "shared")) for load in loads]
+
+
+def test_long_loads_are_cut_to_where_they_differ() -> None:
     long = [f"stress-ng:--matrix 2 --vm 3 --vm-bytes 1G --cpu {n}" for n in range(3)]
-    found = Names([Condition(load, "shared") for load in ["none", *long]])
-    labels = [found.label(Condition(load, "shared")) for load in ["none", *long]]
-    assert labels[0] == "none" and len(set(labels)) == 4
-    assert all(len(label) <= 36 for label in labels)
+    assert labels("none", *long) == ["none"] + [f"stress-ng:…--cpu {n}" for n in range(3)]
+    mixes = [f"cpu=10ms/100ms,disk=100ms/1s,network={n}" for n in ("4000/s", "40/s")]
+    assert labels(*mixes) == ["cpu=10ms/1…network=4000/s", "cpu=10ms/1…network=40/s"]
+    alone = "stress-ng:--matrix 2 --vm 3 --vm-bytes 1G"
+    assert labels("none", alone)[1] == alone[:31] + "…"
+
+
+def test_loads_that_differ_too_far_apart_have_numbers_and_a_legend() -> None:
+    same = "stress-ng:--matrix 2 --vm 3 --hdd 1 "
+    loads = [same + "--cpu 1" + "0" * 30 + end for end in "ab"] + [same + "--vm-bytes 1G"]
+    found = Names([Condition(load, "shared") for load in ["none", *loads]])
+    shown = [found.load(load) for load in loads]
+    assert shown[0].removesuffix(" #2") == shown[1].removesuffix(" #3")
+    assert (shown[0][-3:], shown[1][-3:]) == (" #2", " #3")
+    assert shown[2] == "stress-ng:…--vm-bytes 1G"
+    assert all(len(one) <= 36 for one in shown)
+    assert found.legend() == dict(zip(shown, loads, strict=True))
+    assert Names([Condition("heavy", "shared")]).legend() == {}
+
+
+@pytest.mark.parametrize(
+    ("config", "settings", "name"),
+    [
+        ("shared", ["dma_latency"], "TMR-P-LAT [with dma_latency]"),
+        ("shared", ["timers", "watchdog"], "TMR-P-LAT [with timers, watchdog]"),
+        ("shared", [], "TMR-P-LAT"),
+        ("shielded", ["cpuset", "dma_latency", "watchdog"], "TMR-P-LAT"),
+        ("single", ["dma_latency"], "TMR-P-LAT"),
+    ],
+)
+def test_settings_are_named_where_they_were_switched_alone(
+    config: str, settings: list[str], name: str
+) -> None:
+    where = Conditions(cpu_config=config, settings=settings)
+    document = make.document(results=[make.result(conditions=where)])
+    assert names_in(document).name(document.results[0]) == name
+
+
+def test_what_did_not_run_under_a_planned_load_has_its_condition() -> None:
+    lacking = result("heavy", "shared", status="denied", series=[])
+    document = make.document(results=[result("none", "shared"), lacking])
+    tests = [sample.planned(load=load) for load in ("none", "heavy")]
+    document.plan = make.plan_of(tests, loads=["none", "heavy"])
+    assert conditions_in(document) == [Condition("none", "shared"), Condition("heavy", "shared")]
 
 
 def test_a_whole_result_under_other_conditions_says_so() -> None:

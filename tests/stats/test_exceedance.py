@@ -115,3 +115,16 @@ def test_a_deadline_past_the_range_leaves_the_overflow_open() -> None:
     found = deadline_miss(histogram_of([1, 2, 500, 600], limit=100), 550)
     assert (found.least, found.most) == (0, 2)
     assert found.low == 0.0
+
+
+@pytest.mark.parametrize(("deadline", "fewest"), [(1, 3), (2, 2), (99, 2), (100, 2)])
+def test_what_overflowed_is_above_every_deadline_within_the_range(
+    deadline: int, fewest: int
+) -> None:
+    histogram = histogram_of([1, 2, 500, 600], limit=100)
+    found = deadline_miss(histogram, deadline)
+    if deadline <= 2:  # the last bucket in use
+        assert (found.least, found.most) == (fewest, fewest)
+        assert found.low == clopper_pearson(fewest, 4)[0] > 0
+    else:
+        assert (found.least, found.most) == (0, 2)

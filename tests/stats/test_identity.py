@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hardstone.model import Series, Worst
-from hardstone.stats.identity import series_problem
+from hardstone.stats.identity import pair_problem, series_problem
 from tests.stats import make
 
 
@@ -31,6 +31,10 @@ def _with_histogram(field: str, value: object) -> Callable[[Series], None]:
     return lambda series: setattr(series.histogram, field, value)
 
 
+def _worst(value: int) -> Worst:
+    return Worst(value_ns=value, at_ns=0, index=0)
+
+
 @pytest.mark.parametrize(
     ("damage", "said"),
     [
@@ -39,6 +43,16 @@ def _with_histogram(field: str, value: object) -> Callable[[Series], None]:
         (_with("mean", None), "minimum, mean and maximum"),
         (_with("stddev", None), "deviation"),
         (_with("min", 9), "above the maximum"),
+        (_with("mean", 300.0), "the mean 300 is not between"),
+        (_with("mean", 0.9), "the mean 0.9 is not between"),
+        (_with("mean", float("nan")), "the mean nan is not between"),
+        (_with("stddev", -5.0), "the deviation -5 is below 0"),
+        (_with("min", 0), "the minimum 0 is not in the first bucket, 1 to 1"),
+        (_with("max", 3000), "the maximum 3000 is not in the last bucket, 3 to 3"),
+        (_with("worst", [_worst(2)]), "the worst value is 2 and the maximum 3"),
+        (_with("worst", [_worst(2), _worst(3)]), "do not descend"),
+        (_with("maxima_per_s", [2, None, 4]), "the largest of the maxima is 4"),
+        (_with("maxima_per_s", [2, None, 1]), "the largest of the maxima is 2"),
         (_with("max", 2**63), "64 bits"),
         (_with("maxima_per_s", [None, -(2**63)]), "64 bits"),
         (_with("worst", [Worst(value_ns=1, at_ns=2**70, index=0)]), "64 bits"),
@@ -53,3 +67,36 @@ def test_each_broken_identity_is_named(damage: Callable[[Series], None], said: s
     damage(series)
     problem = series_problem(series)
     assert problem is not None and said in problem
+
+
+@pytest.mark.parametrize(
+    ("values", "limit", "field", "value", "said"),
+    [
+        ([-3, 5], 100, "min", 1, "the minimum is 1 and 1 values are below 0"),
+        ([3, 5], 100, "min", -1, "the minimum is -1 and 0 values are below 0"),
+        ([3, 5000], 100, "max", 3, "overflowed, and the maximum 3 is in a bucket"),
+        ([-3, -2], 100, "max", 7, "the maximum 7 is in no bucket"),
+        ([3_000_001], 10**9, "min", 2_900_000, "not in the first bucket"),
+    ],
+)
+def test_extremes_outside_of_the_buckets(
+    values: list[int], limit: int, field: str, value: int, said: str
+) -> None:
+    series = make.series(values, limit=limit)
+    assert series_problem(series) is None
+    setattr(series, field, value)
+    assert series.min is not None and series.max is not None
+    series.mean = float(series.max if field == "max" else series.min)
+    problem = series_problem(series)
+    assert problem is not None and said in problem
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("median", 17), ("p99", 19), ("max", 24), ("mean", 1e6), ("mean", 17.9), ("count", -1)],
+)
+def test_a_pair_of_stamps_that_contradicts_itself(field: str, value: float) -> None:
+    pair = make.instrument().pair
+    assert pair_problem(pair) is None
+    setattr(pair, field, value)
+    assert pair_problem(pair) is not None

@@ -28,6 +28,22 @@ def test_merging_is_pooling(parts: list[list[int]]) -> None:
         assert merged.stddev == pytest.approx(whole.stddev, rel=1e-6, abs=1e-3)
 
 
+def test_two_parts_by_hand() -> None:
+    """1, 3 and 8 of the one, 4 of the other; an empty part changes nothing."""
+    parts = [make.series([1, 3, 8]), make.series([4]), make.series([])]
+    merged = merge_series(parts, {"part": "total"})
+    assert (merged.count, merged.min, merged.max, merged.mean) == (4, 1, 8, 4.0)
+    assert merged.stddev == pytest.approx((26 / 3) ** 0.5)
+    assert merged.histogram.buckets == [(1, 1), (3, 1), (4, 1), (8, 1)]
+    assert merged.labels == {"part": "total"}
+
+
+def test_what_lies_outside_of_the_buckets_is_added_up() -> None:
+    parts = [make.series([-1, 5, 900], limit=100), make.series([-2, -3, 800], limit=100)]
+    merged = merge_series(parts, {}).histogram
+    assert (merged.underflow, merged.overflow, merged.buckets) == (3, 2, [(5, 1)])
+
+
 def test_unlike_layouts_are_refused() -> None:
     with pytest.raises(InputError, match="log-linear/10, log-linear/7"):
         merge_histograms([histogram_of([1]), histogram_of([1], layout="log-linear/7")])

@@ -12,9 +12,10 @@ from jsonschema import Draft202012Validator
 
 from hardstone import schema
 from hardstone.campaign.pairs import pair_plan
-from hardstone.model import Conditions, Plan, Result, RunDocument, Tool, Trust
+from hardstone.model import Conditions, Event, Plan, Result, RunDocument, Tool, Trust
 from hardstone.stats.paired_runs import PROOF_SCHEMA, Proof, least_pairs, prove
 from hardstone.summary.proof import effect_text, print_proof
+from tests.conftest import ROOT
 from tests.stats import make
 from tests.targets import sample
 
@@ -154,6 +155,52 @@ def test_a_setting_that_was_not_in_force_proves_nothing() -> None:
     for result in run.results:
         result.conditions.settings = list(SETTINGS)
     assert "was in force" in proof(run).left_out[0]
+
+
+@pytest.mark.parametrize(
+    ("settings", "told", "counted"),
+    [
+        (["timers"], "CPU 1: timers (new ones go to other CPUs already)", 0),
+        (["timers"], "CPU 1: timers (new ones may go to other CPUs (timer_migration))", 7),
+        (["interrupts"], "CPU 1: interrupts (0 of 26 interrupts moved)", 0),
+        (["interrupts"], "CPU 1: interrupts (10 of 26 interrupts moved)", 7),
+        (["watchdog"], "CPU 1: watchdog (does not have these CPUs already)", 0),
+        (["watchdog"], "CPU 1: watchdog (0 instead of 0-1)", 7),
+        (["timers"], "CPU 1: watchdog (does not have these CPUs already); timers (x)", 7),
+        (
+            ["interrupts", "timers"],
+            "CPU 1: interrupts (3 of 26 interrupts moved); timers (new ones go to others already)",
+            7,
+        ),
+        (
+            ["interrupts", "timers"],
+            "CPU 1: interrupts (0 of 26 interrupts moved); timers (new ones go to others already)",
+            0,
+        ),
+        (["timers"], "", 7),
+    ],
+)
+def test_a_setting_that_found_nothing_to_change_proves_nothing(
+    settings: list[str], told: str, counted: int
+) -> None:
+    run = document(runs(7, 5000, 1), runs(7, 3000, 2))
+    for planned, result in zip(run.plan.tests, run.results, strict=True):
+        if planned.settings:
+            planned.settings[:] = settings
+            result.conditions.settings = list(settings)
+            result.events = [Event(name="shielded", text=told)]
+    found = prove(run, "isolated-cpus", settings)
+    assert found.pairs_counted == counted
+    if not counted:
+        assert f"{', '.join(settings)} found nothing to change" in found.left_out[0]
+
+
+def test_the_probe_words_it_so() -> None:
+    port = ROOT / "probe" / "src" / "port"
+    texts = [path.read_text() for path in port.glob("linux_shield*.c")]
+    for worded in ("does not have these CPUs already", "already", "%d of %zu interrupts moved"):
+        assert any(f'{worded}"' in text for text in texts), worded
+    assert '" %s (%s);"' in (ROOT / "probe" / "src" / "shield.c").read_text()
 
 
 def test_an_interrupted_run_keeps_its_pairs() -> None:

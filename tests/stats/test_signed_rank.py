@@ -64,6 +64,31 @@ def test_the_interval_holds_what_the_test_does_not_refuse(differences: list[int]
         assert signed_rank_p([one - inside for one in differences]) > 1 - shift.confidence - 1e-12
 
 
+@pytest.mark.parametrize(
+    ("count", "confidence", "outside"),
+    [
+        # where the tails are exactly what may be outside, that is not too much
+        (3, 0.75, 1),
+        (5, 0.9375, 1),
+        (5, 0.875, 2),
+        (5, 0.9376, 0),
+        (2, 0.5, 1),
+        (8, 0.95, 4),
+    ],
+)
+def test_the_interval_is_as_narrow_as_its_confidence_allows(
+    count: int, confidence: float, outside: int
+) -> None:
+    values = [10.0**n for n in range(count)]
+    means = sorted((a + b) / 2 for a, b in itertools.combinations_with_replacement(values, 2))
+    shift = hodges_lehmann(values, confidence)
+    assert (shift.low, shift.high) == (
+        (means[outside - 1], means[-outside]) if outside else (None, None)
+    )
+    if outside:
+        assert shift.confidence is not None and shift.confidence >= confidence
+
+
 def test_the_interval_covers_as_often_as_it_says() -> None:
     draw = np.random.default_rng(7)
     hits = 0

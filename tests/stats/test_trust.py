@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from hardstone.model import Conditions, Event, Moved, Plan, RunDocument, Skew
+from hardstone.model import Conditions, Event, Moved, Plan, RunDocument, Skew, Verdict
 from hardstone.stats.trust import RULES, grade_run
 from tests.stats import make
 
@@ -18,6 +18,13 @@ def _skewed(*, consistent: bool) -> RunDocument:
 def _broken() -> RunDocument:
     document = make.document()
     document.results[0].series[0].count += 1
+    return document
+
+
+def _broken_pair() -> RunDocument:
+    document = make.document()
+    assert document.instrument is not None
+    document.instrument.pair.max = 1
     return document
 
 
@@ -50,6 +57,7 @@ MOVED = [Moved(fact="cpu.governor", before="performance", after="powersave")]
 NO_LOAD = Conditions(realtime=True)
 
 CASES = [
+    ("untrustworthy", "pairs do not ascend", _broken_pair()),
     ("untrustworthy", "throttling", _throttled("TMR-P-LAT")),
     ("untrustworthy", "under other conditions than asked for", _told("conditions_differ")),
     ("untrustworthy", "went wrong", _instrument("tsc")),
@@ -121,6 +129,21 @@ def test_a_clock_that_was_asked_for_is_no_reason() -> None:
         grade_run(make.document(instrument=instrument, plan=_plan(clock="monotonic"))).grade
         == "full"
     )
+
+
+@pytest.mark.parametrize("status", ["measured", "failed", "timeout"])
+def test_what_ran_without_realtime_counts_however_it_ended(status: str) -> None:
+    assert grade_run(_unprivileged(status)).reasons == ["not scheduled as real-time: TMR-P-LAT"]
+
+
+@pytest.mark.parametrize("status", ["failed", "timeout"])
+def test_what_failed_before_it_measured_says_nothing_about_scheduling(status: str) -> None:
+    result = make.result(status=status, series=[], conditions=Conditions(load="heavy"))
+    assert grade_run(make.document(results=[result])).grade == "full"
+    result.series = [make.series([])]
+    assert grade_run(make.document(results=[result])).grade == "full"
+    result.verdicts = [Verdict(name="order", passed=True, evidence="3 of 3")]
+    assert grade_run(make.document(results=[result])).grade == "indicative"
 
 
 def test_a_test_that_did_not_run_says_nothing_about_scheduling() -> None:

@@ -1,7 +1,11 @@
 from __future__ import annotations
 
+import os
 import stat
+import subprocess
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -101,3 +105,65 @@ def test_removing_what_is_gone_is_fine(tmp_path: Path) -> None:
     SlotCopier(tmp_path / "none" / "source", slot_paths(tmp_path / "none", 1)).remove()
     remove_backing(RUN)
     assert find_backing_folders(RUN) == []
+
+
+def test_a_full_memory_gives_way_to_the_journal(
+    tmp_path: Path, memory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journal = tmp_path / "journal"
+    journal.mkdir()
+    for size, free in ((0, 0), (9, 9)):  # one without a size, one with room
+        state = SimpleNamespace(f_blocks=size, f_bavail=free, f_frsize=2**21)
+        monkeypatch.setattr(backing.os, "statvfs", lambda path, state=state: state)
+        assert make_backing_folder(RUN, journal).parent == memory
+    remove_backing(RUN)
+    full = SimpleNamespace(f_blocks=9, f_bavail=7, f_frsize=2**21)
+    monkeypatch.setattr(backing.os, "statvfs", lambda path: full)
+    assert make_backing_folder(RUN, journal).parent == journal
+
+
+COPY = """
+import resource, sys
+from pathlib import Path
+from hardstone.store.backing import SlotCopier, slot_paths
+used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + 2**25, used + 2**25))
+SlotCopier(Path(sys.argv[1]), slot_paths(Path(sys.argv[1]).parent, 1)).copy()
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="there is no /proc")
+def test_a_copy_takes_little_memory(tmp_path: Path) -> None:
+    """A recorder of 128 MiB where 32 MiB are to be had."""
+    source = tmp_path / "source"
+    with source.open("wb") as file:
+        file.truncate(2**27)
+        file.seek(2**26)
+        file.write(b"middle")
+    command = [sys.executable, "-c", COPY, str(source)]
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2] / "src")}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    assert done.returncode == 0, done.stderr
+    with slot_paths(tmp_path, 1)[0].open("rb") as copy:
+        assert copy.seek(0, os.SEEK_END) == 2**27
+        copy.seek(2**26)
+        assert copy.read(6) == b"middle"
+
+
+def test_a_copy_is_on_disk_before_it_has_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[str] = []
+    real = os.fsync
+
+    def fsync(descriptor: int) -> None:
+        synced.append(Path(f"/proc/self/fd/{descriptor}").readlink().name)
+        if synced[-1].endswith(".tmp"):
+            assert not any(slot.exists() for slot in slots)
+        real(descriptor)
+
+    source, slots = tmp_path / "source", slot_paths(tmp_path, 1)
+    source.write_bytes(b"one")
+    monkeypatch.setattr(backing.os, "fsync", fsync)
+    SlotCopier(source, slots).copy()
+    assert synced == ["slot-1-a.tmp", tmp_path.name]

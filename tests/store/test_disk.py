@@ -99,7 +99,7 @@ def test_a_limit_on_file_sizes_loses_no_finished_result(store: Store) -> None:
 
 def test_a_full_disk_loses_no_finished_result(store: Store, tmp_path: Path) -> None:
     mount = (
-        'mount -t tmpfs -o size=256k none "$1" && "$2" -c "$3" "$1/store"; '
+        'mount -t tmpfs -o size=4m none "$1" && "$2" -c "$3" "$1/store"; '
         'cp -a "$1/store/journals" "$4/"'
     )
     small = tmp_path / "small"

@@ -3,6 +3,8 @@ from __future__ import annotations
 import gzip
 import os
 import stat
+import subprocess
+import sys
 import tracemalloc
 from pathlib import Path
 
@@ -120,3 +122,22 @@ def test_the_store_names_a_run_that_it_cannot_read(store: Store) -> None:
     assert run_id in store.unreadable
     with pytest.raises(InputError, match="not a run document"):
         store.load(run_id)
+
+
+READ = """
+import resource, sys
+from pathlib import Path
+from hardstone.store import read_document
+used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + 2**26, used + 2**26))
+print(read_document(Path(sys.argv[1])).name)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="there is no /proc")
+def test_a_small_document_takes_little_memory(store: Store) -> None:
+    path = write_document(open_place(store.path), make.document())
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2] / "src")}
+    command = [sys.executable, "-c", READ, str(path)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "evening\n"), done.stderr

@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import BinaryIO
 
 import pytest
 
@@ -93,10 +94,10 @@ def test_a_copy_that_ends_after_its_test_is_taken_away(
     document, begun, go_on = planned(), threading.Event(), threading.Event()
     write_slot = backing._write_slot
 
-    def slow(slot: Path, data: bytes) -> None:
+    def slow(slot: Path, source: BinaryIO) -> None:
         begun.set()
         go_on.wait()
-        write_slot(slot, data)
+        write_slot(slot, source)
 
     monkeypatch.setattr(backing, "_write_slot", slow)
     with Journal(open_place(store.path), document, sync_interval_s=0.001) as journal:
@@ -118,6 +119,36 @@ def test_a_copy_that_fails_does_not_end_the_run(
     wait_for(lambda: journal.backing_problem is not None)
     journal.result(make.result())
     assert journal.finish(document).exists()
+
+
+@pytest.mark.parametrize("what", ["copy", "sync"])
+def test_the_thread_outlives_whatever_goes_wrong(
+    store: Store, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    """Short of memory, it goes on once there is some, and the trouble is told once."""
+    is_short = threading.Event()
+    is_short.set()
+    place = (backing.SlotCopier, "copy") if what == "copy" else (append.AppendFile, "try_sync")
+    real = getattr(*place)
+
+    def short(self: object) -> None:
+        if is_short.is_set():
+            raise MemoryError
+        real(self)
+
+    monkeypatch.setattr(*place, short)
+    document = planned()
+    journal = Journal(open_place(store.path), document, sync_interval_s=0.001)
+    Recording(journal.backing_file("TMR-P-LAT"), "TMR-P-LAT").record(7)
+    wait_for(lambda: journal.backing_problem is not None)
+    warning = journal.take_warning()
+    assert warning is not None and "MemoryError" in warning
+    assert journal.take_warning() is None
+    is_short.clear()
+    wait_for((store.path / "journals" / document.id / "slot-1-a").exists)
+    wait_for(lambda: journal.backing_problem is None)
+    assert journal.take_warning() is None
+    journal.finish(document)
 
 
 def _full_disk(*_: object) -> int:
@@ -267,3 +298,19 @@ def test_lines_that_were_only_written_are_synced_without_another_call(
         time.sleep(0.01)
     assert whole in synced
     journal.finish(document)
+
+
+def test_without_a_thread_results_are_kept_all_the_same(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", fail)
+    document = planned(results=[make.result()])
+    with store.journal(document) as journal:
+        journal.result(document.results[0])
+        warning = journal.take_warning()
+        assert warning is not None and "can't start new thread" in warning
+        assert len(replay(journal_of(store, document)).results) == 1
+        assert journal.finish(document).exists()

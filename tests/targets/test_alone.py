@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
+import os
 import subprocess
 import sys
 import threading
@@ -16,14 +19,14 @@ _HOLDER = """
 import sys
 from pathlib import Path
 from hardstone.targets.alone import measuring_alone
-with measuring_alone(lambda: False, lambda: None, Path(sys.argv[1])):
+with measuring_alone(lambda: False, lambda: None, print, Path(sys.argv[1])):
     print("held", flush=True)
     sys.stdin.read()
 """
 
 
 def alone(lock: Path, waits: list[str], is_stopped: bool = False) -> AbstractContextManager[None]:
-    return measuring_alone(lambda: is_stopped, lambda: waits.append("waits"), lock)
+    return measuring_alone(lambda: is_stopped, lambda: waits.append("waits"), waits.append, lock)
 
 
 def holder_of(lock: Path) -> subprocess.Popen[bytes]:
@@ -60,7 +63,27 @@ def test_a_lock_that_cannot_be_made_is_no_reason_to_wait(tmp_path: Path) -> None
     (tmp_path / "link").symlink_to(tmp_path / "elsewhere")
     with alone(tmp_path / "link", waits):
         assert not (tmp_path / "elsewhere").exists()
-    assert waits == []
+    (said,) = waits
+    assert str(tmp_path / "link") in said and "symbolic links" in said
+
+
+def test_a_lock_that_is_there_is_not_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kernel refuses root O_CREAT for the file of another user in a sticky folder."""
+    asked: list[int] = []
+    real = os.open
+
+    def protected(path: str, flags: int, mode: int = 0o777) -> int:
+        asked.append(flags)
+        if flags & os.O_CREAT and Path(path).exists():
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        return real(path, flags, mode)
+
+    lock, waits = tmp_path / "lock", list[str]()
+    lock.touch()
+    monkeypatch.setattr("hardstone.targets.alone.os.open", protected)
+    with alone(lock, waits), pytest.raises(BlockingIOError), lock.open() as second:
+        fcntl.flock(second, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    assert asked and waits == []
 
 
 def test_the_lock_is_released_after_an_error(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
@@ -332,3 +333,29 @@ def test_an_unknown_target() -> None:
         with pytest.raises(InputError) as caught:
             find_target(name)
         assert str(caught.value).isprintable()
+
+
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [
+        (errno.EMFILE, "ulimit -n"),
+        (errno.ENFILE, "too many files open"),
+        (errno.EAGAIN, "ulimit -u"),
+        (errno.ENOMEM, "memory"),
+        (errno.EACCES, "noexec"),
+        (errno.ENOEXEC, "built for this machine"),
+        (errno.EIO, "hardstone probe path"),
+    ],
+)
+def test_the_remedy_is_that_of_the_cause(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, words: str
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr("hardstone.targets.process.subprocess.Popen", fail)
+    with pytest.raises(TargetError) as caught:
+        ProbeProcess(["/nowhere"], Limits(1), Stop())
+    assert os.strerror(number) in caught.value.cause
+    assert words in caught.value.remedy
+    assert ("built for this machine" in caught.value.remedy) == (number == errno.ENOEXEC)

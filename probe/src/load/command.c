@@ -59,14 +59,14 @@ static int choose_cpus(const struct request *request, struct load_setup *setup)
     bool allowed[PORT_CPUS] = {false};
     setup->cpu_count = port_allowed_cpus(allowed);
     memcpy(setup->cpus, allowed, sizeof allowed);
-    if (!request->has_load_cpus)
+    if (!request->has_cpus)
         return 0;
     if (setup->cpu_count < 0)
         return complain("--cpus: this port cannot choose a CPU; leave it out");
     setup->cpu_count = 0;
     for (int cpu = 0; cpu < PORT_CPUS; cpu++) {
         char text[120];
-        setup->cpus[cpu] = request->load_cpus[cpu];
+        setup->cpus[cpu] = cpus_has(&request->cpus, cpu);
         setup->cpu_count += setup->cpus[cpu] ? 1 : 0;
         if (!setup->cpus[cpu] || allowed[cpu])
             continue;
@@ -174,12 +174,23 @@ static int refuse(const struct outcome *outcome)
     return EXIT_MISSING;
 }
 
+/* Such a start holds the CPUs before the time that was asked for begins. */
+static void tell_start(const struct load_setup *setup)
+{
+    enum { MANY = 500 };
+    int processes = load_processes(setup);
+    if (processes > MANY)
+        fprintf(stderr, "hardstone-probe: %d processes are started, which may take up to %lld s\n",
+                processes, (long long)(load_patience_ns(processes) / 1000000000));
+}
+
 static int run_load(const struct request *request, const struct load_setup *setup,
                     struct emit *emit)
 {
     struct load load;
     struct outcome outcome = {0};
     char text[LOAD_ERROR_BYTES];
+    tell_start(setup);
     if (load_start(&load, setup, &outcome) != 0) {
         load_free(&load);
         return refuse(&outcome);

@@ -3,12 +3,13 @@
 #include "duty.h"
 
 #include "../clock.h"
+#include "../port/port.h"
 
 #include <errno.h>
 #include <time.h>
 
 struct usage {
-    int64_t wall_ns, cpu_ns;
+    int64_t wall_ns, cpu_ns, delay_ns;
 };
 
 int64_t duty_now_ns(void)
@@ -23,34 +24,41 @@ void duty_sleep_until(int64_t until_ns)
         ;
 }
 
-static struct usage usage_now(void)
+static struct usage usage_now(const struct loader *loader)
 {
-    return (struct usage){duty_now_ns(), loader_cpu_ns()};
+    int64_t delay_ns = loader->element->judged_by_wall ? port_run_delay_ns() : 0;
+    return (struct usage){duty_now_ns(), loader_cpu_ns(), delay_ns > 0 ? delay_ns : 0};
 }
 
-static int64_t used_ns(const struct loader *loader, struct usage from, struct usage to)
+/* Of one piece: time within the work, less that in which it only waited for a CPU. What is
+ * longer than a period was mostly no work: the process was stopped. */
+static int64_t busy_ns(const struct loader *loader, struct usage from, struct usage to)
 {
-    return loader->element->judged_by_wall ? to.wall_ns - from.wall_ns : to.cpu_ns - from.cpu_ns;
+    int64_t busy = to.wall_ns - from.wall_ns - (to.delay_ns - from.delay_ns);
+    busy = busy < loader->degree->period_ns ? busy : loader->degree->period_ns;
+    return busy > 0 ? busy : 0;
 }
 
 /* One period's work; returns what it used. */
 static int64_t work_for(struct loader *loader, int64_t budget_ns, int64_t end_ns)
 {
-    struct usage start = usage_now(), now = start, before;
-    while (used_ns(loader, start, now) < budget_ns && now.wall_ns < end_ns &&
-           !loader_should_stop(loader)) {
+    struct usage now = usage_now(loader), before;
+    int64_t used_ns = 0;
+    while (used_ns < budget_ns && now.wall_ns < end_ns && !loader_should_stop(loader)) {
         before = now;
         loader->element->work(loader);
         loader_works(loader); /* as far as it can */
         if (loader->is_idle)
             break;
-        now = usage_now();
-        loader_count(loader, COUNTER_BUSY_NS, (uint64_t)(now.wall_ns - before.wall_ns));
+        now = usage_now(loader);
+        int64_t busy = busy_ns(loader, before, now);
+        used_ns += loader->element->judged_by_wall ? busy : now.cpu_ns - before.cpu_ns;
+        loader_count(loader, COUNTER_BUSY_NS, (uint64_t)busy);
         loader_set(loader, COUNTER_CPU_NS, (uint64_t)now.cpu_ns);
         loader_count(loader, COUNTER_ROUNDS, 1);
     }
     loader->is_idle = false;
-    return used_ns(loader, start, now);
+    return used_ns;
 }
 
 void duty_keep(struct loader *loader)

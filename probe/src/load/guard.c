@@ -17,10 +17,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define GRACE_NS INT64_C(30000000000) /* for the keeper, after the probe's order */
-
 /* True when the keeper said that all is gone; false when it broke off, or took too long. */
-static bool wait_for_keeper(int told, int order, int64_t limit_ns)
+static bool wait_for_keeper(pid_t keeper, int told, int order, int64_t limit_ns)
 {
     bool watches_order = true;
     for (;;) {
@@ -42,7 +40,8 @@ static bool wait_for_keeper(int told, int order, int64_t limit_ns)
         }
         if (ready > 0) { /* the keeper has it too */
             watches_order = false;
-            limit_ns = duty_now_ns() + GRACE_NS;
+            kill(keeper, SIGCONT); /* it may have been stopped; it is not waited for yet */
+            limit_ns = duty_now_ns() + GUARD_GRACE_NS;
         }
     }
 }
@@ -80,10 +79,11 @@ static void be_guard(struct guard_plan *plan)
     }
     if (keeper < 0)
         _exit(errno);
+    atomic_store(&plan->map->keeper, keeper);
     close(told[1]);
     close(lifeline[0]);
     close(plan->gate);
-    if (!wait_for_keeper(told[0], plan->order, plan->limit_ns + GRACE_NS))
+    if (!wait_for_keeper(keeper, told[0], plan->order, plan->limit_ns + GUARD_GRACE_NS))
         replace_keeper(plan, keeper);
     while (waitpid(keeper, NULL, 0) < 0 && errno == EINTR)
         ;

@@ -13,6 +13,9 @@
 
 #include "spec.h"
 
+/* For the keeper, after the probe's order: it gives another program 3 s to end by itself. */
+#define GUARD_GRACE_NS INT64_C(6000000000)
+
 struct guard_plan {
     struct load_map *map;
     const struct load_spec *spec;

@@ -8,20 +8,24 @@
 #include "scratch.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #define PATIENCE_NS INT64_C(15000000000)
 #define PATIENCE_FOR_ONE_NS INT64_C(50000000)
+#define MOST_PATIENCE_NS INT64_C(60000000000)
+#define STALL_NS INT64_C(15000000000)
 #define WARM_UP_NS INT64_C(100000000)
 #define LOOK_NS INT64_C(2000000)
+#define GUARD_END_NS (GUARD_GRACE_NS + INT64_C(2000000000))
+#define KEEPER_END_NS INT64_C(5000000000)
 
 enum { PROCESSES = 4096 };
 
@@ -38,6 +42,14 @@ static int processes_of(const struct load_setup *setup, const struct load_term *
     if (term->element->kind == LOAD_COUNT)
         return (int)term->degree.number;
     return term->element->kind == LOAD_FOREIGN ? 1 : cpus_of(setup);
+}
+
+int load_processes(const struct load_setup *setup)
+{
+    int count = 0;
+    for (int i = 0; i < setup->spec->count; i++)
+        count += processes_of(setup, &setup->spec->terms[i]);
+    return count;
 }
 
 /* The n-th CPU of the load, round and round; -1 where there is no choice. */
@@ -68,10 +80,7 @@ static void fill_slots(struct load *load)
 
 static int make_map(struct load *load)
 {
-    const struct load_spec *spec = load->setup.spec;
-    int slots = 0;
-    for (int i = 0; i < spec->count; i++)
-        slots += processes_of(&load->setup, &spec->terms[i]);
+    int slots = load_processes(&load->setup);
     load->map_bytes = sizeof *load->map + (size_t)slots * sizeof load->map->slots[0];
     load->map = port_shared_memory(load->map_bytes);
     load->begin.samples = calloc((size_t)slots, sizeof *load->begin.samples);
@@ -167,8 +176,10 @@ int load_start(struct load *load, const struct load_setup *setup, struct outcome
     if (!error)
         (void)scratch_choose(load->map, needs_names(setup->spec),
                              setup->seed ^ (uint64_t)load->started_ns); /* elements say it */
-    if (!error)
+    if (!error) {
+        scratch_sweep(load->map);
         error = start_guard(load);
+    }
     if (error)
         return outcome_set_errno(outcome, error, "load: starting its processes",
                                  "raise the limits on processes and memory (ulimit -u, ulimit -v)");
@@ -190,15 +201,36 @@ static bool is_over(const struct load *load)
     return atomic_load(&load->map->stop) != 0;
 }
 
-/* Until every process has come as far as `state`, or has ended. */
-static bool wait_for(const struct load *load, int state, int64_t until_ns,
-                     bool (*should_stop)(void))
+/* Notes it, since its number may be another's from then on. */
+static bool has_guard_ended(struct load *load)
 {
-    while (count_below(load, state) > 0) {
-        if (duty_now_ns() > until_ns || is_over(load) || (should_stop && should_stop()) ||
-            waitpid(load->guard, NULL, WNOHANG) != 0)
+    if (!load->is_guard_gone)
+        load->is_guard_gone = waitpid(load->guard, NULL, WNOHANG) != 0;
+    return load->is_guard_gone;
+}
+
+/* Before the order it ends by itself only when all of the load is over. */
+static void note_guard(struct load *load)
+{
+    int64_t none = 0;
+    if (has_guard_ended(load) && !is_over(load))
+        atomic_compare_exchange_strong(&load->map->guard_ended_ns, &none, duty_now_ns());
+}
+
+/* Until every process has come as far as `state`, or has ended. */
+static bool wait_for(struct load *load, int state, int64_t until_ns, bool (*should_stop)(void))
+{
+    int64_t stall_ns = load->setup.stall_ns > 0 ? load->setup.stall_ns : STALL_NS;
+    int64_t moved_ns = duty_now_ns();
+    int late, before = load->map->slot_count + 1;
+    while ((late = count_below(load, state)) > 0) {
+        int64_t now_ns = duty_now_ns();
+        moved_ns = late < before ? now_ns : moved_ns;
+        before = late;
+        if (now_ns > until_ns || now_ns - moved_ns > stall_ns || is_over(load) ||
+            (should_stop && should_stop()) || has_guard_ended(load))
             return false;
-        duty_sleep_until(duty_now_ns() + LOOK_NS);
+        duty_sleep_until(now_ns + LOOK_NS);
     }
     return true;
 }
@@ -229,12 +261,18 @@ static void tell_late(const struct load *load, char *text, size_t bytes)
     }
 }
 
+int64_t load_patience_ns(int processes)
+{
+    int64_t patience_ns = PATIENCE_NS + processes * PATIENCE_FOR_ONE_NS;
+    return patience_ns < MOST_PATIENCE_NS ? patience_ns : MOST_PATIENCE_NS;
+}
+
 bool load_settle(struct load *load, bool (*should_stop)(void), char *text, size_t bytes)
 {
     text[0] = '\0';
     if (load->guard <= 0)
         return true;
-    int64_t until_ns = duty_now_ns() + PATIENCE_NS + load->map->slot_count * PATIENCE_FOR_ONE_NS;
+    int64_t until_ns = duty_now_ns() + load_patience_ns(load->map->slot_count);
     bool is_good = wait_for(load, LOADER_READY, until_ns, should_stop);
     open_gate(load);
     is_good = is_good && wait_for(load, LOADER_WORKS, until_ns, should_stop);
@@ -257,9 +295,17 @@ static int64_t cpu_time_ns(pid_t process)
     return (int64_t)used.tv_sec * 1000000000 + used.tv_nsec;
 }
 
+/* Nobody notes the end of a process when guard and keeper are killed. */
+static bool is_gone(pid_t process)
+{
+    return process > 0 && kill(process, 0) != 0 && errno == ESRCH;
+}
+
 static void take_sample(const struct load_slot *slot, bool is_ended, struct load_sample *sample)
 {
     sample->state = is_ended ? LOADER_ENDED : atomic_load(&slot->state);
+    if (sample->state == LOADER_WORKS && is_gone(atomic_load(&slot->process)))
+        sample->state = LOADER_ENDED;
     for (int i = 0; i < LOAD_COUNTERS; i++)
         sample->counters[i] = atomic_load_explicit(&slot->counters[i], memory_order_relaxed);
     uint64_t *cpu_ns = &sample->counters[COUNTER_CPU_NS];
@@ -350,6 +396,7 @@ void load_end(struct load *load)
     if (load->guard <= 0)
         return;
     take_snapshot(load, &load->end);
+    note_guard(load);
     if (has_kind(load->setup.spec, LOAD_FOREIGN))
         count_foreign(load);
     load->is_measured = true;
@@ -357,14 +404,51 @@ void load_end(struct load *load)
 
 /* ---- stop ---- */
 
-/* The keeper outlives a guard that was killed: its end of the channel is open until then. */
-static void wait_for_break(int channel)
+/* True when no process of the load holds its end of the channel any more. */
+static bool is_broken(int channel)
 {
     char ignored;
-    struct timeval patience = {.tv_sec = 30};
-    setsockopt(channel, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-    while (recv(channel, &ignored, 1, 0) < 0 && errno == EINTR)
-        ;
+    ssize_t got = recv(channel, &ignored, 1, MSG_DONTWAIT);
+    return got == 0 || (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);
+}
+
+static bool wait_for_break(int channel, int64_t span_ns)
+{
+    int64_t until_ns = duty_now_ns() + span_ns;
+    while (!is_broken(channel)) {
+        if (duty_now_ns() > until_ns)
+            return false;
+        duty_sleep_until(duty_now_ns() + LOOK_NS);
+    }
+    return true;
+}
+
+/* Also a guard that is stopped, or does not come to its end. */
+static void end_guard(struct load *load)
+{
+    int64_t until_ns = duty_now_ns() + GUARD_END_NS;
+    while (!has_guard_ended(load)) {
+        if (duty_now_ns() > until_ns)
+            kill(load->guard, SIGKILL);
+        else
+            kill(load->guard, SIGCONT);
+        duty_sleep_until(duty_now_ns() + LOOK_NS);
+    }
+}
+
+/* The keeper outlives a guard that was killed. While the channel holds, its number is its own. */
+static void end_keeper(struct load *load)
+{
+    pid_t keeper = atomic_load(&load->map->keeper);
+    if (keeper <= 0 || wait_for_break(load->order, 0)) {
+        (void)wait_for_break(load->order, KEEPER_END_NS);
+        return;
+    }
+    kill(keeper, SIGCONT);
+    if (!wait_for_break(load->order, KEEPER_END_NS)) {
+        kill(keeper, SIGKILL);
+        (void)wait_for_break(load->order, KEEPER_END_NS);
+    }
 }
 
 void load_stop(struct load *load)
@@ -372,11 +456,12 @@ void load_stop(struct load *load)
     char stop = 1;
     if (load->guard <= 0)
         return;
+    note_guard(load);
     (void)send(load->order, &stop, 1, MSG_NOSIGNAL);
     open_gate(load);
-    while (waitpid(load->guard, NULL, 0) < 0 && errno == EINTR)
-        ;
-    wait_for_break(load->order);
+    end_guard(load);
+    end_keeper(load);
+    scratch_remove(load->map); /* it is still there when guard and keeper were killed */
     close(load->order);
     load->guard = 0;
 }

@@ -26,9 +26,10 @@ struct load_snapshot {
 
 struct load_setup {
     const struct load_spec *spec;
-    bool cpus[PORT_CPUS];  /* the load runs there */
-    int cpu_count;         /* of those; -1: CPUs cannot be told apart */
-    int64_t limit_ns;      /* CLOCK_MONOTONIC: it is ended then, whatever happens */
+    bool cpus[PORT_CPUS]; /* the load runs there */
+    int cpu_count;        /* of those; -1: CPUs cannot be told apart */
+    int64_t limit_ns;     /* CLOCK_MONOTONIC: it is ended then, whatever happens */
+    int64_t stall_ns; /* a start in which no process moved on for so long is given up; 0: 15 s */
     const char *called_as; /* argv[0] */
     uint64_t seed;
 };
@@ -39,6 +40,7 @@ struct load {
     size_t map_bytes;
     char program[LOAD_PATH_BYTES];
     pid_t guard; /* 0: not running */
+    bool is_guard_gone;
     int order, gate;
     int64_t started_ns;
     bool is_measured; /* begin and end were taken */
@@ -54,6 +56,10 @@ int load_check(const struct load_spec *spec, struct outcome *outcome);
  * (stress-ng is not installed), denied (no process, no memory). With an empty spec nothing
  * is started, and everything below does nothing. */
 int load_start(struct load *load, const struct load_setup *setup, struct outcome *outcome);
+
+/* How many processes it has, and how long its start may take at most. */
+int load_processes(const struct load_setup *setup);
+int64_t load_patience_ns(int processes);
 
 /* Lets the load begin, waits until every process works, and a little more. True; false when
  * some did not within the deadline: then `text` says which. `should_stop` may end it early

@@ -48,6 +48,7 @@ struct load_map {
     char folder[LOAD_SCRATCH_BYTES];  /* where files are made */
     char scratch[LOAD_SCRATCH_BYTES]; /* a folder of this load alone; empty: none is needed */
     bool has_cpus, cpus[PORT_CPUS];   /* the load's: of processes that are not bound to one */
+    atomic_int keeper;                /* its process id; 0: none (yet) */
     int slot_count;
     struct load_slot slots[];
 };

@@ -7,6 +7,7 @@
 
 struct load_reached {
     double asked, reached; /* asked < 0: nothing in figures */
+    double least;          /* as reached, of the process that did least; events judge it */
     int processes;         /* that were there at the begin */
     uint64_t counters[LOAD_COUNTERS];
     int64_t seen[2]; /* by the kernel's counters, where the element has some; -1: not known */

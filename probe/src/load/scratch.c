@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,9 @@
 #include <unistd.h>
 
 #define LEAST_FREE_BYTES (INT64_C(256) << 20)
+
+#define PREFIX "hardstone-load-"
+#define LOCK "lock"
 
 enum { FREE_PARTS = 20, DEEPEST = 16, REMOVE_TRIES = 50 };
 
@@ -66,14 +70,36 @@ int scratch_choose(struct load_map *map, bool needs_names, uint64_t seed)
         return ENOENT;
     snprintf(map->folder, sizeof map->folder, "%s", folder);
     if (needs_names || !has_anonymous_files(folder))
-        snprintf(map->scratch, sizeof map->scratch, "%.180s/hardstone-load-%ld-%08lx", folder,
+        snprintf(map->scratch, sizeof map->scratch, "%.180s/" PREFIX "%ld-%08lx", folder,
                  (long)getpid(), (unsigned long)(seed & 0xffffffffu));
     return 0;
 }
 
+/* The lock in a folder: its descriptor, or -1 (errno ENOENT: there is none; it is held). */
+static int lock_in(int folder, int flags)
+{
+    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    int lock = openat(folder, LOCK, O_RDWR | O_NOFOLLOW | O_CLOEXEC | flags, 0600);
+    if (lock < 0 || fcntl(lock, F_SETLK, &whole) == 0)
+        return lock;
+    int error = errno;
+    close(lock);
+    errno = error;
+    return -1;
+}
+
 int scratch_make(const struct load_map *map)
 {
-    return map->scratch[0] == '\0' || mkdir(map->scratch, 0700) == 0 ? 0 : errno;
+    if (map->scratch[0] == '\0')
+        return 0;
+    if (mkdir(map->scratch, 0700) != 0)
+        return errno;
+    int folder = open(map->scratch, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (folder >= 0) {
+        (void)lock_in(folder, O_CREAT | O_EXCL); /* and the descriptor stays open */
+        close(folder);
+    }
+    return 0;
 }
 
 static void empty(int folder, int depth);
@@ -102,6 +128,39 @@ static void empty(int folder, int depth)
         if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
             remove_entry(folder, entry->d_name, depth);
     closedir(listing);
+}
+
+/* The number alone may be that of another container's process, so there is a lock, too. */
+static bool is_left(int place, const char *name)
+{
+    struct stat facts;
+    char *end;
+    if (strncmp(name, PREFIX, sizeof PREFIX - 1) != 0)
+        return false;
+    long id = strtol(name + sizeof PREFIX - 1, &end, 10);
+    if (*end != '-' || id <= 0 || kill((pid_t)id, 0) == 0 || errno != ESRCH)
+        return false;
+    int folder = openat(place, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (folder < 0)
+        return false;
+    bool is_own = fstat(folder, &facts) == 0 && facts.st_uid == geteuid();
+    int lock = is_own ? lock_in(folder, 0) : -1;
+    is_own = is_own && (lock >= 0 || errno == ENOENT);
+    if (lock >= 0)
+        close(lock);
+    close(folder);
+    return is_own;
+}
+
+void scratch_sweep(const struct load_map *map)
+{
+    DIR *listing = map->folder[0] ? opendir(map->folder) : NULL;
+    struct dirent *entry;
+    while (listing && (entry = readdir(listing)) != NULL)
+        if (is_left(dirfd(listing), entry->d_name))
+            remove_entry(dirfd(listing), entry->d_name, 0);
+    if (listing)
+        closedir(listing);
 }
 
 /* More than once: a process that was killed may still be making a file. */

@@ -13,7 +13,11 @@
  * ENOENT: there is no such folder, and both are empty. */
 int scratch_choose(struct load_map *map, bool needs_names, uint64_t seed);
 
-/* Makes the folder map->scratch: 0 or errno. */
+/* Removes what loads of this user left in map->folder when all that would have removed it was
+ * killed. */
+void scratch_sweep(const struct load_map *map);
+
+/* Makes the folder map->scratch, locked until the caller ends: 0 or errno. */
 int scratch_make(const struct load_map *map);
 
 /* Removes it with all that is in it; does nothing where there is none, or it is another's. */

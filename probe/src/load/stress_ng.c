@@ -2,16 +2,41 @@
  *
  * Its options are split at white space and handed over as they are. Its processes are
  * counted as those that descend from the one started here. It runs in the scratch folder of
- * the load, so that what it leaves there goes with it. */
+ * the load, so that what it leaves there goes with it. It cannot become real-time, and none
+ * of its files grows beyond 1 GiB, nor beyond half of what may be written. */
 #include "../posix_source.h"
 
 #include "element.h"
 
+#include "../port/port.h"
+#include "scratch.h"
+
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 enum { WORDS = 64 };
+
+#define FILE_BYTES (INT64_C(1) << 30)
+
+/* It may neither take the CPU from what is measured nor fill the disk. */
+static int prepare(struct loader *loader)
+{
+    int error = port_never_real_time();
+    if (error) {
+        loader_note(loader, "a real-time priority cannot be kept from it: %s", strerror(error));
+        return error;
+    }
+    int folder = open(loader->map->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int64_t room = folder >= 0 ? scratch_room_bytes(folder) / 2 : 0;
+    if (folder >= 0)
+        close(folder);
+    rlim_t most = (rlim_t)(room < FILE_BYTES ? room : FILE_BYTES);
+    struct rlimit limit = {most, most};
+    return setrlimit(RLIMIT_FSIZE, &limit) == 0 ? 0 : errno;
+}
 
 static void work(struct loader *loader)
 {
@@ -36,5 +61,6 @@ const struct load_element load_stress_ng = {
     .kind = LOAD_FOREIGN,
     .counters = {[COUNTER_OWN] = "processes_count"},
     .needs_names = true,
+    .prepare = prepare,
     .work = work,
 };

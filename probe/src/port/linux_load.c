@@ -10,12 +10,14 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -41,6 +43,30 @@ int port_bind_self(const bool cpus[PORT_CPUS])
 int port_adopt_orphans(void)
 {
     return prctl(PR_SET_CHILD_SUBREAPER, 1) == 0 ? 0 : errno;
+}
+
+/* A program started by root gets what the bounding set leaves, others what is ambient. */
+int port_never_real_time(void)
+{
+    struct rlimit none = {0, 0};
+    if (setrlimit(RLIMIT_RTPRIO, &none) != 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+        return errno;
+    (void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0); /* before Linux 4.3: none */
+    if (prctl(PR_CAPBSET_DROP, CAP_SYS_NICE, 0, 0, 0) == 0 || geteuid() != 0 ||
+        prctl(PR_CAPBSET_READ, CAP_SYS_NICE, 0, 0, 0) == 0)
+        return 0;
+    return errno ? errno : EPERM;
+}
+
+int64_t port_run_delay_ns(void)
+{
+    char text[96], *end;
+    if (!linux_read("/proc/self/schedstat", text, sizeof text))
+        return -1;
+    strtoll(text, &end, 10); /* the time on a CPU */
+    char *delay = end;
+    long long delay_ns = strtoll(delay, &end, 10);
+    return end == delay ? -1 : delay_ns;
 }
 
 /* Field 4 of /proc/ID/stat; the name before it may hold anything, so from its last ')'. */

@@ -90,6 +90,7 @@ struct linux_groups {
 
 #define LINUX_GROUP_RESERVED "hardstone-reserved"
 #define LINUX_GROUP_OTHERS "hardstone-others"
+#define LINUX_EXCLUSIVE "cpuset.cpu_exclusive"
 
 void linux_groups_find(const struct port_shield *shield, struct linux_groups *groups);
 
@@ -102,6 +103,9 @@ int linux_groups_make(struct port_shield *shield, const char *path, const char *
 /* Takes the reserved CPUs out of all groups that name them. */
 int linux_groups_narrow(struct port_shield *shield, const struct linux_groups *groups);
 
+/* Has the kernel refuse the reserved CPUs to groups that are made meanwhile, or notes that it does
+ * not. It goes with the group, so it needs no line in the journal. */
+void linux_shield_v1_exclusive(struct port_shield *shield, const struct linux_groups *groups);
 int linux_shield_v1(struct port_shield *shield, const struct linux_groups *groups, int *moved);
 /* ENOTSUP, with the reason, when the kernel does not grant the partition. */
 int linux_shield_v2(struct port_shield *shield, const struct linux_groups *groups, char *reason,

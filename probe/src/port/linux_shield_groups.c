@@ -168,6 +168,9 @@ static void end_partition(const struct port_shield *shield, const char *group)
     if (linux_groups_join(path, group, "cpuset.cpus.partition") &&
         linux_shield_exists(shield, path))
         linux_shield_write(shield, path, "member");
+    /* version 1: others get the CPUs back also where the group cannot be removed */
+    if (linux_groups_join(path, group, LINUX_EXCLUSIVE) && linux_shield_exists(shield, path))
+        linux_shield_write(shield, path, "0");
 }
 
 /* New members may be born while the others leave; one that is dying cannot leave, and takes its

@@ -129,6 +129,22 @@ static int move_all(struct port_shield *shield, const struct irqs *irqs, int *re
     return moved;
 }
 
+/* Many kinds of interrupts change their CPU only when they fire. */
+static void note_waiting(struct port_shield *shield, const struct irqs *irqs)
+{
+    for (size_t i = 0; i < irqs->count; i++) {
+        char text[CPUS_TEXT_BYTES];
+        struct cpus mask, served;
+        const char *name = irqs->irq[i].name;
+        if (read_list(shield, name, "smp_affinity_list", text, &mask) &&
+            !cpus_overlap(&mask, &shield->reserved) &&
+            read_list(shield, name, "effective_affinity_list", text, &served) &&
+            cpus_overlap(&served, &shield->reserved))
+            shield_note(shield->notes, setting, name,
+                        "they move when they fire: once more they may come to the CPU");
+    }
+}
+
 /* New interrupts start with it. */
 static void move_default(struct port_shield *shield)
 {
@@ -166,6 +182,7 @@ int linux_shield_interrupts(struct port_shield *shield, char *text, size_t bytes
         return error;
     }
     int moved = move_all(shield, &irqs, &refused);
+    note_waiting(shield, &irqs);
     bool is_refused = moved == 0 && refused != 0;
     snprintf(text, bytes, "%d of %zu interrupts moved", moved, irqs.count);
     free(irqs.irq);

@@ -215,6 +215,14 @@ static bool wish_for(const struct linux_task *task, void *context)
     return true;
 }
 
+/* A thread of the kernel that was being made when it was looked at: it is bound by now. */
+static bool is_bound_since(const struct pass *pass, const struct linux_task *task, int error)
+{
+    struct linux_task now;
+    return error == EINVAL && (!linux_task_read(pass->shield, task->id, &now) ||
+                               now.start != task->start || now.flags & FLAG_BOUND);
+}
+
 static int bind_wished(const struct pass *pass)
 {
     int moved = 0;
@@ -225,7 +233,7 @@ static int bind_wished(const struct pass *pass)
         name_task(name, &wish->task);
         if (error == 0)
             moved++;
-        else if (error != ESRCH && pass->is_first)
+        else if (error != ESRCH && !is_bound_since(pass, &wish->task, error) && pass->is_first)
             shield_note(pass->shield->notes, setting, name, "affinity of a thread: %s",
                         strerror(error));
     }
@@ -317,6 +325,13 @@ enum port_undo linux_shield_undo_task(struct port_shield *shield,
     int error = linux_task_set_mask(written.id, &written.before);
     if (error == 0 || error == ESRCH)
         return PORT_UNDONE;
+    if (!linux_task_read(shield, written.id, &task) || task.start != written.start)
+        return PORT_UNDO_NOTHING;
+    if (error == EINVAL && task.flags & FLAG_BOUND) { /* a kworker that has got its pool since */
+        snprintf(text, bytes, "thread %ld has the affinity that the kernel has bound it to since",
+                 (long)written.id);
+        return PORT_UNDO_FOREIGN;
+    }
     snprintf(text, bytes, "thread %ld could not be given back its affinity %.60s: %s",
              (long)written.id, record->field[3], strerror(error));
     return PORT_UNDO_FAILED;
@@ -377,8 +392,10 @@ enum port_undo linux_shield_undo_heirs(struct port_shield *shield,
         return PORT_UNDO_REFUSED;
     }
     heirs.written = calloc(image->count + 1, sizeof *heirs.written);
-    if (!heirs.written)
+    if (!heirs.written) {
+        snprintf(text, bytes, "threads that were made meanwhile: no memory to look at them");
         return PORT_UNDO_FAILED;
+    }
     for (size_t i = 0; i < image->count; i++)
         if (strcmp(image->records[i].field[0], "task") == 0 &&
             read_record(&image->records[i], &heirs.written[heirs.count]))

@@ -3,7 +3,8 @@
  * The root group has all CPUs and cannot be narrowed: its threads go to a group of ours, and back
  * to the root at the end, with all that they have made meanwhile. All other groups that have a
  * reserved CPU are narrowed where they are, so their threads stay in them. A group of which
- * nothing would be left gets the CPUs that are not reserved. */
+ * nothing would be left gets the CPUs that are not reserved. Then the group of the reserved CPUs
+ * is made exclusive, so that the kernel refuses them to a group that is made meanwhile. */
 #include "linux_shield.h"
 
 #include <dirent.h>
@@ -188,11 +189,25 @@ int linux_groups_narrow(struct port_shield *shield, const struct linux_groups *g
     return walk.error;
 }
 
+void linux_shield_v1_exclusive(struct port_shield *shield, const struct linux_groups *groups)
+{
+    char path[LINUX_PATH_BYTES];
+    if (!linux_groups_join(path, groups->mount, LINUX_GROUP_RESERVED "/" LINUX_EXCLUSIVE))
+        return;
+    int error = linux_shield_change(shield, path, "1");
+    if (error)
+        shield_note(shield->notes, setting, NULL,
+                    "groups that others make meanwhile may take the CPU (cpu_exclusive: %s)",
+                    strerror(error));
+}
+
 int linux_shield_v1(struct port_shield *shield, const struct linux_groups *groups, int *moved)
 {
     int error = linux_groups_narrow(shield, groups);
     if (error == 0)
         error = make(shield, groups, LINUX_GROUP_RESERVED, groups->origin, &shield->reserved);
+    if (error == 0)
+        linux_shield_v1_exclusive(shield, groups);
     if (error == 0)
         error = make(shield, groups, LINUX_GROUP_OTHERS, groups->mount, &shield->others);
     if (error == 0)

@@ -58,13 +58,12 @@ int port_threads(pid_t process, pid_t *threads, int most)
  * was told not to count (a thread that exists has run once). */
 bool port_thread_times(pid_t process, pid_t thread, struct port_thread_times *times)
 {
-    char path[80], text[96];
-    long long ran, waited, count;
+    char path[80], text[96], *end;
     snprintf(path, sizeof path, "/proc/%ld/task/%ld/schedstat", (long)process_id(process),
              (long)thread);
-    if (!linux_read(path, text, sizeof text) ||
-        sscanf(text, "%lld %lld %lld", &ran, &waited, &count) != 3 || count == 0)
+    if (!linux_read(path, text, sizeof text))
         return false;
-    *times = (struct port_thread_times){ran, waited};
-    return true;
+    times->ran_ns = strtoll(text, &end, 10);
+    times->waited_ns = strtoll(end, &end, 10);
+    return strtoll(end, NULL, 10) > 0;
 }

@@ -38,6 +38,16 @@ int port_adopt_orphans(void)
     return ENOTSUP;
 }
 
+int port_never_real_time(void)
+{
+    return ENOTSUP;
+}
+
+int64_t port_run_delay_ns(void)
+{
+    return -1;
+}
+
 int port_processes(struct port_process *list, int most)
 {
     (void)list, (void)most;

@@ -134,6 +134,13 @@ int port_bind_self(const bool cpus[PORT_CPUS]);
  * from it: 0, or an errno value (ENOTSUP: none here; then they go to the system). */
 int port_adopt_orphans(void);
 
+/* From now on neither the calling process nor what it executes can get a real-time priority,
+ * whoever its user is: 0, or an errno value when that cannot be had. */
+int port_never_real_time(void);
+
+/* Time that the calling process was ready and waited for a CPU; ns, -1: not known. */
+int64_t port_run_delay_ns(void);
+
 /* The process table: up to `most` processes into `list`; returns how many there are, or -1
  * where it cannot be read. */
 struct port_process {

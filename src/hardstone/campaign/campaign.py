@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 
 import hardstone
 from hardstone.campaign.collect import Collector, TargetGoneError, measure, skipped
@@ -20,6 +21,7 @@ from hardstone.campaign.events import (
     Warned,
 )
 from hardstone.campaign.interrupt import stop_on_signals
+from hardstone.campaign.keeper import Keeper
 from hardstone.campaign.moved import environment_moved
 from hardstone.campaign.outcome import exit_code, realtime_advice
 from hardstone.doctor import advice_lines, diagnose
@@ -37,7 +39,7 @@ from hardstone.model import (
 )
 from hardstone.stats.conditions import names_in
 from hardstone.stats.trust import grade_run
-from hardstone.store import Store, new_run_id
+from hardstone.store import Store, StoreError, new_run_id
 from hardstone.targets.base import Stop, Target, run_options
 
 _TICK_NS = 1_000_000_000
@@ -45,10 +47,15 @@ _TICK_NS = 1_000_000_000
 
 @dataclass(frozen=True)
 class Outcome:
-    """The stored document, and the exit code that says how it went."""
+    """The document, and the exit code that says how it went.
+
+    `problem` says why it is not stored, and `spare` where it is kept until it can be.
+    """
 
     document: RunDocument
     exit_code: int
+    problem: StoreError | None = None
+    spare: Path | None = None
 
 
 class Campaign:
@@ -74,18 +81,21 @@ class Campaign:
         document = _new_document(plan, facts, self._target)
         with (
             stop_on_signals(self._stop),
-            self._target.alone(self._stop, self._wait),
+            self._target.alone(self._stop, self._wait, self._unlocked),
             closing(self._store.journal(document)) as journal,
         ):
             self._on_event(RunStarted(document.id, plan))
             options = run_options(plan, facts)
             names = names_in(document)
-            self._run_tests(document, Collector(self._target, options, journal, self._stop, names))
+            keeper = Keeper(journal, document, self._store_fails)
+            self._run_tests(document, Collector(self._target, options, keeper, self._stop, names))
             self._close(document, facts)
-            journal.finish(document)
+            keeper.finish()
         self._on_event(RunFinished(document.id))
         code = exit_code(document, is_target_gone=self._gone is not None, is_broken=self._is_broken)
-        return Outcome(document, code)
+        if keeper.problem is not None:
+            code = keeper.problem.exit_code
+        return Outcome(document, code, keeper.problem, keeper.spare)
 
     def _run_tests(self, document: RunDocument, collector: Collector) -> None:
         plan = document.plan
@@ -109,13 +119,20 @@ class Campaign:
             )
         )
 
+    def _store_fails(self, error: StoreError) -> None:
+        self._on_event(Warned(f"{error}; measuring goes on"))
+
+    def _unlocked(self, why: str) -> None:
+        spoil = "another hardstone that measures meanwhile would spoil the figures unnoticed"
+        self._on_event(Warned(f"{why}; {spoil}"))
+
     def _skip_reason(self) -> str | None:
         if self._gone is not None:
             return f"not run: {self._gone}"
         return "not run: the run was interrupted" if self._stop.is_set() else None
 
     def _measure(self, planned: PlannedTest, collector: Collector) -> Result:
-        ticker = _Ticker(lambda elapsed_ns: self._tick(planned, elapsed_ns))
+        ticker = _Ticker(lambda elapsed_ns: self._tick(planned, collector, elapsed_ns))
         try:
             measured = measure(collector, planned, ticker.look)
         except TargetGoneError as error:
@@ -129,7 +146,10 @@ class Campaign:
             self._on_event(Warned(f"{name}: {result.reason}; {result.remedy}"))
         return measured.result
 
-    def _tick(self, planned: PlannedTest, elapsed_ns: int) -> None:
+    def _tick(self, planned: PlannedTest, collector: Collector, elapsed_ns: int) -> None:
+        warning = collector.journal.take_warning()
+        if warning is not None:
+            self._on_event(Warned(f"{warning}; a power cut now would cost this test"))
         if self._stop.is_set() and not self._is_announced:
             self._is_announced = True
             self._on_event(Warned("stopping, what was measured is kept; again to end at once"))

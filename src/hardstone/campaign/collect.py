@@ -7,10 +7,10 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
+from hardstone.campaign.keeper import Keeper
 from hardstone.errors import HardstoneError, TargetError
 from hardstone.model import Conditions, Plan, PlannedTest, Result
 from hardstone.stats.conditions import Names, result_under
-from hardstone.store import Journal
 from hardstone.stream import StreamReader
 from hardstone.targets.base import (
     REBUILD,
@@ -37,7 +37,7 @@ class Collector:
 
     target: Target
     options: RunOptions
-    journal: Journal
+    journal: Keeper
     stop: Stop
     names: Names
 
@@ -98,9 +98,9 @@ def _result(reader: StreamReader, planned: PlannedTest, error: HardstoneError | 
     return result
 
 
-def _salvage(target: Target, result: Result, backing: Path) -> Result:
+def _salvage(target: Target, result: Result, backing: Path | None) -> Result:
     """What the probe had recorded when it ended, where it sent no series itself."""
-    if result.series or not backing.exists():
+    if result.series or backing is None or not backing.exists():
         return result
     reader = StreamReader(result.test)
     try:

@@ -14,6 +14,7 @@ from hardstone.errors import (
     EXIT_USAGE,
 )
 from hardstone.model import Result, RunDocument, Scalar
+from hardstone.stats.trust import has_run
 
 THRESHOLD_EVENT = "threshold_crossed"
 
@@ -56,7 +57,7 @@ def realtime_advice(
     document: RunDocument, facts: Mapping[str, Scalar], probe_path: str | None
 ) -> list[str]:
     """What to grant when tests ran without the real-time scheduling they asked for."""
-    ran = [result for result in document.results if result.status in ("measured", "timeout")]
+    ran = [result for result in document.results if has_run(result)]
     is_lacking = any(not result.conditions.realtime for result in ran)
     if document.plan.policy == "other" or not is_lacking:
         return []

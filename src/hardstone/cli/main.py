@@ -86,9 +86,12 @@ def hardstone(ctx: click.Context) -> int:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Runs the command line and exits; never returns."""
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")
+    from hardstone.cli.messages import fill_missing_streams, watch_stdout
+
+    fill_missing_streams()
+    watch_stdout()
+    if hasattr(sys.stderr, "reconfigure"):
+        sys.stderr.reconfigure(errors="replace")
     sys.exit(run(arguments))
 
 
@@ -105,10 +108,10 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except (click.ClickException, HardstoneError) as error:
         return _tell(_explained(error), error.exit_code)
     except Exception as error:
-        if os.environ.get("HARDSTONE_DEBUG"):
+        code = _output_failed()
+        if code is None and os.environ.get("HARDSTONE_DEBUG"):
             raise
-        text = f"internal error: {type(error).__name__}: {error}"
-        return _tell(f"{text}; HARDSTONE_DEBUG=1 shows where", EXIT_INTERNAL)
+        return _internal(error) if code is None else code
 
 
 def _invoke(arguments: Sequence[str] | None) -> int:
@@ -135,7 +138,24 @@ def _tell(text: str, code: int) -> int:
 
 
 def _reader_left() -> int:
-    from hardstone.cli.messages import abandon_stdout
+    from hardstone.cli.messages import abandon
 
-    abandon_stdout()
+    abandon(sys.stdout)
     return EXIT_OK
+
+
+def _internal(error: Exception) -> int:
+    text = f"internal error: {type(error).__name__}: {error}"
+    return _tell(f"{text}; HARDSTONE_DEBUG=1 shows where", EXIT_INTERNAL)
+
+
+def _output_failed() -> int | None:
+    """The exit code where standard output is what failed."""
+    from hardstone.cli.messages import abandon, stdout_problem
+
+    problem = stdout_problem()
+    if problem is None:
+        return None
+    abandon(sys.stdout)
+    reason = problem.strerror or str(problem)
+    return _tell(f"standard output cannot be written: {reason}; send it elsewhere", EXIT_USAGE)

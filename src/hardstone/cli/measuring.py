@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -11,10 +12,10 @@ from typing import Any
 
 from hardstone.campaign import Campaign, Outcome
 from hardstone.catalogue import load_catalogue
-from hardstone.cli.messages import abandon_stdout, print_json, tell
+from hardstone.cli.messages import abandon, print_json, tell
 from hardstone.cli.reports import default_report, write_report
 from hardstone.cli.stores import open_store
-from hardstone.errors import EXIT_OK, HardstoneError, InputError
+from hardstone.errors import EXIT_OK, EXIT_USAGE, HardstoneError, InputError
 from hardstone.model import Facts, Plan, Register
 from hardstone.plan import NONE, Request, make_plan
 from hardstone.report.place import regular_target
@@ -52,18 +53,34 @@ def measure(tests: Sequence[str], options: Mapping[str, Any], *, wants_report: b
     fields = {name: options[name] for name in _REQUEST_FIELDS}
     request = Request(tests=tuple(tests), **fields)
     with closing(find_target(request.target)) as target:
-        prepared = _prepare(target, request)
+        prepared = _prepare(target, request, _place_problems(options))
         if options["dry_run"]:
             return _print_plan(prepared.plan, as_json=options["as_json"])
         return _run(prepared, options, wants_report=wants_report)
 
 
-def _prepare(target: Target, request: Request) -> _Prepared:
+def _place_problems(options: Mapping[str, Any]) -> list[str]:
+    """What is wrong with the places that were named, of store and report."""
+    problems = []
+    store, output = options["store"], options["output"]
+    try:
+        if store is not None and store.exists() and not store.is_dir():
+            problems.append(f"--store: {store} is not a folder; name another place")
+        if output is not None:
+            _check_writable(output)
+    except OSError as error:
+        problems.append(f"--store: {store}: {error.strerror or error}; name another place")
+    except InputError as error:
+        problems.append(str(error))
+    return problems
+
+
+def _prepare(target: Target, request: Request, others: Sequence[str]) -> _Prepared:
     target.open()
     register, facts = target.probe_list(), target.facts()
     is_loaded = any(load != NONE for load in request.load)
     loads = target.load_list() if is_loaded else None
-    plan = make_plan(request, register, load_catalogue(), facts.facts, loads)
+    plan = make_plan(request, register, load_catalogue(), facts.facts, loads, others)
     return _Prepared(target, register, facts, plan)
 
 
@@ -81,16 +98,15 @@ def _run(prepared: _Prepared, options: Mapping[str, Any], *, wants_report: bool)
     from hardstone.cli.progress import make_reporter
 
     output: Path | None = options["output"]
-    if output is not None:
-        _check_writable(output)
     store = open_store(options["store"], prepared.target)
     with make_reporter(quiet=options["quiet"]) as reporter:
         campaign = Campaign(prepared.target, store, reporter.take)
         outcome = campaign.run(prepared.plan, prepared.facts)
     if output is None and wants_report:
         output = default_report(store.path, outcome.document.id)
-    _print_outcome(outcome, as_json=options["as_json"])
-    return _finish(outcome, prepared.register, output)
+    is_printed = _print_outcome(outcome, as_json=options["as_json"])
+    code = _finish(outcome, prepared.register, output)
+    return code if is_printed else code or EXIT_USAGE
 
 
 def _check_writable(output: Path) -> None:
@@ -108,7 +124,8 @@ def _check_writable(output: Path) -> None:
         raise InputError(f"-o: {output} cannot be written", "name another file")
 
 
-def _print_outcome(outcome: Outcome, *, as_json: bool) -> None:
+def _print_outcome(outcome: Outcome, *, as_json: bool) -> bool:
+    """Whether all of it went to standard output, or to a reader that had seen enough."""
     from hardstone.summary import print_summary
 
     try:
@@ -116,20 +133,38 @@ def _print_outcome(outcome: Outcome, *, as_json: bool) -> None:
             print_json(outcome.document)
         else:
             print_summary(outcome.document)
+        sys.stdout.flush()
     except BrokenPipeError:
-        abandon_stdout()
+        abandon(sys.stdout)
         tell("the reader of the output left; the run is stored all the same")
+    except OSError as error:
+        abandon(sys.stdout)
+        reason = error.strerror or str(error)
+        tell(f"standard output cannot be written: {reason}; the run is stored all the same")
+        return False
+    return True
+
+
+def _not_stored(outcome: Outcome) -> str:
+    text = f"the run {outcome.document.id} is not stored: {outcome.problem}"
+    if outcome.spare is None:
+        return f"{text}\nof it is left what the journal took; print it with --json to keep it"
+    return f"{text}\nuntil the machine ends it is in {outcome.spare}: hardstone runs stores it"
 
 
 def _finish(outcome: Outcome, register: Register, output: Path | None) -> int:
-    tell(f"stored as {outcome.document.id} (hardstone show {outcome.document.id})")
+    if outcome.problem is None:
+        tell(f"stored as {outcome.document.id} (hardstone show {outcome.document.id})")
+    else:
+        tell(_not_stored(outcome))
     if output is None:
         return outcome.exit_code
     try:
         write_report(outcome.document, output, register)
     except HardstoneError as error:
-        tell(f"the run is stored, its report is not: {error}")
-        tell(f"try: hardstone report {outcome.document.id} -o FILE")
+        tell(f"the report is not written: {error}")
+        if outcome.problem is None:
+            tell(f"the run is stored; try: hardstone report {outcome.document.id} -o FILE")
         return outcome.exit_code or error.exit_code
     tell(f"report: {output}")
     return outcome.exit_code

@@ -38,7 +38,7 @@ target_option = click.option(
 )
 store_option = click.option(
     "--store",
-    type=_StoreFolder(file_okay=False, path_type=Path),
+    type=_StoreFolder(path_type=Path),
     metavar="DIR",
     help="Where runs are kept (default: $XDG_DATA_HOME/hardstone).",
 )
@@ -56,7 +56,7 @@ output_option = click.option(
 _PLAN_OPTIONS = (
     click.option(
         "--profile",
-        type=click.Choice(["quick", "standard", "soak"]),
+        metavar="[quick|standard|soak]",
         default="quick",
         show_default=True,
         help="How long: about 1 minute, 10 minutes, or hours for the whole battery.",
@@ -83,14 +83,14 @@ _PLAN_OPTIONS = (
     click.option("--priority", metavar="N", help="Real-time priority (default: maximum - 1)."),
     click.option(
         "--policy",
-        type=click.Choice(["fifo", "rr", "other"]),
+        metavar="[fifo|rr|other]",
         default="fifo",
         show_default=True,
         help="Scheduling policy.",
     ),
     click.option(
         "--clock",
-        type=click.Choice(["auto", "monotonic"]),
+        metavar="[auto|monotonic]",
         default="auto",
         show_default=True,
         help="The processor's counter if it passes its checks, or clock_gettime.",

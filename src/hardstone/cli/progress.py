@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Protocol, Self
 
@@ -17,10 +19,11 @@ from hardstone.campaign import (
     Tick,
     Warned,
 )
-from hardstone.cli.messages import tell
+from hardstone.cli.messages import abandon, tell
 from hardstone.model import Plan, Result
 from hardstone.report.text import shorten
 from hardstone.stats.conditions import Names, condition_of
+from hardstone.summary.show import make_console
 from hardstone.targets.base import REBUILD
 from hardstone.units import format_span
 
@@ -78,6 +81,41 @@ class PlainReporter(QuietReporter):
             tell(self._result_text(event.result))
 
 
+class UnfailingReporter:
+    """Another reporter until it cannot be read any more: that ends no measurement."""
+
+    def __init__(self, reporter: Reporter) -> None:
+        self._reporter = reporter
+        self._is_silent = False
+
+    def __enter__(self) -> Self:
+        with self._silenced():
+            self._reporter.__enter__()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        with self._silenced():
+            self._reporter.__exit__(kind, error, trace)
+
+    def take(self, event: CampaignEvent) -> None:
+        if not self._is_silent:
+            with self._silenced():
+                self._reporter.take(event)
+
+    @contextmanager
+    def _silenced(self) -> Iterator[None]:
+        try:
+            yield
+        except (OSError, ValueError):  # ValueError: the stream was closed
+            self._is_silent = True
+            abandon(sys.stderr)
+
+
 class LiveReporter(QuietReporter):
     """One live line; redrawn with the ticks only, so that no thread runs beside the test."""
 
@@ -91,6 +129,8 @@ class LiveReporter(QuietReporter):
             console=console,
             auto_refresh=False,
             transient=True,
+            redirect_stdout=False,
+            redirect_stderr=False,
         )
         self._task: TaskID | None = None
         self._plan: Plan | None = None
@@ -150,8 +190,9 @@ def make_reporter(*, quiet: bool) -> Reporter:
         return QuietReporter()
     if not sys.stderr.isatty():
         return PlainReporter()
-    console = Console(stderr=True)
-    return PlainReporter() if console.is_dumb_terminal else LiveReporter(console)
+    console = make_console(sys.stderr)
+    live = PlainReporter() if console.is_dumb_terminal else LiveReporter(console)
+    return UnfailingReporter(live)
 
 
 def _start_text(plan: Plan) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from contextlib import closing
 from typing import Any
@@ -9,9 +10,9 @@ from typing import Any
 from hardstone.campaign import Campaign, Outcome
 from hardstone.campaign.pairs import pair_plan
 from hardstone.catalogue import load_catalogue
-from hardstone.cli.messages import abandon_stdout, print_json, tell
+from hardstone.cli.messages import abandon, print_json, tell
 from hardstone.cli.stores import open_store
-from hardstone.doctor import Rule, find_rule, load_rules
+from hardstone.doctor import Rule, find_rule, load_rules, why_no_switch
 from hardstone.errors import (
     EXIT_OK,
     EXIT_UNTRUSTWORTHY,
@@ -46,6 +47,7 @@ def prove(options: Mapping[str, Any]) -> int:
         facts = target.facts()
         _check_rights(rule, facts.facts)
         plan = _plan(options, target, facts, name, rule, pairs)
+        _check_effect(name, rule, facts.facts)
         outcome = _measure(options, target, facts, plan)
     proof = proof_of(outcome.document, name, rule.settings)
     _print(proof, rule, as_json=options["as_json"])
@@ -69,6 +71,17 @@ def _check_rights(rule: Rule, facts: Mapping[str, Scalar]) -> None:
         raise PrivilegeError(
             f"user {user} may not switch {', '.join(rule.settings)}",
             "run it as root: sudo hardstone doctor --prove RULE",
+        )
+
+
+def _check_effect(name: str, rule: Rule, facts: Mapping[str, Scalar]) -> None:
+    """Before anything is measured: pairs of a machine and itself would prove nothing."""
+    reason = why_no_switch(rule, facts)
+    if reason is not None:
+        settings = ", ".join(rule.settings)
+        raise PrivilegeError(
+            f"{settings} would change nothing here: {reason}",
+            f"hardstone doctor --explain {name} says what it looks at",
         )
 
 
@@ -107,8 +120,9 @@ def _print(proof: Proof, rule: Rule, *, as_json: bool) -> None:
             print_json(proof)
         else:
             print_proof(proof, rule.title)
-    except BrokenPipeError:
-        abandon_stdout()
+    except OSError as error:
+        abandon(sys.stdout)
+        tell(f"the proof cannot be printed ({error.strerror}); the run is stored all the same")
 
 
 def _exit_code(outcome: Outcome, proof: Proof) -> int:

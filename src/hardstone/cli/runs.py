@@ -23,6 +23,8 @@ def command(store: Path | None, as_json: bool) -> int:
     unreadable = opened.unreadable
     for run_id, reason in unreadable.items():
         tell(f"{run_id} cannot be read: {reason}")
+    for folder, root in opened.lost_recordings():
+        tell(f"{folder} is of a run whose store {root} is not there; rm -r {folder} clears it")
     if as_json:
         print_json(entries)
     else:

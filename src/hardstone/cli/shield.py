@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 _OPTIONS = ("cpu", "cpus", "policy", "priority", "settings")
-_FLAGS = ("restore", "show", "verbose")
+_FLAGS = ("restore", "forget", "show", "verbose")
 
 
 @click.command("shield", context_settings={"allow_interspersed_args": False})
@@ -30,6 +30,7 @@ _FLAGS = ("restore", "show", "verbose")
     help="Only these, of cpuset, interrupts, workqueues, timers, watchdog, governor, dma_latency.",
 )
 @click.option("--restore", is_flag=True, help="Put back what a shield left that was killed.")
+@click.option("--forget", is_flag=True, help="With --restore: drop what cannot be put back.")
 @click.option("--show", is_flag=True, help="What is reserved now, and what could be.")
 @click.option("--verbose", is_flag=True, help="All that was done and all that could not be moved.")
 @click.option("--json", "as_json", is_flag=True, help="With --show: one JSON document.")

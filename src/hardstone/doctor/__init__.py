@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hardstone.doctor.diagnose import advice_lines, blocks, diagnose
+from hardstone.doctor.diagnose import advice_lines, blocks, diagnose, why_no_switch
 from hardstone.doctor.findings import DOCTOR_SCHEMA, Diagnosis, Finding, Step
 from hardstone.doctor.rules import Rule, find_rule, load_rules
 
@@ -17,4 +17,5 @@ __all__ = [
     "diagnose",
     "find_rule",
     "load_rules",
+    "why_no_switch",
 ]

@@ -60,6 +60,13 @@ def advice_lines(diagnosis: Diagnosis) -> list[str]:
     return [*lines, NEXT_STEP] if lines else []
 
 
+def why_no_switch(rule: Rule, facts: Mapping[str, Scalar]) -> str | None:
+    """Why the settings of `rule` would certainly change nothing here; None where they may."""
+    if rule.can_switch is None or evaluate(rule.can_switch, facts) is not False:
+        return None
+    return fill(rule.no_switch, facts)
+
+
 def judge(name: str, rule: Rule, facts: Mapping[str, Scalar]) -> Finding:
     """One rule; `facts` hold the derived ones too."""
     state = _state(evaluate(rule.found, facts), rule, facts)

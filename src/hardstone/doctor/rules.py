@@ -11,6 +11,7 @@ import msgspec
 
 from hardstone.doctor.conditions import Condition
 from hardstone.doctor.findings import Brings, Level
+from hardstone.doctor.texts import keeps_facts_whole, names_in
 from hardstone.errors import InputError
 
 
@@ -19,7 +20,8 @@ class StepRule(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=
 
     `boot` is an option of the boot line; how it gets there depends on the machine. A step
     whose texts name a fact that is not known is left out; so is one whose `when` is not
-    certainly true.
+    certainly true. `undo` is empty where nothing is typed to take a command back; `lasts`
+    says how it ends.
     """
 
     command: str | None = None
@@ -34,6 +36,8 @@ class StepRule(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=
             raise ValueError("a step has a command, a boot option or words")
         if self.command is not None and self.undo is None:
             raise ValueError("a command says how it is taken back")
+        if not all(keeps_facts_whole(one) for one in (self.command, self.undo) if one):
+            raise ValueError("a fact in a command stands outside of quotes")
 
 
 class Rule(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
@@ -42,7 +46,8 @@ class Rule(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True
     Found where `found` holds. Where it does not, the machine is fine only if `fine` holds
     too (where there is one); in every other case nobody knows. `settings` are those of the
     probe that switch what the rule is about while the system runs (`--prove`); where there
-    are none, `fixed` says why.
+    are none, `fixed` says why. Where `can_switch` certainly does not hold they would change
+    nothing, as `no_switch` says.
     """
 
     title: str
@@ -58,10 +63,16 @@ class Rule(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True
     brings: Brings | None = None
     settings: list[str] = []
     fixed: str = ""
+    can_switch: Condition | None = None
+    no_switch: str = ""
 
     def __post_init__(self) -> None:
         if bool(self.settings) == bool(self.fixed):
             raise ValueError("a rule has settings, or says why there are none")
+        if len({bool(self.settings), self.can_switch is not None, bool(self.no_switch)}) != 1:
+            raise ValueError("a rule with settings says where they change something")
+        if names_in(self.why + self.title + self.fixed):
+            raise ValueError("why, title and fixed are the same on every machine: no facts")
 
 
 Rules = dict[str, Rule]

@@ -6,11 +6,13 @@ import re
 import shlex
 import unicodedata
 from collections.abc import Callable, Mapping
+from itertools import pairwise
 
 from hardstone.model import Scalar
 
 _NAME = re.compile(r"\{([a-z]+\.[a-z_]+)\}")
 _MOST_CHARACTERS = 240
+_READ_AGAIN = ("-c", "eval")
 
 
 def fill(text: str, facts: Mapping[str, Scalar]) -> str:
@@ -23,6 +25,23 @@ def fill_command(text: str, facts: Mapping[str, Scalar]) -> str | None:
     if any(facts.get(name) is None for name in names_in(text)):
         return None
     return _replace(text, facts, lambda value: shlex.quote(spoken(value)))
+
+
+def keeps_facts_whole(text: str) -> bool:
+    """Whether each fact in a command is a word, or part of one, whatever it holds.
+
+    Not so within quotes, where its own quotes end them, nor in what another shell reads again.
+    """
+    odd = "'; a \" $(b) `c`"
+    try:
+        words = shlex.split(text)
+        found = shlex.split(_NAME.sub(shlex.quote(odd), text))
+    except ValueError:
+        return False
+    is_read_again = any(
+        before in _READ_AGAIN and names_in(word) for before, word in pairwise(words)
+    )
+    return not is_read_again and found == [_NAME.sub(odd, word) for word in words]
 
 
 def names_in(text: str) -> list[str]:

@@ -29,6 +29,8 @@ from hardstone.plan.problems import Problems, nearest, quote
 from hardstone.plan.select import select_tests
 from hardstone.units import MAX_DURATION_NS, format_span
 
+POLICIES = ("fifo", "rr", "other")
+CLOCKS = ("auto", "monotonic")
 _SECOND_NS = 1_000_000_000
 _MAX_NAME = 100
 # What a condition takes to set up and to take down, and how long it may take at most.
@@ -88,12 +90,14 @@ def make_plan(
     catalogue: Catalogue,
     facts: Mapping[str, Scalar] | None = None,
     known_loads: Loads | None = None,
+    others: Sequence[str] = (),
 ) -> Plan:
     """What will be run for `request`. Raises PlanError that lists every problem.
 
-    `known_loads`: of what the probe can make load; None where it makes none.
+    `known_loads`: of what the probe can make load; None where it makes none. `others` are
+    problems that were found elsewhere, to be told in one go with those.
     """
-    problems = Problems()
+    problems = Problems(others)
     machine = facts or {}
     tests = _chosen(request, register, catalogue, problems)
     wish = _wish(request, tests, machine, problems)
@@ -146,8 +150,13 @@ def _under(
 def _chosen(
     request: Request, register: Register, catalogue: Catalogue, problems: Problems
 ) -> list[Descriptor]:
-    if request.profile not in PROFILES:
-        problems.add(f"unknown profile {quote(request.profile)}", nearest("", PROFILES))
+    for what, word, known in (
+        ("profile", request.profile, PROFILES),
+        ("policy", request.policy, POLICIES),
+        ("clock", request.clock, CLOCKS),
+    ):
+        if word not in known:
+            problems.add(f"unknown {what} {quote(word)}", nearest(word, known))
     return select_tests(request.tests, register, catalogue, problems)
 
 

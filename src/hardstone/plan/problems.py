@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 
 from hardstone.errors import InputError
 
+_MOST_NAMED = 8
+
 
 class PlanError(InputError):
     """The request cannot be planned. `problems` has one line for each reason."""
@@ -19,8 +21,8 @@ class PlanError(InputError):
 class Problems:
     """Collects what is wrong with a request: one line each, cause; remedy."""
 
-    def __init__(self) -> None:
-        self._lines: list[str] = []
+    def __init__(self, known: Sequence[str] = ()) -> None:
+        self._lines = list(known)
 
     def add(self, cause: str, remedy: str) -> None:
         line = f"{cause}; {remedy}"
@@ -46,4 +48,5 @@ def nearest(text: str, names: Iterable[str]) -> str:
     close = difflib.get_close_matches(text[:200].casefold(), by_fold, n=1, cutoff=0.5)
     if close:
         return f"did you mean {by_fold[close[0]]}?"
-    return f"there is {', '.join(known[:8])}" if known else "there is none"
+    more = f" and {len(known) - _MOST_NAMED} more" if len(known) > _MOST_NAMED else ""
+    return f"there is {', '.join(known[:_MOST_NAMED])}{more}" if known else "there is none"

@@ -7,7 +7,7 @@ multiples) and the others the colours; a pair of names with equal labels, such a
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from hardstone.model import Series
 from hardstone.report.text import label_text, shorten
@@ -28,6 +28,7 @@ class Line:
     number: int = 0
     panel: str = ""
     dash: str = ""
+    is_over: bool = False  # drawn over a line that would not be seen below
 
 
 @dataclass(frozen=True)
@@ -105,6 +106,19 @@ def _highest(found: list[Series]) -> list[Series]:
     return [found[place] for place in sorted(places)]
 
 
+def _is_over(line: Line, lines: list[Line]) -> bool:
+    """Whether half of the values of `line` or more are those of a line below it."""
+    below = [one for one in lines if one.number < line.number and one.panel == line.panel]
+    return any(_shared(line.series, one.series) for one in below)
+
+
+def _shared(upper: Series, lower: Series) -> bool:
+    held = dict(lower.histogram.buckets)
+    shared = sum(min(count, held.get(index, 0)) for index, count in upper.histogram.buckets)
+    least = min(upper.count, lower.count)
+    return upper.histogram.layout == lower.histogram.layout and 0 < least <= 2 * shared
+
+
 def group(found: list[Series]) -> Group:
     """Panels, colours and dashes for series of one unit, at most MOST_LINES of them."""
     varying = _varying(found)
@@ -124,6 +138,7 @@ def group(found: list[Series]) -> Group:
         )
         for number, series in enumerate(drawn)
     ]
+    lines = [replace(line, is_over=_is_over(line, lines)) for line in lines]
     return Group(
         lines,
         colours=_unique([line.colour for line in lines]),

@@ -7,6 +7,7 @@ more than what differs within the run.
 
 from __future__ import annotations
 
+from os.path import commonprefix
 from typing import NamedTuple
 
 from hardstone.model import Event, PlannedTest, Result, RunDocument
@@ -15,6 +16,8 @@ DIFFER_EVENT = "conditions_differ"
 SHORT_EVENTS = ("load_short", "load_ended_early")
 FOLDED_EVENTS = ("not_moved", "shielded")
 _LABEL_CHARACTERS = 32
+_HEAD_CHARACTERS = 10
+_CUT = "\N{HORIZONTAL ELLIPSIS}"
 
 
 class Condition(NamedTuple):
@@ -71,6 +74,10 @@ class Names:
         """A load as a short text that no other load of the run has."""
         return self._loads.get(load, load)
 
+    def legend(self) -> dict[str, str]:
+        """The loads, in full, that are cut in names: by the text that stands for them."""
+        return {text: load for load, text in self._loads.items() if text != load}
+
     def label(self, condition: Condition) -> str:
         """What tells a condition apart from the others: "heavy, shielded"; empty if it is alone."""
         parts = [self.load(condition.load)] if len(self._loads) > 1 else []
@@ -97,8 +104,12 @@ def names_in(document: RunDocument) -> Names:
 
 
 def _shortened(loads: list[str]) -> dict[str, str]:
-    """Loads by their text, cut where they are long, and numbered where the cut made them equal."""
-    cut = {load: _cut(load) for load in loads}
+    """Loads by short texts: long ones are cut to where they differ, and numbered where the
+    cut made them equal all the same."""
+    heads: dict[str, list[str]] = {}
+    for load in loads:
+        heads.setdefault(_cut(load), []).append(load)
+    cut = {load: _differing(load, heads[_cut(load)]) for load in loads}
     same = {text for text in cut.values() if list(cut.values()).count(text) > 1}
     return {
         load: f"{text} #{number}" if text in same else text
@@ -106,6 +117,16 @@ def _shortened(loads: list[str]) -> dict[str, str]:
     }
 
 
+def _differing(load: str, alike: list[str]) -> str:
+    """The beginning of `load`, and what comes after all that `alike` have in common."""
+    if len(alike) == 1:
+        return _cut(load)
+    common = commonprefix(alike)  # noqa: RUF071 - of characters, these are no paths
+    # from the beginning of an option or element on: "--cpu 12", not "2"
+    start = max(common.rfind(" -"), common.rfind(",")) + 1
+    return _cut(load[:_HEAD_CHARACTERS] + _CUT + load[max(start, _HEAD_CHARACTERS) :])
+
+
 def _cut(load: str) -> str:
     is_long = len(load) > _LABEL_CHARACTERS
-    return load[: _LABEL_CHARACTERS - 1] + "\N{HORIZONTAL ELLIPSIS}" if is_long else load
+    return load[: _LABEL_CHARACTERS - 1] + _CUT if is_long else load

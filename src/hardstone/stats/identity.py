@@ -5,8 +5,10 @@ from __future__ import annotations
 from itertools import chain
 
 from hardstone.errors import InputError
-from hardstone.model import Histogram, Series
-from hardstone.stats.layout import MAX_VALUE, last_index, parse_layout
+from hardstone.model import Histogram, PairCost, Series
+from hardstone.stats.layout import MAX_VALUE, edges_of, last_index, parse_layout
+
+_ROUNDING = 1e-9  # of a mean that was added up in floating point
 
 
 def histogram_problem(histogram: Histogram) -> str | None:
@@ -44,8 +46,9 @@ def series_problem(series: Series) -> str | None:
 
     Held: a readable histogram; underflow + buckets + overflow = count; minimum, mean
     and maximum exist exactly when there is a value, the deviation when there are two;
-    minimum is not above maximum; every integer fits into 64 bits; the interval of
-    maxima is a time.
+    minimum <= mean <= maximum; the deviation is not negative; minimum and maximum lie in
+    the first and the last bucket in use; the worst value and the largest of the maxima
+    are the maximum; every integer fits into 64 bits; the interval of maxima is a time.
     """
     problem = histogram_problem(series.histogram) or _range_problem(series)
     if problem is not None:
@@ -63,8 +66,64 @@ def _figure_problem(series: Series) -> str | None:
     # Some sources call the deviation of a single value 0.
     if series.count != 1 and (series.stddev is None) != (series.count == 0):
         return "the deviation must exist exactly when there are several values"
-    if series.min is not None and series.max is not None and series.min > series.max:
-        return f"the minimum {series.min} is above the maximum {series.max}"
+    if series.min is None or series.mean is None or series.max is None:
+        return None
+    return (
+        _moment_problem(series, series.min, series.mean, series.max)
+        or _end_problem(series, series.min, series.max)
+        or _largest_problem(series, series.max)
+    )
+
+
+def _moment_problem(series: Series, least: int, mean: float, most: int) -> str | None:
+    if least > most:
+        return f"the minimum {least} is above the maximum {most}"
+    slack = _ROUNDING * max(abs(least), abs(most))
+    if not least - slack <= mean <= most + slack:
+        return f"the mean {mean:.10g} is not between minimum and maximum"
+    if series.stddev is not None and not series.stddev >= 0:
+        return f"the deviation {series.stddev:.10g} is below 0"
+    return None
+
+
+def _end_problem(series: Series, least: int, most: int) -> str | None:
+    """Minimum and maximum against the ends of the histogram."""
+    histogram = series.histogram
+    bits = parse_layout(histogram.layout)
+    used = [edges_of(index, bits) for index, count in histogram.buckets if count]
+    if (least < 0) != (histogram.underflow > 0):
+        return f"the minimum is {least} and {histogram.underflow} values are below 0"
+    if used and not histogram.underflow and not used[0][0] <= least <= used[0][1]:
+        return f"the minimum {least} is not in the first bucket, {used[0][0]} to {used[0][1]}"
+    if histogram.overflow:
+        is_past = not used or most > used[-1][1]
+        return None if is_past else f"values overflowed, and the maximum {most} is in a bucket"
+    if used and not used[-1][0] <= most <= used[-1][1]:
+        return f"the maximum {most} is not in the last bucket, {used[-1][0]} to {used[-1][1]}"
+    return None if used or most < 0 else f"the maximum {most} is in no bucket"
+
+
+def _largest_problem(series: Series, most: int) -> str | None:
+    """What is kept beside the histogram, where it is kept, has the maximum too."""
+    worst = [entry.value_ns for entry in series.worst]
+    if worst and worst != sorted(worst, reverse=True):
+        return "the worst values do not descend"
+    if worst and worst[0] != most:
+        return f"the worst value is {worst[0]} and the maximum {most}"
+    largest = max((one for one in series.maxima_per_s if one is not None), default=most)
+    if largest != most:
+        return f"the largest of the maxima is {largest} and the maximum {most}"
+    return None
+
+
+def pair_problem(pair: PairCost) -> str | None:
+    """What the cost of a pair of time stamps says against itself, or None."""
+    if pair.count < 0:
+        return "the count of time-stamp pairs is negative"
+    if not pair.min <= pair.median <= pair.p99 <= pair.max:
+        return "minimum, median, 99 % and maximum of the time-stamp pairs do not ascend"
+    if not pair.min <= pair.mean <= pair.max:
+        return "the mean of the time-stamp pairs is not between minimum and maximum"
     return None
 
 

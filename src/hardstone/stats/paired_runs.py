@@ -7,6 +7,7 @@ difference a pair; the three are tested together (Holm).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Literal
 
@@ -21,6 +22,10 @@ PROOF_SCHEMA = "hardstone.proof/1"
 ALPHA = 0.05
 _QUANTILES = (0.999, 0.99, 0.9)
 _FIGURES = 3
+# How the probe words, in its event of a shield, a setting that had nothing to change:
+# "CPU 1: timers (new ones go to other CPUs already); interrupts (0 of 26 interrupts moved)".
+_SHIELD_EVENT = "shielded"
+_IDLE_SETTING = re.compile(r" ([a-z_]+) \((?:[^()]* already|0 of \d+ interrupts moved)\)", re.ASCII)
 
 
 class PairValues(msgspec.Struct, kw_only=True):
@@ -105,15 +110,30 @@ def _problem(pair: Sequence[tuple[PlannedTest, Result]], settings: Sequence[str]
         if result.status != "measured" or not result.complete or result.interrupted:
             said = f": {result.reason}" if result.reason else ""
             return f"{side}: {'interrupted' if result.interrupted else result.status}{said}"
-        in_force = set(result.conditions.settings) & set(settings)
-        if planned.settings and in_force != set(settings):
-            missing = ", ".join(sorted(set(settings) - in_force))
-            return f"{side}: {missing} was not in force"
-        if not planned.settings and in_force:
-            return f"{side}: {', '.join(sorted(in_force))} was in force"
+        problem = _other_settings(planned, result, settings)
+        if problem is not None:
+            return f"{side}: {problem}"
         if not _has_values(result):
             return f"{side}: no values"
     return None
+
+
+def _other_settings(planned: PlannedTest, result: Result, settings: Sequence[str]) -> str | None:
+    """Why this side of a pair is not what it was to be."""
+    in_force = set(result.conditions.settings) & set(settings)
+    if not planned.settings:
+        return f"{', '.join(sorted(in_force))} was in force" if in_force else None
+    if in_force != set(settings):
+        return f"{', '.join(sorted(set(settings) - in_force))} was not in force"
+    if _changed_nothing(result, settings):
+        return f"{', '.join(settings)} found nothing to change"
+    return None
+
+
+def _changed_nothing(result: Result, settings: Sequence[str]) -> bool:
+    """Whether both sides of the pair were the same machine, by what the probe did."""
+    told = " ".join(one.text for one in result.events if one.name == _SHIELD_EVENT)
+    return set(settings) <= set(_IDLE_SETTING.findall(told))
 
 
 def _has_values(result: Result) -> bool:

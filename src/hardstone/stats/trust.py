@@ -7,11 +7,17 @@ from typing import NamedTuple
 
 from hardstone.model import Instrument, Result, RunDocument, Trust, TrustGrade
 from hardstone.stats.conditions import DIFFER_EVENT, SHORT_EVENTS, names_in
-from hardstone.stats.identity import series_problem
+from hardstone.stats.identity import pair_problem, series_problem
 
-_RAN = ("measured", "failed", "timeout")
 _EMULATOR = "TCG"  # the name that QEMU gives itself where it emulates the processor
 _SHORT_PROFILES = ("quick",)
+
+
+def has_run(result: Result) -> bool:
+    """Whether the test got as far as measuring: before, scheduling was never tried."""
+    if result.status in ("failed", "timeout"):
+        return bool(result.verdicts) or any(series.count for series in result.series)
+    return result.status == "measured"
 
 
 class Rule(NamedTuple):
@@ -61,6 +67,10 @@ def _skew_wrong(document: RunDocument) -> str | None:
 
 
 def _identity_broken(document: RunDocument) -> str | None:
+    for instrument in _instruments(document):
+        problem = pair_problem(instrument.pair)
+        if problem is not None:
+            return problem
     for result in document.results:
         for series in result.series:
             problem = series_problem(series)
@@ -97,9 +107,7 @@ def _clocked_down(document: RunDocument) -> str | None:
 
 def _not_realtime(document: RunDocument) -> str | None:
     lacking = (
-        result
-        for result in document.results
-        if result.status in _RAN and not result.conditions.realtime
+        result for result in document.results if has_run(result) and not result.conditions.realtime
     )
     tests = _names(document, lacking)
     return tests and f"not scheduled as real-time: {tests}"

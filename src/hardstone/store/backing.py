@@ -11,13 +11,19 @@ import os
 import shutil
 import tempfile
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 from hardstone.store.files import sync_folder, write_all
 
 BACKING_LIMIT_BYTES = 512 * 2**20
 MEMORY_FOLDER = "/dev/shm"  # noqa: S108
+OWNER_NAME = "journal"
+SPARE_NAME = "run.json.gz"
+_PATH_BYTES = 4096
 _CHUNK_BYTES = 2**16
+_ROOM_BYTES = 16 * 2**20
 
 
 def make_backing_folder(run_id: str, journal: Path) -> Path:
@@ -26,9 +32,15 @@ def make_backing_folder(run_id: str, journal: Path) -> Path:
     Private, since the kernel refuses root a file of another user in a folder like
     /dev/shm, and a probe may run as root.
     """
-    for base in _memory_folders():
+    for base in filter(_has_room, _memory_folders()):
         with contextlib.suppress(OSError):
-            return Path(tempfile.mkdtemp(prefix=_prefix(run_id), dir=base))
+            folder = Path(tempfile.mkdtemp(prefix=_prefix(run_id), dir=base))
+            try:
+                (folder / OWNER_NAME).write_bytes(os.fsencode(journal))
+            except OSError:
+                shutil.rmtree(folder, ignore_errors=True)
+                raise
+            return folder
     return Path(tempfile.mkdtemp(prefix=_prefix(run_id), dir=journal))
 
 
@@ -36,6 +48,30 @@ def find_backing_folders(run_id: str) -> list[Path]:
     """Folders in memory-backed storage that were made for this run by this user."""
     found = [path for base in _memory_folders() for path in base.glob(f"{_prefix(run_id)}*")]
     return [path for path in found if _is_own_folder(path)]
+
+
+def abandoned_folders() -> Iterator[tuple[Path, Path]]:
+    """Folders in memory-backed storage whose journal is gone, each with that journal."""
+    for base in _memory_folders():
+        for folder in sorted(base.glob("hardstone-*")):
+            owner = folder / OWNER_NAME
+            with contextlib.suppress(OSError):
+                if _is_own_folder(folder) and not owner.is_symlink():
+                    journal = Path(os.fsdecode(owner.read_bytes()[:_PATH_BYTES]))
+                    if journal.is_absolute() and not journal.exists():
+                        yield folder, journal
+
+
+def remove_abandoned(journals: Path) -> None:
+    """Remove the folders of runs whose journal was in `journals`, and no run is left in."""
+    for folder, journal in abandoned_folders():
+        if journal.parent == journals and journals.is_dir() and not has_spare(folder):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def has_spare(folder: Path) -> bool:
+    """Whether a backing folder has a run in it that could not be stored."""
+    return (folder / SPARE_NAME).exists()
 
 
 def is_backing_of(path: Path, run_id: str) -> bool:
@@ -66,13 +102,16 @@ class SlotCopier:
     def copy(self) -> None:
         """Copy the file as it is now, if there is one and it changed. OSError if it fails."""
         try:
-            data = _read(self._backing)
+            source = self._backing.open("rb")
         except FileNotFoundError:
             return
-        checksum = zlib.crc32(data)
-        if not data or checksum == self._checksum:
-            return
-        _write_slot(self._slots[self._turn], data)
+        with source:
+            checksum = _checksum(source)
+            if checksum in (None, self._checksum):
+                return
+            # What the probe writes meanwhile is in the copy, or makes the next one differ.
+            source.seek(0)
+            _write_slot(self._slots[self._turn], source)
         self._turn = 1 - self._turn
         self._checksum = checksum
 
@@ -83,16 +122,27 @@ class SlotCopier:
                 path.unlink(missing_ok=True)
 
 
-def _read(path: Path) -> bytes:
-    with path.open("rb") as file:
-        return file.read(BACKING_LIMIT_BYTES)
+def _chunks(source: BinaryIO) -> Iterator[bytes]:
+    """What is in the file, in pieces: a recorder may be larger than the memory at hand."""
+    left = BACKING_LIMIT_BYTES
+    while left and (chunk := source.read(min(_CHUNK_BYTES, left))):
+        left -= len(chunk)
+        yield chunk
 
 
-def _write_slot(slot: Path, data: bytes) -> None:
+def _checksum(source: BinaryIO) -> int | None:
+    """None for an empty file."""
+    checksum = None
+    for chunk in _chunks(source):
+        checksum = zlib.crc32(chunk, checksum or 0)
+    return checksum
+
+
+def _write_slot(slot: Path, source: BinaryIO) -> None:
     temporary = slot.with_suffix(".tmp")
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     try:
-        _write_sparse(descriptor, data)
+        _write_sparse(descriptor, source)
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
@@ -100,15 +150,16 @@ def _write_slot(slot: Path, data: bytes) -> None:
     sync_folder(slot.parent)
 
 
-def _write_sparse(descriptor: int, data: bytes) -> None:
-    """Write `data`, leaving out chunks of zeros: a recorder is large and mostly empty."""
-    for start in range(0, len(data), _CHUNK_BYTES):
-        chunk = data[start : start + _CHUNK_BYTES]
+def _write_sparse(descriptor: int, source: BinaryIO) -> None:
+    """Write it all but chunks of zeros: a recorder is large and mostly empty."""
+    size_bytes = 0
+    for chunk in _chunks(source):
+        size_bytes += len(chunk)
         if chunk.count(0) == len(chunk):
             os.lseek(descriptor, len(chunk), os.SEEK_CUR)
         else:
             write_all(descriptor, chunk)
-    os.ftruncate(descriptor, len(data))
+    os.ftruncate(descriptor, size_bytes)
 
 
 def _prefix(run_id: str) -> str:
@@ -119,6 +170,12 @@ def _memory_folders() -> list[Path]:
     named = [MEMORY_FOLDER, os.environ.get("XDG_RUNTIME_DIR", "")]
     folders = [Path(name) for name in named if Path(name).is_absolute()]
     return [path for path in folders if path.is_dir() and os.access(path, os.W_OK | os.X_OK)]
+
+
+def _has_room(folder: Path) -> bool:
+    """Whether the recorders of a test fit; a file system without a size has no blocks."""
+    state = os.statvfs(folder)
+    return not state.f_blocks or state.f_bavail * state.f_frsize >= _ROOM_BYTES
 
 
 def _is_own_folder(path: Path) -> bool:

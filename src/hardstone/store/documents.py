@@ -8,6 +8,7 @@ import os
 import stat
 import zlib
 from pathlib import Path
+from typing import BinaryIO
 
 import msgspec
 
@@ -21,6 +22,7 @@ from hardstone.store.place import Place, is_run_id
 DOCUMENT_LIMIT_BYTES = 512 * 2**20
 _GZIP_MAGIC = b"\x1f\x8b"
 _MODE = 0o444
+_CHUNK_BYTES = 2**20
 
 
 def write_document(place: Place, document: RunDocument) -> Path:
@@ -28,11 +30,15 @@ def write_document(place: Place, document: RunDocument) -> Path:
     path = place.document(document.id)
     if path.exists():
         raise StoreError(f"run {document.id} is stored already", "documents are never rewritten")
-    data = gzip.compress(msgspec.json.encode(document), mtime=0)
     with store_errors("write the run", path):
         path.parent.mkdir(exist_ok=True)
-        replace_file(path, data, _MODE)
+        replace_file(path, encode_document(document), _MODE)
     return path
+
+
+def encode_document(document: RunDocument) -> bytes:
+    """What the file of a run holds."""
+    return gzip.compress(msgspec.json.encode(document), mtime=0)
 
 
 def read_document(path: Path, *, limit_bytes: int = DOCUMENT_LIMIT_BYTES) -> RunDocument:
@@ -61,7 +67,7 @@ def _content(path: Path, limit_bytes: int) -> bytes:
     if data.startswith(_GZIP_MAGIC):
         try:
             with gzip.GzipFile(fileobj=io.BytesIO(data)) as packed:
-                data = packed.read(limit_bytes + 1)
+                data = _read_limited(packed, limit_bytes + 1)
         except (OSError, EOFError, zlib.error) as error:
             raise InputError(f"{path} is damaged: {error}", "take it from a copy") from None
     if len(data) > limit_bytes:
@@ -74,4 +80,15 @@ def _read_regular(path: Path, limit_bytes: int) -> bytes:
     with os.fdopen(descriptor, "rb") as file:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise InputError(f"{path} is not a file", "name a run document")
-        return file.read(limit_bytes + 1)
+        return _read_limited(file, limit_bytes + 1)
+
+
+def _read_limited(file: BinaryIO | gzip.GzipFile, most_bytes: int) -> bytes:
+    """At most `most_bytes`, piece by piece: asked at once, all of it would be allocated."""
+    data = bytearray()
+    while len(data) < most_bytes:
+        chunk = file.read(min(_CHUNK_BYTES, most_bytes - len(data)))
+        if not chunk:
+            break
+        data += chunk
+    return bytes(data)

@@ -19,18 +19,20 @@ import msgspec
 from hardstone.model import Result, RunDocument
 from hardstone.store.append import AppendFile
 from hardstone.store.backing import (
+    SPARE_NAME,
     SlotCopier,
     make_backing_folder,
     remove_backing,
     slot_paths,
 )
-from hardstone.store.documents import write_document
-from hardstone.store.files import StoreError, store_errors, sync_folder
+from hardstone.store.documents import encode_document, write_document
+from hardstone.store.files import StoreError, replace_file, store_errors, sync_folder
 from hardstone.store.locks import FileLock, exclusive, try_lock
 from hardstone.store.place import Place, is_run_id
 from hardstone.store.records import (
     JOURNAL_NAME,
     LOCK_NAME,
+    RESERVE_NAME,
     BeginRecord,
     LineRecord,
     Record,
@@ -38,6 +40,7 @@ from hardstone.store.records import (
     RunRecord,
     encode_record,
 )
+from hardstone.store.reserve import FULL, Reserve
 
 SYNC_INTERVAL_S = 0.5
 
@@ -69,9 +72,19 @@ class Journal:
         self._backing_folder: Path | None = None
         self._ended = threading.Event()
         self.backing_problem: str | None = None
+        self._warning: str | None = None
+        self._is_warned = False
         self._lock, self._file = _create(place, document)
+        self._reserve = Reserve(self._folder / RESERVE_NAME)
+        try:
+            with store_errors("keep space for results in the store", place.root):
+                self._reserve.take()
+        except StoreError:
+            self._file.close()
+            remove_journal(place, self._run_id, self._lock)
+            raise
         self._thread = threading.Thread(target=self._keep, name="journal", daemon=True)
-        self._thread.start()
+        self._start()
 
     def __enter__(self) -> Self:
         return self
@@ -85,6 +98,7 @@ class Journal:
         The file is in memory-backed storage if there is any. It goes with the result.
         """
         with store_errors("prepare a test in the journal", self._folder):
+            self._reserve.take()
             if self._backing_folder is None:
                 self._backing_folder = make_backing_folder(self._run_id, self._folder)
         self._leave_test()
@@ -112,11 +126,33 @@ class Journal:
             raise ValueError(f"the journal is of run {self._run_id}, not of {document.id}")
         if self._ended.is_set():
             raise ValueError(f"the journal of run {self._run_id} is closed")
+        self._reserve.give()
         path = write_document(self._place, document)
         self._stored()
         self._stop()
         remove_journal(self._place, self._run_id, self._lock)
         return path
+
+    def spare(self, document: RunDocument) -> Path | None:
+        """Keep the run, as far as it is, in memory-backed storage; None where there is none.
+
+        For a store that cannot be written: `Store.recover` takes it from there.
+        """
+        try:
+            if self._backing_folder is None:
+                self._backing_folder = make_backing_folder(self._run_id, self._folder)
+            path = self._backing_folder / SPARE_NAME
+            replace_file(path, encode_document(document), 0o600)
+        except OSError:
+            return None
+        return path
+
+    def take_warning(self) -> str | None:
+        """What went wrong beside the measuring, the first time that it is asked for."""
+        if self._is_warned or self._warning is None:
+            return None
+        self._is_warned = True
+        return self._warning
 
     def close(self) -> None:
         """Stop the thread and leave the journal as it is for `Store.recover`. Never raises."""
@@ -126,37 +162,74 @@ class Journal:
     def _append(self, record: Record, *, is_sync: bool) -> None:
         if self._ended.is_set():
             raise ValueError(f"the journal of run {self._run_id} is closed")
+        line = encode_record(record)
         with store_errors("write the journal", self._folder):
-            self._file.append(encode_record(record), is_sync=is_sync)
+            try:
+                self._append_line(line, is_sync=is_sync)
+            except OSError as error:
+                self._note(error)
+                raise
+
+    def _append_line(self, line: bytes, *, is_sync: bool) -> None:
+        """Into the space that was kept, where there is no other."""
+        try:
+            self._file.append(line, is_sync=is_sync)
+        except OSError as error:
+            if error.errno not in FULL or not self._reserve.give():
+                raise
+            self._file.append(line, is_sync=is_sync)
+
+    def _note(self, error: OSError) -> None:
+        """An empty file may find a place where a line does not: why a test has no result."""
+        with contextlib.suppress(OSError):
+            failure_note(self._folder, self._number, error.errno or 0).touch()
 
     def _leave_test(self) -> None:
         copier, self._copier = self._copier, None
         if copier is not None:
             copier.remove()
 
+    def _start(self) -> None:
+        """Without a thread, results are on disk at once all the same; only lines are not."""
+        try:
+            self._thread.start()
+        except RuntimeError as error:
+            self._warning = f"the journal lasts from test to test only: {error}"
+
     def _keep(self) -> None:
         while not self._ended.wait(self._sync_interval_s):
-            self._file.try_sync()
-            self._copy_backing()
+            try:
+                self._file.try_sync()
+                self._copy_backing()
+                self.backing_problem = None
+            except Exception as error:  # short of memory, say: the next round may do
+                said = error.strerror if isinstance(error, OSError) else repr(error)
+                self.backing_problem = f"cannot copy the records of the running test: {said}"
+                self._warning = self._warning or self.backing_problem
 
     def _copy_backing(self) -> None:
         """A copy that fails is tried again: only a power cut would make it count."""
         copier = self._copier
+        if copier is None:
+            return
         try:
-            if copier is not None:
-                copier.copy()
-            self.backing_problem = None
-        except OSError as error:
-            self.backing_problem = f"cannot copy the records of the running test: {error}"
-        if copier is not self._copier and copier is not None:
-            copier.remove()
+            copier.copy()
+        finally:
+            if copier is not self._copier:
+                copier.remove()
 
     def _stop(self) -> None:
         if not self._ended.is_set():
             self._ended.set()
-            self._thread.join()
+            if self._thread.is_alive():
+                self._thread.join()
             self._file.try_sync()
             self._file.close()
+
+
+def failure_note(folder: Path, number: int, reason: int) -> Path:
+    """The name that tells that test `number` could not be taken down, and the errno."""
+    return folder / f"failed-{number}-{reason}"
 
 
 def remove_journal(place: Place, run_id: str, lock: FileLock) -> None:

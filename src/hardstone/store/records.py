@@ -14,6 +14,7 @@ from hardstone.store.files import store_errors
 
 JOURNAL_NAME = "journal.jsonl"
 LOCK_NAME = "lock"
+RESERVE_NAME = "reserve"
 
 
 class RunRecord(msgspec.Struct, tag="run", tag_field="kind"):

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 
+from hardstone.errors import InputError
 from hardstone.model import Result, RunDocument
 from hardstone.stats.conditions import result_under
 from hardstone.stats.trust import grade_run
-from hardstone.store.backing import is_backing_of, slot_paths
-from hardstone.store.documents import write_document
+from hardstone.store.backing import (
+    SPARE_NAME,
+    find_backing_folders,
+    is_backing_of,
+    remove_abandoned,
+    slot_paths,
+)
+from hardstone.store.documents import read_document, write_document
 from hardstone.store.files import store_errors
 from hardstone.store.journal import remove_journal
 from hardstone.store.locks import FileLock, exclusive, try_lock
@@ -36,6 +45,7 @@ def recover_runs(place: Place, dump: Dump) -> list[str]:
         _claim_abandoned(place, claims)
         return [run_id for run_id, lock in claims.items() if _recover(place, run_id, lock, dump)]
     finally:
+        remove_abandoned(place.journals)
         for lock in claims.values():
             lock.release()
 
@@ -82,8 +92,13 @@ def _replay(folder: Path) -> Replay:
 
 
 def _rebuild(folder: Path, state: Replay, document: RunDocument, dump: Dump) -> RunDocument:
-    results = list(state.results)
-    if state.started is not None:
+    spare = _spare(document.id)
+    if spare is not None and spare.finished_utc is not None:
+        return spare
+    kept = [] if spare is None else spare.results
+    results = max(list(state.results), kept, key=len)
+    is_kept = state.started is not None and (state.started.number or 0) <= len(kept)
+    if state.started is not None and not is_kept:
         result = _unfinished(folder, document.id, state.started, dump)
         results.append(_under_plan(document, len(results), result))
     rebuilt = msgspec.structs.replace(
@@ -102,6 +117,23 @@ def _under_plan(document: RunDocument, place: int, result: Result) -> Result:
     return result
 
 
+def _spare(run_id: str) -> RunDocument | None:
+    """The run as its tool kept it in memory, when it could not write the store."""
+    for folder in find_backing_folders(run_id):
+        with contextlib.suppress(InputError):
+            document = read_document(folder / SPARE_NAME)
+            if document.id == run_id:
+                return document
+    return None
+
+
+def _why_ended(folder: Path, started: Started) -> str:
+    for note in folder.glob(f"failed-{started.number}-*"):
+        reason = os.strerror(int(note.name.rpartition("-")[2]))
+        return f"the journal could not be written while this test ran: {reason}"
+    return ENDED
+
+
 def _unfinished(folder: Path, run_id: str, started: Started, dump: Dump) -> Result:
     """The result of the test that ran: from its stream if that is whole, else from what
     holds most of stream, live file and copies."""
@@ -111,7 +143,7 @@ def _unfinished(folder: Path, run_id: str, started: Started, dump: Dump) -> Resu
     candidates = [streamed]
     for path in _recordings(folder, run_id, started):
         candidates.append(_read(started.test, _dumped(dump, path)))
-    return _labelled(max(candidates, key=_worth))
+    return _labelled(max(candidates, key=_worth), _why_ended(folder, started))
 
 
 def _recordings(folder: Path, run_id: str, started: Started) -> list[Path]:
@@ -147,9 +179,9 @@ def _worth(reader: StreamReader) -> tuple[bool, bool, int]:
     return samples > 0, reader.problem is None, samples
 
 
-def _labelled(reader: StreamReader) -> Result:
+def _labelled(reader: StreamReader, why: str) -> Result:
     result = reader.finish()
     result.status = "measured" if _samples(reader) else "failed"
     result.complete = False
-    result.reason = ENDED if reader.problem is None else f"{ENDED}; {reader.problem}"
+    result.reason = why if reader.problem is None else f"{why}; {reader.problem}"
     return result

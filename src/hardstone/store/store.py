@@ -7,6 +7,7 @@ from pathlib import Path
 
 from hardstone.errors import InputError
 from hardstone.model import RunDocument
+from hardstone.store.backing import abandoned_folders
 from hardstone.store.documents import read_document
 from hardstone.store.index import Index, RunEntry
 from hardstone.store.journal import Journal
@@ -76,6 +77,12 @@ class Store:
         `hardstone-probe dump`). StoreError if a run cannot be stored; its journal stays.
         """
         return recover_runs(self._place, dump)
+
+    def lost_recordings(self) -> list[tuple[Path, Path]]:
+        """What runs left in memory-backed storage for a store that is not there (any more),
+        each with that store."""
+        found = ((folder, journal.parents[1]) for folder, journal in abandoned_folders())
+        return [(folder, root) for folder, root in found if not root.exists()]
 
     def _refresh_index(self) -> None:
         # A run that is stored is stored: the index is made at the latest when it is needed.

@@ -45,6 +45,8 @@ def print_side_by_side(console: Console, document: RunDocument) -> None:
         shown = [0, *places[max(start, 1) : start + step]]
         console.print(_table(timed, names, shown))
         console.print()
+    for text, load in names.legend().items():
+        console.print(words(f"{text}: {load}", "dim"))
     console.print(words(_NOTE.format(run=document.id), "dim"))
     console.print()
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from rich.text import Text
 
 from hardstone.model import Conditions, Instrument, RunDocument, Scalar
+from hardstone.stats.trust import has_run
 from hardstone.summary.text import short, words
 from hardstone.units import format_ns, format_span
 
@@ -71,25 +72,32 @@ def _kernel_text(facts: Mapping[str, Scalar]) -> str:
 def _conditions_text(document: RunDocument) -> str:
     ran = _conditions_known(document)
     if not ran:
-        return f"load {document.plan.load}, CPUs {document.plan.cpu_config}, nothing was measured"
-    # What most tests ran under; a test with its own conditions says so in the report.
-    texts = Counter(_one_condition(conditions) for conditions in ran)
-    how = texts.most_common(1)[0][0]
+        is_empty = not any(one.series or one.verdicts for one in document.results)
+        state = "nothing was measured" if is_empty else "how the tests ran is not known"
+        return f"load {document.plan.load}, CPUs {document.plan.cpu_config}, {state}"
+    kinds = zip(*(_one_condition(conditions) for conditions in ran), strict=True)
+    how = ", ".join(_most_common(texts) for texts in kinds)
     loads = list(dict.fromkeys(conditions.load for conditions in ran))
     configs = list(dict.fromkeys(conditions.cpu_config for conditions in ran))
     return f"{how}, load {', '.join(loads)}, CPUs {', '.join(configs)}"
 
 
+def _most_common(texts: Sequence[str]) -> str:
+    """What holds for most tests, and for how many where not for all."""
+    text, count = Counter(texts).most_common(1)[0]
+    return text if count == len(texts) else f"{text} ({count} of {len(texts)})"
+
+
 def _conditions_known(document: RunDocument) -> list[Conditions]:
     """Of the tests that told how they ran; where a stream broke off nobody knows."""
-    results = [one for one in document.results if one.status not in ("skipped", "denied")]
+    results = [one for one in document.results if has_run(one)]
     return [one.conditions for one in results if one.complete or one.status == "measured"]
 
 
-def _one_condition(conditions: Conditions) -> str:
+def _one_condition(conditions: Conditions) -> tuple[str, ...]:
     cpu = "any CPU" if conditions.cpu is None else f"CPU {conditions.cpu}"
     locked = "memory locked" if conditions.memory_locked else "memory not locked"
-    return f"policy {conditions.policy} {conditions.priority}, {cpu}, {locked}"
+    return f"policy {conditions.policy} {conditions.priority}", cpu, locked
 
 
 def _instrument_text(instrument: Instrument) -> str:

@@ -38,7 +38,7 @@ def print_plan(plan: Plan) -> None:
 
 
 def _conditions(plan: Plan) -> str:
-    cpu = "any CPU" if plan.cpu is None else f"CPU {plan.cpu}"
+    cpu = "CPU left to the probe" if plan.cpu is None else f"CPU {plan.cpu}"
     priority = "" if plan.priority is None else f" {plan.priority}"
     return (
         f"policy {plan.policy}{priority}, {cpu}, clock {plan.clock}, "

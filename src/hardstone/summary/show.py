@@ -24,7 +24,7 @@ from hardstone.summary.header import header_lines
 from hardstone.summary.table import SeriesTable
 from hardstone.summary.text import words
 
-_CLOSING = (
+CLOSING = (
     "worst observed: the largest value of this run. No test inside a sample detects a "
     "path that was not taken."
 )
@@ -59,7 +59,7 @@ def _print_series(console: Console, document: RunDocument) -> None:
     console.print()
     for note in series.notes:
         console.print(Text(note))
-    console.print(Text(_CLOSING, style="dim"))
+    console.print(Text(CLOSING, style="dim"))
     console.print()
 
 

@@ -27,18 +27,20 @@ def default_lock_file() -> Path:
 def measuring_alone(
     is_stopped: Callable[[], bool],
     on_wait: Callable[[], None],
+    on_unlocked: Callable[[str], None],
     lock_file: Path | None = None,
 ) -> Iterator[None]:
     """Holds the machine's measuring lock; the kernel releases it with the process.
 
     Waits while another process holds it, after one call of `on_wait`, until
-    `is_stopped`. Where the file cannot be made, nothing is locked: that is no reason
-    not to measure.
+    `is_stopped`. Where there is no such file and none can be made, nothing is locked:
+    that is no reason not to measure, but `on_unlocked` is told why.
     """
+    path = lock_file or default_lock_file()
     try:
-        flags = os.O_RDONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-        file = os.open(lock_file or default_lock_file(), flags, 0o644)
-    except OSError:
+        file = _opened(path)
+    except OSError as error:
+        on_unlocked(f"the lock {path} cannot be had: {error.strerror or error}")
         yield
         return
     try:
@@ -49,6 +51,16 @@ def measuring_alone(
         yield
     finally:
         os.close(file)
+
+
+def _opened(path: Path) -> int:
+    """The file as it is, else made: in a sticky folder the kernel may refuse root to make
+    (O_CREAT) what another user has made there (fs.protected_regular)."""
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
+    try:
+        return os.open(path, flags)
+    except FileNotFoundError:
+        return os.open(path, flags | os.O_CREAT, 0o644)
 
 
 def _take(file: int) -> bool:

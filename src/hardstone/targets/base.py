@@ -93,8 +93,13 @@ class Target(Protocol):
     def close(self) -> None:
         """Lets go of the target; may be called twice."""
 
-    def alone(self, stop: Stop, on_wait: Callable[[], None]) -> AbstractContextManager[None]:
-        """Holds the target for one measurement at a time; waits for another until `stop`."""
+    def alone(
+        self, stop: Stop, on_wait: Callable[[], None], on_unlocked: Callable[[str], None]
+    ) -> AbstractContextManager[None]:
+        """Holds the target for one measurement at a time; waits for another until `stop`.
+
+        Where it cannot be held, `on_unlocked` is told why and nothing is waited for.
+        """
 
     def probe_path(self) -> str | None:
         """Where the probe's executable is on the target, None where there is none."""

@@ -45,7 +45,9 @@ class FakeTarget:
     def close(self) -> None:
         """Nothing is held."""
 
-    def alone(self, stop: Stop, on_wait: Callable[[], None]) -> AbstractContextManager[None]:
+    def alone(
+        self, stop: Stop, on_wait: Callable[[], None], on_unlocked: Callable[[str], None]
+    ) -> AbstractContextManager[None]:
         return nullcontext()
 
     def probe_path(self) -> str | None:

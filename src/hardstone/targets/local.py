@@ -46,8 +46,10 @@ class LocalTarget:
     def close(self) -> None:
         """Nothing is held between calls."""
 
-    def alone(self, stop: Stop, on_wait: Callable[[], None]) -> AbstractContextManager[None]:
-        return measuring_alone(stop.is_set, on_wait)
+    def alone(
+        self, stop: Stop, on_wait: Callable[[], None], on_unlocked: Callable[[str], None]
+    ) -> AbstractContextManager[None]:
+        return measuring_alone(stop.is_set, on_wait, on_unlocked)
 
     def probe_path(self) -> str | None:
         return str(self._executable())

@@ -6,6 +6,7 @@ standard input is a pipe: closing it asks the probe to stop and send what it has
 
 from __future__ import annotations
 
+import errno
 import os
 import selectors
 import signal
@@ -29,6 +30,18 @@ from hardstone.units import format_span
 _POLL_S = 0.5
 _CHUNK_BYTES = 1 << 16
 _MAX_STDERR_BYTES = 1 << 14
+_REBUILD = "look whether it is built for this machine: hardstone probe build"
+_REMEDIES = {
+    errno.EMFILE: "raise the limit on open files: ulimit -n 256",
+    errno.ENFILE: "the whole machine has too many files open: end some programs",
+    errno.EAGAIN: "raise the limit on processes: ulimit -u, or end some of yours",
+    errno.ENOMEM: "free some memory, or raise the limit: ulimit -v",
+    errno.EACCES: "make it executable for you, in a folder that you may enter and that is not "
+    "mounted noexec",
+    errno.ETXTBSY: "it is being written: wait until its build has ended",
+    errno.ENOEXEC: _REBUILD,
+    errno.ENOENT: _REBUILD,  # of an executable that is there: its loader is not
+}
 
 
 class Limits:
@@ -184,7 +197,7 @@ def _start(command: Sequence[str]) -> subprocess.Popen[bytes]:
         reason = error.strerror or str(error)
         raise TargetError(
             f"the probe {command[0]} cannot be started: {reason}",
-            "look whether it is built for this machine: hardstone probe build",
+            _REMEDIES.get(error.errno or 0, "look at the probe: hardstone probe path"),
         ) from error
 
 

@@ -8,6 +8,7 @@ from hardstone.model import Series, Unit
 from hardstone.report.charts.frame import (
     Row,
     apart,
+    apart_points,
     colour,
     figure,
     keys,
@@ -114,6 +115,7 @@ def _bounds(group: Group, x: Spec, unit: Unit) -> Spec:
             "x": x,
             "y": {"field": "b", "type": "quantitative"},
             "color": colour(group),
+            **apart_points(group, 55),
             "tooltip": tooltip(
                 group, ("v", unit_title("above", unit), ",.0f"), ("b", "95 % bound", ".3~g")
             ),

@@ -27,7 +27,7 @@ def unit_title(title: str, unit: Unit) -> str:
 
 def keys(line: Line) -> Row:
     """The fields by which a row of data finds its panel, colour and dash."""
-    row: Row = {"c": line.colour, "i": line.number}
+    row: Row = {"c": line.colour, "i": line.number, "o": "over" if line.is_over else "under"}
     if line.panel:
         row["p"] = line.panel
     if line.dash:
@@ -57,6 +57,8 @@ def _legend(group: Group) -> Spec | None:
 def apart(group: Group) -> Spec:
     """What keeps lines of one colour apart: their number, and dashes where the group has any."""
     detail: Spec = {"detail": {"field": "i", "type": "nominal"}}
+    if any(line.is_over for line in group.lines):
+        detail.update(_over(group))
     if not group.dashes:
         return detail
     scale = {"domain": group.dashes, "range": DASHES[: len(group.dashes)]}
@@ -70,6 +72,25 @@ def apart(group: Group) -> Spec:
             "legend": _ABOVE,
         },
     }
+
+
+def _over(group: Group) -> Spec:
+    """A line that covers another one leaves it visible: in gaps, or beside wider dashes."""
+    if group.dashes:  # of one colour, so that gaps would not show
+        return {"size": _by_place(over=3.5, under=1.5)}  # the latter is that of a line
+    return {"strokeDash": _by_place(over=[5, 5], under=[1, 0])}
+
+
+def _by_place(*, over: object, under: object) -> Spec:
+    scale = {"domain": ["under", "over"], "range": [under, over]}
+    return {"field": "o", "type": "ordinal", "scale": scale, "legend": None}
+
+
+def apart_points(group: Group, size: int) -> Spec:
+    """Marks at one place: the one on top is smaller."""
+    if not any(line.is_over for line in group.lines):
+        return {}
+    return {"size": _by_place(over=size * 0.3, under=size)}
 
 
 def tooltip(group: Group, *fields: tuple[str, str, str]) -> list[Spec]:
@@ -87,7 +108,9 @@ def tooltip(group: Group, *fields: tuple[str, str, str]) -> list[Spec]:
 def figure(group: Group, rows: list[Row], layers: list[Spec], **more: object) -> Spec:
     """The whole chart: one panel, or one below the other for the panels of the group."""
     base: Spec = {"config": CONFIG, "data": {"values": rows}}
-    panel: Spec = {"width": WIDTH, "layer": layers}
+    # The width of a line and the area of a mark are both called size.
+    sizes = {"scale": {"size": "independent"}}
+    panel: Spec = {"width": WIDTH, "layer": layers, "resolve": sizes}
     if not group.panels:
         return {**base, **panel, "height": HEIGHT, **more}
     facet = {"field": "p", "type": "nominal", "sort": group.panels, "title": None}

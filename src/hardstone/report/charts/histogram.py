@@ -10,6 +10,7 @@ from hardstone.model import Histogram, Unit
 from hardstone.report.charts.frame import (
     Row,
     apart,
+    apart_points,
     colour,
     figure,
     keys,
@@ -129,6 +130,7 @@ def _worst(group: Group, x: Spec) -> Spec:
             "x": x,
             "y": {"field": "w", "type": "quantitative"},
             "color": colour(group),
+            **apart_points(group, 60),
             "tooltip": tooltip(group, ("v", "worst observed", ",.0f")),
         },
     }

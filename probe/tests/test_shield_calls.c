@@ -1,0 +1,200 @@
+/* What a shield hands to the kernel, call by call, and in which order: the last content of a file
+ * does not tell. write and fsync are put before those of the C library by the linker. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "port/linux_shield.h"
+#include "tap.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define JOURNAL_NAME "/hardstone-shield.journal"
+#define IRQ "/proc/irq/7/smp_affinity_list"
+
+static struct {
+    char root[64];
+    char log[2048];   /* "/path=text;" and "sync;" */
+    const char *deaf; /* takes what is written and keeps what it has */
+    int sync_error;
+} scene;
+
+#ifdef WRAPPED
+ssize_t __real_write(int file, const void *bytes, size_t count);
+int __real_fsync(int file);
+ssize_t __wrap_write(int file, const void *bytes, size_t count);
+int __wrap_fsync(int file);
+
+static bool path_of(int file, char path[256])
+{
+    char link[64], full[256];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", file);
+    ssize_t length = readlink(link, full, sizeof full - 1);
+    size_t root = strlen(scene.root);
+    full[length > 0 ? length : 0] = '\0';
+    if (root == 0 || strncmp(full, scene.root, root) != 0)
+        return false;
+    snprintf(path, 256, "%s", full + root);
+    return true;
+}
+
+static void add(const char *what, const char *text, size_t count)
+{
+    size_t used = strlen(scene.log);
+    snprintf(scene.log + used, sizeof scene.log - used, "%s%.*s;", what, (int)count, text);
+}
+
+ssize_t __wrap_write(int file, const void *bytes, size_t count)
+{
+    char path[256];
+    if (!path_of(file, path))
+        return __real_write(file, bytes, count);
+    if (strcmp(path, JOURNAL_NAME) == 0) {
+        add("journal", "", 0);
+        return __real_write(file, bytes, count);
+    }
+    strcat(path, "=");
+    add(path, bytes, strcspn(bytes, "\n"));
+    path[strlen(path) - 1] = '\0';
+    if (scene.deaf && strcmp(path, scene.deaf) == 0) {
+        CHECK_SAME(__real_write(file, "0-3\n", 4),
+                   4); /* it was truncated, as no file of /proc is */
+        return (ssize_t)count;
+    }
+    return __real_write(file, bytes, count);
+}
+
+int __wrap_fsync(int file)
+{
+    add("sync", "", 0);
+    errno = scene.sync_error;
+    return scene.sync_error ? -1 : __real_fsync(file);
+}
+#endif
+
+static struct journal journal;
+static struct shield_notes notes;
+static struct port_shield shield;
+
+static void put(const char *path, const char *text)
+{
+    char full[512];
+    snprintf(full, sizeof full, "%s%s", scene.root, path);
+    for (char *at = strchr(full + 1, '/'); at; at = strchr(at + 1, '/')) {
+        *at = '\0';
+        mkdir(full, 0755);
+        *at = '/';
+    }
+    FILE *file = fopen(full, "w");
+    if (CHECK(file != NULL)) {
+        fputs(text, file);
+        fclose(file);
+    }
+}
+
+/* Four CPUs, of which the last is to be reserved, and serves the one interrupt. */
+static void open_scene(void)
+{
+    memset(&scene, 0, sizeof scene);
+    memset(&notes, 0, sizeof notes);
+    char root[] = "/tmp/hardstone-test-XXXXXX";
+    CHECK(mkdtemp(root) != NULL);
+    shield = (struct port_shield){
+        .root = scene.root, .journal = &journal, .notes = &notes, .latency = -1};
+    cpus_parse_list("3", &shield.reserved);
+    cpus_parse_list("0-2", &shield.others);
+    CHECK_SAME(journal_create(&journal, root), 0);
+    struct journal_head head = {.boot = "abc", .owner = 5};
+    CHECK_SAME(journal_begin(&journal, &head), 0);
+    snprintf(scene.root, sizeof scene.root, "%s", root);
+    put(IRQ, "0-3\n");
+    put("/proc/irq/7/effective_affinity_list", "3\n");
+    put("/proc/sys/kernel/watchdog_cpumask", "0-3\n");
+    scene.log[0] = '\0';
+}
+
+static int remove_one(const char *path, const struct stat *facts, int kind, struct FTW *where)
+{
+    (void)facts, (void)kind, (void)where;
+    return remove(path);
+}
+
+static void close_scene(void)
+{
+    journal_close(&journal);
+    nftw(scene.root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    scene.root[0] = '\0';
+}
+
+static bool is_wrapped(void)
+{
+#ifdef WRAPPED
+    return true;
+#else
+    tap_skip("the linker cannot put a function before another");
+    return false;
+#endif
+}
+
+static void test_an_interrupt_goes_to_the_cpu_that_served_it_first(void)
+{
+    char text[SHIELD_TEXT_BYTES];
+    struct journal_image image;
+    if (!is_wrapped())
+        return;
+    open_scene();
+    CHECK_SAME(port_shield_apply(&shield, SHIELD_INTERRUPTS, text, sizeof text), 0);
+    CHECK_TEXT(scene.log, "journal;sync;" IRQ "=0-2;");
+    scene.log[0] = '\0';
+    CHECK_SAME(journal_reread(&journal, &image, text, sizeof text), 0);
+    CHECK_SAME(port_shield_undo(&shield, &image, 0, text, sizeof text), PORT_UNDONE);
+    CHECK_TEXT(scene.log, IRQ "=3;" IRQ "=0-3;");
+    journal_free_image(&image);
+    close_scene();
+}
+
+static void test_the_journal_is_on_the_disk_before_a_change(void)
+{
+    char text[SHIELD_TEXT_BYTES];
+    if (!is_wrapped())
+        return;
+    open_scene();
+    CHECK_SAME(port_shield_apply(&shield, SHIELD_WATCHDOG, text, sizeof text), 0);
+    CHECK_TEXT(scene.log, "journal;sync;/proc/sys/kernel/watchdog_cpumask=0-2;");
+    close_scene();
+    for (int i = 0; i < 2; i++) { /* where it cannot be there, nothing is changed */
+        open_scene();
+        scene.sync_error = EIO;
+        CHECK_SAME(
+            port_shield_apply(&shield, i ? SHIELD_WATCHDOG : SHIELD_INTERRUPTS, text, sizeof text),
+            EIO);
+        CHECK_TEXT(scene.log, "journal;sync;");
+        close_scene();
+    }
+}
+
+static void test_what_the_kernel_took_and_did_not_keep(void)
+{
+    char text[SHIELD_TEXT_BYTES];
+    if (!is_wrapped())
+        return;
+    open_scene();
+    scene.deaf = "/proc/sys/kernel/watchdog_cpumask";
+    CHECK_SAME(port_shield_apply(&shield, SHIELD_WATCHDOG, text, sizeof text), EAGAIN);
+    scene.deaf = IRQ;
+    CHECK_SAME(port_shield_apply(&shield, SHIELD_INTERRUPTS, text, sizeof text), 0);
+    CHECK_HOLDS(text, "0 of 1 interrupts moved");
+    CHECK_SAME(notes.count, 1);
+    CHECK_HOLDS(notes.note[0].reason, "did not keep it");
+    close_scene();
+}
+
+TAP_MAIN({"an interrupt goes to the CPU that served it first",
+          test_an_interrupt_goes_to_the_cpu_that_served_it_first},
+         {"the journal is on the disk before a change",
+          test_the_journal_is_on_the_disk_before_a_change},
+         {"what the kernel took and did not keep", test_what_the_kernel_took_and_did_not_keep})

@@ -1,0 +1,67 @@
+"""The journal of a run that goes on when its store is full."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from hardstone.model import Result, RunDocument
+from hardstone.store import Journal, StoreError
+
+
+class Keeper:
+    """Takes down what it can: a store that fails is told once and ends no measurement.
+
+    From then on the run is kept in memory-backed storage too, where there is any, and the
+    next command on the store takes it from there.
+    """
+
+    def __init__(
+        self, journal: Journal, document: RunDocument, on_problem: Callable[[StoreError], None]
+    ) -> None:
+        self._journal = journal
+        self._document = document
+        self._on_problem = on_problem
+        self._is_failing = False
+        self.problem: StoreError | None = None
+        self.spare: Path | None = None
+
+    def backing_file(self, test: str) -> Path | None:
+        """As that of the journal; None where there is no place for it."""
+        try:
+            return self._journal.backing_file(test)
+        except StoreError as error:
+            self._fail(error)
+            return None
+
+    def stream_line(self, test: str, raw: bytes) -> None:
+        try:
+            self._journal.stream_line(test, raw)
+        except StoreError as error:
+            self._fail(error)
+
+    def result(self, result: Result) -> None:
+        """Take down a result that the document has already."""
+        try:
+            self._journal.result(result)
+        except StoreError as error:
+            self._fail(error)
+        if self._is_failing:
+            self.spare = self._journal.spare(self._document)
+
+    def take_warning(self) -> str | None:
+        return self._journal.take_warning()
+
+    def finish(self) -> None:
+        """Store the document. Where that fails, `problem` says why, `spare` where it is."""
+        try:
+            self._journal.finish(self._document)
+        except StoreError as error:
+            self._fail(error)
+            self.problem = error
+            self.spare = self._journal.spare(self._document)
+
+    def _fail(self, error: StoreError) -> None:
+        if not self._is_failing:
+            self._is_failing = True
+            self._on_problem(error)

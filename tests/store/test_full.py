@@ -1,0 +1,230 @@
+"""A store that fills up while a run is taken down: nothing that was measured is lost."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hardstone.campaign import Campaign, CampaignEvent, Outcome, Warned
+from hardstone.catalogue import load_catalogue
+from hardstone.errors import EXIT_OK, EXIT_USAGE
+from hardstone.plan import Request, make_plan
+from hardstone.store import Store, StoreError, append, documents, reserve
+from hardstone.store.recovery import ENDED
+from hardstone.targets.fake import FakeTarget
+from tests.stats import make
+from tests.store.fake_probe import dump
+from tests.store.test_journal import journal_of, planned
+from tests.targets import sample
+
+TESTS = ("TMR-P-LAT", "SEM-P-SIG", "CLK-P-BIN")
+ROOT = Path(__file__).parents[2]
+
+
+def full(*_: object) -> None:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def run(
+    tmp_path: Path, store: Store, take: Any = lambda event: None
+) -> tuple[Outcome, list[CampaignEvent]]:
+    target = FakeTarget(sample.scenario(tmp_path, {test: [*sample.stream(test)] for test in TESTS}))
+    events: list[CampaignEvent] = []
+
+    def on_event(event: CampaignEvent) -> None:
+        events.append(event)
+        take(event)
+
+    plan = make_plan(Request(tests=TESTS), sample.register(), load_catalogue())
+    return Campaign(target, store, on_event).run(plan, target.facts()), events
+
+
+def test_a_store_that_fails_ends_no_measurement(
+    store: Store, tmp_path: Path, memory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Full from the second result on: told once, all in memory, taken over later."""
+
+    def take(event: CampaignEvent) -> None:
+        if getattr(event, "position", 0) == 2:
+            monkeypatch.setattr(append, "write_all", full)
+            monkeypatch.setattr(documents, "replace_file", full)
+
+    outcome, events = run(tmp_path, store, take)
+    document = outcome.document
+    assert [one.status for one in document.results] == ["measured"] * len(TESTS)
+    assert document.status == "complete"
+    assert outcome.exit_code == EXIT_USAGE
+    assert outcome.problem is not None and "No space left" in str(outcome.problem)
+    (warned,) = [event.text for event in events if isinstance(event, Warned)]
+    assert "No space left on device" in warned and "measuring goes on" in warned
+    assert outcome.spare is not None and outcome.spare.parent.parent == memory
+    with pytest.raises(StoreError, match="No space left"):
+        store.recover(dump)
+    assert outcome.spare.exists()
+    monkeypatch.undo()
+    monkeypatch.setattr("hardstone.store.backing.MEMORY_FOLDER", str(memory))
+    assert store.recover(dump) == [document.id]
+    assert store.load("last") == document
+
+
+def test_a_tool_that_is_killed_after_its_store_failed_left_what_it_had(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    document = planned()
+    journal = store.journal(document)
+    journal.backing_file("SEM-P-0")
+    monkeypatch.setattr(append, "write_all", full)
+    document.results.append(make.result("SEM-P-0"))
+    with pytest.raises(StoreError):
+        journal.result(document.results[0])
+    assert journal.spare(document) is not None
+    journal.close()
+    monkeypatch.setattr(append, "write_all", os.write)
+    assert store.recover(dump) == [document.id]
+    assert store.load("last").results == document.results
+    assert store.load("last").status == "incomplete"
+
+
+def test_without_a_spare_the_reason_is_the_true_one(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    document = planned()
+    with store.journal(document) as journal:
+        journal.backing_file("SEM-P-0")
+        with monkeypatch.context() as patched, pytest.raises(StoreError):
+            patched.setattr(append, "write_all", full)
+            journal.result(make.result("SEM-P-0"))
+    assert store.recover(dump) == [document.id]
+    (result,) = store.load("last").results
+    assert result.reason is not None and ENDED not in result.reason
+    assert "No space left on device" in result.reason
+
+
+def test_the_place_that_was_kept_takes_the_result(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    document = planned()
+    journal = store.journal(document)
+    place = journal_of(store, document).parent / "reserve"
+    assert place.stat().st_blocks * 512 >= reserve.RESERVE_BYTES
+    real = append.write_all
+
+    def when_free(descriptor: int, data: bytes) -> None:
+        if place.exists():
+            full()
+        real(descriptor, data)
+
+    monkeypatch.setattr(append, "write_all", when_free)
+    journal.result(make.result("SEM-P-0"))
+    assert not place.exists()
+    monkeypatch.setattr(append, "write_all", real)
+    journal.backing_file("SEM-P-1")
+    assert place.exists()
+    journal.close()
+    assert store.recover(dump) == [document.id]
+    assert store.load("last").results[0] == make.result("SEM-P-0")
+
+
+def test_without_place_nothing_is_begun(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "posix_fallocate", full)
+    with pytest.raises(StoreError, match="No space left") as caught:
+        store.journal(planned())
+    assert "--store DIR" in caught.value.remedy
+    assert list((store.path / "journals").iterdir()) == []
+    assert store.recover(dump) == []
+
+
+@pytest.mark.parametrize("number", [errno.EOPNOTSUPP, errno.EINVAL, errno.EFBIG])
+def test_a_file_system_that_promises_nothing_serves(
+    store: Store, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(os, "posix_fallocate", refuse)
+    document = planned()
+    with store.journal(document) as journal:
+        assert journal.finish(document).exists()
+
+
+def test_a_recording_goes_with_its_journal_and_stays_without_its_store(
+    store: Store, memory: Path
+) -> None:
+    document = planned()
+    journal = store.journal(document)
+    folder = journal.backing_file("SEM-P-0").parent
+    journal.close()
+    away = store.path.with_name("away")
+    store.path.rename(away)
+    elsewhere = Store(store.path.with_name("elsewhere"))
+    elsewhere.recover(dump)
+    assert folder.exists(), "the store may be on a disk that comes back"
+    assert elsewhere.lost_recordings() == [(folder, store.path)]
+    away.rename(store.path)
+    assert elsewhere.lost_recordings() == []
+    shutil.rmtree(store.path / "journals" / document.id)
+    elsewhere.recover(dump)
+    assert folder.exists(), "it is for its own store to clear"
+    store.recover(dump)
+    assert not folder.exists()
+    assert list(memory.iterdir()) == []
+
+
+def test_the_list_of_runs_names_what_a_lost_store_left(
+    store: Store, capfd: pytest.CaptureFixture[str]
+) -> None:
+    from hardstone.cli.main import run as command
+
+    journal = store.journal(planned())
+    folder = journal.backing_file("SEM-P-0").parent
+    journal.close()
+    shutil.rmtree(store.path)
+    assert command(["runs", "--store", str(store.path.with_name("other"))]) == EXIT_OK
+    assert f"rm -r {folder} clears it" in capfd.readouterr().err
+    shutil.rmtree(folder)
+
+
+REAL = """
+set -e
+mount -t tmpfs -o size="$1" none "$2"
+shift 2
+"$@"
+"""
+
+
+@pytest.mark.parametrize(("size", "code"), [("64k", EXIT_USAGE), ("16m", EXIT_OK)])
+def test_a_small_disk_is_known_before_measuring(tmp_path: Path, size: str, code: int) -> None:
+    """In a mount namespace of its own, which goes with the process."""
+    if os.geteuid() != 0 or shutil.which("unshare") is None:
+        pytest.skip("mounting takes root, and unshare")
+    small = tmp_path / "small"
+    small.mkdir()
+    streams: dict[str, list[Any]] = {test: [*sample.stream(test)] for test in TESTS}
+    target = f"fake:{sample.scenario(tmp_path, streams)}"
+    program = "import sys; from hardstone.cli.main import run; a = sys.argv[1:]; " + (
+        "code = run(['run', *a]); run(['runs', *a[-2:]]); sys.exit(code)"
+    )
+    words = [sys.executable, "-c", program, *TESTS, "--target", target, "--store"]
+    done = subprocess.run(
+        ["unshare", "--mount", "sh", "-c", REAL, "sh", size, small, *words, small / "store"],
+        env=os.environ | {"PYTHONPATH": str(ROOT / "src")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if "mount:" in done.stderr or "unshare:" in done.stderr:
+        pytest.skip(f"nothing can be mounted here: {done.stderr.strip()[-80:]}")
+    assert done.returncode == code, done.stderr
+    if code == EXIT_USAGE:
+        # Of other runs' recordings, which may lie about in this machine's memory, nothing is asked.
+        told = [line for line in done.stderr.splitlines() if "clears it" not in line]
+        assert "1 of 3" not in done.stderr and len(told) == 1
+        assert "No space left on device" in done.stderr
+        assert "no runs yet" in done.stdout

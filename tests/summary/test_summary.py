@@ -1,0 +1,97 @@
+"""What the terminal shows of a run: figures at their places, conditions as they were."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+
+import pytest
+
+from hardstone.model import Conditions, Plan, PlannedTest, Result, RunDocument
+from hardstone.summary import print_summary
+from hardstone.summary.header import header_lines
+from hardstone.summary.plan import print_plan
+from tests.stats import make
+
+
+def header(*results: Result) -> list[str]:
+    return [line.plain for line in header_lines(make.document(results=list(results)))]
+
+
+def printed(document: RunDocument) -> str:
+    stream = io.StringIO()
+    print_summary(document, stream)
+    return stream.getvalue()
+
+
+def ran(test: str, *, locked: bool = True, cpu: int | None = 1, **changed: object) -> Result:
+    conditions = Conditions(
+        load="none", policy="fifo", priority=98, cpu=cpu, realtime=True, memory_locked=locked
+    )
+    return make.result(test, conditions=conditions, **changed)
+
+
+def conditions_of(*results: Result) -> str:
+    (line,) = [line for line in header(*results) if ", load " in line or line.startswith("load ")]
+    return line
+
+
+def test_conditions_that_all_tests_share_are_said_once() -> None:
+    said = conditions_of(ran("TMR-P-LAT"), ran("CLK-P-BIN"))
+    assert said == "policy fifo 98, CPU 1, memory locked, load none, CPUs shared"
+
+
+def test_a_condition_of_some_tests_says_of_how_many() -> None:
+    said = conditions_of(
+        ran("TMR-P-LAT"), ran("CLK-P-BIN"), ran("SEM-P-RTP", locked=False, cpu=None)
+    )
+    assert said == (
+        "policy fifo 98, CPU 1 (2 of 3), memory locked (2 of 3), load none, CPUs shared"
+    )
+
+
+def test_nothing_was_measured_is_said_only_where_it_is_true() -> None:
+    denied = make.result("TMR-P-LAT", status="denied", series=[])
+    assert "nothing was measured" in conditions_of(denied)
+    repeated = make.result("TMR-P-LAT", status="failed", complete=False)
+    said = conditions_of(repeated)
+    assert "nothing was measured" not in said
+    assert "how the tests ran is not known" in said
+
+
+@pytest.mark.parametrize("status", ["failed", "timeout"])
+def test_what_failed_before_scheduling_is_no_lack_of_realtime(status: str) -> None:
+    failed = make.result("TMR-P-LAT", status=status, series=[], conditions=Conditions())
+    assert "not scheduled as real-time" not in " ".join(header(failed, ran("CLK-P-BIN")))
+    lacking = make.result("TMR-P-LAT", status=status, conditions=Conditions())
+    assert header(lacking)[0] == "not scheduled as real-time"
+
+
+def row_of(values: Sequence[int]) -> list[str]:
+    document = make.document(results=[make.result(values=values)])
+    (line,) = [line for line in printed(document).splitlines() if line.startswith(" wakeup")]
+    return line.split()[-7:]
+
+
+def test_the_deepest_quantile_stands_in_the_table() -> None:
+    """1 to 20 000 ns: of 0.5, 0.9, 0.99 and 0.999 the last one, as an upper edge."""
+    line = " ".join(row_of(range(1, 20_001)))
+    assert "p99.9 20.0 us" in line, line
+
+
+def test_a_dry_run_does_not_claim_any_cpu(capsys: pytest.CaptureFixture[str]) -> None:
+    test = PlannedTest(
+        test="TMR-P-LAT", params={}, samples=1, duration_ns=0, deadline_ns=1, expected_ns=1
+    )
+    print_plan(Plan(name="n", profile="quick", target="local", tests=[test]))
+    shown = capsys.readouterr().out
+    assert "any CPU" not in shown and "CPU left to the probe" in shown
+
+
+def test_loads_that_are_cut_in_columns_are_spelled_out_below() -> None:
+    long = [f"stress-ng:--matrix 2 --vm 3 --vm-bytes 1G --cpu {n}" for n in (1, 2)]
+    results = [make.result(conditions=Conditions(load=load)) for load in long]
+    lines = printed(make.document(results=results)).splitlines()
+    assert "stress-ng:…--cpu 2: stress-ng:--matrix 2 --vm 3 --vm-bytes 1G --cpu 2" in lines
+    short = [make.result(conditions=Conditions(load=load)) for load in ("none", "heavy")]
+    assert "heavy: heavy" not in printed(make.document(results=short))
