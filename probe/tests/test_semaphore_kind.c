@@ -2,10 +2,12 @@
 #include "posix_source.h"
 
 #include "family/leftover.h"
+#include "family/partner.h"
 #include "family/semaphore_kind.h"
 #include "tap.h"
 
 #include <sched.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <time.h>
 
@@ -99,6 +101,53 @@ static void test_futex(void)
     check_kind(SEMAPHORE_FUTEX);
 }
 
+static void pass_through(void *argument)
+{
+    struct game *game = argument;
+    atomic_store(&game->taken, 1);
+    semaphore_wait(&game->semaphore);
+    atomic_store(&game->taken, 2);
+    semaphore_signal(&game->semaphore);
+}
+
+/* What was made to be shared wakes who waits in another process. */
+static void test_every_kind_between_processes(void)
+{
+    struct run run;
+    struct leftover leftover;
+    struct partner partner;
+    struct actor_setup plain = {SCHED_OTHER, 0, -1};
+    struct timespec while_it_blocks = {.tv_nsec = 20000000};
+    memset(&run, 0, sizeof run);
+    run.request = &request;
+    CHECK_SAME(leftover_open(&leftover, &run, true), 0);
+    struct game *game = partner_memory(sizeof *game, &leftover.places[0]);
+    if (!CHECK(game != NULL))
+        return;
+    for (int kind = 0; kind < SEMAPHORE_KINDS; kind++) {
+        if (semaphore_open(&game->semaphore, (enum semaphore_kind)kind, true,
+                           &leftover.places[0]) != 0)
+            continue;
+        atomic_store(&game->taken, 0);
+        CHECK_SAME(
+            partner_start(&partner, &run, &leftover, PARTNER_PROCESS, &plain, pass_through, game),
+            0);
+        CHECK(rests_at(game, 1));
+        nanosleep(&while_it_blocks, NULL);
+        CHECK_SAME(atomic_load(&game->taken), 1);
+        semaphore_signal(&game->semaphore);
+        bool has_passed = rests_at(game, 2);
+        if (!CHECK(has_passed))
+            kill(partner.process, SIGKILL);
+        CHECK_SAME(partner_join(&partner), 0);
+        if (kind == SEMAPHORE_MUTEX)
+            semaphore_wait(&game->semaphore);
+        semaphore_close(&game->semaphore);
+    }
+    partner_memory_free(game, sizeof *game);
+    leftover_close(&leftover);
+}
+
 static void test_a_mutex_is_locked_and_unlocked(void)
 {
     struct semaphore mutex;
@@ -113,4 +162,5 @@ static void test_a_mutex_is_locked_and_unlocked(void)
 
 TAP_MAIN({"unnamed", test_unnamed}, {"named", test_named}, {"System V", test_sysv},
          {"eventfd", test_eventfd}, {"futex", test_futex},
+         {"every kind between processes", test_every_kind_between_processes},
          {"a mutex is locked and unlocked", test_a_mutex_is_locked_and_unlocked})

@@ -50,6 +50,7 @@ enum {
 #define CALLS(X)                                                                                   \
     X(clock_gettime)                                                                               \
     X(sem_init)                                                                                    \
+    X(sem_init_shared)                                                                             \
     X(sem_destroy)                                                                                 \
     X(sem_open)                                                                                    \
     X(sem_close)                                                                                   \
@@ -67,6 +68,8 @@ enum {
     X(write)                                                                                       \
     X(futex_wake)                                                                                  \
     X(futex_wait)                                                                                  \
+    X(mutex_init)                                                                                  \
+    X(mutex_init_shared)                                                                           \
     X(lock_none)                                                                                   \
     X(lock_inherit)                                                                                \
     X(lock_protect)                                                                                \
@@ -299,6 +302,9 @@ int nanosleep(const struct timespec *wanted, struct timespec *left)
 
 int sem_init(sem_t *semaphore, int shared, unsigned value)
 {
+    if (shared) {
+        SIMPLE(sem_init_shared, semaphore, real_sem_init(semaphore, shared, value));
+    }
     SIMPLE(sem_init, semaphore, real_sem_init(semaphore, shared, value));
 }
 
@@ -432,9 +438,11 @@ long syscall(long number, ...)
 
 int pthread_mutex_init(pthread_mutex_t *mutex, const pthread_mutexattr_t *attributes)
 {
-    int protocol = PTHREAD_PRIO_NONE;
-    if (attributes)
+    int protocol = PTHREAD_PRIO_NONE, scope = PTHREAD_PROCESS_PRIVATE;
+    if (attributes) {
         pthread_mutexattr_getprotocol(attributes, &protocol);
+        pthread_mutexattr_getpshared(attributes, &scope);
+    }
     for (int i = 0; i < MOST_MUTEXES; i++) {
         pthread_mutex_t *none = NULL;
         if (atomic_load(&mutexes[i].mutex) != mutex &&
@@ -443,7 +451,10 @@ int pthread_mutex_init(pthread_mutex_t *mutex, const pthread_mutexattr_t *attrib
         atomic_store(&mutexes[i].protocol, protocol);
         break;
     }
-    return real_pthread_mutex_init(mutex, attributes);
+    if (scope == PTHREAD_PROCESS_SHARED) {
+        SIMPLE(mutex_init_shared, mutex, real_pthread_mutex_init(mutex, attributes));
+    }
+    SIMPLE(mutex_init, mutex, real_pthread_mutex_init(mutex, attributes));
 }
 
 static int protocol_of(const pthread_mutex_t *mutex)

@@ -18,7 +18,7 @@ NAMES = (
     *("read", "write", "futex_wake", "futex_wait", "lock_none", "lock_inherit", "lock_protect"),
     *("unlock_none", "unlock_inherit", "unlock_protect", "sched_yield", "pthread_create"),
     *("pthread_cancel", "pthread_join", "pthread_setschedprio", "pthread_setschedparam"),
-    "clock_nanosleep",
+    *("clock_nanosleep", "sem_init_shared", "mutex_init", "mutex_init_shared"),
 )
 
 

@@ -8,6 +8,7 @@ order of the test's: neither figures nor verdicts are looked at.
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
@@ -21,6 +22,9 @@ from tests.e2e import few, machine
 
 GIVE_UP_S = 120
 ALONE_S = 60
+# The waiters of another process are started there after a fork, which the thread sanitizer
+# follows only when told to.
+ENVIRONMENT = {**os.environ, "TSAN_OPTIONS": "die_after_fork=0"}
 FEWER = {  # a thread costs a sanitizer much
     "THR-P-SLS": ("-p", "threads=2,10,128"),
     "SEM-P-ARC": ("-p", "waiters=1,8"),
@@ -35,7 +39,12 @@ def complaint(command: Sequence[str]) -> str:
     """What is wrong with the run of a command; empty when nothing is."""
     try:
         done = subprocess.run(
-            command, stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=GIVE_UP_S
+            command,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=False,
+            timeout=GIVE_UP_S,
+            env=ENVIRONMENT,
         )
     except subprocess.TimeoutExpired:
         return f"not over after {GIVE_UP_S} s"

@@ -34,6 +34,10 @@ ALONE = {
 CONTENDED = {**ALONE, "futex": (COST["futex_wake"], COST["futex_wait"])}
 
 
+# The forms that are measured where nobody waits: what is the same for both is measured once.
+FORMS = dict.fromkeys(ALONE, ("both",)) | {"unnamed": SCOPES, "mutex": SCOPES}
+
+
 def constant(count: int, values: dict[tuple[str, ...], int]) -> dict[tuple[str, ...], list[int]]:
     return {key: [count, value, value] for key, value in values.items()}
 
@@ -48,11 +52,14 @@ def test_creation_and_deletion(shared_probe: Path, virtual_calls: Path) -> None:
         "eventfd": (("eventfd",), ("close",)),
     }
     expected = {
-        (step, case, kind): READ_NS + sum(COST[name].whole for name in names)
+        (step, case, kind, scope): READ_NS + sum(COST[name].whole for name in names)
         for kind, steps in made.items()
+        for scope in FORMS[kind]
         for case in ("unused", "used")
         for step, names in zip(("create", "delete"), steps, strict=True)
     }
+    shared = READ_NS + COST["sem_init_shared"].whole
+    expected |= {("create", case, "unnamed", "process"): shared for case in ("unused", "used")}
     assert figures(stream) == constant(SAMPLES, expected)
 
 
@@ -75,7 +82,7 @@ def test_used_means_used(
     between: list[str],
 ) -> None:
     """In half of the lives a V and a P, in the order of the cases; nothing in the others."""
-    words = ("SEM-P-NEW", "--samples", "10", "-p", f"kinds={kind}")
+    words = ("SEM-P-NEW", "--samples", "10", "-p", f"kinds={kind}", "-p", "scopes=thread")
     _, calls = measure_with_calls(shared_probe, virtual_calls, tmp_path, *words)
     begun = [one for one in calls if not one.is_leave]
     uses = [use_of(begun[i + 1 :], kind, last) for i, one in enumerate(begun) if one.name == first]
@@ -93,17 +100,46 @@ def test_each_call_alone(shared_probe: Path, virtual_calls: Path) -> None:
     stream = measure(shared_probe, virtual_calls, "SEM-P-ARN", "--samples", str(SAMPLES))
     expected = {}
     for kind, (signal, wait) in ALONE.items():
-        expected["acquire", kind] = wait.whole + READ_NS
-        expected["release", kind] = signal.whole + READ_NS
+        for scope in FORMS[kind]:
+            expected["acquire", kind, scope] = wait.whole + READ_NS
+            expected["release", kind, scope] = signal.whole + READ_NS
     assert figures(stream) == constant(SAMPLES, expected)
+
+
+@pytest.mark.parametrize(
+    ("test", "kind", "made", "used"),
+    [
+        ("SEM-P-ARN", "unnamed", "sem_init", ("sem_post", "sem_wait")),
+        ("SEM-P-SIG", "unnamed", "sem_init", ("sem_post", "sem_wait")),
+        ("SEM-P-SIG", "mutex", "mutex_init", ("unlock_none", "lock_none")),
+    ],
+)
+def test_shared_is_made_for_processes(
+    shared_probe: Path,
+    virtual_calls: Path,
+    tmp_path: Path,
+    test: str,
+    kind: str,
+    made: str,
+    used: tuple[str, ...],
+) -> None:
+    """What is timed was made for several processes in the one scope, and not in the other."""
+    for scope, maker in (("thread", made), ("process", f"{made}_shared")):
+        words = (test, "--samples", "20", "-p", f"kinds={kind}", "-p", f"scopes={scope}")
+        _, calls = measure_with_calls(shared_probe, virtual_calls, tmp_path, *words)
+        uses = [one for one in calls if one.name in used and not one.is_leave]
+        place = max({one.object for one in uses}, key=[one.object for one in uses].count)
+        makers = {one.name for one in calls if one.object == place} & {made, f"{made}_shared"}
+        assert makers == {maker}
 
 
 def test_signal_and_wait_in_one_thread(shared_probe: Path, virtual_calls: Path) -> None:
     stream = measure(shared_probe, virtual_calls, "SEM-P-SIG", "--samples", str(SAMPLES))
     pairs = {**ALONE, "mutex": (COST["unlock_none"], COST["lock_none"])}
     expected = {
-        ("signal_wait", kind): signal.whole + wait.whole + READ_NS
+        ("signal_wait", kind, scope): signal.whole + wait.whole + READ_NS
         for kind, (signal, wait) in pairs.items()
+        for scope in FORMS[kind]
     }
     assert figures(stream) == constant(SAMPLES, expected)
 

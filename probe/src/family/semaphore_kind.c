@@ -163,10 +163,17 @@ int semaphore_guard(struct run *run, struct leftover *leftover, bool has_process
     return leftover_open(leftover, run, is_needed);
 }
 
-/* The other kinds are measured all the same; the result says that this one was to be had. */
-static void deny_kind(struct run *run, const char *name, int error)
+static void write_name(char name[NAME_BYTES], enum semaphore_kind kind, bool is_shared)
 {
-    char what[STATUS_TEXT_BYTES / 2];
+    snprintf(name, NAME_BYTES, "%s%s", semaphore_and_mutex_names[kind],
+             is_shared && semaphore_has_forms(kind) ? " that processes share" : "");
+}
+
+/* The other kinds are measured all the same; the result says that this one was to be had. */
+void semaphore_deny(struct run *run, enum semaphore_kind kind, bool is_shared, int error)
+{
+    char name[NAME_BYTES], what[STATUS_TEXT_BYTES / 2];
+    write_name(name, kind, is_shared);
     snprintf(what, sizeof what, "making a semaphore of the kind %s", name);
     arena_event(run->arena, "kind_denied", -1, "%s: %s", name, strerror(error));
     outcome_set_errno(&run->outcome, error, what,
@@ -181,15 +188,15 @@ bool semaphore_is_here(struct run *run, enum semaphore_kind kind, bool is_shared
 {
     struct semaphore semaphore;
     char name[NAME_BYTES];
-    snprintf(name, sizeof name, "%s%s", semaphore_and_mutex_names[kind],
-             is_shared && semaphore_has_forms(kind) ? " that processes share" : "");
     int error = semaphore_open(&semaphore, kind, is_shared, place);
     if (!error)
         semaphore_close(&semaphore);
-    else if (status_is_missing(error))
+    else if (!status_is_missing(error))
+        semaphore_deny(run, kind, is_shared, error);
+    else {
+        write_name(name, kind, is_shared);
         arena_event(run->arena, "kind_unsupported", -1, "%s: %s", name, strerror(error));
-    else
-        deny_kind(run, name, error);
+    }
     return error == 0;
 }
 

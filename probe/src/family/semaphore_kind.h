@@ -72,6 +72,9 @@ int semaphore_guard(struct run *run, struct leftover *leftover, bool has_process
 bool semaphore_is_here(struct run *run, enum semaphore_kind kind, bool is_shared,
                        const struct leftover_place *place);
 
+/* A kind that something keeps from the test: tells it and sets the outcome. */
+void semaphore_deny(struct run *run, enum semaphore_kind kind, bool is_shared, int error);
+
 /* For a test's `judge`: unsupported when nothing was measured and nothing judged. */
 int semaphore_require_any(struct run *run);
 
