@@ -8,7 +8,7 @@ import pytest
 from hypothesis import settings
 
 # CI judges a change, not a draw of the day; `--hypothesis-profile=explore` goes looking.
-settings.register_profile("repeatable", derandomize=True)
+settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.register_profile("explore", max_examples=2000, deadline=None)
 settings.load_profile("repeatable")
 

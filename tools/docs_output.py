@@ -66,4 +66,6 @@ def run(command: str, home: str) -> str:
     if done.returncode not in (0, 1, 3):
         raise RuntimeError(f"{command} ended with {done.returncode}: {done.stdout}")
     lines = done.stdout.replace(home, "~").splitlines()
+    # Who else was measuring is no part of the output of this command.
+    lines = [line for line in lines if not line.startswith("hardstone: waiting for another")]
     return "\n".join(line.rstrip() for line in lines).strip("\n")

@@ -478,6 +478,18 @@ static void test_the_least_is_judged(void)
     memset(&load, 0, sizeof load);
 }
 
+static void test_a_storm_is_lowest_and_others_are_not(void)
+{
+    if (!start("cpu+storm=1"))
+        return;
+    for (int i = 0; i < 2; i++) {
+        pid_t process = (pid_t)atomic_load(&load.map->slots[i].process);
+        CHECK_SAME(sched_getscheduler(process), SCHED_OTHER);
+        CHECK_SAME(getpriority(PRIO_PROCESS, (id_t)process), i == 1 ? 19 : 0);
+    }
+    load_free(&load);
+}
+
 /* A degree that cannot be kept, since nothing works at all. */
 static void test_a_stopped_loader_falls_short(void)
 {
@@ -587,6 +599,7 @@ int main(int argc, char *argv[])
         {"what was left is swept", test_what_was_left_is_swept},
         {"patience has an end", test_patience_has_an_end},
         {"a start that stalls is given up", test_a_start_that_stalls_is_given_up},
+        {"a storm is lowest and others are not", test_a_storm_is_lowest_and_others_are_not},
         {"the least is judged", test_the_least_is_judged},
         {"a stopped loader falls short", test_a_stopped_loader_falls_short},
         {"a load ends at its limit", test_a_load_ends_at_its_limit},
