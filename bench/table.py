@@ -11,6 +11,7 @@ from bench.rounds import Rounds, Spread
 
 SCALES = {"ns": 1, "ms": 1e6, "KiB": 1024}
 EVEN = 0.03
+HEAD = ["what", "hardstone", "peer", "ratio", "reading"]
 BLOCK = re.compile(r"(<!-- results -->\n).*?(<!-- end -->\n)", re.DOTALL)
 
 
@@ -88,15 +89,32 @@ def line(row: Row) -> str:
 
 
 def write(path: Path, rows: list[Row], machine: str, rounds: int) -> None:
-    head = ["what", "hardstone", "peer", "ratio", "reading"]
-    lines = [head, ["---"] * len(head)]
-    for row in rows:
-        peer = f"{row.peer_name}: {row.peer} {row.unit}" if row.peer != "-" else row.note or "-"
-        own = f"{row.own} {row.unit}" if row.own != "-" else f"skipped: {row.note}"
-        lines.append([row.title, own, peer, row.ratio, row.reading or "-"])
-    body = "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
-    text = f"{machine}; {rounds} rounds; median (least to largest).\n\n{body}\n"
-    path.write_text(BLOCK.sub(lambda match: f"{match[1]}{text}{match[2]}", path.read_text()))
+    """Puts `rows` into the table of `path`; rows that were not measured anew stay."""
+    text = path.read_text()
+    found = BLOCK.search(text)
+    kept = {} if found is None else _rows_by_key(found[0])
+    fresh = {_key(cells): cells for cells in map(_cells, rows)}
+    table = [HEAD, ["---"] * len(HEAD), *({**kept, **fresh}).values()]
+    body = "\n".join(f"| {' | '.join(cells)} |" for cells in table)
+    said = f"{machine}; {rounds} rounds; median (least to largest).\n\n{body}\n"
+    path.write_text(BLOCK.sub(lambda match: f"{match[1]}{said}{match[2]}", text))
+
+
+def _cells(row: Row) -> list[str]:
+    peer = f"{row.peer_name}: {row.peer} {row.unit}" if row.peer != "-" else row.note or "-"
+    own = f"{row.own} {row.unit}" if row.own != "-" else f"skipped: {row.note}"
+    return [row.title, own, peer, row.ratio, row.reading or "-"]
+
+
+def _key(cells: list[str]) -> tuple[str, str]:
+    """A row is known by what was measured and against whom."""
+    return cells[0], cells[2].partition(":")[0]
+
+
+def _rows_by_key(block: str) -> dict[tuple[str, str], list[str]]:
+    lines = [line for line in block.splitlines() if line.startswith("| ")][2:]
+    rows = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines]
+    return {_key(cells): cells for cells in rows if len(cells) == len(HEAD)}
 
 
 def _spread(spread: Spread, scale: float) -> str:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from bench.rounds import Metrics, Rounds, Spread, measure
-from bench.table import agreement, finds_more, line, measured, skipped
+from bench.table import agreement, finds_more, line, measured, skipped, write
 from bench.wakeup import median
 
 
@@ -69,3 +71,20 @@ def test_a_load_is_better_where_the_worst_is_larger(ratios: list[float], reading
     rounds = Rounds(own={"worst": ratios}, peer={"worst": [1.0] * len(ratios)})
     row = measured("worst", "ns", rounds, "worst", "under hackbench", "", finds_more)
     assert row.reading == reading
+
+
+def test_rows_that_were_not_measured_anew_stay(tmp_path: Path) -> None:
+    page = tmp_path / "README.md"
+    page.write_text("before\n<!-- results -->\n<!-- end -->\nafter\n")
+    result = measure(lambda: {"cost": 9.0}, lambda: {"cost": 10.0}, rounds=2)
+    first = [measured(name, "ns", result, "cost", "perf", "") for name in ("one", "two")]
+    write(page, first, "here", 5)
+    other = measure(lambda: {"cost": 7.0}, lambda: {"cost": 10.0}, rounds=2)
+    write(page, [measured("two", "ns", other, "cost", "perf", "")], "here", 5)
+    rows = [text for text in page.read_text().splitlines() if text.startswith("| ")]
+    assert rows[0] == "| what | hardstone | peer | ratio | reading |"
+    assert rows[2:] == [
+        "| one | 9 ns | perf: 10 ns | 0.9 | hardstone is better |",
+        "| two | 7 ns | perf: 10 ns | 0.7 | hardstone is better |",
+    ]
+    assert page.read_text().startswith("before\n") and page.read_text().endswith("after\n")
