@@ -205,7 +205,7 @@ def test_hundreds_of_series_are_limited_to_those_with_the_highest_values() -> No
 def test_the_number_of_charts_is_bounded(run: RunDocument) -> None:
     few = [result for result in run.results if result.series]
     assert charts_each(few) == len(KINDS)
-    assert charts_each(few * 8) * len(few) * 8 <= MOST_CHARTS
+    assert charts_each(few * 4) * len(few) * 4 <= MOST_CHARTS
 
 
 def test_packed_data_give_the_rows_again(run: RunDocument) -> None:

@@ -19,7 +19,7 @@ from hardstone.report.text import format_value, series_text, shorten
 from hardstone.report.theme import CONFIG, Spec, interactive
 from hardstone.units import format_count, format_ns
 
-MOST_CHARTS = 64
+MOST_CHARTS = 40
 LEAST_VALUES = 2
 _SPOKEN_SERIES = 8
 _NUMBERS = ("v", "n", "w", "s", "b", "t", "min", "avg", "max")

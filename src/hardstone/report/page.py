@@ -17,7 +17,7 @@ from hardstone.model import Descriptor, Result, RunDocument
 from hardstone.report import machine, reproduce
 from hardstone.report.bundle import load_bundle
 from hardstone.report.drawing import Drawer, helpers_for
-from hardstone.report.figures import CHART_CONFIG, charts_each
+from hardstone.report.figures import CHART_CONFIG, MOST_CHARTS, charts_each
 from hardstone.report.findings import Finding, finding_of
 from hardstone.report.header import head_of
 from hardstone.report.loads import load_table
@@ -33,7 +33,7 @@ from hardstone.report.results import (
     worst_each,
 )
 from hardstone.report.safe import content_security_policy
-from hardstone.report.side_by_side import MOST_CHARTS, charts_beside, side_tables
+from hardstone.report.side_by_side import charts_beside, side_tables
 from hardstone.report.text import clean
 from hardstone.stats.conditions import names_in
 from hardstone.stats.quantiles import DEEPEST_BY_PROFILE, LADDER

@@ -19,7 +19,6 @@ from hardstone.stats.summary import summarise
 from hardstone.units import format_count
 
 MOST_ROWS = 40
-MOST_CHARTS = 40
 CHARTS_EACH = 2
 MOST_TESTS_DRAWN = 12
 _TAIL = 0.999
