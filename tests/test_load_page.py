@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "reference" / "load.md"
-EVENTS = ("load_short", "load_ended_early", "load_limited", "load_not_settled")
+EVENTS = ("load_short", "load_unseen", "load_ended_early", "load_limited", "load_not_settled")
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 #include "load_run.h"
 
-#include "load/report.h"
+#include "load/events.h"
 #include "supervise.h"
 
 #define START_NS INT64_C(60000000000) /* for the load to start, and for a test to prepare */

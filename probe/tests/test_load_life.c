@@ -2,6 +2,7 @@
 #include "posix_source.h"
 
 #include "load/elements.h"
+#include "load/events.h"
 #include "load/guard.h"
 #include "load/job.h"
 #include "load/load.h"
@@ -198,6 +199,71 @@ static void test_a_stopped_storm_does_not_count(void)
     end();
     CHECK_SAME(reached(0).reached, 1);
     CHECK_HOLDS(text_of("load_short"), "storm reached 1 of 3");
+    load_free(&load);
+}
+
+static void wait_for_stop(int slot, bool is_stopped)
+{
+    while ((atomic_load(&load.map->slots[slot].stopped_ns) < 0) != is_stopped)
+        pass_ms(1);
+}
+
+/* Stopped within the window for `stopped_ms`, which is at most `part` of it. */
+static void stop_for(int slot, long stopped_ms, double part)
+{
+    load_begin(&load);
+    int64_t begun_ns = now_ns();
+    signal_slot(slot, SIGSTOP);
+    wait_for_stop(slot, true);
+    pass_ms(stopped_ms);
+    signal_slot(slot, SIGCONT);
+    wait_for_stop(slot, false);
+    int64_t least_ns = (int64_t)((double)(now_ns() - begun_ns) / part);
+    while (now_ns() - begun_ns < least_ns)
+        pass_ms(1);
+    load_end(&load);
+}
+
+static void test_a_stop_in_between_is_told(void)
+{
+    if (!start("search+storm=2"))
+        return;
+    pass_ms(50);
+    stop_for(0, 300, 1);
+    end();
+    CHECK(is_told("load_short", "search: 1 of 1 processes were stopped for up to 0."));
+    CHECK_SAME(*text_of("load_ended_early"), 0); /* a stop is no end */
+    CHECK(reached(0).processes == 1 && reached(1).processes == 2);
+    int64_t stopped_ns = load.end.samples[0].stopped_ns - load.begin.samples[0].stopped_ns;
+    CHECK(stopped_ns <= load.end.at_ns - load.begin.at_ns);
+    CHECK_SAME(load.end.samples[1].stopped_ns, 0);
+    load_free(&load);
+}
+
+static void test_a_short_stop_is_not_told(void)
+{
+    if (!start("search"))
+        return;
+    stop_for(0, 20, 0.1);
+    end();
+    CHECK(load.end.samples[0].stopped_ns > 0);
+    CHECK_SAME(told.count, 0);
+    load_free(&load);
+}
+
+/* It is stopped at both ends of the window, and never noted as going on. */
+static void test_one_that_stays_stopped_is_told(void)
+{
+    if (!start("search"))
+        return;
+    signal_slot(0, SIGSTOP);
+    wait_for_stop(0, true);
+    load_begin(&load);
+    pass_ms(100);
+    end();
+    CHECK(is_told("load_short", "search made no round"));
+    CHECK(is_told("load_short", "search: 1 of 1 processes were stopped for up to 0.1"));
+    CHECK_SAME(load.end.samples[0].stopped_ns - load.begin.samples[0].stopped_ns >= 100000000, 1);
     load_free(&load);
 }
 
@@ -589,6 +655,9 @@ int main(int argc, char *argv[])
         {"only the window counts", test_only_the_window_counts},
         {"a killed loader is told", test_a_killed_loader_is_told},
         {"a stopped storm does not count", test_a_stopped_storm_does_not_count},
+        {"a stop in between is told", test_a_stop_in_between_is_told},
+        {"a short stop is not told", test_a_short_stop_is_not_told},
+        {"one that stays stopped is told", test_one_that_stays_stopped_is_told},
         {"a load without keepers does not count", test_a_load_without_keepers_does_not_count},
         {"a stopped guard ends", test_a_stopped_guard_ends},
         {"a guard that stays stopped ends", test_a_guard_that_stays_stopped_ends},

@@ -32,6 +32,7 @@ SEARCH = {**CPU, "element": "search", "degree": "", "asked": None, "unit": "roun
 FOOTER = {"type": "footer", "lines": 3}
 RUNS = {"type": "event", "name": "load_runs", "text": "every process works", "at_ns": None}
 SHORT = {"type": "event", "name": "load_short", "text": "cpu reached \x1b[31m1 %", "at_ns": None}
+UNSEEN = {**SHORT, "name": "load_unseen", "text": "interrupt: of 10 timers 2 were seen"}
 LIMITED = {"type": "event", "name": "load_limited", "text": "disk: no room", "at_ns": None}
 
 
@@ -77,6 +78,14 @@ def test_a_load_that_is_short_exits_3(
     assert done.code == 3
     assert "cpu reached" in done.err
     assert "\x1b" not in done.out + done.err
+
+
+def test_a_load_that_the_kernel_did_not_see_exits_3(
+    hardstone: Callable[..., Any], says: Callable[..., None]
+) -> None:
+    says(HEADER, RUNS, UNSEEN, CPU, FOOTER)
+    done = hardstone("load", "cpu", "-D", "1")
+    assert (done.code, done.err) == (3, "hardstone: interrupt: of 10 timers 2 were seen\n")
 
 
 def test_a_limit_is_told_and_is_no_failure(

@@ -66,6 +66,7 @@ CASES = [
     ("indicative", "virtual machine (kvm)", make.document(system={"virtual.hypervisor": "kvm"})),
     ("indicative", "emulated", make.document(system={"virtual.emulated": True})),
     ("indicative", "the load did not reach", _told("load_short")),
+    ("indicative", "the load did not reach", _told("load_unseen")),
     ("indicative", "the load did not reach", _told("load_ended_early")),
     ("indicative", "took time away", _counted("steal_ns")),
     ("indicative", "slowed itself", _counted("thermal_throttled_count")),

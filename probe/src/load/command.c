@@ -5,6 +5,7 @@
 #include "../clock.h"
 #include "../stream.h"
 #include "elements.h"
+#include "events.h"
 #include "load.h"
 #include "report.h"
 

@@ -22,6 +22,7 @@
 
 enum { SENT = COUNTER_OWN, MISSED };
 enum { TIMERS = 256, LEAST_TIMERS = 8, AHEAD_PARTS = 10 }; /* a tenth of a second ahead */
+#define AHEAD_NS (INT64_C(1000000000) / AHEAD_PARTS)
 
 #define LOOK_NS INT64_C(5000000) /* how old the count may be */
 
@@ -74,20 +75,42 @@ static void count_gone(struct loader *loader, struct interrupts *own)
     loader_works(loader);
 }
 
+/* False: the kernel did not take it. */
+static bool arm_next(struct loader *loader, struct interrupts *own)
+{
+    unsigned place = (unsigned)(own->armed % (unsigned)own->count);
+    struct itimerspec when;
+    memset(&when, 0, sizeof when);
+    own->due_ns[place] = rate_next_ns(&own->rate);
+    when.it_value = clock_ns_timespec(own->due_ns[place]);
+    rate_step(&own->rate);
+    if (timer_settime(own->timers[place], TIMER_ABSTIME, &when, NULL) == 0) {
+        own->armed++;
+        return true;
+    }
+    loader_note(loader, "a timer could not be armed: %s", strerror(errno));
+    loader_count(loader, MISSED, 1);
+    return false;
+}
+
 static void arm(struct loader *loader, struct interrupts *own)
 {
     int64_t missed = rate_skip(&own->rate, duty_now_ns(), 0);
     if (missed > 0)
         loader_count(loader, MISSED, (uint64_t)missed);
-    for (; own->armed - own->gone < (uint64_t)own->count; own->armed++) {
-        unsigned place = (unsigned)(own->armed % (unsigned)own->count);
-        struct itimerspec when;
-        memset(&when, 0, sizeof when);
-        own->due_ns[place] = rate_next_ns(&own->rate);
-        when.it_value = clock_ns_timespec(own->due_ns[place]);
-        timer_settime(own->timers[place], TIMER_ABSTIME, &when, NULL);
-        rate_step(&own->rate);
-    }
+    while (own->armed - own->gone < (uint64_t)own->count && arm_next(loader, own))
+        ;
+}
+
+/* Long before those that are armed run out. */
+static int64_t next_look_ns(const struct interrupts *own)
+{
+    int64_t soon_ns = duty_now_ns() + LOOK_NS;
+    if (own->armed == own->gone)
+        return soon_ns;
+    uint64_t half = own->gone + (own->armed - own->gone) / 2;
+    int64_t half_ns = own->due_ns[half % (unsigned)own->count];
+    return half_ns < soon_ns ? half_ns : soon_ns;
 }
 
 static void work(struct loader *loader)
@@ -97,10 +120,7 @@ static void work(struct loader *loader)
     while (!loader_should_stop(loader)) {
         count_gone(loader, own);
         arm(loader, own);
-        int64_t soon_ns = duty_now_ns() + LOOK_NS;
-        uint64_t half = own->gone + (own->armed - own->gone) / 2;
-        int64_t half_ns = own->due_ns[half % (unsigned)own->count];
-        duty_sleep_until(half_ns < soon_ns ? half_ns : soon_ns);
+        duty_sleep_until(next_look_ns(own));
     }
 }
 
@@ -110,6 +130,7 @@ const struct load_element load_interrupt = {
     .kind = LOAD_RATE,
     .default_degree = "1000/s",
     .counters = {NULL, "cpu_ns", NULL, NULL, "sent_count", "missed_count"},
+    .late_ns = AHEAD_NS,
     .prepare = prepare,
     .work = work,
 };

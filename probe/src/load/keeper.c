@@ -138,6 +138,7 @@ static void end_foreign(const struct keeper *keeper)
         if (!is_foreign(keeper, slot) || process <= 0 || atomic_load(&slot->state) == LOADER_ENDED)
             continue;
         kill(process, SIGTERM);
+        kill(process, SIGCONT); /* it may have been stopped */
         while (waitpid(process, NULL, WNOHANG) == 0 && duty_now_ns() < until_ns)
             duty_sleep_until(duty_now_ns() + LOOK_NS);
     }
@@ -156,16 +157,34 @@ static void kill_loaders(const struct keeper *keeper)
 
 /* ---- between ---- */
 
-static void note_end(struct load_map *map, pid_t process, int status)
+static void note_stop(struct load_slot *slot, bool is_stopped)
+{
+    int64_t stopped_ns = atomic_load(&slot->stopped_ns);
+    if (is_stopped == (stopped_ns < 0))
+        return;
+    int64_t now_ns = duty_now_ns();
+    atomic_store(&slot->stopped_ns, stopped_ns + (is_stopped ? -now_ns : now_ns));
+}
+
+static void note_end(struct load_slot *slot, int status)
+{
+    note_stop(slot, false);
+    atomic_store(&slot->status, status);
+    atomic_store(&slot->ended_ns, duty_now_ns());
+    if (atomic_load(&slot->state) != LOADER_REFUSED)
+        atomic_store(&slot->state, LOADER_ENDED);
+}
+
+static void note_change(struct load_map *map, pid_t process, int status)
 {
     for (int i = 0; i < map->slot_count; i++) {
         struct load_slot *slot = &map->slots[i];
         if (atomic_load(&slot->process) != process)
             continue;
-        atomic_store(&slot->status, status);
-        atomic_store(&slot->ended_ns, duty_now_ns());
-        if (atomic_load(&slot->state) != LOADER_REFUSED)
-            atomic_store(&slot->state, LOADER_ENDED);
+        if (WIFSTOPPED(status) || WIFCONTINUED(status))
+            note_stop(slot, WIFSTOPPED(status));
+        else
+            note_end(slot, status);
         return;
     }
 }
@@ -185,16 +204,17 @@ static void kill_strangers(const struct load_map *map)
     }
 }
 
-static void take_ended(struct load_map *map)
+/* Who ended, was stopped, or goes on. */
+static void take_changes(struct load_map *map)
 {
     int status;
-    pid_t ended;
-    bool is_any = false;
-    while ((ended = waitpid(-1, &status, WNOHANG)) > 0) {
-        note_end(map, ended, status);
-        is_any = true;
+    pid_t process;
+    bool has_ended = false;
+    while ((process = waitpid(-1, &status, WNOHANG | WUNTRACED | WCONTINUED)) > 0) {
+        note_change(map, process, status);
+        has_ended = has_ended || WIFEXITED(status) || WIFSIGNALED(status);
     }
-    if (is_any)
+    if (has_ended)
         kill_strangers(map);
 }
 
@@ -213,7 +233,7 @@ static void wait_for_order(const struct keeper *keeper, int lifeline, const sigs
         FD_SET(order, &watched);
         FD_SET(lifeline, &watched);
         int ready = pselect(most + 1, &watched, NULL, NULL, &left, mask);
-        take_ended(keeper->map);
+        take_changes(keeper->map);
         if (ready <= 0)
             continue;
         if (FD_ISSET(lifeline, &watched))

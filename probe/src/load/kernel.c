@@ -10,7 +10,6 @@
 #include <string.h>
 #include <time.h>
 
-enum { FIRST_CLASS = COUNTER_OWN };
 enum { REST_NS = 10000000 };
 
 static int prepare(struct loader *loader)
@@ -33,7 +32,7 @@ static bool do_round(struct loader *loader)
                         strerror(error));
             continue;
         }
-        loader_count(loader, FIRST_CLASS + i, 1);
+        loader_count(loader, KERNEL_FIRST_CLASS + i, 1);
         is_done = true;
     }
     return is_done;
@@ -64,4 +63,4 @@ const struct load_element load_kernel = {
     .prepare = prepare,
     .work = work,
 };
-_Static_assert(FIRST_CLASS + KERNEL_CLASSES <= LOAD_COUNTERS, "a counter for each class");
+_Static_assert(KERNEL_FIRST_CLASS + KERNEL_CLASSES <= LOAD_COUNTERS, "a counter for each class");

@@ -33,6 +33,7 @@ struct kernel_class {
 };
 
 enum { KERNEL_CLASSES = 11 };
+enum { KERNEL_FIRST_CLASS = COUNTER_OWN }; /* the counter of the first; the others follow */
 extern const struct kernel_class kernel_classes[KERNEL_CLASSES];
 
 /* Opens what can be opened in map->folder and map->scratch; a class whose means are missing

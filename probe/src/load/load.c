@@ -6,6 +6,7 @@
 #include "guard.h"
 #include "job.h"
 #include "scratch.h"
+#include "snapshot.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -26,8 +27,6 @@
 #define LOOK_NS INT64_C(2000000)
 #define GUARD_END_NS (GUARD_GRACE_NS + INT64_C(2000000000))
 #define KEEPER_END_NS INT64_C(5000000000)
-
-enum { PROCESSES = 4096 };
 
 /* ---- how many, and where ---- */
 
@@ -285,120 +284,20 @@ bool load_settle(struct load *load, bool (*should_stop)(void), char *text, size_
 
 /* ---- around the measurement ---- */
 
-static int64_t cpu_time_ns(pid_t process)
-{
-    clockid_t clock;
-    struct timespec used;
-    if (process <= 0 || clock_getcpuclockid(process, &clock) != 0 ||
-        clock_gettime(clock, &used) != 0)
-        return 0;
-    return (int64_t)used.tv_sec * 1000000000 + used.tv_nsec;
-}
-
-/* Nobody notes the end of a process when guard and keeper are killed. */
-static bool is_gone(pid_t process)
-{
-    return process > 0 && kill(process, 0) != 0 && errno == ESRCH;
-}
-
-static void take_sample(const struct load_slot *slot, bool is_ended, struct load_sample *sample)
-{
-    sample->state = is_ended ? LOADER_ENDED : atomic_load(&slot->state);
-    if (sample->state == LOADER_WORKS && is_gone(atomic_load(&slot->process)))
-        sample->state = LOADER_ENDED;
-    for (int i = 0; i < LOAD_COUNTERS; i++)
-        sample->counters[i] = atomic_load_explicit(&slot->counters[i], memory_order_relaxed);
-    uint64_t *cpu_ns = &sample->counters[COUNTER_CPU_NS];
-    uint64_t read_ns =
-        sample->state == LOADER_WORKS ? (uint64_t)cpu_time_ns(atomic_load(&slot->process)) : 0;
-    if (read_ns > *cpu_ns)
-        *cpu_ns = read_ns;
-    *cpu_ns += sample->counters[COUNTER_CHILDREN];
-}
-
-static void count_interrupts(const struct load *load, struct load_snapshot *snapshot)
-{
-    snapshot->interrupts = snapshot->timer_interrupts = -1;
-    for (int cpu = 0; cpu < PORT_CPUS && load->setup.cpu_count > 0; cpu++) {
-        struct port_environment one;
-        if (!load->setup.cpus[cpu])
-            continue;
-        port_environment(cpu, &one);
-        if (one.interrupts >= 0)
-            snapshot->interrupts += one.interrupts + (snapshot->interrupts < 0 ? 1 : 0);
-        if (one.timer_interrupts >= 0)
-            snapshot->timer_interrupts +=
-                one.timer_interrupts + (snapshot->timer_interrupts < 0 ? 1 : 0);
-    }
-}
-
-static bool has_element(const struct load *load, const char *name)
-{
-    for (int i = 0; i < load->setup.spec->count; i++)
-        if (strcmp(load->setup.spec->terms[i].element->name, name) == 0)
-            return true;
-    return false;
-}
-
-static void take_snapshot(struct load *load, struct load_snapshot *snapshot)
-{
-    snapshot->interrupts = snapshot->timer_interrupts = snapshot->tcp_segments = -1;
-    snapshot->at_ns = duty_now_ns();
-    for (int i = 0; i < load->map->slot_count; i++)
-        take_sample(&load->map->slots[i], is_over(load), &snapshot->samples[i]);
-    if (has_element(load, "interrupt"))
-        count_interrupts(load, snapshot);
-    if (has_element(load, "network"))
-        snapshot->tcp_segments = port_tcp_segments_sent();
-}
-
 void load_begin(struct load *load)
 {
     if (load->guard > 0)
-        take_snapshot(load, &load->begin);
-}
-
-/* Of all that descend from `root`, itself too; the table may be in any order. */
-static int family_of(pid_t root)
-{
-    static struct port_process list[PROCESSES];
-    static bool is_in[PROCESSES];
-    int count = port_processes(list, PROCESSES), members = 0, before;
-    count = count < PROCESSES ? count : PROCESSES;
-    memset(is_in, 0, sizeof is_in);
-    for (int i = 0; i < count; i++)
-        is_in[i] = list[i].id == root;
-    do {
-        before = members;
-        members = 0;
-        for (int i = 0; i < count; i++) {
-            for (int j = 0; j < count && !is_in[i]; j++)
-                is_in[i] = is_in[j] && list[j].id == list[i].parent;
-            members += is_in[i] ? 1 : 0;
-        }
-    } while (members > before);
-    return members;
-}
-
-static void count_foreign(struct load *load)
-{
-    for (int i = 0; i < load->map->slot_count; i++) {
-        const struct load_slot *slot = &load->map->slots[i];
-        if (load->setup.spec->terms[slot->term].element->kind == LOAD_FOREIGN &&
-            atomic_load(&slot->state) == LOADER_WORKS)
-            load->end.samples[i].counters[COUNTER_OWN] =
-                (uint64_t)family_of(atomic_load(&slot->process));
-    }
+        load_snapshot_take(load, &load->begin);
 }
 
 void load_end(struct load *load)
 {
     if (load->guard <= 0)
         return;
-    take_snapshot(load, &load->end);
+    load_snapshot_take(load, &load->end);
     note_guard(load);
     if (has_kind(load->setup.spec, LOAD_FOREIGN))
-        count_foreign(load);
+        load_snapshot_foreign(load, &load->end);
     load->is_measured = true;
 }
 

@@ -13,6 +13,8 @@
 /* What one loader had done at a moment. */
 struct load_sample {
     int state;
+    int64_t stopped_ns; /* so long it had been stopped by then */
+    int64_t seen;       /* interrupt: of its CPU, as the kernel counts; -1: not known */
     uint64_t counters[LOAD_COUNTERS];
 };
 

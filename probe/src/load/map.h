@@ -35,6 +35,9 @@ struct load_slot {
     atomic_int status;  /* as of waitpid, when it ended */
     int term, cpu;
     _Atomic int64_t ended_ns; /* CLOCK_MONOTONIC */
+    /* So long it was stopped (SIGSTOP). While it is, less the moment since when, and so below 0:
+     * one number, which a reader always sees whole. */
+    _Atomic int64_t stopped_ns;
     _Atomic uint64_t counters[LOAD_COUNTERS];
     atomic_int has_note; /* 2: the note is whole */
     char note[LOAD_NOTE_BYTES];

@@ -4,14 +4,8 @@
 
 #include "elements.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/wait.h>
-
-#define ENOUGH 0.8 /* of what was asked */
-
-enum { TEXT_BYTES = 400 };
 
 static double window_s(const struct load *load)
 {
@@ -183,7 +177,7 @@ void load_lines(struct emit *emit, const struct load *load)
         load_line(emit, load, i);
 }
 
-static void figure(char *text, size_t bytes, enum load_degree_kind kind, double value)
+void load_figure(char *text, size_t bytes, enum load_degree_kind kind, double value)
 {
     if (value < 0)
         snprintf(text, bytes, "-");
@@ -207,120 +201,11 @@ void load_table(struct emit *emit, const struct load *load)
         struct load_reached reached;
         char asked[32], got[32], cpu[32] = "-";
         load_reached(load, i, &reached);
-        figure(asked, sizeof asked, element->kind, reached.asked);
-        figure(got, sizeof got, element->kind, reached.reached);
+        load_figure(asked, sizeof asked, element->kind, reached.asked);
+        load_figure(got, sizeof got, element->kind, reached.reached);
         if (element->counters[COUNTER_CPU_NS])
             snprintf(cpu, sizeof cpu, "%.3g s", (double)reached.counters[COUNTER_CPU_NS] / 1e9);
         emit_format(emit, "%-10s %-12.40s %12s %16s %9d %10s\n", element->name, degree_of(load, i),
                     asked, got, reached.processes, cpu);
-    }
-}
-
-/* ---- events ---- */
-
-static void tell_short(const struct load *load, int term, load_teller *tell, void *context)
-{
-    const struct load_element *element = load->setup.spec->terms[term].element;
-    struct load_reached reached;
-    char text[TEXT_BYTES];
-    load_reached(load, term, &reached);
-    if (reached.asked >= 0 && reached.least < ENOUGH * reached.asked) {
-        char asked[32], got[32];
-        figure(asked, sizeof asked, element->kind, reached.asked);
-        figure(got, sizeof got, element->kind, reached.least);
-        snprintf(text, sizeof text, "%s reached %s of %s asked (%.0f %%)%s", element->name, got,
-                 asked, 100 * reached.least / reached.asked,
-                 element->kind == LOAD_COUNT ? "" : ", by the process that did least");
-        tell(context, "load_short", text, -1);
-    } else if (reached.asked < 0 && reached.reached <= 0) {
-        snprintf(text, sizeof text, "%s %s during the measurement", element->name,
-                 element->kind == LOAD_FOREIGN ? "did not run" : "made no round");
-        tell(context, "load_short", text, -1);
-    }
-}
-
-static void how_ended(char *text, size_t bytes, int status)
-{
-    if (WIFSIGNALED(status))
-        snprintf(text, bytes, "killed by signal %d", WTERMSIG(status));
-    else
-        snprintf(text, bytes, "ended with exit code %d", WEXITSTATUS(status));
-}
-
-static void tell_ended(const struct load *load, int term, load_teller *tell, void *context)
-{
-    int ended = 0, all = 0, status = 0;
-    int64_t first_ns = INT64_MAX;
-    for (int i = 0; i < load->map->slot_count; i++) {
-        const struct load_slot *slot = &load->map->slots[i];
-        if (slot->term != term)
-            continue;
-        all++;
-        if (atomic_load(&slot->state) != LOADER_ENDED)
-            continue;
-        ended++;
-        if (atomic_load(&slot->ended_ns) < first_ns) {
-            first_ns = atomic_load(&slot->ended_ns);
-            status = atomic_load(&slot->status);
-        }
-    }
-    if (ended == 0)
-        return;
-    char how[64], text[TEXT_BYTES];
-    how_ended(how, sizeof how, status);
-    const struct load_element *element = load->setup.spec->terms[term].element;
-    snprintf(text, sizeof text, "%s: %d of %d processes ended before the load was stopped (%s)%s",
-             element->name, ended, all, how,
-             element->kind == LOAD_FOREIGN ? "; try stress-ng with these options by hand" : "");
-    tell(context, "load_ended_early", text, first_ns);
-}
-
-static void tell_guards(const struct load *load, load_teller *tell, void *context)
-{
-    int64_t keeper_ns = atomic_load(&load->map->keeper_ended_ns);
-    int64_t guard_ns = atomic_load(&load->map->guard_ended_ns);
-    if (keeper_ns > 0)
-        tell(context, "load_ended_early",
-             "the process that keeps the load was killed: all of the load ended with it",
-             keeper_ns);
-    else if (guard_ns > 0)
-        tell(context, "load_ended_early",
-             "the process that guards the load was killed: all of the load ended with it",
-             guard_ns);
-}
-
-/* What the processes of a term have to say: mostly all the same, so the first. */
-static void tell_note(const struct load *load, int term, load_teller *tell, void *context)
-{
-    int notes = 0, all = 0;
-    const char *first = NULL;
-    for (int i = 0; i < load->map->slot_count; i++) {
-        const struct load_slot *slot = &load->map->slots[i];
-        if (slot->term != term)
-            continue;
-        all++;
-        if (atomic_load(&slot->has_note) != 2)
-            continue;
-        notes++;
-        first = first ? first : slot->note;
-    }
-    if (!first)
-        return;
-    char text[TEXT_BYTES];
-    snprintf(text, sizeof text, "%s: %s (%d of %d processes)",
-             load->setup.spec->terms[term].element->name, first, notes, all);
-    tell(context, "load_limited", text, -1);
-}
-
-void load_events(const struct load *load, load_teller *tell, void *context)
-{
-    if (!load->map)
-        return;
-    tell_guards(load, tell, context);
-    for (int i = 0; i < load->setup.spec->count; i++) {
-        tell_ended(load, i, tell, context);
-        tell_note(load, i, tell, context);
-        if (load->is_measured)
-            tell_short(load, i, tell, context);
     }
 }

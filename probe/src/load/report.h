@@ -1,4 +1,4 @@
-/* What a load reached, as lines, events and a table. */
+/* What a load reached, as lines and a table. */
 #ifndef HS_LOAD_REPORT_H
 #define HS_LOAD_REPORT_H
 
@@ -21,9 +21,7 @@ void load_reached(const struct load *load, int term, struct load_reached *reache
 void load_lines(struct emit *emit, const struct load *load);
 void load_table(struct emit *emit, const struct load *load);
 
-/* Calls `tell` for what a reader must know: load_short, load_ended_early, load_limited.
- * at_ns: CLOCK_MONOTONIC; -1: none. After load_stop. */
-typedef void load_teller(void *context, const char *name, const char *text, int64_t at_ns);
-void load_events(const struct load *load, load_teller *tell, void *context);
+/* A value in the unit of the kind, for people; below 0: "-". */
+void load_figure(char *text, size_t bytes, enum load_degree_kind kind, double value);
 
 #endif

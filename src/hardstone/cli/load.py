@@ -16,8 +16,8 @@ from hardstone.errors import EXIT_INTERRUPTED, EXIT_OK, EXIT_UNTRUSTWORTHY
 if TYPE_CHECKING:
     from hardstone.targets.loading import AnyLine
 
-_TO_TELL = {"load_short", "load_ended_early", "load_limited", "load_not_settled"}
-_LACKING = {"load_short", "load_ended_early", "load_not_settled"}
+_LACKING = {"load_short", "load_unseen", "load_ended_early", "load_not_settled"}
+_TO_TELL = {*_LACKING, "load_limited"}
 
 
 @click.command("load")

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from hardstone.model import Event, PlannedTest, Result, RunDocument
 
 DIFFER_EVENT = "conditions_differ"
-SHORT_EVENTS = ("load_short", "load_ended_early")
+SHORT_EVENTS = ("load_short", "load_unseen", "load_ended_early")
 FOLDED_EVENTS = ("not_moved", "shielded")
 _LABEL_CHARACTERS = 32
 _HEAD_CHARACTERS = 10

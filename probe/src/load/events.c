@@ -1,0 +1,269 @@
+#include "../posix_source.h"
+
+#include "events.h"
+
+#include "elements.h"
+#include "kernel_classes.h"
+#include "report.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#define ENOUGH 0.8   /* of what was asked, of what was sent */
+#define TOO_LONG 0.2 /* of the window, for a process to be stopped */
+
+enum { TEXT_BYTES = 400 };
+
+static void tell_short(const struct load *load, int term, load_teller *tell, void *context)
+{
+    const struct load_element *element = load->setup.spec->terms[term].element;
+    struct load_reached reached;
+    char text[TEXT_BYTES];
+    load_reached(load, term, &reached);
+    if (reached.asked >= 0 && reached.least < ENOUGH * reached.asked) {
+        char asked[32], got[32];
+        load_figure(asked, sizeof asked, element->kind, reached.asked);
+        load_figure(got, sizeof got, element->kind, reached.least);
+        snprintf(text, sizeof text, "%s reached %s of %s asked (%.0f %%)%s", element->name, got,
+                 asked, 100 * reached.least / reached.asked,
+                 element->kind == LOAD_COUNT ? "" : ", by the process that did least");
+        tell(context, "load_short", text, -1);
+    } else if (reached.asked < 0 && reached.reached <= 0) {
+        snprintf(text, sizeof text, "%s %s during the measurement", element->name,
+                 element->kind == LOAD_FOREIGN ? "did not run" : "made no round");
+        tell(context, "load_short", text, -1);
+    }
+}
+
+/* How much a counter of one process grew. */
+static uint64_t grown(const struct load *load, int slot, int counter)
+{
+    uint64_t from = load->begin.samples[slot].counters[counter];
+    uint64_t to = load->end.samples[slot].counters[counter];
+    return to > from ? to - from : 0;
+}
+
+static bool is_of(const struct load *load, int slot, int term)
+{
+    return load->map->slots[slot].term == term;
+}
+
+static double window_ns(const struct load *load)
+{
+    return (double)(load->end.at_ns - load->begin.at_ns);
+}
+
+/* ---- sent, but not seen by the kernel ---- */
+
+struct unseen {
+    double sent, seen;
+    int cpu;
+};
+
+/* Of `sent`, what was counted late may have come before the begin. */
+static bool is_unseen(const struct load_term *term, double sent, double seen)
+{
+    double late = (double)term->degree.number * (double)term->element->late_ns / 1e9;
+    late += term->element->late_ns > 0 ? 1 : 0;
+    return seen >= 0 && seen < ENOUGH * (sent - late);
+}
+
+static double since(int64_t from, int64_t to)
+{
+    return from < 0 || to < from ? -1 : (double)(to - from);
+}
+
+/* By CPU: what one of them has too much helps no other. The CPU where least was seen. */
+static bool find_unseen_interrupts(const struct load *load, int term, struct unseen *worst)
+{
+    bool is_found = false;
+    for (int i = 0; i < load->map->slot_count; i++) {
+        double sent = (double)grown(load, i, COUNTER_OWN);
+        double seen = since(load->begin.samples[i].seen, load->end.samples[i].seen);
+        if (!is_of(load, i, term) || !is_unseen(&load->setup.spec->terms[term], sent, seen) ||
+            (is_found && seen * worst->sent >= worst->seen * sent))
+            continue;
+        *worst = (struct unseen){sent, seen, load->map->slots[i].cpu};
+        is_found = true;
+    }
+    return is_found;
+}
+
+/* The kernel's count is one of the whole system. */
+static bool find_unseen_packets(const struct load *load, int term, struct unseen *all)
+{
+    *all = (struct unseen){0, since(load->begin.tcp_segments, load->end.tcp_segments), -1};
+    for (int i = 0; i < load->map->slot_count; i++)
+        all->sent += is_of(load, i, term) ? (double)grown(load, i, COUNTER_OWN) : 0;
+    return is_unseen(&load->setup.spec->terms[term], all->sent, all->seen);
+}
+
+static void tell_unseen(const struct load *load, int term, load_teller *tell, void *context)
+{
+    const struct load_element *element = load->setup.spec->terms[term].element;
+    struct unseen found = {0, 0, -1};
+    char text[TEXT_BYTES];
+    if (element == &load_interrupt && find_unseen_interrupts(load, term, &found))
+        snprintf(text, sizeof text,
+                 "interrupt: of %.0f timers due on CPU %d the kernel counted %.0f interrupts "
+                 "there (%.0f %%): several were served by one, or elsewhere",
+                 found.sent, found.cpu, found.seen, 100 * found.seen / found.sent);
+    else if (element == &load_network && find_unseen_packets(load, term, &found))
+        snprintf(text, sizeof text,
+                 "network: of %.0f packets the kernel counted %.0f TCP segments (%.0f %%)",
+                 found.sent, found.seen, 100 * found.seen / found.sent);
+    else
+        return;
+    tell(context, "load_unseen", text, -1);
+}
+
+/* ---- stopped, or done in part ---- */
+
+static void tell_stopped(const struct load *load, int term, load_teller *tell, void *context)
+{
+    int stopped = 0, all = 0;
+    int64_t longest_ns = 0;
+    for (int i = 0; i < load->map->slot_count; i++) {
+        int64_t span_ns = load->end.samples[i].stopped_ns - load->begin.samples[i].stopped_ns;
+        if (!is_of(load, i, term))
+            continue;
+        all++;
+        stopped += (double)span_ns > TOO_LONG * window_ns(load) ? 1 : 0;
+        longest_ns = span_ns > longest_ns ? span_ns : longest_ns;
+    }
+    if (stopped == 0)
+        return;
+    char text[TEXT_BYTES];
+    snprintf(text, sizeof text,
+             "%s: %d of %d processes were stopped for up to %.3g s of the %.3g s of the "
+             "measurement",
+             load->setup.spec->terms[term].element->name, stopped, all, (double)longest_ns / 1e9,
+             window_ns(load) / 1e9);
+    tell(context, "load_short", text, -1);
+}
+
+/* A round may have begun before the measurement; the second lies within it. */
+static bool has_whole_round(const struct load *load, int term)
+{
+    for (int i = 0; i < load->map->slot_count; i++)
+        if (is_of(load, i, term) && grown(load, i, COUNTER_ROUNDS) >= 2)
+            return true;
+    return false;
+}
+
+static bool did_class(const struct load *load, int term, int class)
+{
+    for (int i = 0; i < load->map->slot_count; i++)
+        if (is_of(load, i, term) && grown(load, i, KERNEL_FIRST_CLASS + class) > 0)
+            return true;
+    return false;
+}
+
+static void tell_classes(const struct load *load, int term, load_teller *tell, void *context)
+{
+    char text[TEXT_BYTES];
+    int missing = 0;
+    size_t used = (size_t)snprintf(text, sizeof text, "kernel: never ran:");
+    if (load->setup.spec->terms[term].element != &load_kernel || !has_whole_round(load, term))
+        return;
+    for (int i = 0; i < KERNEL_CLASSES && used < sizeof text; i++)
+        if (!did_class(load, term, i))
+            used += (size_t)snprintf(text + used, sizeof text - used, "%s %s",
+                                     missing++ > 0 ? "," : "", kernel_classes[i].name);
+    if (missing > 0)
+        tell(context, "load_short", text, -1);
+}
+
+/* ---- ended, limited ---- */
+
+static void how_ended(char *text, size_t bytes, int status)
+{
+    if (WIFSIGNALED(status))
+        snprintf(text, bytes, "killed by signal %d", WTERMSIG(status));
+    else
+        snprintf(text, bytes, "ended with exit code %d", WEXITSTATUS(status));
+}
+
+static void tell_ended(const struct load *load, int term, load_teller *tell, void *context)
+{
+    int ended = 0, all = 0, status = 0;
+    int64_t first_ns = INT64_MAX;
+    for (int i = 0; i < load->map->slot_count; i++) {
+        const struct load_slot *slot = &load->map->slots[i];
+        if (slot->term != term)
+            continue;
+        all++;
+        if (atomic_load(&slot->state) != LOADER_ENDED)
+            continue;
+        ended++;
+        if (atomic_load(&slot->ended_ns) < first_ns) {
+            first_ns = atomic_load(&slot->ended_ns);
+            status = atomic_load(&slot->status);
+        }
+    }
+    if (ended == 0)
+        return;
+    char how[64], text[TEXT_BYTES];
+    how_ended(how, sizeof how, status);
+    const struct load_element *element = load->setup.spec->terms[term].element;
+    snprintf(text, sizeof text, "%s: %d of %d processes ended before the load was stopped (%s)%s",
+             element->name, ended, all, how,
+             element->kind == LOAD_FOREIGN ? "; try stress-ng with these options by hand" : "");
+    tell(context, "load_ended_early", text, first_ns);
+}
+
+static void tell_guards(const struct load *load, load_teller *tell, void *context)
+{
+    int64_t keeper_ns = atomic_load(&load->map->keeper_ended_ns);
+    int64_t guard_ns = atomic_load(&load->map->guard_ended_ns);
+    if (keeper_ns > 0)
+        tell(context, "load_ended_early",
+             "the process that keeps the load was killed: all of the load ended with it",
+             keeper_ns);
+    else if (guard_ns > 0)
+        tell(context, "load_ended_early",
+             "the process that guards the load was killed: all of the load ended with it",
+             guard_ns);
+}
+
+/* What the processes of a term have to say: mostly all the same, so the first. */
+static void tell_note(const struct load *load, int term, load_teller *tell, void *context)
+{
+    int notes = 0, all = 0;
+    const char *first = NULL;
+    for (int i = 0; i < load->map->slot_count; i++) {
+        const struct load_slot *slot = &load->map->slots[i];
+        if (slot->term != term)
+            continue;
+        all++;
+        if (atomic_load(&slot->has_note) != 2)
+            continue;
+        notes++;
+        first = first ? first : slot->note;
+    }
+    if (!first)
+        return;
+    char text[TEXT_BYTES];
+    snprintf(text, sizeof text, "%s: %s (%d of %d processes)",
+             load->setup.spec->terms[term].element->name, first, notes, all);
+    tell(context, "load_limited", text, -1);
+}
+
+void load_events(const struct load *load, load_teller *tell, void *context)
+{
+    if (!load->map)
+        return;
+    tell_guards(load, tell, context);
+    for (int i = 0; i < load->setup.spec->count; i++) {
+        tell_ended(load, i, tell, context);
+        tell_note(load, i, tell, context);
+        if (!load->is_measured)
+            continue;
+        tell_short(load, i, tell, context);
+        tell_stopped(load, i, tell, context);
+        tell_classes(load, i, tell, context);
+        tell_unseen(load, i, tell, context);
+    }
+}

@@ -1,0 +1,13 @@
+/* What all processes of a load had done at a moment. */
+#ifndef HS_LOAD_SNAPSHOT_H
+#define HS_LOAD_SNAPSHOT_H
+
+#include "load.h"
+
+/* Reads the counters of all processes, and those of the kernel that the load's elements move. */
+void load_snapshot_take(const struct load *load, struct load_snapshot *snapshot);
+
+/* Counts the processes of other programs: it takes a while, so it is done after the other. */
+void load_snapshot_foreign(const struct load *load, struct load_snapshot *snapshot);
+
+#endif

@@ -1,0 +1,232 @@
+/* What is told of a load, from figures that are made up. */
+#include "posix_source.h"
+
+#include "load/elements.h"
+#include "load/events.h"
+#include "load/kernel_classes.h"
+#include "tap.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+
+enum { MOST_SLOTS = 4, EVENTS = 8 };
+
+#define S INT64_C(1000000000)
+
+static struct load load;
+static struct load_spec spec;
+static struct load_sample from[MOST_SLOTS], to[MOST_SLOTS];
+static struct {
+    int count;
+    char names[EVENTS][40], texts[EVENTS][400];
+} told;
+
+static void tell(void *context, const char *name, const char *text, int64_t at_ns)
+{
+    (void)context, (void)at_ns;
+    if (!CHECK(told.count < EVENTS))
+        return;
+    snprintf(told.names[told.count], sizeof told.names[0], "%s", name);
+    snprintf(told.texts[told.count++], sizeof told.texts[0], "%s", text);
+}
+
+/* A load of one element in a window of `seconds`: `slots` processes, each on a CPU. */
+static bool make_up(const char *text, int slots, int seconds)
+{
+    char error[LOAD_ERROR_BYTES];
+    memset(&load, 0, sizeof load);
+    memset(from, 0, sizeof from);
+    memset(to, 0, sizeof to);
+    load.map_bytes = sizeof *load.map + MOST_SLOTS * sizeof load.map->slots[0];
+    load.map = port_shared_memory(load.map_bytes);
+    if (!CHECK_SAME(load_spec_parse(text, &spec, error, sizeof error), 0) ||
+        !CHECK(load.map != NULL))
+        return false;
+    load.map->slot_count = slots;
+    load.setup.spec = &spec;
+    load.is_measured = true;
+    load.begin = (struct load_snapshot){5 * S, -1, -1, -1, from};
+    load.end = (struct load_snapshot){(5 + seconds) * S, -1, -1, -1, to};
+    for (int i = 0; i < slots; i++) {
+        load.map->slots[i].cpu = i;
+        from[i].state = to[i].state = LOADER_WORKS;
+        from[i].seen = to[i].seen = -1;
+    }
+    return true;
+}
+
+static void tell_all(void)
+{
+    memset(&told, 0, sizeof told);
+    load_events(&load, tell, NULL);
+    munmap(load.map, load.map_bytes);
+}
+
+static bool is_only(const char *name, const char *text)
+{
+    bool is_one = CHECK_SAME(told.count, 1);
+    return is_one && CHECK_TEXT(told.names[0], name) && CHECK_TEXT(told.texts[0], text);
+}
+
+static void see_interrupts(int slot, int sent, int seen)
+{
+    from[slot].counters[COUNTER_OWN] = 50;
+    to[slot].counters[COUNTER_OWN] = 50 + (uint64_t)sent;
+    from[slot].seen = 1000;
+    to[slot].seen = 1000 + seen;
+}
+
+static void test_interrupts_that_the_kernel_saw(void)
+{
+    if (!make_up("interrupt=1000/s", 2, 10))
+        return;
+    see_interrupts(0, 10000, 12500);
+    see_interrupts(1, 10000, 8000);
+    tell_all();
+    CHECK_SAME(told.count, 0);
+}
+
+/* The other CPU has more than enough: the sum would hide it. */
+static void test_interrupts_that_the_kernel_did_not_see(void)
+{
+    if (!make_up("interrupt=1000/s", 3, 10))
+        return;
+    see_interrupts(0, 10000, 30000);
+    see_interrupts(1, 10000, 7000);
+    see_interrupts(2, 10000, 2500);
+    tell_all();
+    is_only("load_unseen", "interrupt: of 10000 timers due on CPU 2 the kernel counted 2500 "
+                           "interrupts there (25 %): several were served by one, or elsewhere");
+}
+
+/* A loader that waited for its CPU counts up to a tenth of a second late. */
+static void test_interrupts_counted_late_are_no_doubt(void)
+{
+    static const struct {
+        int seen, events;
+    } cases[] = {{720, 0}, {710, 1}};
+    for (int i = 0; i < 2; i++) {
+        if (!make_up("interrupt=1000/s", 1, 1))
+            return;
+        see_interrupts(0, 1000, cases[i].seen); /* 0.8 x (1000 - 101) = 719.2 */
+        tell_all();
+        CHECK_SAME(told.count, cases[i].events);
+    }
+}
+
+static void test_few_interrupts_are_no_doubt(void)
+{
+    if (!make_up("interrupt=1/s", 1, 1))
+        return;
+    see_interrupts(0, 1, 0);
+    tell_all();
+    CHECK_SAME(told.count, 0);
+}
+
+static void test_what_cannot_be_seen_is_no_event(void)
+{
+    if (!make_up("interrupt=1000/s", 1, 10))
+        return;
+    see_interrupts(0, 10000, 0);
+    from[0].seen = to[0].seen = -1;
+    tell_all();
+    CHECK_SAME(told.count, 0);
+    if (!make_up("network=1000/s", 1, 10))
+        return;
+    to[0].counters[COUNTER_OWN] = 10000;
+    tell_all();
+    CHECK_SAME(told.count, 0);
+}
+
+static void test_packets_that_the_kernel_did_not_see(void)
+{
+    static const struct {
+        int64_t segments;
+        int events;
+    } cases[] = {{16000, 0}, {15999, 1}};
+    for (int i = 0; i < 2; i++) {
+        if (!make_up("network=1000/s", 2, 10))
+            return;
+        to[0].counters[COUNTER_OWN] = to[1].counters[COUNTER_OWN] = 10000;
+        load.begin.tcp_segments = 7;
+        load.end.tcp_segments = 7 + cases[i].segments;
+        tell_all();
+        CHECK_SAME(told.count, cases[i].events);
+    }
+    is_only("load_unseen",
+            "network: of 20000 packets the kernel counted 15999 TCP segments (80 %)");
+}
+
+static void test_a_stop_within_the_window_is_told(void)
+{
+    if (!make_up("search", 3, 3))
+        return;
+    for (int i = 0; i < 3; i++)
+        to[i].counters[COUNTER_ROUNDS] = 100;
+    from[0].stopped_ns = 9 * S; /* before: not of this window */
+    to[0].stopped_ns = 9 * S + 5 * S / 10;
+    to[1].stopped_ns = 23 * S / 10;
+    to[2].stopped_ns = 7 * S / 10;
+    tell_all();
+    is_only("load_short", "search: 2 of 3 processes were stopped for up to 2.3 s of the 3 s of "
+                          "the measurement");
+}
+
+static void do_classes(int slot, int rounds, int but)
+{
+    to[slot].counters[COUNTER_ROUNDS] = (uint64_t)rounds;
+    for (int i = 0; i < KERNEL_CLASSES; i++)
+        to[slot].counters[KERNEL_FIRST_CLASS + i] = i == but ? 0 : (uint64_t)rounds;
+}
+
+static void test_classes_that_never_ran_are_named(void)
+{
+    if (!make_up("kernel", 2, 3))
+        return;
+    do_classes(0, 5, 0);
+    do_classes(1, 5, 0);
+    to[0].counters[KERNEL_FIRST_CLASS + 1] = to[1].counters[KERNEL_FIRST_CLASS + 1] = 0;
+    tell_all();
+    is_only("load_short", "kernel: never ran: fork, exec");
+}
+
+static void test_a_class_that_ran_anywhere_ran(void)
+{
+    if (!make_up("kernel", 2, 3))
+        return;
+    do_classes(0, 5, 0);
+    do_classes(1, 5, 1);
+    tell_all();
+    CHECK_SAME(told.count, 0);
+}
+
+/* One round may have done most of its classes before the measurement. */
+static void test_one_round_says_nothing_of_classes(void)
+{
+    if (!make_up("kernel", 2, 3))
+        return;
+    do_classes(0, 1, 2);
+    do_classes(1, 1, 2);
+    tell_all();
+    CHECK_SAME(told.count, 0);
+}
+
+static void test_no_round_is_one_event(void)
+{
+    if (!make_up("kernel", 1, 3))
+        return;
+    tell_all();
+    is_only("load_short", "kernel made no round during the measurement");
+}
+
+TAP_MAIN({"interrupts that the kernel saw", test_interrupts_that_the_kernel_saw},
+         {"interrupts that the kernel did not see", test_interrupts_that_the_kernel_did_not_see},
+         {"interrupts counted late are no doubt", test_interrupts_counted_late_are_no_doubt},
+         {"few interrupts are no doubt", test_few_interrupts_are_no_doubt},
+         {"what cannot be seen is no event", test_what_cannot_be_seen_is_no_event},
+         {"packets that the kernel did not see", test_packets_that_the_kernel_did_not_see},
+         {"a stop within the window is told", test_a_stop_within_the_window_is_told},
+         {"classes that never ran are named", test_classes_that_never_ran_are_named},
+         {"a class that ran anywhere ran", test_a_class_that_ran_anywhere_ran},
+         {"one round says nothing of classes", test_one_round_says_nothing_of_classes},
+         {"no round is one event", test_no_round_is_one_event})
