@@ -556,6 +556,22 @@ static void test_a_storm_is_lowest_and_others_are_not(void)
     load_free(&load);
 }
 
+/* On one CPU, so what is seen by CPU is all that is seen. */
+static void test_each_knows_what_the_kernel_saw(void)
+{
+    if (!start("cpu+interrupt=1000/s"))
+        return;
+    load_begin(&load);
+    pass_ms(200);
+    end();
+    if (load.setup.cpu_count == 1 && load.begin.timer_interrupts >= 0)
+        CHECK(load.end.samples[1].seen > load.begin.samples[1].seen);
+    CHECK_SAME(load.begin.samples[1].seen, load.begin.timer_interrupts);
+    CHECK_SAME(load.end.samples[1].seen, load.end.timer_interrupts);
+    CHECK_SAME(load.end.samples[0].seen, -1);
+    load_free(&load);
+}
+
 /* A degree that cannot be kept, since nothing works at all. */
 static void test_a_stopped_loader_falls_short(void)
 {
@@ -669,6 +685,7 @@ int main(int argc, char *argv[])
         {"patience has an end", test_patience_has_an_end},
         {"a start that stalls is given up", test_a_start_that_stalls_is_given_up},
         {"a storm is lowest and others are not", test_a_storm_is_lowest_and_others_are_not},
+        {"each knows what the kernel saw", test_each_knows_what_the_kernel_saw},
         {"the least is judged", test_the_least_is_judged},
         {"a stopped loader falls short", test_a_stopped_loader_falls_short},
         {"a load ends at its limit", test_a_load_ends_at_its_limit},

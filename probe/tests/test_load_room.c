@@ -1,0 +1,271 @@
+/* How much room a load takes, of disks and of memory whose size is made up: the calls that tell
+ * it, and those that take it, are put before the real ones by the linker. */
+#include "posix_source.h"
+
+#include "load/elements.h"
+#include "load/scratch.h"
+#include "tap.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#define MIB (INT64_C(1) << 20)
+#define UNIT INT64_C(4096)
+
+static struct {
+    int64_t size, free; /* of the file system; size < 0: it cannot be asked */
+    bool has_no_fragments;
+    int64_t end;                    /* of what was written */
+    int cuts;                       /* of the file, to nothing */
+    int64_t available, most_memory; /* < 0: not known */
+    int64_t held, most_held;        /* of memory */
+} world;
+
+static struct load_map map;
+static struct load_slot slot;
+
+#ifdef WRAPPED
+/* The second name is that of large files, where there are two. */
+int __wrap_fstatvfs(int file, struct statvfs *facts);
+int __wrap_fstatvfs64(int file, struct statvfs *facts);
+ssize_t __wrap_pwrite(int file, const void *bytes, size_t count, off_t at);
+ssize_t __wrap_pwrite64(int file, const void *bytes, size_t count, off_t at);
+int __wrap_ftruncate(int file, off_t length);
+int __wrap_ftruncate64(int file, off_t length);
+int __wrap_fdatasync(int file);
+int __wrap_getrlimit(int resource, struct rlimit *limit);
+int __wrap_getrlimit64(int resource, struct rlimit *limit);
+int64_t __wrap_port_available_bytes(void);
+void *__wrap_malloc(size_t bytes);
+void *__real_malloc(size_t bytes);
+void __wrap_free(void *memory);
+void __real_free(void *memory);
+
+int __wrap_fstatvfs(int file, struct statvfs *facts)
+{
+    (void)file;
+    if (world.size < 0) {
+        errno = EIO;
+        return -1;
+    }
+    memset(facts, 0, sizeof *facts);
+    facts->f_bsize = UNIT;
+    facts->f_frsize = world.has_no_fragments ? 0 : UNIT;
+    facts->f_blocks = (fsblkcnt_t)(world.size / UNIT);
+    facts->f_bfree = facts->f_blocks;
+    facts->f_bavail = (fsblkcnt_t)(world.free / UNIT);
+    return 0;
+}
+
+int __wrap_fstatvfs64(int file, struct statvfs *facts)
+{
+    return __wrap_fstatvfs(file, facts);
+}
+
+ssize_t __wrap_pwrite(int file, const void *bytes, size_t count, off_t at)
+{
+    (void)file, (void)bytes;
+    world.end = at + (int64_t)count > world.end ? at + (int64_t)count : world.end;
+    return (ssize_t)count;
+}
+
+ssize_t __wrap_pwrite64(int file, const void *bytes, size_t count, off_t at)
+{
+    return __wrap_pwrite(file, bytes, count, at);
+}
+
+int __wrap_ftruncate(int file, off_t length)
+{
+    (void)file;
+    world.cuts += length == 0 ? 1 : 0;
+    return 0;
+}
+
+int __wrap_ftruncate64(int file, off_t length)
+{
+    return __wrap_ftruncate(file, length);
+}
+
+int __wrap_fdatasync(int file)
+{
+    (void)file;
+    return 0;
+}
+
+int __wrap_getrlimit(int resource, struct rlimit *limit)
+{
+    (void)resource;
+    limit->rlim_max = RLIM_INFINITY;
+    limit->rlim_cur = world.most_memory < 0 ? RLIM_INFINITY : (rlim_t)world.most_memory;
+    return 0;
+}
+
+int __wrap_getrlimit64(int resource, struct rlimit *limit)
+{
+    return __wrap_getrlimit(resource, limit);
+}
+
+int64_t __wrap_port_available_bytes(void)
+{
+    return world.available;
+}
+
+/* Its size stands before each piece, as far as its alignment needs. */
+enum { HEAD_BYTES = 32 };
+
+void *__wrap_malloc(size_t bytes)
+{
+    char *memory = __real_malloc(HEAD_BYTES + bytes);
+    if (!memory)
+        return NULL;
+    memcpy(memory, &bytes, sizeof bytes);
+    world.held += (int64_t)bytes;
+    world.most_held = world.held > world.most_held ? world.held : world.most_held;
+    return memory + HEAD_BYTES;
+}
+
+void __wrap_free(void *memory)
+{
+    size_t bytes;
+    if (!memory)
+        return;
+    memcpy(&bytes, (char *)memory - HEAD_BYTES, sizeof bytes);
+    world.held -= (int64_t)bytes;
+    __real_free((char *)memory - HEAD_BYTES);
+}
+#endif
+
+static bool is_real(void)
+{
+#ifdef WRAPPED
+    return false;
+#else
+    tap_skip("this linker cannot put a function before another");
+    return true;
+#endif
+}
+
+static void make_up(int64_t size, int64_t available_on_disk)
+{
+    memset(&world, 0, sizeof world);
+    world.size = size;
+    world.free = available_on_disk;
+    world.available = world.most_memory = -1;
+}
+
+/* ---- what must stay free ---- */
+
+static void test_a_part_stays_free(void)
+{
+    static const struct {
+        int64_t size, free, room;
+    } cases[] = {
+        {1000, 1000, 1000 - 256},
+        {1000, 256, 0},
+        {1000, 255, -1}, /* 256 MiB */
+        {20000, 3000, 3000 - 1000},
+        {20000, 1000, 0},
+        {20000, 999, -1}, /* 5 % */
+        {100, 100, -1},
+    };
+    if (is_real())
+        return;
+    for (size_t i = 0; i < 2 * sizeof cases / sizeof cases[0]; i++) {
+        size_t at = i / 2;
+        make_up(cases[at].size * MIB, cases[at].free * MIB);
+        world.has_no_fragments = i % 2 == 1;
+        CHECK_SAME(scratch_room_bytes(0), cases[at].room > 0 ? cases[at].room * MIB : 0);
+        CHECK_SAME(scratch_is_short(0), cases[at].room < 0);
+    }
+    make_up(-1, 0);
+    CHECK_SAME(scratch_room_bytes(0), 0);
+    CHECK(scratch_is_short(0));
+}
+
+/* ---- disk ---- */
+
+static struct loader made_loader(const struct load_element *element, int peers)
+{
+    static const struct load_degree degree = {.busy_ns = 1000000, .period_ns = 10000000};
+    memset(&slot, 0, sizeof slot);
+    return (struct loader){.element = element,
+                           .degree = &degree,
+                           .map = &map,
+                           .slot = &slot,
+                           .peers = peers,
+                           .random = 1};
+}
+
+/* How far a file goes in so many writes of 64 KiB. */
+static int64_t grown(int peers)
+{
+    enum { WRITES = 3000 };
+    struct loader loader = made_loader(&load_disk, peers);
+    snprintf(map.folder, sizeof map.folder, "/tmp");
+    if (!CHECK_SAME(load_disk.prepare(&loader), 0))
+        return -1;
+    for (int i = 0; i < WRITES; i++)
+        load_disk.work(&loader);
+    return world.end;
+}
+
+static void test_a_file_has_a_quota(void)
+{
+    if (is_real())
+        return;
+    make_up(1000000 * MIB, 900000 * MIB);
+    CHECK_SAME(grown(1), 64 * MIB);
+    make_up(1000000 * MIB, 900000 * MIB);
+    CHECK_SAME(grown(2), 64 * MIB); /* each */
+    make_up(1000 * MIB, (256 + 100) * MIB);
+    CHECK_SAME(grown(1), 50 * MIB); /* half of the room */
+    make_up(1000 * MIB, (256 + 100) * MIB);
+    CHECK_SAME(grown(5), 10 * MIB); /* of all */
+    make_up(1000 * MIB, 255 * MIB);
+    CHECK_SAME(grown(1), 0);
+    CHECK_HOLDS(slot.note, "too little free space");
+    CHECK_SAME(world.cuts, 1);
+}
+
+/* ---- memory ---- */
+
+/* The most that is held at a time; the pieces are the same in each run. */
+static int64_t most_held(int64_t available, int64_t limit, int peers)
+{
+    enum { TURNS = 2000 };
+    make_up(1000 * MIB, 1000 * MIB);
+    struct loader loader = made_loader(&load_memory, peers);
+    world.available = available;
+    world.most_memory = limit;
+    if (!CHECK_SAME(load_memory.prepare(&loader), 0))
+        return -1;
+    for (int i = 0; i < TURNS; i++)
+        load_memory.work(&loader);
+    CHECK_SAME(atomic_load(&slot.counters[COUNTER_OWN + 2]), 0); /* none failed */
+    return world.most_held;
+}
+
+static void check_held(int64_t held, int64_t most)
+{
+    CHECK(held <= most);
+    CHECK(held > most - MIB); /* the limit is what held it back: a piece is below 1 MiB */
+}
+
+static void test_memory_has_a_limit(void)
+{
+    if (is_real())
+        return;
+    check_held(most_held(64 * MIB, -1, 1), 4 * MIB);    /* a sixteenth */
+    check_held(most_held(64 * MIB, -1, 2), 2 * MIB);    /* and of that a share */
+    check_held(most_held(-1, 24 * MIB, 1), 6 * MIB);    /* a quarter of what one may have */
+    check_held(most_held(-1, -1, 16), 4 * MIB);         /* 64 MiB for all */
+    check_held(most_held(16 * MIB, -1, 1000), 1 * MIB); /* each gets that */
+    CHECK(most_held(-1, -1, 1) > 8 * MIB);              /* with no limit in reach */
+}
+
+TAP_MAIN({"a part stays free", test_a_part_stays_free},
+         {"a file has a quota", test_a_file_has_a_quota},
+         {"memory has a limit", test_memory_has_a_limit})
