@@ -8,12 +8,14 @@ import re
 import shutil
 import subprocess
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.e2e.loads import Marked, elements, events, loading, once
+from tests.e2e import machine
+from tests.e2e.loads import Marked, elements, events, loading, once, wait_until
 
 pytestmark = pytest.mark.e2e
 
@@ -164,24 +166,68 @@ def status(pid: int, name: str) -> str:
     return found[1]
 
 
-def test_loaders_are_ordinary_processes(probe: Path, folder: Path) -> None:
+@pytest.mark.parametrize("prefix", [["chrt", "-f", "10"], ["chrt", "-r", "5"], ["nice", "-n", "5"]])
+def test_loaders_are_ordinary_processes(probe: Path, folder: Path, prefix: list[str]) -> None:
     """Whatever the probe itself was started with."""
-    prefix = ["chrt", "-r", "5", "env"] if has_realtime() else []
+    if not may(prefix):
+        pytest.skip(f"no right to {' '.join(prefix)}")
     cpu = first_cpu()
-    with loading(probe, "cpu+storm=2", folder, "--cpus", str(cpu), prefix=prefix) as running:
-        worker, storm = (running.marked.wait_for(f"hs-load-{name}") for name in ("cpu", "storm"))
-        for pid, nice in ((worker, 0), (storm, 19)):
-            assert os.sched_getscheduler(pid) == os.SCHED_OTHER
-            assert os.sched_getaffinity(pid) == {cpu}
+    words = [*prefix, "env"]
+    with loading(probe, "cpu+storm=2", folder, "--cpus", str(cpu), prefix=words) as running:
+        check_ordinary(running.marked, cpu, is_root=os.geteuid() == 0)
+
+
+def check_ordinary(marked: Marked, cpu: int, *, is_root: bool) -> None:
+    for name in ("guard", "keeper"):
+        assert os.sched_getscheduler(marked.wait_for(f"hs-load-{name}")) == os.SCHED_OTHER
+    for name, nice in (("cpu", 0), ("storm", 19)):
+        pid = marked.wait_for(f"hs-load-{name}")
+        assert os.sched_getscheduler(pid) == os.SCHED_OTHER
+        assert os.sched_getaffinity(pid) == {cpu}
+        if is_root or nice == 19:  # others may only be nicer
             assert os.getpriority(os.PRIO_PROCESS, pid) == nice
-            assert int(status(pid, "SigBlk"), 16) == 0
-            assert status(pid, "VmLck") == "0 kB"
+        assert int(status(pid, "SigBlk"), 16) == 0
+        assert status(pid, "VmLck") == "0 kB"
 
 
-def has_realtime() -> bool:
-    if shutil.which("chrt") is None:
+@pytest.mark.skipif(machine.no_realtime() is not None, reason=machine.no_realtime() or "")
+def test_the_load_of_a_real_time_run_is_ordinary(
+    probe: Path, folder: Path, quick: list[str]
+) -> None:
+    marked = Marked()
+    run = [str(probe), "run", "TMR-P-LAT", "--policy", "fifo", "--priority", "20", "-D", "2"]
+    load = ["--load", "cpu+storm=2", "--cpu-config", "single", "--json"]
+    with subprocess.Popen(
+        ["chrt", "-f", "10", *run, *load, *quick],
+        stdout=subprocess.PIPE,
+        env=marked.environment(folder),
+    ) as process:
+        marked.wait_for("hs-load-cpu")
+        cpu = int(quick[quick.index("--cpu") + 1])
+        wait_until(lambda: SCHED_FIFO_20 in policies(process.pid))  # it measures
+        check_ordinary(marked, cpu, is_root=os.geteuid() == 0)
+        out, _ = process.communicate(timeout=60)
+    lines = [json.loads(line) for line in out.splitlines()]
+    assert lines[-2]["status"] == "measured"
+    marked.wait_for_none()
+
+
+SCHED_FIFO_20 = (os.SCHED_FIFO, 20)
+
+
+def policies(pid: int) -> set[tuple[int, int]]:
+    found = set()
+    for path in Path(f"/proc/{pid}/task").iterdir():
+        with suppress(OSError):
+            thread = int(path.name)
+            found.add((os.sched_getscheduler(thread), os.sched_getparam(thread).sched_priority))
+    return found
+
+
+def may(prefix: list[str]) -> bool:
+    if shutil.which(prefix[0]) is None:
         return False
-    return subprocess.run(["chrt", "-r", "5", "true"], check=False).returncode == 0
+    return subprocess.run([*prefix, "true"], capture_output=True, check=False).returncode == 0
 
 
 def test_run_with_load(probe: Path, folder: Path, quick: list[str]) -> None:

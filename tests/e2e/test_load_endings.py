@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import shutil
 import signal
@@ -94,6 +95,56 @@ def test_the_processes_of_stress_ng_go_too(probe: Path, tmp_path: Path, victim: 
         running.process.kill()
         running.marked.wait_for_none()
         wait_until(lambda: list(tmp_path.iterdir()) == [])
+
+
+STRAY = """#!/bin/sh
+setsid sh -c 'trap "" TERM HUP; while :; do sleep 1; done' &
+while :; do sleep 1; done
+"""
+
+
+@pytest.mark.parametrize("victim", ["probe", "hs-load-guard", "hs-load-keeper", "stress-ng"])
+def test_those_that_nothing_ties_go_too(
+    probe: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, victim: str
+) -> None:
+    """A program of that name whose child is in a session of its own and dies with nobody."""
+    program = tmp_path / "stress-ng"
+    program.write_text(STRAY)
+    program.chmod(0o755)
+    folder = tmp_path / "files"
+    folder.mkdir()
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    with loading(probe, "stress-ng:--stray", folder, *ONE_CPU) as running:
+        wait_until(lambda: "sh" in running.marked.all().values())
+        running.kill(victim)
+        others = {"hs-load-guard", "hs-load-keeper", "hardstone-probe"}
+        wait_until(lambda: set(running.marked.all().values()) <= others)
+    assert list(folder.iterdir()) == []
+
+
+PTRACE_ATTACH = 16
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="ptrace is another thing elsewhere")
+def test_a_guard_that_nothing_but_a_kill_ends(probe: Path, tmp_path: Path) -> None:
+    """Held by a debugger: no signal but SIGKILL makes it move."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
+    libc.ptrace.restype = ctypes.c_long
+    with loading(probe, "cpu+kernel", tmp_path, *ONE_CPU) as running:
+        guard = running.marked.wait_for("hs-load-guard")
+        if libc.ptrace(PTRACE_ATTACH, guard, None, None) != 0:
+            pytest.skip(f"no right to ptrace: {os.strerror(ctypes.get_errno())}")
+        assert os.WIFSTOPPED(os.waitpid(guard, 0)[1])
+        assert running.process.stdin is not None
+        running.process.stdin.close()
+        running.process.stdin = None
+        end = wait_until(lambda: os.waitpid(guard, os.WNOHANG)[1])
+        assert os.WIFSIGNALED(end)
+        assert os.WTERMSIG(end) == signal.SIGKILL
+        assert set(elements(running.end())) == {"cpu", "kernel"}
+        assert running.marked.all() == {}
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

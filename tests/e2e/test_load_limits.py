@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -98,6 +99,30 @@ def test_no_right_to_more_processes(open_probe: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(machine.no_other_user() is not None, reason=machine.no_other_user() or "")
+@pytest.mark.skipif(machine.no_prlimit() is not None, reason=machine.no_prlimit() or "")
+def test_a_kernel_load_that_cannot_fork(open_probe: Path, tmp_path: Path) -> None:
+    """Probe, guard, keeper and loader are four: there is no fifth."""
+    user = 64322
+    words = [f"--reuid={user}", f"--regid={user}", "--clear-groups", "--inh-caps=-all"]
+    prefix = ["prlimit", "--nproc=4:4", "setpriv", *words, "--bounding-set=-all"]
+    lines = once(open_probe, "kernel", tmp_path, "-D", "2", "--cpus", CPU, prefix=prefix)
+    counters = elements(lines)["kernel"]["counters"]
+    assert counters["rounds_count"] >= 2
+    assert counters["pipe_count"] > 0
+    told = events(lines)
+    assert told["load_short"] == "kernel: never ran: fork, exec, exit"
+    assert "could not be done" in told["load_limited"]
+
+
+@pytest.mark.skipif(machine.no_other_user() is not None, reason=machine.no_other_user() or "")
+def test_an_ordinary_user_cannot_be_less_nice(open_probe: Path, tmp_path: Path) -> None:
+    """Niceness is not given back to whoever has no right to it: that is told."""
+    prefix = ["nice", "-n", "5", *machine.as_nobody()]
+    told = events(once(open_probe, "cpu", tmp_path, "-D", "1", "--cpus", CPU, prefix=prefix))
+    assert "could not be set to nice 0" in told["load_limited"]
+
+
+@pytest.mark.skipif(machine.no_other_user() is not None, reason=machine.no_other_user() or "")
 def test_without_any_right(open_probe: Path) -> None:
     """An ordinary user, and a folder of its own choice."""
     words = [*machine.as_nobody()]
@@ -151,6 +176,46 @@ def test_stress_ng_that_is_not_there(probe: Path, tmp_path: Path) -> None:
     assert done.returncode == 5
     assert done.stderr.count("\n") == 1
     assert "stress-ng is not installed; install it" in done.stderr
+
+
+REAL_TIME = {os.SCHED_FIFO, os.SCHED_RR, 6}  # 6: SCHED_DEADLINE
+
+
+def policies_of(pid: int) -> set[int]:
+    """Of all threads of a process, as far as they are still there."""
+    found = set()
+    with suppress(OSError):
+        for path in Path(f"/proc/{pid}/task").iterdir():
+            with suppress(OSError):
+                found.add(os.sched_getscheduler(int(path.name)))
+    return found
+
+
+@pytest.mark.skipif(shutil.which("stress-ng") is None, reason="stress-ng is not installed")
+@pytest.mark.skipif(machine.no_realtime() is not None, reason=machine.no_realtime() or "")
+@pytest.mark.parametrize(
+    ("options", "goes_on"),
+    [("--cpu 1 --sched fifo --sched-prio 10", False), ("--cpu 1 --cyclic 1", True)],
+)
+def test_stress_ng_is_never_real_time(
+    probe: Path, tmp_path: Path, options: str, goes_on: bool
+) -> None:
+    """It tries, by an option or in a stressor of its own; looked at from outside."""
+    marked = Marked()
+    seen: dict[str, set[int]] = {}
+    words = [str(probe), "load", f"stress-ng:{options}", "--json", "-D", "1", "--cpus", CPU]
+    with subprocess.Popen(
+        words, stdout=subprocess.PIPE, env=marked.environment(tmp_path)
+    ) as process:
+        while process.poll() is None:
+            for pid, name in marked.all().items():
+                seen.setdefault(name, set()).update(policies_of(pid))
+        assert process.stdout is not None
+        told = events(lines_of(process.stdout.read()))
+    assert any(name.startswith("stress-ng") for name in seen)
+    assert {name: kinds & REAL_TIME for name, kinds in seen.items() if kinds & REAL_TIME} == {}
+    assert ("load_ended_early" not in told) == goes_on
+    marked.wait_for_none()
 
 
 @pytest.mark.skipif(shutil.which("stress-ng") is None, reason="stress-ng is not installed")
