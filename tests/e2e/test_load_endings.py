@@ -98,7 +98,7 @@ def test_the_processes_of_stress_ng_go_too(probe: Path, tmp_path: Path, victim: 
 
 
 STRAY = """#!/bin/sh
-setsid sh -c 'trap "" TERM HUP; while :; do sleep 1; done' &
+setsid sh -c 'trap "" TERM HUP; for i in $(seq 200); do sleep 1; done' &
 while :; do sleep 1; done
 """
 

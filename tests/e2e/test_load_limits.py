@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import time
@@ -19,6 +20,7 @@ pytestmark = pytest.mark.e2e
 
 MIB = 2**20
 CPU = str(min(os.sched_getaffinity(0)))
+ONE_CPU = ("--cpus", CPU)
 root_only = pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a file system")
 
 
@@ -216,6 +218,39 @@ def test_stress_ng_is_never_real_time(
     assert {name: kinds & REAL_TIME for name, kinds in seen.items() if kinds & REAL_TIME} == {}
     assert ("load_ended_early" not in told) == goes_on
     marked.wait_for_none()
+
+
+RIGHTS = """#!/bin/sh
+cat /proc/self/status /proc/self/limits > "$HARDSTONE_TEST_OUT/found"
+chrt -f 5 true && touch "$HARDSTONE_TEST_OUT/real-time"
+sleep 60
+"""
+SYS_NICE, SYS_RESOURCE = 1 << 23, 1 << 24
+INHERITED = ["setpriv", "--inh-caps=+sys_nice"]
+LIMIT = ["prlimit", "--rtprio=50:50"]
+
+
+@pytest.mark.skipif(machine.no_realtime() is not None, reason=machine.no_realtime() or "")
+@pytest.mark.parametrize("prefix", [[], INHERITED, LIMIT], ids=["plain", "inherited", "limit"])
+def test_no_right_to_real_time_comes_through(
+    probe: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, prefix: list[str]
+) -> None:
+    """Whatever the probe has and may hand on: a program of that name tells what it has."""
+    if prefix and subprocess.run([*prefix, "true"], capture_output=True, check=False).returncode:
+        pytest.skip(f"no right to {' '.join(prefix)}")
+    program = tmp_path / "stress-ng"
+    program.write_text(RIGHTS)
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setenv("HARDSTONE_TEST_OUT", str(tmp_path))
+    with loading(probe, "stress-ng:--tell", tmp_path, *ONE_CPU, prefix=prefix) as running:
+        wait_until(lambda: "sleep" in running.marked.all().values())
+    found = (tmp_path / "found").read_text()
+    sets = re.findall(r"^Cap(?:Inh|Prm|Eff|Bnd|Amb):\s+(\w+)", found, re.MULTILINE)
+    assert len(sets) == 5
+    assert [caps for caps in sets if int(caps, 16) & (SYS_NICE | SYS_RESOURCE)] == []
+    assert re.search(r"^Max realtime priority +0 +0 ", found, re.MULTILINE) is not None
+    assert not (tmp_path / "real-time").exists()
 
 
 @pytest.mark.skipif(shutil.which("stress-ng") is None, reason="stress-ng is not installed")

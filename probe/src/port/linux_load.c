@@ -45,17 +45,38 @@ int port_adopt_orphans(void)
     return prctl(PR_SET_CHILD_SUBREAPER, 1) == 0 ? 0 : errno;
 }
 
-/* A program started by root gets what the bounding set leaves, others what is ambient. */
+/* A program that root starts has what it inherits and what the bounding set leaves; others have
+ * what is ambient. */
+static int stop_inheriting(uint32_t capabilities)
+{
+    struct __user_cap_header_struct head = {_LINUX_CAPABILITY_VERSION_3, 0};
+    struct __user_cap_data_struct words[_LINUX_CAPABILITY_U32S_3];
+    memset(words, 0, sizeof words);
+    if (syscall(SYS_capget, &head, words) != 0)
+        return errno;
+    words[0].inheritable &= ~capabilities;
+    return syscall(SYS_capset, &head, words) == 0 ? 0 : errno;
+}
+
+static int drop_for_good(unsigned long capability)
+{
+    if (prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) == 0 || geteuid() != 0 ||
+        prctl(PR_CAPBSET_READ, capability, 0, 0, 0) == 0)
+        return 0;
+    return errno ? errno : EPERM;
+}
+
+/* CAP_SYS_RESOURCE, too: whoever has it raises the limit again. */
 int port_never_real_time(void)
 {
     struct rlimit none = {0, 0};
     if (setrlimit(RLIMIT_RTPRIO, &none) != 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
         return errno;
     (void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0); /* before Linux 4.3: none */
-    if (prctl(PR_CAPBSET_DROP, CAP_SYS_NICE, 0, 0, 0) == 0 || geteuid() != 0 ||
-        prctl(PR_CAPBSET_READ, CAP_SYS_NICE, 0, 0, 0) == 0)
-        return 0;
-    return errno ? errno : EPERM;
+    int error = stop_inheriting(CAP_TO_MASK(CAP_SYS_NICE) | CAP_TO_MASK(CAP_SYS_RESOURCE));
+    if (!error)
+        error = drop_for_good(CAP_SYS_NICE);
+    return error ? error : drop_for_good(CAP_SYS_RESOURCE);
 }
 
 int64_t port_run_delay_ns(void)
