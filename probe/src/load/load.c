@@ -243,6 +243,7 @@ static void open_gate(struct load *load)
 
 static void tell_late(const struct load *load, char *text, size_t bytes)
 {
+    const char *separator = "";
     size_t used = (size_t)snprintf(text, bytes, "not all processes of the load work:");
     const struct load_spec *spec = load->setup.spec;
     for (int term = 0; term < spec->count; term++) {
@@ -255,8 +256,9 @@ static void tell_late(const struct load *load, char *text, size_t bytes)
             late += atomic_load(&slot->state) < LOADER_WORKS ? 1 : 0;
         }
         if (late > 0 && used < bytes)
-            used += (size_t)snprintf(text + used, bytes - used, " %s %d of %d;",
+            used += (size_t)snprintf(text + used, bytes - used, "%s %s %d of %d", separator,
                                      spec->terms[term].element->name, all - late, all);
+        separator = late > 0 ? "," : separator;
     }
 }
 
