@@ -10,7 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -28,9 +28,10 @@ WITHOUT_INTERRUPTS = "cpu+disk+network+syscall+memory+search"
 NEAR = 0.2
 CPUS = sorted(os.sched_getaffinity(0))
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
-WINDOW_S, QUIET_S = 3.0, 0.5
+WINDOW_S, QUIET_S = 2.0, 0.5
 SAMPLE_S = 0.002
-MOST_OF_OTHERS = 0.05  # of the CPUs
+MOST_OF_OTHERS = 0.05  # of the CPUs, without load
+MOST_BESIDE = 0.1  # beside a load: threads of the kernel do what its writes ask for
 ATTEMPTS = 3
 
 
@@ -46,8 +47,7 @@ class Moment:
     busy_s: float  # of the CPUs, stolen time too
     timer: dict[int, int]  # interrupts of the local timer, by CPU
     segments: int
-    process_s: dict[int, float] = field(default_factory=dict)
-    waited_s: dict[int, float] = field(default_factory=dict)  # for a CPU
+    process_s: dict[int, float]
 
 
 def busy_s() -> float:
@@ -88,7 +88,6 @@ def moment(pids: list[int]) -> Moment:
         timer=timer_interrupts(),
         segments=tcp_segments(),
         process_s={pid: process_s(pid) for pid in pids},
-        waited_s={pid: waited_s(pid) for pid in pids},
     )
 
 
@@ -108,7 +107,7 @@ class Seen:
     names: dict[int, str]
     first: Moment
     last: Moment
-    awake: dict[int, float]  # share of the looks that did not find the process asleep
+    disks: dict[int, float]  # shares of time within the writes
     lines: list[Line]
 
     @property
@@ -119,11 +118,10 @@ class Seen:
         """Of the time, of each process of the element."""
         pids = [pid for pid, known in self.names.items() if known == f"hs-load-{name}"]
         assert len(pids) == len(CPUS)
-        if name != "disk":
-            used = [self.last.process_s[pid] - self.first.process_s[pid] for pid in pids]
-            return [one / self.span_s for one in used]
-        waited = [self.last.waited_s[pid] - self.first.waited_s[pid] for pid in pids]
-        return [self.awake[pid] - one / self.span_s for pid, one in zip(pids, waited, strict=True)]
+        if name == "disk":
+            return [self.disks[pid] for pid in pids]
+        used = [self.last.process_s[pid] - self.first.process_s[pid] for pid in pids]
+        return [one / self.span_s for one in used]
 
     def timer_per_s(self) -> dict[int, float]:
         first, last = self.first.timer, self.last.timer
@@ -138,22 +136,32 @@ class Seen:
         return (self.last.busy_s - self.first.busy_s - load_s) / self.span_s / len(CPUS)
 
 
-def watch(running: RunningLoad) -> Seen:
-    names = {**running.marked.all(), os.getpid(): "this test"}
-    disks = [pid for pid, name in names.items() if name == "hs-load-disk"]
+def within_writes(pids: list[int]) -> dict[int, float]:
+    """The share of looks that did not find a process asleep, less the time in which it was
+    ready and another had the CPU. Looking costs timer interrupts: nothing else is measured
+    meanwhile."""
     awake: Counter[int] = Counter()
     looks = 0
-    first = moment(list(names))
-    while time.monotonic() < first.at_s + WINDOW_S:
-        awake.update(pid for pid in disks if state(pid) != "S")
+    waited = {pid: -waited_s(pid) for pid in pids}
+    begin_s = time.monotonic()
+    while time.monotonic() < begin_s + WINDOW_S:
+        awake.update(pid for pid in pids if state(pid) != "S")
         looks += 1
         time.sleep(SAMPLE_S)
+    span_s = time.monotonic() - begin_s
+    return {pid: awake[pid] / looks - (waited[pid] + waited_s(pid)) / span_s for pid in pids}
+
+
+def watch(running: RunningLoad) -> Seen:
+    names = {**running.marked.all(), os.getpid(): "this test"}
+    disks = within_writes([pid for pid, name in names.items() if name == "hs-load-disk"])
+    first = moment(list(names))
+    time.sleep(WINDOW_S)
     last = moment(list(names))
     assert running.process.stdin is not None
     running.process.stdin.close()
     running.process.stdin = None
-    shares = {pid: awake[pid] / looks for pid in disks}
-    return Seen(names, first, last, shares, running.end())
+    return Seen(names, first, last, disks, running.end())
 
 
 def quiet() -> Seen:
@@ -169,7 +177,7 @@ def quiet() -> Seen:
 def under(probe: Path, load: str, folder: Path) -> Seen:
     with loading(probe, load, folder) as running:
         seen = watch(running)
-    if seen.of_others() > MOST_OF_OTHERS:
+    if seen.of_others() > MOST_BESIDE:
         raise NotFreeError(f"other programs took {seen.of_others():.0%} of the CPUs beside {load}")
     return seen
 
