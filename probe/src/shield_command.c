@@ -10,7 +10,13 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { DEFAULT_PRIORITY = 50, LINE_BYTES = 2048 };
+enum {
+    DEFAULT_PRIORITY = 50,
+    LINE_BYTES = 2048,
+    CPUS_LIST_BYTES = 200,
+    NOTES_FOLDED_BYTES = 1024,
+    COUNT_BYTES = 64
+};
 
 static void tell(void *context, const char *text)
 {
@@ -219,7 +225,7 @@ static int explain(const struct shield_child_end *end, const struct shield_child
     case CHILD_EXEC:
         snprintf(text, sizeof text, "%.200s: %s", child->words[0], error);
         tell(NULL, text);
-        return SHIELD_EXIT_USAGE;
+        return end->error == ENOENT ? SHIELD_EXIT_NOT_FOUND : SHIELD_EXIT_CANNOT_RUN;
     case CHILD_POLICY:
         port_realtime_remedy(remedy, sizeof remedy);
         snprintf(text, sizeof text, "priority %d was refused: %s; %s", child->priority, error,
@@ -237,11 +243,12 @@ static int explain(const struct shield_child_end *end, const struct shield_child
 }
 
 static int run_shielded(struct shield *shield, const struct request *request,
-                        const sigset_t *before)
+                        const struct shield_signals *before)
 {
     static const int policies[] = {
         [ARGS_FIFO] = SCHED_FIFO, [ARGS_RR] = SCHED_RR, [ARGS_OTHER] = SCHED_OTHER};
     struct shield_child child = {.words = request->words,
+                                 .has_policy = request->has_policy,
                                  .policy = policies[request->policy],
                                  .priority = request->priority};
     if (child.priority < 0)
@@ -253,16 +260,35 @@ static int run_shielded(struct shield *shield, const struct request *request,
     return explain(&end, &child);
 }
 
-static void tell_done(const struct shield *shield, bool is_verbose)
+/* One line before COMMAND: what stands in its way is told with --verbose. */
+static void tell_reserved(const struct shield *shield, bool is_verbose)
 {
-    char text[LINE_BYTES], folded[LINE_BYTES - 100];
+    char text[LINE_BYTES], list[CPUS_LIST_BYTES], folded[NOTES_FOLDED_BYTES];
     if (is_verbose) { /* what was not moved was told as it was found */
         shield_describe(shield, text, sizeof text);
         tell(NULL, text);
-    } else if (shield_notes_fold(&shield->notes, folded, sizeof folded)) {
-        snprintf(text, sizeof text, "not moved: %s; --verbose tells each one and why", folded);
-        tell(NULL, text);
+        return;
     }
+    cpus_format_list(&shield->port.reserved, list, sizeof list);
+    bool has_notes = shield_notes_fold(&shield->notes, folded, sizeof folded);
+    snprintf(text, sizeof text, "CPU %s is reserved%s%s%s", list, has_notes ? "; not moved: " : "",
+             folded, has_notes ? "; --verbose tells each one and why" : "");
+    tell(NULL, text);
+}
+
+/* And one after it. What could not be put back was told line by line. */
+static void tell_given_back(const struct shield *shield, const struct shield_undone *undone)
+{
+    char text[LINE_BYTES], list[CPUS_LIST_BYTES], foreign[COUNT_BYTES] = "",
+                                                  failed[COUNT_BYTES] = "";
+    cpus_format_list(&shield->port.reserved, list, sizeof list);
+    if (undone->foreign)
+        snprintf(foreign, sizeof foreign, ", %d left as others set them", undone->foreign);
+    if (undone->failed)
+        snprintf(failed, sizeof failed, ", %d failed", undone->failed);
+    snprintf(text, sizeof text, "CPU %s is %sgiven back: %d put back%s%s", list,
+             undone->failed ? "not wholly " : "", undone->undone, foreign, failed);
+    tell(NULL, text);
 }
 
 static int reserve(const struct request *request)
@@ -272,7 +298,7 @@ static int reserve(const struct request *request)
                                .settings = request->has_settings ? request->settings : SHIELD_ALL,
                                .is_verbose = request->verbose,
                                .tell = tell};
-    sigset_t before;
+    struct shield_signals before;
     char text[LINE_BYTES];
     wish.required = request->has_settings ? request->settings : 1u << SHIELD_CPUSET;
     if (!request->has_cpus)
@@ -286,9 +312,10 @@ static int reserve(const struct request *request)
         tell(NULL, text);
         return exit_of(answer);
     }
-    tell_done(&shield, request->verbose);
+    tell_reserved(&shield, request->verbose);
     int code = run_shielded(&shield, request, &before);
-    shield_close(&shield, tell, NULL);
+    struct shield_undone undone = shield_close(&shield, tell, NULL);
+    tell_given_back(&shield, &undone);
     return code;
 }
 

@@ -10,6 +10,7 @@ import json
 import os
 import pty
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -35,6 +36,18 @@ from tests.e2e.shield_state import (
     read_state,
     read_task,
 )
+from tests.e2e.shielding import (
+    FOREVER,
+    GIVE_UP_S,
+    RESERVED,
+    Shield,
+    all_is_back,
+    command,
+    is_over,
+    shielded,
+    tool,
+    wait_until,
+)
 
 pytestmark = [
     pytest.mark.e2e,
@@ -42,12 +55,6 @@ pytestmark = [
     pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one CPU: none can be reserved"),
     pytest.mark.usefixtures("alone"),
 ]
-
-RESERVED = max(os.sched_getaffinity(0))
-GIVE_UP_S = 30
-FOREVER = ("sh", "-c", "echo ready; exec sleep 60")
-
-Shield = subprocess.Popen[bytes]
 
 
 @pytest.fixture
@@ -65,49 +72,6 @@ def before(odd: Odd, probe: Path) -> Iterator[State]:
     yield read_state()
     if JOURNAL.exists():  # the test has failed: the machine is not to suffer from it
         subprocess.run([probe, "shield", "--restore"], check=False)
-
-
-def command(probe: Path, *words: str) -> list[str]:
-    return [str(probe), "shield", "--cpu", str(RESERVED), "--", *words]
-
-
-def tool(*words: str) -> list[str]:
-    """The same by way of the toolkit."""
-    start = "from hardstone.cli.main import main; main()"
-    return [sys.executable, "-c", start, "shield", "--cpu", str(RESERVED), "--", *words]
-
-
-@contextmanager
-def shielded(words: list[str]) -> Iterator[Shield]:
-    """Returns when COMMAND runs on the reserved CPU."""
-    with subprocess.Popen(
-        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
-    ) as process:
-        try:
-            assert process.stdout is not None and process.stderr is not None
-            assert process.stdout.readline() == b"ready\n", process.stderr.read()
-            yield process
-        finally:
-            with suppress(ProcessLookupError):
-                process.kill()
-
-
-def wait_until(claim: Callable[[], bool], what: str) -> None:
-    give_up_s = time.monotonic() + GIVE_UP_S
-    while not claim():
-        assert time.monotonic() < give_up_s, what
-        time.sleep(0.005)
-
-
-def all_is_back(before: State) -> None:
-    wait_until(lambda: not JOURNAL.exists(), "the journal is still there")
-    assert differences(before, read_state()) == []
-
-
-def is_over(pid: int) -> bool:
-    with suppress(OSError):
-        return read_task(Path(f"/proc/{pid}/task/{pid}"))[1].is_ending
-    return True
 
 
 # ---- that it does something ----
@@ -148,9 +112,11 @@ def test_the_cpu_is_reserved_and_everything_is_put_back(
     assert (seen["policy"], seen["priority"]) == (os.SCHED_RR, 7)
     assert RESERVED not in seen["places"]
     assert seen["more"] <= 1  # a kind that moves when it fires comes once more
-    (line,) = [text for text in done.stderr.splitlines() if b"not moved: " in text]
-    assert b"--verbose tells each one and why" in line
-    assert b"timers" in line and b"cpuset (" in line
+    first, last = done.stderr.decode().splitlines()  # no more than one line at each end
+    assert f"CPU {RESERVED} is reserved; not moved: " in first
+    assert "--verbose tells each one and why" in first
+    assert "timers" in first and "cpuset (" in first
+    assert re.search(rf"CPU {RESERVED} is given back: [1-9]\d* put back", last)
     all_is_back(before)
 
 
@@ -267,9 +233,11 @@ def test_ctrl_c_on_the_terminal(probe: Path, before: State) -> None:
         (("true",), 0),
         (("sh", "-c", "exit 41"), 41),
         (("sh", "-c", "kill -SEGV $$"), 139),
-        (("no-such-command-of-hardstone",), 2),
+        (("no-such-command-of-hardstone",), 127),
+        (("/etc/passwd",), 126),
+        (("/etc",), 126),
     ],
-    ids=["fine", "fails", "crashes", "not there"],
+    ids=["fine", "fails", "crashes", "not there", "not executable", "a folder"],
 )
 def test_the_exit_code_is_that_of_the_command(
     probe: Path, before: State, words: tuple[str, ...], code: int

@@ -330,7 +330,7 @@ enum port_undo linux_shield_undo_task(struct port_shield *shield,
     if (error == EINVAL && task.flags & FLAG_BOUND) { /* a kworker that has got its pool since */
         snprintf(text, bytes, "thread %ld has the affinity that the kernel has bound it to since",
                  (long)written.id);
-        return PORT_UNDO_FOREIGN;
+        return PORT_UNDO_TAKEN;
     }
     snprintf(text, bytes, "thread %ld could not be given back its affinity %.60s: %s",
              (long)written.id, record->field[3], strerror(error));
