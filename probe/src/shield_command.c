@@ -9,13 +9,16 @@
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 enum {
     DEFAULT_PRIORITY = 50,
     LINE_BYTES = 2048,
     CPUS_LIST_BYTES = 200,
     NOTES_FOLDED_BYTES = 1024,
-    COUNT_BYTES = 64
+    COUNT_BYTES = 64,
+    LOOKS = 200,
+    LOOK_NS = 50000000
 };
 
 static void tell(void *context, const char *text)
@@ -56,6 +59,33 @@ static int forget(void)
                                                : SHIELD_EXIT_INTERNAL;
 }
 
+/* Waits for a guard at its work: its owner has gone, and it soon will have too. */
+static enum journal_state find_at_rest(struct journal *journal, struct journal_image *image,
+                                       char *reason, size_t reason_bytes)
+{
+    static const struct timespec wait = {.tv_nsec = LOOK_NS};
+    for (int i = 0;; i++) {
+        enum journal_state state = journal_find(journal, NULL, image, reason, reason_bytes);
+        if (state != JOURNAL_HELD || shield_owner_lives(&image->head) || i == LOOKS)
+            return state;
+        journal_free_image(image);
+        journal_close(journal);
+        nanosleep(&wait, NULL);
+    }
+}
+
+static int tell_held(const struct journal_head *head)
+{
+    char text[LINE_BYTES];
+    snprintf(text, sizeof text,
+             shield_owner_lives(head)
+                 ? "the CPU is reserved by process %ld, which lives: end it instead"
+                 : "the guard of process %ld, which has ended, still puts things back: wait for it",
+             (long)head->owner);
+    tell(NULL, text);
+    return SHIELD_EXIT_USAGE;
+}
+
 static int restore(bool may_forget)
 {
     struct journal journal;
@@ -64,7 +94,7 @@ static int restore(bool may_forget)
     char reason[200], text[LINE_BYTES];
     bool is_void = false;
     int code = 0;
-    switch (journal_find(&journal, NULL, &image, reason, sizeof reason)) {
+    switch (find_at_rest(&journal, &image, reason, sizeof reason)) {
     case JOURNAL_NONE:
         tell(NULL, "nothing is to be put back");
         return 0;
@@ -72,11 +102,7 @@ static int restore(bool may_forget)
         code = tell_bad(&journal, reason);
         return may_forget && code != SHIELD_EXIT_PRIVILEGE ? forget() : code;
     case JOURNAL_HELD:
-        snprintf(text, sizeof text,
-                 "the CPU is reserved by process %ld, which lives: end it instead",
-                 (long)image.head.owner);
-        tell(NULL, text);
-        code = SHIELD_EXIT_USAGE;
+        code = tell_held(&image.head);
         break;
     case JOURNAL_STALE:
         undone = shield_undo_stale(&journal, &image, &is_void, tell, NULL);

@@ -377,7 +377,7 @@ static bool give_back(const struct linux_task *task, void *context)
 {
     const struct heirs *heirs = context;
     struct cpus mask;
-    if (linux_task_is_kernel(task) || task->start < heirs->since || is_written(heirs, task) ||
+    if (linux_task_is_kernel(task) || task->start <= heirs->since || is_written(heirs, task) ||
         linux_task_mask(task->id, &mask) != 0)
         return true;
     const struct written *maker = maker_of(heirs, task, &mask);
