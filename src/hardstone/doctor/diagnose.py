@@ -62,9 +62,9 @@ def advice_lines(diagnosis: Diagnosis) -> list[str]:
 
 def why_no_switch(rule: Rule, facts: Mapping[str, Scalar]) -> str | None:
     """Why the settings of `rule` would certainly change nothing here; None where they may."""
-    if rule.can_switch is None or evaluate(rule.can_switch, facts) is not False:
-        return None
-    return fill(rule.no_switch, facts)
+    known = derive(facts)
+    met = (one.says for one in rule.cannot if evaluate(one.when, known) is True)
+    return next((fill(says, known) for says in met), None)
 
 
 def judge(name: str, rule: Rule, facts: Mapping[str, Scalar]) -> Finding:
