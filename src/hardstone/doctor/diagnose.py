@@ -132,10 +132,9 @@ def _made(name: str, rule: StepRule, facts: Mapping[str, Scalar]) -> Step | None
         option = fill_command(rule.boot, facts)
         is_plain = option is not None and _PLAIN_OPTION.fullmatch(option)
         return _boot_step(name, option, facts) if option and is_plain else None
-    command = fill_command(rule.command or "", facts)
-    if command is None:
+    command, undo = (fill_command(text or "", facts) for text in (rule.command, rule.undo))
+    if command is None or undo is None:
         return None
-    undo = fill_command(rule.undo or "", facts)
     return Step(command=command, undo=undo or None, lasts=rule.lasts)
 
 

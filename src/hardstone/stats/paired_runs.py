@@ -226,9 +226,10 @@ def _notes(pairs: int) -> list[str]:
     if pairs == 0:
         return ["no pair was measured whole: nothing can be said"]
     if smallest_p(pairs) * _FIGURES > ALPHA:
+        few = "1 pair" if pairs == 1 else f"{pairs} pairs"
         return [
-            f"{pairs} pairs cannot show an effect at {ALPHA:.0%} in {_FIGURES} figures, "
-            f"whatever they say: take at least {least_pairs()}"
+            f"{few} cannot show an effect at {ALPHA:.0%} in {_FIGURES} figures, whatever they "
+            f"say: take at least {least_pairs()}"
         ]
     return []
 
