@@ -207,6 +207,12 @@ def test_a_probe_with_endless_mixes_is_no_endless_work() -> None:
     assert "more than 64 terms" in found
 
 
+@pytest.mark.parametrize(("terms", "is_too_many"), [(64, False), (65, True)])
+def test_the_terms_of_a_load_are_few(terms: int, is_too_many: bool) -> None:
+    found = problems(load=("+".join(["cpu"] * terms),))
+    assert any("more than 64 terms" in line for line in found) == is_too_many
+
+
 @pytest.mark.parametrize(
     ("load", "words"),
     [

@@ -123,8 +123,7 @@ def _check_options(load: str, known: Loads, problems: Problems) -> None:
     parts = [part.strip() for part in load.partition(FOREIGN)[2].split(",")]
     for at, part in enumerate(parts[1:], 1):
         rest = " ".join(parts[at + 1 :]).split()
-        is_one = part.startswith(FOREIGN) or (part != "" and is_load(part, known))
-        if is_one and not any(word.startswith("-") for word in rest):
+        if is_load(part, known) and not any(word.startswith("-") for word in rest):
             problems.add(
                 f"--load: all that follows stress-ng: would be its options, {quote(part)} too",
                 f"name {quote(part)} before stress-ng:, or put an option of that program behind it",
