@@ -37,7 +37,7 @@ folder = os.path.dirname(os.path.abspath(sys.argv[0]))
 def send(name):
     with open(os.path.join(folder, name)) as file:
         sys.stdout.write(file.read())
-if sys.argv[1] in ("list", "facts", "shield"):
+if sys.argv[1] in ("list", "facts", "load", "shield"):
     send(sys.argv[1] + ".json")
 else:
     is_with = "--settings" in sys.argv
@@ -71,6 +71,7 @@ def stub(
     facts["facts"] = machine(*without, user__effective_id=user, cpu__allowed="0-2,5", **changed)
     (folder / "facts.json").write_text(json.dumps(facts))
     (folder / "list.json").write_text((sample.GOLDEN / "register.json").read_text())
+    (folder / "load.json").write_text((sample.GOLDEN / "loads.json").read_text())
     look = sample.shield_look(**(unavailable or {}))
     (folder / "shield.json").write_text(json.dumps(look))
     slow, quick = tuple(range(5000, 6000)), tuple(range(3000, 4000))
@@ -181,6 +182,9 @@ def test_an_unknown_rule_gives_the_nearest(
         (["--prove", "governor", "--duration", "-1"], "--duration"),
         (["--prove", "governor", "--test", "NO-P-SUCH"], "NO-P-SUCH"),
         (["--prove", "governor", "--test", "TMR-*"], "one test"),
+        (["--prove", "governor", "--load", "none,heavy"], "one load"),
+        (["--prove", "governor", "--load", "hevy"], "did you mean heavy?"),
+        (["--prove", "governor", "--test", "SEM-B-LCK"], "SEM-B-LCK times nothing"),
         (["--prove", "governor", "--explain", "smt"], "both given"),
         (["--pairs", "3"], "--pairs goes with --prove only"),
         (["--seed", "3"], "--seed goes with --prove only"),
@@ -329,7 +333,7 @@ def test_a_probe_that_has_no_look_at_shields_is_measured_all_the_same(
     path = tmp_path / "hardstone-probe"
     path.write_text(
         path.read_text()
-        .replace('"facts", "shield"', '"facts"')
+        .replace('"load", "shield"', '"load"')
         .replace(
             "else:\n    is_with",
             'elif sys.argv[1] == "shield":\n    sys.exit(2)\nelse:\n    is_with',

@@ -24,6 +24,7 @@ from hardstone.plan import NONE, Request, make_plan
 from hardstone.report.text import shorten
 from hardstone.stats.paired_runs import Proof, why_useless
 from hardstone.stats.paired_runs import prove as proof_of
+from hardstone.summary.tests import kind_of
 from hardstone.targets import find_target
 from hardstone.targets.base import Target
 
@@ -110,6 +111,9 @@ def _plan(
     plan = make_plan(request, target.probe_list(), load_catalogue(), facts.facts, loads)
     if len(plan.tests) != 1:
         raise InputError("--prove measures one test under one load", "name one of each")
+    test = plan.tests[0].test
+    if kind_of(test) == "behaviour":
+        raise InputError(f"{test} times nothing that a setting could move", "name a -P- test")
     return pair_plan(plan, rule.settings, pairs, plan.seed)
 
 

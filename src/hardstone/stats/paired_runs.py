@@ -114,8 +114,8 @@ def why_useless(document: RunDocument, settings: Sequence[str]) -> str | None:
             return f"{', '.join(settings)} could not be switched"
         if result.status == "measured" and result.complete and not result.interrupted:
             problem = _other_settings(planned, result, settings)
-            if problem is not None:
-                return problem
+            if problem is not None or not _has_values(result):
+                return problem or "no values"
     return None
 
 
