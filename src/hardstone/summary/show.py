@@ -11,16 +11,9 @@ from rich.text import Text
 
 from hardstone.model import RunDocument
 from hardstone.stats.conditions import conditions_in, names_in
-from hardstone.summary.findings import (
-    Row,
-    advice_rows,
-    event_rows,
-    load_rows,
-    status_rows,
-    trust_rows,
-    verdict_row,
-)
+from hardstone.summary.findings import advice_rows, status_rows, trust_rows, verdict_row
 from hardstone.summary.header import header_lines
+from hardstone.summary.notes import Row, event_rows, load_rows
 from hardstone.summary.table import SeriesTable
 from hardstone.summary.text import words
 
