@@ -174,7 +174,8 @@ def test_loads_of_unlike_degrees_are_not_the_same() -> None:
         ("heavy+stress-ng:--cpu 1,storm=3,hevy", "storm=3"),
         ("stress-ng:--cpu 1,stress-ng:--vm 2", "stress-ng:--vm 2"),
         ("none,stress-ng:--cpu 1,heavy", "heavy"),
-        ("stress-ng:--seq 1 --class cpu,memory", "memory"),
+        ("stress-ng:--seq 1 --class cpu,heavy", "heavy"),
+        ("stress-ng:--cpu 2,memory", "memory"),
     ],
 )
 def test_a_load_behind_options_of_stress_ng_is_not_taken_for_one(load: str, taken: str) -> None:
@@ -189,6 +190,7 @@ def test_a_load_behind_options_of_stress_ng_is_not_taken_for_one(load: str, take
     "load",
     [
         "stress-ng:--class cpu,memory --seq 1",
+        "stress-ng:--seq 1 --class cpu,memory",
         "stress-ng:--class memory,vm,network,os --seq 1 --timeout 5",
         "stress-ng:--cpu 2, --vm 1",
         "stress-ng:--taskset 0,2-3",

@@ -117,15 +117,23 @@ def _read_load(load: str, known: Loads, problems: Problems) -> str:
 def _check_options(load: str, known: Loads, problems: Problems) -> None:
     """Behind a comma in the options of stress-ng a load would be an option, unasked.
 
-    Where an option of stress-ng follows, it stands in a list of that program (--class
-    cpu,memory --seq 1): such a text is no list of loads.
+    Where an option of stress-ng follows, or names stand before and behind the comma, it is
+    a list of that program (--class cpu,memory).
     """
     parts = [part.strip() for part in load.partition(FOREIGN)[2].split(",")]
     for at, part in enumerate(parts[1:], 1):
         rest = " ".join(parts[at + 1 :]).split()
-        if is_load(part, known) and not any(word.startswith("-") for word in rest):
+        if any(word.startswith("-") for word in rest) or _is_listed(parts[at - 1], part, known):
+            continue
+        if is_load(part, known):
             problems.add(
                 f"--load: all that follows stress-ng: would be its options, {quote(part)} too",
                 f"name {quote(part)} before stress-ng:, or put an option of that program behind it",
             )
             return
+
+
+def _is_listed(before: str, part: str, known: Loads) -> bool:
+    """Whether `part` is the bare name of an element, behind another bare name."""
+    values = before.split()[-1:]
+    return values != [] and values[0].isalpha() and part in {one.name for one in known.elements}
