@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hardstone.catalogue import load_catalogue
-from hardstone.model import Loads, Plan, PlannedTest
+from hardstone.model import LoadMix, Loads, Plan, PlannedTest
 from hardstone.plan import PlanError, Request, make_plan
 from hardstone.plan.loads import check_loads, split_loads
 from hardstone.plan.problems import Problems
@@ -84,26 +85,134 @@ def test_lists_are_split_and_options_of_stress_ng_are_not(
     assert split_loads(given_) == loads
 
 
+HEAVY = (
+    "cpu=10ms/100ms+disk=10ms/100ms+interrupt=1000/s+network=4000/s+syscall=10ms/100ms"
+    "+memory=10ms/100ms+search"
+)
+
+# What is typed, and the one form that all texts of the same load have.
+FORMS = [
+    ("none", "none"),
+    ("heavy", "heavy"),
+    (HEAVY, "heavy"),
+    ("search+memory+syscall+network+interrupt+disk+cpu", "heavy"),
+    (f"build+{HEAVY}", "heavy+build"),
+    ("storm", "storm"),
+    ("kernel+build+storm=240+heavy", "storm"),
+    (f"{HEAVY}+storm=0240+build+kernel", "storm"),
+    ("storm=100", "storm=100"),
+    ("storm=240", "storm=240"),
+    ("storm=100+heavy", "heavy+storm=100"),
+    ("search+network=4000/s+cpu=10ms/100ms", "cpu=10ms/100ms+network=4000/s+search"),
+    ("cpu", "cpu=10ms/100ms"),
+    ("cpu=0.01s/0.1s", "cpu=10ms/100ms"),
+    ("cpu=10000us/100000000ns", "cpu=10ms/100ms"),
+    ("cpu=10 MS/100 ms", "cpu=10ms/100ms"),
+    ("cpu=1.5ms/1s", "cpu=1500us/1s"),
+    ("cpu=100001ns/1ms", "cpu=100001ns/1ms"),
+    ("cpu=1s/10s", "cpu=1s/10s"),
+    ("cpu=20ms/200ms", "cpu=20ms/200ms"),
+    ("network", "network=4000/s"),
+    ("network=004000/s", "network=4000/s"),
+    ("kernel+build+search", "search+build+kernel"),
+    ("stress-ng:  --cpu 2   --vm 1 ", "stress-ng:--cpu 2 --vm 1"),
+    ("search+cpu+stress-ng:--matrix 0", "cpu=10ms/100ms+search+stress-ng:--matrix 0"),
+]
+
+
+def one_form(load: str) -> str:
+    found = Problems()
+    (form,) = check_loads((load,), LOADS, found)
+    found.raise_if_any()
+    return form
+
+
+@pytest.mark.parametrize(("load", "form"), FORMS)
+def test_equal_loads_have_one_form(load: str, form: str) -> None:
+    assert one_form(load) == one_form(form) == form
+
+
+def test_the_form_is_what_is_planned() -> None:
+    found = plan(load=("cpu=0.01s/0.1s", "search+disk"))
+    assert found.loads == ["cpu=10ms/100ms", "disk=10ms/100ms+search"]
+    assert found.load == ",".join(found.loads)
+    assert {test.load for test in found.tests} == set(found.loads)
+
+
+@pytest.mark.parametrize(
+    ("loads", "said"),
+    [
+        (
+            ("cpu=10ms/100ms", "none", "cpu=0.01s/0.1s"),
+            "--load: 'cpu=10ms/100ms' and 'cpu=0.01s/0.1s' are the same; give one of them",
+        ),
+        (("disk+cpu,cpu+disk",), "'disk+cpu' and 'cpu+disk' are the same"),
+        (("heavy", HEAVY), "'heavy' and 'cpu=10ms/100ms+disk=10ms/100ms+interr...' are the same"),
+        (("storm,heavy+build+kernel+storm=240",), "are the same"),
+        (("stress-ng:--cpu 1", "stress-ng: --cpu  1"), "are the same"),
+        (("heavy,heavy",), "--load: 'heavy' is given twice; give it once"),
+        (("heavy,heavy,heavy",), "--load: 'heavy' is given twice; give it once"),
+        (("none,none",), "--load: 'none' is given twice; give it once"),
+    ],
+)
+def test_one_load_is_asked_for_once(loads: tuple[str, ...], said: str) -> None:
+    (found,) = problems(load=loads)
+    assert said in found
+
+
+def test_loads_of_unlike_degrees_are_not_the_same() -> None:
+    loads = "cpu=10ms/100ms,cpu=20ms/200ms,cpu=10ms/101ms,storm,storm=240,none"
+    assert plan(load=(loads,)).loads == loads.split(",")
+
+
+@pytest.mark.parametrize(
+    ("load", "taken"),
+    [
+        ("stress-ng:--cpu 1,heavy", "heavy"),
+        ("stress-ng:--cpu 1, none", "none"),
+        ("stress-ng:--cpu 1,cpu=10ms/100ms+search", "cpu=10ms/100ms+search"),
+        ("heavy+stress-ng:--cpu 1,storm=3,hevy", "storm=3"),
+        ("stress-ng:--cpu 1,stress-ng:--vm 2", "stress-ng:--vm 2"),
+        ("none,stress-ng:--cpu 1,heavy", "heavy"),
+        ("stress-ng:--seq 1 --class cpu,heavy", "heavy"),
+        ("stress-ng:--cpu 2,memory", "memory"),
+    ],
+)
+def test_a_load_behind_options_of_stress_ng_is_not_taken_for_one(load: str, taken: str) -> None:
+    (found,) = problems(load=(load,))
+    assert found == (
+        f"--load: all that follows stress-ng: would be its options, '{taken}' too; "
+        f"name '{taken}' before stress-ng:, or put an option of that program behind it"
+    )
+
+
 @pytest.mark.parametrize(
     "load",
     [
-        "heavy",
-        "storm",
-        "storm=100",
-        "heavy+storm=100",
-        "cpu=10ms/100ms+network=4000/s+search",
-        "cpu=1.5ms/1s",
-        "cpu=100us/1ms",
-        "network",
-        "search+build+kernel",
-        "stress-ng:--cpu 2 --vm 1",
-        "cpu+stress-ng:--matrix 0",
+        "stress-ng:--class cpu,memory --seq 1",
+        "stress-ng:--seq 1 --class cpu,memory",
+        "stress-ng:--class memory,vm,network,os --seq 1 --timeout 5",
+        "stress-ng:--cpu 2, --vm 1",
+        "stress-ng:--taskset 0,2-3",
+        "stress-ng:--vm-method heavy",
+        "stress-ng:--cpu 1,",
     ],
 )
-def test_what_is_a_load(load: str) -> None:
-    found = Problems()
-    assert check_loads((load,), LOADS, found) == [load]
-    found.raise_if_any()
+def test_commas_within_options_of_stress_ng_stay(load: str) -> None:
+    assert one_form(load) == load
+
+
+def test_a_probe_with_endless_mixes_is_no_endless_work() -> None:
+    mixes = [LoadMix(name=f"m{n}", load="+".join([f"m{n + 1}"] * 30)) for n in range(9)]
+    known = msgspec.structs.replace(LOADS, mixes=[*mixes, LoadMix(name="m9", load="cpu")])
+    (found,) = [line for line in problems(known, load=("m0",)) if "terms" in line]
+    assert "more than 64 terms" in found
+
+
+@pytest.mark.parametrize(("terms", "is_too_many"), [(64, False), (65, True)])
+def test_the_terms_of_a_load_are_few(terms: int, is_too_many: bool) -> None:
+    found = problems(load=("+".join(["cpu"] * terms),))
+    assert any("more than 64 terms" in line for line in found) == is_too_many
 
 
 @pytest.mark.parametrize(
@@ -204,3 +313,5 @@ def test_whatever_is_typed_is_a_plan_or_lines(load: str, config: str) -> None:
         assert error.problems and all(line.isprintable() for line in error.problems)
     else:
         assert len(found.tests) == len(TESTS) * len(found.loads) * len(found.cpu_configs)
+        assert len(set(found.loads)) == len(found.loads)
+        assert [one_form(one) for one in found.loads] == found.loads

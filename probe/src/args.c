@@ -368,7 +368,7 @@ static int check_priority(struct parser *parser)
     return 0;
 }
 
-static int check_shield(struct parser *parser, bool has_policy)
+static int check_shield(struct parser *parser)
 {
     struct request *request = parser->request;
     bool has_command = request->words && request->words[0];
@@ -385,8 +385,10 @@ static int check_shield(struct parser *parser, bool has_policy)
         cpus_add(&request->cpus, request->cpu);
         request->has_cpus = true;
     }
-    if (request->priority >= 0 && !has_policy)
+    if (request->priority >= 0 && !request->has_policy) {
         request->policy = ARGS_FIFO;
+        request->has_policy = true;
+    }
     return check_priority(parser);
 }
 
@@ -426,7 +428,6 @@ static int parse_shield(struct parser *parser, int argc, char *const argv[])
 {
     struct request *request = parser->request;
     request->policy = ARGS_OTHER;
-    bool has_policy = false;
     for (int i = 0; i < argc; i++) {
         if (strcmp(argv[i], "--") == 0) {
             request->words = argv + i + 1;
@@ -436,10 +437,10 @@ static int parse_shield(struct parser *parser, int argc, char *const argv[])
             continue;
         if (parse_shield_option(parser, argv[i], i + 1 < argc ? argv[i + 1] : NULL) != 0)
             return -1;
-        has_policy = has_policy || strcmp(argv[i], "--policy") == 0;
+        request->has_policy = request->has_policy || strcmp(argv[i], "--policy") == 0;
         i++;
     }
-    return check_shield(parser, has_policy);
+    return check_shield(parser);
 }
 
 static int parse_dump(struct parser *parser, int argc, char *const argv[])

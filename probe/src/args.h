@@ -54,6 +54,7 @@ struct request {
     bool restore, show; /* of shield, in place of a command */
     bool forget;        /* of shield --restore */
     bool verbose;       /* of shield */
+    bool has_policy;    /* of shield: else COMMAND keeps the one that it would have anyway */
     char *const *words; /* of shield: the command, NULL-terminated */
 };
 

@@ -50,7 +50,7 @@ static const char help[] =
     "\n"
     "options of shield, before --:\n"
     "  --cpu N | --cpus LIST           what is reserved (default: an isolated CPU, else the last)\n"
-    "  --policy fifo|rr|other  --priority N   of COMMAND (default: other; 50 with fifo and rr)\n"
+    "  --policy fifo|rr|other  --priority N   of COMMAND (default: as it is; 50 with fifo, rr)\n"
     "  --settings LIST                 only these settings\n"
     "  --verbose                       all that was done, and each thing that could not be moved\n"
     "\n"

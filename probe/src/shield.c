@@ -268,27 +268,31 @@ int shield_enter(struct shield *shield)
     return port_shield_enter(&shield->port);
 }
 
-void shield_close(struct shield *shield, shield_tell tell, void *context)
+struct shield_undone shield_close(struct shield *shield, shield_tell tell, void *context)
 {
+    struct shield_undone undone = {0};
     struct journal_image image;
     char reason[200];
     if (!shield->is_open)
-        return;
+        return undone;
     shield->is_open = false;
     if (shield->port.latency >= 0)
         close(shield->port.latency);
     shield->port.latency = -1;
     if (journal_reread(&shield->journal, &image, reason, sizeof reason) == 0) {
-        struct shield_undone undone =
-            shield_undo_all(&shield->port, &shield->journal, &image, tell, context);
+        undone = shield_undo_all(&shield->port, &shield->journal, &image, tell, context);
         journal_free_image(&image);
         if (undone.failed && tell)
             tell(context, "what could not be put back is kept in the journal; " SHIELD_WAY_OUT);
-    } else if (tell) {
-        tell(context, reason);
+    } else {
+        undone.failed = 1;
+        snprintf(undone.failure, sizeof undone.failure, "%s", reason);
+        if (tell)
+            tell(context, reason);
     }
     journal_close(&shield->journal);
     shield_guard_dismiss(&shield->guard);
+    return undone;
 }
 
 void shield_describe(const struct shield *shield, char *text, size_t bytes)

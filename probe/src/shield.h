@@ -65,7 +65,7 @@ int shield_enter(struct shield *shield);
 
 /* Puts everything back; tells (see shield_undo.h) what was not, and keeps the journal of that.
  * Does nothing a second time. */
-void shield_close(struct shield *shield, shield_tell tell, void *context);
+struct shield_undone shield_close(struct shield *shield, shield_tell tell, void *context);
 
 /* What was done, in one line. */
 void shield_describe(const struct shield *shield, char *text, size_t bytes);

@@ -6,46 +6,73 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sched.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-static const int passed_on[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
-enum { PASSED_ON = sizeof passed_on / sizeof passed_on[0] };
+static const int enders[] = {SIGINT,  SIGTERM, SIGHUP,    SIGQUIT, SIGUSR1,
+                             SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF};
+enum { ENDERS = sizeof enders / sizeof enders[0], MOST_SIGNALS = 128 };
 
 static void ignore(int number)
 {
     (void)number;
 }
 
-static void waited_for(sigset_t *set)
+/* Those that end a program which has no handler for them, and may be sent to it. */
+static int signals_that_end(int numbers[MOST_SIGNALS])
 {
-    sigemptyset(set);
-    sigaddset(set, SIGCHLD);
-    for (int i = 0; i < PASSED_ON; i++)
-        sigaddset(set, passed_on[i]);
+    int count = 0;
+    for (; count < ENDERS; count++)
+        numbers[count] = enders[count];
+#ifdef SIGRTMIN
+    for (int number = SIGRTMIN; number <= SIGRTMAX && count < MOST_SIGNALS; number++)
+        numbers[count++] = number;
+#endif
+    return count;
 }
 
-void shield_child_hold_signals(sigset_t *before)
+static void block(sigset_t *before, bool also_stops)
 {
+    int numbers[MOST_SIGNALS], count = signals_that_end(numbers);
     sigset_t set;
-    struct sigaction action;
+    sigemptyset(&set);
+    sigaddset(&set, SIGCHLD);
+    for (int i = 0; i < count; i++)
+        sigaddset(&set, numbers[i]);
+    if (also_stops) {
+        sigaddset(&set, SIGTSTP);
+        sigaddset(&set, SIGCONT);
+    }
+    sigprocmask(SIG_BLOCK, &set, before);
+}
+
+void shield_child_hold_signals(struct shield_signals *before)
+{
+    struct sigaction action, old;
     memset(&action, 0, sizeof action);
     action.sa_handler = ignore; /* the default may drop it although it is blocked */
     sigemptyset(&action.sa_mask);
-    sigaction(SIGCHLD, &action, NULL);
-    waited_for(&set);
-    sigprocmask(SIG_BLOCK, &set, before);
+    sigaction(SIGCHLD, &action, &old);
+    before->ignores_children = old.sa_handler == SIG_IGN;
+    block(&before->mask, false); /* until the command runs, a terminal may stop this at once */
+}
+
+/* nohup, and shells for what they start in the background, have signals ignored. */
+static bool is_ignored(int number)
+{
+    struct sigaction action;
+    return sigaction(number, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
 }
 
 int shield_child_asked_to_end(void)
 {
+    int numbers[MOST_SIGNALS], count = signals_that_end(numbers);
     sigset_t pending;
     sigpending(&pending);
-    for (int i = 0; i < PASSED_ON; i++)
-        if (sigismember(&pending, passed_on[i]))
-            return passed_on[i];
+    for (int i = 0; i < count; i++)
+        if (sigismember(&pending, numbers[i]) == 1 && !is_ignored(numbers[i]))
+            return numbers[i];
     return 0;
 }
 
@@ -55,21 +82,21 @@ struct failure {
 };
 
 static void become(struct shield *shield, const struct shield_child *child, pid_t owner,
-                   const sigset_t *before, int report)
+                   const struct shield_signals *before, int report)
 {
     struct failure failure = {CHILD_ENTER, 0};
     int tie = port_die_with(owner); /* reserved CPUs do not outlive who reserved them */
     failure.error = tie == ENOTSUP ? 0 : tie;
     if (failure.error == 0)
         failure.error = shield_enter(shield);
-    if (failure.error == 0 && child->policy != SCHED_OTHER) {
+    if (failure.error == 0 && child->has_policy) {
         failure.step = CHILD_POLICY;
         failure.error = actor_set_self(child->policy, child->priority);
     }
     if (failure.error == 0) {
         failure.step = CHILD_EXEC;
-        signal(SIGCHLD, SIG_DFL);
-        sigprocmask(SIG_SETMASK, before, NULL);
+        signal(SIGCHLD, before->ignores_children ? SIG_IGN : SIG_DFL);
+        sigprocmask(SIG_SETMASK, &before->mask, NULL);
         execvp(child->words[0], child->words);
         failure.error = errno;
     }
@@ -100,27 +127,57 @@ static bool reap(struct shield *shield, pid_t child, int *status)
     return is_over;
 }
 
-/* A signal that the kernel sent (a key on the terminal) has reached the child as well; one
- * that a process sent to this one alone has not. */
+/* What the kernel sends for a key on the terminal has reached the child as well. When a terminal
+ * goes, only the leader of its session is told. */
+static bool has_reached_both(int number, const siginfo_t *facts)
+{
+    bool is_leader = getsid(0) == getpid();
+    bool is_key = number == SIGINT || number == SIGQUIT || number == SIGTSTP;
+    bool is_hangup = number == SIGHUP || number == SIGCONT;
+    return facts->si_code > 0 && (is_key || (is_hangup && !is_leader));
+}
+
+static void pass_on(pid_t child, int number, const siginfo_t *facts)
+{
+    if (facts->si_code != SI_QUEUE || sigqueue(child, number, facts->si_value) != 0)
+        kill(child, number);
+}
+
+/* As the signal would have done it: not in a process group that nobody could wake. */
+static void stop_myself(void)
+{
+    sigset_t stop, before;
+    sigemptyset(&stop);
+    sigaddset(&stop, SIGTSTP);
+    raise(SIGTSTP);
+    sigprocmask(SIG_UNBLOCK, &stop, &before);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+}
+
 static int wait_for_child(struct shield *shield, pid_t child)
 {
     sigset_t set;
     int status = 0;
-    waited_for(&set);
+    sigprocmask(SIG_BLOCK, NULL, &set);
     while (!reap(shield, child, &status)) {
         siginfo_t facts;
         int number = sigwaitinfo(&set, &facts);
-        if (number > 0 && number != SIGCHLD && facts.si_code <= 0)
-            kill(child, number);
+        if (number <= 0 || number == SIGCHLD)
+            continue;
+        if (!has_reached_both(number, &facts))
+            pass_on(child, number, &facts);
+        if (number == SIGTSTP)
+            stop_myself();
     }
     return exit_code(status);
 }
 
 struct shield_child_end shield_child_run(struct shield *shield, const struct shield_child *child,
-                                         const sigset_t *before)
+                                         const struct shield_signals *before)
 {
     struct shield_child_end end = {.step = CHILD_FORK};
     struct failure failure;
+    sigset_t held;
     int report[2];
     pid_t owner = getpid();
     if (pipe(report) != 0) {
@@ -129,6 +186,7 @@ struct shield_child_end shield_child_run(struct shield *shield, const struct shi
     }
     fcntl(report[1], F_SETFD, FD_CLOEXEC);
     fcntl(report[0], F_SETFD, FD_CLOEXEC);
+    block(&held, true);
     pid_t pid = fork();
     if (pid == 0)
         become(shield, child, owner, before, report[1]);

@@ -1,5 +1,5 @@
-/* A command as a child process: its standard files untouched, signals passed on, its end
- * reported. */
+/* A command as a child process, as if it had been started alone: its standard files, terminal
+ * and descriptors untouched, signals passed on, its end reported. */
 #ifndef HS_SHIELD_CHILD_H
 #define HS_SHIELD_CHILD_H
 
@@ -9,7 +9,8 @@
 
 struct shield_child {
     char *const *words;
-    int policy, priority; /* SCHED_OTHER: as they are */
+    bool has_policy;      /* else it keeps the one of this process */
+    int policy, priority; /* as sched_setscheduler takes them */
 };
 
 /* What stopped it before the command ran. */
@@ -21,14 +22,20 @@ struct shield_child_end {
     int code; /* exit code, or 128 + signal */
 };
 
-/* Blocks the signals that end a program or are passed on; `before` is how it was. */
-void shield_child_hold_signals(sigset_t *before);
+/* How signals were before. */
+struct shield_signals {
+    sigset_t mask;
+    bool ignores_children; /* SIGCHLD was ignored */
+};
 
-/* Whether one of them that asks for an end has come meanwhile: its number, or 0. */
+/* Blocks the signals that end a program or are passed on. */
+void shield_child_hold_signals(struct shield_signals *before);
+
+/* Whether one of them has come meanwhile that would have ended this process: its number, or 0. */
 int shield_child_asked_to_end(void);
 
 /* Runs it to its end. The guard is replaced should it be killed. */
 struct shield_child_end shield_child_run(struct shield *shield, const struct shield_child *child,
-                                         const sigset_t *before);
+                                         const struct shield_signals *before);
 
 #endif

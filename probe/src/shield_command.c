@@ -9,8 +9,17 @@
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
-enum { DEFAULT_PRIORITY = 50, LINE_BYTES = 2048 };
+enum {
+    DEFAULT_PRIORITY = 50,
+    LINE_BYTES = 2048,
+    CPUS_LIST_BYTES = 200,
+    NOTES_FOLDED_BYTES = 1024,
+    COUNT_BYTES = 64,
+    LOOKS = 200,
+    LOOK_NS = 50000000
+};
 
 static void tell(void *context, const char *text)
 {
@@ -50,6 +59,33 @@ static int forget(void)
                                                : SHIELD_EXIT_INTERNAL;
 }
 
+/* Waits for a guard at its work: its owner has gone, and it soon will have too. */
+static enum journal_state find_at_rest(struct journal *journal, struct journal_image *image,
+                                       char *reason, size_t reason_bytes)
+{
+    static const struct timespec wait = {.tv_nsec = LOOK_NS};
+    for (int i = 0;; i++) {
+        enum journal_state state = journal_find(journal, NULL, image, reason, reason_bytes);
+        if (state != JOURNAL_HELD || shield_owner_lives(&image->head) || i == LOOKS)
+            return state;
+        journal_free_image(image);
+        journal_close(journal);
+        nanosleep(&wait, NULL);
+    }
+}
+
+static int tell_held(const struct journal_head *head)
+{
+    char text[LINE_BYTES];
+    snprintf(text, sizeof text,
+             shield_owner_lives(head)
+                 ? "the CPU is reserved by process %ld, which lives: end it instead"
+                 : "the guard of process %ld, which has ended, still puts things back: wait for it",
+             (long)head->owner);
+    tell(NULL, text);
+    return SHIELD_EXIT_USAGE;
+}
+
 static int restore(bool may_forget)
 {
     struct journal journal;
@@ -58,7 +94,7 @@ static int restore(bool may_forget)
     char reason[200], text[LINE_BYTES];
     bool is_void = false;
     int code = 0;
-    switch (journal_find(&journal, NULL, &image, reason, sizeof reason)) {
+    switch (find_at_rest(&journal, &image, reason, sizeof reason)) {
     case JOURNAL_NONE:
         tell(NULL, "nothing is to be put back");
         return 0;
@@ -66,11 +102,7 @@ static int restore(bool may_forget)
         code = tell_bad(&journal, reason);
         return may_forget && code != SHIELD_EXIT_PRIVILEGE ? forget() : code;
     case JOURNAL_HELD:
-        snprintf(text, sizeof text,
-                 "the CPU is reserved by process %ld, which lives: end it instead",
-                 (long)image.head.owner);
-        tell(NULL, text);
-        code = SHIELD_EXIT_USAGE;
+        code = tell_held(&image.head);
         break;
     case JOURNAL_STALE:
         undone = shield_undo_stale(&journal, &image, &is_void, tell, NULL);
@@ -219,7 +251,7 @@ static int explain(const struct shield_child_end *end, const struct shield_child
     case CHILD_EXEC:
         snprintf(text, sizeof text, "%.200s: %s", child->words[0], error);
         tell(NULL, text);
-        return SHIELD_EXIT_USAGE;
+        return end->error == ENOENT ? SHIELD_EXIT_NOT_FOUND : SHIELD_EXIT_CANNOT_RUN;
     case CHILD_POLICY:
         port_realtime_remedy(remedy, sizeof remedy);
         snprintf(text, sizeof text, "priority %d was refused: %s; %s", child->priority, error,
@@ -237,11 +269,12 @@ static int explain(const struct shield_child_end *end, const struct shield_child
 }
 
 static int run_shielded(struct shield *shield, const struct request *request,
-                        const sigset_t *before)
+                        const struct shield_signals *before)
 {
     static const int policies[] = {
         [ARGS_FIFO] = SCHED_FIFO, [ARGS_RR] = SCHED_RR, [ARGS_OTHER] = SCHED_OTHER};
     struct shield_child child = {.words = request->words,
+                                 .has_policy = request->has_policy,
                                  .policy = policies[request->policy],
                                  .priority = request->priority};
     if (child.priority < 0)
@@ -253,16 +286,35 @@ static int run_shielded(struct shield *shield, const struct request *request,
     return explain(&end, &child);
 }
 
-static void tell_done(const struct shield *shield, bool is_verbose)
+/* One line before COMMAND: what stands in its way is told with --verbose. */
+static void tell_reserved(const struct shield *shield, bool is_verbose)
 {
-    char text[LINE_BYTES], folded[LINE_BYTES - 100];
+    char text[LINE_BYTES], list[CPUS_LIST_BYTES], folded[NOTES_FOLDED_BYTES];
     if (is_verbose) { /* what was not moved was told as it was found */
         shield_describe(shield, text, sizeof text);
         tell(NULL, text);
-    } else if (shield_notes_fold(&shield->notes, folded, sizeof folded)) {
-        snprintf(text, sizeof text, "not moved: %s; --verbose tells each one and why", folded);
-        tell(NULL, text);
+        return;
     }
+    cpus_format_list(&shield->port.reserved, list, sizeof list);
+    bool has_notes = shield_notes_fold(&shield->notes, folded, sizeof folded);
+    snprintf(text, sizeof text, "CPU %s is reserved%s%s%s", list, has_notes ? "; not moved: " : "",
+             folded, has_notes ? "; --verbose tells each one and why" : "");
+    tell(NULL, text);
+}
+
+/* And one after it. What could not be put back was told line by line. */
+static void tell_given_back(const struct shield *shield, const struct shield_undone *undone)
+{
+    char text[LINE_BYTES], list[CPUS_LIST_BYTES], foreign[COUNT_BYTES] = "",
+                                                  failed[COUNT_BYTES] = "";
+    cpus_format_list(&shield->port.reserved, list, sizeof list);
+    if (undone->foreign)
+        snprintf(foreign, sizeof foreign, ", %d left as others set them", undone->foreign);
+    if (undone->failed)
+        snprintf(failed, sizeof failed, ", %d failed", undone->failed);
+    snprintf(text, sizeof text, "CPU %s is %sgiven back: %d put back%s%s", list,
+             undone->failed ? "not wholly " : "", undone->undone, foreign, failed);
+    tell(NULL, text);
 }
 
 static int reserve(const struct request *request)
@@ -272,7 +324,7 @@ static int reserve(const struct request *request)
                                .settings = request->has_settings ? request->settings : SHIELD_ALL,
                                .is_verbose = request->verbose,
                                .tell = tell};
-    sigset_t before;
+    struct shield_signals before;
     char text[LINE_BYTES];
     wish.required = request->has_settings ? request->settings : 1u << SHIELD_CPUSET;
     if (!request->has_cpus)
@@ -286,9 +338,10 @@ static int reserve(const struct request *request)
         tell(NULL, text);
         return exit_of(answer);
     }
-    tell_done(&shield, request->verbose);
+    tell_reserved(&shield, request->verbose);
     int code = run_shielded(&shield, request, &before);
-    shield_close(&shield, tell, NULL);
+    struct shield_undone undone = shield_close(&shield, tell, NULL);
+    tell_given_back(&shield, &undone);
     return code;
 }
 

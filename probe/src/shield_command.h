@@ -6,9 +6,11 @@
 #include "emit.h"
 
 enum {
-    SHIELD_EXIT_USAGE = 2,     /* wrong input, a command that is not there, CPUs that are taken */
+    SHIELD_EXIT_USAGE = 2,     /* wrong input, CPUs that are taken */
     SHIELD_EXIT_PRIVILEGE = 5, /* no right, or no such facility */
     SHIELD_EXIT_INTERNAL = 70,
+    SHIELD_EXIT_CANNOT_RUN = 126, /* COMMAND is there; as of env, nice, timeout ... */
+    SHIELD_EXIT_NOT_FOUND = 127,
 };
 
 /* The exit code: of COMMAND (128 + signal), or one of the above before it has started. */

@@ -13,12 +13,17 @@ static struct shield_undone undo_each(struct port_shield *port, struct journal_i
     struct shield_undone sum = {0};
     for (size_t i = image->count; i > 0; i--) {
         char text[UNDO_TEXT_BYTES] = "";
+        bool is_told = true;
         switch (port_shield_undo(port, image, i - 1, text, sizeof text)) {
         case PORT_UNDONE:
             sum.undone++;
             break;
         case PORT_UNDO_FOREIGN:
             sum.foreign++;
+            break;
+        case PORT_UNDO_TAKEN:
+            sum.foreign++;
+            is_told = port->notes && port->notes->is_verbose;
             break;
         case PORT_UNDO_FAILED:
         case PORT_UNDO_REFUSED:
@@ -29,7 +34,7 @@ static struct shield_undone undo_each(struct port_shield *port, struct journal_i
         case PORT_UNDO_NOTHING:
             break;
         }
-        if (text[0] && tell)
+        if (text[0] && tell && is_told)
             tell(context, text);
     }
     return sum;

@@ -8,7 +8,8 @@
 #define SHIELD_WAY_OUT                                                                             \
     "mend the cause and repeat it: hardstone shield --restore; with --forget it is left so"
 
-/* Gets one line about each thing that was not put back, and why. May be NULL. */
+/* Gets one line about each thing that was not put back, and why; about a thread that the kernel has
+ * bound meanwhile only with is_verbose of the port's notes. May be NULL. */
 typedef void (*shield_tell)(void *context, const char *text);
 
 struct shield_undone {

@@ -516,7 +516,7 @@ static void test_threads_that_the_kernel_has_bound_since(void)
     struct place place;
     char text[600] = "";
     open_place(&place);
-    CHECK_SAME(undo_bound(&place, 0x04208060, "42", text, sizeof text), PORT_UNDO_FOREIGN);
+    CHECK_SAME(undo_bound(&place, 0x04208060, "42", text, sizeof text), PORT_UNDO_TAKEN);
     CHECK_HOLDS(text, "that the kernel has bound it to");
     CHECK_SAME(undo_bound(&place, 0x00208060, "42", text, sizeof text), PORT_UNDO_FAILED);
     CHECK_SAME(undo_bound(&place, 0x00208060, "41", text, sizeof text), PORT_UNDO_NOTHING);

@@ -17,6 +17,7 @@ STREAM_SCHEMA = "hardstone.stream/1"
 RUN_SCHEMA = "hardstone.run/1"
 REGISTER_SCHEMA = "hardstone.register/1"
 LOADS_SCHEMA = "hardstone.loads/1"
+SHIELD_SCHEMA = "hardstone.shield/1"
 FACTS_SCHEMA = "hardstone.facts/1"
 
 Status = Literal["measured", "failed", "unsupported", "denied", "timeout", "skipped"]
@@ -413,6 +414,22 @@ class Loads(msgspec.Struct, kw_only=True):
     schema: str
     elements: list[LoadElement]
     mixes: list[LoadMix]
+
+
+class ShieldSetting(msgspec.Struct, kw_only=True):
+    """A setting of the probe's shield: whether the machine has what it switches, and how that
+    is now, or why it is not there."""
+
+    name: str
+    available: bool
+    now: str
+
+
+class ShieldLook(msgspec.Struct, kw_only=True):
+    """What a shield could switch (`hardstone-probe shield --show`); the rest is not kept."""
+
+    schema: str
+    settings: list[ShieldSetting]
 
 
 class Facts(msgspec.Struct, kw_only=True):

@@ -49,6 +49,14 @@ def parse_duration_ns(text: str, *, bare: str = "s") -> int:
     return value
 
 
+def write_ns(value_ns: int) -> str:
+    """A duration as it is typed, exactly and in one way: "10ms", "1500us", "2s"."""
+    for unit in ("s", "ms", "us"):
+        if value_ns % _NS_PER[unit] == 0:
+            return f"{value_ns // _NS_PER[unit]}{unit}"
+    return f"{value_ns}ns"
+
+
 def format_ns(value_ns: float | None) -> str:
     """A duration for people, three or four significant digits: "812 ns", "3.01 ms"."""
     if value_ns is None:

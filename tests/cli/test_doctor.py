@@ -37,7 +37,7 @@ folder = os.path.dirname(os.path.abspath(sys.argv[0]))
 def send(name):
     with open(os.path.join(folder, name)) as file:
         sys.stdout.write(file.read())
-if sys.argv[1] in ("list", "facts"):
+if sys.argv[1] in ("list", "facts", "load", "shield"):
     send(sys.argv[1] + ".json")
 else:
     is_with = "--settings" in sys.argv
@@ -62,6 +62,8 @@ def stub(
     with_setting: list[str] | None = None,
     settings: tuple[str, ...] = ("dma_latency",),
     without: tuple[str, ...] = (),
+    unavailable: dict[str, str] | None = None,
+    told: str = "",
     **changed: Any,
 ) -> Path:
     """A probe whose wake-ups are 2 us shorter with the setting."""
@@ -69,10 +71,18 @@ def stub(
     facts["facts"] = machine(*without, user__effective_id=user, cpu__allowed="0-2,5", **changed)
     (folder / "facts.json").write_text(json.dumps(facts))
     (folder / "list.json").write_text((sample.GOLDEN / "register.json").read_text())
+    (folder / "load.json").write_text((sample.GOLDEN / "loads.json").read_text())
+    look = sample.shield_look(**(unavailable or {}))
+    (folder / "shield.json").write_text(json.dumps(look))
     slow, quick = tuple(range(5000, 6000)), tuple(range(3000, 4000))
     unchanged = sample.stream(values=slow)
     obeyed = sample.stream(values=quick, settings=list(settings))
     (folder / "without.jsonl").write_text("\n".join(unchanged) + "\n")
+    if told:
+        event = {"type": "event", "name": "shielded", "text": told, "at_ns": None}
+        footer = json.loads(obeyed[-1])
+        footer = json.dumps({**footer, "lines": footer["lines"] + 1, "events": 1})
+        obeyed = [*obeyed[:2], json.dumps(event), *obeyed[2:-1], footer]
     (folder / "with.jsonl").write_text("\n".join(with_setting or obeyed) + "\n")
     path = sample.executable(folder, STUB)
     monkeypatch.setenv("HARDSTONE_PROBE", str(path))
@@ -172,6 +182,9 @@ def test_an_unknown_rule_gives_the_nearest(
         (["--prove", "governor", "--duration", "-1"], "--duration"),
         (["--prove", "governor", "--test", "NO-P-SUCH"], "NO-P-SUCH"),
         (["--prove", "governor", "--test", "TMR-*"], "one test"),
+        (["--prove", "governor", "--load", "none,heavy"], "one load"),
+        (["--prove", "governor", "--load", "hevy"], "did you mean heavy?"),
+        (["--prove", "governor", "--test", "SEM-B-LCK"], "SEM-B-LCK times nothing"),
         (["--prove", "governor", "--explain", "smt"], "both given"),
         (["--pairs", "3"], "--pairs goes with --prove only"),
         (["--seed", "3"], "--seed goes with --prove only"),
@@ -240,12 +253,26 @@ def test_prove_without_privilege_exits_with_5_and_measures_nothing(
 @pytest.mark.parametrize(
     ("rule", "without", "changed", "said"),
     [
-        ("governor", ("power.governors",), {}, "a governor other than performance is needed"),
-        ("governor", (), {"power__governors": None}, "governors of the CPUs: none"),
-        ("governor", (), {"power__governors": "performance"}, "governors of the CPUs: performance"),
+        ("governor", ("power.governors",), {}, "no frequency governor"),
+        ("governor", (), {"power__governors": None}, "no frequency governor"),
+        ("governor", (), {"power__governors": "performance"}, "performance already"),
+        ("idle-states", ("power.dma_latency_us",), {}, "not there, or cannot be opened"),
         ("idle-states", (), {"power__dma_latency_us": 0}, "at 0 already"),
+        ("idle-states", (), {"power__idle_driver": "none"}, "no driver of idle states"),
+        ("idle-states", (), {"power__idle_boot": "poll"}, "poll already"),
         ("watchdog", (), {}, "watchdogs are off"),
-        ("interrupts-here", (), {"cpu__count": 1}, "there is one CPU"),
+        ("isolated-cpus", (), {"cpu__count": 1}, "there is one CPU"),
+        ("isolated-cpus", ("kernel.timer_migration",), {}, "no kernel.timer_migration"),
+        *(
+            one
+            for rule in ("interrupts-here", "interrupts-one-cpu", "interrupts-everywhere")
+            for one in (
+                (rule, (), {"cpu__count": 1}, "there is one CPU"),
+                (rule, ("interrupts.device_lines",), {}, "no interrupt of a device is visible"),
+                (rule, (), {"interrupts__device_lines": 0}, "no interrupt of a device is visible"),
+                (rule, (), {"interrupts__quiet_cpus": "3,5"}, "directed to CPU 5"),
+            )
+        ),
     ],
 )
 def test_what_cannot_change_is_not_measured(
@@ -262,6 +289,104 @@ def test_what_cannot_change_is_not_measured(
     assert (done.code, calls.exists()) == (EXIT_PRIVILEGE, False)
     assert "would change nothing here" in done.err
     assert said in " ".join(done.err.split())
+
+
+@pytest.mark.parametrize(
+    ("rule", "setting"),
+    [
+        ("governor", "governor"),
+        ("idle-states", "dma_latency"),
+        ("isolated-cpus", "timers"),
+        ("isolated-cpus", "cpuset"),
+        ("interrupts-everywhere", "interrupts"),
+        ("watchdog", "watchdog"),
+    ],
+)
+def test_what_the_shield_lacks_is_not_measured(
+    hardstone: Hardstone,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    rule: str,
+    setting: str,
+) -> None:
+    able = {"kernel__nmi_watchdog": 1, "power__governors": "powersave"}
+    lacking = {setting: "/the/file: No such\x1b[2J file"}
+    calls = stub(tmp_path, monkeypatch, unavailable=lacking, **able)
+    done = hardstone("doctor", "--prove", rule)
+    assert (done.code, calls.exists()) == (EXIT_PRIVILEGE, False)
+    assert done.err.count("\n") == 1 and "\x1b" not in done.err
+    assert f"{setting} cannot be switched here: /the/file: No such" in done.err
+
+
+def test_a_lack_of_another_setting_is_no_obstacle(
+    hardstone: Hardstone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = stub(tmp_path, monkeypatch, unavailable={"governor": "no such file"})
+    hardstone("doctor", "--prove", "idle-states", "--pairs", "1", "--quiet")
+    assert sorted(calls.read_text().split()) == ["dma_latency", "none"]
+
+
+def test_a_probe_that_has_no_look_at_shields_is_measured_all_the_same(
+    hardstone: Hardstone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = stub(tmp_path, monkeypatch)
+    path = tmp_path / "hardstone-probe"
+    path.write_text(
+        path.read_text()
+        .replace('"load", "shield"', '"load"')
+        .replace(
+            "else:\n    is_with",
+            'elif sys.argv[1] == "shield":\n    sys.exit(2)\nelse:\n    is_with',
+        )
+    )
+    hardstone("doctor", "--prove", "idle-states", "--pairs", "1", "--quiet")
+    assert sorted(calls.read_text().split()) == ["dma_latency", "none"]
+
+
+@pytest.mark.parametrize(
+    ("rule", "settings", "told", "words"),
+    [
+        (
+            "idle-states",
+            ("dma_latency",),
+            "CPU 5: dma_latency (held already)",
+            "dma_latency found nothing to change",
+        ),
+        (
+            "interrupts-everywhere",
+            ("interrupts",),
+            "CPU 5: interrupts (0 of 26 interrupts moved)",
+            "interrupts found nothing to change",
+        ),
+        ("idle-states", (), "", "dma_latency was not in force"),
+    ],
+)
+def test_a_setting_that_changed_nothing_ends_the_proof_after_the_first_pair(
+    hardstone: Hardstone,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    rule: str,
+    settings: tuple[str, ...],
+    told: str,
+    words: str,
+) -> None:
+    calls = stub(tmp_path, monkeypatch, settings=settings, told=told)
+    done = hardstone("doctor", "--prove", rule, "--pairs", "9", "--quiet")
+    assert done.code == EXIT_UNTRUSTWORTHY, done.err
+    assert len(calls.read_text().split()) == 2
+    assert f"pair 1: with the setting: {words}" in done.out
+    assert f"pairs 2 to 9: not run: {words}" in done.out
+    assert "no pair was measured whole: nothing can be said" in done.out
+
+
+def test_one_setting_of_several_that_changed_something_is_an_effect(
+    hardstone: Hardstone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = "CPU 5: timers (new ones go to other CPUs already); cpuset (98 threads moved)"
+    settings = ("cpuset", "interrupts", "workqueues", "timers")
+    calls = stub(tmp_path, monkeypatch, settings=settings, told=told)
+    hardstone("doctor", "--prove", "isolated-cpus", "--pairs", "3", "--quiet")
+    assert len(calls.read_text().split()) == 6
 
 
 def test_a_governor_that_can_change_is_measured(
@@ -281,6 +406,7 @@ def test_a_probe_that_is_refused_the_setting_exits_with_5(
     done = hardstone("doctor", "--prove", "idle-states", "--pairs", "2", "--quiet")
     assert done.code == EXIT_PRIVILEGE
     assert "permission denied" in done.out
+    assert "pair 2: not run: dma_latency could not be switched" in done.out
 
 
 def test_a_setting_that_was_not_applied_is_no_proof(

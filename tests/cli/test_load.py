@@ -40,10 +40,13 @@ LIMITED = {"type": "event", "name": "load_limited", "text": "disk: no room", "at
 def says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """Makes a probe that takes every text for a load, and then says these lines."""
 
+    listed = (sample.GOLDEN / "loads.json").read_text()
+
     def make(*lines: Any, check: str = "", code: int = 0) -> None:
         texts = [line if isinstance(line, str) else json.dumps(line) for line in lines]
         body = (
             "import json\n"
+            f"if sys.argv[2] == '--list':\n    print({listed!r}); sys.exit(0)\n"
             f"if sys.argv[2] == '--check':\n    sys.stderr.write({check!r}); sys.exit({code})\n"
             f"open({str(tmp_path / 'asked')!r}, 'w').write(json.dumps(sys.argv[1:]))\n"
             f"lines(*{texts!r})\n"
@@ -101,7 +104,7 @@ def test_what_the_probe_refuses(
     hardstone: Callable[..., Any], says: Callable[..., None], code: int, expected: int
 ) -> None:
     says(check="hardstone-probe: load: no such thing; write cpu\n", code=code)
-    done = hardstone("load", "cpuu")
+    done = hardstone("load", "cpu")
     assert done.code == expected
     assert "no such thing" in done.err
     assert "hardstone-probe: " not in done.err
@@ -115,6 +118,39 @@ def test_options_reach_the_probe_as_words(
     asked = json.loads((tmp_path / "asked").read_text())
     assert asked[:2] == ["load", "stress-ng:--cpu 1; rm -rf x"]
     assert asked[-4:] == ["--cpus", "0", "--duration-ns", "2000000000"]
+
+
+def test_the_probe_gets_the_one_form_of_a_load(
+    hardstone: Callable[..., Any], says: Callable[..., None], tmp_path: Path
+) -> None:
+    says(HEADER, FOOTER)
+    document = hardstone("load", " search+cpu=0.01s/0.1s", "--json").document
+    asked = json.loads((tmp_path / "asked").read_text())
+    assert asked[1] == document["load"] == "cpu=10ms/100ms+search"
+
+
+@pytest.mark.parametrize(
+    ("load", "words"),
+    [
+        ("cpuu", "unknown 'cpuu'; did you mean cpu?"),
+        ("", "'' is no load; write for example heavy"),
+        ("none", "'none' is no load; write for example heavy"),
+        ("heavy,storm", "'heavy,storm' names 2 loads; give one; + joins elements"),
+        ("cpu=10", "cpu=10 is not a time in each period; write for example cpu=10ms/100ms"),
+        ("stress-ng:--cpu 1,heavy", "'heavy' too; name 'heavy' before stress-ng:"),
+    ],
+)
+def test_what_is_no_load_is_told_in_one_line(
+    hardstone: Callable[..., Any],
+    says: Callable[..., None],
+    tmp_path: Path,
+    load: str,
+    words: str,
+) -> None:
+    says(HEADER, FOOTER)
+    done = hardstone("load", load)
+    assert (done.code, done.err.count("\n"), (tmp_path / "asked").exists()) == (2, 1, False)
+    assert words in done.err and "--load" not in done.err
 
 
 @pytest.mark.parametrize("line", ["nonsense", '{"type":"other"}', '{"type":"load"}'])

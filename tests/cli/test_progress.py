@@ -16,9 +16,11 @@ from hardstone.targets.fake import FakeTarget
 from tests.targets import sample
 
 
-def live(tmp_path: Path, *steps: object) -> str:
+def live(tmp_path: Path, *steps: object, load: str = "none") -> str:
     target = FakeTarget(sample.scenario(tmp_path, {"SEM-P-SIG": list(steps)}))
-    plan = make_plan(Request(tests=("SEM-P-SIG",)), target.probe_list(), load_catalogue())
+    request = Request(tests=("SEM-P-SIG",), load=(load,))
+    register, loads = target.probe_list(), target.load_list()
+    plan = make_plan(request, register, load_catalogue(), known_loads=loads)
     written = io.StringIO()
     console = Console(file=written, force_terminal=True, width=80)
     with LiveReporter(console) as reporter:
@@ -30,6 +32,14 @@ def test_the_live_line_names_test_position_and_time_left(tmp_path: Path) -> None
     text = live(tmp_path, *sample.stream("SEM-P-SIG"))
     assert "SEM-P-SIG  1 of 1" in text
     assert " left" in text
+
+
+def test_loads_that_are_cut_in_the_live_line_are_told_in_full(tmp_path: Path) -> None:
+    load = "stress-ng:--matrix 2 --vm 3 --vm-bytes 1G --cpu 1"
+    text = live(tmp_path, *sample.stream("SEM-P-SIG"), load=f"none,{load}")
+    assert f"…: {load}" in " ".join(text.split())
+    for plain in (load, "none,heavy"):  # a load alone is in no name
+        assert "…: " not in live(tmp_path, *sample.stream("SEM-P-SIG"), load=plain)
 
 
 def test_a_failure_stays_above_the_live_line(tmp_path: Path) -> None:

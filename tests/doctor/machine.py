@@ -14,6 +14,7 @@ FIT: dict[str, Scalar] = {
     "interrupts.busiest_cpu": 0,
     "interrupts.busiest_percent": 60,
     "interrupts.device_count": 50_000,
+    "interrupts.device_lines": 26,
     "interrupts.has_balancer": False,
     "interrupts.quiet_cpus": "2,3",
     "kernel.clocksource": "tsc",

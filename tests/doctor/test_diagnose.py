@@ -77,6 +77,72 @@ def test_an_undo_is_a_command_or_is_left_out() -> None:
     assert "Ctrl-C" in hold.lasts
 
 
+ODD_RULE = """
+[odd]
+title = "t"
+topic = "t"
+level = "note"
+found = { fact = "memory.ksm", equals = 1 }
+says = "s"
+says_fine = "s"
+unknown = "s"
+why = "w"
+fixed = "f"
+[[odd.steps]]
+command = "echo 0 | sudo tee x"
+undo = "echo {kernel.hz} | sudo tee x"
+"""
+
+
+@pytest.mark.parametrize(
+    ("known", "steps"), [({"kernel.hz": 7}, 1), ({}, 0), ({"kernel.hz": None}, 0)]
+)
+def test_what_cannot_be_taken_back_is_not_advised(known: dict[str, Scalar], steps: int) -> None:
+    facts = {"memory.ksm": 1, **known}
+    (found,) = diagnose(facts, rules=parse_rules(ODD_RULE)).findings
+    assert (found.state, len(found.steps)) == ("found", steps)
+
+
+@pytest.mark.parametrize(
+    ("nmi", "soft", "undo"),
+    [
+        (1, 0, "kernel.watchdog=1 kernel.soft_watchdog=0 kernel.nmi_watchdog=1"),
+        (1, 1, "kernel.watchdog=1 kernel.soft_watchdog=1 kernel.nmi_watchdog=1"),
+        # it is read-only where there is none
+        (0, 1, "kernel.watchdog=1 kernel.soft_watchdog=1"),
+        (None, 1, "kernel.watchdog=1 kernel.soft_watchdog=1"),
+    ],
+)
+def test_the_watchdog_is_switched_on_before_its_kinds_are(
+    nmi: int | None, soft: int, undo: str
+) -> None:
+    """The kernel takes a kind for wanted only while kernel.watchdog is 1."""
+    without = () if nmi is not None else ("kernel.nmi_watchdog",)
+    facts = machine(
+        *without, kernel__watchdog=1, kernel__soft_watchdog=soft, kernel__nmi_watchdog=nmi
+    )
+    (step,) = finding("watchdog", facts).steps
+    assert step.command == "sudo sysctl kernel.watchdog=0"
+    assert step.undo == f"sudo sysctl {undo}"
+
+
+def test_a_budget_is_never_above_its_period_on_the_way() -> None:
+    """The kernel refuses that, so the limit is lifted for the moment between both."""
+    small = machine(kernel__rt_runtime_us=50_000, kernel__rt_period_us=100_000)
+    (step,) = finding("throttling-tight", small).steps
+    for typed, at_end in ((step.command, (950_000, 1_000_000)), (step.undo, (50_000, 100_000))):
+        budget, period = (50_000, 100_000) if typed == step.command else (950_000, 1_000_000)
+        for word in (typed or "").split()[2:]:
+            name, _, value = word.partition("=")
+            if name == "kernel.sched_rt_runtime_us":
+                budget = int(value)
+            else:
+                assert name == "kernel.sched_rt_period_us"
+                period = int(value)
+            assert budget <= period, typed
+        assert (budget, period) == at_end
+
+
 def test_root_types_no_sudo() -> None:
     (step,) = finding("same-pages", machine(memory__ksm=1, user__effective_id=0)).steps
     assert step.command == "echo 0 | tee /sys/kernel/mm/ksm/run"

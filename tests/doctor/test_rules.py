@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from hardstone.catalogue import load_catalogue
 from hardstone.doctor import Finding, diagnose, find_rule, load_rules
 from hardstone.doctor.conditions import facts_used
 from hardstone.doctor.derive import derive
@@ -154,6 +155,60 @@ def test_without_one_of_its_facts_a_rule_is_never_found(rule: str) -> None:
         assert finding(rule, machine(fact)).state != "found", fact
 
 
+# Facts without which the rest of a fit machine still tells that the rule is not found.
+TOLD_BY_OTHERS: dict[str, set[str]] = {
+    # either is enough: scheduling is granted, or the group has a budget
+    "group-budget": {"limits.can_realtime", "limits.group_rt_runtime_us"},
+    # the probe tells a reason only where something was refused
+    "priority-limit": {"limits.realtime_reason"},
+    "memlock-limit": {"user.cap_ipc_lock"},
+    "governor": {"power.frequency_is_fixed"},
+    "interrupts-here": {
+        *("cpu.count", "interrupts.busiest_cpu"),
+        *("interrupts.busiest_percent", "interrupts.device_count"),
+    },
+    "interrupts-one-cpu": {"cpu.count", "interrupts.device_count"},
+    "interrupts-everywhere": {"cpu.count"},
+    "numa-balancing": {"memory.has_nodes", "memory.numa_balancing"},
+    "watchdog": {"kernel.soft_watchdog", "kernel.watchdog"},
+    "tasks-above": {"tasks.realtime_count", "tasks.realtime_highest"},
+    "timer-migration": {"cpu.count"},
+}
+
+
+@pytest.mark.parametrize("rule", load_rules())
+def test_without_one_of_its_facts_a_rule_is_unknown_or_told_by_the_others(rule: str) -> None:
+    one = load_rules()[rule]
+    used = {*facts_used(one.found), *facts_used(one.fine)} & set(FIT)
+    fine = {fact for fact in used if finding(rule, machine(fact)).state == "fine"}
+    assert fine == TOLD_BY_OTHERS.get(rule, set())
+
+
+@pytest.mark.parametrize("rule", load_rules())
+def test_every_rule_says_what_was_found_why_it_matters_and_what_to_do(rule: str) -> None:
+    one = load_rules()[rule]
+    for text in (one.says, one.says_fine, one.unknown, one.why):
+        assert len(text) > 10 and text.endswith("."), text
+    assert one.title and not one.title.endswith(".")
+    assert one.steps and (one.settings or len(one.fixed) > 10)
+    for step in one.steps:
+        assert step.words is not None or step.boot is not None or step.lasts
+    if one.brings is not None:  # whoever measured that, and when
+        assert re.search(r"\d", one.brings.text) and re.search(r" (19|20)\d\d", one.brings.source)
+
+
+def test_what_is_not_known_to_bring_anything_claims_no_time() -> None:
+    """A figure of a latency stands in `brings`, where it has a source."""
+    claim = re.compile(r"\d\s?(ns|us|ms|s|microseconds|milliseconds)\b")
+    assert {name for name, one in load_rules().items() if claim.search(one.why)} == set()
+
+
+def test_every_test_that_a_rule_names_is_one_of_the_probe() -> None:
+    known = set(load_catalogue().ids())
+    text = (ROOT / "src/hardstone/doctor/rules.toml").read_text()
+    assert set(re.findall(r"\b[A-Z]{3}-[BPS]-[A-Z]{3,4}\b", text)) <= known
+
+
 @pytest.mark.parametrize(("rule", "without", "changed"), TRAPS)
 def test_what_only_looks_fine_is_unknown(
     rule: str, without: tuple[str, ...], changed: dict[str, Any]
@@ -234,7 +289,7 @@ def test_any_swap_is_swap(swap_bytes: int | None, state: str) -> None:
 def test_an_unknown_rule_gives_the_nearest_name() -> None:
     with pytest.raises(InputError, match="did you mean governor"):
         find_rule("governer")
-    with pytest.raises(InputError, match="there is realtime-priority"):
+    with pytest.raises(InputError, match="hardstone doctor --all names every rule"):
         find_rule("\x1b[31mzzz")
     assert find_rule("SMT")[0] == "smt"
 

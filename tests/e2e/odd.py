@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import struct
 import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -12,22 +13,26 @@ from pathlib import Path
 from tests.e2e.shield_state import cpuset_mount, read_task
 
 SLEEP_S = "300"
+LATENCY = "/dev/cpu_dma_latency"
+ODD_US = 77
+ELSEWHERE, AS_IT_WAS = 2, 3  # of the interrupts: one that need not move, one for a test to change
 
 
 @dataclass
 class Odd:
-    """What was made odd; `told` is for the reader of a failure."""
+    """What was made odd."""
 
     reserved: int
     busy: int = 0  # a process that spins on the CPU to be reserved
     grouped: int = 0  # one in a group of its own, of that CPU alone
     pinned: int = 0  # one with an odd affinity
     kernel_thread: int = 0
-    told: list[str] = field(default_factory=list)
+    files: dict[str, str] = field(default_factory=dict)  # path, value
+    settings: set[str] = field(default_factory=set)  # of `shield --settings`: with an odd value
 
 
 @contextmanager
-def value(odd: Odd, path: Path, wanted: str) -> Iterator[None]:
+def value(odd: Odd, setting: str, path: Path, wanted: str) -> Iterator[None]:
     """Writes `wanted` into a file of the kernel, where it is there and takes it."""
     try:
         before = path.read_text().strip()
@@ -35,11 +40,39 @@ def value(odd: Odd, path: Path, wanted: str) -> Iterator[None]:
     except OSError:
         yield
         return
-    odd.told.append(f"{path}: {wanted}")
+    odd.files[str(path)] = wanted
+    odd.settings.add(setting)
     try:
         yield
     finally:
         path.write_text(before)
+
+
+@contextmanager
+def latency(odd: Odd, wanted_us: int) -> Iterator[None]:
+    """A request as a user would make it: the least of all holds."""
+    try:
+        file = os.open(LATENCY, os.O_RDWR)
+    except OSError:
+        yield
+        return
+    try:
+        os.write(file, struct.pack("=i", wanted_us))
+        odd.settings.add("dma_latency")
+        yield
+    finally:
+        os.close(file)
+
+
+def an_odd_governor(cpu: int) -> tuple[Path, str] | None:
+    """One that it does not have now, and that a shield does not want."""
+    folder = Path(f"/sys/devices/system/cpu/cpu{cpu}/cpufreq")
+    with suppress(OSError):
+        now = (folder / "scaling_governor").read_text().strip()
+        for name in (folder / "scaling_available_governors").read_text().split():
+            if name not in (now, "performance"):
+                return folder / "scaling_governor", name
+    return None
 
 
 def movable_interrupts() -> list[Path]:
@@ -94,7 +127,9 @@ def group(odd: Odd, mount: Path, cpus: str | None) -> Iterator[Path]:
             if cpus is not None:
                 (folder / "cpuset.mems").write_text((mount / "cpuset.mems").read_text())
                 (folder / "cpuset.cpus").write_text(cpus)
-        odd.told.append(f"{inner}: {cpus}")
+        if cpus is not None:
+            odd.files |= {str(place / "cpuset.cpus"): cpus for place in (outer, inner)}
+            odd.settings.add("cpuset")
         yield inner
     finally:
         for folder in (inner, outer):
@@ -108,16 +143,23 @@ def odd_values(reserved: int) -> Iterator[Odd]:
     mask = f"{1 << reserved:x}"
     with ExitStack() as stack:
         for place, path in enumerate(movable_interrupts()):
-            if place < 3:
-                stack.enter_context(value(odd, path, str(reserved if place < 2 else 0)))
-        for name in ("irq/default_smp_affinity", "sys/kernel/watchdog_cpumask"):
-            wanted = mask if "irq" in name else str(reserved)
-            stack.enter_context(value(odd, Path("/proc") / name, wanted))
-        stack.enter_context(value(odd, Path("/proc/sys/kernel/timer_migration"), "0"))
-        queues = Path("/sys/devices/virtual/workqueue/cpumask")
-        stack.enter_context(value(odd, queues, mask))
+            if place != AS_IT_WAS:
+                wanted = "0" if place == ELSEWHERE else str(reserved)
+                stack.enter_context(value(odd, "interrupts", path, wanted))
+        kernel = Path("/proc/sys/kernel")
+        for setting, path, wanted in (
+            ("interrupts", Path("/proc/irq/default_smp_affinity"), mask),
+            ("watchdog", kernel / "watchdog_cpumask", str(reserved)),
+            ("timers", kernel / "timer_migration", "0"),
+            ("workqueues", Path("/sys/devices/virtual/workqueue/cpumask"), mask),
+        ):
+            stack.enter_context(value(odd, setting, path, wanted))
         for path in list(Path("/sys/bus/workqueue/devices").glob("*/cpumask"))[:1]:
-            stack.enter_context(value(odd, path, mask))
+            stack.enter_context(value(odd, "workqueues", path, mask))
+        governor = an_odd_governor(reserved)
+        if governor is not None:
+            stack.enter_context(value(odd, "governor", *governor))
+        stack.enter_context(latency(odd, ODD_US))
         _odd_processes(odd, stack)
         yield odd
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import struct
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -23,6 +24,7 @@ FILES = (
     "sys/devices/system/cpu/cpu*/cpufreq/scaling_governor",
 )
 GROUP_FILES = ("cpuset.cpus", "cpuset.mems", "cpuset.cpu_exclusive", "cgroup.subtree_control")
+LATENCY = "/dev/cpu_dma_latency"  # reads as the request that holds, in microseconds
 JOURNAL = Path("/run/hardstone-shield.journal")
 
 
@@ -60,6 +62,8 @@ def read_state() -> State:
     for path in _files():
         with suppress(OSError):
             state.files[str(path)] = path.read_text().strip()
+    with suppress(OSError):
+        state.files[LATENCY] = str(*struct.unpack("=i", Path(LATENCY).read_bytes()[:4]))
     for path in Path("/proc").glob("[0-9]*/task/[0-9]*"):
         with suppress(OSError):
             start, task = read_task(path)

@@ -10,6 +10,7 @@ import json
 import os
 import pty
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -23,7 +24,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e import machine
-from tests.e2e.odd import Odd, movable_interrupts, odd_values
+from tests.e2e.odd import AS_IT_WAS, Odd, movable_interrupts, odd_values
 from tests.e2e.running import run
 from tests.e2e.shield_state import (
     JOURNAL,
@@ -35,6 +36,18 @@ from tests.e2e.shield_state import (
     read_state,
     read_task,
 )
+from tests.e2e.shielding import (
+    FOREVER,
+    GIVE_UP_S,
+    RESERVED,
+    Shield,
+    all_is_back,
+    command,
+    is_over,
+    shielded,
+    tool,
+    wait_until,
+)
 
 pytestmark = [
     pytest.mark.e2e,
@@ -42,12 +55,6 @@ pytestmark = [
     pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one CPU: none can be reserved"),
     pytest.mark.usefixtures("alone"),
 ]
-
-RESERVED = max(os.sched_getaffinity(0))
-GIVE_UP_S = 30
-FOREVER = ("sh", "-c", "echo ready; exec sleep 60")
-
-Shield = subprocess.Popen[bytes]
 
 
 @pytest.fixture
@@ -60,54 +67,11 @@ def odd() -> Iterator[Odd]:
 def before(odd: Odd, probe: Path) -> Iterator[State]:
     assert not JOURNAL.exists(), f"somebody uses a shield: {JOURNAL}"
     assert {"timer_migration", "default_smp_affinity"} <= {
-        line.split(":")[0].rpartition("/")[2] for line in odd.told
+        path.rpartition("/")[2] for path in odd.files
     }
     yield read_state()
     if JOURNAL.exists():  # the test has failed: the machine is not to suffer from it
         subprocess.run([probe, "shield", "--restore"], check=False)
-
-
-def command(probe: Path, *words: str) -> list[str]:
-    return [str(probe), "shield", "--cpu", str(RESERVED), "--", *words]
-
-
-def tool(*words: str) -> list[str]:
-    """The same by way of the toolkit."""
-    start = "from hardstone.cli.main import main; main()"
-    return [sys.executable, "-c", start, "shield", "--cpu", str(RESERVED), "--", *words]
-
-
-@contextmanager
-def shielded(words: list[str]) -> Iterator[Shield]:
-    """Returns when COMMAND runs on the reserved CPU."""
-    with subprocess.Popen(
-        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
-    ) as process:
-        try:
-            assert process.stdout is not None and process.stderr is not None
-            assert process.stdout.readline() == b"ready\n", process.stderr.read()
-            yield process
-        finally:
-            with suppress(ProcessLookupError):
-                process.kill()
-
-
-def wait_until(claim: Callable[[], bool], what: str) -> None:
-    give_up_s = time.monotonic() + GIVE_UP_S
-    while not claim():
-        assert time.monotonic() < give_up_s, what
-        time.sleep(0.005)
-
-
-def all_is_back(before: State) -> None:
-    wait_until(lambda: not JOURNAL.exists(), "the journal is still there")
-    assert differences(before, read_state()) == []
-
-
-def is_over(pid: int) -> bool:
-    with suppress(OSError):
-        return read_task(Path(f"/proc/{pid}/task/{pid}"))[1].is_ending
-    return True
 
 
 # ---- that it does something ----
@@ -148,9 +112,11 @@ def test_the_cpu_is_reserved_and_everything_is_put_back(
     assert (seen["policy"], seen["priority"]) == (os.SCHED_RR, 7)
     assert RESERVED not in seen["places"]
     assert seen["more"] <= 1  # a kind that moves when it fires comes once more
-    (line,) = [text for text in done.stderr.splitlines() if b"not moved: " in text]
-    assert b"--verbose tells each one and why" in line
-    assert b"timers" in line and b"cpuset (" in line
+    first, last = done.stderr.decode().splitlines()  # no more than one line at each end
+    assert f"CPU {RESERVED} is reserved; not moved: " in first
+    assert "--verbose tells each one and why" in first
+    assert "timers" in first and "cpuset (" in first
+    assert re.search(rf"CPU {RESERVED} is given back: [1-9]\d* put back", last)
     all_is_back(before)
 
 
@@ -267,9 +233,11 @@ def test_ctrl_c_on_the_terminal(probe: Path, before: State) -> None:
         (("true",), 0),
         (("sh", "-c", "exit 41"), 41),
         (("sh", "-c", "kill -SEGV $$"), 139),
-        (("no-such-command-of-hardstone",), 2),
+        (("no-such-command-of-hardstone",), 127),
+        (("/etc/passwd",), 126),
+        (("/etc",), 126),
     ],
-    ids=["fine", "fails", "crashes", "not there"],
+    ids=["fine", "fails", "crashes", "not there", "not executable", "a folder"],
 )
 def test_the_exit_code_is_that_of_the_command(
     probe: Path, before: State, words: tuple[str, ...], code: int
@@ -423,18 +391,109 @@ def test_both_are_killed_and_the_next_shield_restores(probe: Path, before: State
     all_is_back(before)
 
 
-def test_a_kill_at_any_moment(probe: Path, before: State) -> None:
+def settings_here(probe: Path) -> set[str]:
+    """Those that a shield can touch on this machine."""
+    show = [str(probe), "shield", "--cpu", str(RESERVED), "--show", "--json"]
+    done = subprocess.run(show, capture_output=True, check=True)
+    return {one["name"] for one in json.loads(done.stdout)["settings"] if one["available"]}
+
+
+def test_all_that_a_shield_changes_has_an_odd_value_here(
+    probe: Path, odd: Odd, before: State
+) -> None:
+    """What the tests of this file rest on: the list is the probe's own, and its journal's."""
+    movable = movable_interrupts()
+    with shielded(command(probe, *FOREVER)) as process:
+        lines = [line.split("\t") for line in JOURNAL.read_text().splitlines()[5:]]
+        process.terminate()
+        process.communicate(timeout=GIVE_UP_S)
+    changed: dict[str, list[list[str]]] = {}
+    for kind, *fields in lines:
+        changed.setdefault(kind, []).append(fields)
+    assert settings_here(probe) == odd.settings
+    assert changed.keys() <= {"file", "irq", "task", "mask", "heirs", "group", "control"}
+    interrupts = [fields for fields in changed["irq"] if irq_file(fields[0]) in movable]
+    assert {fields[0] for fields in interrupts} - {movable[AS_IT_WAS].parent.name} == {
+        fields[0] for fields in interrupts if odd.files.get(str(irq_file(fields[0]))) == fields[1]
+    }
+    first = {
+        path: old for path, old, _ in reversed(changed["file"])
+    }  # a group may be widened first
+    assert first.items() <= odd.files.items()
+    for kind in ("task", "mask"):
+        threads = {int(fields[0]): fields[2] for fields in changed.get(kind, [])}
+        if odd.kernel_thread and threads:
+            assert threads[odd.kernel_thread] == str(RESERVED)
+    all_is_back(before)
+
+
+def irq_file(number: str) -> Path:
+    return Path(f"/proc/irq/{number}/smp_affinity_list")
+
+
+def kill_the_tool(process: subprocess.Popen[bytes]) -> None:
+    process.kill()
+
+
+def kill_the_guard_too(process: subprocess.Popen[bytes]) -> None:
+    """Where there is one by then."""
+    process.send_signal(signal.SIGSTOP)
+    for child in children(process.pid):
+        with suppress(ProcessLookupError):
+            os.kill(child, signal.SIGKILL)
+    process.kill()
+
+
+@pytest.mark.parametrize("kill", [kill_the_tool, kill_the_guard_too])
+def test_a_kill_at_any_moment(
+    probe: Path, before: State, kill: Callable[[subprocess.Popen[bytes]], None]
+) -> None:
     """Also while it applies, and while it puts back. A kill before there is a guard leaves an empty
     journal, which the next one removes."""
     moments = random.Random(4)
     for _ in range(15):
         with subprocess.Popen(command(probe, "true"), stderr=subprocess.DEVNULL) as process:
             time.sleep(moments.uniform(0, 0.06))
-            process.kill()
+            kill(process)
+        if kill is kill_the_guard_too:
+            subprocess.run([probe, "shield", "--restore"], capture_output=True, check=True)
         wait_until(lambda: not JOURNAL.exists() or is_empty(JOURNAL), "things were not put back")
         assert differences(before, read_state()) == []
     subprocess.run([probe, "shield", "--restore"], capture_output=True, check=True)
     all_is_back(before)
+
+
+@pytest.mark.skipif(not shutil.which("unshare"), reason="unshare is not installed")
+def test_without_cpusets(probe: Path, odd: Odd, before: State) -> None:
+    """Where they are not mounted for the shield: each thread by its affinity."""
+    mount = cpuset_mount()
+    first = min(os.sched_getaffinity(0))
+    hide = f'umount {mount[1]} && exec "$@"' if mount else 'exec "$@"'
+    words = ["unshare", "-m", "sh", "-c", hide, "sh", *command(probe, *FOREVER)]
+    with process_on(first) as older, shielded(words) as process:
+        (inside,) = set(children(process.pid)) - {guard_of(process.pid)}
+        assert os.sched_getaffinity(inside) == {RESERVED}
+        assert RESERVED not in os.sched_getaffinity(odd.pinned)
+        assert RESERVED not in os.sched_getaffinity(odd.busy)
+        assert odd.kernel_thread == 0 or RESERVED not in os.sched_getaffinity(odd.kernel_thread)
+        newer = subprocess.Popen(["sleep", "60"])  # its maker was moved
+        assert RESERVED not in os.sched_getaffinity(newer.pid)
+        process.terminate()
+        _, errors = process.communicate(timeout=GIVE_UP_S)
+        assert b"cpuset (" in errors
+        assert os.sched_getaffinity(older) == {first}  # as a moved one would have had it
+        assert os.sched_getaffinity(newer.pid) == os.sched_getaffinity(0)
+        newer.kill()
+        newer.wait()
+    all_is_back(before)
+
+
+@contextmanager
+def process_on(cpu: int) -> Iterator[int]:
+    with subprocess.Popen(["sleep", "60"]) as sleeper:
+        os.sched_setaffinity(sleeper.pid, {cpu})
+        yield sleeper.pid
+        sleeper.kill()
 
 
 def holds(members: Path, pid: int) -> bool:
@@ -463,9 +522,9 @@ def test_a_journal_of_an_earlier_boot_is_void(probe: Path, before: State) -> Non
 def test_what_others_change_meanwhile_is_left_to_them(probe: Path, odd: Odd, before: State) -> None:
     """Values that are neither the shield's nor the old ones."""
     interrupts = movable_interrupts()
-    if len(interrupts) < 4 or not odd.kernel_thread:
+    if len(interrupts) <= AS_IT_WAS or not odd.kernel_thread:
         pytest.skip("too few interrupts or kernel threads can be moved here")
-    interrupt, thread = interrupts[3], odd.kernel_thread
+    interrupt, thread = interrupts[AS_IT_WAS], odd.kernel_thread
     whole = os.sched_getaffinity(0)
     with shielded(command(probe, *FOREVER)) as process:
         interrupt.write_text(str(RESERVED))

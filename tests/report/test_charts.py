@@ -194,6 +194,15 @@ def test_lines_apart_are_drawn_as_they_are() -> None:
     assert not any(line.is_over for line in group(found).lines)
 
 
+def test_tails_that_end_apart_are_of_equal_weight() -> None:
+    bulk = np.full(1000, 500)
+    found = [
+        sample.series(name, np.concatenate([bulk, [worst]]))
+        for name, worst in (("one", 900), ("two", 90_000), ("three", 95_000))
+    ]
+    assert [line.is_over for line in group(found).lines] == [False, False, False]
+
+
 def test_hundreds_of_series_are_limited_to_those_with_the_highest_values() -> None:
     many = [sample.series("acquire", np.array([n, n + 1]), waiters=n) for n in range(300)]
     found = group(many)

@@ -44,6 +44,28 @@ def test_one_test_that_broke_is_named_and_no_connection_is_blamed(reason: str) -
     assert not {"connection", "lost", "tool"} & set(" ".join(found.lines).split())
 
 
+@pytest.mark.parametrize(
+    ("loads", "configs", "said"),
+    [
+        ([], [], {"Load": "storm", "CPU configuration": "single"}),
+        (
+            ["none", "heavy"],
+            ["shared", "single"],
+            {"Load": "none, heavy", "CPU configuration": "shared, single"},
+        ),
+    ],
+)
+def test_conditions_come_from_the_lists_or_from_before_there_were_any(
+    loads: list[str], configs: list[str], said: dict[str, str]
+) -> None:
+    whole = run(WHOLE)
+    plan = msgspec.structs.replace(
+        whole.plan, load="storm", cpu_config="single", loads=loads, cpu_configs=configs
+    )
+    facts = dict(head_of(msgspec.structs.replace(whole, plan=plan)).facts)
+    assert {name: facts[name] for name in said} == said
+
+
 def test_a_target_that_was_lost_is_said_with_what_did_not_run() -> None:
     cut = Result(test="A-P-X", status="failed", reason="the target is gone", complete=False)
     after = [

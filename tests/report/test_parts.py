@@ -6,6 +6,7 @@ import json
 import shlex
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -24,6 +25,21 @@ from hardstone.report.text import (
 )
 from hardstone.stats.quantiles import Quantile
 from tests.report import sample
+
+
+def test_the_commands_of_a_run_from_before_loads_name_its_load() -> None:
+    """Such a plan has one load for all tests, and lists of none."""
+    tests = sample.document(count=300).plan.tests
+    old = msgspec.structs.replace(
+        sample.document(count=300).plan,
+        load="storm",
+        cpu_config="single",
+        loads=[],
+        cpu_configs=[],
+        tests=[msgspec.structs.replace(one, load="none", cpu_config="shared") for one in tests],
+    )
+    for command in (reproduce.run_command(old), *reproduce.test_commands(old)):
+        assert "--load storm --cpu-config single" in command
 
 
 def test_cleaning_keeps_words_and_drops_what_deceives() -> None:

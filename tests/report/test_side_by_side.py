@@ -151,11 +151,11 @@ def test_asked_and_reached(run: RunDocument, page: str) -> None:
     table = load_table(run)
     assert table is not None
     cpu, network, search = table.rows
-    assert (cpu.asked, cpu.reached) == ("10 %", ["9.98 %", "5 % to 9.98 %", "9.98 %"])
+    assert (cpu.asked, cpu.reached) == ("10 %", ["9.98 %", "5 to 9.98 %", "9.98 %"])
     assert cpu.is_short == [False, True, False]
     assert (network.element, search.asked) == ("network=4000/s", "continuous")
     text = words(part(page, "load"))
-    assert "heavy cpu=10ms/100ms 10 % 9.98 % 5 % to 9.98 % 9.98 %" in text
+    assert "heavy cpu=10ms/100ms 10 % 9.98 % 5 to 9.98 % 9.98 %" in text
 
 
 @pytest.mark.parametrize(("reached", "is_short"), [(0.0, True), (0.5, False)])
@@ -202,10 +202,67 @@ def test_the_summary_fits_into_80_columns(
     flat = " ".join(text.split())
     assert all(test in text for test in TESTS)
     assert "none heavy heavy heavy" in flat and "shared shared single shielded" in flat
-    assert "load, asked and reached" in text and "5 % to 9.98 %" in text
+    assert "load, asked and reached" in text and "5 to 9.98 %" in text
     assert "TMR-P-LAT [heavy, shielded] denied: cpusets cannot be made: EPERM" in flat
     assert "TMR-P-LAT [heavy, single] load: cpu: 10 % asked, 5 % reached" in flat
     assert matrix.NOT_MOVED not in flat
+
+
+LONG = "stress-ng:--matrix 2 --vm 3 --vm-bytes 1G --hdd 1 --cpu 1" + "0" * 30
+
+
+def with_loads(run: RunDocument, none: str, heavy: str, config: str = "") -> RunDocument:
+    """`run` with other loads in place of its two, and with one configuration if so asked."""
+    again = msgspec.convert(msgspec.to_builtins(run), RunDocument)
+    other = {"none": none, "heavy": heavy}
+    for conditions in (result.conditions for result in again.results):
+        conditions.load = other[conditions.load]
+        conditions.cpu_config = config or conditions.cpu_config
+    tests = [
+        msgspec.structs.replace(one, load=other[one.load], cpu_config=config or one.cpu_config)
+        for one in again.plan.tests
+    ]
+    again.plan = msgspec.structs.replace(again.plan, tests=tests, loads=[none, heavy])
+    return again
+
+
+def test_loads_that_are_cut_are_told_in_full_in_page_and_summary(
+    run: RunDocument, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    again = with_loads(run, f"{LONG}1", f"{LONG}2")
+    page = render_html(again, bundle=lambda: None)
+    legend = re.findall(r"<dt>(.*?)</dt><dd>(stress-ng.*?)</dd>", part(page, "beside"))
+    assert [load for _, load in legend] == [f"{LONG}1", f"{LONG}2"]
+    text = summary(again, monkeypatch)
+    flat = "".join(text.split())
+    for short, load in legend:
+        assert len(short) <= 36 and words(part(page, "beside")).count(short) > len(TESTS)
+        assert f"{short}:{load}".replace(" ", "") in flat
+    assert max(map(len, text.splitlines())) <= 80
+    assert page.count('<dl class="glossary loads">') == 1
+
+
+def test_short_loads_need_no_legend(run: RunDocument, page: str) -> None:
+    assert "whose names are cut" not in page
+    assert '<dl class="glossary loads">' not in page
+
+
+def test_one_cut_load_is_told_where_nothing_stands_beside_it(
+    run: RunDocument, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    again = with_loads(run, LONG, LONG, "shared")
+    page = render_html(again, bundle=lambda: None)
+    assert 'id="beside"' not in page
+    assert f"<dd>{LONG}</dd>" in part(page, "load")
+    assert LONG.replace(" ", "") in "".join(
+        summary(again, monkeypatch).split("names are cut")[1].split()
+    )
+
+
+def test_what_did_not_run_is_named_as_its_column(run: RunDocument) -> None:
+    again = with_loads(run, f"{LONG}1", f"{LONG}2")
+    text = words(part(render_html(again, bundle=lambda: None), "beside"))
+    assert "#2, shielded: denied: cpusets cannot be made" in text
 
 
 def test_a_hostile_load_is_words_in_page_and_summary(

@@ -48,6 +48,14 @@ def test_what_did_not_run_before_there_were_loads_has_no_condition() -> None:
     assert [names_in(document).name(one) for one in document.results] == ["TMR-P-LAT"] * 2
 
 
+def test_a_run_from_before_loads_has_the_conditions_of_its_results() -> None:
+    """Its plan says of each test what is the default now, which was not in force."""
+    document = make.document(results=[result("heavy", "shared")])
+    document.plan = make.plan_of([sample.planned()], load="heavy")
+    assert names_in(document).name(document.results[0]) == "TMR-P-LAT"
+    assert conditions_in(document) == [Condition("heavy", "shared")]
+
+
 def labels(*loads: str) -> list[str]:
     found = Names([Condition(load, "shared") for load in loads])
     return [found.label(Condition(load, "shared")) for load in loads]

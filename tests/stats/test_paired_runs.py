@@ -208,7 +208,7 @@ def test_an_interrupted_run_keeps_its_pairs() -> None:
     del run.results[7:]
     found = proof(run)
     assert found.pairs_counted == 3
-    assert found.left_out[-1] == "pair 8: it was not measured"
+    assert found.left_out[-1] == "pairs 4 to 8: it was not measured"
 
 
 def test_the_document_obeys_its_schema() -> None:

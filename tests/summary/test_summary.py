@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from hardstone.model import Conditions, Plan, PlannedTest, Result, RunDocument
+from hardstone.model import Conditions, Plan, PlannedTest, Result, RunDocument, Verdict
 from hardstone.summary import print_summary
 from hardstone.summary.header import header_lines
 from hardstone.summary.plan import print_plan
@@ -93,5 +93,11 @@ def test_loads_that_are_cut_in_columns_are_spelled_out_below() -> None:
     results = [make.result(conditions=Conditions(load=load)) for load in long]
     lines = printed(make.document(results=results)).splitlines()
     assert "stress-ng:…--cpu 2: stress-ng:--matrix 2 --vm 3 --vm-bytes 1G --cpu 2" in lines
+    claims = [make.result(series=[], conditions=Conditions(load=load)) for load in long]
+    for one in claims:
+        one.verdicts = [Verdict(name="in_order", passed=True, evidence="seen")]
+    claimed = printed(make.document(results=claims))
+    assert "behaviours of TMR-P-LAT [stress-ng:…--cpu 2]" in claimed
+    assert lines[lines.index("loads whose names are cut") + 1] in claimed.splitlines()
     short = [make.result(conditions=Conditions(load=load)) for load in ("none", "heavy")]
     assert "heavy: heavy" not in printed(make.document(results=short))

@@ -37,6 +37,19 @@ def loads() -> Loads:
     return msgspec.json.decode((GOLDEN / "loads.json").read_bytes(), type=Loads)
 
 
+def shield_look(**unavailable: str) -> dict[str, Any]:
+    """What the probe says of every setting of its shield, by name why it is not there."""
+    settings = ("cpuset", "interrupts", "workqueues", "timers", "watchdog", "governor")
+    return {
+        "schema": "hardstone.shield/1",
+        "state": "free",
+        "settings": [
+            {"name": one, "available": one not in unavailable, "now": unavailable.get(one, "1")}
+            for one in (*settings, "dma_latency")
+        ],
+    }
+
+
 def facts(**changed: Any) -> Facts:
     found = msgspec.json.decode((GOLDEN / "facts.json").read_bytes(), type=Facts)
     found.facts.update({name.replace("__", "."): value for name, value in changed.items()})

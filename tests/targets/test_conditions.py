@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from hardstone.errors import InputError
+from hardstone.errors import InputError, TargetError
 from hardstone.model import PlannedTest, Result
 from hardstone.stream import StreamReader
 from hardstone.targets.base import ProbeError, RunOptions, Stop
@@ -123,3 +124,30 @@ def test_a_test_that_the_scenario_lacks(tmp_path: Path) -> None:
     target = FakeTarget(sample.scenario(tmp_path, {}))
     with pytest.raises(ProbeError, match="has no TMR-P-LAT"):
         list(target.run(sample.planned(), RunOptions(), None, Stop()))
+
+
+def test_what_a_shield_could_switch(tmp_path: Path) -> None:
+    look = sample.shield_look(governor="no such file")
+    assert FakeTarget(sample.scenario(tmp_path, {})).shield_look() is None
+    fake = FakeTarget(sample.scenario(tmp_path, {}, shield=look)).shield_look()
+    asked = "assert sys.argv[1:] == ['shield', '--show', '--json']"
+    body = f"{asked}\nlines({json.dumps(look)!r})"
+    local = LocalTarget(sample.executable(tmp_path, body)).shield_look()
+    for found in (fake, local):
+        assert found is not None
+        there = {one.name: (one.available, one.now) for one in found.settings}
+        assert there["governor"] == (False, "no such file")
+        assert there["dma_latency"] == (True, "1")
+
+
+def test_a_probe_from_before_shields_does_not_tell(tmp_path: Path) -> None:
+    assert LocalTarget(sample.executable(tmp_path, "sys.exit(2)")).shield_look() is None
+    with pytest.raises(TargetError):
+        LocalTarget(sample.executable(tmp_path, "sys.exit(70)")).shield_look()
+
+
+@pytest.mark.parametrize("look", [{"schema": "hardstone.shield/2"}, {"settings": 3}])
+def test_a_look_that_is_none(tmp_path: Path, look: dict[str, Any]) -> None:
+    faulty = {**sample.shield_look(), **look}
+    with pytest.raises(InputError, match="look at shields"):
+        FakeTarget(sample.scenario(tmp_path, {}, shield=faulty)).shield_look()

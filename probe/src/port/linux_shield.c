@@ -131,6 +131,13 @@ static int set_governor(struct port_shield *shield, int cpu, const char *ours)
     return linux_shield_set(shield, path, before, ours);
 }
 
+static const char *why_not_governed(int error)
+{
+    return error == ENOENT   ? "the CPU has no frequency governor"
+           : error == EINVAL ? "its driver has no governor 'performance'"
+                             : strerror(error);
+}
+
 static int governor(struct port_shield *shield, char *text, size_t bytes)
 {
     int set = 0, last_error = 0;
@@ -145,9 +152,9 @@ static int governor(struct port_shield *shield, char *text, size_t bytes)
         else
             last_error = error;
         if (error != 0 && error != ENOENT)
-            shield_note(shield->notes, "governor", name, "%s", strerror(error));
+            shield_note(shield->notes, "governor", name, "%s", why_not_governed(error));
     }
-    snprintf(text, bytes, set ? "performance" : "the CPU has no frequency governor");
+    snprintf(text, bytes, "%s", set ? "performance" : why_not_governed(last_error));
     return set ? 0 : last_error == ENOENT ? ENOTSUP : last_error;
 }
 

@@ -10,7 +10,13 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { LINE_BYTES = 2048, QUICK_TRIES = 10, MOST_TRIES = 5000, WAIT_NS = 2000000 };
+enum {
+    LINE_BYTES = 2048,
+    QUICK_TRIES = 10,
+    MOST_TRIES = 170,
+    FIRST_WAIT_NS = 2000000,
+    LONGEST_WAIT_NS = 64000000
+};
 
 /* Whether `word` is one of a list such as "rw,relatime,cpuset". */
 static bool has_word(const char *list, const char *word, const char *between)
@@ -174,10 +180,10 @@ static void end_partition(const struct port_shield *shield, const char *group)
 }
 
 /* New members may be born while the others leave; one that is dying cannot leave, and takes its
- * time: ten seconds are waited. */
+ * time: ten seconds are waited, at longer and longer intervals. */
 static int empty_and_remove(const struct port_shield *shield, const char *group, const char *origin)
 {
-    static const struct timespec wait = {.tv_nsec = WAIT_NS};
+    struct timespec wait = {.tv_nsec = FIRST_WAIT_NS};
     char full[LINUX_PATH_BYTES], tasks[LINUX_PATH_BYTES];
     int error = 0;
     linux_shield_path(shield, group, full);
@@ -189,8 +195,10 @@ static int empty_and_remove(const struct port_shield *shield, const char *group,
         if (rmdir(full) == 0 || errno == ENOENT)
             return 0;
         error = error_now ? error_now : errno;
-        if (count == 0 || i >= QUICK_TRIES)
-            nanosleep(&wait, NULL);
+        if (count > 0 && i < QUICK_TRIES)
+            continue;
+        nanosleep(&wait, NULL);
+        wait.tv_nsec = wait.tv_nsec < LONGEST_WAIT_NS ? wait.tv_nsec * 2 : LONGEST_WAIT_NS;
     }
     return error;
 }

@@ -330,7 +330,7 @@ enum port_undo linux_shield_undo_task(struct port_shield *shield,
     if (error == EINVAL && task.flags & FLAG_BOUND) { /* a kworker that has got its pool since */
         snprintf(text, bytes, "thread %ld has the affinity that the kernel has bound it to since",
                  (long)written.id);
-        return PORT_UNDO_FOREIGN;
+        return PORT_UNDO_TAKEN;
     }
     snprintf(text, bytes, "thread %ld could not be given back its affinity %.60s: %s",
              (long)written.id, record->field[3], strerror(error));
@@ -346,38 +346,45 @@ struct heirs {
     struct written *written;
 };
 
-static const struct written *parent_of(const struct heirs *heirs, const struct linux_task *task,
-                                       const struct cpus *mask)
+static bool is_written(const struct heirs *heirs, const struct linux_task *task)
+{
+    for (size_t i = 0; i < heirs->count; i++)
+        if (heirs->written[i].id == task->id && heirs->written[i].start == task->start)
+            return true;
+    return false;
+}
+
+/* Its maker, if that was moved; where the maker has ended, the one with the most CPUs among those
+ * that may have been it. */
+static const struct written *maker_of(const struct heirs *heirs, const struct linux_task *task,
+                                      const struct cpus *mask)
 {
     const struct written *likely = NULL;
     for (size_t i = 0; i < heirs->count; i++) {
         const struct written *written = &heirs->written[i];
-        if (written->id == task->id && written->start == task->start)
-            return NULL; /* no heir: it is in the journal itself */
         if (!cpus_same(&written->ours, mask))
             continue;
-        bool is_parent = written->id == task->process || written->id == task->parent;
-        if (!likely || is_parent)
+        if (written->id == task->process || written->id == task->parent)
+            return written;
+        if (!likely || cpus_count(&written->before) > cpus_count(&likely->before))
             likely = written;
     }
     return likely;
 }
 
+/* Older threads that have such an affinity have it for reasons of their own. */
 static bool give_back(const struct linux_task *task, void *context)
 {
     const struct heirs *heirs = context;
     struct cpus mask;
-    if (linux_task_is_kernel(task) || linux_task_mask(task->id, &mask) != 0)
+    if (linux_task_is_kernel(task) || task->start <= heirs->since || is_written(heirs, task) ||
+        linux_task_mask(task->id, &mask) != 0)
         return true;
-    const struct written *parent = parent_of(heirs, task, &mask);
-    bool is_known = false;
-    for (size_t i = 0; !parent && i < heirs->count; i++)
-        is_known = is_known ||
-                   (heirs->written[i].id == task->id && heirs->written[i].start == task->start);
-    if (!parent && !is_known && task->start >= heirs->since && cpus_same(&mask, &heirs->reserved))
+    const struct written *maker = maker_of(heirs, task, &mask);
+    if (maker)
+        linux_task_set_mask(task->id, &maker->before);
+    else if (cpus_same(&mask, &heirs->reserved))
         linux_task_set_mask(task->id, &heirs->owners);
-    if (parent)
-        linux_task_set_mask(task->id, &parent->before);
     return true;
 }
 

@@ -3,6 +3,7 @@
  * that run on the reserved CPUs. */
 #include "linux_shield.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -32,19 +33,32 @@ static int set_up(struct port_shield *shield, const char *group)
     linux_groups_join(path, group, "cpuset.cpus.exclusive"); /* since Linux 6.7 */
     if (error == 0 && linux_shield_exists(shield, path))
         error = linux_shield_change(shield, path, list);
-    linux_groups_join(path, group, "cpuset.cpus.partition");
-    return error ? error : linux_shield_write(shield, path, "root");
+    return error;
 }
 
-static int look(struct port_shield *shield, const char *group, char *reason, size_t reason_bytes)
+static int ask_for(struct port_shield *shield, const char *group, const char *kind, char *reason,
+                   size_t reason_bytes)
 {
     char path[LINUX_PATH_BYTES], state[256];
     linux_groups_join(path, group, "cpuset.cpus.partition");
-    int error = linux_shield_read(shield, path, state, sizeof state);
-    if (error == 0 && strcmp(state, "root") == 0)
+    int error = linux_shield_write(shield, path, kind);
+    if (error == 0)
+        error = linux_shield_read(shield, path, state, sizeof state);
+    if (error == 0 && strcmp(state, kind) == 0)
         return 0;
     snprintf(reason, reason_bytes, "the kernel says '%.120s'", error ? strerror(error) : state);
     return ENOTSUP;
+}
+
+/* In a "root" the kernel spreads threads over the reserved CPUs; those that the boot line isolates
+ * (isolcpus=) it grants to an "isolated" one only. */
+static int take_cpus(struct port_shield *shield, const char *group, char *reason,
+                     size_t reason_bytes)
+{
+    char second[160];
+    if (ask_for(shield, group, "root", reason, reason_bytes) == 0)
+        return 0;
+    return ask_for(shield, group, "isolated", second, sizeof second);
 }
 
 int linux_shield_v2(struct port_shield *shield, const struct linux_groups *groups, char *reason,
@@ -66,10 +80,29 @@ int linux_shield_v2(struct port_shield *shield, const struct linux_groups *group
     if (error)
         snprintf(reason, reason_bytes, "%s", strerror(error));
     else
-        error = look(shield, path, reason, reason_bytes);
+        error = take_cpus(shield, path, reason, reason_bytes);
     if (error)
         rmdir(full); /* the journal's line about it is without effect then */
     return error ? ENOTSUP : 0;
+}
+
+/* Whether a group has CPUs by now: it would lose them with the controller. */
+static bool is_used(const struct port_shield *shield, const struct linux_groups *groups)
+{
+    char full[LINUX_PATH_BYTES], group[LINUX_PATH_BYTES], file[LINUX_PATH_BYTES];
+    char text[CPUS_TEXT_BYTES];
+    linux_shield_path(shield, groups->mount, full);
+    DIR *folder = opendir(full);
+    struct dirent *entry;
+    bool is_found = false;
+    while (folder && !is_found && (entry = readdir(folder)) != NULL)
+        is_found =
+            entry->d_name[0] != '.' && linux_groups_join(group, groups->mount, entry->d_name) &&
+            !linux_groups_is_ours(groups, group) && linux_groups_join(file, group, "cpuset.cpus") &&
+            linux_shield_read(shield, file, text, sizeof text) == 0 && text[0];
+    if (folder)
+        closedir(folder);
+    return is_found;
 }
 
 enum port_undo linux_shield_undo_control(struct port_shield *shield,
@@ -85,7 +118,7 @@ enum port_undo linux_shield_undo_control(struct port_shield *shield,
         snprintf(text, bytes, "a line about control groups is damaged");
         return PORT_UNDO_REFUSED;
     }
-    int error = linux_shield_write(shield, path, "-cpuset");
+    int error = is_used(shield, &groups) ? EBUSY : linux_shield_write(shield, path, "-cpuset");
     if (error == 0)
         return PORT_UNDONE;
     snprintf(text, bytes, "%s keeps cpuset, which somebody uses by now: %s", path, strerror(error));

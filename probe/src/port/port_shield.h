@@ -53,11 +53,12 @@ enum port_undo {
     PORT_UNDONE,       /* the value from before is there again */
     PORT_UNDO_NOTHING, /* it was there already, or what it belonged to has gone */
     PORT_UNDO_FOREIGN, /* somebody else has changed it since: left alone */
+    PORT_UNDO_TAKEN,   /* the kernel has taken it over since, as it often does: left alone */
     PORT_UNDO_FAILED,
     PORT_UNDO_REFUSED, /* not a line that this port would have written */
 };
 
-/* Undoes change number `index` of a journal; `text` says which and why for the last three. */
+/* Undoes change number `index` of a journal; `text` says which and why for the last four. */
 enum port_undo port_shield_undo(struct port_shield *shield, const struct journal_image *image,
                                 size_t index, char *text, size_t bytes);
 

@@ -66,10 +66,14 @@ class Campaign:
         target: Target,
         store: Store,
         on_event: Callable[[CampaignEvent], None] = lambda event: None,
+        why_end: Callable[[RunDocument], str | None] = lambda document: None,
     ) -> None:
+        """`why_end` is asked after each result: a reason ends the run, the rest is skipped."""
         self._target = target
         self._store = store
         self._on_event = on_event
+        self._why_end = why_end
+        self._end: str | None = None
         self._stop = Stop()
         self._gone: str | None = None
         self._is_announced = False
@@ -109,6 +113,7 @@ class Campaign:
                 result = skipped(planned, plan, why)
             document.results.append(result)
             collector.journal.result(result)
+            self._end = self._end or self._why_end(document)
             self._on_event(MeasuringFinished(planned, position, total, result))
         self._is_cut_short = self._stop.is_set()
 
@@ -129,6 +134,8 @@ class Campaign:
     def _skip_reason(self) -> str | None:
         if self._gone is not None:
             return f"not run: {self._gone}"
+        if self._end is not None:
+            return f"not run: {self._end}"
         return "not run: the run was interrupted" if self._stop.is_set() else None
 
     def _measure(self, planned: PlannedTest, collector: Collector) -> Result:

@@ -73,6 +73,8 @@ class PlainReporter(QuietReporter):
         super().take(event)
         if isinstance(event, RunStarted):
             tell(_start_text(event.plan))
+            for line in _legend(event.plan, self._names):
+                tell(line)
         elif isinstance(event, MeasuringStarted):
             span = format_span(event.planned.expected_ns)
             name = self._names.name(event.planned)
@@ -148,6 +150,8 @@ class LiveReporter(QuietReporter):
         if isinstance(event, RunStarted):
             super().take(event)
             self._start(event.plan)
+            for line in _legend(event.plan, self._names):
+                self._print(line)
         elif isinstance(event, MeasuringStarted):
             name = self._names.name(event.planned)
             self._show(f"{name}  {event.position} of {event.total}", 0)
@@ -203,6 +207,13 @@ def _start_text(plan: Plan) -> str:
     if under > 1:
         what = f"{count} measurements under {under} conditions"
     return f"{what}, about {format_span(total)}"
+
+
+def _legend(plan: Plan, names: Names) -> list[str]:
+    """Loads in full that are cut in the names of measurements; one load is in no name."""
+    if len(plan.loads) < 2:
+        return []
+    return [f"{text}: {load}" for text, load in names.legend().items()]
 
 
 def _is_to_tell(result: Result) -> bool:

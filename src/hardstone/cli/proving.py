@@ -19,10 +19,12 @@ from hardstone.errors import (
     InputError,
     PrivilegeError,
 )
-from hardstone.model import Facts, Plan, Scalar
+from hardstone.model import Facts, Plan, Scalar, ShieldLook
 from hardstone.plan import NONE, Request, make_plan
-from hardstone.stats.paired_runs import Proof
+from hardstone.report.text import shorten
+from hardstone.stats.paired_runs import Proof, why_useless
 from hardstone.stats.paired_runs import prove as proof_of
+from hardstone.summary.tests import kind_of
 from hardstone.targets import find_target
 from hardstone.targets.base import Target
 
@@ -47,8 +49,8 @@ def prove(options: Mapping[str, Any]) -> int:
         facts = target.facts()
         _check_rights(rule, facts.facts)
         plan = _plan(options, target, facts, name, rule, pairs)
-        _check_effect(name, rule, facts.facts)
-        outcome = _measure(options, target, facts, plan)
+        _check_effect(name, rule, facts.facts, target.shield_look())
+        outcome = _measure(options, target, facts, plan, rule)
     proof = proof_of(outcome.document, name, rule.settings)
     _print(proof, rule, as_json=options["as_json"])
     tell(f"stored as {proof.run} (hardstone show {proof.run})")
@@ -74,7 +76,9 @@ def _check_rights(rule: Rule, facts: Mapping[str, Scalar]) -> None:
         )
 
 
-def _check_effect(name: str, rule: Rule, facts: Mapping[str, Scalar]) -> None:
+def _check_effect(
+    name: str, rule: Rule, facts: Mapping[str, Scalar], look: ShieldLook | None
+) -> None:
     """Before anything is measured: pairs of a machine and itself would prove nothing."""
     reason = why_no_switch(rule, facts)
     if reason is not None:
@@ -83,6 +87,12 @@ def _check_effect(name: str, rule: Rule, facts: Mapping[str, Scalar]) -> None:
             f"{settings} would change nothing here: {reason}",
             f"hardstone doctor --explain {name} says what it looks at",
         )
+    for one in look.settings if look is not None else ():
+        if one.name in rule.settings and not one.available:
+            raise PrivilegeError(
+                f"{one.name} cannot be switched here: {shorten(one.now, 200)}",
+                "hardstone shield --show says what can be",
+            )
 
 
 def _plan(
@@ -101,15 +111,23 @@ def _plan(
     plan = make_plan(request, target.probe_list(), load_catalogue(), facts.facts, loads)
     if len(plan.tests) != 1:
         raise InputError("--prove measures one test under one load", "name one of each")
+    test = plan.tests[0].test
+    if kind_of(test) == "behaviour":
+        raise InputError(f"{test} times nothing that a setting could move", "name a -P- test")
     return pair_plan(plan, rule.settings, pairs, plan.seed)
 
 
-def _measure(options: Mapping[str, Any], target: Target, facts: Facts, plan: Plan) -> Outcome:
+def _measure(
+    options: Mapping[str, Any], target: Target, facts: Facts, plan: Plan, rule: Rule
+) -> Outcome:
     from hardstone.cli.progress import make_reporter
 
     store = open_store(options["store"], target)
     with make_reporter(quiet=options["quiet"]) as reporter:
-        return Campaign(target, store, reporter.take).run(plan, facts)
+        campaign = Campaign(
+            target, store, reporter.take, lambda document: why_useless(document, rule.settings)
+        )
+        return campaign.run(plan, facts)
 
 
 def _print(proof: Proof, rule: Rule, *, as_json: bool) -> None:

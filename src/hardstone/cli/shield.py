@@ -23,7 +23,9 @@ _FLAGS = ("restore", "forget", "show", "verbose")
     type=click.Choice(["fifo", "rr", "other"]),
     help="Scheduling policy of COMMAND (default: as it is; fifo with --priority).",
 )
-@click.option("--priority", metavar="N", help="Real-time priority of COMMAND (default: 50).")
+@click.option(
+    "--priority", metavar="N", help="Real-time priority of COMMAND (50 if just --policy is given)."
+)
 @click.option(
     "--settings",
     metavar="LIST",

@@ -40,6 +40,9 @@ def _derived(facts: Mapping[str, Scalar], probe_path: str | None) -> Iterator[tu
         yield "derived.measuring_cpu", allowed[-1]
         if len(allowed) > 1:
             yield "derived.other_cpu", allowed[0]
+        if "interrupts.quiet_cpus" in facts:
+            quiet = cpus_of(facts["interrupts.quiet_cpus"])
+            yield "derived.is_measuring_cpu_quiet", allowed[-1] in quiet
     highest = facts.get("limits.priority_max")
     if isinstance(highest, int):
         yield "derived.measuring_priority", highest - 1

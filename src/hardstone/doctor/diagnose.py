@@ -62,9 +62,9 @@ def advice_lines(diagnosis: Diagnosis) -> list[str]:
 
 def why_no_switch(rule: Rule, facts: Mapping[str, Scalar]) -> str | None:
     """Why the settings of `rule` would certainly change nothing here; None where they may."""
-    if rule.can_switch is None or evaluate(rule.can_switch, facts) is not False:
-        return None
-    return fill(rule.no_switch, facts)
+    known = derive(facts)
+    met = (one.says for one in rule.cannot if evaluate(one.when, known) is True)
+    return next((fill(says, known) for says in met), None)
 
 
 def judge(name: str, rule: Rule, facts: Mapping[str, Scalar]) -> Finding:
@@ -132,10 +132,9 @@ def _made(name: str, rule: StepRule, facts: Mapping[str, Scalar]) -> Step | None
         option = fill_command(rule.boot, facts)
         is_plain = option is not None and _PLAIN_OPTION.fullmatch(option)
         return _boot_step(name, option, facts) if option and is_plain else None
-    command = fill_command(rule.command or "", facts)
-    if command is None:
+    command, undo = (fill_command(text or "", facts) for text in (rule.command, rule.undo))
+    if command is None or undo is None:
         return None
-    undo = fill_command(rule.undo or "", facts)
     return Step(command=command, undo=undo or None, lasts=rule.lasts)
 
 

@@ -40,14 +40,21 @@ class StepRule(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=
             raise ValueError("a fact in a command stands outside of quotes")
 
 
+class Obstacle(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
+    """Where `when` certainly holds, a setting cannot be switched, or that would change nothing,
+    as `says`."""
+
+    when: Condition
+    says: str
+
+
 class Rule(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
     """One rule. `{fact}` in its texts is replaced by what the machine says.
 
     Found where `found` holds. Where it does not, the machine is fine only if `fine` holds
     too (where there is one); in every other case nobody knows. `settings` are those of the
-    probe that switch what the rule is about while the system runs (`--prove`); where there
-    are none, `fixed` says why. Where `can_switch` certainly does not hold they would change
-    nothing, as `no_switch` says.
+    probe that switch what the rule is about while the system runs (`--prove`), `cannot` what
+    stands in their way; where there are none, `fixed` says why.
     """
 
     title: str
@@ -63,14 +70,13 @@ class Rule(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True
     brings: Brings | None = None
     settings: list[str] = []
     fixed: str = ""
-    can_switch: Condition | None = None
-    no_switch: str = ""
+    cannot: list[Obstacle] = []
 
     def __post_init__(self) -> None:
         if bool(self.settings) == bool(self.fixed):
             raise ValueError("a rule has settings, or says why there are none")
-        if len({bool(self.settings), self.can_switch is not None, bool(self.no_switch)}) != 1:
-            raise ValueError("a rule with settings says where they change something")
+        if bool(self.settings) != bool(self.cannot):
+            raise ValueError("a rule with settings says what stands in their way")
         if names_in(self.why + self.title + self.fixed):
             raise ValueError("why, title and fixed are the same on every machine: no facts")
 
@@ -98,6 +104,6 @@ def find_rule(name: str) -> tuple[str, Rule]:
     if wanted in rules:
         return wanted, rules[wanted]
     shown = "".join(char if char.isprintable() else "?" for char in name)[:40]
-    close = difflib.get_close_matches(wanted[:80], rules, n=1, cutoff=0.4)
-    hint = f"did you mean {close[0]}?" if close else f"there is {', '.join(rules)}"
+    close = difflib.get_close_matches(wanted[:80], rules, n=1, cutoff=0.5)
+    hint = f"did you mean {close[0]}?" if close else "hardstone doctor --all names every rule"
     raise InputError(f"there is no rule '{shown}'", hint)

@@ -1,17 +1,20 @@
 """Plan: what will be run, checked in one go and without touching the target."""
 
-from hardstone.plan.loads import NONE, SHARED
+from hardstone.plan.loads import SHARED, check_load
 from hardstone.plan.make import Request, make_plan
+from hardstone.plan.mixes import NONE
 from hardstone.plan.params import limits_text
-from hardstone.plan.problems import PlanError
+from hardstone.plan.problems import PlanError, Problems
 from hardstone.plan.select import battery, find_tests
 
 __all__ = [
     "NONE",
     "SHARED",
     "PlanError",
+    "Problems",
     "Request",
     "battery",
+    "check_load",
     "find_tests",
     "limits_text",
     "make_plan",

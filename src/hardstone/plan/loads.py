@@ -1,38 +1,17 @@
-"""Loads and CPU configurations as typed: lists, checked against what the probe can make.
-
-A load is a mix of elements joined by "+", each with or without a degree, a named mix, or
-"none"; "stress-ng:OPTIONS" takes the rest of the text. The probe knows elements, mixes and
-limits (`hardstone-probe load --list`), so nothing of that stands here.
-"""
+"""Loads and CPU configurations as typed: lists, each of which may be there once."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
-from hardstone.model import LoadElement, Loads
+from hardstone.model import Loads
+from hardstone.plan.mixes import FOREIGN, NONE, REBUILD, is_load, read_mix
 from hardstone.plan.problems import Problems, nearest, quote
-from hardstone.units import format_ns, parse_duration_ns
 
-NONE, SHARED = "none", "shared"
+SHARED = "shared"
 CPU_CONFIGS = (SHARED, "single", "shielded")
-FOREIGN = "stress-ng:"
 MOST_LOADS = 16
 _MAX_TEXT = 600
-_MAX_OPTIONS = 500
-_MOST_NESTED = 8
-_NUMBER = re.compile(r"[0-9]{1,9}", re.ASCII)
-_REBUILD = "rebuild it: hardstone probe build"
-
-
-@dataclass
-class _Mix:
-    """The terms of one load so far: degrees by element."""
-
-    known: Loads
-    problems: Problems
-    degrees: dict[str, str | None] = field(default_factory=dict)
 
 
 def split_loads(given: Sequence[str]) -> list[str]:
@@ -48,24 +27,35 @@ def split_loads(given: Sequence[str]) -> list[str]:
 
 
 def check_loads(given: Sequence[str], known: Loads | None, problems: Problems) -> list[str]:
-    """The loads that were asked for; what is wrong with any of them is noted."""
-    loads = split_loads(given)
-    _check_list("--load", loads, problems)
-    if len(loads) > MOST_LOADS:
-        problems.add(f"--load names {len(loads)} loads", f"give at most {MOST_LOADS}")
-        return loads[:MOST_LOADS]
-    if known is None and any(load not in (NONE, "") for load in loads):
-        problems.add("--load: the probe makes no load", _REBUILD)
-    for load in loads:
-        if load not in (NONE, "") and known is not None:
-            _check_load(load, known, problems)
+    """The loads that were asked for, each in the one form that equal loads share; what is
+    wrong with any of them is noted, and it is left as typed."""
+    typed = split_loads(given)
+    _check_named("--load", typed, problems)
+    if len(typed) > MOST_LOADS:
+        problems.add(f"--load names {len(typed)} loads", f"give at most {MOST_LOADS}")
+        return typed[:MOST_LOADS]
+    loads = [_one_form(load, known, problems) for load in typed]
+    _check_once("--load", typed, loads, problems)
     return loads
+
+
+def check_load(text: str, known: Loads | None, problems: Problems) -> str:
+    """As check_loads, where there is to be one, and it is not "none"."""
+    typed = split_loads([text])
+    if len(typed) > 1:
+        problems.add(f"{quote(text)} names {len(typed)} loads", "give one; + joins elements")
+    elif typed[0] in ("", NONE):
+        problems.add(f"{quote(text)} is no load", "write for example heavy")
+    else:
+        return check_loads(typed, known, problems)[0]
+    return text
 
 
 def check_cpu_configs(given: Sequence[str], problems: Problems) -> list[str]:
     """The CPU configurations that were asked for, each known and named once."""
     configs = [part.strip() for value in given for part in value.split(",")]
-    _check_list("--cpu-config", configs, problems)
+    _check_named("--cpu-config", configs, problems)
+    _check_once("--cpu-config", configs, configs, problems)
     for config in configs:
         if config and config not in CPU_CONFIGS:
             cause = f"--cpu-config: unknown {quote(config)}"
@@ -77,117 +67,73 @@ def started_processes(load: str, known: Loads | None) -> int:
     """How many processes a valid load starts by number ("storm=240"): each takes a while."""
     if known is None or load == NONE:
         return 0
-    mix = _Mix(known, Problems())
-    _add_terms(mix, load, 0)
+    degrees = read_mix(load, known, Problems()).degrees
     counted = {one.name for one in known.elements if one.degree == "N"}
-    return sum(int(degree or 0) for name, degree in mix.degrees.items() if name in counted)
+    return sum(int(degree or 0) for name, degree in degrees.items() if name in counted)
 
 
-def _check_list(option: str, parts: Sequence[str], problems: Problems) -> None:
+def _check_named(option: str, parts: Sequence[str], problems: Problems) -> None:
     if not parts or "" in parts:
         problems.add(f"{option}: a name is empty", "give names, with commas between them")
-    for part in dict.fromkeys(part for part in parts if parts.count(part) > 1 and part):
-        problems.add(f"{option}: {quote(part)} is given twice", "give it once")
 
 
-def _check_load(load: str, known: Loads, problems: Problems) -> None:
-    if len(load) > _MAX_TEXT or not load.isprintable():
+def _check_once(
+    option: str, typed: Sequence[str], parts: Sequence[str], problems: Problems
+) -> None:
+    """`parts` are what was `typed` in the form in which equal ones are the same text."""
+    first: dict[str, str] = {}
+    for text, part in zip(typed, parts, strict=True):
+        if part and part in first and text == first[part]:
+            problems.add(f"{option}: {quote(text)} is given twice", "give it once")
+        elif part and part in first:
+            both = f"{quote(first[part])} and {quote(text)}"
+            problems.add(f"{option}: {both} are the same", "give one of them")
+        first.setdefault(part, text)
+
+
+def _one_form(load: str, known: Loads | None, problems: Problems) -> str:
+    if load in (NONE, ""):
+        return load
+    if known is None:
+        problems.add("--load: the probe makes no load", REBUILD)
+        return load
+    own = Problems()
+    found = _read_load(load, known, own)
+    problems.add_all(own)
+    return found if own.is_empty else load
+
+
+def _read_load(load: str, known: Loads, problems: Problems) -> str:
+    text = load
+    if len(load) <= _MAX_TEXT and load.isprintable():
+        _check_options(load, known, problems)
+        text = read_mix(load, known, problems).text()
+    if len(text) > _MAX_TEXT or not text.isprintable():
         cause = f"--load: {quote(load)} is too long or not printable"
         problems.add(cause, f"give at most {_MAX_TEXT} printable characters")
-        return
-    _add_terms(_Mix(known, problems), load, 0)
+    return text
 
 
-def _add_terms(mix: _Mix, text: str, depth: int) -> None:
-    head, marker, options = text.partition(FOREIGN)
-    if marker and (not head or head.endswith("+")):
-        terms = head.split("+")[:-1]
-        _add_foreign(mix, options)
-    else:
-        terms = text.split("+")
-    for term in terms:
-        _add_term(mix, term, depth)
+def _check_options(load: str, known: Loads, problems: Problems) -> None:
+    """Behind a comma in the options of stress-ng a load would be an option, unasked.
+
+    Where an option of stress-ng follows, or names stand before and behind the comma, it is
+    a list of that program (--class cpu,memory).
+    """
+    parts = [part.strip() for part in load.partition(FOREIGN)[2].split(",")]
+    for at, part in enumerate(parts[1:], 1):
+        rest = " ".join(parts[at + 1 :]).split()
+        if any(word.startswith("-") for word in rest) or _is_listed(parts[at - 1], part, known):
+            continue
+        if is_load(part, known):
+            problems.add(
+                f"--load: all that follows stress-ng: would be its options, {quote(part)} too",
+                f"name {quote(part)} before stress-ng:, or put an option of that program behind it",
+            )
+            return
 
 
-def _add_term(mix: _Mix, term: str, depth: int) -> None:
-    name, equals, degree = term.partition("=")
-    elements = {one.name: one for one in mix.known.elements if one.degree != "OPTIONS"}
-    mixes = {one.name: one.load for one in mix.known.mixes}
-    if not term:
-        mix.problems.add("--load: a part of a mix is empty", "write for example cpu=10ms/100ms")
-    elif name in mixes and not equals and depth < _MOST_NESTED:
-        _add_terms(mix, mixes[name], depth + 1)
-    elif name in elements:
-        _add_element(mix, elements[name], degree if equals else None)
-    elif name in mixes:
-        mix.problems.add(f"--load: {name} is a mix and takes no degree", "write it alone")
-    elif name == NONE:
-        mix.problems.add("--load: none stands alone", "leave it out of the mix")
-    else:
-        names = [*elements, *mixes, NONE]
-        mix.problems.add(f"--load: unknown {quote(name)}", nearest(name, names))
-
-
-def _add_element(mix: _Mix, element: LoadElement, degree: str | None) -> None:
-    if element.name in mix.degrees:
-        cause = f"--load: {element.name} is there twice"
-        mix.problems.add(cause, "name it once; a named mix may hold it")
-    elif degree is not None:
-        _check_degree(element, degree, mix.problems)
-    mix.degrees[element.name] = element.default if degree is None else degree
-
-
-def _add_foreign(mix: _Mix, options: str) -> None:
-    if all(one.degree != "OPTIONS" for one in mix.known.elements):
-        mix.problems.add("--load: the probe knows no stress-ng", _REBUILD)
-    if not options.strip() or len(options) > _MAX_OPTIONS:
-        cause = f"--load: stress-ng: has {'too many' if options.strip() else 'no'} options"
-        mix.problems.add(cause, "write for example stress-ng:--cpu 2")
-
-
-def _check_degree(element: LoadElement, degree: str, problems: Problems) -> None:
-    what = f"--load: {element.name}={quote(degree)[1:-1]}"
-    if element.degree is None or element.default is None:
-        problems.add(f"--load: {element.name} takes no degree", f"write {element.name} alone")
-    elif element.degree == "BUSY/PERIOD":
-        _check_share(what, element, degree, problems)
-    else:
-        _check_number(what, element, degree, problems)
-
-
-def _check_number(what: str, element: LoadElement, degree: str, problems: Problems) -> None:
-    tail = (element.degree or "").removeprefix("N")
-    number = degree.removesuffix(tail)
-    is_form = degree.endswith(tail) and _NUMBER.fullmatch(number)
-    low, high = element.min or 1, element.max or 10**9
-    if not is_form:
-        example = f"write for example {element.name}={element.default}"
-        problems.add(f"{what} is not of the form {element.degree}", example)
-    elif not low <= int(number) <= high:
-        problems.add(f"{what} is out of limits", f"give {low}{tail} to {high}{tail}")
-
-
-def _check_share(what: str, element: LoadElement, degree: str, problems: Problems) -> None:
-    busy, slash, period = degree.partition("/")
-    spans = [_span_ns(text) for text in (busy, period)]
-    if not slash or None in spans:
-        example = f"write for example {element.name}={element.default}"
-        problems.add(f"{what} is not a time in each period", example)
-        return
-    busy_ns, period_ns = (span or 0 for span in spans)
-    least, most = element.min_period_ns or 1, element.max_period_ns or period_ns
-    least_busy = element.min_busy_ns or 1
-    if not least <= period_ns <= most:
-        limits = f"give a period of {format_ns(least)} to {format_ns(most)}"
-        problems.add(f"{what} has a period out of limits", limits)
-    elif not least_busy <= busy_ns <= period_ns:
-        limits = f"give {format_ns(least_busy)} to the whole period"
-        problems.add(f"{what} has a time of work out of limits", limits)
-
-
-def _span_ns(text: str) -> int | None:
-    """Of a time with its unit: a bare number would be a guess."""
-    try:
-        return parse_duration_ns(text) if text[-1:].isalpha() else None
-    except ValueError:
-        return None
+def _is_listed(before: str, part: str, known: Loads) -> bool:
+    """Whether `part` is the bare name of an element, behind another bare name."""
+    values = before.split()[-1:]
+    return values != [] and values[0].isalpha() and part in {one.name for one in known.elements}

@@ -15,14 +15,9 @@ import msgspec
 
 from hardstone.catalogue import PROFILES, Catalogue, ProfileCount
 from hardstone.model import Descriptor, Loads, Plan, PlannedTest, Register, Scalar
-from hardstone.plan.loads import (
-    NONE,
-    SHARED,
-    check_cpu_configs,
-    check_loads,
-    started_processes,
-)
+from hardstone.plan.loads import SHARED, check_cpu_configs, check_loads, started_processes
 from hardstone.plan.machine import check_cpu, check_cpu_params, check_priority
+from hardstone.plan.mixes import NONE
 from hardstone.plan.numbers import MAX_SAMPLES, MAX_SEED, duration_ns, whole_number
 from hardstone.plan.params import check_names, fill_params, split_assignments
 from hardstone.plan.problems import Problems, nearest, quote

@@ -29,10 +29,17 @@ class Problems:
         if line not in self._lines:
             self._lines.append(line)
 
-    def raise_if_any(self) -> None:
-        """Raises PlanError with every problem so far."""
+    def add_all(self, others: Problems) -> None:
+        self._lines += [line for line in others._lines if line not in self._lines]
+
+    @property
+    def is_empty(self) -> bool:
+        return not self._lines
+
+    def raise_if_any(self, option: str = "") -> None:
+        """Raises PlanError with every problem so far, without `option` where it begins so."""
         if self._lines:
-            raise PlanError(self._lines)
+            raise PlanError([line.removeprefix(option) for line in self._lines])
 
 
 def quote(text: str, limit: int = 40) -> str:

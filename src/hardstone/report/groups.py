@@ -17,6 +17,7 @@ MOST_COLOURS = 8
 MOST_LINES = 12
 MOST_PANELS = 6
 NAME = "name"
+_ALIKE = 1.05
 
 
 @dataclass(frozen=True)
@@ -107,7 +108,7 @@ def _highest(found: list[Series]) -> list[Series]:
 
 
 def _is_over(line: Line, lines: list[Line]) -> bool:
-    """Whether half of the values of `line` or more are those of a line below it."""
+    """Whether `line` would hide one below it: the same values for the most part, and as far."""
     below = [one for one in lines if one.number < line.number and one.panel == line.panel]
     return any(_shared(line.series, one.series) for one in below)
 
@@ -116,7 +117,14 @@ def _shared(upper: Series, lower: Series) -> bool:
     held = dict(lower.histogram.buckets)
     shared = sum(min(count, held.get(index, 0)) for index, count in upper.histogram.buckets)
     least = min(upper.count, lower.count)
-    return upper.histogram.layout == lower.histogram.layout and 0 < least <= 2 * shared
+    if upper.histogram.layout != lower.histogram.layout or not 0 < least <= 2 * shared:
+        return False
+    return _ends_alike(upper.max or 0, lower.max or 0)
+
+
+def _ends_alike(one: float, other: float) -> bool:
+    """Tails that end apart are both seen, however much of the rest they have in common."""
+    return max(one, other) <= _ALIKE * max(1.0, min(one, other))
 
 
 def group(found: list[Series]) -> Group:

@@ -80,7 +80,7 @@ def _facts(document: RunDocument) -> list[tuple[str, str]]:
         ("Node", str(document.system.get("machine.node") or "")),
         ("Profile", plan.profile),
         ("Load", ", ".join(plan.loads) or plan.load),
-        ("CPU configuration", ", ".join(plan.cpu_configs)),
+        ("CPU configuration", ", ".join(plan.cpu_configs) or plan.cpu_config),
         ("Started", _moment(document.started_utc)),
         ("Finished", _moment(document.finished_utc) or "not finished"),
         ("hardstone", tool.version),

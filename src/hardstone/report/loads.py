@@ -85,16 +85,19 @@ def _range(found: list[LoadReached]) -> str:
     if not found:
         return "-"
     unit = found[0].unit
-    low, high = (_figure(pick(one.reached for one in found), unit) for pick in (min, max))
-    return low if low == high else f"{low} to {high}"
+    low, high = (_number(pick(one.reached for one in found), unit) for pick in (min, max))
+    return (low if low == high else f"{low} to {high}") + _spoken(unit)
 
 
 def _figure(value: float, unit: str) -> str:
-    if unit == "share":
-        return f"{_digits(100 * value)} %"
-    words = {"per_s": "/s", "processes": " processes", "rounds_per_s": " rounds/s"}
-    return _digits(value) + words.get(unit, f" {shorten(unit, 20)}")
+    return _number(value, unit) + _spoken(unit)
 
 
-def _digits(value: float) -> str:
+def _spoken(unit: str) -> str:
+    known = {"share": " %", "per_s": "/s", "processes": " processes", "rounds_per_s": " rounds/s"}
+    return known.get(unit, f" {shorten(unit, 20)}")
+
+
+def _number(value: float, unit: str) -> str:
+    value = 100 * value if unit == "share" else value
     return format_count(round(value)) if value >= 100 else f"{value:.{_SIGNIFICANT}g}"

@@ -153,6 +153,7 @@ def _context(
         "head": head,
         "beside": tables,
         "condition_count": len(beside[0].conditions) if beside else 1,
+        "legend": list(settings.names.legend().items()),
         "loads": load_table(document),
         "findings": _findings(results, sections, settings.deepest),
         "common_conditions": _common_conditions(sections),

@@ -86,7 +86,7 @@ def side_tables(
                 title=spec.title if spec else "",
                 columns=_columns(one, anchors, names),
                 rows=rows[:MOST_ROWS],
-                notes=_notes(one, len(rows)),
+                notes=_notes(one, names, len(rows)),
                 drawn=series_text(row.first) if row else "",
                 figures=_figures(one, row, names, len(tables) + 1, settings) if row else [],
             )
@@ -183,14 +183,13 @@ def _note(result: Result | None) -> str:
     return "" if result.complete else "incomplete"
 
 
-def _notes(one: Comparison, rows: int) -> list[str]:
+def _notes(one: Comparison, names: Names, rows: int) -> list[str]:
     notes = []
     for condition, result in zip(one.conditions, one.results, strict=True):
         if result is not None and result.status != "measured":
             said = f": {result.reason}" if result.reason else ""
             remedy = f"; {result.remedy}" if result.remedy else ""
-            under = f"{condition.load}, {condition.cpu_config}"
-            notes.append(f"{shorten(under)}: {result.status}{said}{remedy}.")
+            notes.append(f"{names.label(condition)}: {result.status}{said}{remedy}.")
     if rows > MOST_ROWS:
         notes.append(f"{rows - MOST_ROWS} more series in the sections of the results.")
     return notes

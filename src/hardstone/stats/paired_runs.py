@@ -24,6 +24,7 @@ _QUANTILES = (0.999, 0.99, 0.9)
 _FIGURES = 3
 # How the probe words, in its event of a shield, a setting that had nothing to change:
 # "CPU 1: timers (new ones go to other CPUs already); interrupts (0 of 26 interrupts moved)".
+_REFUSED = ("denied", "unsupported")
 _SHIELD_EVENT = "shielded"
 _IDLE_SETTING = re.compile(r" ([a-z_]+) \((?:[^()]* already|0 of \d+ interrupts moved)\)", re.ASCII)
 
@@ -77,7 +78,7 @@ def prove(document: RunDocument, rule: str, settings: Sequence[str]) -> Proof:
     results = list(zip(document.plan.tests, document.results, strict=False))
     asked = len(document.plan.tests) // 2
     counted: list[tuple[Series, Series]] = []
-    left_out: list[str] = []
+    left_out: dict[str, list[int]] = {}
     for number in range(asked):
         pair = results[2 * number : 2 * number + 2]
         problem = _problem(pair, settings)
@@ -85,7 +86,7 @@ def prove(document: RunDocument, rule: str, settings: Sequence[str]) -> Proof:
             without, with_setting = sorted(pair, key=lambda one: bool(one[0].settings))
             counted.append((_first(without[1]), _first(with_setting[1])))
         else:
-            left_out.append(f"pair {number + 1}: {problem}")
+            left_out.setdefault(problem, []).append(number + 1)
     effects = _effects(counted)
     return Proof(
         schema=PROOF_SCHEMA,
@@ -97,15 +98,33 @@ def prove(document: RunDocument, rule: str, settings: Sequence[str]) -> Proof:
         pairs_asked=asked,
         pairs_counted=len(counted),
         effects=effects,
-        left_out=left_out,
+        left_out=[f"{_pairs_text(pairs)}: {problem}" for problem, pairs in left_out.items()],
         notes=_notes(len(counted)),
     )
+
+
+def why_useless(document: RunDocument, settings: Sequence[str]) -> str | None:
+    """Why further pairs would say no more than the first one, which could not be used; None
+    while there is none, and where the pairs after it may be better."""
+    pair = list(zip(document.plan.tests, document.results, strict=False))[:2]
+    if len(pair) < 2:
+        return None
+    for planned, result in pair:
+        if planned.settings and result.status in _REFUSED:
+            return f"{', '.join(settings)} could not be switched"
+        if result.status == "measured" and result.complete and not result.interrupted:
+            problem = _other_settings(planned, result, settings)
+            if problem is not None or not _has_values(result):
+                return problem or "no values"
+    return None
 
 
 def _problem(pair: Sequence[tuple[PlannedTest, Result]], settings: Sequence[str]) -> str | None:
     if len(pair) < 2:
         return "it was not measured"
     for planned, result in pair:
+        if result.status == "skipped":
+            return result.reason or "not run"
         side = "with the setting" if planned.settings else "without the setting"
         if result.status != "measured" or not result.complete or result.interrupted:
             said = f": {result.reason}" if result.reason else ""
@@ -116,6 +135,15 @@ def _problem(pair: Sequence[tuple[PlannedTest, Result]], settings: Sequence[str]
         if not _has_values(result):
             return f"{side}: no values"
     return None
+
+
+def _pairs_text(numbers: Sequence[int]) -> str:
+    """ "pair 2", "pairs 2 to 8", "pairs 2, 5"; by their numbers, ascending."""
+    if len(numbers) == 1:
+        return f"pair {numbers[0]}"
+    if numbers[-1] - numbers[0] == len(numbers) - 1:
+        return f"pairs {numbers[0]} to {numbers[-1]}"
+    return f"pairs {', '.join(map(str, numbers))}"
 
 
 def _other_settings(planned: PlannedTest, result: Result, settings: Sequence[str]) -> str | None:
@@ -198,9 +226,10 @@ def _notes(pairs: int) -> list[str]:
     if pairs == 0:
         return ["no pair was measured whole: nothing can be said"]
     if smallest_p(pairs) * _FIGURES > ALPHA:
+        few = "1 pair" if pairs == 1 else f"{pairs} pairs"
         return [
-            f"{pairs} pairs cannot show an effect at {ALPHA:.0%} in {_FIGURES} figures, "
-            f"whatever they say: take at least {least_pairs()}"
+            f"{few} cannot show an effect at {ALPHA:.0%} in {_FIGURES} figures, whatever they "
+            f"say: take at least {least_pairs()}"
         ]
     return []
 

@@ -27,6 +27,7 @@ _NOTE = (
     "worst observed; times that of the first condition; median. All series and quantiles: "
     "hardstone report {run}"
 )
+_RANGE_CHARACTERS = 14
 
 
 def print_side_by_side(console: Console, document: RunDocument) -> None:
@@ -45,9 +46,18 @@ def print_side_by_side(console: Console, document: RunDocument) -> None:
         shown = [0, *places[max(start, 1) : start + step]]
         console.print(_table(timed, names, shown))
         console.print()
-    for text, load in names.legend().items():
-        console.print(words(f"{text}: {load}", "dim"))
     console.print(words(_NOTE.format(run=document.id), "dim"))
+    console.print()
+
+
+def print_legend(console: Console, document: RunDocument) -> None:
+    """Prints the loads, in full, whose names are cut anywhere in the summary."""
+    legend = names_in(document).legend()
+    if not legend:
+        return
+    console.print(words("loads whose names are cut", "bold"))
+    for text, load in legend.items():
+        console.print(words(f"{text}: {load}"))
     console.print()
 
 
@@ -123,14 +133,25 @@ def _median(series: Series) -> str:
 def _load_grid(table: LoadTable) -> Table:
     grid = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
     grid.add_column("load", overflow="fold", max_width=12)
-    grid.add_column("element", overflow="fold", max_width=20)
-    grid.add_column("asked", justify="right", overflow="fold")
+    longest = max(len(row.name) for row in table.rows)
+    grid.add_column("element", overflow="fold", min_width=min(longest, 20), max_width=20)
+    grid.add_column("asked", justify="right", overflow="fold", no_wrap=True)
     for config in table.cpu_configs:
-        grid.add_column(words(config), justify="right", overflow="fold")
+        grid.add_column(words(config), justify="right", overflow="fold", no_wrap=True)
+    before = ""
     for row in table.rows:
+        load, before = "" if row.load == before else row.load, row.load
         reached = (
-            words(text, "bold red" if is_short else "")
+            Text("\n").join(words(part, "bold red" if is_short else "") for part in _parted(text))
             for text, is_short in zip(row.reached, row.is_short, strict=True)
         )
-        grid.add_row(words(row.load), words(row.name), words(row.asked), *reached)
+        grid.add_row(words(load), words(row.name), words(row.asked), *reached)
     return grid
+
+
+def _parted(text: str) -> list[str]:
+    """A long range in lines: a terminal would break it within its numbers."""
+    low, to, high = text.partition(" to ")
+    if not to or len(text) <= _RANGE_CHARACTERS:
+        return [text]
+    return [low, *f"to {high}".replace(" rounds", "\nrounds").split("\n")]

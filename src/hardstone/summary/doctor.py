@@ -43,7 +43,7 @@ def print_diagnosis(
 def print_rule(name: str, rule: Rule, finding: Finding | None) -> None:
     """One rule: what it looks at, why, and what it says about the machine, where known."""
     console = make_console()
-    console.print(words(f"{name}  {rule.title}", "bold"))
+    console.print(words(f"{name}: {rule.title}", "bold"))
     console.print(words(f"{rule.topic}; level: {rule.level}"))
     console.print()
     state = Text("not looked at") if finding is None else words(f"{finding.state}: {finding.found}")

@@ -7,14 +7,11 @@ from collections.abc import Iterator
 from rich.text import Text
 
 from hardstone.model import Result, RunDocument, Verdict
-from hardstone.stats.conditions import DIFFER_EVENT, FOLDED_EVENTS, SHORT_EVENTS, names_in
+from hardstone.stats.conditions import names_in
+from hardstone.summary.notes import Row
 from hardstone.summary.text import short, spoken, words
 
-Row = tuple[Text, ...]
-
 NOT_REALTIME = "not scheduled as real-time"
-_MOST_EVENTS = 20
-_WARNED = (*SHORT_EVENTS, DIFFER_EVENT)
 _STYLE = {"full": "green", "indicative": "yellow", "untrustworthy": "bold red"}
 
 
@@ -33,35 +30,11 @@ def status_rows(document: RunDocument) -> Iterator[Row]:
             yield words(names.name(result), "bold"), _status_text(result)
 
 
-def load_rows(document: RunDocument) -> Iterator[Row]:
-    """Results whose load was not what was asked for: their figures are of less."""
-    names = names_in(document)
-    for result in document.results:
-        for event in result.events:
-            if event.name in _WARNED:
-                line = Text("load: ", style="yellow") + words(event.text)
-                yield words(names.name(result), "bold"), line
-
-
 def _status_text(result: Result) -> Text:
     state = result.status if result.complete else f"{result.status}, incomplete"
     line = Text(f"{state}: ", style="yellow")
     said = result.reason or "no reason was given"
     return line + words(f"{said}; {result.remedy}" if result.remedy else said)
-
-
-def event_rows(document: RunDocument) -> Iterator[Row]:
-    """What the probe wants a reader to know, each text once with the tests that said it."""
-    names = names_in(document)
-    found: dict[str, dict[str, None]] = {}
-    for result in document.results:
-        for event in result.events:
-            if event.name not in (*_WARNED, *FOLDED_EVENTS):
-                found.setdefault(event.text, {})[names.name(result)] = None
-    for text, tests in list(found.items())[:_MOST_EVENTS]:
-        yield Text("\n").join(words(test, "bold") for test in tests), words(text)
-    if len(found) > _MOST_EVENTS:
-        yield Text("..."), words(f"and {len(found) - _MOST_EVENTS} more, in the report")
 
 
 def advice_rows(document: RunDocument) -> Iterator[Row]:

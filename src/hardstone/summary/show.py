@@ -11,16 +11,9 @@ from rich.text import Text
 
 from hardstone.model import RunDocument
 from hardstone.stats.conditions import conditions_in, names_in
-from hardstone.summary.findings import (
-    Row,
-    advice_rows,
-    event_rows,
-    load_rows,
-    status_rows,
-    trust_rows,
-    verdict_row,
-)
+from hardstone.summary.findings import advice_rows, status_rows, trust_rows, verdict_row
 from hardstone.summary.header import header_lines
+from hardstone.summary.notes import Row, event_rows, load_rows
 from hardstone.summary.table import SeriesTable
 from hardstone.summary.text import words
 
@@ -32,7 +25,7 @@ CLOSING = (
 
 def print_summary(document: RunDocument, stream: IO[str] | None = None) -> None:
     """Prints `document` to `stream` (default: standard output), in colour on a terminal."""
-    from hardstone.summary.beside import print_loads, print_side_by_side
+    from hardstone.summary.beside import print_legend, print_loads, print_side_by_side
 
     console = make_console(stream)
     for line in header_lines(document):
@@ -43,6 +36,7 @@ def print_summary(document: RunDocument, stream: IO[str] | None = None) -> None:
     else:
         _print_series(console, document)
     print_loads(console, document)
+    print_legend(console, document)
     _print_verdicts(console, document)
     _print_rows(console, "not as asked", [*status_rows(document), *load_rows(document)])
     _print_rows(console, "to know", event_rows(document))

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Protocol
 
 from hardstone.errors import EXIT_UNTRUSTWORTHY, EXIT_USAGE, HardstoneError
-from hardstone.model import Facts, Loads, Plan, PlannedTest, Register
+from hardstone.model import Facts, Loads, Plan, PlannedTest, Register, ShieldLook
 
 REBUILD = "is this probe of this version? rebuild it: hardstone probe build"
 
@@ -112,6 +112,9 @@ class Target(Protocol):
 
     def load_list(self) -> Loads | None:
         """Of what the probe can make load; None where it makes none."""
+
+    def shield_look(self) -> ShieldLook | None:
+        """What a shield could switch; None where the probe has none."""
 
     def facts(self) -> Facts:
         """Facts about the machine, and the instrument."""

@@ -12,9 +12,11 @@ from hardstone.model import (
     FACTS_SCHEMA,
     LOADS_SCHEMA,
     REGISTER_SCHEMA,
+    SHIELD_SCHEMA,
     Facts,
     Loads,
     Register,
+    ShieldLook,
 )
 
 _MAX_TESTS = 1000
@@ -23,7 +25,7 @@ _LOAD_NAME = re.compile(r"[a-z][a-z0-9-]{0,30}", re.ASCII)
 _TEST_ID = re.compile(r"[A-Z0-9]{2,8}(-[A-Z0-9]{1,12}){1,3}", re.ASCII)
 _REMEDY = "use the probe that belongs to this hardstone: hardstone probe build"
 
-Document = TypeVar("Document", Register, Facts, Loads)
+Document = TypeVar("Document", Register, Facts, Loads, ShieldLook)
 
 
 def decode_register(raw: bytes) -> Register:
@@ -44,6 +46,11 @@ def decode_loads(raw: bytes) -> Loads:
         if faulty or len(names) > _MAX_LOADS or len(set(names)) != len(names):
             raise InputError("the probe's list of loads has impossible names", _REMEDY)
     return loads
+
+
+def decode_shield(raw: bytes) -> ShieldLook:
+    """What a shield could switch, from `raw`; InputError where it does not tell."""
+    return _decode(raw, ShieldLook, SHIELD_SCHEMA, "look at shields")
 
 
 def decode_facts(raw: bytes) -> Facts:

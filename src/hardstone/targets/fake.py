@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 from hardstone.errors import InputError, TargetError
-from hardstone.model import Facts, Loads, PlannedTest, Register
+from hardstone.model import Facts, Loads, PlannedTest, Register, ShieldLook
 from hardstone.targets.base import (
     BrokenStreamError,
     ProbeError,
@@ -21,7 +21,7 @@ from hardstone.targets.base import (
     Stop,
 )
 from hardstone.targets.conditions import under_conditions
-from hardstone.targets.decode import decode_facts, decode_loads, decode_register
+from hardstone.targets.decode import decode_facts, decode_loads, decode_register, decode_shield
 from hardstone.targets.scenario import LoadedScenario, Step, Under, load_scenario
 from hardstone.units import format_span
 
@@ -62,6 +62,10 @@ class FakeTarget:
     def load_list(self) -> Loads | None:
         raw = self._loaded().loads
         return None if raw is None else decode_loads(raw)
+
+    def shield_look(self) -> ShieldLook | None:
+        raw = self._loaded().shield
+        return None if raw is None else decode_shield(raw)
 
     def facts(self) -> Facts:
         self._check_reachable()

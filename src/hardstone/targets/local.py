@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, closing
 from pathlib import Path
 
 from hardstone.errors import InputError, TargetError
-from hardstone.model import Facts, Loads, PlannedTest, Register
+from hardstone.model import Facts, Loads, PlannedTest, Register, ShieldLook
 from hardstone.targets.alone import measuring_alone
 from hardstone.targets.base import (
     REBUILD,
@@ -18,7 +18,7 @@ from hardstone.targets.base import (
     RunOptions,
     Stop,
 )
-from hardstone.targets.decode import decode_facts, decode_loads, decode_register
+from hardstone.targets.decode import decode_facts, decode_loads, decode_register, decode_shield
 from hardstone.targets.find import find_probe
 from hardstone.targets.lines import split_lines
 from hardstone.targets.process import Limits, ProbeProcess, collect
@@ -62,12 +62,12 @@ class LocalTarget:
         return decode_register(self._ask(["list", "--json"], _LIST_S))
 
     def load_list(self) -> Loads | None:
-        try:
-            return decode_loads(self._ask(["load", "--list", "--json"], _LIST_S))
-        except TargetError as error:
-            if isinstance(error.__cause__, ProbeRefusedError):
-                return None  # a probe from before there were loads
-            raise
+        raw = self._ask_newer(["load", "--list", "--json"])
+        return None if raw is None else decode_loads(raw)
+
+    def shield_look(self) -> ShieldLook | None:
+        raw = self._ask_newer(["shield", "--show", "--json"])
+        return None if raw is None else decode_shield(raw)
 
     def facts(self) -> Facts:
         return decode_facts(self._ask(["facts", "--json"], _FACTS_S))
@@ -88,6 +88,15 @@ class LocalTarget:
     def dump(self, path: Path) -> list[bytes]:
         command = [str(self._executable()), "dump", str(path), "--json"]
         return list(split_lines([collect(command, _DUMP_S, most_bytes=1 << 28)]))
+
+    def _ask_newer(self, arguments: list[str]) -> bytes | None:
+        """None from a probe from before there was such a command."""
+        try:
+            return self._ask(arguments, _LIST_S)
+        except TargetError as error:
+            if isinstance(error.__cause__, ProbeRefusedError):
+                return None
+            raise
 
     def _ask(self, arguments: list[str], deadline_s: float) -> bytes:
         try:

@@ -31,7 +31,8 @@ A scenario is TOML or JSON (by the end of the file's name):
     status = "denied"               # with reason and remedy, and nothing measured
 
 `loads` is what the probe can make load (hardstone.loads/1), a table or a file; without it
-the probe makes none. What was asked stands in the result line of every stream.
+the probe makes none. `shield` is in the same way what a shield could switch
+(hardstone.shield/1). What was asked stands in the result line of every stream.
 
 Later steps of a test are not reached after `cut` at the end, `hang`, `vanish`, `exit`.
 """
@@ -103,6 +104,7 @@ class Scenario(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     tests: dict[str, FakeTest] = {}
     under: list[Under] = []
     loads: dict[str, Any] | str | None = None
+    shield: dict[str, Any] | str | None = None
     real_time: bool = False
     dump: list[str] = []
 
@@ -115,6 +117,7 @@ class LoadedScenario(msgspec.Struct, kw_only=True):
     tests: dict[str, list[Step]]
     under: list[Under]
     loads: bytes | None
+    shield: bytes | None
     real_time: bool
     dump: list[str]
 
@@ -131,6 +134,7 @@ def load_scenario(path: Path) -> LoadedScenario:
         tests={name: _steps(folder, test.steps) for name, test in scenario.tests.items()},
         under=[_with_steps(folder, one) for one in scenario.under],
         loads=None if scenario.loads is None else _document(folder, scenario.loads),
+        shield=None if scenario.shield is None else _document(folder, scenario.shield),
         real_time=scenario.real_time,
         dump=scenario.dump,
     )

@@ -1,0 +1,705 @@
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "made_up_kernel.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#define JOURNAL_NAME "/hardstone-shield.journal"
+#define LATENCY_NAME "/dev/cpu_dma_latency"
+#define HERE "0-3"
+
+enum { PATHS = 200, PATH_BYTES = 160, TEXT_BYTES = 160, THREADS = 24, FULL_BYTES = 320 };
+
+#ifndef WRAPPED /* then nothing of this is used, but it is compiled */
+#define __real_write write
+#define __real_fsync fsync
+#define __real_mkdir mkdir
+#define __real_rmdir rmdir
+#define __real_nanosleep nanosleep
+#define __real_uname uname
+#define __real_sched_getaffinity sched_getaffinity
+#define __real_sched_setaffinity sched_setaffinity
+#else
+ssize_t __real_write(int file, const void *bytes, size_t count);
+int __real_fsync(int file);
+int __real_mkdir(const char *path, mode_t mode);
+int __real_rmdir(const char *path);
+int __real_nanosleep(const struct timespec *wanted, struct timespec *left);
+int __real_uname(struct utsname *names);
+int __real_sched_getaffinity(pid_t id, size_t bytes, cpu_set_t *set);
+int __real_sched_setaffinity(pid_t id, size_t bytes, const cpu_set_t *set);
+#endif
+ssize_t __wrap_write(int file, const void *bytes, size_t count);
+int __wrap_fsync(int file);
+int __wrap_mkdir(const char *path, mode_t mode);
+int __wrap_rmdir(const char *path);
+int __wrap_nanosleep(const struct timespec *wanted, struct timespec *left);
+int __wrap_uname(struct utsname *names);
+int __wrap_sched_getaffinity(pid_t id, size_t bytes, cpu_set_t *set);
+int __wrap_sched_setaffinity(pid_t id, size_t bytes, const cpu_set_t *set);
+
+struct made_up_kernel made_up;
+
+static struct {
+    char path[PATH_BYTES], text[TEXT_BYTES]; /* a free place has no path */
+} files[PATHS];
+
+static struct thread {
+    pid_t id;
+    unsigned flags;
+    struct cpus mask;
+    char group[PATH_BYTES]; /* with the mount */
+} threads[THREADS];
+
+static struct {
+    int files, threads;
+    const char *mount;
+    bool is_v2, is_open;
+    struct cpus own_mask;
+} state;
+
+static bool has_prefix(const char *text, const char *prefix)
+{
+    return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+static void add_to_log(const char *format, const char *what, const char *more, int more_bytes)
+{
+    size_t used = strlen(made_up.log);
+    snprintf(made_up.log + used, sizeof made_up.log - used, format, what, more_bytes, more);
+}
+
+/* ---- files ---- */
+
+static char *text_of(const char *path)
+{
+    for (int i = 0; i < state.files; i++)
+        if (strcmp(files[i].path, path) == 0)
+            return files[i].text;
+    return NULL;
+}
+
+static void store(const char *path, const char *text)
+{
+    char full[FULL_BYTES];
+    snprintf(full, sizeof full, "%s%s", made_up.root, path);
+    FILE *file = fopen(full, "w");
+    if (!file)
+        abort();
+    fprintf(file, "%s\n", text);
+    fclose(file);
+}
+
+void made_up_put(const char *path, const char *text)
+{
+    char full[FULL_BYTES];
+    snprintf(full, sizeof full, "%s%s", made_up.root, path);
+    for (char *at = strchr(full + strlen(made_up.root) + 1, '/'); at; at = strchr(at + 1, '/')) {
+        *at = '\0';
+        __real_mkdir(full, 0755);
+        *at = '/';
+    }
+    char *place = text_of(path);
+    if (!place) {
+        if (state.files == PATHS)
+            abort();
+        snprintf(files[state.files].path, PATH_BYTES, "%s", path);
+        place = files[state.files++].text;
+    }
+    snprintf(place, TEXT_BYTES, "%s", text);
+    store(path, text);
+}
+
+const char *made_up_text(const char *path)
+{
+    static char text[CPUS_TEXT_BYTES];
+    int error = linux_shield_read(&made_up.shield, path, text, sizeof text);
+    return error ? "-" : text;
+}
+
+bool made_up_has(const char *path)
+{
+    return linux_shield_exists(&made_up.shield, path);
+}
+
+void made_up_refuse(const char *path, int error, const char *kept)
+{
+    for (int i = 0; i < MADE_UP_REFUSALS; i++)
+        if (!made_up.refusal[i].path) {
+            made_up.refusal[i].path = path;
+            made_up.refusal[i].error = error;
+            made_up.refusal[i].kept = kept;
+            return;
+        }
+    abort();
+}
+
+int made_up_when(const char *text)
+{
+    const char *found = strstr(made_up.log, text);
+    return found ? (int)(found - made_up.log) : -1;
+}
+
+/* ---- control groups ---- */
+
+static void file_of(char path[PATH_BYTES], const char *group, const char *name)
+{
+    int length = snprintf(path, PATH_BYTES, "%s/%s", group, name);
+    if (length >= PATH_BYTES)
+        abort();
+}
+
+static struct cpus cpus_of(const char *group)
+{
+    char path[PATH_BYTES];
+    struct cpus set;
+    file_of(path, group, "cpuset.cpus");
+    const char *text = text_of(path);
+    if (cpus_parse_list(text ? text : HERE, &set) != 0)
+        abort();
+    return set;
+}
+
+static bool is_exclusive(const char *group)
+{
+    char path[PATH_BYTES];
+    file_of(path, group, LINUX_EXCLUSIVE);
+    const char *text = text_of(path);
+    return text && strcmp(text, "1") == 0;
+}
+
+static void above(char group[PATH_BYTES])
+{
+    *strrchr(group, '/') = '\0';
+}
+
+/* Calls of groups that have CPUs, below `group` (directly) but `but`: whether one of them is so. */
+static bool any_below(const char *group, const char *but,
+                      bool (*is_so)(const char *path, const struct cpus *cpus),
+                      const struct cpus *cpus)
+{
+    for (int i = 0; i < state.files; i++) {
+        char path[PATH_BYTES], outer[PATH_BYTES];
+        snprintf(path, sizeof path, "%.159s", files[i].path);
+        char *name = strrchr(path, '/');
+        if (!name || strcmp(name, "/cpuset.cpus") != 0)
+            continue;
+        *name = '\0';
+        snprintf(outer, sizeof outer, "%s", path);
+        above(outer);
+        if (strcmp(outer, group) == 0 && strcmp(path, but) != 0 && is_so(path, cpus))
+            return true;
+    }
+    return false;
+}
+
+static bool has_other_cpus(const char *path, const struct cpus *cpus)
+{
+    struct cpus now = cpus_of(path), more = cpus_without(&now, cpus);
+    return cpus_first(&more) >= 0;
+}
+
+static bool shares_cpus(const char *path, const struct cpus *cpus)
+{
+    struct cpus now = cpus_of(path);
+    return cpus_overlap(&now, cpus);
+}
+
+static bool keeps_cpus(const char *path, const struct cpus *cpus)
+{
+    return is_exclusive(path) && shares_cpus(path, cpus);
+}
+
+static int set_group_cpus(const char *group, const char *text)
+{
+    struct cpus wanted, outer_cpus, more;
+    char outer[PATH_BYTES];
+    if (cpus_parse_list(text, &wanted) != 0)
+        return EINVAL;
+    if (state.is_v2)
+        return 0;
+    if (strcmp(group, state.mount) == 0)
+        return EACCES;
+    snprintf(outer, sizeof outer, "%s", group);
+    above(outer);
+    outer_cpus = cpus_of(outer);
+    more = cpus_without(&wanted, &outer_cpus);
+    if (cpus_first(&more) >= 0)
+        return EACCES;
+    if (any_below(group, "", has_other_cpus, &wanted))
+        return EBUSY;
+    bool is_taken =
+        any_below(outer, group, is_exclusive(group) ? shares_cpus : keeps_cpus, &wanted);
+    return is_taken ? EINVAL : 0;
+}
+
+static int set_exclusive(const char *group, const char *text)
+{
+    char outer[PATH_BYTES];
+    struct cpus cpus = cpus_of(group);
+    snprintf(outer, sizeof outer, "%s", group);
+    above(outer);
+    return strcmp(text, "1") == 0 && any_below(outer, group, shares_cpus, &cpus) ? EINVAL : 0;
+}
+
+/* What a partition says after `kind` was written to it. */
+static const char *partition(const char *group, const char *kind, char text[TEXT_BYTES])
+{
+    char outer[PATH_BYTES];
+    struct cpus cpus = cpus_of(group), isolated = {{0}};
+    snprintf(outer, sizeof outer, "%s", group);
+    above(outer);
+    if (made_up.boot_isolated)
+        cpus_parse_list(made_up.boot_isolated, &isolated);
+    const char *why = NULL;
+    if (any_below(outer, group, shares_cpus, &cpus))
+        why = "Cpu list in cpuset.cpus not exclusive";
+    else if (strcmp(kind, "root") == 0 && cpus_overlap(&cpus, &isolated))
+        why = "partition config conflicts with housekeeping setup";
+    if (strcmp(kind, "member") == 0 || !why)
+        snprintf(text, TEXT_BYTES, "%s", kind);
+    else
+        snprintf(text, TEXT_BYTES, "%s invalid (%s)", kind, why);
+    return text;
+}
+
+/* "tasks" and "cgroup.procs" of every group. */
+static void store_members(void)
+{
+    static const char *const names[] = {"/tasks", "/cgroup.procs"};
+    for (int i = 0; i < state.files; i++)
+        for (int k = 0; k < 2; k++) {
+            size_t length = strlen(files[i].path), end = strlen(names[k]);
+            if (length < end || strcmp(files[i].path + length - end, names[k]) != 0)
+                continue;
+            files[i].text[0] = '\0';
+            for (int n = 0; n < state.threads; n++) {
+                char line[16];
+                if (strlen(threads[n].group) != length - end ||
+                    strncmp(threads[n].group, files[i].path, length - end) != 0)
+                    continue;
+                snprintf(line, sizeof line, "%s%ld", files[i].text[0] ? "\n" : "",
+                         (long)threads[n].id);
+                strcat(files[i].text, line);
+            }
+            store(files[i].path, files[i].text);
+        }
+}
+
+static struct thread *thread_of(pid_t id)
+{
+    for (int i = 0; i < state.threads; i++)
+        if (threads[i].id == id)
+            return &threads[i];
+    return NULL;
+}
+
+static int move(const char *group, const char *id)
+{
+    struct thread *thread = thread_of((pid_t)strtol(id, NULL, 10));
+    if (!thread)
+        return ESRCH;
+    if (thread->flags == MADE_UP_BOUND)
+        return EINVAL;
+    snprintf(thread->group, sizeof thread->group, "%s", group);
+    if (made_up.forgets_masks)
+        thread->mask = cpus_of(group);
+    return 0;
+}
+
+static void add_group_files(const char *group)
+{
+    static const char *const of_v1[][2] = {{"tasks", ""},
+                                           {"cgroup.procs", ""},
+                                           {"cpuset.cpus", ""},
+                                           {"cpuset.mems", ""},
+                                           {LINUX_EXCLUSIVE, "0"}};
+    static const char *const of_v2[][2] = {{"cgroup.procs", ""},
+                                           {"cgroup.subtree_control", ""},
+                                           {"cpuset.cpus", ""},
+                                           {"cpuset.cpus.partition", "member"},
+                                           {"cpuset.cpus.exclusive", ""}};
+    char path[PATH_BYTES];
+    file_of(path, state.mount, "cgroup.subtree_control");
+    const char *control = text_of(path);
+    int count = !state.is_v2                             ? 5
+                : !control || !strstr(control, "cpuset") ? 2
+                : made_up.has_exclusive                  ? 5
+                                                         : 4;
+    for (int i = 0; i < count; i++) {
+        file_of(path, group, (state.is_v2 ? of_v2 : of_v1)[i][0]);
+        made_up_put(path, (state.is_v2 ? of_v2 : of_v1)[i][1]);
+    }
+}
+
+void made_up_group(const char *name, const char *cpus)
+{
+    char group[PATH_BYTES], path[PATH_BYTES];
+    snprintf(group, sizeof group, "%s/%s", state.mount, name);
+    add_group_files(group);
+    file_of(path, group, "cpuset.cpus");
+    made_up_put(path, cpus);
+}
+
+void made_up_groups_v1(void)
+{
+    state.mount = MADE_UP_V1;
+    made_up_put("/proc/self/mounts", "cgroup " MADE_UP_V1 " cgroup rw,cpuset 0 0");
+    made_up_put("/proc/self/cgroup", "3:cpuset:/");
+    made_up_put(MADE_UP_V1 "/cpuset.cpus", HERE);
+    made_up_put(MADE_UP_V1 "/cpuset.mems", "0");
+    made_up_put(MADE_UP_V1 "/" LINUX_EXCLUSIVE, "1");
+    made_up_put(MADE_UP_V1 "/tasks", "");
+    made_up_put(MADE_UP_V1 "/cgroup.procs", "");
+}
+
+void made_up_groups_v2(void)
+{
+    state.mount = MADE_UP_V2;
+    state.is_v2 = true;
+    made_up_put("/proc/self/mounts", "cgroup2 " MADE_UP_V2 " cgroup2 rw 0 0");
+    made_up_put("/proc/self/cgroup", "0::/");
+    made_up_put(MADE_UP_V2 "/cgroup.controllers", "cpuset cpu io memory");
+    made_up_put(MADE_UP_V2 "/cgroup.subtree_control", "");
+    made_up_put(MADE_UP_V2 "/cgroup.procs", "");
+}
+
+/* ---- what a write does ---- */
+
+/* 0 or an errno value; `now` is what the file has then. */
+static int obey(const char *path, const char *text, char now[TEXT_BYTES])
+{
+    char group[PATH_BYTES];
+    snprintf(group, sizeof group, "%s", path);
+    char *name = strrchr(group, '/');
+    *name++ = '\0';
+    if (strcmp(name, "tasks") == 0 || strcmp(name, "cgroup.procs") == 0)
+        return move(group, text);
+    if (strcmp(name, "cgroup.subtree_control") == 0) {
+        bool is_on = strcmp(text, "+cpuset") == 0;
+        snprintf(now, TEXT_BYTES, "%s", is_on ? "cpuset" : "");
+        return !is_on && made_up.control_is_used ? EBUSY : 0;
+    }
+    if (strcmp(name, "cpuset.cpus.partition") == 0) {
+        partition(group, text, now);
+        return 0;
+    }
+    snprintf(now, TEXT_BYTES, "%s", text);
+    if (strcmp(name, "cpuset.cpus") == 0)
+        return set_group_cpus(group, text);
+    return strcmp(name, LINUX_EXCLUSIVE) == 0 ? set_exclusive(group, text) : 0;
+}
+
+static ssize_t answer(const char *path, const char *text, size_t count)
+{
+    char now[TEXT_BYTES], *kept = text_of(path);
+    int error = 0;
+    snprintf(now, sizeof now, "%s", kept);
+    bool is_refused = false;
+    for (int i = 0; i < MADE_UP_REFUSALS && !is_refused; i++) {
+        if (!made_up.refusal[i].path || strcmp(made_up.refusal[i].path, path) != 0)
+            continue;
+        is_refused = true;
+        error = made_up.refusal[i].error;
+        if (made_up.refusal[i].kept)
+            snprintf(now, sizeof now, "%s", made_up.refusal[i].kept);
+    }
+    if (!is_refused)
+        error = obey(path, text, now);
+    if (!error)
+        snprintf(kept, TEXT_BYTES, "%s", now);
+    store(path, kept); /* it was truncated, as no file of a kernel is */
+    store_members();
+    errno = error;
+    return error ? -1 : (ssize_t)count;
+}
+
+static bool path_of(int file, char path[PATH_BYTES])
+{
+    char link[64], full[FULL_BYTES];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", file);
+    ssize_t length = readlink(link, full, sizeof full - 1);
+    full[length > 0 ? length : 0] = '\0';
+    if (!state.is_open || !has_prefix(full, made_up.root))
+        return false;
+    snprintf(path, PATH_BYTES, "%.*s", PATH_BYTES - 1, full + strlen(made_up.root));
+    return true;
+}
+
+/* A number in 4 bytes: what is not kept reads as what `kept` says. */
+static ssize_t answer_latency(int file, const void *bytes, size_t count)
+{
+    for (int i = 0; i < MADE_UP_REFUSALS; i++) {
+        if (!made_up.refusal[i].path || strcmp(made_up.refusal[i].path, LATENCY_NAME) != 0)
+            continue;
+        errno = made_up.refusal[i].error;
+        int32_t kept = made_up.refusal[i].kept ? atoi(made_up.refusal[i].kept) : 0;
+        return errno ? -1 : __real_write(file, &kept, sizeof kept);
+    }
+    return __real_write(file, bytes, count);
+}
+
+ssize_t __wrap_write(int file, const void *bytes, size_t count)
+{
+    char path[PATH_BYTES], text[CPUS_TEXT_BYTES];
+    if (!path_of(file, path))
+        return __real_write(file, bytes, count);
+    if (strcmp(path, LATENCY_NAME) == 0)
+        return answer_latency(file, bytes, count);
+    if (has_prefix(path, JOURNAL_NAME))
+        add_to_log("%s%.*s;", "journal", "", 0);
+    if (!text_of(path))
+        return __real_write(file, bytes, count);
+    snprintf(text, sizeof text, "%.*s", (int)strcspn(bytes, "\n"), (const char *)bytes);
+    add_to_log("%s=%.*s;", path, text, (int)strlen(text));
+    return answer(path, text, count);
+}
+
+int __wrap_fsync(int file)
+{
+    if (state.is_open)
+        add_to_log("%s%.*s;", "sync", "", 0);
+    return __real_fsync(file);
+}
+
+/* ---- folders ---- */
+
+static const char *group_path(const char *full)
+{
+    if (!state.is_open || !*state.mount || !has_prefix(full, made_up.root) ||
+        !has_prefix(full + strlen(made_up.root), state.mount))
+        return NULL;
+    return full + strlen(made_up.root);
+}
+
+int __wrap_mkdir(const char *path, mode_t mode)
+{
+    int result = __real_mkdir(path, mode);
+    const char *group = group_path(path);
+    if (result == 0 && group) {
+        add_to_log("mkdir %s%.*s;", group, "", 0);
+        add_group_files(group);
+    }
+    return result;
+}
+
+/* Its files go; true when one of them is a group. */
+static bool is_in_use(const char *group)
+{
+    char inside[PATH_BYTES];
+    snprintf(inside, sizeof inside, "%s/", group);
+    for (int i = 0; i < state.threads; i++)
+        if (strcmp(threads[i].group, group) == 0)
+            return true;
+    for (int i = 0; i < state.files; i++)
+        if (has_prefix(files[i].path, inside) && strchr(files[i].path + strlen(inside), '/'))
+            return true;
+    return false;
+}
+
+int __wrap_rmdir(const char *path)
+{
+    const char *group = group_path(path);
+    if (!group || access(path, F_OK) != 0)
+        return __real_rmdir(path);
+    add_to_log("rmdir %s%.*s;", group, "", 0);
+    if (is_in_use(group)) {
+        errno = EBUSY;
+        return -1;
+    }
+    char inside[PATH_BYTES], full[FULL_BYTES];
+    snprintf(inside, sizeof inside, "%s/", group);
+    for (int i = 0; i < state.files; i++) {
+        if (!has_prefix(files[i].path, inside))
+            continue;
+        snprintf(full, sizeof full, "%s%.159s", made_up.root, files[i].path);
+        unlink(full);
+        files[i].path[0] = '\0';
+    }
+    return __real_rmdir(path);
+}
+
+/* ---- threads, time and names ---- */
+
+void made_up_thread(pid_t id, const char *name, unsigned flags, const char *cpus)
+{
+    char path[PATH_BYTES], line[TEXT_BYTES];
+    if (state.threads == THREADS)
+        abort();
+    struct thread *thread = &threads[state.threads++];
+    memset(thread, 0, sizeof *thread);
+    thread->id = id;
+    thread->flags = flags;
+    snprintf(thread->group, sizeof thread->group, "%s", state.mount);
+    cpus_parse_list(cpus, &thread->mask);
+    snprintf(line, sizeof line, "%ld (%s) S %ld 0 0 0 -1 %u 0 0 0 0 0 0 0 0 20 0 1 0 %lu 0",
+             (long)id, name, (long)made_up.parent, flags, made_up.start);
+    snprintf(path, sizeof path, "/proc/%ld/stat", (long)id);
+    made_up_put(path, line);
+    snprintf(path, sizeof path, "/proc/%ld/task/%ld/stat", (long)id, (long)id);
+    made_up_put(path, line);
+    store_members();
+}
+
+const char *made_up_mask_of(pid_t id)
+{
+    static char list[CPUS_TEXT_BYTES];
+    const struct thread *thread = thread_of(id);
+    cpus_format_list(thread ? &thread->mask : &state.own_mask, list, sizeof list);
+    return list;
+}
+
+const char *made_up_group_of(pid_t id)
+{
+    const struct thread *thread = thread_of(id);
+    return thread ? thread->group + strlen(state.mount) : "-";
+}
+
+static struct cpus *mask_of(pid_t id)
+{
+    struct thread *thread = thread_of(id);
+    return thread ? &thread->mask : id == 0 || id == getpid() ? &state.own_mask : NULL;
+}
+
+int __wrap_sched_getaffinity(pid_t id, size_t bytes, cpu_set_t *set)
+{
+    if (!state.is_open)
+        return __real_sched_getaffinity(id, bytes, set);
+    const struct cpus *mask = mask_of(id);
+    CPU_ZERO(set);
+    for (int cpu = 0; mask && cpu < CPU_SETSIZE; cpu++)
+        if (cpus_has(mask, cpu))
+            CPU_SET(cpu, set);
+    errno = ESRCH;
+    return mask ? 0 : -1;
+}
+
+int __wrap_sched_setaffinity(pid_t id, size_t bytes, const cpu_set_t *set)
+{
+    if (!state.is_open)
+        return __real_sched_setaffinity(id, bytes, set);
+    const struct thread *thread = thread_of(id);
+    struct cpus *mask = mask_of(id);
+    errno = thread && thread->flags == MADE_UP_BOUND ? EINVAL : mask ? 0 : ESRCH;
+    if (errno)
+        return -1;
+    memset(mask, 0, sizeof *mask);
+    for (int cpu = 0; cpu < CPU_SETSIZE && cpu < PORT_CPUS; cpu++)
+        if (CPU_ISSET(cpu, set))
+            cpus_add(mask, cpu);
+    return 0;
+}
+
+int __wrap_nanosleep(const struct timespec *wanted, struct timespec *left)
+{
+    return state.is_open ? 0 : __real_nanosleep(wanted, left);
+}
+
+int __wrap_uname(struct utsname *names)
+{
+    int result = __real_uname(names);
+    if (result == 0 && state.is_open)
+        snprintf(names->release, sizeof names->release, "%s", made_up.release);
+    return result;
+}
+
+/* ---- the whole ---- */
+
+const char *made_up_is_missing(void)
+{
+#ifdef WRAPPED
+    return NULL;
+#else
+    return "the linker cannot put a function before another";
+#endif
+}
+
+void made_up_open(void)
+{
+    struct journal_head head = {.boot = "abc", .owner = 5, .owner_start = 40};
+    char root[] = "/tmp/hardstone-test-XXXXXX";
+    memset(&made_up, 0, sizeof made_up);
+    memset(&state, 0, sizeof state);
+    if (!mkdtemp(root))
+        abort();
+    snprintf(made_up.root, sizeof made_up.root, "%s", root);
+    state.mount = "";
+    made_up.release = "6.12.0";
+    made_up.start = 30;
+    made_up.parent = 1;
+    made_up.has_exclusive = true;
+    cpus_parse_list(HERE, &state.own_mask);
+    made_up.shield = (struct port_shield){
+        .root = made_up.root, .journal = &made_up.journal, .notes = &made_up.notes, .latency = -1};
+    cpus_parse_list("3", &made_up.shield.reserved);
+    cpus_parse_list("0-2", &made_up.shield.others);
+    head.reserved = made_up.shield.reserved;
+    if (journal_create(&made_up.journal, root) != 0 || journal_begin(&made_up.journal, &head) != 0)
+        abort();
+    state.is_open = true;
+}
+
+static int remove_one(const char *path, const struct stat *facts, int kind, struct FTW *where)
+{
+    (void)facts, (void)kind, (void)where;
+    return remove(path);
+}
+
+void made_up_close(void)
+{
+    state.is_open = false;
+    journal_close(&made_up.journal);
+    nftw(made_up.root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+const char *made_up_undo(int counts[MADE_UP_UNDO_KINDS])
+{
+    static char first[600];
+    struct journal_image image;
+    char text[600];
+    first[0] = '\0';
+    memset(counts, 0, MADE_UP_UNDO_KINDS * sizeof *counts);
+    if (journal_reread(&made_up.journal, &image, text, sizeof text) != 0)
+        return NULL;
+    for (size_t i = image.count; i > 0; i--) {
+        text[0] = '\0';
+        counts[port_shield_undo(&made_up.shield, &image, i - 1, text, sizeof text)]++;
+        if (!first[0])
+            snprintf(first, sizeof first, "%s", text);
+    }
+    journal_free_image(&image);
+    return first;
+}
+
+int made_up_lines(const char *kind)
+{
+    struct journal_image image;
+    char reason[200];
+    int count = 0;
+    if (journal_reread(&made_up.journal, &image, reason, sizeof reason) != 0)
+        return -1;
+    for (size_t i = 0; i < image.count; i++)
+        count += !kind || strcmp(image.records[i].field[0], kind) == 0 ? 1 : 0;
+    journal_free_image(&image);
+    return count;
+}
+
+bool made_up_is_noted(const char *setting, const char *part)
+{
+    for (int i = 0; i < made_up.notes.count; i++)
+        if (strcmp(made_up.notes.note[i].setting, setting) == 0 &&
+            strstr(made_up.notes.note[i].reason, part))
+            return true;
+    return false;
+}

@@ -1,0 +1,434 @@
+/* Threads and control groups under a shield: version 1, version 2, none; change, refusal with its
+ * reason, putting back. The kernel is made up (made_up_kernel.h). */
+#include "made_up_kernel.h"
+#include "tap.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#define RESERVED_1 MADE_UP_V1 "/" LINUX_GROUP_RESERVED
+#define RESERVED_2 MADE_UP_V2 "/" LINUX_GROUP_RESERVED
+#define CONTROL MADE_UP_V2 "/cgroup.subtree_control"
+
+enum {
+    ANYWHERE = 101,
+    PINNED = 102,
+    NARROW = 103,
+    ELSEWHERE = 104,
+    MOVABLE = 201,
+    BOUND = 202,
+    PER_CPU = 203,
+    HEIR_ANYWHERE = 401,
+    HEIR_PINNED = 402,
+    OWN_WISH = 403,
+    ORPHAN = 404,
+    INSIDE = 405
+};
+
+static char text[SHIELD_TEXT_BYTES];
+static int counts[MADE_UP_UNDO_KINDS];
+
+static bool begin(void (*groups)(void))
+{
+    const char *why = made_up_is_missing();
+    if (why) {
+        tap_skip(why);
+        return false;
+    }
+    made_up_open();
+    if (groups)
+        groups();
+    made_up_thread(ANYWHERE, "anywhere", MADE_UP_USER, "0-3");
+    made_up_thread(PINNED, "pinned", MADE_UP_USER, "3");
+    made_up_thread(NARROW, "narrow", MADE_UP_USER, "0-1");
+    made_up_thread(MOVABLE, "kswapd0", MADE_UP_MOVABLE, "2-3");
+    made_up_thread(BOUND, "kthread", MADE_UP_BOUND, "0-3");
+    made_up_thread(PER_CPU, "ksoftirqd/3", MADE_UP_BOUND, "3");
+    return true;
+}
+
+static int apply(void)
+{
+    text[0] = '\0';
+    return port_shield_apply(&made_up.shield, SHIELD_CPUSET, text, sizeof text);
+}
+
+static void the_threads_are_back(void)
+{
+    CHECK_TEXT(made_up_mask_of(ANYWHERE), "0-3");
+    CHECK_TEXT(made_up_mask_of(PINNED), "3");
+    CHECK_TEXT(made_up_mask_of(NARROW), "0-1");
+    CHECK_TEXT(made_up_mask_of(MOVABLE), "2-3");
+    CHECK_TEXT(made_up_group_of(ANYWHERE), "");
+    CHECK_TEXT(made_up_group_of(PINNED), "");
+}
+
+/* Undone for the first time, then once more: the second changes nothing. */
+static void put_back(void)
+{
+    CHECK(made_up_undo(counts) != NULL);
+    CHECK_SAME(counts[PORT_UNDO_FAILED] + counts[PORT_UNDO_REFUSED] + counts[PORT_UNDO_FOREIGN], 0);
+    CHECK(counts[PORT_UNDONE] > 0);
+}
+
+/* ---- version 1 ---- */
+
+static void test_version_1(void)
+{
+    if (!begin(made_up_groups_v1))
+        return;
+    made_up_group("wide", "0-3");
+    made_up_group("wide/inner", "3");
+    CHECK_SAME(apply(), 0);
+    CHECK_HOLDS(text, "version 1");
+    CHECK_TEXT(made_up_text(MADE_UP_V1 "/wide/cpuset.cpus"), "0-2");
+    CHECK_TEXT(made_up_text(MADE_UP_V1 "/wide/inner/cpuset.cpus"), "0-2");
+    CHECK_TEXT(made_up_text(RESERVED_1 "/cpuset.cpus"), "3");
+    CHECK_TEXT(made_up_text(RESERVED_1 "/cpuset.mems"), "0");
+    CHECK_TEXT(made_up_text(RESERVED_1 "/" LINUX_EXCLUSIVE), "1");
+    CHECK_TEXT(made_up_text(MADE_UP_V1 "/" LINUX_GROUP_OTHERS "/cpuset.cpus"), "0-2");
+    CHECK_TEXT(made_up_group_of(ANYWHERE), "/" LINUX_GROUP_OTHERS);
+    CHECK_TEXT(made_up_group_of(PINNED), "/" LINUX_GROUP_OTHERS);
+    CHECK_TEXT(made_up_group_of(MOVABLE), "");
+    CHECK_TEXT(made_up_mask_of(MOVABLE), "2");
+    CHECK_TEXT(made_up_mask_of(BOUND), "0-3");
+    CHECK(made_up_is_noted("cpuset", "bound to it by the kernel"));
+    CHECK(made_up_is_noted("cpuset", "whose affinity the kernel keeps for itself"));
+    CHECK_SAME(made_up_lines("mask"), 0);
+    CHECK_SAME(made_up_lines("task"), 1); /* those of the kernel that it cannot move are left out */
+    put_back();
+    the_threads_are_back();
+    CHECK_TEXT(made_up_text(MADE_UP_V1 "/wide/cpuset.cpus"), "0-3");
+    CHECK_TEXT(made_up_text(MADE_UP_V1 "/wide/inner/cpuset.cpus"), "3");
+    CHECK(!made_up_has(RESERVED_1) && !made_up_has(MADE_UP_V1 "/" LINUX_GROUP_OTHERS));
+    made_up_undo(counts);
+    CHECK_SAME(counts[PORT_UNDONE], 0);
+    made_up_close();
+}
+
+static void test_threads_of_a_group_go_back_to_the_shields_own(void)
+{
+    if (!begin(made_up_groups_v1))
+        return;
+    made_up_group("session", "0-3");
+    made_up_put("/proc/self/cgroup", "3:cpuset:/session");
+    CHECK_SAME(apply(), 0);
+    CHECK_SAME(linux_shield_write(&made_up.shield, RESERVED_1 "/tasks", "102"), 0);
+    CHECK_TEXT(made_up_group_of(PINNED), "/" LINUX_GROUP_RESERVED);
+    put_back();
+    CHECK_TEXT(made_up_group_of(PINNED), "/session");
+    CHECK_TEXT(made_up_group_of(ANYWHERE), "");
+    made_up_close();
+}
+
+/* Members that cannot leave keep the group; what it kept from others is theirs again. */
+static void test_a_group_that_cannot_be_removed_lets_its_cpus_go(void)
+{
+    if (!begin(made_up_groups_v1))
+        return;
+    CHECK_SAME(apply(), 0);
+    CHECK_SAME(linux_shield_write(&made_up.shield, RESERVED_1 "/tasks", "102"), 0);
+    made_up_refuse(MADE_UP_V1 "/tasks", EINVAL, NULL);
+    const char *why = made_up_undo(counts);
+    CHECK_SAME(counts[PORT_UNDO_FAILED], 2);
+    CHECK_HOLDS(why, "could not be emptied and removed: Invalid argument");
+    CHECK_TEXT(made_up_text(RESERVED_1 "/" LINUX_EXCLUSIVE), "0");
+    made_up_group("new", "");
+    CHECK_SAME(linux_shield_write(&made_up.shield, MADE_UP_V1 "/new/cpuset.cpus", "0-3"), 0);
+    made_up_close();
+}
+
+static void test_a_group_that_was_left_is_made_anew(void)
+{
+    if (!begin(made_up_groups_v1))
+        return;
+    made_up_group(LINUX_GROUP_RESERVED, "3");
+    made_up_put(RESERVED_1 "/" LINUX_EXCLUSIVE, "1");
+    CHECK_SAME(linux_shield_write(&made_up.shield, RESERVED_1 "/tasks", "102"), 0);
+    CHECK_SAME(apply(), 0);
+    CHECK_TEXT(made_up_group_of(PINNED), "/" LINUX_GROUP_OTHERS);
+    put_back();
+    the_threads_are_back();
+    made_up_close();
+}
+
+static void test_version_1_that_is_refused(void)
+{
+    static const struct {
+        const char *path;
+        int error;
+    } refused[] = {{MADE_UP_V1 "/wide/cpuset.cpus", EACCES},
+                   {MADE_UP_V1 "/wide/cpuset.cpus", EROFS},
+                   {RESERVED_1 "/cpuset.cpus", EPERM},
+                   {RESERVED_1 "/cpuset.mems", EINVAL}};
+    for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
+        if (!begin(made_up_groups_v1))
+            return;
+        made_up_group("wide", "0-3");
+        made_up_refuse(refused[i].path, refused[i].error, NULL);
+        CHECK_SAME(apply(), refused[i].error);
+        CHECK_HOLDS(text, strerror(refused[i].error));
+        CHECK(made_up_undo(counts) != NULL);
+        CHECK_SAME(counts[PORT_UNDO_FAILED] + counts[PORT_UNDO_REFUSED], 0);
+        CHECK_TEXT(made_up_text(MADE_UP_V1 "/wide/cpuset.cpus"), "0-3");
+        CHECK(!made_up_has(RESERVED_1));
+        made_up_close();
+    }
+}
+
+static void test_groups_and_threads_of_version_1_that_stay(void)
+{
+    if (!begin(made_up_groups_v1))
+        return;
+    made_up_group("busy", "2-3");
+    made_up_refuse(MADE_UP_V1 "/busy/cpuset.cpus", EBUSY, NULL);
+    made_up_refuse(RESERVED_1 "/" LINUX_EXCLUSIVE, 0, NULL);
+    made_up_thread(301, "stubborn", MADE_UP_BOUND & ~0x00200000u, "0-3");
+    CHECK_SAME(apply(), 0);
+    CHECK(made_up_is_noted("cpuset", "groups whose CPUs could not be changed: "));
+    CHECK(made_up_is_noted("cpuset", "groups that others make meanwhile may take the CPU"));
+    put_back();
+    CHECK_TEXT(made_up_text(MADE_UP_V1 "/busy/cpuset.cpus"), "2-3");
+    made_up_close();
+}
+
+/* Linux up to 6.1 gives a thread that changes its group the CPUs of the group. */
+static void test_a_kernel_that_forgets_affinities(void)
+{
+    if (!begin(made_up_groups_v1))
+        return;
+    made_up.release = "6.1.0-13-amd64";
+    made_up.forgets_masks = true;
+    CHECK_SAME(apply(), 0);
+    CHECK_SAME(made_up_lines("mask"), 4);
+    CHECK_TEXT(made_up_mask_of(NARROW), "0-2");
+    put_back();
+    the_threads_are_back();
+    made_up_close();
+}
+
+/* ---- version 2 ---- */
+
+static void test_version_2(void)
+{
+    for (int i = 0; i < 3; i++) {
+        if (!begin(made_up_groups_v2))
+            return;
+        made_up.has_exclusive = i != 1;
+        bool is_on = i > 0; /* then groups below the root have CPUs of their own */
+        if (is_on) {
+            made_up_put(CONTROL, "cpuset");
+            made_up_group("slice", "0-3");
+        }
+        CHECK_SAME(apply(), 0);
+        CHECK_HOLDS(text, "a partition (control groups, version 2)");
+        CHECK_TEXT(made_up_text(CONTROL), "cpuset");
+        CHECK_TEXT(made_up_text(MADE_UP_V2 "/slice/cpuset.cpus"), is_on ? "0-2" : "-");
+        CHECK_TEXT(made_up_text(RESERVED_2 "/cpuset.cpus"), "3");
+        CHECK_TEXT(made_up_text(RESERVED_2 "/cpuset.cpus.exclusive"), i == 1 ? "-" : "3");
+        CHECK_TEXT(made_up_text(RESERVED_2 "/cpuset.cpus.partition"), "root");
+        CHECK_TEXT(made_up_group_of(ANYWHERE), ""); /* nobody changes its group */
+        CHECK_TEXT(made_up_mask_of(MOVABLE), "2");
+        CHECK_SAME(linux_shield_write(&made_up.shield, RESERVED_2 "/cgroup.procs", "102"), 0);
+        made_up.log[0] = '\0';
+        put_back();
+        the_threads_are_back();
+        CHECK(!made_up_has(RESERVED_2));
+        CHECK_TEXT(made_up_text(MADE_UP_V2 "/slice/cpuset.cpus"), is_on ? "0-3" : "-");
+        CHECK_TEXT(made_up_text(CONTROL), is_on ? "cpuset" : ""); /* it stays on, or goes */
+        int member = made_up_when(RESERVED_2 "/cpuset.cpus.partition=member");
+        CHECK(member >= 0 && made_up_when("rmdir " RESERVED_2) > member);
+        made_up_close();
+    }
+}
+
+/* Each change of version 2 is on the disk before it is made. */
+static void test_the_journal_of_version_2_comes_first(void)
+{
+    if (!begin(made_up_groups_v2))
+        return;
+    CHECK_SAME(apply(), 0);
+    CHECK(made_up_when("journal;sync;" CONTROL "=+cpuset;journal;sync;mkdir " RESERVED_2 ";") >= 0);
+    made_up_close();
+}
+
+static void test_a_cpu_that_the_boot_line_isolates(void)
+{
+    if (!begin(made_up_groups_v2))
+        return;
+    made_up.boot_isolated = "2-3";
+    CHECK_SAME(apply(), 0);
+    CHECK_TEXT(made_up_text(RESERVED_2 "/cpuset.cpus.partition"), "isolated");
+    put_back();
+    the_threads_are_back();
+    CHECK(!made_up_has(RESERVED_2));
+    made_up_close();
+}
+
+static void test_a_partition_that_is_not_granted(void)
+{
+    static const char why[] = "root invalid (Parent is not a partition root)";
+    if (!begin(made_up_groups_v2))
+        return;
+    made_up_refuse(RESERVED_2 "/cpuset.cpus.partition", 0, why);
+    CHECK_SAME(apply(), 0);
+    CHECK_HOLDS(text, "threads moved by their affinity");
+    CHECK_HOLDS(text, why);
+    CHECK(made_up_is_noted("cpuset", "a thread that asks for the CPU still gets it"));
+    CHECK(!made_up_has(RESERVED_2));
+    CHECK_TEXT(made_up_mask_of(ANYWHERE), "0-2");
+    CHECK_TEXT(made_up_mask_of(PINNED), "0-2");
+    CHECK_TEXT(made_up_mask_of(0), "0-3"); /* of the shield itself: it goes there later */
+    put_back();
+    the_threads_are_back();
+    CHECK_TEXT(made_up_text(CONTROL), "");
+    made_up_close();
+}
+
+static void test_version_2_that_is_refused(void)
+{
+    static const int errors[] = {EACCES, EPERM, EROFS};
+    for (size_t i = 0; i < sizeof errors / sizeof errors[0]; i++) {
+        if (!begin(made_up_groups_v2))
+            return;
+        made_up_refuse(CONTROL, errors[i], NULL);
+        CHECK_SAME(apply(), errors[i]);
+        CHECK_HOLDS(text, strerror(errors[i]));
+        CHECK(!made_up_has(RESERVED_2));
+        CHECK_TEXT(made_up_mask_of(ANYWHERE), "0-3");
+        made_up_close();
+    }
+}
+
+static void test_a_controller_that_somebody_uses_by_now(void)
+{
+    if (!begin(made_up_groups_v2))
+        return;
+    CHECK_SAME(apply(), 0);
+    made_up.control_is_used = true;
+    const char *told = made_up_undo(counts);
+    CHECK_SAME(counts[PORT_UNDO_FOREIGN], 1);
+    CHECK_HOLDS(told, "keeps cpuset, which somebody uses by now");
+    CHECK_TEXT(made_up_text(CONTROL), "cpuset");
+    CHECK(!made_up_has(RESERVED_2));
+    made_up_close();
+    if (!begin(made_up_groups_v2))
+        return;
+    CHECK_SAME(apply(), 0);
+    made_up_refuse(CONTROL, EROFS, NULL);
+    told = made_up_undo(counts);
+    CHECK_SAME(counts[PORT_UNDO_FAILED], 1);
+    CHECK_HOLDS(told, strerror(EROFS));
+    made_up_close();
+}
+
+/* Somebody has given CPUs to a group of his since, which has its files from us alone. */
+static void test_groups_that_somebody_has_set_up_by_now(void)
+{
+    if (!begin(made_up_groups_v2))
+        return;
+    CHECK_SAME(apply(), 0);
+    made_up_group("new", "0");
+    const char *told = made_up_undo(counts);
+    CHECK_SAME(counts[PORT_UNDO_FOREIGN], 1);
+    CHECK_HOLDS(told, "keeps cpuset, which somebody uses by now");
+    CHECK_TEXT(made_up_text(CONTROL), "cpuset");
+    made_up_close();
+}
+
+static void test_the_owner_joins(void)
+{
+    char id[24];
+    if (!begin(made_up_groups_v2))
+        return;
+    CHECK_SAME(apply(), 0);
+    snprintf(id, sizeof id, "%ld", (long)getpid());
+    made_up_thread(getpid(), "shield", MADE_UP_USER, "0-3");
+    CHECK_SAME(port_shield_enter(&made_up.shield), 0);
+    CHECK_TEXT(made_up_group_of(getpid()), "/" LINUX_GROUP_RESERVED);
+    CHECK_TEXT(made_up_text(RESERVED_2 "/cgroup.procs"), id);
+    CHECK_TEXT(made_up_mask_of(0), "3");
+    put_back();
+    CHECK_TEXT(made_up_group_of(getpid()), "");
+    made_up_close();
+}
+
+/* ---- none ---- */
+
+/* Made while the shield is there: by threads that were moved, by COMMAND, by one that has ended. */
+static void make_heirs(void)
+{
+    made_up.start = 50;
+    made_up.parent = ANYWHERE;
+    made_up_thread(HEIR_ANYWHERE, "heir", MADE_UP_USER, "0-2");
+    made_up_thread(OWN_WISH, "heir", MADE_UP_USER, "1");
+    made_up.parent = PINNED;
+    made_up_thread(HEIR_PINNED, "heir", MADE_UP_USER, "0-2");
+    made_up.parent = 1;
+    made_up_thread(ORPHAN, "heir", MADE_UP_USER, "0-2");
+    made_up_thread(INSIDE, "inside", MADE_UP_USER, "3");
+}
+
+static void test_no_cpusets(void)
+{
+    if (!begin(NULL))
+        return;
+    made_up_thread(ELSEWHERE, "elsewhere", MADE_UP_USER, "0-2");
+    CHECK_SAME(apply(), 0);
+    CHECK_HOLDS(text, "3 threads moved by their affinity (there are no cpusets)");
+    CHECK(made_up_is_noted("cpuset", "there are no cpusets: a thread that asks for the CPU"));
+    CHECK(made_up_is_noted("cpuset", "bound to it by the kernel"));
+    CHECK_TEXT(made_up_mask_of(ANYWHERE), "0-2");
+    CHECK_TEXT(made_up_mask_of(PINNED), "0-2");
+    CHECK_TEXT(made_up_mask_of(NARROW), "0-1");
+    CHECK_TEXT(made_up_mask_of(MOVABLE), "2");
+    CHECK_TEXT(made_up_mask_of(PER_CPU), "3");
+    CHECK_TEXT(made_up_mask_of(ELSEWHERE), "0-2");
+    make_heirs();
+    put_back();
+    the_threads_are_back();
+    CHECK_TEXT(made_up_mask_of(ELSEWHERE), "0-2"); /* as an heir would have it, but older */
+    CHECK_TEXT(made_up_mask_of(HEIR_ANYWHERE), "0-3");
+    CHECK_TEXT(made_up_mask_of(HEIR_PINNED), "3");
+    CHECK_TEXT(made_up_mask_of(ORPHAN), "0-3"); /* the widest that is possible */
+    CHECK_TEXT(made_up_mask_of(INSIDE), "0-3");
+    CHECK_TEXT(made_up_mask_of(OWN_WISH), "1");
+    made_up_close();
+}
+
+static void test_threads_that_ask_for_something_else_meanwhile(void)
+{
+    struct cpus wish;
+    if (!begin(NULL))
+        return;
+    CHECK_SAME(apply(), 0);
+    cpus_parse_list("1", &wish);
+    CHECK_SAME(linux_task_set_mask(ANYWHERE, &wish), 0);
+    const char *told = made_up_undo(counts);
+    CHECK_SAME(counts[PORT_UNDO_FOREIGN], 1);
+    CHECK_HOLDS(told, "thread 101 has the affinity 1 now, not the 0-2 that the shield set");
+    CHECK_TEXT(made_up_mask_of(ANYWHERE), "1");
+    CHECK_TEXT(made_up_mask_of(PINNED), "3");
+    made_up_close();
+}
+
+TAP_MAIN({"version 1", test_version_1},
+         {"threads of a group go back to the shield's own",
+          test_threads_of_a_group_go_back_to_the_shields_own},
+         {"a group that cannot be removed lets its CPUs go",
+          test_a_group_that_cannot_be_removed_lets_its_cpus_go},
+         {"a group that was left is made anew", test_a_group_that_was_left_is_made_anew},
+         {"version 1 that is refused", test_version_1_that_is_refused},
+         {"groups and threads of version 1 that stay",
+          test_groups_and_threads_of_version_1_that_stay},
+         {"a kernel that forgets affinities", test_a_kernel_that_forgets_affinities},
+         {"version 2", test_version_2},
+         {"the journal of version 2 comes first", test_the_journal_of_version_2_comes_first},
+         {"a CPU that the boot line isolates", test_a_cpu_that_the_boot_line_isolates},
+         {"a partition that is not granted", test_a_partition_that_is_not_granted},
+         {"version 2 that is refused", test_version_2_that_is_refused},
+         {"a controller that somebody uses by now", test_a_controller_that_somebody_uses_by_now},
+         {"groups that somebody has set up by now", test_groups_that_somebody_has_set_up_by_now},
+         {"the owner joins", test_the_owner_joins}, {"no cpusets", test_no_cpusets},
+         {"threads that ask for something else meanwhile",
+          test_threads_that_ask_for_something_else_meanwhile})

@@ -1,0 +1,124 @@
+"""One load as typed: a mix of elements, read and written in the one form of equal ones.
+
+A mix is elements joined by "+", each with or without a degree, and named mixes; from
+"stress-ng:" on the text is options. The probe knows elements, mixes and limits
+(`hardstone-probe load --list`), so nothing of that stands here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from hardstone.model import LoadElement, Loads
+from hardstone.plan.degrees import read_degree
+from hardstone.plan.problems import Problems, nearest, quote
+
+NONE = "none"
+FOREIGN = "stress-ng:"
+REBUILD = "rebuild it: hardstone probe build"
+_OPTIONS = "OPTIONS"
+_MAX_OPTIONS = 500
+_MOST_NESTED = 8
+_MOST_TERMS = 64
+
+
+@dataclass
+class Mix:
+    """What a load is made of: degrees by element, None where an element has none, and the
+    options of stress-ng where it is part of it."""
+
+    known: Loads
+    problems: Problems
+    degrees: dict[str, str | None] = field(default_factory=dict)
+    options: str | None = None
+    terms: int = 0
+
+    def text(self) -> str:
+        """The same for all texts of the same load: named mixes first, the largest one before
+        the others, then elements in the order of the probe, each with its degree."""
+        left = dict(self.degrees)
+        terms = []
+        for name, held in _named_mixes(self.known):
+            if held.items() <= left.items():
+                terms.append(name)
+                left = {one: degree for one, degree in left.items() if one not in held}
+        order = [one.name for one in self.known.elements if one.name in left]
+        terms += [name if left[name] is None else f"{name}={left[name]}" for name in order]
+        return "+".join(terms if self.options is None else [*terms, FOREIGN + self.options])
+
+
+def read_mix(text: str, known: Loads, problems: Problems) -> Mix:
+    """The load `text`; what is wrong with it is noted."""
+    mix = Mix(known, problems)
+    _add_terms(mix, text, 0)
+    return mix
+
+
+def is_load(text: str, known: Loads) -> bool:
+    """Whether `text` is a load by itself, "none" included."""
+    problems = Problems()
+    if text != NONE:
+        read_mix(text, known, problems)
+    return problems.is_empty
+
+
+def _named_mixes(known: Loads) -> list[tuple[str, dict[str, str | None]]]:
+    """The mixes that have a name, with what they hold; the largest first."""
+    found = []
+    for one in known.mixes:
+        problems = Problems()
+        held = read_mix(one.load, known, problems).degrees
+        if problems.is_empty and held:
+            found.append((one.name, held))
+    return sorted(found, key=lambda mix: -len(mix[1]))
+
+
+def _add_terms(mix: Mix, text: str, depth: int) -> None:
+    head, marker, options = text.partition(FOREIGN)
+    if marker and (not head or head.endswith("+")):
+        terms = head.split("+")[:-1]
+        _add_foreign(mix, options)
+    else:
+        terms = text.split("+")
+    for term in terms:
+        _add_term(mix, term, depth)
+
+
+def _add_term(mix: Mix, term: str, depth: int) -> None:
+    name, equals, degree = term.partition("=")
+    elements = {one.name: one for one in mix.known.elements if one.degree != _OPTIONS}
+    mixes = {one.name: one.load for one in mix.known.mixes}
+    mix.terms += 1
+    if mix.terms > _MOST_TERMS:
+        mix.problems.add(f"--load: more than {_MOST_TERMS} terms", "name each element once")
+    elif not term:
+        mix.problems.add("--load: a part of a mix is empty", "write for example cpu=10ms/100ms")
+    elif name in mixes and not equals and depth < _MOST_NESTED:
+        _add_terms(mix, mixes[name], depth + 1)
+    elif name in elements:
+        _add_element(mix, elements[name], degree if equals else None)
+    elif name in mixes:
+        mix.problems.add(f"--load: {name} is a mix and takes no degree", "write it alone")
+    elif name == NONE:
+        mix.problems.add("--load: none stands alone", "leave it out of the mix")
+    else:
+        names = [*elements, *mixes, NONE]
+        mix.problems.add(f"--load: unknown {quote(name)}", nearest(name, names))
+
+
+def _add_element(mix: Mix, element: LoadElement, degree: str | None) -> None:
+    if element.name in mix.degrees:
+        cause = f"--load: {element.name} is there twice"
+        mix.problems.add(cause, "name it once; a named mix may hold it")
+        return
+    mix.degrees[element.name] = read_degree(element, degree, mix.problems)
+
+
+def _add_foreign(mix: Mix, options: str) -> None:
+    """The probe splits options at spaces, so how many there are is all the same."""
+    if all(one.degree != _OPTIONS for one in mix.known.elements):
+        mix.problems.add("--load: the probe knows no stress-ng", REBUILD)
+    mix.options = " ".join(word for word in options.split(" ") if word)
+    if not mix.options or len(mix.options) > _MAX_OPTIONS:
+        cause = f"--load: stress-ng: has {'too many' if mix.options else 'no'} options"
+        mix.problems.add(cause, "write for example stress-ng:--cpu 2")

@@ -1,0 +1,69 @@
+"""What the probe said beside its figures: once each, and nothing lost without a word."""
+
+from __future__ import annotations
+
+from hardstone.model import Conditions, Event, LoadReached, Result, RunDocument
+from hardstone.summary.notes import event_rows, load_rows
+from tests.stats import make
+
+SHORT = "{} reached 3.0 % of 10.0 % asked (30 %)"
+
+
+def under(config: str, *events: tuple[str, str]) -> Result:
+    return make.result(
+        conditions=Conditions(load="heavy", cpu_config=config),
+        events=[Event(name=name, text=text) for name, text in events],
+        load=[
+            LoadReached(element=one, degree="", asked=0.1, reached=0.03, unit="share", processes=2)
+            for one in ("cpu", "disk", "memory")
+        ],
+    )
+
+
+def noted(*results: Result) -> list[tuple[str, str]]:
+    return plain(event_rows(make.document(results=list(results))))
+
+
+def plain(rows: object) -> list[tuple[str, str]]:
+    return [(who.plain, text.plain) for who, text in rows]  # type: ignore[attr-defined]
+
+
+def document(*results: Result) -> RunDocument:
+    return make.document(results=list(results))
+
+
+def test_what_differs_in_its_figures_is_told_once_for_all_conditions() -> None:
+    rows = noted(*(under(one, ("late", f"late by {n} ns")) for n, one in enumerate("abc")))
+    assert rows == [("TMR-P-LAT [a]", "late by 0 ns (and 2 like it, in the report)")]
+
+
+def test_one_condition_keeps_each_of_its_notes() -> None:
+    rows = noted(under("shared", ("late", "late by 1 ns"), ("late", "late by 2 ns")))
+    assert [text for _, text in rows] == ["late by 1 ns", "late by 2 ns"]
+
+
+def test_other_words_are_another_note() -> None:
+    rows = noted(under("a", ("late", "late by 1 ns")), under("b", ("late", "early by 1 ns")))
+    assert [text for _, text in rows] == ["late by 1 ns", "early by 1 ns"]
+
+
+def test_a_note_of_many_conditions_names_the_first_and_counts_the_others() -> None:
+    rows = noted(*(under(one, ("late", "late")) for one in "abcd"))
+    assert rows == [("TMR-P-LAT [a]\nand 3 more conditions", "late")]
+
+
+def test_elements_that_fell_short_are_one_line_that_names_all() -> None:
+    result = under("a", *(("load_short", SHORT.format(one)) for one in ("cpu", "disk", "memory")))
+    ((_, text),) = plain(load_rows(document(result)))
+    assert text == f"load: {SHORT.format('cpu')}; disk, memory fell short too"
+
+
+def test_a_text_without_a_known_element_is_kept_whole() -> None:
+    said = [("load_short", SHORT.format("cpu")), ("load_short", "the keeper was killed")]
+    rows = plain(load_rows(document(under("a", *said))))
+    assert [text for _, text in rows] == [f"load: {text}" for _, text in said]
+
+
+def test_another_kind_of_event_is_another_line() -> None:
+    said = [("load_short", SHORT.format("cpu")), ("load_ended_early", "disk : 1 of 2 ended")]
+    assert len(plain(load_rows(document(under("a", *said))))) == 2
