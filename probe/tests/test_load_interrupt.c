@@ -7,6 +7,7 @@
 #include "tap.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -66,6 +67,7 @@ static bool run(int64_t per_s, int each, int most)
     if (!CHECK_SAME(load_interrupt.prepare(&loader), 0))
         return false;
     load_interrupt.work(&loader);
+    free(loader.own); /* a loader ends instead */
     return true;
 }
 

@@ -21,6 +21,7 @@ static struct {
     int64_t end;                    /* of what was written */
     int cuts;                       /* of the file, to nothing */
     int64_t available, most_memory; /* < 0: not known */
+    bool is_at_work;                /* the element: what is taken now is its own */
     int64_t held, most_held;        /* of memory */
 } world;
 
@@ -113,28 +114,56 @@ int64_t __wrap_port_available_bytes(void)
     return world.available;
 }
 
-/* Its size stands before each piece, as far as its alignment needs. */
-enum { HEAD_BYTES = 32 };
+/* Before each piece, as long as its alignment needs. */
+union head {
+    struct {
+        union head *before, *after;
+        size_t bytes;
+    } of;
+    char room[32];
+};
+static union head pieces = {.of = {&pieces, &pieces, 0}};
 
 void *__wrap_malloc(size_t bytes)
 {
-    char *memory = __real_malloc(HEAD_BYTES + bytes);
-    if (!memory)
+    union head *piece = __real_malloc(sizeof *piece + bytes);
+    if (!piece)
         return NULL;
-    memcpy(memory, &bytes, sizeof bytes);
+    *piece = (union head){.of = {piece, piece, 0}};
+    if (!world.is_at_work) /* a static C library's own, too */
+        return piece + 1;
+    piece->of.before = &pieces;
+    piece->of.after = pieces.of.after;
+    piece->of.bytes = bytes;
+    pieces.of.after->of.before = piece;
+    pieces.of.after = piece;
     world.held += (int64_t)bytes;
     world.most_held = world.held > world.most_held ? world.held : world.most_held;
-    return memory + HEAD_BYTES;
+    return piece + 1;
 }
 
 void __wrap_free(void *memory)
 {
-    size_t bytes;
     if (!memory)
         return;
-    memcpy(&bytes, (char *)memory - HEAD_BYTES, sizeof bytes);
-    world.held -= (int64_t)bytes;
-    __real_free((char *)memory - HEAD_BYTES);
+    union head *piece = (union head *)memory - 1;
+    piece->of.before->of.after = piece->of.after;
+    piece->of.after->of.before = piece->of.before;
+    world.held -= (int64_t)piece->of.bytes;
+    __real_free(piece);
+}
+
+/* A loader ends instead. */
+static void give_back(void *own)
+{
+    while (pieces.of.after != &pieces)
+        __wrap_free(pieces.of.after + 1);
+    __real_free(own); /* by calloc */
+}
+#else
+static void give_back(void *own)
+{
+    free(own);
 }
 #endif
 
@@ -209,6 +238,7 @@ static int64_t grown(int peers)
         return -1;
     for (int i = 0; i < WRITES; i++)
         load_disk.work(&loader);
+    give_back(loader.own);
     return world.end;
 }
 
@@ -242,9 +272,12 @@ static int64_t most_held(int64_t available, int64_t limit, int peers)
     world.most_memory = limit;
     if (!CHECK_SAME(load_memory.prepare(&loader), 0))
         return -1;
+    world.is_at_work = true;
     for (int i = 0; i < TURNS; i++)
         load_memory.work(&loader);
+    world.is_at_work = false;
     CHECK_SAME(atomic_load(&slot.counters[COUNTER_OWN + 2]), 0); /* none failed */
+    give_back(loader.own);
     return world.most_held;
 }
 
