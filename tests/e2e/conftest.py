@@ -17,6 +17,9 @@ from hardstone.errors import HardstoneError
 from hardstone.targets.alone import default_lock_file, measuring_alone
 from hardstone.targets.find import find_probe
 from tests.e2e import machine
+from tests.e2e.odd import Odd, odd_values
+from tests.e2e.shield_state import JOURNAL, State, read_state
+from tests.e2e.shielding import RESERVED
 
 ROOT = Path(__file__).resolve().parents[2]
 ALONE_S = 60
@@ -112,3 +115,20 @@ def our_probes() -> set[str]:
 def no_process_is_left() -> Iterator[None]:
     yield
     assert our_probes() == set()
+
+
+@pytest.fixture
+def odd() -> Iterator[Odd]:
+    with odd_values(RESERVED) as values:
+        yield values
+
+
+@pytest.fixture
+def before(odd: Odd, probe: Path) -> Iterator[State]:
+    assert not JOURNAL.exists(), f"somebody uses a shield: {JOURNAL}"
+    assert {"timer_migration", "default_smp_affinity"} <= {
+        path.rpartition("/")[2] for path in odd.files
+    }
+    yield read_state()
+    if JOURNAL.exists():  # the test has failed: the machine is not to suffer from it
+        subprocess.run([probe, "shield", "--restore"], check=False)

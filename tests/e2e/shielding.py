@@ -10,13 +10,22 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import pytest
+
 from tests.e2e.shield_state import JOURNAL, State, differences, read_state, read_task
 
 RESERVED = max(os.sched_getaffinity(0))
 GIVE_UP_S = 30
+QUICK = ("--samples", "200", "--cpu", str(RESERVED))
 FOREVER = ("sh", "-c", "echo ready; exec sleep 60")
 
 Shield = subprocess.Popen[bytes]
+SHIELD_MARKS = [
+    pytest.mark.e2e,
+    pytest.mark.skipif(os.geteuid() != 0, reason="only root can reserve a CPU"),
+    pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one CPU: none can be reserved"),
+    pytest.mark.usefixtures("alone"),
+]
 
 
 def command(probe: Path, *words: str) -> list[str]:
@@ -64,3 +73,9 @@ def is_over(pid: int) -> bool:
     with suppress(OSError):
         return read_task(Path(f"/proc/{pid}/task/{pid}"))[1].is_ending
     return True
+
+
+def holds(members: Path, pid: int) -> bool:
+    with suppress(OSError):
+        return str(pid) in members.read_text().split()
+    return False

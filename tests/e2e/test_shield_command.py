@@ -20,6 +20,7 @@ from tests.e2e.shielding import (
     FOREVER,
     GIVE_UP_S,
     RESERVED,
+    SHIELD_MARKS,
     Shield,
     all_is_back,
     command,
@@ -28,12 +29,7 @@ from tests.e2e.shielding import (
     wait_until,
 )
 
-pytestmark = [
-    pytest.mark.e2e,
-    pytest.mark.skipif(os.geteuid() != 0, reason="only root can reserve a CPU"),
-    pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one CPU: none can be reserved"),
-    pytest.mark.usefixtures("alone"),
-]
+pytestmark = SHIELD_MARKS
 
 POLICIES = {"fifo": os.SCHED_FIFO, "rr": os.SCHED_RR, "other": os.SCHED_OTHER}
 
