@@ -7,14 +7,22 @@ import re
 import shutil
 import subprocess
 import time
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from tests.e2e import machine
-from tests.e2e.loads import Marked, elements, events, lines_of, loading, once, wait_until
+from tests.e2e.loads import (
+    Marked,
+    elements,
+    events,
+    lines_of,
+    loading,
+    once,
+    used_bytes,
+    wait_until,
+)
 
 pytestmark = pytest.mark.e2e
 
@@ -22,26 +30,6 @@ MIB = 2**20
 CPU = str(min(os.sched_getaffinity(0)))
 ONE_CPU = ("--cpus", CPU)
 root_only = pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a file system")
-
-
-@pytest.fixture
-def mounted(tmp_path: Path) -> Iterator[Path]:
-    """A file system of 400 MiB of its own: 256 MiB of it must stay free."""
-    folder = tmp_path / "small"
-    folder.mkdir()
-    words = ["mount", "-t", "tmpfs", "-o", "size=400m", "hardstone-test", str(folder)]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        pytest.skip(f"nothing can be mounted here: {done.stderr.strip()}")
-    try:
-        yield folder
-    finally:
-        subprocess.run(["umount", str(folder)], check=True)
-
-
-def used_bytes(folder: Path) -> int:
-    facts = os.statvfs(folder)
-    return (facts.f_blocks - facts.f_bfree) * facts.f_frsize
 
 
 @root_only

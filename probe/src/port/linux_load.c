@@ -192,19 +192,6 @@ int port_own_executable(char *path, size_t bytes)
     return 0;
 }
 
-int64_t port_available_bytes(void)
-{
-    FILE *file = fopen("/proc/meminfo", "re");
-    char line[128];
-    long long kib = -1;
-    while (file && kib < 0 && fgets(line, sizeof line, file))
-        if (strncmp(line, "MemAvailable:", 13) == 0)
-            kib = strtoll(line + 13, NULL, 10);
-    if (file)
-        fclose(file);
-    return kib < 0 ? -1 : (int64_t)kib * 1024;
-}
-
 /* Number under the word `name` of the pair of lines that begin with "Tcp:". */
 static int64_t number_below(const char *names, const char *numbers, const char *name)
 {

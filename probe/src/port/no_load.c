@@ -85,8 +85,10 @@ int port_own_executable(char *path, size_t bytes)
     return ENOTSUP;
 }
 
-int64_t port_available_bytes(void)
+int64_t port_available_bytes(int64_t *of_bytes)
 {
+    if (of_bytes)
+        *of_bytes = -1;
     return -1;
 }
 

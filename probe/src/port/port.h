@@ -171,8 +171,10 @@ enum port_storage port_storage(int descriptor);
 /* A path that executes the program of the calling process once more: 0, or ENOTSUP. */
 int port_own_executable(char *path, size_t bytes);
 
-/* Memory that can be had without harm to others; -1: not known. */
-int64_t port_available_bytes(void);
+/* Memory that can be had without harm to others, within the limits of this process's groups;
+ * -1: not known. `of_bytes`, where it is not NULL: of how much, the whole of what is shortest
+ * (the machine's memory, or a group's limit); -1: not known. */
+int64_t port_available_bytes(int64_t *of_bytes);
 
 /* TCP segments that this system (its network namespace) has sent; -1: not known. */
 int64_t port_tcp_segments_sent(void);

@@ -1,0 +1,53 @@
+"""A load leaves room to others: memory within its control group, and what stress-ng takes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from tests.e2e import machine
+from tests.e2e.loads import elements, events, once, wait_until
+
+pytestmark = pytest.mark.e2e
+
+MIB = 2**20
+CPU = str(machine.cpu())
+MEMORY = Path("/sys/fs/cgroup/memory")
+
+
+@pytest.fixture(params=[16, 64])
+def small_group(request: pytest.FixtureRequest) -> Iterator[Path]:
+    """A group of so many MiB of the memory controller, version 1, below the own one."""
+    lines = Path("/proc/self/cgroup").read_text().splitlines()
+    own = [line.split(":", 2)[2] for line in lines if line.split(":")[1] == "memory"]
+    if os.geteuid() != 0 or not own:
+        pytest.skip("only root can make a memory group, of version 1")
+    group = MEMORY / own[0].lstrip("/") / f"hardstone-test-{os.getpid()}"
+    try:
+        group.mkdir()
+    except OSError as error:
+        pytest.skip(f"no memory group can be made here: {error}")
+    try:
+        (group / "memory.limit_in_bytes").write_text(str(request.param * MIB))
+        with suppress(OSError):  # no such file without swap accounting
+            (group / "memory.memsw.limit_in_bytes").write_text(str(request.param * MIB))
+        yield group
+    finally:
+        wait_until(lambda: (group / "cgroup.procs").read_text() == "")
+        group.rmdir()
+
+
+def test_memory_keeps_within_its_group(probe: Path, small_group: Path, tmp_path: Path) -> None:
+    """Whatever the machine has: half of the time at work, and nobody is killed."""
+    prefix = ["sh", "-c", 'echo $$ > "$0/cgroup.procs" && exec "$@"', str(small_group)]
+    words = ("-D", "1", "--cpus", CPU)
+    lines = once(probe, "memory=50ms/100ms", tmp_path, *words, prefix=prefix)
+    assert elements(lines)["memory"]["counters"]["allocated_bytes"] > 64 * MIB  # in turn
+    assert "load_ended_early" not in events(lines)
+    kills = (small_group / "memory.oom_control").read_text().splitlines()
+    assert [line for line in kills if line.startswith("oom_kill ")] == ["oom_kill 0"]
+    assert int((small_group / "memory.max_usage_in_bytes").read_text()) < 15 * MIB
