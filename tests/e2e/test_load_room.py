@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -10,12 +11,13 @@ from pathlib import Path
 import pytest
 
 from tests.e2e import machine
-from tests.e2e.loads import elements, events, once, wait_until
+from tests.e2e.loads import elements, events, loading, once, used_bytes, wait_until
 
 pytestmark = pytest.mark.e2e
 
 MIB = 2**20
 CPU = str(machine.cpu())
+ABOVE = {"hs-load-guard", "hs-load-keeper", "hardstone-probe"}
 MEMORY = Path("/sys/fs/cgroup/memory")
 
 
@@ -51,3 +53,22 @@ def test_memory_keeps_within_its_group(probe: Path, small_group: Path, tmp_path:
     kills = (small_group / "memory.oom_control").read_text().splitlines()
     assert [line for line in kills if line.startswith("oom_kill ")] == ["oom_kill 0"]
     assert int((small_group / "memory.max_usage_in_bytes").read_text()) < 15 * MIB
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a file system")
+@pytest.mark.skipif(shutil.which("stress-ng") is None, reason="stress-ng is not installed")
+def test_stress_ng_does_not_fill_a_disk(probe: Path, mounted: Path) -> None:
+    """Eight files, each within the limit of a file, are too much together."""
+    load = "stress-ng:--hdd 8 --hdd-bytes 900m"
+    with loading(probe, load, mounted, "--cpus", CPU) as running:
+        assert wait_until(lambda: used_bytes(mounted) > MIB)
+        wait_until(lambda: running.marked.named("stress-ng") == [] and used_bytes(mounted) == 0)
+        assert set(running.marked.all().values()) <= ABOVE
+        assert running.process.stdin is not None
+        running.process.stdin.close()
+        running.process.stdin = None
+        told = running.end()
+    texts = [line["text"] for line in told if line.get("name", "").startswith("load_")]
+    assert any("stress-ng: was ended since too little free space" in text for text in texts)
+    assert any("stress-ng: 1 of 1 processes ended" in text for text in texts)
+    assert list(mounted.iterdir()) == []
