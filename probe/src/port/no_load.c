@@ -33,6 +33,17 @@ int port_bind_self(const bool cpus[PORT_CPUS])
     return ENOTSUP;
 }
 
+int port_end_with(pid_t parent)
+{
+    (void)parent;
+    return ENOTSUP;
+}
+
+int port_ordinary_io(void)
+{
+    return 0;
+}
+
 int port_adopt_orphans(void)
 {
     return ENOTSUP;

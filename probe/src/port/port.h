@@ -123,6 +123,14 @@ void port_realtime_remedy(char *text, size_t bytes);
 
 /* ---- what load needs ---- */
 
+/* As port_die_with, but asks it to end (SIGTERM): for a program that has something to put back.
+ * What the process executes inherits it. */
+int port_end_with(pid_t parent);
+
+/* Takes a real-time or idle I/O priority from the calling process, and what it forks or executes
+ * later: 0, or an errno value (also where there is no such thing: 0). */
+int port_ordinary_io(void);
+
 /* Zeroed memory that this process shares with those it forks; it has no name and is gone
  * with the last of them. NULL with errno. Freed with munmap. */
 void *port_shared_memory(size_t bytes);
