@@ -306,6 +306,7 @@ def test_run_with_stress_ng_that_is_not_there(
         ("cpu\n", "control character"),
         ("stress-ng:--hdd 1 --ionice-class rt", "no real-time I/O priority"),
         ("stress-ng:--ionice-class=realtime --hdd 1", "no real-time I/O priority"),
+        ("stress-ng:--ioprio 1", "no real-time I/O priority"),
         ("cpu+stress-ng:--ionice-cl  rt", "no real-time I/O priority"),
     ],
 )
@@ -323,6 +324,7 @@ WITH_STRESS_NG = (
     "cpu=1ms/2ms+stress-ng:--cpu 2 -t 3",
     "stress-ng:--hdd 1 --ionice-class besteffort --ionice-level 7",
     "stress-ng:--ionice-class",
+    "stress-ng:--cpu 1 --ioprio-ops 5",
 )
 
 
