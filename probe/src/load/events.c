@@ -2,6 +2,7 @@
 
 #include "events.h"
 
+#include "disk.h"
 #include "elements.h"
 #include "kernel_classes.h"
 #include "report.h"
@@ -63,11 +64,15 @@ struct unseen {
 };
 
 /* Of `sent`, what was counted late may have come before the begin. */
-static bool is_unseen(const struct load_term *term, double sent, double seen)
+static bool is_unseen(double sent, double late, double seen)
+{
+    return seen >= 0 && seen < ENOUGH * (sent - late);
+}
+
+static double late_of(const struct load_term *term)
 {
     double late = (double)term->degree.number * (double)term->element->late_ns / 1e9;
-    late += term->element->late_ns > 0 ? 1 : 0;
-    return seen >= 0 && seen < ENOUGH * (sent - late);
+    return late + (term->element->late_ns > 0 ? 1 : 0);
 }
 
 static double since(int64_t from, int64_t to)
@@ -82,7 +87,8 @@ static bool find_unseen_interrupts(const struct load *load, int term, struct uns
     for (int i = 0; i < load->map->slot_count; i++) {
         double sent = (double)grown(load, i, COUNTER_OWN);
         double seen = since(load->begin.samples[i].seen, load->end.samples[i].seen);
-        if (!is_of(load, i, term) || !is_unseen(&load->setup.spec->terms[term], sent, seen) ||
+        if (!is_of(load, i, term) ||
+            !is_unseen(sent, late_of(&load->setup.spec->terms[term]), seen) ||
             (is_found && seen * worst->sent >= worst->seen * sent))
             continue;
         *worst = (struct unseen){sent, seen, load->map->slots[i].cpu};
@@ -97,14 +103,33 @@ static bool find_unseen_packets(const struct load *load, int term, struct unseen
     *all = (struct unseen){0, since(load->begin.tcp_segments, load->end.tcp_segments), -1};
     for (int i = 0; i < load->map->slot_count; i++)
         all->sent += is_of(load, i, term) ? (double)grown(load, i, COUNTER_OWN) : 0;
-    return is_unseen(&load->setup.spec->terms[term], all->sent, all->seen);
+    return is_unseen(all->sent, late_of(&load->setup.spec->terms[term]), all->seen);
+}
+
+/* The device's count, too, is of all that write to it. */
+static bool find_unseen_writes(const struct load *load, int term, struct unseen *all)
+{
+    double late = 0;
+    *all = (struct unseen){0, since(load->begin.device_bytes, load->end.device_bytes), -1};
+    for (int i = 0; i < load->map->slot_count; i++) {
+        all->sent += is_of(load, i, term) ? (double)grown(load, i, DISK_WRITTEN_BYTES) : 0;
+        late += is_of(load, i, term) ? DISK_BLOCK_BYTES : 0;
+    }
+    return is_unseen(all->sent, late, all->seen);
+}
+
+static const char *in_mib(char *text, size_t bytes, double value)
+{
+    double mib = value / (1 << 20);
+    snprintf(text, bytes, "%.*f MiB", mib < 10 ? 1 : 0, mib);
+    return text;
 }
 
 static void tell_unseen(const struct load *load, int term, load_teller *tell, void *context)
 {
     const struct load_element *element = load->setup.spec->terms[term].element;
     struct unseen found = {0, 0, -1};
-    char text[TEXT_BYTES];
+    char text[TEXT_BYTES], sent[32], seen[32];
     if (element == &load_interrupt && find_unseen_interrupts(load, term, &found))
         snprintf(text, sizeof text,
                  "interrupt: of %.0f timers due on CPU %d the kernel counted %.0f interrupts "
@@ -114,6 +139,10 @@ static void tell_unseen(const struct load *load, int term, load_teller *tell, vo
         snprintf(text, sizeof text,
                  "network: of %.0f packets the kernel counted %.0f TCP segments (%.0f %%)",
                  found.sent, found.seen, 100 * found.seen / found.sent);
+    else if (element == &load_disk && find_unseen_writes(load, term, &found))
+        snprintf(text, sizeof text, "disk: of %s written the device got %s (%.0f %%)",
+                 in_mib(sent, sizeof sent, found.sent), in_mib(seen, sizeof seen, found.seen),
+                 100 * found.seen / found.sent);
     else
         return;
     tell(context, "load_unseen", text, -1);
