@@ -270,6 +270,49 @@ static void test_no_round_is_one_event(void)
     is_only("load_short", "kernel made no round during the measurement");
 }
 
+/* A share or rate has the process that did least; these have nothing that was asked. */
+static void test_a_process_without_a_round_is_told(void)
+{
+    static const char *const names[] = {"search", "build", "kernel"};
+    for (int i = 0; i < 3; i++) {
+        char text[100];
+        if (!make_up(names[i], 3, 3))
+            return;
+        do_classes(0, 2, -1);
+        do_classes(1, 900, -1);
+        snprintf(text, sizeof text, "%s: 1 of 3 processes made no round during the measurement",
+                 names[i]);
+        tell_all();
+        is_only("load_short", text);
+    }
+}
+
+static void test_too_short_for_two_rounds_is_no_event(void)
+{
+    static const int of_others[] = {1, 2};
+    for (int i = 0; i < 2; i++) {
+        if (!make_up("search", 2, 3))
+            return;
+        to[0].counters[COUNTER_ROUNDS] = (uint64_t)of_others[i];
+        tell_all();
+        CHECK_SAME(told.count, i);
+    }
+}
+
+/* What was done before the measurement, or by another element, is nothing of this one. */
+static void test_rounds_of_others_do_not_count(void)
+{
+    if (!make_up("search+build", 4, 3))
+        return;
+    for (int i = 0; i < 4; i++) {
+        load.map->slots[i].term = i / 2;
+        from[i].counters[COUNTER_ROUNDS] = 70;
+        to[i].counters[COUNTER_ROUNDS] = i == 3 ? 70 : 75;
+    }
+    tell_all();
+    is_only("load_short", "build: 1 of 2 processes made no round during the measurement");
+}
+
 TAP_MAIN({"interrupts that the kernel saw", test_interrupts_that_the_kernel_saw},
          {"interrupts that the kernel did not see", test_interrupts_that_the_kernel_did_not_see},
          {"interrupts counted late are no doubt", test_interrupts_counted_late_are_no_doubt},
@@ -283,4 +326,7 @@ TAP_MAIN({"interrupts that the kernel saw", test_interrupts_that_the_kernel_saw}
          {"classes that never ran are named", test_classes_that_never_ran_are_named},
          {"a class that ran anywhere ran", test_a_class_that_ran_anywhere_ran},
          {"one round says nothing of classes", test_one_round_says_nothing_of_classes},
-         {"no round is one event", test_no_round_is_one_event})
+         {"no round is one event", test_no_round_is_one_event},
+         {"a process without a round is told", test_a_process_without_a_round_is_told},
+         {"too short for two rounds is no event", test_too_short_for_two_rounds_is_no_event},
+         {"rounds of others do not count", test_rounds_of_others_do_not_count})

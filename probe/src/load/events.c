@@ -17,6 +17,47 @@
 
 enum { TEXT_BYTES = 400 };
 
+/* How much a counter of one process grew. */
+static uint64_t grown(const struct load *load, int slot, int counter)
+{
+    uint64_t from = load->begin.samples[slot].counters[counter];
+    uint64_t to = load->end.samples[slot].counters[counter];
+    return to > from ? to - from : 0;
+}
+
+static bool is_of(const struct load *load, int slot, int term)
+{
+    return load->map->slots[slot].term == term;
+}
+
+/* A round may have begun before the measurement; the second lies within it. */
+static bool has_whole_round(const struct load *load, int term)
+{
+    for (int i = 0; i < load->map->slot_count; i++)
+        if (is_of(load, i, term) && grown(load, i, COUNTER_ROUNDS) >= 2)
+            return true;
+    return false;
+}
+
+/* Others that did more help no CPU that has only this one. Where nobody had the time for a whole
+ * round, none says nothing. */
+static void tell_idle(const struct load *load, int term, load_teller *tell, void *context)
+{
+    int idle = 0, all = 0;
+    char text[TEXT_BYTES];
+    if (!has_whole_round(load, term))
+        return;
+    for (int i = 0; i < load->map->slot_count; i++) {
+        all += is_of(load, i, term) ? 1 : 0;
+        idle += is_of(load, i, term) && grown(load, i, COUNTER_ROUNDS) == 0 ? 1 : 0;
+    }
+    if (idle == 0)
+        return;
+    snprintf(text, sizeof text, "%s: %d of %d processes made no round during the measurement",
+             load->setup.spec->terms[term].element->name, idle, all);
+    tell(context, "load_short", text, -1);
+}
+
 static void tell_short(const struct load *load, int term, load_teller *tell, void *context)
 {
     const struct load_element *element = load->setup.spec->terms[term].element;
@@ -35,20 +76,9 @@ static void tell_short(const struct load *load, int term, load_teller *tell, voi
         snprintf(text, sizeof text, "%s %s during the measurement", element->name,
                  element->kind == LOAD_FOREIGN ? "did not run" : "made no round");
         tell(context, "load_short", text, -1);
+    } else if (element->kind == LOAD_CONTINUOUS) {
+        tell_idle(load, term, tell, context);
     }
-}
-
-/* How much a counter of one process grew. */
-static uint64_t grown(const struct load *load, int slot, int counter)
-{
-    uint64_t from = load->begin.samples[slot].counters[counter];
-    uint64_t to = load->end.samples[slot].counters[counter];
-    return to > from ? to - from : 0;
-}
-
-static bool is_of(const struct load *load, int slot, int term)
-{
-    return load->map->slots[slot].term == term;
 }
 
 static double window_ns(const struct load *load)
@@ -171,15 +201,6 @@ static void tell_stopped(const struct load *load, int term, load_teller *tell, v
              load->setup.spec->terms[term].element->name, stopped, all, (double)longest_ns / 1e9,
              window_ns(load) / 1e9);
     tell(context, "load_short", text, -1);
-}
-
-/* A round may have begun before the measurement; the second lies within it. */
-static bool has_whole_round(const struct load *load, int term)
-{
-    for (int i = 0; i < load->map->slot_count; i++)
-        if (is_of(load, i, term) && grown(load, i, COUNTER_ROUNDS) >= 2)
-            return true;
-    return false;
 }
 
 static bool did_class(const struct load *load, int term, int class)
