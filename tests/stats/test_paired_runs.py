@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator
 from hardstone import schema
 from hardstone.campaign.pairs import pair_plan
 from hardstone.model import Conditions, Event, Plan, Result, RunDocument, Tool, Trust
-from hardstone.stats.paired_runs import PROOF_SCHEMA, Proof, least_pairs, prove
+from hardstone.stats.paired_runs import PROOF_SCHEMA, Proof, least_pairs, prove, why_useless
 from hardstone.summary.proof import effect_text, print_proof
 from tests.conftest import ROOT
 from tests.stats import make
@@ -155,6 +155,19 @@ def test_a_setting_that_was_not_in_force_proves_nothing() -> None:
     for result in run.results:
         result.conditions.settings = list(SETTINGS)
     assert "was in force" in proof(run).left_out[0]
+
+
+def test_from_a_machine_that_was_not_put_back_on_no_pair_counts() -> None:
+    run = document(runs(12, 5000, 1), runs(12, 3000, 2))
+    run.results[5].events = [Event(name="not_put_back", text="governor: Invalid argument")]
+    found = proof(run)
+    assert found.pairs_counted == 2
+    assert found.left_out == [
+        "pairs 3 to 12: the machine was not put back as it was: hardstone shield --restore"
+    ]
+    assert why_useless(run, SETTINGS) is None
+    run.results[1].events = run.results[5].events
+    assert "shield --restore" in (why_useless(run, SETTINGS) or "")
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from typing import Literal
 import msgspec
 
 from hardstone.model import PlannedTest, Result, RunDocument, Series, Unit
+from hardstone.stats.conditions import LEFT_EVENT, LEFT_REMEDY
 from hardstone.stats.histogram import bins_of
 from hardstone.stats.quantiles import is_printable, quantile_of_bins
 from hardstone.stats.signed_rank import Shift, hodges_lehmann, holm, signed_rank_p, smallest_p
@@ -26,6 +27,7 @@ _FIGURES = 3
 # "CPU 1: timers (new ones go to other CPUs already); interrupts (0 of 26 interrupts moved)".
 _REFUSED = ("denied", "unsupported")
 _SHIELD_EVENT = "shielded"
+_NOT_PUT_BACK = f"the machine was not put back as it was: {LEFT_REMEDY}"
 _IDLE_SETTING = re.compile(r" ([a-z_]+) \((?:[^()]* already|0 of \d+ interrupts moved)\)", re.ASCII)
 
 
@@ -79,9 +81,12 @@ def prove(document: RunDocument, rule: str, settings: Sequence[str]) -> Proof:
     asked = len(document.plan.tests) // 2
     counted: list[tuple[Series, Series]] = []
     left_out: dict[str, list[int]] = {}
+    is_left = False
     for number in range(asked):
         pair = results[2 * number : 2 * number + 2]
-        problem = _problem(pair, settings)
+        # whatever comes after it has the setting, or a part of it, on both sides
+        is_left |= any(_was_left(result) for _, result in pair)
+        problem = _NOT_PUT_BACK if is_left and len(pair) == 2 else _problem(pair, settings)
         if problem is None:
             without, with_setting = sorted(pair, key=lambda one: bool(one[0].settings))
             counted.append((_first(without[1]), _first(with_setting[1])))
@@ -110,6 +115,8 @@ def why_useless(document: RunDocument, settings: Sequence[str]) -> str | None:
     if len(pair) < 2:
         return None
     for planned, result in pair:
+        if _was_left(result):
+            return _NOT_PUT_BACK
         if planned.settings and result.status in _REFUSED:
             return f"{', '.join(settings)} could not be switched"
         if result.status == "measured" and result.complete and not result.interrupted:
@@ -162,6 +169,10 @@ def _changed_nothing(result: Result, settings: Sequence[str]) -> bool:
     """Whether both sides of the pair were the same machine, by what the probe did."""
     told = " ".join(one.text for one in result.events if one.name == _SHIELD_EVENT)
     return set(settings) <= set(_IDLE_SETTING.findall(told))
+
+
+def _was_left(result: Result) -> bool:
+    return any(event.name == LEFT_EVENT for event in result.events)
 
 
 def _has_values(result: Result) -> bool:
