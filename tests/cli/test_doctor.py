@@ -27,6 +27,7 @@ from hardstone.store import Store
 from tests.cli.conftest import Done
 from tests.conftest import ROOT
 from tests.doctor.machine import machine
+from tests.doctor.test_rules import LEVELS, SPOILT
 from tests.targets import sample
 
 Hardstone = Callable[..., Done]
@@ -106,6 +107,31 @@ def test_what_blocks_exits_with_5(hardstone: Hardstone, tmp_path: Path) -> None:
     assert "Memory cannot be locked [memory-lock]" in done.out
     assert "printf '%s - memlock unlimited\\n' anna | sudo tee" in done.out
     assert "undo" in done.out
+
+
+@pytest.mark.parametrize("rule", load_rules())
+def test_each_rule_that_blocks_and_no_other_exits_with_5(
+    hardstone: Hardstone, tmp_path: Path, rule: str
+) -> None:
+    done = hardstone("doctor", "--json", "--target", fake(tmp_path, machine(**SPOILT[rule])))
+    found = {one["rule"] for one in done.document["findings"] if one["state"] == "found"}
+    blocking = found & set(LEVELS["blocks"])
+    assert rule in found
+    assert done.document["counts"]["blocks"] == len(blocking)
+    assert done.code == (EXIT_PRIVILEGE if blocking else EXIT_OK)
+    assert (rule in LEVELS["blocks"]) <= bool(blocking)
+
+
+def test_what_is_history_is_not_what_a_change_brings(hardstone: Hardstone, tmp_path: Path) -> None:
+    facts = machine(kernel__preemption_model="voluntary", kernel__release="6.18.44")
+    target = fake(tmp_path, facts)
+    for done in (
+        hardstone("doctor", "--target", target),
+        hardstone("doctor", "--explain", "preemption", "--target", target),
+    ):
+        lines = [line.split() for line in done.out.splitlines()]
+        assert ["brings", "not", "known"] in lines
+        assert any(line[:2] == ["history", "HP-UX"] for line in lines)
 
 
 def test_a_system_that_tells_nothing_is_unknown_and_not_fine(
@@ -271,6 +297,14 @@ def test_prove_without_privilege_exits_with_5_and_measures_nothing(
         ("idle-states", (), {"power__idle_driver": "none"}, "no driver of idle states"),
         ("idle-states", (), {"power__idle_boot": "poll"}, "poll already"),
         ("watchdog", (), {}, "watchdogs are off"),
+        ("timer-migration", (), {"cpu__count": 1}, "there is one CPU"),
+        ("timer-migration", ("kernel.timer_migration",), {}, "no kernel.timer_migration"),
+        (
+            "timer-migration",
+            (),
+            {"kernel__timer_migration": 0, "kernel__nohz_full_cpus": None},
+            "kernel.timer_migration is 0 already",
+        ),
         ("isolated-cpus", (), {"cpu__count": 1}, "there is one CPU"),
         ("isolated-cpus", ("kernel.timer_migration",), {}, "no kernel.timer_migration"),
         *(
