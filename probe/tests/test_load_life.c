@@ -158,6 +158,24 @@ static void test_only_the_window_counts(void)
     load_free(&load);
 }
 
+/* A job computes for longer than it takes to start it. */
+static void test_the_time_of_jobs_is_cpu_time(void)
+{
+    if (!start("build"))
+        return;
+    load_begin(&load);
+    for (int i = 0; i == 0 || (i < 100 && reached(0).counters[COUNTER_ROUNDS] < 20); i++) {
+        pass_ms(100);
+        load_end(&load);
+    }
+    end();
+    uint64_t jobs_ns = load.end.samples[0].counters[COUNTER_CHILDREN] -
+                       load.begin.samples[0].counters[COUNTER_CHILDREN];
+    CHECK(jobs_ns > 0);
+    CHECK((uint64_t)reached(0).counters[COUNTER_CPU_NS] > jobs_ns);
+    load_free(&load);
+}
+
 static void test_a_killed_loader_is_told(void)
 {
     if (!start("cpu+storm=2"))
@@ -673,6 +691,7 @@ int main(int argc, char *argv[])
     static const struct tap_test tests[] = {
         {"every element works", test_every_element_works},
         {"only the window counts", test_only_the_window_counts},
+        {"the time of jobs is CPU time", test_the_time_of_jobs_is_cpu_time},
         {"a killed loader is told", test_a_killed_loader_is_told},
         {"a stopped storm does not count", test_a_stopped_storm_does_not_count},
         {"a stop in between is told", test_a_stop_in_between_is_told},

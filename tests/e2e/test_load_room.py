@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e import machine
-from tests.e2e.loads import elements, events, loading, once, used_bytes, wait_until
+from tests.e2e.loads import elements, events, lines_of, loading, once, used_bytes, wait_until
 
 pytestmark = pytest.mark.e2e
 
@@ -72,3 +73,59 @@ def test_stress_ng_does_not_fill_a_disk(probe: Path, mounted: Path) -> None:
     assert any("stress-ng: was ended since too little free space" in text for text in texts)
     assert any("stress-ng: 1 of 1 processes ended" in text for text in texts)
     assert list(mounted.iterdir()) == []
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a file system")
+def test_kernel_and_build_write_nothing_where_there_is_no_room(probe: Path, mounted: Path) -> None:
+    """Of the classes of kernel only those that take room are left out."""
+    (mounted / "others").write_bytes(b"x" * (150 * MIB))
+    before = used_bytes(mounted)
+    lines = once(probe, "build+kernel", mounted, "-D", "2", "--cpus", CPU)
+    kernel = elements(lines)["kernel"]["counters"]
+    assert (kernel["copy_count"], kernel["fsync_count"]) == (0, 0)
+    assert min(kernel["file_count"], kernel["map_count"], kernel["pipe_count"]) > 0
+    assert elements(lines)["build"]["counters"]["jobs_count"] == 0
+    limits = [line["text"] for line in lines if line.get("name") == "load_limited"]
+    assert any(text.startswith("build: no files for the jobs") for text in limits)
+    assert any("could not be done: No space left" in text for text in limits)
+    assert used_bytes(mounted) == before
+
+
+PLACES = """
+for place in /opt /lib /bin /var/lib; do
+    [ -L $place ] || [ ! -d $place ] || mount -t tmpfs none $place || exit 77
+done
+mount -t tmpfs none /etc || exit 77
+mkdir /etc/other /etc/own && mount -t tmpfs none /etc/other || exit 77
+printf %0100d 1 > /etc/own/file
+printf %07000d 1 > /etc/other/file
+ln -s other/file /etc/link
+mount -t tmpfs none /usr || exit 77
+exec "$0" load search -D 1 --json --cpus "$1"
+"""
+
+
+@pytest.mark.skipif(
+    os.geteuid() != 0 or shutil.which("unshare") is None,
+    reason="only root can hide folders, with unshare",
+)
+def test_search_stays_in_its_file_system(probe: Path) -> None:
+    """Where all folders are made up there is one file of 100 bytes in the one of its own; those
+    of another file system and behind a link have 7000."""
+    copy = Path(f"/dev/shm/hardstone-test-{os.getpid()}")
+    shutil.copy(probe, copy)
+    try:
+        done = subprocess.run(
+            ["unshare", "--mount", "sh", "-c", PLACES, str(copy), CPU],
+            capture_output=True,
+            timeout=60,
+            check=False,
+        )
+    finally:
+        copy.unlink()
+    if done.returncode == 77:
+        pytest.skip("nothing can be mounted here")
+    assert done.returncode == 0, done.stderr
+    counters = elements(lines_of(done.stdout))["search"]["counters"]
+    assert counters["files_count"] > 10
+    assert abs(counters["read_bytes"] - 100 * counters["files_count"]) <= 100  # one being read
