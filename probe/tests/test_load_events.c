@@ -95,12 +95,12 @@ static void test_interrupts_that_the_kernel_did_not_see(void)
     see_interrupts(1, 10000, 7000);
     see_interrupts(2, 10000, 2500);
     tell_all();
-    is_only("load_unseen", "interrupt: of 10000 timers due on CPU 2 the kernel counted 2500 "
+    is_only("load_unseen", "interrupt: of 10000 timers delivered on CPU 2 the kernel counted 2500 "
                            "interrupts there (25 %): several were served by one, or elsewhere");
 }
 
-/* A loader that waited for its CPU counts up to a tenth of a second late. */
-static void test_interrupts_counted_late_are_no_doubt(void)
+/* The kernel's counters are read up to a tenth of a second after the begin. */
+static void test_interrupts_read_late_are_no_doubt(void)
 {
     static const struct {
         int seen, events;
@@ -221,7 +221,7 @@ static void test_no_round_is_one_event(void)
 
 TAP_MAIN({"interrupts that the kernel saw", test_interrupts_that_the_kernel_saw},
          {"interrupts that the kernel did not see", test_interrupts_that_the_kernel_did_not_see},
-         {"interrupts counted late are no doubt", test_interrupts_counted_late_are_no_doubt},
+         {"interrupts read late are no doubt", test_interrupts_read_late_are_no_doubt},
          {"few interrupts are no doubt", test_few_interrupts_are_no_doubt},
          {"what cannot be seen is no event", test_what_cannot_be_seen_is_no_event},
          {"packets that the kernel did not see", test_packets_that_the_kernel_did_not_see},

@@ -62,7 +62,7 @@ struct unseen {
     int cpu;
 };
 
-/* Of `sent`, what was counted late may have come before the begin. */
+/* The kernel's counters are read after the begin: what came in between is not in them. */
 static bool is_unseen(const struct load_term *term, double sent, double seen)
 {
     double late = (double)term->degree.number * (double)term->element->late_ns / 1e9;
@@ -107,7 +107,7 @@ static void tell_unseen(const struct load *load, int term, load_teller *tell, vo
     char text[TEXT_BYTES];
     if (element == &load_interrupt && find_unseen_interrupts(load, term, &found))
         snprintf(text, sizeof text,
-                 "interrupt: of %.0f timers due on CPU %d the kernel counted %.0f interrupts "
+                 "interrupt: of %.0f timers delivered on CPU %d the kernel counted %.0f interrupts "
                  "there (%.0f %%): several were served by one, or elsewhere",
                  found.sent, found.cpu, found.seen, 100 * found.seen / found.sent);
     else if (element == &load_network && find_unseen_packets(load, term, &found))
