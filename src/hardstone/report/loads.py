@@ -13,6 +13,7 @@ from hardstone.units import format_count
 ENOUGH = 0.8
 _SIGNIFICANT = 3
 _ALIKE = 0.95
+_AVERAGE = "load_average_1min_milli"
 
 
 @dataclass(frozen=True)
@@ -88,6 +89,35 @@ def _rows(document: RunDocument, load: str, configs: list[str], label: str) -> I
             reached=[_range(part) for part in found],
             is_short=[any(map(is_short, part)) for part in found],
         )
+    if cells:
+        yield from _average_row(document, load, configs, label)
+
+
+def _average_row(
+    document: RunDocument, load: str, configs: list[str], label: str
+) -> Iterable[LoadRow]:
+    """The kernel's load average of a minute at the end of the tests, where it was read."""
+    averages: dict[str, list[float]] = {}
+    for result in document.results:
+        milli = result.environment.get(_AVERAGE)
+        if condition_of(result).load == load and milli is not None:
+            averages.setdefault(condition_of(result).cpu_config, []).append(milli / 1000)
+    if averages:
+        yield LoadRow(
+            load=label,
+            name="load average",
+            element="load average of a minute, at the end",
+            asked="-",
+            reached=[_span(averages.get(config, [])) for config in configs],
+            is_short=[False] * len(configs),
+        )
+
+
+def _span(found: list[float]) -> str:
+    if not found:
+        return "-"
+    low, high = _number(min(found), ""), _number(max(found), "")
+    return low if low == high else f"{low} to {high}"
 
 
 def _range(found: list[LoadReached]) -> str:
