@@ -442,6 +442,34 @@ static void test_what_cannot_be_put_back_is_kept(void)
     close_place(&place);
 }
 
+/* A group is widened, then narrowed: while the second cannot be undone the first is not either. */
+static void test_two_changes_of_one_file_are_undone_in_their_order(void)
+{
+    struct place place;
+    struct told told;
+    struct linux_groups groups;
+    char first[200] = "", path[512];
+    open_place(&place);
+    make_group(&place, "only", "3");
+    linux_groups_find(&place.shield, &groups);
+    CHECK_SAME(linux_groups_narrow(&place.shield, &groups), 0);
+    holds(&place, MOUNT "/only/cpuset.cpus", "0-2");
+    snprintf(path, sizeof path, "%s" MOUNT "/only/cpuset.cpus", place.root);
+    put(&place, "/target", "0-2\n");
+    unlink(path);
+    CHECK_SAME(symlink("../../../../../target", path), 0);
+    for (int i = 0; i < 2; i++) {
+        CHECK_SAME(undo_whole(&place, &told).failed, 1);
+        CHECK_SAME(told.count, 1);
+        CHECK_SAME(lines_kept(&place, first, sizeof first), 2);
+    }
+    unlink(path);
+    make_group(&place, "only", "0-2");
+    CHECK_SAME(undo_whole(&place, &told).failed, 0);
+    holds(&place, MOUNT "/only/cpuset.cpus", "3");
+    close_place(&place);
+}
+
 /* The guard of an owner that ends without a word. */
 static void let_the_guard_work(struct place *place)
 {
@@ -530,6 +558,8 @@ TAP_MAIN(
     {"kinds of groups", test_kinds_of_groups}, {"lines about threads", test_lines_about_threads},
     {"hostile lines", test_hostile_lines}, {"links are not followed", test_links_are_not_followed},
     {"what cannot be put back is kept", test_what_cannot_be_put_back_is_kept},
+    {"two changes of one file are undone in their order",
+     test_two_changes_of_one_file_are_undone_in_their_order},
     {"the guard keeps what it cannot put back", test_the_guard_keeps_what_it_cannot_put_back},
     {"forgetting", test_forgetting},
     {"a reserve that is not exclusive is noted", test_a_reserve_that_is_not_exclusive_is_noted},
