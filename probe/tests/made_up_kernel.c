@@ -603,7 +603,15 @@ int __wrap_sched_setaffinity(pid_t id, size_t bytes, const cpu_set_t *set)
 
 int __wrap_nanosleep(const struct timespec *wanted, struct timespec *left)
 {
-    return state.is_open ? 0 : __real_nanosleep(wanted, left);
+    if (!state.is_open)
+        return __real_nanosleep(wanted, left);
+    int64_t ns = (int64_t)wanted->tv_sec * 1000000000 + wanted->tv_nsec;
+    made_up.waited_ns += ns;
+    if (made_up.shortest_wait_ns == 0 || ns < made_up.shortest_wait_ns)
+        made_up.shortest_wait_ns = ns;
+    if (ns > made_up.longest_wait_ns)
+        made_up.longest_wait_ns = ns;
+    return 0;
 }
 
 int __wrap_uname(struct utsname *names)

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #define RESERVED_1 MADE_UP_V1 "/" LINUX_GROUP_RESERVED
+#define OTHERS_1 MADE_UP_V1 "/" LINUX_GROUP_OTHERS
 #define RESERVED_2 MADE_UP_V2 "/" LINUX_GROUP_RESERVED
 #define CONTROL MADE_UP_V2 "/cgroup.subtree_control"
 
@@ -131,10 +132,96 @@ static void test_a_group_that_cannot_be_removed_lets_its_cpus_go(void)
     made_up_refuse(MADE_UP_V1 "/tasks", EINVAL, NULL);
     const char *why = made_up_undo(counts);
     CHECK_SAME(counts[PORT_UNDO_FAILED], 2);
-    CHECK_HOLDS(why, "could not be emptied and removed: Invalid argument");
+    CHECK_HOLDS(why, "could not be emptied and removed: Invalid argument; it has all CPUs now");
     CHECK_TEXT(made_up_text(RESERVED_1 "/" LINUX_EXCLUSIVE), "0");
+    CHECK_TEXT(made_up_text(RESERVED_1 "/cpuset.cpus"), "0-3");
+    CHECK_TEXT(made_up_text(OTHERS_1 "/cpuset.cpus"), "0-3");
+    /* two groups, ten seconds each at most, and not at an even pace */
+    CHECK(made_up.waited_ns > 18000000000 && made_up.waited_ns < 22000000000);
+    CHECK(made_up.longest_wait_ns > 10 * made_up.shortest_wait_ns);
     made_up_group("new", "");
     CHECK_SAME(linux_shield_write(&made_up.shield, MADE_UP_V1 "/new/cpuset.cpus", "0-3"), 0);
+    made_up_close();
+}
+
+/* COMMAND, or somebody else, has made groups inside of the shield's. */
+static void test_groups_inside_of_ours_go_with_them(void)
+{
+    static const char *const inside[] = {"x", "x/y", "x/z", "w"};
+    char name[64], tasks[128];
+    if (!begin(made_up_groups_v1))
+        return;
+    CHECK_SAME(apply(), 0);
+    for (size_t i = 0; i < sizeof inside / sizeof inside[0]; i++) {
+        snprintf(name, sizeof name, LINUX_GROUP_OTHERS "/%s", inside[i]);
+        made_up_group(name, "0");
+    }
+    made_up_group(LINUX_GROUP_RESERVED "/x", "3");
+    made_up_put(RESERVED_1 "/x/" LINUX_EXCLUSIVE, "1");
+    snprintf(tasks, sizeof tasks, "%s", OTHERS_1 "/x/y/tasks");
+    CHECK_SAME(linux_shield_write(&made_up.shield, tasks, "101"), 0);
+    CHECK_SAME(linux_shield_write(&made_up.shield, OTHERS_1 "/w/tasks", "103"), 0);
+    CHECK_SAME(linux_shield_write(&made_up.shield, RESERVED_1 "/x/tasks", "102"), 0);
+    put_back();
+    the_threads_are_back();
+    CHECK_TEXT(made_up_group_of(NARROW), "");
+    CHECK(!made_up_has(RESERVED_1) && !made_up_has(OTHERS_1));
+    made_up_close();
+}
+
+static void test_groups_inside_of_a_partition_go_with_it(void)
+{
+    if (!begin(made_up_groups_v2))
+        return;
+    CHECK_SAME(apply(), 0);
+    made_up_group(LINUX_GROUP_RESERVED "/x", "");
+    made_up_group(LINUX_GROUP_RESERVED "/x/y", "");
+    CHECK_SAME(linux_shield_write(&made_up.shield, RESERVED_2 "/x/y/cgroup.procs", "102"), 0);
+    put_back();
+    the_threads_are_back();
+    CHECK(!made_up_has(RESERVED_2));
+    CHECK_TEXT(made_up_text(CONTROL), "");
+    made_up_close();
+}
+
+/* One that cannot leave stays with the groups around it; all of those get all CPUs. */
+static void test_groups_inside_of_ours_that_stay_let_their_cpus_go(void)
+{
+    if (!begin(made_up_groups_v1))
+        return;
+    CHECK_SAME(apply(), 0);
+    made_up_group(LINUX_GROUP_RESERVED "/x", "3");
+    made_up_put(RESERVED_1 "/x/" LINUX_EXCLUSIVE, "1");
+    made_up_group(LINUX_GROUP_RESERVED "/x/y", "3");
+    made_up_group(LINUX_GROUP_RESERVED "/free", "3");
+    CHECK_SAME(linux_shield_write(&made_up.shield, RESERVED_1 "/x/y/tasks", "102"), 0);
+    made_up_refuse(MADE_UP_V1 "/tasks", EINVAL, NULL);
+    made_up_undo(counts);
+    CHECK_SAME(counts[PORT_UNDO_FAILED], 2);
+    CHECK(!made_up_has(RESERVED_1 "/free"));
+    CHECK_TEXT(made_up_text(RESERVED_1 "/x/" LINUX_EXCLUSIVE), "0");
+    CHECK_TEXT(made_up_text(RESERVED_1 "/cpuset.cpus"), "0-3");
+    CHECK_TEXT(made_up_text(RESERVED_1 "/x/cpuset.cpus"), "0-3");
+    CHECK_TEXT(made_up_text(RESERVED_1 "/x/y/cpuset.cpus"), "0-3");
+    made_up_close();
+}
+
+static void test_a_link_inside_of_ours_is_not_followed(void)
+{
+    char link[256];
+    if (!begin(made_up_groups_v1))
+        return;
+    CHECK_SAME(apply(), 0);
+    made_up_group("victim", "0");
+    made_up_group("victim/inner", "0");
+    CHECK_SAME(linux_shield_write(&made_up.shield, MADE_UP_V1 "/victim/tasks", "103"), 0);
+    snprintf(link, sizeof link, "%s" RESERVED_1 "/link", made_up.root);
+    CHECK_SAME(symlink("../victim", link), 0);
+    made_up_undo(counts);
+    CHECK_TEXT(made_up_group_of(NARROW), "/victim");
+    CHECK(made_up_has(MADE_UP_V1 "/victim/inner"));
+    CHECK_TEXT(made_up_text(MADE_UP_V1 "/victim/cpuset.cpus"), "0");
+    unlink(link);
     made_up_close();
 }
 
@@ -412,7 +499,12 @@ static void test_threads_that_ask_for_something_else_meanwhile(void)
     made_up_close();
 }
 
-TAP_MAIN({"version 1", test_version_1},
+TAP_MAIN({"groups inside of ours go with them", test_groups_inside_of_ours_go_with_them},
+         {"groups inside of a partition go with it", test_groups_inside_of_a_partition_go_with_it},
+         {"groups inside of ours that stay let their CPUs go",
+          test_groups_inside_of_ours_that_stay_let_their_cpus_go},
+         {"a link inside of ours is not followed", test_a_link_inside_of_ours_is_not_followed},
+         {"version 1", test_version_1},
          {"threads of a group go back to the shield's own",
           test_threads_of_a_group_go_back_to_the_shields_own},
          {"a group that cannot be removed lets its CPUs go",

@@ -7,16 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
-#include <unistd.h>
 
-enum {
-    LINE_BYTES = 2048,
-    QUICK_TRIES = 10,
-    MOST_TRIES = 170,
-    FIRST_WAIT_NS = 2000000,
-    LONGEST_WAIT_NS = 64000000
-};
+enum { LINE_BYTES = 2048 };
 
 /* Whether `word` is one of a list such as "rw,relatime,cpuset". */
 static bool has_word(const char *list, const char *word, const char *between)
@@ -135,28 +127,6 @@ bool linux_groups_is_ours(const struct linux_groups *groups, const char *path)
 
 /* ---- putting back ---- */
 
-/* Sends the members of `group` to `origin`; returns how many there were. */
-static int send_home(const struct port_shield *shield, const char *group, const char *origin,
-                     const char *list, int *error)
-{
-    char from[LINUX_PATH_BYTES], to[LINUX_PATH_BYTES], full[LINUX_PATH_BYTES], id[32];
-    int count = 0;
-    if (!linux_groups_join(from, group, list) || !linux_groups_join(to, origin, list) ||
-        !linux_shield_path(shield, from, full))
-        return 0;
-    FILE *file = fopen(full, "re");
-    while (file && fgets(id, sizeof id, file)) {
-        id[strcspn(id, "\n")] = '\0';
-        int failed = linux_shield_write(shield, to, id);
-        if (failed != 0 && failed != ESRCH)
-            *error = failed;
-        count++;
-    }
-    if (file)
-        fclose(file);
-    return count;
-}
-
 /* The group that a journal names, or the nearest above it that is still there. */
 static void nearest(const struct port_shield *shield, const char *mount, const char *origin,
                     char found[LINUX_PATH_BYTES])
@@ -164,43 +134,6 @@ static void nearest(const struct port_shield *shield, const char *mount, const c
     snprintf(found, LINUX_PATH_BYTES, "%s", origin);
     while (strlen(found) > strlen(mount) && !linux_shield_exists(shield, found))
         *strrchr(found, '/') = '\0';
-}
-
-/* The kernel would give the CPUs of a partition back some time after its group has gone, and change
- * affinities then that have been put back by now. */
-static void end_partition(const struct port_shield *shield, const char *group)
-{
-    char path[LINUX_PATH_BYTES];
-    if (linux_groups_join(path, group, "cpuset.cpus.partition") &&
-        linux_shield_exists(shield, path))
-        linux_shield_write(shield, path, "member");
-    /* version 1: others get the CPUs back also where the group cannot be removed */
-    if (linux_groups_join(path, group, LINUX_EXCLUSIVE) && linux_shield_exists(shield, path))
-        linux_shield_write(shield, path, "0");
-}
-
-/* New members may be born while the others leave; one that is dying cannot leave, and takes its
- * time: ten seconds are waited, at longer and longer intervals. */
-static int empty_and_remove(const struct port_shield *shield, const char *group, const char *origin)
-{
-    struct timespec wait = {.tv_nsec = FIRST_WAIT_NS};
-    char full[LINUX_PATH_BYTES], tasks[LINUX_PATH_BYTES];
-    int error = 0;
-    linux_shield_path(shield, group, full);
-    linux_groups_join(tasks, group, "tasks");
-    const char *list = linux_shield_exists(shield, tasks) ? "tasks" : "cgroup.procs";
-    for (int i = 0; i < MOST_TRIES; i++) {
-        int error_now = 0;
-        int count = send_home(shield, group, origin, list, &error_now);
-        if (rmdir(full) == 0 || errno == ENOENT)
-            return 0;
-        error = error_now ? error_now : errno;
-        if (count > 0 && i < QUICK_TRIES)
-            continue;
-        nanosleep(&wait, NULL);
-        wait.tv_nsec = wait.tv_nsec < LONGEST_WAIT_NS ? wait.tv_nsec * 2 : LONGEST_WAIT_NS;
-    }
-    return error;
 }
 
 int linux_groups_make(struct port_shield *shield, const char *path, const char *origin)
@@ -215,8 +148,8 @@ int linux_groups_make(struct port_shield *shield, const char *path, const char *
     if (linux_shield_exists(shield, path)) { /* left by a shield that could not be put back */
         char above[LINUX_PATH_BYTES];
         snprintf(above, sizeof above, "%.*s", (int)(strrchr(path, '/') - path), path);
-        end_partition(shield, path);
-        error = empty_and_remove(shield, path, above);
+        linux_groups_end_partition(shield, path);
+        error = linux_groups_leave(shield, path, above);
     }
     if (error)
         return error;
@@ -238,11 +171,13 @@ enum port_undo linux_shield_undo_group(struct port_shield *shield,
     if (!linux_shield_exists(shield, record->field[1]))
         return PORT_UNDO_NOTHING;
     nearest(shield, groups.mount, record->field[2], origin);
-    end_partition(shield, record->field[1]);
-    int error = empty_and_remove(shield, record->field[1], origin);
+    linux_groups_end_partition(shield, record->field[1]);
+    int error = linux_groups_leave(shield, record->field[1], origin);
     if (error) {
-        snprintf(text, bytes, "group %s could not be emptied and removed: %s", record->field[1],
-                 strerror(error));
+        bool is_wide = linux_groups_let_go(shield, &groups, record->field[1]);
+        snprintf(text, bytes, "group %s could not be emptied and removed: %s%s", record->field[1],
+                 strerror(error),
+                 is_wide ? "; it has all CPUs now" : "; its CPUs could not be changed either");
         return PORT_UNDO_FAILED;
     }
     if (strcmp(origin, record->field[2]) == 0)

@@ -12,8 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum { MOST_DEPTH = 16, MOST_PASSES = 16, MOST_REFUSED = 64 };
 
@@ -25,14 +23,6 @@ struct walk {
     bool is_widening;
     int error;
 };
-
-static bool is_group(const struct port_shield *shield, const char *path)
-{
-    char full[LINUX_PATH_BYTES];
-    struct stat facts;
-    return linux_shield_path(shield, path, full) && lstat(full, &facts) == 0 &&
-           S_ISDIR(facts.st_mode);
-}
 
 /* One value of a group's file, where it has to change. */
 static void set_cpus(struct walk *walk, const char *group, const struct cpus *ours)
@@ -73,8 +63,8 @@ static void narrow_below(struct walk *walk, const char *group, const struct cpus
     while (folder && walk->error == 0 && (entry = readdir(folder)) != NULL) {
         struct cpus now;
         if (entry->d_name[0] == '.' || !linux_groups_join(child, group, entry->d_name) ||
-            !is_group(walk->shield, child) || linux_groups_is_ours(walk->groups, child) ||
-            !get_cpus(walk, child, &now))
+            !linux_groups_is_group(walk->shield, child) ||
+            linux_groups_is_ours(walk->groups, child) || !get_cpus(walk, child, &now))
             continue;
         bool has_reserved = cpus_overlap(&now, &walk->shield->reserved);
         struct cpus left = cpus_without(&now, &walk->shield->reserved);

@@ -40,7 +40,7 @@ static int ask_for(struct port_shield *shield, const char *group, const char *ki
                    size_t reason_bytes)
 {
     char path[LINUX_PATH_BYTES], state[256];
-    linux_groups_join(path, group, "cpuset.cpus.partition");
+    linux_groups_join(path, group, LINUX_PARTITION);
     int error = linux_shield_write(shield, path, kind);
     if (error == 0)
         error = linux_shield_read(shield, path, state, sizeof state);
