@@ -69,7 +69,7 @@ static void open_place(struct place *place)
     put(place, "/proc/irq/8/smp_affinity_list", "0-1\n");
     put(place, "/proc/irq/9/smp_affinity_list", "0-3\n");
     put(place, "/proc/sys/kernel/watchdog_cpumask", "0-3\n");
-    put(place, "/proc/sys/kernel/timer_migration", "0\n");
+    put(place, "/proc/sys/kernel/timer_migration", "1\n");
     put(place, "/sys/devices/virtual/workqueue/cpumask", "8\n");
     put(place, "/sys/devices/system/cpu/cpu3/cpufreq/scaling_governor", "ondemand\n");
     put(place, "/proc/self/mounts", "cgroup " MOUNT " cgroup rw,cpuset 0 0\n");
@@ -122,7 +122,7 @@ static void test_there_and_back(void)
     holds(&place, "/proc/irq/9/smp_affinity_list", "0-2");
     holds(&place, "/proc/irq/default_smp_affinity", "7");
     holds(&place, "/proc/sys/kernel/watchdog_cpumask", "0-2");
-    holds(&place, "/proc/sys/kernel/timer_migration", "1");
+    holds(&place, "/proc/sys/kernel/timer_migration", "0");
     holds(&place, "/sys/devices/virtual/workqueue/cpumask", "7");
     holds(&place, "/sys/devices/system/cpu/cpu3/cpufreq/scaling_governor", "performance");
     undo(&place, counts);
@@ -131,7 +131,7 @@ static void test_there_and_back(void)
     holds(&place, "/proc/irq/9/smp_affinity_list", "0-3");
     holds(&place, "/proc/irq/default_smp_affinity", "f");
     holds(&place, "/proc/sys/kernel/watchdog_cpumask", "0-3");
-    holds(&place, "/proc/sys/kernel/timer_migration", "0");
+    holds(&place, "/proc/sys/kernel/timer_migration", "1");
     holds(&place, "/sys/devices/virtual/workqueue/cpumask", "8");
     holds(&place, "/sys/devices/system/cpu/cpu3/cpufreq/scaling_governor", "ondemand");
     undo(&place, counts); /* once more does nothing */
@@ -428,8 +428,8 @@ static void test_what_cannot_be_put_back_is_kept(void)
         CHECK_TEXT(undone.failure, told.last);
         CHECK_SAME(lines_kept(&place, first, sizeof first), 1);
         CHECK_TEXT(first, "/proc/sys/kernel/watchdog_cpumask");
-        holds(&place, "/proc/sys/kernel/timer_migration", i == 0 ? "0" : "1");
-        put(&place, "/proc/sys/kernel/timer_migration", "1\n"); /* somebody's wish by now */
+        holds(&place, "/proc/sys/kernel/timer_migration", i == 0 ? "1" : "0");
+        put(&place, "/proc/sys/kernel/timer_migration", "0\n"); /* somebody's wish by now */
     }
     put(&place, "/hardstone-shield.journal.new", "cut sh"); /* one was killed at the next attempt */
     mend(&place);
@@ -438,7 +438,7 @@ static void test_what_cannot_be_put_back_is_kept(void)
     CHECK_SAME(lines_kept(&place, first, sizeof first), -1);
     CHECK(!linux_shield_exists(&place.shield, "/hardstone-shield.journal.new"));
     holds(&place, "/proc/sys/kernel/watchdog_cpumask", "0-3");
-    holds(&place, "/proc/sys/kernel/timer_migration", "1");
+    holds(&place, "/proc/sys/kernel/timer_migration", "0");
     close_place(&place);
 }
 
@@ -489,13 +489,13 @@ static void test_the_guard_keeps_what_it_cannot_put_back(void)
     let_the_guard_work(&place);
     CHECK_SAME(lines_kept(&place, first, sizeof first), 1);
     CHECK_TEXT(first, "/proc/sys/kernel/watchdog_cpumask");
-    holds(&place, "/proc/sys/kernel/timer_migration", "0");
+    holds(&place, "/proc/sys/kernel/timer_migration", "1");
     close_place(&place);
     open_place(&place);
     apply(&place, SHIELD_TIMERS);
     let_the_guard_work(&place);
     CHECK_SAME(lines_kept(&place, first, sizeof first), -1);
-    holds(&place, "/proc/sys/kernel/timer_migration", "0");
+    holds(&place, "/proc/sys/kernel/timer_migration", "1");
     close_place(&place);
 }
 

@@ -75,6 +75,16 @@ def an_odd_governor(cpu: int) -> tuple[Path, str] | None:
     return None
 
 
+def odd_timers(cpu: int) -> str:
+    """What a shield does not want."""
+    with suppress(OSError):
+        for part in Path("/sys/devices/system/cpu/nohz_full").read_text().strip().split(","):
+            first, _, last = part.partition("-")
+            if first.isdigit() and int(first) <= cpu <= int(last or first):
+                return "0"
+    return "1"
+
+
 def movable_interrupts() -> list[Path]:
     """Files of those whose affinity can be written: writing what is there says it."""
     found = []
@@ -150,7 +160,7 @@ def odd_values(reserved: int) -> Iterator[Odd]:
         for setting, path, wanted in (
             ("interrupts", Path("/proc/irq/default_smp_affinity"), mask),
             ("watchdog", kernel / "watchdog_cpumask", str(reserved)),
-            ("timers", kernel / "timer_migration", "0"),
+            ("timers", kernel / "timer_migration", odd_timers(reserved)),
             ("workqueues", Path("/sys/devices/virtual/workqueue/cpumask"), mask),
         ):
             stack.enter_context(value(odd, setting, path, wanted))

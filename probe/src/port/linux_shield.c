@@ -62,29 +62,34 @@ static int watchdog(struct port_shield *shield, char *text, size_t bytes)
  * that has; those of the queues need not be touched. */
 static int workqueues(struct port_shield *shield, char *text, size_t bytes)
 {
-    int error = narrow_file(shield, WORKQUEUE_FILE, true, text, bytes);
-    if (error == 0)
-        shield_note(shield->notes, "workqueues", NULL,
-                    "work that is queued on the CPU itself stays there");
-    return error;
+    return narrow_file(shield, WORKQUEUE_FILE, true, text, bytes);
 }
 
+/* Where timers (hrtimers; before Linux 6.9 also those of the timer wheel) may migrate, the kernel
+ * gives those that an idle CPU sets to a busy one of its scheduling domain, unless that is in
+ * nohz_full=: to the reserved CPU, which is busy and in the domain. A CPU of nohz_full= is given
+ * none and gives its own away, so there it is switched on. */
 static int timers(struct port_shield *shield, char *text, size_t bytes)
 {
-    char before[32];
+    char before[32], list[CPUS_TEXT_BYTES];
+    struct cpus tickless;
     int error = linux_shield_read(shield, MIGRATION_FILE, before, sizeof before);
     if (error)
         return explain(text, bytes, MIGRATION_FILE, error);
-    snprintf(text, bytes, "new ones go to other CPUs already");
-    if (strcmp(before, "1") != 0) {
-        error = linux_shield_set(shield, MIGRATION_FILE, before, "1");
+    if (linux_shield_read(shield, CPU_FOLDER "/nohz_full", list, sizeof list) != 0 ||
+        cpus_parse_list(list, &tickless) != 0)
+        memset(&tickless, 0, sizeof tickless);
+    struct cpus ticking = cpus_without(&shield->reserved, &tickless);
+    bool may_migrate = cpus_first(&ticking) < 0;
+    const char *ours = may_migrate ? "1" : "0";
+    if (strcmp(before, ours) != 0) {
+        error = linux_shield_set(shield, MIGRATION_FILE, before, ours);
         if (error)
             return explain(text, bytes, MIGRATION_FILE, error);
-        snprintf(text, bytes, "new ones may go to other CPUs (timer_migration)");
     }
-    shield_note(
-        shield->notes, "timers", NULL,
-        "timers that were set before fire where they are; the tick stays without nohz_full");
+    snprintf(text, bytes,
+             may_migrate ? "its own go to other CPUs (timer_migration 1, nohz_full)"
+                         : "those of other CPUs stay there (timer_migration 0)");
     return 0;
 }
 
