@@ -193,7 +193,7 @@ static void test_groups_are_narrowed(void)
     linux_groups_find(&place.shield, &groups);
     CHECK_SAME(groups.kind, LINUX_GROUPS_V1);
     CHECK_TEXT(groups.origin, MOUNT);
-    CHECK_SAME(linux_groups_narrow(&place.shield, &groups), 0);
+    CHECK_SAME(linux_groups_narrow(&place.shield, &groups, &place.shield.others), 0);
     holds(&place, MOUNT "/wide/cpuset.cpus", "0-2");
     holds(&place, MOUNT "/wide/inner/cpuset.cpus", "2");
     holds(&place, MOUNT "/wide/only/cpuset.cpus", "0-2");
@@ -452,7 +452,7 @@ static void test_two_changes_of_one_file_are_undone_in_their_order(void)
     open_place(&place);
     make_group(&place, "only", "3");
     linux_groups_find(&place.shield, &groups);
-    CHECK_SAME(linux_groups_narrow(&place.shield, &groups), 0);
+    CHECK_SAME(linux_groups_narrow(&place.shield, &groups, &place.shield.others), 0);
     holds(&place, MOUNT "/only/cpuset.cpus", "0-2");
     snprintf(path, sizeof path, "%s" MOUNT "/only/cpuset.cpus", place.root);
     put(&place, "/target", "0-2\n");

@@ -225,6 +225,72 @@ static void test_a_link_inside_of_ours_is_not_followed(void)
     made_up_close();
 }
 
+/* Nothing is changed, and the answer says who has it. */
+static void is_held(const char *by)
+{
+    made_up.log[0] = '\0';
+    CHECK_SAME(apply(), PORT_SHIELD_HELD);
+    CHECK_HOLDS(text, by);
+    CHECK_TEXT(made_up.log, "");
+    CHECK_SAME(made_up_lines(NULL), 0);
+}
+
+static void test_cpus_that_somebody_has_to_himself(void)
+{
+    static const char *const cpus[] = {"3", "2-3", "0-2"}; /* the last: nothing for the others */
+    for (int i = 0; i < 3; i++) {
+        if (!begin(made_up_groups_v1))
+            return;
+        made_up_group("rt", cpus[i]);
+        made_up_put(MADE_UP_V1 "/rt/" LINUX_EXCLUSIVE, "1");
+        is_held(MADE_UP_V1 "/rt has");
+        made_up_close();
+    }
+    for (int i = 0; i < 2; i++) {
+        if (!begin(made_up_groups_v2))
+            return;
+        made_up_put(CONTROL, "cpuset");
+        made_up_group("slice", "");
+        made_up_group("slice/rt", "3");
+        made_up_put(MADE_UP_V2 "/slice/rt/" LINUX_PARTITION, i ? "isolated" : "root");
+        is_held(MADE_UP_V2 "/slice/rt has");
+        made_up_close();
+    }
+}
+
+/* Not those that are to be reserved: they stay his, also while others are narrowed. */
+static void test_other_cpus_that_somebody_has_to_himself(void)
+{
+    if (!begin(made_up_groups_v1))
+        return;
+    made_up_group("rt", "0");
+    made_up_put(MADE_UP_V1 "/rt/" LINUX_EXCLUSIVE, "1");
+    made_up_group("only", "3");
+    CHECK_SAME(apply(), 0);
+    CHECK_TEXT(made_up_text(MADE_UP_V1 "/rt/cpuset.cpus"), "0");
+    CHECK_TEXT(made_up_text(MADE_UP_V1 "/only/cpuset.cpus"), "1-2");
+    CHECK_TEXT(made_up_text(OTHERS_1 "/cpuset.cpus"), "1-2");
+    CHECK_TEXT(made_up_text(RESERVED_1 "/" LINUX_EXCLUSIVE), "1");
+    put_back();
+    the_threads_are_back();
+    CHECK_TEXT(made_up_text(MADE_UP_V1 "/only/cpuset.cpus"), "3");
+    made_up_close();
+}
+
+/* A partition that the kernel has not granted holds nothing. */
+static void test_a_partition_of_others_that_is_void(void)
+{
+    if (!begin(made_up_groups_v2))
+        return;
+    made_up_put(CONTROL, "cpuset");
+    made_up_group("rt", "2-3");
+    made_up_put(MADE_UP_V2 "/rt/" LINUX_PARTITION, "root invalid (Cpu list not exclusive)");
+    CHECK_SAME(apply(), 0);
+    CHECK_TEXT(made_up_text(MADE_UP_V2 "/rt/cpuset.cpus"), "2");
+    put_back();
+    made_up_close();
+}
+
 static void test_a_group_that_was_left_is_made_anew(void)
 {
     if (!begin(made_up_groups_v1))
@@ -499,7 +565,10 @@ static void test_threads_that_ask_for_something_else_meanwhile(void)
     made_up_close();
 }
 
-TAP_MAIN({"groups inside of ours go with them", test_groups_inside_of_ours_go_with_them},
+TAP_MAIN({"CPUs that somebody has to himself", test_cpus_that_somebody_has_to_himself},
+         {"other CPUs that somebody has to himself", test_other_cpus_that_somebody_has_to_himself},
+         {"a partition of others that is void", test_a_partition_of_others_that_is_void},
+         {"groups inside of ours go with them", test_groups_inside_of_ours_go_with_them},
          {"groups inside of a partition go with it", test_groups_inside_of_a_partition_go_with_it},
          {"groups inside of ours that stay let their CPUs go",
           test_groups_inside_of_ours_that_stay_let_their_cpus_go},

@@ -13,7 +13,7 @@ import pytest
 
 from tests.e2e.odd import movable_interrupts, process
 from tests.e2e.running import run
-from tests.e2e.shield_state import JOURNAL, State, cpuset_mount
+from tests.e2e.shield_state import JOURNAL, State, cpuset_mount, read_state
 from tests.e2e.shielding import (
     FOREVER,
     GIVE_UP_S,
@@ -121,7 +121,36 @@ def exclusive(mount: Path, cpu: int) -> Iterator[Path]:
     try:
         (group / "cpuset.mems").write_text((mount / "cpuset.mems").read_text())
         (group / "cpuset.cpus").write_text(str(cpu))
-        (group / "cpuset.cpu_exclusive").write_text("1")
+        try:
+            (group / "cpuset.cpu_exclusive").write_text("1")
+        except OSError:
+            pytest.skip("groups of this machine share that CPU")
         yield group
     finally:
         group.rmdir()
+
+
+def test_a_cpu_that_somebody_has_to_himself(probe: Path, mount: Path) -> None:
+    """Without the odd values, which have a group with that CPU."""
+    before = read_state()
+    with exclusive(mount, RESERVED) as group:
+        done = subprocess.run(command(probe, "true"), capture_output=True, check=False)
+        assert done.returncode == 5, done.stderr
+        (line,) = done.stderr.decode().splitlines()
+        assert f"cpuset: {group} has the CPU to itself" in line
+        assert "choose another one with --cpu" in line
+        assert (group / "cpuset.cpus").read_text().strip() == str(RESERVED)
+        stream = run(probe, "TMR-P-LAT", *QUICK, "--cpu-config", "shielded")
+        assert stream.result.status == "denied" and str(group) in (stream.result.reason or "")
+    all_is_back(before)
+
+
+def test_the_other_cpus_that_somebody_has_to_himself(probe: Path, mount: Path) -> None:
+    before = read_state()
+    if len(os.sched_getaffinity(0)) != 2:  # noqa: PLR2004
+        pytest.skip("with more CPUs some are left")
+    with exclusive(mount, min(os.sched_getaffinity(0))) as group:
+        done = subprocess.run(command(probe, "true"), capture_output=True, check=False)
+        assert done.returncode == 5, done.stderr
+        assert f"cpuset: {group} has to itself" in done.stderr.decode()
+    all_is_back(before)

@@ -197,7 +197,7 @@ static int bind_all(struct port_shield *shield, const char *why, char *text, siz
 static int cpuset(struct port_shield *shield, char *text, size_t bytes)
 {
     struct linux_groups groups;
-    char reason[160];
+    char reason[SHIELD_TEXT_BYTES];
     int moved = 0, error = 0;
     linux_groups_find(shield, &groups);
     if (groups.kind == LINUX_GROUPS_NONE)
@@ -205,7 +205,7 @@ static int cpuset(struct port_shield *shield, char *text, size_t bytes)
     if (!keeps_masks())
         error = linux_shield_note_masks(shield);
     if (error == 0 && groups.kind == LINUX_GROUPS_V1) {
-        error = linux_shield_v1(shield, &groups, &moved);
+        error = linux_shield_v1(shield, &groups, &moved, reason, sizeof reason);
         if (error == 0)
             snprintf(text, bytes,
                      "%d threads moved, the groups with these CPUs narrowed "
@@ -218,6 +218,11 @@ static int cpuset(struct port_shield *shield, char *text, size_t bytes)
         if (error == 0)
             snprintf(text, bytes, "all groups kept off by a partition (control groups, version 2)");
     }
+    if (error == PORT_SHIELD_HELD) {
+        snprintf(text, bytes, "%s", reason);
+        return error;
+    }
+    shield->has_group = error == 0;
     if (error == 0)
         error = linux_shield_bind_tasks(shield, true, &moved);
     if (error)
@@ -309,9 +314,8 @@ int port_shield_enter(const struct port_shield *shield)
     int error = 0;
     linux_groups_find(shield, &groups);
     snprintf(id, sizeof id, "%ld", (long)getpid());
-    if (groups.kind != LINUX_GROUPS_NONE &&
-        linux_groups_join(group, groups.mount, LINUX_GROUP_RESERVED) &&
-        linux_groups_join(file, group, "cgroup.procs") && linux_shield_exists(shield, group))
+    if (shield->has_group && linux_groups_join(group, groups.mount, LINUX_GROUP_RESERVED) &&
+        linux_groups_join(file, group, "cgroup.procs"))
         error = linux_shield_write(shield, file, id);
     if (error == 0)
         error = linux_task_mask(0, &mask);

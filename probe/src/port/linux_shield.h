@@ -104,6 +104,10 @@ int linux_groups_make(struct port_shield *shield, const char *path, const char *
 /* Whether it is one, and no link. */
 bool linux_groups_is_group(const struct port_shield *shield, const char *path);
 
+/* Calls `visit` for each group directly inside of `group`. */
+void linux_groups_each_inside(const struct port_shield *shield, const char *group,
+                              void (*visit)(const char *inside, void *context), void *context);
+
 /* Sends all that `group` and the groups inside of it hold to `origin`, and removes them: they lie
  * in a group of ours. Takes up to 10 s; the errno value of what is in the way. */
 int linux_groups_leave(const struct port_shield *shield, const char *group, const char *origin);
@@ -114,14 +118,23 @@ void linux_groups_end_partition(const struct port_shield *shield, const char *gr
 bool linux_groups_let_go(const struct port_shield *shield, const struct linux_groups *groups,
                          const char *group);
 
-/* Takes the reserved CPUs out of all groups that name them. */
-int linux_groups_narrow(struct port_shield *shield, const struct linux_groups *groups);
+/* The CPUs that groups of others have to themselves (exclusive ones, partitions); in `name` one of
+ * those groups that has a CPU of `wanted`, else empty. */
+struct cpus linux_groups_held(const struct port_shield *shield, const struct linux_groups *groups,
+                              const struct cpus *wanted, char name[LINUX_PATH_BYTES]);
+
+/* Takes the reserved CPUs out of all groups that name them; one of which nothing would be left gets
+ * `instead`. */
+int linux_groups_narrow(struct port_shield *shield, const struct linux_groups *groups,
+                        const struct cpus *instead);
 
 /* Has the kernel refuse the reserved CPUs to groups that are made meanwhile, or notes that it does
  * not. It goes with the group, so it needs no line in the journal. */
 void linux_shield_v1_exclusive(struct port_shield *shield, const struct linux_groups *groups);
-int linux_shield_v1(struct port_shield *shield, const struct linux_groups *groups, int *moved);
-/* ENOTSUP, with the reason, when the kernel does not grant the partition. */
+/* PORT_SHIELD_HELD, with the reason, when somebody else has CPUs that it takes to himself. */
+int linux_shield_v1(struct port_shield *shield, const struct linux_groups *groups, int *moved,
+                    char *reason, size_t reason_bytes);
+/* The same; ENOTSUP, with the reason, when the kernel does not grant the partition. */
 int linux_shield_v2(struct port_shield *shield, const struct linux_groups *groups, char *reason,
                     size_t reason_bytes);
 

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { LINE_BYTES = 2048 };
+enum { LINE_BYTES = 2048, MOST_DEPTH = 32 };
 
 /* Whether `word` is one of a list such as "rw,relatime,cpuset". */
 static bool has_word(const char *list, const char *word, const char *between)
@@ -123,6 +123,57 @@ bool linux_groups_is_ours(const struct linux_groups *groups, const char *path)
            linux_groups_join(reserved, groups->mount, LINUX_GROUP_RESERVED) &&
            linux_groups_join(others, groups->mount, LINUX_GROUP_OTHERS) &&
            (strcmp(path, reserved) == 0 || strcmp(path, others) == 0);
+}
+
+/* ---- what others have to themselves ---- */
+
+static bool is_apart(const struct port_shield *shield, const char *group)
+{
+    char path[LINUX_PATH_BYTES], text[256];
+    if (linux_groups_join(path, group, LINUX_EXCLUSIVE) &&
+        linux_shield_read(shield, path, text, sizeof text) == 0)
+        return strcmp(text, "1") == 0;
+    return linux_groups_join(path, group, LINUX_PARTITION) &&
+           linux_shield_read(shield, path, text, sizeof text) == 0 &&
+           (strcmp(text, "root") == 0 || strcmp(text, "isolated") == 0);
+}
+
+struct holders {
+    const struct port_shield *shield;
+    const struct linux_groups *groups;
+    const struct cpus *wanted;
+    struct cpus held;
+    char *name;
+    int depth;
+};
+
+/* Of version 2 a partition may lie in a group that is none. */
+static void look_for_holders(const char *group, void *context)
+{
+    struct holders *holders = context;
+    char path[LINUX_PATH_BYTES], text[CPUS_TEXT_BYTES];
+    struct cpus cpus;
+    if (linux_groups_is_ours(holders->groups, group))
+        return;
+    if (is_apart(holders->shield, group) && linux_groups_join(path, group, "cpuset.cpus") &&
+        linux_shield_read(holders->shield, path, text, sizeof text) == 0 &&
+        cpus_parse_list(text, &cpus) == 0) {
+        holders->held = cpus_union(&holders->held, &cpus);
+        if (cpus_overlap(&cpus, holders->wanted) && !holders->name[0])
+            snprintf(holders->name, LINUX_PATH_BYTES, "%s", group);
+    }
+    if (holders->depth++ < MOST_DEPTH)
+        linux_groups_each_inside(holders->shield, group, look_for_holders, holders);
+    holders->depth--;
+}
+
+struct cpus linux_groups_held(const struct port_shield *shield, const struct linux_groups *groups,
+                              const struct cpus *wanted, char name[LINUX_PATH_BYTES])
+{
+    struct holders holders = {.shield = shield, .groups = groups, .wanted = wanted, .name = name};
+    name[0] = '\0';
+    linux_groups_each_inside(shield, groups->mount, look_for_holders, &holders);
+    return holders.held;
 }
 
 /* ---- putting back ---- */

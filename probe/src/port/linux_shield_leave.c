@@ -26,9 +26,8 @@ bool linux_groups_is_group(const struct port_shield *shield, const char *path)
            S_ISDIR(facts.st_mode);
 }
 
-/* Calls `visit` for each group directly inside of `group`; links are none. */
-static void each_inside(const struct port_shield *shield, const char *group,
-                        void (*visit)(const char *inside, void *context), void *context)
+void linux_groups_each_inside(const struct port_shield *shield, const char *group,
+                              void (*visit)(const char *inside, void *context), void *context)
 {
     char full[LINUX_PATH_BYTES], inside[LINUX_PATH_BYTES];
     DIR *folder = linux_shield_path(shield, group, full) ? opendir(full) : NULL;
@@ -75,7 +74,7 @@ static void clear_inside(const char *group, void *context)
     char full[LINUX_PATH_BYTES];
     if (leaving->depth < MOST_DEPTH) {
         leaving->depth++;
-        each_inside(leaving->shield, group, clear_inside, leaving);
+        linux_groups_each_inside(leaving->shield, group, clear_inside, leaving);
         leaving->depth--;
     }
     send_home(leaving, group);
@@ -109,7 +108,7 @@ static void end_partitions(const char *group, void *context)
 {
     struct widening *widening = context;
     if (widening->depth++ < MOST_DEPTH)
-        each_inside(widening->shield, group, end_partitions, widening);
+        linux_groups_each_inside(widening->shield, group, end_partitions, widening);
     widening->depth--;
     linux_groups_end_partition(widening->shield, group);
 }
@@ -123,7 +122,7 @@ static void widen(const char *group, void *context)
         linux_shield_change(widening->shield, path, widening->cpus) != 0)
         widening->is_all = false;
     if (widening->depth++ < MOST_DEPTH)
-        each_inside(widening->shield, group, widen, widening);
+        linux_groups_each_inside(widening->shield, group, widen, widening);
     widening->depth--;
 }
 

@@ -169,13 +169,14 @@ static int move_root(struct port_shield *shield, const struct linux_groups *grou
     return moved;
 }
 
-int linux_groups_narrow(struct port_shield *shield, const struct linux_groups *groups)
+int linux_groups_narrow(struct port_shield *shield, const struct linux_groups *groups,
+                        const struct cpus *instead)
 {
     struct walk walk = {shield, groups, true, 0};
-    narrow_below(&walk, groups->mount, &shield->others, 0);
+    narrow_below(&walk, groups->mount, instead, 0);
     walk.is_widening = false;
     if (walk.error == 0)
-        narrow_below(&walk, groups->mount, &shield->others, 0);
+        narrow_below(&walk, groups->mount, instead, 0);
     return walk.error;
 }
 
@@ -191,15 +192,29 @@ void linux_shield_v1_exclusive(struct port_shield *shield, const struct linux_gr
                     strerror(error));
 }
 
-int linux_shield_v1(struct port_shield *shield, const struct linux_groups *groups, int *moved)
+int linux_shield_v1(struct port_shield *shield, const struct linux_groups *groups, int *moved,
+                    char *reason, size_t reason_bytes)
 {
-    int error = linux_groups_narrow(shield, groups);
+    char holder[LINUX_PATH_BYTES];
+    struct cpus held = linux_groups_held(shield, groups, &shield->reserved, holder);
+    struct cpus rest = cpus_without(&shield->others, &held);
+    if (holder[0]) {
+        snprintf(reason, reason_bytes, "%.150s has the CPU to itself (cpu_exclusive)", holder);
+        return PORT_SHIELD_HELD;
+    }
+    if (cpus_first(&rest) < 0) {
+        linux_groups_held(shield, groups, &shield->others, holder);
+        snprintf(reason, reason_bytes,
+                 "%.120s has to itself (cpu_exclusive) what everything else would need", holder);
+        return PORT_SHIELD_HELD;
+    }
+    int error = linux_groups_narrow(shield, groups, &rest);
     if (error == 0)
         error = make(shield, groups, LINUX_GROUP_RESERVED, groups->origin, &shield->reserved);
     if (error == 0)
         linux_shield_v1_exclusive(shield, groups);
     if (error == 0)
-        error = make(shield, groups, LINUX_GROUP_OTHERS, groups->mount, &shield->others);
+        error = make(shield, groups, LINUX_GROUP_OTHERS, groups->mount, &rest);
     if (error == 0)
         *moved += move_root(shield, groups);
     return error;
