@@ -305,6 +305,16 @@ static struct thread *thread_of(pid_t id)
     return NULL;
 }
 
+/* In the root group, as its mother was until now. */
+static void give_birth(pid_t mother)
+{
+    pid_t id = made_up.birth.id;
+    if (id == 0 || mother != made_up.birth.mother)
+        return;
+    made_up.birth.id = 0;
+    made_up_thread(id, "born", MADE_UP_USER, made_up.birth.cpus);
+}
+
 static int move(const char *group, const char *id)
 {
     struct thread *thread = thread_of((pid_t)strtol(id, NULL, 10));
@@ -315,6 +325,7 @@ static int move(const char *group, const char *id)
     snprintf(thread->group, sizeof thread->group, "%s", group);
     if (made_up.forgets_masks)
         thread->mask = cpus_of(group);
+    give_birth(thread->id);
     return 0;
 }
 
@@ -598,6 +609,7 @@ int __wrap_sched_setaffinity(pid_t id, size_t bytes, const cpu_set_t *set)
     for (int cpu = 0; cpu < CPU_SETSIZE && cpu < PORT_CPUS; cpu++)
         if (CPU_ISSET(cpu, set))
             cpus_add(mask, cpu);
+    give_birth(id);
     return 0;
 }
 

@@ -12,9 +12,11 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define HEAD "hardstone-shield\t1\nboot\tabc\nowner\t5\t77\nsince\t9\ncpus\t1\n"
@@ -480,6 +482,51 @@ static void let_the_guard_work(struct place *place)
     CHECK_SAME(waitpid(guard.pid, NULL, 0), guard.pid);
 }
 
+enum { USUAL = 32 };
+
+static void wait_until_it_leads_a_session(pid_t pid)
+{
+    const struct timespec wait = {.tv_nsec = 1000000};
+    while (getsid(pid) != pid && getsid(pid) > 0)
+        nanosleep(&wait, NULL);
+}
+
+/* Whatever ends a program, but for the two that nobody can hold off, and those between the usual
+ * and the real-time ones, which the C library keeps for itself. */
+static void test_signals_do_not_reach_the_guard(void)
+{
+    struct place place;
+    struct shield_guard guard;
+    int status = -1;
+    open_place(&place);
+    apply(&place, SHIELD_TIMERS);
+    if (!CHECK_SAME(shield_guard_start(&guard, &place.shield), 0))
+        return;
+    wait_until_it_leads_a_session(guard.pid);
+    for (int number = 1; number <= SIGRTMAX; number++)
+        if (number != SIGKILL && number != SIGSTOP && (number < USUAL || number >= SIGRTMIN))
+            kill(guard.pid, number);
+    holds(&place, "/proc/sys/kernel/timer_migration", "0");
+    close(guard.pipe);
+    CHECK_SAME(waitpid(guard.pid, &status, 0), guard.pid);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    holds(&place, "/proc/sys/kernel/timer_migration", "1");
+    close_place(&place);
+}
+
+/* Its id may be that of another process by now. */
+static void test_an_owner_is_known_by_its_start(void)
+{
+    struct journal_head head = {.owner = getpid(), .owner_start = port_process_start(getpid())};
+    CHECK(shield_owner_lives(&head));
+    head.owner_start++;
+    CHECK(!shield_owner_lives(&head));
+    head.owner_start = 0;
+    CHECK(!shield_owner_lives(&head));
+    head.owner = 0;
+    CHECK(!shield_owner_lives(&head));
+}
+
 static void test_the_guard_keeps_what_it_cannot_put_back(void)
 {
     struct place place;
@@ -558,6 +605,8 @@ TAP_MAIN(
     {"kinds of groups", test_kinds_of_groups}, {"lines about threads", test_lines_about_threads},
     {"hostile lines", test_hostile_lines}, {"links are not followed", test_links_are_not_followed},
     {"what cannot be put back is kept", test_what_cannot_be_put_back_is_kept},
+    {"signals do not reach the guard", test_signals_do_not_reach_the_guard},
+    {"an owner is known by its start", test_an_owner_is_known_by_its_start},
     {"two changes of one file are undone in their order",
      test_two_changes_of_one_file_are_undone_in_their_order},
     {"the guard keeps what it cannot put back", test_the_guard_keeps_what_it_cannot_put_back},

@@ -23,7 +23,8 @@ enum {
     HEIR_PINNED = 402,
     OWN_WISH = 403,
     ORPHAN = 404,
-    INSIDE = 405
+    INSIDE = 405,
+    BORN = 406
 };
 
 static char text[SHIELD_TEXT_BYTES];
@@ -195,9 +196,14 @@ static void test_groups_inside_of_ours_that_stay_let_their_cpus_go(void)
     made_up_group(LINUX_GROUP_RESERVED "/x/y", "3");
     made_up_group(LINUX_GROUP_RESERVED "/free", "3");
     CHECK_SAME(linux_shield_write(&made_up.shield, RESERVED_1 "/x/y/tasks", "102"), 0);
+    made_up_group(LINUX_GROUP_OTHERS "/x", "0");
+    made_up_put(OTHERS_1 "/x/" LINUX_EXCLUSIVE, "1");
+    CHECK_SAME(linux_shield_write(&made_up.shield, OTHERS_1 "/x/tasks", "101"), 0);
     made_up_refuse(MADE_UP_V1 "/tasks", EINVAL, NULL);
     made_up_undo(counts);
     CHECK_SAME(counts[PORT_UNDO_FAILED], 2);
+    CHECK_TEXT(made_up_text(OTHERS_1 "/x/" LINUX_EXCLUSIVE), "0");
+    CHECK_TEXT(made_up_text(OTHERS_1 "/x/cpuset.cpus"), "0-3");
     CHECK(!made_up_has(RESERVED_1 "/free"));
     CHECK_TEXT(made_up_text(RESERVED_1 "/x/" LINUX_EXCLUSIVE), "0");
     CHECK_TEXT(made_up_text(RESERVED_1 "/cpuset.cpus"), "0-3");
@@ -549,6 +555,66 @@ static void test_no_cpusets(void)
     made_up_close();
 }
 
+/* Its maker was looked at before, it was not: another look finds it. */
+static void test_threads_that_are_made_while_others_are_moved(void)
+{
+    for (int i = 0; i < 2; i++) {
+        if (!begin(i ? made_up_groups_v1 : NULL))
+            return;
+        made_up.birth.mother = PINNED;
+        made_up.birth.id = BORN;
+        made_up.birth.cpus = "3";
+        CHECK_SAME(apply(), 0);
+        CHECK_SAME(made_up.birth.id, 0);
+        CHECK_TEXT(made_up_mask_of(BORN), i ? "3" : "0-2");
+        CHECK_TEXT(made_up_group_of(BORN), i ? "/" LINUX_GROUP_OTHERS : "");
+        put_back();
+        the_threads_are_back();
+        CHECK_TEXT(made_up_mask_of(BORN), "3");
+        CHECK_TEXT(made_up_group_of(BORN), "");
+        made_up_close();
+    }
+}
+
+/* The thread has ended, and another has its id. */
+static void reuse(pid_t id)
+{
+    char path[64], line[128];
+    snprintf(line, sizeof line, "%ld (another) S 1 0 0 0 -1 %u 0 0 0 0 0 0 0 0 20 0 1 0 %d 0",
+             (long)id, MADE_UP_USER, 99);
+    snprintf(path, sizeof path, "/proc/%ld/stat", (long)id);
+    made_up_put(path, line);
+    snprintf(path, sizeof path, "/proc/%ld/task/%ld/stat", (long)id, (long)id);
+    made_up_put(path, line);
+}
+
+static void test_a_thread_that_has_the_id_of_another(void)
+{
+    struct cpus own;
+    if (!begin(NULL))
+        return;
+    CHECK_SAME(apply(), 0);
+    reuse(PINNED);
+    cpus_parse_list("1-2", &own);
+    CHECK_SAME(linux_task_set_mask(PINNED, &own), 0);
+    reuse(ANYWHERE); /* with an affinity as the shield gave it, by its own wish or its maker's */
+    CHECK(made_up_undo(counts) != NULL);
+    CHECK_SAME(counts[PORT_UNDO_FOREIGN], 0); /* it is not said to have changed */
+    CHECK_SAME(counts[PORT_UNDO_NOTHING], 2);
+    CHECK_TEXT(made_up_mask_of(PINNED), "1-2");
+    CHECK_TEXT(made_up_mask_of(ANYWHERE), "0-3"); /* as one that was made meanwhile */
+    made_up_close();
+    if (!begin(made_up_groups_v1)) /* where any value would be replaced */
+        return;
+    made_up.release = "6.1.0";
+    made_up.forgets_masks = true;
+    CHECK_SAME(apply(), 0);
+    reuse(PINNED);
+    CHECK(made_up_undo(counts) != NULL);
+    CHECK_TEXT(made_up_mask_of(PINNED), "0-3"); /* that of the root, not the other's 3 */
+    made_up_close();
+}
+
 static void test_threads_that_ask_for_something_else_meanwhile(void)
 {
     struct cpus wish;
@@ -565,7 +631,10 @@ static void test_threads_that_ask_for_something_else_meanwhile(void)
     made_up_close();
 }
 
-TAP_MAIN({"CPUs that somebody has to himself", test_cpus_that_somebody_has_to_himself},
+TAP_MAIN({"threads that are made while others are moved",
+          test_threads_that_are_made_while_others_are_moved},
+         {"a thread that has the id of another", test_a_thread_that_has_the_id_of_another},
+         {"CPUs that somebody has to himself", test_cpus_that_somebody_has_to_himself},
          {"other CPUs that somebody has to himself", test_other_cpus_that_somebody_has_to_himself},
          {"a partition of others that is void", test_a_partition_of_others_that_is_void},
          {"groups inside of ours go with them", test_groups_inside_of_ours_go_with_them},
