@@ -121,14 +121,17 @@ def test_a_guard_at_its_work_is_waited_for(probe: Path, before: State, is_restor
     with shielded(command(probe, *FOREVER)) as process:
         guard = guard_of(process.pid)
         os.kill(guard, signal.SIGSTOP)
-        process.kill()
-        process.wait(timeout=GIVE_UP_S)
-        words = [str(probe), "shield", "--restore"] if is_restore else command(probe, "true")
-        with subprocess.Popen(words, stderr=subprocess.PIPE) as second:
+        try:
+            process.kill()
+            process.wait(timeout=GIVE_UP_S)
+            words = [str(probe), "shield", "--restore"] if is_restore else command(probe, "true")
+            second = subprocess.Popen(words, stderr=subprocess.PIPE)
             with pytest.raises(subprocess.TimeoutExpired):
                 second.wait(timeout=0.4)
-            os.kill(guard, signal.SIGCONT)
-            _, errors = second.communicate(timeout=GIVE_UP_S)
+        finally:
+            os.kill(guard, signal.SIGCONT)  # also where the test fails: it puts things back
+            wait_until(lambda: is_over(guard), "the guard does not end")
+        _, errors = second.communicate(timeout=GIVE_UP_S)
         assert second.returncode == 0, errors
     all_is_back(before)
 
