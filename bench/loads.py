@@ -22,13 +22,15 @@ INTERVAL_NS = 1_000_000
 DURATION_NS = 8_000_000_000
 SETTLE_S = 1.0
 MOST_S = 60
-HEAVY, STORM = "heavy", "storm"
+NONE, HEAVY, STORM = "none", "heavy", "storm"
+BROKEN = ("load_ended_early", "load_not_settled")  # a load that is short is one, all the same
 
 
 def own(probe: Path) -> Metrics:
-    """The worst under each of our loads, once for each peer."""
-    heavy, storm = (worst_ns(probe, "--load", load) for load in (HEAVY, STORM))
+    """The worst under each of our loads, once for each peer, and without any."""
+    none, heavy, storm = (worst_ns(probe, "--load", load) for load in (NONE, HEAVY, STORM))
     return {
+        NONE: none,
         "heavy_stress_ng": heavy,
         "heavy_hackbench": heavy,
         "storm_stress_ng": storm,
@@ -58,6 +60,9 @@ def worst_ns(probe: Path, *options: str) -> float:
     (result,) = (line for line in lines if line["type"] == "result")
     if result["status"] != "measured" or not found:
         raise processes.Missing(f"TMR-P-LAT: {result['status']}: {result['reason']}")
+    for event in lines:
+        if event["type"] == "event" and event["name"] in BROKEN:
+            raise processes.Missing(f"TMR-P-LAT: {event['text']}")
     return float(found[0]["max"])
 
 
@@ -96,6 +101,8 @@ def beside(command: list[str]) -> Iterator[None]:
             if process.poll() is not None:
                 raise processes.Missing(f"{command[0]} ended at once")
             yield
+            if process.poll() is not None:
+                raise processes.Missing(f"{command[0]} ended while it was to be measured beside")
         finally:
             end(process)
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 Metrics = dict[str, float]
 Side = Callable[[], Metrics]
+Joined = Callable[[Iterable[float]], float]
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class Spread:
 
 @dataclass
 class Rounds:
-    """Means of each round, by metric; `peer` is empty where there is nobody to compare."""
+    """One value of each round, by metric; `peer` is empty where there is nobody to compare."""
 
     own: dict[str, list[float]] = field(default_factory=dict)
     peer: dict[str, list[float]] = field(default_factory=dict)
@@ -38,20 +39,21 @@ class Rounds:
         return Spread.of(ratios) if ratios else None
 
 
-def measure(own: Side, peer: Side | None, rounds: int) -> Rounds:
-    """`rounds` rounds of A B B A, or of A A without a peer."""
+def measure(own: Side, peer: Side | None, rounds: int, joined: Joined = statistics.fmean) -> Rounds:
+    """`rounds` rounds of A B B A, or of A A without a peer; `joined` makes one value of the two
+    that a side has in a round: their mean, or the maximum of what are maxima."""
     result = Rounds()
     for _ in range(rounds):
         first_own = own()
         if peer is None:
-            _add(result.own, first_own, own())
+            _add(result.own, joined, first_own, own())
             continue
         first_peer, second_peer = peer(), peer()
-        _add(result.own, first_own, own())
-        _add(result.peer, first_peer, second_peer)
+        _add(result.own, joined, first_own, own())
+        _add(result.peer, joined, first_peer, second_peer)
     return result
 
 
-def _add(into: dict[str, list[float]], first: Metrics, second: Metrics) -> None:
+def _add(into: dict[str, list[float]], joined: Joined, first: Metrics, second: Metrics) -> None:
     for name in first:
-        into.setdefault(name, []).append((first[name] + second[name]) / 2)
+        into.setdefault(name, []).append(joined([first[name], second[name]]))

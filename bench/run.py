@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import os
 import platform
+import statistics
 import struct
 import sys
 import tempfile
@@ -18,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bench import gaps, handover, loads, processes, switches, table, toolkit, wakeup
-from bench.rounds import Metrics, Side, Spread, measure
+from bench.rounds import Joined, Metrics, Side, Spread, measure
 
 ROOT = Path(__file__).resolve().parent.parent
 PROBE = ROOT / "build" / "probe" / "hardstone-probe"
@@ -38,6 +39,7 @@ class Comparison:
     peer_name: str = ""
     reading: Callable[[Spread], str] = table.smaller_is_better
     peer_names: dict[str, str] = field(default_factory=dict)  # by metric, where they differ
+    joined: Joined = statistics.fmean
 
 
 @contextmanager
@@ -110,6 +112,7 @@ def under_load() -> Comparison:
         for key, peer in (("stress_ng", "stress-ng"), ("hackbench", "hackbench")):
             metrics[f"{load}_{key}"] = (f"worst wake-up under {load}", "ns")
             peer_names[f"{load}_{key}"] = f"under {peer}"
+    metrics[loads.NONE] = ("worst wake-up without load", "ns")
     return Comparison(
         "loads",
         metrics,
@@ -117,6 +120,7 @@ def under_load() -> Comparison:
         lambda: loads.peers(PROBE),
         reading=table.finds_more,
         peer_names=peer_names,
+        joined=max,
     )
 
 
@@ -170,7 +174,7 @@ def rows_of(comparison: Comparison, rounds: int) -> list[table.Row]:
     except processes.Missing as missing:
         reason, peer = str(missing), None
     try:
-        result = measure(comparison.own, peer, rounds)
+        result = measure(comparison.own, peer, rounds, comparison.joined)
     except processes.Missing as missing:
         return [table.skipped(comparison.name, str(missing))]
     return [

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from bench import loads, processes
 from bench.rounds import Metrics, Rounds, Spread, measure
+from bench.run import under_load
 from bench.table import agreement, finds_more, line, measured, skipped, write
 from bench.wakeup import median
 
@@ -21,6 +27,12 @@ def test_sides_take_turns_a_b_b_a() -> None:
     result = measure(lambda: side("A", 1.0), lambda: side("B", 4.0), rounds=2)
     assert "".join(turns) == "ABBAABBA"
     assert result.ratio("cost") == Spread(0.25, 0.25, 0.25)
+
+
+def test_maxima_are_not_averaged() -> None:
+    values = iter([1.0, 9.0])
+    result = measure(lambda: {"worst": next(values)}, None, rounds=1, joined=max)
+    assert result.own == {"worst": [9.0]}
 
 
 def test_the_ratio_is_formed_within_a_round() -> None:
@@ -88,3 +100,61 @@ def test_rows_that_were_not_measured_anew_stay(tmp_path: Path) -> None:
         "| two | 7 ns | perf: 10 ns | 0.7 | hardstone is better |",
     ]
     assert page.read_text().startswith("before\n") and page.read_text().endswith("after\n")
+
+
+def asked_of_the_probe(monkeypatch: pytest.MonkeyPatch, *events: str) -> list[list[str]]:
+    """Commands that are run from now on; the worst is their number."""
+    commands: list[list[str]] = []
+
+    def run(command: list[str], *more: object) -> processes.Finished:
+        commands.append(command)
+        lines: list[dict[str, object]] = [
+            *({"type": "event", "name": name, "text": name} for name in events),
+            {"type": "series", "name": "wakeup", "max": len(commands)},
+            {"type": "result", "status": "measured", "reason": None},
+        ]
+        return processes.Finished("\n".join(map(json.dumps, lines)), 0)
+
+    monkeypatch.setattr(processes, "run", run)
+    return commands
+
+
+def test_each_load_is_measured_under_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    commands = asked_of_the_probe(monkeypatch)
+    found = loads.own(Path("probe"))
+    under = {command[command.index("--load") + 1]: n for n, command in enumerate(commands, 1)}
+    assert under == {"none": 1, "heavy": 2, "storm": 3}
+    assert found == {name: under[name.partition("_")[0]] for name in under_load().metrics}
+
+
+def test_each_peer_is_beside_its_own_measurement(monkeypatch: pytest.MonkeyPatch) -> None:
+    commands, beside = asked_of_the_probe(monkeypatch), []
+
+    @contextmanager
+    def fake(command: list[str]) -> Iterator[None]:
+        beside.append((command[0], len(commands) + 1))
+        yield
+
+    monkeypatch.setattr(loads, "beside", fake)
+    monkeypatch.setattr(processes, "require", lambda program, package: program)
+    found = loads.peers(Path("probe"))
+    assert beside == [("stress-ng", 1), ("hackbench", 2)]
+    assert {name: found[name] for name in found if name.endswith("hackbench")} == {
+        "heavy_hackbench": 2,
+        "storm_hackbench": 2,
+    }
+    assert found["heavy_stress_ng"] == found["storm_stress_ng"] == 1
+    assert not any("--load" in command for command in commands)
+
+
+@pytest.mark.parametrize("event", loads.BROKEN)
+def test_a_load_that_broke_is_no_figure(monkeypatch: pytest.MonkeyPatch, event: str) -> None:
+    asked_of_the_probe(monkeypatch, event)
+    with pytest.raises(processes.Missing, match=event):
+        loads.worst_ns(Path("probe"), "--load", "heavy")
+
+
+def test_a_peer_that_ends_meanwhile_is_no_figure(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loads, "SETTLE_S", 0.0)
+    with pytest.raises(processes.Missing, match="ended while"), loads.beside(["sleep", "0.1"]):
+        time.sleep(0.5)

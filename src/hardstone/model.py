@@ -150,6 +150,8 @@ class LoadReached(msgspec.Struct, kw_only=True):
 
     `unit`: "share" of the time of each load CPU, "per_s" on each load CPU, "processes" in
     total, or "rounds_per_s" of an element that has no degree: then `asked` is null.
+    `reached` is the mean of its loaders, `least` what the one that did least reached (null:
+    from a probe that does not say).
     `processes` is the number of its loaders; `counters` are raw, each with its unit.
     """
 
@@ -157,6 +159,7 @@ class LoadReached(msgspec.Struct, kw_only=True):
     degree: str
     asked: float | None
     reached: float
+    least: float | None = None
     unit: str
     processes: int
     counters: dict[str, int] = {}

@@ -24,6 +24,7 @@ CPU = {
     "degree": "10ms/100ms",
     "asked": 0.1,
     "reached": 0.0998,
+    "least": 0.0997,
     "unit": "share",
     "processes": 2,
     "counters": {"busy_ns": 250_000_000, "cpu_ns": 200_000_000},

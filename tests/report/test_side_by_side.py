@@ -10,7 +10,7 @@ import pytest
 
 from hardstone.model import Result, RunDocument
 from hardstone.report.drawing import Drawer
-from hardstone.report.loads import load_table
+from hardstone.report.loads import is_short, load_table, reached_text
 from hardstone.report.page import render_html
 from hardstone.report.side_by_side import ratio_text
 from hardstone.stats.side_by_side import comparisons_in, ratio_to_first
@@ -158,16 +158,29 @@ def test_asked_and_reached(run: RunDocument, page: str) -> None:
     assert "heavy cpu=10ms/100ms 10 % 9.98 % 5 to 9.98 % 9.98 %" in text
 
 
-@pytest.mark.parametrize(("reached", "is_short"), [(0.0, True), (0.5, False)])
+def test_a_mean_does_not_hide_the_cpu_that_did_least(run: RunDocument) -> None:
+    one = msgspec.structs.replace(matrix.reached(0.0825)[0], least=0.03)
+    assert not is_short(matrix.reached(0.0825)[0]) and is_short(one)
+    again = msgspec.convert(msgspec.to_builtins(run), RunDocument)
+    result = next(found for found in again.results if found.load)
+    result.load[0] = one
+    table = load_table(again)
+    assert table is not None
+    cell = (table.rows[0].reached[0], table.rows[0].is_short[0])
+    assert cell == ("3 to 9.98 %", True)
+    assert reached_text(result).startswith("cpu 8.25 % (least 3 %) of 10 %, network ")
+
+
+@pytest.mark.parametrize(("reached", "falls_short"), [(0.0, True), (0.5, False)])
 def test_a_continuous_element_is_short_without_a_round(
-    run: RunDocument, reached: float, is_short: bool
+    run: RunDocument, reached: float, falls_short: bool
 ) -> None:
     again = msgspec.convert(msgspec.to_builtins(run), RunDocument)
     for result in again.results:
         for one in result.load:
             one.reached = reached if one.element == "search" else one.reached
     table = load_table(again)
-    assert table is not None and table.rows[2].is_short == [is_short] * 3
+    assert table is not None and table.rows[2].is_short == [falls_short] * 3
 
 
 def test_commands_name_the_condition(page: str) -> None:

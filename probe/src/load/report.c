@@ -107,9 +107,10 @@ void load_reached(const struct load *load, int term, struct load_reached *reache
         break;
     case LOAD_CONTINUOUS:
         reached->reached = (double)counters[COUNTER_ROUNDS] / each;
+        reached->least = least_of(load, term, COUNTER_ROUNDS) / seconds;
         break;
     case LOAD_FOREIGN:
-        reached->reached = (double)counters[COUNTER_OWN];
+        reached->reached = reached->least = (double)counters[COUNTER_OWN];
         break;
     }
 }
@@ -161,6 +162,8 @@ static void load_line(struct emit *emit, const struct load *load, int term)
         emit_raw(emit, "null");
     emit_key(emit, "reached", 0);
     emit_double(emit, reached.reached);
+    emit_key(emit, "least", 0);
+    emit_double(emit, reached.least);
     emit_key(emit, "unit", 0);
     emit_string(emit, load_unit(element->kind));
     emit_key(emit, "processes", 0);

@@ -105,11 +105,11 @@ def _progress(duration_ns: int | None, *, quiet: bool) -> Iterator[Callable[[], 
 def _report(load: str, lines: list[AnyLine], *, as_json: bool) -> int:
     from hardstone.cli.messages import print_json, tell
     from hardstone.errors import UntrustworthyError
-    from hardstone.model import StreamEvent
+    from hardstone.model import StreamEvent, StreamLoad
     from hardstone.summary.load import print_load
-    from hardstone.targets.loading import LoadFooter, LoadLine
+    from hardstone.targets.loading import LoadFooter
 
-    reached = [line for line in lines if isinstance(line, LoadLine)]
+    reached = [line for line in lines if isinstance(line, StreamLoad)]
     events = [line for line in lines if isinstance(line, StreamEvent) and line.name in _TO_TELL]
     if not any(isinstance(line, LoadFooter) for line in lines):
         raise UntrustworthyError("the probe ended before it said what was reached", "try again")
@@ -126,8 +126,8 @@ def _report(load: str, lines: list[AnyLine], *, as_json: bool) -> int:
 def _document(load: str, lines: list[AnyLine]) -> dict[str, Any]:
     import msgspec
 
-    from hardstone.model import StreamEvent
-    from hardstone.targets.loading import SCHEMA, LoadHeader, LoadLine
+    from hardstone.model import StreamEvent, StreamLoad
+    from hardstone.targets.loading import SCHEMA, LoadHeader
 
     def plain(line: AnyLine) -> dict[str, Any]:
         fields: dict[str, Any] = msgspec.to_builtins(line)
@@ -139,6 +139,6 @@ def _document(load: str, lines: list[AnyLine]) -> dict[str, Any]:
         "schema": SCHEMA,
         "load": load,
         "started_utc_ns": None if header is None else header.started_utc_ns,
-        "elements": [plain(line) for line in lines if isinstance(line, LoadLine)],
+        "elements": [plain(line) for line in lines if isinstance(line, StreamLoad)],
         "events": [plain(line) for line in lines if isinstance(line, StreamEvent)],
     }

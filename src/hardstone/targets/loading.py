@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from hardstone.errors import InputError, PrivilegeError, TargetError
-from hardstone.model import StreamEvent
+from hardstone.model import StreamEvent, StreamLoad
 from hardstone.targets.base import REBUILD, Stop
 from hardstone.targets.lines import split_lines
 from hardstone.targets.process import Limits, ProbeProcess
@@ -28,23 +28,11 @@ class LoadHeader(msgspec.Struct, kw_only=True, tag_field="type", tag="header"):
     started_utc_ns: int
 
 
-class LoadLine(msgspec.Struct, kw_only=True, tag_field="type", tag="load"):
-    """What one element did: `asked` is null where it has no degree in figures."""
-
-    element: str
-    degree: str
-    asked: float | None
-    reached: float
-    unit: str
-    processes: int
-    counters: dict[str, int]
-
-
 class LoadFooter(msgspec.Struct, kw_only=True, tag_field="type", tag="footer"):
     lines: int
 
 
-AnyLine = LoadHeader | StreamEvent | LoadLine | LoadFooter
+AnyLine = LoadHeader | StreamEvent | StreamLoad | LoadFooter
 _decoder: msgspec.json.Decoder[AnyLine] = msgspec.json.Decoder(AnyLine)
 
 
