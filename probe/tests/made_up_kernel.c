@@ -283,6 +283,8 @@ static void store_members(void)
             size_t length = strlen(files[i].path), end = strlen(names[k]);
             if (length < end || strcmp(files[i].path + length - end, names[k]) != 0)
                 continue;
+            char before[TEXT_BYTES];
+            snprintf(before, sizeof before, "%s", files[i].text);
             files[i].text[0] = '\0';
             for (int n = 0; n < state.threads; n++) {
                 char line[16];
@@ -293,7 +295,8 @@ static void store_members(void)
                          (long)threads[n].id);
                 strcat(files[i].text, line);
             }
-            store(files[i].path, files[i].text);
+            if (strcmp(files[i].text, before) != 0)
+                store(files[i].path, files[i].text);
         }
 }
 

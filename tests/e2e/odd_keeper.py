@@ -1,7 +1,7 @@
 """Puts odd values back when the tests that have set them are killed: they cannot do it then.
 
-A process with a session of its own reads what would have to be undone from a pipe, as a stack. When the
-pipe closes it undoes what is left of it, last first, once no shield is at work any more.
+A process with a session of its own reads what would have to be undone from a pipe, as a stack.
+When the pipe closes it undoes what is left of it, last first, once no shield is at work any more.
 """
 
 from __future__ import annotations

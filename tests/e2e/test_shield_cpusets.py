@@ -1,4 +1,4 @@
-"""A shield and groups of cpusets that others make: inside of its own, or with a CPU to themselves."""
+"""A shield and cpusets that others make: inside of its own, or with a CPU to themselves."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def test_a_cpu_that_somebody_has_to_himself(probe: Path, mount: Path) -> None:
 
 def test_the_other_cpus_that_somebody_has_to_himself(probe: Path, mount: Path) -> None:
     before = read_state()
-    if len(os.sched_getaffinity(0)) != 2:  # noqa: PLR2004
+    if len(os.sched_getaffinity(0)) != 2:
         pytest.skip("with more CPUs some are left")
     with exclusive(mount, min(os.sched_getaffinity(0))) as group:
         done = subprocess.run(command(probe, "true"), capture_output=True, check=False)
