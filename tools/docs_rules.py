@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hardstone.doctor import Rule, load_rules
+from hardstone.doctor.findings import brings_texts
 from hardstone.doctor.rules import StepRule
 
 LEVELS = {
@@ -52,8 +53,8 @@ def _lines(rule: Rule) -> Iterator[str]:
     yield f"- Fine: {_texts(rule.says_fine)}"
     yield f"- Unknown: {_texts(rule.unknown)}"
     yield from map(_step, rule.steps)
-    brings = rule.brings
-    yield f"- Brings: {f'{brings.text} ({brings.source})' if brings else 'not known; measure it'}."
+    for label, text in brings_texts(rule.brings, rule.settings):
+        yield f"- {label.capitalize()}: {text}."
     if rule.settings:
         yield f"- `--prove`: by the settings {', '.join(f'`{one}`' for one in rule.settings)}."
     else:

@@ -1,12 +1,17 @@
 /* Facts of the port about the files below a folder: hardstone-facts-of-root FOLDER prints them
- * as lines "NAME VALUE". With --inflate it unpacks a gzip file from standard input. */
-#include "../src/posix_source.h"
-
+ * as lines "NAME VALUE"; a file "uname" there, of two lines, is the kernel's release and version.
+ * With --inflate it unpacks a gzip file from standard input. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
 #include "../src/port/linux_facts.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <unistd.h>
 
 static const char *root = "";
 
@@ -14,6 +19,22 @@ const char *linux_root(void);
 const char *linux_root(void)
 {
     return root;
+}
+
+/* In place of that of libc. */
+int uname(struct utsname *names)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "%s/uname", root);
+    if (syscall(SYS_uname, names) != 0)
+        return -1;
+    FILE *file = fopen(path, "r");
+    if (!file)
+        return 0;
+    names->release[0] = names->version[0] = '\0';
+    int got = fscanf(file, "%64[^\n]\n%64[^\n]", names->release, names->version);
+    fclose(file);
+    return got == 2 ? 0 : -1;
 }
 
 static void text(void *context, const char *name, const char *value)

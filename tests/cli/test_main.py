@@ -131,3 +131,17 @@ def test_a_reader_that_leaves_is_no_error(root: Path, target: str) -> None:
     os.close(write)
     assert done.stderr == b""
     assert done.returncode == 0
+
+
+def test_the_package_is_run_as_the_command_is(tmp_path: Path) -> None:
+    source = Path(__file__).resolve().parents[2] / "src"
+    done = subprocess.run(
+        [sys.executable, "-m", "hardstone", "run", "--no-such-option"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(source)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (EXIT_USAGE, "")
+    assert "see: hardstone run --help" in done.stderr

@@ -123,6 +123,24 @@ def test_a_short_load_is_seen_and_lowers_the_trust(
     assert "heavy cpu 10 % - 5 % -" in flat
 
 
+def test_a_machine_that_was_not_put_back_exits_with_3_and_says_what_to_type(
+    measure: Callable[..., Done], store: Path
+) -> None:
+    """Two runs that differ in nothing else."""
+    left = {"name": "not_put_back", "text": "/proc/irq/7/smp_affinity: Invalid argument"}
+    entry = {"load": "heavy", "cpu_config": "shielded"}
+    assert measure({**entry, "events": [{**left, "name": "shielded"}]}).code == EXIT_OK
+    done = measure({**entry, "events": [left]})
+    assert done.code == EXIT_UNTRUSTWORTHY
+    trust = Store(store).load("last").trust
+    assert trust.grade == "untrustworthy"
+    assert trust.reasons[0].startswith("the machine was not put back as it was by TMR-P-JIT [")
+    assert trust.reasons[0].endswith(": hardstone shield --restore")
+    flat = " ".join(done.out.split())
+    assert flat.count("not put back: /proc/irq/7/smp_affinity: Invalid argument; hardstone") == 4
+    assert flat.index("not as asked") < flat.index("not put back:")
+
+
 @pytest.mark.parametrize(
     ("status", "code"), [("denied", EXIT_PRIVILEGE), ("unsupported", EXIT_UNTRUSTWORTHY)]
 )

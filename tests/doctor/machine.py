@@ -19,6 +19,8 @@ FIT: dict[str, Scalar] = {
     "interrupts.quiet_cpus": "2,3",
     "kernel.clocksource": "tsc",
     "kernel.clocksources": "tsc hpet acpi_pm",
+    "kernel.has_nohz_full": True,
+    "kernel.has_rcu_nocbs": True,
     "kernel.hz": 1000,
     "kernel.isolated_cpus": "3",
     "kernel.lock_checking": False,

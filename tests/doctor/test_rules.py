@@ -11,6 +11,7 @@ from hardstone.catalogue import load_catalogue
 from hardstone.doctor import Finding, diagnose, find_rule, load_rules
 from hardstone.doctor.conditions import facts_used
 from hardstone.doctor.derive import derive
+from hardstone.doctor.findings import brings_texts
 from hardstone.doctor.rules import StepRule, parse_rules
 from hardstone.doctor.texts import keeps_facts_whole, names_in
 from hardstone.errors import InputError
@@ -31,7 +32,8 @@ SPOILT: dict[str, dict[str, Any]] = {
     "preempt-rt": {"kernel__realtime": False},
     "throttling-tight": {"kernel__rt_runtime_us": 500_000},
     "throttling": {"kernel__rt_runtime_us": 950_000},
-    "tick-rate": {"kernel__hz": 100},
+    "fair-server": {"kernel__release": "6.12.0"},
+    "tick-rate": {"kernel__hz": 249},
     "clock-source": {"kernel__clocksource": "hpet"},
     "governor": {"power__governors": "performance, powersave"},
     "idle-states": {"power__idle_latency_us": 133, "power__idle_deepest": "C6"},
@@ -58,7 +60,23 @@ SPOILT: dict[str, dict[str, Any]] = {
     "tasks-above": {"tasks__realtime_count": 1, "tasks__realtime_highest": 99},
     "tasks": {"tasks__realtime_count": 1, "tasks__realtime": "audio (77, fifo 50)"},
     "mitigations": {"kernel__mitigations_count": 2, "kernel__mitigations": "l1tf, mds"},
-    "timer-migration": {"kernel__timer_migration": 1, "kernel__nohz_full_cpus": None},
+    "timer-migration": {"kernel__nohz_full_cpus": None, "kernel__isolated_cpus": None},
+}
+
+# How much each weighs: what blocks makes the command exit with 5.
+LEVELS: dict[str, tuple[str, ...]] = {
+    "blocks": ("realtime-priority", "group-budget", "memory-lock", "timer-resolution"),
+    "hurts": (
+        *("priority-limit", "memlock-limit", "realtime-time", "preemption", "throttling-tight"),
+        *("clock-source", "governor", "idle-states", "smt", "balancer", "interrupts-here"),
+        *("hypervisor", "steal", "huge-pages", "numa-balancing", "tracing", "lock-checking"),
+        *("battery", "heat", "tasks-above"),
+    ),
+    "note": (
+        *("preempt-rt", "throttling", "fair-server", "tick-rate", "one-cpu", "isolated-cpus"),
+        *("ticks", "interrupts-one-cpu", "interrupts-everywhere", "container", "swap"),
+        *("same-pages", "watchdog", "tasks", "mitigations", "timer-migration"),
+    ),
 }
 
 # What looks fine and is not known to be: the rule, the facts left out, the facts changed.
@@ -87,14 +105,20 @@ TRAPS: list[tuple[str, tuple[str, ...], dict[str, Any]]] = [
     ("clock-source", (), {"kernel__clocksource": "a-new-one"}),
     ("governor", ("power.governors", "power.frequency_is_fixed"), {}),
     ("timer-resolution", (), {"kernel__timer_resolution_ns": 200_000}),
-    ("throttling", (), {"kernel__release": "6.12.0"}),
+    # what a limit means depends on the release
+    ("throttling", ("kernel.release",), {"kernel__rt_runtime_us": 950_000}),
+    ("throttling-tight", ("kernel.release",), {"kernel__rt_runtime_us": 500_000}),
+    ("fair-server", ("kernel.release",), {}),
+    ("fair-server", (), {"kernel__release": "a-new-one"}),
+    ("fair-server", (), {"kernel__name": "FreeBSD", "kernel__release": "14.1"}),
     ("group-budget", ("limits.group_rt_runtime_us",), {"limits__can_realtime": False}),
     ("interrupts-everywhere", ("interrupts.quiet_cpus",), {}),
     ("huge-pages", ("memory.transparent_hugepage",), {}),
     ("huge-pages", (), {"memory__transparent_hugepage": "a-new-word"}),
     ("heat", ("power.thermal_throttles",), {}),
     ("container", ("virtual.container",), {}),
-    ("timer-migration", ("kernel.nohz_full_cpus",), {"kernel__timer_migration": 1}),
+    ("timer-migration", ("kernel.nohz_full_cpus",), {"kernel__isolated_cpus": None}),
+    ("timer-migration", ("kernel.isolated_cpus",), {"kernel__nohz_full_cpus": None}),
     # a fact of a type that nobody expects
     ("realtime-priority", (), {"limits__can_realtime": "yes"}),
     ("steal", (), {"virtual__steal_ppm": "0"}),
@@ -110,11 +134,26 @@ INNOCENT: list[tuple[str, tuple[str, ...], dict[str, Any]]] = [
     ("memlock-limit", (), {"limits__memlock_bytes": 65536, "user__cap_ipc_lock": True}),
     ("numa-balancing", (), {"memory__numa_balancing": 1}),
     ("interrupts-here", (), {"interrupts__busiest_percent": 97}),
-    ("timer-migration", (), {"kernel__timer_migration": 1, "cpu__count": 1}),
+    ("timer-migration", (), {**SPOILT["timer-migration"], "cpu__count": 1}),
+    ("timer-migration", (), {**SPOILT["timer-migration"], "kernel__partition_cpus": "3"}),
+    ("timer-migration", (), {"kernel__nohz_full_cpus": None}),  # isolated
     ("timer-migration", (), {"kernel__timer_migration": 0, "kernel__nohz_full_cpus": None}),
     ("swap", (), {"memory__swap_bytes": 0, "memory__swap_used_bytes": 0}),
     ("isolated-cpus", (), {"kernel__isolated_cpus": None, "kernel__partition_cpus": "3"}),
     ("throttling", (), {"kernel__rt_runtime_us": -1}),
+    ("throttling", (), {"kernel__rt_runtime_us": 950_000, "kernel__release": "6.12.0"}),
+    ("throttling-tight", (), {"kernel__rt_runtime_us": 500_000, "kernel__release": "6.12.0"}),
+    ("fair-server", (), {"kernel__release": "6.11.9"}),
+    (
+        "fair-server",
+        (),
+        {
+            "kernel__release": "6.18.0",
+            "kernel__fair_server_runtime_ns": 0,
+            "kernel__fair_server_period_ns": 1_000_000_000,
+        },
+    ),
+    ("tick-rate", (), {"kernel__hz": 250}),
     ("group-budget", (), {"limits__group_rt_runtime_us": 0}),
     ("tasks-above", (), {"tasks__realtime_count": 1, "tasks__realtime_highest": 50}),
 ]
@@ -172,7 +211,8 @@ TOLD_BY_OTHERS: dict[str, set[str]] = {
     "numa-balancing": {"memory.has_nodes", "memory.numa_balancing"},
     "watchdog": {"kernel.soft_watchdog", "kernel.watchdog"},
     "tasks-above": {"tasks.realtime_count", "tasks.realtime_highest"},
-    "timer-migration": {"cpu.count"},
+    # isolated, or without the tick: one of them is enough to get no timers of others
+    "timer-migration": {"cpu.count", "kernel.isolated_cpus", "kernel.nohz_full_cpus"},
 }
 
 
@@ -264,6 +304,7 @@ PROVED: dict[str, list[str]] = {
     "interrupts-one-cpu": ["interrupts"],
     "interrupts-everywhere": ["interrupts"],
     "watchdog": ["watchdog"],
+    "timer-migration": ["timers"],
 }
 
 
@@ -273,10 +314,113 @@ def test_every_setting_does_what_its_rule_advises() -> None:
 
 @pytest.mark.parametrize(("now", "advised", "tickless"), [(1, 0, None), (0, 1, "3")])
 def test_timers_of_others_or_its_own(now: int, advised: int, tickless: str | None) -> None:
-    facts = machine(kernel__timer_migration=now, kernel__nohz_full_cpus=tickless)
+    facts = machine(
+        kernel__timer_migration=now,
+        kernel__nohz_full_cpus=tickless,
+        kernel__isolated_cpus=None,
+    )
     (step,) = finding("timer-migration", facts).steps
     assert step.command == f"sudo sysctl kernel.timer_migration={advised}"
     assert step.undo == f"sudo sysctl kernel.timer_migration={now}"
+
+
+@pytest.mark.parametrize(
+    ("release", "is_wheel"), [("6.8.12", True), ("6.9.0", False), ("5.19", True), ("7.0", False)]
+)
+def test_which_timers_wander_goes_by_the_release(release: str, is_wheel: bool) -> None:
+    facts = machine(**SPOILT["timer-migration"], kernel__release=release)
+    found = finding("timer-migration", facts).found
+    assert "high-resolution timers" in found
+    assert ("timer wheel" in found) == is_wheel
+
+
+RUNTIME = {
+    "kernel__release": "6.18.44",
+    "kernel__fair_server_runtime_ns": 50_000_000,
+    "kernel__fair_server_period_ns": 1_000_000_000,
+}
+
+
+def test_a_share_that_is_known_is_taken_away_and_given_back() -> None:
+    found = finding("fair-server", machine(**RUNTIME))
+    assert "50 ms of each 1000 ms of each CPU" in found.found
+    (step,) = found.steps
+    place = "/sys/kernel/debug/sched/fair_server/cpu3/runtime"
+    assert (step.command or "").endswith(f"; echo 0 | sudo tee {place}")
+    assert step.undo == f"echo 50000000 | sudo tee {place}"
+
+
+@pytest.mark.parametrize("runtime_us", [-1, 950_000, 500_000])
+def test_a_share_that_cannot_be_read_is_told_without_a_command(runtime_us: int) -> None:
+    """It is there at every kernel.sched_rt_runtime_us."""
+    facts = machine(kernel__release="6.18.44", kernel__rt_runtime_us=runtime_us)
+    found = finding("fair-server", facts)
+    assert found.state == "found"
+    assert "50 ms of each second, unless that was changed" in found.found
+    (step,) = found.steps
+    assert (step.command, step.undo) == (None, None)
+    assert "fair_server/cpuN/runtime" in step.words
+
+
+def test_a_server_that_is_seen_counts_whatever_the_release() -> None:
+    older = machine(**{**RUNTIME, "kernel__release": "5.14.0-backported"})
+    assert finding("fair-server", older).state == "found"
+    assert finding("throttling", {**older, "kernel.rt_runtime_us": 950_000}).state == "fine"
+
+
+@pytest.mark.parametrize(
+    ("nohz", "nocbs", "option"),
+    [(True, True, "nohz_full=3 rcu_nocbs=3"), (True, None, "nohz_full=3")],
+)
+def test_ticks_go_by_the_boot_line_where_the_kernel_can(
+    nohz: bool, nocbs: bool | None, option: str
+) -> None:
+    without = () if nocbs is not None else ("kernel.has_rcu_nocbs",)
+    (step,) = finding("ticks", machine(*without, kernel__nohz_full_cpus=None)).steps
+    assert step.needs_reboot and f"add {option} to the boot line" in step.words
+
+
+@pytest.mark.parametrize(("nocbs", "steps"), [(True, 2), (False, 1), (None, 1)])
+def test_a_kernel_that_cannot_do_without_ticks_is_not_asked_to(
+    nocbs: bool | None, steps: int
+) -> None:
+    facts = machine(
+        kernel__nohz_full_cpus=None, kernel__has_nohz_full=False, kernel__has_rcu_nocbs=nocbs
+    )
+    found = finding("ticks", facts).steps
+    assert len(found) == steps
+    assert "built without CONFIG_NO_HZ_FULL: use one that has it" in found[0].words
+    assert not any(step.needs_reboot or step.command for step in found)
+    assert ("rcu_nocbs=3" in found[-1].words) == bool(nocbs)
+
+
+def test_every_rule_has_its_level() -> None:
+    wanted = {rule: level for level, rules in LEVELS.items() for rule in rules}
+    assert {name: rule.level for name, rule in load_rules().items()} == wanted
+    assert sum(map(len, LEVELS.values())) == len(wanted)
+
+
+def test_figures_of_other_systems_are_history() -> None:
+    history = {
+        name for name, rule in load_rules().items() if rule.brings and rule.brings.is_history
+    }
+    assert history == {"timer-resolution", "preemption", "isolated-cpus"}
+    labels = {
+        name: [label for label, _ in brings_texts(rule.brings, rule.settings)]
+        for name, rule in load_rules().items()
+    }
+    assert labels["preemption"] == ["brings", "history"]
+    assert labels["preempt-rt"] == labels["heat"] == ["brings"]
+
+
+@pytest.mark.parametrize("rule", load_rules())
+def test_only_what_hardstone_can_measure_is_to_be_measured(rule: str) -> None:
+    one = load_rules()[rule]
+    said = dict(brings_texts(one.brings, one.settings))["brings"]
+    if one.brings is None or one.brings.is_history:
+        assert said == ("not known; measure it" if one.settings else "not known")
+    else:
+        assert one.brings.source in said
 
 
 @pytest.mark.parametrize(

@@ -125,6 +125,11 @@ def test_the_deepest_state_that_is_allowed_counts(machine: Root) -> None:
     assert (facts["power.idle_latency_us"], facts["power.idle_deepest"]) == (133, "C6")
     machine.write(f"{CPU}/cpu1/power/pm_qos_resume_latency_us", "20\n")
     assert machine.facts()["power.idle_latency_us"] == 2
+    machine.write(f"{CPU}/cpu1/power/pm_qos_resume_latency_us", "n/a\n")  # no idling at all
+    assert machine.facts()["power.idle_latency_us"] == 2  # of the other CPU
+    machine.write(f"{CPU}/cpu0/power/pm_qos_resume_latency_us", "n/a\n")
+    only_polls = machine.facts()
+    assert (only_polls["power.idle_latency_us"], only_polls["power.idle_deepest"]) == (0, "POLL")
     machine.write(f"{CPU}/cpu1/power/pm_qos_resume_latency_us", "0\n")  # no limit
     assert machine.facts()["power.idle_latency_us"] == 133
     machine.write("dev/cpu_dma_latency", (1).to_bytes(4, "little"))
@@ -302,8 +307,10 @@ def test_tracing_left_on(machine: Root) -> None:
     assert machine.state("tracing") == "unknown"
     machine.write(f"{folder}/events/enable", "0\n")
     assert machine.state("tracing") == "fine"
-    machine.write(f"{folder}/events/enable", "X\n")
-    assert machine.state("tracing") == "found"
+    for text, word in (("X", "some"), ("1", "all")):
+        machine.write(f"{folder}/events/enable", text + "\n")
+        assert machine.facts()["tracing.events"] == word
+        assert machine.state("tracing") == "found"
 
 
 def supply(machine: Root, name: str, **files: str) -> None:
@@ -327,11 +334,94 @@ def test_heat_is_counted_on_all_cpus(machine: Root) -> None:
     assert "power.thermal_throttles" not in machine.facts()
     machine.write(f"{CPU}/cpu1/thermal_throttle/core_throttle_count", "4\n")
     assert machine.facts()["power.thermal_throttles"] == 4
+    assert machine.state("heat") == "found"
     machine.write("sys/class/thermal/cooling_device0/type", "Processor\n")
     machine.write("sys/class/thermal/cooling_device0/cur_state", "0\n")
     machine.write("sys/class/thermal/cooling_device1/type", "cpufreq-cpu0\n")
     machine.write("sys/class/thermal/cooling_device1/cur_state", "2\n")
     assert machine.facts()["power.is_cooling"] is True
+
+
+def throttled(machine: Root, cpu: int, core: int, package: int, siblings: str, of: int) -> None:
+    folder = f"{CPU}/cpu{cpu}"
+    machine.write(f"{folder}/thermal_throttle/core_throttle_count", f"{core}\n")
+    machine.write(f"{folder}/thermal_throttle/package_throttle_count", f"{package}\n")
+    machine.write(f"{folder}/topology/thread_siblings_list", siblings + "\n")
+    machine.write(f"{folder}/topology/physical_package_id", f"{of}\n")
+
+
+def test_a_package_that_was_throttled_counts_once_for_all_its_cpus(machine: Root) -> None:
+    machine.cpus("0-3")
+    for cpu in range(4):
+        throttled(machine, cpu, 0, 3, str(cpu), of=0)
+    assert machine.facts()["power.thermal_throttles"] == 3
+    throttled(machine, 2, 0, 7, "2", of=1)
+    throttled(machine, 3, 0, 6, "3", of=1)  # read a moment earlier
+    assert machine.facts()["power.thermal_throttles"] == 3 + 7
+
+
+def test_a_core_that_was_throttled_counts_once_for_all_its_threads(machine: Root) -> None:
+    machine.cpus("0-3")
+    for cpu, siblings, core in ((0, "0,2", 5), (1, "1,3", 2), (2, "0,2", 6), (3, "1,3", 2)):
+        throttled(machine, cpu, core, 0, siblings, of=0)
+    assert machine.facts()["power.thermal_throttles"] == 6 + 2
+
+
+def test_where_a_core_and_its_package_are_not_told_each_cpu_is_a_core(machine: Root) -> None:
+    machine.cpus("0-1")
+    for cpu in (0, 1):
+        folder = f"{CPU}/cpu{cpu}/thermal_throttle"
+        machine.write(f"{folder}/core_throttle_count", "2\n")
+        machine.write(f"{folder}/package_throttle_count", "3\n")
+    assert machine.facts()["power.thermal_throttles"] == 2 + 2 + 3
+
+
+@pytest.mark.parametrize(
+    ("release", "model"),
+    [
+        ("5.10.0", "full"),
+        ("6.12.99", "full"),
+        ("6.13.0-rc1", "full or lazy"),
+        ("6.9.0", "full"),
+        ("7.0.0", "full or lazy"),
+    ],
+)
+def test_preempt_may_be_lazy_from_6_13_on(machine: Root, release: str, model: str) -> None:
+    machine.write("uname", f"{release}\n#1 SMP PREEMPT Mon Jan 1\n")
+    assert machine.facts()["kernel.preemption_model"] == model
+    machine.write("uname", f"{release}\n#1 SMP Mon Jan 1\n")
+    assert machine.facts()["kernel.preemption_model"] == "none or voluntary"
+
+
+def test_what_the_kernel_was_built_to_do_without(machine: Root) -> None:
+    assert not {"kernel.has_nohz_full", "kernel.has_rcu_nocbs"} & set(machine.facts())
+    machine.write(f"{CPU}/isolated", "\n")
+    assert machine.facts()["kernel.has_nohz_full"] is False
+    machine.write(f"{CPU}/nohz_full", "\n")
+    assert machine.facts()["kernel.has_nohz_full"] is True
+    machine.write(f"boot/{RELEASE}", "# CONFIG_RCU_NOCB_CPU is not set\n")
+    assert machine.facts()["kernel.has_rcu_nocbs"] is False
+    machine.write(f"boot/{RELEASE}", "CONFIG_RCU_NOCB_CPU_DEFAULT_ALL=y\nCONFIG_RCU_NOCB_CPU=y\n")
+    assert machine.facts()["kernel.has_rcu_nocbs"] is True
+
+
+def test_the_fair_server_is_told_where_it_is_the_same_on_every_cpu(machine: Root) -> None:
+    machine.cpus("0-1").write("proc/self/mounts", "none /dbg debugfs rw 0 0\n")
+    names = {"kernel.fair_server_runtime_ns", "kernel.fair_server_period_ns"}
+
+    def server(cpu: int, runtime: str, period: str = "1000000000") -> dict[str, Scalar]:
+        folder = f"dbg/sched/fair_server/cpu{cpu}"
+        machine.write(f"{folder}/runtime", runtime + "\n").write(f"{folder}/period", period + "\n")
+        return {name: value for name, value in machine.facts().items() if name in names}
+
+    assert server(0, "50000000") == {}  # of the other nobody told
+    assert server(1, "50000000") == {
+        "kernel.fair_server_runtime_ns": 50_000_000,
+        "kernel.fair_server_period_ns": 1_000_000_000,
+    }
+    assert server(1, "0") == server(1, "50000000", "500000000") == server(1, "some") == {}
+    server(0, "0")
+    assert server(1, "0")["kernel.fair_server_runtime_ns"] == 0
 
 
 def test_huge_pages(machine: Root) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from hardstone.model import Result, RunDocument
+from hardstone.model import Event, Result, RunDocument
+from hardstone.report import render_html
 from hardstone.report.header import Banner, head_of
 from tests.report import sample
 
@@ -114,3 +115,16 @@ def test_an_interrupted_run_says_what_did_not_run() -> None:
     )
     assert found.lines[1:] == ["Did not run: A-P-X (the run was interrupted)."]
     assert not found.grave
+
+
+def test_a_machine_that_was_not_put_back_is_told_first_with_what_to_type() -> None:
+    whole = sample.document(realtime=False, count=100)
+    assert "not put back" not in str(head_of(whole).banners)
+    event = Event(name="not_put_back", text="/proc/irq/7/smp_affinity: Invalid argument")
+    whole.results[0].events = [event, event]
+    first = head_of(whole).banners[0]
+    assert (first.title, first.grave) == ("The machine was not put back as it was", True)
+    assert first.lines[0] == f"{whole.results[0].test}: {event.text}."
+    assert len(first.lines) == 2 and "Type hardstone shield --restore" in first.lines[1]
+    page = render_html(whole, sample.SPECS.get, bundle=lambda: None)
+    assert f"Not put back: {event.text}; type hardstone shield --restore." in page

@@ -58,6 +58,7 @@ NO_LOAD = Conditions(realtime=True)
 
 CASES = [
     ("untrustworthy", "pairs do not ascend", _broken_pair()),
+    ("untrustworthy", "not put back as it was by TMR-P-LAT", _told("not_put_back")),
     ("untrustworthy", "throttling", _throttled("TMR-P-LAT")),
     ("untrustworthy", "under other conditions than asked for", _told("conditions_differ")),
     ("untrustworthy", "went wrong", _instrument("tsc")),

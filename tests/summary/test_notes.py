@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from hardstone.model import Conditions, Event, LoadReached, Result, RunDocument
-from hardstone.summary.notes import event_rows, load_rows
+from hardstone.summary.notes import event_rows, left_rows, load_rows
+from hardstone.summary.show import print_summary
 from tests.stats import make
 
 SHORT = "{} reached 3.0 % of 10.0 % asked (30 %)"
@@ -67,3 +70,21 @@ def test_a_text_without_a_known_element_is_kept_whole() -> None:
 def test_another_kind_of_event_is_another_line() -> None:
     said = [("load_short", SHORT.format("cpu")), ("load_ended_early", "disk : 1 of 2 ended")]
     assert len(plain(load_rows(document(under("a", *said))))) == 2
+
+
+def test_what_was_not_put_back_stands_first_and_once_with_what_to_type(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    left = ("not_put_back", "/proc/sys/kernel/watchdog: Invalid argument")
+    result = under("shielded", ("load_short", SHORT.format("cpu")), left, left)
+    other = make.result("SEM-P-SIG", status="failed", reason="it broke")
+    run = document(other, result)
+    ((who, text),) = plain(left_rows(run))
+    assert who == "TMR-P-LAT [shielded]"
+    assert text == f"not put back: {left[1]}; hardstone shield --restore"
+    assert left[1] not in str(plain(event_rows(run)))
+    print_summary(run)
+    lines = capsys.readouterr().out.partition("not as asked\n")[2].splitlines()
+    assert "not put back:" in lines[0]
+    assert sum("not put back:" in line for line in lines) == 1
+    assert any("it broke" in line for line in lines[1:])

@@ -41,10 +41,16 @@ static void tick_fact(const struct port_fact_sink *sink)
 
 static void isolation_facts(const struct port_fact_sink *sink)
 {
+    char value[32];
     bool is_known = list_fact(sink, "kernel.isolated_cpus", "/sys/devices/system/cpu/isolated");
-    /* a kernel that cannot do without ticks has no such file */
-    if (!list_fact(sink, "kernel.nohz_full_cpus", "/sys/devices/system/cpu/nohz_full") && is_known)
+    /* a kernel without CONFIG_NO_HZ_FULL has no such file; both came with Linux 4.1 */
+    bool has_nohz = list_fact(sink, "kernel.nohz_full_cpus", "/sys/devices/system/cpu/nohz_full");
+    if (!has_nohz && is_known)
         sink->text(sink->context, "kernel.nohz_full_cpus", NULL);
+    if (has_nohz || is_known)
+        sink->truth(sink->context, "kernel.has_nohz_full", has_nohz);
+    if (linux_config("CONFIG_RCU_NOCB_CPU", value, sizeof value))
+        sink->truth(sink->context, "kernel.has_rcu_nocbs", strcmp(value, "y") == 0);
     list_fact(sink, "kernel.partition_cpus", "/sys/fs/cgroup/cpuset.cpus.isolated");
 }
 
@@ -53,13 +59,12 @@ static void kernel_facts(const struct port_fact_sink *sink)
     linux_preemption_facts(sink);
     tick_fact(sink);
     isolation_facts(sink);
+    linux_throttling_facts(sink);
     text_fact(sink, "kernel.cmdline", "/proc/cmdline");
     text_fact(sink, "kernel.clocksource",
               "/sys/devices/system/clocksource/clocksource0/current_clocksource");
     text_fact(sink, "kernel.clocksources",
               "/sys/devices/system/clocksource/clocksource0/available_clocksource");
-    number_fact(sink, "kernel.rt_runtime_us", "/proc/sys/kernel/sched_rt_runtime_us");
-    number_fact(sink, "kernel.rt_period_us", "/proc/sys/kernel/sched_rt_period_us");
     number_fact(sink, "kernel.tainted", "/proc/sys/kernel/tainted");
     number_fact(sink, "kernel.timer_migration", "/proc/sys/kernel/timer_migration");
 }

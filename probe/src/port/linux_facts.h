@@ -14,6 +14,7 @@ void linux_power_facts(const struct port_fact_sink *sink);
 void linux_preemption_facts(const struct port_fact_sink *sink);
 void linux_right_facts(const struct port_fact_sink *sink);
 void linux_granted_facts(const struct port_fact_sink *sink);
+void linux_throttling_facts(const struct port_fact_sink *sink);
 void linux_task_facts(const struct port_fact_sink *sink);
 void linux_virtual_facts(const struct port_fact_sink *sink);
 

@@ -3,6 +3,7 @@
 
 #include "linux_facts.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 struct frequencies {
@@ -89,31 +90,80 @@ static void battery_fact(const struct port_fact_sink *sink)
         sink->truth(sink->context, "power.on_battery", is_discharging);
 }
 
+struct most {
+    int64_t id;
+    int64_t count;
+};
+
 struct heat {
-    int64_t throttles;
+    struct most package[PORT_CPUS];
+    struct most core[PORT_CPUS];
+    int packages, cores;
     int64_t cpus, counted;
 };
 
+static void keep_most(struct most *groups, int *used, int64_t id, int64_t count)
+{
+    int at = 0;
+    while (at < *used && groups[at].id != id)
+        at++;
+    if (at == *used)
+        groups[(*used)++] = (struct most){id, count};
+    else if (count > groups[at].count)
+        groups[at].count = count;
+}
+
+static int64_t sum_of(const struct most *groups, int used)
+{
+    int64_t sum = 0;
+    for (int at = 0; at < used; at++)
+        sum += groups[at].count;
+    return sum;
+}
+
+/* A core is known by its first CPU; one whose siblings are not told is its own. */
+static int64_t core_of(int cpu)
+{
+    char path[96], list[256];
+    snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/topology/thread_siblings_list", cpu);
+    return linux_read(path, list, sizeof list) ? strtol(list, NULL, 10) : cpu;
+}
+
+static int64_t package_of(int cpu)
+{
+    char path[96];
+    int64_t package;
+    snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/topology/physical_package_id", cpu);
+    return linux_read_number(path, &package) ? package : -1;
+}
+
+/* Every CPU of a package shows the count of the package, as every thread of a core may that of
+ * the core: one event is counted once. */
 static void count_throttles(void *context, int cpu)
 {
     struct heat *heat = context;
     char path[128];
-    int64_t core, package;
+    int64_t count;
     const char *format = "/sys/devices/system/cpu/cpu%d/thermal_throttle/%s_throttle_count";
     heat->cpus++;
     snprintf(path, sizeof path, format, cpu, "core");
-    if (!linux_read_number(path, &core))
+    if (!linux_read_number(path, &count))
         return;
     heat->counted++;
+    keep_most(heat->core, &heat->cores, core_of(cpu), count);
     snprintf(path, sizeof path, format, cpu, "package");
-    heat->throttles += core + (linux_read_number(path, &package) ? package : 0);
+    if (linux_read_number(path, &count))
+        keep_most(heat->package, &heat->packages, package_of(cpu), count);
 }
 
 static void heat_fact(const struct port_fact_sink *sink)
 {
-    struct heat heat = {0};
-    if (linux_each_online(count_throttles, &heat) && heat.cpus && heat.counted == heat.cpus)
-        sink->number(sink->context, "power.thermal_throttles", heat.throttles);
+    struct heat *heat = calloc(1, sizeof *heat);
+    if (heat && linux_each_online(count_throttles, heat) && heat->cpus &&
+        heat->counted == heat->cpus)
+        sink->number(sink->context, "power.thermal_throttles",
+                     sum_of(heat->core, heat->cores) + sum_of(heat->package, heat->packages));
+    free(heat);
 }
 
 /* Devices that cool by slowing the processor down, where they do so now. */

@@ -22,7 +22,7 @@ _PROVE_ONLY = ("pairs", "duration", "test", "load", "seed", "store")
 @click.option(
     "--prove", metavar="RULE", help="Measure before and after, for rules that can be switched."
 )
-@click.option("--pairs", metavar="N", help="Pairs of runs of --prove (default: 8).")
+@click.option("--pairs", metavar="N", help="Pairs of runs of --prove, at least 10 (default: 12).")
 @click.option(
     "-D", "--duration", metavar="TIME", help="Measuring time of each run of --prove (default: 5s)."
 )

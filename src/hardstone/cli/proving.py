@@ -22,7 +22,7 @@ from hardstone.errors import (
 from hardstone.model import Facts, Plan, Scalar, ShieldLook
 from hardstone.plan import NONE, Request, make_plan
 from hardstone.report.text import shorten
-from hardstone.stats.paired_runs import Proof, why_useless
+from hardstone.stats.paired_runs import FEW_PAIRS, LEAST_PAIRS, Proof, why_useless
 from hardstone.stats.paired_runs import prove as proof_of
 from hardstone.summary.tests import kind_of
 from hardstone.targets import find_target
@@ -30,7 +30,7 @@ from hardstone.targets.base import Target
 
 _MOST_PAIRS = 500
 _DEFAULTS = {"test": "TMR-P-LAT", "duration": "5s", "load": "none", "seed": "0"}
-_DEFAULT_PAIRS = 8
+_DEFAULT_PAIRS = 12
 # Whoever may open its device may use it; the others are root's.
 _FOR_ANYONE = {"dma_latency"}
 
@@ -61,9 +61,13 @@ def _pairs(text: str | None) -> int:
     if text is None:
         return _DEFAULT_PAIRS
     is_number = text.isascii() and text.isdigit() and len(text) < 6
-    if not is_number or not 1 <= int(text) <= _MOST_PAIRS:
+    if not is_number or int(text) > _MOST_PAIRS:
         shown = "".join(char if char.isprintable() else "?" for char in text)[:40]
-        raise InputError(f"--pairs: '{shown}' is no number of pairs", f"give 1 to {_MOST_PAIRS}")
+        raise InputError(
+            f"--pairs: '{shown}' is no number of pairs", f"give {LEAST_PAIRS} to {_MOST_PAIRS}"
+        )
+    if int(text) < LEAST_PAIRS:
+        raise InputError(f"--pairs {int(text)}: {FEW_PAIRS}", f"give at least {LEAST_PAIRS}")
     return int(text)
 
 

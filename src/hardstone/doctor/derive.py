@@ -51,7 +51,7 @@ def _derived(facts: Mapping[str, Scalar], probe_path: str | None) -> Iterator[tu
     if isinstance(governors, str):
         yield "derived.governor_count", len(governors.split(","))
     yield from _granting_group(facts)
-    yield from _fair_server(facts)
+    yield from _by_release(facts)
 
 
 def _throttling(facts: Mapping[str, Scalar]) -> Iterator[tuple[str, Scalar]]:
@@ -71,8 +71,24 @@ def _granting_group(facts: Mapping[str, Scalar]) -> Iterator[tuple[str, Scalar]]
             yield "derived.granting_group", name
 
 
-def _fair_server(facts: Mapping[str, Scalar]) -> Iterator[tuple[str, Scalar]]:
-    """Linux from 6.12 on gives starved ordinary tasks a share without throttling, too."""
+def _by_release(facts: Mapping[str, Scalar]) -> Iterator[tuple[str, Scalar]]:
+    """What changed between releases of Linux, and is seen in no file that anybody may read."""
+    runtime, period = (facts.get(f"kernel.fair_server_{one}_ns") for one in ("runtime", "period"))
+    is_seen = isinstance(runtime, int) and isinstance(period, int) and period > 0
     release = re.match(r"(\d{1,4})\.(\d{1,4})", str(facts.get("kernel.release")), re.ASCII)
-    if facts.get("kernel.name") == "Linux" and release is not None:
-        yield "derived.has_fair_server", (int(release[1]), int(release[2])) >= (6, 12)
+    if facts.get("kernel.name") != "Linux" or release is None:
+        return
+    number = (int(release[1]), int(release[2]))
+    # 6.12: ordinary tasks that starve get a share from a server, nobody is throttled
+    yield "derived.has_fair_server", is_seen or number >= (6, 12)
+    yield "derived.fair_share", _share(runtime, period)
+    # 6.9: idle CPUs have timers of the timer wheel fetched by others ("pull model")
+    wheel = "" if number >= (6, 9) else " and those of the timer wheel"
+    yield "derived.migrating_timers", f"high-resolution timers{wheel}"
+
+
+def _share(runtime_ns: Scalar, period_ns: Scalar) -> str:
+    """The default is that of the kernel's source, and says that it is."""
+    if not isinstance(runtime_ns, int) or not isinstance(period_ns, int):
+        return "50 ms of each second, unless that was changed (it cannot be read here)"
+    return f"{runtime_ns / 1e6:.10g} ms of each {period_ns / 1e6:.10g} ms"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
@@ -28,10 +29,24 @@ class Step(msgspec.Struct, kw_only=True, frozen=True):
 
 
 class Brings(msgspec.Struct, kw_only=True, frozen=True):
-    """How much a change is known to bring, and who measured that."""
+    """How much a change is known to bring, and who measured that.
+
+    `is_history`: another system of another time, which says what kind of thing a change is and
+    not how much it brings here.
+    """
 
     text: str
     source: str
+    is_history: bool = False
+
+
+def brings_texts(brings: Brings | None, settings: Sequence[str]) -> list[tuple[str, str]]:
+    """What a change brings, as labels and texts; figures of other systems are history."""
+    said = f"{brings.text} ({brings.source})" if brings else ""
+    if brings is not None and not brings.is_history:
+        return [("brings", said)]
+    here = "not known; measure it" if settings else "not known"
+    return [("brings", here), *([("history", said)] if said else [])]
 
 
 class Finding(msgspec.Struct, kw_only=True):

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from hardstone.model import Result, RunDocument
 from hardstone.report.readable import broken_series
-from hardstone.stats.conditions import names_in
+from hardstone.stats.conditions import LEFT_EVENT, LEFT_REMEDY, names_in
 
 _GRANT = (
     "Grant the probe CAP_SYS_NICE and CAP_IPC_LOCK, or raise rtprio and memlock for the user "
@@ -99,12 +99,35 @@ def _moment(text: str | None) -> str:
 
 def _banners(document: RunDocument) -> list[Banner]:
     found = (
+        _not_put_back(document),
         _not_realtime(document),
         _unfinished(document),
         _untrustworthy(document),
         _broken(document),
     )
     return [banner for banner in found if banner is not None]
+
+
+def _not_put_back(document: RunDocument) -> Banner | None:
+    """It concerns more than this run: the machine is still as a shield left it."""
+    names = names_in(document)
+    told = [
+        f"{names.name(result)}: {event.text.rstrip('.')}."
+        for result in document.results
+        for event in result.events
+        if event.name == LEFT_EVENT
+    ]
+    if not told:
+        return None
+    lines = list(dict.fromkeys(told))
+    more = len(lines) - _MOST_NAMED
+    rest = [f"And {more} more, in the sections of the results."] if more > 0 else []
+    remedy = f"Type {LEFT_REMEDY}; what was measured afterwards was measured on a changed machine."
+    return Banner(
+        "The machine was not put back as it was",
+        [*lines[:_MOST_NAMED], *rest, remedy],
+        grave=True,
+    )
 
 
 def _not_realtime(document: RunDocument) -> Banner | None:

@@ -11,7 +11,14 @@ from hardstone.report.figures import Figure, figures_of, notes_on_drawing
 from hardstone.report.figures_table import Table, table_of
 from hardstone.report.loads import reached_text
 from hardstone.report.text import format_value, parameter_text, series_text
-from hardstone.stats.conditions import DIFFER_EVENT, FOLDED_EVENTS, Names, condition_of
+from hardstone.stats.conditions import (
+    DIFFER_EVENT,
+    FOLDED_EVENTS,
+    LEFT_EVENT,
+    LEFT_REMEDY,
+    Names,
+    condition_of,
+)
 from hardstone.units import format_count, format_ns, format_span
 
 SpecLookup = Callable[[str], Descriptor | None]
@@ -20,12 +27,12 @@ MANY_SERIES = 40
 WORST_OF_MANY = 8
 _WARNED = {
     "load_short": "The load fell short",
-    "load_unseen": "The kernel did not count what the load sent",
+    "load_unseen": "The kernel did not count what the load sent or wrote",
     "load_ended_early": "The load ended early",
     DIFFER_EVENT: "Other conditions than asked for",
 }
 _FOLDED_TITLES = {"not_moved": "Not moved away", "shielded": "Moved away"}
-_ELSEWHERE = {*_WARNED, *_FOLDED_TITLES}
+_ELSEWHERE = {*_WARNED, *_FOLDED_TITLES, LEFT_EVENT}
 
 
 @dataclass(frozen=True)
@@ -210,7 +217,9 @@ def _claim(verdict: Verdict, spec: Descriptor | None) -> Claim:
 
 
 def _warnings(result: Result) -> list[str]:
-    found = [_sentence(event) for event in result.events if event.name in _WARNED]
+    left = dict.fromkeys(event.text for event in result.events if event.name == LEFT_EVENT)
+    found = [f"Not put back: {text.rstrip('.')}; type {LEFT_REMEDY}." for text in left]
+    found += [_sentence(event) for event in result.events if event.name in _WARNED]
     if not result.conditions.realtime:
         found.append("Not scheduled as real-time.")
     if result.interrupted:

@@ -12,7 +12,7 @@ from hardstone.report.figures import KINDS, Figure, figure_of
 from hardstone.report.figures_table import level_text
 from hardstone.report.results import Settings, is_behaviour
 from hardstone.report.text import format_value, series_text, shorten
-from hardstone.stats.conditions import SHORT_EVENTS, Condition, Names
+from hardstone.stats.conditions import LEFT_EVENT, SHORT_EVENTS, Condition, Names
 from hardstone.stats.quantiles import Quantile, printable_quantiles
 from hardstone.stats.side_by_side import Comparison, SeriesRow, VerdictRow, ratio_to_first
 from hardstone.stats.summary import summarise
@@ -178,6 +178,8 @@ def _columns(one: Comparison, anchors: dict[int, str], names: Names) -> list[Col
 def _note(result: Result | None) -> str:
     if result is None:
         return "not run"
+    if any(event.name == LEFT_EVENT for event in result.events):
+        return "not put back"
     if any(event.name in SHORT_EVENTS for event in result.events):
         return "load fell short"
     return "" if result.complete else "incomplete"

@@ -13,6 +13,8 @@ from typing import NamedTuple
 from hardstone.model import Event, PlannedTest, Result, RunDocument
 
 DIFFER_EVENT = "conditions_differ"
+LEFT_EVENT = "not_put_back"
+LEFT_REMEDY = "hardstone shield --restore"
 SHORT_EVENTS = ("load_short", "load_unseen", "load_ended_early")
 FOLDED_EVENTS = ("not_moved", "shielded")
 _LABEL_CHARACTERS = 32

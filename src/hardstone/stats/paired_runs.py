@@ -1,31 +1,37 @@
 """The effect of a setting from pairs of runs, without and with it, one after the other.
 
 The unit is the run: values within a run depend on each other, the runs of a pair share
-what drifts. Each figure of a run (median, a deep quantile, worst observed) gives one
-difference a pair; the three are tested together (Holm).
+what drifts. Each quantile of a run (the median, and 99 % and 99.9 % where a run has values
+enough for them) gives one difference a pair; they are tested together (Holm). The worst
+observed is shown and not judged: a maximum is one value of a run, whose size goes with the
+length of the run and with luck.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from statistics import median
 from typing import Literal
 
 import msgspec
 
 from hardstone.model import PlannedTest, Result, RunDocument, Series, Unit
+from hardstone.stats.conditions import LEFT_EVENT, LEFT_REMEDY
 from hardstone.stats.histogram import bins_of
 from hardstone.stats.quantiles import is_printable, quantile_of_bins
-from hardstone.stats.signed_rank import Shift, hodges_lehmann, holm, signed_rank_p, smallest_p
+from hardstone.stats.signed_rank import Shift, hodges_lehmann, holm, signed_rank_p
 
 PROOF_SCHEMA = "hardstone.proof/1"
 ALPHA = 0.05
-_QUANTILES = (0.999, 0.99, 0.9)
-_FIGURES = 3
+LEAST_PAIRS = 10
+FEW_PAIRS = f"fewer than {LEAST_PAIRS} pairs show nothing that can be trusted"
+_FIGURES = {0.5: "median", 0.99: "p99", 0.999: "p99.9"}
 # How the probe words, in its event of a shield, a setting that had nothing to change:
 # "CPU 1: timers (new ones go to other CPUs already); interrupts (0 of 26 interrupts moved)".
 _REFUSED = ("denied", "unsupported")
 _SHIELD_EVENT = "shielded"
+_NOT_PUT_BACK = f"the machine was not put back as it was: {LEFT_REMEDY}"
 _IDLE_SETTING = re.compile(r" ([a-z_]+) \((?:[^()]* already|0 of \d+ interrupts moved)\)", re.ASCII)
 
 
@@ -42,7 +48,7 @@ class Effect(msgspec.Struct, kw_only=True):
     `p` is the exact two-sided p of the signed-rank test, `p_adjusted` that of all figures
     together. `verdict`: "lower" or "higher" with the setting where p_adjusted is at most
     5 %, else "none seen": then anything beyond `shift.low` and `shift.high` would have been
-    seen at `shift.confidence`, and None says that so few pairs bound nothing.
+    seen at `shift.confidence`. "not judged": there are fewer than LEAST_PAIRS pairs.
     """
 
     figure: str
@@ -51,7 +57,19 @@ class Effect(msgspec.Struct, kw_only=True):
     shift: Shift
     p: float
     p_adjusted: float
-    verdict: Literal["lower", "higher", "none seen"]
+    verdict: Literal["lower", "higher", "none seen", "not judged"]
+
+
+class Maxima(msgspec.Struct, kw_only=True):
+    """The worst observed of both runs of each pair, their medians over the pairs, and the
+    median of the ratios with / without (None where every maximum without is 0). No verdict."""
+
+    unit: Unit
+    pairs: list[PairValues]
+    without: float
+    with_setting: float
+    ratio: float | None
+    verdict: Literal["not judged: a maximum of a run"] = "not judged: a maximum of a run"
 
 
 class Proof(msgspec.Struct, kw_only=True):
@@ -66,6 +84,7 @@ class Proof(msgspec.Struct, kw_only=True):
     pairs_asked: int
     pairs_counted: int
     effects: list[Effect]
+    maxima: Maxima | None
     left_out: list[str]
     notes: list[str]
 
@@ -79,9 +98,12 @@ def prove(document: RunDocument, rule: str, settings: Sequence[str]) -> Proof:
     asked = len(document.plan.tests) // 2
     counted: list[tuple[Series, Series]] = []
     left_out: dict[str, list[int]] = {}
+    is_left = False
     for number in range(asked):
         pair = results[2 * number : 2 * number + 2]
-        problem = _problem(pair, settings)
+        # whatever comes after it has the setting, or a part of it, on both sides
+        is_left |= any(_was_left(result) for _, result in pair)
+        problem = _NOT_PUT_BACK if is_left and len(pair) == 2 else _problem(pair, settings)
         if problem is None:
             without, with_setting = sorted(pair, key=lambda one: bool(one[0].settings))
             counted.append((_first(without[1]), _first(with_setting[1])))
@@ -98,6 +120,7 @@ def prove(document: RunDocument, rule: str, settings: Sequence[str]) -> Proof:
         pairs_asked=asked,
         pairs_counted=len(counted),
         effects=effects,
+        maxima=_maxima(counted),
         left_out=[f"{_pairs_text(pairs)}: {problem}" for problem, pairs in left_out.items()],
         notes=_notes(len(counted)),
     )
@@ -110,6 +133,8 @@ def why_useless(document: RunDocument, settings: Sequence[str]) -> str | None:
     if len(pair) < 2:
         return None
     for planned, result in pair:
+        if _was_left(result):
+            return _NOT_PUT_BACK
         if planned.settings and result.status in _REFUSED:
             return f"{', '.join(settings)} could not be switched"
         if result.status == "measured" and result.complete and not result.interrupted:
@@ -164,6 +189,10 @@ def _changed_nothing(result: Result, settings: Sequence[str]) -> bool:
     return set(settings) <= set(_IDLE_SETTING.findall(told))
 
 
+def _was_left(result: Result) -> bool:
+    return any(event.name == LEFT_EVENT for event in result.events)
+
+
 def _has_values(result: Result) -> bool:
     return bool(result.series) and result.series[0].count > 0
 
@@ -177,31 +206,35 @@ def _effects(pairs: Sequence[tuple[Series, Series]]) -> list[Effect]:
     if not pairs:
         return []
     least = min(series.count for pair in pairs for series in pair)
-    deep = next((q for q in _QUANTILES if is_printable(q, least)), None)
-    figures: list[tuple[str, float | None]] = [("median", 0.5)]
-    if deep is not None:
-        figures.append((f"p{deep * 100:.10g}", deep))
-    figures.append(("worst observed", None))
+    levels = [q for q in _FIGURES if q == min(_FIGURES) or is_printable(q, least)]
     values = [
-        [PairValues(without=_value(a, q), with_setting=_value(b, q)) for a, b in pairs]
-        for _, q in figures
+        [PairValues(without=_quantile(a, q), with_setting=_quantile(b, q)) for a, b in pairs]
+        for q in levels
     ]
-    differences = [[one.with_setting - one.without for one in figure] for figure in values]
-    p_values = [signed_rank_p(figure) for figure in differences]
-    adjusted = holm(p_values)
+    p_values = [signed_rank_p(_differences(figure)) for figure in values]
+    unit = pairs[0][0].unit
     return [
-        _effect(figures[at][0], pairs[0][0].unit, values[at], p_values[at], adjusted[at])
-        for at in range(len(figures))
+        _effect(_FIGURES[q], unit, found, p, adjusted, 1 - ALPHA / len(levels))
+        for q, found, p, adjusted in zip(levels, values, p_values, holm(p_values), strict=True)
     ]
 
 
 def _effect(
-    figure: str, unit: Unit, values: list[PairValues], p: float, p_adjusted: float
+    figure: str,
+    unit: Unit,
+    values: list[PairValues],
+    p: float,
+    p_adjusted: float,
+    confidence: float,
 ) -> Effect:
-    # The interval allows for the other figures too, as the verdict does.
-    differences = [one.with_setting - one.without for one in values]
-    shift = hodges_lehmann(differences, 1 - ALPHA / _FIGURES)
+    """`confidence` of the interval allows for the other figures too, as the verdict does."""
+    shift = hodges_lehmann(_differences(values), confidence)
     is_seen = p_adjusted <= ALPHA and shift.estimate != 0
+    verdict: Literal["lower", "higher", "none seen", "not judged"] = "none seen"
+    if len(values) < LEAST_PAIRS:
+        verdict = "not judged"
+    elif is_seen:
+        verdict = "lower" if shift.estimate < 0 else "higher"
     return Effect(
         figure=figure,
         unit=unit,
@@ -209,15 +242,31 @@ def _effect(
         shift=shift,
         p=p,
         p_adjusted=p_adjusted,
-        verdict=("lower" if shift.estimate < 0 else "higher") if is_seen else "none seen",
+        verdict=verdict,
     )
 
 
-def _value(series: Series, q: float | None) -> int:
-    """A quantile, or the maximum; a quantile beyond the histogram is the maximum at most."""
+def _maxima(pairs: Sequence[tuple[Series, Series]]) -> Maxima | None:
+    if not pairs:
+        return None
+    values = [PairValues(without=a.max or 0, with_setting=b.max or 0) for a, b in pairs]
+    ratios = [one.with_setting / one.without for one in values if one.without]
+    return Maxima(
+        unit=pairs[0][0].unit,
+        pairs=values,
+        without=median(one.without for one in values),
+        with_setting=median(one.with_setting for one in values),
+        ratio=median(ratios) if ratios else None,
+    )
+
+
+def _differences(values: Sequence[PairValues]) -> list[int]:
+    return [one.with_setting - one.without for one in values]
+
+
+def _quantile(series: Series, q: float) -> int:
+    """One that is beyond the histogram is the maximum at most."""
     worst = series.max or 0
-    if q is None:
-        return worst
     found = quantile_of_bins(bins_of(series.histogram), q)
     return worst if found is None or found.value is None else min(found.value, worst)
 
@@ -225,15 +274,6 @@ def _value(series: Series, q: float | None) -> int:
 def _notes(pairs: int) -> list[str]:
     if pairs == 0:
         return ["no pair was measured whole: nothing can be said"]
-    if smallest_p(pairs) * _FIGURES > ALPHA:
-        few = "1 pair" if pairs == 1 else f"{pairs} pairs"
-        return [
-            f"{few} cannot show an effect at {ALPHA:.0%} in {_FIGURES} figures, whatever they "
-            f"say: take at least {least_pairs()}"
-        ]
+    if pairs < LEAST_PAIRS:
+        return [f"{'1 pair counts' if pairs == 1 else f'{pairs} pairs count'}: {FEW_PAIRS}"]
     return []
-
-
-def least_pairs() -> int:
-    """Pairs from which on an effect can be shown at all."""
-    return next(n for n in range(1, 64) if smallest_p(n) * _FIGURES <= ALPHA)

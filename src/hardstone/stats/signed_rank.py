@@ -39,11 +39,6 @@ def signed_rank_p(differences: Sequence[float]) -> float:
     return float(extreme / 2 ** len(used))
 
 
-def smallest_p(count: int) -> float:
-    """The least p that `count` differences can give, all of one sign."""
-    return min(1.0, 2.0 / 2.0**count)
-
-
 def hodges_lehmann(differences: Sequence[float], confidence: float = 0.95) -> Shift:
     """Median of the means of all pairs of differences, with its exact interval.
 

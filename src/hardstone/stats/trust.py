@@ -6,7 +6,13 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from hardstone.model import Instrument, Result, RunDocument, Trust, TrustGrade
-from hardstone.stats.conditions import DIFFER_EVENT, SHORT_EVENTS, names_in
+from hardstone.stats.conditions import (
+    DIFFER_EVENT,
+    LEFT_EVENT,
+    LEFT_REMEDY,
+    SHORT_EVENTS,
+    names_in,
+)
 from hardstone.stats.identity import pair_problem, series_problem
 
 _EMULATOR = "TCG"  # the name that QEMU gives itself where it emulates the processor
@@ -34,6 +40,12 @@ def grade_run(document: RunDocument) -> Trust:
     light = [text for grade, text in found if text and grade == "indicative"]
     grade: TrustGrade = "untrustworthy" if grave else "indicative" if light else "full"
     return Trust(grade=grade, reasons=grave + light)
+
+
+def _left_changed(document: RunDocument) -> str | None:
+    """What came after it was measured on a machine that nobody had asked for."""
+    tests = _with_event(document, LEFT_EVENT)
+    return tests and f"the machine was not put back as it was by {tests}: {LEFT_REMEDY}"
 
 
 def _throttled(document: RunDocument) -> str | None:
@@ -144,6 +156,7 @@ def _unloaded(document: RunDocument) -> str | None:
 
 
 RULES: tuple[Rule, ...] = (
+    Rule("untrustworthy", _left_changed),
     Rule("untrustworthy", _throttled),
     Rule("untrustworthy", _other_conditions),
     Rule("untrustworthy", _counter_wrong),

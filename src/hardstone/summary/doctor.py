@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from hardstone.doctor.findings import Brings, Diagnosis, Finding, Step
+from hardstone.doctor.findings import Diagnosis, Finding, Step, brings_texts
 from hardstone.doctor.rules import Rule
 from hardstone.summary.show import make_console
 from hardstone.summary.text import words
@@ -50,7 +50,7 @@ def print_rule(name: str, rule: Rule, finding: Finding | None) -> None:
     _print_field(console, "here", state)
     _print_field(console, "why", words(rule.why))
     _print_steps(console, finding.steps if finding is not None else [])
-    _print_brings(console, rule.brings)
+    _print_brings(console, rule)
     if finding is not None:
         facts = ", ".join(f"{key} {value}" for key, value in finding.facts.items())
         _print_field(console, "facts", words(facts or "none is known"))
@@ -74,7 +74,7 @@ def _print_level(console: Console, level: str, findings: Iterable[Finding]) -> N
         _print_field(console, "found", words(finding.found))
         _print_field(console, "why", words(finding.why))
         _print_steps(console, finding.steps)
-        _print_brings(console, finding.brings)
+        _print_brings(console, finding)
         if finding.settings:
             _print_field(console, "prove", words(f"hardstone doctor --prove {finding.rule}"))
     console.print()
@@ -97,9 +97,9 @@ def _with_reboot(text: str, step: Step) -> str:
     return f"{text}; takes effect after a reboot" if step.needs_reboot else text
 
 
-def _print_brings(console: Console, brings: Brings | None) -> None:
-    said = f"{brings.text} ({brings.source})" if brings else "not known; measure it"
-    _print_field(console, "brings", words(said))
+def _print_brings(console: Console, one: Rule | Finding) -> None:
+    for label, text in brings_texts(one.brings, one.settings):
+        _print_field(console, label, words(text))
 
 
 def _print_line(console: Console, label: str, command: str) -> None:

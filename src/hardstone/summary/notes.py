@@ -12,6 +12,8 @@ from hardstone.model import Event, Result, RunDocument
 from hardstone.stats.conditions import (
     DIFFER_EVENT,
     FOLDED_EVENTS,
+    LEFT_EVENT,
+    LEFT_REMEDY,
     SHORT_EVENTS,
     conditions_in,
     names_in,
@@ -23,7 +25,22 @@ Row = tuple[Text, ...]
 _MOST_NOTES = 20
 _MOST_NAMES = 2
 _WARNED = (*SHORT_EVENTS, DIFFER_EVENT)
+_TOLD_BEFORE = (*_WARNED, LEFT_EVENT, *FOLDED_EVENTS)
 _FIGURE = re.compile(r"\d[\d.,]*")
+
+
+def left_rows(document: RunDocument) -> Iterator[Row]:
+    """What a shield did not put back, each once, and what to type."""
+    names = names_in(document)
+    told = [
+        (names.name(result), event.text)
+        for result in document.results
+        for event in result.events
+        if event.name == LEFT_EVENT
+    ]
+    for name, text in dict.fromkeys(told):
+        line = Text("not put back: ", style="bold red") + words(f"{text}; {LEFT_REMEDY}")
+        yield words(name, "bold"), line
 
 
 def load_rows(document: RunDocument) -> Iterator[Row]:
@@ -70,7 +87,7 @@ def event_rows(document: RunDocument) -> Iterator[Row]:
     notes: dict[tuple[str, str], _Note] = {}
     for result in document.results:
         for event in result.events:
-            if event.name in (*_WARNED, *FOLDED_EVENTS):
+            if event.name in _TOLD_BEFORE:
                 continue
             alike = (result.test, _FIGURE.sub("#", event.text)) if is_folded else ("", event.text)
             note = notes.setdefault(alike, _Note(event.text))

@@ -8,12 +8,13 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from hardstone.model import Unit
 from hardstone.report.text import format_value
-from hardstone.stats.paired_runs import Effect, Proof
+from hardstone.stats.paired_runs import FEW_PAIRS, Effect, Maxima, PairValues, Proof
 from hardstone.summary.show import make_console
 from hardstone.summary.text import spoken, words
 
-_STYLES = {"lower": "green", "higher": "bold red", "none seen": ""}
+_STYLES = {"lower": "green", "higher": "bold red", "none seen": "", "not judged": "yellow"}
 
 
 def print_proof(proof: Proof, title: str, stream: IO[str] | None = None) -> None:
@@ -35,6 +36,8 @@ def print_proof(proof: Proof, title: str, stream: IO[str] | None = None) -> None
         console.print()
     for effect in proof.effects:
         console.print(words(effect_text(effect), _STYLES[effect.verdict]))
+    if proof.maxima is not None:
+        console.print(words(maxima_text(proof.maxima)))
     for line in (*proof.notes, *proof.left_out):
         console.print(words(line, "yellow"))
 
@@ -42,13 +45,25 @@ def print_proof(proof: Proof, title: str, stream: IO[str] | None = None) -> None
 def effect_text(effect: Effect) -> str:
     """What may be said of one figure, in a sentence."""
     shift = effect.shift
+    if effect.verdict == "not judged" or shift.low is None or shift.high is None:
+        return f"{effect.figure}: not judged; {FEW_PAIRS}"
     if effect.verdict != "none seen":
         size = format_value(abs(shift.estimate), effect.unit)
         return f"{effect.figure}: {effect.verdict} with the setting, by {size}"
-    if shift.low is None or shift.high is None:
-        return f"{effect.figure}: no effect seen; too few pairs to say what would have been seen"
     most = format_value(max(abs(shift.low), abs(shift.high)), effect.unit)
     return f"{effect.figure}: no effect seen; more than {most} would have been seen"
+
+
+def maxima_text(maxima: Maxima) -> str:
+    """What the worst observed were: figures, and no verdict."""
+    without, with_setting = (
+        format_value(one, maxima.unit) for one in (maxima.without, maxima.with_setting)
+    )
+    ratio = "" if maxima.ratio is None else f", ratio {maxima.ratio:.2f}"
+    return (
+        f"worst observed: {without} without, {with_setting} with the setting{ratio} "
+        f"(medians of the pairs); {maxima.verdict}"
+    )
 
 
 def _table(*titles: str) -> Table:
@@ -60,17 +75,18 @@ def _table(*titles: str) -> Table:
 
 
 def _pairs_table(proof: Proof) -> Table:
-    titles = [f"{effect.figure}\nwithout, with" for effect in proof.effects]
-    table = _table("pair", *titles)
+    columns = [(effect.figure, effect.unit, effect.pairs) for effect in proof.effects]
+    if proof.maxima is not None:
+        columns.append(("worst observed", proof.maxima.unit, proof.maxima.pairs))
+    table = _table("pair", *(f"{figure}\nwithout, with" for figure, _, _ in columns))
     for number in range(proof.pairs_counted):
-        cells = [_pair_text(effect, number) for effect in proof.effects]
+        cells = [_pair_text(pairs[number], unit) for _, unit, pairs in columns]
         table.add_row(str(number + 1), *cells)
     return table
 
 
-def _pair_text(effect: Effect, number: int) -> Text:
-    pair = effect.pairs[number]
-    shown = (format_value(one, effect.unit) for one in (pair.without, pair.with_setting))
+def _pair_text(pair: PairValues, unit: Unit) -> Text:
+    shown = (format_value(one, unit) for one in (pair.without, pair.with_setting))
     return Text(", ".join(shown))
 
 
