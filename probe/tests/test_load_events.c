@@ -1,9 +1,11 @@
 /* What is told of a load, from figures that are made up. */
 #include "posix_source.h"
 
+#include "load/disk.h"
 #include "load/elements.h"
 #include "load/events.h"
 #include "load/kernel_classes.h"
+#include "load/report.h"
 #include "tap.h"
 
 #include <stdlib.h>
@@ -45,8 +47,8 @@ static bool make_up(const char *text, int slots, int seconds)
     load.map->slot_count = slots;
     load.setup.spec = &spec;
     load.is_measured = true;
-    load.begin = (struct load_snapshot){5 * S, -1, -1, -1, from};
-    load.end = (struct load_snapshot){(5 + seconds) * S, -1, -1, -1, to};
+    load.begin = (struct load_snapshot){5 * S, -1, -1, -1, -1, from};
+    load.end = (struct load_snapshot){(5 + seconds) * S, -1, -1, -1, -1, to};
     for (int i = 0; i < slots; i++) {
         load.map->slots[i].cpu = i;
         from[i].state = to[i].state = LOADER_WORKS;
@@ -157,6 +159,55 @@ static void test_packets_that_the_kernel_did_not_see(void)
             "network: of 20000 packets the kernel counted 15999 TCP segments (80 %)");
 }
 
+#define MIB (INT64_C(1) << 20)
+
+static void write_to_device(int64_t counted_bytes, int64_t device_bytes)
+{
+    from[0].counters[DISK_WRITTEN_BYTES] = from[1].counters[DISK_WRITTEN_BYTES] = 9 * MIB;
+    for (int i = 0; i < 2; i++)
+        to[i].counters[DISK_WRITTEN_BYTES] = (uint64_t)(9 * MIB + counted_bytes / 2);
+    to[0].counters[COUNTER_BUSY_NS] = to[1].counters[COUNTER_BUSY_NS] = 3 * S;
+    load.begin.device_bytes = 7 * MIB;
+    load.end.device_bytes = 7 * MIB + device_bytes;
+}
+
+/* Each of the two processes may count one write after the device did. */
+static void test_writes_that_the_device_did_not_get(void)
+{
+    const int64_t enough = (40 * MIB - 2 * DISK_BLOCK_BYTES) / 5 * 4;
+    const struct {
+        int64_t counted, device;
+        int events;
+    } cases[] = {{44 * MIB, 97 * MIB, 0},      {44 * MIB, 44 * MIB, 0},
+                 {40 * MIB, enough + 4, 0},    {40 * MIB, enough - 4, 1},
+                 {2 * DISK_BLOCK_BYTES, 0, 0}, {0, 0, 0},
+                 {3 * DISK_BLOCK_BYTES, 0, 1}, {44 * MIB, MIB, 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        if (!make_up("disk=10ms/100ms", 2, 10))
+            return;
+        write_to_device(cases[i].counted, cases[i].device);
+        tell_all();
+        CHECK_SAME(told.count, cases[i].events);
+    }
+    is_only("load_unseen", "disk: of 44 MiB written the device got 1.0 MiB (2 %)");
+}
+
+static void test_a_device_that_is_not_counted_is_no_event(void)
+{
+    struct load_reached reached;
+    if (!make_up("disk=10ms/100ms", 2, 10))
+        return;
+    write_to_device(44 * MIB, 50 * MIB);
+    load_reached(&load, 0, &reached);
+    CHECK_TEXT(reached.seen_names[0], "seen_device_bytes");
+    CHECK_SAME(reached.seen[0], 50 * MIB);
+    load.begin.device_bytes = load.end.device_bytes = -1;
+    load_reached(&load, 0, &reached);
+    CHECK_SAME(reached.seen[0], -1);
+    tell_all();
+    CHECK_SAME(told.count, 0);
+}
+
 static void test_a_stop_within_the_window_is_told(void)
 {
     if (!make_up("search", 3, 3))
@@ -219,14 +270,63 @@ static void test_no_round_is_one_event(void)
     is_only("load_short", "kernel made no round during the measurement");
 }
 
+/* A share or rate has the process that did least; these have nothing that was asked. */
+static void test_a_process_without_a_round_is_told(void)
+{
+    static const char *const names[] = {"search", "build", "kernel"};
+    for (int i = 0; i < 3; i++) {
+        char text[100];
+        if (!make_up(names[i], 3, 3))
+            return;
+        do_classes(0, 2, -1);
+        do_classes(1, 900, -1);
+        snprintf(text, sizeof text, "%s: 1 of 3 processes made no round during the measurement",
+                 names[i]);
+        tell_all();
+        is_only("load_short", text);
+    }
+}
+
+static void test_too_short_for_two_rounds_is_no_event(void)
+{
+    static const int of_others[] = {1, 2};
+    for (int i = 0; i < 2; i++) {
+        if (!make_up("search", 2, 3))
+            return;
+        to[0].counters[COUNTER_ROUNDS] = (uint64_t)of_others[i];
+        tell_all();
+        CHECK_SAME(told.count, i);
+    }
+}
+
+/* What was done before the measurement, or by another element, is nothing of this one. */
+static void test_rounds_of_others_do_not_count(void)
+{
+    if (!make_up("search+build", 4, 3))
+        return;
+    for (int i = 0; i < 4; i++) {
+        load.map->slots[i].term = i / 2;
+        from[i].counters[COUNTER_ROUNDS] = 70;
+        to[i].counters[COUNTER_ROUNDS] = i == 3 ? 70 : 75;
+    }
+    tell_all();
+    is_only("load_short", "build: 1 of 2 processes made no round during the measurement");
+}
+
 TAP_MAIN({"interrupts that the kernel saw", test_interrupts_that_the_kernel_saw},
          {"interrupts that the kernel did not see", test_interrupts_that_the_kernel_did_not_see},
          {"interrupts counted late are no doubt", test_interrupts_counted_late_are_no_doubt},
          {"few interrupts are no doubt", test_few_interrupts_are_no_doubt},
          {"what cannot be seen is no event", test_what_cannot_be_seen_is_no_event},
          {"packets that the kernel did not see", test_packets_that_the_kernel_did_not_see},
+         {"writes that the device did not get", test_writes_that_the_device_did_not_get},
+         {"a device that is not counted is no event",
+          test_a_device_that_is_not_counted_is_no_event},
          {"a stop within the window is told", test_a_stop_within_the_window_is_told},
          {"classes that never ran are named", test_classes_that_never_ran_are_named},
          {"a class that ran anywhere ran", test_a_class_that_ran_anywhere_ran},
          {"one round says nothing of classes", test_one_round_says_nothing_of_classes},
-         {"no round is one event", test_no_round_is_one_event})
+         {"no round is one event", test_no_round_is_one_event},
+         {"a process without a round is told", test_a_process_without_a_round_is_told},
+         {"too short for two rounds is no event", test_too_short_for_two_rounds_is_no_event},
+         {"rounds of others do not count", test_rounds_of_others_do_not_count})

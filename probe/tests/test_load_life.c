@@ -536,8 +536,8 @@ static void test_the_least_is_judged(void)
     load.map->slot_count = 2;
     load.setup.spec = &spec;
     load.is_measured = true;
-    load.begin = (struct load_snapshot){0, -1, -1, -1, from};
-    load.end = (struct load_snapshot){1000000000, -1, -1, -1, to};
+    load.begin = (struct load_snapshot){0, -1, -1, -1, -1, from};
+    load.end = (struct load_snapshot){1000000000, -1, -1, -1, -1, to};
     from[0].state = from[1].state = to[0].state = to[1].state = LOADER_WORKS;
     to[0].counters[COUNTER_OWN] = 2000;
     to[1].counters[COUNTER_OWN] = 500;

@@ -5,16 +5,16 @@
  * A write waits for the device, so the share is one of time within the writes. */
 #include "../posix_source.h"
 
-#include "element.h"
+#include "disk.h"
 #include "scratch.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-enum { WRITES = COUNTER_OWN, BYTES, FAILED };
-enum { BLOCK_BYTES = 65536, LOOK_AGAIN = 16 };
+enum { LOOK_AGAIN = 16 };
 
 #define QUOTA_BYTES (INT64_C(64) << 20)
 
@@ -23,14 +23,14 @@ struct disk {
     int64_t quota_bytes, at;
     uint64_t turn;
     bool is_full;
-    unsigned char block[BLOCK_BYTES];
+    unsigned char block[DISK_BLOCK_BYTES];
 };
 
 static int64_t quota_bytes(const struct loader *loader, int file)
 {
     int64_t share = scratch_room_bytes(file) / (2 * loader->peers);
     share = share < QUOTA_BYTES ? share : QUOTA_BYTES;
-    return share / BLOCK_BYTES * BLOCK_BYTES;
+    return share / DISK_BLOCK_BYTES * DISK_BLOCK_BYTES;
 }
 
 static void tell_shortage(struct loader *loader)
@@ -39,6 +39,13 @@ static void tell_shortage(struct loader *loader)
                 "%.60s has too little free space (256 MiB and 5 %% of it stay free): "
                 "nothing is written while that is so",
                 loader->map->folder);
+}
+
+static void note_device(const struct loader *loader, int file)
+{
+    struct stat facts;
+    if (fstat(file, &facts) == 0)
+        atomic_store(&loader->map->device, (uint64_t)facts.st_dev);
 }
 
 static int prepare(struct loader *loader)
@@ -54,6 +61,7 @@ static int prepare(struct loader *loader)
                     strerror(errno));
         return errno;
     }
+    note_device(loader, own->file);
     if (!scratch_is_disk(own->file))
         loader_note(loader,
                     "%.60s is no disk: what is written goes no further than there (TMPDIR "
@@ -77,7 +85,7 @@ static bool has_room(struct loader *loader, struct disk *own)
         tell_shortage(loader);
         own->at = 0;
         if (ftruncate(own->file, 0) != 0)
-            loader_count(loader, FAILED, 1);
+            loader_count(loader, DISK_FAILED, 1);
     }
     return !own->is_full;
 }
@@ -90,16 +98,16 @@ static void work(struct loader *loader)
         return;
     }
     memcpy(own->block, &own->turn, sizeof own->turn);
-    ssize_t written = pwrite(own->file, own->block, BLOCK_BYTES, (off_t)own->at);
+    ssize_t written = pwrite(own->file, own->block, DISK_BLOCK_BYTES, (off_t)own->at);
     if (written <= 0 || fdatasync(own->file) != 0) {
         loader_note(loader, "a write failed: %s", strerror(errno));
-        loader_count(loader, FAILED, 1);
+        loader_count(loader, DISK_FAILED, 1);
         loader->is_idle = true;
         return;
     }
-    own->at = own->at + BLOCK_BYTES < own->quota_bytes ? own->at + BLOCK_BYTES : 0;
-    loader_count(loader, WRITES, 1);
-    loader_count(loader, BYTES, (uint64_t)written);
+    own->at = own->at + DISK_BLOCK_BYTES < own->quota_bytes ? own->at + DISK_BLOCK_BYTES : 0;
+    loader_count(loader, DISK_WRITES, 1);
+    loader_count(loader, DISK_WRITTEN_BYTES, (uint64_t)written);
 }
 
 const struct load_element load_disk = {

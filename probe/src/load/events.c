@@ -2,6 +2,7 @@
 
 #include "events.h"
 
+#include "disk.h"
 #include "elements.h"
 #include "kernel_classes.h"
 #include "report.h"
@@ -15,6 +16,47 @@
 #define TOO_LONG 0.2 /* of the window, for a process to be stopped */
 
 enum { TEXT_BYTES = 400 };
+
+/* How much a counter of one process grew. */
+static uint64_t grown(const struct load *load, int slot, int counter)
+{
+    uint64_t from = load->begin.samples[slot].counters[counter];
+    uint64_t to = load->end.samples[slot].counters[counter];
+    return to > from ? to - from : 0;
+}
+
+static bool is_of(const struct load *load, int slot, int term)
+{
+    return load->map->slots[slot].term == term;
+}
+
+/* A round may have begun before the measurement; the second lies within it. */
+static bool has_whole_round(const struct load *load, int term)
+{
+    for (int i = 0; i < load->map->slot_count; i++)
+        if (is_of(load, i, term) && grown(load, i, COUNTER_ROUNDS) >= 2)
+            return true;
+    return false;
+}
+
+/* Others that did more help no CPU that has only this one. Where nobody had the time for a whole
+ * round, none says nothing. */
+static void tell_idle(const struct load *load, int term, load_teller *tell, void *context)
+{
+    int idle = 0, all = 0;
+    char text[TEXT_BYTES];
+    if (!has_whole_round(load, term))
+        return;
+    for (int i = 0; i < load->map->slot_count; i++) {
+        all += is_of(load, i, term) ? 1 : 0;
+        idle += is_of(load, i, term) && grown(load, i, COUNTER_ROUNDS) == 0 ? 1 : 0;
+    }
+    if (idle == 0)
+        return;
+    snprintf(text, sizeof text, "%s: %d of %d processes made no round during the measurement",
+             load->setup.spec->terms[term].element->name, idle, all);
+    tell(context, "load_short", text, -1);
+}
 
 static void tell_short(const struct load *load, int term, load_teller *tell, void *context)
 {
@@ -34,20 +76,9 @@ static void tell_short(const struct load *load, int term, load_teller *tell, voi
         snprintf(text, sizeof text, "%s %s during the measurement", element->name,
                  element->kind == LOAD_FOREIGN ? "did not run" : "made no round");
         tell(context, "load_short", text, -1);
+    } else if (element->kind == LOAD_CONTINUOUS) {
+        tell_idle(load, term, tell, context);
     }
-}
-
-/* How much a counter of one process grew. */
-static uint64_t grown(const struct load *load, int slot, int counter)
-{
-    uint64_t from = load->begin.samples[slot].counters[counter];
-    uint64_t to = load->end.samples[slot].counters[counter];
-    return to > from ? to - from : 0;
-}
-
-static bool is_of(const struct load *load, int slot, int term)
-{
-    return load->map->slots[slot].term == term;
 }
 
 static double window_ns(const struct load *load)
@@ -63,11 +94,15 @@ struct unseen {
 };
 
 /* Of `sent`, what was counted late may have come before the begin. */
-static bool is_unseen(const struct load_term *term, double sent, double seen)
+static bool is_unseen(double sent, double late, double seen)
+{
+    return seen >= 0 && seen < ENOUGH * (sent - late);
+}
+
+static double late_of(const struct load_term *term)
 {
     double late = (double)term->degree.number * (double)term->element->late_ns / 1e9;
-    late += term->element->late_ns > 0 ? 1 : 0;
-    return seen >= 0 && seen < ENOUGH * (sent - late);
+    return late + (term->element->late_ns > 0 ? 1 : 0);
 }
 
 static double since(int64_t from, int64_t to)
@@ -82,7 +117,8 @@ static bool find_unseen_interrupts(const struct load *load, int term, struct uns
     for (int i = 0; i < load->map->slot_count; i++) {
         double sent = (double)grown(load, i, COUNTER_OWN);
         double seen = since(load->begin.samples[i].seen, load->end.samples[i].seen);
-        if (!is_of(load, i, term) || !is_unseen(&load->setup.spec->terms[term], sent, seen) ||
+        if (!is_of(load, i, term) ||
+            !is_unseen(sent, late_of(&load->setup.spec->terms[term]), seen) ||
             (is_found && seen * worst->sent >= worst->seen * sent))
             continue;
         *worst = (struct unseen){sent, seen, load->map->slots[i].cpu};
@@ -97,14 +133,33 @@ static bool find_unseen_packets(const struct load *load, int term, struct unseen
     *all = (struct unseen){0, since(load->begin.tcp_segments, load->end.tcp_segments), -1};
     for (int i = 0; i < load->map->slot_count; i++)
         all->sent += is_of(load, i, term) ? (double)grown(load, i, COUNTER_OWN) : 0;
-    return is_unseen(&load->setup.spec->terms[term], all->sent, all->seen);
+    return is_unseen(all->sent, late_of(&load->setup.spec->terms[term]), all->seen);
+}
+
+/* The device's count, too, is of all that write to it. */
+static bool find_unseen_writes(const struct load *load, int term, struct unseen *all)
+{
+    double late = 0;
+    *all = (struct unseen){0, since(load->begin.device_bytes, load->end.device_bytes), -1};
+    for (int i = 0; i < load->map->slot_count; i++) {
+        all->sent += is_of(load, i, term) ? (double)grown(load, i, DISK_WRITTEN_BYTES) : 0;
+        late += is_of(load, i, term) ? DISK_BLOCK_BYTES : 0;
+    }
+    return is_unseen(all->sent, late, all->seen);
+}
+
+static const char *in_mib(char *text, size_t bytes, double value)
+{
+    double mib = value / (1 << 20);
+    snprintf(text, bytes, "%.*f MiB", mib < 10 ? 1 : 0, mib);
+    return text;
 }
 
 static void tell_unseen(const struct load *load, int term, load_teller *tell, void *context)
 {
     const struct load_element *element = load->setup.spec->terms[term].element;
     struct unseen found = {0, 0, -1};
-    char text[TEXT_BYTES];
+    char text[TEXT_BYTES], sent[32], seen[32];
     if (element == &load_interrupt && find_unseen_interrupts(load, term, &found))
         snprintf(text, sizeof text,
                  "interrupt: of %.0f timers due on CPU %d the kernel counted %.0f interrupts "
@@ -114,6 +169,10 @@ static void tell_unseen(const struct load *load, int term, load_teller *tell, vo
         snprintf(text, sizeof text,
                  "network: of %.0f packets the kernel counted %.0f TCP segments (%.0f %%)",
                  found.sent, found.seen, 100 * found.seen / found.sent);
+    else if (element == &load_disk && find_unseen_writes(load, term, &found))
+        snprintf(text, sizeof text, "disk: of %s written the device got %s (%.0f %%)",
+                 in_mib(sent, sizeof sent, found.sent), in_mib(seen, sizeof seen, found.seen),
+                 100 * found.seen / found.sent);
     else
         return;
     tell(context, "load_unseen", text, -1);
@@ -142,15 +201,6 @@ static void tell_stopped(const struct load *load, int term, load_teller *tell, v
              load->setup.spec->terms[term].element->name, stopped, all, (double)longest_ns / 1e9,
              window_ns(load) / 1e9);
     tell(context, "load_short", text, -1);
-}
-
-/* A round may have begun before the measurement; the second lies within it. */
-static bool has_whole_round(const struct load *load, int term)
-{
-    for (int i = 0; i < load->map->slot_count; i++)
-        if (is_of(load, i, term) && grown(load, i, COUNTER_ROUNDS) >= 2)
-            return true;
-    return false;
 }
 
 static bool did_class(const struct load *load, int term, int class)

@@ -288,8 +288,10 @@ bool load_settle(struct load *load, bool (*should_stop)(void), char *text, size_
 
 void load_begin(struct load *load)
 {
-    if (load->guard > 0)
-        load_snapshot_take(load, &load->begin);
+    if (load->guard <= 0)
+        return;
+    load_snapshot_seen(load, &load->begin);
+    load_snapshot_take(load, &load->begin);
 }
 
 void load_end(struct load *load)
@@ -297,6 +299,7 @@ void load_end(struct load *load)
     if (load->guard <= 0)
         return;
     load_snapshot_take(load, &load->end);
+    load_snapshot_seen(load, &load->end);
     note_guard(load);
     if (has_kind(load->setup.spec, LOAD_FOREIGN))
         load_snapshot_foreign(load, &load->end);

@@ -23,6 +23,7 @@ struct load_snapshot {
     int64_t interrupts;          /* of the load's CPUs, as the kernel counts; -1: not known */
     int64_t timer_interrupts;    /* of those, the timer's; -1: not known */
     int64_t tcp_segments;        /* of the whole system; -1: not known */
+    int64_t device_bytes;        /* written to the device of disk, by all; -1: not known */
     struct load_sample *samples; /* one for each slot */
 };
 

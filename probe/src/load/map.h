@@ -51,6 +51,7 @@ struct load_map {
     char folder[LOAD_SCRATCH_BYTES];  /* where files are made */
     char scratch[LOAD_SCRATCH_BYTES]; /* a folder of this load alone; empty: none is needed */
     bool has_cpus, cpus[PORT_CPUS];   /* the load's: of processes that are not bound to one */
+    _Atomic uint64_t device;          /* that holds the files of disk: st_dev; 0: not known */
     atomic_int keeper;                /* its process id; 0: none (yet) */
     int slot_count;
     struct load_slot slots[];

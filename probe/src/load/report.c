@@ -73,6 +73,9 @@ static void add_seen(const struct load *load, const struct load_element *element
     } else if (element == &load_network) {
         reached->seen_names[0] = "seen_tcp_segments_count";
         reached->seen[0] = since(load->begin.tcp_segments, load->end.tcp_segments);
+    } else if (element == &load_disk) {
+        reached->seen_names[0] = "seen_device_bytes";
+        reached->seen[0] = since(load->begin.device_bytes, load->end.device_bytes);
     }
 }
 

@@ -37,7 +37,6 @@ static int64_t stopped_ns(const struct load_slot *slot)
 
 static void take_sample(const struct load_slot *slot, bool is_ended, struct load_sample *sample)
 {
-    sample->seen = -1;
     sample->stopped_ns = stopped_ns(slot);
     sample->state = is_ended ? LOADER_ENDED : atomic_load(&slot->state);
     if (sample->state == LOADER_WORKS && is_gone(atomic_load(&slot->process)))
@@ -90,14 +89,21 @@ static bool has_element(const struct load *load, const struct load_element *elem
 void load_snapshot_take(const struct load *load, struct load_snapshot *snapshot)
 {
     bool is_over = atomic_load(&load->map->stop) != 0;
-    snapshot->interrupts = snapshot->timer_interrupts = snapshot->tcp_segments = -1;
     snapshot->at_ns = duty_now_ns();
     for (int i = 0; i < load->map->slot_count; i++)
         take_sample(&load->map->slots[i], is_over, &snapshot->samples[i]);
+}
+
+void load_snapshot_seen(const struct load *load, struct load_snapshot *snapshot)
+{
+    uint64_t device = atomic_load(&load->map->device);
+    for (int i = 0; i < load->map->slot_count; i++)
+        snapshot->samples[i].seen = -1;
+    snapshot->interrupts = snapshot->timer_interrupts = -1;
     if (has_element(load, &load_interrupt))
         count_interrupts(load, snapshot);
-    if (has_element(load, &load_network))
-        snapshot->tcp_segments = port_tcp_segments_sent();
+    snapshot->tcp_segments = has_element(load, &load_network) ? port_tcp_segments_sent() : -1;
+    snapshot->device_bytes = device != 0 ? port_device_written_bytes((dev_t)device) : -1;
 }
 
 /* Of all that descend from `root`, itself too; the table may be in any order. */

@@ -95,6 +95,12 @@ int64_t port_tcp_segments_sent(void)
     return -1;
 }
 
+int64_t port_device_written_bytes(dev_t device)
+{
+    (void)device;
+    return -1;
+}
+
 int64_t port_load_average_milli(void)
 {
     return -1;

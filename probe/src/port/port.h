@@ -177,6 +177,10 @@ int64_t port_available_bytes(void);
 /* TCP segments that this system (its network namespace) has sent; -1: not known. */
 int64_t port_tcp_segments_sent(void);
 
+/* Bytes that the block device with this number (st_dev of a file) was given to write since the
+ * start of the system, by all; -1: not known, it is none, or its writes are not counted. */
+int64_t port_device_written_bytes(dev_t device);
+
 /* Mean length of the queue of ready processes over the last minute, in thousandths; -1: not
  * known. */
 int64_t port_load_average_milli(void);

@@ -27,7 +27,7 @@ MANY_SERIES = 40
 WORST_OF_MANY = 8
 _WARNED = {
     "load_short": "The load fell short",
-    "load_unseen": "The kernel did not count what the load sent",
+    "load_unseen": "The kernel did not count what the load sent or wrote",
     "load_ended_early": "The load ended early",
     DIFFER_EVENT: "Other conditions than asked for",
 }
