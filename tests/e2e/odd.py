@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.e2e.odd_keeper import Keeper, start_of
-from tests.e2e.shield_state import cpuset_mount, read_task
+from tests.e2e.shield_state import cpuset_mount, read_task, threads
 
 SLEEP_S = "300"
 LATENCY = "/dev/cpu_dma_latency"
@@ -133,7 +133,7 @@ def affinity(odd: Odd, task: int) -> Iterator[None]:
 
 def a_kernel_thread() -> int | None:
     """One whose affinity may be changed."""
-    for path in sorted(Path("/proc").glob("[0-9]*/task/[0-9]*")):
+    for path in sorted(threads()):
         with suppress(OSError):
             _, task = read_task(path)
             lasts = task.name.startswith(("k", "oom")) and not task.name.startswith("kworker")

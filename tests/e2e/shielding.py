@@ -106,7 +106,8 @@ def wait_until(claim: Callable[[], bool], what: str) -> None:
 
 def all_is_back(before: State) -> None:
     wait_until(lambda: not JOURNAL.exists(), "the journal is still there")
-    assert differences(before, read_state()) == []
+    left = differences(before, read_state())
+    assert left == [], left  # told here: pytest does so for the files of tests only
 
 
 def is_over(pid: int) -> bool:
