@@ -39,7 +39,7 @@ int __wrap_ftruncate64(int file, off_t length);
 int __wrap_fdatasync(int file);
 int __wrap_getrlimit(int resource, struct rlimit *limit);
 int __wrap_getrlimit64(int resource, struct rlimit *limit);
-int64_t __wrap_port_available_bytes(void);
+int64_t __wrap_port_available_bytes(int64_t *of_bytes);
 void *__wrap_malloc(size_t bytes);
 void *__real_malloc(size_t bytes);
 void __wrap_free(void *memory);
@@ -109,8 +109,9 @@ int __wrap_getrlimit64(int resource, struct rlimit *limit)
     return __wrap_getrlimit(resource, limit);
 }
 
-int64_t __wrap_port_available_bytes(void)
+int64_t __wrap_port_available_bytes(int64_t *of_bytes)
 {
+    (void)of_bytes;
     return world.available;
 }
 

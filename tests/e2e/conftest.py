@@ -132,3 +132,18 @@ def before(odd: Odd, probe: Path) -> Iterator[State]:
     yield read_state()
     if JOURNAL.exists():  # the test has failed: the machine is not to suffer from it
         subprocess.run([probe, "shield", "--restore"], check=False)
+
+
+@pytest.fixture
+def mounted(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 400 MiB of its own: 256 MiB of it must stay free."""
+    folder = tmp_path / "small"
+    folder.mkdir()
+    words = ["mount", "-t", "tmpfs", "-o", "size=400m", "hardstone-test", str(folder)]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        pytest.skip(f"nothing can be mounted here: {done.stderr.strip()}")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", str(folder)], check=True)

@@ -142,3 +142,8 @@ def once(probe: Path, load: str, folder: Path, *options: str, prefix: Sequence[s
     assert done.returncode == 0, done.stderr
     assert marked.all() == {}
     return lines_of(done.stdout)
+
+
+def used_bytes(folder: Path) -> int:
+    facts = os.statvfs(folder)
+    return (facts.f_blocks - facts.f_bfree) * facts.f_frsize

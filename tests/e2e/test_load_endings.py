@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -95,6 +96,46 @@ def test_the_processes_of_stress_ng_go_too(probe: Path, tmp_path: Path, victim: 
         running.process.kill()
         running.marked.wait_for_none()
         wait_until(lambda: list(tmp_path.iterdir()) == [])
+
+
+@pytest.fixture
+def apart() -> Iterator[list[str]]:
+    """Words before a command: System V objects and /dev/shm of its own, gone with the test."""
+    if os.geteuid() != 0 or shutil.which("nsenter") is None or shutil.which("unshare") is None:
+        pytest.skip("only root can set this apart, with unshare and nsenter")
+    script = "mount -t tmpfs hardstone-test /dev/shm && echo made && exec sleep 300"
+    with subprocess.Popen(
+        ["unshare", "--ipc", "--mount", "sh", "-c", script], stdout=subprocess.PIPE
+    ) as holder:
+        try:
+            assert holder.stdout is not None
+            if holder.stdout.readline() != b"made\n":
+                pytest.skip("no name spaces can be made here")
+            yield ["nsenter", "--ipc", "--mount", f"--target={holder.pid}"]
+        finally:
+            holder.kill()
+
+
+def objects(apart: list[str]) -> list[str]:
+    """Segments, semaphores and files in memory that are there: one line each."""
+    script = "tail -qn +2 /proc/sysvipc/shm /proc/sysvipc/sem; ls -A /dev/shm"
+    words = [*apart, "sh", "-c", script]
+    return subprocess.run(words, capture_output=True, text=True, check=True).stdout.splitlines()
+
+
+@pytest.mark.skipif(shutil.which("stress-ng") is None, reason="stress-ng is not installed")
+@pytest.mark.parametrize("victim", ["probe", "hs-load-guard", "hs-load-keeper"])
+def test_what_stress_ng_makes_elsewhere_goes_too(
+    probe: Path, tmp_path: Path, apart: list[str], victim: str
+) -> None:
+    """Only that program knows of it, so it must have time to end by itself."""
+    load = "stress-ng:--shm-sysv 1 --shm 1 --sem-sysv 1"
+    with loading(probe, load, tmp_path, *ONE_CPU, prefix=apart) as running:
+        wait_until(lambda: len(objects(apart)) > 3)
+        running.kill(victim)
+        others = set() if victim == "probe" else {running.process.pid}
+        wait_until(lambda: set(running.marked.all()) <= others)
+        assert objects(apart) == []
 
 
 STRAY = """#!/bin/sh

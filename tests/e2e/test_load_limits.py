@@ -7,14 +7,22 @@ import re
 import shutil
 import subprocess
 import time
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from tests.e2e import machine
-from tests.e2e.loads import Marked, elements, events, lines_of, loading, once, wait_until
+from tests.e2e.loads import (
+    Marked,
+    elements,
+    events,
+    lines_of,
+    loading,
+    once,
+    used_bytes,
+    wait_until,
+)
 
 pytestmark = pytest.mark.e2e
 
@@ -22,26 +30,6 @@ MIB = 2**20
 CPU = str(min(os.sched_getaffinity(0)))
 ONE_CPU = ("--cpus", CPU)
 root_only = pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a file system")
-
-
-@pytest.fixture
-def mounted(tmp_path: Path) -> Iterator[Path]:
-    """A file system of 400 MiB of its own: 256 MiB of it must stay free."""
-    folder = tmp_path / "small"
-    folder.mkdir()
-    words = ["mount", "-t", "tmpfs", "-o", "size=400m", "hardstone-test", str(folder)]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        pytest.skip(f"nothing can be mounted here: {done.stderr.strip()}")
-    try:
-        yield folder
-    finally:
-        subprocess.run(["umount", str(folder)], check=True)
-
-
-def used_bytes(folder: Path) -> int:
-    facts = os.statvfs(folder)
-    return (facts.f_blocks - facts.f_bfree) * facts.f_frsize
 
 
 @root_only
@@ -220,6 +208,26 @@ def test_stress_ng_is_never_real_time(
     marked.wait_for_none()
 
 
+@pytest.mark.skipif(shutil.which("stress-ng") is None, reason="stress-ng is not installed")
+@pytest.mark.parametrize("io_class", ["1", "2", "3"])
+def test_no_io_priority_comes_through(probe: Path, tmp_path: Path, io_class: str) -> None:
+    """Whatever the probe has: real-time, another level, or idle."""
+    prefix = ["ionice", "-c", io_class, *(() if io_class == "3" else ("-n", "0"))]
+    if shutil.which("ionice") is None or subprocess.run([*prefix, "true"], check=False).returncode:
+        pytest.skip("no ionice, or no right to this class")
+    load = "cpu+disk+kernel+stress-ng:--hdd 1 --hdd-bytes 4M"
+    with loading(probe, load, tmp_path, *ONE_CPU, prefix=prefix) as running:
+        wait_until(lambda: "stress-ng-hdd" in running.marked.all().values())
+        found = {}
+        for pid, name in running.marked.all().items():
+            words = ["ionice", "-p", str(pid)]
+            done = subprocess.run(words, capture_output=True, text=True, check=False)
+            found[name] = done.stdout.strip()
+    assert found.pop("hardstone-probe") != "none: prio 0"
+    assert {"hs-load-guard", "hs-load-keeper", "hs-load-disk", "stress-ng-hdd"} <= set(found)
+    assert set(found.values()) - {""} == {"none: prio 0"}  # empty: a job that ended meanwhile
+
+
 RIGHTS = """#!/bin/sh
 cat /proc/self/status /proc/self/limits > "$HARDSTONE_TEST_OUT/found"
 chrt -f 5 true && touch "$HARDSTONE_TEST_OUT/real-time"
@@ -296,6 +304,10 @@ def test_run_with_stress_ng_that_is_not_there(
         ("stress-ng", "takes options"),
         ("stress-ng:", "without options"),
         ("cpu\n", "control character"),
+        ("stress-ng:--hdd 1 --ionice-class rt", "no real-time I/O priority"),
+        ("stress-ng:--ionice-class=realtime --hdd 1", "no real-time I/O priority"),
+        ("stress-ng:--ioprio 1", "no real-time I/O priority"),
+        ("cpu+stress-ng:--ionice-cl  rt", "no real-time I/O priority"),
     ],
 )
 def test_wrong_texts(probe: Path, load: str, words: str) -> None:
@@ -308,8 +320,16 @@ def test_wrong_texts(probe: Path, load: str, words: str) -> None:
         assert done.stderr.count("\n") == 1
 
 
+WITH_STRESS_NG = (
+    "cpu=1ms/2ms+stress-ng:--cpu 2 -t 3",
+    "stress-ng:--hdd 1 --ionice-class besteffort --ionice-level 7",
+    "stress-ng:--ionice-class",
+    "stress-ng:--cpu 1 --ioprio-ops 5",
+)
+
+
 def test_a_right_text_checks(probe: Path) -> None:
-    for load in ("none", "heavy", "storm", "heavy+storm=100", "cpu=1ms/2ms+stress-ng:--cpu 2 -t 3"):
+    for load in ("none", "heavy", "storm", "heavy+storm=100", *WITH_STRESS_NG):
         words = [str(probe), "load", "--check", load]
         assert subprocess.run(words, capture_output=True, check=False).returncode == 0
 

@@ -232,6 +232,7 @@ static void how_ended(char *text, size_t bytes, int status)
 static void tell_ended(const struct load *load, int term, load_teller *tell, void *context)
 {
     int ended = 0, all = 0, status = 0;
+    bool is_explained = false;
     int64_t first_ns = INT64_MAX;
     for (int i = 0; i < load->map->slot_count; i++) {
         const struct load_slot *slot = &load->map->slots[i];
@@ -241,6 +242,7 @@ static void tell_ended(const struct load *load, int term, load_teller *tell, voi
         if (atomic_load(&slot->state) != LOADER_ENDED)
             continue;
         ended++;
+        is_explained = is_explained || atomic_load(&slot->has_note) == 2;
         if (atomic_load(&slot->ended_ns) < first_ns) {
             first_ns = atomic_load(&slot->ended_ns);
             status = atomic_load(&slot->status);
@@ -253,7 +255,9 @@ static void tell_ended(const struct load *load, int term, load_teller *tell, voi
     const struct load_element *element = load->setup.spec->terms[term].element;
     snprintf(text, sizeof text, "%s: %d of %d processes ended before the load was stopped (%s)%s",
              element->name, ended, all, how,
-             element->kind == LOAD_FOREIGN ? "; try stress-ng with these options by hand" : "");
+             element->kind == LOAD_FOREIGN && !is_explained
+                 ? "; try stress-ng with these options by hand"
+                 : "");
     tell(context, "load_ended_early", text, first_ns);
 }
 

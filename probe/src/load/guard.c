@@ -5,6 +5,7 @@
 #include "../actor.h"
 #include "../port/port.h"
 #include "duty.h"
+#include "foreign.h"
 #include "keeper.h"
 #include "loader.h"
 #include "scratch.h"
@@ -16,6 +17,9 @@
 #include <sys/select.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#define DEATH_NS INT64_C(1000000000) /* for the keeper, once killed */
+#define DEATH_LOOK_NS INT64_C(2000000)
 
 /* True when the keeper said that all is gone; false when it broke off, or took too long. */
 static bool wait_for_keeper(pid_t keeper, int told, int order, int64_t limit_ns)
@@ -46,12 +50,30 @@ static bool wait_for_keeper(pid_t keeper, int told, int order, int64_t limit_ns)
     }
 }
 
+/* Its children are the guard's then. False: they are not yet, it takes too long. */
+static bool wait_for_death(pid_t keeper)
+{
+    int64_t until_ns = duty_now_ns() + DEATH_NS;
+    siginfo_t facts = {0};
+    while (waitid(P_PID, (id_t)keeper, &facts, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+           facts.si_pid != keeper) {
+        if (duty_now_ns() > until_ns)
+            return false;
+        duty_sleep_until(duty_now_ns() + DEATH_LOOK_NS);
+    }
+    return true;
+}
+
 /* What the keeper would have done. It is still unwaited for, so its number is its own. */
 static void replace_keeper(const struct guard_plan *plan, pid_t keeper)
 {
+    struct foreign foreign;
     kill(keeper, SIGKILL);
     atomic_store(&plan->map->keeper_ended_ns, duty_now_ns());
     atomic_store(&plan->map->stop, 1);
+    foreign_find(&foreign, plan->map, plan->spec);
+    if (wait_for_death(keeper))
+        foreign_end(&foreign);
     keeper_end_children(keeper);
     scratch_remove(plan->map);
 }
@@ -64,6 +86,7 @@ static void be_guard(struct guard_plan *plan)
     sigprocmask(SIG_SETMASK, &all, NULL);
     setsid();
     actor_set_self(SCHED_OTHER, 0);
+    (void)port_ordinary_io(); /* a loader that it is kept from says so */
     loader_keep_only(kept, 2);
     plan->order = kept[0];
     plan->gate = kept[1];

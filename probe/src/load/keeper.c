@@ -4,6 +4,7 @@
 
 #include "../port/port.h"
 #include "duty.h"
+#include "foreign.h"
 #include "loader.h"
 #include "scratch.h"
 
@@ -17,11 +18,11 @@
 enum { PROCESSES = 8192, LOOK_NS = 2000000 };
 
 #define PATIENCE_NS INT64_C(20000000000) /* for processes to die: a disk may be slow */
-#define FOREIGN_NS INT64_C(3000000000)   /* for another program to end by itself */
 
 struct keeper {
     const struct guard_plan *plan;
     struct load_map *map;
+    struct foreign foreign;
 };
 
 static void on_child(int number)
@@ -123,34 +124,14 @@ void keeper_end_children(pid_t group)
     }
 }
 
-static bool is_foreign(const struct keeper *keeper, const struct load_slot *slot)
-{
-    return keeper->plan->spec->terms[slot->term].element->kind == LOAD_FOREIGN;
-}
-
-/* Another program may have more to put back than what goes with its processes. */
-static void end_foreign(const struct keeper *keeper)
-{
-    int64_t until_ns = duty_now_ns() + FOREIGN_NS;
-    for (int i = 0; i < keeper->map->slot_count; i++) {
-        const struct load_slot *slot = &keeper->map->slots[i];
-        pid_t process = atomic_load(&slot->process);
-        if (!is_foreign(keeper, slot) || process <= 0 || atomic_load(&slot->state) == LOADER_ENDED)
-            continue;
-        kill(process, SIGTERM);
-        kill(process, SIGCONT); /* it may have been stopped */
-        while (waitpid(process, NULL, WNOHANG) == 0 && duty_now_ns() < until_ns)
-            duty_sleep_until(duty_now_ns() + LOOK_NS);
-    }
-}
-
 /* Of those that were not waited for: the ids are still theirs. */
 static void kill_loaders(const struct keeper *keeper)
 {
     for (int i = 0; i < keeper->map->slot_count; i++) {
         const struct load_slot *slot = &keeper->map->slots[i];
         pid_t process = atomic_load(&slot->process);
-        if (process > 0 && !is_foreign(keeper, slot) && atomic_load(&slot->state) != LOADER_ENDED)
+        bool is_ended = atomic_load(&slot->state) == LOADER_ENDED;
+        if (process > 0 && slot != keeper->foreign.slot && !is_ended)
             kill(process, SIGKILL);
     }
 }
@@ -219,13 +200,15 @@ static void take_changes(struct load_map *map)
 }
 
 /* Until the order, the guard's end, or the limit. */
-static void wait_for_order(const struct keeper *keeper, int lifeline, const sigset_t *mask)
+static void wait_for_order(struct keeper *keeper, int lifeline, const sigset_t *mask)
 {
     int order = keeper->plan->order, most = order > lifeline ? order : lifeline;
     for (;;) {
         int64_t left_ns = keeper->plan->limit_ns - duty_now_ns();
         if (left_ns <= 0)
             return;
+        if (left_ns > FOREIGN_LOOK_NS && foreign_is_watched(&keeper->foreign))
+            left_ns = FOREIGN_LOOK_NS;
         struct timespec left = {.tv_sec = (time_t)(left_ns / 1000000000),
                                 .tv_nsec = (long)(left_ns % 1000000000)};
         fd_set watched;
@@ -234,6 +217,7 @@ static void wait_for_order(const struct keeper *keeper, int lifeline, const sigs
         FD_SET(lifeline, &watched);
         int ready = pselect(most + 1, &watched, NULL, NULL, &left, mask);
         take_changes(keeper->map);
+        foreign_look(&keeper->foreign);
         if (ready <= 0)
             continue;
         if (FD_ISSET(lifeline, &watched))
@@ -244,7 +228,7 @@ static void wait_for_order(const struct keeper *keeper, int lifeline, const sigs
 
 void keeper_be(const struct guard_plan *plan, int lifeline, int told)
 {
-    struct keeper keeper = {plan, plan->map};
+    struct keeper keeper = {.plan = plan, .map = plan->map};
     sigset_t mask;
     char done = 1;
     loader_name("keeper");
@@ -254,6 +238,7 @@ void keeper_be(const struct guard_plan *plan, int lifeline, int told)
     int error = scratch_make(plan->map);
     if (error)
         refuse_all(plan->map, error);
+    foreign_find(&keeper.foreign, plan->map, plan->spec);
     pid_t self = getpid();
     for (int i = 0; !error && i < plan->map->slot_count; i++)
         start_one(&keeper, i, self);
@@ -261,7 +246,7 @@ void keeper_be(const struct guard_plan *plan, int lifeline, int told)
     wait_for_order(&keeper, lifeline, &mask);
     atomic_store(&plan->map->stop, 1);
     kill_loaders(&keeper);
-    end_foreign(&keeper);
+    foreign_end(&keeper.foreign);
     keeper_end_children(0);
     scratch_remove(plan->map);
     while (write(told, &done, 1) < 0 && errno == EINTR)

@@ -244,7 +244,7 @@ static void open_channels(struct kernel_space *space)
 
 static size_t choose_large_bytes(void)
 {
-    int64_t available = port_available_bytes();
+    int64_t available = port_available_bytes(NULL);
     if (available < 0 || available / AVAILABLE_PARTS > LARGE_BYTES)
         return LARGE_BYTES;
     return available / AVAILABLE_PARTS > LEAST_LARGE_BYTES ? (size_t)(available / AVAILABLE_PARTS)

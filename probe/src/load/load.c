@@ -3,6 +3,7 @@
 #include "load.h"
 
 #include "duty.h"
+#include "foreign.h"
 #include "guard.h"
 #include "job.h"
 #include "scratch.h"
@@ -366,6 +367,8 @@ static bool wait_for_break(int channel, int64_t span_ns)
 static void end_guard(struct load *load)
 {
     int64_t until_ns = duty_now_ns() + GUARD_END_NS;
+    if (has_kind(load->setup.spec, LOAD_FOREIGN)) /* it may have to do that for the keeper */
+        until_ns += FOREIGN_END_NS;
     while (!has_guard_ended(load)) {
         if (duty_now_ns() > until_ns)
             kill(load->guard, SIGKILL);

@@ -117,6 +117,9 @@ static void be_ordinary(struct loader *loader)
     if (setpriority(PRIO_PROCESS, 0, wanted) != 0)
         loader_note(loader, "the priority could not be set to nice %d: %s", wanted,
                     strerror(errno));
+    int error = port_ordinary_io();
+    if (error)
+        loader_note(loader, "its I/O priority could not be made ordinary: %s", strerror(error));
     struct rlimit none = {0, 0};
     setrlimit(RLIMIT_CORE, &none);
     umask(077);
@@ -140,7 +143,8 @@ static void refuse(struct loader *loader)
 static void set_up(struct loader *loader)
 {
     default_signals();
-    int error = port_die_with(loader->keeper);
+    bool is_foreign = loader->element->kind == LOAD_FOREIGN;
+    int error = is_foreign ? port_end_with(loader->keeper) : port_die_with(loader->keeper);
     if (error != 0 && error != ENOTSUP) {
         loader_note(loader, "not tied to its parent: %s", strerror(error));
         refuse(loader);

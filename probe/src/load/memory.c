@@ -33,7 +33,7 @@ static int64_t least(int64_t a, int64_t b)
 
 static int64_t limit_bytes(const struct loader *loader)
 {
-    int64_t most = HELD_BYTES, available = port_available_bytes();
+    int64_t most = HELD_BYTES, available = port_available_bytes(NULL);
     struct rlimit limit;
     if (available >= 0)
         most = least(most, available / 16);

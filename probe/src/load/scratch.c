@@ -181,6 +181,32 @@ void scratch_remove(const struct load_map *map)
     }
 }
 
+static void name_room(const struct load_map *map, char *path, size_t bytes)
+{
+    snprintf(path, bytes, "%s/room", map->scratch);
+}
+
+int scratch_enter_room(const struct load_map *map)
+{
+    char path[LOAD_SCRATCH_BYTES + 16];
+    if (map->scratch[0] == '\0')
+        return ENOENT;
+    name_room(map, path, sizeof path);
+    return mkdir(path, 0700) == 0 && chdir(path) == 0 ? 0 : errno;
+}
+
+bool scratch_clear_room(const struct load_map *map)
+{
+    char path[LOAD_SCRATCH_BYTES + 16];
+    if (map->scratch[0] == '\0')
+        return true;
+    name_room(map, path, sizeof path);
+    int folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (folder >= 0)
+        empty(folder, 0);
+    return rmdir(path) == 0 || errno == ENOENT;
+}
+
 int scratch_file(const struct load_map *map)
 {
     if (map->folder[0] == '\0') {
@@ -198,24 +224,30 @@ int scratch_file(const struct load_map *map)
     return file;
 }
 
-/* Free for this user, less what must stay free. */
-static int64_t room_bytes(int descriptor)
+/* Free for this user, less what must stay free, or a part of that. */
+static int64_t room_bytes(int descriptor, int kept_parts)
 {
     struct statvfs facts;
     if (fstatvfs(descriptor, &facts) != 0)
         return -1;
     int64_t unit = (int64_t)(facts.f_frsize ? facts.f_frsize : facts.f_bsize);
     int64_t kept = (int64_t)facts.f_blocks / FREE_PARTS * unit;
-    return (int64_t)facts.f_bavail * unit - (kept > LEAST_FREE_BYTES ? kept : LEAST_FREE_BYTES);
+    kept = kept > LEAST_FREE_BYTES ? kept : LEAST_FREE_BYTES;
+    return (int64_t)facts.f_bavail * unit - kept / kept_parts;
 }
 
 int64_t scratch_room_bytes(int descriptor)
 {
-    int64_t room = room_bytes(descriptor);
+    int64_t room = room_bytes(descriptor, 1);
     return room > 0 ? room : 0;
 }
 
 bool scratch_is_short(int descriptor)
 {
-    return room_bytes(descriptor) < 0;
+    return room_bytes(descriptor, 1) < 0;
+}
+
+bool scratch_is_very_short(int descriptor)
+{
+    return room_bytes(descriptor, 2) < 0;
 }

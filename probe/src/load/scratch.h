@@ -23,6 +23,11 @@ int scratch_make(const struct load_map *map);
 /* Removes it with all that is in it; does nothing where there is none, or it is another's. */
 void scratch_remove(const struct load_map *map);
 
+/* A folder in map->scratch for what another program leaves: goes into it; 0 or errno. Removes
+ * it with all that is in it: true when it is not (or no more) there. */
+int scratch_enter_room(const struct load_map *map);
+bool scratch_clear_room(const struct load_map *map);
+
 /* A file without a name: descriptor, or -1 with errno. */
 int scratch_file(const struct load_map *map);
 
@@ -35,5 +40,8 @@ int64_t scratch_room_bytes(int descriptor);
 
 /* True when less is free than what must stay free. */
 bool scratch_is_short(int descriptor);
+
+/* True when less than half of that is free. */
+bool scratch_is_very_short(int descriptor);
 
 #endif

@@ -155,11 +155,42 @@ static int add_one(struct parse *parse, const char *text, size_t length)
     return add_term(parse, element, degree, strlen(degree));
 }
 
+/* Whether an option that begins at `word` gives a class of I/O priority that is real-time, or is
+ * the stressor that takes all classes: what keeps a real-time priority from root does not keep
+ * this one. */
+static bool is_real_time_io(const char *word, size_t length)
+{
+    static const char option[] = "--ionice-class", least[] = "--ionice-c", all[] = "--ioprio";
+    const char *equals = memchr(word, '=', length);
+    size_t name = equals ? (size_t)(equals - word) : length;
+    if (name == strlen(all) && strncmp(word, all, name) == 0)
+        return true;
+    if (name < strlen(least) || name > strlen(option) || strncmp(word, option, name) != 0)
+        return false;
+    const char *value = equals ? equals + 1 : word + length + strspn(word + length, " \t");
+    size_t given = strcspn(value, " \t");
+    return (given == 2 && strncmp(value, "rt", 2) == 0) ||
+           (given == 8 && strncmp(value, "realtime", 8) == 0);
+}
+
+static bool has_real_time_io(const char *options)
+{
+    for (size_t length; *options; options += length + strspn(options + length, " \t")) {
+        length = strcspn(options, " \t");
+        if (is_real_time_io(options, length))
+            return true;
+    }
+    return false;
+}
+
 static int add_foreign(struct parse *parse, const char *options)
 {
     options += strspn(options, " \t");
     if (*options == '\0')
         return fail(parse, "load: stress-ng: without options; write stress-ng:--cpu 2");
+    if (has_real_time_io(options))
+        return fail(parse, "load: stress-ng: a load has no real-time I/O priority; leave out "
+                           "--ioprio, and write --ionice-class besteffort");
     if ((size_t)snprintf(parse->spec->options, LOAD_OPTIONS_BYTES, "%s", options) >=
         LOAD_OPTIONS_BYTES)
         return fail(parse, "load: the options of stress-ng are too long; at most %d characters",

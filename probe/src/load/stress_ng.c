@@ -1,9 +1,10 @@
 /* stress-ng: another program's load, by its own options; where it is installed.
  *
  * Its options are split at white space and handed over as they are. Its processes are
- * counted as those that descend from the one started here. It runs in the scratch folder of
- * the load, so that what it leaves there goes with it. It cannot become real-time, and none
- * of its files grows beyond 1 GiB, nor beyond half of what may be written. */
+ * counted as those that descend from the one started here. It runs in a folder of its own in the
+ * scratch folder of the load, so that what it leaves there goes with it. It cannot become
+ * real-time, and none of its files grows beyond 1 GiB, nor beyond half of what may be written;
+ * what all of them and its memory may take is watched from outside (foreign.h). */
 #include "../posix_source.h"
 
 #include "element.h"
@@ -48,8 +49,11 @@ static void work(struct loader *loader)
     for (char *word = strtok_r(options, " \t", &rest); word && count <= WORDS;
          word = strtok_r(NULL, " \t", &rest))
         words[count++] = word;
-    if (loader->map->scratch[0] && chdir(loader->map->scratch) != 0)
+    int error = loader->map->scratch[0] ? scratch_enter_room(loader->map) : 0;
+    if (error) {
+        loader_note(loader, "its folder could not be made: %s", strerror(error));
         return;
+    }
     loader_works(loader);
     execvp(words[0], words);
     loader_note(loader, "stress-ng could not be started: %s", strerror(errno));

@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,6 +39,20 @@ int port_bind_self(const bool cpus[PORT_CPUS])
         if (cpus[cpu])
             CPU_SET(cpu, &set);
     return sched_setaffinity(0, sizeof set, &set) == 0 ? 0 : errno;
+}
+
+int port_end_with(pid_t parent)
+{
+    if (prctl(PR_SET_PDEATHSIG, SIGTERM) != 0)
+        return errno;
+    return getppid() == parent ? 0 : ESRCH; /* it may have ended just before */
+}
+
+/* Class none: by the niceness, which is an ordinary one. The C library has no such call. */
+int port_ordinary_io(void)
+{
+    enum { WHO_PROCESS = 1, CLASS_NONE = 0 };
+    return syscall(SYS_ioprio_set, WHO_PROCESS, 0, CLASS_NONE) == 0 || errno == ENOSYS ? 0 : errno;
 }
 
 int port_adopt_orphans(void)
@@ -190,19 +205,6 @@ int port_own_executable(char *path, size_t bytes)
         return ENOTSUP;
     memcpy(path, link, sizeof link);
     return 0;
-}
-
-int64_t port_available_bytes(void)
-{
-    FILE *file = fopen("/proc/meminfo", "re");
-    char line[128];
-    long long kib = -1;
-    while (file && kib < 0 && fgets(line, sizeof line, file))
-        if (strncmp(line, "MemAvailable:", 13) == 0)
-            kib = strtoll(line + 13, NULL, 10);
-    if (file)
-        fclose(file);
-    return kib < 0 ? -1 : (int64_t)kib * 1024;
 }
 
 /* Number under the word `name` of the pair of lines that begin with "Tcp:". */

@@ -33,6 +33,17 @@ int port_bind_self(const bool cpus[PORT_CPUS])
     return ENOTSUP;
 }
 
+int port_end_with(pid_t parent)
+{
+    (void)parent;
+    return ENOTSUP;
+}
+
+int port_ordinary_io(void)
+{
+    return 0;
+}
+
 int port_adopt_orphans(void)
 {
     return ENOTSUP;
@@ -85,8 +96,10 @@ int port_own_executable(char *path, size_t bytes)
     return ENOTSUP;
 }
 
-int64_t port_available_bytes(void)
+int64_t port_available_bytes(int64_t *of_bytes)
 {
+    if (of_bytes)
+        *of_bytes = -1;
     return -1;
 }
 

@@ -123,6 +123,14 @@ void port_realtime_remedy(char *text, size_t bytes);
 
 /* ---- what load needs ---- */
 
+/* As port_die_with, but asks it to end (SIGTERM): for a program that has something to put back.
+ * What the process executes inherits it. */
+int port_end_with(pid_t parent);
+
+/* Takes a real-time or idle I/O priority from the calling process, and what it forks or executes
+ * later: 0, or an errno value (also where there is no such thing: 0). */
+int port_ordinary_io(void);
+
 /* Zeroed memory that this process shares with those it forks; it has no name and is gone
  * with the last of them. NULL with errno. Freed with munmap. */
 void *port_shared_memory(size_t bytes);
@@ -171,8 +179,10 @@ enum port_storage port_storage(int descriptor);
 /* A path that executes the program of the calling process once more: 0, or ENOTSUP. */
 int port_own_executable(char *path, size_t bytes);
 
-/* Memory that can be had without harm to others; -1: not known. */
-int64_t port_available_bytes(void);
+/* Memory that can be had without harm to others, within the limits of this process's groups;
+ * -1: not known. `of_bytes`, where it is not NULL: of how much, the whole of what is shortest
+ * (the machine's memory, or a group's limit); -1: not known. */
+int64_t port_available_bytes(int64_t *of_bytes);
 
 /* TCP segments that this system (its network namespace) has sent; -1: not known. */
 int64_t port_tcp_segments_sent(void);
