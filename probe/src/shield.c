@@ -78,11 +78,16 @@ static enum shield_answer answer(struct shield *shield, enum shield_answer what,
 static const char how_to_grant[] = "run it as root (sudo); in a container make /proc/sys, "
                                    "/proc/irq, /sys and the control groups writable";
 
-/* EACCES and its kin: a right; ENOTSUP: no such thing; else something went wrong. */
+/* PORT_SHIELD_HELD: the text names who; EACCES and its kin: a right; ENOTSUP: no such thing; else
+ * something went wrong. */
 static enum shield_answer answer_error(struct shield *shield, int error, const char *what,
                                        const char *text)
 {
     bool is_denied = error == EACCES || error == EPERM || error == EROFS;
+    if (error == PORT_SHIELD_HELD)
+        return answer(shield, SHIELD_DENIED,
+                      "take the CPU from that group, or choose another one with --cpu", "%s: %s",
+                      what, text);
     if (is_denied)
         return answer(shield, SHIELD_DENIED, how_to_grant, "%s: %s", what, text);
     if (error == ENOTSUP)
@@ -202,9 +207,36 @@ static int write_head(struct shield *shield)
     return journal_begin(&shield->journal, &head);
 }
 
+/* A descriptor that is held open is given back by the kernel itself, however its owner ends. */
+static bool needs_journal(const struct shield_wish *wish)
+{
+    return (wish->settings & ~(1u << SHIELD_DMA_LATENCY)) != 0;
+}
+
+/* Without the right to look there is none to be in the way of. */
+static enum shield_answer look_for_holder(struct shield *shield)
+{
+    struct journal found;
+    struct journal_image image;
+    char reason[200];
+    enum shield_answer held = SHIELD_DONE;
+    enum journal_state state = journal_find(&found, NULL, &image, reason, sizeof reason);
+    if (state == JOURNAL_HELD && shield_owner_lives(&image.head))
+        held = answer_held(shield, &image.head);
+    if (state == JOURNAL_HELD || state == JOURNAL_STALE)
+        journal_free_image(&image);
+    journal_close(&found);
+    return held;
+}
+
 static enum shield_answer begin(struct shield *shield, const struct shield_wish *wish)
 {
     int error = EEXIST;
+    if (!needs_journal(wish)) {
+        enum shield_answer held = look_for_holder(shield);
+        shield->is_open = held == SHIELD_DONE;
+        return held;
+    }
     for (int i = 0; error == EEXIST && i < LOOKS; i++) {
         enum shield_answer way = make_way(shield, wish);
         if (way != SHIELD_DONE)
@@ -279,6 +311,8 @@ struct shield_undone shield_close(struct shield *shield, shield_tell tell, void 
     if (shield->port.latency >= 0)
         close(shield->port.latency);
     shield->port.latency = -1;
+    if (shield->journal.descriptor < 0)
+        return undone;
     if (journal_reread(&shield->journal, &image, reason, sizeof reason) == 0) {
         undone = shield_undo_all(&shield->port, &shield->journal, &image, tell, context);
         journal_free_image(&image);

@@ -342,7 +342,7 @@ static int reserve(const struct request *request)
     int code = run_shielded(&shield, request, &before);
     struct shield_undone undone = shield_close(&shield, tell, NULL);
     tell_given_back(&shield, &undone);
-    return code;
+    return code == 0 && undone.failed ? SHIELD_EXIT_INTERNAL : code;
 }
 
 int shield_command(const struct request *request, struct emit *emit)

@@ -13,7 +13,8 @@ enum {
     SHIELD_EXIT_NOT_FOUND = 127,
 };
 
-/* The exit code: of COMMAND (128 + signal), or one of the above before it has started. */
+/* The exit code: of COMMAND (128 + signal), or one of the above before it has started; 70 also when
+ * COMMAND ended with 0 and not everything could be put back. */
 int shield_command(const struct request *request, struct emit *emit);
 
 #endif

@@ -7,6 +7,20 @@
 
 enum { UNDO_TEXT_BYTES = 600 };
 
+/* Whether it was changed once more later, and that is not undone: it has to wait for that. */
+static bool hangs_on_a_later_one(const struct journal_image *image, size_t index)
+{
+    const struct journal_record *record = &image->records[index];
+    for (size_t i = index + 1; i < image->count; i++) {
+        const struct journal_record *later = &image->records[i];
+        if (later->is_left && record->count > 1 && later->count > 1 &&
+            strcmp(later->field[0], record->field[0]) == 0 &&
+            strcmp(later->field[1], record->field[1]) == 0)
+            return true;
+    }
+    return false;
+}
+
 static struct shield_undone undo_each(struct port_shield *port, struct journal_image *image,
                                       shield_tell tell, void *context)
 {
@@ -14,6 +28,10 @@ static struct shield_undone undo_each(struct port_shield *port, struct journal_i
     for (size_t i = image->count; i > 0; i--) {
         char text[UNDO_TEXT_BYTES] = "";
         bool is_told = true;
+        if (sum.failed > 0 && hangs_on_a_later_one(image, i - 1)) {
+            image->records[i - 1].is_left = true;
+            continue;
+        }
         switch (port_shield_undo(port, image, i - 1, text, sizeof text)) {
         case PORT_UNDONE:
             sum.undone++;

@@ -283,6 +283,8 @@ static void store_members(void)
             size_t length = strlen(files[i].path), end = strlen(names[k]);
             if (length < end || strcmp(files[i].path + length - end, names[k]) != 0)
                 continue;
+            char before[TEXT_BYTES];
+            snprintf(before, sizeof before, "%s", files[i].text);
             files[i].text[0] = '\0';
             for (int n = 0; n < state.threads; n++) {
                 char line[16];
@@ -293,7 +295,8 @@ static void store_members(void)
                          (long)threads[n].id);
                 strcat(files[i].text, line);
             }
-            store(files[i].path, files[i].text);
+            if (strcmp(files[i].text, before) != 0)
+                store(files[i].path, files[i].text);
         }
 }
 
@@ -303,6 +306,16 @@ static struct thread *thread_of(pid_t id)
         if (threads[i].id == id)
             return &threads[i];
     return NULL;
+}
+
+/* In the root group, as its mother was until now. */
+static void give_birth(pid_t mother)
+{
+    pid_t id = made_up.birth.id;
+    if (id == 0 || mother != made_up.birth.mother)
+        return;
+    made_up.birth.id = 0;
+    made_up_thread(id, "born", MADE_UP_USER, made_up.birth.cpus);
 }
 
 static int move(const char *group, const char *id)
@@ -315,6 +328,7 @@ static int move(const char *group, const char *id)
     snprintf(thread->group, sizeof thread->group, "%s", group);
     if (made_up.forgets_masks)
         thread->mask = cpus_of(group);
+    give_birth(thread->id);
     return 0;
 }
 
@@ -598,12 +612,21 @@ int __wrap_sched_setaffinity(pid_t id, size_t bytes, const cpu_set_t *set)
     for (int cpu = 0; cpu < CPU_SETSIZE && cpu < PORT_CPUS; cpu++)
         if (CPU_ISSET(cpu, set))
             cpus_add(mask, cpu);
+    give_birth(id);
     return 0;
 }
 
 int __wrap_nanosleep(const struct timespec *wanted, struct timespec *left)
 {
-    return state.is_open ? 0 : __real_nanosleep(wanted, left);
+    if (!state.is_open)
+        return __real_nanosleep(wanted, left);
+    int64_t ns = (int64_t)wanted->tv_sec * 1000000000 + wanted->tv_nsec;
+    made_up.waited_ns += ns;
+    if (made_up.shortest_wait_ns == 0 || ns < made_up.shortest_wait_ns)
+        made_up.shortest_wait_ns = ns;
+    if (ns > made_up.longest_wait_ns)
+        made_up.longest_wait_ns = ns;
+    return 0;
 }
 
 int __wrap_uname(struct utsname *names)

@@ -42,6 +42,11 @@ struct made_up_kernel {
     const char *boot_isolated; /* CPUs of isolcpus=, or NULL */
     bool forgets_masks;        /* a thread that changes its group loses its affinity */
     bool control_is_used;      /* somebody below needs +cpuset */
+    struct {
+        pid_t mother, id; /* when `mother` is moved or bound, it has just made `id`; 0: nobody */
+        const char *cpus;
+    } birth;
+    int64_t waited_ns, shortest_wait_ns, longest_wait_ns; /* nobody really waits */
     struct journal journal;
     struct shield_notes notes;
     struct port_shield shield; /* CPU 3 of 0-3 is to be reserved */

@@ -12,9 +12,11 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define HEAD "hardstone-shield\t1\nboot\tabc\nowner\t5\t77\nsince\t9\ncpus\t1\n"
@@ -69,7 +71,7 @@ static void open_place(struct place *place)
     put(place, "/proc/irq/8/smp_affinity_list", "0-1\n");
     put(place, "/proc/irq/9/smp_affinity_list", "0-3\n");
     put(place, "/proc/sys/kernel/watchdog_cpumask", "0-3\n");
-    put(place, "/proc/sys/kernel/timer_migration", "0\n");
+    put(place, "/proc/sys/kernel/timer_migration", "1\n");
     put(place, "/sys/devices/virtual/workqueue/cpumask", "8\n");
     put(place, "/sys/devices/system/cpu/cpu3/cpufreq/scaling_governor", "ondemand\n");
     put(place, "/proc/self/mounts", "cgroup " MOUNT " cgroup rw,cpuset 0 0\n");
@@ -122,7 +124,7 @@ static void test_there_and_back(void)
     holds(&place, "/proc/irq/9/smp_affinity_list", "0-2");
     holds(&place, "/proc/irq/default_smp_affinity", "7");
     holds(&place, "/proc/sys/kernel/watchdog_cpumask", "0-2");
-    holds(&place, "/proc/sys/kernel/timer_migration", "1");
+    holds(&place, "/proc/sys/kernel/timer_migration", "0");
     holds(&place, "/sys/devices/virtual/workqueue/cpumask", "7");
     holds(&place, "/sys/devices/system/cpu/cpu3/cpufreq/scaling_governor", "performance");
     undo(&place, counts);
@@ -131,7 +133,7 @@ static void test_there_and_back(void)
     holds(&place, "/proc/irq/9/smp_affinity_list", "0-3");
     holds(&place, "/proc/irq/default_smp_affinity", "f");
     holds(&place, "/proc/sys/kernel/watchdog_cpumask", "0-3");
-    holds(&place, "/proc/sys/kernel/timer_migration", "0");
+    holds(&place, "/proc/sys/kernel/timer_migration", "1");
     holds(&place, "/sys/devices/virtual/workqueue/cpumask", "8");
     holds(&place, "/sys/devices/system/cpu/cpu3/cpufreq/scaling_governor", "ondemand");
     undo(&place, counts); /* once more does nothing */
@@ -193,7 +195,7 @@ static void test_groups_are_narrowed(void)
     linux_groups_find(&place.shield, &groups);
     CHECK_SAME(groups.kind, LINUX_GROUPS_V1);
     CHECK_TEXT(groups.origin, MOUNT);
-    CHECK_SAME(linux_groups_narrow(&place.shield, &groups), 0);
+    CHECK_SAME(linux_groups_narrow(&place.shield, &groups, &place.shield.others), 0);
     holds(&place, MOUNT "/wide/cpuset.cpus", "0-2");
     holds(&place, MOUNT "/wide/inner/cpuset.cpus", "2");
     holds(&place, MOUNT "/wide/only/cpuset.cpus", "0-2");
@@ -428,8 +430,8 @@ static void test_what_cannot_be_put_back_is_kept(void)
         CHECK_TEXT(undone.failure, told.last);
         CHECK_SAME(lines_kept(&place, first, sizeof first), 1);
         CHECK_TEXT(first, "/proc/sys/kernel/watchdog_cpumask");
-        holds(&place, "/proc/sys/kernel/timer_migration", i == 0 ? "0" : "1");
-        put(&place, "/proc/sys/kernel/timer_migration", "1\n"); /* somebody's wish by now */
+        holds(&place, "/proc/sys/kernel/timer_migration", i == 0 ? "1" : "0");
+        put(&place, "/proc/sys/kernel/timer_migration", "0\n"); /* somebody's wish by now */
     }
     put(&place, "/hardstone-shield.journal.new", "cut sh"); /* one was killed at the next attempt */
     mend(&place);
@@ -438,7 +440,35 @@ static void test_what_cannot_be_put_back_is_kept(void)
     CHECK_SAME(lines_kept(&place, first, sizeof first), -1);
     CHECK(!linux_shield_exists(&place.shield, "/hardstone-shield.journal.new"));
     holds(&place, "/proc/sys/kernel/watchdog_cpumask", "0-3");
-    holds(&place, "/proc/sys/kernel/timer_migration", "1");
+    holds(&place, "/proc/sys/kernel/timer_migration", "0");
+    close_place(&place);
+}
+
+/* A group is widened, then narrowed: while the second cannot be undone the first is not either. */
+static void test_two_changes_of_one_file_are_undone_in_their_order(void)
+{
+    struct place place;
+    struct told told;
+    struct linux_groups groups;
+    char first[200] = "", path[512];
+    open_place(&place);
+    make_group(&place, "only", "3");
+    linux_groups_find(&place.shield, &groups);
+    CHECK_SAME(linux_groups_narrow(&place.shield, &groups, &place.shield.others), 0);
+    holds(&place, MOUNT "/only/cpuset.cpus", "0-2");
+    snprintf(path, sizeof path, "%s" MOUNT "/only/cpuset.cpus", place.root);
+    put(&place, "/target", "0-2\n");
+    unlink(path);
+    CHECK_SAME(symlink("../../../../../target", path), 0);
+    for (int i = 0; i < 2; i++) {
+        CHECK_SAME(undo_whole(&place, &told).failed, 1);
+        CHECK_SAME(told.count, 1);
+        CHECK_SAME(lines_kept(&place, first, sizeof first), 2);
+    }
+    unlink(path);
+    make_group(&place, "only", "0-2");
+    CHECK_SAME(undo_whole(&place, &told).failed, 0);
+    holds(&place, MOUNT "/only/cpuset.cpus", "3");
     close_place(&place);
 }
 
@@ -452,6 +482,51 @@ static void let_the_guard_work(struct place *place)
     CHECK_SAME(waitpid(guard.pid, NULL, 0), guard.pid);
 }
 
+enum { USUAL = 32 };
+
+static void wait_until_it_leads_a_session(pid_t pid)
+{
+    const struct timespec wait = {.tv_nsec = 1000000};
+    while (getsid(pid) != pid && getsid(pid) > 0)
+        nanosleep(&wait, NULL);
+}
+
+/* Whatever ends a program, but for the two that nobody can hold off, and those between the usual
+ * and the real-time ones, which the C library keeps for itself. */
+static void test_signals_do_not_reach_the_guard(void)
+{
+    struct place place;
+    struct shield_guard guard;
+    int status = -1;
+    open_place(&place);
+    apply(&place, SHIELD_TIMERS);
+    if (!CHECK_SAME(shield_guard_start(&guard, &place.shield), 0))
+        return;
+    wait_until_it_leads_a_session(guard.pid);
+    for (int number = 1; number <= SIGRTMAX; number++)
+        if (number != SIGKILL && number != SIGSTOP && (number < USUAL || number >= SIGRTMIN))
+            kill(guard.pid, number);
+    holds(&place, "/proc/sys/kernel/timer_migration", "0");
+    close(guard.pipe);
+    CHECK_SAME(waitpid(guard.pid, &status, 0), guard.pid);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    holds(&place, "/proc/sys/kernel/timer_migration", "1");
+    close_place(&place);
+}
+
+/* Its id may be that of another process by now. */
+static void test_an_owner_is_known_by_its_start(void)
+{
+    struct journal_head head = {.owner = getpid(), .owner_start = port_process_start(getpid())};
+    CHECK(shield_owner_lives(&head));
+    head.owner_start++;
+    CHECK(!shield_owner_lives(&head));
+    head.owner_start = 0;
+    CHECK(!shield_owner_lives(&head));
+    head.owner = 0;
+    CHECK(!shield_owner_lives(&head));
+}
+
 static void test_the_guard_keeps_what_it_cannot_put_back(void)
 {
     struct place place;
@@ -461,13 +536,13 @@ static void test_the_guard_keeps_what_it_cannot_put_back(void)
     let_the_guard_work(&place);
     CHECK_SAME(lines_kept(&place, first, sizeof first), 1);
     CHECK_TEXT(first, "/proc/sys/kernel/watchdog_cpumask");
-    holds(&place, "/proc/sys/kernel/timer_migration", "0");
+    holds(&place, "/proc/sys/kernel/timer_migration", "1");
     close_place(&place);
     open_place(&place);
     apply(&place, SHIELD_TIMERS);
     let_the_guard_work(&place);
     CHECK_SAME(lines_kept(&place, first, sizeof first), -1);
-    holds(&place, "/proc/sys/kernel/timer_migration", "0");
+    holds(&place, "/proc/sys/kernel/timer_migration", "1");
     close_place(&place);
 }
 
@@ -530,6 +605,10 @@ TAP_MAIN(
     {"kinds of groups", test_kinds_of_groups}, {"lines about threads", test_lines_about_threads},
     {"hostile lines", test_hostile_lines}, {"links are not followed", test_links_are_not_followed},
     {"what cannot be put back is kept", test_what_cannot_be_put_back_is_kept},
+    {"signals do not reach the guard", test_signals_do_not_reach_the_guard},
+    {"an owner is known by its start", test_an_owner_is_known_by_its_start},
+    {"two changes of one file are undone in their order",
+     test_two_changes_of_one_file_are_undone_in_their_order},
     {"the guard keeps what it cannot put back", test_the_guard_keeps_what_it_cannot_put_back},
     {"forgetting", test_forgetting},
     {"a reserve that is not exclusive is noted", test_a_reserve_that_is_not_exclusive_is_noted},

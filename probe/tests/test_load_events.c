@@ -97,32 +97,23 @@ static void test_interrupts_that_the_kernel_did_not_see(void)
     see_interrupts(1, 10000, 7000);
     see_interrupts(2, 10000, 2500);
     tell_all();
-    is_only("load_unseen", "interrupt: of 10000 timers due on CPU 2 the kernel counted 2500 "
+    is_only("load_unseen", "interrupt: of 10000 timers delivered on CPU 2 the kernel counted 2500 "
                            "interrupts there (25 %): several were served by one, or elsewhere");
 }
 
-/* A loader that waited for its CPU counts up to a tenth of a second late. */
-static void test_interrupts_counted_late_are_no_doubt(void)
+/* The kernel's counters are read around the window: there is nothing to allow for. */
+static void test_interrupts_at_the_limit(void)
 {
     static const struct {
         int seen, events;
-    } cases[] = {{720, 0}, {710, 1}};
+    } cases[] = {{800, 0}, {799, 1}};
     for (int i = 0; i < 2; i++) {
         if (!make_up("interrupt=1000/s", 1, 1))
             return;
-        see_interrupts(0, 1000, cases[i].seen); /* 0.8 x (1000 - 101) = 719.2 */
+        see_interrupts(0, 1000, cases[i].seen);
         tell_all();
         CHECK_SAME(told.count, cases[i].events);
     }
-}
-
-static void test_few_interrupts_are_no_doubt(void)
-{
-    if (!make_up("interrupt=1/s", 1, 1))
-        return;
-    see_interrupts(0, 1, 0);
-    tell_all();
-    CHECK_SAME(told.count, 0);
 }
 
 static void test_what_cannot_be_seen_is_no_event(void)
@@ -315,8 +306,7 @@ static void test_rounds_of_others_do_not_count(void)
 
 TAP_MAIN({"interrupts that the kernel saw", test_interrupts_that_the_kernel_saw},
          {"interrupts that the kernel did not see", test_interrupts_that_the_kernel_did_not_see},
-         {"interrupts counted late are no doubt", test_interrupts_counted_late_are_no_doubt},
-         {"few interrupts are no doubt", test_few_interrupts_are_no_doubt},
+         {"interrupts at the limit", test_interrupts_at_the_limit},
          {"what cannot be seen is no event", test_what_cannot_be_seen_is_no_event},
          {"packets that the kernel did not see", test_packets_that_the_kernel_did_not_see},
          {"writes that the device did not get", test_writes_that_the_device_did_not_get},

@@ -1,23 +1,38 @@
-/* Timers that the kernel refuses are not counted as sent. timer_settime is put before that of
- * the C library by the linker. */
+/* Only what was delivered counts, and only what was due within the measurement. The calls are put
+ * before those of the C library by the linker. */
 #include "posix_source.h"
 
+#include "clock.h"
 #include "load/duty.h"
 #include "load/elements.h"
 #include "tap.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/time.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { SENT = COUNTER_OWN, MISSED };
+enum { DELIVERED = COUNTER_OWN, MISSED };
+enum { MOST_TIMERS = 4096 };
+
+#define SPAN_NS INT64_C(300000000)
 
 static struct load_map map;
 static struct load_slot slot;
 static struct {
-    int calls, refused, most; /* the load ends after so many calls */
-    int each;                 /* every so many is refused; 0: none */
+    int64_t first_ns; /* the first is due */
+    int calls, refused;
+    int each;         /* every so many is refused; 0: none */
+    bool is_dead;     /* taken, and never armed */
+    int64_t until_ns; /* the load ends when all before is counted; 0: it does not */
+} arms;
+static struct {
+    timer_t list[MOST_TIMERS];
+    int count, most; /* so many are made; 0: all */
+    long signals;    /* as sysconf tells; 0: as it is */
 } timers;
 
 #ifdef WRAPPED
@@ -25,18 +40,41 @@ int __real_timer_settime(timer_t timer, int flags, const struct itimerspec *when
                          struct itimerspec *before);
 int __wrap_timer_settime(timer_t timer, int flags, const struct itimerspec *when,
                          struct itimerspec *before);
+int __real_timer_create(clockid_t clock, struct sigevent *event, timer_t *timer);
+int __wrap_timer_create(clockid_t clock, struct sigevent *event, timer_t *timer);
+long __real_sysconf(int name);
+long __wrap_sysconf(int name);
 
 int __wrap_timer_settime(timer_t timer, int flags, const struct itimerspec *when,
                          struct itimerspec *before)
 {
-    if (++timers.calls >= timers.most)
+    if (arms.calls++ == 0)
+        arms.first_ns = clock_timespec_ns(&when->it_value);
+    if (arms.until_ns > 0 && atomic_load(&slot.counted_ns) >= arms.until_ns)
         atomic_store(&map.stop, 1);
-    if (timers.each > 0 && timers.calls % timers.each == 0) {
-        timers.refused++;
+    if (arms.each > 0 && arms.calls % arms.each == 0) {
+        arms.refused++;
         errno = EINVAL;
         return -1;
     }
-    return __real_timer_settime(timer, flags, when, before);
+    return arms.is_dead ? 0 : __real_timer_settime(timer, flags, when, before);
+}
+
+int __wrap_timer_create(clockid_t clock, struct sigevent *event, timer_t *timer)
+{
+    if (timers.count == (timers.most > 0 ? timers.most : MOST_TIMERS)) {
+        errno = EAGAIN;
+        return -1;
+    }
+    int answer = __real_timer_create(clock, event, timer);
+    if (answer == 0)
+        timers.list[timers.count++] = *timer;
+    return answer;
+}
+
+long __wrap_sysconf(int name)
+{
+    return name == _SC_SIGQUEUE_MAX && timers.signals > 0 ? timers.signals : __real_sysconf(name);
 }
 #endif
 
@@ -45,7 +83,54 @@ static uint64_t counted(int counter)
     return atomic_load(&slot.counters[counter]);
 }
 
-static bool run(int64_t per_s, int each, int most)
+static void on_alarm(int number)
+{
+    (void)number;
+    if (atomic_load(&map.window_begin_ns) != WINDOW_MOVES) {
+        atomic_store(&map.stop, 1);
+        return;
+    }
+    arms.until_ns = arms.first_ns + SPAN_NS;
+    atomic_store(&map.window_begin_ns, 1);
+}
+
+static void stop_after(long ms)
+{
+    struct sigaction action;
+    struct itimerval span = {{0, 0}, {ms / 1000, ms % 1000 * 1000}};
+    memset(&action, 0, sizeof action);
+    action.sa_handler = on_alarm;
+    sigaction(SIGALRM, &action, NULL);
+    setitimer(ITIMER_REAL, &span, NULL);
+}
+
+/* A measurement that began long ago; none refused. */
+static void begin(void)
+{
+    memset(&arms, 0, sizeof arms);
+    memset(&timers, 0, sizeof timers);
+    memset(&slot, 0, sizeof slot);
+    atomic_store(&map.stop, 0);
+    atomic_store(&map.window_begin_ns, 1);
+    atomic_store(&map.window_end_ns, 0);
+    atomic_store(&slot.state, LOADER_READY);
+}
+
+/* A loader ends instead. */
+static void clean_up(struct loader *loader)
+{
+    static const struct timespec at_once = {0, 0};
+    sigset_t set;
+    for (int i = 0; i < timers.count; i++)
+        timer_delete(timers.list[i]);
+    sigemptyset(&set);
+    sigaddset(&set, SIGRTMIN);
+    while (sigtimedwait(&set, NULL, &at_once) > 0)
+        ;
+    free(loader->own);
+}
+
+static bool run(int64_t per_s, int peers, long ms)
 {
 #ifndef WRAPPED
     tap_skip("this linker cannot put a function before another");
@@ -57,52 +142,158 @@ static bool run(int64_t per_s, int each, int most)
                             .map = &map,
                             .slot = &slot,
                             .places = 1,
+                            .peers = peers,
                             .keeper = getppid()};
-    memset(&slot, 0, sizeof slot);
-    memset(&timers, 0, sizeof timers);
-    timers.each = each;
-    timers.most = most;
-    atomic_store(&map.stop, 0);
-    atomic_store(&slot.state, LOADER_READY);
     if (!CHECK_SAME(load_interrupt.prepare(&loader), 0))
         return false;
+    stop_after(ms);
     load_interrupt.work(&loader);
-    free(loader.own); /* a loader ends instead */
+    clean_up(&loader);
     return true;
 }
 
-static void test_all_are_sent_when_none_is_refused(void)
+static void test_what_is_delivered_counts(void)
 {
-    if (!run(2000, 0, 400))
+    begin();
+    if (!run(2000, 1, 300))
         return;
-    CHECK(counted(SENT) > 0);
-    CHECK((int)counted(SENT) <= timers.calls);
+    CHECK(counted(DELIVERED) > 0);
+    CHECK((int)counted(DELIVERED) < arms.calls);
     CHECK_SAME(atomic_load(&slot.has_note), 0);
     CHECK_SAME(atomic_load(&slot.state), LOADER_WORKS);
 }
 
-static void test_none_is_sent_when_all_are_refused(void)
+/* All are due, and none comes. */
+static void test_what_is_never_armed_does_not_count(void)
 {
-    int64_t begun_ns = duty_now_ns();
-    if (!run(1000, 1, 20))
+    begin();
+    arms.is_dead = true;
+    if (!run(2000, 1, 300))
         return;
-    CHECK_SAME(counted(SENT), 0);
-    CHECK((int)counted(MISSED) >= timers.refused);
+    CHECK(arms.calls > 0);
+    CHECK_SAME(counted(DELIVERED), 0);
+    CHECK_SAME(atomic_load(&slot.state), LOADER_READY);
+    CHECK(atomic_load(&slot.counted_ns) < duty_now_ns() - 200000000); /* it still waits for them */
+}
+
+/* All for the first place, which is armed: only the timer itself may free it. */
+static void test_signals_of_others_do_not_count(void)
+{
+    sigset_t set;
+    begin();
+    sigemptyset(&set);
+    sigaddset(&set, SIGRTMIN);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    pid_t sender = fork();
+    for (int i = 0; sender == 0 && i < 100; i++) {
+        sigqueue(getppid(), SIGRTMIN, (union sigval){.sival_int = 0});
+        duty_sleep_until(duty_now_ns() + 2000000);
+    }
+    if (sender == 0)
+        _exit(0);
+    arms.is_dead = true;
+    bool has_run = run(2000, 1, 300);
+    waitpid(sender, NULL, 0);
+    if (!has_run)
+        return;
+    CHECK_SAME(counted(DELIVERED), 0);
+    CHECK_SAME(atomic_load(&slot.state), LOADER_READY);
+}
+
+static void test_only_the_window_counts(void)
+{
+    int64_t now_ns = duty_now_ns();
+    begin();
+    atomic_store(&map.window_begin_ns, now_ns + 200000000);
+    atomic_store(&map.window_end_ns, now_ns + 400000000);
+    arms.until_ns = now_ns + 400000000;
+    if (!run(1000, 1, 20000))
+        return;
+    CHECK_SAME(counted(DELIVERED), 200);
+    begin();
+    atomic_store(&map.window_begin_ns, 0);
+    if (!run(1000, 1, 100))
+        return;
+    CHECK_SAME(counted(DELIVERED), 0);
+    CHECK_SAME(atomic_load(&slot.state), LOADER_WORKS); /* but it works */
+}
+
+/* Nothing is judged while the bound moves, and nothing is lost. It moves for a third of the span,
+ * and is set in on_alarm. */
+static void test_a_window_that_moves_is_waited_for(void)
+{
+    begin();
+    atomic_store(&map.window_begin_ns, WINDOW_MOVES);
+    if (!run(1000, 1, 100))
+        return;
+    CHECK((int64_t)counted(DELIVERED) >= SPAN_NS / 1000000);
+}
+
+static void test_none_counts_when_all_are_refused(void)
+{
+    begin();
+    arms.each = 1;
+    int64_t begun_ns = duty_now_ns();
+    if (!run(1000, 1, 300))
+        return;
+    CHECK_SAME(counted(DELIVERED), 0);
+    CHECK((int)counted(MISSED) >= arms.refused);
     CHECK_HOLDS(slot.note, "a timer could not be armed");
-    CHECK_SAME(atomic_load(&slot.state), LOADER_READY);       /* it never worked */
-    CHECK(duty_now_ns() - begun_ns >= 19 * INT64_C(5000000)); /* and rests between */
+    CHECK_SAME(atomic_load(&slot.state), LOADER_READY);                      /* it never worked */
+    CHECK(duty_now_ns() - begun_ns >= (arms.calls - 1) * INT64_C(20000000)); /* and rests */
 }
 
 static void test_those_refused_are_missed(void)
 {
-    if (!run(2000, 3, 600))
+    begin();
+    arms.each = 3;
+    if (!run(500, 1, 300))
         return;
-    CHECK(counted(SENT) > 0);
-    CHECK((int)counted(SENT) <= timers.calls - timers.refused);
-    CHECK((int)counted(MISSED) >= timers.refused);
+    CHECK(counted(DELIVERED) > 0);
+    CHECK((int)counted(DELIVERED) <= arms.calls - arms.refused);
+    CHECK((int)counted(MISSED) >= arms.refused);
     CHECK_SAME(atomic_load(&slot.has_note), 2);
 }
 
-TAP_MAIN({"all are sent when none is refused", test_all_are_sent_when_none_is_refused},
-         {"none is sent when all are refused", test_none_is_sent_when_all_are_refused},
-         {"those refused are missed", test_those_refused_are_missed})
+static void test_it_is_armed_for_more_than_a_second(void)
+{
+    begin();
+    if (!run(1000, 1, 50))
+        return;
+    CHECK(timers.count > 1000);
+    CHECK(arms.calls >= timers.count);
+}
+
+static void test_with_few_timers_it_goes_on(void)
+{
+    begin();
+    timers.most = 20;
+    if (!run(1000, 1, 300))
+        return;
+    CHECK_SAME(timers.count, 20);
+    CHECK(counted(DELIVERED) > 0);
+    CHECK_HOLDS(slot.note, "20 of 1208 timers");
+    CHECK_HOLDS(slot.note, "armed 0.02 s ahead");
+}
+
+/* Half of them, shared by all processes of the load. */
+static void test_signals_are_left_for_others(void)
+{
+    begin();
+    timers.signals = 1000;
+    if (!run(1000, 4, 50))
+        return;
+    CHECK_SAME(timers.count, 125);
+    CHECK_HOLDS(slot.note, "125 of 1208 timers");
+}
+
+TAP_MAIN({"what is delivered counts", test_what_is_delivered_counts},
+         {"what is never armed does not count", test_what_is_never_armed_does_not_count},
+         {"signals of others do not count", test_signals_of_others_do_not_count},
+         {"only the window counts", test_only_the_window_counts},
+         {"a window that moves is waited for", test_a_window_that_moves_is_waited_for},
+         {"none counts when all are refused", test_none_counts_when_all_are_refused},
+         {"those refused are missed", test_those_refused_are_missed},
+         {"it is armed for more than a second", test_it_is_armed_for_more_than_a_second},
+         {"with few timers it goes on", test_with_few_timers_it_goes_on},
+         {"signals are left for others", test_signals_are_left_for_others})

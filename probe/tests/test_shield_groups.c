@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #define RESERVED_1 MADE_UP_V1 "/" LINUX_GROUP_RESERVED
+#define OTHERS_1 MADE_UP_V1 "/" LINUX_GROUP_OTHERS
 #define RESERVED_2 MADE_UP_V2 "/" LINUX_GROUP_RESERVED
 #define CONTROL MADE_UP_V2 "/cgroup.subtree_control"
 
@@ -22,7 +23,8 @@ enum {
     HEIR_PINNED = 402,
     OWN_WISH = 403,
     ORPHAN = 404,
-    INSIDE = 405
+    INSIDE = 405,
+    BORN = 406
 };
 
 static char text[SHIELD_TEXT_BYTES];
@@ -131,10 +133,167 @@ static void test_a_group_that_cannot_be_removed_lets_its_cpus_go(void)
     made_up_refuse(MADE_UP_V1 "/tasks", EINVAL, NULL);
     const char *why = made_up_undo(counts);
     CHECK_SAME(counts[PORT_UNDO_FAILED], 2);
-    CHECK_HOLDS(why, "could not be emptied and removed: Invalid argument");
+    CHECK_HOLDS(why, "could not be emptied and removed: Invalid argument; it has all CPUs now");
     CHECK_TEXT(made_up_text(RESERVED_1 "/" LINUX_EXCLUSIVE), "0");
+    CHECK_TEXT(made_up_text(RESERVED_1 "/cpuset.cpus"), "0-3");
+    CHECK_TEXT(made_up_text(OTHERS_1 "/cpuset.cpus"), "0-3");
+    /* two groups, ten seconds each at most, and not at an even pace */
+    CHECK(made_up.waited_ns > 18000000000 && made_up.waited_ns < 22000000000);
+    CHECK(made_up.longest_wait_ns > 10 * made_up.shortest_wait_ns);
     made_up_group("new", "");
     CHECK_SAME(linux_shield_write(&made_up.shield, MADE_UP_V1 "/new/cpuset.cpus", "0-3"), 0);
+    made_up_close();
+}
+
+/* COMMAND, or somebody else, has made groups inside of the shield's. */
+static void test_groups_inside_of_ours_go_with_them(void)
+{
+    static const char *const inside[] = {"x", "x/y", "x/z", "w"};
+    char name[64], tasks[128];
+    if (!begin(made_up_groups_v1))
+        return;
+    CHECK_SAME(apply(), 0);
+    for (size_t i = 0; i < sizeof inside / sizeof inside[0]; i++) {
+        snprintf(name, sizeof name, LINUX_GROUP_OTHERS "/%s", inside[i]);
+        made_up_group(name, "0");
+    }
+    made_up_group(LINUX_GROUP_RESERVED "/x", "3");
+    made_up_put(RESERVED_1 "/x/" LINUX_EXCLUSIVE, "1");
+    snprintf(tasks, sizeof tasks, "%s", OTHERS_1 "/x/y/tasks");
+    CHECK_SAME(linux_shield_write(&made_up.shield, tasks, "101"), 0);
+    CHECK_SAME(linux_shield_write(&made_up.shield, OTHERS_1 "/w/tasks", "103"), 0);
+    CHECK_SAME(linux_shield_write(&made_up.shield, RESERVED_1 "/x/tasks", "102"), 0);
+    put_back();
+    the_threads_are_back();
+    CHECK_TEXT(made_up_group_of(NARROW), "");
+    CHECK(!made_up_has(RESERVED_1) && !made_up_has(OTHERS_1));
+    made_up_close();
+}
+
+static void test_groups_inside_of_a_partition_go_with_it(void)
+{
+    if (!begin(made_up_groups_v2))
+        return;
+    CHECK_SAME(apply(), 0);
+    made_up_group(LINUX_GROUP_RESERVED "/x", "");
+    made_up_group(LINUX_GROUP_RESERVED "/x/y", "");
+    CHECK_SAME(linux_shield_write(&made_up.shield, RESERVED_2 "/x/y/cgroup.procs", "102"), 0);
+    put_back();
+    the_threads_are_back();
+    CHECK(!made_up_has(RESERVED_2));
+    CHECK_TEXT(made_up_text(CONTROL), "");
+    made_up_close();
+}
+
+/* One that cannot leave stays with the groups around it; all of those get all CPUs. */
+static void test_groups_inside_of_ours_that_stay_let_their_cpus_go(void)
+{
+    if (!begin(made_up_groups_v1))
+        return;
+    CHECK_SAME(apply(), 0);
+    made_up_group(LINUX_GROUP_RESERVED "/x", "3");
+    made_up_put(RESERVED_1 "/x/" LINUX_EXCLUSIVE, "1");
+    made_up_group(LINUX_GROUP_RESERVED "/x/y", "3");
+    made_up_group(LINUX_GROUP_RESERVED "/free", "3");
+    CHECK_SAME(linux_shield_write(&made_up.shield, RESERVED_1 "/x/y/tasks", "102"), 0);
+    made_up_group(LINUX_GROUP_OTHERS "/x", "0");
+    made_up_put(OTHERS_1 "/x/" LINUX_EXCLUSIVE, "1");
+    CHECK_SAME(linux_shield_write(&made_up.shield, OTHERS_1 "/x/tasks", "101"), 0);
+    made_up_refuse(MADE_UP_V1 "/tasks", EINVAL, NULL);
+    made_up_undo(counts);
+    CHECK_SAME(counts[PORT_UNDO_FAILED], 2);
+    CHECK_TEXT(made_up_text(OTHERS_1 "/x/" LINUX_EXCLUSIVE), "0");
+    CHECK_TEXT(made_up_text(OTHERS_1 "/x/cpuset.cpus"), "0-3");
+    CHECK(!made_up_has(RESERVED_1 "/free"));
+    CHECK_TEXT(made_up_text(RESERVED_1 "/x/" LINUX_EXCLUSIVE), "0");
+    CHECK_TEXT(made_up_text(RESERVED_1 "/cpuset.cpus"), "0-3");
+    CHECK_TEXT(made_up_text(RESERVED_1 "/x/cpuset.cpus"), "0-3");
+    CHECK_TEXT(made_up_text(RESERVED_1 "/x/y/cpuset.cpus"), "0-3");
+    made_up_close();
+}
+
+static void test_a_link_inside_of_ours_is_not_followed(void)
+{
+    char link[256];
+    if (!begin(made_up_groups_v1))
+        return;
+    CHECK_SAME(apply(), 0);
+    made_up_group("victim", "0");
+    made_up_group("victim/inner", "0");
+    CHECK_SAME(linux_shield_write(&made_up.shield, MADE_UP_V1 "/victim/tasks", "103"), 0);
+    snprintf(link, sizeof link, "%s" RESERVED_1 "/link", made_up.root);
+    CHECK_SAME(symlink("../victim", link), 0);
+    made_up_undo(counts);
+    CHECK_TEXT(made_up_group_of(NARROW), "/victim");
+    CHECK(made_up_has(MADE_UP_V1 "/victim/inner"));
+    CHECK_TEXT(made_up_text(MADE_UP_V1 "/victim/cpuset.cpus"), "0");
+    unlink(link);
+    made_up_close();
+}
+
+/* Nothing is changed, and the answer says who has it. */
+static void is_held(const char *by)
+{
+    made_up.log[0] = '\0';
+    CHECK_SAME(apply(), PORT_SHIELD_HELD);
+    CHECK_HOLDS(text, by);
+    CHECK_TEXT(made_up.log, "");
+    CHECK_SAME(made_up_lines(NULL), 0);
+}
+
+static void test_cpus_that_somebody_has_to_himself(void)
+{
+    static const char *const cpus[] = {"3", "2-3", "0-2"}; /* the last: nothing for the others */
+    for (int i = 0; i < 3; i++) {
+        if (!begin(made_up_groups_v1))
+            return;
+        made_up_group("rt", cpus[i]);
+        made_up_put(MADE_UP_V1 "/rt/" LINUX_EXCLUSIVE, "1");
+        is_held(MADE_UP_V1 "/rt has");
+        made_up_close();
+    }
+    for (int i = 0; i < 2; i++) {
+        if (!begin(made_up_groups_v2))
+            return;
+        made_up_put(CONTROL, "cpuset");
+        made_up_group("slice", "");
+        made_up_group("slice/rt", "3");
+        made_up_put(MADE_UP_V2 "/slice/rt/" LINUX_PARTITION, i ? "isolated" : "root");
+        is_held(MADE_UP_V2 "/slice/rt has");
+        made_up_close();
+    }
+}
+
+/* Not those that are to be reserved: they stay his, also while others are narrowed. */
+static void test_other_cpus_that_somebody_has_to_himself(void)
+{
+    if (!begin(made_up_groups_v1))
+        return;
+    made_up_group("rt", "0");
+    made_up_put(MADE_UP_V1 "/rt/" LINUX_EXCLUSIVE, "1");
+    made_up_group("only", "3");
+    CHECK_SAME(apply(), 0);
+    CHECK_TEXT(made_up_text(MADE_UP_V1 "/rt/cpuset.cpus"), "0");
+    CHECK_TEXT(made_up_text(MADE_UP_V1 "/only/cpuset.cpus"), "1-2");
+    CHECK_TEXT(made_up_text(OTHERS_1 "/cpuset.cpus"), "1-2");
+    CHECK_TEXT(made_up_text(RESERVED_1 "/" LINUX_EXCLUSIVE), "1");
+    put_back();
+    the_threads_are_back();
+    CHECK_TEXT(made_up_text(MADE_UP_V1 "/only/cpuset.cpus"), "3");
+    made_up_close();
+}
+
+/* A partition that the kernel has not granted holds nothing. */
+static void test_a_partition_of_others_that_is_void(void)
+{
+    if (!begin(made_up_groups_v2))
+        return;
+    made_up_put(CONTROL, "cpuset");
+    made_up_group("rt", "2-3");
+    made_up_put(MADE_UP_V2 "/rt/" LINUX_PARTITION, "root invalid (Cpu list not exclusive)");
+    CHECK_SAME(apply(), 0);
+    CHECK_TEXT(made_up_text(MADE_UP_V2 "/rt/cpuset.cpus"), "2");
+    put_back();
     made_up_close();
 }
 
@@ -396,6 +555,66 @@ static void test_no_cpusets(void)
     made_up_close();
 }
 
+/* Its maker was looked at before, it was not: another look finds it. */
+static void test_threads_that_are_made_while_others_are_moved(void)
+{
+    for (int i = 0; i < 2; i++) {
+        if (!begin(i ? made_up_groups_v1 : NULL))
+            return;
+        made_up.birth.mother = PINNED;
+        made_up.birth.id = BORN;
+        made_up.birth.cpus = "3";
+        CHECK_SAME(apply(), 0);
+        CHECK_SAME(made_up.birth.id, 0);
+        CHECK_TEXT(made_up_mask_of(BORN), i ? "3" : "0-2");
+        CHECK_TEXT(made_up_group_of(BORN), i ? "/" LINUX_GROUP_OTHERS : "");
+        put_back();
+        the_threads_are_back();
+        CHECK_TEXT(made_up_mask_of(BORN), "3");
+        CHECK_TEXT(made_up_group_of(BORN), "");
+        made_up_close();
+    }
+}
+
+/* The thread has ended, and another has its id. */
+static void reuse(pid_t id)
+{
+    char path[64], line[128];
+    snprintf(line, sizeof line, "%ld (another) S 1 0 0 0 -1 %u 0 0 0 0 0 0 0 0 20 0 1 0 %d 0",
+             (long)id, MADE_UP_USER, 99);
+    snprintf(path, sizeof path, "/proc/%ld/stat", (long)id);
+    made_up_put(path, line);
+    snprintf(path, sizeof path, "/proc/%ld/task/%ld/stat", (long)id, (long)id);
+    made_up_put(path, line);
+}
+
+static void test_a_thread_that_has_the_id_of_another(void)
+{
+    struct cpus own;
+    if (!begin(NULL))
+        return;
+    CHECK_SAME(apply(), 0);
+    reuse(PINNED);
+    cpus_parse_list("1-2", &own);
+    CHECK_SAME(linux_task_set_mask(PINNED, &own), 0);
+    reuse(ANYWHERE); /* with an affinity as the shield gave it, by its own wish or its maker's */
+    CHECK(made_up_undo(counts) != NULL);
+    CHECK_SAME(counts[PORT_UNDO_FOREIGN], 0); /* it is not said to have changed */
+    CHECK_SAME(counts[PORT_UNDO_NOTHING], 2);
+    CHECK_TEXT(made_up_mask_of(PINNED), "1-2");
+    CHECK_TEXT(made_up_mask_of(ANYWHERE), "0-3"); /* as one that was made meanwhile */
+    made_up_close();
+    if (!begin(made_up_groups_v1)) /* where any value would be replaced */
+        return;
+    made_up.release = "6.1.0";
+    made_up.forgets_masks = true;
+    CHECK_SAME(apply(), 0);
+    reuse(PINNED);
+    CHECK(made_up_undo(counts) != NULL);
+    CHECK_TEXT(made_up_mask_of(PINNED), "0-3"); /* that of the root, not the other's 3 */
+    made_up_close();
+}
+
 static void test_threads_that_ask_for_something_else_meanwhile(void)
 {
     struct cpus wish;
@@ -412,7 +631,18 @@ static void test_threads_that_ask_for_something_else_meanwhile(void)
     made_up_close();
 }
 
-TAP_MAIN({"version 1", test_version_1},
+TAP_MAIN({"threads that are made while others are moved",
+          test_threads_that_are_made_while_others_are_moved},
+         {"a thread that has the id of another", test_a_thread_that_has_the_id_of_another},
+         {"CPUs that somebody has to himself", test_cpus_that_somebody_has_to_himself},
+         {"other CPUs that somebody has to himself", test_other_cpus_that_somebody_has_to_himself},
+         {"a partition of others that is void", test_a_partition_of_others_that_is_void},
+         {"groups inside of ours go with them", test_groups_inside_of_ours_go_with_them},
+         {"groups inside of a partition go with it", test_groups_inside_of_a_partition_go_with_it},
+         {"groups inside of ours that stay let their CPUs go",
+          test_groups_inside_of_ours_that_stay_let_their_cpus_go},
+         {"a link inside of ours is not followed", test_a_link_inside_of_ours_is_not_followed},
+         {"version 1", test_version_1},
          {"threads of a group go back to the shield's own",
           test_threads_of_a_group_go_back_to_the_shields_own},
          {"a group that cannot be removed lets its CPUs go",

@@ -216,7 +216,7 @@ static const struct {
     const char *path, *odd, *ours;
 } single[] = {
     {SHIELD_WATCHDOG, "/proc/sys/kernel/watchdog_cpumask", "1,3", "1"},
-    {SHIELD_TIMERS, "/proc/sys/kernel/timer_migration", "0", "1"},
+    {SHIELD_TIMERS, "/proc/sys/kernel/timer_migration", "1", "0"},
     {SHIELD_WORKQUEUES, "/sys/devices/virtual/workqueue/cpumask", "c", "4"},
 };
 enum { SINGLE = sizeof single / sizeof single[0] };
@@ -230,6 +230,7 @@ static void test_settings_of_one_file(void)
         CHECK(shows(single[i].setting));
         CHECK_SAME(apply(single[i].setting), 0);
         CHECK_TEXT(made_up_text(single[i].path), single[i].ours);
+        CHECK_SAME(made_up.notes.count, 0); /* all is done that was found */
         CHECK(made_up_undo(counts) != NULL);
         CHECK_SAME(counts[PORT_UNDONE], 1);
         CHECK_TEXT(made_up_text(single[i].path), single[i].odd);
@@ -239,6 +240,33 @@ static void test_settings_of_one_file(void)
         CHECK_TEXT(made_up.log, "");
         made_up_close();
     }
+}
+
+/* Only a CPU of nohz_full= gives its timers away, and is given none. */
+static void test_where_timers_go(void)
+{
+    static const struct {
+        const char *reserved, *tickless, *ours;
+    } machines[] = {{"3", NULL, "0"},  {"3", "", "0"},     {"3", " (null)", "0"},
+                    {"3", "2", "0"},   {"3", "3", "1"},    {"3", "1-3", "1"},
+                    {"2-3", "3", "0"}, {"2-3", "2-3", "1"}};
+    for (size_t i = 0; i < sizeof machines / sizeof machines[0]; i++)
+        for (int now = 0; now < 2; now++) {
+            if (!begin())
+                return;
+            cpus_parse_list(machines[i].reserved, &made_up.shield.reserved);
+            if (machines[i].tickless)
+                made_up_put(CPUS "nohz_full", machines[i].tickless);
+            made_up_put("/proc/sys/kernel/timer_migration", now ? "1" : "0");
+            CHECK_SAME(apply(SHIELD_TIMERS), 0);
+            if (!CHECK_TEXT(made_up_text("/proc/sys/kernel/timer_migration"), machines[i].ours))
+                printf("# it was machine %zu\n", i);
+            CHECK_HOLDS(text, machines[i].ours);
+            CHECK_SAME(made_up.notes.count, 0);
+            CHECK(made_up_undo(counts) != NULL);
+            CHECK_TEXT(made_up_text("/proc/sys/kernel/timer_migration"), now ? "1" : "0");
+            made_up_close();
+        }
 }
 
 static void test_settings_of_one_file_that_are_refused(void)
@@ -345,6 +373,7 @@ TAP_MAIN({"interrupts that cannot be moved", test_interrupts_that_cannot_be_move
          {"no governor", test_no_governor},
          {"a governor that is refused", test_a_governor_that_is_refused},
          {"settings of one file", test_settings_of_one_file},
+         {"where timers go", test_where_timers_go},
          {"settings of one file that are refused", test_settings_of_one_file_that_are_refused},
          {"settings of one file that are not there", test_settings_of_one_file_that_are_not_there},
          {"the latency request", test_the_latency_request},

@@ -123,15 +123,22 @@ def test_a_short_load_is_seen_and_lowers_the_trust(
     assert "heavy cpu 10 % - 5 % -" in flat
 
 
+LEFT = "/proc/irq/7/smp_affinity: Invalid argument"
+
+
+@pytest.mark.parametrize(
+    ("event", "code"), [("not_put_back", EXIT_UNTRUSTWORTHY), ("shielded", EXIT_OK)]
+)
 def test_a_machine_that_was_not_put_back_exits_with_3_and_says_what_to_type(
-    measure: Callable[..., Done], store: Path
+    measure: Callable[..., Done], store: Path, event: str, code: int
 ) -> None:
     """Two runs that differ in nothing else."""
-    left = {"name": "not_put_back", "text": "/proc/irq/7/smp_affinity: Invalid argument"}
-    entry = {"load": "heavy", "cpu_config": "shielded"}
-    assert measure({**entry, "events": [{**left, "name": "shielded"}]}).code == EXIT_OK
-    done = measure({**entry, "events": [left]})
-    assert done.code == EXIT_UNTRUSTWORTHY
+    events = [{"name": event, "text": LEFT}]
+    done = measure({"load": "heavy", "cpu_config": "shielded", "events": events})
+    assert done.code == code
+    if code == EXIT_OK:
+        assert "not put back" not in done.out
+        return
     trust = Store(store).load("last").trust
     assert trust.grade == "untrustworthy"
     assert trust.reasons[0].startswith("the machine was not put back as it was by TMR-P-JIT [")

@@ -343,7 +343,7 @@ RUNTIME = {
 
 def test_a_share_that_is_known_is_taken_away_and_given_back() -> None:
     found = finding("fair-server", machine(**RUNTIME))
-    assert "50 ms of each 1000 ms of each CPU" in found.found
+    assert "a share of each CPU: 50 ms of each 1000 ms." in found.found
     (step,) = found.steps
     place = "/sys/kernel/debug/sched/fair_server/cpu3/runtime"
     assert (step.command or "").endswith(f"; echo 0 | sudo tee {place}")

@@ -10,7 +10,8 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.e2e.shield_state import cpuset_mount, read_task
+from tests.e2e.odd_keeper import Keeper, start_of
+from tests.e2e.shield_state import cpuset_mount, read_task, threads
 
 SLEEP_S = "300"
 LATENCY = "/dev/cpu_dma_latency"
@@ -23,6 +24,7 @@ class Odd:
     """What was made odd."""
 
     reserved: int
+    keeper: Keeper
     busy: int = 0  # a process that spins on the CPU to be reserved
     grouped: int = 0  # one in a group of its own, of that CPU alone
     pinned: int = 0  # one with an odd affinity
@@ -36,16 +38,21 @@ def value(odd: Odd, setting: str, path: Path, wanted: str) -> Iterator[None]:
     """Writes `wanted` into a file of the kernel, where it is there and takes it."""
     try:
         before = path.read_text().strip()
-        path.write_text(wanted)
     except OSError:
         yield
         return
-    odd.files[str(path)] = wanted
-    odd.settings.add(setting)
-    try:
-        yield
-    finally:
-        path.write_text(before)
+    with odd.keeper.undoing("write", str(path), before):
+        try:
+            path.write_text(wanted)
+        except OSError:
+            yield
+            return
+        odd.files[str(path)] = wanted
+        odd.settings.add(setting)
+        try:
+            yield
+        finally:
+            path.write_text(before)
 
 
 @contextmanager
@@ -75,6 +82,16 @@ def an_odd_governor(cpu: int) -> tuple[Path, str] | None:
     return None
 
 
+def odd_timers(cpu: int) -> str:
+    """What a shield does not want."""
+    with suppress(OSError):
+        for part in Path("/sys/devices/system/cpu/nohz_full").read_text().strip().split(","):
+            first, _, last = part.partition("-")
+            if first.isdigit() and int(first) <= cpu <= int(last or first):
+                return "0"
+    return "1"
+
+
 def movable_interrupts() -> list[Path]:
     """Files of those whose affinity can be written: writing what is there says it."""
     found = []
@@ -96,18 +113,27 @@ def process(*words: str) -> Iterator[int]:
 
 
 @contextmanager
+def kept_process(odd: Odd, *words: str) -> Iterator[int]:
+    """One that ends with the tests, however they end."""
+    with process(*words) as pid, odd.keeper.undoing("kill", str(pid), start_of(pid)):
+        yield pid
+
+
+@contextmanager
 def affinity(odd: Odd, task: int) -> Iterator[None]:
     before = os.sched_getaffinity(task)
-    os.sched_setaffinity(task, {odd.reserved})
-    try:
-        yield
-    finally:
-        os.sched_setaffinity(task, before)
+    cpus = ",".join(str(cpu) for cpu in sorted(before))
+    with odd.keeper.undoing("affinity", str(task), cpus):
+        os.sched_setaffinity(task, {odd.reserved})
+        try:
+            yield
+        finally:
+            os.sched_setaffinity(task, before)
 
 
 def a_kernel_thread() -> int | None:
     """One whose affinity may be changed."""
-    for path in sorted(Path("/proc").glob("[0-9]*/task/[0-9]*")):
+    for path in sorted(threads()):
         with suppress(OSError):
             _, task = read_task(path)
             lasts = task.name.startswith(("k", "oom")) and not task.name.startswith("kworker")
@@ -121,6 +147,16 @@ def group(odd: Odd, mount: Path, cpus: str | None) -> Iterator[Path]:
     """A group, and one inside of it, with `cpus` where it is a group of cpusets."""
     outer = mount / f"hardstone-odd-{os.getpid()}"
     inner = outer / "inner"
+    with (
+        odd.keeper.undoing("remove", str(outer)),
+        odd.keeper.undoing("remove", str(inner)),
+        _made(odd, mount, outer, inner, cpus),
+    ):
+        yield inner
+
+
+@contextmanager
+def _made(odd: Odd, mount: Path, outer: Path, inner: Path, cpus: str | None) -> Iterator[None]:
     try:
         for folder in (outer, inner):
             folder.mkdir()
@@ -130,7 +166,7 @@ def group(odd: Odd, mount: Path, cpus: str | None) -> Iterator[Path]:
         if cpus is not None:
             odd.files |= {str(place / "cpuset.cpus"): cpus for place in (outer, inner)}
             odd.settings.add("cpuset")
-        yield inner
+        yield
     finally:
         for folder in (inner, outer):
             with suppress(FileNotFoundError):
@@ -139,9 +175,10 @@ def group(odd: Odd, mount: Path, cpus: str | None) -> Iterator[Path]:
 
 @contextmanager
 def odd_values(reserved: int) -> Iterator[Odd]:
-    odd = Odd(reserved)
+    odd = Odd(reserved, Keeper())
     mask = f"{1 << reserved:x}"
     with ExitStack() as stack:
+        stack.callback(odd.keeper.dismiss)
         for place, path in enumerate(movable_interrupts()):
             if place != AS_IT_WAS:
                 wanted = "0" if place == ELSEWHERE else str(reserved)
@@ -150,7 +187,7 @@ def odd_values(reserved: int) -> Iterator[Odd]:
         for setting, path, wanted in (
             ("interrupts", Path("/proc/irq/default_smp_affinity"), mask),
             ("watchdog", kernel / "watchdog_cpumask", str(reserved)),
-            ("timers", kernel / "timer_migration", "0"),
+            ("timers", kernel / "timer_migration", odd_timers(reserved)),
             ("workqueues", Path("/sys/devices/virtual/workqueue/cpumask"), mask),
         ):
             stack.enter_context(value(odd, setting, path, wanted))
@@ -168,17 +205,17 @@ def _odd_processes(odd: Odd, stack: ExitStack) -> None:
     mount = cpuset_mount()
     if mount is not None and mount[0] == "v1":
         inner = stack.enter_context(group(odd, mount[1], str(odd.reserved)))
-    odd.busy = stack.enter_context(process("sh", "-c", "while :; do :; done"))
+    odd.busy = stack.enter_context(kept_process(odd, "sh", "-c", "while :; do :; done"))
     os.sched_setaffinity(odd.busy, {odd.reserved})
-    odd.grouped = stack.enter_context(process("sleep", SLEEP_S))
-    odd.pinned = stack.enter_context(process("sleep", SLEEP_S))
+    odd.grouped = stack.enter_context(kept_process(odd, "sleep", SLEEP_S))
+    odd.pinned = stack.enter_context(kept_process(odd, "sleep", SLEEP_S))
     os.sched_setaffinity(odd.pinned, {odd.reserved})
     if mount is not None and mount[0] == "v1":
         (inner / "tasks").write_text(str(odd.grouped))
     unified = Path("/sys/fs/cgroup/unified")
     if (unified / "cgroup.procs").exists():
         other = stack.enter_context(group(odd, unified, None))
-        sleeper = stack.enter_context(process("sleep", SLEEP_S))
+        sleeper = stack.enter_context(kept_process(odd, "sleep", SLEEP_S))
         (other / "cgroup.procs").write_text(str(sleeper))
     thread = a_kernel_thread()
     if thread is not None:

@@ -64,11 +64,18 @@ def read_state() -> State:
             state.files[str(path)] = path.read_text().strip()
     with suppress(OSError):
         state.files[LATENCY] = str(*struct.unpack("=i", Path(LATENCY).read_bytes()[:4]))
-    for path in Path("/proc").glob("[0-9]*/task/[0-9]*"):
+    for path in threads():
         with suppress(OSError):
             start, task = read_task(path)
             state.tasks[int(path.name), start] = task
     return state
+
+
+def threads() -> Iterator[Path]:
+    """Of all processes; some end while they are listed."""
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            yield from list((process / "task").iterdir())
 
 
 def read_task(path: Path) -> tuple[int, Task]:

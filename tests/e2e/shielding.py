@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import pty
+import select
+import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -57,6 +60,43 @@ def shielded(words: list[str], *, is_session: bool = True) -> Iterator[Shield]:
                 process.kill()
 
 
+@contextmanager
+def on_a_terminal(words: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """The process that leads the session of the terminal, and the other side of that. Keys reach it
+    also where the tests themselves were started in the background, with signals ignored."""
+    pid, terminal = pty.fork()
+    if pid == 0:
+        for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTSTP):
+            signal.signal(number, signal.SIG_DFL)
+        os.execvp(words[0], list(words))  # noqa: S606
+    try:
+        yield pid, terminal
+    finally:
+        with suppress(OSError):
+            os.close(terminal)
+        with suppress(ProcessLookupError, ChildProcessError):
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+
+
+def read_until(terminal: int, what: bytes | None) -> bytes:
+    """None: until the last process of the terminal has gone."""
+    shown = b""
+    give_up_s = time.monotonic() + GIVE_UP_S
+    while what is None or what not in shown:
+        left_s = max(give_up_s - time.monotonic(), 0)
+        assert select.select([terminal], [], [], left_s)[0], f"no {what!r} came after {shown!r}"
+        try:
+            more = os.read(terminal, 4096)
+        except OSError:  # the terminal has gone
+            more = b""
+        if not more:
+            assert what is None, f"the terminal ended without {what!r} after {shown!r}"
+            break
+        shown += more
+    return shown
+
+
 def wait_until(claim: Callable[[], bool], what: str) -> None:
     give_up_s = time.monotonic() + GIVE_UP_S
     while not claim():
@@ -66,7 +106,8 @@ def wait_until(claim: Callable[[], bool], what: str) -> None:
 
 def all_is_back(before: State) -> None:
     wait_until(lambda: not JOURNAL.exists(), "the journal is still there")
-    assert differences(before, read_state()) == []
+    left = differences(before, read_state())
+    assert left == [], left  # told here: pytest does so for the files of tests only
 
 
 def is_over(pid: int) -> bool:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import pty
 import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -25,6 +23,8 @@ from tests.e2e.shielding import (
     all_is_back,
     command,
     is_over,
+    on_a_terminal,
+    read_until,
     shielded,
     wait_until,
 )
@@ -237,29 +237,6 @@ def test_a_signal_that_comes_while_the_cpu_is_reserved(
 
 
 # ---- the terminal ----
-
-
-@contextmanager
-def on_a_terminal(words: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """The process that leads the session of the terminal, and the other side of that."""
-    pid, terminal = pty.fork()
-    if pid == 0:
-        os.execvp(words[0], list(words))  # noqa: S606
-    try:
-        yield pid, terminal
-    finally:
-        with suppress(OSError):
-            os.close(terminal)
-        with suppress(ProcessLookupError, ChildProcessError):
-            os.kill(pid, signal.SIGKILL)
-            os.waitpid(pid, 0)
-
-
-def read_until(terminal: int, what: bytes) -> bytes:
-    shown = b""
-    while what not in shown:
-        shown += os.read(terminal, 4096)
-    return shown
 
 
 def shell_with_jobs(*lines: str) -> list[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import pty
 import random
 import shutil
 import signal
@@ -37,6 +36,8 @@ from tests.e2e.shielding import (
     all_is_back,
     command,
     is_over,
+    on_a_terminal,
+    read_until,
     shielded,
     tool,
     wait_until,
@@ -64,18 +65,11 @@ def test_a_signal_to_the_tool(
 def test_ctrl_c_on_the_terminal(probe: Path, before: State) -> None:
     """The key reaches all processes of the terminal; COMMAND gets it once."""
     script = "trap 'echo caught; n=$((n+1)); sleep 0.2; exit $n' INT; echo ready; read x"
-    pid, terminal = pty.fork()
-    if pid == 0:
-        os.execv(probe, command(probe, "sh", "-c", script))  # noqa: S606
-    shown = b""
-    while b"ready" not in shown:
-        shown += os.read(terminal, 4096)
-    os.write(terminal, b"\x03")
-    with suppress(OSError):  # the terminal goes with its last process
-        while more := os.read(terminal, 4096):
-            shown += more
-    _, status = os.waitpid(pid, 0)
-    os.close(terminal)
+    with on_a_terminal(command(probe, "sh", "-c", script)) as (pid, terminal):
+        shown = read_until(terminal, b"ready")
+        os.write(terminal, b"\x03")
+        shown += read_until(terminal, None)
+        _, status = os.waitpid(pid, 0)
     assert os.waitstatus_to_exitcode(status) == 1
     assert shown.count(b"caught") == 1
     all_is_back(before)
@@ -118,6 +112,27 @@ def test_the_guard_is_killed_and_the_command_ends(probe: Path, before: State) ->
         os.kill(guard_of(process.pid), signal.SIGKILL)
         process.communicate(timeout=GIVE_UP_S)
     assert process.returncode == 0
+    all_is_back(before)
+
+
+@pytest.mark.parametrize("is_restore", [False, True], ids=["the next shield", "restore"])
+def test_a_guard_at_its_work_is_waited_for(probe: Path, before: State, is_restore: bool) -> None:
+    """Its owner has gone, it still holds the journal: stopped here, so that it takes its time."""
+    with shielded(command(probe, *FOREVER)) as process:
+        guard = guard_of(process.pid)
+        os.kill(guard, signal.SIGSTOP)
+        try:
+            process.kill()
+            process.wait(timeout=GIVE_UP_S)
+            words = [str(probe), "shield", "--restore"] if is_restore else command(probe, "true")
+            second = subprocess.Popen(words, stderr=subprocess.PIPE)
+            with pytest.raises(subprocess.TimeoutExpired):
+                second.wait(timeout=0.4)
+        finally:
+            os.kill(guard, signal.SIGCONT)  # also where the test fails: it puts things back
+            wait_until(lambda: is_over(guard), "the guard does not end")
+        _, errors = second.communicate(timeout=GIVE_UP_S)
+        assert second.returncode == 0, errors
     all_is_back(before)
 
 

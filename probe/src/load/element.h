@@ -56,7 +56,6 @@ struct load_element {
     const char *counters[LOAD_COUNTERS];
     bool is_lowest;      /* runs at the lowest priority */
     bool needs_names;    /* makes files with names: in the scratch folder */
-    int64_t late_ns;     /* LOAD_RATE: one may be counted so much later than it was */
     bool judged_by_wall; /* LOAD_SHARE: busy is time within the work, not CPU time */
     /* Once, before the load begins. 0, or an errno value after loader_note. */
     int (*prepare)(struct loader *loader);

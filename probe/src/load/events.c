@@ -99,12 +99,6 @@ static bool is_unseen(double sent, double late, double seen)
     return seen >= 0 && seen < ENOUGH * (sent - late);
 }
 
-static double late_of(const struct load_term *term)
-{
-    double late = (double)term->degree.number * (double)term->element->late_ns / 1e9;
-    return late + (term->element->late_ns > 0 ? 1 : 0);
-}
-
 static double since(int64_t from, int64_t to)
 {
     return from < 0 || to < from ? -1 : (double)(to - from);
@@ -117,8 +111,7 @@ static bool find_unseen_interrupts(const struct load *load, int term, struct uns
     for (int i = 0; i < load->map->slot_count; i++) {
         double sent = (double)grown(load, i, COUNTER_OWN);
         double seen = since(load->begin.samples[i].seen, load->end.samples[i].seen);
-        if (!is_of(load, i, term) ||
-            !is_unseen(sent, late_of(&load->setup.spec->terms[term]), seen) ||
+        if (!is_of(load, i, term) || !is_unseen(sent, 0, seen) ||
             (is_found && seen * worst->sent >= worst->seen * sent))
             continue;
         *worst = (struct unseen){sent, seen, load->map->slots[i].cpu};
@@ -133,7 +126,7 @@ static bool find_unseen_packets(const struct load *load, int term, struct unseen
     *all = (struct unseen){0, since(load->begin.tcp_segments, load->end.tcp_segments), -1};
     for (int i = 0; i < load->map->slot_count; i++)
         all->sent += is_of(load, i, term) ? (double)grown(load, i, COUNTER_OWN) : 0;
-    return is_unseen(all->sent, late_of(&load->setup.spec->terms[term]), all->seen);
+    return is_unseen(all->sent, 0, all->seen);
 }
 
 /* The device's count, too, is of all that write to it. */
@@ -162,7 +155,7 @@ static void tell_unseen(const struct load *load, int term, load_teller *tell, vo
     char text[TEXT_BYTES], sent[32], seen[32];
     if (element == &load_interrupt && find_unseen_interrupts(load, term, &found))
         snprintf(text, sizeof text,
-                 "interrupt: of %.0f timers due on CPU %d the kernel counted %.0f interrupts "
+                 "interrupt: of %.0f timers delivered on CPU %d the kernel counted %.0f interrupts "
                  "there (%.0f %%): several were served by one, or elsewhere",
                  found.sent, found.cpu, found.seen, 100 * found.seen / found.sent);
     else if (element == &load_network && find_unseen_packets(load, term, &found))

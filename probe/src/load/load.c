@@ -28,6 +28,7 @@
 #define LOOK_NS INT64_C(2000000)
 #define GUARD_END_NS (GUARD_GRACE_NS + INT64_C(2000000000))
 #define KEEPER_END_NS INT64_C(5000000000)
+#define COUNT_NS INT64_C(300000000)
 
 /* ---- how many, and where ---- */
 
@@ -287,24 +288,58 @@ bool load_settle(struct load *load, bool (*should_stop)(void), char *text, size_
 
 /* ---- around the measurement ---- */
 
+/* A bound is first moving, then read, then set: whoever read the old one had what happened
+ * before the moment that the new one is. */
+static void take_at(struct load *load, struct load_snapshot *snapshot, _Atomic int64_t *bound_ns)
+{
+    atomic_store(bound_ns, WINDOW_MOVES);
+    load_snapshot_take(load, snapshot);
+    atomic_store(bound_ns, snapshot->at_ns);
+}
+
 void load_begin(struct load *load)
 {
     if (load->guard <= 0)
         return;
     load_snapshot_seen(load, &load->begin);
-    load_snapshot_take(load, &load->begin);
+    atomic_store(&load->map->window_end_ns, 0);
+    take_at(load, &load->begin, &load->map->window_begin_ns);
 }
 
 void load_end(struct load *load)
 {
     if (load->guard <= 0)
         return;
-    load_snapshot_take(load, &load->end);
+    take_at(load, &load->end, &load->map->window_end_ns);
     load_snapshot_seen(load, &load->end);
     note_guard(load);
     if (has_kind(load->setup.spec, LOAD_FOREIGN))
         load_snapshot_foreign(load, &load->end);
     load->is_measured = true;
+}
+
+static bool counts_late(const struct load *load)
+{
+    for (int i = 0; i < load->map->slot_count; i++) {
+        const struct load_slot *slot = &load->map->slots[i];
+        int64_t counted_ns = atomic_load(&slot->counted_ns);
+        if (atomic_load(&slot->state) == LOADER_WORKS && counted_ns > 0 &&
+            counted_ns < load->end.at_ns)
+            return true;
+    }
+    return false;
+}
+
+/* What happened within the window, and was counted after its end. One that is stopped, or does
+ * not come to it, has what it has. */
+static void count_late(struct load *load)
+{
+    int64_t until_ns = duty_now_ns() + COUNT_NS;
+    if (!load->is_measured)
+        return;
+    while (counts_late(load) && !is_over(load) && duty_now_ns() < until_ns)
+        duty_sleep_until(duty_now_ns() + LOOK_NS);
+    load_snapshot_recount(load, &load->end);
 }
 
 /* ---- stop ---- */
@@ -364,6 +399,7 @@ void load_stop(struct load *load)
     if (load->guard <= 0)
         return;
     note_guard(load);
+    count_late(load);
     (void)send(load->order, &stop, 1, MSG_NOSIGNAL);
     open_gate(load);
     end_guard(load);

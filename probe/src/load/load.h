@@ -70,12 +70,12 @@ int64_t load_patience_ns(int processes);
 bool load_settle(struct load *load, bool (*should_stop)(void), char *text, size_t bytes);
 
 /* Around the measurement: reads the counters of all processes. They neither allocate nor
- * wait. */
+ * wait; what is counted late comes with load_stop. */
 void load_begin(struct load *load);
 void load_end(struct load *load);
 
-/* Ends all processes and removes the scratch folder; returns when all are gone. What was
- * counted stays. May be called twice. */
+/* Waits, 0.3 s at most, for elements that count late; then ends all processes and removes the
+ * scratch folder; returns when all are gone. What was counted stays. May be called twice. */
 void load_stop(struct load *load);
 
 void load_free(struct load *load);

@@ -38,13 +38,20 @@ struct load_slot {
     /* So long it was stopped (SIGSTOP). While it is, less the moment since when, and so below 0:
      * one number, which a reader always sees whole. */
     _Atomic int64_t stopped_ns;
+    /* All that was due before is counted, CLOCK_MONOTONIC; 0: the element counts at once. */
+    _Atomic int64_t counted_ns;
     _Atomic uint64_t counters[LOAD_COUNTERS];
     atomic_int has_note; /* 2: the note is whole */
     char note[LOAD_NOTE_BYTES];
 };
 
+#define WINDOW_MOVES INT64_C(-1)
+
 struct load_map {
-    atomic_int stop;                  /* the load ends */
+    atomic_int stop; /* the load ends */
+    /* The measurement, CLOCK_MONOTONIC, for elements that count later than it happened. 0: has
+     * not begun, not ended; WINDOW_MOVES: is being set, so wait before you judge. */
+    _Atomic int64_t window_begin_ns, window_end_ns;
     _Atomic int64_t keeper_ended_ns;  /* the keeper was killed; 0: not */
     _Atomic int64_t guard_ended_ns;   /* the guard was killed; 0: not */
     atomic_int fork_error;            /* errno of the first process that could not be made */

@@ -106,6 +106,15 @@ void load_snapshot_seen(const struct load *load, struct load_snapshot *snapshot)
     snapshot->device_bytes = device != 0 ? port_device_written_bytes((dev_t)device) : -1;
 }
 
+void load_snapshot_recount(const struct load *load, struct load_snapshot *snapshot)
+{
+    for (int i = 0; i < load->map->slot_count; i++) {
+        const struct load_slot *slot = &load->map->slots[i];
+        if (atomic_load(&slot->counted_ns) > 0)
+            snapshot->samples[i].counters[COUNTER_OWN] = atomic_load(&slot->counters[COUNTER_OWN]);
+    }
+}
+
 /* Of all that descend from `root`, itself too; the table may be in any order. */
 static int family_of(pid_t root)
 {

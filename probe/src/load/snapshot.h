@@ -14,4 +14,7 @@ void load_snapshot_seen(const struct load *load, struct load_snapshot *snapshot)
 /* Counts the processes of other programs: it takes a while, so it is done after the other. */
 void load_snapshot_foreign(const struct load *load, struct load_snapshot *snapshot);
 
+/* Reads again what elements that count late had counted of the window by now. */
+void load_snapshot_recount(const struct load *load, struct load_snapshot *snapshot);
+
 #endif

@@ -62,29 +62,34 @@ static int watchdog(struct port_shield *shield, char *text, size_t bytes)
  * that has; those of the queues need not be touched. */
 static int workqueues(struct port_shield *shield, char *text, size_t bytes)
 {
-    int error = narrow_file(shield, WORKQUEUE_FILE, true, text, bytes);
-    if (error == 0)
-        shield_note(shield->notes, "workqueues", NULL,
-                    "work that is queued on the CPU itself stays there");
-    return error;
+    return narrow_file(shield, WORKQUEUE_FILE, true, text, bytes);
 }
 
+/* Where timers (hrtimers; before Linux 6.9 also those of the timer wheel) may migrate, the kernel
+ * gives those that an idle CPU sets to a busy one of its scheduling domain, unless that is in
+ * nohz_full=: to the reserved CPU, which is busy and in the domain. A CPU of nohz_full= is given
+ * none and gives its own away, so there it is switched on. */
 static int timers(struct port_shield *shield, char *text, size_t bytes)
 {
-    char before[32];
+    char before[32], list[CPUS_TEXT_BYTES];
+    struct cpus tickless;
     int error = linux_shield_read(shield, MIGRATION_FILE, before, sizeof before);
     if (error)
         return explain(text, bytes, MIGRATION_FILE, error);
-    snprintf(text, bytes, "new ones go to other CPUs already");
-    if (strcmp(before, "1") != 0) {
-        error = linux_shield_set(shield, MIGRATION_FILE, before, "1");
+    if (linux_shield_read(shield, CPU_FOLDER "/nohz_full", list, sizeof list) != 0 ||
+        cpus_parse_list(list, &tickless) != 0)
+        memset(&tickless, 0, sizeof tickless);
+    struct cpus ticking = cpus_without(&shield->reserved, &tickless);
+    bool may_migrate = cpus_first(&ticking) < 0;
+    const char *ours = may_migrate ? "1" : "0";
+    if (strcmp(before, ours) != 0) {
+        error = linux_shield_set(shield, MIGRATION_FILE, before, ours);
         if (error)
             return explain(text, bytes, MIGRATION_FILE, error);
-        snprintf(text, bytes, "new ones may go to other CPUs (timer_migration)");
     }
-    shield_note(
-        shield->notes, "timers", NULL,
-        "timers that were set before fire where they are; the tick stays without nohz_full");
+    snprintf(text, bytes,
+             may_migrate ? "its own go to other CPUs (timer_migration 1, nohz_full)"
+                         : "those of other CPUs stay there (timer_migration 0)");
     return 0;
 }
 
@@ -192,7 +197,7 @@ static int bind_all(struct port_shield *shield, const char *why, char *text, siz
 static int cpuset(struct port_shield *shield, char *text, size_t bytes)
 {
     struct linux_groups groups;
-    char reason[160];
+    char reason[SHIELD_TEXT_BYTES];
     int moved = 0, error = 0;
     linux_groups_find(shield, &groups);
     if (groups.kind == LINUX_GROUPS_NONE)
@@ -200,7 +205,7 @@ static int cpuset(struct port_shield *shield, char *text, size_t bytes)
     if (!keeps_masks())
         error = linux_shield_note_masks(shield);
     if (error == 0 && groups.kind == LINUX_GROUPS_V1) {
-        error = linux_shield_v1(shield, &groups, &moved);
+        error = linux_shield_v1(shield, &groups, &moved, reason, sizeof reason);
         if (error == 0)
             snprintf(text, bytes,
                      "%d threads moved, the groups with these CPUs narrowed "
@@ -213,6 +218,11 @@ static int cpuset(struct port_shield *shield, char *text, size_t bytes)
         if (error == 0)
             snprintf(text, bytes, "all groups kept off by a partition (control groups, version 2)");
     }
+    if (error == PORT_SHIELD_HELD) {
+        snprintf(text, bytes, "%s", reason);
+        return error;
+    }
+    shield->has_group = error == 0;
     if (error == 0)
         error = linux_shield_bind_tasks(shield, true, &moved);
     if (error)
@@ -304,9 +314,8 @@ int port_shield_enter(const struct port_shield *shield)
     int error = 0;
     linux_groups_find(shield, &groups);
     snprintf(id, sizeof id, "%ld", (long)getpid());
-    if (groups.kind != LINUX_GROUPS_NONE &&
-        linux_groups_join(group, groups.mount, LINUX_GROUP_RESERVED) &&
-        linux_groups_join(file, group, "cgroup.procs") && linux_shield_exists(shield, group))
+    if (shield->has_group && linux_groups_join(group, groups.mount, LINUX_GROUP_RESERVED) &&
+        linux_groups_join(file, group, "cgroup.procs"))
         error = linux_shield_write(shield, file, id);
     if (error == 0)
         error = linux_task_mask(0, &mask);

@@ -23,7 +23,7 @@ bool linux_shield_same(const char *a, const char *b);
 /* Notes one change of a file; linux_shield_change makes it once the journal is synced. */
 int linux_shield_note_file(struct port_shield *shield, const char *path, const char *before,
                            const char *ours);
-int linux_shield_change(struct port_shield *shield, const char *path, const char *ours);
+int linux_shield_change(const struct port_shield *shield, const char *path, const char *ours);
 
 /* Both at once: journal, sync, change, read back. */
 int linux_shield_set(struct port_shield *shield, const char *path, const char *before,
@@ -78,7 +78,7 @@ enum port_undo linux_shield_undo_heirs(struct port_shield *shield,
                                        const struct journal_record *record, char *text,
                                        size_t bytes);
 
-/* ---- control groups (linux_shield_groups.c, linux_shield_v1.c, linux_shield_v2.c) ---- */
+/* ---- control groups (linux_shield_groups.c, ..._leave.c, ..._v1.c, ..._v2.c) ---- */
 
 enum linux_group_kind { LINUX_GROUPS_NONE, LINUX_GROUPS_V1, LINUX_GROUPS_V2 };
 
@@ -91,6 +91,7 @@ struct linux_groups {
 #define LINUX_GROUP_RESERVED "hardstone-reserved"
 #define LINUX_GROUP_OTHERS "hardstone-others"
 #define LINUX_EXCLUSIVE "cpuset.cpu_exclusive"
+#define LINUX_PARTITION "cpuset.cpus.partition"
 
 void linux_groups_find(const struct port_shield *shield, struct linux_groups *groups);
 
@@ -100,14 +101,40 @@ bool linux_groups_join(char path[LINUX_PATH_BYTES], const char *group, const cha
 /* Journals and makes a group whose members go to `origin` at the end. */
 int linux_groups_make(struct port_shield *shield, const char *path, const char *origin);
 
-/* Takes the reserved CPUs out of all groups that name them. */
-int linux_groups_narrow(struct port_shield *shield, const struct linux_groups *groups);
+/* Whether it is one, and no link. */
+bool linux_groups_is_group(const struct port_shield *shield, const char *path);
+
+/* Calls `visit` for each group directly inside of `group`. */
+void linux_groups_each_inside(const struct port_shield *shield, const char *group,
+                              void (*visit)(const char *inside, void *context), void *context);
+
+/* Sends all that `group` and the groups inside of it hold to `origin`, and removes them: they lie
+ * in a group of ours. Takes up to 10 s; the errno value of what is in the way. */
+int linux_groups_leave(const struct port_shield *shield, const char *group, const char *origin);
+/* It keeps no CPU to itself any more. */
+void linux_groups_end_partition(const struct port_shield *shield, const char *group);
+/* Where it cannot be removed: it, and those inside of it, may use all CPUs again. False where the
+ * kernel refuses that too. */
+bool linux_groups_let_go(const struct port_shield *shield, const struct linux_groups *groups,
+                         const char *group);
+
+/* The CPUs that groups of others have to themselves (exclusive ones, partitions); in `name` one of
+ * those groups that has a CPU of `wanted`, else empty. */
+struct cpus linux_groups_held(const struct port_shield *shield, const struct linux_groups *groups,
+                              const struct cpus *wanted, char name[LINUX_PATH_BYTES]);
+
+/* Takes the reserved CPUs out of all groups that name them; one of which nothing would be left gets
+ * `instead`. */
+int linux_groups_narrow(struct port_shield *shield, const struct linux_groups *groups,
+                        const struct cpus *instead);
 
 /* Has the kernel refuse the reserved CPUs to groups that are made meanwhile, or notes that it does
  * not. It goes with the group, so it needs no line in the journal. */
 void linux_shield_v1_exclusive(struct port_shield *shield, const struct linux_groups *groups);
-int linux_shield_v1(struct port_shield *shield, const struct linux_groups *groups, int *moved);
-/* ENOTSUP, with the reason, when the kernel does not grant the partition. */
+/* PORT_SHIELD_HELD, with the reason, when somebody else has CPUs that it takes to himself. */
+int linux_shield_v1(struct port_shield *shield, const struct linux_groups *groups, int *moved,
+                    char *reason, size_t reason_bytes);
+/* The same; ENOTSUP, with the reason, when the kernel does not grant the partition. */
 int linux_shield_v2(struct port_shield *shield, const struct linux_groups *groups, char *reason,
                     size_t reason_bytes);
 

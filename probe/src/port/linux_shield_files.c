@@ -74,7 +74,7 @@ int linux_shield_note_file(struct port_shield *shield, const char *path, const c
     return journal_note(shield->journal, 4, fields) == 0 ? 0 : EINVAL;
 }
 
-int linux_shield_change(struct port_shield *shield, const char *path, const char *ours)
+int linux_shield_change(const struct port_shield *shield, const char *path, const char *ours)
 {
     char now[CPUS_TEXT_BYTES];
     int error = linux_shield_write(shield, path, ours);

@@ -7,16 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
-#include <unistd.h>
 
-enum {
-    LINE_BYTES = 2048,
-    QUICK_TRIES = 10,
-    MOST_TRIES = 170,
-    FIRST_WAIT_NS = 2000000,
-    LONGEST_WAIT_NS = 64000000
-};
+enum { LINE_BYTES = 2048, MOST_DEPTH = 32 };
 
 /* Whether `word` is one of a list such as "rw,relatime,cpuset". */
 static bool has_word(const char *list, const char *word, const char *between)
@@ -133,29 +125,58 @@ bool linux_groups_is_ours(const struct linux_groups *groups, const char *path)
            (strcmp(path, reserved) == 0 || strcmp(path, others) == 0);
 }
 
-/* ---- putting back ---- */
+/* ---- what others have to themselves ---- */
 
-/* Sends the members of `group` to `origin`; returns how many there were. */
-static int send_home(const struct port_shield *shield, const char *group, const char *origin,
-                     const char *list, int *error)
+static bool is_apart(const struct port_shield *shield, const char *group)
 {
-    char from[LINUX_PATH_BYTES], to[LINUX_PATH_BYTES], full[LINUX_PATH_BYTES], id[32];
-    int count = 0;
-    if (!linux_groups_join(from, group, list) || !linux_groups_join(to, origin, list) ||
-        !linux_shield_path(shield, from, full))
-        return 0;
-    FILE *file = fopen(full, "re");
-    while (file && fgets(id, sizeof id, file)) {
-        id[strcspn(id, "\n")] = '\0';
-        int failed = linux_shield_write(shield, to, id);
-        if (failed != 0 && failed != ESRCH)
-            *error = failed;
-        count++;
-    }
-    if (file)
-        fclose(file);
-    return count;
+    char path[LINUX_PATH_BYTES], text[256];
+    if (linux_groups_join(path, group, LINUX_EXCLUSIVE) &&
+        linux_shield_read(shield, path, text, sizeof text) == 0)
+        return strcmp(text, "1") == 0;
+    return linux_groups_join(path, group, LINUX_PARTITION) &&
+           linux_shield_read(shield, path, text, sizeof text) == 0 &&
+           (strcmp(text, "root") == 0 || strcmp(text, "isolated") == 0);
 }
+
+struct holders {
+    const struct port_shield *shield;
+    const struct linux_groups *groups;
+    const struct cpus *wanted;
+    struct cpus held;
+    char *name;
+    int depth;
+};
+
+/* Of version 2 a partition may lie in a group that is none. */
+static void look_for_holders(const char *group, void *context)
+{
+    struct holders *holders = context;
+    char path[LINUX_PATH_BYTES], text[CPUS_TEXT_BYTES];
+    struct cpus cpus;
+    if (linux_groups_is_ours(holders->groups, group))
+        return;
+    if (is_apart(holders->shield, group) && linux_groups_join(path, group, "cpuset.cpus") &&
+        linux_shield_read(holders->shield, path, text, sizeof text) == 0 &&
+        cpus_parse_list(text, &cpus) == 0) {
+        holders->held = cpus_union(&holders->held, &cpus);
+        if (cpus_overlap(&cpus, holders->wanted) && !holders->name[0])
+            snprintf(holders->name, LINUX_PATH_BYTES, "%s", group);
+    }
+    if (holders->depth++ < MOST_DEPTH)
+        linux_groups_each_inside(holders->shield, group, look_for_holders, holders);
+    holders->depth--;
+}
+
+struct cpus linux_groups_held(const struct port_shield *shield, const struct linux_groups *groups,
+                              const struct cpus *wanted, char name[LINUX_PATH_BYTES])
+{
+    struct holders holders = {.shield = shield, .groups = groups, .wanted = wanted, .name = name};
+    name[0] = '\0';
+    linux_groups_each_inside(shield, groups->mount, look_for_holders, &holders);
+    return holders.held;
+}
+
+/* ---- putting back ---- */
 
 /* The group that a journal names, or the nearest above it that is still there. */
 static void nearest(const struct port_shield *shield, const char *mount, const char *origin,
@@ -164,43 +185,6 @@ static void nearest(const struct port_shield *shield, const char *mount, const c
     snprintf(found, LINUX_PATH_BYTES, "%s", origin);
     while (strlen(found) > strlen(mount) && !linux_shield_exists(shield, found))
         *strrchr(found, '/') = '\0';
-}
-
-/* The kernel would give the CPUs of a partition back some time after its group has gone, and change
- * affinities then that have been put back by now. */
-static void end_partition(const struct port_shield *shield, const char *group)
-{
-    char path[LINUX_PATH_BYTES];
-    if (linux_groups_join(path, group, "cpuset.cpus.partition") &&
-        linux_shield_exists(shield, path))
-        linux_shield_write(shield, path, "member");
-    /* version 1: others get the CPUs back also where the group cannot be removed */
-    if (linux_groups_join(path, group, LINUX_EXCLUSIVE) && linux_shield_exists(shield, path))
-        linux_shield_write(shield, path, "0");
-}
-
-/* New members may be born while the others leave; one that is dying cannot leave, and takes its
- * time: ten seconds are waited, at longer and longer intervals. */
-static int empty_and_remove(const struct port_shield *shield, const char *group, const char *origin)
-{
-    struct timespec wait = {.tv_nsec = FIRST_WAIT_NS};
-    char full[LINUX_PATH_BYTES], tasks[LINUX_PATH_BYTES];
-    int error = 0;
-    linux_shield_path(shield, group, full);
-    linux_groups_join(tasks, group, "tasks");
-    const char *list = linux_shield_exists(shield, tasks) ? "tasks" : "cgroup.procs";
-    for (int i = 0; i < MOST_TRIES; i++) {
-        int error_now = 0;
-        int count = send_home(shield, group, origin, list, &error_now);
-        if (rmdir(full) == 0 || errno == ENOENT)
-            return 0;
-        error = error_now ? error_now : errno;
-        if (count > 0 && i < QUICK_TRIES)
-            continue;
-        nanosleep(&wait, NULL);
-        wait.tv_nsec = wait.tv_nsec < LONGEST_WAIT_NS ? wait.tv_nsec * 2 : LONGEST_WAIT_NS;
-    }
-    return error;
 }
 
 int linux_groups_make(struct port_shield *shield, const char *path, const char *origin)
@@ -215,8 +199,8 @@ int linux_groups_make(struct port_shield *shield, const char *path, const char *
     if (linux_shield_exists(shield, path)) { /* left by a shield that could not be put back */
         char above[LINUX_PATH_BYTES];
         snprintf(above, sizeof above, "%.*s", (int)(strrchr(path, '/') - path), path);
-        end_partition(shield, path);
-        error = empty_and_remove(shield, path, above);
+        linux_groups_end_partition(shield, path);
+        error = linux_groups_leave(shield, path, above);
     }
     if (error)
         return error;
@@ -238,11 +222,13 @@ enum port_undo linux_shield_undo_group(struct port_shield *shield,
     if (!linux_shield_exists(shield, record->field[1]))
         return PORT_UNDO_NOTHING;
     nearest(shield, groups.mount, record->field[2], origin);
-    end_partition(shield, record->field[1]);
-    int error = empty_and_remove(shield, record->field[1], origin);
+    linux_groups_end_partition(shield, record->field[1]);
+    int error = linux_groups_leave(shield, record->field[1], origin);
     if (error) {
-        snprintf(text, bytes, "group %s could not be emptied and removed: %s", record->field[1],
-                 strerror(error));
+        bool is_wide = linux_groups_let_go(shield, &groups, record->field[1]);
+        snprintf(text, bytes, "group %s could not be emptied and removed: %s%s", record->field[1],
+                 strerror(error),
+                 is_wide ? "; it has all CPUs now" : "; its CPUs could not be changed either");
         return PORT_UNDO_FAILED;
     }
     if (strcmp(origin, record->field[2]) == 0)

@@ -12,8 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum { MOST_DEPTH = 16, MOST_PASSES = 16, MOST_REFUSED = 64 };
 
@@ -25,14 +23,6 @@ struct walk {
     bool is_widening;
     int error;
 };
-
-static bool is_group(const struct port_shield *shield, const char *path)
-{
-    char full[LINUX_PATH_BYTES];
-    struct stat facts;
-    return linux_shield_path(shield, path, full) && lstat(full, &facts) == 0 &&
-           S_ISDIR(facts.st_mode);
-}
 
 /* One value of a group's file, where it has to change. */
 static void set_cpus(struct walk *walk, const char *group, const struct cpus *ours)
@@ -73,8 +63,8 @@ static void narrow_below(struct walk *walk, const char *group, const struct cpus
     while (folder && walk->error == 0 && (entry = readdir(folder)) != NULL) {
         struct cpus now;
         if (entry->d_name[0] == '.' || !linux_groups_join(child, group, entry->d_name) ||
-            !is_group(walk->shield, child) || linux_groups_is_ours(walk->groups, child) ||
-            !get_cpus(walk, child, &now))
+            !linux_groups_is_group(walk->shield, child) ||
+            linux_groups_is_ours(walk->groups, child) || !get_cpus(walk, child, &now))
             continue;
         bool has_reserved = cpus_overlap(&now, &walk->shield->reserved);
         struct cpus left = cpus_without(&now, &walk->shield->reserved);
@@ -179,13 +169,14 @@ static int move_root(struct port_shield *shield, const struct linux_groups *grou
     return moved;
 }
 
-int linux_groups_narrow(struct port_shield *shield, const struct linux_groups *groups)
+int linux_groups_narrow(struct port_shield *shield, const struct linux_groups *groups,
+                        const struct cpus *instead)
 {
     struct walk walk = {shield, groups, true, 0};
-    narrow_below(&walk, groups->mount, &shield->others, 0);
+    narrow_below(&walk, groups->mount, instead, 0);
     walk.is_widening = false;
     if (walk.error == 0)
-        narrow_below(&walk, groups->mount, &shield->others, 0);
+        narrow_below(&walk, groups->mount, instead, 0);
     return walk.error;
 }
 
@@ -201,15 +192,29 @@ void linux_shield_v1_exclusive(struct port_shield *shield, const struct linux_gr
                     strerror(error));
 }
 
-int linux_shield_v1(struct port_shield *shield, const struct linux_groups *groups, int *moved)
+int linux_shield_v1(struct port_shield *shield, const struct linux_groups *groups, int *moved,
+                    char *reason, size_t reason_bytes)
 {
-    int error = linux_groups_narrow(shield, groups);
+    char holder[LINUX_PATH_BYTES];
+    struct cpus held = linux_groups_held(shield, groups, &shield->reserved, holder);
+    struct cpus rest = cpus_without(&shield->others, &held);
+    if (holder[0]) {
+        snprintf(reason, reason_bytes, "%.150s has the CPU to itself (cpu_exclusive)", holder);
+        return PORT_SHIELD_HELD;
+    }
+    if (cpus_first(&rest) < 0) {
+        linux_groups_held(shield, groups, &shield->others, holder);
+        snprintf(reason, reason_bytes,
+                 "%.120s has to itself (cpu_exclusive) what everything else would need", holder);
+        return PORT_SHIELD_HELD;
+    }
+    int error = linux_groups_narrow(shield, groups, &rest);
     if (error == 0)
         error = make(shield, groups, LINUX_GROUP_RESERVED, groups->origin, &shield->reserved);
     if (error == 0)
         linux_shield_v1_exclusive(shield, groups);
     if (error == 0)
-        error = make(shield, groups, LINUX_GROUP_OTHERS, groups->mount, &shield->others);
+        error = make(shield, groups, LINUX_GROUP_OTHERS, groups->mount, &rest);
     if (error == 0)
         *moved += move_root(shield, groups);
     return error;

@@ -40,7 +40,7 @@ static int ask_for(struct port_shield *shield, const char *group, const char *ki
                    size_t reason_bytes)
 {
     char path[LINUX_PATH_BYTES], state[256];
-    linux_groups_join(path, group, "cpuset.cpus.partition");
+    linux_groups_join(path, group, LINUX_PARTITION);
     int error = linux_shield_write(shield, path, kind);
     if (error == 0)
         error = linux_shield_read(shield, path, state, sizeof state);
@@ -68,9 +68,16 @@ int linux_shield_v2(struct port_shield *shield, const struct linux_groups *group
     if (!linux_groups_join(path, groups->mount, LINUX_GROUP_RESERVED) ||
         !linux_shield_path(shield, path, full))
         return ENAMETOOLONG;
+    char holder[LINUX_PATH_BYTES];
+    linux_groups_held(shield, groups, &shield->reserved, holder);
+    if (holder[0]) {
+        snprintf(reason, reason_bytes, "%.150s has the CPU to itself (cpuset.cpus.partition)",
+                 holder);
+        return PORT_SHIELD_HELD;
+    }
     int error = enable(shield, groups);
     if (error == 0) /* a group beside it that names these CPUs would make the partition void */
-        error = linux_groups_narrow(shield, groups);
+        error = linux_groups_narrow(shield, groups, &shield->others);
     if (error == 0)
         error = linux_groups_make(shield, path, groups->origin);
     if (error == EACCES || error == EPERM || error == EROFS || error == EEXIST)

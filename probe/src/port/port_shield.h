@@ -23,20 +23,22 @@ enum shield_setting {
     SHIELD_SETTINGS
 };
 
-enum { SHIELD_TEXT_BYTES = 240, SHIELD_PIDS = 2 };
+enum { SHIELD_TEXT_BYTES = 240, SHIELD_PIDS = 2, PORT_SHIELD_HELD = -1 };
 
 struct port_shield {
     const char *root; /* before every path: "", or a test's folder */
     struct cpus reserved, others;
     struct journal *journal;
     struct shield_notes *notes;
-    int latency; /* descriptor that holds the latency request; -1: none. The owner's and the
-                    guard's: the kernel drops the request with the last of them */
+    bool has_group; /* SHIELD_CPUSET was applied, and made a group to be entered */
+    int latency;    /* descriptor that holds the latency request; -1: none. The owner's and the
+                       guard's: the kernel drops the request with the last of them */
 };
 
 /* Applies `setting`: journal, change, read back. 0 with what was done in `text`; parts that could
  * not be changed are noted. ENOTSUP: there is nothing of that kind here. EACCES, EPERM, EROFS:
- * refused. Another errno value: failed. Then `text` says why. */
+ * refused. PORT_SHIELD_HELD: a group of somebody else's has the CPUs to itself, and `text` names
+ * it. Another errno value: failed. Then `text` says why. */
 int port_shield_apply(struct port_shield *shield, enum shield_setting setting, char *text,
                       size_t bytes);
 
@@ -45,8 +47,9 @@ int port_shield_apply(struct port_shield *shield, enum shield_setting setting, c
 bool port_shield_show(struct port_shield *shield, enum shield_setting setting, char *text,
                       size_t bytes);
 
-/* Brings the calling process onto the reserved CPUs, when SHIELD_CPUSET was applied: 0, or an
- * errno value. For a process with one thread, or before its other threads are made. */
+/* Brings the calling process onto the reserved CPUs, into the group of them when SHIELD_CPUSET has
+ * made one: 0, or an errno value. For a process with one thread, or before its other threads are
+ * made. */
 int port_shield_enter(const struct port_shield *shield);
 
 enum port_undo {

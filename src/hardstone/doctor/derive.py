@@ -90,5 +90,5 @@ def _by_release(facts: Mapping[str, Scalar]) -> Iterator[tuple[str, Scalar]]:
 def _share(runtime_ns: Scalar, period_ns: Scalar) -> str:
     """The default is that of the kernel's source, and says that it is."""
     if not isinstance(runtime_ns, int) or not isinstance(period_ns, int):
-        return "50 ms of each second, unless that was changed (it cannot be read here)"
+        return "50 ms of each second, unless that was changed, which cannot be read here"
     return f"{runtime_ns / 1e6:.10g} ms of each {period_ns / 1e6:.10g} ms"
