@@ -6,11 +6,12 @@
 
 #include "linux_files.h"
 
-#include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/sysmacros.h>
 
 enum { SECTOR_BYTES = 512 }; /* of the counters, whatever the device's own is */
+enum { READ_SECTORS = 2, WRITTEN_SECTORS = 6, COUNTERS };
 
 /* True where the attribute is there and has the value; a partition has those of its disk. */
 static bool queue_has(dev_t device, const char *name, int64_t wanted)
@@ -27,18 +28,29 @@ static bool queue_has(dev_t device, const char *name, int64_t wanted)
     return false;
 }
 
+/* The first counters of a device; false where there are fewer. */
+static bool read_counters(dev_t device, int64_t counters[COUNTERS])
+{
+    char path[64], text[256], *at = text, *end;
+    snprintf(path, sizeof path, "/sys/dev/block/%u:%u/stat", major(device), minor(device));
+    if (!linux_read(path, text, sizeof text))
+        return false;
+    for (int i = 0; i < COUNTERS; i++, at = end) {
+        counters[i] = strtoll(at, &end, 10);
+        if (end == at)
+            return false;
+    }
+    return true;
+}
+
 /* iostats 0: the counters stand still. dax: files may be written past them. A device that holds
  * files was read at least once, so that one without any sector read is one that is not counted. */
 int64_t port_device_written_bytes(dev_t device)
 {
-    char path[64], text[256];
-    int64_t read_sectors, written_sectors;
-    snprintf(path, sizeof path, "/sys/dev/block/%u:%u/stat", major(device), minor(device));
-    if (!linux_read(path, text, sizeof text) ||
-        sscanf(text, "%*u %*u %" SCNd64 " %*u %*u %*u %" SCNd64, &read_sectors, &written_sectors) !=
-            2 ||
-        read_sectors <= 0 || written_sectors < 0 || queue_has(device, "iostats", 0) ||
+    int64_t counters[COUNTERS];
+    if (!read_counters(device, counters) || counters[READ_SECTORS] <= 0 ||
+        counters[WRITTEN_SECTORS] < 0 || queue_has(device, "iostats", 0) ||
         queue_has(device, "dax", 1))
         return -1;
-    return written_sectors * SECTOR_BYTES;
+    return counters[WRITTEN_SECTORS] * SECTOR_BYTES;
 }
