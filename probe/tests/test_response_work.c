@@ -7,9 +7,10 @@
 #include "family/response_work.h"
 #include "tap.h"
 
+#include <math.h>
 #include <stdlib.h>
 
-enum { TRIES = 15, CALLS = 3 };
+enum { TRIES = 15, ROUNDS = 20, CALLS = 3 };
 
 #define LEAST_NS INT64_C(300000)
 #define ERROR 1e-12
@@ -139,22 +140,32 @@ static int64_t time_of(int kind, uint64_t count)
     return cpu_ns() - start_ns;
 }
 
-/* Four times the work takes four times the time: the least of many, one after the other, as
+/* Time of four times the work by that of the work: the least of some, one after the other, as
  * the machine may change its speed meanwhile. */
+static double growth_of(int kind, uint64_t count)
+{
+    int64_t once_ns = INT64_MAX, four_ns = INT64_MAX;
+    for (int i = 0; i < TRIES; i++) {
+        int64_t one_ns = time_of(kind, count), more_ns = time_of(kind, 4 * count);
+        once_ns = one_ns < once_ns ? one_ns : once_ns;
+        four_ns = more_ns < four_ns ? more_ns : four_ns;
+    }
+    return (double)four_ns / (double)once_ns;
+}
+
+/* On a machine that is disturbed all the time a round may be wrong; work that does not grow is
+ * wrong in each. */
 static void test_work_grows_with_its_count(void)
 {
     for (int kind = 0; kind < WORK_KINDS; kind++) {
-        int64_t once_ns = INT64_MAX, four_ns = INT64_MAX;
+        double growth = 0;
         uint64_t count = 1;
         fill();
         while (time_of(kind, count) < LEAST_NS)
             count *= 2;
-        for (int i = 0; i < TRIES; i++) {
-            int64_t one_ns = time_of(kind, count), more_ns = time_of(kind, 4 * count);
-            once_ns = one_ns < once_ns ? one_ns : once_ns;
-            four_ns = more_ns < four_ns ? more_ns : four_ns;
-        }
-        CHECK_NEAR((double)four_ns / (double)once_ns, 4, 1);
+        for (int round = 0; round < ROUNDS && fabs(growth - 4) > 1; round++)
+            growth = growth_of(kind, count);
+        CHECK_NEAR(growth, 4, 1);
     }
 }
 
