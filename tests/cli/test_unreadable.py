@@ -132,8 +132,8 @@ def test_a_terminal_that_goes_away(root: Path, tmp_path: Path, hears: bool) -> N
     environment = {**os.environ, "PYTHONPATH": str(root / "src"), "HARDSTONE_PROBE": str(path)}
     environment["TERM"] = "xterm"
     take = "import fcntl, os, signal, termios; os.setsid(); fcntl.ioctl(2, termios.TIOCSCTTY, 0)\n"
-    deaf = "" if hears else "signal.signal(signal.SIGHUP, signal.SIG_IGN)\n"
-    program = take + deaf + "from hardstone.cli.main import main; main()"
+    heard = f"signal.signal(signal.SIGHUP, signal.SIG_{'DFL' if hears else 'IGN'})\n"
+    program = take + heard + "from hardstone.cli.main import main; main()"
     words = ["run", "SEM-P-SIG", "--store", str(tmp_path / "s"), "--json"]
     with (tmp_path / "out").open("wb") as out:
         process = subprocess.Popen(
