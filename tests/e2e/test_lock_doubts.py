@@ -12,6 +12,7 @@ import pytest
 from hardstone.model import StreamSeries
 from tests.e2e import machine
 from tests.e2e.running import Stream, lowest, measuring, run
+from tests.e2e.shield_state import children
 
 pytestmark = [
     pytest.mark.e2e,
@@ -284,9 +285,8 @@ def test_the_guard_spares_what_another_probe_is_making(probe: Path, quick: list[
 def wait_for_name(pid: int) -> None:
     """Until the probe has its guard: a child of it."""
     give_up_s = time.monotonic() + WAIT_S
-    tasks = Path(f"/proc/{pid}/task")
     while time.monotonic() < give_up_s:
-        if any((one / "children").read_text().split() for one in tasks.iterdir()):
+        if children(pid):
             return
         time.sleep(0.01)
     raise AssertionError("the probe has no guard")
