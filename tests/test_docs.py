@@ -85,7 +85,7 @@ def reason_patterns() -> list[re.Pattern[str]]:
     """What the rules of trust say now, with any figures, tests and names in it."""
     said = {reason for _, _, document in TRUST_CASES for reason in grade_run(document).reasons}
     loose = (
-        (r"[A-Z]{3}\\-[A-Z]\\-[A-Z]+", rf"{ONE}(?:, {ONE})*"),
+        (r"[A-Z]{3}\\-[A-Z]\\-[A-Z]+", rf"{ONE}(?:, {ONE})*(?: and \d+ more)?"),
         (r"\\\(kvm\\\)", r"\\(\\w+\\)"),
         (r"less\\ than\\ 1\\ ms|[0-9]+\\ ms", r"(?:less than [0-9]+|[0-9]+) ms"),
     )
