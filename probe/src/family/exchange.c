@@ -3,22 +3,11 @@
 #include "exchange.h"
 
 #include "../one_cpu.h"
+#include "cell.h"
 
 #include <errno.h>
 
 enum { WARM_UP = 64 };
-
-static enum semaphore_kind kind_of(const struct run *run, int cell)
-{
-    int scopes = run_param(run, "scopes")->count;
-    return (enum semaphore_kind)run_param(run, "kinds")->number[cell / scopes];
-}
-
-static enum partner_scope scope_of(const struct run *run, int cell)
-{
-    const struct param_value *scopes = run_param(run, "scopes");
-    return (enum partner_scope)scopes->number[cell % scopes->count];
-}
 
 static bool has_process(const struct run *run)
 {
@@ -29,15 +18,11 @@ static bool has_process(const struct run *run)
     return false;
 }
 
-int exchange_cells(const struct run *run)
-{
-    return run_param(run, "kinds")->count * run_param(run, "scopes")->count;
-}
-
 int exchange_add_series(struct run *run, int cell, const char *name, const char *formula)
 {
-    int series = run_add_series(run, name, "ns", "kind", semaphore_kind_names[kind_of(run, cell)]);
-    arena_plan_label_text(&run->plan, series, "scope", partner_scope_names[scope_of(run, cell)]);
+    int series =
+        run_add_series(run, name, "ns", "kind", semaphore_kind_names[cell_kind(run, cell)]);
+    arena_plan_label_text(&run->plan, series, "scope", partner_scope_names[cell_scope(run, cell)]);
     if (formula)
         arena_plan_derived(&run->plan, series, formula);
     return series < 0 ? -1 : 0;
@@ -46,11 +31,11 @@ int exchange_add_series(struct run *run, int cell, const char *name, const char 
 int exchange_refuse(struct run *run, int cell, const char *what)
 {
     const struct exchange *exchange = run->own;
-    const char *kind = semaphore_kind_names[kind_of(run, cell)];
+    const char *kind = semaphore_kind_names[cell_kind(run, cell)];
     if (semaphore_check(run, &exchange->table->there) != 0 ||
         semaphore_check(run, &exchange->table->back) != 0)
         return -1;
-    const char *scope = partner_scope_names[scope_of(run, cell)];
+    const char *scope = partner_scope_names[cell_scope(run, cell)];
     arena_event(run->arena, "not_handed_over", -1, "%s, %s: %s; the value is left out", kind, scope,
                 what);
     return outcome_set(&run->outcome, STATUS_FAILED, "see what SEM-B-LCK says of this kind",
@@ -110,7 +95,7 @@ static int measure_together(struct run *run, const struct exchange_body *body, i
     struct exchange *exchange = run->own;
     struct exchange_table *table = exchange->table;
     atomic_store(&table->is_over, 0);
-    int error = partner_start(&exchange->partner, run, &exchange->leftover, scope_of(run, cell),
+    int error = partner_start(&exchange->partner, run, &exchange->leftover, cell_scope(run, cell),
                               &run->setup, body->answer, table);
     if (error)
         return outcome_set_errno(&run->outcome, error, "starting the second party", NULL);
@@ -129,8 +114,8 @@ static int measure_together(struct run *run, const struct exchange_body *body, i
 static int measure_cell(struct run *run, const struct exchange_body *body, int cell)
 {
     struct exchange *exchange = run->own;
-    enum semaphore_kind kind = kind_of(run, cell);
-    bool is_shared = scope_of(run, cell) == PARTNER_PROCESS;
+    enum semaphore_kind kind = cell_kind(run, cell);
+    bool is_shared = cell_scope(run, cell) == PARTNER_PROCESS;
     if (!semaphore_is_here(run, kind, is_shared, &exchange->leftover.places[0]))
         return 0;
     int error = open_semaphores(exchange, kind, is_shared);
@@ -150,7 +135,7 @@ static int measure_cell(struct run *run, const struct exchange_body *body, int c
 
 int exchange_measure(struct run *run, const struct exchange_body *body)
 {
-    for (int cell = 0; cell < exchange_cells(run) && !run_should_stop(); cell++)
+    for (int cell = 0; cell < cell_count(run) && !run_should_stop(); cell++)
         if (measure_cell(run, body, cell) != 0)
             return -1;
     return 0;

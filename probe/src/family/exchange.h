@@ -40,9 +40,6 @@ static inline bool exchange_is_over(struct exchange_table *table)
 /* What was timed did not take place: tells it and sets the outcome. `what`: what is missing. */
 int exchange_refuse(struct run *run, int cell, const char *what);
 
-/* Kinds times scopes of the test's parameters. */
-int exchange_cells(const struct run *run);
-
 /* Adds a series with the labels kind and scope of cell `cell`; `formula` NULL when it is
  * timed. 0, or -1 with the outcome. */
 int exchange_add_series(struct run *run, int cell, const char *name, const char *formula);

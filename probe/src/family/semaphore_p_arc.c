@@ -28,6 +28,7 @@
 
 #include "../one_cpu.h"
 #include "../pace.h"
+#include "cell.h"
 #include "waiters.h"
 
 #include <string.h>
@@ -79,28 +80,10 @@ static int list_counts(const struct run *run, int counts[TEST_VALUES])
     return used;
 }
 
-/* Kinds times scopes; the row of a cell is of one kind and scope. */
-static int rows_of(const struct run *run)
-{
-    return run_param(run, "kinds")->count * run_param(run, "scopes")->count;
-}
-
-static enum semaphore_kind kind_of(const struct run *run, int row)
-{
-    int scopes = run_param(run, "scopes")->count;
-    return (enum semaphore_kind)run_param(run, "kinds")->number[row / scopes];
-}
-
-static enum partner_scope scope_of(const struct run *run, int row)
-{
-    const struct param_value *scopes = run_param(run, "scopes");
-    return (enum partner_scope)scopes->number[row % scopes->count];
-}
-
 static int64_t expected_ns(const struct run *run)
 {
     int counts[TEST_VALUES];
-    int64_t cells = list_counts(run, counts) * rows_of(run);
+    int64_t cells = list_counts(run, counts) * cell_count(run);
     int64_t by_samples_ns =
         ((int64_t)(run->samples % INT64_C(1000000000)) + MOST_WAITERS) * SAMPLE_NS * cells;
     bool is_by_time =
@@ -110,8 +93,8 @@ static int64_t expected_ns(const struct run *run)
 
 static int add_cell(struct run *run, const char *name, int row, int waiters)
 {
-    int index = run_add_series(run, name, "ns", "kind", semaphore_kind_names[kind_of(run, row)]);
-    arena_plan_label_text(&run->plan, index, "scope", partner_scope_names[scope_of(run, row)]);
+    int index = run_add_series(run, name, "ns", "kind", semaphore_kind_names[cell_kind(run, row)]);
+    arena_plan_label_text(&run->plan, index, "scope", partner_scope_names[cell_scope(run, row)]);
     arena_plan_label_number(&run->plan, index, "waiters", waiters);
     return index < 0 ? -1 : 0;
 }
@@ -120,7 +103,7 @@ static int size(struct run *run)
 {
     int counts[TEST_VALUES];
     int used = list_counts(run, counts);
-    for (int i = 0; i < rows_of(run) * used; i++)
+    for (int i = 0; i < cell_count(run) * used; i++)
         if (add_cell(run, "acquire", i / used, counts[i % used]) != 0 ||
             add_cell(run, "release", i / used, counts[i % used]) != 0)
             return -1;
@@ -233,7 +216,7 @@ static int measure_cell(struct run *run, enum partner_scope scope, int place, in
             "raise the limits on threads and memory (ulimit -u, ulimit -l, ulimit -v), or "
             "ask for fewer: -p waiters=8");
     actor_set_self(run->setup.policy, run->setup.priority - count);
-    struct run_budget budget = run_budget(run, rows_of(run) * own->count_count);
+    struct run_budget budget = run_budget(run, cell_count(run) * own->count_count);
     pace_begin(&own->pace, run, waiters_process(&own->row));
     int64_t now_ns = pace_next(&own->pace);
     while (run_budget_left(&budget, record->count, now_ns) && own->not_run == 0) {
@@ -247,8 +230,8 @@ static int measure_cell(struct run *run, enum partner_scope scope, int place, in
 static int measure_row(struct run *run, int row)
 {
     struct own *own = run->own;
-    enum semaphore_kind kind = kind_of(run, row);
-    enum partner_scope scope = scope_of(run, row);
+    enum semaphore_kind kind = cell_kind(run, row);
+    enum partner_scope scope = cell_scope(run, row);
     bool is_shared = scope == PARTNER_PROCESS;
     struct semaphore *semaphore = &own->row.table->semaphore;
     const struct leftover_place *place = &own->leftover.places[0];
@@ -275,7 +258,7 @@ static int measure_row(struct run *run, int row)
 static int measure(struct run *run)
 {
     const struct own *own = run->own;
-    for (int i = 0; i < rows_of(run) && !run_should_stop(); i++)
+    for (int i = 0; i < cell_count(run) && !run_should_stop(); i++)
         if (measure_row(run, i) != 0)
             return -1;
     if (own->not_run > 0)

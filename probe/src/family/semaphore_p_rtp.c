@@ -19,6 +19,7 @@
  */
 #include "../posix_source.h"
 
+#include "cell.h"
 #include "exchange.h"
 
 enum { SAMPLES = 50000, SIGNAL_SAMPLES = 20000, BURST = 64, SERIES_PER_CELL = 3 };
@@ -44,7 +45,7 @@ static const struct series_spec series[] = {
 
 static int64_t expected_ns(const struct run *run)
 {
-    int64_t cells = exchange_cells(run);
+    int64_t cells = cell_count(run);
     int64_t by_samples_ns = (int64_t)(run->samples % INT64_C(1000000000)) * SAMPLE_NS * cells;
     bool is_by_time =
         run->samples == 0 || (run->duration_ns > 0 && run->duration_ns < by_samples_ns);
@@ -53,7 +54,7 @@ static int64_t expected_ns(const struct run *run)
 
 static int size(struct run *run)
 {
-    for (int cell = 0; cell < exchange_cells(run); cell++)
+    for (int cell = 0; cell < cell_count(run); cell++)
         if (exchange_add_series(run, cell, "round_trip", NULL) != 0 ||
             exchange_add_series(run, cell, "context_switch",
                                 "round_trip / 2 - mean(signal_wait)") != 0 ||
@@ -116,7 +117,7 @@ static int measure_round_trips(struct run *run, int cell)
     const struct record *round_trip = arena_record(run->arena, place);
     int64_t signal_wait_ns =
         (int64_t)(record_mean(arena_record_view(run->arena, (uint32_t)place + 2)) + 0.5);
-    struct run_budget budget = run_budget(run, exchange_cells(run));
+    struct run_budget budget = run_budget(run, cell_count(run));
     int64_t now_ns = pace_next(&exchange->pace);
     while (run_budget_left(&budget, round_trip->count, now_ns)) {
         for (int i = 0; i < BURST && (budget.samples == 0 || round_trip->count < budget.samples);

@@ -15,6 +15,7 @@
  */
 #include "../posix_source.h"
 
+#include "cell.h"
 #include "exchange.h"
 
 enum { SAMPLES = 50000, BURST = 32 };
@@ -37,7 +38,7 @@ static const struct series_spec series[] = {
 static int64_t expected_ns(const struct run *run)
 {
     int64_t by_samples_ns =
-        (int64_t)(run->samples % INT64_C(1000000000)) * SAMPLE_NS * exchange_cells(run);
+        (int64_t)(run->samples % INT64_C(1000000000)) * SAMPLE_NS * cell_count(run);
     bool is_by_time =
         run->samples == 0 || (run->duration_ns > 0 && run->duration_ns < by_samples_ns);
     return is_by_time ? run->duration_ns : by_samples_ns;
@@ -45,7 +46,7 @@ static int64_t expected_ns(const struct run *run)
 
 static int size(struct run *run)
 {
-    for (int cell = 0; cell < exchange_cells(run); cell++)
+    for (int cell = 0; cell < cell_count(run); cell++)
         if (exchange_add_series(run, cell, "shuffle", NULL) != 0)
             return -1;
     return 0;
@@ -97,7 +98,7 @@ static int measure_shuffles(struct run *run, int cell)
 {
     struct exchange *exchange = run->own;
     struct record *record = arena_record(run->arena, cell);
-    struct run_budget budget = run_budget(run, exchange_cells(run));
+    struct run_budget budget = run_budget(run, cell_count(run));
     int64_t now_ns = pace_next(&exchange->pace);
     while (run_budget_left(&budget, record->count, now_ns)) {
         for (int i = 0; i < BURST && (budget.samples == 0 || record->count < budget.samples); i++)
