@@ -71,6 +71,18 @@ static inline void tap_skip(const char *reason)
     tap_skip_reason = reason;
 }
 
+/* Whether the build put functions of the test before real ones (the linker's --wrap); else skips.
+ */
+static inline bool tap_is_wrapped(void)
+{
+#ifdef WRAPPED
+    return true;
+#else
+    tap_skip("this linker cannot put a function before another");
+    return false;
+#endif
+}
+
 static inline int tap_run(const struct tap_test *tests, size_t count)
 {
     bool is_good = true;

@@ -2,6 +2,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
+#include "made_up_files.h"
 #include "port/linux_files.h"
 #include "port/port.h"
 #include "tap.h"
@@ -21,18 +22,7 @@ const char *linux_root(void)
 
 static void put(const char *path, const char *text)
 {
-    char full[512];
-    snprintf(full, sizeof full, "%s%s", root, path);
-    for (char *at = strchr(full + strlen(root) + 1, '/'); at; at = strchr(at + 1, '/')) {
-        *at = '\0';
-        (void)mkdir(full, 0700);
-        *at = '/';
-    }
-    FILE *file = fopen(full, "w");
-    if (CHECK(file != NULL)) {
-        fputs(text, file);
-        fclose(file);
-    }
+    made_up_file(root, path, text);
 }
 
 static void remove_all(void)

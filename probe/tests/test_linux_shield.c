@@ -3,6 +3,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
+#include "made_up_files.h"
 #include "port/linux_shield.h"
 #include "shield_guard.h"
 #include "shield_undo.h"
@@ -31,18 +32,7 @@ struct place {
 
 static void put(const struct place *place, const char *path, const char *text)
 {
-    char full[512];
-    snprintf(full, sizeof full, "%s%s", place->root, path);
-    for (char *at = strchr(full + 1, '/'); at; at = strchr(at + 1, '/')) {
-        *at = '\0';
-        mkdir(full, 0755);
-        *at = '/';
-    }
-    FILE *file = fopen(full, "w");
-    if (CHECK(file != NULL)) {
-        fputs(text, file);
-        fclose(file);
-    }
+    made_up_file(place->root, path, text);
 }
 
 static void holds(const struct place *place, const char *path, const char *wanted)

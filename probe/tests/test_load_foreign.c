@@ -57,16 +57,6 @@ int64_t __wrap_port_available_bytes(int64_t *of_bytes)
 }
 #endif
 
-static bool is_real(void)
-{
-#ifdef WRAPPED
-    return false;
-#else
-    tap_skip("this linker cannot put a function before another");
-    return true;
-#endif
-}
-
 /* A program that ends with 7 when it is asked to, or does not hear it. */
 static pid_t start_program(bool is_deaf)
 {
@@ -133,7 +123,7 @@ static void finish(void)
 
 static void test_plenty_is_left_alone(void)
 {
-    if (is_real() || !start(false, 256 * MIB))
+    if (!tap_is_wrapped() || !start(false, 256 * MIB))
         return;
     world.available = 200 * MIB;
     foreign_look(&foreign);
@@ -147,7 +137,7 @@ static void test_plenty_is_left_alone(void)
 
 static void test_a_short_disk_ends_it(void)
 {
-    if (is_real() || !start(false, 900 * MIB))
+    if (!tap_is_wrapped() || !start(false, 900 * MIB))
         return;
     world.free = 255 * MIB;
     foreign_look(&foreign);
@@ -167,7 +157,7 @@ static void test_a_short_memory_ends_it(void)
         {63, -1, "63 MiB could be had, 64 MiB must stay"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        if (is_real() || !start(false, 900 * MIB))
+        if (!tap_is_wrapped() || !start(false, 900 * MIB))
             return;
         world.available = cases[i].available * MIB;
         world.of_bytes = cases[i].of_bytes * MIB;
@@ -180,7 +170,7 @@ static void test_a_short_memory_ends_it(void)
 
 static void test_one_that_does_not_hear_is_killed_in_the_end(void)
 {
-    if (is_real() || !start(true, 900 * MIB))
+    if (!tap_is_wrapped() || !start(true, 900 * MIB))
         return;
     world.free = 200 * MIB;
     foreign_look(&foreign);
@@ -195,7 +185,7 @@ static void test_one_that_does_not_hear_is_killed_in_the_end(void)
 static void test_there_is_no_time_when_half_is_gone(void)
 {
     for (int i = 0; i < 2; i++) {
-        if (is_real() || !start(true, 900 * MIB))
+        if (!tap_is_wrapped() || !start(true, 900 * MIB))
             return;
         if (i == 0)
             world.free = 127 * MIB;
@@ -209,7 +199,7 @@ static void test_there_is_no_time_when_half_is_gone(void)
 
 static void test_a_disk_that_was_short_before_is_not_watched(void)
 {
-    if (is_real() || !start(false, 100 * MIB))
+    if (!tap_is_wrapped() || !start(false, 100 * MIB))
         return;
     CHECK_SAME(foreign.folder, -1);
     foreign_look(&foreign);
@@ -220,7 +210,7 @@ static void test_a_disk_that_was_short_before_is_not_watched(void)
 static void test_its_files_go_with_it(void)
 {
     char place[] = "/tmp/test-load-XXXXXX", path[LOAD_SCRATCH_BYTES + 32];
-    if (is_real() || !start(false, 900 * MIB) || !CHECK(mkdtemp(place) != NULL))
+    if (!tap_is_wrapped() || !start(false, 900 * MIB) || !CHECK(mkdtemp(place) != NULL))
         return;
     snprintf(map->scratch, sizeof map->scratch, "%s", place);
     snprintf(path, sizeof path, "%s/room", place);
@@ -239,7 +229,7 @@ static void test_its_files_go_with_it(void)
 
 static void test_it_is_asked_before_all_is_killed(void)
 {
-    if (is_real() || !start(false, 900 * MIB))
+    if (!tap_is_wrapped() || !start(false, 900 * MIB))
         return;
     int64_t begun_ns = duty_now_ns();
     foreign_end(&foreign);

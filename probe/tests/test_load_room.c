@@ -168,16 +168,6 @@ static void give_back(void *own)
 }
 #endif
 
-static bool is_real(void)
-{
-#ifdef WRAPPED
-    return false;
-#else
-    tap_skip("this linker cannot put a function before another");
-    return true;
-#endif
-}
-
 static void make_up(int64_t size, int64_t available_on_disk)
 {
     memset(&world, 0, sizeof world);
@@ -201,7 +191,7 @@ static void test_a_part_stays_free(void)
         {20000, 999, -1}, /* 5 % */
         {100, 100, -1},
     };
-    if (is_real())
+    if (!tap_is_wrapped())
         return;
     for (size_t i = 0; i < 2 * sizeof cases / sizeof cases[0]; i++) {
         size_t at = i / 2;
@@ -245,7 +235,7 @@ static int64_t grown(int peers)
 
 static void test_a_file_has_a_quota(void)
 {
-    if (is_real())
+    if (!tap_is_wrapped())
         return;
     make_up(1000000 * MIB, 900000 * MIB);
     CHECK_SAME(grown(1), 64 * MIB);
@@ -290,7 +280,7 @@ static void check_held(int64_t held, int64_t most)
 
 static void test_memory_has_a_limit(void)
 {
-    if (is_real())
+    if (!tap_is_wrapped())
         return;
     check_held(most_held(64 * MIB, -1, 1), 4 * MIB);    /* a sixteenth */
     check_held(most_held(64 * MIB, -1, 2), 2 * MIB);    /* and of that a share */

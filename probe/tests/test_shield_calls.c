@@ -3,6 +3,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
+#include "made_up_files.h"
 #include "port/linux_shield.h"
 #include "tap.h"
 
@@ -82,18 +83,7 @@ static struct port_shield shield;
 
 static void put(const char *path, const char *text)
 {
-    char full[512];
-    snprintf(full, sizeof full, "%s%s", scene.root, path);
-    for (char *at = strchr(full + 1, '/'); at; at = strchr(at + 1, '/')) {
-        *at = '\0';
-        mkdir(full, 0755);
-        *at = '/';
-    }
-    FILE *file = fopen(full, "w");
-    if (CHECK(file != NULL)) {
-        fputs(text, file);
-        fclose(file);
-    }
+    made_up_file(scene.root, path, text);
 }
 
 /* Four CPUs, of which the last is to be reserved, and serves the one interrupt. */
@@ -130,21 +120,11 @@ static void close_scene(void)
     scene.root[0] = '\0';
 }
 
-static bool is_wrapped(void)
-{
-#ifdef WRAPPED
-    return true;
-#else
-    tap_skip("the linker cannot put a function before another");
-    return false;
-#endif
-}
-
 static void test_an_interrupt_goes_to_the_cpu_that_served_it_first(void)
 {
     char text[SHIELD_TEXT_BYTES];
     struct journal_image image;
-    if (!is_wrapped())
+    if (!tap_is_wrapped())
         return;
     open_scene();
     CHECK_SAME(port_shield_apply(&shield, SHIELD_INTERRUPTS, text, sizeof text), 0);
@@ -160,7 +140,7 @@ static void test_an_interrupt_goes_to_the_cpu_that_served_it_first(void)
 static void test_the_journal_is_on_the_disk_before_a_change(void)
 {
     char text[SHIELD_TEXT_BYTES];
-    if (!is_wrapped())
+    if (!tap_is_wrapped())
         return;
     open_scene();
     CHECK_SAME(port_shield_apply(&shield, SHIELD_WATCHDOG, text, sizeof text), 0);
@@ -180,7 +160,7 @@ static void test_the_journal_is_on_the_disk_before_a_change(void)
 static void test_what_the_kernel_took_and_did_not_keep(void)
 {
     char text[SHIELD_TEXT_BYTES];
-    if (!is_wrapped())
+    if (!tap_is_wrapped())
         return;
     open_scene();
     scene.deaf = "/proc/sys/kernel/watchdog_cpumask";
