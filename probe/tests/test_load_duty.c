@@ -3,6 +3,7 @@
 
 #include "load/duty.h"
 #include "load/rate.h"
+#include "port/port.h"
 #include "tap.h"
 
 #include <signal.h>
@@ -24,13 +25,21 @@ struct piece {
 static struct load_map map;
 static struct load_slot slot;
 
+/* Time in which this process did not wait for a CPU: that is not counted as work. */
+static int64_t unhindered_ns(void)
+{
+    int64_t delay_ns = port_run_delay_ns();
+    return duty_now_ns() - (delay_ns > 0 ? delay_ns : 0);
+}
+
 static void work(struct loader *loader)
 {
     struct piece *piece = loader->own;
-    int64_t end_ns = duty_now_ns() + piece->ns;
+    int64_t begin_ns = unhindered_ns();
     piece->begun_ns[piece->done++ % 64] = duty_now_ns();
     loader->is_idle = piece->is_idle;
-    duty_sleep_until(end_ns);
+    for (int64_t left_ns = piece->ns; left_ns > 0; left_ns = begin_ns + piece->ns - unhindered_ns())
+        duty_sleep_until(duty_now_ns() + left_ns);
     if (--piece->left == 0)
         atomic_store(&map.stop, 1);
 }
