@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator
 from hardstone import schema
 from hardstone.doctor import DOCTOR_SCHEMA, Finding, advice_lines, blocks, diagnose
 from hardstone.doctor.derive import cpus_of, derive
-from hardstone.doctor.rules import parse_rules
+from hardstone.doctor.rules import Rules, parse_rules
 from hardstone.doctor.texts import fill, fill_command
 from hardstone.model import Scalar
 from tests.doctor.machine import machine
@@ -77,18 +77,25 @@ def test_an_undo_is_a_command_or_is_left_out() -> None:
     assert "Ctrl-C" in hold.lasts
 
 
-ODD_RULE = """
+def odd_rules(found: str, step: str) -> Rules:
+    """One rule with that condition and that one step."""
+    return parse_rules(f"""
 [odd]
 title = "t"
 topic = "t"
 level = "note"
-found = { fact = "memory.ksm", equals = 1 }
+found = {{ {found} }}
 says = "s"
 says_fine = "s"
 unknown = "s"
 why = "w"
 fixed = "f"
 [[odd.steps]]
+{step}
+""")
+
+
+ODD_STEP = """
 command = "echo 0 | sudo tee x"
 undo = "echo {kernel.hz} | sudo tee x"
 """
@@ -99,7 +106,8 @@ undo = "echo {kernel.hz} | sudo tee x"
 )
 def test_what_cannot_be_taken_back_is_not_advised(known: dict[str, Scalar], steps: int) -> None:
     facts = {"memory.ksm": 1, **known}
-    (found,) = diagnose(facts, rules=parse_rules(ODD_RULE)).findings
+    rules = odd_rules('fact = "memory.ksm", equals = 1', ODD_STEP)
+    (found,) = diagnose(facts, rules=rules).findings
     assert (found.state, len(found.steps)) == ("found", steps)
 
 
@@ -232,21 +240,8 @@ def test_the_name_of_a_tracer_is_no_command_of_the_undo(tmp_path: Path) -> None:
 
 
 def test_an_option_of_the_boot_line_is_plain_or_is_none() -> None:
-    text = """
-[odd]
-title = "t"
-topic = "t"
-level = "note"
-found = { fact = "kernel.isolated_cpus", known = true }
-says = "s"
-says_fine = "s"
-unknown = "s"
-why = "w"
-fixed = "f"
-[[odd.steps]]
-boot = "isolcpus={kernel.isolated_cpus}"
-"""
-    rules = parse_rules(text)
+    boot = 'boot = "isolcpus={kernel.isolated_cpus}"'
+    rules = odd_rules('fact = "kernel.isolated_cpus", known = true', boot)
 
     def steps(cpus: str) -> int:
         (found,) = diagnose({"kernel.isolated_cpus": cpus}, rules=rules).findings

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -12,6 +13,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 GIVE_UP_S = 60
 MARK = "HARDSTONE_TEST_MARK"
@@ -147,3 +150,23 @@ def once(probe: Path, load: str, folder: Path, *options: str, prefix: Sequence[s
 def used_bytes(folder: Path) -> int:
     facts = os.statvfs(folder)
     return (facts.f_blocks - facts.f_bfree) * facts.f_frsize
+
+
+def load_in_places_of_its_own(probe: Path, script: str, cpu: str, *more: str) -> list[Line]:
+    """What a load says that `script` starts with mounts of its own: $0 is a copy of the probe that
+    no mount hides, $1 the CPU; skips where it exits with 77. `more`: options of unshare."""
+    copy = Path(f"/dev/shm/hardstone-test-{os.getpid()}")
+    shutil.copy(probe, copy)
+    try:
+        done = subprocess.run(
+            ["unshare", "--mount", *more, "sh", "-c", script, str(copy), cpu],
+            capture_output=True,
+            timeout=GIVE_UP_S,
+            check=False,
+        )
+    finally:
+        copy.unlink()
+    if done.returncode == 77:
+        pytest.skip("nothing can be mounted here")
+    assert done.returncode == 0, done.stderr
+    return lines_of(done.stdout)

@@ -18,6 +18,7 @@ from tests.e2e.loads import (
     elements,
     events,
     lines_of,
+    load_in_places_of_its_own,
     loading,
     once,
     used_bytes,
@@ -137,21 +138,7 @@ def test_no_folder_and_no_network(probe: Path) -> None:
     for place in /tmp /var/tmp; do mount -t tmpfs -o ro tmpfs $place || exit 77; done
     TMPDIR=/nowhere exec "$0" load disk+network+build+cpu -D 1 --json --cpus "$1"
     """
-    copy = Path(f"/dev/shm/hardstone-test-{os.getpid()}")
-    shutil.copy(probe, copy)
-    try:
-        done = subprocess.run(
-            ["unshare", "--mount", "--net", "sh", "-c", script, str(copy), CPU],
-            capture_output=True,
-            timeout=60,
-            check=False,
-        )
-    finally:
-        copy.unlink()
-    if done.returncode == 77:
-        pytest.skip("nothing can be mounted here")
-    assert done.returncode == 0, done.stderr
-    lines = lines_of(done.stdout)
+    lines = load_in_places_of_its_own(probe, script, CPU, "--net")
     limits = [line["text"] for line in lines if line.get("name") == "load_limited"]
     assert [text.partition(":")[0] for text in limits] == ["disk", "network", "build"]
     assert "no TCP connection over 127.0.0.1" in limits[1]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -12,7 +11,15 @@ from pathlib import Path
 import pytest
 
 from tests.e2e import machine
-from tests.e2e.loads import elements, events, lines_of, loading, once, used_bytes, wait_until
+from tests.e2e.loads import (
+    elements,
+    events,
+    load_in_places_of_its_own,
+    loading,
+    once,
+    used_bytes,
+    wait_until,
+)
 
 pytestmark = pytest.mark.e2e
 
@@ -112,20 +119,7 @@ exec "$0" load search -D 1 --json --cpus "$1"
 def test_search_stays_in_its_file_system(probe: Path) -> None:
     """Where all folders are made up there is one file of 100 bytes in the one of its own; those
     of another file system and behind a link have 7000."""
-    copy = Path(f"/dev/shm/hardstone-test-{os.getpid()}")
-    shutil.copy(probe, copy)
-    try:
-        done = subprocess.run(
-            ["unshare", "--mount", "sh", "-c", PLACES, str(copy), CPU],
-            capture_output=True,
-            timeout=60,
-            check=False,
-        )
-    finally:
-        copy.unlink()
-    if done.returncode == 77:
-        pytest.skip("nothing can be mounted here")
-    assert done.returncode == 0, done.stderr
-    counters = elements(lines_of(done.stdout))["search"]["counters"]
+    lines = load_in_places_of_its_own(probe, PLACES, CPU)
+    counters = elements(lines)["search"]["counters"]
     assert counters["files_count"] > 10
     assert abs(counters["read_bytes"] - 100 * counters["files_count"]) <= 100  # one being read

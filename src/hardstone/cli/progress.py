@@ -147,6 +147,7 @@ class LiveReporter(QuietReporter):
         self._progress.stop()
 
     def take(self, event: CampaignEvent) -> None:
+        """Moves the live line to where the run is."""
         if isinstance(event, RunStarted):
             super().take(event)
             self._start(event.plan)

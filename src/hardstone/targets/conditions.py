@@ -37,6 +37,7 @@ class _Stream:
         self._sent = dict.fromkeys(("lines", "event", "series", "verdict"), 0)
 
     def take(self, raw: bytes) -> Iterator[bytes]:
+        """The lines that stand for the line `raw` under these conditions; none or several."""
         line = _decoded(raw)
         if line is None:
             yield raw

@@ -79,6 +79,7 @@ class FakeTarget:
         stop: Stop,
         on_idle: Callable[[], None] = lambda: None,
     ) -> Generator[bytes]:
+        """The lines of the scenario for `planned`, at its pace."""
         self._check_reachable()
         scenario = self._loaded()
         found = [one for one in scenario.under if one.fits(planned)]
