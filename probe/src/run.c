@@ -188,6 +188,13 @@ static int release(struct run *run)
     return 0;
 }
 
+/* The same where a step failed. The load goes first: what a shield reserves is kept from it. */
+static void release_early(struct run *run)
+{
+    load_stop(&run->load);
+    shield_run_release(run);
+}
+
 struct step {
     int (*act)(struct run *run);
     void (*undo)(struct run *run);
@@ -245,6 +252,8 @@ static __attribute__((noinline)) int run_steps(const struct request *request)
     for (; done < STEPS && steps[done].act(&run) == 0; done++)
         if (steps[done].act == size_records)
             error = send_header(&run, &emit);
+    if (done < STEPS && !run.is_stuck)
+        release_early(&run);
     int sent = send_rest(&run, &emit);
     if (run.is_stuck)
         _exit(error || sent ? 70 : 0);

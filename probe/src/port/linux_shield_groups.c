@@ -214,6 +214,10 @@ enum port_undo linux_shield_undo_group(struct port_shield *shield,
     struct linux_groups groups;
     char origin[LINUX_PATH_BYTES];
     linux_groups_find(shield, &groups);
+    if (groups.kind == LINUX_GROUPS_NONE) {
+        snprintf(text, bytes, "the control groups of this process cannot be found");
+        return PORT_UNDO_FAILED;
+    }
     if (record->count != 3 || !linux_groups_is_ours(&groups, record->field[1]) ||
         strlen(record->field[2]) >= sizeof origin || !is_inside(groups.mount, record->field[2])) {
         snprintf(text, bytes, "a line about a control group is damaged");
