@@ -63,9 +63,12 @@ int64_t occupancy_lost_ns(const struct occupancy *occupancy, int64_t now_ns)
 
 static const char *possible_causes(const struct occupancy *occupancy)
 {
-    return occupancy->is_limited ? "something of higher priority had the CPU, or real-time "
-                                   "throttling, which is on, cut in"
-                                 : "something of higher priority had the CPU";
+    return occupancy->is_limited
+               ? "something of higher priority had the CPU, or what leaves a share "
+                 "to ordinary programs (real-time throttling, the fair server) "
+                 "cut in"
+               : "something of higher priority had the CPU, or the fair server of "
+                 "Linux 6.12 and later gave ordinary programs their share";
 }
 
 void occupancy_end(struct occupancy *occupancy, struct run *run)
