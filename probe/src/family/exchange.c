@@ -98,16 +98,14 @@ static int measure_together(struct run *run, const struct exchange_body *body, i
     int error = partner_start(&exchange->partner, run, &exchange->leftover, cell_scope(run, cell),
                               &run->setup, body->answer, table);
     if (error)
-        return outcome_set_errno(&run->outcome, error, "starting the second party", NULL);
+        return partner_not_started(run, error, "second party", NULL);
     warm_up(table);
     pace_begin(&exchange->pace, run, exchange->partner.process);
     int result = body->together(run, cell);
     atomic_store(&table->is_over, 1);
     semaphore_signal(&table->there);
     if (partner_join(&exchange->partner) != 0)
-        return outcome_set(&run->outcome, STATUS_FAILED,
-                           "run it again and look who kills processes",
-                           "the second process ended before its time");
+        return partner_ended_early(run, "second party");
     return result;
 }
 

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -139,6 +140,21 @@ int partner_start(struct partner *partner, struct run *run, const struct leftove
     if (!error)
         actor_go(&partner->actor);
     return error;
+}
+
+int partner_ended_early(struct run *run, const char *party)
+{
+    return outcome_set(&run->outcome, STATUS_FAILED, "run it again and look who kills processes",
+                       "the process of the %s ended before its time", party);
+}
+
+int partner_not_started(struct run *run, int error, const char *party, const char *remedy)
+{
+    char what[64];
+    if (error == ECHILD)
+        return partner_ended_early(run, party);
+    snprintf(what, sizeof what, "starting the %s", party);
+    return outcome_set_errno(&run->outcome, error, what, remedy);
 }
 
 bool partner_is_gone(const struct partner *partner)

@@ -221,7 +221,7 @@ static int measure_claim(struct run *run, const struct claim *claim, enum semaph
     error = partner_start(&own->partner, run, &own->leftover, scope, &run->setup, wait_when_told,
                           table);
     if (error) {
-        outcome_set_errno(&run->outcome, error, "starting the waiter", NULL);
+        partner_not_started(run, error, "waiter", NULL);
     } else {
         pace_begin(&own->pace, run, own->partner.process);
         try_claim(run, claim, kind, scope);

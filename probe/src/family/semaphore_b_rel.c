@@ -232,7 +232,7 @@ static int measure_order(struct run *run, const struct cell *cell, enum order or
     int error =
         waiters_start(&own->row, run, &own->leftover, cell->scope, own->priorities, WAITERS);
     if (error)
-        return outcome_set_errno(&run->outcome, error, "starting the waiters", NULL);
+        return partner_not_started(run, error, "waiters", NULL);
     actor_set_self(run->setup.policy, run->setup.priority - WAITERS);
     pace_begin(&own->pace, run, waiters_process(&own->row));
     bool is_right = true;

@@ -211,8 +211,8 @@ static int measure_cell(struct run *run, enum partner_scope scope, int place, in
     const struct record *record = arena_record(run->arena, place);
     int error = waiters_start(&own->row, run, &own->leftover, scope, own->priorities, count);
     if (error)
-        return outcome_set_errno(
-            &run->outcome, error, "starting the waiters",
+        return partner_not_started(
+            run, error, "waiters",
             "raise the limits on threads and memory (ulimit -u, ulimit -l, ulimit -v), or "
             "ask for fewer: -p waiters=8");
     actor_set_self(run->setup.policy, run->setup.priority - count);

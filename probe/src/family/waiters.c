@@ -126,8 +126,5 @@ int waiters_end(struct waiters *row, struct run *run)
     else
         error = partner_join(&row->partner);
     destroy_gates(table);
-    return error ? outcome_set(&run->outcome, STATUS_FAILED,
-                               "run it again and look who kills processes",
-                               "the process of the waiters ended before its time")
-                 : 0;
+    return error ? partner_ended_early(run, "waiters") : 0;
 }
