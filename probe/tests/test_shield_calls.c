@@ -1,5 +1,5 @@
 /* What a shield hands to the kernel, call by call, and in which order: the last content of a file
- * does not tell. write and fsync are put before those of the C library by the linker. */
+ * does not tell. write, fsync and nanosleep are put before those of the C library by the linker. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -12,6 +12,7 @@
 #include <ftw.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #define JOURNAL_NAME "/hardstone-shield.journal"
@@ -22,6 +23,8 @@ static struct {
     char log[2048];   /* "/path=text;" and "sync;" */
     const char *deaf; /* takes what is written and keeps what it has */
     int sync_error;
+    const char *shown[4]; /* what the interrupt shows after each wait; NULL: the same */
+    int waits;
 } scene;
 
 #ifdef WRAPPED
@@ -29,6 +32,7 @@ ssize_t __real_write(int file, const void *bytes, size_t count);
 int __real_fsync(int file);
 ssize_t __wrap_write(int file, const void *bytes, size_t count);
 int __wrap_fsync(int file);
+int __wrap_nanosleep(const struct timespec *time, struct timespec *left);
 
 static bool path_of(int file, char path[256])
 {
@@ -74,6 +78,15 @@ int __wrap_fsync(int file)
     add("sync", "", 0);
     errno = scene.sync_error;
     return scene.sync_error ? -1 : __real_fsync(file);
+}
+
+int __wrap_nanosleep(const struct timespec *time, struct timespec *left)
+{
+    (void)time, (void)left;
+    if (scene.waits < 4 && scene.shown[scene.waits])
+        made_up_file(scene.root, IRQ, scene.shown[scene.waits]);
+    scene.waits++;
+    return 0;
 }
 #endif
 
@@ -173,8 +186,56 @@ static void test_what_the_kernel_took_and_did_not_keep(void)
     close_scene();
 }
 
+/* In the moment in which an interrupt moves, its file shows CPUs of before. */
+static void test_an_interrupt_that_moves_is_looked_at_again(void)
+{
+    char text[SHIELD_TEXT_BYTES];
+    struct journal_image image;
+    if (!tap_is_wrapped())
+        return;
+    open_scene();
+    put(IRQ, "1\n");
+    scene.shown[0] = "2\n";
+    scene.shown[1] = "0-3\n";
+    CHECK_SAME(port_shield_apply(&shield, SHIELD_INTERRUPTS, text, sizeof text), 0);
+    CHECK_HOLDS(text, "1 of 1 interrupts moved");
+    CHECK_SAME(journal_reread(&journal, &image, text, sizeof text), 0);
+    if (CHECK_SAME(image.count, 1))
+        CHECK_TEXT(image.records[0].field[2], "0-3");
+
+    put(IRQ, "2\n");
+    scene.waits = 0;
+    scene.shown[0] = "0-2\n";
+    CHECK_SAME(port_shield_undo(&shield, &image, 0, text, sizeof text), PORT_UNDONE);
+
+    put(IRQ, "0-3\n");
+    scene.log[0] = '\0';
+    CHECK_SAME(port_shield_undo(&shield, &image, 0, text, sizeof text), PORT_UNDO_NOTHING);
+    CHECK_TEXT(scene.log, IRQ "=0-3;");
+    journal_free_image(&image);
+    close_scene();
+}
+
+static void test_a_move_that_shows_late_is_one(void)
+{
+    char text[SHIELD_TEXT_BYTES];
+    if (!tap_is_wrapped())
+        return;
+    open_scene();
+    scene.deaf = IRQ;
+    scene.shown[1] = "0-2\n"; /* the first wait comes before the write */
+    CHECK_SAME(port_shield_apply(&shield, SHIELD_INTERRUPTS, text, sizeof text), 0);
+    CHECK_HOLDS(text, "1 of 1 interrupts moved");
+    CHECK_SAME(notes.count, 1);
+    CHECK_HOLDS(notes.note[0].reason, "they move when they fire");
+    close_scene();
+}
+
 TAP_MAIN({"an interrupt goes to the CPU that served it first",
           test_an_interrupt_goes_to_the_cpu_that_served_it_first},
          {"the journal is on the disk before a change",
           test_the_journal_is_on_the_disk_before_a_change},
-         {"what the kernel took and did not keep", test_what_the_kernel_took_and_did_not_keep})
+         {"what the kernel took and did not keep", test_what_the_kernel_took_and_did_not_keep},
+         {"an interrupt that moves is looked at again",
+          test_an_interrupt_that_moves_is_looked_at_again},
+         {"a move that shows late is one", test_a_move_that_shows_late_is_one})
