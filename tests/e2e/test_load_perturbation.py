@@ -1,6 +1,6 @@
 """`heavy` costs what it says: by its own lines, and by what the kernel counts of it.
 
-Only where the CPUs are free: beside other programs a load cannot get what it asks for.
+Only where CPUs and disk are free: beside other programs a load cannot get what it asks for.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ WINDOW_S, QUIET_S = 2.0, 0.5
 SAMPLE_S = 0.002
 MOST_OF_OTHERS = 0.05  # of the CPUs, without load
 MOST_BESIDE = 0.1  # beside a load: threads of the kernel do what its writes ask for
-PATIENCE_S = 20.0  # for the CPUs to be free
+MOST_STALL_S = 0.05  # in a write: five times what a period of the load has for all of them
+PATIENCE_S = 30.0  # for the CPUs and the disk to be free
 
 
 class NotFreeError(Exception):
@@ -139,13 +140,19 @@ class Seen:
 def within_writes(pids: list[int]) -> dict[int, float]:
     """The share of looks that did not find a process asleep, less the time in which it was
     ready and another had the CPU. Looking costs timer interrupts: nothing else is measured
-    meanwhile."""
+    meanwhile. A write that the device keeps for long is paid back after this window."""
     awake: Counter[int] = Counter()
     looks = 0
     waited = {pid: -waited_s(pid) for pid in pids}
     begin_s = time.monotonic()
-    while time.monotonic() < begin_s + WINDOW_S:
-        awake.update(pid for pid in pids if state(pid) != "S")
+    asleep_s = dict.fromkeys(pids, begin_s)
+    while (now_s := time.monotonic()) < begin_s + WINDOW_S:
+        working = {pid for pid in pids if state(pid) != "S"}
+        awake.update(working)
+        asleep_s |= dict.fromkeys(set(pids) - working, now_s)
+        stall_s = now_s - min(asleep_s.values(), default=now_s)
+        if stall_s > MOST_STALL_S:
+            raise NotFreeError(f"the disk keeps a write for {stall_s * 1e3:.0f} ms and longer")
         looks += 1
         time.sleep(SAMPLE_S)
     span_s = time.monotonic() - begin_s
@@ -205,7 +212,7 @@ def test_heavy_costs_what_it_says(probe: Path, folder: Path, alone: None) -> Non
         check_lines(heavy.lines)
         check_from_outside(before, other, heavy)
         return
-    pytest.skip(f"the CPUs are not free: {reason}")
+    pytest.skip(f"the machine is not free: {reason}")
 
 
 def check_lines(lines: list[Line]) -> None:
