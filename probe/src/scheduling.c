@@ -3,6 +3,7 @@
 #include "scheduling.h"
 
 #include "shield.h"
+#include "shield_run.h"
 
 #include <errno.h>
 #include <sched.h>
