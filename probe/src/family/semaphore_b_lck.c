@@ -18,8 +18,7 @@
 #include "../one_cpu.h"
 #include "../order_log.h"
 #include "../pace.h"
-#include "partner.h"
-#include "semaphore_kind.h"
+#include "cell.h"
 
 #include <stdio.h>
 
@@ -246,10 +245,9 @@ static int measure_kind(struct run *run, enum semaphore_kind kind, enum partner_
 static int measure(struct run *run)
 {
     struct own *own = run->own;
-    const struct param_value *kinds = run_param(run, "kinds"), *scopes = run_param(run, "scopes");
-    for (int i = 0; i < kinds->count * scopes->count && !run_should_stop(); i++) {
-        enum semaphore_kind kind = (enum semaphore_kind)kinds->number[i / scopes->count];
-        enum partner_scope scope = (enum partner_scope)scopes->number[i % scopes->count];
+    for (int i = 0; i < cell_count(run) && !run_should_stop(); i++) {
+        enum semaphore_kind kind = cell_kind(run, i);
+        enum partner_scope scope = cell_scope(run, i);
         if (semaphore_is_here(run, kind, scope == PARTNER_PROCESS, &own->leftover.places[0]) &&
             measure_kind(run, kind, scope) != 0)
             return -1;

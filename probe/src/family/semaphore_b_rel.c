@@ -18,6 +18,7 @@
 
 #include "../one_cpu.h"
 #include "../pace.h"
+#include "cell.h"
 #include "waiters.h"
 
 #include <stdio.h>
@@ -275,10 +276,8 @@ static int measure_cell(struct run *run, const struct cell *cell)
 
 static int measure(struct run *run)
 {
-    const struct param_value *kinds = run_param(run, "kinds"), *scopes = run_param(run, "scopes");
-    for (int i = 0; i < kinds->count * scopes->count && !run_should_stop(); i++) {
-        struct cell cell = {(enum semaphore_kind)kinds->number[i / scopes->count],
-                            (enum partner_scope)scopes->number[i % scopes->count]};
+    for (int i = 0; i < cell_count(run) && !run_should_stop(); i++) {
+        struct cell cell = {cell_kind(run, i), cell_scope(run, i)};
         if (measure_cell(run, &cell) != 0)
             return -1;
     }
