@@ -8,6 +8,7 @@
  *   overrun       timer_getoverrun and timerfd count one too few
  *   twice         a one-shot timer fires again
  *   disarm        disarming does nothing
+ *   files         who locks its memory can open no file from then on
  * and those of broken_threads.c, broken_semaphores.c and broken_locks.c.
  */
 #define _GNU_SOURCE
@@ -17,6 +18,8 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdint.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/time.h>
 #include <sys/timerfd.h>
 #include <time.h>
@@ -144,4 +147,12 @@ ssize_t read(int file, void *buffer, size_t bytes)
         memcpy(buffer, &count, sizeof count);
     }
     return got;
+}
+
+int mlockall(int flags)
+{
+    struct rlimit three = {.rlim_cur = 3, .rlim_max = 3};
+    if (breaks("files"))
+        setrlimit(RLIMIT_NOFILE, &three);
+    return REAL(mlockall)(flags);
 }

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import random
-import resource
 import shutil
 import signal
 import subprocess
@@ -17,8 +16,6 @@ from pathlib import Path
 import pytest
 
 from hardstone.model import StreamEvent
-from tests.e2e import running
-from tests.e2e.loads import Marked
 from tests.e2e.odd import AS_IT_WAS, Odd, movable_interrupts
 from tests.e2e.running import run
 from tests.e2e.shield_state import (
@@ -171,46 +168,44 @@ def test_both_are_killed_and_restore_is_called(probe: Path, before: State) -> No
 
 def test_who_is_kept_off_the_cpu_is_told_of_the_shield(probe: Path, before: State) -> None:
     """This process is among those that were moved; also when nobody is left to move them back."""
-    asked = ("CLK-P-BIN", *QUICK)
     with shielded(command(probe, *FOREVER)) as process:
-        beside = run(probe, *asked)
+        beside = denied(probe, RESERVED)
         kill_both(process)
-    after = run(probe, *asked)
+    after = denied(probe, RESERVED)
     subprocess.run([probe, "shield", "--restore"], check=True)
-    for stream in (beside, after):
-        assert stream.result.status == "denied" and stream.sample_count == 0
-        assert f"CPU {RESERVED} " in (stream.result.reason or "")
-    assert "a shield has reserved it" in (beside.result.remedy or "")
-    assert "hardstone shield --restore" in (after.result.remedy or "")
+    assert all("a shield has reserved it" in text for text in beside), beside
+    assert all("hardstone shield --restore" in text for text in after), after
     all_is_back(before)
-    elsewhere = run(probe, "CLK-P-BIN", "--cpu", "4095")
-    assert "shield" not in (elsewhere.result.remedy or "")
+    elsewhere = denied(probe, 1023)
+    assert not any("shield" in text for text in elsewhere), elsewhere
+
+
+def denied(probe: Path, cpu: int) -> list[str]:
+    """What each command that is asked for `cpu` says of it."""
+    words = [("CLK-P-BIN", "--cpu", str(cpu)), ("TMR-P-LAT", "-p", f"cpus={cpu}")]
+    streams = [run(probe, *one, "--samples", "200") for one in words]
+    for stream in streams:
+        assert stream.result.status == "denied" and stream.sample_count == 0
+        assert f"CPU {cpu} " in (stream.result.reason or "")
+    load = [str(probe), "load", "cpu", "--cpus", str(cpu), "--duration-ns", "1ms"]
+    done = subprocess.run(load, capture_output=True, text=True, check=False)
+    assert done.returncode == 2 and f"CPU {cpu} " in done.stderr
+    return [*(stream.result.remedy or "" for stream in streams), done.stderr]
 
 
 def test_a_run_that_fails_with_a_shield_tells_what_it_left(
-    probe: Path, before: State, tmp_path: Path
+    shared_probe: Path, broken_libc: Path, before: State
 ) -> None:
     """Nothing can be opened any more once the load works: neither to go on nor to put back."""
-    words = ("--cpu-config", "shielded", "--load", "heavy", "--samples", "100000")
-    marked = Marked()
-    with subprocess.Popen(
-        running.command(probe, "CLK-P-BIN", (*words, "--cpu", str(RESERVED))),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        env=marked.environment(tmp_path),
-    ) as process:
-        marked.wait_for("hs-load-cpu")
-        process.send_signal(signal.SIGSTOP)
-        resource.prlimit(process.pid, resource.RLIMIT_NOFILE, (3, 3))
-        process.send_signal(signal.SIGCONT)
-        raw, _ = process.communicate(timeout=GIVE_UP_S)
-    stream = running.Stream("CLK-P-BIN", process.returncode, raw)
+    words = ("SEM-P-NEW", "-p", "kinds=named", "--cpu-config", "shielded", "--load", "cpu")
+    libc = {"LD_PRELOAD": str(broken_libc), "HARDSTONE_BROKEN": "files"}
+    stream = run(shared_probe, *words, *QUICK, variables=libc)
     assert stream.result.status == "denied"
     assert "Too many open files" in (stream.result.reason or "")
     left = [event.text for event in stream.of(StreamEvent) if event.name == "not_put_back"]
     assert any("Too many open files" in text for text in left), left
     assert not any("damaged" in text for text in left), left
-    done = subprocess.run([probe, "shield", "--restore"], capture_output=True, check=False)
+    done = subprocess.run([shared_probe, "shield", "--restore"], capture_output=True, check=False)
     assert done.returncode == 0 and b" 0 failed" in done.stderr, done.stderr
     all_is_back(before)
 

@@ -3,6 +3,7 @@
 #include "command.h"
 
 #include "../clock.h"
+#include "../shield_run.h"
 #include "../stream.h"
 #include "elements.h"
 #include "events.h"
@@ -66,15 +67,14 @@ static int choose_cpus(const struct request *request, struct load_setup *setup)
         return complain("--cpus: this port cannot choose a CPU; leave it out");
     setup->cpu_count = 0;
     for (int cpu = 0; cpu < PORT_CPUS; cpu++) {
-        char text[120];
+        char text[200];
         setup->cpus[cpu] = cpus_has(&request->cpus, cpu);
         setup->cpu_count += setup->cpus[cpu] ? 1 : 0;
         if (!setup->cpus[cpu] || allowed[cpu])
             continue;
         snprintf(text, sizeof text,
-                 "--cpus: CPU %d does not exist or is not allowed to this process; choose one of "
-                 "cpu.allowed in hardstone-probe facts",
-                 cpu);
+                 "--cpus: CPU %d does not exist or is not allowed to this process; %s", cpu,
+                 shield_run_remedy(cpu));
         return complain(text);
     }
     return 0;
