@@ -101,13 +101,13 @@ def alone() -> Iterator[None]:
 def our_probes() -> set[str]:
     """Ids of the probes that this process has started and that are still there."""
     found = set()
-    for path in Path("/proc").glob("[0-9]*/stat"):
+    for path in Path("/proc").glob("[0-9]*"):
         try:
-            name, _, rest = path.read_text().partition("(")[2].rpartition(")")
+            name, _, rest = (path / "stat").read_text().partition("(")[2].rpartition(")")
         except OSError:
             continue
         if name.startswith("hardstone-") and int(rest.split()[1]) == os.getpid():
-            found.add(path.parent.name)
+            found.add(path.name)
     return found
 
 

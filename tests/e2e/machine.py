@@ -12,6 +12,7 @@ from pathlib import Path
 
 NOBODY_ID = 65534
 WAIT_S = 30
+HAS_GONE = (FileNotFoundError, ProcessLookupError)  # opened too late, and read too late
 
 
 def cpu() -> int:
@@ -49,14 +50,16 @@ def as_nobody(*, memlock_bytes: int | None = None) -> list[str]:
 
 
 def thread_ids(pid: int) -> list[int]:
-    return sorted(int(path.name) for path in Path(f"/proc/{pid}/task").iterdir())
+    """The main thread first; the others may have smaller ids, which begin anew at pid_max."""
+    ids = {int(path.name) for path in Path(f"/proc/{pid}/task").iterdir()}
+    return [pid, *sorted(ids - {pid})]
 
 
 def wait_for_wakeups(pid: int, count: int) -> None:
     """Until the measuring thread has slept and woken so often; its figures are there then."""
     give_up_s = time.monotonic() + WAIT_S
     while time.monotonic() < give_up_s:
-        with suppress(FileNotFoundError):  # threads of the preparation come and go
+        with suppress(*HAS_GONE):  # threads of the preparation come and go
             if sum(map(partial(switches, pid), thread_ids(pid)[1:])) >= count:
                 return
         time.sleep(0.01)

@@ -127,10 +127,10 @@ def differences(before: State, after: State) -> list[str]:
 
 def children(pid: int) -> list[int]:
     found = []
-    for path in Path("/proc").glob("[0-9]*/stat"):
+    for path in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
-            if int(path.read_text().rpartition(")")[2].split()[1]) == pid:
-                found.append(int(path.parent.name))
+            if int((path / "stat").read_text().rpartition(")")[2].split()[1]) == pid:
+                found.append(int(path.name))
     return found
 
 

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -201,12 +202,14 @@ def test_a_signal_ends_it_with_a_report(
 
 def test_a_stopped_keeper_does_not_keep_it(probe: Path, tmp_path: Path) -> None:
     """SIGSTOP instead of SIGKILL: the loaders see the end themselves, for the rest there is
-    the guard's patience; it is not waited for here."""
+    the guard's patience; it need not be waited for here."""
     with loading(probe, "cpu", tmp_path, *ONE_CPU) as running:
         keeper = running.marked.wait_for("hs-load-keeper")
         os.kill(keeper, signal.SIGSTOP)
         running.process.kill()
-        os.kill(keeper, signal.SIGCONT)
+        wait_until(lambda: running.marked.named("hs-load-cpu") == [])
+        with suppress(ProcessLookupError):
+            os.kill(keeper, signal.SIGCONT)
         running.marked.wait_for_none()
 
 

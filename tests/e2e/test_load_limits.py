@@ -189,7 +189,8 @@ def test_stress_ng_is_never_real_time(
                 seen.setdefault(name, set()).update(policies_of(pid))
         assert process.stdout is not None
         told = events(lines_of(process.stdout.read()))
-    assert any(name.startswith("stress-ng") for name in seen)
+    if goes_on:  # one that ends at once may not have been seen
+        assert any(name.startswith("stress-ng") for name in seen)
     assert {name: kinds & REAL_TIME for name, kinds in seen.items() if kinds & REAL_TIME} == {}
     assert ("load_ended_early" not in told) == goes_on
     marked.wait_for_none()
