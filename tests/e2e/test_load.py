@@ -216,7 +216,7 @@ def test_the_load_of_a_real_time_run_is_ordinary(
     probe: Path, folder: Path, quick: list[str]
 ) -> None:
     marked = Marked()
-    run = [str(probe), "run", "TMR-P-LAT", "--policy", "fifo", "--priority", "20", "-D", "2"]
+    run = [str(probe), "run", "TMR-P-LAT", "--policy", "fifo", "--priority", "20", "-D", "60"]
     load = ["--load", "cpu+storm=2", "--cpu-config", "single", "--json"]
     with subprocess.Popen(
         ["chrt", "-f", "10", *run, *load, *quick],
@@ -227,6 +227,8 @@ def test_the_load_of_a_real_time_run_is_ordinary(
         cpu = int(quick[quick.index("--cpu") + 1])
         wait_until(lambda: SCHED_FIFO_20 in policies(process.pid))  # it measures
         check_ordinary(marked, cpu, is_root=os.geteuid() == 0)
+        machine.wait_for_wakeups(process.pid, 200)
+        process.terminate()
         out, _ = process.communicate(timeout=60)
     lines = [json.loads(line) for line in out.splitlines()]
     assert lines[-2]["status"] == "measured"
@@ -285,11 +287,13 @@ def test_run_without_load_says_none(probe: Path, quick: list[str]) -> None:
 def test_a_measurement_survives_a_lost_loader(probe: Path, folder: Path, quick: list[str]) -> None:
     marked = Marked()
     with subprocess.Popen(
-        [str(probe), "run", "CLK-P-BIN", "--load", "cpu+storm=2", "--json", "-D", "1", *quick],
+        [str(probe), "run", "TMR-P-LAT", "--load", "cpu+storm=2", "--json", "-D", "60", *quick],
         stdout=subprocess.PIPE,
         env=marked.environment(folder),
     ) as process:
         os.kill(marked.wait_for("hs-load-storm"), 9)
+        machine.wait_for_wakeups(process.pid, 200)
+        process.terminate()
         out, _ = process.communicate(timeout=60)
     lines = [json.loads(line) for line in out.splitlines()]
     assert lines[-2]["status"] == "measured"
