@@ -114,8 +114,10 @@ def test_the_guard_is_killed(probe: Path, before: State) -> None:
 
 
 def test_the_guard_is_killed_and_the_command_ends(probe: Path, before: State) -> None:
-    with shielded(command(probe, "sh", "-c", "echo ready; sleep 0.5")) as process:
+    script = "trap 'exit 0' USR1; echo ready; while :; do sleep 0.1; done"
+    with shielded(command(probe, "sh", "-c", script)) as process:
         os.kill(guard_of(process.pid), signal.SIGKILL)
+        process.send_signal(signal.SIGUSR1)
         process.communicate(timeout=GIVE_UP_S)
     assert process.returncode == 0
     all_is_back(before)
