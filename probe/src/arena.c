@@ -191,6 +191,8 @@ static const struct arena *repair(struct arena *arena)
         unsigned char *pass = (unsigned char *)&arena->verdicts[i].pass;
         *pass = *pass == 1;
     }
+    for (uint32_t i = 0; i < arena->series_count; i++)
+        record_settle(arena_record(arena, (int)i));
     return arena;
 }
 

@@ -89,6 +89,15 @@ void record_advance_maxima(struct record *record, int64_t at_ns)
     }
 }
 
+void record_settle(struct record *record)
+{
+    uint64_t held = record->underflow + record->overflow;
+    for (int i = 0; i < RECORD_BUCKETS; i++)
+        held += record->buckets[i];
+    if (record->count == held + 1 || record->count + 1 == held)
+        record->count = held;
+}
+
 double record_mean(const struct record *record)
 {
     if (record->count == 0)

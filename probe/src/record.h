@@ -96,6 +96,10 @@ static inline void record_value(struct record *record, int64_t value, int64_t at
         record->buckets[record_bucket((uint64_t)value)]++;
 }
 
+/* After a kill in the middle of record_value: one value may be in the count and not in the
+ * histogram, or the other way; the count is made to fit. What differs by more stays. */
+void record_settle(struct record *record);
+
 /* Exact mean; 0 when empty. */
 double record_mean(const struct record *record);
 

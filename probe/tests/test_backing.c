@@ -211,6 +211,27 @@ static void test_left_file_is_read(void)
     unlink(path);
 }
 
+/* Killed where the last value was counted and not yet in the histogram. */
+static void test_half_a_value_is_left_out(void)
+{
+    char reason[REASON_BYTES] = "";
+    const char *path = path_of("half");
+    struct outcome outcome;
+    struct arena *left = create(path, &outcome);
+    if (!left)
+        abort();
+    fill(left);
+    arena_record(left, 0)->count++;
+    size_t bytes = left->bytes;
+    arena_free(left);
+    const struct arena *arena = arena_open(path, reason, sizeof reason);
+    if (CHECK(arena != NULL)) {
+        CHECK_SAME(arena_record_view(arena, 0)->count, 1000);
+        close_view(arena, bytes);
+    }
+    unlink(path);
+}
+
 static void refuse_file(const char *path, const char *part)
 {
     char reason[REASON_BYTES] = "";
@@ -370,6 +391,7 @@ static const struct tap_test tests[] = {
     {"no room: refused, and no file stays", test_no_room_leaves_no_file},
     {"only the owner may read the file", test_mode_is_private},
     {"what was left is read", test_left_file_is_read},
+    {"half a value is left out", test_half_a_value_is_left_out},
     {"files that are none of a probe", test_no_record_files},
     {"a file of another version", test_other_version},
     {"files cut short", test_cut_short},
