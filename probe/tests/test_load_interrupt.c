@@ -28,6 +28,8 @@ static struct {
     int each;         /* every so many is refused; 0: none */
     bool is_dead;     /* taken, and never armed */
     int64_t until_ns; /* the load ends when all before is counted; 0: it does not */
+    bool is_to_work;  /* the load does not end before it has worked */
+    int alarms;
 } arms;
 static struct {
     timer_t list[MOST_TIMERS];
@@ -83,9 +85,15 @@ static uint64_t counted(int counter)
     return atomic_load(&slot.counters[counter]);
 }
 
+/* A loader that is to work has the time for it, also where others have the CPU. */
 static void on_alarm(int number)
 {
     (void)number;
+    if (arms.is_to_work && atomic_load(&slot.state) != LOADER_WORKS && arms.alarms++ < 100) {
+        struct itimerval again = {{0, 0}, {0, 100000}};
+        setitimer(ITIMER_REAL, &again, NULL);
+        return;
+    }
     if (atomic_load(&map.window_begin_ns) != WINDOW_MOVES) {
         atomic_store(&map.stop, 1);
         return;
@@ -157,7 +165,7 @@ static void test_what_is_delivered_counts(void)
         return;
     CHECK(counted(DELIVERED) > 0);
     CHECK((int)counted(DELIVERED) < arms.calls);
-    CHECK_SAME(atomic_load(&slot.has_note), 0);
+    CHECK(!load_slot_note(&slot));
     CHECK_SAME(atomic_load(&slot.state), LOADER_WORKS);
 }
 
@@ -210,6 +218,7 @@ static void test_only_the_window_counts(void)
     CHECK_SAME(counted(DELIVERED), 200);
     begin();
     atomic_store(&map.window_begin_ns, 0);
+    arms.is_to_work = true;
     if (!run(1000, 1, 100))
         return;
     CHECK_SAME(counted(DELIVERED), 0);
@@ -236,7 +245,7 @@ static void test_none_counts_when_all_are_refused(void)
         return;
     CHECK_SAME(counted(DELIVERED), 0);
     CHECK((int)counted(MISSED) >= arms.refused);
-    CHECK_HOLDS(slot.note, "a timer could not be armed");
+    CHECK_HOLDS(load_slot_note(&slot), "a timer could not be armed");
     CHECK_SAME(atomic_load(&slot.state), LOADER_READY);                      /* it never worked */
     CHECK(duty_now_ns() - begun_ns >= (arms.calls - 1) * INT64_C(20000000)); /* and rests */
 }
@@ -250,7 +259,7 @@ static void test_those_refused_are_missed(void)
     CHECK(counted(DELIVERED) > 0);
     CHECK((int)counted(DELIVERED) <= arms.calls - arms.refused);
     CHECK((int)counted(MISSED) >= arms.refused);
-    CHECK_SAME(atomic_load(&slot.has_note), 2);
+    CHECK(load_slot_note(&slot));
 }
 
 static void test_it_is_armed_for_more_than_a_second(void)
@@ -270,8 +279,8 @@ static void test_with_few_timers_it_goes_on(void)
         return;
     CHECK_SAME(timers.count, 20);
     CHECK(counted(DELIVERED) > 0);
-    CHECK_HOLDS(slot.note, "20 of 1208 timers");
-    CHECK_HOLDS(slot.note, "armed 0.02 s ahead");
+    CHECK_HOLDS(load_slot_note(&slot), "20 of 1208 timers");
+    CHECK_HOLDS(load_slot_note(&slot), "armed 0.02 s ahead");
 }
 
 /* Half of them, shared by all processes of the load. */
@@ -282,7 +291,7 @@ static void test_signals_are_left_for_others(void)
     if (!run(1000, 4, 50))
         return;
     CHECK_SAME(timers.count, 125);
-    CHECK_HOLDS(slot.note, "125 of 1208 timers");
+    CHECK_HOLDS(load_slot_note(&slot), "125 of 1208 timers");
 }
 
 TAP_MAIN({"what is delivered counts", test_what_is_delivered_counts},

@@ -94,7 +94,7 @@ static void test_its_niceness_is_its_own(void)
     if (geteuid() == 0)
         CHECK_SAME(found(NICE) - 20, 0);
     else
-        CHECK_HOLDS(map->slots[0].note, "could not be set to nice 0");
+        CHECK_HOLDS(load_slot_note(&map->slots[0]), "could not be set to nice 0");
     if (be(&lowest, SCHED_OTHER, 5))
         CHECK_SAME(found(NICE) - 20, 19);
 }
@@ -108,12 +108,28 @@ static void test_it_takes_signals_and_leaves_no_core(void)
     CHECK_SAME(found(CORE), 0);
 }
 
+/* Whoever is killed in the middle of one has told the one before. */
+static void test_a_note_does_not_touch_the_one_before(void)
+{
+    memset(map, 0, sizeof *map + sizeof map->slots[0]);
+    struct loader loader = {.map = map, .slot = &map->slots[0]};
+    CHECK(!load_slot_note(loader.slot));
+    loader_note(&loader, "first");
+    const char *before = load_slot_note(loader.slot);
+    loader_note(&loader, "second of %d", 3);
+    CHECK_TEXT(before, "first");
+    CHECK_TEXT(load_slot_note(loader.slot), "second of 3");
+    loader_note(&loader, "third");
+    CHECK_TEXT(load_slot_note(loader.slot), "third");
+}
+
 int main(void)
 {
     static const struct tap_test tests[] = {
         {"it is never real-time", test_it_is_never_real_time},
         {"its niceness is its own", test_its_niceness_is_its_own},
         {"it takes signals and leaves no core", test_it_takes_signals_and_leaves_no_core},
+        {"a note does not touch the one before", test_a_note_does_not_touch_the_one_before},
     };
     map = port_shared_memory(sizeof *map + sizeof map->slots[0]);
     return map ? tap_run(tests, sizeof tests / sizeof tests[0]) : 1;

@@ -247,7 +247,7 @@ static void test_a_file_has_a_quota(void)
     CHECK_SAME(grown(5), 10 * MIB); /* of all */
     make_up(1000 * MIB, 255 * MIB);
     CHECK_SAME(grown(1), 0);
-    CHECK_HOLDS(slot.note, "too little free space");
+    CHECK_HOLDS(load_slot_note(&slot), "too little free space");
     CHECK_SAME(world.cuts, 1);
 }
 

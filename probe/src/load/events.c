@@ -242,7 +242,7 @@ static void tell_ended(const struct load *load, int term, load_teller *tell, voi
         if (atomic_load(&slot->state) != LOADER_ENDED)
             continue;
         ended++;
-        is_explained = is_explained || atomic_load(&slot->has_note) == 2;
+        is_explained = is_explained || load_slot_note(slot);
         if (atomic_load(&slot->ended_ns) < first_ns) {
             first_ns = atomic_load(&slot->ended_ns);
             status = atomic_load(&slot->status);
@@ -285,10 +285,9 @@ static void tell_note(const struct load *load, int term, load_teller *tell, void
         if (slot->term != term)
             continue;
         all++;
-        if (atomic_load(&slot->has_note) != 2)
-            continue;
-        notes++;
-        first = first ? first : slot->note;
+        const char *note = load_slot_note(slot);
+        notes += note ? 1 : 0;
+        first = first ? first : note;
     }
     if (!first)
         return;

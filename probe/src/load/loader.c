@@ -35,12 +35,12 @@ void loader_works(struct loader *loader)
 
 void loader_note(struct loader *loader, const char *format, ...)
 {
-    atomic_store(&loader->slot->has_note, 1);
+    int free_place = atomic_load(&loader->slot->whole_note) == 1 ? 2 : 1;
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(loader->slot->note, LOAD_NOTE_BYTES, format, arguments);
+    vsnprintf(loader->slot->notes[free_place - 1], LOAD_NOTE_BYTES, format, arguments);
     va_end(arguments);
-    atomic_store(&loader->slot->has_note, 2);
+    atomic_store(&loader->slot->whole_note, free_place);
 }
 
 uint64_t loader_random(struct loader *loader)
@@ -153,7 +153,7 @@ static void set_up(struct loader *loader)
     be_ordinary(loader);
     bind_to_cpu(loader);
     if (loader->element->prepare && (error = loader->element->prepare(loader)) != 0) {
-        if (atomic_load(&loader->slot->has_note) == 0)
+        if (!load_slot_note(loader->slot))
             loader_note(loader, "%s", strerror(error));
         refuse(loader);
     }

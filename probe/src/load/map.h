@@ -41,9 +41,16 @@ struct load_slot {
     /* All that was due before is counted, CLOCK_MONOTONIC; 0: the element counts at once. */
     _Atomic int64_t counted_ns;
     _Atomic uint64_t counters[LOAD_COUNTERS];
-    atomic_int has_note; /* 2: the note is whole */
-    char note[LOAD_NOTE_BYTES];
+    atomic_int whole_note; /* 0: none; else 1 + the place of the latest */
+    char notes[2][LOAD_NOTE_BYTES];
 };
+
+/* The latest note, or NULL: a kill in the middle of one leaves that before it. */
+static inline const char *load_slot_note(const struct load_slot *slot)
+{
+    int place = atomic_load(&slot->whole_note);
+    return place > 0 ? slot->notes[place - 1] : NULL;
+}
 
 #define WINDOW_MOVES INT64_C(-1)
 
