@@ -28,8 +28,13 @@ static struct load_slot slot;
 /* Time in which this process did not wait for a CPU: that is not counted as work. */
 static int64_t unhindered_ns(void)
 {
-    int64_t delay_ns = port_run_delay_ns();
-    return duty_now_ns() - (delay_ns > 0 ? delay_ns : 0);
+    int64_t delay_ns = port_run_delay_ns(), before_ns, now_ns;
+    do {
+        before_ns = delay_ns;
+        now_ns = duty_now_ns();
+        delay_ns = port_run_delay_ns();
+    } while (delay_ns != before_ns);
+    return now_ns - (delay_ns > 0 ? delay_ns : 0);
 }
 
 static void work(struct loader *loader)

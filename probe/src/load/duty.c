@@ -24,10 +24,20 @@ void duty_sleep_until(int64_t until_ns)
         ;
 }
 
+/* The clock between two equal readings of the delay: else a wait for a CPU between the two would
+ * be in the one and not in the other. */
 static struct usage usage_now(const struct loader *loader)
 {
-    int64_t delay_ns = loader->element->judged_by_wall ? port_run_delay_ns() : 0;
-    return (struct usage){duty_now_ns(), loader_cpu_ns(), delay_ns > 0 ? delay_ns : 0};
+    struct usage now = {.cpu_ns = loader_cpu_ns()};
+    bool is_wall = loader->element->judged_by_wall;
+    int64_t delay_ns = is_wall ? port_run_delay_ns() : 0, before_ns;
+    do {
+        before_ns = delay_ns;
+        now.wall_ns = duty_now_ns();
+        delay_ns = is_wall ? port_run_delay_ns() : 0;
+    } while (delay_ns != before_ns);
+    now.delay_ns = delay_ns > 0 ? delay_ns : 0;
+    return now;
 }
 
 /* Of one piece: time within the work, less that in which it only waited for a CPU. What is
