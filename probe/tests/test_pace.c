@@ -14,8 +14,9 @@
 static struct run run;
 static struct pace pace;
 
-/* A real-time test that begins a burst, loses it, and comes to its end. */
-static void lose_a_burst(bool has_budget, bool counts_waits, int64_t ran_ns, int64_t waited_ns)
+/* A real-time test that begins a burst, loses it, and comes to its end. Of what was lost others of
+ * the test ran for the part `ran`, and a thread was ready for the part `waited`. */
+static void lose_a_burst(bool has_budget, bool counts_waits, double ran, double waited)
 {
     struct timespec lost = clock_ns_timespec(LOST_NS);
     memset(&run, 0, sizeof run);
@@ -28,9 +29,11 @@ static void lose_a_burst(bool has_budget, bool counts_waits, int64_t ran_ns, int
     run.before.steal_ns = -1;
     breath_init(&run.breath);
     pace_begin(&pace, &run, 0);
+    int64_t begin_ns = clock_monotonic_ns();
     nanosleep(&lost, NULL);
-    fake_port.ran_ns = ran_ns;
-    fake_port.waited_ns = waited_ns;
+    int64_t lost_ns = clock_monotonic_ns() - begin_ns;
+    fake_port.ran_ns = (int64_t)(ran * (double)lost_ns);
+    fake_port.waited_ns = (int64_t)(waited * (double)lost_ns);
     pace_next(&pace);
 }
 
@@ -61,13 +64,13 @@ static void check_kept(void)
 
 static void test_ready(void)
 {
-    lose_a_burst(true, true, 0, LOST_NS);
+    lose_a_burst(true, true, 0, 1);
     check_taken();
 }
 
 static void test_ready_without_limit(void)
 {
-    lose_a_burst(false, true, 0, LOST_NS);
+    lose_a_burst(false, true, 0, 1);
     check_taken();
     lose_a_burst(false, false, 0, 0);
     check_taken();
@@ -83,15 +86,15 @@ static void test_asleep(void)
 
 static void test_ready_for_a_part(void)
 {
-    lose_a_burst(true, true, 0, LOST_NS / 2);
+    lose_a_burst(true, true, 0, 0.5);
     check_taken();
 }
 
 static void test_behind_another_of_the_test(void)
 {
-    lose_a_burst(true, true, LOST_NS / 2, LOST_NS / 2);
+    lose_a_burst(true, true, 0.5, 0.5);
     check_kept();
-    lose_a_burst(true, true, LOST_NS / 2, LOST_NS);
+    lose_a_burst(true, true, 0.5, 1);
     check_taken();
 }
 

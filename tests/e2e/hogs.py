@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -19,6 +19,7 @@ from tests.e2e.running import GIVE_UP_S, Stream, measuring
 PRIORITY = 98  # the highest but one, so that only the hog is above
 TOLERANCE = 0.1
 ATTEMPTS = 3
+STOLEN_NS = 20_000_000
 NOISE = (
     "what else keeps the CPU from running at that moment (the host of a virtual machine, another "
     "real-time program) cannot be told from what is looked for: done again, at most twice"
@@ -81,6 +82,27 @@ def measure_under(
     ):
         stream = running.rest()
         return stream, told()
+
+
+def cut(probe: Path, hog: Path, words: Sequence[str], bursts: Sequence[str]) -> Stream:
+    """A run into which a hog cuts, at the highest priority; `bursts` are its length, period and
+    count. Again where the host took so much of the CPU that it excuses what is missing."""
+    command = [str(hog), str(machine.cpu()), str(PRIORITY + 1), *bursts]
+    for _ in range(ATTEMPTS):
+        with (
+            measuring(probe, *words) as running,
+            subprocess.Popen(command, stdout=subprocess.DEVNULL) as above,
+        ):
+            stream = running.rest()
+            above.wait()
+        if not is_stolen_from(stream):
+            break
+    return stream
+
+
+def is_stolen_from(stream: Stream) -> bool:
+    """Whether the host took the time of a lost burst, all in all."""
+    return (stream.result.environment.get("steal_ns") or 0) >= STOLEN_NS
 
 
 def found(worst: list[Worst], bursts: list[Burst]) -> list[Worst]:

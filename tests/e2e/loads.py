@@ -16,6 +16,8 @@ from typing import Any
 
 import pytest
 
+from tests.e2e.shield_state import children
+
 GIVE_UP_S = 60
 MARK = "HARDSTONE_TEST_MARK"
 Line = dict[str, Any]
@@ -100,9 +102,16 @@ class RunningLoad:
         return lines_of(b"".join(self.head) + out)
 
     def kill(self, name: str) -> int:
-        pid = self.process.pid if name == "probe" else self.marked.wait_for(name)
+        pid = self.process.pid if name == "probe" else wait_until(lambda: self._ours(name)).pop()
         os.kill(pid, signal.SIGKILL)
         return pid
+
+    def _ours(self, name: str) -> set[int]:
+        """Those of the load itself: what they start has their name until it has its own."""
+        found = set(self.marked.named(name))
+        if name in {"hs-load-guard", "hs-load-keeper"} or not name.startswith("hs-load-"):
+            return found
+        return found & set(children(self.marked.wait_for("hs-load-keeper")))
 
 
 def load_command(probe: Path, load: str, *options: str) -> list[str]:

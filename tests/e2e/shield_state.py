@@ -118,7 +118,9 @@ def differences(before: State, after: State) -> list[str]:
         old, new = before.tasks[key], after.tasks[key]
         if new.is_ending:
             continue
-        if old.affinity != new.affinity and not (old.is_kernel and old.is_bound):
+        # one that is just made gets its CPU, and is bound to it, a moment later
+        is_bound = old.is_kernel and (old.is_bound or new.is_bound)
+        if old.affinity != new.affinity and not is_bound:
             found.append(f"{key} {old.name}: {set(old.affinity)} -> {set(new.affinity)}")
         if old.groups != new.groups:
             found.append(f"{key} {old.name}: {old.groups!r} -> {new.groups!r}")

@@ -201,8 +201,9 @@ def wait_until_blocked(pid: int) -> None:
     """The measuring thread has ended, and the other one sleeps in a write."""
     give_up_s = time.monotonic() + GIVE_UP_S
     while time.monotonic() < give_up_s:
+        is_alone = len(machine.thread_ids(pid)) == 1  # looked at first: then S is the write's
         state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-        if len(machine.thread_ids(pid)) == 1 and state == "S" and has_measured(pid):
+        if is_alone and state == "S" and has_measured(pid):
             return
         time.sleep(0.05)
     pytest.fail("the probe never came to write")

@@ -118,7 +118,7 @@ def test_without_any_right(open_probe: Path) -> None:
     """An ordinary user, and a folder of its own choice."""
     words = [*machine.as_nobody()]
     done = subprocess.run(
-        [*words, str(open_probe), "load", "heavy+storm=4+build+kernel", "-D", "1", "--json"],
+        [*words, str(open_probe), "load", "heavy+storm=4+build+kernel", "-D", "3", "--json"],
         capture_output=True,
         timeout=60,
         check=True,

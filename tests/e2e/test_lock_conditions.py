@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from hardstone.model import StreamSeries
 from tests.e2e import machine
-from tests.e2e.hogs import unless_within, until_quiet
-from tests.e2e.running import lowest, measuring, run
+from tests.e2e.hogs import cut, unless_within, until_quiet
+from tests.e2e.running import lowest, run
 
 realtime = pytest.mark.skipif(machine.no_realtime() is not None, reason=str(machine.no_realtime()))
 pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("alone")]
@@ -26,7 +25,7 @@ ORDER = [
     "MUT-P-ARC",
     "MUT-P-INV",
 ]
-HOG = ["99", "120000000", "150000000", "5"]
+BURSTS = ["120000000", "150000000", "5"]
 
 
 @pytest.mark.parametrize("test", ORDER)
@@ -82,13 +81,7 @@ def test_a_cut_fails_the_result(
     """What throttling does to the test's threads, a hog above them does too."""
     options = [option for word in words[1:] for option in ("-p", word)]
     options += ["--samples", "0", "--duration-ns", "2s", "--priority", "90", *quick]
-    command = [str(hog), str(machine.cpu()), *HOG]
-    with (
-        measuring(probe, words[0], *options) as running,
-        subprocess.Popen(command, stdout=subprocess.DEVNULL) as above,
-    ):
-        stream = running.rest()
-        above.wait()
+    stream = cut(probe, hog, [words[0], *options], BURSTS)
     assert stream.result.status == "failed"
     assert "CPU was not given" in (stream.result.reason or "") and stream.result.remedy
     assert "throttled" in stream.events

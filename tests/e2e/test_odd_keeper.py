@@ -10,7 +10,14 @@ from pathlib import Path
 
 from tests.e2e.odd import odd_values
 from tests.e2e.shield_state import cpuset_mount, differences, read_state
-from tests.e2e.shielding import GIVE_UP_S, RESERVED, SHIELD_MARKS, is_over, wait_until
+from tests.e2e.shielding import (
+    GIVE_UP_S,
+    RESERVED,
+    SHIELD_MARKS,
+    assert_same,
+    is_over,
+    wait_until,
+)
 
 pytestmark = SHIELD_MARKS
 ROOT = Path(__file__).resolve().parents[2]
@@ -43,4 +50,4 @@ def test_values_come_back_as_ever() -> None:
     with odd_values(RESERVED) as odd:
         assert differences(before, read_state()) != []
         assert os.sched_getaffinity(odd.pinned) == {RESERVED}
-    assert differences(before, read_state()) == []
+    assert_same(before)

@@ -20,6 +20,7 @@ from hardstone.model import (
 )
 from hardstone.targets.find import find_probe
 from tests.e2e import few
+from tests.e2e.hogs import ATTEMPTS
 from tests.e2e.running import Stream, lowest, run, total
 
 pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("alone")]
@@ -42,21 +43,30 @@ def registered() -> list[Descriptor]:
 
 @pytest.mark.parametrize("descriptor", registered(), ids=lambda one: one.id)
 def test_a_run_holds_together(probe: Path, quick: list[str], descriptor: Descriptor) -> None:
-    stream = run(probe, descriptor.id, *few.options(descriptor.id), *quick)
-    assert stream.code == 0, stream.stderr
-    assert stream.result.status in ("measured", "unsupported", "denied") or was_disturbed(stream)
-    check_frame(stream)
-    check_declared(stream, descriptor)
-    for series in stream.of(StreamSeries):
-        check_series(series, stream.result.duration_ns)
-    if stream.result.status == "measured":
-        assert not broken_promises(stream), stream.verdicts
-        assert stream.sample_count or stream.verdicts
+    """A host that stretches a slice or a round breaks a claim now and then; what is wrong is
+    so each time. The rest holds in every run."""
+    always: set[str] | None = None
+    for _ in range(ATTEMPTS):
+        stream = run(probe, descriptor.id, *few.options(descriptor.id), *quick)
+        assert stream.code == 0, stream.stderr
+        check_frame(stream)
+        check_declared(stream, descriptor)
+        for series in stream.of(StreamSeries):
+            check_series(series, stream.result.duration_ns)
+        if stream.result.status == "measured":
+            assert stream.sample_count or stream.verdicts
+        found = broken_promises(stream) | failure(stream)
+        always = found if always is None else always & found
+        if not always:
+            return
+    assert always == set()
 
 
-def was_disturbed(stream: Stream) -> bool:
-    """Another real-time thread or the throttling took the CPU: the probe says so and fails it."""
-    return stream.result.status == "failed" and "CPU was not given" in (stream.result.reason or "")
+def failure(stream: Stream) -> set[str]:
+    """Where another real-time thread or the throttling took the CPU the probe says so: none."""
+    reason = stream.result.reason or ""
+    is_fine = stream.result.status in ("measured", "unsupported", "denied")
+    return set() if is_fine or "CPU was not given" in reason else {stream.result.status}
 
 
 def broken_promises(stream: Stream) -> set[str]:

@@ -209,6 +209,7 @@ def test_stop_and_go_on(probe: Path, before: State) -> None:
         inside = the_command(process)
         process.send_signal(signal.SIGTSTP)
         wait_until(lambda: state_of(inside) == "T", "the command does not stop")
+        wait_until(lambda: state_of(process.pid) == "T", "the tool does not stop")
         process.send_signal(signal.SIGCONT)
         wait_until(lambda: state_of(inside) == "S", "the command does not go on")
         wait_until(lambda: state_of(process.pid) == "S", "the tool does not go on")

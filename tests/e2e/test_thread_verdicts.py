@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import platform
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from hardstone.model import StreamSeries
 from tests.e2e import machine
+from tests.e2e.hogs import cut
 from tests.e2e.running import Stream, run
 
 pytestmark = [
@@ -182,10 +182,7 @@ def test_a_limit_leaves_the_smaller_rings(probe: Path, quick: list[str]) -> None
 
 
 def test_a_thread_above_the_ring_is_noticed(probe: Path, hog: Path, quick: list[str]) -> None:
-    cpu = str(machine.cpu())
     words = ("THR-P-SLS", "-p", "threads=2", "--duration-ns", "2000000000", "--samples", "0")
-    with subprocess.Popen([str(hog), cpu, "99", "60000000", "250000000", "8"]) as process:
-        stream = run(probe, *words, *quick)
-        process.wait()
+    stream = cut(probe, hog, [*words, *quick], ["60000000", "250000000", "8"])
     assert stream.result.status == "failed"
     assert "throttled" in stream.events
