@@ -25,6 +25,32 @@ struct piece {
 static struct load_map map;
 static struct load_slot slot;
 
+#ifdef WRAPPED
+int64_t __real_port_run_delay_ns(void);
+int64_t __wrap_port_run_delay_ns(void);
+
+/* Once, when it is armed: another has the CPU between a reading of the delay and what comes next.
+ */
+static bool is_armed;
+static int64_t injected_ns;
+
+int64_t __wrap_port_run_delay_ns(void)
+{
+    int64_t delay_ns = __real_port_run_delay_ns();
+    int64_t told_ns = delay_ns < 0 ? delay_ns : delay_ns + injected_ns;
+    if (is_armed && delay_ns >= 0) {
+        is_armed = false;
+        int64_t begin_ns = duty_now_ns();
+        duty_sleep_until(begin_ns + 50 * MS);
+        injected_ns += duty_now_ns() - begin_ns;
+    }
+    return told_ns;
+}
+#else
+static bool is_armed;
+static int64_t injected_ns;
+#endif
+
 /* Time in which this process did not wait for a CPU: that is not counted as work. */
 static int64_t unhindered_ns(void)
 {
@@ -170,6 +196,40 @@ static void test_waiting_for_a_cpu_does_not_count(void)
     (void)port_bind_self(allowed);
 }
 
+static bool arm_at_end;
+
+static void sleep_and_arm(struct loader *loader)
+{
+    struct piece *piece = loader->own;
+    duty_sleep_until(duty_now_ns() + piece->ns);
+    atomic_store(&map.stop, 1);
+    is_armed = arm_at_end;
+}
+
+/* A wait between reading delay and clock, at the begin of a piece or at its end, is no work. */
+static void test_a_wait_between_two_readings_does_not_count(void)
+{
+    if (!tap_is_wrapped())
+        return;
+    if (port_run_delay_ns() < 0) {
+        tap_skip("the time spent waiting for a CPU is not known here");
+        return;
+    }
+    struct load_element sleeper = by_wall;
+    sleeper.work = sleep_and_arm;
+    for (int is_at_end = 0; is_at_end < 2; is_at_end++) {
+        struct piece piece = {.ns = 20 * MS};
+        int64_t before_ns = injected_ns, start_ns = duty_now_ns();
+        arm_at_end = is_at_end;
+        is_armed = !is_at_end;
+        keep(&piece, &sleeper, 900 * MS, 1000 * MS);
+        int64_t all_ns = duty_now_ns() - start_ns;
+        CHECK(injected_ns - before_ns >= 50 * MS);
+        CHECK((int64_t)counted(COUNTER_BUSY_NS) >= piece.ns - MS);
+        CHECK((int64_t)counted(COUNTER_BUSY_NS) <= all_ns - (injected_ns - before_ns));
+    }
+}
+
 /* Sleeping takes no CPU time, so a share of that is not used up: the period ends it. */
 static void test_cpu_time_is_not_wall_time(void)
 {
@@ -234,4 +294,6 @@ TAP_MAIN({"busy is what the pieces took", test_busy_is_what_the_pieces_took},
          {"a lost parent ends it", test_a_lost_parent_ends_it},
          {"a rate is on a grid", test_a_rate_is_on_a_grid},
          {"what is late is left out and counted", test_what_is_late_is_left_out_and_counted},
+         {"a wait between two readings does not count",
+          test_a_wait_between_two_readings_does_not_count},
          {"waiting for a CPU does not count", test_waiting_for_a_cpu_does_not_count})
