@@ -97,7 +97,8 @@ static inline void record_value(struct record *record, int64_t value, int64_t at
 }
 
 /* After a kill in the middle of record_value: one value may be in the count and not in the
- * histogram, or the other way; the count is made to fit. What differs by more stays. */
+ * histogram, or the other way; the count is made to fit. The extremes and moments may hold that
+ * value: it moves the mean by no more than (max - min) / count. What differs by more stays. */
 void record_settle(struct record *record);
 
 /* Exact mean; 0 when empty. */

@@ -41,8 +41,7 @@ int scheduling_choose_cpu(struct run *run)
         return outcome_set(&run->outcome, STATUS_UNSUPPORTED, "leave --cpu out",
                            "this port cannot choose a CPU");
     if (wanted >= PORT_CPUS || (wanted >= 0 && !allowed[wanted]))
-        return outcome_set(&run->outcome, STATUS_DENIED, shield_run_remedy(wanted),
-                           "CPU %d does not exist or is not allowed to this process", wanted);
+        return shield_run_deny(run, wanted);
     if (count >= 0 && count < 2 && run->test->needs & TEST_NEEDS_TWO_CPUS)
         return outcome_set(&run->outcome, STATUS_UNSUPPORTED, "allow this process a second CPU",
                            "the test needs two CPUs");

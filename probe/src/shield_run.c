@@ -3,6 +3,7 @@
 #include "shield_run.h"
 
 #include "shield.h"
+#include "shield_remedy.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,12 @@ int shield_run_allowed_cpus(const struct run *run, bool allowed[PORT_CPUS])
     memset(allowed, 0, PORT_CPUS * sizeof *allowed);
     allowed[run->setup.cpu] = true;
     return 1;
+}
+
+int shield_run_deny(struct run *run, int cpu)
+{
+    return outcome_set(&run->outcome, STATUS_DENIED, shield_remedy(cpu),
+                       "CPU %d does not exist or is not allowed to this process", cpu);
 }
 
 bool shield_run_excludes(struct run *run, int cpu)
@@ -108,24 +115,6 @@ int shield_run_enter(struct run *run)
         return outcome_set_errno(&run->outcome, error, "going onto the reserved CPU",
                                  "hardstone-probe shield --show tells what is there");
     return 0;
-}
-
-const char *shield_run_remedy(int cpu)
-{
-    struct journal journal;
-    struct journal_image image;
-    char reason[SHIELD_REASON_BYTES];
-    const char *remedy = "choose one of cpu.allowed in hardstone-probe facts";
-    enum journal_state state = journal_find(&journal, NULL, &image, reason, sizeof reason);
-    bool is_known = state == JOURNAL_STALE || state == JOURNAL_HELD;
-    if (is_known && cpus_has(&image.head.reserved, cpu))
-        remedy = state == JOURNAL_HELD
-                     ? "a shield has reserved it (hardstone shield --show): wait for its end"
-                     : "a shield was left behind that has reserved it: hardstone shield --restore";
-    if (is_known)
-        journal_free_image(&image);
-    journal_close(&journal);
-    return remedy;
 }
 
 void shield_run_release(struct run *run)

@@ -13,9 +13,8 @@ int shield_run_allowed_cpus(const struct run *run, bool allowed[PORT_CPUS]);
  * then the outcome is set (unsupported). */
 bool shield_run_excludes(struct run *run, int cpu);
 
-/* What to do about `cpu`, which this process may not use: a shield may be the cause, one that
- * lives or one that was left behind. */
-const char *shield_run_remedy(int cpu);
+/* Sets the outcome (denied): this process may not use `cpu`. -1. */
+int shield_run_deny(struct run *run, int cpu);
 
 /* Reserves run->setup.cpu, as request->cpu_config and request->settings say, before any load
  * starts. 0, or -1 with the outcome (denied, unsupported, failed). */

@@ -106,8 +106,7 @@ static int size(struct run *run)
         if (run_param(run, "cpus")->count > 0 && shield_run_excludes(run, cpu))
             return -1;
         if (run_param(run, "cpus")->count > 0 && (allowed_count < 0 || !allowed[cpu]))
-            return outcome_set(&run->outcome, STATUS_DENIED, shield_run_remedy(cpu),
-                               "CPU %d does not exist or is not allowed to this process", cpu);
+            return shield_run_deny(run, cpu);
         if (cpu >= 0)
             run->uses_cpu[cpu] = true;
         if (add_view(run, "wakeup", "ns", cpu, true) != 0 ||

@@ -3,7 +3,7 @@
 #include "command.h"
 
 #include "../clock.h"
-#include "../shield_run.h"
+#include "../shield_remedy.h"
 #include "../stream.h"
 #include "elements.h"
 #include "events.h"
@@ -74,7 +74,7 @@ static int choose_cpus(const struct request *request, struct load_setup *setup)
             continue;
         snprintf(text, sizeof text,
                  "--cpus: CPU %d does not exist or is not allowed to this process; %s", cpu,
-                 shield_run_remedy(cpu));
+                 shield_remedy(cpu));
         return complain(text);
     }
     return 0;
