@@ -10,20 +10,13 @@ from functools import partial
 from itertools import product
 from pathlib import Path
 
-import pytest
-
 from hardstone.model import Worst
 from tests.e2e import machine
+from tests.e2e.again import ATTEMPTS, is_stolen_from
 from tests.e2e.running import GIVE_UP_S, Stream, measuring
 
 PRIORITY = 98  # the highest but one, so that only the hog is above
 TOLERANCE = 0.1
-ATTEMPTS = 3
-STOLEN_NS = 20_000_000
-NOISE = (
-    "what else keeps the CPU from running at that moment (the host of a virtual machine, another "
-    "real-time program) cannot be told from what is looked for: done again, at most twice"
-)
 
 
 @dataclass(frozen=True)
@@ -100,11 +93,6 @@ def cut(probe: Path, hog: Path, words: Sequence[str], bursts: Sequence[str]) -> 
     return stream
 
 
-def is_stolen_from(stream: Stream) -> bool:
-    """Whether the host took the time of a lost burst, all in all."""
-    return (stream.result.environment.get("steal_ns") or 0) >= STOLEN_NS
-
-
 def found(worst: list[Worst], bursts: list[Burst]) -> list[Worst]:
     """The wake-up that ended each burst: those that lie apart as the ends of the bursts do.
 
@@ -126,17 +114,3 @@ def misfit_ns(bursts: list[Burst], ends: list[Worst]) -> int:
     return (
         max(apart) - min(apart) + sum(abs(one.value_ns - burst.length_ns) for one, burst in pairs)
     )
-
-
-def until_quiet(attempt: Callable[[], list[str]]) -> None:
-    """Passes when one of the attempts gives no complaints; NOISE says why there are some."""
-    complaints: list[list[str]] = []
-    while len(complaints) < ATTEMPTS:
-        complaints.append(attempt())
-        if not complaints[-1]:
-            return
-    pytest.fail(f"each of {ATTEMPTS} attempts: {complaints} ({NOISE})")
-
-
-def unless_within(what: str, got: float, least: float, most: float) -> list[str]:
-    return [] if least <= got <= most else [f"{what} is {got}, not {least} to {most}"]

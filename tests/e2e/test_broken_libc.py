@@ -11,7 +11,7 @@ import pytest
 
 from hardstone.model import Register
 from tests.e2e import machine
-from tests.e2e.hogs import until_quiet
+from tests.e2e.again import until_quiet
 from tests.e2e.running import Stream, run
 
 pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("alone")]

@@ -14,6 +14,7 @@ import pytest
 
 from hardstone.model import StreamSeries
 from tests.e2e import machine
+from tests.e2e.again import unless_within, until_quiet
 from tests.e2e.hogs import (
     PRIORITY,
     TOLERANCE,
@@ -22,8 +23,6 @@ from tests.e2e.hogs import (
     found,
     hogging,
     measure_under,
-    unless_within,
-    until_quiet,
 )
 from tests.e2e.running import GIVE_UP_S, Stream, above, total
 

@@ -8,7 +8,8 @@ import pytest
 
 from hardstone.model import StreamSeries
 from tests.e2e import machine
-from tests.e2e.hogs import cut, unless_within, until_quiet
+from tests.e2e.again import unless_within, until_quiet
+from tests.e2e.hogs import cut
 from tests.e2e.running import lowest, run
 
 realtime = pytest.mark.skipif(machine.no_realtime() is not None, reason=str(machine.no_realtime()))

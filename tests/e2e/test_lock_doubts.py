@@ -11,6 +11,7 @@ import pytest
 
 from hardstone.model import StreamSeries
 from tests.e2e import machine
+from tests.e2e.again import ATTEMPTS, in_every_run, undisturbed
 from tests.e2e.hogs import cut
 from tests.e2e.running import Stream, lowest, measuring, run
 from tests.e2e.shield_state import children
@@ -21,7 +22,6 @@ pytestmark = [
     pytest.mark.usefixtures("alone"),
 ]
 
-ATTEMPTS = 3
 WAIT_S = 10
 MEDIUM_NS = 10_000_000
 LATER_NS = 3_000_000  # of sem_later
@@ -38,16 +38,6 @@ DOUBTS = [
     ("no_protocol", ("MUT-P-ARC", "-p", "protocols=protect", *FEW), "not_the_case", 0),
     ("no_protocol", ("MUT-P-INV", "-p", "protocols=protect", *SHORT), "not_the_case", 0),
 ]
-
-
-def undisturbed(probe: Path, words: tuple[str, ...], quick: list[str], **variables: str) -> Stream:
-    """The first run into which nobody else on this machine has cut."""
-    for _ in range(ATTEMPTS):
-        stream = run(probe, *words, *quick, variables=variables)
-        assert stream.code == 0, stream.stderr
-        if "throttled" not in stream.events:
-            return stream
-    raise AssertionError(stream.events["throttled"].text)
 
 
 @pytest.mark.parametrize(
@@ -242,13 +232,8 @@ def first_is_worst(stream: Stream) -> set[str]:
 def test_the_first_calls_are_not_the_worst(
     probe: Path, quick: list[str], words: tuple[str, ...]
 ) -> None:
-    always: set[str] | None = None
-    for _ in range(ATTEMPTS):
-        found = first_is_worst(undisturbed(probe, (*words, "--samples", "400"), quick))
-        always = found if always is None else always & found
-        if not always:
-            return
-    raise AssertionError(always)
+    few = (*words, "--samples", "400")
+    assert in_every_run(lambda: first_is_worst(undisturbed(probe, few, quick))) == set()
 
 
 SHM = Path("/dev/shm")

@@ -13,8 +13,8 @@ import pytest
 
 from hardstone.model import Register, StreamEvent, StreamVerdict
 from tests.e2e import machine
-from tests.e2e.hogs import is_stolen_from
-from tests.e2e.running import Stream, run
+from tests.e2e.again import undisturbed
+from tests.e2e.running import Stream
 
 pytestmark = [
     pytest.mark.e2e,
@@ -28,7 +28,6 @@ ARC = ("MUT-B-ARC",)
 INV = ("MUT-B-INV", "-p", "medium_ns=1ms")
 BEHAVIOURS = (LCK, REL, ARC, INV)
 CONTENDED = ("SEM-P-ARC", "-p", "kinds=named", "-p", "waiters=4", "--samples", "40")
-ATTEMPTS = 3
 
 SCOPES = ("thread", "process")
 KINDS = ("unnamed", "named", "sysv", "eventfd", "futex")
@@ -85,16 +84,8 @@ LENT = VULNERABLE - {"condition"}
 def run_on(
     libc: Path, probe: Path, quick: list[str], breach: str, words: tuple[str, ...]
 ) -> Stream:
-    """A run that other work on the machine cut into is made again, as its result asks; also one
-    that the host of the machine cut into, which is told as a gap."""
     variables = {"HARDSTONE_BROKEN": breach, "LD_PRELOAD": str(libc)}
-    for _ in range(ATTEMPTS):
-        stream = run(probe, *words, *quick, variables=variables)
-        assert stream.code == 0, stream.stderr
-        is_cut = "idle_gap" in stream.events and is_stolen_from(stream)
-        if "throttled" not in stream.events and not is_cut:
-            break
-    return stream
+    return undisturbed(probe, words, quick, **variables)
 
 
 def failed(stream: Stream) -> set[str]:

@@ -12,7 +12,7 @@ import pytest
 from hardstone.model import Facts, StreamSeries
 from tests.conftest import ROOT
 from tests.e2e import machine
-from tests.e2e.hogs import until_quiet
+from tests.e2e.again import unless_same, until_quiet
 from tests.e2e.running import run
 
 SOURCES = ROOT / "probe" / "src"
@@ -71,10 +71,6 @@ def test_ceilings_that_the_library_lacks_have_no_figure(musl_probe: Path, quick:
         )
 
     until_quiet(attempt)
-
-
-def unless_same(what: str, got: object, wanted: object) -> list[str]:
-    return [] if got == wanted else [f"{what}: {got}, not {wanted}"]
 
 
 def test_the_library_is_not_taken_for_another(musl_probe: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from hardstone.model import StreamSeries
 from tests.e2e import machine
+from tests.e2e.again import in_every_run, undisturbed
 from tests.e2e.hogs import cut
 from tests.e2e.running import Stream, run
 
@@ -18,7 +19,6 @@ pytestmark = [
     pytest.mark.skipif(machine.no_realtime() is not None, reason=str(machine.no_realtime())),
 ]
 
-ATTEMPTS = 3
 NEW = ("THR-B-NEW", "--samples", "3")
 PRI = ("THR-B-PRI", "--samples", "1")
 RR = ("THR-B-RR", "--samples", "6")
@@ -65,16 +65,6 @@ DOUBTS = [
 ]
 
 
-def undisturbed(probe: Path, words: tuple[str, ...], quick: list[str], **variables: str) -> Stream:
-    """The first run into which nobody else on this machine has cut."""
-    for _ in range(ATTEMPTS):
-        stream = run(probe, *words, *quick, variables=variables)
-        assert stream.code == 0, stream.stderr
-        if "throttled" not in stream.events:
-            return stream
-    raise AssertionError(stream.events["throttled"].text)
-
-
 def failing(stream: Stream) -> set[str]:
     assert stream.result.status == "measured", stream.result.reason
     return {name for name, passed in stream.verdicts.items() if not passed}
@@ -83,13 +73,7 @@ def failing(stream: Stream) -> set[str]:
 def failing_always(
     probe: Path, words: tuple[str, ...], quick: list[str], expected: set[str], **variables: str
 ) -> set[str]:
-    """What fails in every run. A slice that the host of this machine stretches fails in some."""
-    always = failing(undisturbed(probe, words, quick, **variables))
-    for _ in range(1, ATTEMPTS):
-        if always == expected:
-            break
-        always &= failing(undisturbed(probe, words, quick, **variables))
-    return always
+    return in_every_run(lambda: failing(undisturbed(probe, words, quick, **variables)), expected)
 
 
 @pytest.mark.parametrize(("breach", "words", "fail"), BREACHES, ids=[one[0] for one in BREACHES])
