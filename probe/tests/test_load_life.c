@@ -1,13 +1,10 @@
 /* The life of a load in this process: each element counts, and nothing is left. */
 #include "posix_source.h"
 
-#include "load/elements.h"
-#include "load/events.h"
 #include "load/guard.h"
 #include "load/job.h"
-#include "load/load.h"
-#include "load/report.h"
 #include "load_run.h"
+#include "running_load.h"
 #include "tap.h"
 
 #include <errno.h>
@@ -21,95 +18,6 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-enum { EVENTS = 16 };
-
-#define LIMIT_NS INT64_C(60000000000)
-
-struct told {
-    int count;
-    char names[EVENTS][40], texts[EVENTS][400];
-};
-
-static const char *called_as;
-static struct load load;
-static struct load_spec spec;
-static struct told told;
-
-static void tell(void *context, const char *name, const char *text, int64_t at_ns)
-{
-    (void)context, (void)at_ns;
-    if (told.count == EVENTS)
-        return;
-    snprintf(told.names[told.count], sizeof told.names[0], "%s", name);
-    snprintf(told.texts[told.count++], sizeof told.texts[0], "%s", text);
-}
-
-static const char *text_of(const char *name)
-{
-    for (int i = 0; i < told.count; i++)
-        if (strcmp(told.names[i], name) == 0)
-            return told.texts[i];
-    return "";
-}
-
-static bool is_told(const char *name, const char *part)
-{
-    for (int i = 0; i < told.count; i++)
-        if (strcmp(told.names[i], name) == 0 && strstr(told.texts[i], part))
-            return true;
-    return false;
-}
-
-static int64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
-/* On one CPU, so that there is one process of each. */
-static bool start(const char *text)
-{
-    char error[LOAD_ERROR_BYTES];
-    struct outcome outcome = {0};
-    struct load_setup setup = {
-        .spec = &spec, .called_as = called_as, .limit_ns = now_ns() + LIMIT_NS, .cpu_count = 1};
-    bool allowed[PORT_CPUS] = {false};
-    if (port_allowed_cpus(allowed) < 0)
-        setup.cpu_count = -1;
-    for (int cpu = 0; cpu < PORT_CPUS && setup.cpu_count == 1; cpu++)
-        if (allowed[cpu]) {
-            setup.cpus[cpu] = true;
-            break;
-        }
-    memset(&told, 0, sizeof told);
-    return CHECK_SAME(load_spec_parse(text, &spec, error, sizeof error), 0) &&
-           CHECK_SAME(load_start(&load, &setup, &outcome), 0) &&
-           CHECK(load_settle(&load, NULL, error, sizeof error));
-}
-
-static void pass_ms(long ms)
-{
-    struct timespec span = {ms / 1000, ms % 1000 * 1000000};
-    nanosleep(&span, NULL);
-}
-
-static void end(void)
-{
-    load_end(&load);
-    load_stop(&load);
-    load_events(&load, tell, NULL);
-    CHECK_SAME(waitpid(-1, NULL, WNOHANG), -1);
-    CHECK_SAME(errno, ECHILD);
-}
-
-static struct load_reached reached(int index)
-{
-    struct load_reached answer;
-    load_reached(&load, index, &answer);
-    return answer;
-}
 
 static bool all_reached_something(void)
 {
@@ -196,99 +104,6 @@ static void test_a_killed_loader_is_told(void)
     load_free(&load);
 }
 
-static void signal_slot(int slot, int number)
-{
-    kill((pid_t)atomic_load(&load.map->slots[slot].process), number);
-}
-
-static void test_a_stopped_storm_does_not_count(void)
-{
-    if (!start("storm=3"))
-        return;
-    signal_slot(0, SIGSTOP);
-    signal_slot(2, SIGSTOP);
-    pass_ms(50);
-    load.is_measured = false;
-    for (int i = 0; i < 100 && reached(0).reached != 1; i++) { /* each must run to be stopped */
-        load_begin(&load);
-        pass_ms(50);
-        load_end(&load);
-    }
-    end();
-    CHECK_SAME(reached(0).reached, 1);
-    CHECK_HOLDS(text_of("load_short"), "storm reached 1 of 3");
-    load_free(&load);
-}
-
-static void wait_for_stop(int slot, bool is_stopped)
-{
-    while ((atomic_load(&load.map->slots[slot].stopped_ns) < 0) != is_stopped)
-        pass_ms(1);
-}
-
-/* Stopped within the window for `stopped_ms`, which is at most `part` of it. */
-static void stop_for(int slot, long stopped_ms, double part)
-{
-    load_begin(&load);
-    int64_t begun_ns = now_ns();
-    signal_slot(slot, SIGSTOP);
-    wait_for_stop(slot, true);
-    pass_ms(stopped_ms);
-    signal_slot(slot, SIGCONT);
-    wait_for_stop(slot, false);
-    int64_t least_ns = (int64_t)((double)(now_ns() - begun_ns) / part);
-    while (now_ns() - begun_ns < least_ns)
-        pass_ms(1);
-    load_end(&load);
-}
-
-static void test_a_stop_in_between_is_told(void)
-{
-    if (!start("search+storm=2"))
-        return;
-    pass_ms(50);
-    stop_for(0, 300, 1);
-    end();
-    CHECK(is_told("load_short", "search: 1 of 1 processes were stopped for up to 0."));
-    CHECK_SAME(*text_of("load_ended_early"), 0); /* a stop is no end */
-    CHECK(reached(0).processes == 1 && reached(1).processes == 2);
-    int64_t stopped_ns = load.end.samples[0].stopped_ns - load.begin.samples[0].stopped_ns;
-    CHECK(stopped_ns <= load.end.at_ns - load.begin.at_ns);
-    CHECK_SAME(load.end.samples[1].stopped_ns, 0);
-    load_free(&load);
-}
-
-static void test_a_short_stop_is_not_told(void)
-{
-    if (!start("search"))
-        return;
-    stop_for(0, 20, 0.1);
-    end();
-    CHECK(load.end.samples[0].stopped_ns > 0);
-    CHECK(!is_told("load_short", "were stopped"));
-    load_free(&load);
-}
-
-/* It is stopped at both ends of the window, and never noted as going on. */
-static void test_one_that_stays_stopped_is_told(void)
-{
-    if (!start("search"))
-        return;
-    signal_slot(0, SIGSTOP);
-    wait_for_stop(0, true);
-    load_begin(&load);
-    pass_ms(100);
-    end();
-    CHECK(is_told("load_short", "search made no round"));
-    int64_t stopped_ns = load.end.samples[0].stopped_ns - load.begin.samples[0].stopped_ns;
-    char text[96];
-    snprintf(text, sizeof text, "search: 1 of 1 processes were stopped for up to %.3g s of",
-             (double)stopped_ns / 1e9);
-    CHECK(is_told("load_short", text));
-    CHECK(stopped_ns >= 100000000);
-    load_free(&load);
-}
-
 /* It worked within the window, and is gone at its end; nobody is left to note that. */
 static void test_a_load_without_keepers_does_not_count(void)
 {
@@ -307,71 +122,6 @@ static void test_a_load_without_keepers_does_not_count(void)
     CHECK_SAME(reached(0).reached, 0);
     CHECK_HOLDS(text_of("load_short"), "storm reached 0 of 2");
     load_free(&load);
-}
-
-static pid_t keeper_of_load(void)
-{
-    while (atomic_load(&load.map->keeper) == 0)
-        pass_ms(2);
-    return (pid_t)atomic_load(&load.map->keeper);
-}
-
-/* Stops a process again and again, until this process ends it. */
-static pid_t stop_always(pid_t process)
-{
-    pid_t stopper = fork();
-    for (; stopper == 0; pass_ms(1))
-        kill(process, SIGSTOP);
-    return stopper;
-}
-
-/* Whatever is stopped, the end comes, and long before the limit of the load. */
-static void check_it_ends(void)
-{
-    pid_t loader = (pid_t)atomic_load(&load.map->slots[0].process);
-    int64_t limit_ns = load.setup.limit_ns;
-    load_stop(&load);
-    CHECK_SAME(atomic_load(&load.map->keeper_ended_ns), 0); /* none was replaced */
-    CHECK(now_ns() < limit_ns - LIMIT_NS / 2);
-    for (int i = 0; i < 500 && kill(loader, 0) == 0; i++)
-        pass_ms(10);
-    CHECK(kill(loader, 0) != 0);
-    load_free(&load);
-}
-
-static void test_a_stopped_guard_ends(void)
-{
-    if (!start("storm=1"))
-        return;
-    kill(load.guard, SIGSTOP);
-    check_it_ends();
-}
-
-static void test_a_guard_that_stays_stopped_ends(void)
-{
-    if (!start("storm=1"))
-        return;
-    pid_t stopper = stop_always(load.guard);
-    check_it_ends();
-    kill(stopper, SIGKILL);
-    waitpid(stopper, NULL, 0);
-}
-
-static void test_a_stopped_keeper_ends(void)
-{
-    if (!start("storm=1"))
-        return;
-    kill(keeper_of_load(), SIGSTOP);
-    check_it_ends();
-}
-
-static void test_a_stopped_keeper_without_guard_ends(void)
-{
-    if (!start("storm=1"))
-        return;
-    kill(keeper_of_load(), SIGSTOP);
-    kill(load.guard, SIGKILL);
-    check_it_ends();
 }
 
 /* A program of the name stress-ng that tries what stress-ng can: 0 when it got it. */
@@ -599,29 +349,6 @@ static void test_each_knows_what_the_kernel_saw(void)
     load_free(&load);
 }
 
-/* A degree that cannot be kept, since nothing works at all. */
-static void test_a_stopped_loader_falls_short(void)
-{
-    if (!start("interrupt=500/s"))
-        return;
-    pid_t process = (pid_t)atomic_load(&load.map->slots[0].process);
-    kill(process, SIGSTOP);
-    pass_ms(20);
-    load_begin(&load);
-    pass_ms(300);
-    end();
-    CHECK(reached(0).reached < 400);
-    CHECK_HOLDS(text_of("load_short"), "interrupt reached");
-    load_free(&load);
-}
-
-static bool has_all(int64_t per_s)
-{
-    int64_t least = (load.end.at_ns - load.begin.at_ns) * per_s / 1000000000;
-    int64_t delivered = (int64_t)reached(0).counters[COUNTER_OWN];
-    return delivered == least || delivered == least + 1;
-}
-
 /* It looks some fifty times a second, so at the end it has not counted all. Others may keep it
  * from its CPU for longer than is waited: then again. */
 static void test_interrupts_before_the_end_are_waited_for(void)
@@ -639,38 +366,6 @@ static void test_interrupts_before_the_end_are_waited_for(void)
         load_free(&load);
     }
     CHECK(is_whole);
-}
-
-/* Stopped at both ends of the window and all between: its timers shoot nevertheless. Where it is
- * stopped for longer than they are armed ahead, or has no CPU to count them, some are not there:
- * then again. */
-static void test_what_fired_beside_a_stopped_loader_counts(void)
-{
-    enum { TRIES = 10 };
-    int64_t stopped_ns = INT64_MAX;
-    bool is_whole = false;
-    for (int i = 0; i < TRIES && (stopped_ns > 900000000 || !is_whole); i++) {
-        if (i > 0)
-            load_free(&load);
-        if (!start("interrupt=500/s"))
-            return;
-        int64_t begun_ns = now_ns();
-        signal_slot(0, SIGSTOP);
-        wait_for_stop(0, true);
-        pass_ms(50);
-        load_begin(&load);
-        pass_ms(400);
-        load_end(&load);
-        pass_ms(50);
-        signal_slot(0, SIGCONT);
-        stopped_ns = now_ns() - begun_ns;
-        load_stop(&load);
-        is_whole = has_all(500);
-    }
-    CHECK(is_whole);
-    load_events(&load, tell, NULL);
-    CHECK(!is_told("load_short", "interrupt reached"));
-    load_free(&load);
 }
 
 static void test_a_load_ends_at_its_limit(void)
@@ -756,15 +451,7 @@ int main(int argc, char *argv[])
         {"only the window counts", test_only_the_window_counts},
         {"the time of jobs is CPU time", test_the_time_of_jobs_is_cpu_time},
         {"a killed loader is told", test_a_killed_loader_is_told},
-        {"a stopped storm does not count", test_a_stopped_storm_does_not_count},
-        {"a stop in between is told", test_a_stop_in_between_is_told},
-        {"a short stop is not told", test_a_short_stop_is_not_told},
-        {"one that stays stopped is told", test_one_that_stays_stopped_is_told},
         {"a load without keepers does not count", test_a_load_without_keepers_does_not_count},
-        {"a stopped guard ends", test_a_stopped_guard_ends},
-        {"a guard that stays stopped ends", test_a_guard_that_stays_stopped_ends},
-        {"a stopped keeper ends", test_a_stopped_keeper_ends},
-        {"a stopped keeper without guard ends", test_a_stopped_keeper_without_guard_ends},
         {"stress-ng is never real-time", test_stress_ng_is_never_real_time},
         {"no folder stays without keepers", test_no_folder_stays_without_keepers},
         {"what was left is swept", test_what_was_left_is_swept},
@@ -773,10 +460,7 @@ int main(int argc, char *argv[])
         {"a storm is lowest and others are not", test_a_storm_is_lowest_and_others_are_not},
         {"each knows what the kernel saw", test_each_knows_what_the_kernel_saw},
         {"the least is judged", test_the_least_is_judged},
-        {"a stopped loader falls short", test_a_stopped_loader_falls_short},
         {"interrupts before the end are waited for", test_interrupts_before_the_end_are_waited_for},
-        {"what fired beside a stopped loader counts",
-         test_what_fired_beside_a_stopped_loader_counts},
         {"a load ends at its limit", test_a_load_ends_at_its_limit},
         {"where it runs", test_where_it_runs},
         {"no load is nothing", test_no_load_is_nothing},

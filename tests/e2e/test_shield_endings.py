@@ -151,6 +151,7 @@ def kill_both(process: Shield) -> None:
     os.kill(guard, signal.SIGKILL)
     os.kill(process.pid, signal.SIGKILL)
     process.communicate(timeout=GIVE_UP_S)
+    wait_until(lambda: is_over(guard), "the guard does not end")  # it holds the journal till then
     assert JOURNAL.exists()
 
 

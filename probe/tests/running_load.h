@@ -1,0 +1,126 @@
+/* One load of the process that tests it, on one CPU, and what was told of it. */
+#ifndef HS_RUNNING_LOAD_H
+#define HS_RUNNING_LOAD_H
+
+#include "posix_source.h"
+
+#include "load/elements.h"
+#include "load/events.h"
+#include "load/load.h"
+#include "load/report.h"
+#include "tap.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <time.h>
+
+enum { EVENTS = 16 };
+
+#define LIMIT_NS INT64_C(60000000000)
+
+struct told {
+    int count;
+    char names[EVENTS][40], texts[EVENTS][400];
+};
+
+static const char *called_as;
+static struct load load;
+static struct load_spec spec;
+static struct told told;
+
+static inline void tell(void *context, const char *name, const char *text, int64_t at_ns)
+{
+    (void)context, (void)at_ns;
+    if (told.count == EVENTS)
+        return;
+    snprintf(told.names[told.count], sizeof told.names[0], "%s", name);
+    snprintf(told.texts[told.count++], sizeof told.texts[0], "%s", text);
+}
+
+static inline const char *text_of(const char *name)
+{
+    for (int i = 0; i < told.count; i++)
+        if (strcmp(told.names[i], name) == 0)
+            return told.texts[i];
+    return "";
+}
+
+static inline bool is_told(const char *name, const char *part)
+{
+    for (int i = 0; i < told.count; i++)
+        if (strcmp(told.names[i], name) == 0 && strstr(told.texts[i], part))
+            return true;
+    return false;
+}
+
+static inline int64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* On one CPU, so that there is one process of each. */
+static inline bool start(const char *text)
+{
+    char error[LOAD_ERROR_BYTES];
+    struct outcome outcome = {0};
+    struct load_setup setup = {
+        .spec = &spec, .called_as = called_as, .limit_ns = now_ns() + LIMIT_NS, .cpu_count = 1};
+    bool allowed[PORT_CPUS] = {false};
+    if (port_allowed_cpus(allowed) < 0)
+        setup.cpu_count = -1;
+    for (int cpu = 0; cpu < PORT_CPUS && setup.cpu_count == 1; cpu++)
+        if (allowed[cpu]) {
+            setup.cpus[cpu] = true;
+            break;
+        }
+    memset(&told, 0, sizeof told);
+    return CHECK_SAME(load_spec_parse(text, &spec, error, sizeof error), 0) &&
+           CHECK_SAME(load_start(&load, &setup, &outcome), 0) &&
+           CHECK(load_settle(&load, NULL, error, sizeof error));
+}
+
+static inline void pass_ms(long ms)
+{
+    struct timespec span = {ms / 1000, ms % 1000 * 1000000};
+    nanosleep(&span, NULL);
+}
+
+static inline void end(void)
+{
+    load_end(&load);
+    load_stop(&load);
+    load_events(&load, tell, NULL);
+    CHECK_SAME(waitpid(-1, NULL, WNOHANG), -1);
+    CHECK_SAME(errno, ECHILD);
+}
+
+static inline struct load_reached reached(int index)
+{
+    struct load_reached answer;
+    load_reached(&load, index, &answer);
+    return answer;
+}
+
+static inline void signal_slot(int slot, int number)
+{
+    kill((pid_t)atomic_load(&load.map->slots[slot].process), number);
+}
+
+static inline pid_t keeper_of_load(void)
+{
+    while (atomic_load(&load.map->keeper) == 0)
+        pass_ms(2);
+    return (pid_t)atomic_load(&load.map->keeper);
+}
+
+static inline bool has_all(int64_t per_s)
+{
+    int64_t least = (load.end.at_ns - load.begin.at_ns) * per_s / 1000000000;
+    int64_t delivered = (int64_t)reached(0).counters[COUNTER_OWN];
+    return delivered == least || delivered == least + 1;
+}
+
+#endif

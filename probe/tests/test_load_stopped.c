@@ -1,0 +1,223 @@
+/* Processes of a load that are stopped (SIGSTOP): what counts, what is told, and that the end
+ * comes. */
+#include "posix_source.h"
+
+#include "running_load.h"
+#include "tap.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void test_a_stopped_storm_does_not_count(void)
+{
+    if (!start("storm=3"))
+        return;
+    signal_slot(0, SIGSTOP);
+    signal_slot(2, SIGSTOP);
+    pass_ms(50);
+    load.is_measured = false;
+    for (int i = 0; i < 100 && reached(0).reached != 1; i++) { /* each must run to be stopped */
+        load_begin(&load);
+        pass_ms(50);
+        load_end(&load);
+    }
+    end();
+    CHECK_SAME(reached(0).reached, 1);
+    CHECK_HOLDS(text_of("load_short"), "storm reached 1 of 3");
+    load_free(&load);
+}
+
+static void wait_for_stop(int slot, bool is_stopped)
+{
+    while ((atomic_load(&load.map->slots[slot].stopped_ns) < 0) != is_stopped)
+        pass_ms(1);
+}
+
+/* Stopped within the window for `stopped_ms`, which is at most `part` of it. */
+static void stop_for(int slot, long stopped_ms, double part)
+{
+    load_begin(&load);
+    int64_t begun_ns = now_ns();
+    signal_slot(slot, SIGSTOP);
+    wait_for_stop(slot, true);
+    pass_ms(stopped_ms);
+    signal_slot(slot, SIGCONT);
+    wait_for_stop(slot, false);
+    int64_t least_ns = (int64_t)((double)(now_ns() - begun_ns) / part);
+    while (now_ns() - begun_ns < least_ns)
+        pass_ms(1);
+    load_end(&load);
+}
+
+static void test_a_stop_in_between_is_told(void)
+{
+    if (!start("search+storm=2"))
+        return;
+    pass_ms(50);
+    stop_for(0, 300, 1);
+    end();
+    CHECK(is_told("load_short", "search: 1 of 1 processes were stopped for up to 0."));
+    CHECK_SAME(*text_of("load_ended_early"), 0); /* a stop is no end */
+    CHECK(reached(0).processes == 1 && reached(1).processes == 2);
+    int64_t stopped_ns = load.end.samples[0].stopped_ns - load.begin.samples[0].stopped_ns;
+    CHECK(stopped_ns <= load.end.at_ns - load.begin.at_ns);
+    CHECK_SAME(load.end.samples[1].stopped_ns, 0);
+    load_free(&load);
+}
+
+static void test_a_short_stop_is_not_told(void)
+{
+    if (!start("search"))
+        return;
+    stop_for(0, 20, 0.1);
+    end();
+    CHECK(load.end.samples[0].stopped_ns > 0);
+    CHECK(!is_told("load_short", "were stopped"));
+    load_free(&load);
+}
+
+/* It is stopped at both ends of the window, and never noted as going on. */
+static void test_one_that_stays_stopped_is_told(void)
+{
+    if (!start("search"))
+        return;
+    signal_slot(0, SIGSTOP);
+    wait_for_stop(0, true);
+    load_begin(&load);
+    pass_ms(100);
+    end();
+    CHECK(is_told("load_short", "search made no round"));
+    int64_t stopped_ns = load.end.samples[0].stopped_ns - load.begin.samples[0].stopped_ns;
+    char text[96];
+    snprintf(text, sizeof text, "search: 1 of 1 processes were stopped for up to %.3g s of",
+             (double)stopped_ns / 1e9);
+    CHECK(is_told("load_short", text));
+    CHECK(stopped_ns >= 100000000);
+    load_free(&load);
+}
+
+/* A degree that cannot be kept, since nothing works at all. */
+static void test_a_stopped_loader_falls_short(void)
+{
+    if (!start("interrupt=500/s"))
+        return;
+    pid_t process = (pid_t)atomic_load(&load.map->slots[0].process);
+    kill(process, SIGSTOP);
+    pass_ms(20);
+    load_begin(&load);
+    pass_ms(300);
+    end();
+    CHECK(reached(0).reached < 400);
+    CHECK_HOLDS(text_of("load_short"), "interrupt reached");
+    load_free(&load);
+}
+
+/* Stopped at both ends of the window and all between: its timers shoot nevertheless. Where it is
+ * stopped for longer than they are armed ahead, or has no CPU to count them, some are not there:
+ * then again. */
+static void test_what_fired_beside_a_stopped_loader_counts(void)
+{
+    enum { TRIES = 10 };
+    int64_t stopped_ns = INT64_MAX;
+    bool is_whole = false;
+    for (int i = 0; i < TRIES && (stopped_ns > 900000000 || !is_whole); i++) {
+        if (i > 0)
+            load_free(&load);
+        if (!start("interrupt=500/s"))
+            return;
+        int64_t begun_ns = now_ns();
+        signal_slot(0, SIGSTOP);
+        wait_for_stop(0, true);
+        pass_ms(50);
+        load_begin(&load);
+        pass_ms(400);
+        load_end(&load);
+        pass_ms(50);
+        signal_slot(0, SIGCONT);
+        stopped_ns = now_ns() - begun_ns;
+        load_stop(&load);
+        is_whole = has_all(500);
+    }
+    CHECK(is_whole);
+    load_events(&load, tell, NULL);
+    CHECK(!is_told("load_short", "interrupt reached"));
+    load_free(&load);
+}
+
+/* Stops a process again and again, until this process ends it. */
+static pid_t stop_always(pid_t process)
+{
+    pid_t stopper = fork();
+    for (; stopper == 0; pass_ms(1))
+        kill(process, SIGSTOP);
+    return stopper;
+}
+
+/* Whatever is stopped, the end comes, and long before the limit of the load. */
+static void check_it_ends(void)
+{
+    pid_t loader = (pid_t)atomic_load(&load.map->slots[0].process);
+    int64_t limit_ns = load.setup.limit_ns;
+    load_stop(&load);
+    CHECK_SAME(atomic_load(&load.map->keeper_ended_ns), 0); /* none was replaced */
+    CHECK(now_ns() < limit_ns - LIMIT_NS / 2);
+    for (int i = 0; i < 500 && kill(loader, 0) == 0; i++)
+        pass_ms(10);
+    CHECK(kill(loader, 0) != 0);
+    load_free(&load);
+}
+
+static void test_a_stopped_guard_ends(void)
+{
+    if (!start("storm=1"))
+        return;
+    kill(load.guard, SIGSTOP);
+    check_it_ends();
+}
+
+static void test_a_guard_that_stays_stopped_ends(void)
+{
+    if (!start("storm=1"))
+        return;
+    pid_t stopper = stop_always(load.guard);
+    check_it_ends();
+    kill(stopper, SIGKILL);
+    waitpid(stopper, NULL, 0);
+}
+
+static void test_a_stopped_keeper_ends(void)
+{
+    if (!start("storm=1"))
+        return;
+    kill(keeper_of_load(), SIGSTOP);
+    check_it_ends();
+}
+
+static void test_a_stopped_keeper_without_guard_ends(void)
+{
+    if (!start("storm=1"))
+        return;
+    kill(keeper_of_load(), SIGSTOP);
+    kill(load.guard, SIGKILL);
+    check_it_ends();
+}
+
+int main(int argc, char *argv[])
+{
+    static const struct tap_test tests[] = {
+        {"a stopped storm does not count", test_a_stopped_storm_does_not_count},
+        {"a stop in between is told", test_a_stop_in_between_is_told},
+        {"a short stop is not told", test_a_short_stop_is_not_told},
+        {"one that stays stopped is told", test_one_that_stays_stopped_is_told},
+        {"a stopped guard ends", test_a_stopped_guard_ends},
+        {"a guard that stays stopped ends", test_a_guard_that_stays_stopped_ends},
+        {"a stopped keeper ends", test_a_stopped_keeper_ends},
+        {"a stopped keeper without guard ends", test_a_stopped_keeper_without_guard_ends},
+        {"a stopped loader falls short", test_a_stopped_loader_falls_short},
+        {"what fired beside a stopped loader counts",
+         test_what_fired_beside_a_stopped_loader_counts},
+    };
+    called_as = argc > 0 ? argv[0] : "";
+    return tap_run(tests, sizeof tests / sizeof tests[0]);
+}
