@@ -128,14 +128,24 @@ def test_a_kill_in_the_middle_of_making_a_name(probe: Path) -> None:
         assert unfinished() == set()
 
 
-@pytest.mark.parametrize("after_s", [0, 0.2], ids=["at its start", "at its work"])
-def test_a_killed_second_process_fails_the_result(probe: Path, after_s: float) -> None:
+@pytest.mark.parametrize(
+    ("after_s", "stopped_s"),
+    [(0, 0), (0.2, 0), (0.2, 0.15)],
+    ids=["at its start", "at its work", "after a pause"],
+)
+def test_a_killed_second_process_fails_the_result(
+    probe: Path, after_s: float, stopped_s: float
+) -> None:
+    """A pause before its end is no reason of its own."""
     if (no_realtime := machine.no_realtime()) is not None:
         pytest.skip(no_realtime)
     words = ["-p", "kinds=unnamed", "-p", "scopes=process", "-p", "waiters=8"]
     with measuring(probe, "SEM-P-ARC", *LONG, *words, "--cpu", str(machine.cpu())) as running:
         helper = second_process_of(running)
         time.sleep(after_s)
+        if stopped_s:
+            os.kill(helper, signal.SIGSTOP)
+            time.sleep(stopped_s)
         os.kill(helper, signal.SIGKILL)
         result = running.rest().result
     assert result.status == "failed"

@@ -221,6 +221,8 @@ static int measure_cell(struct run *run, enum partner_scope scope, int place, in
     int64_t now_ns = pace_next(&own->pace);
     while (run_budget_left(&budget, record->count, now_ns) && own->not_run == 0) {
         measure_round(run, place, count, run_at_ns(run, now_ns));
+        if (own->not_run > 0 && waiters_are_gone(&own->row))
+            break; /* which says more than the pause that follows from it */
         now_ns = pace_next(&own->pace);
     }
     actor_set_self(run->setup.policy, run->setup.priority);
