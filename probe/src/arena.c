@@ -1,6 +1,7 @@
 #include "posix_source.h"
 
 #include "arena.h"
+#include "arena_layout.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,13 +12,6 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-static const char magic[8] = {'h', 's', 'a', 'r', 'e', 'n', 'a', '1'};
-
-static uint64_t layout_version(void)
-{
-    return (uint64_t)sizeof(struct arena) << 32 | sizeof(struct record);
-}
 
 static size_t align(size_t bytes)
 {
@@ -110,7 +104,6 @@ static void lay_out(struct arena *arena, const struct arena_plan *plan, size_t b
     memset(arena, 0, bytes); /* touches every page */
     arena->bytes = bytes;
     arena->is_mapped = is_mapped;
-    arena->version = layout_version();
     arena->duration_ns = plan->duration_ns;
     arena->series_count = plan->series_count;
     memcpy(arena->series, plan->series, sizeof plan->series);
@@ -120,7 +113,7 @@ static void lay_out(struct arena *arena, const struct arena_plan *plan, size_t b
         record_init(arena_record(arena, (int)i), plan->duration_ns);
         offset += align(record_size(plan->duration_ns));
     }
-    memcpy(arena->magic, magic, sizeof magic);
+    arena_mark(arena);
 }
 
 struct arena *arena_create(const struct arena_plan *plan, const char *backing,
@@ -139,90 +132,6 @@ struct arena *arena_create(const struct arena_plan *plan, const char *backing,
     }
     lay_out(memory, plan, bytes, backing != NULL);
     return memory;
-}
-
-static bool is_sane(const struct record *record, uint64_t bytes)
-{
-    return sizeof *record + (uint64_t)record->maxima_capacity * sizeof(int64_t) <= bytes &&
-           record->maxima_used >= 1 && record->maxima_used <= record->maxima_capacity &&
-           record->maxima_interval_ns >= 1 &&
-           record->maxima_interval_ns <= INT64_MAX / record->maxima_capacity &&
-           record->worst_count <= RECORD_WORST;
-}
-
-static bool is_whole(const struct arena *arena, size_t bytes)
-{
-    if (arena->bytes != bytes || arena->series_count > ARENA_SERIES)
-        return false;
-    for (uint32_t i = 0; i < arena->series_count; i++) {
-        uint64_t offset = arena->series[i].record_offset;
-        if (offset % 8 != 0 || offset > bytes || bytes - offset < record_size(arena->duration_ns))
-            return false;
-        if (!is_sane(arena_record_view(arena, i), bytes - offset))
-            return false;
-    }
-    return arena->verdict_count <= ARENA_VERDICTS;
-}
-
-#define END_TEXT(text) ((text)[sizeof(text) - 1] = '\0')
-
-/* A damaged file may hold texts without an end, and truths that are neither 0 nor 1. */
-static const struct arena *repair(struct arena *arena)
-{
-    END_TEXT(arena->header_json);
-    END_TEXT(arena->conditions_json);
-    for (int i = 0; i < ARENA_SERIES; i++) {
-        struct arena_series *series = &arena->series[i];
-        END_TEXT(series->name);
-        END_TEXT(series->unit);
-        END_TEXT(series->derived);
-        for (int j = 0; j < ARENA_LABELS; j++) {
-            END_TEXT(series->labels[j].key);
-            END_TEXT(series->labels[j].text);
-        }
-    }
-    for (int i = 0; i < ARENA_EVENTS; i++) {
-        END_TEXT(arena->events[i].name);
-        END_TEXT(arena->events[i].text);
-    }
-    for (int i = 0; i < ARENA_VERDICTS; i++) {
-        END_TEXT(arena->verdicts[i].name);
-        END_TEXT(arena->verdicts[i].evidence);
-        unsigned char *pass = (unsigned char *)&arena->verdicts[i].pass;
-        *pass = *pass == 1;
-    }
-    for (uint32_t i = 0; i < arena->series_count; i++)
-        record_settle(arena_record(arena, (int)i));
-    return arena;
-}
-
-const struct arena *arena_open(const char *path, char *reason, size_t reason_bytes)
-{
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    struct stat facts;
-    if (file < 0 || fstat(file, &facts) != 0) {
-        snprintf(reason, reason_bytes, "%s", strerror(errno));
-        if (file >= 0)
-            close(file);
-        return NULL;
-    }
-    size_t bytes = (size_t)facts.st_size;
-    void *memory = MAP_FAILED;
-    if (bytes >= sizeof(struct arena))
-        memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE, file, 0);
-    close(file);
-    struct arena *arena = memory;
-    if (memory == MAP_FAILED || memcmp(arena->magic, magic, sizeof magic) != 0)
-        snprintf(reason, reason_bytes, "not a record file of a probe");
-    else if (arena->version != layout_version())
-        snprintf(reason, reason_bytes, "written by another version of the probe");
-    else if (!is_whole(arena, bytes))
-        snprintf(reason, reason_bytes, "cut short or damaged");
-    else
-        return repair(arena);
-    if (memory != MAP_FAILED)
-        munmap(memory, bytes);
-    return NULL;
 }
 
 void arena_free(struct arena *arena)

@@ -86,9 +86,10 @@ void arena_plan_derived(struct arena_plan *plan, int series, const char *formula
 struct arena *arena_create(const struct arena_plan *plan, const char *backing,
                            struct outcome *outcome);
 
-/* Maps an arena that a probe left behind. NULL when the file is not one, is cut short,
- * or was written by another version; then `reason` says which. */
-const struct arena *arena_open(const char *path, char *reason, size_t reason_bytes);
+/* Reads an arena that a probe left behind, or still records into: its records are settled, and what
+ * that did is an event. NULL when the file cannot be read, is not one, is cut short, or was written
+ * by another version; then `reason` says which. */
+struct arena *arena_open(const char *path, char *reason, size_t reason_bytes);
 
 void arena_free(struct arena *arena);
 

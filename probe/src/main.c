@@ -60,13 +60,14 @@ static const char help[] =
 static int dump(struct emit *emit, const char *path, bool is_json)
 {
     char reason[200];
-    const struct arena *arena = arena_open(path, reason, sizeof reason);
+    struct arena *arena = arena_open(path, reason, sizeof reason);
     if (!arena) {
         fprintf(stderr, "hardstone-probe: %s: %s\n", path, reason);
         return EXIT_USAGE;
     }
     (void)is_json; /* the lines are the same for people: this is a means of recovery */
     stream_dump(emit, arena);
+    arena_free(arena);
     return EXIT_FINE;
 }
 

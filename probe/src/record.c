@@ -89,27 +89,24 @@ void record_advance_maxima(struct record *record, int64_t at_ns)
     }
 }
 
-void record_settle(struct record *record)
+/* Of the values in the sums. */
+static uint64_t summed_count(const struct record *record)
 {
-    uint64_t held = record->underflow + record->overflow;
-    for (int i = 0; i < RECORD_BUCKETS; i++)
-        held += record->buckets[i];
-    if (record->count == held + 1 || record->count + 1 == held)
-        record->count = held;
+    return record->summed_count ? record->summed_count : record->count;
 }
 
 double record_mean(const struct record *record)
 {
     if (record->count == 0)
         return 0;
-    return (double)record->shift + wide_to_double(&record->sum) / (double)record->count;
+    return (double)record->shift + wide_to_double(&record->sum) / (double)summed_count(record);
 }
 
 double record_stddev(const struct record *record)
 {
-    if (record->count < 2)
+    double count = (double)summed_count(record);
+    if (count < 2)
         return 0;
-    double count = (double)record->count;
     double sum = wide_to_double(&record->sum);
     double squares = wide_to_double(&record->sum_of_squares) - sum * (sum / count);
     return squares > 0 ? sqrt(squares / (count - 1)) : 0;
@@ -125,7 +122,7 @@ int64_t record_quantile(const struct record *record, double q)
         seen += record->buckets[i];
         if (seen < rank)
             continue;
-        int64_t high = record_bucket_low(i + 1) - 1;
+        int64_t high = record_bucket_high(i);
         return high < record->max ? high : record->max;
     }
     return record->max;

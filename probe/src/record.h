@@ -39,7 +39,8 @@ struct record {
     int64_t min, max;
     int64_t shift; /* the first value: moments are taken about it, against cancellation */
     struct wide sum, sum_of_squares; /* of value - shift */
-    int64_t worst_floor;             /* only a value above it enters `worst` */
+    uint64_t summed_count; /* values in the sums where that is not `count`: see record_settle */
+    int64_t worst_floor;   /* only a value above it enters `worst` */
     uint32_t worst_count;
     uint32_t maxima_capacity, maxima_used;
     int64_t maxima_interval_ns, maxima_end_ns;
@@ -64,6 +65,12 @@ static inline uint32_t record_bucket(uint64_t value)
 
 /* Smallest value of bucket `index`. */
 int64_t record_bucket_low(uint32_t index);
+
+/* Largest value of it. */
+static inline int64_t record_bucket_high(uint32_t index)
+{
+    return record_bucket_low(index + 1) - 1;
+}
 
 /* The rare parts of record_value. */
 void record_keep_worst(struct record *record, int64_t value, int64_t at_ns);
@@ -96,10 +103,14 @@ static inline void record_value(struct record *record, int64_t value, int64_t at
         record->buckets[record_bucket((uint64_t)value)]++;
 }
 
-/* After a kill in the middle of record_value: one value may be in the count and not in the
- * histogram, or the other way; the count is made to fit. The extremes and moments may hold that
- * value: it moves the mean by no more than (max - min) / count. What differs by more stays. */
-void record_settle(struct record *record);
+/* Makes the parts of a record fit each other after a kill in the middle of record_value, or in a
+ * copy that was made, from its first byte to its last, while values were recorded: the histogram
+ * then holds values that came after the count, the extremes and the sums. All that the histogram
+ * and the maxima hold counts; mean and deviation stay those of the values in the sums; a minimum
+ * that only the histogram has is the lower edge of its bucket; worst values that do not fit
+ * are left out. Returns how many values mean and deviation do not know, 0 for a single one. A count
+ * that is ahead by more than one value is damage and stays. */
+uint64_t record_settle(struct record *record);
 
 /* Exact mean; 0 when empty. */
 double record_mean(const struct record *record);

@@ -366,19 +366,6 @@ static void test_size_is_bounded(void)
     free(record);
 }
 
-static void test_a_kill_in_the_middle_of_a_value(void)
-{
-    struct record *record = new_record(0);
-    for (int i = 0; i < 10; i++)
-        record_value(record, 5 - i, i); /* some below 0 */
-    for (int ahead = -2; ahead <= 2; ahead++) {
-        record->count = (uint64_t)(10 + ahead);
-        record_settle(record);
-        CHECK_SAME(record->count, ahead == 2 || ahead == -2 ? 10 + ahead : 10);
-    }
-    free(record);
-}
-
 TAP_MAIN({"buckets are contiguous", test_buckets_are_contiguous},
          {"buckets are at most 2^-10 of their value wide", test_buckets_are_narrow},
          {"random values: counts, extremes, moments", test_random_values},
@@ -392,5 +379,4 @@ TAP_MAIN({"buckets are contiguous", test_buckets_are_contiguous},
          {"maxima: a second without a value has none", test_maxima_with_gaps},
          {"maxima: the interval doubles when there is no place", test_maxima_halve_when_full},
          {"maxima: one leap over many intervals", test_maxima_over_a_leap_past_the_end},
-         {"a record's size is bounded", test_size_is_bounded},
-         {"a kill in the middle of a value", test_a_kill_in_the_middle_of_a_value})
+         {"a record's size is bounded", test_size_is_bounded})

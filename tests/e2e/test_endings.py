@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from hardstone.model import StreamHeader, StreamSeries
+from hardstone.store.backing import SlotCopier, slot_paths
 from tests.e2e import machine
 from tests.e2e.running import GIVE_UP_S, Running, Stream, command, measuring, run
 
@@ -99,6 +100,27 @@ def test_a_killed_probe_leaves_its_samples(
     result, problem = dumped.read_by_the_toolkit()
     assert problem is None and not result.complete
     assert result.status == "measured"
+
+
+def test_a_copy_made_at_work_is_read(
+    probe: Path, quick: list[str], backing: Path, tmp_path: Path
+) -> None:
+    """Of a test that records all the time, so that most copies hold parts of several moments: what
+    a power cut leaves. The file itself is read at work too."""
+    copier = SlotCopier(backing, slots := slot_paths(tmp_path, 1))
+    words = ["-p", "kinds=unnamed", "-p", "scopes=thread"]
+    with measuring(probe, "SEM-P-RTP", "--backing", str(backing), *words, *LONG, *quick) as running:
+        while dump(probe, backing, "SEM-P-RTP").sample_count == 0:
+            time.sleep(0.05)
+        for _ in range(10):
+            copier.copy()
+            for path in (backing, *filter(Path.exists, slots)):
+                dumped = dump(probe, path, "SEM-P-RTP")
+                result, problem = dumped.read_by_the_toolkit()
+                assert problem is None and result.status == "measured"
+                told = [one.text for one in result.events if one.name == "copied_at_work"]
+                assert all("mean and deviation do not know" in text for text in told)
+        running.process.kill()
 
 
 def dump(probe: Path, backing: Path, test: str) -> Stream:
