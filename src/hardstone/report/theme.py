@@ -49,6 +49,7 @@ CONFIG: Spec = {
         "gridWidth": 0.6,
         "tickSize": 4,
         "labelOverlap": "greedy",
+        "labelSeparation": 10,  # a browser may set text wider than it was measured
         "labelLimit": 0,
         "titleLimit": 0,
         "aria": False,
