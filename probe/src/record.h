@@ -76,6 +76,18 @@ static inline int64_t record_bucket_high(uint32_t index)
 void record_keep_worst(struct record *record, int64_t value, int64_t at_ns);
 void record_advance_maxima(struct record *record, int64_t at_ns);
 
+/* The count and the histogram alone. */
+static inline void record_hold(struct record *record, int64_t value)
+{
+    record->count++;
+    if (value < 0)
+        record->underflow++;
+    else if (value > RECORD_LIMIT_NS)
+        record->overflow++;
+    else
+        record->buckets[record_bucket((uint64_t)value)]++;
+}
+
 /* Records `value` (ns, may be negative: counted as underflow) seen `at_ns` after the
  * start; at_ns must not fall from one call to the next by more than an interval. */
 static inline void record_value(struct record *record, int64_t value, int64_t at_ns)
@@ -94,13 +106,7 @@ static inline void record_value(struct record *record, int64_t value, int64_t at
         record->maxima[record->maxima_used - 1] = value;
     wide_add(&record->sum, value - record->shift);
     wide_add_square(&record->sum_of_squares, value - record->shift);
-    record->count++;
-    if (value < 0)
-        record->underflow++;
-    else if (value > RECORD_LIMIT_NS)
-        record->overflow++;
-    else
-        record->buckets[record_bucket((uint64_t)value)]++;
+    record_hold(record, value);
 }
 
 /* Makes the parts of a record fit each other after a kill in the middle of record_value, or in a

@@ -22,17 +22,6 @@ static int end_bucket(const struct record *record, int first, int step)
     return -1;
 }
 
-static void hold(struct record *record, int64_t value)
-{
-    record->count++;
-    if (value < 0)
-        record->underflow++;
-    else if (value > RECORD_LIMIT_NS)
-        record->overflow++;
-    else
-        record->buckets[record_bucket((uint64_t)value)]++;
-}
-
 /* The histogram is copied after the minimum: it may hold a smaller value, of which only the bucket
  * is known. */
 static void settle_min(struct record *record)
@@ -42,7 +31,7 @@ static void settle_min(struct record *record)
     if (record->underflow > 0)
         return;
     if (record->min < least)
-        hold(record, record->min);
+        record_hold(record, record->min);
     else if (first >= 0 && record->min > record_bucket_high((uint32_t)first))
         record->min = least;
 }
@@ -74,7 +63,7 @@ static void settle_max(struct record *record)
     int64_t most = last < 0 ? -1 : record_bucket_high((uint32_t)last);
     settle_maxima(record);
     if (record->overflow == 0 && record->max > most)
-        hold(record, record->max);
+        record_hold(record, record->max);
 }
 
 /* Without the times of the worst: one of them came later, or was moved when it was copied. */

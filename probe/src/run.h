@@ -25,7 +25,9 @@
 #include "status.h"
 #include "test.h"
 
+#include <stdatomic.h>
 #include <sys/resource.h>
+#include <sys/types.h>
 
 struct run {
     const struct request *request;
@@ -53,6 +55,8 @@ struct run {
     struct shield *shield; /* NULL: nothing is reserved */
     unsigned settings;     /* that a shield applied; bits 1 << enum shield_setting */
     void *own;             /* the test's, from prepare to finish */
+    _Atomic pid_t needed;  /* see supervise_process */
+    const char *needed_party;
 };
 
 /* Runs the test of `request` and sends its stream to standard output. The probe's exit

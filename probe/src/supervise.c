@@ -8,9 +8,11 @@
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/select.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define GRACE_NS INT64_C(3000000000) /* for a test that was asked to stop */
+#define ALONE_NS INT64_C(500000000)  /* for one that sees by itself what it waits for */
 #define LAST_NS INT64_C(60000000000) /* after the deadline, for sending the results */
 #define LEAST_DEADLINE_NS INT64_C(30000000000)
 
@@ -32,6 +34,35 @@ static void on_signal(int number)
 {
     (void)number;
     run_request_stop();
+}
+
+/* It only ends the wait: see is_alone. */
+static void on_child(int number)
+{
+    (void)number;
+}
+
+int supervise_ended_early(struct run *run, const char *party)
+{
+    return outcome_set(&run->outcome, STATUS_FAILED, "run it again and look who kills processes",
+                       "the process of the %s ended before its time", party);
+}
+
+/* Whether the test waits for a process that has ended otherwise than by returning. */
+static bool is_alone(struct run *run)
+{
+    siginfo_t end = {0};
+    pid_t needed = atomic_load(&run->needed);
+    return needed > 0 && waitid(P_PID, (id_t)needed, &end, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+           end.si_pid == needed && (end.si_code != CLD_EXITED || end.si_status != 0);
+}
+
+void supervise_process(struct run *run, pid_t process, const char *party)
+{
+    run->needed_party = party;
+    atomic_store(&run->needed, process);
+    if (is_alone(run)) /* the signal may have come before */
+        kill(getpid(), SIGCHLD);
 }
 
 static void direct(void *argument)
@@ -90,6 +121,9 @@ static void watch_signals(sigset_t *while_waiting)
         sigaction(numbers[i], &action, NULL);
         sigdelset(while_waiting, numbers[i]);
     }
+    action.sa_handler = on_child;
+    sigaction(SIGCHLD, &action, NULL);
+    sigdelset(while_waiting, SIGCHLD);
     pthread_sigmask(SIG_SETMASK, &blocked, NULL);
 }
 
@@ -117,7 +151,8 @@ static bool input_ended(void)
     return got == 0 || (got < 0 && errno != EINTR && errno != EAGAIN);
 }
 
-/* Sleeps until the test is done (true), or something asks for its end, or `until_ns`. */
+/* Sleeps until the test is done (true), or something asks for its end, or what it needs has gone,
+ * or `until_ns`. */
 static bool wait_for_done(struct run *run, const sigset_t *mask, bool watch_input, int64_t until_ns)
 {
     for (;;) {
@@ -135,7 +170,7 @@ static bool wait_for_done(struct run *run, const sigset_t *mask, bool watch_inpu
             return true;
         if (ready > 0 && watch_input && input_ended())
             run_request_stop();
-        if (run_should_stop())
+        if (run_should_stop() || is_alone(run))
             return false;
     }
 }
@@ -156,15 +191,16 @@ int64_t supervise_limit_ns(const struct run *run)
 /* Why the wait ended early, as the outcome; then the grace time. */
 static bool stop_test(struct run *run, const sigset_t *mask)
 {
+    bool has_lost = is_alone(run);
     run->is_interrupted = run_should_stop();
     run_request_stop();
-    if (!run->is_interrupted)
+    if (!run->is_interrupted && !has_lost)
         outcome_set(&run->outcome, STATUS_TIMEOUT,
                     "allow more time (--deadline-ns) or ask for fewer samples",
                     "not done after %.1f s; what was measured until then is kept",
                     (double)deadline_ns(run) / 1e9);
     sigset_t none = *mask;
-    int64_t until_ns = clock_monotonic_ns() + GRACE_NS;
+    int64_t until_ns = clock_monotonic_ns() + (has_lost ? ALONE_NS : GRACE_NS);
     char done;
     while (clock_monotonic_ns() < until_ns) {
         struct timespec left = clock_ns_timespec(until_ns - clock_monotonic_ns() + 1);
@@ -183,6 +219,8 @@ static void note_stuck(struct run *run)
     run->arena->ended_ns = clock_monotonic_ns();
     load_end(&run->load);
     run->load_average_milli = port_load_average_milli();
+    if (is_alone(run))
+        supervise_ended_early(run, run->needed_party);
     outcome_set(&run->outcome, STATUS_TIMEOUT, "tell the authors: the test ignored its end",
                 "the test did not end when it was asked to; what was measured is kept");
 }

@@ -10,6 +10,13 @@
  * or when it ignored its end: then run->is_stuck, and the process must not go on. */
 int supervise_measure(struct run *run);
 
+/* From now on the measuring thread waits for ever should `process` end (0: not any more): the test
+ * is given up then. Called by that thread; `party` names the process, for supervise_ended_early. */
+void supervise_process(struct run *run, pid_t process, const char *party);
+
+/* Sets the outcome: a process of `party` ("second party", "waiters") was ended by others. -1. */
+int supervise_ended_early(struct run *run, const char *party);
+
 /* After so long a measurement has ended, whatever happens: by its deadline, by giving up on
  * it, or by the kernel timer that ends the process. */
 int64_t supervise_limit_ns(const struct run *run);

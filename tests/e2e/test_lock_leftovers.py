@@ -4,6 +4,7 @@ a second process leaves nothing of it."""
 from __future__ import annotations
 
 import os
+import random
 import signal
 import stat
 import time
@@ -151,6 +152,38 @@ def test_a_killed_second_process_fails_the_result(
     assert result.status == "failed"
     assert result.reason == "the process of the waiters ended before its time"
     assert "kills processes" in (result.remedy or "")
+
+
+@pytest.mark.parametrize("kind", ["unnamed", "named", "sysv", "eventfd", "futex"])
+@pytest.mark.parametrize("test", ["SEM-P-RTP", "SEM-P-SHF"])
+def test_who_waits_for_a_killed_process_is_given_up(probe: Path, test: str, kind: str) -> None:
+    """At once, not at the deadline; what was measured is kept."""
+    if kind == "sysv" and not Path("/proc/sysvipc/sem").exists():
+        pytest.skip("no System V semaphores")
+    words = ["-p", f"kinds={kind}", "-p", "scopes=process"]
+    with measuring(probe, test, *LONG, *words, "--cpu", str(machine.cpu())) as running:
+        helper = second_process_of(running)
+        time.sleep(0.3)
+        os.kill(helper, signal.SIGKILL)
+        stream = running.rest()
+    assert stream.code == 0 and stream.sample_count > 0
+    assert stream.result.status == "failed"
+    assert stream.result.reason == "the process of the second party ended before its time"
+    assert wait_until(lambda: names_of(running.pid) == set())
+
+
+def test_a_kill_at_the_start_of_the_second_process(probe: Path) -> None:
+    """Also between its start and the first look at it."""
+    moments = random.Random(3)
+    words = ["-p", "kinds=unnamed", "-p", "scopes=process"]
+    for _ in range(10):
+        with measuring(probe, "SEM-P-RTP", *LONG, *words, "--cpu", str(machine.cpu())) as running:
+            helper = second_process_of(running)
+            time.sleep(moments.uniform(0, 0.004))
+            os.kill(helper, signal.SIGKILL)
+            result = running.rest().result
+        assert result.status == "failed"
+        assert result.reason == "the process of the second party ended before its time"
 
 
 def test_the_second_process_has_the_conditions_of_the_first(probe: Path) -> None:

@@ -3,6 +3,7 @@
 #include "exchange.h"
 
 #include "../one_cpu.h"
+#include "../supervise.h"
 #include "cell.h"
 
 #include <errno.h>
@@ -99,13 +100,15 @@ static int measure_together(struct run *run, const struct exchange_body *body, i
                               &run->setup, body->answer, table);
     if (error)
         return partner_not_started(run, error, "second party", NULL);
+    supervise_process(run, exchange->partner.process, "second party");
     warm_up(table);
     pace_begin(&exchange->pace, run, exchange->partner.process);
     int result = body->together(run, cell);
+    supervise_process(run, 0, NULL);
     atomic_store(&table->is_over, 1);
     semaphore_signal(&table->there);
     if (partner_join(&exchange->partner) != 0)
-        return partner_ended_early(run, "second party");
+        return supervise_ended_early(run, "second party");
     return result;
 }
 

@@ -2,6 +2,8 @@
 
 #include "partner.h"
 
+#include "../supervise.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -142,17 +144,11 @@ int partner_start(struct partner *partner, struct run *run, const struct leftove
     return error;
 }
 
-int partner_ended_early(struct run *run, const char *party)
-{
-    return outcome_set(&run->outcome, STATUS_FAILED, "run it again and look who kills processes",
-                       "the process of the %s ended before its time", party);
-}
-
 int partner_not_started(struct run *run, int error, const char *party, const char *remedy)
 {
     char what[64];
     if (error == ECHILD)
-        return partner_ended_early(run, party);
+        return supervise_ended_early(run, party);
     snprintf(what, sizeof what, "starting the %s", party);
     return outcome_set_errno(&run->outcome, error, what, remedy);
 }

@@ -45,9 +45,6 @@ int partner_start_process(struct partner *partner, struct run *run, const struct
                           const struct actor_setup *setup, int (*begin)(void *),
                           void (*body)(void *), void *argument);
 
-/* Sets the outcome: a process of `party` ("second party", "waiters") was ended by others. -1. */
-int partner_ended_early(struct run *run, const char *party);
-
 /* Sets the outcome for what the start of `party` answered; `remedy` against want of something, or
  * NULL. -1. */
 int partner_not_started(struct run *run, int error, const char *party, const char *remedy);

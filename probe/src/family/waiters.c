@@ -2,6 +2,8 @@
 
 #include "waiters.h"
 
+#include "../supervise.h"
+
 int waiters_make(struct waiters *row, struct run *run, const struct leftover *leftover, int most)
 {
     row->bytes = sizeof *row->table + (size_t)most * sizeof row->table->waiter[0];
@@ -126,5 +128,5 @@ int waiters_end(struct waiters *row, struct run *run)
     else
         error = partner_join(&row->partner);
     destroy_gates(table);
-    return error ? partner_ended_early(run, "waiters") : 0;
+    return error ? supervise_ended_early(run, "waiters") : 0;
 }
