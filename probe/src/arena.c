@@ -10,13 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
-
-static size_t align(size_t bytes)
-{
-    return (bytes + 63) & ~(size_t)63;
-}
 
 static void copy_name(char *to, size_t bytes, const char *from)
 {
@@ -64,11 +58,6 @@ void arena_plan_derived(struct arena_plan *plan, int series, const char *formula
         copy_name(plan->series[series].derived, sizeof plan->series[series].derived, formula);
 }
 
-static size_t arena_size(const struct arena_plan *plan)
-{
-    return align(sizeof(struct arena)) + plan->series_count * align(record_size(plan->duration_ns));
-}
-
 static void *allocate(size_t bytes)
 {
     void *memory = NULL;
@@ -107,11 +96,9 @@ static void lay_out(struct arena *arena, const struct arena_plan *plan, size_t b
     arena->duration_ns = plan->duration_ns;
     arena->series_count = plan->series_count;
     memcpy(arena->series, plan->series, sizeof plan->series);
-    size_t offset = align(sizeof *arena);
     for (uint32_t i = 0; i < plan->series_count; i++) {
-        arena->series[i].record_offset = offset;
+        arena->series[i].record_offset = arena_record_offset(plan->duration_ns, i);
         record_init(arena_record(arena, (int)i), plan->duration_ns);
-        offset += align(record_size(plan->duration_ns));
     }
     arena_mark(arena);
 }
@@ -119,7 +106,7 @@ static void lay_out(struct arena *arena, const struct arena_plan *plan, size_t b
 struct arena *arena_create(const struct arena_plan *plan, const char *backing,
                            struct outcome *outcome)
 {
-    size_t bytes = arena_size(plan);
+    size_t bytes = arena_record_offset(plan->duration_ns, plan->series_count);
     void *memory = backing ? map_file(backing, bytes) : allocate(bytes);
     if (!memory) {
         char what[STATUS_TEXT_BYTES / 2];

@@ -13,6 +13,17 @@ static inline uint64_t arena_layout_version(void)
     return (uint64_t)sizeof(struct arena) << 32 | sizeof(struct record);
 }
 
+static inline size_t arena_align(size_t bytes)
+{
+    return (bytes + 63) & ~(size_t)63;
+}
+
+/* Where the record of series `index` begins; of `series_count`, the end of all. */
+static inline size_t arena_record_offset(int64_t duration_ns, uint32_t index)
+{
+    return arena_align(sizeof(struct arena)) + index * arena_align(record_size(duration_ns));
+}
+
 static inline void arena_mark(struct arena *arena)
 {
     arena->version = arena_layout_version();

@@ -15,6 +15,7 @@
 
 #include "wide.h"
 
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -34,19 +35,25 @@ struct record_worst {
     uint64_t index; /* sample number, from 0 */
 };
 
+/* In the order in which a copy of it is read. What is changed in several steps stands between two
+ * counts of changes, done before and begun after it: where they differ it is of several moments. */
 struct record {
     uint64_t count, underflow, overflow;
     int64_t min, max;
     int64_t shift; /* the first value: moments are taken about it, against cancellation */
-    struct wide sum, sum_of_squares; /* of value - shift */
-    uint64_t summed_count; /* values in the sums where that is not `count`: see record_settle */
-    int64_t worst_floor;   /* only a value above it enters `worst` */
-    uint32_t worst_count;
+    struct wide sum, sum_of_squares;     /* of value - shift */
+    uint64_t is_settled;                 /* then the moments are these: see record_settle */
+    double settled_mean, settled_stddev; /* of the histogram */
+    _Atomic uint64_t halvings_done;      /* begun: after the maxima */
     uint32_t maxima_capacity, maxima_used;
     int64_t maxima_interval_ns, maxima_end_ns;
+    int64_t worst_floor; /* only a value above it enters `worst` */
+    _Atomic uint64_t worst_done;
+    uint64_t worst_count;
     struct record_worst worst[RECORD_WORST]; /* largest first */
+    _Atomic uint64_t worst_begun;
     uint64_t buckets[RECORD_BUCKETS];
-    int64_t maxima[]; /* maxima_capacity of them */
+    int64_t maxima[]; /* maxima_capacity of them, and halvings begun */
 };
 
 /* Bytes that a record for a measurement of about `duration_ns` takes. */
@@ -109,16 +116,7 @@ static inline void record_value(struct record *record, int64_t value, int64_t at
     record_hold(record, value);
 }
 
-/* Makes the parts of a record fit each other after a kill in the middle of record_value, or in a
- * copy that was made, from its first byte to its last, while values were recorded: the histogram
- * then holds values that came after the count, the extremes and the sums. All that the histogram
- * and the maxima hold counts; mean and deviation stay those of the values in the sums; a minimum
- * that only the histogram has is the lower edge of its bucket; worst values that do not fit
- * are left out. Returns how many values mean and deviation do not know, 0 for a single one. A count
- * that is ahead by more than one value is damage and stays. */
-uint64_t record_settle(struct record *record);
-
-/* Exact mean; 0 when empty. */
+/* Exact mean, unless settled; 0 when empty. */
 double record_mean(const struct record *record);
 
 /* Sample standard deviation (n - 1); 0 for fewer than two values. */

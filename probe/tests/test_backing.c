@@ -237,9 +237,11 @@ static void test_a_copy_made_at_work_is_told(void)
     struct arena *arena = open_with_count_ahead(-30);
     CHECK_SAME(arena_record_view(arena, 0)->count, 1000);
     if (CHECK_SAME(arena->event_count, 2)) {
-        CHECK_TEXT(arena->events[1].name, "copied_at_work");
-        CHECK_HOLDS(arena->events[1].text, "wakeup was made while it was recorded: of its 1000 "
-                                           "values mean and deviation do not know the last 30");
+        CHECK_TEXT(arena->events[1].name, "read_at_work");
+        CHECK_HOLDS(
+            arena->events[1].text,
+            "wakeup was left or copied at work: of its 1000 values 30 came after the count; "
+            "mean and deviation are those of the histogram");
     }
     arena_free(arena);
 }
@@ -256,7 +258,7 @@ static void test_no_record_files(void)
     static char garbage[300000];
     uint64_t state = 9;
     refuse_file(path_of("absent"), "No such file");
-    refuse_file(folder, "not a record file");
+    refuse_file(folder, "Is a directory");
     refuse_file("/dev/null", "not a record file");
     const char *path = path_of("garbage");
     write_all(path, "", 0);
@@ -370,6 +372,44 @@ static void test_texts_without_end(void)
     unlink(path);
 }
 
+/* Records are written to when they are settled, so none may lie elsewhere than where it is made. */
+static void test_records_out_of_place(void)
+{
+    const char *path = path_of("overlap");
+    size_t bytes = leave_file(path);
+    char *content = malloc(bytes);
+    if (!content)
+        abort();
+    read_all(path, content, bytes);
+    struct arena *arena = (struct arena *)(void *)content;
+    uint64_t right = arena->series[1].record_offset;
+    uint64_t wrong[] = {arena->series[0].record_offset, right - 64,    right + 8, 0,
+                        offsetof(struct arena, series), UINT64_MAX - 7};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        arena->series[1].record_offset = wrong[i];
+        write_all(path, content, bytes);
+        refuse_file(path, "damaged");
+    }
+    arena->series[1].record_offset = right;
+    arena_record(arena, 1)->maxima_capacity *=
+        2; /* would have room in the file, and is too large */
+    arena_record(arena, 0)->maxima_capacity *= 2;
+    write_all(path, content, bytes);
+    refuse_file(path, "damaged");
+    free(content);
+    unlink(path);
+}
+
+/* Refused by its head alone: it is larger than any memory. */
+static void test_a_file_of_any_size(void)
+{
+    const char *path = path_of("large");
+    leave_file(path);
+    if (truncate(path, (off_t)1 << 42) == 0)
+        refuse_file(path, "damaged");
+    unlink(path);
+}
+
 /* Numbers of a record that no probe writes. */
 static void test_absurd_numbers(void)
 {
@@ -387,8 +427,16 @@ static void test_absurd_numbers(void)
     record->sum.high = INT64_MIN;
     write_all(path, content, bytes);
     open_and_dump(path);
+    arena->event_count = UINT32_MAX; /* and one more comes */
+    record->maxima_interval_ns = 1000000000;
+    record->count = 970;
+    write_all(path, content, bytes);
+    char reason[REASON_BYTES];
+    struct arena *opened = arena_open(path, reason, sizeof reason);
+    if (CHECK(opened != NULL))
+        CHECK_SAME(opened->event_count, ARENA_EVENTS + 1);
+    arena_free(opened);
     arena->duration_ns = INT64_MIN;
-    arena->series[1].record_offset = UINT64_MAX - 7;
     write_all(path, content, bytes);
     CHECK(!open_and_dump(path));
     free(content);
@@ -408,6 +456,8 @@ static const struct tap_test tests[] = {
     {"files that are none of a probe", test_no_record_files},
     {"a file of another version", test_other_version},
     {"files cut short", test_cut_short},
+    {"records out of place", test_records_out_of_place},
+    {"a file of any size", test_a_file_of_any_size},
     {"flipped bits", test_flipped_bits},
     {"texts without an end", test_texts_without_end},
     {"absurd numbers", test_absurd_numbers},

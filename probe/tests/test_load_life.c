@@ -7,7 +7,6 @@
 #include "running_load.h"
 #include "tap.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
