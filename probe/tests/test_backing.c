@@ -80,6 +80,17 @@ static void write_all(const char *path, const char *bytes, size_t count)
     close(file);
 }
 
+/* The content of a record file as a probe leaves it behind, to be changed and written again. */
+static struct arena *left_arena(const char *path, size_t *bytes)
+{
+    *bytes = leave_file(path);
+    struct arena *arena = malloc(*bytes);
+    if (!arena)
+        abort();
+    read_all(path, (char *)arena, *bytes);
+    return arena;
+}
+
 /* Opens the file, and sends what is in it if it passes: a crash is the failure. */
 static bool open_and_dump(const char *path)
 {
@@ -273,15 +284,12 @@ static void test_no_record_files(void)
 static void test_other_version(void)
 {
     const char *path = path_of("version");
-    size_t bytes = leave_file(path);
-    char *content = malloc(bytes);
-    if (!content)
-        abort();
-    read_all(path, content, bytes);
-    content[offsetof(struct arena, version)] ^= 4;
-    write_all(path, content, bytes);
+    size_t bytes;
+    struct arena *arena = left_arena(path, &bytes);
+    arena->version ^= 4;
+    write_all(path, (char *)arena, bytes);
     refuse_file(path, "another version");
-    free(content);
+    free(arena);
     unlink(path);
 }
 
@@ -304,11 +312,8 @@ static void test_flipped_bits(void)
     uint64_t state = 22;
     int passed = 0;
     const char *path = path_of("flipped");
-    size_t bytes = leave_file(path), head = sizeof(struct arena) + sizeof(struct record);
-    char *whole = malloc(bytes);
-    if (!whole)
-        abort();
-    read_all(path, whole, bytes);
+    size_t bytes, head = sizeof(struct arena) + sizeof(struct record);
+    char *whole = (char *)left_arena(path, &bytes);
     int file = open(path, O_RDWR | O_CLOEXEC);
     for (int i = 0; i < FLIPS; i++) {
         size_t at = (size_t)(tap_random(&state) % (i % 2 ? bytes : head));
@@ -376,27 +381,21 @@ static void test_texts_without_end(void)
 static void test_records_out_of_place(void)
 {
     const char *path = path_of("overlap");
-    size_t bytes = leave_file(path);
-    char *content = malloc(bytes);
-    if (!content)
-        abort();
-    read_all(path, content, bytes);
-    struct arena *arena = (struct arena *)(void *)content;
+    size_t bytes;
+    struct arena *arena = left_arena(path, &bytes);
     uint64_t right = arena->series[1].record_offset;
     uint64_t wrong[] = {arena->series[0].record_offset, right - 64,    right + 8, 0,
                         offsetof(struct arena, series), UINT64_MAX - 7};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         arena->series[1].record_offset = wrong[i];
-        write_all(path, content, bytes);
+        write_all(path, (char *)arena, bytes);
         refuse_file(path, "damaged");
     }
     arena->series[1].record_offset = right;
-    arena_record(arena, 1)->maxima_capacity *=
-        2; /* would have room in the file, and is too large */
-    arena_record(arena, 0)->maxima_capacity *= 2;
-    write_all(path, content, bytes);
+    arena_record(arena, 0)->maxima_capacity *= 2; /* into the next record */
+    write_all(path, (char *)arena, bytes);
     refuse_file(path, "damaged");
-    free(content);
+    free(arena);
     unlink(path);
 }
 
@@ -414,32 +413,28 @@ static void test_a_file_of_any_size(void)
 static void test_absurd_numbers(void)
 {
     const char *path = path_of("absurd");
-    size_t bytes = leave_file(path);
-    char *content = malloc(bytes);
-    if (!content)
-        abort();
-    read_all(path, content, bytes);
-    struct arena *arena = (struct arena *)(void *)content;
+    size_t bytes;
+    struct arena *arena = left_arena(path, &bytes);
     struct record *record = arena_record(arena, 0);
     record->maxima_interval_ns = INT64_MAX;
     record->maxima_used = 50;
     record->count = UINT64_MAX;
     record->sum.high = INT64_MIN;
-    write_all(path, content, bytes);
+    write_all(path, (char *)arena, bytes);
     open_and_dump(path);
     arena->event_count = UINT32_MAX; /* and one more comes */
     record->maxima_interval_ns = 1000000000;
     record->count = 970;
-    write_all(path, content, bytes);
+    write_all(path, (char *)arena, bytes);
     char reason[REASON_BYTES];
     struct arena *opened = arena_open(path, reason, sizeof reason);
     if (CHECK(opened != NULL))
         CHECK_SAME(opened->event_count, ARENA_EVENTS + 1);
     arena_free(opened);
     arena->duration_ns = INT64_MIN;
-    write_all(path, content, bytes);
+    write_all(path, (char *)arena, bytes);
     CHECK(!open_and_dump(path));
-    free(content);
+    free(arena);
     unlink(path);
 }
 
