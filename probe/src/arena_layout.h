@@ -1,4 +1,4 @@
-/* How a file is known as the arena of this version of the probe. */
+/* How a file is known as the arena of this version of the probe, and where its records lie. */
 #ifndef HS_ARENA_LAYOUT_H
 #define HS_ARENA_LAYOUT_H
 

@@ -41,10 +41,10 @@ struct record {
     uint64_t count, underflow, overflow;
     int64_t min, max;
     int64_t shift; /* the first value: moments are taken about it, against cancellation */
-    struct wide sum, sum_of_squares;     /* of value - shift */
-    uint64_t is_settled;                 /* then the moments are these: see record_settle */
-    double settled_mean, settled_stddev; /* of the histogram */
-    _Atomic uint64_t halvings_done;      /* begun: after the maxima */
+    struct wide sum, sum_of_squares; /* of value - shift */
+    uint64_t is_settled;             /* the moments are the two that follow: see record_settle.h */
+    double settled_mean, settled_stddev;
+    _Atomic uint64_t halvings_done; /* begun: after the maxima */
     uint32_t maxima_capacity, maxima_used;
     int64_t maxima_interval_ns, maxima_end_ns;
     int64_t worst_floor; /* only a value above it enters `worst` */

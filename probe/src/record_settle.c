@@ -209,6 +209,7 @@ static void settle_moments(struct record *record, const struct moments *exact, u
     record->settled_stddev = settled->has_other_moments ? stddev : exact->stddev;
 }
 
+/* Killed in the first value. */
 static void make_empty(struct record *record)
 {
     record->count = record->worst_count = 0;

@@ -4,6 +4,7 @@
 #include "family/leftover.h"
 #include "family/partner.h"
 #include "family/semaphore_kind.h"
+#include "supervise.h"
 #include "tap.h"
 
 #include <errno.h>
@@ -106,6 +107,39 @@ static void rest(void *argument)
 }
 
 /* What a process does before it is said to be started has been done by then. */
+static bool is_pending(int number)
+{
+    sigset_t pending;
+    return sigpending(&pending) == 0 && sigismember(&pending, number) == 1;
+}
+
+/* The supervisor, which sleeps, is woken by the signal: for a process that has ended before anybody
+ * asked for it there is another one; not for one that returned. */
+static void test_the_supervisor_hears_of_an_end_before(void)
+{
+    struct run run;
+    sigset_t child, before;
+    memset(&run, 0, sizeof run);
+    sigemptyset(&child);
+    sigaddset(&child, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &child, &before);
+    for (int status = 0; status <= 1; status++) {
+        siginfo_t end;
+        pid_t process = fork();
+        if (process == 0)
+            _exit(status);
+        CHECK_SAME(waitid(P_PID, (id_t)process, &end, WEXITED | WNOWAIT), 0);
+        int number;
+        while (is_pending(SIGCHLD))
+            sigwait(&child, &number);
+        supervise_process(&run, process, "second party");
+        CHECK_SAME(is_pending(SIGCHLD), status != 0);
+        supervise_process(&run, 0, NULL);
+        waitpid(process, NULL, 0);
+    }
+    sigprocmask(SIG_SETMASK, &before, NULL);
+}
+
 static void test_a_process_that_begins(void)
 {
     struct run run;
@@ -222,6 +256,7 @@ static void test_places_are_free_and_differ(void)
 TAP_MAIN({"a thread shares memory", test_a_thread_shares_memory},
          {"a process shares memory", test_a_process_shares_memory},
          {"a process that dies is noticed", test_a_process_that_dies_is_noticed},
+         {"the supervisor hears of an end before", test_the_supervisor_hears_of_an_end_before},
          {"a process that begins", test_a_process_that_begins},
          {"a setup that is refused", test_a_setup_that_is_refused},
          {"shared memory has no name", test_memory_has_no_name},
