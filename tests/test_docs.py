@@ -117,7 +117,7 @@ def test_measured_output_is_worded_as_it_is_today(document: Path) -> None:
 def test_every_fact_is_explained() -> None:
     page = (DOCS / "reference/facts.md").read_text()
     told = set(re.findall(r"`([a-z]+\.[a-z_]+)`", page))
-    sources = [*(ROOT / "probe/src/port").glob("*.c"), ROOT / "probe/src/facts.c"]
+    sources = [*(ROOT / "probe/src/port").rglob("*.c"), ROOT / "probe/src/command/facts.c"]
     sent = {
         name
         for path in sources

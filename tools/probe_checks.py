@@ -113,4 +113,4 @@ def is_portable(file: Path) -> bool:
     parts = file.parts
     if parts[1] != "src":
         return False
-    return parts[2] != "port" or file.name == "posix.c" or file.name.startswith("no_")
+    return parts[2] != "port" or parts[3] == "posix"

@@ -1,15 +1,15 @@
-#include "posix_source.h"
+#include "base/posix_source.h"
 
-#include "arena.h"
-#include "args.h"
-#include "emit.h"
-#include "facts.h"
-#include "load/command.h"
+#include "base/emit.h"
+#include "command/args.h"
+#include "command/facts.h"
+#include "command/list.h"
+#include "command/load.h"
+#include "command/shield.h"
 #include "load/job.h"
-#include "register.h"
-#include "run.h"
-#include "shield_command.h"
-#include "stream.h"
+#include "record/arena.h"
+#include "run/run.h"
+#include "run/stream.h"
 
 #include <signal.h>
 #include <stdio.h>

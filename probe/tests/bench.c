@@ -1,10 +1,10 @@
 /* What the core costs, as one line of JSON: for bench/. */
-#include "posix_source.h"
+#include "base/posix_source.h"
 
-#include "actor.h"
-#include "clock.h"
-#include "instrument.h"
-#include "record.h"
+#include "base/clock.h"
+#include "base/rt_thread.h"
+#include "record/record.h"
+#include "run/instrument.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -17,7 +17,7 @@
 #define _GNU_SOURCE
 #include "broken.h"
 
-#include "../src/family/semaphore_kind.h"
+#include "family/semaphore/kind.h"
 
 #include <errno.h>
 #include <pthread.h>

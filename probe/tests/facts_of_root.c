@@ -4,7 +4,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
-#include "../src/port/linux_facts.h"
+#include "port/linux/facts.h"
 
 #include <stdio.h>
 #include <stdlib.h>

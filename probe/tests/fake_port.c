@@ -1,4 +1,4 @@
-#include "posix_source.h"
+#include "base/posix_source.h"
 
 #include "fake_port.h"
 

@@ -3,10 +3,10 @@
  *
  * hardstone-hog CPU PRIORITY BURST_NS PERIOD_NS COUNT
  * One line a burst on standard output at the end: begin and end, CLOCK_MONOTONIC ns. */
-#include "posix_source.h"
+#include "base/posix_source.h"
 
-#include "actor.h"
-#include "clock.h"
+#include "base/clock.h"
+#include "base/rt_thread.h"
 
 #include <sched.h>
 #include <stdio.h>

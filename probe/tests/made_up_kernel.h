@@ -12,8 +12,8 @@
 #ifndef HS_MADE_UP_KERNEL_H
 #define HS_MADE_UP_KERNEL_H
 
-#include "port/linux_shield.h"
-#include "shield_undo.h"
+#include "port/linux/shield.h"
+#include "shield/undo.h"
 
 #define MADE_UP_V1 "/sys/fs/cgroup/cpuset"
 #define MADE_UP_V2 "/sys/fs/cgroup"

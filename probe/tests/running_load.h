@@ -2,7 +2,7 @@
 #ifndef HS_RUNNING_LOAD_H
 #define HS_RUNNING_LOAD_H
 
-#include "posix_source.h"
+#include "base/posix_source.h"
 
 #include "load/elements.h"
 #include "load/events.h"

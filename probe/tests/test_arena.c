@@ -1,7 +1,7 @@
 /* The block of memory that a test collects into: plan, room, and what does not fit. */
-#include "posix_source.h"
+#include "base/posix_source.h"
 
-#include "arena.h"
+#include "record/arena.h"
 #include "tap.h"
 
 #include <pthread.h>

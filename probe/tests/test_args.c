@@ -1,8 +1,8 @@
 /* The command line: what is let through, and what is told about what is not. */
-#include "posix_source.h"
+#include "base/posix_source.h"
 
-#include "args.h"
-#include "shield.h"
+#include "command/args.h"
+#include "shield/shield.h"
 #include "tap.h"
 
 enum { MOST_WORDS = 12 };

@@ -1,9 +1,9 @@
 /* Records in a file: what is refused, what outlives the probe, and files that are
  * damaged or no record files at all. Nothing in a file may crash the reader. */
-#include "posix_source.h"
+#include "base/posix_source.h"
 
-#include "arena.h"
-#include "stream.h"
+#include "record/arena.h"
+#include "run/stream.h"
 #include "tap.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* The clock against CLOCK_MONOTONIC, with the bounds that its own brackets give. */
-#include "posix_source.h"
+#include "base/posix_source.h"
 
-#include "clock.h"
+#include "base/clock.h"
 #include "tap.h"
 
 #include <math.h>

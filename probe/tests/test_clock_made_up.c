@@ -1,7 +1,7 @@
 /* The calibration on a machine that is made up: when each clock is read, and at what rate the
  * counter runs, is chosen, so that the right answer is known. clock.c is built anew here, with
  * a counter of our own. */
-#include "posix_source.h"
+#include "base/posix_source.h"
 
 #include <stdint.h>
 
@@ -11,7 +11,7 @@ static uint64_t counter_read(void);
 static uint64_t counter_begin(void);
 static uint64_t counter_end(void);
 
-#include "clock.c"
+#include "base/clock.c"
 #include "tap.h"
 
 #include <math.h>

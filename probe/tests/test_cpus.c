@@ -1,7 +1,7 @@
 /* Sets of CPUs: what is read and written, and what is refused. */
-#include "posix_source.h"
+#include "base/posix_source.h"
 
-#include "cpus.h"
+#include "base/cpus.h"
 #include "tap.h"
 
 static void test_lists_there_and_back(void)

@@ -1,12 +1,12 @@
 /* What the probe does where a system has less: an answer with its cause, no made-up
  * figure. The port is a fake. */
-#include "posix_source.h"
+#include "base/posix_source.h"
 
-#include "actor.h"
-#include "args.h"
+#include "base/rt_thread.h"
+#include "command/args.h"
 #include "fake_port.h"
-#include "instrument.h"
-#include "run.h"
+#include "run/instrument.h"
+#include "run/run.h"
 #include "tap.h"
 
 #include <errno.h>

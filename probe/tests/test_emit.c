@@ -1,7 +1,7 @@
 /* The writer: escapes, bytes that are no text, long texts, and outputs that fail. */
-#include "posix_source.h"
+#include "base/posix_source.h"
 
-#include "emit.h"
+#include "base/emit.h"
 #include "tap.h"
 
 #include <errno.h>

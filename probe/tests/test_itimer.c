@@ -1,9 +1,9 @@
 /* setitimer on a system that is made up, where every expiry is known: time passes while the
  * caller sleeps, between taking a signal and reading the clock, and at other readings. */
-#include "posix_source.h"
+#include "base/posix_source.h"
 
-#include "clock.h"
-#include "family/timer_mechanism.h"
+#include "base/clock.h"
+#include "family/timer/mechanism.h"
 #include "tap.h"
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* The classes of kernel operations, one at a time, and what they leave. */
-#include "posix_source.h"
+#include "base/posix_source.h"
 
+#include "load/element/kernel_classes.h"
 #include "load/job.h"
-#include "load/kernel_classes.h"
 #include "load/scratch.h"
 #include "tap.h"
 

@@ -1,5 +1,5 @@
 /* What a block device was given to write, on machines that are made up. */
-#include "posix_source.h"
+#include "base/posix_source.h"
 
 #include "port/port.h"
 #include "tap.h"

@@ -3,7 +3,7 @@
 #define _GNU_SOURCE
 #endif
 #include "made_up_files.h"
-#include "port/linux_files.h"
+#include "port/linux/files.h"
 #include "port/port.h"
 #include "tap.h"
 

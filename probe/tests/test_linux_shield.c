@@ -4,9 +4,9 @@
 #define _GNU_SOURCE
 #endif
 #include "made_up_files.h"
-#include "port/linux_shield.h"
-#include "shield_guard.h"
-#include "shield_undo.h"
+#include "port/linux/shield.h"
+#include "shield/guard.h"
+#include "shield/undo.h"
 #include "tap.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* Shares and rates are kept on grids that do not move. */
-#include "posix_source.h"
+#include "base/posix_source.h"
 
 #include "load/duty.h"
 #include "load/rate.h"

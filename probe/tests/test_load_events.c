@@ -1,10 +1,10 @@
 /* What is told of a load, from figures that are made up. */
-#include "posix_source.h"
+#include "base/posix_source.h"
 
-#include "load/disk.h"
+#include "load/element/disk.h"
+#include "load/element/kernel_classes.h"
 #include "load/elements.h"
 #include "load/events.h"
-#include "load/kernel_classes.h"
 #include "load/report.h"
 #include "tap.h"
 

@@ -1,8 +1,8 @@
 /* Only what was delivered counts, and only what was due within the measurement. The calls are put
  * before those of the C library by the linker. */
-#include "posix_source.h"
+#include "base/posix_source.h"
 
-#include "clock.h"
+#include "base/clock.h"
 #include "load/duty.h"
 #include "load/elements.h"
 #include "tap.h"

@@ -1,9 +1,9 @@
 /* The life of a load in this process: each element counts, and nothing is left. */
-#include "posix_source.h"
+#include "base/posix_source.h"
 
 #include "load/guard.h"
 #include "load/job.h"
-#include "load_run.h"
+#include "run/load_run.h"
 #include "running_load.h"
 #include "tap.h"
 

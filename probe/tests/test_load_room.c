@@ -1,6 +1,6 @@
 /* How much room a load takes, of disks and of memory whose size is made up: the calls that tell
  * it, and those that take it, are put before the real ones by the linker. */
-#include "posix_source.h"
+#include "base/posix_source.h"
 
 #include "load/elements.h"
 #include "load/scratch.h"

@@ -1,5 +1,5 @@
 /* A load as text: what it means, and what is refused. */
-#include "posix_source.h"
+#include "base/posix_source.h"
 
 #include "load/elements.h"
 #include "load/spec.h"

@@ -1,6 +1,6 @@
 /* Processes of a load that are stopped (SIGSTOP): what counts, what is told, and that the end
  * comes. */
-#include "posix_source.h"
+#include "base/posix_source.h"
 
 #include "running_load.h"
 #include "tap.h"

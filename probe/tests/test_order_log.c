@@ -1,7 +1,7 @@
 /* The log of an order: sorted by readings, in words, compared with a promise. */
-#include "posix_source.h"
+#include "base/posix_source.h"
 
-#include "order_log.h"
+#include "record/order_log.h"
 #include "tap.h"
 
 #include <pthread.h>

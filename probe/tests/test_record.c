@@ -1,7 +1,7 @@
 /* A distribution against the plain computation on all of its values. */
-#include "posix_source.h"
+#include "base/posix_source.h"
 
-#include "record.h"
+#include "record/record.h"
 #include "tap.h"
 
 #include <math.h>

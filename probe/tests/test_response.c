@@ -1,13 +1,13 @@
 /* RSP-P-FIX on a machine that is made up: time passes only by its work, so that the time of a
  * block is known. Some blocks are disturbed, and each has a cost that does not grow with it. */
-#include "posix_source.h"
+#include "base/posix_source.h"
 
-#include "args.h"
-#include "clock.h"
-#include "family/response_work.h"
-#include "register.h"
-#include "run.h"
+#include "base/clock.h"
+#include "command/args.h"
+#include "command/list.h"
+#include "run/run.h"
 #include "tap.h"
+#include "work/fixed_work.h"
 
 #include <stdlib.h>
 

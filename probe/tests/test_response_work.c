@@ -1,11 +1,11 @@
 /* The work of RSP-P-FIX: as much as the count says, all of it, and with known results.
  * Whetstone's stand in no source of ours: they were worked out apart, by a program that for
  * ten times the turns gives the results that are published with the benchmark. */
-#include "posix_source.h"
+#include "base/posix_source.h"
 
-#include "clock.h"
-#include "family/response_work.h"
+#include "base/clock.h"
 #include "tap.h"
+#include "work/fixed_work.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* The kinds of semaphore count, each by its own means, and nothing of them stays. */
-#include "posix_source.h"
+#include "base/posix_source.h"
 
-#include "family/leftover.h"
-#include "family/partner.h"
-#include "family/semaphore_kind.h"
+#include "family/semaphore/kind.h"
+#include "family/shared/ipc_cleanup.h"
+#include "family/shared/peer.h"
 #include "tap.h"
 
 #include <sched.h>

@@ -4,7 +4,7 @@
 #define _GNU_SOURCE
 #endif
 #include "made_up_files.h"
-#include "port/linux_shield.h"
+#include "port/linux/shield.h"
 #include "tap.h"
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* The journal: what is written is read again, and nothing else is taken for one. */
-#include "posix_source.h"
+#include "base/posix_source.h"
 
-#include "shield.h"
-#include "shield_journal.h"
+#include "shield/journal.h"
+#include "shield/shield.h"
 #include "tap.h"
 
 #include <errno.h>

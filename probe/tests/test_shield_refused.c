@@ -1,7 +1,7 @@
 /* Settings that are not there, that the kernel refuses, or takes and does not keep: the reason is
  * told, the rest goes on, and what was changed comes back. The kernel is made up. */
 #include "made_up_kernel.h"
-#include "shield.h"
+#include "shield/shield.h"
 #include "tap.h"
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* The ways to be told of time: what each of them counts is what the clock says. */
-#include "posix_source.h"
+#include "base/posix_source.h"
 
-#include "clock.h"
-#include "family/timer_mechanism.h"
+#include "base/clock.h"
+#include "family/timer/mechanism.h"
 #include "tap.h"
 
 #include <errno.h>

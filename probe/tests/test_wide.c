@@ -1,8 +1,8 @@
 /* Sums of 128 bits from parts, against the compiler's own where it has them. */
-#include "posix_source.h"
+#include "base/posix_source.h"
 
+#include "base/wide.h"
 #include "tap.h"
-#include "wide.h"
 
 enum { ROUNDS = 100000 };
 

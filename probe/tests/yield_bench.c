@@ -5,10 +5,10 @@
  * hardstone-yield-bench CPU PRIORITY SWITCHES ROUNDS
  * One line a round: ns per switch. Rounds are short and followed by rests, so that
  * throttling cuts into none. */
-#include "posix_source.h"
+#include "base/posix_source.h"
 
-#include "actor.h"
-#include "clock.h"
+#include "base/clock.h"
+#include "base/rt_thread.h"
 
 #include <sched.h>
 #include <stdio.h>

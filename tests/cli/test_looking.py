@@ -154,10 +154,10 @@ def test_probe_path_without_a_probe(hardstone: Hardstone, monkeypatch: pytest.Mo
 
 
 def source_of_a_probe(root: Path, code: str) -> None:
-    for folder in ("family", "port"):
+    for folder in ("family", "port/posix"):
         (root / "probe" / "src" / folder).mkdir(parents=True)
     (root / "probe" / "src" / "main.c").write_text(code)
-    (root / "probe" / "src" / "port" / "posix.c").write_text("typedef int nothing;\n")
+    (root / "probe" / "src" / "port" / "posix" / "calls.c").write_text("typedef int nothing;\n")
 
 
 @pytest.fixture

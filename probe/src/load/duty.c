@@ -1,9 +1,9 @@
-#include "../posix_source.h"
+#include "base/posix_source.h"
 
-#include "duty.h"
+#include "load/duty.h"
 
-#include "../clock.h"
-#include "../port/port.h"
+#include "base/clock.h"
+#include "port/port.h"
 
 #include <errno.h>
 #include <time.h>

@@ -3,7 +3,7 @@
 #ifndef HS_LOAD_DUTY_H
 #define HS_LOAD_DUTY_H
 
-#include "element.h"
+#include "load/element.h"
 
 /* Works in pieces (element->work) until the load ends. In each period until busy_ns are
  * used, or the period ends: what was not used by then is lost, and not caught up. What a

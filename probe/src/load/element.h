@@ -2,9 +2,9 @@
 #ifndef HS_LOAD_ELEMENT_H
 #define HS_LOAD_ELEMENT_H
 
-#include "../posix_source.h"
+#include "base/posix_source.h"
 
-#include "map.h"
+#include "load/map.h"
 
 #include <stdbool.h>
 #include <stddef.h>

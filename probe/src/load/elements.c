@@ -1,8 +1,8 @@
-#include "../posix_source.h"
+#include "base/posix_source.h"
 
-#include "elements.h"
+#include "load/elements.h"
 
-#include "limits.h"
+#include "load/limits.h"
 
 #include <string.h>
 #include <strings.h>

@@ -2,8 +2,8 @@
 #ifndef HS_LOAD_ELEMENTS_H
 #define HS_LOAD_ELEMENTS_H
 
-#include "../emit.h"
-#include "element.h"
+#include "base/emit.h"
+#include "load/element.h"
 
 extern const struct load_element *const load_elements[]; /* NULL at the end */
 

@@ -1,11 +1,11 @@
-#include "../posix_source.h"
+#include "base/posix_source.h"
 
-#include "events.h"
+#include "load/events.h"
 
-#include "disk.h"
-#include "elements.h"
-#include "kernel_classes.h"
-#include "report.h"
+#include "load/element/disk.h"
+#include "load/element/kernel_classes.h"
+#include "load/elements.h"
+#include "load/report.h"
 
 #include <signal.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #ifndef HS_LOAD_EVENTS_H
 #define HS_LOAD_EVENTS_H
 
-#include "load.h"
+#include "load/load.h"
 
 /* at_ns: CLOCK_MONOTONIC; -1: none. */
 typedef void load_teller(void *context, const char *name, const char *text, int64_t at_ns);

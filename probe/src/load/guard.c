@@ -1,14 +1,14 @@
-#include "../posix_source.h"
+#include "base/posix_source.h"
 
-#include "guard.h"
+#include "load/guard.h"
 
-#include "../actor.h"
-#include "../port/port.h"
-#include "duty.h"
-#include "foreign.h"
-#include "keeper.h"
-#include "loader.h"
-#include "scratch.h"
+#include "base/rt_thread.h"
+#include "load/duty.h"
+#include "load/external_stressor.h"
+#include "load/scratch.h"
+#include "load/supervisor.h"
+#include "load/worker.h"
+#include "port/port.h"
 
 #include <errno.h>
 #include <sched.h>

@@ -11,7 +11,7 @@
 #ifndef HS_LOAD_GUARD_H
 #define HS_LOAD_GUARD_H
 
-#include "spec.h"
+#include "load/spec.h"
 
 /* For the keeper, after the probe's order: it gives another program 3 s to end by itself. */
 #define GUARD_GRACE_NS INT64_C(6000000000)

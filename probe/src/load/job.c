@@ -1,8 +1,8 @@
-#include "../posix_source.h"
+#include "base/posix_source.h"
 
-#include "job.h"
+#include "load/job.h"
 
-#include "../port/port.h"
+#include "port/port.h"
 
 #include <errno.h>
 #include <stdint.h>

@@ -1,13 +1,13 @@
-#include "../posix_source.h"
+#include "base/posix_source.h"
 
-#include "load.h"
+#include "load/load.h"
 
-#include "duty.h"
-#include "foreign.h"
-#include "guard.h"
-#include "job.h"
-#include "scratch.h"
-#include "snapshot.h"
+#include "load/duty.h"
+#include "load/external_stressor.h"
+#include "load/guard.h"
+#include "load/job.h"
+#include "load/scratch.h"
+#include "load/snapshot.h"
 
 #include <errno.h>
 #include <signal.h>

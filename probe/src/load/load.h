@@ -2,9 +2,9 @@
 #ifndef HS_LOAD_LOAD_H
 #define HS_LOAD_LOAD_H
 
-#include "../port/port.h"
-#include "../status.h"
-#include "spec.h"
+#include "base/status.h"
+#include "load/spec.h"
+#include "port/port.h"
 
 #include <stdbool.h>
 #include <stdint.h>

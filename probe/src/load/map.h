@@ -3,7 +3,7 @@
 #ifndef HS_LOAD_MAP_H
 #define HS_LOAD_MAP_H
 
-#include "../port/port.h"
+#include "port/port.h"
 
 #include <stdalign.h>
 #include <stdatomic.h>

@@ -1,6 +1,6 @@
-#include "../posix_source.h"
+#include "base/posix_source.h"
 
-#include "rate.h"
+#include "load/rate.h"
 
 void rate_start(struct rate *rate, int64_t per_s, int64_t now_ns)
 {

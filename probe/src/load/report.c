@@ -1,8 +1,8 @@
-#include "../posix_source.h"
+#include "base/posix_source.h"
 
-#include "report.h"
+#include "load/report.h"
 
-#include "elements.h"
+#include "load/elements.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,8 +2,8 @@
 #ifndef HS_LOAD_REPORT_H
 #define HS_LOAD_REPORT_H
 
-#include "../emit.h"
-#include "load.h"
+#include "base/emit.h"
+#include "load/load.h"
 
 struct load_reached {
     double asked, reached; /* asked < 0: nothing in figures */

@@ -1,8 +1,8 @@
-#include "../posix_source.h"
+#include "base/posix_source.h"
 
-#include "scratch.h"
+#include "load/scratch.h"
 
-#include "../port/port.h"
+#include "port/port.h"
 
 #include <dirent.h>
 #include <errno.h>

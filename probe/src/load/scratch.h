@@ -2,7 +2,7 @@
 #ifndef HS_LOAD_SCRATCH_H
 #define HS_LOAD_SCRATCH_H
 
-#include "map.h"
+#include "load/map.h"
 
 #include <stdbool.h>
 #include <stdint.h>

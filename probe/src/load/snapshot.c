@@ -1,9 +1,9 @@
-#include "../posix_source.h"
+#include "base/posix_source.h"
 
-#include "snapshot.h"
+#include "load/snapshot.h"
 
-#include "duty.h"
-#include "elements.h"
+#include "load/duty.h"
+#include "load/elements.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -2,7 +2,7 @@
 #ifndef HS_LOAD_SNAPSHOT_H
 #define HS_LOAD_SNAPSHOT_H
 
-#include "load.h"
+#include "load/load.h"
 
 /* Reads the counters of all processes. */
 void load_snapshot_take(const struct load *load, struct load_snapshot *snapshot);

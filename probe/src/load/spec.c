@@ -1,10 +1,10 @@
-#include "../posix_source.h"
+#include "base/posix_source.h"
 
-#include "spec.h"
+#include "load/spec.h"
 
-#include "../args.h"
-#include "elements.h"
-#include "limits.h"
+#include "command/args.h"
+#include "load/elements.h"
+#include "load/limits.h"
 
 #include <errno.h>
 #include <stdarg.h>

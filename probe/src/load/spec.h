@@ -2,7 +2,7 @@
 #ifndef HS_LOAD_SPEC_H
 #define HS_LOAD_SPEC_H
 
-#include "element.h"
+#include "load/element.h"
 
 enum { LOAD_TERMS = 16, LOAD_TEXT_BYTES = 640, LOAD_ERROR_BYTES = 320 };
 

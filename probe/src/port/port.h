@@ -8,7 +8,7 @@
 #ifndef HS_PORT_H
 #define HS_PORT_H
 
-#include "../posix_source.h"
+#include "base/posix_source.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -54,8 +54,8 @@ def _build_with_compiler(root: Path, output: Path, compiler: str) -> None:
 def compiler_command(root: Path, compiler: str) -> list[str]:
     """The call that needs no build system, without its output."""
     source = root / "probe" / "src"
-    parts = ("*.c", "family/*.c", "load/*.c")
-    own = [file for part in parts for file in sorted(source.glob(part))]
+    ports = source / "port"
+    own = [file for file in sorted(source.rglob("*.c")) if ports not in file.parents]
     files = [*own, *port_files(source)]
     options = ["-O2", "-std=c11", f"-I{source}"]
     return [compiler, *options, *map(str, files), "-lpthread", "-lrt", "-lm"]
@@ -63,13 +63,13 @@ def compiler_command(root: Path, compiler: str) -> list[str]:
 
 def port_files(source: Path) -> list[Path]:
     """Files of the port for this system: Linux has its own, others the portable one."""
-    own = sorted((source / "port").glob("linux*.c"))
+    own = sorted((source / "port" / "linux").glob("*.c"))
     return own if sys.platform == "linux" and own else portable_files(source)
 
 
 def portable_files(source: Path) -> list[Path]:
     """The port that needs nothing but POSIX."""
-    return [source / "port" / "posix.c", *sorted((source / "port").glob("no_*.c"))]
+    return sorted((source / "port" / "posix").glob("*.c"))
 
 
 def _call(command: Sequence[str], folder: Path) -> None:

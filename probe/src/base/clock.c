@@ -1,0 +1,193 @@
+#include "base/posix_source.h"
+
+#include "base/clock.h"
+
+#include "port/port.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { BRACKETS = 50, ANCHORS = 5, QUANTUM_READS = 100000, QUANTUM_CHUNK = 1000 };
+
+#define CHECK_NS INT64_C(20000000)
+#define BASE_NS INT64_C(1000000000)
+#define LEAST_HZ 500000.0
+#define KNOWN_HZ_TOLERANCE 100e-6
+#define DRIFT_LIMIT_PPB 500000.0
+
+static struct clock_anchor anchor_take(void)
+{
+    struct clock_anchor best = {0, 0, INT64_MAX};
+    for (int i = 0; i < BRACKETS; i++) {
+        int64_t before = clock_monotonic_ns();
+        uint64_t ticks = counter_begin();
+        int64_t after = clock_monotonic_ns();
+        if (after - before < best.bracket_ns)
+            best = (struct clock_anchor){ticks, before + (after - before) / 2, after - before};
+    }
+    return best;
+}
+
+static void sleep_ns(int64_t ns)
+{
+    struct timespec rest = clock_ns_timespec(ns);
+    while (nanosleep(&rest, &rest) != 0)
+        ;
+}
+
+/* Rate between two anchors, in Hz; 0 when the counter did not move forward. */
+static double rate_hz(const struct clock_anchor *from, const struct clock_anchor *to)
+{
+    if (to->ticks <= from->ticks || to->at_ns <= from->at_ns)
+        return 0;
+    return (double)(to->ticks - from->ticks) * 1e9 / (double)(to->at_ns - from->at_ns);
+}
+
+static double bound_ppb(const struct clock_anchor *from, const struct clock_anchor *to)
+{
+    double error_ns = (double)(from->bracket_ns + to->bracket_ns) / 2;
+    return error_ns * 1e9 / (double)(to->at_ns - from->at_ns);
+}
+
+static void refuse(struct clock *clock, const char *reason)
+{
+    clock->use_counter = false;
+    clock->name = "monotonic";
+    clock->counter_hz = 0;
+    snprintf(clock->reason, sizeof clock->reason, "%s", reason);
+}
+
+static void use_rate(struct clock *clock, double hz, double ppb)
+{
+    clock->counter_hz = (uint64_t)(hz + 0.5);
+    clock->mult = (uint64_t)(1e9 * 4294967296.0 / hz + 0.5);
+    clock->calibration_ppb = ppb;
+    clock->use_counter = true;
+    clock->name = COUNTER_NAME;
+}
+
+/* A counter whose rate differs between the parts of the base does not run evenly. */
+static bool is_even(const struct clock_anchor *anchors, double hz)
+{
+    for (int i = 1; i < ANCHORS; i++) {
+        double part_hz = rate_hz(&anchors[i - 1], &anchors[i]);
+        double allowed = bound_ppb(&anchors[i - 1], &anchors[i]) / 1e9 + KNOWN_HZ_TOLERANCE;
+        if (part_hz < hz * (1 - allowed) || part_hz > hz * (1 + allowed))
+            return false;
+    }
+    return true;
+}
+
+static void calibrate(struct clock *clock)
+{
+    struct clock_anchor anchors[ANCHORS];
+    anchors[0] = clock->first;
+    for (int i = 1; i < ANCHORS; i++) {
+        sleep_ns(BASE_NS / (ANCHORS - 1));
+        anchors[i] = anchor_take();
+    }
+    double hz = rate_hz(&anchors[0], &anchors[ANCHORS - 1]);
+    if (hz < LEAST_HZ)
+        refuse(clock, "the counter does not advance");
+    else if (!is_even(anchors, hz))
+        refuse(clock, "the counter does not run at an even rate against CLOCK_MONOTONIC");
+    else
+        use_rate(clock, hz, bound_ppb(&anchors[0], &anchors[ANCHORS - 1]));
+}
+
+static bool known_rate_holds(const struct clock *clock, double known_hz)
+{
+    sleep_ns(CHECK_NS);
+    struct clock_anchor now = anchor_take();
+    double hz = rate_hz(&clock->first, &now);
+    double allowed = KNOWN_HZ_TOLERANCE + bound_ppb(&clock->first, &now) / 1e9;
+    return hz > known_hz * (1 - allowed) && hz < known_hz * (1 + allowed);
+}
+
+void clock_open(struct clock *clock, bool want_counter, uint64_t known_hz)
+{
+    memset(clock, 0, sizeof *clock);
+    clock->calibration_ppb = -1;
+    char reason[CLOCK_REASON_BYTES];
+    if (!want_counter) {
+        refuse(clock, "CLOCK_MONOTONIC was asked for");
+        return;
+    }
+    if (COUNTER_NAME[0] == '\0') {
+        refuse(clock, "no counter is known for this architecture");
+        return;
+    }
+    if (!port_counter_is_trusted(reason, sizeof reason)) {
+        refuse(clock, reason);
+        return;
+    }
+    clock->first = anchor_take();
+    if (known_hz > 0 && known_rate_holds(clock, (double)known_hz))
+        use_rate(clock, (double)known_hz, -1);
+    else
+        calibrate(clock);
+}
+
+void clock_check_drift(struct clock *clock)
+{
+    if (!clock->use_counter)
+        return;
+    struct clock_anchor now = anchor_take();
+    double hz = rate_hz(&clock->first, &now);
+    clock->has_drift = now.at_ns - clock->first.at_ns >= BASE_NS;
+    if (!clock->has_drift)
+        return;
+    clock->drift_ppb = (hz / (1e9 * 4294967296.0 / (double)clock->mult) - 1) * 1e9;
+    double size = clock->drift_ppb < 0 ? -clock->drift_ppb : clock->drift_ppb;
+    if (size > DRIFT_LIMIT_PPB)
+        snprintf(clock->reason, sizeof clock->reason,
+                 "the counter drifted by %.0f ppm against CLOCK_MONOTONIC", size / 1000);
+}
+
+uint64_t clock_ticks_of_ns(const struct clock *clock, int64_t ns)
+{
+    if (!clock->use_counter)
+        return (uint64_t)ns;
+    return (uint64_t)((double)ns * (double)clock->counter_hz / 1e9);
+}
+
+static uint64_t greatest_common_divisor(uint64_t a, uint64_t b)
+{
+    while (b != 0) {
+        uint64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/* Differences over an interruption are left out: on a virtual machine the counter may
+ * come back from one with another phase, and one such difference makes the divisor 1. */
+static uint64_t divisor_of_short(const uint64_t *differences, uint64_t shortest)
+{
+    uint64_t divisor = 0;
+    for (int i = 0; i < QUANTUM_CHUNK; i++)
+        if (differences[i] <= shortest * 16)
+            divisor = greatest_common_divisor(divisor, differences[i]);
+    return divisor;
+}
+
+double clock_quantum_ns(const struct clock *clock)
+{
+    uint64_t differences[QUANTUM_CHUNK], divisor = 0;
+    for (int chunk = 0; chunk < QUANTUM_READS / QUANTUM_CHUNK; chunk++) {
+        uint64_t shortest = UINT64_MAX, previous = clock_ticks(clock);
+        for (int i = 0; i < QUANTUM_CHUNK; i++) {
+            uint64_t now = clock_ticks(clock);
+            differences[i] = now - previous;
+            previous = now;
+            if (differences[i] > 0 && differences[i] < shortest)
+                shortest = differences[i];
+        }
+        if (shortest < UINT64_MAX / 16)
+            divisor = greatest_common_divisor(divisor, divisor_of_short(differences, shortest));
+    }
+    if (!clock->use_counter)
+        return (double)divisor;
+    return (double)divisor * 1e9 / (double)clock->counter_hz;
+}

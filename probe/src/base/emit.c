@@ -1,0 +1,132 @@
+#include "base/posix_source.h"
+
+#include "base/emit.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+void emit_open(struct emit *emit, int descriptor)
+{
+    emit->descriptor = descriptor;
+    emit->error = 0;
+    emit->used = 0;
+    emit->line_count = 0;
+}
+
+int emit_flush(struct emit *emit)
+{
+    size_t done = 0;
+    while (done < emit->used && emit->error == 0) {
+        ssize_t written = write(emit->descriptor, emit->buffer + done, emit->used - done);
+        if (written >= 0)
+            done += (size_t)written;
+        else if (errno != EINTR)
+            emit->error = errno;
+    }
+    emit->used = 0;
+    return emit->error;
+}
+
+static void put(struct emit *emit, const char *bytes, size_t length)
+{
+    while (length > 0) {
+        if (emit->used == EMIT_BYTES)
+            emit_flush(emit);
+        size_t part = EMIT_BYTES - emit->used < length ? EMIT_BYTES - emit->used : length;
+        memcpy(emit->buffer + emit->used, bytes, part);
+        emit->used += part;
+        bytes += part;
+        length -= part;
+    }
+}
+
+void emit_raw(struct emit *emit, const char *text)
+{
+    put(emit, text, strlen(text));
+}
+
+void emit_format(struct emit *emit, const char *format, ...)
+{
+    char text[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    emit_raw(emit, text);
+}
+
+/* Length of the UTF-8 sequence at `text`, 0 when it is not one. */
+static size_t utf8_length(const unsigned char *text)
+{
+    size_t length = text[0] < 0x80                      ? 1
+                    : text[0] >= 0xc2 && text[0] < 0xe0 ? 2
+                    : text[0] >= 0xe0 && text[0] < 0xf0 ? 3
+                    : text[0] >= 0xf0 && text[0] < 0xf5 ? 4
+                                                        : 0;
+    for (size_t i = 1; i < length; i++)
+        if ((text[i] & 0xc0) != 0x80)
+            return 0;
+    if (length == 3 && ((text[0] == 0xe0 && text[1] < 0xa0) || (text[0] == 0xed && text[1] > 0x9f)))
+        return 0;
+    if (length == 4 && ((text[0] == 0xf0 && text[1] < 0x90) || (text[0] == 0xf4 && text[1] > 0x8f)))
+        return 0;
+    return length;
+}
+
+void emit_string(struct emit *emit, const char *text)
+{
+    put(emit, "\"", 1);
+    const unsigned char *at = (const unsigned char *)text;
+    while (*at) {
+        size_t length = utf8_length(at);
+        if (length == 0)
+            put(emit, "?", 1);
+        else if (*at == '"' || *at == '\\')
+            emit_format(emit, "\\%c", *at);
+        else if (*at < 0x20 || *at == 0x7f)
+            emit_format(emit, "\\u%04x", *at);
+        else
+            put(emit, (const char *)at, length);
+        at += length ? length : 1;
+    }
+    put(emit, "\"", 1);
+}
+
+void emit_string_or_null(struct emit *emit, const char *text)
+{
+    if (text && *text)
+        emit_string(emit, text);
+    else
+        emit_raw(emit, "null");
+}
+
+void emit_integer(struct emit *emit, int64_t value)
+{
+    emit_format(emit, "%lld", (long long)value);
+}
+
+void emit_double(struct emit *emit, double value)
+{
+    if (isfinite(value))
+        emit_format(emit, "%.17g", value);
+    else
+        emit_raw(emit, "null");
+}
+
+void emit_key(struct emit *emit, const char *name, int is_first)
+{
+    if (!is_first)
+        put(emit, ",", 1);
+    emit_string(emit, name);
+    put(emit, ":", 1);
+}
+
+void emit_line(struct emit *emit)
+{
+    put(emit, "\n", 1);
+    emit->line_count++;
+}

@@ -1,0 +1,77 @@
+#include "base/posix_source.h"
+
+#include "base/status.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *status_name(enum status status)
+{
+    static const char *const names[] = {
+        [STATUS_MEASURED] = "measured",       [STATUS_FAILED] = "failed",
+        [STATUS_UNSUPPORTED] = "unsupported", [STATUS_DENIED] = "denied",
+        [STATUS_TIMEOUT] = "timeout",         [STATUS_SKIPPED] = "skipped",
+    };
+    return names[status];
+}
+
+int outcome_set(struct outcome *outcome, enum status status, const char *remedy, const char *format,
+                ...)
+{
+    if (outcome->status != STATUS_MEASURED)
+        return -1;
+    outcome->status = status;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(outcome->reason, sizeof outcome->reason, format, arguments);
+    va_end(arguments);
+    snprintf(outcome->remedy, sizeof outcome->remedy, "%s", remedy ? remedy : "");
+    return -1;
+}
+
+bool status_is_missing(int error)
+{
+    return error == ENOSYS || error == ENOTSUP || error == EINVAL;
+}
+
+/* Whether what is to be raised is certain, whatever the caller was about to do. */
+static bool is_certain(int error)
+{
+    return error == EMFILE || error == ENFILE || error == ENOSPC;
+}
+
+const char *status_limit_remedy(int error)
+{
+    switch (error) {
+    case EMFILE:
+        return "raise the limit on open files (ulimit -n)";
+    case ENFILE:
+        return "raise the system's limit on open files (Linux: sysctl fs.file-max)";
+    case ENOSPC:
+        return "make room: in shared memory (/dev/shm on Linux), or for System V semaphores "
+               "(sysctl kernel.sem; ipcs -s lists those there are)";
+    case ENOMEM:
+        return "raise the limits on memory (ulimit -v, ulimit -l), or free some";
+    case EAGAIN:
+        return "raise the limits on threads and locked memory (ulimit -u, ulimit -l, ulimit -v; "
+               "pids.max of the control group)";
+    default:
+        return NULL;
+    }
+}
+
+static enum status status_of_errno(int error)
+{
+    if (error == EPERM || error == EACCES || status_limit_remedy(error))
+        return STATUS_DENIED;
+    return status_is_missing(error) ? STATUS_UNSUPPORTED : STATUS_FAILED;
+}
+
+int outcome_set_errno(struct outcome *outcome, int error, const char *what, const char *remedy)
+{
+    if (!remedy || is_certain(error))
+        remedy = status_limit_remedy(error);
+    return outcome_set(outcome, status_of_errno(error), remedy, "%s: %s", what, strerror(error));
+}

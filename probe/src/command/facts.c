@@ -1,0 +1,258 @@
+#include "base/posix_source.h"
+
+#include "command/facts.h"
+
+#include "base/rt_thread.h"
+#include "port/port.h"
+#include "run/instrument.h"
+#include "run/stream.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+struct sink_state {
+    struct emit *emit;
+    bool is_json;
+    bool is_first;
+};
+
+static void begin(struct sink_state *state, const char *name)
+{
+    if (state->is_json)
+        emit_key(state->emit, name, state->is_first);
+    else
+        emit_format(state->emit, "%-28s ", name);
+    state->is_first = false;
+}
+
+static void end(struct sink_state *state)
+{
+    if (!state->is_json)
+        emit_raw(state->emit, "\n");
+}
+
+static void send_text(void *context, const char *name, const char *value)
+{
+    struct sink_state *state = context;
+    begin(state, name);
+    if (state->is_json)
+        emit_string_or_null(state->emit, value);
+    else
+        emit_raw(state->emit, value && *value ? value : "-");
+    end(state);
+}
+
+static void send_number(void *context, const char *name, int64_t value)
+{
+    struct sink_state *state = context;
+    begin(state, name);
+    emit_integer(state->emit, value);
+    end(state);
+}
+
+static void send_truth(void *context, const char *name, bool value)
+{
+    struct sink_state *state = context;
+    begin(state, name);
+    emit_raw(state->emit, value ? "true" : "false");
+    end(state);
+}
+
+/* "0-3,6" */
+static void cpu_list(const bool allowed[PORT_CPUS], char *text, size_t bytes)
+{
+    size_t used = 0;
+    text[0] = '\0';
+    for (int cpu = 0; cpu < PORT_CPUS; cpu++) {
+        if (!allowed[cpu])
+            continue;
+        int last = cpu;
+        while (last + 1 < PORT_CPUS && allowed[last + 1])
+            last++;
+        int wrote = last > cpu
+                        ? snprintf(text + used, bytes - used, "%s%d-%d", used ? "," : "", cpu, last)
+                        : snprintf(text + used, bytes - used, "%s%d", used ? "," : "", cpu);
+        if (wrote < 0 || used + (size_t)wrote >= bytes)
+            return;
+        used += (size_t)wrote;
+        cpu = last;
+    }
+}
+
+static void cpu_facts(const struct port_fact_sink *sink)
+{
+    static const bool none[PORT_CPUS];
+    bool allowed[PORT_CPUS];
+    memcpy(allowed, none, sizeof allowed);
+    int count = port_allowed_cpus(allowed);
+    char text[512];
+    cpu_list(allowed, text, sizeof text);
+    sink->number(sink->context, "cpu.count", sysconf(_SC_NPROCESSORS_ONLN));
+    sink->text(sink->context, "cpu.allowed", count > 0 ? text : NULL);
+}
+
+/* What the timers of this clock can tell apart; a period of the tick where the system has
+ * nothing finer. */
+static void resolution_fact(const struct port_fact_sink *sink)
+{
+    struct timespec step;
+    if (clock_getres(CLOCK_MONOTONIC, &step) == 0)
+        sink->number(sink->context, "kernel.timer_resolution_ns",
+                     (int64_t)step.tv_sec * 1000000000 + step.tv_nsec);
+}
+
+static void system_facts(const struct port_fact_sink *sink)
+{
+    struct utsname names;
+    if (uname(&names) == 0) {
+        sink->text(sink->context, "kernel.name", names.sysname);
+        sink->text(sink->context, "kernel.release", names.release);
+        sink->text(sink->context, "kernel.version", names.version);
+        sink->text(sink->context, "machine.arch", names.machine);
+        sink->text(sink->context, "machine.node", names.nodename);
+    }
+    sink->text(sink->context, "probe.port", port_name());
+    sink->number(sink->context, "machine.page_bytes", sysconf(_SC_PAGESIZE));
+    resolution_fact(sink);
+    sink->number(sink->context, "limits.priority_min", sched_get_priority_min(SCHED_FIFO));
+    sink->number(sink->context, "limits.priority_max", sched_get_priority_max(SCHED_FIFO));
+}
+
+static void limit_fact(const struct port_fact_sink *sink, const char *name, int resource)
+{
+    struct rlimit limit;
+    if (getrlimit(resource, &limit) != 0)
+        return;
+    if (limit.rlim_cur == RLIM_INFINITY)
+        sink->text(sink->context, name, "unlimited");
+    else
+        sink->number(sink->context, name, (int64_t)limit.rlim_cur);
+}
+
+static void right_facts(const struct port_fact_sink *sink)
+{
+    char remedy[300] = "";
+    struct actor_setup highest = {SCHED_FIFO, sched_get_priority_max(SCHED_FIFO) - 1, -1};
+    struct actor_setup lowest = {SCHED_FIFO, sched_get_priority_min(SCHED_FIFO), -1};
+    int error = actor_try(&highest);
+    sink->truth(sink->context, "limits.can_realtime", error == 0 || actor_try(&lowest) == 0);
+    if (error) {
+        port_realtime_remedy(remedy, sizeof remedy);
+        sink->text(sink->context, "limits.realtime_reason", strerror(error));
+        sink->text(sink->context, "limits.realtime_remedy", remedy);
+    }
+#ifdef RLIMIT_MEMLOCK
+    limit_fact(sink, "limits.memlock_bytes", RLIMIT_MEMLOCK);
+#endif
+    limit_fact(sink, "limits.files_count", RLIMIT_NOFILE);
+    sink->number(sink->context, "user.id", (int64_t)getuid());
+    sink->number(sink->context, "user.effective_id", (int64_t)geteuid());
+    bool can_lock = mlockall(MCL_CURRENT) == 0;
+    sink->truth(sink->context, "limits.can_lock", can_lock);
+    if (can_lock)
+        munlockall();
+}
+
+static void libc_name(char *text, size_t bytes)
+{
+    text[0] = '\0';
+#ifdef _CS_GNU_LIBC_VERSION
+    if (confstr(_CS_GNU_LIBC_VERSION, text, bytes) > 0)
+        return;
+#endif
+    snprintf(text, bytes, "unknown (POSIX %ld)", sysconf(_SC_VERSION));
+}
+
+static void instrument_text(struct emit *emit, const struct clock *clock,
+                            const struct instrument *instrument)
+{
+    emit_format(emit, "%-28s %s, quantum %.3f ns, pair of stamps median %lld ns, record %.1f ns\n",
+                "instrument.clock", clock->name, instrument->quantum_ns,
+                (long long)instrument->pair_median_ns, instrument->record_step_ns);
+    if (clock->reason[0])
+        emit_format(emit, "%-28s %s\n", "instrument.reason", clock->reason);
+    for (uint32_t i = 0; i < instrument->skew_count; i++)
+        emit_format(emit, "%-28s CPU %d to %d: %.0f +- %.0f ns\n", "instrument.skew",
+                    instrument->skew[i].cpu_a, instrument->skew[i].cpu_b,
+                    instrument->skew[i].offset_ns, instrument->skew[i].bound_ns);
+}
+
+static int first_allowed_cpu(void)
+{
+    bool allowed[PORT_CPUS];
+    if (port_allowed_cpus(allowed) < 1)
+        return -1;
+    int cpu = 0;
+    while (!allowed[cpu])
+        cpu++;
+    return cpu;
+}
+
+static void measure_instrument(struct clock *clock, struct instrument *instrument,
+                               bool want_counter)
+{
+    struct record *scratch = calloc(1, record_size(0));
+    clock_open(clock, want_counter, 0);
+    if (!scratch)
+        return;
+    record_init(scratch, 0);
+    instrument_measure(instrument, clock, scratch);
+    instrument_measure_skew(instrument, clock, first_allowed_cpu());
+    clock_check_drift(clock);
+    free(scratch);
+}
+
+static void all_facts(const struct port_fact_sink *sink)
+{
+    system_facts(sink);
+    cpu_facts(sink);
+    right_facts(sink);
+    port_facts(sink);
+}
+
+static void send_json(struct emit *emit, const struct port_fact_sink *sink,
+                      const struct clock *clock, const struct instrument *instrument)
+{
+    char libc[128];
+    libc_name(libc, sizeof libc);
+    emit_raw(emit, "{\"schema\":\"hardstone.facts/1\"");
+    emit_key(emit, "probe_version", 0);
+    emit_string(emit, PROBE_VERSION);
+    emit_key(emit, "compiler", 0);
+    emit_string(emit, __VERSION__);
+    emit_key(emit, "libc", 0);
+    emit_string(emit, libc);
+    emit_key(emit, "facts", 0);
+    emit_raw(emit, "{");
+    all_facts(sink);
+    emit_raw(emit, "},\"instrument\":{");
+    stream_instrument_members(emit, clock, instrument, true);
+    emit_raw(emit, "}}");
+    emit_line(emit);
+}
+
+void facts_send(struct emit *emit, bool want_counter, bool is_json)
+{
+    struct clock clock;
+    struct instrument *instrument = calloc(1, sizeof *instrument);
+    if (!instrument)
+        return;
+    struct sink_state state = {emit, is_json, true};
+    struct port_fact_sink sink = {send_text, send_number, send_truth, &state};
+    measure_instrument(&clock, instrument, want_counter);
+    if (is_json) {
+        send_json(emit, &sink, &clock, instrument);
+    } else {
+        all_facts(&sink);
+        instrument_text(emit, &clock, instrument);
+    }
+    free(instrument);
+}

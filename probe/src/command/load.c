@@ -1,0 +1,237 @@
+#include "base/posix_source.h"
+
+#include "command/load.h"
+
+#include "base/clock.h"
+#include "load/elements.h"
+#include "load/events.h"
+#include "load/load.h"
+#include "load/report.h"
+#include "run/stream.h"
+#include "shield/remedy.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/select.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { EXIT_FINE = 0, EXIT_USAGE = 2, EXIT_MISSING = 5, EXIT_INTERNAL = 70 };
+
+#define YEAR_NS (INT64_C(366) * 86400 * 1000000000)
+#define START_NS INT64_C(300000000000) /* for the load to start */
+#define SHOW_NS INT64_C(1000000000)
+
+static volatile sig_atomic_t is_asked_to_end;
+
+static void on_signal(int number)
+{
+    (void)number;
+    is_asked_to_end = 1;
+}
+
+static bool should_stop(void)
+{
+    return is_asked_to_end != 0;
+}
+
+static void take_signals(void)
+{
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = on_signal;
+    sigemptyset(&action.sa_mask);
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+        sigaction(numbers[i], &action, NULL);
+}
+
+/* ---- which CPUs ---- */
+
+static int complain(const char *text)
+{
+    fprintf(stderr, "hardstone-probe: %s\n", text);
+    return EXIT_USAGE;
+}
+
+static int choose_cpus(const struct request *request, struct load_setup *setup)
+{
+    bool allowed[PORT_CPUS] = {false};
+    setup->cpu_count = port_allowed_cpus(allowed);
+    memcpy(setup->cpus, allowed, sizeof allowed);
+    if (!request->has_cpus)
+        return 0;
+    if (setup->cpu_count < 0)
+        return complain("--cpus: this port cannot choose a CPU; leave it out");
+    setup->cpu_count = 0;
+    for (int cpu = 0; cpu < PORT_CPUS; cpu++) {
+        char text[200];
+        setup->cpus[cpu] = cpus_has(&request->cpus, cpu);
+        setup->cpu_count += setup->cpus[cpu] ? 1 : 0;
+        if (!setup->cpus[cpu] || allowed[cpu])
+            continue;
+        snprintf(text, sizeof text,
+                 "--cpus: CPU %d does not exist or is not allowed to this process; %s", cpu,
+                 shield_remedy(cpu));
+        return complain(text);
+    }
+    return 0;
+}
+
+/* ---- while it runs ---- */
+
+static bool input_ended(void)
+{
+    char ignored[256];
+    ssize_t got = read(STDIN_FILENO, ignored, sizeof ignored);
+    return got == 0 || (got < 0 && errno != EINTR && errno != EAGAIN);
+}
+
+static void show_progress(const struct request *request, int64_t since_ns)
+{
+    int64_t seconds = (clock_monotonic_ns() - since_ns) / 1000000000;
+    if (request->json || !isatty(STDERR_FILENO))
+        return;
+    if (request->duration_ns > 0)
+        fprintf(stderr, "\rload: %lld of %lld s ", (long long)seconds,
+                (long long)(request->duration_ns / 1000000000));
+    else
+        fprintf(stderr, "\rload: %lld s, Ctrl-C ends it ", (long long)seconds);
+}
+
+static void wait_for_end(const struct request *request)
+{
+    int64_t start_ns = clock_monotonic_ns();
+    int64_t until_ns = start_ns + (request->duration_ns > 0 ? request->duration_ns : YEAR_NS);
+    int64_t left_ns;
+    while (!is_asked_to_end && (left_ns = until_ns - clock_monotonic_ns()) > 0) {
+        struct timespec moment = clock_ns_timespec(left_ns < SHOW_NS ? left_ns : SHOW_NS);
+        fd_set watched;
+        FD_ZERO(&watched);
+        if (request->until_eof)
+            FD_SET(STDIN_FILENO, &watched);
+        /* a signal between the look and the wait costs one moment, not the end */
+        int ready = pselect(STDIN_FILENO + 1, &watched, NULL, NULL, &moment, NULL);
+        if (ready > 0 && input_ended())
+            return;
+        show_progress(request, start_ns);
+    }
+}
+
+/* ---- what is sent ---- */
+
+static void send_event(void *context, const char *name, const char *text, int64_t at_ns)
+{
+    struct emit *emit = context;
+    (void)at_ns;
+    emit_raw(emit, "{\"type\":\"event\"");
+    emit_key(emit, "name", 0);
+    emit_string(emit, name);
+    emit_key(emit, "text", 0);
+    emit_string(emit, text);
+    emit_raw(emit, ",\"at_ns\":null}");
+    emit_line(emit);
+}
+
+static void tell_event(void *context, const char *name, const char *text, int64_t at_ns)
+{
+    (void)name, (void)at_ns;
+    emit_format(context, "note  %s\n", text);
+}
+
+static void send_header(struct emit *emit, const struct load_spec *spec)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    emit_raw(emit, "{\"type\":\"header\",\"schema\":\"hardstone.load/1\"");
+    emit_key(emit, "probe_version", 0);
+    emit_string(emit, PROBE_VERSION);
+    emit_key(emit, "load", 0);
+    emit_string(emit, spec->text);
+    emit_key(emit, "started_utc_ns", 0);
+    emit_integer(emit, clock_timespec_ns(&now));
+    emit_raw(emit, "}");
+    emit_line(emit);
+}
+
+static void send_result(struct emit *emit, const struct load *load, bool is_json)
+{
+    if (!is_json) {
+        load_table(emit, load);
+        load_events(load, tell_event, emit);
+        return;
+    }
+    load_events(load, send_event, emit);
+    load_lines(emit, load);
+    emit_format(emit, "{\"type\":\"footer\",\"lines\":%llu}", (unsigned long long)emit->line_count);
+    emit_line(emit);
+}
+
+static int refuse(const struct outcome *outcome)
+{
+    fprintf(stderr, "hardstone-probe: %s; %s\n", outcome->reason, outcome->remedy);
+    return EXIT_MISSING;
+}
+
+/* Such a start holds the CPUs before the time that was asked for begins. */
+static void tell_start(const struct load_setup *setup)
+{
+    enum { MANY = 500 };
+    int processes = load_processes(setup);
+    if (processes > MANY)
+        fprintf(stderr, "hardstone-probe: %d processes are started, which may take up to %lld s\n",
+                processes, (long long)(load_patience_ns(processes) / 1000000000));
+}
+
+static int run_load(const struct request *request, const struct load_setup *setup,
+                    struct emit *emit)
+{
+    struct load load;
+    struct outcome outcome = {0};
+    char text[LOAD_ERROR_BYTES];
+    tell_start(setup);
+    if (load_start(&load, setup, &outcome) != 0) {
+        load_free(&load);
+        return refuse(&outcome);
+    }
+    if (request->json)
+        send_header(emit, setup->spec);
+    bool is_settled = load_settle(&load, should_stop, text, sizeof text);
+    load_teller *tell = request->json ? send_event : tell_event;
+    if (!is_settled)
+        tell(emit, "load_not_settled", text, -1);
+    else if (request->json)
+        send_event(emit, "load_runs", "every process of the load works", -1);
+    load_begin(&load);
+    if (emit_flush(emit) == 0)
+        wait_for_end(request);
+    load_end(&load);
+    load_stop(&load);
+    if (!request->json && isatty(STDERR_FILENO))
+        fprintf(stderr, "\r%40s\r", "");
+    send_result(emit, &load, request->json);
+    load_free(&load);
+    return emit_flush(emit) == 0 ? EXIT_FINE : EXIT_INTERNAL;
+}
+
+int load_command(const struct request *request, struct emit *emit)
+{
+    struct load_setup setup = {
+        .spec = &request->load, .called_as = request->called_as, .seed = request->seed};
+    if (request->is_load_list) {
+        (request->json ? load_list_json : load_list_text)(emit);
+        return EXIT_FINE;
+    }
+    int code = choose_cpus(request, &setup);
+    struct outcome outcome = {0};
+    if (code != 0)
+        return code;
+    if (request->is_load_check)
+        return load_check(setup.spec, &outcome) != 0 ? refuse(&outcome) : EXIT_FINE;
+    setup.limit_ns = clock_monotonic_ns() + START_NS +
+                     (request->duration_ns > 0 ? request->duration_ns : YEAR_NS);
+    take_signals();
+    return run_load(request, &setup, emit);
+}

@@ -1,0 +1,353 @@
+#include "base/posix_source.h"
+
+#include "command/shield.h"
+
+#include "shield/child.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+enum {
+    DEFAULT_PRIORITY = 50,
+    LINE_BYTES = 2048,
+    CPUS_LIST_BYTES = 200,
+    NOTES_FOLDED_BYTES = 1024,
+    COUNT_BYTES = 64,
+    LOOKS = 200,
+    LOOK_NS = 50000000
+};
+
+static void tell(void *context, const char *text)
+{
+    (void)context;
+    fprintf(stderr, "hardstone-probe: shield: %s\n", text);
+}
+
+/* ---- shield --restore ---- */
+
+static int tell_bad(const struct journal *journal, const char *reason)
+{
+    char text[LINE_BYTES];
+    bool is_denied = strcmp(reason, strerror(EACCES)) == 0;
+    snprintf(text, sizeof text, "%s: %s%s", journal->path, reason,
+             is_denied ? "; run it as root (sudo)"
+                       : "; look at it, and drop it: hardstone shield --restore --forget");
+    tell(NULL, text);
+    return is_denied ? SHIELD_EXIT_PRIVILEGE : SHIELD_EXIT_USAGE;
+}
+
+/* Drops the journal: what is not put back by now stays. */
+static int forget(void)
+{
+    struct journal journal;
+    char text[LINE_BYTES];
+    int error = journal_forget(&journal, NULL);
+    if (error)
+        snprintf(text, sizeof text, "%s could not be dropped: %s", journal.path,
+                 error == EBUSY ? "its shield lives: end that instead" : strerror(error));
+    else
+        snprintf(text, sizeof text, "%s is dropped: what is told above stays as it is",
+                 journal.path);
+    tell(NULL, text);
+    return error == 0                          ? 0
+           : error == EACCES || error == EPERM ? SHIELD_EXIT_PRIVILEGE
+           : error == EBUSY                    ? SHIELD_EXIT_USAGE
+                                               : SHIELD_EXIT_INTERNAL;
+}
+
+/* Waits for a guard at its work: its owner has gone, and it soon will have too. */
+static enum journal_state find_at_rest(struct journal *journal, struct journal_image *image,
+                                       char *reason, size_t reason_bytes)
+{
+    static const struct timespec wait = {.tv_nsec = LOOK_NS};
+    for (int i = 0;; i++) {
+        enum journal_state state = journal_find(journal, NULL, image, reason, reason_bytes);
+        if (state != JOURNAL_HELD || shield_owner_lives(&image->head) || i == LOOKS)
+            return state;
+        journal_free_image(image);
+        journal_close(journal);
+        nanosleep(&wait, NULL);
+    }
+}
+
+static int tell_held(const struct journal_head *head)
+{
+    char text[LINE_BYTES];
+    snprintf(text, sizeof text,
+             shield_owner_lives(head)
+                 ? "the CPU is reserved by process %ld, which lives: end it instead"
+                 : "the guard of process %ld, which has ended, still puts things back: wait for it",
+             (long)head->owner);
+    tell(NULL, text);
+    return SHIELD_EXIT_USAGE;
+}
+
+static int restore(bool may_forget)
+{
+    struct journal journal;
+    struct journal_image image;
+    struct shield_undone undone = {0};
+    char reason[200], text[LINE_BYTES];
+    bool is_void = false;
+    int code = 0;
+    switch (find_at_rest(&journal, &image, reason, sizeof reason)) {
+    case JOURNAL_NONE:
+        tell(NULL, "nothing is to be put back");
+        return 0;
+    case JOURNAL_BAD:
+        code = tell_bad(&journal, reason);
+        return may_forget && code != SHIELD_EXIT_PRIVILEGE ? forget() : code;
+    case JOURNAL_HELD:
+        code = tell_held(&image.head);
+        break;
+    case JOURNAL_STALE:
+        undone = shield_undo_stale(&journal, &image, &is_void, tell, NULL);
+        snprintf(text, sizeof text,
+                 is_void ? "the journal was of an earlier boot: removed"
+                         : "%d put back, %d left as others set them, %d failed",
+                 undone.undone, undone.foreign, undone.failed);
+        tell(NULL, text);
+        code = undone.failed ? SHIELD_EXIT_INTERNAL : 0;
+        if (undone.failed && !may_forget)
+            tell(NULL, SHIELD_WAY_OUT);
+        break;
+    }
+    journal_free_image(&image);
+    journal_close(&journal);
+    return undone.failed && may_forget ? forget() : code;
+}
+
+/* ---- shield --show ---- */
+
+struct look {
+    enum journal_state state;
+    struct journal_head head;
+    char reason[200];
+    struct port_shield port;
+    struct shield_notes notes;
+};
+
+static void look_at_journal(struct look *look)
+{
+    struct journal journal;
+    struct journal_image image;
+    look->state = journal_find(&journal, NULL, &image, look->reason, sizeof look->reason);
+    if (look->state == JOURNAL_STALE || look->state == JOURNAL_HELD) {
+        look->head = image.head;
+        journal_free_image(&image);
+    }
+    journal_close(&journal);
+}
+
+static void show_json(struct emit *emit, struct look *look)
+{
+    static const char *const states[] = {[JOURNAL_NONE] = "free",
+                                         [JOURNAL_STALE] = "left behind",
+                                         [JOURNAL_HELD] = "reserved",
+                                         [JOURNAL_BAD] = "unknown"};
+    char list[CPUS_TEXT_BYTES], text[SHIELD_TEXT_BYTES];
+    emit_raw(emit, "{\"schema\":\"hardstone.shield/1\"");
+    emit_key(emit, "state", 0);
+    emit_string(emit, states[look->state]);
+    emit_key(emit, "reason", 0);
+    emit_string_or_null(emit, look->state == JOURNAL_BAD ? look->reason : "");
+    bool has_owner = look->state == JOURNAL_STALE || look->state == JOURNAL_HELD;
+    cpus_format_list(&look->head.reserved, list, sizeof list);
+    emit_key(emit, "reserved_cpus", 0);
+    emit_string_or_null(emit, has_owner ? list : "");
+    emit_key(emit, "owner_pid", 0);
+    emit_format(emit, has_owner ? "%ld" : "null", (long)look->head.owner);
+    emit_key(emit, "since_utc_ns", 0);
+    emit_format(emit, has_owner ? "%" PRId64 : "null", look->head.since_utc_ns);
+    cpus_format_list(&look->port.reserved, list, sizeof list);
+    emit_key(emit, "cpus", 0);
+    emit_string_or_null(emit, list);
+    emit_key(emit, "settings", 0);
+    for (int i = 0; i < SHIELD_SETTINGS; i++) {
+        bool is_there = port_shield_show(&look->port, (enum shield_setting)i, text, sizeof text);
+        emit_raw(emit, i ? ",{\"name\":" : "[{\"name\":");
+        emit_string(emit, shield_setting_name((enum shield_setting)i));
+        emit_format(emit, ",\"available\":%s,\"now\":", is_there ? "true" : "false");
+        emit_string(emit, text);
+        emit_raw(emit, "}");
+    }
+    emit_raw(emit, "]}");
+    emit_line(emit);
+}
+
+static void show_text(struct emit *emit, struct look *look)
+{
+    char list[CPUS_TEXT_BYTES], text[SHIELD_TEXT_BYTES];
+    cpus_format_list(&look->head.reserved, list, sizeof list);
+    if (look->state == JOURNAL_HELD)
+        emit_format(emit, "CPU %.200s is reserved by process %ld\n", list, (long)look->head.owner);
+    else if (look->state == JOURNAL_STALE)
+        emit_format(emit,
+                    "CPU %.200s was reserved by process %ld, which ended without putting things "
+                    "back: hardstone shield --restore\n",
+                    list, (long)look->head.owner);
+    else if (look->state == JOURNAL_BAD)
+        emit_format(emit, "whether a CPU is reserved cannot be told: %s\n", look->reason);
+    else
+        emit_raw(emit, "no CPU is reserved\n");
+    cpus_format_list(&look->port.reserved, list, sizeof list);
+    emit_format(emit, "what could be done for CPU %.200s:\n", list[0] ? list : "-");
+    for (int i = SHIELD_SETTINGS - 1; i >= 0; i--) {
+        bool is_there = port_shield_show(&look->port, (enum shield_setting)i, text, sizeof text);
+        emit_format(emit, "  %-12s %-4s %s\n", shield_setting_name((enum shield_setting)i),
+                    is_there ? "yes" : "no", text);
+    }
+}
+
+static int show(const struct request *request, struct emit *emit)
+{
+    struct look look;
+    struct cpus online;
+    memset(&look, 0, sizeof look);
+    look_at_journal(&look);
+    look.port = (struct port_shield){.root = "", .notes = &look.notes, .latency = -1};
+    look.port.reserved = request->cpus;
+    if (!request->has_cpus)
+        cpus_add(&look.port.reserved, shield_default_cpu());
+    if (port_online_cpus(&online) > 0)
+        look.port.others = cpus_without(&online, &look.port.reserved);
+    if (request->json)
+        show_json(emit, &look);
+    else
+        show_text(emit, &look);
+    return 0;
+}
+
+/* ---- shield -- COMMAND ---- */
+
+static int exit_of(enum shield_answer answer)
+{
+    switch (answer) {
+    case SHIELD_DONE:
+        return 0;
+    case SHIELD_HELD:
+    case SHIELD_WRONG:
+        return SHIELD_EXIT_USAGE;
+    case SHIELD_DENIED:
+    case SHIELD_UNSUPPORTED:
+        return SHIELD_EXIT_PRIVILEGE;
+    case SHIELD_FAILED:
+        break;
+    }
+    return SHIELD_EXIT_INTERNAL;
+}
+
+static int explain(const struct shield_child_end *end, const struct shield_child *child)
+{
+    char text[LINE_BYTES], remedy[SHIELD_REASON_BYTES];
+    const char *error = strerror(end->error);
+    switch (end->step) {
+    case CHILD_RAN:
+        return end->code;
+    case CHILD_EXEC:
+        snprintf(text, sizeof text, "%.200s: %s", child->words[0], error);
+        tell(NULL, text);
+        return end->error == ENOENT ? SHIELD_EXIT_NOT_FOUND : SHIELD_EXIT_CANNOT_RUN;
+    case CHILD_POLICY:
+        port_realtime_remedy(remedy, sizeof remedy);
+        snprintf(text, sizeof text, "priority %d was refused: %s; %s", child->priority, error,
+                 remedy);
+        tell(NULL, text);
+        return end->error == EINVAL ? SHIELD_EXIT_USAGE : SHIELD_EXIT_PRIVILEGE;
+    case CHILD_FORK:
+    case CHILD_ENTER:
+        break;
+    }
+    snprintf(text, sizeof text, "the command could not be brought onto the reserved CPU: %s",
+             error);
+    tell(NULL, text);
+    return SHIELD_EXIT_INTERNAL;
+}
+
+static int run_shielded(struct shield *shield, const struct request *request,
+                        const struct shield_signals *before)
+{
+    static const int policies[] = {
+        [ARGS_FIFO] = SCHED_FIFO, [ARGS_RR] = SCHED_RR, [ARGS_OTHER] = SCHED_OTHER};
+    struct shield_child child = {.words = request->words,
+                                 .has_policy = request->has_policy,
+                                 .policy = policies[request->policy],
+                                 .priority = request->priority};
+    if (child.priority < 0)
+        child.priority = child.policy == SCHED_OTHER ? 0 : DEFAULT_PRIORITY;
+    int asked = shield_child_asked_to_end();
+    if (asked)
+        return 128 + asked;
+    struct shield_child_end end = shield_child_run(shield, &child, before);
+    return explain(&end, &child);
+}
+
+/* One line before COMMAND: what stands in its way is told with --verbose. */
+static void tell_reserved(const struct shield *shield, bool is_verbose)
+{
+    char text[LINE_BYTES], list[CPUS_LIST_BYTES], folded[NOTES_FOLDED_BYTES];
+    if (is_verbose) { /* what was not moved was told as it was found */
+        shield_describe(shield, text, sizeof text);
+        tell(NULL, text);
+        return;
+    }
+    cpus_format_list(&shield->port.reserved, list, sizeof list);
+    bool has_notes = shield_notes_fold(&shield->notes, folded, sizeof folded);
+    snprintf(text, sizeof text, "CPU %s is reserved%s%s%s", list, has_notes ? "; not moved: " : "",
+             folded, has_notes ? "; --verbose tells each one and why" : "");
+    tell(NULL, text);
+}
+
+/* And one after it. What could not be put back was told line by line. */
+static void tell_given_back(const struct shield *shield, const struct shield_undone *undone)
+{
+    char text[LINE_BYTES], list[CPUS_LIST_BYTES], foreign[COUNT_BYTES] = "",
+                                                  failed[COUNT_BYTES] = "";
+    cpus_format_list(&shield->port.reserved, list, sizeof list);
+    if (undone->foreign)
+        snprintf(foreign, sizeof foreign, ", %d left as others set them", undone->foreign);
+    if (undone->failed)
+        snprintf(failed, sizeof failed, ", %d failed", undone->failed);
+    snprintf(text, sizeof text, "CPU %s is %sgiven back: %d put back%s%s", list,
+             undone->failed ? "not wholly " : "", undone->undone, foreign, failed);
+    tell(NULL, text);
+}
+
+static int reserve(const struct request *request)
+{
+    struct shield shield;
+    struct shield_wish wish = {.reserved = request->cpus,
+                               .settings = request->has_settings ? request->settings : SHIELD_ALL,
+                               .is_verbose = request->verbose,
+                               .tell = tell};
+    struct shield_signals before;
+    char text[LINE_BYTES];
+    wish.required = request->has_settings ? request->settings : 1u << SHIELD_CPUSET;
+    if (!request->has_cpus)
+        cpus_add(&wish.reserved, shield_default_cpu());
+    shield_child_hold_signals(&before);
+    enum shield_answer answer = shield_open(&shield, &wish);
+    if (shield.restored[0])
+        tell(NULL, shield.restored);
+    if (answer != SHIELD_DONE) {
+        snprintf(text, sizeof text, "%s; %s", shield.reason, shield.remedy);
+        tell(NULL, text);
+        return exit_of(answer);
+    }
+    tell_reserved(&shield, request->verbose);
+    int code = run_shielded(&shield, request, &before);
+    struct shield_undone undone = shield_close(&shield, tell, NULL);
+    tell_given_back(&shield, &undone);
+    return code == 0 && undone.failed ? SHIELD_EXIT_INTERNAL : code;
+}
+
+int shield_command(const struct request *request, struct emit *emit)
+{
+    if (request->restore)
+        return restore(request->forget);
+    return request->show ? show(request, emit) : reserve(request);
+}

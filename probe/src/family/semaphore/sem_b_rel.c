@@ -1,0 +1,306 @@
+/* SEM-B-REL: order of release (Dedicated Systems 2012).
+ *
+ * On one CPU, six threads above the creator, of its process or all of a second one, block on
+ * a semaphore of value 0 in some order; then the creator calls V six times. Each waiter stamps when
+ * it got past; the order of these counter readings is the order of release. ascending, descending,
+ * mixed   six priorities, blocked lowest first, highest first, in orders drawn at random equals
+ * three threads at each of two priorities, in orders drawn at random: the longest waiting of the
+ * highest comes first
+ *
+ * A verdict is a claim about what POSIX promises of sem_post: the highest priority, and the
+ * longest waiting among equals. It promises no order for semop, and Linux none for eventfd
+ * and futex: what those do is told as an event, and is neither pass nor fail.
+ *
+ * How it could be wrong: two waiters that ran at once would have no order, so the test
+ * needs one CPU. A waiter that is woken late still has its reading in the right place.
+ */
+#include "base/posix_source.h"
+
+#include "family/semaphore/cell.h"
+#include "family/semaphore/waiters.h"
+#include "realtime/burst.h"
+#include "realtime/one_cpu.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { WAITERS = 6, EQUALS = 3, ROUNDS = 20, ORDERS = 4, LATE_TRIES = 500, TEXT_BYTES = 80 };
+
+#define EXPECTED_NS INT64_C(6000000000)
+
+enum order { ORDER_ASCENDING, ORDER_DESCENDING, ORDER_MIXED, ORDER_EQUALS };
+static const char *const order_names[ORDERS] = {"ascending", "descending", "mixed", "equals"};
+
+static const struct param_spec params[] = {
+    {"kinds", PARAM_NAME, true, SEMAPHORE_KINDS_DEFAULT, 0, 0, semaphore_kind_names,
+     "kinds of semaphore"},
+    {"scopes", PARAM_NAME, true, "thread,process", 0, 0, partner_scope_names,
+     "waiters of the creator's process, waiters of a second one"},
+    {0},
+};
+
+static const struct verdict_spec verdicts[] = {
+    {"ascending", "waiters that blocked lowest first are released highest first"},
+    {"descending", "waiters that blocked highest first are released highest first"},
+    {"mixed", "waiters that blocked in any order are released highest first"},
+    {"equals", "among waiters of one priority the longest waiting is released first"},
+    {0},
+};
+
+struct cell {
+    enum semaphore_kind kind;
+    enum partner_scope scope;
+};
+
+struct own {
+    struct leftover leftover;
+    struct pace pace;
+    struct waiters row;
+    unsigned short random[3];
+    int cells_tried;
+    char other_order[2 * TEXT_BYTES + 80]; /* of a kind without a promise: the first seen */
+    int priorities[WAITERS];
+};
+
+static int64_t expected_ns(const struct run *run)
+{
+    (void)run;
+    return EXPECTED_NS;
+}
+
+static int prepare(struct run *run)
+{
+    if (one_cpu_require(run) != 0 || one_cpu_require_levels(run, WAITERS + 1) != 0)
+        return -1;
+    struct own *own = run_own(run, sizeof *own);
+    if (!own)
+        return -1;
+    own->random[0] = 0x330e;
+    own->random[1] = (unsigned short)run->request->seed;
+    own->random[2] = (unsigned short)(run->request->seed >> 16);
+    if (semaphore_guard(run, &own->leftover, true) != 0)
+        return -1;
+    return waiters_make(&own->row, run, &own->leftover, WAITERS);
+}
+
+static void finish(struct run *run)
+{
+    struct own *own = run->own;
+    if (!own)
+        return;
+    waiters_free(&own->row);
+    leftover_close(&own->leftover);
+}
+
+static void swap(int *one, int *other)
+{
+    int kept = *one;
+    *one = *other;
+    *other = kept;
+}
+
+/* The order of blocking; waiter i has the i-th lowest priority, or shares it. */
+static void choose_order(struct own *own, enum order order, int blocking[WAITERS])
+{
+    for (int i = 0; i < WAITERS; i++)
+        blocking[i] = order == ORDER_DESCENDING ? WAITERS - 1 - i : i;
+    if (order != ORDER_MIXED && order != ORDER_EQUALS)
+        return;
+    for (int i = WAITERS - 1; i > 0; i--)
+        swap(&blocking[i], &blocking[(int)(erand48(own->random) * (i + 1))]);
+}
+
+/* What is promised: by priority, and by the order of blocking among equals. */
+static void sort_promised(const struct own *own, const int blocking[WAITERS], int promised[WAITERS])
+{
+    for (int i = 0; i < WAITERS; i++) {
+        int place = i;
+        for (; place > 0 && own->priorities[promised[place - 1]] < own->priorities[blocking[i]];
+             place--)
+            promised[place] = promised[place - 1];
+        promised[place] = blocking[i];
+    }
+}
+
+static void sort_woken(const struct own *own, int woken[WAITERS])
+{
+    for (int i = 0; i < WAITERS; i++) {
+        uint64_t ticks = atomic_load(&own->row.table->waiter[i].woken_ticks);
+        int place = i;
+        for (; place > 0 &&
+               (int64_t)(atomic_load(&own->row.table->waiter[woken[place - 1]].woken_ticks) -
+                         ticks) > 0;
+             place--)
+            woken[place] = woken[place - 1];
+        woken[place] = i;
+    }
+}
+
+/* "95 96 97", with a letter where several share a priority. */
+static void write_order(const struct own *own, enum order order, const int row[WAITERS],
+                        char text[TEXT_BYTES])
+{
+    size_t used = 0;
+    for (int i = 0; i < WAITERS && used < TEXT_BYTES; i++) {
+        used += (size_t)snprintf(text + used, TEXT_BYTES - used, "%s%d", i ? " " : "",
+                                 own->priorities[row[i]]);
+        if (order == ORDER_EQUALS && used < TEXT_BYTES)
+            used += (size_t)snprintf(text + used, TEXT_BYTES - used, "%c", 'a' + row[i] % EQUALS);
+    }
+}
+
+/* All waiters got past, or a while has passed; then it flushes them with more Vs. */
+static bool all_woke(struct own *own)
+{
+    struct timespec while_they_run = {.tv_nsec = 1000000};
+    bool is_complete = true;
+    for (int i = 0; atomic_load(&own->row.table->woken_count) < WAITERS; i++) {
+        nanosleep(&while_they_run, NULL);
+        if (i < LATE_TRIES)
+            continue;
+        is_complete = false;
+        if (waiters_are_gone(&own->row))
+            break;
+        semaphore_signal(&own->row.table->semaphore);
+    }
+    return is_complete;
+}
+
+/* Whether the waiters were released as promised; the order of blocking and release. */
+static bool try_order(struct own *own, enum order order, int blocking[WAITERS], int woken[WAITERS])
+{
+    int promised[WAITERS];
+    choose_order(own, order, blocking);
+    sort_promised(own, blocking, promised);
+    atomic_store(&own->row.table->woken_count, 0);
+    for (int i = 0; i < WAITERS; i++)
+        waiters_ask(own->row.table, blocking[i]);
+    bool is_right = atomic_load(&own->row.table->woken_count) == 0;
+    for (int i = 0; i < WAITERS; i++)
+        semaphore_signal(&own->row.table->semaphore);
+    is_right = all_woke(own) && is_right;
+    sort_woken(own, woken);
+    for (int i = 0; i < WAITERS; i++)
+        is_right = is_right && woken[i] == promised[i];
+    return is_right;
+}
+
+static bool is_promised(enum semaphore_kind kind)
+{
+    return kind == SEMAPHORE_UNNAMED || kind == SEMAPHORE_NAMED;
+}
+
+static void tell(struct run *run, const struct cell *cell, enum order order, bool is_right,
+                 const char *evidence)
+{
+    struct own *own = run->own;
+    char name[ARENA_NAME_BYTES];
+    if (is_promised(cell->kind)) {
+        snprintf(name, sizeof name, "%s/%s/%s", order_names[order],
+                 semaphore_kind_names[cell->kind], partner_scope_names[cell->scope]);
+        arena_verdict(run->arena, is_right, name, "%s", evidence);
+    } else if (!is_right && own->other_order[0] == '\0') {
+        snprintf(own->other_order, sizeof own->other_order, "%s: %.200s", order_names[order],
+                 evidence);
+    }
+}
+
+/* What a kind does of which nobody promises anything. */
+static void tell_kind(struct run *run, const struct cell *cell)
+{
+    struct own *own = run->own;
+    if (own->other_order[0])
+        arena_event(run->arena, "release_order", -1,
+                    "%s, %s: not by priority and waiting time, which no standard promises here; %s",
+                    semaphore_kind_names[cell->kind], partner_scope_names[cell->scope],
+                    own->other_order);
+    else if (!is_promised(cell->kind))
+        arena_event(run->arena, "release_order", -1,
+                    "%s, %s: in each order by priority and waiting time, though no standard "
+                    "promises it here",
+                    semaphore_kind_names[cell->kind], partner_scope_names[cell->scope]);
+    own->other_order[0] = '\0';
+}
+
+static int measure_order(struct run *run, const struct cell *cell, enum order order)
+{
+    struct own *own = run->own;
+    int blocking[WAITERS], woken[WAITERS], round = 0;
+    char asked[TEXT_BYTES], got[TEXT_BYTES], evidence[ARENA_TEXT_BYTES];
+    for (int i = 0; i < WAITERS; i++)
+        own->priorities[i] = run->setup.priority -
+                             (order == ORDER_EQUALS ? (WAITERS - 1 - i) / EQUALS : WAITERS - 1 - i);
+    int error =
+        waiters_start(&own->row, run, &own->leftover, cell->scope, own->priorities, WAITERS);
+    if (error)
+        return partner_not_started(run, error, "waiters", NULL);
+    actor_set_self(run->setup.policy, run->setup.priority - WAITERS);
+    pace_begin(&own->pace, run, waiters_process(&own->row));
+    bool is_right = true;
+    for (; round < ROUNDS && is_right && !run_should_stop(); round++) {
+        pace_next(&own->pace);
+        is_right = try_order(own, order, blocking, woken);
+    }
+    actor_set_self(run->setup.policy, run->setup.priority);
+    if (waiters_end(&own->row, run) != 0 || semaphore_check(run, &own->row.table->semaphore) != 0)
+        return -1;
+    if (round == 0 || run_should_stop())
+        return 0;
+    write_order(own, order, blocking, asked);
+    write_order(own, order, woken, got);
+    snprintf(evidence, sizeof evidence, "%s %d: blocked by priority %s, released %s",
+             is_right ? "rounds:" : "round", round, asked, got);
+    tell(run, cell, order, is_right, evidence);
+    return 0;
+}
+
+static int measure_cell(struct run *run, const struct cell *cell)
+{
+    struct own *own = run->own;
+    const struct leftover_place *place = &own->leftover.places[0];
+    bool is_shared = cell->scope == PARTNER_PROCESS;
+    struct semaphore *semaphore = &own->row.table->semaphore;
+    if (!semaphore_is_here(run, cell->kind, is_shared, place))
+        return 0;
+    int result = 0, error = semaphore_open(semaphore, cell->kind, is_shared, place);
+    if (error)
+        return outcome_set_errno(&run->outcome, error, semaphore_kind_names[cell->kind], NULL);
+    own->cells_tried++;
+    for (int i = 0; i < ORDERS && result == 0 && !run_should_stop(); i++)
+        result = measure_order(run, cell, (enum order)i);
+    semaphore_close(semaphore);
+    if (result == 0 && !run_should_stop())
+        tell_kind(run, cell);
+    return result;
+}
+
+static int measure(struct run *run)
+{
+    for (int i = 0; i < cell_count(run) && !run_should_stop(); i++) {
+        struct cell cell = {cell_kind(run, i), cell_scope(run, i)};
+        if (measure_cell(run, &cell) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Without a verdict there may still be what was told of kinds that nobody promises. */
+static int judge(struct run *run)
+{
+    const struct own *own = run->own;
+    return own->cells_tried > 0 ? 0 : semaphore_require_any(run);
+}
+
+const struct test sem_b_rel = {
+    .id = "SEM-B-REL",
+    .title = "Order in which a semaphore releases its waiters",
+    .source = "[D] Dedicated Systems 2012",
+    .params = params,
+    .verdicts = verdicts,
+    .needs = TEST_NEEDS_REALTIME,
+    .expected_ns = expected_ns,
+    .prepare = prepare,
+    .measure = measure,
+    .judge = judge,
+    .finish = finish,
+};

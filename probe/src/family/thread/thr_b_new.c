@@ -1,0 +1,317 @@
+/* THR-B-NEW: where new threads, and threads that lower themselves, stand among the ready
+ * ones (Dedicated Systems 2012). For SCHED_FIFO and SCHED_RR, all on one CPU:
+ *
+ *   lower   a new thread of lower priority does not run before the creator blocks
+ *   equal   a new one of equal priority stands behind one that was ready before it, and
+ *           does not run before the creator blocks
+ *   yield   a new one of equal priority runs when the creator yields
+ *   higher  a new one of higher priority runs before pthread_create returns
+ *   lowered_setschedprio, lowered_setschedparam
+ *           a running thread lowers itself to a priority at which two others are ready.
+ *           POSIX (scheduling policies, SCHED_FIFO, which SCHED_RR follows): by
+ *           pthread_setschedprio it becomes the head of the list, and so goes on; by any
+ *           other call, such as pthread_setschedparam, the tail, so that both others run
+ *           before it.
+ *
+ * The order is that of readings of the counter (order_log.h), and is the evidence. Every
+ * scenario is tried in several rounds; the first that breaks a promise is the one shown.
+ * Where the creator is to keep the CPU, it spins long enough for a clock tick or two, and
+ * for less than its slice. Each round's threads are new ones, so that slices are whole.
+ *
+ * How it could be wrong: a new thread on another CPU would run at once; each one looks
+ * where it is, and the result fails when it is not on the CPU under test.
+ */
+#include "base/posix_source.h"
+
+#include "family/thread/scenario.h"
+
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { ROUNDS = 10, TOP = 1, MIDDLE = 2, BOTTOM = 3, LEVELS = 5, OTHERS = 2 };
+
+#define SPIN_NS INT64_C(10000000)
+#define ROUND_NS (2 * SPIN_NS)
+
+struct own;
+
+struct scenario {
+    const char *name;
+    int creator_below, new_below; /* priorities under the run's */
+    int other_count;              /* threads that are made ready before the step */
+    void (*act)(struct own *own);
+    const char *promised;
+};
+
+struct own {
+    struct run *run;
+    struct order_log log;
+    const struct scenario *scenario;
+    int policy;
+    struct actor creator, others[OTHERS];
+    sem_t gates[OTHERS];
+    pthread_t thread; /* the new one */
+    atomic_bool is_elsewhere;
+    int error;       /* of creating a thread: a limit, and no verdict */
+    int lower_error; /* of lowering itself */
+};
+
+/* ---- what the threads do ---- */
+
+static void *be_new(void *argument)
+{
+    struct own *own = argument;
+    order_log_add(&own->log, "new", "ran");
+    if (port_current_cpu() != own->run->setup.cpu)
+        atomic_store(&own->is_elsewhere, true);
+    return NULL;
+}
+
+static void be_first(void *argument)
+{
+    struct own *own = argument;
+    thread_wait(&own->gates[0]);
+    order_log_add(&own->log, "first", "ran");
+}
+
+static void be_second(void *argument)
+{
+    struct own *own = argument;
+    thread_wait(&own->gates[1]);
+    order_log_add(&own->log, "second", "ran");
+}
+
+static void create(struct own *own)
+{
+    struct actor_setup setup = thread_setup(own->run, own->policy, own->scenario->new_below);
+    own->error = thread_create(&own->thread, &setup, be_new, own);
+}
+
+static void join(struct own *own)
+{
+    if (own->error == 0)
+        pthread_join(own->thread, NULL);
+}
+
+/* Not longer than a slice of SCHED_RR allows. */
+static int64_t spin_ns(void)
+{
+    struct timespec slice;
+    if (sched_rr_get_interval(0, &slice) != 0 || clock_timespec_ns(&slice) <= 0)
+        return SPIN_NS;
+    int64_t part_ns = clock_timespec_ns(&slice) / 4;
+    return part_ns < SPIN_NS ? part_ns : SPIN_NS;
+}
+
+static void create_and_keep_on(struct own *own)
+{
+    create(own);
+    order_log_add(&own->log, "creator", "created new");
+    thread_spin(spin_ns());
+    order_log_add(&own->log, "creator", "blocked");
+    join(own);
+}
+
+static void create_behind_other(struct own *own)
+{
+    sem_post(&own->gates[0]);
+    order_log_add(&own->log, "creator", "made first ready");
+    create_and_keep_on(own);
+}
+
+static void create_and_yield(struct own *own)
+{
+    create(own);
+    order_log_add(&own->log, "creator", "created new");
+    order_log_add(&own->log, "creator", "yielded");
+    sched_yield();
+    order_log_add(&own->log, "creator", "went on");
+    join(own);
+}
+
+static void create_above(struct own *own)
+{
+    order_log_add(&own->log, "creator", "creates new");
+    create(own);
+    order_log_add(&own->log, "creator", "went on");
+    join(own);
+}
+
+static void make_others_ready(struct own *own)
+{
+    sem_post(&own->gates[0]);
+    sem_post(&own->gates[1]);
+    order_log_add(&own->log, "mover", "made first and second ready");
+    order_log_add(&own->log, "mover", "lowers itself");
+}
+
+static void lower_by_setschedprio(struct own *own)
+{
+    make_others_ready(own);
+    own->lower_error = pthread_setschedprio(pthread_self(), own->run->setup.priority - MIDDLE);
+    order_log_add(&own->log, "mover", "went on");
+}
+
+static void lower_by_setschedparam(struct own *own)
+{
+    make_others_ready(own);
+    own->lower_error = actor_set_self(own->policy, own->run->setup.priority - MIDDLE);
+    order_log_add(&own->log, "mover", "went on");
+}
+
+static const struct scenario scenarios[] = {
+    {"lower", MIDDLE, BOTTOM, 0, create_and_keep_on,
+     "creator created new, creator blocked, new ran"},
+    {"equal", MIDDLE, MIDDLE, 1, create_behind_other,
+     "creator made first ready, creator created new, creator blocked, first ran, new ran"},
+    {"yield", MIDDLE, MIDDLE, 0, create_and_yield,
+     "creator created new, creator yielded, new ran, creator went on"},
+    {"higher", MIDDLE, TOP, 0, create_above, "creator creates new, new ran, creator went on"},
+    {"lowered_setschedprio", TOP, 0, 2, lower_by_setschedprio,
+     "mover made first and second ready, mover lowers itself, mover went on, first ran, second "
+     "ran"},
+    {"lowered_setschedparam", TOP, 0, 2, lower_by_setschedparam,
+     "mover made first and second ready, mover lowers itself, first ran, second ran, mover went "
+     "on"},
+};
+enum { SCENARIOS = sizeof scenarios / sizeof scenarios[0] };
+
+static const int policies[] = {SCHED_FIFO, SCHED_RR};
+static const char *const policy_names[] = {"fifo", "rr"};
+enum { POLICIES = sizeof policies / sizeof policies[0] };
+
+static const struct verdict_spec verdicts[] = {
+    {"lower", "a new thread of lower priority does not run before its creator blocks"},
+    {"equal", "a new thread of equal priority goes behind those that are ready"},
+    {"yield", "a new thread of equal priority runs when its creator yields"},
+    {"higher", "a new thread of higher priority runs at once"},
+    {"lowered_setschedprio",
+     "a thread that lowers itself by pthread_setschedprio goes before its new equals (POSIX)"},
+    {"lowered_setschedparam",
+     "a thread that lowers itself by pthread_setschedparam goes behind its new equals (POSIX)"},
+    {0},
+};
+
+/* ---- a round ---- */
+
+static void be_creator(void *argument)
+{
+    struct own *own = argument;
+    own->scenario->act(own);
+}
+
+static int start_others(struct own *own, int *started)
+{
+    static void (*const bodies[])(void *) = {be_first, be_second};
+    struct actor_setup setup = thread_setup(own->run, own->policy, MIDDLE);
+    for (; *started < own->scenario->other_count && *started < OTHERS; (*started)++) {
+        sem_init(&own->gates[*started], 0, 0);
+        int error = actor_start(&own->others[*started], &setup, bodies[*started], own);
+        if (error)
+            return error;
+        actor_go(&own->others[*started]);
+    }
+    return 0;
+}
+
+/* The director is above all of them: the creator starts when it waits for its end. */
+static int play_round(struct own *own)
+{
+    struct actor_setup creator = thread_setup(own->run, own->policy, own->scenario->creator_below);
+    int started = 0, error = start_others(own, &started);
+    own->error = own->lower_error = 0;
+    if (!error)
+        error = thread_settle(own->run, BOTTOM);
+    order_log_clear(&own->log, &own->run->clock);
+    if (!error)
+        error = actor_start(&own->creator, &creator, be_creator, own);
+    if (!error) {
+        actor_go(&own->creator);
+        actor_join(&own->creator);
+    }
+    for (int i = 0; i < started; i++) {
+        sem_post(&own->gates[i]);
+        actor_join(&own->others[i]);
+        sem_destroy(&own->gates[i]);
+    }
+    return error ? error : own->error;
+}
+
+static int rounds_of(const struct run *run)
+{
+    return run->samples > 0 && run->samples < INT32_MAX ? (int)run->samples : ROUNDS;
+}
+
+/* One round: 1 when the promise was kept, 0 when not, -1 with the outcome. */
+static int try_round(struct own *own)
+{
+    struct run *run = own->run;
+    breathe_ahead(&run->breath, ROUND_NS);
+    int error = play_round(own);
+    if (error)
+        return outcome_set_errno(&run->outcome, error, "threads for the scenarios", NULL);
+    return own->lower_error == 0 && order_log_is(&own->log, own->scenario->promised);
+}
+
+static int try_scenario(struct own *own, const struct scenario *scenario, int policy)
+{
+    char name[ARENA_NAME_BYTES];
+    struct run *run = own->run;
+    int kept = 1;
+    own->scenario = scenario;
+    own->policy = policies[policy];
+    snprintf(name, sizeof name, "%s/%s", scenario->name, policy_names[policy]);
+    for (int i = 0; i < rounds_of(run) && kept == 1 && !run_should_stop(); i++)
+        kept = try_round(own);
+    if (kept < 0 || run_should_stop())
+        return kept < 0 ? -1 : 0;
+    if (own->lower_error)
+        arena_verdict(run->arena, false, name, "the call that lowers it failed: %s",
+                      strerror(own->lower_error));
+    else
+        order_log_verdict(&own->log, run->arena, name, scenario->promised);
+    return 0;
+}
+
+static int64_t expected_ns(const struct run *run)
+{
+    return (int64_t)rounds_of(run) * SCENARIOS * POLICIES * SPIN_NS;
+}
+
+static int prepare(struct run *run)
+{
+    if (thread_scenario_check(run, LEVELS) != 0)
+        return -1;
+    struct own *own = run_own(run, sizeof *own);
+    if (!own)
+        return -1;
+    own->run = run;
+    return 0;
+}
+
+static int measure(struct run *run)
+{
+    struct own *own = run->own;
+    for (int policy = 0; policy < POLICIES; policy++)
+        for (int i = 0; i < SCENARIOS && !run_should_stop(); i++)
+            if (try_scenario(own, &scenarios[i], policy) != 0)
+                return -1;
+    if (atomic_load(&own->is_elsewhere))
+        outcome_set(&run->outcome, STATUS_FAILED, "tell the authors: the port must bind them",
+                    "a new thread ran on another CPU than its creator: no order could be seen");
+    return 0;
+}
+
+const struct test thr_b_new = {
+    .id = "THR-B-NEW",
+    .title = "Order of new and of lowered threads",
+    .source = "[D] Dedicated Systems 2012",
+    .verdicts = verdicts,
+    .needs = TEST_NEEDS_REALTIME,
+    .default_samples = ROUNDS,
+    .expected_ns = expected_ns,
+    .prepare = prepare,
+    .measure = measure,
+};

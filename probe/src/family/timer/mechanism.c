@@ -1,0 +1,225 @@
+#include "base/posix_source.h"
+
+#include "family/timer/mechanism.h"
+
+#include "base/clock.h"
+#include "port/port.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+const char *const timer_kind_names[TIMER_KINDS + 1] = {"timer", "nanosleep", "timerfd", "setitimer",
+                                                       NULL};
+
+bool timer_counts_overruns(enum timer_kind kind)
+{
+    return kind == TIMER_SIGNAL || kind == TIMER_TIMERFD;
+}
+
+bool timer_is_object(enum timer_kind kind)
+{
+    return kind != TIMER_NANOSLEEP;
+}
+
+static int signal_of(enum timer_kind kind)
+{
+    return kind == TIMER_SIGNAL ? SIGRTMIN + 1 : SIGALRM;
+}
+
+static int arm_signal(struct timer_armed *timer)
+{
+    struct sigevent event;
+    memset(&event, 0, sizeof event);
+    event.sigev_notify = SIGEV_SIGNAL;
+    event.sigev_signo = signal_of(TIMER_SIGNAL);
+    if (timer_create(CLOCK_MONOTONIC, &event, &timer->timer) != 0)
+        return errno;
+    struct itimerspec when;
+    when.it_value = clock_ns_timespec(timer->base_ns);
+    when.it_interval = clock_ns_timespec(timer->period_ns);
+    if (timer_settime(timer->timer, TIMER_ABSTIME, &when, NULL) == 0)
+        return 0;
+    int error = errno;
+    timer_delete(timer->timer);
+    return error;
+}
+
+static struct timeval to_timeval(int64_t ns)
+{
+    return (struct timeval){.tv_sec = (time_t)(ns / CLOCK_NS_PER_S),
+                            .tv_usec = (suseconds_t)(ns % CLOCK_NS_PER_S / 1000)};
+}
+
+/* setitimer knows no absolute time: the first expiry is known within the length of the
+ * call that armed it. */
+static int arm_itimer(struct timer_armed *timer)
+{
+    int64_t before_ns = clock_monotonic_ns();
+    int64_t wait_ns = (timer->base_ns - before_ns + 999) / 1000 * 1000;
+    if (wait_ns < 1000)
+        wait_ns = 1000;
+    struct itimerval when = {.it_value = to_timeval(wait_ns),
+                             .it_interval = to_timeval(timer->period_ns)};
+    if (timer->period_ns % 1000 != 0)
+        return EINVAL;
+    if (setitimer(ITIMER_REAL, &when, NULL) != 0)
+        return errno;
+    timer->base_ns = before_ns + wait_ns;
+    timer->uncertainty_ns = clock_monotonic_ns() - before_ns;
+    return 0;
+}
+
+int timer_arm(struct timer_armed *timer, enum timer_kind kind, int64_t start_ns, int64_t period_ns)
+{
+    memset(timer, 0, sizeof *timer);
+    timer->kind = kind;
+    timer->base_ns = start_ns;
+    timer->period_ns = period_ns;
+    timer->descriptor = -1;
+    if (kind == TIMER_SIGNAL)
+        return arm_signal(timer);
+    if (kind == TIMER_SETITIMER)
+        return arm_itimer(timer);
+    if (kind == TIMER_TIMERFD) {
+        timer->descriptor = port_event_timer_open(start_ns, period_ns);
+        return timer->descriptor < 0 ? errno : 0;
+    }
+    return 0;
+}
+
+/* Waits for the timer's signal: 1 it came, 0 time-out, -1 error. */
+static int wait_signal(const struct timer_armed *timer, int64_t timeout_ns)
+{
+    sigset_t wanted;
+    sigemptyset(&wanted);
+    sigaddset(&wanted, signal_of(timer->kind));
+    int number;
+    do {
+        if (timeout_ns < 0) {
+            number = sigwaitinfo(&wanted, NULL);
+        } else {
+            struct timespec timeout = clock_ns_timespec(timeout_ns);
+            number = sigtimedwait(&wanted, NULL, &timeout);
+        }
+    } while (number < 0 && errno == EINTR);
+    return number > 0 ? 1 : errno == EAGAIN ? 0 : -1;
+}
+
+/* The first expiry that was not yet told. */
+static int64_t next_ns_of(const struct timer_armed *timer)
+{
+    return timer->base_ns + (int64_t)timer->served * timer->period_ns;
+}
+
+/* Expirations that are due at `now_ns` and were not yet served. A one-shot or a wake-up
+ * that came early counts as one: the caller sees how early. */
+static int64_t due_by_time(const struct timer_armed *timer, int64_t now_ns)
+{
+    int64_t next_ns = next_ns_of(timer);
+    if (timer->period_ns == 0 || now_ns < next_ns + timer->period_ns)
+        return 1;
+    return (now_ns - next_ns) / timer->period_ns + 1;
+}
+
+static int64_t wait_nanosleep(const struct timer_armed *timer, int64_t *now_ns)
+{
+    struct timespec next = clock_ns_timespec(next_ns_of(timer));
+    int error;
+    while ((error = clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &next, NULL)) == EINTR)
+        ;
+    *now_ns = clock_monotonic_ns();
+    errno = error;
+    return error ? -1 : due_by_time(timer, *now_ns);
+}
+
+/* The signal of setitimer carries no count: what it stands for is told from the clock. An
+ * expiry that passes between taking a signal and reading the clock is served by that
+ * reading, and its own signal comes afterwards: taken for the next expiry, it would be one
+ * that came early. So after a reading that served several, signals are thrown away while
+ * the next expiry is ahead, until none is there although all that were served have sent
+ * theirs. At other times a signal before the expiry is an early one, and counts. */
+static int64_t wait_itimer(struct timer_armed *timer, int64_t timeout_ns, int64_t *now_ns)
+{
+    int64_t next_ns = next_ns_of(timer);
+    int64_t all_sent_ns = next_ns - timer->period_ns + timer->uncertainty_ns;
+    for (;;) {
+        bool is_all_sent = timer->has_served_ahead && clock_monotonic_ns() >= all_sent_ns;
+        int got = wait_signal(timer, is_all_sent ? 0 : timeout_ns);
+        *now_ns = clock_monotonic_ns();
+        if (got > 0 && (!timer->has_served_ahead || *now_ns >= next_ns))
+            break;
+        if (got < 0 || (got == 0 && !is_all_sent))
+            return got;
+        if (got == 0)
+            timer->has_served_ahead = false;
+    }
+    int64_t count = due_by_time(timer, *now_ns);
+    if (count > 1)
+        timer->has_served_ahead = true;
+    return count;
+}
+
+static int64_t wait_posix_timer(const struct timer_armed *timer, int64_t timeout_ns,
+                                int64_t *now_ns)
+{
+    int got = wait_signal(timer, timeout_ns);
+    *now_ns = clock_monotonic_ns();
+    if (got <= 0)
+        return got;
+    int overruns = timer_getoverrun(timer->timer);
+    return overruns < 0 ? -1 : 1 + overruns;
+}
+
+int64_t timer_wait(struct timer_armed *timer, int64_t timeout_ns, int64_t *now_ns)
+{
+    int64_t count;
+    if (timer->kind == TIMER_NANOSLEEP) {
+        count = wait_nanosleep(timer, now_ns);
+    } else if (timer->kind == TIMER_TIMERFD) {
+        count = port_event_timer_wait(timer->descriptor, timeout_ns);
+        *now_ns = clock_monotonic_ns();
+    } else if (timer->kind == TIMER_SETITIMER) {
+        count = wait_itimer(timer, timeout_ns, now_ns);
+    } else {
+        count = wait_posix_timer(timer, timeout_ns, now_ns);
+    }
+    if (count > 0)
+        timer->served += (uint64_t)count;
+    return count;
+}
+
+static int stop_signals(struct timer_armed *timer)
+{
+    if (timer->kind == TIMER_SIGNAL) {
+        struct itimerspec never;
+        memset(&never, 0, sizeof never);
+        return timer_settime(timer->timer, 0, &never, NULL) == 0 ? 0 : errno;
+    }
+    struct itimerval never;
+    memset(&never, 0, sizeof never);
+    return setitimer(ITIMER_REAL, &never, NULL) == 0 ? 0 : errno;
+}
+
+int timer_disarm(struct timer_armed *timer)
+{
+    if (timer->kind == TIMER_NANOSLEEP)
+        return 0;
+    if (timer->kind == TIMER_TIMERFD)
+        return port_event_timer_disarm(timer->descriptor) == 0 ? 0 : errno;
+    int error = stop_signals(timer);
+    while (wait_signal(timer, 0) > 0)
+        ;
+    return error;
+}
+
+void timer_release(struct timer_armed *timer)
+{
+    timer_disarm(timer);
+    if (timer->kind == TIMER_SIGNAL)
+        timer_delete(timer->timer);
+    if (timer->descriptor >= 0)
+        close(timer->descriptor);
+}

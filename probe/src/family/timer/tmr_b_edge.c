@@ -1,0 +1,387 @@
+/* TMR-B-EDGE: timers keep their word (HP 1987; Obenland 2000).
+ *
+ * Claims, each for every mechanism that it makes sense for:
+ *   never_early     no wait ends before the time that was asked for; random delays
+ *   overrun_count   after a deliberate stall the kernel tells just the expirations that
+ *                   passed: as many as the clock says
+ *   interval_exact  expiration k of 1000 is due at start + k x period: the smallest
+ *                   lateness of every hundred is that of the first hundred (a timer that
+ *                   re-arms itself late, or rounds its interval, runs away; where the
+ *                   expirations are derived from the time, a drift of whole periods would
+ *                   look like none at the end alone)
+ *   one_shot_once   a one-shot fires once, and not again
+ *   disarm_works    nothing comes after disarming
+ * Times are CLOCK_MONOTONIC, the clock that the timers were armed on.
+ */
+#include "base/posix_source.h"
+
+#include "family/timer/mechanism.h"
+
+#include "run/run.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DELAYS = 200, STALLS = 10, PERIODS = 1000, WINDOW = 100, EXACT_TRIES = 3, SHOTS = 5 };
+
+#define AHEAD_NS INT64_C(3000000)
+#define STALL_PERIOD_NS INT64_C(2000000)
+#define STALL_NS INT64_C(21000000)
+#define EXACT_PERIOD_NS INT64_C(1000000)
+#define EXACT_TOLERANCE_NS (EXACT_PERIOD_NS / 10)
+#define QUIET_NS INT64_C(60000000)
+#define GIVE_UP_NS INT64_C(2000000000)
+#define EXPECTED_NS INT64_C(9000000000)
+
+static const struct param_spec params[] = {
+    {"mechanisms", PARAM_NAME, true, "timer,nanosleep,timerfd,setitimer", 0, 0, timer_kind_names,
+     "mechanisms to try"},
+    {0},
+};
+
+static const struct verdict_spec verdicts[] = {
+    {"never_early", "no wait ends before the time that was asked for"},
+    {"never_early_relative", "nanosleep for a length takes at least that length"},
+    {"overrun_count", "after a stall the overrun count is the number of expirations that passed"},
+    {"interval_exact", "1000 periods take 1000 times the period: no drift"},
+    {"one_shot_once", "a one-shot timer fires once"},
+    {"disarm_works", "a disarmed timer does not fire"},
+    {0},
+};
+
+static int64_t expected_ns(const struct run *run)
+{
+    (void)run;
+    return EXPECTED_NS;
+}
+
+static const char *verdict_name(char *text, size_t bytes, const char *claim, enum timer_kind kind)
+{
+    snprintf(text, bytes, "%s/%s", claim, timer_kind_names[kind]);
+    return text;
+}
+
+static void tell(struct run *run, bool pass, const char *claim, enum timer_kind kind,
+                 const char *evidence)
+{
+    char name[ARENA_NAME_BYTES];
+    arena_verdict(run->arena, pass, verdict_name(name, sizeof name, claim, kind), "%s", evidence);
+}
+
+static void tell_error(struct run *run, const char *claim, enum timer_kind kind, int error)
+{
+    char evidence[ARENA_TEXT_BYTES];
+    snprintf(evidence, sizeof evidence, "the call failed: %s", strerror(error));
+    tell(run, false, claim, kind, evidence);
+}
+
+static int64_t random_delay_ns(unsigned short state[3])
+{
+    return 50000 + (int64_t)(erand48(state) * 2950000);
+}
+
+static void seed(const struct run *run, unsigned short state[3])
+{
+    state[0] = 0x330e;
+    state[1] = (unsigned short)run->request->seed;
+    state[2] = (unsigned short)(run->request->seed >> 16);
+}
+
+/* One wait for a random time; how late it ended (negative: early), or INT64_MIN when it
+ * did not end, with errno. */
+static int64_t wait_once(enum timer_kind kind, int64_t delay_ns)
+{
+    struct timer_armed timer;
+    int64_t now_ns;
+    int error = timer_arm(&timer, kind, clock_monotonic_ns() + delay_ns, 0);
+    if (error) {
+        errno = error;
+        return INT64_MIN;
+    }
+    int64_t count = timer_wait(&timer, GIVE_UP_NS, &now_ns);
+    error = count == 0 ? ETIMEDOUT : errno;
+    timer_release(&timer);
+    errno = error;
+    return count <= 0 ? INT64_MIN : now_ns - timer.base_ns;
+}
+
+/* The same for nanosleep, which takes a length and not a time. */
+static int64_t sleep_once(enum timer_kind kind, int64_t delay_ns)
+{
+    (void)kind;
+    struct timespec delay = clock_ns_timespec(delay_ns);
+    int64_t from_ns = clock_monotonic_ns();
+    if (nanosleep(&delay, NULL) != 0)
+        return INT64_MIN;
+    return clock_monotonic_ns() - from_ns - delay_ns;
+}
+
+static void try_never_early(struct run *run, enum timer_kind kind, const char *claim,
+                            int64_t (*wait)(enum timer_kind kind, int64_t delay_ns))
+{
+    unsigned short state[3];
+    char evidence[ARENA_TEXT_BYTES];
+    int64_t earliest_ns = INT64_MAX;
+    int early_count = 0;
+    seed(run, state);
+    for (int i = 0; i < DELAYS; i++) {
+        if (run_should_stop())
+            return;
+        int64_t late_ns = wait(kind, random_delay_ns(state));
+        if (late_ns == INT64_MIN) {
+            tell_error(run, claim, kind, errno);
+            return;
+        }
+        early_count += late_ns < 0 ? 1 : 0;
+        if (late_ns < earliest_ns)
+            earliest_ns = late_ns;
+    }
+    snprintf(evidence, sizeof evidence, "%d of %d waits ended early; the earliest %lld ns %s",
+             early_count, DELAYS, (long long)llabs(earliest_ns),
+             earliest_ns < 0 ? "before its time" : "after its time");
+    tell(run, early_count == 0, claim, kind, evidence);
+}
+
+static void spin_until(int64_t until_ns)
+{
+    while (clock_monotonic_ns() < until_ns)
+        ;
+}
+
+static int64_t passed(const struct timer_armed *timer, int64_t at_ns)
+{
+    return at_ns < timer->base_ns ? 0 : (at_ns - timer->base_ns) / timer->period_ns + 1;
+}
+
+/* One stall: whether the count told lies between what the clock said before and after
+ * asking; the misfit goes to `evidence`. */
+static bool count_one_stall(struct timer_armed *timer, char *evidence, size_t bytes)
+{
+    int64_t now_ns, served = (int64_t)timer->served;
+    spin_until(clock_monotonic_ns() + STALL_NS);
+    int64_t before_ns = clock_monotonic_ns();
+    int64_t told = timer_wait(timer, GIVE_UP_NS, &now_ns);
+    int64_t least = passed(timer, before_ns) - served, most = passed(timer, now_ns) - served;
+    if (told >= least && told <= most)
+        return true;
+    snprintf(evidence, bytes,
+             "after a stall of %lld ms with a period of %lld ms the timer told %lld expirations; "
+             "the clock says %lld to %lld",
+             (long long)(STALL_NS / 1000000), (long long)(STALL_PERIOD_NS / 1000000),
+             (long long)told, (long long)least, (long long)most);
+    return false;
+}
+
+static void try_overrun_count(struct run *run, enum timer_kind kind)
+{
+    struct timer_armed timer;
+    char evidence[ARENA_TEXT_BYTES];
+    int64_t now_ns;
+    int error = timer_arm(&timer, kind, clock_monotonic_ns() + AHEAD_NS, STALL_PERIOD_NS);
+    if (error) {
+        tell_error(run, "overrun_count", kind, error);
+        return;
+    }
+    bool is_right = timer_wait(&timer, GIVE_UP_NS, &now_ns) > 0;
+    snprintf(evidence, sizeof evidence, "the periodic timer did not fire");
+    int stalls = 0;
+    for (; stalls < STALLS && is_right && !run_should_stop(); stalls++)
+        is_right = count_one_stall(&timer, evidence, sizeof evidence);
+    if (is_right)
+        snprintf(evidence, sizeof evidence,
+                 "%d stalls, %llu expirations in all, none lost or made up", stalls,
+                 (unsigned long long)timer.served);
+    timer_release(&timer);
+    if (!run_should_stop())
+        tell(run, is_right, "overrun_count", kind, evidence);
+}
+
+/* Smallest lateness of the expirations first .. first + WINDOW - 1, or INT64_MIN. */
+static int64_t least_lateness(struct timer_armed *timer, uint64_t end)
+{
+    int64_t least_ns = INT64_MAX, now_ns;
+    while (timer->served < end) {
+        if (run_should_stop() || timer_wait(timer, GIVE_UP_NS, &now_ns) <= 0)
+            return INT64_MIN;
+        int64_t due_ns = timer->base_ns + (int64_t)(timer->served - 1) * timer->period_ns;
+        if (now_ns - due_ns < least_ns)
+            least_ns = now_ns - due_ns;
+    }
+    return least_ns;
+}
+
+/* Largest move of the smallest lateness of a hundred periods against that of the first
+ * hundred; INT64_MAX when the timer stopped firing, and 0 with an error. */
+static int64_t measure_drift(enum timer_kind kind, int64_t *first_ns, int *error)
+{
+    struct timer_armed timer;
+    int64_t drift_ns = 0;
+    *error = timer_arm(&timer, kind, clock_monotonic_ns() + AHEAD_NS, EXACT_PERIOD_NS);
+    if (*error)
+        return 0;
+    *first_ns = least_lateness(&timer, WINDOW);
+    bool is_firing = *first_ns != INT64_MIN;
+    for (uint64_t end = 2 * WINDOW; end <= PERIODS && is_firing; end += WINDOW) {
+        int64_t least_ns = least_lateness(&timer, end);
+        is_firing = least_ns != INT64_MIN;
+        if (is_firing && llabs(least_ns - *first_ns) > llabs(drift_ns))
+            drift_ns = least_ns - *first_ns;
+    }
+    timer_release(&timer);
+    return is_firing ? drift_ns : INT64_MAX;
+}
+
+/* A timer that drifts does so each time; what else keeps the thread from running for a
+ * hundred periods does not. */
+static void try_interval_exact(struct run *run, enum timer_kind kind)
+{
+    char evidence[ARENA_TEXT_BYTES];
+    int64_t first_ns = 0, drift_ns = INT64_MAX;
+    int tries = 0, error = 0;
+    for (; tries < EXACT_TRIES && llabs(drift_ns) > EXACT_TOLERANCE_NS && !error; tries++)
+        drift_ns = measure_drift(kind, &first_ns, &error);
+    if (run_should_stop())
+        return;
+    if (error) {
+        tell_error(run, "interval_exact", kind, error);
+        return;
+    }
+    if (drift_ns == INT64_MAX) {
+        tell(run, false, "interval_exact", kind, "the periodic timer stopped firing");
+        return;
+    }
+    int64_t last_ns = first_ns + drift_ns;
+    snprintf(evidence, sizeof evidence,
+             "try %d: over %d periods of %lld us the smallest lateness moved by %lld ns, from %lld "
+             "to %lld (allowed: %lld)",
+             tries, PERIODS, (long long)(EXACT_PERIOD_NS / 1000), (long long)drift_ns,
+             (long long)first_ns, (long long)last_ns, (long long)EXACT_TOLERANCE_NS);
+    tell(run, llabs(drift_ns) <= EXACT_TOLERANCE_NS, "interval_exact", kind, evidence);
+}
+
+/* Expirations of a one-shot until QUIET_NS have passed without one; -1 and errno. */
+static int64_t count_shots(enum timer_kind kind)
+{
+    struct timer_armed timer;
+    int64_t now_ns, shots = 0, count;
+    int error = timer_arm(&timer, kind, clock_monotonic_ns() + AHEAD_NS, 0);
+    if (error) {
+        errno = error;
+        return -1;
+    }
+    while (shots < SHOTS && (count = timer_wait(&timer, QUIET_NS, &now_ns)) > 0)
+        shots += count;
+    timer_release(&timer);
+    return shots;
+}
+
+static void try_one_shot_once(struct run *run, enum timer_kind kind)
+{
+    char evidence[ARENA_TEXT_BYTES];
+    int64_t shots = 1;
+    int tries = 0;
+    for (; tries < SHOTS && shots == 1 && !run_should_stop(); tries++)
+        shots = count_shots(kind);
+    if (run_should_stop())
+        return;
+    if (shots < 0) {
+        tell_error(run, "one_shot_once", kind, errno);
+        return;
+    }
+    snprintf(evidence, sizeof evidence, "try %d: fired %lld times within %lld ms of its time",
+             tries, (long long)shots, (long long)(QUIET_NS / 1000000));
+    tell(run, shots == 1, "one_shot_once", kind, evidence);
+}
+
+/* Expirations told after disarming; -1 and errno. */
+static int64_t count_after_disarm(enum timer_kind kind)
+{
+    struct timer_armed timer;
+    int64_t now_ns;
+    int error = timer_arm(&timer, kind, clock_monotonic_ns() + AHEAD_NS, STALL_PERIOD_NS);
+    if (error) {
+        errno = error;
+        return -1;
+    }
+    int64_t count = timer_wait(&timer, GIVE_UP_NS, &now_ns);
+    error = count <= 0 ? ETIMEDOUT : timer_disarm(&timer);
+    count = error ? -1 : timer_wait(&timer, QUIET_NS, &now_ns);
+    timer_release(&timer);
+    errno = error;
+    return count;
+}
+
+static void try_disarm_works(struct run *run, enum timer_kind kind)
+{
+    char evidence[ARENA_TEXT_BYTES];
+    int64_t count = 0;
+    int tries = 0;
+    for (; tries < SHOTS && count == 0 && !run_should_stop(); tries++)
+        count = count_after_disarm(kind);
+    if (run_should_stop())
+        return;
+    if (count < 0) {
+        tell_error(run, "disarm_works", kind, errno);
+        return;
+    }
+    snprintf(evidence, sizeof evidence, "try %d: %lld expirations in %lld ms after disarming",
+             tries, (long long)count, (long long)(QUIET_NS / 1000000));
+    tell(run, count == 0, "disarm_works", kind, evidence);
+}
+
+/* Whether this system has the mechanism at all; if not, that is an answer and no verdict. */
+static bool is_there(struct run *run, enum timer_kind kind)
+{
+    struct timer_armed timer;
+    int error = timer_arm(&timer, kind, clock_monotonic_ns() + GIVE_UP_NS, STALL_PERIOD_NS);
+    if (!error)
+        timer_release(&timer);
+    if (error == ENOTSUP || error == ENOSYS) {
+        arena_event(run->arena, "mechanism_unsupported", -1, "%s: %s", timer_kind_names[kind],
+                    strerror(error));
+        return false;
+    }
+    return true;
+}
+
+static int measure(struct run *run)
+{
+    const struct param_value *kinds = run_param(run, "mechanisms");
+    for (int i = 0; i < kinds->count && !run_should_stop(); i++) {
+        enum timer_kind kind = (enum timer_kind)kinds->number[i];
+        if (!is_there(run, kind))
+            continue;
+        try_never_early(run, kind, "never_early", wait_once);
+        if (kind == TIMER_NANOSLEEP)
+            try_never_early(run, kind, "never_early_relative", sleep_once);
+        try_interval_exact(run, kind);
+        if (timer_counts_overruns(kind))
+            try_overrun_count(run, kind);
+        if (!timer_is_object(kind))
+            continue;
+        try_one_shot_once(run, kind);
+        try_disarm_works(run, kind);
+    }
+    return 0;
+}
+
+static int judge(struct run *run)
+{
+    if (run->arena->verdict_count == 0)
+        return outcome_set(&run->outcome, STATUS_UNSUPPORTED, "choose other mechanisms",
+                           "none of the mechanisms works here");
+    return 0;
+}
+
+const struct test tmr_b_edge = {
+    .id = "TMR-B-EDGE",
+    .title = "Timers keep their word",
+    .source = "[H] HP 1987; [O] Obenland 2000",
+    .params = params,
+    .verdicts = verdicts,
+    .expected_ns = expected_ns,
+    .measure = measure,
+    .judge = judge,
+};

@@ -1,0 +1,268 @@
+/* TMR-P-LAT: wake-up latency, "latstat" (Solaris for Realtime, 2007).
+ *
+ * The thread sleeps until release r (clock_nanosleep, absolute, CLOCK_MONOTONIC) and
+ * reads CLOCK_MONOTONIC as the first thing it does. A value is that reading minus r:
+ * from the programmed expiry to the thread running in user land. Releases are r0 + k x T.
+ *
+ * A wake-up late by L >= T has swallowed the releases r + jT, j = 1 .. floor(L / T);
+ * the next sleep is until the first release that is still ahead. Two views:
+ *   wakeup   one value a wake-up, L (what cyclictest shows)
+ *   release  one value a release: L, and L - jT for each one swallowed (no coordinated
+ *            omission; exact, nothing is assumed)
+ * The expansion of a late wake-up is put off and done a little at a time, so that the
+ * instrument causes no lateness of its own.
+ *
+ * How it could be wrong: the clock reading itself (tens of ns, in the instrument's
+ * figures); a CPU that sleeps deeply or slows down between releases is part of what is
+ * measured, and of the conditions.
+ */
+#include "base/posix_source.h"
+
+#include "run/run.h"
+#include "run/shield_run.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CPUS = TEST_VALUES, BACKLOG = 2048, EXPAND_STEPS = 128, SERIES_PER_CPU = 3 };
+
+#define START_AHEAD_NS INT64_C(10000000)
+
+static const struct param_spec params[] = {
+    {"interval_ns", PARAM_NS, false, "1ms", 10000, INT64_C(10000000000), NULL,
+     "time between two releases"},
+    {"threshold_ns", PARAM_NS, false, "0", 0, INT64_C(3600000000000), NULL,
+     "end, with status failed, at the first latency above it (0: never)"},
+    {"cpus", PARAM_CPU, true, "", 0, PORT_CPUS - 1, NULL,
+     "CPUs to measure at the same time, a thread on each (default: the one of --cpu)"},
+    {0},
+};
+
+static const struct series_spec series[] = {
+    {"wakeup", "ns", "part,cpu", "the programmed expiry (release)",
+     "first clock reading of the woken thread in user land, one value a wake-up"},
+    {"release", "ns", "part,cpu", "each release, also one swallowed by a late wake-up",
+     "first clock reading of the woken thread in user land, one value a release"},
+    {"missed", "count", "cpu",
+     "releases swallowed by a late wake-up; one value for each wake-up that swallowed any", NULL},
+    {0},
+};
+
+/* A late wake-up whose swallowed releases are still to be recorded. */
+struct late {
+    int64_t next_ns; /* lateness of the next swallowed release */
+    int64_t at_ns;
+};
+
+struct sleeper {
+    struct run *run;
+    struct record *wakeup, *release, *missed;
+    int64_t interval_ns, threshold_ns;
+    int64_t crossed_ns;    /* the latency above the threshold; 0: none */
+    uint32_t first, count; /* ring of late wake-ups */
+    struct late backlog[BACKLOG];
+    struct actor actor;
+    int error;
+};
+
+struct own {
+    int sleeper_count;
+    struct sleeper sleepers[];
+};
+
+static int64_t expected_ns(const struct run *run)
+{
+    return run_expected_ns(run, run_number(run, "interval_ns")) + START_AHEAD_NS;
+}
+
+static int cpu_count(const struct run *run)
+{
+    int count = run_param(run, "cpus")->count;
+    return count > 0 ? count : 1;
+}
+
+static int cpu_of(const struct run *run, int place)
+{
+    const struct param_value *cpus = run_param(run, "cpus");
+    return cpus->count > 0 ? (int)cpus->number[place] : run->setup.cpu;
+}
+
+static int add_view(struct run *run, const char *name, const char *unit, int cpu, bool is_part)
+{
+    int index = run_add_series(run, name, unit, is_part ? "part" : NULL, "total");
+    if (cpu >= 0)
+        arena_plan_label_number(&run->plan, index, "cpu", cpu);
+    return index < 0 ? -1 : 0;
+}
+
+static int size(struct run *run)
+{
+    bool allowed[PORT_CPUS] = {false};
+    int allowed_count = shield_run_allowed_cpus(run, allowed);
+    for (int i = 0; i < cpu_count(run); i++) {
+        int cpu = cpu_of(run, i);
+        if (run_param(run, "cpus")->count > 0 && shield_run_excludes(run, cpu))
+            return -1;
+        if (run_param(run, "cpus")->count > 0 && (allowed_count < 0 || !allowed[cpu]))
+            return shield_run_deny(run, cpu);
+        if (cpu >= 0)
+            run->uses_cpu[cpu] = true;
+        if (add_view(run, "wakeup", "ns", cpu, true) != 0 ||
+            add_view(run, "release", "ns", cpu, true) != 0 ||
+            add_view(run, "missed", "count", cpu, false) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int prepare(struct run *run)
+{
+    int count = cpu_count(run);
+    struct own *own = run_own(run, sizeof *own + (size_t)count * sizeof own->sleepers[0]);
+    if (!own)
+        return -1;
+    own->sleeper_count = count;
+    for (int i = 0; i < count; i++) {
+        struct sleeper *sleeper = &own->sleepers[i];
+        sleeper->run = run;
+        sleeper->wakeup = arena_record(run->arena, i * SERIES_PER_CPU);
+        sleeper->release = arena_record(run->arena, i * SERIES_PER_CPU + 1);
+        sleeper->missed = arena_record(run->arena, i * SERIES_PER_CPU + 2);
+        sleeper->interval_ns = run_number(run, "interval_ns");
+        sleeper->threshold_ns = run_number(run, "threshold_ns");
+    }
+    return 0;
+}
+
+/* Records up to `steps` swallowed releases, oldest first. */
+static void expand(struct sleeper *sleeper, uint64_t steps)
+{
+    while (sleeper->count > 0 && steps-- > 0) {
+        struct late *late = &sleeper->backlog[sleeper->first];
+        record_value(sleeper->release, late->next_ns, late->at_ns);
+        late->next_ns -= sleeper->interval_ns;
+        if (late->next_ns >= 0)
+            continue;
+        sleeper->first = (sleeper->first + 1) % BACKLOG;
+        sleeper->count--;
+    }
+}
+
+/* Notes a wake-up late by `late_ns` >= interval; returns the releases it swallowed. */
+static int64_t note_late(struct sleeper *sleeper, int64_t late_ns, int64_t at_ns)
+{
+    int64_t swallowed = late_ns / sleeper->interval_ns;
+    record_value(sleeper->missed, swallowed, at_ns);
+    if (sleeper->count == BACKLOG)
+        expand(sleeper, UINT64_MAX);
+    uint32_t place = (sleeper->first + sleeper->count++) % BACKLOG;
+    sleeper->backlog[place] = (struct late){late_ns - sleeper->interval_ns, at_ns};
+    return swallowed;
+}
+
+/* The director makes this the outcome: several sleepers may cross at once. */
+static void cross_threshold(struct sleeper *sleeper, int64_t late_ns, int64_t at_ns)
+{
+    sleeper->crossed_ns = late_ns;
+    arena_event(sleeper->run->arena, "threshold_crossed", at_ns,
+                "%lld ns is above the threshold of %lld ns", (long long)late_ns,
+                (long long)sleeper->threshold_ns);
+    run_request_stop();
+}
+
+static void tell_crossed(struct run *run, const struct sleeper *sleeper)
+{
+    if (sleeper->crossed_ns > 0)
+        outcome_set(&run->outcome, STATUS_FAILED, "see the worst values for when it happened",
+                    "threshold crossed: a latency of %lld ns is above %lld ns",
+                    (long long)sleeper->crossed_ns, (long long)sleeper->threshold_ns);
+}
+
+static void sleep_until(int64_t release_ns)
+{
+    struct timespec release = clock_ns_timespec(release_ns);
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &release, NULL) == EINTR)
+        ;
+}
+
+static void tell_missed(const struct sleeper *sleeper)
+{
+    const struct record *missed = sleeper->missed;
+    if (missed->count > 0)
+        arena_event(sleeper->run->arena, "missed_periods", -1,
+                    "%.0f releases were swallowed by %llu late wake-ups on CPU %d",
+                    record_mean(missed) * (double)missed->count, (unsigned long long)missed->count,
+                    port_current_cpu());
+}
+
+static void sleep_and_measure(void *argument)
+{
+    struct sleeper *sleeper = argument;
+    struct run *run = sleeper->run;
+    int64_t now_ns = clock_monotonic_ns();
+    int64_t release_ns = now_ns + START_AHEAD_NS;
+    struct run_budget budget = run_budget(run, 1);
+    while (run_budget_left(&budget, sleeper->wakeup->count, now_ns)) {
+        sleep_until(release_ns);
+        now_ns = clock_monotonic_ns();
+        int64_t late_ns = now_ns - release_ns, at_ns = run_at_ns(run, now_ns);
+        record_value(sleeper->wakeup, late_ns, at_ns);
+        record_value(sleeper->release, late_ns, at_ns);
+        release_ns += sleeper->interval_ns;
+        if (late_ns >= sleeper->interval_ns)
+            release_ns += note_late(sleeper, late_ns, at_ns) * sleeper->interval_ns;
+        if (sleeper->threshold_ns > 0 && late_ns > sleeper->threshold_ns)
+            cross_threshold(sleeper, late_ns, at_ns);
+        if (sleeper->count > 0)
+            expand(sleeper, EXPAND_STEPS);
+    }
+    expand(sleeper, UINT64_MAX);
+    tell_missed(sleeper);
+}
+
+/* The director measures on its own CPU unless others were asked for. */
+static int measure(struct run *run)
+{
+    struct own *own = run->own;
+    if (run_param(run, "cpus")->count == 0) {
+        sleep_and_measure(&own->sleepers[0]);
+        tell_crossed(run, &own->sleepers[0]);
+        return 0;
+    }
+    int started = 0, error = 0;
+    for (; started < own->sleeper_count && error == 0; started++) {
+        struct sleeper *sleeper = &own->sleepers[started];
+        struct actor_setup setup = run->setup;
+        setup.cpu = cpu_of(run, started);
+        error = actor_start(&sleeper->actor, &setup, sleep_and_measure, sleeper);
+        if (error)
+            break;
+    }
+    if (error) {
+        outcome_set_errno(&run->outcome, error, "starting a thread on each CPU",
+                          "ask for fewer CPUs, or raise ulimit -u and -l");
+        run_request_stop();
+    }
+    for (int i = 0; i < started; i++)
+        actor_go(&own->sleepers[i].actor);
+    for (int i = 0; i < started; i++) {
+        actor_join(&own->sleepers[i].actor);
+        tell_crossed(run, &own->sleepers[i]);
+    }
+    return error ? -1 : 0;
+}
+
+const struct test tmr_p_lat = {
+    .id = "TMR-P-LAT",
+    .title = "Wake-up latency (latstat)",
+    .source = "[L] latstat, Solaris for Realtime, 2007",
+    .params = params,
+    .series = series,
+    .default_duration_ns = INT64_C(10000000000),
+    .expected_ns = expected_ns,
+    .size = size,
+    .prepare = prepare,
+    .measure = measure,
+};

@@ -1,0 +1,282 @@
+#include "base/posix_source.h"
+
+#include "load/element/kernel_classes.h"
+
+#include "load/job.h"
+#include "load/scratch.h"
+#include "port/port.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <termios.h>
+#include <unistd.h>
+
+enum { LARGE_BYTES = 8 << 20, SMALL_BYTES = 4096, TEXT_BYTES = 1024, PROCESSES = 512 };
+enum { LEAST_LARGE_BYTES = 1 << 20, AVAILABLE_PARTS = 64, SCANNED = 2000 };
+
+static int ended_well(pid_t child)
+{
+    int status = 0;
+    while (waitpid(child, &status, 0) < 0)
+        if (errno != EINTR)
+            return errno;
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : ECANCELED;
+}
+
+/* What the child does; it ends with its answer. */
+static int in_child(struct kernel_space *space, int (*act)(struct kernel_space *space))
+{
+    pid_t parent = getpid(), child = fork();
+    if (child == 0) {
+        int error = port_die_with(parent);
+        _exit(error != 0 && error != ENOTSUP ? 1 : act(space));
+    }
+    return child < 0 ? errno : ended_well(child);
+}
+
+static int do_nothing(struct kernel_space *space)
+{
+    (void)space;
+    return 0;
+}
+
+static int class_fork(struct kernel_space *space)
+{
+    return in_child(space, do_nothing);
+}
+
+static int run_job(struct kernel_space *space)
+{
+    job_be(space->program, "nothing");
+}
+
+static int class_exec(struct kernel_space *space)
+{
+    return in_child(space, run_job);
+}
+
+/* MAP_PRIVATE of /dev/zero is what POSIX has for memory that is nobody's. */
+static void *fresh_memory(size_t bytes)
+{
+    int zero = open("/dev/zero", O_RDWR | O_CLOEXEC);
+    if (zero < 0)
+        return NULL;
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE, zero, 0);
+    int error = errno;
+    close(zero);
+    errno = error;
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+static void touch(unsigned char *memory, size_t bytes, size_t step)
+{
+    for (size_t at = 0; at < bytes; at += step)
+        ((volatile unsigned char *)memory)[at] = 1;
+}
+
+static int grow_large(struct kernel_space *space)
+{
+    unsigned char *memory = fresh_memory(space->large_bytes);
+    if (!memory)
+        return 1;
+    touch(memory, space->large_bytes, space->page_bytes);
+    return 0; /* and the exit gives all of it back */
+}
+
+static int class_exit(struct kernel_space *space)
+{
+    return in_child(space, grow_large);
+}
+
+static int class_copy(struct kernel_space *space)
+{
+    if (space->file < 0)
+        return ENOENT;
+    if (scratch_is_short(space->file))
+        return ENOSPC;
+    ssize_t length = (ssize_t)space->large_bytes;
+    if (pwrite(space->file, space->buffer, space->large_bytes, 0) != length ||
+        pread(space->file, space->buffer, space->large_bytes, 0) != length)
+        return errno ? errno : ENOSPC;
+    return 0;
+}
+
+static int class_file(struct kernel_space *space)
+{
+    if (space->names[0][0] == '\0')
+        return ENOENT;
+    int file = open(space->names[0], O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (file < 0)
+        return errno;
+    int error = write(file, space->buffer, SMALL_BYTES) == SMALL_BYTES ? 0 : errno;
+    close(file);
+    if (rename(space->names[0], space->names[1]) != 0) {
+        error = errno;
+        unlink(space->names[0]);
+    } else if (unlink(space->names[1]) != 0) {
+        error = errno;
+    }
+    return error;
+}
+
+static int class_map(struct kernel_space *space)
+{
+    unsigned char *memory = fresh_memory(space->large_bytes / 4);
+    if (!memory)
+        return errno;
+    touch(memory, space->large_bytes / 4, space->page_bytes);
+    return munmap(memory, space->large_bytes / 4) == 0 ? 0 : errno;
+}
+
+/* What the terminal shows is read at its other end, which never waits. */
+static int class_terminal(struct kernel_space *space)
+{
+    char text[TEXT_BYTES], shown[4 * TEXT_BYTES];
+    if (space->terminal < 0)
+        return ENODEV;
+    memset(text, 'x', sizeof text);
+    for (size_t at = 79; at < sizeof text; at += 80)
+        text[at] = '\n';
+    ssize_t written = write(space->terminal, text, sizeof text);
+    while (read(space->master, shown, sizeof shown) > 0)
+        ;
+    return written > 0 ? 0 : errno;
+}
+
+static int transfer(int from, int to, unsigned char *buffer)
+{
+    if (write(from, buffer, SMALL_BYTES) != SMALL_BYTES ||
+        read(to, buffer, SMALL_BYTES) != SMALL_BYTES)
+        return errno ? errno : EIO;
+    return 0;
+}
+
+static int class_socket(struct kernel_space *space)
+{
+    return space->socket[0] < 0 ? ENODEV
+                                : transfer(space->socket[0], space->socket[1], space->buffer);
+}
+
+static int class_pipe(struct kernel_space *space)
+{
+    return space->pipe[0] < 0 ? ENODEV : transfer(space->pipe[1], space->pipe[0], space->buffer);
+}
+
+static int class_fsync(struct kernel_space *space)
+{
+    if (space->small < 0)
+        return ENOENT;
+    if (scratch_is_short(space->small))
+        return ENOSPC;
+    if (pwrite(space->small, space->buffer, SMALL_BYTES, 0) != SMALL_BYTES)
+        return errno ? errno : ENOSPC;
+    return fsync(space->small) == 0 ? 0 : errno;
+}
+
+static int list_folder(const char *path)
+{
+    DIR *listing = opendir(path);
+    struct dirent *entry;
+    struct stat facts;
+    if (!listing)
+        return errno;
+    for (int i = 0; i < SCANNED && (entry = readdir(listing)) != NULL; i++)
+        (void)fstatat(dirfd(listing), entry->d_name, &facts, AT_SYMLINK_NOFOLLOW);
+    closedir(listing);
+    return 0;
+}
+
+static int class_scan(struct kernel_space *space)
+{
+    struct port_process list[PROCESSES];
+    (void)space;
+    port_processes(list, PROCESSES); /* not everywhere: the folders are */
+    return list_folder("/etc");
+}
+
+const struct kernel_class kernel_classes[KERNEL_CLASSES] = {
+    {"fork", "fork, exit and wait", class_fork},
+    {"exec", "fork and exec of a small program", class_exec},
+    {"exit", "exit of a large process", class_exit},
+    {"copy", "large write and read of a file", class_copy},
+    {"file", "create, rename and delete a file", class_file},
+    {"map", "mmap, page faults, munmap", class_map},
+    {"terminal", "output to a terminal", class_terminal},
+    {"socket", "a transfer through a socket", class_socket},
+    {"pipe", "a transfer through a pipe", class_pipe},
+    {"fsync", "write and fsync", class_fsync},
+    {"scan", "a scan of the process table and of a folder", class_scan},
+};
+
+static void open_terminal(struct kernel_space *space)
+{
+    space->terminal = -1;
+    space->master = posix_openpt(O_RDWR | O_NOCTTY);
+    if (space->master < 0)
+        return;
+    const char *name =
+        grantpt(space->master) == 0 && unlockpt(space->master) == 0 ? ptsname(space->master) : NULL;
+    if (name)
+        space->terminal = open(name, O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
+    fcntl(space->master, F_SETFD, FD_CLOEXEC);
+    fcntl(space->master, F_SETFL, O_NONBLOCK);
+}
+
+static void open_channels(struct kernel_space *space)
+{
+    if (pipe(space->pipe) != 0)
+        space->pipe[0] = space->pipe[1] = -1;
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, space->socket) != 0)
+        space->socket[0] = space->socket[1] = -1;
+    for (int i = 0; i < 2; i++) {
+        fcntl(space->pipe[i], F_SETFD, FD_CLOEXEC);
+        fcntl(space->socket[i], F_SETFD, FD_CLOEXEC);
+    }
+}
+
+static size_t choose_large_bytes(void)
+{
+    int64_t available = port_available_bytes(NULL);
+    if (available < 0 || available / AVAILABLE_PARTS > LARGE_BYTES)
+        return LARGE_BYTES;
+    return available / AVAILABLE_PARTS > LEAST_LARGE_BYTES ? (size_t)(available / AVAILABLE_PARTS)
+                                                           : LEAST_LARGE_BYTES;
+}
+
+int kernel_space_open(struct kernel_space *space, const struct load_map *map, const char *program)
+{
+    memset(space, 0, sizeof *space);
+    space->program = program;
+    space->page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+    space->large_bytes = choose_large_bytes();
+    space->buffer = malloc(space->large_bytes);
+    if (!space->buffer)
+        return ENOMEM;
+    memset(space->buffer, 'h', space->large_bytes);
+    space->file = scratch_file(map);
+    space->small = scratch_file(map);
+    for (int i = 0; map->scratch[0] && i < 2; i++)
+        snprintf(space->names[i], sizeof space->names[i], "%s/%ld-%d", map->scratch, (long)getpid(),
+                 i);
+    open_terminal(space);
+    open_channels(space);
+    return 0;
+}
+
+void kernel_space_close(struct kernel_space *space)
+{
+    int all[] = {space->file,    space->small,   space->master,    space->terminal,
+                 space->pipe[0], space->pipe[1], space->socket[0], space->socket[1]};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        if (all[i] >= 0)
+            close(all[i]);
+    free(space->buffer);
+}

@@ -1,0 +1,165 @@
+/* network: TCP over the loopback interface.
+ *
+ * Both ends are in one process, so a transfer costs what the kernel's network costs and not
+ * a switch of processes. One message is one segment (TCP_NODELAY, and the other end reads it
+ * before the next is sent); the directions take turns, so that each carries the
+ * acknowledgement of the one before and the kernel hardly has to send more. */
+#include "base/posix_source.h"
+
+#include "load/duty.h"
+#include "load/rate.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+enum { PACKETS = COUNTER_OWN, SENT_BYTES, FAILED, MESSAGE_BYTES = 256 };
+
+#define TICK_NS INT64_C(1000000)
+#define BEHIND_NS INT64_C(100000000) /* what is later is lost, not caught up */
+
+struct connection {
+    int ends[2];
+    bool is_back;
+    char message[MESSAGE_BYTES];
+};
+
+/* No end waits for ever, none stays in TIME_WAIT. */
+static int set_options(int end)
+{
+    int one = 1;
+    struct linger at_once = {.l_onoff = 1, .l_linger = 0};
+    struct timeval patience = {.tv_sec = 1};
+    if (setsockopt(end, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one) != 0 ||
+        setsockopt(end, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once) != 0 ||
+        setsockopt(end, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) != 0 ||
+        setsockopt(end, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience) != 0)
+        return errno;
+    return 0;
+}
+
+static int close_with(int descriptor, int error)
+{
+    close(descriptor);
+    return error;
+}
+
+static int connect_to(int door, struct connection *own)
+{
+    struct sockaddr_in address, other, theirs;
+    socklen_t bytes = sizeof address, more = sizeof other;
+    if (getsockname(door, (struct sockaddr *)&address, &bytes) != 0)
+        return errno;
+    own->ends[0] = socket(AF_INET, SOCK_STREAM, 0);
+    if (own->ends[0] < 0)
+        return errno;
+    if (connect(own->ends[0], (struct sockaddr *)&address, sizeof address) != 0)
+        return close_with(own->ends[0], errno);
+    own->ends[1] = accept(door, (struct sockaddr *)&theirs, &bytes);
+    if (own->ends[1] < 0)
+        return close_with(own->ends[0], errno);
+    /* another process of this machine may have been quicker at the door */
+    if (getsockname(own->ends[0], (struct sockaddr *)&other, &more) != 0 ||
+        other.sin_port != theirs.sin_port) {
+        close(own->ends[1]);
+        return close_with(own->ends[0], ECONNABORTED);
+    }
+    int error = set_options(own->ends[0]);
+    return error ? error : set_options(own->ends[1]);
+}
+
+static int open_connection(struct connection *own)
+{
+    struct sockaddr_in address;
+    memset(&address, 0, sizeof address);
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK); /* port 0: the kernel chooses */
+    int door = socket(AF_INET, SOCK_STREAM, 0);
+    if (door < 0)
+        return errno;
+    if (bind(door, (struct sockaddr *)&address, sizeof address) != 0 || listen(door, 1) != 0)
+        return close_with(door, errno);
+    return close_with(door, connect_to(door, own));
+}
+
+static int prepare(struct loader *loader)
+{
+    struct connection *own = calloc(1, sizeof *own);
+    if (!own)
+        return ENOMEM;
+    loader->own = own;
+    int error = open_connection(own);
+    if (error)
+        loader_note(loader, "no TCP connection over 127.0.0.1: %s", strerror(error));
+    return error;
+}
+
+static bool receive_all(int end, char *bytes, size_t left)
+{
+    while (left > 0) {
+        ssize_t got = recv(end, bytes, left, 0);
+        if (got <= 0 && !(got < 0 && errno == EINTR))
+            return false;
+        left -= got > 0 ? (size_t)got : 0;
+    }
+    return true;
+}
+
+static bool transfer(struct connection *own)
+{
+    int from = own->ends[own->is_back], to = own->ends[!own->is_back];
+    own->is_back = !own->is_back;
+    return send(from, own->message, MESSAGE_BYTES, MSG_NOSIGNAL) == MESSAGE_BYTES &&
+           receive_all(to, own->message, MESSAGE_BYTES);
+}
+
+static bool send_what_is_due(struct loader *loader, struct rate *rate)
+{
+    while (rate_next_ns(rate) <= duty_now_ns() && !loader_should_stop(loader)) {
+        rate_step(rate);
+        if (!transfer(loader->own)) {
+            loader_note(loader, "the connection over 127.0.0.1 broke: %s", strerror(errno));
+            loader_count(loader, FAILED, 1);
+            return false;
+        }
+        loader_count(loader, PACKETS, 1);
+        loader_count(loader, SENT_BYTES, MESSAGE_BYTES);
+        loader_works(loader);
+    }
+    return true;
+}
+
+static void work(struct loader *loader)
+{
+    struct connection *own = loader->own;
+    struct rate rate;
+    rate_start(&rate, loader->degree->number, duty_now_ns());
+    while (!loader_should_stop(loader)) {
+        int64_t now_ns = duty_now_ns(), next_ns = rate_next_ns(&rate);
+        duty_sleep_until(next_ns > now_ns + TICK_NS ? next_ns : now_ns + TICK_NS);
+        rate_skip(&rate, duty_now_ns(), BEHIND_NS);
+        if (send_what_is_due(loader, &rate))
+            continue;
+        close(own->ends[0]);
+        close(own->ends[1]);
+        if (open_connection(own) != 0)
+            return;
+    }
+}
+
+const struct load_element load_network = {
+    .name = "network",
+    .title = "packets by TCP over the loopback interface",
+    .kind = LOAD_RATE,
+    .default_degree = "4000/s",
+    .counters = {NULL, "cpu_ns", NULL, NULL, "packets_count", "sent_bytes", "failed_count"},
+    .prepare = prepare,
+    .work = work,
+};

@@ -1,0 +1,153 @@
+/* search: walks folders and looks for a word in the files, round and round.
+ *
+ * It stays in the file system where a walk starts, follows no link, and opens nothing but
+ * regular files; file systems over a network or made up by the kernel are left out. Of each
+ * file the first MiB is read. A round is one folder. */
+#include "base/posix_source.h"
+
+#include "load/element.h"
+
+#include "port/port.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { FILES = COUNTER_OWN, BYTES, MATCHES };
+enum { DEEPEST = 24, PART_BYTES = 65536, MOST_BYTES = 1 << 20 };
+
+static const char *const starts[] = {"/usr", "/etc", "/opt", "/lib", "/bin", "/var/lib", "/system"};
+enum { STARTS = sizeof starts / sizeof starts[0] };
+
+static const char word[] = "real-time";
+
+struct search {
+    dev_t device;
+    char part[PART_BYTES];
+};
+
+static uint64_t matches_in(const char *text, size_t length)
+{
+    uint64_t found = 0;
+    const char *at = text, *end = text + length;
+    while (at < end && (at = memchr(at, word[0], (size_t)(end - at))) != NULL) {
+        if ((size_t)(end - at) < sizeof word - 1)
+            break;
+        found += memcmp(at, word, sizeof word - 1) == 0;
+        at++;
+    }
+    return found;
+}
+
+static void search_file(struct loader *loader, int file)
+{
+    struct search *own = loader->own;
+    ssize_t got;
+    for (int read_bytes = 0; read_bytes < MOST_BYTES && !loader_should_stop(loader);
+         read_bytes += (int)got) {
+        got = read(file, own->part, sizeof own->part);
+        if (got <= 0)
+            break;
+        loader_count(loader, BYTES, (uint64_t)got);
+        loader_count(loader, MATCHES, matches_in(own->part, (size_t)got));
+    }
+    loader_count(loader, FILES, 1);
+}
+
+static void walk(struct loader *loader, int folder, int depth);
+
+/* Looked at again after opening: what the name stands for may have changed in between. */
+static void visit(struct loader *loader, int folder, const char *name, int depth)
+{
+    const struct search *own = loader->own;
+    struct stat facts;
+    if (fstatat(folder, name, &facts, AT_SYMLINK_NOFOLLOW) != 0 || facts.st_dev != own->device ||
+        !(S_ISREG(facts.st_mode) || S_ISDIR(facts.st_mode)))
+        return;
+    int file = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (file < 0)
+        return;
+    bool is_good = fstat(file, &facts) == 0 && facts.st_dev == own->device;
+    if (is_good && S_ISDIR(facts.st_mode) && depth < DEEPEST) {
+        walk(loader, file, depth + 1);
+        return;
+    }
+    if (is_good && S_ISREG(facts.st_mode))
+        search_file(loader, file);
+    close(file);
+}
+
+static void walk(struct loader *loader, int folder, int depth)
+{
+    DIR *listing = fdopendir(folder);
+    if (!listing) {
+        close(folder);
+        return;
+    }
+    struct dirent *entry;
+    while (!loader_should_stop(loader) && (entry = readdir(listing)) != NULL)
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0) {
+            visit(loader, folder, entry->d_name, depth);
+            loader_works(loader);
+        }
+    closedir(listing);
+    loader_count(loader, COUNTER_ROUNDS, 1);
+}
+
+/* A folder to start from, or -1: it is a link, is not there, or lies on no storage. */
+static int open_start(struct search *own, const char *path)
+{
+    struct stat facts;
+    int folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (folder < 0)
+        return -1;
+    enum port_storage storage = port_storage(folder);
+    if (fstat(folder, &facts) != 0 || storage == PORT_STORAGE_NETWORK ||
+        storage == PORT_STORAGE_KERNEL) {
+        close(folder);
+        return -1;
+    }
+    own->device = facts.st_dev;
+    return folder;
+}
+
+static int prepare(struct loader *loader)
+{
+    struct search *own = calloc(1, sizeof *own);
+    if (!own)
+        return ENOMEM;
+    loader->own = own;
+    for (int i = 0; i < STARTS; i++) {
+        int folder = open_start(own, starts[i]);
+        if (folder >= 0) {
+            close(folder);
+            return 0;
+        }
+    }
+    loader_note(loader, "none of /usr, /etc, /opt, /lib, /bin, /var/lib can be searched here");
+    return ENOENT;
+}
+
+static void work(struct loader *loader)
+{
+    for (int turn = loader->place; !loader_should_stop(loader); turn++) {
+        int folder = open_start(loader->own, starts[turn % STARTS]);
+        if (folder >= 0)
+            walk(loader, folder, 0);
+    }
+}
+
+const struct load_element load_search = {
+    .name = "search",
+    .title = "walks folders and searches the files for a word",
+    .kind = LOAD_CONTINUOUS,
+    .counters = {NULL, "cpu_ns", NULL, "rounds_count", "files_count", "read_bytes",
+                 "matches_count"},
+    .prepare = prepare,
+    .work = work,
+};

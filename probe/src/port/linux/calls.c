@@ -1,0 +1,191 @@
+/* Port to Linux: the calls. What is read from /proc and /sys is in linux_facts.c. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "port/port.h"
+
+#include "port/linux/files.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+const char *port_name(void)
+{
+    return "linux";
+}
+
+int port_allowed_cpus(bool allowed[PORT_CPUS])
+{
+    cpu_set_t set;
+    /* the main thread's, which is never bound: the caller's may be */
+    if (sched_getaffinity(getpid(), sizeof set, &set) != 0)
+        return -1;
+    int count = 0;
+    for (int cpu = 0; cpu < PORT_CPUS; cpu++) {
+        allowed[cpu] = cpu < CPU_SETSIZE && CPU_ISSET(cpu, &set);
+        count += allowed[cpu] ? 1 : 0;
+    }
+    return count;
+}
+
+int port_pin_self(int cpu)
+{
+    if (cpu < 0 || cpu >= CPU_SETSIZE)
+        return EINVAL;
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(cpu, &set);
+    return sched_setaffinity(0, sizeof set, &set) == 0 ? 0 : errno;
+}
+
+int port_current_cpu(void)
+{
+    return sched_getcpu();
+}
+
+static bool has_flag(const char *flags, const char *flag)
+{
+    size_t length = strlen(flag);
+    for (const char *at = strstr(flags, flag); at; at = strstr(at + 1, flag))
+        if ((at[length] == ' ' || at[length] == '\0') && at != flags && at[-1] == ' ')
+            return true;
+    return false;
+}
+
+/* What cannot be read claims nothing, neither that the counter is good nor that it is not. */
+static bool tell_unread(const char *path, char *reason, size_t reason_bytes)
+{
+    snprintf(reason, reason_bytes, "%s could not be read: %s", path, strerror(errno));
+    return false;
+}
+
+bool port_counter_is_trusted(char *reason, size_t reason_bytes)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    static const char source[] = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
+    char text[8192];
+    bool is_found = linux_cpuinfo("flags", text, sizeof text);
+    if (!is_found && errno != 0)
+        return tell_unread(linux_cpuinfo_path, reason, reason_bytes);
+    if (!is_found || !has_flag(text, "constant_tsc") || !has_flag(text, "nonstop_tsc")) {
+        snprintf(reason, reason_bytes,
+                 "the processor does not claim a TSC of one rate that never stops "
+                 "(constant_tsc, nonstop_tsc)");
+        return false;
+    }
+    is_found = linux_read(source, text, sizeof text);
+    if (!is_found && errno != 0)
+        return tell_unread(source, reason, reason_bytes);
+    if (!is_found || strcmp(text, "tsc") != 0) {
+        snprintf(reason, reason_bytes, "the kernel does not use the TSC as its clock source");
+        return false;
+    }
+#else
+    (void)has_flag, (void)tell_unread, (void)reason, (void)reason_bytes;
+#endif
+    return true;
+}
+
+int port_clock_system_call(clockid_t id, struct timespec *time)
+{
+#if defined(SYS_clock_gettime) && (defined(__LP64__) || defined(_LP64))
+    return (int)syscall(SYS_clock_gettime, id, time);
+#else
+    (void)id, (void)time;
+    errno = ENOTSUP;
+    return -1;
+#endif
+}
+
+int port_clocks(const struct port_clock **clocks)
+{
+    static const struct port_clock table[] = {
+        {"CLOCK_MONOTONIC", CLOCK_MONOTONIC, true, false},
+        {"CLOCK_MONOTONIC_RAW", CLOCK_MONOTONIC_RAW, true, false},
+        {"CLOCK_MONOTONIC_COARSE", CLOCK_MONOTONIC_COARSE, true, false},
+        {"CLOCK_BOOTTIME", CLOCK_BOOTTIME, true, false},
+        {"CLOCK_REALTIME", CLOCK_REALTIME, true, true},
+        {"CLOCK_REALTIME_COARSE", CLOCK_REALTIME_COARSE, true, true},
+        {"CLOCK_TAI", CLOCK_TAI, true, true},
+        {"CLOCK_PROCESS_CPUTIME_ID", CLOCK_PROCESS_CPUTIME_ID, false, false},
+        {"CLOCK_THREAD_CPUTIME_ID", CLOCK_THREAD_CPUTIME_ID, false, false},
+    };
+    *clocks = table;
+    return sizeof table / sizeof table[0];
+}
+
+static struct timespec to_timespec(int64_t ns)
+{
+    return (struct timespec){.tv_sec = (time_t)(ns / 1000000000),
+                             .tv_nsec = (long)(ns % 1000000000)};
+}
+
+int port_event_timer_open(int64_t start_ns, int64_t period_ns)
+{
+    int descriptor = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
+    if (descriptor < 0)
+        return -1;
+    struct itimerspec when = {.it_value = to_timespec(start_ns),
+                              .it_interval = to_timespec(period_ns)};
+    if (timerfd_settime(descriptor, TFD_TIMER_ABSTIME, &when, NULL) == 0)
+        return descriptor;
+    int error = errno;
+    close(descriptor);
+    errno = error;
+    return -1;
+}
+
+int64_t port_event_timer_wait(int descriptor, int64_t timeout_ns)
+{
+    if (timeout_ns >= 0) {
+        struct pollfd wanted = {.fd = descriptor, .events = POLLIN};
+        struct timespec timeout = to_timespec(timeout_ns);
+        int ready = ppoll(&wanted, 1, &timeout, NULL);
+        if (ready <= 0)
+            return ready;
+    }
+    uint64_t count;
+    ssize_t got = read(descriptor, &count, sizeof count);
+    return got == sizeof count ? (int64_t)count : -1;
+}
+
+int port_event_timer_disarm(int descriptor)
+{
+    struct itimerspec never;
+    memset(&never, 0, sizeof never);
+    return timerfd_settime(descriptor, 0, &never, NULL);
+}
+
+bool port_realtime_budget(int64_t *runtime_ns, int64_t *period_ns)
+{
+    int64_t runtime_us, period_us;
+    if (!linux_read_number("/proc/sys/kernel/sched_rt_runtime_us", &runtime_us) ||
+        !linux_read_number("/proc/sys/kernel/sched_rt_period_us", &period_us))
+        return false;
+    if (runtime_us < 0 || period_us <= 0)
+        return false;
+    *runtime_ns = runtime_us * 1000;
+    *period_ns = period_us * 1000;
+    return true;
+}
+
+void port_realtime_remedy(char *text, size_t bytes)
+{
+    int64_t budget_us;
+    if (geteuid() == 0 && linux_group_budget_us(&budget_us) && budget_us == 0)
+        snprintf(text, bytes,
+                 "this process is in a control group without real-time budget: write one into its "
+                 "cpu.rt_runtime_us, or start from the root group");
+    else if (geteuid() == 0)
+        snprintf(text, bytes, "give the container CAP_SYS_NICE (and CAP_IPC_LOCK)");
+    else
+        snprintf(text, bytes,
+                 "run with sudo, or `sudo setcap cap_sys_nice,cap_ipc_lock+ep` on hardstone-probe, "
+                 "or set rtprio and memlock in /etc/security/limits.conf");
+}

@@ -1,0 +1,78 @@
+/* Files of debugfs and tracefs, whether these are mounted or not. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "port/linux/facts.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* Where `system` is mounted. */
+static bool mount_point(const char *system, char *place, size_t bytes)
+{
+    FILE *file = linux_open("/proc/self/mounts");
+    char line[1024], kind[64];
+    bool is_found = false;
+    while (file && !is_found && fgets(line, sizeof line, file))
+        is_found = sscanf(line, "%*1000s %255s %63s", place, kind) == 2 && bytes >= 256 &&
+                   strcmp(kind, system) == 0;
+    if (file)
+        fclose(file);
+    return is_found;
+}
+
+#if defined(SYS_fsopen) && defined(SYS_fsconfig) && defined(SYS_fsmount)
+enum {
+    CREATE = 6,
+    CLOSE_ON_EXEC = 1,
+    READ_ONLY = 1
+}; /* of linux/mount.h, younger than C libraries */
+
+/* A mount that is in no tree: it is gone when its descriptor is closed, however this process
+ * ends. */
+static int detached(const char *system)
+{
+    int context = (int)syscall(SYS_fsopen, system, CLOSE_ON_EXEC);
+    int mount = -1;
+    if (context < 0)
+        return -1;
+    if (syscall(SYS_fsconfig, context, CREATE, NULL, NULL, 0) == 0)
+        mount = (int)syscall(SYS_fsmount, context, CLOSE_ON_EXEC, READ_ONLY);
+    close(context);
+    return mount;
+}
+#else
+static int detached(const char *system)
+{
+    (void)system;
+    return -1;
+}
+#endif
+
+static bool read_detached(const char *system, const char *path, char *text, size_t bytes)
+{
+    int mount = detached(system);
+    if (mount < 0)
+        return false;
+    int file = openat(mount, path, O_RDONLY | O_CLOEXEC);
+    ssize_t got = file < 0 ? -1 : read(file, text, bytes - 1);
+    if (file >= 0)
+        close(file);
+    close(mount);
+    while (got > 0 && text[got - 1] == '\n')
+        got--;
+    text[got > 0 ? got : 0] = '\0';
+    return got > 0;
+}
+
+bool linux_read_debug(const char *system, const char *path, char *text, size_t bytes)
+{
+    char place[256], whole[512];
+    if (mount_point(system, place, sizeof place)) {
+        snprintf(whole, sizeof whole, "%s/%s", place, path);
+        return linux_read(whole, text, bytes);
+    }
+    return !*linux_root() && geteuid() == 0 && read_detached(system, path, text, bytes);
+}

@@ -1,0 +1,142 @@
+/* Who stands between this system and the machine. */
+#include "base/posix_source.h"
+
+#include "port/linux/facts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(__x86_64__) || defined(__i386__)
+#include <cpuid.h>
+
+/* Leaf 0x40000000 names the hypervisor when the processor says that there is one; whether it
+ * is there is known in any case. */
+static bool hypervisor(char *name, size_t bytes, bool *is_known)
+{
+    unsigned a, b, c, d;
+    *is_known = true;
+    if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & (1u << 31)))
+        return false;
+    unsigned words[3];
+    __cpuid(0x40000000, a, words[0], words[1], words[2]);
+    char text[13];
+    memcpy(text, words, 12);
+    text[12] = '\0';
+    for (char *at = text; *at; at++)
+        if (*at < ' ' || *at > '~')
+            *at = '?';
+    snprintf(name, bytes, "%s", *text ? text : "unnamed");
+    return true;
+}
+#else
+/* Other processors do not tell: some hypervisors are found by their firmware, none can be
+ * excluded. */
+static bool hypervisor(char *name, size_t bytes, bool *is_known)
+{
+    static const char *const makers[] = {"QEMU",   "KVM",       "Amazon EC2",           "Google",
+                                         "VMware", "Parallels", "Apple Virtualization", "Xen"};
+    char text[256];
+    *is_known = false;
+    if (linux_read("/sys/hypervisor/type", name, bytes) ||
+        linux_read("/proc/device-tree/hypervisor/compatible", name, bytes))
+        return true;
+    static const char *const files[] = {"/sys/class/dmi/id/sys_vendor",
+                                        "/sys/class/dmi/id/product_name",
+                                        "/proc/device-tree/compatible"};
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        if (!linux_read(files[i], text, sizeof text))
+            continue;
+        for (size_t j = 0; j < sizeof makers / sizeof makers[0]; j++)
+            if (strstr(text, makers[j])) {
+                snprintf(name, bytes, "%s", makers[j]);
+                return true;
+            }
+        if (strstr(text, "dummy-virt")) {
+            snprintf(name, bytes, "QEMU virt");
+            return true;
+        }
+    }
+    return false;
+}
+#endif
+
+static bool first_namespace(const char *kind, const char *number)
+{
+    char path[48], own[64], wanted[64];
+    snprintf(path, sizeof path, "/proc/self/ns/%s", kind);
+    snprintf(wanted, sizeof wanted, "%s:[%s]", kind, number);
+    return linux_link(path, own, sizeof own) && strcmp(own, wanted) == 0;
+}
+
+/* The first mount namespace has a constant number since 6.18 or so; before, the first task
+ * tells it to those who may look. */
+static bool is_first_mount_namespace(void)
+{
+    char own[64], first[64];
+    return first_namespace("mnt", "4026531832") ||
+           (linux_link("/proc/self/ns/mnt", own, sizeof own) &&
+            linux_link("/proc/1/ns/mnt", first, sizeof first) && strcmp(own, first) == 0);
+}
+
+/* A name that container managers leave behind, or NULL. */
+static const char *marker(char *name, size_t bytes)
+{
+    static const char *const words[] = {"kubepods", "docker", "containerd", "libpod", "lxc"};
+    char text[1024];
+    if (linux_exists("/.dockerenv"))
+        return "docker";
+    if (linux_exists("/run/.containerenv"))
+        return "podman";
+    if (linux_read("/run/systemd/container", name, bytes))
+        return name;
+    if (linux_read("/proc/self/cgroup", text, sizeof text))
+        for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+            if (strstr(text, words[i]))
+                return words[i];
+    return NULL;
+}
+
+/* The first namespaces have numbers that are constants of the kernel. With all of them this
+ * is the machine itself, also where it was made from an image and has the image's markers. */
+static const char *container(char *name, size_t bytes, bool *is_known)
+{
+    bool is_first = first_namespace("pid", "4026531836") && first_namespace("user", "4026531837") &&
+                    first_namespace("cgroup", "4026531835");
+    const char *kind = marker(name, bytes);
+    char link[64];
+    *is_known = linux_link("/proc/self/ns/pid", link, sizeof link) &&
+                linux_link("/proc/self/ns/cgroup", link, sizeof link);
+    if (*is_known && is_first && (!kind || is_first_mount_namespace()))
+        return NULL;
+    return kind ? kind : *is_known ? "namespaces of its own" : NULL;
+}
+
+/* "cpu  user nice system idle iowait irq softirq steal ..." since boot. */
+static void steal_facts(const struct port_fact_sink *sink)
+{
+    char text[256];
+    int64_t ticks[8] = {0}, total = 0;
+    if (!linux_read("/proc/stat", text, sizeof text) || strncmp(text, "cpu ", 4) != 0)
+        return;
+    char *at = text + 4;
+    for (int i = 0; i < 8; i++) {
+        ticks[i] = strtoll(at, &at, 10);
+        total += ticks[i];
+    }
+    if (total <= 0)
+        return;
+    sink->number(sink->context, "virtual.steal_ppm", ticks[7] * 1000000 / total);
+}
+
+void linux_virtual_facts(const struct port_fact_sink *sink)
+{
+    char name[64];
+    bool is_known;
+    bool is_virtual = hypervisor(name, sizeof name, &is_known);
+    if (is_virtual || is_known)
+        sink->text(sink->context, "virtual.hypervisor", is_virtual ? name : NULL);
+    const char *kind = container(name, sizeof name, &is_known);
+    if (kind || is_known)
+        sink->text(sink->context, "virtual.container", kind);
+    steal_facts(sink);
+}

@@ -1,0 +1,167 @@
+#include "base/posix_source.h"
+
+#include "port/linux/files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+const char linux_cpuinfo_path[] = "/proc/cpuinfo";
+
+static const char *rooted(const char *path, char place[LINUX_PLACE_BYTES])
+{
+    snprintf(place, LINUX_PLACE_BYTES, "%s%s", linux_root(), path);
+    return place;
+}
+
+FILE *linux_open(const char *path)
+{
+    char place[LINUX_PLACE_BYTES];
+    return fopen(rooted(path, place), "re");
+}
+
+DIR *linux_open_folder(const char *path)
+{
+    char place[LINUX_PLACE_BYTES];
+    return opendir(rooted(path, place));
+}
+
+bool linux_exists(const char *path)
+{
+    char place[LINUX_PLACE_BYTES];
+    return access(rooted(path, place), F_OK) == 0;
+}
+
+bool linux_link(const char *path, char *text, size_t bytes)
+{
+    char place[LINUX_PLACE_BYTES];
+    ssize_t length = readlink(rooted(path, place), text, bytes - 1);
+    text[length < 0 ? 0 : length] = '\0';
+    return length > 0;
+}
+
+bool linux_read_any(const char *path, char *text, size_t bytes)
+{
+    char place[LINUX_PLACE_BYTES];
+    int file = open(rooted(path, place), O_RDONLY | O_CLOEXEC);
+    text[0] = '\0';
+    if (file < 0)
+        return false;
+    size_t used = 0;
+    ssize_t got = 0;
+    while (used + 1 < bytes && (got = read(file, text + used, bytes - 1 - used)) > 0)
+        used += (size_t)got;
+    int error = got < 0 ? errno : 0;
+    close(file);
+    errno = error;
+    while (used > 0 && (text[used - 1] == '\n' || text[used - 1] == ' '))
+        used--;
+    text[used] = '\0';
+    return used > 0 || got == 0;
+}
+
+bool linux_read(const char *path, char *text, size_t bytes)
+{
+    return linux_read_any(path, text, bytes) && text[0];
+}
+
+bool linux_read_number(const char *path, int64_t *number)
+{
+    char text[64], *end;
+    if (!linux_read(path, text, sizeof text))
+        return false;
+    errno = 0;
+    *number = strtoll(text, &end, 10);
+    return end != text && errno == 0;
+}
+
+bool linux_cpuinfo(const char *name, char *value, size_t bytes)
+{
+    FILE *file = linux_open(linux_cpuinfo_path);
+    char line[8192];
+    bool is_found = false;
+    if (!file)
+        return false;
+    while (!is_found && fgets(line, sizeof line, file)) {
+        char *colon = strchr(line, ':');
+        size_t length = strlen(name);
+        if (!colon || strncmp(line, name, length) != 0 || strspn(line + length, "\t ") == 0)
+            continue;
+        line[strcspn(line, "\n")] = '\0';
+        snprintf(value, bytes, "%s", colon + 1 + strspn(colon + 1, " "));
+        is_found = true;
+    }
+    int error = ferror(file) ? errno : 0;
+    fclose(file);
+    errno = error;
+    return is_found;
+}
+
+/* Its path within the hierarchy. */
+static bool cpu_group(char *path, size_t bytes)
+{
+    FILE *file = linux_open("/proc/self/cgroup");
+    char line[1024];
+    bool is_found = false;
+    while (file && !is_found && fgets(line, sizeof line, file)) {
+        char *controllers = strchr(line, ':');
+        char *group = controllers ? strchr(controllers + 1, ':') : NULL;
+        if (!group)
+            continue;
+        *group = '\0';
+        char list[256];
+        snprintf(list, sizeof list, ",%s,", controllers + 1);
+        group[1 + strcspn(group + 1, "\n")] = '\0';
+        is_found = strstr(list, ",cpu,") != NULL;
+        if (is_found)
+            snprintf(path, bytes, "%s", group + 1);
+    }
+    if (file)
+        fclose(file);
+    return is_found;
+}
+
+bool linux_cpu_group(char *path, size_t bytes)
+{
+    static const char *const mounts[] = {"/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct"};
+    char group[512];
+    if (!cpu_group(group, sizeof group))
+        return false;
+    for (size_t i = 0; i < sizeof mounts / sizeof mounts[0]; i++) {
+        snprintf(path, bytes, "%s%s", mounts[i], strcmp(group, "/") == 0 ? "" : group);
+        if (linux_exists(path))
+            return true;
+    }
+    return false;
+}
+
+bool linux_group_budget_us(int64_t *budget_us)
+{
+    char group[600], path[640];
+    if (!linux_cpu_group(group, sizeof group))
+        return false;
+    snprintf(path, sizeof path, "%s/cpu.rt_runtime_us", group);
+    return linux_read_number(path, budget_us);
+}
+
+bool linux_boot_option(const char *name, char *value, size_t bytes)
+{
+    char line[4096];
+    size_t length = strlen(name);
+    bool is_found = false;
+    if (!linux_read("/proc/cmdline", line, sizeof line))
+        return false;
+    for (char *rest, *word = strtok_r(line, " \t", &rest); word;
+         word = strtok_r(NULL, " \t", &rest)) {
+        if (strcmp(word, "--") == 0) /* what follows is for init */
+            break;
+        if (strncmp(word, name, length) != 0 || (word[length] != '=' && word[length] != '\0'))
+            continue;
+        snprintf(value, bytes, "%s", word[length] ? word + length + 1 : "");
+        is_found = true;
+    }
+    return is_found;
+}

@@ -1,0 +1,60 @@
+/* Lists of CPUs and of words. */
+#include "base/posix_source.h"
+
+#include "port/linux/facts.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool linux_each_cpu(const char *list, void (*take)(void *context, int cpu), void *context)
+{
+    const char *at = list;
+    while (*at) {
+        char *end;
+        if (!isdigit((unsigned char)*at))
+            return false;
+        long first = strtol(at, &end, 10), last = first;
+        if (*end == '-') {
+            at = end + 1;
+            last = strtol(at, &end, 10);
+            if (end == at)
+                return false;
+        }
+        if (last >= PORT_CPUS || (*end && *end != ','))
+            return false;
+        for (long cpu = first; cpu <= last; cpu++)
+            take(context, (int)cpu);
+        at = *end ? end + 1 : end;
+    }
+    return true;
+}
+
+bool linux_each_online(void (*take)(void *context, int cpu), void *context)
+{
+    char list[1024];
+    return linux_read("/sys/devices/system/cpu/online", list, sizeof list) &&
+           linux_each_cpu(list, take, context);
+}
+
+bool linux_bracketed(const char *list, char *word, size_t bytes)
+{
+    const char *open = strpbrk(list, "[(");
+    const char *close = open ? strpbrk(open, "])") : NULL;
+    if (!close || close == open + 1)
+        return false;
+    snprintf(word, bytes, "%.*s", (int)(close - open - 1), open + 1);
+    return true;
+}
+
+void linux_add_word(struct linux_words *words, const char *separator, const char *word)
+{
+    const char *between = words->used ? separator : "";
+    size_t wanted = strlen(between) + strlen(word);
+    if (wanted + 1 > words->bytes - words->used) {
+        words->left_out++;
+        return;
+    }
+    snprintf(words->text + words->used, words->bytes - words->used, "%s%s", between, word);
+    words->used += wanted;
+}

@@ -1,0 +1,250 @@
+/* What load uses of Linux: ties between processes, files without names, counters. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "port/port.h"
+
+#include "port/linux/files.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+enum { LAST_DESCRIPTOR = 65536 };
+
+void *port_shared_memory(size_t bytes)
+{
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+int port_bind_self(const bool cpus[PORT_CPUS])
+{
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    for (int cpu = 0; cpu < PORT_CPUS && cpu < CPU_SETSIZE; cpu++)
+        if (cpus[cpu])
+            CPU_SET(cpu, &set);
+    return sched_setaffinity(0, sizeof set, &set) == 0 ? 0 : errno;
+}
+
+int port_end_with(pid_t parent)
+{
+    if (prctl(PR_SET_PDEATHSIG, SIGTERM) != 0)
+        return errno;
+    return getppid() == parent ? 0 : ESRCH; /* it may have ended just before */
+}
+
+/* Class none: by the niceness, which is an ordinary one. The C library has no such call. */
+int port_ordinary_io(void)
+{
+    enum { WHO_PROCESS = 1, CLASS_NONE = 0 };
+    return syscall(SYS_ioprio_set, WHO_PROCESS, 0, CLASS_NONE) == 0 || errno == ENOSYS ? 0 : errno;
+}
+
+int port_adopt_orphans(void)
+{
+    return prctl(PR_SET_CHILD_SUBREAPER, 1) == 0 ? 0 : errno;
+}
+
+/* A program that root starts has what it inherits and what the bounding set leaves; others have
+ * what is ambient. */
+static int stop_inheriting(uint32_t capabilities)
+{
+    struct __user_cap_header_struct head = {_LINUX_CAPABILITY_VERSION_3, 0};
+    struct __user_cap_data_struct words[_LINUX_CAPABILITY_U32S_3];
+    memset(words, 0, sizeof words);
+    if (syscall(SYS_capget, &head, words) != 0)
+        return errno;
+    words[0].inheritable &= ~capabilities;
+    return syscall(SYS_capset, &head, words) == 0 ? 0 : errno;
+}
+
+static int drop_for_good(unsigned long capability)
+{
+    if (prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) == 0 || geteuid() != 0 ||
+        prctl(PR_CAPBSET_READ, capability, 0, 0, 0) == 0)
+        return 0;
+    return errno ? errno : EPERM;
+}
+
+/* CAP_SYS_RESOURCE, too: whoever has it raises the limit again. */
+int port_never_real_time(void)
+{
+    struct rlimit none = {0, 0};
+    if (setrlimit(RLIMIT_RTPRIO, &none) != 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+        return errno;
+    (void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0); /* before Linux 4.3: none */
+    int error = stop_inheriting(CAP_TO_MASK(CAP_SYS_NICE) | CAP_TO_MASK(CAP_SYS_RESOURCE));
+    if (!error)
+        error = drop_for_good(CAP_SYS_NICE);
+    return error ? error : drop_for_good(CAP_SYS_RESOURCE);
+}
+
+int64_t port_run_delay_ns(void)
+{
+    char text[96], *end;
+    if (!linux_read("/proc/self/schedstat", text, sizeof text))
+        return -1;
+    strtoll(text, &end, 10); /* the time on a CPU */
+    char *delay = end;
+    long long delay_ns = strtoll(delay, &end, 10);
+    return end == delay ? -1 : delay_ns;
+}
+
+/* Field 4 of /proc/ID/stat; the name before it may hold anything, so from its last ')'. */
+static pid_t parent_of(const char *id)
+{
+    char path[64], text[512];
+    snprintf(path, sizeof path, "/proc/%.20s/stat", id);
+    if (!linux_read(path, text, sizeof text))
+        return -1;
+    const char *end = strrchr(text, ')');
+    return end && strlen(end) > 4 ? (pid_t)strtol(end + 4, NULL, 10) : -1;
+}
+
+int port_processes(struct port_process *list, int most)
+{
+    DIR *folder = opendir("/proc");
+    if (!folder)
+        return -1;
+    int count = 0;
+    struct dirent *entry;
+    while ((entry = readdir(folder)) != NULL) {
+        if (!isdigit((unsigned char)entry->d_name[0]))
+            continue;
+        pid_t parent = parent_of(entry->d_name);
+        if (parent >= 0 && count < most)
+            list[count] = (struct port_process){(pid_t)strtol(entry->d_name, NULL, 10), parent};
+        count += parent >= 0 ? 1 : 0;
+    }
+    closedir(folder);
+    return count > 0 ? count : -1;
+}
+
+void port_name_self(const char *name)
+{
+    prctl(PR_SET_NAME, name);
+}
+
+void port_close_from(int first)
+{
+#ifdef SYS_close_range
+    if (syscall(SYS_close_range, first, ~0u, 0) == 0)
+        return;
+#endif
+    long last = sysconf(_SC_OPEN_MAX);
+    for (int at = first; at < (last > 0 && last < LAST_DESCRIPTOR ? last : LAST_DESCRIPTOR); at++)
+        close(at);
+}
+
+int port_anonymous_file(const char *folder)
+{
+    int file = open(folder, O_TMPFILE | O_RDWR | O_EXCL | O_CLOEXEC, 0600);
+    if (file < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL))
+        errno = ENOTSUP;
+    return file;
+}
+
+enum port_storage port_storage(int descriptor)
+{
+    static const struct {
+        unsigned long magic;
+        enum port_storage storage;
+    } known[] = {
+        {0x01021994, PORT_STORAGE_MEMORY},  /* tmpfs */
+        {0x858458f6, PORT_STORAGE_MEMORY},  /* ramfs */
+        {0x958458f6, PORT_STORAGE_MEMORY},  /* hugetlbfs */
+        {0x6969, PORT_STORAGE_NETWORK},     /* nfs */
+        {0xff534d42, PORT_STORAGE_NETWORK}, /* cifs */
+        {0xfe534d42, PORT_STORAGE_NETWORK}, /* smb2 */
+        {0x517b, PORT_STORAGE_NETWORK},     /* smb */
+        {0x01021997, PORT_STORAGE_NETWORK}, /* 9p */
+        {0x00c36400, PORT_STORAGE_NETWORK}, /* ceph */
+        {0x5346414f, PORT_STORAGE_NETWORK}, /* afs */
+        {0x65735546, PORT_STORAGE_NETWORK}, /* fuse: may wait for anything */
+        {0x0187, PORT_STORAGE_NETWORK},     /* autofs: looking mounts */
+        {0x9fa0, PORT_STORAGE_KERNEL},      /* proc */
+        {0x62656572, PORT_STORAGE_KERNEL},  /* sysfs */
+        {0x27e0eb, PORT_STORAGE_KERNEL},    /* cgroup */
+        {0x63677270, PORT_STORAGE_KERNEL},  /* cgroup2 */
+        {0x64626720, PORT_STORAGE_KERNEL},  /* debugfs */
+        {0x74726163, PORT_STORAGE_KERNEL},  /* tracefs */
+        {0x1cd1, PORT_STORAGE_KERNEL},      /* devpts */
+        {0xcafe4a11, PORT_STORAGE_KERNEL},  /* bpf */
+        {0x73636673, PORT_STORAGE_KERNEL},  /* securityfs */
+        {0xde5e81e4, PORT_STORAGE_KERNEL},  /* efivarfs */
+    };
+    struct statfs facts;
+    if (fstatfs(descriptor, &facts) != 0)
+        return PORT_STORAGE_UNKNOWN;
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        if (((unsigned long)facts.f_type & 0xffffffffUL) == known[i].magic)
+            return known[i].storage;
+    return PORT_STORAGE_DISK;
+}
+
+int port_own_executable(char *path, size_t bytes)
+{
+    /* the link and not what it points to: works when the file was replaced or removed */
+    static const char link[] = "/proc/self/exe";
+    if (bytes < sizeof link || access(link, X_OK) != 0)
+        return ENOTSUP;
+    memcpy(path, link, sizeof link);
+    return 0;
+}
+
+/* Number under the word `name` of the pair of lines that begin with "Tcp:". */
+static int64_t number_below(const char *names, const char *numbers, const char *name)
+{
+    char *at = strchr(numbers, ' ');
+    const char *word = strchr(names, ' ');
+    while (at && word) {
+        char *end;
+        long long number = strtoll(at, &end, 10);
+        word += strspn(word, " ");
+        size_t length = strcspn(word, " \n");
+        if (end == at || length == 0)
+            return -1;
+        if (length == strlen(name) && strncmp(word, name, length) == 0)
+            return number;
+        at = end;
+        word += length;
+    }
+    return -1;
+}
+
+int64_t port_tcp_segments_sent(void)
+{
+    FILE *file = fopen("/proc/net/snmp", "re");
+    char names[1024], numbers[1024];
+    int64_t count = -1;
+    while (file && count < 0 && fgets(names, sizeof names, file))
+        if (strncmp(names, "Tcp:", 4) == 0 && fgets(numbers, sizeof numbers, file))
+            count = number_below(names, numbers, "OutSegs");
+    if (file)
+        fclose(file);
+    return count;
+}
+
+int64_t port_load_average_milli(void)
+{
+    char text[64], *end;
+    if (!linux_read("/proc/loadavg", text, sizeof text))
+        return -1;
+    double average = strtod(text, &end);
+    return end == text ? -1 : (int64_t)(average * 1000 + 0.5);
+}

@@ -1,0 +1,116 @@
+/* What Linux has beside the semaphores of POSIX, and ties between processes. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "port/port.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <linux/futex.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* 32-bit processors with 64-bit time have only the newer name; no time is passed here. */
+#ifndef SYS_futex
+#define SYS_futex SYS_futex_time64
+#endif
+
+enum { MOST_UNFINISHED = 64 };
+
+int port_semaphore_descriptor(void)
+{
+    return eventfd(0, EFD_SEMAPHORE | EFD_CLOEXEC);
+}
+
+int port_word_wait(atomic_int *word, int value, bool is_shared)
+{
+    int what = is_shared ? FUTEX_WAIT : FUTEX_WAIT_PRIVATE;
+    return syscall(SYS_futex, word, what, value, NULL, NULL, 0) == 0 ? 0 : errno;
+}
+
+int port_word_wake(atomic_int *word, bool is_shared)
+{
+    int what = is_shared ? FUTEX_WAKE : FUTEX_WAKE_PRIVATE;
+    return syscall(SYS_futex, word, what, 1, NULL, NULL, 0) >= 0 ? 0 : errno;
+}
+
+/* Both C libraries write a file and link it to the name: glibc sem.XXXXXX, musl tmp-NUMBER. */
+static bool is_unfinished(int folder, const char *name, time_t since, mode_t mode)
+{
+    struct stat facts;
+    if (fnmatch("sem.??????", name, 0) != 0 && fnmatch("tmp-*", name, 0) != 0)
+        return false;
+    return fstatat(folder, name, &facts, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(facts.st_mode) &&
+           (facts.st_mode & 07777) == mode && facts.st_uid == geteuid() &&
+           facts.st_size <= (off_t)sizeof(sem_t) && facts.st_mtime >= since;
+}
+
+/* Calls `act` with the folder and the name of each. */
+static int for_unfinished(time_t since, mode_t mode, void (*act)(int, const char *, void *),
+                          void *context)
+{
+    DIR *folder = opendir("/dev/shm");
+    if (!folder)
+        return errno;
+    struct dirent *entry;
+    while ((entry = readdir(folder)) != NULL)
+        if (is_unfinished(dirfd(folder), entry->d_name, since, mode))
+            act(dirfd(folder), entry->d_name, context);
+    closedir(folder);
+    return 0;
+}
+
+struct seen {
+    int count;
+    ino_t inodes[MOST_UNFINISHED];
+};
+
+static ino_t inode_of(int folder, const char *name)
+{
+    struct stat facts;
+    return fstatat(folder, name, &facts, AT_SYMLINK_NOFOLLOW) == 0 ? facts.st_ino : 0;
+}
+
+static void see(int folder, const char *name, void *context)
+{
+    struct seen *seen = context;
+    ino_t inode = inode_of(folder, name);
+    if (inode && seen->count < MOST_UNFINISHED)
+        seen->inodes[seen->count++] = inode;
+}
+
+static void remove_seen(int folder, const char *name, void *context)
+{
+    const struct seen *seen = context;
+    ino_t inode = inode_of(folder, name);
+    for (int i = 0; i < seen->count; i++)
+        if (seen->inodes[i] == inode)
+            unlinkat(folder, name, 0);
+}
+
+/* One that another probe makes just now is finished a moment later: only what is there in two
+ * looks was left behind. */
+int port_remove_semaphore_files(time_t since, mode_t mode)
+{
+    struct seen seen = {0};
+    struct timespec moment = {.tv_nsec = 200000000};
+    int error = for_unfinished(since, mode, see, &seen);
+    if (error || seen.count == 0)
+        return error;
+    nanosleep(&moment, NULL);
+    return for_unfinished(since, mode, remove_seen, &seen);
+}
+
+int port_die_with(pid_t parent)
+{
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0)
+        return errno;
+    return getppid() == parent ? 0 : ESRCH; /* it may have ended just before */
+}

@@ -1,0 +1,169 @@
+/* Control groups that a shield has made and that have to go: whoever is in them goes home, the
+ * groups that were made inside of them go with them, and what cannot go lets the CPUs go. */
+#include "port/linux/shield.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    MOST_DEPTH = 32,
+    QUICK_TRIES = 10,
+    MOST_TRIES = 170,
+    FIRST_WAIT_NS = 2000000,
+    LONGEST_WAIT_NS = 64000000
+};
+
+bool linux_groups_is_group(const struct port_shield *shield, const char *path)
+{
+    char full[LINUX_PATH_BYTES];
+    struct stat facts;
+    return linux_shield_path(shield, path, full) && lstat(full, &facts) == 0 &&
+           S_ISDIR(facts.st_mode);
+}
+
+void linux_groups_each_inside(const struct port_shield *shield, const char *group,
+                              void (*visit)(const char *inside, void *context), void *context)
+{
+    char full[LINUX_PATH_BYTES], inside[LINUX_PATH_BYTES];
+    DIR *folder = linux_shield_path(shield, group, full) ? opendir(full) : NULL;
+    struct dirent *entry;
+    while (folder && (entry = readdir(folder)) != NULL)
+        if (entry->d_name[0] != '.' && linux_groups_join(inside, group, entry->d_name) &&
+            linux_groups_is_group(shield, inside))
+            visit(inside, context);
+    if (folder)
+        closedir(folder);
+}
+
+/* ---- going home ---- */
+
+struct leaving {
+    const struct port_shield *shield;
+    const char *origin, *list; /* "tasks" or "cgroup.procs" */
+    int depth, count, error;   /* of the last pass: how many were there, what was refused */
+};
+
+static void send_home(struct leaving *leaving, const char *group)
+{
+    char from[LINUX_PATH_BYTES], to[LINUX_PATH_BYTES], full[LINUX_PATH_BYTES], id[32];
+    if (!linux_groups_join(from, group, leaving->list) ||
+        !linux_groups_join(to, leaving->origin, leaving->list) ||
+        !linux_shield_path(leaving->shield, from, full))
+        return;
+    FILE *file = fopen(full, "re");
+    while (file && fgets(id, sizeof id, file)) {
+        id[strcspn(id, "\n")] = '\0';
+        int failed = linux_shield_write(leaving->shield, to, id);
+        if (failed != 0 && failed != ESRCH)
+            leaving->error = failed;
+        leaving->count++;
+    }
+    if (file)
+        fclose(file);
+}
+
+/* The innermost first; what is below MOST_DEPTH stays, and with it what is above. */
+static void clear_inside(const char *group, void *context)
+{
+    struct leaving *leaving = context;
+    char full[LINUX_PATH_BYTES];
+    if (leaving->depth < MOST_DEPTH) {
+        leaving->depth++;
+        linux_groups_each_inside(leaving->shield, group, clear_inside, leaving);
+        leaving->depth--;
+    }
+    send_home(leaving, group);
+    if (leaving->depth > 0 && linux_shield_path(leaving->shield, group, full))
+        rmdir(full);
+}
+
+/* ---- letting CPUs go ---- */
+
+/* The kernel would give the CPUs of a partition back some time after its group has gone, and change
+ * affinities then that have been put back by now. */
+void linux_groups_end_partition(const struct port_shield *shield, const char *group)
+{
+    char path[LINUX_PATH_BYTES];
+    if (linux_groups_join(path, group, LINUX_PARTITION) && linux_shield_exists(shield, path))
+        linux_shield_write(shield, path, "member");
+    /* version 1: others get the CPUs back also where the group cannot be removed */
+    if (linux_groups_join(path, group, LINUX_EXCLUSIVE) && linux_shield_exists(shield, path))
+        linux_shield_write(shield, path, "0");
+}
+
+struct widening {
+    const struct port_shield *shield;
+    const char *cpus;
+    int depth;
+    bool is_all; /* all that is still there has these CPUs */
+};
+
+/* From the bottom up: a group cannot be more exclusive than the one above it. */
+static void end_partitions(const char *group, void *context)
+{
+    struct widening *widening = context;
+    if (widening->depth++ < MOST_DEPTH)
+        linux_groups_each_inside(widening->shield, group, end_partitions, widening);
+    widening->depth--;
+    linux_groups_end_partition(widening->shield, group);
+}
+
+/* From the top down: a group cannot have a CPU that the one above it lacks. */
+static void widen(const char *group, void *context)
+{
+    struct widening *widening = context;
+    char path[LINUX_PATH_BYTES];
+    if (!linux_groups_join(path, group, "cpuset.cpus") ||
+        linux_shield_change(widening->shield, path, widening->cpus) != 0)
+        widening->is_all = false;
+    if (widening->depth++ < MOST_DEPTH)
+        linux_groups_each_inside(widening->shield, group, widen, widening);
+    widening->depth--;
+}
+
+bool linux_groups_let_go(const struct port_shield *shield, const struct linux_groups *groups,
+                         const char *group)
+{
+    char path[LINUX_PATH_BYTES], cpus[CPUS_TEXT_BYTES] = "";
+    struct widening widening = {shield, cpus, 0, true};
+    /* version 2: an empty list means those of the group above */
+    if (groups->kind == LINUX_GROUPS_V1 &&
+        (!linux_groups_join(path, groups->mount, "cpuset.cpus") ||
+         linux_shield_read(shield, path, cpus, sizeof cpus) != 0))
+        return false;
+    if (linux_groups_join(path, groups->mount, LINUX_GROUP_RESERVED) &&
+        linux_shield_exists(shield, path)) /* it may stand beside `group`, and keep its CPUs */
+        end_partitions(path, &widening);
+    end_partitions(group, &widening);
+    widen(group, &widening);
+    return widening.is_all;
+}
+
+/* New members may be born while the others leave; one that is dying cannot leave, and takes its
+ * time: ten seconds are waited, at longer and longer intervals. */
+int linux_groups_leave(const struct port_shield *shield, const char *group, const char *origin)
+{
+    struct timespec wait = {.tv_nsec = FIRST_WAIT_NS};
+    char full[LINUX_PATH_BYTES], tasks[LINUX_PATH_BYTES];
+    int error = 0;
+    if (!linux_shield_path(shield, group, full) || !linux_groups_join(tasks, group, "tasks"))
+        return ENAMETOOLONG;
+    const char *list = linux_shield_exists(shield, tasks) ? "tasks" : "cgroup.procs";
+    for (int i = 0; i < MOST_TRIES; i++) {
+        struct leaving leaving = {.shield = shield, .origin = origin, .list = list};
+        clear_inside(group, &leaving);
+        if (rmdir(full) == 0 || errno == ENOENT)
+            return 0;
+        error = leaving.error ? leaving.error : errno;
+        if (leaving.count > 0 && i < QUICK_TRIES)
+            continue;
+        nanosleep(&wait, NULL);
+        wait.tv_nsec = wait.tv_nsec < LONGEST_WAIT_NS ? wait.tv_nsec * 2 : LONGEST_WAIT_NS;
+    }
+    return error;
+}

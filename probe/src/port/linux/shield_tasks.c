@@ -1,0 +1,413 @@
+/* Threads: who they are, and keeping them off CPUs by their own affinity. It is used for threads
+ * of the kernel, and for all of them where there are no cpusets. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "port/linux/shield.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    FLAG_KERNEL = 0x00200000, /* PF_KTHREAD */
+    FLAG_BOUND = 0x04000000,  /* PF_NO_SETAFFINITY */
+    STAT_FIELDS = 22,
+    MOST_PASSES = 16,
+    NAME_BYTES = 100,
+};
+
+static const char setting[] = "cpuset";
+
+bool linux_task_parse(const char *line, struct linux_task *task)
+{
+    const char *open = strchr(line, '('), *close = strrchr(line, ')');
+    memset(task, 0, sizeof *task);
+    if (!open || !close || close < open)
+        return false;
+    task->id = (pid_t)strtol(line, NULL, 10);
+    size_t length = (size_t)(close - open) - 1;
+    if (length >= sizeof task->name)
+        length = sizeof task->name - 1;
+    memcpy(task->name, open + 1, length);
+    const char *at = close + 1;
+    for (int field = 3; field <= STAT_FIELDS; field++) {
+        at += strspn(at, " ");
+        if (*at == '\0')
+            return false;
+        if (field == 4)
+            task->parent = (pid_t)strtol(at, NULL, 10);
+        else if (field == 9)
+            task->flags = (unsigned)strtoul(at, NULL, 10);
+        else if (field == STAT_FIELDS)
+            task->start = strtoull(at, NULL, 10);
+        at += strcspn(at, " ");
+    }
+    return task->id > 0;
+}
+
+static bool read_stat(const struct port_shield *shield, const char *path, struct linux_task *task)
+{
+    char line[1024];
+    return linux_shield_read(shield, path, line, sizeof line) == 0 && linux_task_parse(line, task);
+}
+
+bool linux_task_read(const struct port_shield *shield, pid_t id, struct linux_task *task)
+{
+    char path[64];
+    /* /proc has an entry for each thread, although it lists only the processes */
+    snprintf(path, sizeof path, "/proc/%ld/stat", (long)id);
+    return read_stat(shield, path, task);
+}
+
+bool linux_task_is_kernel(const struct linux_task *task)
+{
+    return (task->flags & FLAG_KERNEL) != 0;
+}
+
+static bool each_thread(const struct port_shield *shield, pid_t process,
+                        bool (*visit)(const struct linux_task *, void *), void *context)
+{
+    char path[96], full[LINUX_PATH_BYTES];
+    snprintf(path, sizeof path, "/proc/%ld/task", (long)process);
+    linux_shield_path(shield, path, full);
+    DIR *folder = opendir(full);
+    bool is_wanted = true;
+    struct dirent *entry;
+    while (folder && is_wanted && (entry = readdir(folder)) != NULL) {
+        struct linux_task task;
+        snprintf(path, sizeof path, "/proc/%ld/task/%.20s/stat", (long)process, entry->d_name);
+        if (entry->d_name[0] == '.' || !read_stat(shield, path, &task))
+            continue;
+        task.process = process;
+        is_wanted = visit(&task, context);
+    }
+    if (folder)
+        closedir(folder);
+    return is_wanted;
+}
+
+void linux_task_each(const struct port_shield *shield,
+                     bool (*visit)(const struct linux_task *task, void *context), void *context)
+{
+    char full[LINUX_PATH_BYTES];
+    linux_shield_path(shield, "/proc", full);
+    DIR *folder = opendir(full);
+    struct dirent *entry;
+    while (folder && (entry = readdir(folder)) != NULL) {
+        char *end;
+        long process = strtol(entry->d_name, &end, 10);
+        if (process > 0 && *end == '\0' && !each_thread(shield, (pid_t)process, visit, context))
+            break;
+    }
+    if (folder)
+        closedir(folder);
+}
+
+/* ---- affinity ---- */
+
+int linux_task_mask(pid_t id, struct cpus *mask)
+{
+    cpu_set_t set;
+    memset(mask, 0, sizeof *mask);
+    if (sched_getaffinity(id, sizeof set, &set) != 0)
+        return errno;
+    for (int cpu = 0; cpu < CPU_SETSIZE && cpu < PORT_CPUS; cpu++)
+        if (CPU_ISSET(cpu, &set))
+            cpus_add(mask, cpu);
+    return 0;
+}
+
+int linux_task_set_mask(pid_t id, const struct cpus *mask)
+{
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    for (int cpu = 0; cpu < CPU_SETSIZE && cpu < PORT_CPUS; cpu++)
+        if (cpus_has(mask, cpu))
+            CPU_SET(cpu, &set);
+    return sched_setaffinity(id, sizeof set, &set) == 0 ? 0 : errno;
+}
+
+static int note_task(struct port_shield *shield, const char *kind, const struct linux_task *task,
+                     const struct cpus *before, const struct cpus *ours)
+{
+    char id[24], start[24], from[CPUS_TEXT_BYTES], to[CPUS_TEXT_BYTES];
+    snprintf(id, sizeof id, "%ld", (long)task->id);
+    snprintf(start, sizeof start, "%" PRIu64, task->start);
+    cpus_format_list(before, from, sizeof from);
+    cpus_format_list(ours, to, sizeof to);
+    const char *fields[] = {kind, id, start, from, to};
+    return journal_note(shield->journal, 5, fields);
+}
+
+/* ---- keeping threads off ---- */
+
+struct wish {
+    struct linux_task task;
+    struct cpus ours;
+};
+
+struct pass {
+    struct port_shield *shield;
+    bool kernel_only, is_first;
+    pid_t self;
+    size_t count, room;
+    struct wish *wishes;
+    int error;
+};
+
+static void name_task(char name[NAME_BYTES], const struct linux_task *task)
+{
+    snprintf(name, NAME_BYTES, "%s", task->name);
+    for (char *at = name; *at; at++)
+        if (*at < ' ')
+            *at = '?';
+}
+
+/* Threads that the kernel refuses to move. */
+static void note_bound(const struct pass *pass, const struct linux_task *task,
+                       const struct cpus *mask)
+{
+    char name[NAME_BYTES];
+    struct cpus elsewhere = cpus_without(mask, &pass->shield->reserved);
+    if (!pass->is_first)
+        return;
+    name_task(name, task);
+    if (cpus_first(&elsewhere) < 0)
+        shield_note(pass->shield->notes, setting, name,
+                    "kernel threads of one CPU, bound to it by the kernel");
+    else
+        shield_note(pass->shield->notes, setting, name,
+                    "kernel threads whose affinity the kernel keeps for itself");
+}
+
+static bool wish_for(const struct linux_task *task, void *context)
+{
+    struct pass *pass = context;
+    struct port_shield *shield = pass->shield;
+    struct cpus mask;
+    bool is_kernel = linux_task_is_kernel(task);
+    if ((pass->kernel_only && !is_kernel) || task->process == pass->self ||
+        linux_task_mask(task->id, &mask) != 0 || !cpus_overlap(&mask, &shield->reserved))
+        return true;
+    if (is_kernel && task->flags & FLAG_BOUND) {
+        note_bound(pass, task, &mask);
+        return true;
+    }
+    if (pass->count == pass->room) {
+        size_t room = pass->room ? pass->room * 2 : 256;
+        struct wish *more = realloc(pass->wishes, room * sizeof *more);
+        pass->error = more ? 0 : ENOMEM;
+        if (!more)
+            return false;
+        pass->wishes = more;
+        pass->room = room;
+    }
+    struct wish *wish = &pass->wishes[pass->count++];
+    wish->task = *task;
+    wish->ours = cpus_kept_off(&mask, &shield->reserved, &shield->others);
+    note_task(shield, "task", task, &mask, &wish->ours);
+    return true;
+}
+
+/* A thread of the kernel that was being made when it was looked at: it is bound by now. */
+static bool is_bound_since(const struct pass *pass, const struct linux_task *task, int error)
+{
+    struct linux_task now;
+    return error == EINVAL && (!linux_task_read(pass->shield, task->id, &now) ||
+                               now.start != task->start || now.flags & FLAG_BOUND);
+}
+
+static int bind_wished(const struct pass *pass)
+{
+    int moved = 0;
+    for (size_t i = 0; i < pass->count; i++) {
+        const struct wish *wish = &pass->wishes[i];
+        int error = linux_task_set_mask(wish->task.id, &wish->ours);
+        char name[NAME_BYTES];
+        name_task(name, &wish->task);
+        if (error == 0)
+            moved++;
+        else if (error != ESRCH && !is_bound_since(pass, &wish->task, error) && pass->is_first)
+            shield_note(pass->shield->notes, setting, name, "affinity of a thread: %s",
+                        strerror(error));
+    }
+    return moved;
+}
+
+/* Again until nothing new is found: threads are made while others are moved. */
+int linux_shield_bind_tasks(struct port_shield *shield, bool kernel_only, int *moved)
+{
+    struct pass pass = {.shield = shield, .kernel_only = kernel_only, .self = getpid()};
+    int moved_now = 1;
+    for (int i = 0; i < MOST_PASSES && moved_now > 0 && pass.error == 0; i++) {
+        pass.is_first = i == 0;
+        pass.count = 0;
+        linux_task_each(shield, wish_for, &pass);
+        if (pass.error == 0)
+            pass.error = journal_sync(shield->journal);
+        moved_now = pass.error == 0 ? bind_wished(&pass) : 0;
+        *moved += moved_now;
+    }
+    free(pass.wishes);
+    return pass.error;
+}
+
+static bool note_mask(const struct linux_task *task, void *context)
+{
+    struct port_shield *shield = context;
+    struct cpus mask;
+    if (task->flags & FLAG_BOUND || linux_task_mask(task->id, &mask) != 0)
+        return true;
+    struct cpus ours = cpus_kept_off(&mask, &shield->reserved, &shield->others);
+    note_task(shield, "mask", task, &mask, &ours);
+    return true;
+}
+
+int linux_shield_note_masks(struct port_shield *shield)
+{
+    linux_task_each(shield, note_mask, shield);
+    return journal_sync(shield->journal);
+}
+
+/* ---- putting back ---- */
+
+struct written {
+    pid_t id;
+    uint64_t start;
+    struct cpus before, ours;
+};
+
+static bool read_record(const struct journal_record *record, struct written *written)
+{
+    char *end;
+    if (record->count != 5)
+        return false;
+    long id = strtol(record->field[1], &end, 10);
+    if (*end != '\0' || id <= 0 || id > INT32_MAX)
+        return false;
+    written->id = (pid_t)id;
+    written->start = strtoull(record->field[2], &end, 10);
+    return *end == '\0' && record->field[2][0] != '\0' &&
+           cpus_parse_list(record->field[3], &written->before) == 0 &&
+           cpus_parse_list(record->field[4], &written->ours) == 0 &&
+           cpus_first(&written->before) >= 0 && cpus_first(&written->ours) >= 0;
+}
+
+/* A "task" is put back if it still is as the shield left it. A "mask" was changed by the kernel,
+ * which has forgotten what the thread asked for, so any value is. */
+enum port_undo linux_shield_undo_task(struct port_shield *shield,
+                                      const struct journal_record *record, char *text, size_t bytes)
+{
+    struct written written;
+    struct linux_task task;
+    struct cpus now;
+    if (!read_record(record, &written)) {
+        snprintf(text, bytes, "a line about a thread is damaged");
+        return PORT_UNDO_REFUSED;
+    }
+    if (!linux_task_read(shield, written.id, &task) || task.start != written.start ||
+        linux_task_mask(written.id, &now) != 0 || cpus_same(&now, &written.before))
+        return PORT_UNDO_NOTHING;
+    if (strcmp(record->field[0], "task") == 0 && !cpus_same(&now, &written.ours)) {
+        char list[80];
+        cpus_format_list(&now, list, sizeof list);
+        snprintf(text, bytes,
+                 "thread %ld has the affinity %s now, not the %.60s that the shield set: left so",
+                 (long)written.id, list, record->field[4]);
+        return PORT_UNDO_FOREIGN;
+    }
+    int error = linux_task_set_mask(written.id, &written.before);
+    if (error == 0 || error == ESRCH)
+        return PORT_UNDONE;
+    if (!linux_task_read(shield, written.id, &task) || task.start != written.start)
+        return PORT_UNDO_NOTHING;
+    if (error == EINVAL && task.flags & FLAG_BOUND) { /* a kworker that has got its pool since */
+        snprintf(text, bytes, "thread %ld has the affinity that the kernel has bound it to since",
+                 (long)written.id);
+        return PORT_UNDO_TAKEN;
+    }
+    snprintf(text, bytes, "thread %ld could not be given back its affinity %.60s: %s",
+             (long)written.id, record->field[3], strerror(error));
+    return PORT_UNDO_FAILED;
+}
+
+/* Threads that were made meanwhile have the narrowed affinity of whoever made them, or that of the
+ * reserved CPUs when the shielded command did. */
+struct heirs {
+    struct cpus reserved, owners;
+    uint64_t since;
+    size_t count;
+    struct written *written;
+};
+
+static bool is_written(const struct heirs *heirs, const struct linux_task *task)
+{
+    for (size_t i = 0; i < heirs->count; i++)
+        if (heirs->written[i].id == task->id && heirs->written[i].start == task->start)
+            return true;
+    return false;
+}
+
+/* Its maker, if that was moved; where the maker has ended, the one with the most CPUs among those
+ * that may have been it. */
+static const struct written *maker_of(const struct heirs *heirs, const struct linux_task *task,
+                                      const struct cpus *mask)
+{
+    const struct written *likely = NULL;
+    for (size_t i = 0; i < heirs->count; i++) {
+        const struct written *written = &heirs->written[i];
+        if (!cpus_same(&written->ours, mask))
+            continue;
+        if (written->id == task->process || written->id == task->parent)
+            return written;
+        if (!likely || cpus_count(&written->before) > cpus_count(&likely->before))
+            likely = written;
+    }
+    return likely;
+}
+
+/* Older threads that have such an affinity have it for reasons of their own. */
+static bool give_back(const struct linux_task *task, void *context)
+{
+    const struct heirs *heirs = context;
+    struct cpus mask;
+    if (linux_task_is_kernel(task) || task->start <= heirs->since || is_written(heirs, task) ||
+        linux_task_mask(task->id, &mask) != 0)
+        return true;
+    const struct written *maker = maker_of(heirs, task, &mask);
+    if (maker)
+        linux_task_set_mask(task->id, &maker->before);
+    else if (cpus_same(&mask, &heirs->reserved))
+        linux_task_set_mask(task->id, &heirs->owners);
+    return true;
+}
+
+enum port_undo linux_shield_undo_heirs(struct port_shield *shield,
+                                       const struct journal_image *image,
+                                       const struct journal_record *record, char *text,
+                                       size_t bytes)
+{
+    struct heirs heirs = {.reserved = image->head.reserved, .since = image->head.owner_start};
+    if (record->count != 2 || cpus_parse_list(record->field[1], &heirs.owners) != 0) {
+        snprintf(text, bytes, "a line about threads that were made meanwhile is damaged");
+        return PORT_UNDO_REFUSED;
+    }
+    heirs.written = calloc(image->count + 1, sizeof *heirs.written);
+    if (!heirs.written) {
+        snprintf(text, bytes, "threads that were made meanwhile: no memory to look at them");
+        return PORT_UNDO_FAILED;
+    }
+    for (size_t i = 0; i < image->count; i++)
+        if (strcmp(image->records[i].field[0], "task") == 0 &&
+            read_record(&image->records[i], &heirs.written[heirs.count]))
+            heirs.count++;
+    linux_task_each(shield, give_back, &heirs);
+    free(heirs.written);
+    return PORT_UNDONE;
+}

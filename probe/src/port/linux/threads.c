@@ -1,0 +1,69 @@
+/* What the kernel counts for each thread. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "port/port.h"
+
+#include "port/linux/files.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static pid_t process_id(pid_t process)
+{
+    return process > 0 ? process : getpid();
+}
+
+/* As the kernel gives them; opendir would allocate, which threads of the probe must not. */
+struct entry {
+    uint64_t inode;
+    int64_t offset;
+    unsigned short length;
+    unsigned char type;
+    char name[];
+};
+
+/* Adds the threads of `bytes` bytes of entries; the new count. */
+static int add_threads(const char *entries, long bytes, pid_t *threads, int count, int most)
+{
+    const struct entry *entry;
+    for (long at = 0; at < bytes && count < most; at += entry->length) {
+        entry = (const struct entry *)(const void *)(entries + at);
+        if (entry->name[0] != '.')
+            threads[count++] = (pid_t)strtol(entry->name, NULL, 10);
+    }
+    return count;
+}
+
+int port_threads(pid_t process, pid_t *threads, int most)
+{
+    char path[64];
+    _Alignas(struct entry) char entries[2048];
+    snprintf(path, sizeof path, "/proc/%ld/task", (long)process_id(process));
+    int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder < 0)
+        return -1;
+    long got;
+    int count = 0;
+    while ((got = syscall(SYS_getdents64, folder, entries, sizeof entries)) > 0)
+        count = add_threads(entries, got, threads, count, most);
+    close(folder);
+    return got == 0 ? count : -1;
+}
+
+/* /proc/.../schedstat: ns run, ns ready without running, times run; all 0 where the kernel
+ * was told not to count (a thread that exists has run once). */
+bool port_thread_times(pid_t process, pid_t thread, struct port_thread_times *times)
+{
+    char path[80], text[96], *end;
+    snprintf(path, sizeof path, "/proc/%ld/task/%ld/schedstat", (long)process_id(process),
+             (long)thread);
+    if (!linux_read(path, text, sizeof text))
+        return false;
+    times->ran_ns = strtoll(text, &end, 10);
+    times->waited_ns = strtoll(end, &end, 10);
+    return strtoll(end, NULL, 10) > 0;
+}

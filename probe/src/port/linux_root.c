@@ -1,7 +1,0 @@
-#include "linux_files.h"
-
-/* Alone in its file: a test puts another in its place and shows the port a made-up machine. */
-const char *linux_root(void)
-{
-    return "";
-}

@@ -1,0 +1,120 @@
+/* Load with nothing but POSIX: for ports of systems that have none of what load can use. */
+#include "port/port.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { LAST_DESCRIPTOR = 65536 };
+
+/* POSIX has shared memory by name only: the name lives for two calls. */
+void *port_shared_memory(size_t bytes)
+{
+    char name[40];
+    snprintf(name, sizeof name, "/hardstone-load-%ld", (long)getpid());
+    int file = shm_open(name, O_RDWR | O_CREAT | O_EXCL, 0600);
+    if (file < 0)
+        return NULL;
+    shm_unlink(name);
+    void *memory = MAP_FAILED;
+    if (ftruncate(file, (off_t)bytes) == 0)
+        memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    int error = errno;
+    close(file);
+    errno = error;
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+int port_bind_self(const bool cpus[PORT_CPUS])
+{
+    (void)cpus;
+    return ENOTSUP;
+}
+
+int port_end_with(pid_t parent)
+{
+    (void)parent;
+    return ENOTSUP;
+}
+
+int port_ordinary_io(void)
+{
+    return 0;
+}
+
+int port_adopt_orphans(void)
+{
+    return ENOTSUP;
+}
+
+int port_never_real_time(void)
+{
+    return ENOTSUP;
+}
+
+int64_t port_run_delay_ns(void)
+{
+    return -1;
+}
+
+int port_processes(struct port_process *list, int most)
+{
+    (void)list, (void)most;
+    return -1;
+}
+
+void port_name_self(const char *name)
+{
+    (void)name;
+}
+
+void port_close_from(int first)
+{
+    long last = sysconf(_SC_OPEN_MAX);
+    for (int at = first; at < (last > 0 && last < LAST_DESCRIPTOR ? last : LAST_DESCRIPTOR); at++)
+        close(at);
+}
+
+int port_anonymous_file(const char *folder)
+{
+    (void)folder;
+    errno = ENOTSUP;
+    return -1;
+}
+
+enum port_storage port_storage(int descriptor)
+{
+    (void)descriptor;
+    return PORT_STORAGE_UNKNOWN;
+}
+
+int port_own_executable(char *path, size_t bytes)
+{
+    (void)path, (void)bytes;
+    return ENOTSUP;
+}
+
+int64_t port_available_bytes(int64_t *of_bytes)
+{
+    if (of_bytes)
+        *of_bytes = -1;
+    return -1;
+}
+
+int64_t port_tcp_segments_sent(void)
+{
+    return -1;
+}
+
+int64_t port_device_written_bytes(dev_t device)
+{
+    (void)device;
+    return -1;
+}
+
+int64_t port_load_average_milli(void)
+{
+    return -1;
+}

@@ -1,0 +1,62 @@
+/* For systems on which no CPU can be reserved. */
+#include "port/shield.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char reason[] = "this port knows no means to reserve a CPU";
+
+int port_shield_apply(struct port_shield *shield, enum shield_setting setting, char *text,
+                      size_t bytes)
+{
+    (void)shield, (void)setting;
+    snprintf(text, bytes, "%s", reason);
+    return ENOTSUP;
+}
+
+bool port_shield_show(struct port_shield *shield, enum shield_setting setting, char *text,
+                      size_t bytes)
+{
+    (void)shield, (void)setting;
+    snprintf(text, bytes, "%s", reason);
+    return false;
+}
+
+int port_shield_enter(const struct port_shield *shield)
+{
+    (void)shield;
+    return ENOTSUP;
+}
+
+enum port_undo port_shield_undo(struct port_shield *shield, const struct journal_image *image,
+                                size_t index, char *text, size_t bytes)
+{
+    (void)shield, (void)image, (void)index;
+    snprintf(text, bytes, "%s", reason);
+    return PORT_UNDO_REFUSED;
+}
+
+bool port_boot_name(char *text, size_t bytes)
+{
+    (void)text, (void)bytes;
+    return false;
+}
+
+uint64_t port_process_start(pid_t pid)
+{
+    (void)pid;
+    return 0;
+}
+
+void port_isolated_cpus(struct cpus *isolated, struct cpus *tickless)
+{
+    memset(isolated, 0, sizeof *isolated);
+    memset(tickless, 0, sizeof *tickless);
+}
+
+int port_online_cpus(struct cpus *online)
+{
+    (void)online;
+    return -1;
+}

@@ -1,0 +1,239 @@
+#include "base/posix_source.h"
+
+#include "record/recover.h"
+
+#include <math.h>
+#include <string.h>
+
+#define ROUNDING 1e-9     /* of sums in floating point */
+#define CANCELLATION 1e-6 /* in a deviation, of some 10^10 values about a far one */
+
+static uint64_t held_count(const struct record *record)
+{
+    uint64_t held = record->underflow + record->overflow;
+    for (int i = 0; i < RECORD_BUCKETS; i++)
+        held += record->buckets[i];
+    return held;
+}
+
+/* The first bucket in use, or with `step` -1 the last one; -1 where none is. */
+static int end_bucket(const struct record *record, int first, int step)
+{
+    for (int i = first; i >= 0 && i < RECORD_BUCKETS; i += step)
+        if (record->buckets[i] > 0)
+            return i;
+    return -1;
+}
+
+static void settle_min(struct record *record)
+{
+    int first = end_bucket(record, 0, 1);
+    int64_t least = first < 0 ? RECORD_LIMIT_NS + 1 : record_bucket_low((uint32_t)first);
+    if (record->underflow > 0)
+        return;
+    if (record->min < least)
+        record_hold(record, record->min);
+    else if (first >= 0 && record->min > record_bucket_high((uint32_t)first))
+        record->min = least;
+}
+
+static int64_t largest_of_maxima(const struct record *record)
+{
+    int64_t largest = RECORD_NO_MAXIMUM;
+    for (uint32_t i = 0; i < record->maxima_capacity; i++)
+        if (record->maxima[i] > largest)
+            largest = record->maxima[i];
+    return largest;
+}
+
+/* Of an interval that holds all of them: each halving has doubled the time of all. */
+static void keep_one_maximum(struct record *record, int64_t largest, uint64_t halvings)
+{
+    int64_t whole_ns = record->maxima_interval_ns * record->maxima_capacity;
+    for (; halvings > 0 && whole_ns <= INT64_MAX / 2; halvings--)
+        whole_ns *= 2;
+    for (uint32_t i = 0; i < record->maxima_capacity; i++)
+        record->maxima[i] = RECORD_NO_MAXIMUM;
+    record->maxima[0] = largest;
+    record->maxima_used = 1;
+    record->maxima_interval_ns = whole_ns;
+}
+
+/* An interval that began after their number was copied is among them. */
+static void find_used_maxima(struct record *record)
+{
+    for (uint32_t i = record->maxima_used; i < record->maxima_capacity; i++)
+        if (record->maxima[i] != RECORD_NO_MAXIMUM)
+            record->maxima_used = i + 1;
+}
+
+/* The largest value may have been moved from where the maxima were copied later to where they were
+ * copied before: then it is the upper edge of its bucket. */
+static void raise_to_bucket(struct record *record, int last)
+{
+    if (record->overflow > 0 && record->max <= RECORD_LIMIT_NS)
+        record->max = RECORD_LIMIT_NS + 1;
+    else if (record->overflow == 0 && last >= 0 && record->max < record_bucket_low((uint32_t)last))
+        record->max = record_bucket_high((uint32_t)last);
+    record->maxima[0] = record->max;
+}
+
+/* A largest value that the probe could not enter into the maxima any more is of the last interval.
+ */
+static void settle_max(struct record *record, struct settled *settled)
+{
+    int64_t largest = largest_of_maxima(record);
+    uint64_t halvings = (uint64_t)record->maxima[record->maxima_capacity] - record->halvings_done;
+    settled->lost_maxima = halvings != 0;
+    if (settled->lost_maxima)
+        keep_one_maximum(record, largest, halvings);
+    else
+        find_used_maxima(record);
+    if (record->max > largest)
+        record->maxima[record->maxima_used - 1] = record->max;
+    else
+        record->max = largest;
+    int last = end_bucket(record, RECORD_BUCKETS - 1, -1);
+    int64_t most = last < 0 ? -1 : record_bucket_high((uint32_t)last);
+    if (record->overflow == 0 && record->max > most)
+        record_hold(record, record->max);
+    if (settled->lost_maxima)
+        raise_to_bucket(record, last);
+}
+
+/* Of the values: the place among the buckets, the outer ones too. */
+static int64_t place_of(int64_t value)
+{
+    if (value < 0)
+        return -1;
+    return value > RECORD_LIMIT_NS ? RECORD_BUCKETS : (int64_t)record_bucket((uint64_t)value);
+}
+
+/* Whether the list has all values above the bucket of its last one. */
+static bool has_all_above(const struct record *record)
+{
+    int64_t last = place_of(record->worst[record->worst_count - 1].value_ns);
+    uint64_t listed = 0, held = last < RECORD_BUCKETS ? record->overflow : 0;
+    for (uint32_t i = 0; i < record->worst_count; i++)
+        listed += place_of(record->worst[i].value_ns) > last ? 1 : 0;
+    for (int64_t i = last + 1; i < RECORD_BUCKETS; i++)
+        held += record->buckets[i];
+    return listed == held;
+}
+
+static bool is_list_whole(const struct record *record)
+{
+    uint64_t most = record->count < RECORD_WORST ? record->count : RECORD_WORST;
+    return record->worst_done == record->worst_begun && record->worst_count == most &&
+           record->worst[0].value_ns == record->max && has_all_above(record);
+}
+
+static void settle_worst(struct record *record, struct settled *settled)
+{
+    settled->lost_worst = !is_list_whole(record);
+    if (settled->lost_worst)
+        record->worst_count = 0;
+}
+
+/* What values in these buckets can have as mean and deviation. */
+struct possible {
+    double least_mean, middle_mean, most_mean;
+    double squares; /* of the middles, about their mean */
+    double room;    /* sum of squares of the half widths */
+};
+
+/* Calls `add` with each range of values in use, the outer ones too. */
+static void each_range(const struct record *record, struct possible *possible,
+                       void (*add)(struct possible *, double share, double low, double high))
+{
+    double all = (double)record->count;
+    if (record->underflow > 0)
+        add(possible, (double)record->underflow / all, (double)record->min, -1);
+    for (uint32_t i = 0; i < RECORD_BUCKETS; i++)
+        if (record->buckets[i] > 0)
+            add(possible, (double)record->buckets[i] / all, (double)record_bucket_low(i),
+                (double)record_bucket_high(i));
+    if (record->overflow > 0)
+        add(possible, (double)record->overflow / all, (double)RECORD_LIMIT_NS + 1,
+            (double)record->max);
+}
+
+static void add_means(struct possible *possible, double share, double low, double high)
+{
+    possible->least_mean += share * low;
+    possible->middle_mean += share * (low + high) / 2;
+    possible->most_mean += share * high;
+}
+
+static void add_squares(struct possible *possible, double share, double low, double high)
+{
+    double off = (low + high) / 2 - possible->middle_mean, half = (high - low) / 2;
+    possible->squares += share * off * off;
+    possible->room += share * half * half;
+}
+
+struct moments {
+    double mean, stddev;
+};
+
+/* But for one value, which may be in the sums and not in the histogram. The deviations of the
+ * values and of the middles differ by no more than the root of the mean square of what each value
+ * is moved by. */
+static bool is_possible(const struct record *record, const struct possible *possible,
+                        const struct moments *exact, double stddev, double room)
+{
+    double slack = ROUNDING * (fabs((double)record->min) + fabs((double)record->max));
+    double count = (double)record->count, span = (double)record->max - (double)record->min;
+    return exact->mean >= possible->least_mean - slack - span / count &&
+           exact->mean <= possible->most_mean + slack + span / count &&
+           fabs(exact->stddev - stddev) <=
+               room + slack + span / sqrt(count) + CANCELLATION * stddev;
+}
+
+/* `exact`: those of the sums, which are of `counted` values. */
+static void settle_moments(struct record *record, const struct moments *exact, uint64_t counted,
+                           struct settled *settled)
+{
+    struct possible possible = {0};
+    each_range(record, &possible, add_means);
+    each_range(record, &possible, add_squares);
+    double count = (double)record->count, more = count > 1 ? count / (count - 1) : 0;
+    double stddev = sqrt(possible.squares * more);
+    bool is_close = record->count <= counted + 1;
+    settled->has_other_moments =
+        !is_close || !is_possible(record, &possible, exact, stddev, sqrt(possible.room * more));
+    record->is_settled = settled->has_other_moments || record->count != counted;
+    record->settled_mean = settled->has_other_moments ? possible.middle_mean : exact->mean;
+    record->settled_mean =
+        fmin(fmax(record->settled_mean, (double)record->min), (double)record->max);
+    record->settled_stddev = settled->has_other_moments ? stddev : exact->stddev;
+}
+
+/* Killed in the first value. */
+static void make_empty(struct record *record)
+{
+    record->count = record->worst_count = 0;
+}
+
+struct settled record_settle(struct record *record)
+{
+    struct settled settled = {0};
+    struct moments exact = {record_mean(record), record_stddev(record)};
+    uint64_t counted = record->count, held = held_count(record);
+    bool is_behind = counted > held;
+    if (is_behind ? counted - held > 1 : held - counted > RECORD_LATER_MOST)
+        return settled;
+    if (held == 0) {
+        make_empty(record);
+        return settled;
+    }
+    record->count = held;
+    settle_min(record);
+    settle_max(record, &settled);
+    if (record->min > record->max)
+        record->min = record->max;
+    settle_worst(record, &settled);
+    settle_moments(record, &exact, counted, &settled);
+    settled.later_count = record->count > counted ? record->count - counted : 0;
+    return settled;
+}

@@ -1,0 +1,63 @@
+#include "base/posix_source.h"
+
+#include "run/load_run.h"
+
+#include "load/events.h"
+#include "run/supervise.h"
+
+#define START_NS INT64_C(60000000000) /* for the load to start, and for a test to prepare */
+
+int load_run_place(struct load_setup *setup, enum load_place place, int measured_cpu,
+                   struct outcome *outcome)
+{
+    int count = port_allowed_cpus(setup->cpus);
+    if (count >= 0 && place == LOAD_OFF_MEASURED && measured_cpu >= 0 && setup->cpus[measured_cpu])
+        setup->cpus[measured_cpu] = false, count--;
+    for (int cpu = 0; cpu < PORT_CPUS && count >= 0 && place == LOAD_ON_MEASURED; cpu++)
+        setup->cpus[cpu] = cpu == measured_cpu;
+    setup->cpu_count = count > 0 && place == LOAD_ON_MEASURED ? 1 : count;
+    if (setup->cpu_count == 0)
+        return outcome_set(outcome, STATUS_UNSUPPORTED,
+                           "allow this process a second CPU, or choose --cpu-config single",
+                           "no CPU is left for the load beside the one that is measured");
+    return 0;
+}
+
+int load_run_start(struct run *run)
+{
+    static const enum load_place places[] = {[ARGS_SHARED] = LOAD_EVERYWHERE,
+                                             [ARGS_SINGLE] = LOAD_ON_MEASURED,
+                                             [ARGS_SHIELDED] = LOAD_OFF_MEASURED};
+    enum load_place place = places[run->request->cpu_config];
+    struct load_setup setup = {.spec = &run->request->load,
+                               .called_as = run->request->called_as,
+                               .seed = run->request->seed};
+    char text[ARENA_TEXT_BYTES];
+    setup.limit_ns = clock_monotonic_ns() + supervise_limit_ns(run) + START_NS;
+    if (setup.spec->count > 0 && load_run_place(&setup, place, run->setup.cpu, &run->outcome) != 0)
+        return -1;
+    if (load_start(&run->load, &setup, &run->outcome) != 0)
+        return -1;
+    if (!load_settle(&run->load, NULL, text, sizeof text))
+        arena_event(run->arena, "load_not_settled", -1, "%s", text);
+    return 0;
+}
+
+static void tell(void *context, const char *name, const char *text, int64_t at_ns)
+{
+    const struct run *run = context;
+    bool is_inside = at_ns >= run->start_ns && at_ns <= run->arena->ended_ns;
+    arena_event(run->arena, name, is_inside ? run_at_ns(run, at_ns) : -1, "%s", text);
+}
+
+int load_run_stop(struct run *run)
+{
+    load_stop(&run->load);
+    load_events(&run->load, tell, run);
+    return 0;
+}
+
+void load_run_free(struct run *run)
+{
+    load_free(&run->load);
+}

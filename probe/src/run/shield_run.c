@@ -1,0 +1,127 @@
+#include "base/posix_source.h"
+
+#include "run/shield_run.h"
+
+#include "shield/remedy.h"
+#include "shield/shield.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { DID_BYTES = 1024 };
+
+int shield_run_allowed_cpus(const struct run *run, bool allowed[PORT_CPUS])
+{
+    int count = port_allowed_cpus(allowed);
+    if (count < 0 || run->setup.cpu < 0 || run->request->cpu_config == ARGS_SHARED)
+        return count;
+    memset(allowed, 0, PORT_CPUS * sizeof *allowed);
+    allowed[run->setup.cpu] = true;
+    return 1;
+}
+
+int shield_run_deny(struct run *run, int cpu)
+{
+    return outcome_set(&run->outcome, STATUS_DENIED, shield_remedy(cpu),
+                       "CPU %d does not exist or is not allowed to this process", cpu);
+}
+
+bool shield_run_excludes(struct run *run, int cpu)
+{
+    bool allowed[PORT_CPUS] = {false};
+    if (run->request->cpu_config == ARGS_SHARED || run->setup.cpu < 0 || cpu == run->setup.cpu ||
+        port_allowed_cpus(allowed) < 0 || cpu < 0 || cpu >= PORT_CPUS || !allowed[cpu])
+        return false;
+    outcome_set(&run->outcome, STATUS_UNSUPPORTED,
+                "leave CPU out of -p cpus, or use --cpu-config shared",
+                "under --cpu-config %s the test runs on CPU %d only, not on CPU %d",
+                args_cpu_config_name(run->request->cpu_config), run->setup.cpu, cpu);
+    return true;
+}
+
+static unsigned wanted_settings(const struct request *request)
+{
+    if (request->has_settings)
+        return request->settings;
+    return request->cpu_config == ARGS_SHIELDED ? SHIELD_ALL : 0;
+}
+
+static unsigned required_settings(const struct request *request)
+{
+    if (request->has_settings)
+        return request->settings;
+    return request->cpu_config == ARGS_SHIELDED ? 1u << SHIELD_CPUSET : 0;
+}
+
+static void tell(void *context, const char *text)
+{
+    struct run *run = context;
+    if (run->arena)
+        arena_event(run->arena, "not_put_back", -1, "%s", text);
+}
+
+static int refuse(struct run *run, enum shield_answer answer, const struct shield *shield)
+{
+    enum status status = answer == SHIELD_UNSUPPORTED ? STATUS_UNSUPPORTED
+                         : answer == SHIELD_FAILED    ? STATUS_FAILED
+                                                      : STATUS_DENIED;
+    return outcome_set(&run->outcome, status, shield->remedy, "%s", shield->reason);
+}
+
+static void tell_done(struct run *run, const struct shield *shield)
+{
+    char text[DID_BYTES];
+    shield_describe(shield, text, sizeof text);
+    arena_event(run->arena, "shielded", -1, "%s", text);
+    if (shield->restored[0])
+        arena_event(run->arena, "restored_before", -1, "%s", shield->restored);
+    for (int i = 0; i < shield->notes.count; i++) {
+        shield_note_text(&shield->notes.note[i], text, sizeof text);
+        arena_event(run->arena, "not_moved", -1, "%s", text);
+    }
+}
+
+int shield_run_reserve(struct run *run)
+{
+    const struct request *request = run->request;
+    struct shield_wish wish = {.settings = wanted_settings(request),
+                               .required = required_settings(request),
+                               .tell = tell,
+                               .context = run};
+    if (wish.settings == 0)
+        return 0;
+    if (run->setup.cpu < 0)
+        return outcome_set(&run->outcome, STATUS_UNSUPPORTED, "use --cpu-config shared",
+                           "this port cannot choose a CPU, so none can be reserved");
+    cpus_add(&wish.reserved, run->setup.cpu);
+    struct shield *shield = calloc(1, sizeof *shield);
+    if (!shield)
+        return outcome_set(&run->outcome, STATUS_DENIED, "free memory", "memory for the shield");
+    run->shield = shield;
+    enum shield_answer answer = shield_open(shield, &wish);
+    if (answer != SHIELD_DONE)
+        return refuse(run, answer, shield);
+    run->settings = shield->applied;
+    tell_done(run, shield);
+    return 0;
+}
+
+int shield_run_enter(struct run *run)
+{
+    if (!(run->settings & 1u << SHIELD_CPUSET))
+        return 0;
+    int error = shield_enter(run->shield);
+    if (error)
+        return outcome_set_errno(&run->outcome, error, "going onto the reserved CPU",
+                                 "hardstone-probe shield --show tells what is there");
+    return 0;
+}
+
+void shield_run_release(struct run *run)
+{
+    if (!run->shield)
+        return;
+    shield_close(run->shield, tell, run);
+    free(run->shield);
+    run->shield = NULL;
+}

@@ -1,0 +1,114 @@
+#include "base/posix_source.h"
+
+#include "run/text_report.h"
+
+#include "load/report.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { CELL_BYTES = 24, NAME_COLUMNS = 30 };
+
+void plain_duration(char *text, size_t bytes, double ns)
+{
+    static const struct {
+        double ns;
+        const char *unit;
+    } units[] = {{1e9, "s"}, {1e6, "ms"}, {1e3, "us"}};
+    double size = ns < 0 ? -ns : ns;
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
+        if (size >= units[i].ns) {
+            snprintf(text, bytes, "%.4g %s", ns / units[i].ns, units[i].unit);
+            return;
+        }
+    snprintf(text, bytes, "%.4g ns", ns);
+}
+
+static void cell(char text[CELL_BYTES], const struct arena_series *series, double value)
+{
+    if (strcmp(series->unit, "ns") == 0)
+        plain_duration(text, CELL_BYTES, value);
+    else
+        snprintf(text, CELL_BYTES, "%.6g", value);
+}
+
+static void series_name(char *text, size_t bytes, const struct arena_series *series)
+{
+    size_t used = (size_t)snprintf(text, bytes, "%s", series->name);
+    for (uint32_t i = 0; i < series->label_count && used < bytes; i++) {
+        const struct arena_label *label = &series->labels[i];
+        char number[CELL_BYTES];
+        if (strlen(label->key) > 3 && strcmp(label->key + strlen(label->key) - 3, "_ns") == 0)
+            plain_duration(number, sizeof number, (double)label->number);
+        else
+            snprintf(number, sizeof number, "%lld", (long long)label->number);
+        used += (size_t)snprintf(text + used, bytes - used, " %s",
+                                 label->text[0] ? label->text : number);
+    }
+}
+
+static void series_row(struct emit *emit, const struct arena *arena, uint32_t index)
+{
+    const struct arena_series *series = &arena->series[index];
+    const struct record *record = arena_record_view(arena, index);
+    char name[96], min[CELL_BYTES] = "-", median[CELL_BYTES] = "-", max[CELL_BYTES] = "-";
+    char p99[CELL_BYTES] = "-";
+    series_name(name, sizeof name, series);
+    if (record->count > 0) {
+        cell(min, series, (double)record->min);
+        cell(median, series, (double)record_quantile(record, 0.5));
+        cell(max, series, (double)record->max);
+    }
+    if (record->count >= 1000)
+        cell(p99, series, (double)record_quantile(record, 0.99));
+    emit_format(emit, "%-*.*s %9llu %9s %9s %9s %9s\n", NAME_COLUMNS, NAME_COLUMNS, name,
+                (unsigned long long)record->count, min, median, p99, max);
+}
+
+static void head(struct emit *emit, const struct run *run)
+{
+    emit_format(emit, "%s  %s\n", run->test->id, run->test->title);
+    if (run->arena && !run->is_realtime)
+        emit_raw(emit, "NOT SCHEDULED AS REAL-TIME\n");
+    emit_format(emit, "%s priority %d, ",
+                run->setup.policy == SCHED_FIFO ? "SCHED_FIFO"
+                : run->setup.policy == SCHED_RR ? "SCHED_RR"
+                                                : "SCHED_OTHER",
+                run->setup.priority);
+    if (run->setup.cpu >= 0)
+        emit_format(emit, "CPU %d, ", run->setup.cpu);
+    emit_format(emit, "clock %s, memory %s\n", run->clock.name ? run->clock.name : "-",
+                run->is_locked ? "locked" : "not locked");
+}
+
+static void tell_outcome(struct emit *emit, const struct run *run)
+{
+    if (run->outcome.status != STATUS_MEASURED || run->outcome.reason[0])
+        emit_format(emit, "%s: %s\n", status_name(run->outcome.status), run->outcome.reason);
+    if (run->outcome.remedy[0])
+        emit_format(emit, "  -> %s\n", run->outcome.remedy);
+}
+
+void plain_result(struct emit *emit, const struct run *run)
+{
+    head(emit, run);
+    const struct arena *arena = run->arena;
+    if (arena && arena->series_count > 0)
+        emit_format(emit, "%-*s %9s %9s %9s %9s %9s\n", NAME_COLUMNS, "series", "count", "min",
+                    "median", "p99", "max");
+    for (uint32_t i = 0; arena && i < arena->series_count; i++)
+        series_row(emit, arena, i);
+    for (uint32_t i = 0; arena && i < arena->verdict_count; i++)
+        emit_format(emit, "%s  %s: %s\n", arena->verdicts[i].pass ? "pass" : "FAIL",
+                    arena->verdicts[i].name, arena->verdicts[i].evidence);
+    if (arena)
+        load_table(emit, &run->load);
+    uint32_t event_count = arena ? arena->event_count : 0;
+    for (uint32_t i = 0; i < event_count && i < ARENA_EVENTS; i++)
+        emit_format(emit, "note  %s\n", arena->events[i].text);
+    if (run->instrument.pair_count > 0)
+        emit_format(emit, "instrument: pair of stamps median %lld ns, record step %.1f ns\n",
+                    (long long)run->instrument.pair_median_ns, run->instrument.record_step_ns);
+    tell_outcome(emit, run);
+}

@@ -1,0 +1,343 @@
+#include "base/posix_source.h"
+
+#include "shield/shield.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { LOOKS = 200, LOOK_NS = 50000000, SINCE_BYTES = 40 };
+
+static const char *const names[SHIELD_SETTINGS] = {
+    [SHIELD_DMA_LATENCY] = "dma_latency", [SHIELD_GOVERNOR] = "governor",
+    [SHIELD_WATCHDOG] = "watchdog",       [SHIELD_TIMERS] = "timers",
+    [SHIELD_WORKQUEUES] = "workqueues",   [SHIELD_INTERRUPTS] = "interrupts",
+    [SHIELD_CPUSET] = "cpuset",
+};
+
+const char *shield_setting_name(enum shield_setting setting)
+{
+    return names[setting];
+}
+
+int shield_parse_settings(const char *text, unsigned *settings, char *bad, size_t bad_bytes)
+{
+    *settings = 0;
+    for (const char *at = text;; at++) {
+        size_t length = strcspn(at, ",");
+        unsigned bit = 0;
+        for (int i = 0; i < SHIELD_SETTINGS; i++)
+            if (strlen(names[i]) == length && strncmp(at, names[i], length) == 0)
+                bit = 1u << i;
+        if (bit == 0) {
+            snprintf(bad, bad_bytes, "%.*s", (int)(length > 40 ? 40 : length), at);
+            return -1;
+        }
+        *settings |= bit;
+        at += length;
+        if (*at == '\0')
+            return 0;
+    }
+}
+
+int shield_default_cpu(void)
+{
+    struct cpus isolated, tickless, online;
+    bool allowed[PORT_CPUS] = {false};
+    if (port_online_cpus(&online) < 0 || port_allowed_cpus(allowed) < 1)
+        return -1;
+    port_isolated_cpus(&isolated, &tickless);
+    int best = -1, best_rank = -1;
+    for (int cpu = 0; cpu < PORT_CPUS; cpu++) {
+        int rank = (cpus_has(&isolated, cpu) ? 2 : 0) + (cpus_has(&tickless, cpu) ? 1 : 0);
+        if (cpus_has(&online, cpu) && (allowed[cpu] || rank > 0) && rank >= best_rank) {
+            best = cpu;
+            best_rank = rank;
+        }
+    }
+    return best;
+}
+
+static enum shield_answer answer(struct shield *shield, enum shield_answer what, const char *remedy,
+                                 const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+static enum shield_answer answer(struct shield *shield, enum shield_answer what, const char *remedy,
+                                 const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(shield->reason, sizeof shield->reason, format, arguments);
+    va_end(arguments);
+    snprintf(shield->remedy, sizeof shield->remedy, "%s", remedy);
+    return what;
+}
+
+static const char how_to_grant[] = "run it as root (sudo); in a container make /proc/sys, "
+                                   "/proc/irq, /sys and the control groups writable";
+
+/* PORT_SHIELD_HELD: the text names who; EACCES and its kin: a right; ENOTSUP: no such thing; else
+ * something went wrong. */
+static enum shield_answer answer_error(struct shield *shield, int error, const char *what,
+                                       const char *text)
+{
+    bool is_denied = error == EACCES || error == EPERM || error == EROFS;
+    if (error == PORT_SHIELD_HELD)
+        return answer(shield, SHIELD_DENIED,
+                      "take the CPU from that group, or choose another one with --cpu", "%s: %s",
+                      what, text);
+    if (is_denied)
+        return answer(shield, SHIELD_DENIED, how_to_grant, "%s: %s", what, text);
+    if (error == ENOTSUP)
+        return answer(shield, SHIELD_UNSUPPORTED, "leave it out with --settings", "%s: %s", what,
+                      text);
+    return answer(shield, SHIELD_FAILED, "hardstone-probe shield --show tells what is there",
+                  "%s: %s", what, text);
+}
+
+/* ---- the steps of opening ---- */
+
+static enum shield_answer check_cpus(struct shield *shield)
+{
+    struct cpus online;
+    char list[160];
+    if (port_online_cpus(&online) < 0)
+        return answer(shield, SHIELD_UNSUPPORTED, "use a port that can bind threads",
+                      "this port cannot tell CPUs apart");
+    struct cpus missing = cpus_without(&shield->port.reserved, &online);
+    shield->port.others = cpus_without(&online, &shield->port.reserved);
+    cpus_format_list(cpus_first(&missing) >= 0 ? &missing : &shield->port.reserved, list,
+                     sizeof list);
+    if (cpus_first(&missing) >= 0)
+        return answer(shield, SHIELD_WRONG, "choose from cpu.allowed in hardstone-probe facts",
+                      "CPU %s does not exist, or is switched off", list);
+    if (cpus_first(&shield->port.others) < 0)
+        return answer(shield, SHIELD_UNSUPPORTED, "leave one CPU at least to everything else",
+                      "CPU %s cannot be reserved: no CPU would be left for everything else", list);
+    return SHIELD_DONE;
+}
+
+static void format_since(int64_t utc_ns, char text[SINCE_BYTES])
+{
+    time_t seconds = (time_t)(utc_ns / 1000000000);
+    struct tm parts;
+    if (!gmtime_r(&seconds, &parts) ||
+        strftime(text, SINCE_BYTES, "%Y-%m-%d %H:%M:%S UTC", &parts) == 0)
+        snprintf(text, SINCE_BYTES, "an unknown time");
+}
+
+static enum shield_answer answer_held(struct shield *shield, const struct journal_head *head)
+{
+    char list[80], since[SINCE_BYTES];
+    cpus_format_list(&head->reserved, list, sizeof list);
+    format_since(head->since_utc_ns, since);
+    return answer(shield, SHIELD_HELD, "wait for it to end",
+                  "CPU %s is reserved by process %ld since %s", list, (long)head->owner, since);
+}
+
+static enum shield_answer restore_stale(struct shield *shield, const struct shield_wish *wish,
+                                        struct journal *found, struct journal_image *image)
+{
+    bool is_void;
+    char since[SINCE_BYTES];
+    format_since(image->head.since_utc_ns, since);
+    struct shield_undone undone =
+        shield_undo_stale(found, image, &is_void, wish->tell, wish->context);
+    if (undone.failed)
+        return answer(
+            shield, SHIELD_FAILED, SHIELD_WAY_OUT,
+            "process %ld had reserved a CPU, and of what it left %d could not be put back: "
+            "%.160s",
+            (long)image->head.owner, undone.failed, undone.failure);
+    if (image->head.owner == 0)
+        return SHIELD_DONE;
+    if (is_void)
+        snprintf(shield->restored, sizeof shield->restored,
+                 "the journal of process %ld was of an earlier boot, and is removed",
+                 (long)image->head.owner);
+    else
+        snprintf(shield->restored, sizeof shield->restored,
+                 "process %ld, which had reserved a CPU since %s, ended without putting things "
+                 "back: done now (%d put back, %d left as others set them)",
+                 (long)image->head.owner, since, undone.undone, undone.foreign);
+    return SHIELD_DONE;
+}
+
+/* Until there is no journal: restores a stale one; waits for a guard at its work. */
+static enum shield_answer make_way(struct shield *shield, const struct shield_wish *wish)
+{
+    static const struct timespec wait = {.tv_nsec = LOOK_NS};
+    char reason[200];
+    for (int i = 0;; i++) {
+        struct journal found;
+        struct journal_image image;
+        enum journal_state state = journal_find(&found, NULL, &image, reason, sizeof reason);
+        enum shield_answer held = SHIELD_DONE;
+        if (state == JOURNAL_BAD && geteuid() != 0)
+            return answer(shield, SHIELD_DENIED, how_to_grant, "%s: %s", found.path, reason);
+        if (state == JOURNAL_BAD)
+            return answer(shield, SHIELD_FAILED,
+                          "look at it, and drop it: hardstone shield --restore --forget", "%s: %s",
+                          found.path, reason);
+        if (state == JOURNAL_STALE)
+            held = restore_stale(shield, wish, &found, &image);
+        if (state == JOURNAL_HELD && (shield_owner_lives(&image.head) || i >= LOOKS))
+            held = answer_held(shield, &image.head);
+        if (state != JOURNAL_NONE)
+            journal_free_image(&image);
+        journal_close(&found);
+        if (state == JOURNAL_NONE || held != SHIELD_DONE)
+            return held;
+        if (state == JOURNAL_HELD)
+            nanosleep(&wait, NULL);
+    }
+}
+
+static int write_head(struct shield *shield)
+{
+    struct journal_head head = {.owner = getpid(), .reserved = shield->port.reserved};
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    head.since_utc_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+    head.owner_start = port_process_start(head.owner);
+    if (!port_boot_name(head.boot, sizeof head.boot))
+        snprintf(head.boot, sizeof head.boot, "unknown");
+    return journal_begin(&shield->journal, &head);
+}
+
+/* A descriptor that is held open is given back by the kernel itself, however its owner ends. */
+static bool needs_journal(const struct shield_wish *wish)
+{
+    return (wish->settings & ~(1u << SHIELD_DMA_LATENCY)) != 0;
+}
+
+/* Without the right to look there is none to be in the way of. */
+static enum shield_answer look_for_holder(struct shield *shield)
+{
+    struct journal found;
+    struct journal_image image;
+    char reason[200];
+    enum shield_answer held = SHIELD_DONE;
+    enum journal_state state = journal_find(&found, NULL, &image, reason, sizeof reason);
+    if (state == JOURNAL_HELD && shield_owner_lives(&image.head))
+        held = answer_held(shield, &image.head);
+    if (state == JOURNAL_HELD || state == JOURNAL_STALE)
+        journal_free_image(&image);
+    journal_close(&found);
+    return held;
+}
+
+static enum shield_answer begin(struct shield *shield, const struct shield_wish *wish)
+{
+    int error = EEXIST;
+    if (!needs_journal(wish)) {
+        enum shield_answer held = look_for_holder(shield);
+        shield->is_open = held == SHIELD_DONE;
+        return held;
+    }
+    for (int i = 0; error == EEXIST && i < LOOKS; i++) {
+        enum shield_answer way = make_way(shield, wish);
+        if (way != SHIELD_DONE)
+            return way;
+        error = journal_create(&shield->journal, NULL);
+    }
+    if (error)
+        return answer_error(shield, error, shield->journal.path, strerror(error));
+    error = shield_guard_start(&shield->guard, &shield->port);
+    if (error == 0) {
+        shield->is_open = true;
+        error = write_head(shield);
+        return error ? answer_error(shield, error, shield->journal.path, strerror(error))
+                     : SHIELD_DONE;
+    }
+    journal_remove(&shield->journal);
+    return answer(shield, SHIELD_DENIED, "raise ulimit -u and ulimit -n",
+                  "the guard process could not be started: %s", strerror(error));
+}
+
+static enum shield_answer apply(struct shield *shield, const struct shield_wish *wish)
+{
+    for (int i = 0; i < SHIELD_SETTINGS; i++) {
+        unsigned bit = 1u << i;
+        if (!(wish->settings & bit))
+            continue;
+        int error = port_shield_apply(&shield->port, (enum shield_setting)i, shield->did[i],
+                                      sizeof shield->did[i]);
+        if (error == 0)
+            shield->applied |= bit;
+        else if (wish->required & bit)
+            return answer_error(shield, error, names[i], shield->did[i]);
+        else if (error != ENOTSUP)
+            shield_note(&shield->notes, names[i], NULL, "%s", shield->did[i]);
+    }
+    return SHIELD_DONE;
+}
+
+enum shield_answer shield_open(struct shield *shield, const struct shield_wish *wish)
+{
+    memset(shield, 0, sizeof *shield);
+    shield->notes.is_verbose = wish->is_verbose;
+    shield->journal.descriptor = -1;
+    shield->port = (struct port_shield){.root = "",
+                                        .reserved = wish->reserved,
+                                        .journal = &shield->journal,
+                                        .notes = &shield->notes,
+                                        .latency = -1};
+    enum shield_answer done = check_cpus(shield);
+    if (done == SHIELD_DONE)
+        done = begin(shield, wish);
+    if (done == SHIELD_DONE)
+        done = apply(shield, wish);
+    if (done != SHIELD_DONE)
+        shield_close(shield, wish->tell, wish->context);
+    return done;
+}
+
+int shield_enter(struct shield *shield)
+{
+    return port_shield_enter(&shield->port);
+}
+
+struct shield_undone shield_close(struct shield *shield, shield_tell tell, void *context)
+{
+    struct shield_undone undone = {0};
+    struct journal_image image;
+    char reason[200];
+    if (!shield->is_open)
+        return undone;
+    shield->is_open = false;
+    if (shield->port.latency >= 0)
+        close(shield->port.latency);
+    shield->port.latency = -1;
+    if (shield->journal.descriptor < 0)
+        return undone;
+    if (journal_reread(&shield->journal, &image, reason, sizeof reason) == 0) {
+        undone = shield_undo_all(&shield->port, &shield->journal, &image, tell, context);
+        journal_free_image(&image);
+        if (undone.failed && tell)
+            tell(context, "what could not be put back is kept in the journal; " SHIELD_WAY_OUT);
+    } else {
+        undone.failed = 1;
+        snprintf(undone.failure, sizeof undone.failure, "%s", reason);
+        if (tell)
+            tell(context, reason);
+    }
+    journal_close(&shield->journal);
+    shield_guard_dismiss(&shield->guard);
+    return undone;
+}
+
+void shield_describe(const struct shield *shield, char *text, size_t bytes)
+{
+    char list[80];
+    cpus_format_list(&shield->port.reserved, list, sizeof list);
+    size_t used = (size_t)snprintf(text, bytes, "CPU %s:", list);
+    for (int i = SHIELD_SETTINGS - 1; i >= 0 && used < bytes; i--)
+        if (shield->applied & 1u << i)
+            used +=
+                (size_t)snprintf(text + used, bytes - used, " %s (%s);", names[i], shield->did[i]);
+    if (used < bytes && used > 0)
+        text[used - 1] = '\0';
+}

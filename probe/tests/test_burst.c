@@ -1,0 +1,113 @@
+/* What becomes of a burst in which nobody of the test ran, by what the kernel says of its
+ * threads. The port is a fake, whose threads ran and waited as the tests say. */
+#include "base/posix_source.h"
+
+#include "fake_port.h"
+#include "realtime/burst.h"
+#include "tap.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define LOST_NS INT64_C(60000000)
+
+static struct run run;
+static struct pace pace;
+
+/* A real-time test that begins a burst, loses it, and comes to its end. Of what was lost others of
+ * the test ran for the part `ran`, and a thread was ready for the part `waited`. */
+static void lose_a_burst(bool has_budget, bool counts_waits, double ran, double waited)
+{
+    struct timespec lost = clock_ns_timespec(LOST_NS);
+    memset(&run, 0, sizeof run);
+    fake_port = (struct fake_port){.cpu_count = 1, .counts_waits = counts_waits};
+    fake_port.has_budget = has_budget;
+    fake_port.runtime_ns = 950000000;
+    fake_port.period_ns = 1000000000;
+    run.is_realtime = true;
+    run.arena = arena_create(&run.plan, NULL, &run.outcome);
+    run.before.steal_ns = -1;
+    breath_init(&run.breath);
+    pace_begin(&pace, &run, 0);
+    int64_t begin_ns = clock_monotonic_ns();
+    nanosleep(&lost, NULL);
+    int64_t lost_ns = clock_monotonic_ns() - begin_ns;
+    fake_port.ran_ns = (int64_t)(ran * (double)lost_ns);
+    fake_port.waited_ns = (int64_t)(waited * (double)lost_ns);
+    pace_next(&pace);
+}
+
+static bool was_told(const char *event)
+{
+    for (uint32_t i = 0; i < run.arena->event_count; i++)
+        if (strcmp(run.arena->events[i].name, event) == 0)
+            return true;
+    return false;
+}
+
+static void check_taken(void)
+{
+    CHECK_SAME(run.outcome.status, STATUS_FAILED);
+    CHECK_HOLDS(run.outcome.reason, "the CPU was not given to the test");
+    CHECK(was_told("throttled"));
+    CHECK(!was_told("idle_gap"));
+    arena_free(run.arena);
+}
+
+static void check_kept(void)
+{
+    CHECK_SAME(run.outcome.status, STATUS_MEASURED);
+    CHECK(was_told("idle_gap"));
+    CHECK(!was_told("throttled"));
+    arena_free(run.arena);
+}
+
+static void test_ready(void)
+{
+    lose_a_burst(true, true, 0, 1);
+    check_taken();
+}
+
+static void test_ready_without_limit(void)
+{
+    lose_a_burst(false, true, 0, 1);
+    check_taken();
+    lose_a_burst(false, false, 0, 0);
+    check_taken();
+}
+
+static void test_asleep(void)
+{
+    lose_a_burst(true, true, 0, 0);
+    check_kept();
+    lose_a_burst(false, true, 0, 0);
+    check_kept();
+}
+
+static void test_ready_for_a_part(void)
+{
+    lose_a_burst(true, true, 0, 0.5);
+    check_taken();
+}
+
+static void test_behind_another_of_the_test(void)
+{
+    lose_a_burst(true, true, 0.5, 0.5);
+    check_kept();
+    lose_a_burst(true, true, 0.5, 1);
+    check_taken();
+}
+
+static void test_unknown(void)
+{
+    lose_a_burst(true, false, 0, 0);
+    check_taken();
+}
+
+TAP_MAIN({"a thread was ready all the while", test_ready},
+         {"a thread was ready, and there is no limit on real-time threads",
+          test_ready_without_limit},
+         {"all threads slept", test_asleep},
+         {"a thread was ready for a part", test_ready_for_a_part},
+         {"a thread was ready behind another of the test", test_behind_another_of_the_test},
+         {"what threads did is not known", test_unknown})

@@ -1,0 +1,273 @@
+/* The other program of a load is ended when the machine runs short: of a disk and a memory whose
+ * sizes are made up. The program is a child of this process that takes its time, or none. */
+#include "base/posix_source.h"
+
+#include "load/duty.h"
+#include "load/external_stressor.h"
+#include "tap.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MIB (INT64_C(1) << 20)
+#define UNIT INT64_C(4096)
+
+static struct {
+    int64_t size, free;          /* of the file system */
+    int64_t available, of_bytes; /* of memory; -1: not known */
+} world;
+
+static struct load_map *map;
+static struct load_spec spec;
+static struct foreign foreign;
+
+#ifdef WRAPPED
+int __wrap_fstatvfs(int file, struct statvfs *facts);
+int __wrap_fstatvfs64(int file, struct statvfs *facts);
+int64_t __wrap_port_available_bytes(int64_t *of_bytes);
+
+int __wrap_fstatvfs(int file, struct statvfs *facts)
+{
+    (void)file;
+    memset(facts, 0, sizeof *facts);
+    facts->f_bsize = facts->f_frsize = UNIT;
+    facts->f_blocks = facts->f_bfree = (fsblkcnt_t)(world.size / UNIT);
+    facts->f_bavail = (fsblkcnt_t)(world.free / UNIT);
+    return 0;
+}
+
+int __wrap_fstatvfs64(int file, struct statvfs *facts)
+{
+    return __wrap_fstatvfs(file, facts);
+}
+
+int64_t __wrap_port_available_bytes(int64_t *of_bytes)
+{
+    if (of_bytes)
+        *of_bytes = world.of_bytes;
+    return world.available;
+}
+#endif
+
+/* A program that ends with 7 when it is asked to, or does not hear it. */
+static pid_t start_program(bool is_deaf)
+{
+    sigset_t set, before;
+    int heard;
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigprocmask(SIG_BLOCK, &set, &before);
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(30);
+        while (is_deaf)
+            pause();
+        sigwait(&set, &heard);
+        _exit(7);
+    }
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    return child;
+}
+
+/* Plenty of everything: 1000 MiB of disk, 256 of which must stay, and 3200 MiB of memory, 200 of
+ * which must. */
+static bool start(bool is_deaf, int64_t disk)
+{
+    char error[LOAD_ERROR_BYTES];
+    world.size = 1000 * MIB;
+    world.free = disk;
+    world.available = 3000 * MIB;
+    world.of_bytes = 3200 * MIB;
+    memset(map, 0, sizeof *map + sizeof map->slots[0]);
+    map->slot_count = 1;
+    snprintf(map->folder, sizeof map->folder, "/tmp");
+    if (!CHECK_SAME(load_spec_parse("stress-ng:--cpu 1", &spec, error, sizeof error), 0))
+        return false;
+    foreign_find(&foreign, map, &spec);
+    map->slots[0].state = LOADER_WORKS;
+    map->slots[0].process = start_program(is_deaf);
+    return CHECK(foreign.slot == &map->slots[0]);
+}
+
+/* What became of it: an exit code, a signal below 0, or 0: it runs. Who is to end has the time
+ * that it takes where others have the CPU. */
+static int fate(bool is_to_end)
+{
+    int status;
+    for (int i = 0; i < (is_to_end ? 1000 : 20); i++) {
+        struct timespec moment = {.tv_nsec = 10000000};
+        nanosleep(&moment, NULL);
+        if (waitpid((pid_t)map->slots[0].process, &status, WNOHANG) > 0)
+            return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+    }
+    return 0;
+}
+
+static void finish(void)
+{
+    pid_t process = (pid_t)map->slots[0].process;
+    if (waitpid(process, NULL, WNOHANG) == 0) {
+        kill(process, SIGKILL);
+        waitpid(process, NULL, 0);
+    }
+    if (foreign.folder >= 0)
+        close(foreign.folder);
+}
+
+static void test_plenty_is_left_alone(void)
+{
+    if (!tap_is_wrapped() || !start(false, 256 * MIB))
+        return;
+    world.available = 200 * MIB;
+    foreign_look(&foreign);
+    CHECK_SAME(fate(false), 0);
+    CHECK(!load_slot_note(&map->slots[0]));
+    world.available = -1; /* not known */
+    foreign_look(&foreign);
+    CHECK_SAME(foreign.kill_ns, 0);
+    finish();
+}
+
+static void test_a_short_disk_ends_it(void)
+{
+    if (!tap_is_wrapped() || !start(false, 900 * MIB))
+        return;
+    world.free = 255 * MIB;
+    foreign_look(&foreign);
+    CHECK_SAME(fate(true), 7);
+    CHECK_HOLDS(load_slot_note(&map->slots[0]), "too little free space was left in /tmp");
+    finish();
+}
+
+static void test_a_short_memory_ends_it(void)
+{
+    static const struct {
+        int64_t available, of_bytes;
+        const char *text;
+    } cases[] = {
+        {199, 3200, "199 MiB could be had, 200 MiB must stay"}, /* a sixteenth */
+        {63, 512, "63 MiB could be had, 64 MiB must stay"},     /* 64 MiB */
+        {63, -1, "63 MiB could be had, 64 MiB must stay"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        if (!tap_is_wrapped() || !start(false, 900 * MIB))
+            return;
+        world.available = cases[i].available * MIB;
+        world.of_bytes = cases[i].of_bytes * MIB;
+        foreign_look(&foreign);
+        CHECK_SAME(fate(true), 7);
+        CHECK_HOLDS(load_slot_note(&map->slots[0]), cases[i].text);
+        finish();
+    }
+}
+
+static void test_one_that_does_not_hear_is_killed_in_the_end(void)
+{
+    if (!tap_is_wrapped() || !start(true, 900 * MIB))
+        return;
+    world.free = 200 * MIB;
+    foreign_look(&foreign);
+    foreign_look(&foreign);
+    CHECK_SAME(fate(false), 0); /* it has time */
+    foreign.kill_ns = 1;
+    foreign_look(&foreign);
+    CHECK_SAME(fate(true), -SIGKILL);
+    finish();
+}
+
+static void test_there_is_no_time_when_half_is_gone(void)
+{
+    for (int i = 0; i < 2; i++) {
+        if (!tap_is_wrapped() || !start(true, 900 * MIB))
+            return;
+        if (i == 0)
+            world.free = 127 * MIB;
+        else
+            world.available = 99 * MIB;
+        foreign_look(&foreign);
+        CHECK_SAME(fate(true), -SIGKILL);
+        finish();
+    }
+}
+
+static void test_a_disk_that_was_short_before_is_not_watched(void)
+{
+    if (!tap_is_wrapped() || !start(false, 100 * MIB))
+        return;
+    CHECK_SAME(foreign.folder, -1);
+    foreign_look(&foreign);
+    CHECK_SAME(fate(false), 0);
+    finish();
+}
+
+static void test_its_files_go_with_it(void)
+{
+    char place[] = "/tmp/test-load-XXXXXX", path[LOAD_SCRATCH_BYTES + 32];
+    if (!tap_is_wrapped() || !start(false, 900 * MIB) || !CHECK(mkdtemp(place) != NULL))
+        return;
+    snprintf(map->scratch, sizeof map->scratch, "%s", place);
+    snprintf(path, sizeof path, "%s/room", place);
+    CHECK_SAME(mkdir(path, 0700), 0);
+    snprintf(path, sizeof path, "%s/room/file", place);
+    close(open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+    foreign_look(&foreign);
+    CHECK_SAME(access(path, F_OK), 0);
+    map->slots[0].state = LOADER_ENDED;
+    CHECK(foreign_is_watched(&foreign));
+    foreign_look(&foreign);
+    CHECK(!foreign_is_watched(&foreign));
+    CHECK_SAME(rmdir(place), 0);
+    finish();
+}
+
+static void test_it_is_asked_before_all_is_killed(void)
+{
+    if (!tap_is_wrapped() || !start(false, 900 * MIB))
+        return;
+    int64_t begun_ns = duty_now_ns();
+    foreign_end(&foreign);
+    CHECK_SAME(waitpid((pid_t)map->slots[0].process, NULL, WNOHANG), -1); /* and waited for */
+    CHECK(duty_now_ns() - begun_ns < FOREIGN_END_NS);
+    foreign_end(&foreign); /* of no child */
+    finish();
+}
+
+static void test_a_load_without_one(void)
+{
+    char error[LOAD_ERROR_BYTES];
+    if (!start(false, 900 * MIB))
+        return;
+    finish();
+    CHECK_SAME(load_spec_parse("cpu", &spec, error, sizeof error), 0);
+    foreign_find(&foreign, map, &spec);
+    CHECK(!foreign_is_watched(&foreign));
+    foreign_look(&foreign);
+    foreign_end(&foreign);
+}
+
+int main(void)
+{
+    static const struct tap_test tests[] = {
+        {"plenty is left alone", test_plenty_is_left_alone},
+        {"a short disk ends it", test_a_short_disk_ends_it},
+        {"a short memory ends it", test_a_short_memory_ends_it},
+        {"one that does not hear is killed in the end",
+         test_one_that_does_not_hear_is_killed_in_the_end},
+        {"there is no time when half is gone", test_there_is_no_time_when_half_is_gone},
+        {"a disk that was short before is not watched",
+         test_a_disk_that_was_short_before_is_not_watched},
+        {"its files go with it", test_its_files_go_with_it},
+        {"it is asked before all is killed", test_it_is_asked_before_all_is_killed},
+        {"a load without one", test_a_load_without_one},
+    };
+    map = port_shared_memory(sizeof *map + sizeof map->slots[0]);
+    return map ? tap_run(tests, sizeof tests / sizeof tests[0]) : 1;
+}

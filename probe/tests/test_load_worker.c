@@ -1,0 +1,136 @@
+/* A loader is an ordinary process, whatever it was forked from. */
+#include "base/posix_source.h"
+
+#include "load/element.h"
+#include "load/worker.h"
+#include "port/port.h"
+#include "tap.h"
+
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { POLICY = COUNTER_OWN, NICE, BLOCKED, IGNORED, CORE };
+
+static struct load_map *map;
+
+/* What it finds itself to be. */
+static void work(struct loader *loader)
+{
+    sigset_t blocked;
+    struct sigaction action;
+    struct rlimit core = {1, 1};
+    sigprocmask(SIG_SETMASK, NULL, &blocked);
+    sigaction(SIGTERM, NULL, &action);
+    getrlimit(RLIMIT_CORE, &core);
+    loader_set(loader, POLICY, (uint64_t)sched_getscheduler(0));
+    loader_set(loader, NICE, (uint64_t)(20 + getpriority(PRIO_PROCESS, 0)));
+    loader_set(loader, BLOCKED, sigismember(&blocked, SIGTERM) == 1 ? 1 : 0);
+    loader_set(loader, IGNORED, action.sa_handler == SIG_IGN ? 1 : 0);
+    loader_set(loader, CORE, core.rlim_cur);
+    loader_works(loader);
+}
+
+static const struct load_element usual = {.name = "test", .kind = LOAD_COUNT, .work = work};
+static const struct load_element lowest = {
+    .name = "test", .kind = LOAD_COUNT, .is_lowest = true, .work = work};
+
+/* Forks a loader from a process with this policy and niceness, which the loader does not get.
+ * False: that process may not have them. */
+static bool be(const struct load_element *element, int policy, int nice_value)
+{
+    int gate[2], status = -1;
+    struct sched_param priority = {.sched_priority = policy == SCHED_OTHER ? 0 : 1};
+    memset(map, 0, sizeof *map + sizeof map->slots[0]);
+    if (!CHECK_SAME(pipe(gate), 0))
+        return false;
+    close(gate[1]);
+    pid_t keeper = fork();
+    if (keeper == 0) {
+        alarm(30);
+        signal(SIGTERM, SIG_IGN);
+        if (setpriority(PRIO_PROCESS, 0, nice_value) != 0 ||
+            sched_setscheduler(0, policy, &priority) != 0)
+            _exit(2);
+        struct loader loader = {
+            .element = element, .map = map, .slot = &map->slots[0], .cpu = -1, .keeper = getpid()};
+        pid_t child = fork();
+        if (child == 0)
+            loader_be(&loader, gate[0]);
+        _exit(waitpid(child, NULL, 0) == child ? 0 : 1);
+    }
+    close(gate[0]);
+    waitpid(keeper, &status, 0);
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0 &&
+           CHECK_SAME(atomic_load(&map->slots[0].state), LOADER_WORKS);
+}
+
+static int64_t found(int counter)
+{
+    return (int64_t)atomic_load(&map->slots[0].counters[counter]);
+}
+
+static void test_it_is_never_real_time(void)
+{
+    static const int policies[] = {SCHED_FIFO, SCHED_RR};
+    for (int i = 0; i < 2; i++) {
+        if (!be(&usual, policies[i], 0)) {
+            tap_skip("no right to a real-time priority");
+            return;
+        }
+        CHECK_SAME(found(POLICY), SCHED_OTHER);
+    }
+}
+
+static void test_its_niceness_is_its_own(void)
+{
+    if (!be(&usual, SCHED_OTHER, 5)) {
+        tap_skip("the niceness cannot be changed here");
+        return;
+    }
+    if (geteuid() == 0)
+        CHECK_SAME(found(NICE) - 20, 0);
+    else
+        CHECK_HOLDS(load_slot_note(&map->slots[0]), "could not be set to nice 0");
+    if (be(&lowest, SCHED_OTHER, 5))
+        CHECK_SAME(found(NICE) - 20, 19);
+}
+
+static void test_it_takes_signals_and_leaves_no_core(void)
+{
+    if (!be(&usual, SCHED_OTHER, 0))
+        return;
+    CHECK_SAME(found(BLOCKED), 0);
+    CHECK_SAME(found(IGNORED), 0);
+    CHECK_SAME(found(CORE), 0);
+}
+
+/* Whoever is killed in the middle of one has told the one before. */
+static void test_a_note_does_not_touch_the_one_before(void)
+{
+    memset(map, 0, sizeof *map + sizeof map->slots[0]);
+    struct loader loader = {.map = map, .slot = &map->slots[0]};
+    CHECK(!load_slot_note(loader.slot));
+    loader_note(&loader, "first");
+    const char *before = load_slot_note(loader.slot);
+    loader_note(&loader, "second of %d", 3);
+    CHECK_TEXT(before, "first");
+    CHECK_TEXT(load_slot_note(loader.slot), "second of 3");
+    loader_note(&loader, "third");
+    CHECK_TEXT(load_slot_note(loader.slot), "third");
+}
+
+int main(void)
+{
+    static const struct tap_test tests[] = {
+        {"it is never real-time", test_it_is_never_real_time},
+        {"its niceness is its own", test_its_niceness_is_its_own},
+        {"it takes signals and leaves no core", test_it_takes_signals_and_leaves_no_core},
+        {"a note does not touch the one before", test_a_note_does_not_touch_the_one_before},
+    };
+    map = port_shared_memory(sizeof *map + sizeof map->slots[0]);
+    return map ? tap_run(tests, sizeof tests / sizeof tests[0]) : 1;
+}

@@ -1,0 +1,265 @@
+/* A second party: what it shares, what it does not keep, and what is left without it. */
+#include "base/posix_source.h"
+
+#include "family/semaphore/kind.h"
+#include "family/shared/ipc_cleanup.h"
+#include "family/shared/peer.h"
+#include "run/supervise.h"
+#include "tap.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+struct table {
+    atomic_int value, is_other_process;
+    atomic_long first;
+};
+
+static const struct request request = {.cpu = -1, .priority = -1};
+static const struct actor_setup plain = {SCHED_OTHER, 0, -1};
+
+static void set_up(struct run *run, struct leftover *leftover)
+{
+    memset(run, 0, sizeof *run);
+    run->request = &request;
+    run->setup = plain;
+    CHECK_SAME(leftover_open(leftover, run, true), 0);
+}
+
+static void change(void *argument)
+{
+    struct table *table = argument;
+    atomic_store(&table->is_other_process, getpid() != atomic_load(&table->first));
+    atomic_store(&table->value, 42);
+}
+
+static void check_scope(enum partner_scope scope, bool is_other_process)
+{
+    struct run run;
+    struct leftover leftover;
+    struct partner partner;
+    set_up(&run, &leftover);
+    struct table *table = partner_memory(sizeof *table, &leftover.places[0]);
+    if (!CHECK(table != NULL))
+        return;
+    atomic_store(&table->first, getpid());
+    CHECK_SAME(partner_start(&partner, &run, &leftover, scope, &plain, change, table), 0);
+    CHECK_SAME(partner_join(&partner), 0);
+    CHECK_SAME(atomic_load(&table->value), 42);
+    CHECK_SAME(atomic_load(&table->is_other_process), is_other_process);
+    partner_memory_free(table, sizeof *table);
+    leftover_close(&leftover);
+}
+
+static void test_a_thread_shares_memory(void)
+{
+    check_scope(PARTNER_THREAD, false);
+}
+
+static void test_a_process_shares_memory(void)
+{
+    check_scope(PARTNER_PROCESS, true);
+}
+
+static void end_badly(void *argument)
+{
+    (void)argument;
+    raise(SIGKILL);
+}
+
+static void test_a_process_that_dies_is_noticed(void)
+{
+    struct run run;
+    struct leftover leftover;
+    struct partner partner;
+    set_up(&run, &leftover);
+    CHECK_SAME(partner_start(&partner, &run, &leftover, PARTNER_PROCESS, &plain, end_badly, NULL),
+               0);
+    CHECK_SAME(partner_join(&partner), ECHILD);
+    leftover_close(&leftover);
+}
+
+static int begin_well(void *argument)
+{
+    change(argument);
+    return 0;
+}
+
+static int begin_badly(void *argument)
+{
+    (void)argument;
+    return EAGAIN;
+}
+
+static void rest(void *argument)
+{
+    (void)argument;
+    for (;;)
+        pause();
+}
+
+/* What a process does before it is said to be started has been done by then. */
+static bool is_pending(int number)
+{
+    sigset_t pending;
+    return sigpending(&pending) == 0 && sigismember(&pending, number) == 1;
+}
+
+/* The supervisor, which sleeps, is woken by the signal: for a process that has ended before anybody
+ * asked for it there is another one; not for one that returned. */
+static void test_the_supervisor_hears_of_an_end_before(void)
+{
+    struct run run;
+    sigset_t child, before;
+    memset(&run, 0, sizeof run);
+    sigemptyset(&child);
+    sigaddset(&child, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &child, &before);
+    for (int status = 0; status <= 1; status++) {
+        siginfo_t end;
+        pid_t process = fork();
+        if (process == 0)
+            _exit(status);
+        CHECK_SAME(waitid(P_PID, (id_t)process, &end, WEXITED | WNOWAIT), 0);
+        int number;
+        while (is_pending(SIGCHLD))
+            sigwait(&child, &number);
+        supervise_process(&run, process, "second party");
+        CHECK_SAME(is_pending(SIGCHLD), status != 0);
+        supervise_process(&run, 0, NULL);
+        waitpid(process, NULL, 0);
+    }
+    sigprocmask(SIG_SETMASK, &before, NULL);
+}
+
+static void test_a_process_that_begins(void)
+{
+    struct run run;
+    struct leftover leftover;
+    struct partner partner;
+    struct timespec while_it_dies = {.tv_nsec = 1000000};
+    set_up(&run, &leftover);
+    struct table *table = partner_memory(sizeof *table, &leftover.places[0]);
+    if (!CHECK(table != NULL))
+        return;
+    CHECK_SAME(partner_start_process(&partner, &run, &leftover, &plain, begin_badly, rest, table),
+               EAGAIN);
+    CHECK_SAME(partner_start_process(&partner, &run, &leftover, &plain, begin_well, rest, table),
+               0);
+    CHECK_SAME(atomic_load(&table->value), 42);
+    CHECK(!partner_is_gone(&partner));
+    kill(partner.process, SIGKILL);
+    for (int i = 0; i < 2000 && !partner_is_gone(&partner); i++)
+        nanosleep(&while_it_dies, NULL);
+    CHECK(partner_is_gone(&partner));
+    CHECK_SAME(partner_join(&partner), ECHILD);
+    partner_memory_free(table, sizeof *table);
+    leftover_close(&leftover);
+}
+
+static void test_a_setup_that_is_refused(void)
+{
+    struct run run;
+    struct leftover leftover;
+    struct partner partner;
+    struct actor_setup wrong = {SCHED_FIFO, 1000, -1};
+    set_up(&run, &leftover);
+    CHECK_SAME(partner_start(&partner, &run, &leftover, PARTNER_PROCESS, &wrong, change, NULL),
+               EINVAL);
+    leftover_close(&leftover);
+}
+
+static void test_memory_has_no_name(void)
+{
+    struct run run;
+    struct leftover leftover;
+    set_up(&run, &leftover);
+    void *memory = partner_memory(4096, &leftover.places[0]);
+    CHECK(memory != NULL);
+    CHECK_SAME(shm_open(leftover.places[0].name, O_RDWR, 0), -1);
+    CHECK_SAME(errno, ENOENT);
+    partner_memory_free(memory, 4096);
+    leftover_close(&leftover);
+}
+
+static bool name_is_there(const char *name)
+{
+    sem_t *semaphore = sem_open(name, 0);
+    if (semaphore == SEM_FAILED)
+        return false;
+    sem_close(semaphore);
+    return true;
+}
+
+/* Dies with a named semaphore and a set in its places. */
+static void leave_and_die(const struct leftover *leftover)
+{
+    struct semaphore named, set;
+    semaphore_create(&named, SEMAPHORE_NAMED, false, &leftover->places[0]);
+    semaphore_create(&set, SEMAPHORE_SYSV, false, &leftover->places[1]);
+    raise(SIGKILL);
+}
+
+/* In a child, whose places this process learns through shared memory. */
+static void test_the_guard_removes_what_a_killed_process_left(void)
+{
+    struct run run;
+    struct leftover own, *theirs;
+    struct timespec while_it_removes = {.tv_nsec = 10000000};
+    set_up(&run, &own);
+    theirs = partner_memory(sizeof *theirs, &own.places[0]);
+    if (!CHECK(theirs != NULL))
+        return;
+    pid_t child = fork();
+    if (child == 0) {
+        close(own.pipe);
+        if (leftover_open(theirs, &run, true) == 0)
+            leave_and_die(theirs);
+        _exit(1);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    CHECK(WIFSIGNALED(status));
+    bool is_there = true;
+    for (int i = 0; i < 500 && is_there; i++) {
+        is_there =
+            name_is_there(theirs->places[0].name) || semget(theirs->places[1].key, 0, 0) >= 0;
+        nanosleep(&while_it_removes, NULL);
+    }
+    CHECK(!is_there);
+    partner_memory_free(theirs, sizeof *theirs);
+    leftover_close(&own);
+}
+
+static void test_places_are_free_and_differ(void)
+{
+    struct run run;
+    struct leftover leftover;
+    set_up(&run, &leftover);
+    for (int i = 0; i < LEFTOVER_PLACES; i++) {
+        CHECK(!name_is_there(leftover.places[i].name));
+        CHECK(semget(leftover.places[i].key, 0, 0) < 0 && errno == ENOENT);
+        for (int j = 0; j < i; j++)
+            CHECK(leftover.places[i].key != leftover.places[j].key);
+    }
+    leftover_close(&leftover);
+}
+
+TAP_MAIN({"a thread shares memory", test_a_thread_shares_memory},
+         {"a process shares memory", test_a_process_shares_memory},
+         {"a process that dies is noticed", test_a_process_that_dies_is_noticed},
+         {"the supervisor hears of an end before", test_the_supervisor_hears_of_an_end_before},
+         {"a process that begins", test_a_process_that_begins},
+         {"a setup that is refused", test_a_setup_that_is_refused},
+         {"shared memory has no name", test_memory_has_no_name},
+         {"the guard removes what a killed process left",
+          test_the_guard_removes_what_a_killed_process_left},
+         {"places are free and differ", test_places_are_free_and_differ})

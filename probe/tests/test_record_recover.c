@@ -1,0 +1,574 @@
+/* Records that were left in the middle of a value, or copied while values came: their parts fit
+ * each other afterwards, as the reader of a stream asks of them. */
+#include "base/posix_source.h"
+
+#include "record/recover.h"
+#include "tap.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#ifdef __linux__
+#include <sys/ptrace.h>
+#endif
+
+enum { VALUES = 150, MANY = 3000, ROUNDS = 2000, CUTS = 6, STOPS = 24 };
+
+#define DURATION_NS INT64_C(1000000000)
+
+static struct record *new_record(void)
+{
+    struct record *record = malloc(record_size(DURATION_NS));
+    if (!record)
+        abort();
+    record_init(record, DURATION_NS);
+    return record;
+}
+
+static uint64_t held_count(const struct record *record)
+{
+    uint64_t held = record->underflow + record->overflow;
+    for (int i = 0; i < RECORD_BUCKETS; i++)
+        held += record->buckets[i];
+    return held;
+}
+
+static int first_bucket(const struct record *record)
+{
+    int i = 0;
+    while (i < RECORD_BUCKETS && record->buckets[i] == 0)
+        i++;
+    return i;
+}
+
+static int last_bucket(const struct record *record)
+{
+    int i = RECORD_BUCKETS - 1;
+    while (i >= 0 && record->buckets[i] == 0)
+        i--;
+    return i;
+}
+
+static bool is_in(const struct record *record, int64_t value, int bucket)
+{
+    if (value < 0)
+        return record->underflow > 0;
+    if (value > RECORD_LIMIT_NS)
+        return record->overflow > 0;
+    return bucket >= 0 && bucket < RECORD_BUCKETS && (int)record_bucket((uint64_t)value) == bucket;
+}
+
+static int64_t largest_maximum(const struct record *record)
+{
+    int64_t largest = RECORD_NO_MAXIMUM;
+    for (uint32_t i = 0; i < record->maxima_used; i++)
+        largest = record->maxima[i] > largest ? record->maxima[i] : largest;
+    return largest;
+}
+
+/* The claims that the toolkit checks of each series. */
+static bool fits(const struct record *record)
+{
+    bool is_sorted = true;
+    for (uint32_t i = 1; i < record->worst_count; i++)
+        is_sorted &= record->worst[i - 1].value_ns >= record->worst[i].value_ns;
+    if (record->count == 0)
+        return held_count(record) == 0;
+    return held_count(record) == record->count && (record->min < 0) == (record->underflow > 0) &&
+           (record->max > RECORD_LIMIT_NS) == (record->overflow > 0) &&
+           is_in(record, record->min, first_bucket(record)) &&
+           is_in(record, record->max, last_bucket(record)) && is_sorted &&
+           (record->worst_count == 0 || record->worst[0].value_ns == record->max) &&
+           largest_maximum(record) == record->max && record_mean(record) >= (double)record->min &&
+           record_mean(record) <= (double)record->max && record_stddev(record) >= 0;
+}
+
+/* ---- values ---- */
+
+enum kind { USUAL, SOME_NEGATIVE, OF_ALL_SIZES, EQUAL, FAR_FIRST, LONG, KINDS };
+
+static struct {
+    int count;
+    int64_t value[MANY], at_ns[MANY];
+} values;
+
+static int64_t one_value(enum kind kind, int index, uint64_t *state)
+{
+    int64_t usual = 1000 + (int64_t)(tap_random(state) % 2000);
+    if (kind == SOME_NEGATIVE && tap_random(state) % 50 == 0)
+        return -(int64_t)(tap_random(state) % 90);
+    if (kind == OF_ALL_SIZES)
+        return (int64_t)(tap_random(state) >> (tap_random(state) % 50 + 13));
+    if (kind == EQUAL)
+        return 500 + (int64_t)(tap_random(state) % 4);
+    return kind == FAR_FIRST && index == 0 ? INT64_C(3000000000) : usual;
+}
+
+/* LONG: the interval of the maxima doubles on the way. */
+static void make_values(enum kind kind, int count)
+{
+    uint64_t state = 5 + (uint64_t)kind, step = kind == LONG ? 2000000000 : 3000000;
+    int64_t at_ns = 0;
+    values.count = count;
+    for (int i = 0; i < count; i++) {
+        values.value[i] = one_value(kind, i, &state);
+        values.at_ns[i] = at_ns += (int64_t)(tap_random(&state) % step);
+    }
+}
+
+static void record_from(struct record *record, int first, int end)
+{
+    for (int i = first; i < end; i++)
+        record_value(record, values.value[i], values.at_ns[i]);
+}
+
+/* Each was recorded, or is just being recorded, as it stands there; and none twice. */
+static bool is_worst_true(const struct record *record, int known)
+{
+    bool is_true = true;
+    for (uint32_t i = 0; i < record->worst_count; i++) {
+        const struct record_worst *worst = &record->worst[i];
+        is_true = is_true && worst->index < (uint64_t)known &&
+                  worst->value_ns == values.value[worst->index] &&
+                  worst->at_ns == values.at_ns[worst->index];
+        for (uint32_t j = 0; j < i; j++)
+            is_true = is_true && record->worst[j].index != worst->index;
+    }
+    return is_true;
+}
+
+/* None of the maxima is above what came in its time. */
+static bool are_maxima_true(const struct record *record, int known)
+{
+    for (uint32_t i = 0; i < record->maxima_used; i++) {
+        int64_t largest = RECORD_NO_MAXIMUM;
+        for (int j = 0; j < known; j++)
+            if (values.at_ns[j] / record->maxima_interval_ns == i && values.value[j] > largest)
+                largest = values.value[j];
+        /* one that could not be entered any more stands in the interval before */
+        bool is_entered = record->maxima[i] != record->max || i + 1 < record->maxima_used;
+        if (is_entered && record->maxima[i] > largest)
+            return false;
+    }
+    return true;
+}
+
+/* But for a value that is in the sums and not yet counted. */
+static bool are_moments_true(const struct record *record)
+{
+    double count = (double)record->count, sum = 0, squares = 0;
+    for (int i = 0; i < (int)record->count; i++)
+        sum += (double)values.value[i];
+    for (int i = 0; i < (int)record->count; i++)
+        squares += pow((double)values.value[i] - sum / count, 2);
+    double stddev = record->count > 1 ? sqrt(squares / (count - 1)) : 0;
+    double slack = 0.002 * (fabs((double)record->min) + fabs((double)record->max));
+    double span = (double)record->max - (double)record->min;
+    return fabs(record_mean(record) - sum / count) <= slack + span / count &&
+           fabs(record_stddev(record) - stddev) <= slack + span / sqrt(count);
+}
+
+/* The list has all of the largest; one that came later may be of the bucket of its last. */
+static bool is_worst_complete(const struct record *record)
+{
+    uint64_t most = record->count < RECORD_WORST ? record->count : RECORD_WORST;
+    if (record->worst_count == 0)
+        return true;
+    int64_t last = record->worst[record->worst_count - 1].value_ns;
+    uint64_t above = record->overflow;
+    for (int i = 0; last <= RECORD_LIMIT_NS && i < RECORD_BUCKETS; i++)
+        if (last < record_bucket_low((uint32_t)i))
+            above += record->buckets[i];
+    return record->worst_count == most && (last > RECORD_LIMIT_NS || above < most);
+}
+
+/* ---- what stays ---- */
+
+static void test_a_whole_record_stays(void)
+{
+    struct record *record = new_record(), *copy = new_record();
+    for (int kind = 0; kind < KINDS; kind++)
+        for (int count = 0; count <= MANY; count = count < 40 ? count + 1 : count * 3) {
+            make_values((enum kind)kind, count);
+            record_init(record, DURATION_NS);
+            record_from(record, 0, count);
+            memcpy(copy, record, record_size(DURATION_NS));
+            struct settled settled = record_settle(copy);
+            CHECK(!record_was_settled(&settled) && !copy->is_settled);
+            copy->settled_mean = copy->settled_stddev = 0;
+            CHECK_SAME(memcmp(copy, record, record_size(DURATION_NS)), 0);
+        }
+    free(record);
+    free(copy);
+}
+
+static void test_damage_stays(void)
+{
+    static const int64_t more[] = {-2, -100, RECORD_LATER_MOST + 1, INT64_C(1) << 45, INT64_MIN};
+    struct record *record = new_record(), *copy = new_record();
+    make_values(USUAL, VALUES);
+    for (size_t i = 0; i < sizeof more / sizeof more[0]; i++) {
+        record_init(record, DURATION_NS);
+        record_from(record, 0, VALUES);
+        record->buckets[5] += (uint64_t)more[i];
+        memcpy(copy, record, record_size(DURATION_NS));
+        struct settled settled = record_settle(copy);
+        CHECK(!record_was_settled(&settled));
+        CHECK_SAME(memcmp(copy, record, record_size(DURATION_NS)), 0);
+    }
+    free(record);
+    free(copy);
+}
+
+/* ---- what a kill leaves ---- */
+
+/* They multiply the steps, and add nothing to what a step stores. */
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+enum { IS_SANITIZED = 1 };
+#else
+enum { IS_SANITIZED = 0 };
+#endif
+
+#ifdef __linux__
+struct seen {
+    int changes, refused, untrue_worst, untrue_maxima, untrue_moments, told, without_worst;
+};
+
+static void look(const struct record *record, int known, struct record *copy, struct seen *seen)
+{
+    memcpy(copy, record, record_size(DURATION_NS));
+    struct settled settled = record_settle(copy);
+    seen->changes++;
+    seen->refused += !fits(copy);
+    seen->untrue_worst += !is_worst_true(copy, known);
+    seen->untrue_maxima += !are_maxima_true(copy, known);
+    seen->untrue_moments += copy->count > 0 && !are_moments_true(copy);
+    seen->told += settled.later_count > 1;
+    seen->without_worst += settled.lost_worst;
+}
+
+/* But for buckets of other values than the last one. */
+static bool is_same(const struct record *record, const struct record *before, int known)
+{
+    size_t rest = offsetof(struct record, maxima);
+    int64_t last = known > 0 ? values.value[known - 1] : -1;
+    return memcmp(before, record, offsetof(struct record, buckets)) == 0 &&
+           memcmp((const char *)before + rest, (const char *)record + rest,
+                  record_size(DURATION_NS) - rest) == 0 &&
+           (last < 0 || last > RECORD_LIMIT_NS ||
+            before->buckets[record_bucket((uint64_t)last)] ==
+                record->buckets[record_bucket((uint64_t)last)]);
+}
+
+/* One step after the other of a process that records; looks whenever its record changed. */
+static void step_through(pid_t process, const struct record *record, const volatile int *known,
+                         struct seen *seen)
+{
+    struct record *before = new_record(), *copy = new_record();
+    size_t bytes = record_size(DURATION_NS);
+    int status = 0;
+    while (ptrace(PTRACE_SINGLESTEP, process, NULL, NULL) == 0 &&
+           waitpid(process, &status, 0) == process && WIFSTOPPED(status)) {
+        if (is_same(record, before, *known))
+            continue;
+        memcpy(before, record, bytes);
+        look(record, *known, copy, seen);
+    }
+    free(before);
+    free(copy);
+}
+
+static void test_a_kill_at_any_instruction(void)
+{
+    size_t bytes = record_size(DURATION_NS);
+    if (IS_SANITIZED) {
+        tap_skip("built with a sanitizer");
+        return;
+    }
+    FILE *file = tmpfile();
+    if (!file || ftruncate(fileno(file), (off_t)(bytes + sizeof(int))) != 0)
+        abort();
+    char *memory =
+        mmap(NULL, bytes + sizeof(int), PROT_READ | PROT_WRITE, MAP_SHARED, fileno(file), 0);
+    if (memory == MAP_FAILED)
+        abort();
+    struct record *record = (struct record *)(void *)memory;
+    volatile int *known = (int *)(void *)(memory + bytes);
+    for (int kind = 0; kind < KINDS; kind++) {
+        struct seen seen = {0};
+        make_values((enum kind)kind, kind == LONG ? VALUES : VALUES / 2);
+        record_init(record, DURATION_NS);
+        pid_t process = fork();
+        if (process == 0) {
+            if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) != 0)
+                _exit(1);
+            raise(SIGSTOP);
+            for (*known = 0; *known < values.count;) {
+                int i = (*known)++;
+                record_value(record, values.value[i], values.at_ns[i]);
+            }
+            _exit(0);
+        }
+        int status = 0;
+        waitpid(process, &status, 0);
+        if (!WIFSTOPPED(status)) {
+            tap_skip("no right to trace a process of one's own");
+            break;
+        }
+        step_through(process, record, known, &seen);
+        CHECK_SAME(*known, values.count);
+        CHECK(seen.changes > 4 * values.count);
+        CHECK_SAME(seen.refused, 0);
+        CHECK_SAME(seen.untrue_worst, 0);
+        CHECK_SAME(seen.untrue_maxima, 0);
+        CHECK_SAME(seen.untrue_moments, 0);
+        CHECK_SAME(seen.told, 0);
+        CHECK(seen.without_worst > 0);
+    }
+    munmap(memory, bytes + sizeof(int));
+    fclose(file);
+}
+#else
+static void test_a_kill_at_any_instruction(void)
+{
+    tap_skip("no single steps on this system");
+}
+#endif
+
+/* ---- copies made at work ---- */
+
+/* How many values the record of a stop has. */
+static int count_at(size_t stop)
+{
+    return 1 + (int)(stop < STOPS / 2 ? stop : stop * (VALUES / STOPS));
+}
+
+/* From `stops` moments, ascending, with cuts at any eight bytes. The last of them. */
+static size_t copy_at_work(struct record *copy, struct record *const stops[], uint64_t *state)
+{
+    size_t bytes = record_size(DURATION_NS), head = offsetof(struct record, buckets);
+    size_t rest = offsetof(struct record, maxima), from = 0;
+    size_t moment = tap_random(state) % STOPS;
+    for (int i = 0; i <= CUTS; i++) {
+        size_t low = i < CUTS / 2 ? 0 : i < CUTS - 1 ? head : rest;
+        size_t high = i < CUTS / 2 ? head : i < CUTS - 1 ? rest : bytes;
+        size_t to = i == CUTS ? bytes : (low + tap_random(state) % (high - low)) & ~(size_t)7;
+        if (to <= from)
+            continue;
+        memcpy((char *)copy + from, (char *)stops[moment] + from, to - from);
+        from = to;
+        if (to < bytes)
+            moment += tap_random(state) % (STOPS - moment);
+    }
+    return moment;
+}
+
+static void test_a_copy_made_at_work(void)
+{
+    uint64_t state = 11;
+    int told = 0, kept = 0, lost = 0, exact = 0, halved = 0;
+    struct record *stops[STOPS], *copy = new_record();
+    for (int i = 0; i < STOPS; i++)
+        stops[i] = new_record();
+    for (int kind = 0; kind < KINDS; kind++) {
+        make_values((enum kind)kind, VALUES);
+        for (int i = 0; i < STOPS; i++) {
+            record_init(stops[i], DURATION_NS);
+            record_from(stops[i], 0, count_at((size_t)i));
+        }
+        for (int round = 0; round < ROUNDS / KINDS; round++) {
+            size_t end = copy_at_work(copy, stops, &state);
+            uint64_t counted = copy->count, held = held_count(copy);
+            struct settled settled = record_settle(copy);
+            if (counted > held + 1) /* underflow and overflow are read before it */
+                continue;
+            if (!CHECK(fits(copy)))
+                break;
+            CHECK(copy->count >= held && copy->count <= held + 2);
+            CHECK_SAME(settled.later_count, copy->count - counted);
+            CHECK(is_worst_true(copy, VALUES) && is_worst_complete(copy));
+            CHECK(are_maxima_true(copy, VALUES));
+            CHECK(!settled.lost_maxima ||
+                  (copy->maxima_used == 1 &&
+                   copy->maxima_interval_ns > values.at_ns[count_at(end) - 1]));
+            CHECK(settled.has_other_moments || copy->count <= counted + 1);
+            told += record_was_settled(&settled);
+            kept += copy->worst_count > 0 && settled.later_count > 0;
+            lost += settled.lost_worst;
+            exact += !settled.has_other_moments;
+            halved += settled.lost_maxima;
+        }
+    }
+    CHECK(told > 100 && kept > 10 && lost > 100 && exact > 10 && halved > 10);
+    for (int i = 0; i < STOPS; i++)
+        free(stops[i]);
+    free(copy);
+}
+
+/* Of 3000 values 60 more are in the histogram: all but the list of the worst is known. */
+static void test_moments_of_the_histogram(void)
+{
+    struct record *record = new_record(), *copy = new_record();
+    make_values(USUAL, MANY);
+    record_from(record, 0, MANY - 60);
+    memcpy(copy, record, offsetof(struct record, buckets));
+    record_from(record, MANY - 60, MANY);
+    memcpy((char *)copy + offsetof(struct record, buckets), record->buckets,
+           record_size(DURATION_NS) - offsetof(struct record, buckets));
+    struct settled settled = record_settle(copy);
+    CHECK(settled.later_count == 60 && settled.has_other_moments && !settled.lost_maxima);
+    CHECK(fits(copy) && copy->count == MANY);
+    double off = fabs(record_mean(copy) - record_mean(record));
+    CHECK(off > 0 && off <= record_mean(record) / 2048);
+    CHECK(fabs(record_stddev(copy) - record_stddev(record)) <= 3000. / 2048);
+    free(record);
+    free(copy);
+}
+
+/* Between the two halves of a sum of 128 bits. */
+static void test_sums_that_cannot_be(void)
+{
+    struct record *record = new_record();
+    make_values(USUAL, VALUES);
+    for (int is_square = 0; is_square <= 1; is_square++)
+        for (int change = -1; change <= 1; change++) {
+            record_init(record, DURATION_NS);
+            record_from(record, 0, VALUES);
+            double mean = record_mean(record), stddev = record_stddev(record);
+            *(is_square ? &record->sum_of_squares.high : &record->sum.high) += change;
+            struct settled settled = record_settle(record);
+            CHECK_SAME(settled.has_other_moments, change != 0);
+            CHECK(fabs(record_mean(record) - mean) <= mean / 2048);
+            CHECK(fabs(record_stddev(record) - stddev) <= mean / 2048);
+        }
+    free(record);
+}
+
+static void test_a_head_from_before_the_first_value(void)
+{
+    struct record *record = new_record(), *copy = new_record();
+    make_values(USUAL, VALUES);
+    record_from(record, 0, VALUES);
+    memcpy((char *)copy + offsetof(struct record, buckets), record->buckets,
+           record_size(DURATION_NS) - offsetof(struct record, buckets));
+    CHECK_SAME(record_settle(copy).later_count, VALUES);
+    CHECK(fits(copy) && copy->count == VALUES && copy->max == record->max);
+    free(record);
+    free(copy);
+}
+
+static void test_a_minimum_that_only_the_histogram_has(void)
+{
+    struct record *record = new_record();
+    for (int i = 0; i < 10; i++)
+        record_value(record, 100000, i);
+    record->buckets[record_bucket(50001)]++;
+    record->buckets[record_bucket(60001)]++;
+    CHECK_SAME(record_settle(record).later_count, 2);
+    CHECK(fits(record));
+    CHECK_SAME(record->min, record_bucket_low(record_bucket(50001)));
+    free(record);
+}
+
+/* In turn: beside values that all overflow; where nothing but an overflow was copied. */
+static void test_outside_of_the_buckets(void)
+{
+    struct record *record = new_record();
+    for (int i = 0; i < 3; i++)
+        record_value(record, RECORD_LIMIT_NS + 1 + i, i);
+    record->min = 70;
+    CHECK_SAME(record_settle(record).later_count, 1);
+    CHECK(fits(record) && record->min == 70);
+    record_init(record, DURATION_NS);
+    record->overflow = 1;
+    record->maxima[0] = RECORD_LIMIT_NS + 9;
+    CHECK_SAME(record_settle(record).later_count, 1);
+    CHECK(fits(record) && record->min == RECORD_LIMIT_NS + 9);
+    free(record);
+}
+
+/* The middle of their bucket is none of them. */
+static void test_equal_values(void)
+{
+    struct record *record = new_record();
+    for (int i = 0; i < 10; i++)
+        record_value(record, 5000, i);
+    record->buckets[record_bucket(5000)] += 5;
+    CHECK(record_settle(record).has_other_moments);
+    CHECK(fits(record) && record_mean(record) == 5000 && record_stddev(record) == 0);
+    free(record);
+}
+
+/* In the sums and the count, and not in the histogram, or the other way: the sums stay exact. */
+static void test_one_value_of_difference(void)
+{
+    struct record *record = new_record();
+    make_values(USUAL, VALUES);
+    for (int more = -1; more <= 1; more += 2) {
+        record_init(record, DURATION_NS);
+        record_from(record, 0, VALUES);
+        double mean = record_mean(record), stddev = record_stddev(record);
+        record->buckets[last_bucket(record) - 9] += 1;
+        record->count += more == 1 ? 0 : 2;
+        record->sum.low += more == 1 ? 0 : (uint64_t)(2 * (int64_t)(mean - (double)record->shift));
+        struct settled settled = record_settle(record);
+        CHECK(!settled.has_other_moments && settled.later_count == (more == 1 ? 1 : 0));
+        CHECK_SAME(record->count, VALUES + 1);
+        CHECK(more == -1 || (record_mean(record) == mean && record_stddev(record) == stddev));
+        CHECK(fabs(record_mean(record) - mean) <= 1);
+    }
+    free(record);
+}
+
+/* It was moved to where was copied before: of the first of the maxima no more than its bucket. */
+static void test_a_maximum_that_was_moved(void)
+{
+    struct record *record = new_record();
+    for (int i = 0; i < 60; i++)
+        record_value(record, 10000 + i * 100, i * DURATION_NS);
+    record->halvings_done++;
+    for (uint32_t i = 50; i < record->maxima_capacity; i++)
+        record->maxima[i] = RECORD_NO_MAXIMUM;
+    record->max = 12000;
+    struct settled settled = record_settle(record);
+    CHECK(settled.lost_maxima && fits(record));
+    CHECK_SAME(record->max, record_bucket_high(record_bucket(10000 + 59 * 100)));
+    free(record);
+}
+
+/* Another second has begun, and the largest value came, after the histogram was copied. */
+static void test_what_only_the_maxima_have(void)
+{
+    struct record *record = new_record(), *copy = new_record();
+    size_t rest = offsetof(struct record, maxima);
+    for (int i = 0; i < 10; i++)
+        record_value(record, 100 + i, i);
+    memcpy(copy, record, rest);
+    record_value(record, 5000, 3 * DURATION_NS);
+    memcpy((char *)copy + rest, (char *)record + rest, record_size(DURATION_NS) - rest);
+    struct settled settled = record_settle(copy);
+    CHECK(settled.later_count == 1 && settled.lost_worst && !settled.lost_maxima);
+    CHECK(fits(copy));
+    CHECK(copy->count == 11 && copy->max == 5000 && copy->maxima_used == 4);
+    free(record);
+    free(copy);
+}
+
+TAP_MAIN({"a whole record stays", test_a_whole_record_stays}, {"damage stays", test_damage_stays},
+         {"a kill at any instruction", test_a_kill_at_any_instruction},
+         {"a copy made at work", test_a_copy_made_at_work},
+         {"moments of the histogram", test_moments_of_the_histogram},
+         {"sums that cannot be", test_sums_that_cannot_be},
+         {"a head from before the first value", test_a_head_from_before_the_first_value},
+         {"a minimum that only the histogram has", test_a_minimum_that_only_the_histogram_has},
+         {"outside of the buckets", test_outside_of_the_buckets},
+         {"equal values", test_equal_values},
+         {"one value of difference", test_one_value_of_difference},
+         {"a maximum that was moved", test_a_maximum_that_was_moved},
+         {"what only the maxima have", test_what_only_the_maxima_have})

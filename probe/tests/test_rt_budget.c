@@ -1,0 +1,111 @@
+/* Rests of threads that never block: no window of the budget's period may be used up. */
+#include "base/posix_source.h"
+
+#include "base/clock.h"
+#include "fake_port.h"
+#include "realtime/rt_budget.h"
+#include "tap.h"
+
+enum { MOST_STEPS = 100000 };
+
+#define STEP_NS INT64_C(50000)
+
+/* When the thread looked at the clocks: time, and processor time that it had used. */
+struct look {
+    int64_t at_ns, used_ns;
+};
+
+static struct look looks[MOST_STEPS];
+
+static int64_t used_ns(void)
+{
+    struct timespec used;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    return clock_timespec_ns(&used);
+}
+
+/* Spins as the tests do for `length_ns`; the number of looks. */
+static int spin_and_breathe(struct breath *breath, int64_t length_ns)
+{
+    int count = 0;
+    int64_t end_ns = clock_monotonic_ns() + length_ns, now_ns;
+    do {
+        now_ns = breathe(breath);
+        looks[count++] = (struct look){clock_monotonic_ns(), used_ns()};
+        while (clock_monotonic_ns() < now_ns + STEP_NS)
+            ;
+    } while (now_ns < end_ns && count < MOST_STEPS);
+    return count;
+}
+
+/* The most processor time that was used in any window of `window_ns`. */
+static int64_t most_used_ns(int count, int64_t window_ns)
+{
+    int64_t most_ns = 0;
+    for (int first = 0, last = 0; last < count; last++) {
+        while (looks[last].at_ns - looks[first].at_ns > window_ns)
+            first++;
+        if (looks[last].used_ns - looks[first].used_ns > most_ns)
+            most_ns = looks[last].used_ns - looks[first].used_ns;
+    }
+    return most_ns;
+}
+
+static void check_budget(int64_t runtime_ns, int64_t period_ns)
+{
+    struct breath breath;
+    int64_t length_ns = 12 * period_ns;
+    fake_port.has_budget = true;
+    fake_port.runtime_ns = runtime_ns;
+    fake_port.period_ns = period_ns;
+    breath_init(&breath);
+    int count = spin_and_breathe(&breath, length_ns);
+    CHECK(most_used_ns(count, period_ns) < runtime_ns);
+    /* it did rest, and not for ever: at least so often as whole periods passed */
+    CHECK(breath.rested_ns >= 10 * (period_ns - runtime_ns));
+}
+
+static void test_share_of_every_window(void)
+{
+    check_budget(20000000, 50000000);
+    check_budget(45000000, 50000000);
+    check_budget(5000000, 50000000);
+}
+
+static void test_budget_is_taken_by_four_fifths(void)
+{
+    struct breath breath;
+    fake_port.has_budget = true;
+    fake_port.runtime_ns = 950000000;
+    fake_port.period_ns = 1000000000;
+    breath_init(&breath);
+    CHECK_SAME(breath.burst_ns, 760000000);
+    CHECK_SAME(breath.rest_ns, 240000000);
+    CHECK_SAME(breath.rested_ns, 0);
+}
+
+static void test_without_budget_the_system_lives(void)
+{
+    struct breath breath;
+    fake_port.has_budget = false;
+    breath_init(&breath);
+    CHECK_SAME(breath.burst_ns, 900000000);
+    CHECK_SAME(breath.rest_ns, 100000000);
+}
+
+static void test_no_rest_before_the_burst_is_over(void)
+{
+    struct breath breath;
+    fake_port.has_budget = false;
+    breath_init(&breath);
+    breath.burst_ns = INT64_MAX;
+    int64_t from_ns = clock_monotonic_ns();
+    int64_t told_ns = breathe(&breath);
+    CHECK(told_ns >= from_ns && told_ns <= clock_monotonic_ns());
+    CHECK_SAME(breath.rested_ns, 0);
+}
+
+TAP_MAIN({"four fifths of the budget are used", test_budget_is_taken_by_four_fifths},
+         {"without a budget, nine tenths of a second", test_without_budget_the_system_lives},
+         {"no rest before the burst is over", test_no_rest_before_the_burst_is_over},
+         {"processor time stays below the budget in every window", test_share_of_every_window})

@@ -1,0 +1,242 @@
+/* Real-time threads as they see themselves. */
+#include "base/posix_source.h"
+
+#include "base/rt_thread.h"
+#include "port/port.h"
+#include "tap.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define NO_RIGHT "no right to SCHED_FIFO here"
+
+/* What a thread finds out about itself. */
+struct self {
+    int policy, priority, cpu;
+    bool has_open_signal;
+};
+
+static void look_at_self(void *argument)
+{
+    struct self *self = argument;
+    struct sched_param parameters;
+    sigset_t mask;
+    pthread_getschedparam(pthread_self(), &self->policy, &parameters);
+    self->priority = parameters.sched_priority;
+    self->cpu = port_current_cpu();
+    pthread_sigmask(SIG_BLOCK, NULL, &mask);
+    static const int numbers[] = {SIGINT,  SIGTERM, SIGHUP,  SIGALRM,  SIGUSR1,
+                                  SIGPIPE, SIGCHLD, SIGQUIT, SIGVTALRM};
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+        self->has_open_signal = self->has_open_signal || !sigismember(&mask, numbers[i]);
+    for (int number = SIGRTMIN; number <= SIGRTMAX; number++)
+        self->has_open_signal = self->has_open_signal || !sigismember(&mask, number);
+}
+
+static bool run_once(const struct actor_setup *setup, struct self *self)
+{
+    struct actor actor;
+    memset(self, 0, sizeof *self);
+    int error = actor_start(&actor, setup, look_at_self, self);
+    if (error)
+        return false;
+    actor_go(&actor);
+    actor_join(&actor);
+    return true;
+}
+
+static bool may_realtime(void)
+{
+    struct actor_setup setup = {SCHED_FIFO, 20, -1};
+    return actor_try(&setup) == 0;
+}
+
+static void test_policy_and_priority(void)
+{
+    static const int policies[] = {SCHED_FIFO, SCHED_RR};
+    struct self self;
+    if (!may_realtime()) {
+        tap_skip(NO_RIGHT);
+        return;
+    }
+    for (int i = 0; i < 2; i++)
+        for (int priority = sched_get_priority_min(policies[i]);
+             priority <= sched_get_priority_max(policies[i]); priority += 7) {
+            struct actor_setup setup = {policies[i], priority, -1};
+            CHECK(run_once(&setup, &self));
+            CHECK_SAME(self.policy, policies[i]);
+            CHECK_SAME(self.priority, priority);
+        }
+}
+
+static void test_normal_threads(void)
+{
+    struct actor_setup setup = {SCHED_OTHER, 0, -1};
+    struct self self;
+    CHECK(run_once(&setup, &self));
+    CHECK_SAME(self.policy, SCHED_OTHER);
+    CHECK_SAME(self.priority, 0);
+    CHECK(!self.has_open_signal);
+}
+
+static void test_every_cpu(void)
+{
+    bool allowed[PORT_CPUS] = {false};
+    if (port_allowed_cpus(allowed) < 1) {
+        tap_skip("CPUs cannot be chosen on this port");
+        return;
+    }
+    for (int cpu = 0; cpu < PORT_CPUS; cpu++) {
+        struct actor_setup setup = {SCHED_OTHER, 0, cpu};
+        struct self self;
+        if (!allowed[cpu])
+            continue;
+        CHECK(run_once(&setup, &self));
+        CHECK_SAME(self.cpu, cpu);
+    }
+}
+
+static void test_impossible_cpus(void)
+{
+    bool allowed[PORT_CPUS] = {false};
+    static const int cpus[] = {PORT_CPUS - 1, PORT_CPUS, 4095, 65535, 1 << 30};
+    bool can_choose = port_allowed_cpus(allowed) >= 0;
+    for (size_t i = 0; i < sizeof cpus / sizeof cpus[0]; i++) {
+        struct actor_setup setup = {SCHED_OTHER, 0, cpus[i]};
+        if (cpus[i] >= PORT_CPUS || !allowed[cpus[i]])
+            CHECK_SAME(actor_try(&setup), can_choose ? EINVAL : ENOTSUP);
+    }
+}
+
+static void test_impossible_priorities(void)
+{
+    static const struct actor_setup setups[] = {
+        {SCHED_FIFO, 0, -1},  {SCHED_FIFO, 100, -1}, {SCHED_FIFO, -1, -1},  {SCHED_RR, 0, -1},
+        {SCHED_RR, 1000, -1}, {SCHED_OTHER, 1, -1},  {SCHED_OTHER, -1, -1},
+    };
+    for (size_t i = 0; i < sizeof setups / sizeof setups[0]; i++)
+        CHECK_SAME(actor_try(&setups[i]), EINVAL);
+}
+
+static void without_right(void)
+{
+    struct rlimit none = {0, 0};
+    struct actor_setup fifo = {SCHED_FIFO, 1, -1}, normal = {SCHED_OTHER, 0, -1};
+#ifdef RLIMIT_RTPRIO
+    setrlimit(RLIMIT_RTPRIO, &none);
+#endif
+    (void)none;
+    if (geteuid() == 0 && setuid(65534) != 0)
+        _exit(3);
+    int error = actor_try(&fifo);
+    _exit(error != EPERM ? 1 : actor_try(&normal) != 0 ? 2 : 0);
+}
+
+static void test_no_right(void)
+{
+    int status;
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0)
+        without_right();
+    waitpid(child, &status, 0);
+    CHECK_SAME(WIFEXITED(status) ? WEXITSTATUS(status) : -1, 0);
+}
+
+/* ---- the gate ---- */
+
+static atomic_int passed;
+
+static void pass(void *argument)
+{
+    atomic_store((atomic_int *)argument, atomic_fetch_add(&passed, 1) + 1);
+}
+
+static void test_gates_open_one_by_one(void)
+{
+    enum { ACTORS = 5 };
+    struct actor actors[ACTORS];
+    atomic_int places[ACTORS];
+    static const int order[ACTORS] = {3, 0, 4, 2, 1};
+    struct actor_setup setup = {SCHED_OTHER, 0, -1};
+    struct timespec rest = {0, 20000000};
+    atomic_store(&passed, 0);
+    for (int i = 0; i < ACTORS; i++) {
+        atomic_init(&places[i], 0);
+        CHECK_SAME(actor_start(&actors[i], &setup, pass, &places[i]), 0);
+    }
+    nanosleep(&rest, NULL);
+    CHECK_SAME(atomic_load(&passed), 0);
+    for (int i = 0; i < ACTORS; i++) {
+        actor_go(&actors[order[i]]);
+        actor_join(&actors[order[i]]);
+        CHECK_SAME(atomic_load(&places[order[i]]), i + 1);
+        CHECK_SAME(atomic_load(&passed), i + 1);
+    }
+}
+
+static void test_no_body_ends_at_the_gate(void)
+{
+    struct actor actor;
+    atomic_int place;
+    struct actor_setup setup = {SCHED_OTHER, 0, -1};
+    atomic_init(&place, 0);
+    CHECK_SAME(actor_start(&actor, &setup, pass, &place), 0);
+    actor.body = NULL;
+    actor_go(&actor);
+    actor_join(&actor);
+    CHECK_SAME(atomic_load(&place), 0);
+}
+
+static void test_many_in_turn(void)
+{
+    struct actor_setup setup = {SCHED_OTHER, 0, -1}, wrong = {SCHED_OTHER, 0, 4095};
+    for (int i = 0; i < 500; i++) {
+        CHECK_SAME(actor_try(&setup), 0);
+        CHECK(actor_try(&wrong) != 0);
+    }
+}
+
+/* The caller's mask is as it was. */
+static void test_callers_signals_stay(void)
+{
+    sigset_t before, after;
+    struct actor_setup setup = {SCHED_OTHER, 0, -1};
+    pthread_sigmask(SIG_BLOCK, NULL, &before);
+    CHECK_SAME(actor_try(&setup), 0);
+    pthread_sigmask(SIG_BLOCK, NULL, &after);
+    for (int number = 1; number < SIGRTMIN; number++)
+        CHECK_SAME(sigismember(&after, number), sigismember(&before, number));
+}
+
+static void test_set_self(void)
+{
+    int policy;
+    struct sched_param parameters;
+    if (!may_realtime()) {
+        tap_skip(NO_RIGHT);
+        return;
+    }
+    CHECK_SAME(actor_set_self(SCHED_FIFO, 3), 0);
+    pthread_getschedparam(pthread_self(), &policy, &parameters);
+    CHECK_SAME(policy, SCHED_FIFO);
+    CHECK_SAME(parameters.sched_priority, 3);
+    CHECK_SAME(actor_set_self(SCHED_FIFO, 100), EINVAL);
+    CHECK_SAME(actor_set_self(SCHED_OTHER, 0), 0);
+}
+
+TAP_MAIN({"policy and priority as asked", test_policy_and_priority},
+         {"normal threads; all signals blocked", test_normal_threads},
+         {"each CPU as asked", test_every_cpu}, {"impossible CPUs", test_impossible_cpus},
+         {"impossible priorities", test_impossible_priorities},
+         {"no right to real-time", test_no_right},
+         {"gates open one by one", test_gates_open_one_by_one},
+         {"without a body it ends at the gate", test_no_body_ends_at_the_gate},
+         {"a thousand in turn", test_many_in_turn},
+         {"the caller's signals stay", test_callers_signals_stay},
+         {"a policy for the caller", test_set_self})
