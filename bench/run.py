@@ -18,12 +18,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bench import gaps, handover, loads, processes, switches, table, toolkit, wakeup
+from bench import gaps, handover, loads, memory, processes, switches, table, toolkit, wakeup
 from bench.rounds import Joined, Metrics, Side, Spread, measure
 
 ROOT = Path(__file__).resolve().parent.parent
 PROBE = ROOT / "build" / "probe" / "hardstone-probe"
 YIELD_LOOP = PROBE.parent / "tests" / "hardstone-yield-bench"
+WAKEUP_LOOP = PROBE.parent / "tests" / "hardstone-wakeup-bench"
+CYCLICTEST_POLL_NS = 10_000_000  # of its main thread
 INSTRUMENT = PROBE.parent / "tests" / "hardstone-bench"
 DMA_LATENCY = Path("/dev/cpu_dma_latency")
 
@@ -66,6 +68,14 @@ def kept_awake(side: Side) -> Side:
 
 def own_wakeup() -> Metrics:
     return wakeup.hardstone(PROBE)
+
+
+def bare_wakeup() -> Metrics:
+    return wakeup.bare(WAKEUP_LOOP, 0)
+
+
+def polled_wakeup() -> Metrics:
+    return wakeup.bare(WAKEUP_LOOP, CYCLICTEST_POLL_NS)
 
 
 def own_instrument() -> Metrics:
@@ -139,6 +149,34 @@ def comparisons(folder: Path) -> list[Comparison]:
     report = {"wall_ns": ("report of a run", "ms"), "size_bytes": ("its size", "KiB")}
     return [
         Comparison("wakeup", {**cost, **latency}, own_wakeup, wakeup.cyclictest, "cyclictest"),
+        Comparison(
+            "wakeup-bare",
+            {**cost, **latency},
+            own_wakeup,
+            bare_wakeup,
+            "a bare loop with one array",
+        ),
+        Comparison(
+            "wakeup-polled",
+            {
+                "median_ns": (
+                    "median wake-up latency of the bare loop, a thread polls at 100 Hz",
+                    "ns",
+                )
+            },
+            polled_wakeup,
+            bare_wakeup,
+            "nobody polls",
+            reading=table.agreement,
+        ),
+        Comparison(
+            "wakeup-polled-peer",
+            {"median_ns": ("median wake-up latency of the bare loop, a thread polls", "ns")},
+            polled_wakeup,
+            wakeup.cyclictest,
+            "cyclictest",
+            reading=table.agreement,
+        ),
         Comparison(
             "memory", memory, own_wakeup, wakeup.cyclictest_lean, "cyclictest without histogram"
         ),
@@ -217,6 +255,8 @@ def main() -> int:
                     rows.append(row)
     if arguments.write:
         table.write(ROOT / "bench" / "README.md", rows, machine(), arguments.rounds)
+    if arguments.write and "memory" in (arguments.only or known):
+        memory.write(ROOT / "bench" / "README.md", PROBE)
     return 0
 
 

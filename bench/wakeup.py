@@ -68,6 +68,18 @@ def cyclictest() -> Metrics:
     return {**observer.metrics, "median_ns": median(values)}
 
 
+def bare(program: Path, poll_ns: int) -> Metrics:
+    """The same sleep, clock and interval with one array; `poll_ns`: beside an ordinary thread that
+    wakes up so often, 0 for none."""
+    if not program.exists():
+        raise processes.Missing(f"there is no {program.name}: make setup")
+    count = round((SETTLE_S + WINDOW_S + TAIL_S) * 1e6 / INTERVAL_US)
+    numbers = (processes.other_cpu(), PRIORITY, INTERVAL_US * 1000, count, poll_ns)
+    observer = Observer()
+    text = processes.run_observed([str(program), *map(str, numbers)], observer)
+    return {**observer.metrics, "median_ns": float(text)}
+
+
 def cyclictest_lean() -> Metrics:
     """Without a histogram: the least memory that it can do with."""
     observer = Observer()

@@ -4,22 +4,32 @@ from __future__ import annotations
 
 import json
 import subprocess
+import tomllib
+from importlib import resources
 from pathlib import Path
 
 import pytest
 
 from hardstone.catalogue import CATEGORIES, PROFILES, load_catalogue, parse_catalogue
 from hardstone.cli.options import plan_options
-from hardstone.model import ParamValue
-from hardstone.plan import Request, make_plan
+from hardstone.model import Descriptor, ParamValue
+from hardstone.plan import Request, expected_ns, make_plan
 from tests.targets import sample
 
 CATALOGUE = load_catalogue()
 MINUTE_NS = 60_000_000_000
 
 
+# What the probe knows of a test (its variants, how long a value takes) is not told here again.
+FIELDS = {"order", "category", "published", "duration", "about", "distorts", *PROFILES}
+
+
 def golden_ids() -> set[str]:
     return {test.id for test in sample.register().tests}
+
+
+def described(test: str) -> Descriptor:
+    return next(one for one in sample.register().tests if one.id == test)
 
 
 def test_every_catalogued_test_is_in_the_register() -> None:
@@ -45,19 +55,22 @@ def test_an_entry_says_what_and_why(test: str) -> None:
 
 
 @pytest.mark.parametrize("test", CATALOGUE.ids())
-def test_spread_names_lists_of_the_test(test: str) -> None:
-    descriptor = next(one for one in sample.register().tests if one.id == test)
-    lists = {spec.name for spec in descriptor.params if spec.is_list}
-    assert set(CATALOGUE.entry(test).spread) <= lists
+def test_variants_are_made_by_lists_of_the_test(test: str) -> None:
+    lists = {spec.name for spec in described(test).params if spec.is_list}
+    assert {spec.name for spec in described(test).variant_params} <= lists
 
 
 @pytest.mark.parametrize("test", CATALOGUE.ids())
 def test_what_sets_the_time_of_a_value_is_a_time_of_the_test(test: str) -> None:
-    descriptor = next(one for one in sample.register().tests if one.id == test)
-    times = {spec.name for spec in descriptor.params if spec.unit == "ns"}
-    named = CATALOGUE.entry(test).per_sample_param
+    times = {spec.name for spec in described(test).params if spec.unit == "ns"}
+    named = described(test).sample_param
     # a limit on what is seen, and not a time that passes
     assert times - {"threshold_ns"} == ({named} if named else set())
+
+
+def test_the_catalogue_repeats_nothing_that_the_probe_knows() -> None:
+    text = resources.files("hardstone").joinpath("catalogue.toml").read_text("utf-8")
+    assert {name for table in tomllib.loads(text).values() for name in table} == FIELDS
 
 
 def test_orders_are_distinct() -> None:
@@ -73,15 +86,15 @@ def test_a_battery_takes_as_long_as_promised(profile: str, least: float, most: f
 
 
 def test_expected_time_is_the_duration_where_there_is_one() -> None:
-    entry = CATALOGUE.entry("TMR-P-LAT")
+    entry, test = CATALOGUE.entry("TMR-P-LAT"), described("TMR-P-LAT")
     params: dict[str, ParamValue] = {"interval_ns": 1_000_000}
-    assert entry.expected_ns(0, MINUTE_NS, params) == MINUTE_NS + entry.setup_ns
-    assert entry.expected_ns(1000, 0, params) == 1_000_000_000 + entry.setup_ns
+    assert expected_ns(test, entry, 0, MINUTE_NS, params) == MINUTE_NS + test.setup_ns
+    assert expected_ns(test, entry, 1000, 0, params) == 1_000_000_000 + test.setup_ns
 
 
 def test_a_test_that_ignores_durations_keeps_its_own_time() -> None:
-    entry = CATALOGUE.entry("TMR-B-EDGE")
-    assert entry.expected_ns(0, MINUTE_NS) == entry.expected_ns(0, 0)
+    entry, test = CATALOGUE.entry("TMR-B-EDGE"), described("TMR-B-EDGE")
+    assert expected_ns(test, entry, 0, MINUTE_NS, {}) == expected_ns(test, entry, 0, 0, {})
 
 
 def test_a_test_that_nobody_catalogued_runs_with_its_defaults() -> None:

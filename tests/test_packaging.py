@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -30,6 +31,13 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
         else:
             shutil.copy2(ROOT / part, copy / part)
     return copy
+
+
+def test_every_option_of_the_build_is_used() -> None:
+    options = re.findall(r"^option\('(\w+)'", (ROOT / "probe/meson.options").read_text(), re.M)
+    build = (ROOT / "probe/meson.build").read_text()
+    assert "stack_bytes" in options
+    assert [name for name in options if f"'{name}'" not in build] == []
 
 
 def build_wheel(source: Path, out: Path, **environment: str) -> subprocess.CompletedProcess[str]:

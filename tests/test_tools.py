@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -11,10 +12,13 @@ import pytest
 
 import check
 import docs_output
+import docs_tests
+import gen_docs
 import probe_checks
 from hardstone.model import Descriptor, Register
 from probe_checks import Command, Skip
 from tests.e2e import sanitized
+from tests.targets import sample
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -155,6 +159,32 @@ def test_measured_output_stays_unless_asked() -> None:
     text = "<!-- measured: hardstone --version -->\nold\n<!-- end -->\n"
     assert docs_output.refresh(text, measure=False) == text
     assert "old" not in docs_output.refresh(text, measure=True)
+
+
+def test_the_golden_register_is_written_from_what_the_probe_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    golden = gen_docs.GOLDEN_REGISTER.read_text()
+    told = json.loads(golden)
+    told["tests"][0] |= {"title": "Zeit μs", "sample_ns": 7}
+    monkeypatch.setattr(gen_docs, "PROBE", sample.executable(tmp_path, f"lines({golden!r})"))
+    assert gen_docs.generated_files()[gen_docs.GOLDEN_REGISTER] == golden
+    line = json.dumps(told, ensure_ascii=False)
+    sample.executable(tmp_path, f"lines({line!r})")
+    written = gen_docs.generated_files()[gen_docs.GOLDEN_REGISTER]
+    assert json.loads(written) == told
+    assert written.count("\n") == golden.count("\n")
+
+
+def test_the_changes_name_the_tests_of_the_register() -> None:
+    text = "before\n<!-- tests -->\n- Tests: OLD-P-ONE.\n<!-- end -->\nafter\n"
+    register = sample.register()
+    fresh = docs_tests.changes(text, register)
+    names = " ".join(fresh.splitlines()[2:-2]).removeprefix("- Tests: ").rstrip(".")
+    assert [name.strip() for name in names.split(",")] == [test.id for test in register.tests]
+    assert fresh.startswith("before\n<!-- tests -->\n- Tests: CLK")
+    assert fresh.endswith(".\n<!-- end -->\nafter\n")
+    assert docs_tests.changes(fresh, register) == fresh
 
 
 def test_a_python_that_is_too_old_is_one_line_with_what_to_type(tmp_path: Path) -> None:

@@ -47,6 +47,7 @@ CHECKS = [
     Check("probe address,undefined", probe_checks.unit_tests("address", "address,undefined")),
     Check("probe thread", probe_checks.unit_tests("thread", "thread")),
     Check("probe portable", probe_checks.portable),
+    Check("probe small", probe_checks.unit_tests("small", choices=probe_checks.SMALL)),
 ]
 PYTEST = "pytest"
 

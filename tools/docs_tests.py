@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import re
+import textwrap
+
 from hardstone.catalogue import PROFILES, Catalogue, Entry, ProfileCount
 from hardstone.model import Descriptor, ParamSpec, Register
+from hardstone.summary.variants import variants_text, warm_up_text
 from hardstone.units import format_count, format_ns, format_span
+
+CHANGES = re.compile(r"(<!-- tests -->\n).*?(<!-- end -->\n)", re.DOTALL)
 
 
 def page(test: Descriptor, catalogue: Catalogue) -> str:
@@ -31,6 +37,17 @@ def index(register: Register, catalogue: Catalogue) -> str:
     return f"# Tests\n\n{table(['test', 'category', 'what'], rows)}\n"
 
 
+def changes(text: str, register: Register) -> str:
+    """The changelog with the tests of the register in the block that names them."""
+    told = textwrap.fill(
+        f"- Tests: {', '.join(test.id for test in register.tests)}.",
+        width=100,
+        subsequent_indent="  ",
+        break_on_hyphens=False,
+    )
+    return CHANGES.sub(lambda block: f"{block[1]}{told}\n{block[2]}", text)
+
+
 def table(head: list[str], rows: list[list[str]]) -> str:
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join(f"| {' | '.join(_cell(cell) for cell in line)} |" for line in lines)
@@ -46,7 +63,8 @@ def _section(title: str, parts: list[str]) -> list[str]:
 
 def _series(test: Descriptor) -> list[str]:
     rows = [[f"`{one.name}`", one.unit, ", ".join(one.labels), one.meaning] for one in test.series]
-    return [table(["series", "unit", "labels", "a value is"], rows)] if rows else []
+    parts = [table(["series", "unit", "labels", "a value is"], rows)] if rows else []
+    return [*parts, *filter(None, [warm_up_text(test)])]
 
 
 def _verdicts(test: Descriptor) -> list[str]:
@@ -66,6 +84,7 @@ def _parameters(test: Descriptor) -> list[str]:
     return [
         table(["parameter", "default", "allowed", "what"], rows),
         f"Set one with `-p {example.name}={value}`; a list takes commas.",
+        *filter(None, [variants_text(test, mark="`")]),
     ]
 
 

@@ -1,5 +1,5 @@
-"""Writes docs/reference from the register, the catalogue and the commands, and
-refreshes the output that the documents show.
+"""Writes docs/reference from the register, the catalogue and the commands, refreshes the
+output that the documents show, and keeps the register for tests that have no probe.
 
 `--check` writes nothing and fails where something is out of date; `--measure`
 refreshes blocks that take a measurement too.
@@ -8,6 +8,7 @@ refreshes blocks that take a measurement too.
 from __future__ import annotations
 
 import argparse
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -27,16 +28,24 @@ DOCS = ROOT / "docs"
 REFERENCE = DOCS / "reference"
 PICTURES = {DOCS / "images" / "report.png": "", DOCS / "images" / "figures.png": "result-1"}
 PROBE = ROOT / "build" / "probe" / "hardstone-probe"
+CHANGELOG = ROOT / "CHANGELOG.md"
+GOLDEN_REGISTER = ROOT / "tests" / "targets" / "golden" / "register.json"
 
 
-def read_register() -> Register:
+def read_register() -> bytes:
     done = subprocess.run([PROBE, "list", "--json"], capture_output=True, check=True)
-    return msgspec.json.decode(done.stdout, type=Register)
+    return done.stdout
 
 
-def reference_pages() -> dict[Path, str]:
-    """Every generated page, by its place."""
-    register, catalogue = read_register(), load_catalogue()
+def golden_register(document: bytes) -> str:
+    """The register as the probe sends it, a line for each value so that a diff shows it."""
+    return json.dumps(json.loads(document), indent=1, ensure_ascii=False) + "\n"
+
+
+def generated_files() -> dict[Path, str]:
+    """Text of every file that is written whole, by its place."""
+    document, catalogue = read_register(), load_catalogue()
+    register = msgspec.json.decode(document, type=Register)
     commands = docs_commands.all_commands()
     pages = {
         REFERENCE / "tests" / f"{test.id.lower()}.md": docs_tests.page(test, catalogue)
@@ -48,6 +57,8 @@ def reference_pages() -> dict[Path, str]:
     pages[REFERENCE / "rules.md"] = docs_rules.page()
     pages[REFERENCE / "tests" / "README.md"] = docs_tests.index(register, catalogue)
     pages[REFERENCE / "commands" / "README.md"] = docs_commands.index(commands)
+    pages[CHANGELOG] = docs_tests.changes(CHANGELOG.read_text(), register)
+    pages[GOLDEN_REGISTER] = golden_register(document)
     return pages
 
 
@@ -77,7 +88,7 @@ def main() -> int:
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--measure", action="store_true")
     arguments = parser.parse_args()
-    pages = reference_pages()
+    pages = generated_files()
     for path in documents():
         if path.exists() and path not in pages:
             pages[path] = docs_output.refresh(

@@ -13,7 +13,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 PROBE = ROOT / "probe"
 BUILD = ROOT / "build"
+# A member that a table leaves out is zero, and says "the default".
 WARNINGS = ["-std=c11", "-pedantic", "-Wall", "-Wextra", "-Werror"]
+WARNINGS += ["-Wno-missing-field-initializers"]
 
 Command = list[str]
 
@@ -41,14 +43,19 @@ def formatting() -> Sequence[Command]:
     return [format_command("--dry-run", "--Werror")]
 
 
-def unit_tests(name: str, sanitizer: str = "none") -> Callable[[], Sequence[Command]]:
-    """Builds in build/`name` with warnings as errors, then runs Meson's tests there; with a
-    sanitizer every test of the register too."""
+SMALL = ["-Dport=posix", "-Dload=false", "-Dshield=false", "-Dcpus=8"]
+
+
+def unit_tests(
+    name: str, sanitizer: str = "none", choices: Sequence[str] = ()
+) -> Callable[[], Sequence[Command]]:
+    """Builds in build/`name` with warnings as errors and the `choices` of meson.options, then
+    runs Meson's tests there; with a sanitizer every test of the register too."""
 
     def commands() -> Sequence[Command]:
         runner = sanitizer_runner(sanitizer)
         folder = str(BUILD / f"probe-{name}")
-        options = ["-Dwerror=true", f"-Db_sanitize={sanitizer}"]
+        options = ["-Dwerror=true", f"-Db_sanitize={sanitizer}", *choices]
         # Sanitizers replace functions of libc, which the linker would call undefined.
         options += ["-Db_lundef=false"] if sanitizer != "none" else []
         again = ["--reconfigure"] if (Path(folder) / "build.ninja").exists() else []

@@ -7,16 +7,16 @@
 #include "command/load.h"
 #include "command/shield.h"
 #include "load/job.h"
+#include "port/port.h"
 #include "record/arena.h"
-#include "run/run.h"
+#include "run/life_cycle.h"
 #include "run/stream.h"
 
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-enum { EXIT_FINE = 0, EXIT_USAGE = 2, EXIT_INTERNAL = 70 };
 
 static const char help[] =
     "hardstone-probe " PROBE_VERSION ": measures the system it runs on\n"
@@ -55,7 +55,12 @@ static const char help[] =
     "  --verbose                       all that was done, and each thing that could not be moved\n"
     "\n"
     "options of all:\n"
-    "  --json, --text                  lines of JSON (default on a pipe) or for people\n";
+    "  --json, --text                  lines of JSON (default on a pipe) or for people\n"
+    "\n"
+    "exit code of run: 0 measured (also when stopped early); 2 wrong usage; 3 the test failed, "
+    "ran\n"
+    "out of time or was stopped before it measured; 5 a right or something of the system is\n"
+    "missing; 70 internal error, or the output could not be written\n";
 
 static int dump(struct emit *emit, const char *path, bool is_json)
 {
@@ -65,10 +70,15 @@ static int dump(struct emit *emit, const char *path, bool is_json)
         fprintf(stderr, "hardstone-probe: %s: %s\n", path, reason);
         return EXIT_USAGE;
     }
-    (void)is_json; /* the lines are the same for people: this is a means of recovery */
-    stream_dump(emit, arena);
+    (void)is_json; /* --text changes nothing: dump is a recovery tool */
+    struct record *scratch = malloc(arena_scratch_bytes(arena));
+    if (scratch)
+        stream_dump(emit, arena, scratch);
+    else
+        fprintf(stderr, "hardstone-probe: %s: not enough memory to read it\n", path);
+    free(scratch);
     arena_free(arena);
-    return EXIT_FINE;
+    return scratch ? EXIT_FINE : EXIT_INTERNAL;
 }
 
 static int act(const struct request *request, struct emit *emit)
@@ -106,6 +116,7 @@ int main(int argc, char *argv[])
     struct request request;
     char error[ARGS_ERROR_BYTES];
     int job_code;
+    port_trim_heap();
     if (job_main(argc, argv, &job_code))
         return job_code;
     if (args_parse(argc, argv, &request, error, sizeof error) != 0) {

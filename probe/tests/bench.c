@@ -1,4 +1,4 @@
-/* What the core costs, as one line of JSON: for bench/. */
+/* Measures the cost of the core's functions and prints it as one line of JSON, for bench/. */
 #include "base/posix_source.h"
 
 #include "base/clock.h"
@@ -13,10 +13,10 @@ int main(void)
 {
     static struct instrument instrument;
     struct clock clock;
-    struct record *record = calloc(1, record_size(0));
+    struct record *record = calloc(1, record_size(NULL, 0));
     if (!record)
         return 70;
-    record_init(record, 0);
+    record_init(record, NULL, 0);
     clock_open(&clock, true, 0);
     instrument_measure(&instrument, &clock, record);
     printf("{\"clock\": \"%s\", \"record_step_ns\": %.3f, \"pair_plus_record_ns\": %.3f, "

@@ -1,14 +1,19 @@
-/* A libc that breaks its word, to be loaded before the real one (LD_PRELOAD): each
- * verdict of a behaviour test must fail on it. HARDSTONE_BROKEN names the breaches,
- * with commas:
+/* Fault injection: a libc that breaches POSIX, loaded before the real one (LD_PRELOAD). Each
+ * verdict of a behaviour test must fail on a breach. HARDSTONE_BROKEN names them, with commas:
  *   back          CLOCK_MONOTONIC steps back by 1 ms at every 1000th reading of a thread
  *   back_cpu      CLOCK_MONOTONIC is 1 ms behind on odd CPUs
- *   early         waits for a time end 1 ms before it
+ *   still         CLOCK_THREAD_CPUTIME_ID, CLOCK_MONOTONIC_RAW and CLOCK_TAI stand still
+ *   absent        CLOCK_PROCESS_CPUTIME_ID cannot be read
+ *   stops         CLOCK_BOOTTIME stops once a second thread has read it
+ *   early         sleeps until an absolute time end 1 ms early
  *   drift         a periodic timer's interval is 1/500 too long
  *   overrun       timer_getoverrun and timerfd count one too few
  *   twice         a one-shot timer fires again
  *   disarm        disarming does nothing
- *   files         who locks its memory can open no file from then on
+ *   files         after locking its memory a process can open no file
+ *   unseen        the CPU time of the process includes pauses of the machine, as in a guest
+ *                 without steal time
+ *   taken         each reading of the CPU time of the process is another 2 ms too low
  * and those of broken_threads.c, broken_semaphores.c and broken_locks.c.
  */
 #define _GNU_SOURCE
@@ -17,6 +22,7 @@
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -44,6 +50,40 @@ static bool is_zero(struct timespec time)
     return time.tv_sec == 0 && time.tv_nsec == 0;
 }
 
+/* `now_ns` until a second thread asks, then the last such time for good. */
+static int64_t until_shared(int64_t now_ns)
+{
+    static _Atomic int64_t last_ns;
+    static atomic_int threads;
+    static __thread bool is_known;
+    if (!is_known)
+        atomic_fetch_add(&threads, 1);
+    is_known = true;
+    if (atomic_load(&threads) == 1)
+        atomic_store(&last_ns, now_ns);
+    return atomic_load(&last_ns);
+}
+
+/* Breaches of clocks other than CLOCK_MONOTONIC; 0 or -1 with errno, as clock_gettime. */
+static int break_clock(clockid_t id, struct timespec *time)
+{
+    bool is_stopped = id == CLOCK_THREAD_CPUTIME_ID || id == CLOCK_MONOTONIC_RAW || id == CLOCK_TAI;
+    if (is_stopped && breaks("still"))
+        *time = from_ns(NS_PER_S);
+    if (id == CLOCK_BOOTTIME && breaks("stops"))
+        *time = from_ns(until_shared(to_ns(*time)));
+    if (id != CLOCK_PROCESS_CPUTIME_ID || !breaks("absent"))
+        return 0;
+    errno = EINVAL;
+    return -1;
+}
+
+static struct timespec with_less(struct timespec used)
+{
+    static atomic_int looks;
+    return from_ns(NS_PER_S + to_ns(used) - atomic_fetch_add(&looks, 1) * INT64_C(2000000));
+}
+
 int clock_gettime(clockid_t id, struct timespec *time)
 {
     static __thread unsigned reading;
@@ -52,11 +92,16 @@ int clock_gettime(clockid_t id, struct timespec *time)
     if (!next)
         next = REAL(clock_gettime);
     int answer = next(id, time);
+    if (id == CLOCK_PROCESS_CPUTIME_ID && breaks("unseen"))
+        return next(CLOCK_MONOTONIC, time);
+    if (id == CLOCK_PROCESS_CPUTIME_ID && breaks("taken"))
+        *time = with_less(*time);
+    if (id != CLOCK_MONOTONIC)
+        return answer == 0 ? break_clock(id, time) : answer;
     if (broken < 0)
         broken = breaks("back") ? 1 : breaks("back_cpu") ? 2 : 0;
-    if (id == CLOCK_MONOTONIC)
-        broken_look_at_spinner(to_ns(*time));
-    if (id != CLOCK_MONOTONIC || broken == 0)
+    broken_look_at_spinner(to_ns(*time));
+    if (broken == 0)
         return answer;
     if ((broken == 1 && ++reading % 1000 == 0) || (broken == 2 && sched_getcpu() % 2 == 1))
         *time = from_ns(to_ns(*time) - EARLY_NS);

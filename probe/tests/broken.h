@@ -1,4 +1,4 @@
-/* What the breaches of the broken libc share (broken.c says how it is used). */
+/* Shared by the files of the broken libc (see broken.c). */
 #ifndef HS_BROKEN_H
 #define HS_BROKEN_H
 
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The function that this library stands before. */
+/* The libc function `name` that this library overrides. */
 #define REAL(name) ((__typeof__(&(name)))broken_real(#name))
 
 static inline void *broken_real(const char *name)
@@ -28,17 +28,17 @@ static inline bool breaks(const char *word)
     return false;
 }
 
-/* Called by clock_gettime with what CLOCK_MONOTONIC says: breaches that act on threads
- * which spin and look at the clock. */
+/* Called by clock_gettime with the time of CLOCK_MONOTONIC: breaches that act on threads that spin
+ * and read the clock. */
 void broken_look_at_spinner(long long now_ns);
 
-/* What sem_post and sem_wait do with a semaphore that broken_semaphores.c replaced, and read
- * with such a descriptor; false: it is a real one. */
+/* sem_post, sem_wait and read for semaphores that broken_semaphores.c replaced; false: it is a
+ * real one. */
 bool broken_post(sem_t *semaphore);
 bool broken_wait(sem_t *semaphore);
 bool broken_read(int file);
 
-/* The same with what broken_locks.c replaced by a mutex that inherits. */
+/* The same for locks that broken_locks.c replaced by a priority-inheritance mutex. */
 bool broken_lends_semaphore(sem_t *semaphore, unsigned value);
 bool broken_take_lent(const void *object);
 bool broken_let_go_lent(const void *object);

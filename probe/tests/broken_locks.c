@@ -1,10 +1,15 @@
-/* Breaches of what mutexes promise, and promises that nobody made; broken.c says how they are
- * used.
+/* Breaches of mutexes and other locks; broken.c says how they are used.
  *   no_protocol  the protocol of a mutex is accepted and ignored
  *   boost_stays  the owner of a mutex keeps the priority of a waiter that timed out
- *   lends        who owns a mutex without a protocol, a spin lock, a reader-writer lock or a
- *                semaphore of value 1 is lent the priority of who waits
- *   spin_sleeps  who waits for a spin lock sleeps in between
+ *   lends        priority inheritance where none is promised: mutexes without a protocol, spin
+ *                locks, reader-writer locks, semaphores of value 1
+ *   spin_sleeps  a waiter for a spin lock sleeps in between
+ *   mutex_spins  a waiter for a mutex, whatever its protocol, spins
+ *   impatient    a timed wait for a mutex returns at once
+ * No breaches, but effects of a host that runs a guest late:
+ *   late_watchdog   each 29th timed wait for a semaphore times out, whatever the value, and so do
+ *                   all others in the next LATE_MS
+ *   late_patience   each third timed wait for a mutex ends at once or 80 ms late, in turn
  */
 #define _GNU_SOURCE
 #include "broken.h"
@@ -16,7 +21,15 @@
 #include <stdatomic.h>
 #include <time.h>
 
-enum { OWNERS = 64, LENT = 16, SLEEP_NS = 100000 };
+enum {
+    OWNERS = 64,
+    LENT = 16,
+    SLEEP_NS = 100000,
+    LATE_EACH = 29,
+    LATE_MS = 140, /* more than the watchdog's first limit, less than its second */
+    NS_PER_MS = 1000000,
+    NS_PER_S = 1000000000
+};
 
 static int own_priority(void)
 {
@@ -49,22 +62,80 @@ static void note_owner(pthread_mutex_t *mutex)
     }
 }
 
+static int spin_for(pthread_mutex_t *mutex)
+{
+    int error;
+    do
+        error = pthread_mutex_trylock(mutex);
+    while (error == EBUSY);
+    return error;
+}
+
 int pthread_mutex_lock(pthread_mutex_t *mutex)
 {
-    int error = REAL(pthread_mutex_lock)(mutex);
+    int error = breaks("mutex_spins") ? spin_for(mutex) : REAL(pthread_mutex_lock)(mutex);
     if (!error && breaks("boost_stays"))
         note_owner(mutex);
     return error;
 }
 
-int pthread_mutex_timedlock(pthread_mutex_t *mutex, const struct timespec *until)
+static long long ns_of(const struct timespec *time)
 {
-    int error = REAL(pthread_mutex_timedlock)(mutex, until);
+    return (long long)time->tv_sec * NS_PER_S + time->tv_nsec;
+}
+
+static struct timespec later(const struct timespec *time, long long ms)
+{
+    long long ns = ns_of(time) + ms * NS_PER_MS;
+    return (struct timespec){.tv_sec = ns / NS_PER_S, .tv_nsec = ns % NS_PER_S};
+}
+
+/* How late a host lets a waiter's time run out: ms, or -1 for before it waits at all. */
+static long long lateness_ms(void)
+{
+    static atomic_uint count;
+    if (!breaks("late_patience"))
+        return breaks("impatient") ? -1 : 0;
+    unsigned call = atomic_fetch_add(&count, 1) % 6;
+    return call == 2 ? -1 : call == 5 ? 80 : 0;
+}
+
+int pthread_mutex_timedlock(pthread_mutex_t *mutex, const struct timespec *wanted)
+{
+    long long late_ms = lateness_ms();
+    struct timespec until = later(wanted, late_ms);
+    int error = late_ms < 0 ? ETIMEDOUT : REAL(pthread_mutex_timedlock)(mutex, &until);
     struct sched_param boosted = {.sched_priority = own_priority()};
     for (int i = 0; error == ETIMEDOUT && breaks("boost_stays") && i < OWNERS; i++)
         if (atomic_load(&owners[i].mutex) == mutex)
             REAL(pthread_setschedparam)(atomic_load(&owners[i].owner), SCHED_FIFO, &boosted);
     return error;
+}
+
+static bool is_late_host(void)
+{
+    static atomic_uint count;
+    static _Atomic long long until_ns;
+    struct timespec now;
+    if (!breaks("late_watchdog"))
+        return false;
+    REAL(clock_gettime)(CLOCK_MONOTONIC, &now);
+    if (ns_of(&now) < atomic_load(&until_ns))
+        return true;
+    if (atomic_fetch_add(&count, 1) % LATE_EACH != LATE_EACH - 1)
+        return false;
+    atomic_store(&until_ns, ns_of(&now) + LATE_MS * (long long)NS_PER_MS);
+    return true;
+}
+
+int sem_timedwait(sem_t *semaphore, const struct timespec *until)
+{
+    if (!is_late_host())
+        return REAL(sem_timedwait)(semaphore, until);
+    while (REAL(clock_nanosleep)(CLOCK_REALTIME, TIMER_ABSTIME, until, NULL) == EINTR)
+        ;
+    errno = ETIMEDOUT;
+    return -1;
 }
 
 /* ---- mutexes in the place of what lends nothing ---- */

@@ -1,18 +1,18 @@
-/* Breaches of what semaphores promise; broken.c says how they are used.
- *   sem_right    none: the replacement keeps its word, whatever the real one promises
+/* Breaches of semaphores; broken.c says how they are used.
+ *   sem_right    none: a correct replacement, whatever the real semaphore does
  *   sem_zero     P passes at value 0
- *   sem_forked   the same, in a process that was forked only
- *   sem_lost     V at zero without a waiter does nothing
+ *   sem_forked   the same, only in a forked process
+ *   sem_lost     V at value 0 without a waiter does nothing
  *   sem_later    V with a waiter wakes it some milliseconds later
  *   sem_lowest   V wakes the waiter of the lowest priority
  *   sem_fifo     V wakes the longest waiting, whatever its priority
- *   sem_lifo     V wakes the newest among those of the highest priority
+ *   sem_lifo     V wakes the last to wait among those of the highest priority
  *   sem_first    V wakes the highest of six waiters, and the lowest of fewer
- * They act on unnamed and named semaphores, System V's and descriptors, between threads and
- * between processes; sem_zero and sem_forked also on the wait on a word. on_unnamed, on_named,
- * on_sysv, on_eventfd, on_futex restrict them to such. in_thread, in_process restrict the order
- * of waking to waiters of the first process, of one that was forked; the others are woken as
- * promised. The gates of the tests are left alone.
+ * They act on unnamed, named and System V semaphores and on eventfd, between threads and between
+ * processes; sem_zero and sem_forked also on futexes. on_unnamed, on_named, on_sysv, on_eventfd
+ * and on_futex restrict them to one kind. in_thread and in_process restrict a wrong wake-up order
+ * to waiters of the first or of a forked process; others are woken in the right order. The gates
+ * of the tests are not affected.
  */
 #define _GNU_SOURCE
 #include "broken.h"

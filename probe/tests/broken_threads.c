@@ -1,26 +1,26 @@
-/* Breaches of what threads and scheduling promise; broken.c says how they are used.
+/* Breaches of threads and scheduling; broken.c says how they are used.
  *   equal_at_once   a new thread of its creator's priority gets the next higher one
  *   lower_at_once   a new thread one below its creator is put one above it
  *   higher_later    a new thread above its creator gets its creator's priority
  *   yield_nothing   sched_yield does nothing
- *   setschedprio_tail   a thread that lowers itself by pthread_setschedprio goes behind
- *                       its new equals
- *   setschedparam_tail  the same by pthread_setschedparam: what POSIX promises, and a
- *                       system may break
+ *   setschedprio_tail   a thread that lowers its priority by pthread_setschedprio goes to the tail
+ *                       of its new priority's queue
+ *   setschedparam_tail  the same by pthread_setschedparam; no breach: POSIX requires it
  *   rr_is_fifo      SCHED_RR is SCHED_FIFO
- *   rr_unfair       each third SCHED_RR thread gives up its slices after 50 ms
+ *   rr_unfair       each third SCHED_RR thread yields after 50 ms of each slice
  *   rr_little       the same after 90 ms
- *   rr_first_short  a SCHED_RR thread gives up its first slice after 20 ms
+ *   rr_first_short  a SCHED_RR thread yields after 20 ms of its first slice
  *   rr_first_long   a SCHED_RR thread's first slice is 150 ms
  *   rr_interval     slices are 11 % longer than sched_rr_get_interval says
- *   two_levels      priorities below 97 are two: 24 and 72
- *   few_levels      the system names 20 priorities
+ *   two_levels      priorities below 97 are mapped to two: 24 and 72
+ *   few_levels      the system reports a range of 20 priorities
  *   one_pair        priority 18 is the same as 17
  *   late_wake       sem_post takes effect with the caller's next call
- *   late_wake_rare  the same, each 400th time that a time-shared thread calls it
- *   degrade         a thread that has looked at the clock for 150 ms without a rest loses its
- *                   priority
- * Those that begin with rr_ and end a slice act where the clock is read: --clock monotonic.
+ *   late_wake_rare  the same, at each 400th call by a SCHED_OTHER thread
+ *   degrade         a thread that has spun on the clock for 150 ms loses its priority
+ *   late_start      a semaphore wakes a real-time thread below priority 50 after 20 ms
+ *   naps            such a thread sleeps for 1 ms at each 20th reading of the clock
+ * naps, and the rr_ breaches that end a slice, act in clock_gettime: use --clock monotonic.
  */
 #define _GNU_SOURCE
 #include "broken.h"
@@ -39,6 +39,8 @@ enum {
     LEVEL_MIDDLE = 48,
     LEVEL_LOW = 24,
     LEVEL_HIGH = 72,
+    LEVEL_NAPS = 50,
+    NAP_EVERY = 20,
     THIRD = 3,
     FEW = 20,
     RARE = 400
@@ -73,10 +75,23 @@ int sem_post(sem_t *semaphore)
     return 0;
 }
 
+static int own_priority(void);
+
+/* The others keep the CPU meanwhile. */
+static void nap(const char *breach, long long ns)
+{
+    struct timespec while_ns = {.tv_nsec = ns};
+    int priority = breaks(breach) ? own_priority() : 0;
+    if (priority > 0 && priority < LEVEL_NAPS)
+        REAL(nanosleep)(&while_ns, NULL);
+}
+
 int sem_wait(sem_t *semaphore)
 {
     catch_up();
-    return broken_wait(semaphore) ? 0 : REAL(sem_wait)(semaphore);
+    int answer = broken_wait(semaphore) ? 0 : REAL(sem_wait)(semaphore);
+    nap("late_start", 20 * MS);
+    return answer;
 }
 
 int sched_yield(void)
@@ -212,7 +227,10 @@ static void degrade(long long spun_ns)
 
 void broken_look_at_spinner(long long now_ns)
 {
+    static __thread unsigned reading;
     catch_up();
+    if (++reading % NAP_EVERY == 0)
+        nap("naps", 1 * MS);
     if (now_ns - spinner.looked_ns > 15 * MS) {
         spinner.slice_ns = now_ns;
         spinner.slice_count++;

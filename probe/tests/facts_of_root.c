@@ -1,6 +1,6 @@
-/* Facts of the port about the files below a folder: hardstone-facts-of-root FOLDER prints them
- * as lines "NAME VALUE"; a file "uname" there, of two lines, is the kernel's release and version.
- * With --inflate it unpacks a gzip file from standard input. */
+/* hardstone-facts-of-root FOLDER: prints the port's facts about the files below FOLDER as lines
+ * "NAME VALUE". Its file "uname" has two lines, the kernel's release and version. With --inflate
+ * it unpacks a gzip file from standard input instead. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif

@@ -6,25 +6,52 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 struct fake_port fake_port = {.is_counter_trusted = true, .cpu_count = 1};
+_Thread_local int fake_port_cpu;
 
 const char *port_name(void)
 {
     return "fake";
 }
 
-int port_allowed_cpus(bool allowed[PORT_CPUS])
+int port_allowed_cpus(struct cpus *allowed)
 {
-    for (int cpu = 0; cpu < PORT_CPUS; cpu++)
-        allowed[cpu] = cpu < fake_port.cpu_count;
+    cpus_clear(allowed);
+    for (int cpu = 0; cpu < fake_port.cpu_count; cpu++)
+        cpus_add(allowed, cpu);
     return fake_port.cpu_count < 0 ? -1 : fake_port.cpu_count;
 }
 
 int port_pin_self(int cpu)
 {
-    (void)cpu;
+    if (fake_port.on_pin)
+        fake_port.on_pin();
+    if (fake_port.pin_error != 0)
+        return fake_port.pin_error;
+    if (cpu == fake_port.lacks_cpu && cpu > 0)
+        return EINVAL;
+    fake_port_cpu = cpu;
+    return 0;
+}
+
+int port_pin_for_now(int cpu, struct cpus *before)
+{
+    (void)before;
+    if (fake_port.on_visit)
+        fake_port.on_visit(cpu);
     return fake_port.pin_error;
+}
+
+int port_pin_back(const struct cpus *before)
+{
+    (void)before;
+    if (fake_port.on_visit)
+        fake_port.on_visit(-1);
+    return fake_port.pin_back_error;
 }
 
 int port_current_cpu(void)
@@ -79,13 +106,13 @@ int port_semaphore_descriptor(void)
     return -1;
 }
 
-int port_word_wait(atomic_int *word, int value, bool is_shared)
+int port_futex_wait(atomic_int *word, int value, bool is_shared)
 {
     (void)word, (void)value, (void)is_shared;
     return ENOTSUP;
 }
 
-int port_word_wake(atomic_int *word, bool is_shared)
+int port_futex_wake(atomic_int *word, bool is_shared)
 {
     (void)word, (void)is_shared;
     return ENOTSUP;
@@ -97,10 +124,47 @@ int port_remove_semaphore_files(time_t since, mode_t mode)
     return ENOTSUP;
 }
 
-int port_die_with(pid_t parent)
+int port_kill_with_parent(pid_t parent)
 {
     (void)parent;
     return ENOTSUP;
+}
+
+bool port_has_processes(void)
+{
+    return !fake_port.has_no_processes;
+}
+
+pid_t port_fork(void)
+{
+    if (!fake_port.has_no_processes && !fake_port.refuses_fork)
+        return fork();
+    errno = ENOSYS;
+    return -1;
+}
+
+bool port_has_ended(pid_t process, bool *is_well)
+{
+    siginfo_t end = {0};
+    if (waitid(P_PID, (id_t)process, &end, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+        end.si_pid != process)
+        return false;
+    *is_well = end.si_code == CLD_EXITED && end.si_status == 0;
+    return true;
+}
+
+int port_wait_for(pid_t process)
+{
+    int status = 0;
+    pid_t ended;
+    while ((ended = waitpid(process, &status, 0)) < 0 && errno == EINTR)
+        ;
+    return ended == process && WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : ECHILD;
+}
+
+void port_leave_session(void)
+{
+    setsid();
 }
 
 int port_threads(pid_t process, pid_t *threads, int most)
@@ -129,6 +193,29 @@ void port_environment(int cpu, struct port_environment *environment)
 {
     (void)cpu;
     *environment = (struct port_environment){-1, -1, -1, -1};
+}
+
+void port_usage(struct port_usage *usage)
+{
+    struct rusage used;
+    *usage = (struct port_usage){-1, -1, -1, -1};
+    if (!fake_port.lacks_usage && getrusage(RUSAGE_SELF, &used) == 0)
+        *usage = (struct port_usage){used.ru_minflt, used.ru_majflt, used.ru_nvcsw, used.ru_nivcsw};
+}
+
+int64_t port_stack_bytes(void)
+{
+    return fake_port.stack_bytes > 0 ? fake_port.stack_bytes : -1;
+}
+
+void port_trim_heap(void)
+{
+}
+
+void port_keep_from_forks(void *memory, size_t bytes)
+{
+    (void)memory;
+    (void)bytes;
 }
 
 void port_facts(const struct port_fact_sink *sink)

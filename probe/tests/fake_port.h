@@ -1,5 +1,4 @@
-/* A port whose answers the tests choose; linked before the real one, so that it takes its
- * place. */
+/* A port whose answers the tests choose. It is linked in place of the real one. */
 #ifndef HS_FAKE_PORT_H
 #define HS_FAKE_PORT_H
 
@@ -8,15 +7,26 @@
 
 struct fake_port {
     bool is_counter_trusted;
-    int cpu_count; /* < 0: CPUs cannot be told apart */
-    int pin_error;
+    int cpu_count; /* < 0: CPUs are not known */
+    int pin_error; /* returned for every CPU */
+    int lacks_cpu; /* returns EINVAL for this CPU; 0: for none */
+    int pin_back_error;
+    void (*on_pin)(void);      /* called when a thread is bound */
+    void (*on_visit)(int cpu); /* called by port_pin_for_now; by port_pin_back with -1 */
     bool has_budget;
     int64_t runtime_ns, period_ns;
     bool counts_waits;
+    bool has_no_processes;     /* port_has_processes is false */
+    bool refuses_fork;         /* port_fork fails, though processes are there */
     int64_t ran_ns, waited_ns; /* of each of its two threads */
+    bool lacks_usage;          /* faults and switches are not counted */
+    int64_t stack_bytes;       /* 0: not known */
 };
 
 extern struct fake_port fake_port;
+
+/* CPU that the calling thread was bound to last; 0: none yet. */
+extern _Thread_local int fake_port_cpu;
 
 #define FAKE_REASON "an invented cause"
 #define FAKE_REMEDY "an invented remedy"

@@ -1,8 +1,8 @@
-/* A hog: takes a CPU for a while, again and again, at a real-time priority. Tests inject
- * it and look for it in the latencies. It ends by itself.
+/* Occupies a CPU periodically at a real-time priority, COUNT times. Tests run it and look for its
+ * bursts in the latencies.
  *
  * hardstone-hog CPU PRIORITY BURST_NS PERIOD_NS COUNT
- * One line a burst on standard output at the end: begin and end, CLOCK_MONOTONIC ns. */
+ * At the end it prints one line per burst: begin and end, CLOCK_MONOTONIC ns. */
 #include "base/posix_source.h"
 
 #include "base/clock.h"
@@ -51,7 +51,7 @@ int main(int argc, char *argv[])
         fprintf(stderr, "usage: hardstone-hog CPU PRIORITY BURST_NS PERIOD_NS COUNT\n");
         return 2;
     }
-    struct actor_setup setup = {SCHED_FIFO, (int)number(argv[2]), (int)number(argv[1])};
+    struct rt_thread_setup setup = {SCHED_FIFO, (int)number(argv[2]), (int)number(argv[1])};
     hog.burst_ns = number(argv[3]);
     hog.period_ns = number(argv[4]);
     hog.count = (int)number(argv[5]);
@@ -61,14 +61,14 @@ int main(int argc, char *argv[])
                 MOST_BURSTS);
         return 2;
     }
-    struct actor actor;
-    int error = actor_start(&actor, &setup, burst, &hog);
+    struct rt_thread rt_thread;
+    int error = rt_thread_start(&rt_thread, &setup, burst, &hog);
     if (error) {
         fprintf(stderr, "hardstone-hog: %s\n", strerror(error));
         return 5;
     }
-    actor_go(&actor);
-    actor_join(&actor);
+    rt_thread_go(&rt_thread);
+    rt_thread_join(&rt_thread);
     for (int i = 0; i < hog.count; i++)
         printf("%lld %lld\n", (long long)hog.begin_ns[i], (long long)hog.end_ns[i]);
     return 0;

@@ -1,4 +1,4 @@
-/* Files below a folder that stands for `/`. */
+/* Makes files below a folder that stands for `/`. */
 #ifndef HS_MADE_UP_FILES_H
 #define HS_MADE_UP_FILES_H
 
@@ -6,7 +6,7 @@
 
 #include <sys/stat.h>
 
-/* Writes `text` to the file `path` below `root`, and makes the folders that lead there. */
+/* Writes `text` to the file `path` below `root`; creates the folders on the way. */
 static inline void made_up_file(const char *root, const char *path, const char *text)
 {
     char full[512];

@@ -1,4 +1,4 @@
-/* One load of the process that tests it, on one CPU, and what was told of it. */
+/* Runs a load on one CPU from the test's process, and collects its events. */
 #ifndef HS_RUNNING_LOAD_H
 #define HS_RUNNING_LOAD_H
 
@@ -61,21 +61,17 @@ static inline int64_t now_ns(void)
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-/* On one CPU, so that there is one process of each. */
+/* Starts `text` on one CPU: one process per element. */
 static inline bool start(const char *text)
 {
     char error[LOAD_ERROR_BYTES];
     struct outcome outcome = {0};
     struct load_setup setup = {
         .spec = &spec, .called_as = called_as, .limit_ns = now_ns() + LIMIT_NS, .cpu_count = 1};
-    bool allowed[PORT_CPUS] = {false};
-    if (port_allowed_cpus(allowed) < 0)
+    struct cpus allowed;
+    if (port_allowed_cpus(&allowed) < 0)
         setup.cpu_count = -1;
-    for (int cpu = 0; cpu < PORT_CPUS && setup.cpu_count == 1; cpu++)
-        if (allowed[cpu]) {
-            setup.cpus[cpu] = true;
-            break;
-        }
+    cpus_add(&setup.cpus, cpus_first(&allowed));
     memset(&told, 0, sizeof told);
     return CHECK_SAME(load_spec_parse(text, &spec, error, sizeof error), 0) &&
            CHECK_SAME(load_start(&load, &setup, &outcome), 0) &&
@@ -109,11 +105,11 @@ static inline void signal_slot(int slot, int number)
     kill((pid_t)atomic_load(&load.map->slots[slot].process), number);
 }
 
-static inline pid_t keeper_of_load(void)
+static inline pid_t supervisor_of_load(void)
 {
-    while (atomic_load(&load.map->keeper) == 0)
+    while (atomic_load(&load.map->supervisor) == 0)
         pass_ms(2);
-    return (pid_t)atomic_load(&load.map->keeper);
+    return (pid_t)atomic_load(&load.map->supervisor);
 }
 
 static inline bool has_all(int64_t per_s)

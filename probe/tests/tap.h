@@ -1,5 +1,5 @@
-/* Test Anything Protocol, as much of it as these tests need. A test is a function; the
- * checks in it that fail are told as remarks, and make it `not ok`. */
+/* Test Anything Protocol, as far as these tests need it. A test is a function; each failed check
+ * prints a remark and makes the test `not ok`. */
 #ifndef HS_TAP_H
 #define HS_TAP_H
 
@@ -14,7 +14,7 @@ struct tap_test {
     void (*body)(void);
 };
 
-enum { TAP_REMARKS = 20 }; /* of one test; a broken loop says no more */
+enum { TAP_REMARKS = 20 }; /* most remarks of one test */
 
 static unsigned tap_failed_checks;
 static const char *tap_skip_reason;

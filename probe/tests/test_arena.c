@@ -1,13 +1,14 @@
-/* The block of memory that a test collects into: plan, room, and what does not fit. */
+/* The arena that a test's results go to: plan, size, and what does not fit. */
 #include "base/posix_source.h"
 
 #include "record/arena.h"
+#include "same_record.h"
 #include "tap.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 
-enum { THREADS = 4, EVENTS_EACH = 1000 };
+enum { THREADS = 4, EVENTS_EACH = 1000, MANY = 1000 };
 
 static struct arena *new_arena(const struct arena_plan *plan)
 {
@@ -19,12 +20,20 @@ static struct arena *new_arena(const struct arena_plan *plan)
     return arena;
 }
 
+static struct record *new_scratch(const struct arena *arena)
+{
+    struct record *scratch = malloc(arena_scratch_bytes(arena));
+    if (!scratch)
+        abort();
+    return scratch;
+}
+
 static void test_plan_is_kept(void)
 {
     static struct arena_plan plan;
     memset(&plan, 0, sizeof plan);
-    CHECK_SAME(arena_plan_series(&plan, "jitter", "ns"), 0);
-    CHECK_SAME(arena_plan_series(&plan, "blocking", "ns"), 1);
+    CHECK_SAME(arena_plan_series(&plan, "jitter", "ns", NULL), 0);
+    CHECK_SAME(arena_plan_series(&plan, "blocking", "ns", NULL), 1);
     arena_plan_label_text(&plan, 0, "mechanism", "timerfd");
     arena_plan_label_number(&plan, 0, "period_ns", -7);
     arena_plan_derived(&plan, 1, "max - mean");
@@ -36,19 +45,33 @@ static void test_plan_is_kept(void)
     CHECK_TEXT(arena->series[0].derived, "");
     CHECK_TEXT(arena->series[1].derived, "max - mean");
     arena_free(arena);
+    arena_plan_free(&plan);
 }
 
-static void test_too_many_series(void)
+/* Their number is not fixed. */
+static void test_many_series(void)
 {
     static struct arena_plan plan;
+    const struct record_shape shape = {1023, 4};
     memset(&plan, 0, sizeof plan);
-    for (int i = 0; i < ARENA_SERIES; i++)
-        CHECK_SAME(arena_plan_series(&plan, "x", "ns"), i);
-    CHECK_SAME(arena_plan_series(&plan, "x", "ns"), -1);
-    arena_plan_label_text(&plan, -1, "key", "text"); /* what a caller does with the -1 */
+    for (int i = 0; i < MANY; i++)
+        CHECK_SAME(arena_plan_series(&plan, "x", "ns", &shape), i);
+    arena_plan_label_text(&plan, -1, "key", "text"); /* what a caller does with a -1 */
     arena_plan_label_number(&plan, -1, "key", 1);
     arena_plan_derived(&plan, -1, "formula");
-    CHECK_SAME(plan.series_count, ARENA_SERIES);
+    CHECK_SAME(plan.series_count, MANY);
+    struct arena *arena = new_arena(&plan);
+    struct record *scratch = new_scratch(arena);
+    for (int i = 0; i < MANY; i++)
+        record_value(arena_record(arena, i), i, 0);
+    for (int i = 0; i < MANY; i++) {
+        const struct record *record = arena_read(arena, (uint32_t)i, scratch);
+        CHECK(record->count == 1 && record->min == i && arena_count(arena, (uint32_t)i) == 1);
+    }
+    free(scratch);
+    arena_free(arena);
+    arena_plan_free(&plan);
+    CHECK(plan.series == NULL && plan.series_count == 0);
 }
 
 static void test_too_many_labels_and_long_names(void)
@@ -58,12 +81,13 @@ static void test_too_many_labels_and_long_names(void)
     memset(&plan, 0, sizeof plan);
     memset(name, 'n', sizeof name - 1);
     name[sizeof name - 1] = '\0';
-    CHECK_SAME(arena_plan_series(&plan, name, name), 0);
+    CHECK_SAME(arena_plan_series(&plan, name, name, NULL), 0);
     for (int i = 0; i < ARENA_LABELS + 2; i++)
         arena_plan_label_text(&plan, 0, name, name);
     CHECK_SAME(plan.series[0].label_count, ARENA_LABELS);
     CHECK_SAME(strlen(plan.series[0].name), ARENA_NAME_BYTES - 1);
     CHECK_SAME(strlen(plan.series[0].labels[ARENA_LABELS - 1].text), ARENA_NAME_BYTES - 1);
+    arena_plan_free(&plan);
 }
 
 static void test_records_do_not_overlap(void)
@@ -72,18 +96,272 @@ static void test_records_do_not_overlap(void)
     memset(&plan, 0, sizeof plan);
     plan.duration_ns = INT64_C(3600000000000);
     for (int i = 0; i < 5; i++)
-        arena_plan_series(&plan, "x", "ns");
+        arena_plan_series(&plan, "x", "ns", NULL);
     struct arena *arena = new_arena(&plan);
+    struct record *scratch = new_scratch(arena);
     for (int i = 0; i < 5; i++)
         for (int64_t at_s = 0; at_s <= 3600; at_s++)
             record_value(arena_record(arena, i), at_s + i, at_s * 1000000000);
     for (int i = 0; i < 5; i++) {
-        const struct record *record = arena_record_view(arena, (uint32_t)i);
+        const struct record *record = arena_read(arena, (uint32_t)i, scratch);
         CHECK_SAME(record->count, 3601);
         CHECK_SAME(record->min, i);
-        CHECK_SAME(record->maxima[3600], 3600 + i);
+        CHECK_SAME(record_maxima_view(record)[3600], 3600 + i);
     }
+    free(scratch);
     arena_free(arena);
+    arena_plan_free(&plan);
+}
+
+/* ---- shared slots ---- */
+
+enum { EACH = 3, VARIANTS = 50, SERIES = EACH * VARIANTS, SOME = 400 };
+
+static void plan_variants(struct arena_plan *plan, int each, int variants)
+{
+    memset(plan, 0, sizeof *plan);
+    for (int i = 0; i < each * variants; i++) {
+        CHECK_SAME(arena_plan_series(plan, "wakeup", "ns", NULL), i);
+        if (i >= each)
+            arena_plan_share(plan, i % each);
+    }
+}
+
+/* Latencies with a tail, as most are; or of all sizes. */
+static int64_t draw_value(uint64_t *state, bool is_wide)
+{
+    if (is_wide)
+        return (int64_t)(tap_random(state) >> (tap_random(state) % 34 + 29));
+    int64_t tail = tap_random(state) % 100 ? 0 : (int64_t)(tap_random(state) % 100000);
+    return 900 + (int64_t)(tap_random(state) % 600) + tail;
+}
+
+static void record_some(struct record *record, int series, int from, int count, bool is_wide)
+{
+    uint64_t state = (uint64_t)series * 1000 + (uint64_t)from;
+    for (int i = from; i < from + count; i++)
+        record_value(record, draw_value(&state, is_wide),
+                     (series / EACH * SOME + i) * INT64_C(1000000));
+}
+
+/* One of its own that has the same values. */
+static struct record *new_twin(int series, int count, bool is_wide)
+{
+    struct record *twin = malloc(record_size(NULL, 0));
+    if (!twin)
+        abort();
+    record_init(twin, NULL, 0);
+    record_some(twin, series, 0, count, is_wide);
+    return twin;
+}
+
+static int count_events(const struct arena *arena, const char *name)
+{
+    int count = 0;
+    for (uint32_t i = 0; i < arena->event_count && i < ARENA_EVENTS; i++)
+        count += strcmp(arena->events[i].name, name) == 0;
+    return count;
+}
+
+static void check_twin(const struct arena *arena, int series, int count, struct record *scratch)
+{
+    struct record *twin = new_twin(series, count, false);
+    CHECK(is_same_record(arena_read(arena, (uint32_t)series, scratch), twin));
+    CHECK_SAME(arena_count(arena, (uint32_t)series), count);
+    free(twin);
+}
+
+static void test_shared_slots(void)
+{
+    static struct arena_plan plan;
+    plan_variants(&plan, EACH, VARIANTS);
+    CHECK_SAME(plan.slot_count, EACH);
+    struct arena *arena = new_arena(&plan);
+    struct record *scratch = new_scratch(arena);
+    for (int i = 0; i < SERIES; i += EACH)
+        for (int j = i; j < i + EACH; j++)
+            record_some(arena_record(arena, j), j, 0, SOME + j, false);
+    for (int i = 0; i < SERIES; i++)
+        check_twin(arena, i, SOME + i, scratch);
+    CHECK_SAME(arena->event_count, 0);
+    free(scratch);
+    arena_free(arena);
+    arena_plan_free(&plan);
+}
+
+/* Also where it had no value. */
+static void test_before_a_series_is_recorded(void)
+{
+    static struct arena_plan plan;
+    plan_variants(&plan, 1, 3);
+    struct arena *arena = new_arena(&plan);
+    struct record *scratch = new_scratch(arena);
+    for (uint32_t i = 0; i < 3; i++) {
+        CHECK_SAME(arena_count(arena, i), 0);
+        CHECK_SAME(arena_read(arena, i, scratch)->count, 0);
+    }
+    arena_record(arena, 0);
+    record_value(arena_record(arena, 1), 5, 0);
+    arena_record(arena, 2);
+    CHECK_SAME(arena_count(arena, 0), 0);
+    CHECK_SAME(arena_count(arena, 1), 1);
+    CHECK_SAME(arena_read(arena, 0, scratch)->count, 0);
+    CHECK_SAME(arena_read(arena, 1, scratch)->min, 5);
+    CHECK_SAME(arena_read(arena, 2, scratch)->count, 0);
+    free(scratch);
+    arena_free(arena);
+    arena_plan_free(&plan);
+}
+
+/* As the main thread does of a test that does not end: neither is the emptied slot. */
+static void test_during_a_move(void)
+{
+    static struct arena_plan plan;
+    plan_variants(&plan, 1, 3);
+    struct arena *arena = new_arena(&plan);
+    struct record *scratch = new_scratch(arena);
+    for (int i = 0; i < 2; i++)
+        record_some(arena_record(arena, i), i, 0, SOME, false);
+    arena_record(arena, 2);
+    struct record *slot = arena_record(arena, 1);
+    record_move_begin(slot, NULL);
+    for (int i = 0; i < 2; i++)
+        check_twin(arena, i, SOME, scratch);
+    CHECK_SAME(arena_count(arena, 2), 0);
+    free(scratch);
+    arena_free(arena);
+    arena_plan_free(&plan);
+}
+
+/* In turn, so that each leaves its slot and comes back several times. */
+static void test_a_series_goes_on(void)
+{
+    static struct arena_plan plan;
+    plan_variants(&plan, 1, 4);
+    struct arena *arena = new_arena(&plan);
+    struct record *scratch = new_scratch(arena), *twins[4];
+    for (int i = 0; i < 4; i++)
+        twins[i] = new_twin(i, 0, false);
+    for (int round = 0; round < 5; round++)
+        for (int i = 0; i < 4; i++) {
+            record_some(arena_record(arena, i), i, round * 50, 50, false);
+            record_some(twins[i], i, round * 50, 50, false);
+            for (int j = 0; j < 4; j++)
+                CHECK(is_same_record(arena_read(arena, (uint32_t)j, scratch), twins[j]));
+        }
+    CHECK_SAME(arena->event_count, 0);
+    for (int i = 0; i < 4; i++)
+        free(twins[i]);
+    free(scratch);
+    arena_free(arena);
+    arena_plan_free(&plan);
+}
+
+/* It came back until no room was left: each has what it had when it was kept last, and what was
+ * lost is told. */
+static void test_a_series_comes_back_too_often(void)
+{
+    static struct arena_plan plan;
+    plan_variants(&plan, 1, 3);
+    struct arena *arena = new_arena(&plan);
+    struct record *scratch = new_scratch(arena);
+    for (int round = 0; round < 200; round++)
+        for (int i = 0; i < 2; i++)
+            record_some(arena_record(arena, i), i, round * 20, 20, true);
+    record_value(arena_record(arena, 2), 7, 0);
+    CHECK(arena_count(arena, 0) >= 100 && arena_count(arena, 1) >= 100);
+    for (uint32_t i = 0; i < 2; i++) {
+        const struct record *record = arena_read(arena, i, scratch);
+        CHECK(record->count % 20 == 0);
+        CHECK_SAME(held_by(record), record->count);
+    }
+    arena_record(arena, 1); /* the one that was never kept still finds room */
+    CHECK_SAME(arena_read(arena, 2, scratch)->min, 7);
+    CHECK(count_events(arena, "series_not_kept") > 0);
+    CHECK_HOLDS(arena->events[1].text, "no room was left for the last 20 values of wakeup, series");
+    CHECK(arena->kept_end <= arena->bytes);
+    free(scratch);
+    arena_free(arena);
+    arena_plan_free(&plan);
+}
+
+/* All take more than was planned: all are about as coarse, and no value is lost. */
+static void test_short_room(void)
+{
+    static struct arena_plan plan;
+    uint32_t least = RECORD_SUB_BITS, most = 0;
+    plan_variants(&plan, EACH, VARIANTS);
+    struct arena *arena = new_arena(&plan);
+    struct record *scratch = new_scratch(arena);
+    for (int i = 0; i < SERIES; i++)
+        record_some(arena_record(arena, i), i, 0, 20000, true);
+    for (int i = 0; i < SERIES; i++) {
+        const struct record *record = arena_read(arena, (uint32_t)i, scratch);
+        struct record *twin = new_twin(i, 20000, true);
+        CHECK(has_same_moments(record, twin) && has_same_worst(record, twin));
+        CHECK_SAME(held_by(record), 20000);
+        if (i < SERIES - EACH) {
+            least = record->sub_bits < least ? record->sub_bits : least;
+            most = record->sub_bits > most ? record->sub_bits : most;
+        }
+        free(twin);
+    }
+    CHECK(most < RECORD_SUB_BITS && most - least <= 1 && least >= RECORD_SUB_BITS - 4);
+    CHECK_SAME(count_events(arena, "series_coarser"), 1);
+    CHECK_SAME(arena->event_count, 1);
+    free(scratch);
+    arena_free(arena);
+    arena_plan_free(&plan);
+}
+
+/* Series of another shape share a slot: the record is of the shape of the one that has it. */
+static void test_shapes_in_one_slot(void)
+{
+    static struct arena_plan plan;
+    static const struct record_shape small = {4095, 5}, large = {0, 9};
+    memset(&plan, 0, sizeof plan);
+    arena_plan_series(&plan, "missed", "count", &small);
+    arena_plan_series(&plan, "wakeup", "ns", &large);
+    arena_plan_share(&plan, 0);
+    arena_plan_series(&plan, "missed", "count", &small);
+    arena_plan_share(&plan, 0);
+    struct arena *arena = new_arena(&plan);
+    struct record *scratch = new_scratch(arena);
+    for (int i = 0; i < 3; i++)
+        record_value(arena_record(arena, i), 5000 + i, 0);
+    for (uint32_t i = 0; i < 3; i++) {
+        const struct record *record = arena_read(arena, i, scratch);
+        CHECK(record->count == 1 && record->max == 5000 + (int)i);
+        CHECK_SAME(record->sub_bits, i == 1 ? 9 : 5);
+        CHECK_SAME(record->limit, i == 1 ? RECORD_LIMIT_NS : 4095);
+        CHECK_SAME(record->overflow, i == 1 ? 0 : 1);
+    }
+    CHECK_SAME(arena_scratch_bytes(arena), record_size(&large, 0));
+    free(scratch);
+    arena_free(arena);
+    arena_plan_free(&plan);
+}
+
+static uint64_t bytes_of(int each, int variants, int64_t duration_ns)
+{
+    static struct arena_plan plan;
+    plan_variants(&plan, each, variants);
+    plan.duration_ns = duration_ns;
+    struct arena *arena = new_arena(&plan);
+    uint64_t bytes = arena->bytes;
+    arena_free(arena);
+    arena_plan_free(&plan);
+    return bytes;
+}
+
+/* A test may lock 4 MB in all. */
+static void test_room(void)
+{
+    const int64_t minute_ns = INT64_C(60000000000);
+    CHECK(bytes_of(1, 1, minute_ns) < 400000);
+    CHECK(bytes_of(2, 10, minute_ns) < 800000);   /* making semaphores: four kinds, two cases */
+    CHECK(bytes_of(1, 108, minute_ns) < 1400000); /* messages: 108 sizes and kinds */
+    CHECK(bytes_of(3, 50, 30 * minute_ns) < 2200000);
 }
 
 static void test_too_many_events(void)
@@ -163,9 +441,17 @@ static void test_no_arena_to_free(void)
 }
 
 TAP_MAIN({"series, labels and formulas of a plan", test_plan_is_kept},
-         {"too many series", test_too_many_series},
+         {"a thousand series", test_many_series},
          {"too many labels, and long names", test_too_many_labels_and_long_names},
          {"records do not overlap", test_records_do_not_overlap},
+         {"three series of fifty variants", test_shared_slots},
+         {"before a series is recorded", test_before_a_series_is_recorded},
+         {"during a move", test_during_a_move},
+         {"a series goes on after it was kept", test_a_series_goes_on},
+         {"a series comes back too often", test_a_series_comes_back_too_often},
+         {"short room is shared", test_short_room},
+         {"series of several shapes in one slot", test_shapes_in_one_slot},
+         {"the room that variants take", test_room},
          {"too many events are counted", test_too_many_events},
          {"too many verdicts are told", test_too_many_verdicts},
          {"long texts are cut", test_long_texts_are_cut},

@@ -1,6 +1,7 @@
-/* The command line: what is let through, and what is told about what is not. */
+/* The command line: what is accepted, and the errors for the rest. */
 #include "base/posix_source.h"
 
+#include "base/duration.h"
 #include "command/args.h"
 #include "shield/shield.h"
 #include "tap.h"
@@ -232,11 +233,11 @@ static void test_durations(void)
                                       "1e3", "1.5s", "1ss", "366d1", "8785h", "0x1s", "12 "};
     int64_t ns;
     for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
-        CHECK_SAME(args_duration(good[i].text, 1000, &ns), 0);
+        CHECK_SAME(duration_parse(good[i].text, 1000, &ns), 0);
         CHECK_SAME(ns, good[i].ns);
     }
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
-        CHECK_SAME(args_duration(bad[i], 1000, &ns), -1);
+        CHECK_SAME(duration_parse(bad[i], 1000, &ns), -1);
 }
 
 static void test_every_test_takes_its_defaults(void)
@@ -303,11 +304,11 @@ static void test_the_division_of_cpus(void)
     };
     REFUSE(wrong);
     struct request request = take(&(struct line){{"run", LAT}, NULL});
-    CHECK_SAME(request.cpu_config, ARGS_SHARED);
+    CHECK_SAME(request.cpu_config, CPU_CONFIG_SHARED);
     CHECK(!request.has_settings);
     request = take(&(struct line){
         {"run", LAT, "--cpu-config", "shielded", "--settings", "dma_latency,cpuset"}, NULL});
-    CHECK_SAME(request.cpu_config, ARGS_SHIELDED);
+    CHECK_SAME(request.cpu_config, CPU_CONFIG_SHIELDED);
     CHECK_SAME(request.settings, 1u << SHIELD_DMA_LATENCY | 1u << SHIELD_CPUSET);
     request = take(&(struct line){{"shield", "--cpus", "1,3", "--", "ls", "--show"}, NULL});
     CHECK_SAME(request.policy, ARGS_OTHER);

@@ -1,9 +1,8 @@
-/* Records in a file: what is refused, what outlives the probe, and files that are
- * damaged or no record files at all. Nothing in a file may crash the reader. */
+/* Records in a file: what is refused, what survives the probe, and files that are damaged or not
+ * record files. No content may crash the reader. */
 #include "base/posix_source.h"
 
-#include "record/arena.h"
-#include "run/stream.h"
+#include "record_file.h"
 #include "tap.h"
 
 #include <errno.h>
@@ -17,27 +16,20 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { PATH_BYTES = 256, REASON_BYTES = 200, FLIPS = 1500, CUTS = 200 };
-
-static char folder[PATH_BYTES];
-
-static const char *path_of(const char *name)
-{
-    static char path[2 * PATH_BYTES];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    return path;
-}
+enum { CUTS = 200 };
 
 static struct arena *create(const char *path, struct outcome *outcome)
 {
     static struct arena_plan plan;
     memset(&plan, 0, sizeof plan);
     plan.duration_ns = 1;
-    arena_plan_series(&plan, "wakeup", "ns");
+    arena_plan_series(&plan, "wakeup", "ns", NULL);
     arena_plan_label_number(&plan, 0, "cpu", 1);
-    arena_plan_series(&plan, "missed", "count");
+    arena_plan_series(&plan, "missed", "count", NULL);
     memset(outcome, 0, sizeof *outcome);
-    return arena_create(&plan, path, outcome);
+    struct arena *arena = arena_create(&plan, path, outcome);
+    arena_plan_free(&plan);
+    return arena;
 }
 
 static void fill(struct arena *arena)
@@ -64,50 +56,9 @@ static size_t leave_file(const char *path)
     return bytes;
 }
 
-static void read_all(const char *path, char *bytes, size_t count)
-{
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    if (file < 0 || read(file, bytes, count) != (ssize_t)count)
-        abort();
-    close(file);
-}
-
-static void write_all(const char *path, const char *bytes, size_t count)
-{
-    int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    if (file < 0 || write(file, bytes, count) != (ssize_t)count)
-        abort();
-    close(file);
-}
-
-/* The content of a record file as a probe leaves it behind, to be changed and written again. */
 static struct arena *left_arena(const char *path, size_t *bytes)
 {
-    *bytes = leave_file(path);
-    struct arena *arena = malloc(*bytes);
-    if (!arena)
-        abort();
-    read_all(path, (char *)arena, *bytes);
-    return arena;
-}
-
-/* Opens the file, and sends what is in it if it passes: a crash is the failure. */
-static bool open_and_dump(const char *path)
-{
-    static struct emit emit;
-    char reason[REASON_BYTES] = "";
-    struct arena *arena = arena_open(path, reason, sizeof reason);
-    if (!arena) {
-        CHECK(reason[0] != '\0');
-        return false;
-    }
-    int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
-    emit_open(&emit, nowhere);
-    stream_dump(&emit, arena);
-    emit_flush(&emit);
-    close(nowhere);
-    arena_free(arena);
-    return true;
+    return left_by(leave_file, path, bytes);
 }
 
 /* ---- making a file ---- */
@@ -205,9 +156,11 @@ static void test_left_file_is_read(void)
     leave_file(path);
     struct arena *arena = arena_open(path, reason, sizeof reason);
     if (CHECK(arena != NULL)) {
-        CHECK_SAME(arena_record_view(arena, 0)->count, 1000);
-        CHECK_SAME(arena_record_view(arena, 0)->max, 999 * 37);
-        CHECK_SAME(arena_record_view(arena, 1)->count, 0);
+        struct record *scratch = new_scratch(arena);
+        CHECK_SAME(arena_read(arena, 0, scratch)->count, 1000);
+        CHECK_SAME(arena_read(arena, 0, scratch)->max, 999 * 37);
+        CHECK_SAME(arena_read(arena, 1, scratch)->count, 0);
+        free(scratch);
         CHECK_TEXT(arena->verdicts[0].evidence, "a verdict");
         arena_free(arena);
     }
@@ -238,7 +191,7 @@ static struct arena *open_with_count_ahead(int ahead)
 static void test_half_a_value_is_left_out(void)
 {
     struct arena *arena = open_with_count_ahead(1);
-    CHECK_SAME(arena_record_view(arena, 0)->count, 1000);
+    CHECK_SAME(arena_count(arena, 0), 1000);
     CHECK_SAME(arena->event_count, 1); /* that of fill */
     arena_free(arena);
 }
@@ -246,7 +199,7 @@ static void test_half_a_value_is_left_out(void)
 static void test_a_copy_made_at_work_is_told(void)
 {
     struct arena *arena = open_with_count_ahead(-30);
-    CHECK_SAME(arena_record_view(arena, 0)->count, 1000);
+    CHECK_SAME(arena_count(arena, 0), 1000);
     if (CHECK_SAME(arena->event_count, 2)) {
         CHECK_TEXT(arena->events[1].name, "read_at_work");
         CHECK_HOLDS(
@@ -255,13 +208,6 @@ static void test_a_copy_made_at_work_is_told(void)
             "mean and deviation are those of the histogram");
     }
     arena_free(arena);
-}
-
-static void refuse_file(const char *path, const char *part)
-{
-    char reason[REASON_BYTES] = "";
-    CHECK(arena_open(path, reason, sizeof reason) == NULL);
-    CHECK_HOLDS(reason, part);
 }
 
 static void test_no_record_files(void)
@@ -309,23 +255,7 @@ static void test_cut_short(void)
 
 static void test_flipped_bits(void)
 {
-    uint64_t state = 22;
-    int passed = 0;
-    const char *path = path_of("flipped");
-    size_t bytes, head = sizeof(struct arena) + sizeof(struct record);
-    char *whole = (char *)left_arena(path, &bytes);
-    int file = open(path, O_RDWR | O_CLOEXEC);
-    for (int i = 0; i < FLIPS; i++) {
-        size_t at = (size_t)(tap_random(&state) % (i % 2 ? bytes : head));
-        char flipped = (char)(whole[at] ^ (1 << tap_random(&state) % 8));
-        CHECK_SAME(pwrite(file, &flipped, 1, (off_t)at), 1);
-        passed += open_and_dump(path) ? 1 : 0;
-        CHECK_SAME(pwrite(file, &whole[at], 1, (off_t)at), 1);
-    }
-    CHECK(passed > 0);
-    close(file);
-    free(whole);
-    unlink(path);
+    flip_bits(leave_file, 0, sizeof(struct arena) + sizeof(struct record));
 }
 
 #define CHECK_ENDS(text) CHECK(memchr((text), '\0', sizeof(text)) != NULL)
@@ -338,11 +268,13 @@ static void check_ends(const char *path)
         return;
     CHECK_ENDS(arena->header_json);
     CHECK_ENDS(arena->conditions_json);
-    CHECK_ENDS(arena->series[ARENA_SERIES - 1].name);
-    CHECK_ENDS(arena->series[0].unit);
-    CHECK_ENDS(arena->series[0].derived);
-    CHECK_ENDS(arena->series[0].labels[0].key);
-    CHECK_ENDS(arena->series[0].labels[ARENA_LABELS - 1].text);
+    for (uint32_t i = 0; i < arena->series_count; i++) {
+        CHECK_ENDS(arena->series[i].name);
+        CHECK_ENDS(arena->series[i].unit);
+        CHECK_ENDS(arena->series[i].derived);
+        CHECK_ENDS(arena->series[i].labels[0].key);
+        CHECK_ENDS(arena->series[i].labels[ARENA_LABELS - 1].text);
+    }
     CHECK_ENDS(arena->events[0].name);
     CHECK_ENDS(arena->events[ARENA_EVENTS - 1].text);
     CHECK_ENDS(arena->verdicts[0].name);
@@ -350,26 +282,41 @@ static void check_ends(const char *path)
     arena_free(arena);
 }
 
+/* The head from header_json on, and of each series all but its slot; nothing that is_whole looks
+ * at. */
+static void fill_texts(struct arena *arena, char fill_with)
+{
+    struct arena head = *arena;
+    memset(arena->header_json, fill_with, sizeof *arena - offsetof(struct arena, header_json));
+    arena->verdict_count = ARENA_VERDICTS;
+    arena->series_count = head.series_count;
+    arena->slot_count = head.slot_count;
+    arena->slot_shape = head.slot_shape;
+    arena->kept_begin = head.kept_begin;
+    for (uint32_t i = 0; i < arena->series_count; i++) {
+        uint32_t slot = arena->series[i].slot;
+        memset(&arena->series[i], fill_with, sizeof arena->series[i]);
+        arena->series[i].slot = slot;
+    }
+}
+
 /* Everything but what is_whole looks at, bytes of all values, and no end of any text up to
- * the end of the last page. */
+ * the end of the file; then no end of the texts of series. */
 static void test_texts_without_end(void)
 {
     static char ones[] = "\x01\x7f\xff";
     const char *path = path_of("endless");
-    size_t page = (size_t)sysconf(_SC_PAGESIZE);
     for (const char *fill_with = ones; *fill_with; fill_with++) {
-        size_t bytes = (sizeof(struct arena) + page - 1) / page * page;
-        leave_file(path);
-        struct arena *arena = malloc(bytes);
-        if (!arena)
-            abort();
-        read_all(path, (char *)arena, sizeof *arena);
-        arena->series_count = 0;
-        arena->bytes = bytes;
-        memset(arena->header_json, *fill_with, bytes - offsetof(struct arena, header_json));
-        arena->series_count = 0;
-        arena->verdict_count = ARENA_VERDICTS;
+        size_t bytes, head = (sizeof(struct arena) + 63) / 64 * 64;
+        struct arena *arena = left_arena(path, &bytes);
+        fill_texts(arena, *fill_with);
         write_all(path, (char *)arena, bytes);
+        CHECK(open_and_dump(path));
+        check_ends(path);
+        arena->series_count = arena->slot_count = 0;
+        arena->bytes = arena->kept_begin = head;
+        memset((char *)arena + sizeof *arena, *fill_with, head - sizeof *arena);
+        write_all(path, (char *)arena, head);
         CHECK(open_and_dump(path));
         check_ends(path);
         free(arena);
@@ -377,22 +324,62 @@ static void test_texts_without_end(void)
     unlink(path);
 }
 
-/* Records are written to when they are settled, so none may lie elsewhere than where it is made. */
+static void refuse_kept_begin(const char *path, struct arena *arena, size_t bytes)
+{
+    uint64_t right = arena->kept_begin;
+    uint64_t wrong[] = {right - 64, right + 8, 0, offsetof(struct arena, series), UINT64_MAX - 7};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        arena->kept_begin = wrong[i];
+        write_all(path, (char *)arena, bytes);
+        refuse_file(path, "damaged");
+    }
+    arena->kept_begin = right;
+}
+
+/* Records are written to when they are recovered, so none may lie elsewhere than where it is made.
+ */
 static void test_records_out_of_place(void)
 {
     const char *path = path_of("overlap");
     size_t bytes;
     struct arena *arena = left_arena(path, &bytes);
-    uint64_t right = arena->series[1].record_offset;
-    uint64_t wrong[] = {arena->series[0].record_offset, right - 64,    right + 8, 0,
-                        offsetof(struct arena, series), UINT64_MAX - 7};
-    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
-        arena->series[1].record_offset = wrong[i];
+    static const uint32_t slots[] = {2, 3, INT32_MAX, UINT32_MAX};
+    for (size_t i = 0; i < sizeof slots / sizeof slots[0]; i++) {
+        arena->series[1].slot = slots[i];
         write_all(path, (char *)arena, bytes);
         refuse_file(path, "damaged");
     }
-    arena->series[1].record_offset = right;
+    arena->series[1].slot = 1;
+    arena->series[0].slot = 1; /* and slot 0 is that of series 0 */
+    write_all(path, (char *)arena, bytes);
+    refuse_file(path, "damaged");
+    arena->series[0].slot = 0;
+    refuse_kept_begin(path, arena, bytes);
+    arena->slot_count = 1;
+    write_all(path, (char *)arena, bytes);
+    refuse_file(path, "damaged");
+    arena->slot_count = 2;
+    write_all(path, (char *)arena, bytes);
+    CHECK(open_and_dump(path));
     arena_record(arena, 0)->maxima_capacity *= 2; /* into the next record */
+    write_all(path, (char *)arena, bytes);
+    refuse_file(path, "damaged");
+    free(arena);
+    unlink(path);
+}
+
+/* A record that says it is wider than its slot; a series that needs a wider one. */
+static void test_records_larger_than_their_slot(void)
+{
+    const char *path = path_of("wide");
+    size_t bytes;
+    struct arena *arena = left_arena(path, &bytes);
+    struct record *record = arena_record(arena, 0);
+    record->bucket_count *= 2;
+    write_all(path, (char *)arena, bytes);
+    refuse_file(path, "damaged");
+    record->bucket_count /= 2;
+    arena->slot_shape = (struct record_shape){1023, 4};
     write_all(path, (char *)arena, bytes);
     refuse_file(path, "damaged");
     free(arena);
@@ -452,6 +439,7 @@ static const struct tap_test tests[] = {
     {"a file of another version", test_other_version},
     {"files cut short", test_cut_short},
     {"records out of place", test_records_out_of_place},
+    {"records larger than their slot", test_records_larger_than_their_slot},
     {"a file of any size", test_a_file_of_any_size},
     {"flipped bits", test_flipped_bits},
     {"texts without an end", test_texts_without_end},
@@ -460,11 +448,5 @@ static const struct tap_test tests[] = {
 
 int main(void)
 {
-    const char *place = getenv("TMPDIR");
-    snprintf(folder, sizeof folder, "%.200s/hs-test-XXXXXX", place ? place : "/tmp");
-    if (!mkdtemp(folder))
-        return 1;
-    int code = tap_run(tests, sizeof tests / sizeof tests[0]);
-    rmdir(folder);
-    return code;
+    return run_in_folder(tests, sizeof tests / sizeof tests[0]);
 }

@@ -1,5 +1,5 @@
-/* What becomes of a burst in which nobody of the test ran, by what the kernel says of its
- * threads. The port is a fake, whose threads ran and waited as the tests say. */
+/* Bursts in which no thread of the test ran, with the run time and run delay that the kernel
+ * reports for the threads. The port is a fake, which reports what the tests choose. */
 #include "base/posix_source.h"
 
 #include "fake_port.h"
@@ -12,11 +12,12 @@
 #define LOST_NS INT64_C(60000000)
 
 static struct run run;
-static struct pace pace;
+static struct burst burst;
 
 /* A real-time test that begins a burst, loses it, and comes to its end. Of what was lost others of
  * the test ran for the part `ran`, and a thread was ready for the part `waited`. */
-static void lose_a_burst(bool has_budget, bool counts_waits, double ran, double waited)
+static void lose_a_burst_of(bool is_listed, bool has_budget, bool counts_waits, double ran,
+                            double waited)
 {
     struct timespec lost = clock_ns_timespec(LOST_NS);
     memset(&run, 0, sizeof run);
@@ -27,14 +28,21 @@ static void lose_a_burst(bool has_budget, bool counts_waits, double ran, double 
     run.is_realtime = true;
     run.arena = arena_create(&run.plan, NULL, &run.outcome);
     run.before.steal_ns = -1;
-    breath_init(&run.breath);
-    pace_begin(&pace, &run, 0);
+    rt_budget_init(&run.rt_budget);
+    burst_begin(&burst, &run, 0);
+    if (!is_listed)
+        burst_ignore_sleep(&burst);
     int64_t begin_ns = clock_monotonic_ns();
     nanosleep(&lost, NULL);
     int64_t lost_ns = clock_monotonic_ns() - begin_ns;
     fake_port.ran_ns = (int64_t)(ran * (double)lost_ns);
     fake_port.waited_ns = (int64_t)(waited * (double)lost_ns);
-    pace_next(&pace);
+    burst_next(&burst);
+}
+
+static void lose_a_burst(bool has_budget, bool counts_waits, double ran, double waited)
+{
+    lose_a_burst_of(true, has_budget, counts_waits, ran, waited);
 }
 
 static bool was_told(const char *event)
@@ -104,10 +112,17 @@ static void test_unknown(void)
     check_taken();
 }
 
+static void test_threads_come_and_go(void)
+{
+    lose_a_burst_of(false, true, true, 0, 0);
+    check_taken();
+}
+
 TAP_MAIN({"a thread was ready all the while", test_ready},
          {"a thread was ready, and there is no limit on real-time threads",
           test_ready_without_limit},
          {"all threads slept", test_asleep},
          {"a thread was ready for a part", test_ready_for_a_part},
          {"a thread was ready behind another of the test", test_behind_another_of_the_test},
-         {"what threads did is not known", test_unknown})
+         {"what threads did is not known", test_unknown},
+         {"threads come and go", test_threads_come_and_go})

@@ -1,4 +1,4 @@
-/* The clock against CLOCK_MONOTONIC, with the bounds that its own brackets give. */
+/* The clock against CLOCK_MONOTONIC, within the bounds of readings before and after. */
 #include "base/posix_source.h"
 
 #include "base/clock.h"

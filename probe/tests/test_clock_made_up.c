@@ -1,11 +1,10 @@
-/* The calibration on a machine that is made up: when each clock is read, and at what rate the
- * counter runs, is chosen, so that the right answer is known. clock.c is built anew here, with
- * a counter of our own. */
+/* Calibration on a made-up machine: the tests choose when each clock is read and at which rate the
+ * counter runs, so the right result is known. Builds clock.c anew with a made-up counter. */
 #include "base/posix_source.h"
 
 #include <stdint.h>
 
-#define HS_COUNTER_H
+#define HS_BASE_COUNTER_H
 #define COUNTER_NAME "made up"
 static uint64_t counter_read(void);
 static uint64_t counter_begin(void);
@@ -23,8 +22,8 @@ static uint64_t counter_end(void);
 
 enum { PARTS = 8 };
 
-/* The counter runs at TRUE_HZ x (1 + part_ppm / 1e6) in each quarter of a second since the
- * first reading, the last part for good. */
+/* The counter runs at TRUE_HZ x (1 + part_ppm / 1e6) in each part (a quarter of a second, when
+ * nothing else is set) since the first reading, the last part for good. */
 static struct {
     int64_t now_ns, first_ns;
     int64_t half_bracket_ns; /* from one reading to the next */
@@ -33,6 +32,8 @@ static struct {
     int64_t last_bracket_ns; /* of what is read after 0.9 s; 0: as before */
     int brackets;
     double part_ppm[PARTS];
+    int64_t part_ns;
+    bool is_stopped;                            /* CLOCK_MONOTONIC; not the counter */
     uint64_t read_step, read_count, read_ticks; /* of counter_read: a step each, and ... */
     uint64_t stray_ticks, stray_every;          /* ... at times an interruption */
 } fake;
@@ -42,6 +43,7 @@ static void reset(void)
     memset(&fake, 0, sizeof fake);
     fake.first_ns = fake.now_ns = 5000 * CLOCK_NS_PER_S;
     fake.half_bracket_ns = TIGHT_NS / 2;
+    fake.part_ns = CLOCK_NS_PER_S / 4;
 }
 
 bool port_counter_is_trusted(char *reason, size_t reason_bytes)
@@ -53,7 +55,7 @@ bool port_counter_is_trusted(char *reason, size_t reason_bytes)
 int clock_gettime(clockid_t id, struct timespec *time)
 {
     (void)id;
-    *time = clock_ns_timespec(fake.now_ns);
+    *time = clock_ns_timespec(fake.is_stopped ? fake.first_ns : fake.now_ns);
     return 0;
 }
 
@@ -69,7 +71,7 @@ static uint64_t ticks_now(void)
     double ticks = 1e6;
     int64_t left_ns = fake.now_ns - fake.first_ns;
     for (int part = 0; part < PARTS && left_ns > 0; part++) {
-        int64_t part_ns = CLOCK_NS_PER_S / 4;
+        int64_t part_ns = fake.part_ns;
         if (left_ns < part_ns || part == PARTS - 1)
             part_ns = left_ns;
         ticks += (double)(part_ns * TICKS_PER_NS) * (1 + fake.part_ppm[part] / 1e6);
@@ -203,6 +205,75 @@ static void test_a_known_rate(void)
     }
 }
 
+/* A rate that was found before excuses nothing: a counter that does not agree with CLOCK_MONOTONIC
+ * is not used. */
+static void test_a_known_rate_is_no_excuse(void)
+{
+    static const struct {
+        double ppm[PARTS];
+        bool is_stopped;
+        const char *reason;
+    } cases[] = {
+        {{-1e6, -1e6, -1e6, -1e6, -1e6, -1e6, -1e6, -1e6}, false, "does not advance"},
+        {{200, -200, 200, -200}, false, "even rate"},
+        {{0}, true, "does not advance"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct clock clock;
+        reset();
+        fake.is_stopped = cases[i].is_stopped;
+        memcpy(fake.part_ppm, cases[i].ppm, sizeof cases[i].ppm);
+        clock_open(&clock, true, (uint64_t)TRUE_HZ);
+        CHECK(!clock.use_counter);
+        CHECK_HOLDS(clock.reason, cases[i].reason);
+    }
+}
+
+/* Parts of the short check: one of them may hide the fault of another. Brackets may be too wide
+ * for it to say anything. Then it is the calibration that decides. */
+static void test_a_known_rate_holds_in_each_part(void)
+{
+    static const struct {
+        double ppm[PARTS];
+        int64_t bracket_ns;
+        bool is_used;
+    } cases[] = {
+        {{0}, TIGHT_NS, true},
+        {{90, -90, 90, -90}, TIGHT_NS, true},
+        {{800, -800, 800, -800}, TIGHT_NS, false},
+        {{-1e6, 1e6}, TIGHT_NS, false},
+        {{0}, 50 * TIGHT_NS, true},
+        {{0}, 500 * TIGHT_NS, false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct clock clock;
+        reset();
+        fake.part_ns = CLOCK_NS_PER_S / 200;
+        fake.half_bracket_ns = cases[i].bracket_ns / 2;
+        memcpy(fake.part_ppm, cases[i].ppm, sizeof cases[i].ppm);
+        clock_open(&clock, true, (uint64_t)TRUE_HZ);
+        CHECK(clock.use_counter);
+        CHECK_SAME(clock.calibration_ppb < 0, cases[i].is_used);
+    }
+}
+
+static void test_refusing(void)
+{
+    struct clock clock;
+    reset();
+    clock_open(&clock, true, 0);
+    CHECK(clock.use_counter);
+    clock_refuse(&clock, "for a test");
+    CHECK(!clock.use_counter);
+    CHECK_TEXT(clock.name, "monotonic");
+    CHECK_TEXT(clock.reason, "for a test");
+    CHECK_SAME(clock.counter_hz, 0);
+    CHECK(clock.calibration_ppb < 0);
+    CHECK_SAME(clock_begin(&clock), fake.now_ns);
+    CHECK_SAME(clock_ns(&clock, 123456789), 123456789);
+    CHECK_SAME(clock_ticks_of_ns(&clock, 123456789), 123456789);
+}
+
 static void test_drift(void)
 {
     static const struct {
@@ -250,4 +321,8 @@ TAP_MAIN({"a bound for the worst reading", test_a_bound_for_the_worst_reading},
          {"the tightest bracket", test_the_tightest_bracket},
          {"a counter that runs unevenly", test_an_uneven_counter},
          {"a counter that stands still", test_a_counter_that_stands_still},
-         {"a known rate", test_a_known_rate}, {"drift", test_drift}, {"the quantum", test_quantum})
+         {"a known rate", test_a_known_rate},
+         {"a known rate is no excuse", test_a_known_rate_is_no_excuse},
+         {"a known rate holds in each part", test_a_known_rate_holds_in_each_part},
+         {"refusing a counter later", test_refusing}, {"drift", test_drift},
+         {"the quantum", test_quantum})

@@ -1,4 +1,4 @@
-/* Sets of CPUs: what is read and written, and what is refused. */
+/* Sets of CPUs: parsing, formatting, and what is refused. */
 #include "base/posix_source.h"
 
 #include "base/cpus.h"
@@ -85,6 +85,28 @@ static void test_nothing_is_ever_left_empty(void)
     CHECK(!cpus_has(&all, -1) && !cpus_has(&all, PORT_CPUS));
 }
 
+static void test_one_after_another(void)
+{
+    struct cpus set;
+    cpus_parse_list("0,63-64,1023", &set);
+    static const int in_order[] = {0, 63, 64, 1023, -1};
+    int cpu = cpus_first(&set);
+    for (size_t i = 0; i < sizeof in_order / sizeof in_order[0]; i++) {
+        CHECK_SAME(cpu, in_order[i]);
+        cpu = cpus_next(&set, cpu);
+    }
+    CHECK_SAME(cpus_last(&set), 1023);
+    cpus_remove(&set, 1023);
+    cpus_remove(&set, 5);
+    cpus_remove(&set, -1);
+    cpus_remove(&set, PORT_CPUS);
+    CHECK_SAME(cpus_last(&set), 64);
+    CHECK_SAME(cpus_count(&set), 3);
+    cpus_clear(&set);
+    CHECK_SAME(cpus_first(&set), -1);
+    CHECK_SAME(cpus_last(&set), -1);
+}
+
 /* A text that has no room is cut, not overrun. */
 static void test_a_short_buffer(void)
 {
@@ -102,4 +124,4 @@ TAP_MAIN({"lists there and back", test_lists_there_and_back},
          {"a mask with many zeros", test_a_mask_with_many_zeros},
          {"what is no list", test_what_is_no_list}, {"what is no mask", test_what_is_no_mask},
          {"nothing is ever left empty", test_nothing_is_ever_left_empty},
-         {"a short buffer", test_a_short_buffer})
+         {"one after another", test_one_after_another}, {"a short buffer", test_a_short_buffer})

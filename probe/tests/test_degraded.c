@@ -1,11 +1,12 @@
-/* What the probe does where a system has less: an answer with its cause, no made-up
- * figure. The port is a fake. */
+/* The probe on systems that lack something: it reports the reason and makes up no figure. The port
+ * is a fake. */
 #include "base/posix_source.h"
 
 #include "base/rt_thread.h"
 #include "command/args.h"
 #include "fake_port.h"
 #include "run/instrument.h"
+#include "run/life_cycle.h"
 #include "run/run.h"
 #include "tap.h"
 
@@ -21,22 +22,12 @@ enum { MOST_BYTES = 400000, MOST_WORDS = 16 };
 
 static struct {
     const struct test *test; /* in place of the one that the words say */
-    rlim_t stack_bytes;
 } fake_run;
 
 static void reset(void)
 {
     fake_port = (struct fake_port){.is_counter_trusted = true, .cpu_count = 1};
     memset(&fake_run, 0, sizeof fake_run);
-}
-
-static void limit_stack(void)
-{
-    struct rlimit limit;
-    getrlimit(RLIMIT_STACK, &limit);
-    limit.rlim_cur = fake_run.stack_bytes;
-    if (setrlimit(RLIMIT_STACK, &limit) != 0)
-        _exit(3);
 }
 
 static void run_child(char *const words[], int output)
@@ -51,10 +42,16 @@ static void run_child(char *const words[], int output)
     request.json = true;
     if (fake_run.test)
         request.test = fake_run.test;
-    if (fake_run.stack_bytes > 0)
-        limit_stack();
     dup2(output, STDOUT_FILENO);
     _exit(run_test(&request));
+}
+
+/* The exit code that belongs to the status of a stream. */
+static int code_of(const char *text)
+{
+    bool is_missing =
+        strstr(text, "\"status\":\"denied\"") || strstr(text, "\"status\":\"unsupported\"");
+    return is_missing ? 5 : strstr(text, "\"status\":\"measured\"") ? 0 : 3;
 }
 
 /* The stream of a run in a process of its own. */
@@ -76,7 +73,7 @@ static const char *stream_of(char *const words[])
     text[used] = '\0';
     close(ends[0]);
     waitpid(child, &status, 0);
-    CHECK_SAME(WIFEXITED(status) ? WEXITSTATUS(status) : -1, 0);
+    CHECK_SAME(WIFEXITED(status) ? WEXITSTATUS(status) : -1, code_of(text));
     return text;
 }
 
@@ -150,11 +147,11 @@ static void test_cpus_cannot_be_told_apart(void)
 
 static void test_binding_fails(void)
 {
-    struct actor_setup setup = {SCHED_OTHER, 0, 0};
+    struct rt_thread_setup setup = {SCHED_OTHER, 0, 0};
     reset();
     fake_port.pin_error = EPERM;
     for (int i = 0; i < 100; i++)
-        CHECK_SAME(actor_try(&setup), EPERM);
+        CHECK_SAME(rt_thread_try(&setup), EPERM);
     const char *text = STREAM("SEM-P-SIG", "--samples", "100", "--clock", "monotonic");
     CHECK_HOLDS(text, "\"status\":\"denied\"");
     CHECK_HOLDS(text, "starting the measuring thread");
@@ -207,10 +204,10 @@ static void test_counters_that_are_not_known(void)
 
 static void test_a_stack_that_is_too_small(void)
 {
-    static const rlim_t sizes[] = {16 * 1024, 64 * 1024, 100 * 1024, 256 * 1024 - 1};
+    static const int64_t sizes[] = {16 * 1024, 64 * 1024, 100 * 1024, 256 * 1024 - 1};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         reset();
-        fake_run.stack_bytes = sizes[i];
+        fake_port.stack_bytes = sizes[i];
         const char *text = STREAM("SEM-P-SIG", "--samples", "5");
         CHECK_HOLDS(text, "\"status\":\"denied\"");
         CHECK_HOLDS(text, "the stack is limited to");
@@ -218,15 +215,35 @@ static void test_a_stack_that_is_too_small(void)
         CHECK_HOLDS(text, "\"type\":\"footer\"");
     }
     reset();
-    fake_run.stack_bytes = 256 * 1024;
+    fake_port.stack_bytes = 256 * 1024;
     CHECK_HOLDS(STREAM("SEM-P-SIG", "--samples", "5", "--clock", "monotonic"),
                 "\"status\":\"measured\"");
 }
 
-static int64_t expected_ns(const struct run *run)
+/* RLIMIT_STACK is of a system where it says how large this stack may be. */
+static void test_a_stack_that_is_not_known(void)
 {
-    (void)run;
-    return 1000000;
+    struct rlimit limit;
+    reset();
+    getrlimit(RLIMIT_STACK, &limit);
+    rlim_t own = limit.rlim_cur;
+    limit.rlim_cur = 64 * 1024;
+    if (setrlimit(RLIMIT_STACK, &limit) != 0)
+        abort();
+    CHECK_HOLDS(STREAM("SEM-P-SIG", "--samples", "5", "--clock", "monotonic"),
+                "\"status\":\"measured\"");
+    limit.rlim_cur = own;
+    setrlimit(RLIMIT_STACK, &limit);
+}
+
+static void test_usage_that_is_not_counted(void)
+{
+    reset();
+    fake_port.lacks_usage = true;
+    const char *text = STREAM("SEM-P-SIG", "--samples", "100", "--clock", "monotonic");
+    CHECK(strstr(text, "faults_count") == NULL);
+    CHECK(strstr(text, "switches_count") == NULL);
+    CHECK_HOLDS(text, "\"environment\":{\"rested_ns\":");
 }
 
 static int refuse(struct run *run)
@@ -263,7 +280,7 @@ static void test_a_test_that_stays(void)
     tap_skip("what is sent of a test that does not end is read without a lock");
 #else
     static const struct test stays = {
-        .id = "STAYS", .title = "stays", .expected_ns = expected_ns, .measure = never_end};
+        .id = "STAYS", .title = "stays", .setup_ns = 1000000, .measure = never_end};
     const char *text = stream_of_test(&stays);
     CHECK_HOLDS(text, "\"status\":\"timeout\"");
     CHECK_HOLDS(text, "\"environment\":{}");
@@ -274,10 +291,10 @@ static void test_a_test_that_stays(void)
 static void test_counters_that_were_not_read(void)
 {
     static const struct test ends = {
-        .id = "ENDS", .title = "ends", .expected_ns = expected_ns, .measure = end_at_once};
+        .id = "ENDS", .title = "ends", .setup_ns = 1000000, .measure = end_at_once};
     static const struct test refuses = {.id = "REFUSES",
                                         .title = "refuses",
-                                        .expected_ns = expected_ns,
+                                        .setup_ns = 1000000,
                                         .prepare = refuse,
                                         .measure = end_at_once};
     CHECK_HOLDS(stream_of_test(&ends), "\"environment\":{\"minor_faults_count\":");
@@ -303,4 +320,6 @@ TAP_MAIN({"a counter that is not trusted is not used", test_untrusted_counter},
          {"counters that are not known are left out", test_counters_that_are_not_known},
          {"counters that were not read are left out", test_counters_that_were_not_read},
          {"a test that does not end", test_a_test_that_stays},
-         {"a stack that is too small", test_a_stack_that_is_too_small})
+         {"a stack that is too small", test_a_stack_that_is_too_small},
+         {"a stack whose size is not known", test_a_stack_that_is_not_known},
+         {"faults and switches that are not counted", test_usage_that_is_not_counted})

@@ -1,4 +1,4 @@
-/* The writer: escapes, bytes that are no text, long texts, and outputs that fail. */
+/* The JSON writer: escapes, bytes that are not UTF-8, long texts, failing outputs. */
 #include "base/posix_source.h"
 
 #include "base/emit.h"
@@ -120,14 +120,50 @@ static void test_keys_and_lines(void)
     static struct sheet sheet;
     struct emit *emit = sheet_begin(&sheet);
     emit_raw(emit, "{");
-    emit_key(emit, "a", 1);
+    emit_key(emit, "a");
     emit_raw(emit, "1");
-    emit_key(emit, "b\"", 0);
+    emit_key(emit, "b\"");
     emit_raw(emit, "2}");
     emit_line(emit);
     emit_line(emit);
     CHECK_SAME(emit->line_count, 2);
     CHECK_TEXT(sheet_end(&sheet), "{\"a\":1,\"b\\\"\":2}\n\n");
+}
+
+static void test_commas(void)
+{
+    static struct sheet sheet;
+    struct emit *emit = sheet_begin(&sheet);
+    for (int i = 0; i < 2; i++) {
+        emit_begin_object(emit);
+        emit_member_text(emit, "text", "ends with {");
+        emit_member_text_or_null(emit, "empty", "");
+        emit_member_array(emit, "list");
+        emit_integer(emit, 1);
+        emit_string(emit, "two:");
+        emit_double(emit, 3);
+        emit_bool(emit, false);
+        emit_null(emit);
+        emit_begin_object(emit);
+        emit_end_object(emit);
+        emit_begin_array(emit);
+        emit_end_array(emit);
+        emit_end_array(emit);
+        emit_member_object(emit, "inner");
+        emit_member_integer(emit, "a", -1);
+        emit_member_double(emit, "b", 0.5);
+        emit_end_object(emit);
+        emit_member_bool(emit, "truth", true);
+        emit_member_null(emit, "none");
+        emit_end_object(emit);
+        emit_line(emit);
+    }
+    static const char line[] =
+        "{\"text\":\"ends with {\",\"empty\":null,\"list\":[1,\"two:\",3,false,"
+        "null,{},[]],\"inner\":{\"a\":-1,\"b\":0.5},\"truth\":true,\"none\":null}\n";
+    char wanted[2 * sizeof line];
+    snprintf(wanted, sizeof wanted, "%s%s", line, line);
+    CHECK_TEXT(sheet_end(&sheet), wanted);
 }
 
 static void test_texts_over_the_buffer(void)
@@ -196,7 +232,7 @@ TAP_MAIN({"quotes, backslashes and control characters", test_escapes},
          {"bytes that are no UTF-8 become ?", test_what_is_not_utf8},
          {"no text is null", test_null}, {"integers", test_integers},
          {"doubles read back; what is no number is null", test_doubles_read_back},
-         {"keys and lines", test_keys_and_lines},
+         {"keys and lines", test_keys_and_lines}, {"commas", test_commas},
          {"texts longer than the buffer", test_texts_over_the_buffer},
          {"a full device", test_full_device}, {"a closed pipe", test_closed_pipe},
          {"a descriptor that is none", test_no_descriptor})

@@ -1,5 +1,5 @@
-/* setitimer on a system that is made up, where every expiry is known: time passes while the
- * caller sleeps, between taking a signal and reading the clock, and at other readings. */
+/* setitimer on a made-up system where every expiration is known: time passes while the caller
+ * sleeps, between taking a signal and reading the clock, and at other readings. */
 #include "base/posix_source.h"
 
 #include "base/clock.h"
@@ -18,9 +18,13 @@ enum { WAITS = 20000 };
 /* The system: its time, its timer, and how the time passes. */
 static struct {
     int64_t now_ns;
-    int64_t first_ns; /* the true first expiry */
-    int64_t sent;     /* expirations that have happened */
+    int64_t first_ns;    /* the true first expiry */
+    int64_t sent;        /* expirations that have happened, also without a signal of their own */
+    bool is_set;         /* for expiration `sent` */
+    bool is_set_on_take; /* as Linux does it; else in the interrupt */
     bool is_pending;
+    int64_t late_ns;  /* the interrupt of this expiration is so late */
+    bool is_late;     /* at random */
     int64_t read_ns;  /* a reading of the clock takes so long */
     int64_t early_ns; /* the timer is wrong by so much */
     uint64_t random;
@@ -29,21 +33,65 @@ static struct {
     bool was_taken;
 } fake;
 
+/* What the kernel believes to be the time of expiration `sent`. */
+static int64_t expiry_ns(void)
+{
+    return fake.first_ns + fake.sent * PERIOD_NS;
+}
+
+static int64_t interrupt_ns(void)
+{
+    return expiry_ns() - fake.early_ns + fake.late_ns;
+}
+
+/* Often by part of a period; at times so that the next expiry is near, or by several. */
+static int64_t random_late_ns(void)
+{
+    uint64_t draw = tap_random(&fake.random);
+    switch (draw % 8) {
+    case 0:
+        return (int64_t)(draw >> 8) % (3 * PERIOD_NS);
+    case 1:
+        return PERIOD_NS - (int64_t)(draw >> 8) % 1000;
+    case 2:
+        return 0;
+    default:
+        return (int64_t)(draw >> 8) % PERIOD_NS;
+    }
+}
+
+/* Sets the timer for its first expiry after `at_ns`. */
+static void set_after(int64_t at_ns)
+{
+    while (expiry_ns() - fake.early_ns <= at_ns)
+        fake.sent++;
+    fake.is_set = true;
+    if (fake.is_late)
+        fake.late_ns = random_late_ns();
+}
+
+static void interrupt(void)
+{
+    int64_t at_ns = interrupt_ns();
+    fake.is_pending = true;
+    fake.is_set = false;
+    fake.sent++;
+    if (!fake.is_set_on_take)
+        set_after(at_ns);
+}
+
 static void pass(int64_t ns)
 {
     fake.now_ns += ns;
-    while (fake.first_ns > 0 &&
-           fake.first_ns + fake.sent * PERIOD_NS - fake.early_ns <= fake.now_ns) {
-        fake.sent++;
-        fake.is_pending = true;
-    }
+    while (fake.is_set && interrupt_ns() <= fake.now_ns)
+        interrupt();
 }
 
 /* Mostly nothing; at times about a period, or some; often close to an expiry. */
 static int64_t random_stall_ns(void)
 {
     uint64_t draw = tap_random(&fake.random);
-    int64_t to_next_ns = fake.first_ns + fake.sent * PERIOD_NS - fake.now_ns;
+    int64_t to_next_ns = expiry_ns() - fake.now_ns;
     switch (draw % 8) {
     case 0:
         return (int64_t)(draw >> 8) % (4 * PERIOD_NS);
@@ -81,6 +129,22 @@ int setitimer(int which, const struct itimerval *wanted, struct itimerval *befor
     pass(200);
     fake.first_ns = wait_ns > 0 ? fake.now_ns + wait_ns : 0;
     fake.sent = 0;
+    fake.is_set = wait_ns > 0;
+    pass(100);
+    return 0;
+}
+
+/* As Linux tells it: 0 while the timer is not set, 1 us while its interrupt is late. */
+int getitimer(int which, struct itimerval *left)
+{
+    (void)which;
+    pass(200);
+    int64_t left_ns = expiry_ns() - fake.now_ns;
+    memset(left, 0, sizeof *left);
+    if (fake.is_set) {
+        left->it_value.tv_sec = left_ns / CLOCK_NS_PER_S;
+        left->it_value.tv_usec = left_ns <= 0 ? 1 : left_ns % CLOCK_NS_PER_S / 1000;
+    }
     pass(100);
     return 0;
 }
@@ -89,6 +153,8 @@ static int take(void)
 {
     fake.is_pending = false;
     fake.was_taken = true;
+    if (!fake.is_set)
+        set_after(fake.now_ns);
     return SIGALRM;
 }
 
@@ -96,18 +162,18 @@ int sigwaitinfo(const sigset_t *set, siginfo_t *info)
 {
     (void)set, (void)info;
     if (!fake.is_pending)
-        pass(fake.first_ns + fake.sent * PERIOD_NS - fake.early_ns - fake.now_ns);
+        pass(interrupt_ns() - fake.now_ns);
     return take();
 }
 
 int sigtimedwait(const sigset_t *set, siginfo_t *info, const struct timespec *timeout)
 {
     (void)set, (void)info;
-    int64_t left_ns = fake.first_ns + fake.sent * PERIOD_NS - fake.early_ns - fake.now_ns;
+    int64_t left_ns = interrupt_ns() - fake.now_ns;
     int64_t timeout_ns = clock_timespec_ns(timeout);
     if (fake.is_pending)
         return take();
-    if (fake.first_ns > 0 && left_ns <= timeout_ns) {
+    if (fake.is_set && left_ns <= timeout_ns) {
         pass(left_ns);
         return take();
     }
@@ -121,7 +187,7 @@ static void arm(struct timer_armed *timer)
     memset(&fake, 0, sizeof fake);
     fake.now_ns = 1000 * CLOCK_NS_PER_S;
     fake.read_ns = 30;
-    CHECK_SAME(timer_arm(timer, TIMER_SETITIMER, fake.now_ns + AHEAD_NS, PERIOD_NS), 0);
+    CHECK_SAME(mechanism_arm(timer, TIMER_SETITIMER, fake.now_ns + AHEAD_NS, PERIOD_NS), 0);
     CHECK(fake.first_ns >= timer->base_ns);
     CHECK(fake.first_ns <= timer->base_ns + timer->uncertainty_ns);
 }
@@ -136,15 +202,41 @@ static void test_an_expiry_between_signal_and_clock(void)
     struct timer_armed timer;
     int64_t now_ns;
     arm(&timer);
-    CHECK_SAME(timer_wait(&timer, -1, &now_ns), 1);
+    CHECK_SAME(mechanism_wait(&timer, -1, &now_ns), 1);
     fake.stall_ns = PERIOD_NS;
-    CHECK_SAME(timer_wait(&timer, -1, &now_ns), 2);
+    CHECK_SAME(mechanism_wait(&timer, -1, &now_ns), 2);
     CHECK(fake.is_pending); /* of the expiry that was served */
     for (int i = 0; i < 5; i++) {
-        CHECK_SAME(timer_wait(&timer, -1, &now_ns), 1);
+        CHECK_SAME(mechanism_wait(&timer, -1, &now_ns), 1);
         CHECK(now_ns >= timer.base_ns + (int64_t)(timer.served - 1) * PERIOD_NS);
     }
     CHECK_SAME(timer.served, fake.sent);
+}
+
+/* The interrupt of an expiry that the clock has told comes half a period after it. */
+static void check_a_late_interrupt(bool is_set_on_take)
+{
+    struct timer_armed timer;
+    int64_t now_ns;
+    arm(&timer);
+    fake.is_set_on_take = is_set_on_take;
+    fake.late_ns = PERIOD_NS / 2;
+    CHECK_SAME(mechanism_wait(&timer, -1, &now_ns), 1);
+    fake.stall_ns = PERIOD_NS * 3 / 4;
+    CHECK_SAME(mechanism_wait(&timer, -1, &now_ns), 2);
+    CHECK(!fake.is_pending);
+    CHECK_SAME(fake.sent, 2);
+    for (int i = 0; i < 5; i++) {
+        CHECK_SAME(mechanism_wait(&timer, -1, &now_ns), 1);
+        CHECK(now_ns >= timer.base_ns + (int64_t)(timer.served - 1) * PERIOD_NS);
+        CHECK_SAME(timer.served, fake.sent);
+    }
+}
+
+static void test_a_late_interrupt(void)
+{
+    check_a_late_interrupt(false);
+    check_a_late_interrupt(true);
 }
 
 /* Due by the clock, but the true expiry and its signal come a little later. */
@@ -154,28 +246,44 @@ static void test_an_expiry_within_the_uncertainty(void)
     int64_t now_ns;
     arm(&timer);
     fake.stall_ns = timer.base_ns + PERIOD_NS - fake.first_ns - fake.read_ns + 1;
-    CHECK_SAME(timer_wait(&timer, -1, &now_ns), 2);
+    CHECK_SAME(mechanism_wait(&timer, -1, &now_ns), 2);
     CHECK_SAME(fake.sent, 1);
-    CHECK_SAME(timer_wait(&timer, -1, &now_ns), 1);
+    CHECK_SAME(mechanism_wait(&timer, -1, &now_ns), 1);
     CHECK(now_ns >= timer.base_ns + 2 * PERIOD_NS);
     CHECK_SAME(timer.served, 3);
+}
+
+static void check_served(struct timer_armed *timer)
+{
+    int64_t now_ns;
+    for (int i = 0; i < WAITS; i++) {
+        int64_t before_ns = fake.now_ns;
+        int64_t count = mechanism_wait(timer, i % 2 ? -1 : 100 * PERIOD_NS, &now_ns);
+        CHECK(count > 0);
+        CHECK(now_ns >= timer->base_ns + (int64_t)(timer->served - 1) * PERIOD_NS);
+        CHECK((int64_t)timer->served >= passed(timer->base_ns + timer->uncertainty_ns, before_ns));
+        CHECK_SAME(timer->served, passed(timer->base_ns, now_ns));
+    }
+    CHECK(timer->served > WAITS);
 }
 
 static void test_served_is_what_the_clock_says(void)
 {
     struct timer_armed timer;
-    int64_t now_ns;
     arm(&timer);
     fake.is_random = true;
-    for (int i = 0; i < WAITS; i++) {
-        int64_t before_ns = fake.now_ns;
-        int64_t count = timer_wait(&timer, i % 2 ? -1 : 100 * PERIOD_NS, &now_ns);
-        CHECK(count > 0);
-        CHECK(now_ns >= timer.base_ns + (int64_t)(timer.served - 1) * PERIOD_NS);
-        CHECK((int64_t)timer.served >= passed(timer.base_ns + timer.uncertainty_ns, before_ns));
-        CHECK_SAME(timer.served, passed(timer.base_ns, now_ns));
+    check_served(&timer);
+}
+
+static void test_served_with_late_interrupts(void)
+{
+    struct timer_armed timer;
+    for (int on_take = 0; on_take < 2; on_take++) {
+        arm(&timer);
+        fake.is_random = fake.is_late = true;
+        fake.is_set_on_take = on_take;
+        check_served(&timer);
     }
-    CHECK(timer.served > WAITS);
 }
 
 /* A timer that is early is not to be hidden. */
@@ -186,13 +294,13 @@ static void test_an_early_expiry_is_told(void)
     arm(&timer);
     fake.early_ns = 2000;
     for (int i = 0; i < 5; i++) {
-        CHECK_SAME(timer_wait(&timer, -1, &now_ns), 1);
+        CHECK_SAME(mechanism_wait(&timer, -1, &now_ns), 1);
         CHECK(now_ns < timer.base_ns + (int64_t)(timer.served - 1) * PERIOD_NS);
     }
     fake.stall_ns = 3 * PERIOD_NS + PERIOD_NS / 2;
-    CHECK(timer_wait(&timer, -1, &now_ns) > 1);
+    CHECK(mechanism_wait(&timer, -1, &now_ns) > 1);
     for (int i = 0; i < 5; i++) {
-        CHECK_SAME(timer_wait(&timer, -1, &now_ns), 1);
+        CHECK_SAME(mechanism_wait(&timer, -1, &now_ns), 1);
         CHECK_SAME(timer.served, fake.sent);
         CHECK(now_ns < timer.base_ns + (int64_t)(timer.served - 1) * PERIOD_NS);
     }
@@ -204,14 +312,16 @@ static void test_time_out_after_a_stall(void)
     int64_t now_ns;
     arm(&timer);
     fake.stall_ns = PERIOD_NS;
-    CHECK_SAME(timer_wait(&timer, -1, &now_ns), 2);
-    CHECK_SAME(timer_wait(&timer, 1000, &now_ns), 0);
+    CHECK_SAME(mechanism_wait(&timer, -1, &now_ns), 2);
+    CHECK_SAME(mechanism_wait(&timer, 1000, &now_ns), 0);
     CHECK_SAME(timer.served, 2);
-    CHECK_SAME(timer_wait(&timer, PERIOD_NS, &now_ns), 1);
+    CHECK_SAME(mechanism_wait(&timer, PERIOD_NS, &now_ns), 1);
 }
 
 TAP_MAIN({"an expiry between the signal and the clock", test_an_expiry_between_signal_and_clock},
+         {"a late interrupt of an expiry that was told", test_a_late_interrupt},
          {"an expiry within the uncertainty", test_an_expiry_within_the_uncertainty},
          {"served is what the clock says", test_served_is_what_the_clock_says},
+         {"served is what the clock says, with late interrupts", test_served_with_late_interrupts},
          {"an early expiry is told", test_an_early_expiry_is_told},
          {"a time-out after a stall", test_time_out_after_a_stall})

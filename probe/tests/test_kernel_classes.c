@@ -1,4 +1,4 @@
-/* The classes of kernel operations, one at a time, and what they leave. */
+/* The classes of kernel operations, one at a time, and that they leave nothing behind. */
 #include "base/posix_source.h"
 
 #include "load/element/kernel_classes.h"

@@ -1,4 +1,4 @@
-/* What a block device was given to write, on machines that are made up. */
+/* Write counters of block devices, on made-up machines. */
 #include "base/posix_source.h"
 
 #include "port/port.h"

@@ -1,4 +1,4 @@
-/* What memory can be had, of machines and control groups that are made up as files. */
+/* Available memory, on machines and in control groups made up as files. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif

@@ -1,5 +1,5 @@
-/* The Linux pieces in a folder that stands for /: they write what they should, put it back, and do
- * nothing that a damaged or hostile journal tells them. */
+/* The Linux shield in a folder that stands for /: it writes the right values, restores them, and
+ * does nothing that a damaged or hostile journal names. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif

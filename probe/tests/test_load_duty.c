@@ -1,4 +1,4 @@
-/* Shares and rates are kept on grids that do not move. */
+/* Duty cycles and rates of a load: periods lie on a fixed grid and do not drift. */
 #include "base/posix_source.h"
 
 #include "load/duty.h"
@@ -63,12 +63,12 @@ static int64_t unhindered_ns(void)
     return now_ns - (delay_ns > 0 ? delay_ns : 0);
 }
 
-static void work(struct loader *loader)
+static void work(struct worker *worker)
 {
-    struct piece *piece = loader->own;
+    struct piece *piece = worker->own;
     int64_t begin_ns = unhindered_ns();
     piece->begun_ns[piece->done++ % 64] = duty_now_ns();
-    loader->is_idle = piece->is_idle;
+    worker->is_idle = piece->is_idle;
     for (int64_t left_ns = piece->ns; left_ns > 0; left_ns = begin_ns + piece->ns - unhindered_ns())
         duty_sleep_until(duty_now_ns() + left_ns);
     if (--piece->left == 0)
@@ -82,17 +82,17 @@ static void keep(struct piece *piece, const struct load_element *element, int64_
                  int64_t period_ns)
 {
     struct load_degree degree = {.busy_ns = busy_ns, .period_ns = period_ns};
-    struct loader loader = {.element = element,
+    struct worker worker = {.element = element,
                             .degree = &degree,
                             .map = &map,
                             .slot = &slot,
                             .places = 1,
-                            .keeper = getppid(),
+                            .supervisor = getppid(),
                             .own = piece};
     atomic_store(&map.stop, 0);
     memset(&slot, 0, sizeof slot);
-    atomic_store(&slot.state, LOADER_READY);
-    duty_keep(&loader);
+    atomic_store(&slot.state, WORKER_READY);
+    duty_keep(&worker);
 }
 
 static uint64_t counted(int counter)
@@ -109,7 +109,7 @@ static void test_busy_is_what_the_pieces_took(void)
     CHECK_SAME(counted(COUNTER_ROUNDS), 5);
     CHECK(counted(COUNTER_BUSY_NS) >= 10 * (uint64_t)MS);
     CHECK((int64_t)counted(COUNTER_BUSY_NS) <= all_ns);
-    CHECK_SAME(atomic_load(&slot.state), LOADER_WORKS);
+    CHECK_SAME(atomic_load(&slot.state), WORKER_WORKS);
     CHECK(all_ns >= 42 * MS); /* five periods, the last not to its end */
 }
 
@@ -129,11 +129,11 @@ static void test_an_idle_piece_does_not_count(void)
     keep(&piece, &by_wall, 5 * MS, 10 * MS);
     CHECK_SAME(counted(COUNTER_BUSY_NS), 0);
     CHECK_SAME(counted(COUNTER_ROUNDS), 0);
-    CHECK_SAME(atomic_load(&slot.state), LOADER_WORKS); /* as far as it can */
+    CHECK_SAME(atomic_load(&slot.state), WORKER_WORKS); /* as far as it can */
 }
 
 /* A process that is stopped works nothing, whatever the clock says. */
-static void work_and_be_stopped(struct loader *loader)
+static void work_and_be_stopped(struct worker *worker)
 {
     pid_t self = getpid(), waker = fork();
     if (waker == 0) {
@@ -143,7 +143,7 @@ static void work_and_be_stopped(struct loader *loader)
     }
     kill(self, SIGSTOP);
     waitpid(waker, NULL, 0);
-    work(loader);
+    work(worker);
 }
 
 static void test_stopped_time_does_not_count(void)
@@ -159,27 +159,24 @@ static void test_stopped_time_does_not_count(void)
 /* Both want the one CPU: of the time on the clock it gets a part. */
 static int64_t waited_ns;
 
-static void work_beside_another(struct loader *loader)
+static void work_beside_another(struct worker *worker)
 {
     int64_t before_ns = port_run_delay_ns();
     int64_t until_ns = duty_now_ns() + 200 * MS;
     while (duty_now_ns() < until_ns)
         ;
     waited_ns = port_run_delay_ns() - before_ns;
-    work(loader);
+    work(worker);
 }
 
 static void test_waiting_for_a_cpu_does_not_count(void)
 {
-    bool allowed[PORT_CPUS] = {false};
-    if (port_run_delay_ns() < 0 || port_allowed_cpus(allowed) < 1) {
+    struct cpus allowed;
+    if (port_run_delay_ns() < 0 || port_allowed_cpus(&allowed) < 1) {
         tap_skip("the time spent waiting for a CPU is not known here");
         return;
     }
-    int cpu = 0;
-    while (!allowed[cpu])
-        cpu++;
-    CHECK_SAME(port_pin_self(cpu), 0);
+    CHECK_SAME(port_pin_self(cpus_first(&allowed)), 0);
     pid_t other = fork();
     for (alarm(other == 0 ? 10 : 0); other == 0;)
         ;
@@ -193,14 +190,14 @@ static void test_waiting_for_a_cpu_does_not_count(void)
     waitpid(other, NULL, 0);
     CHECK(waited_ns > 0);
     CHECK((int64_t)counted(COUNTER_BUSY_NS) <= all_ns - waited_ns);
-    (void)port_bind_self(allowed);
+    (void)port_bind_self(&allowed);
 }
 
 static bool arm_at_end;
 
-static void sleep_and_arm(struct loader *loader)
+static void sleep_and_arm(struct worker *worker)
 {
-    struct piece *piece = loader->own;
+    struct piece *piece = worker->own;
     duty_sleep_until(duty_now_ns() + piece->ns);
     atomic_store(&map.stop, 1);
     is_armed = arm_at_end;
@@ -236,7 +233,7 @@ static void test_cpu_time_is_not_wall_time(void)
     struct load_element by_cpu = by_wall;
     by_cpu.judged_by_wall = false;
     struct piece piece = {.ns = MS, .left = 12};
-    uint64_t before_ns = (uint64_t)loader_cpu_ns(); /* of the tests before this one */
+    uint64_t before_ns = (uint64_t)worker_cpu_ns(); /* of the tests before this one */
     keep(&piece, &by_cpu, 2 * MS, 8 * MS);
     CHECK(counted(COUNTER_BUSY_NS) >= 11 * (uint64_t)MS);
     CHECK(counted(COUNTER_CPU_NS) - before_ns < counted(COUNTER_BUSY_NS));
@@ -246,15 +243,15 @@ static void test_a_lost_parent_ends_it(void)
 {
     struct piece piece = {.ns = MS, .left = 1000};
     struct load_degree degree = {.busy_ns = MS, .period_ns = 2 * MS};
-    struct loader loader = {.element = &by_wall,
+    struct worker worker = {.element = &by_wall,
                             .degree = &degree,
                             .map = &map,
                             .slot = &slot,
                             .places = 1,
-                            .keeper = getppid() + 1,
+                            .supervisor = getppid() + 1,
                             .own = &piece};
     atomic_store(&map.stop, 0);
-    duty_keep(&loader);
+    duty_keep(&worker);
     CHECK_SAME(piece.done, 0);
 }
 

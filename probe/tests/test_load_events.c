@@ -1,4 +1,4 @@
-/* What is told of a load, from figures that are made up. */
+/* Events of a load, from made-up figures. */
 #include "base/posix_source.h"
 
 #include "load/element/disk.h"
@@ -51,7 +51,7 @@ static bool make_up(const char *text, int slots, int seconds)
     load.end = (struct load_snapshot){(5 + seconds) * S, -1, -1, -1, -1, to};
     for (int i = 0; i < slots; i++) {
         load.map->slots[i].cpu = i;
-        from[i].state = to[i].state = LOADER_WORKS;
+        from[i].state = to[i].state = WORKER_WORKS;
         from[i].seen = to[i].seen = -1;
     }
     return true;

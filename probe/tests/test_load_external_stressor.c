@@ -1,5 +1,5 @@
-/* The other program of a load is ended when the machine runs short: of a disk and a memory whose
- * sizes are made up. The program is a child of this process that takes its time, or none. */
+/* The external stressor is ended when disk or memory, both of made-up size, runs short. The
+ * stressor is a child of this process that ends late or at once. */
 #include "base/posix_source.h"
 
 #include "load/duty.h"
@@ -27,7 +27,7 @@ static struct {
 
 static struct load_map *map;
 static struct load_spec spec;
-static struct foreign foreign;
+static struct external_stressor external_stressor;
 
 #ifdef WRAPPED
 int __wrap_fstatvfs(int file, struct statvfs *facts);
@@ -91,10 +91,10 @@ static bool start(bool is_deaf, int64_t disk)
     snprintf(map->folder, sizeof map->folder, "/tmp");
     if (!CHECK_SAME(load_spec_parse("stress-ng:--cpu 1", &spec, error, sizeof error), 0))
         return false;
-    foreign_find(&foreign, map, &spec);
-    map->slots[0].state = LOADER_WORKS;
+    external_stressor_find(&external_stressor, map, &spec);
+    map->slots[0].state = WORKER_WORKS;
     map->slots[0].process = start_program(is_deaf);
-    return CHECK(foreign.slot == &map->slots[0]);
+    return CHECK(external_stressor.slot == &map->slots[0]);
 }
 
 /* What became of it: an exit code, a signal below 0, or 0: it runs. Who is to end has the time
@@ -118,8 +118,8 @@ static void finish(void)
         kill(process, SIGKILL);
         waitpid(process, NULL, 0);
     }
-    if (foreign.folder >= 0)
-        close(foreign.folder);
+    if (external_stressor.folder >= 0)
+        close(external_stressor.folder);
 }
 
 static void test_plenty_is_left_alone(void)
@@ -127,12 +127,12 @@ static void test_plenty_is_left_alone(void)
     if (!tap_is_wrapped() || !start(false, 256 * MIB))
         return;
     world.available = 200 * MIB;
-    foreign_look(&foreign);
+    external_stressor_look(&external_stressor);
     CHECK_SAME(fate(false), 0);
     CHECK(!load_slot_note(&map->slots[0]));
     world.available = -1; /* not known */
-    foreign_look(&foreign);
-    CHECK_SAME(foreign.kill_ns, 0);
+    external_stressor_look(&external_stressor);
+    CHECK_SAME(external_stressor.kill_ns, 0);
     finish();
 }
 
@@ -141,7 +141,7 @@ static void test_a_short_disk_ends_it(void)
     if (!tap_is_wrapped() || !start(false, 900 * MIB))
         return;
     world.free = 255 * MIB;
-    foreign_look(&foreign);
+    external_stressor_look(&external_stressor);
     CHECK_SAME(fate(true), 7);
     CHECK_HOLDS(load_slot_note(&map->slots[0]), "too little free space was left in /tmp");
     finish();
@@ -162,7 +162,7 @@ static void test_a_short_memory_ends_it(void)
             return;
         world.available = cases[i].available * MIB;
         world.of_bytes = cases[i].of_bytes * MIB;
-        foreign_look(&foreign);
+        external_stressor_look(&external_stressor);
         CHECK_SAME(fate(true), 7);
         CHECK_HOLDS(load_slot_note(&map->slots[0]), cases[i].text);
         finish();
@@ -174,11 +174,11 @@ static void test_one_that_does_not_hear_is_killed_in_the_end(void)
     if (!tap_is_wrapped() || !start(true, 900 * MIB))
         return;
     world.free = 200 * MIB;
-    foreign_look(&foreign);
-    foreign_look(&foreign);
+    external_stressor_look(&external_stressor);
+    external_stressor_look(&external_stressor);
     CHECK_SAME(fate(false), 0); /* it has time */
-    foreign.kill_ns = 1;
-    foreign_look(&foreign);
+    external_stressor.kill_ns = 1;
+    external_stressor_look(&external_stressor);
     CHECK_SAME(fate(true), -SIGKILL);
     finish();
 }
@@ -192,7 +192,7 @@ static void test_there_is_no_time_when_half_is_gone(void)
             world.free = 127 * MIB;
         else
             world.available = 99 * MIB;
-        foreign_look(&foreign);
+        external_stressor_look(&external_stressor);
         CHECK_SAME(fate(true), -SIGKILL);
         finish();
     }
@@ -202,8 +202,8 @@ static void test_a_disk_that_was_short_before_is_not_watched(void)
 {
     if (!tap_is_wrapped() || !start(false, 100 * MIB))
         return;
-    CHECK_SAME(foreign.folder, -1);
-    foreign_look(&foreign);
+    CHECK_SAME(external_stressor.folder, -1);
+    external_stressor_look(&external_stressor);
     CHECK_SAME(fate(false), 0);
     finish();
 }
@@ -218,12 +218,12 @@ static void test_its_files_go_with_it(void)
     CHECK_SAME(mkdir(path, 0700), 0);
     snprintf(path, sizeof path, "%s/room/file", place);
     close(open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
-    foreign_look(&foreign);
+    external_stressor_look(&external_stressor);
     CHECK_SAME(access(path, F_OK), 0);
-    map->slots[0].state = LOADER_ENDED;
-    CHECK(foreign_is_watched(&foreign));
-    foreign_look(&foreign);
-    CHECK(!foreign_is_watched(&foreign));
+    map->slots[0].state = WORKER_ENDED;
+    CHECK(external_stressor_is_watched(&external_stressor));
+    external_stressor_look(&external_stressor);
+    CHECK(!external_stressor_is_watched(&external_stressor));
     CHECK_SAME(rmdir(place), 0);
     finish();
 }
@@ -233,10 +233,10 @@ static void test_it_is_asked_before_all_is_killed(void)
     if (!tap_is_wrapped() || !start(false, 900 * MIB))
         return;
     int64_t begun_ns = duty_now_ns();
-    foreign_end(&foreign);
+    external_stressor_end(&external_stressor);
     CHECK_SAME(waitpid((pid_t)map->slots[0].process, NULL, WNOHANG), -1); /* and waited for */
-    CHECK(duty_now_ns() - begun_ns < FOREIGN_END_NS);
-    foreign_end(&foreign); /* of no child */
+    CHECK(duty_now_ns() - begun_ns < EXTERNAL_STRESSOR_END_NS);
+    external_stressor_end(&external_stressor); /* of no child */
     finish();
 }
 
@@ -247,10 +247,10 @@ static void test_a_load_without_one(void)
         return;
     finish();
     CHECK_SAME(load_spec_parse("cpu", &spec, error, sizeof error), 0);
-    foreign_find(&foreign, map, &spec);
-    CHECK(!foreign_is_watched(&foreign));
-    foreign_look(&foreign);
-    foreign_end(&foreign);
+    external_stressor_find(&external_stressor, map, &spec);
+    CHECK(!external_stressor_is_watched(&external_stressor));
+    external_stressor_look(&external_stressor);
+    external_stressor_end(&external_stressor);
 }
 
 int main(void)

@@ -1,5 +1,5 @@
-/* Only what was delivered counts, and only what was due within the measurement. The calls are put
- * before those of the C library by the linker. */
+/* The interrupt load counts only timers that were delivered, and only those due within the
+ * measurement. The linker wraps the C library's calls (--wrap). */
 #include "base/posix_source.h"
 
 #include "base/clock.h"
@@ -85,11 +85,11 @@ static uint64_t counted(int counter)
     return atomic_load(&slot.counters[counter]);
 }
 
-/* A loader that is to work has the time for it, also where others have the CPU. */
+/* A worker that is to work has the time for it, also where others have the CPU. */
 static void on_alarm(int number)
 {
     (void)number;
-    if (arms.is_to_work && atomic_load(&slot.state) != LOADER_WORKS && arms.alarms++ < 100) {
+    if (arms.is_to_work && atomic_load(&slot.state) != WORKER_WORKS && arms.alarms++ < 100) {
         struct itimerval again = {{0, 0}, {0, 100000}};
         setitimer(ITIMER_REAL, &again, NULL);
         return;
@@ -121,11 +121,11 @@ static void begin(void)
     atomic_store(&map.stop, 0);
     atomic_store(&map.window_begin_ns, 1);
     atomic_store(&map.window_end_ns, 0);
-    atomic_store(&slot.state, LOADER_READY);
+    atomic_store(&slot.state, WORKER_READY);
 }
 
-/* A loader ends instead. */
-static void clean_up(struct loader *loader)
+/* A worker ends instead. */
+static void clean_up(struct worker *worker)
 {
     static const struct timespec at_once = {0, 0};
     sigset_t set;
@@ -135,7 +135,7 @@ static void clean_up(struct loader *loader)
     sigaddset(&set, SIGRTMIN);
     while (sigtimedwait(&set, NULL, &at_once) > 0)
         ;
-    free(loader->own);
+    free(worker->own);
 }
 
 static bool run(int64_t per_s, int peers, long ms)
@@ -143,18 +143,18 @@ static bool run(int64_t per_s, int peers, long ms)
     if (!tap_is_wrapped())
         return false;
     struct load_degree degree = {.number = per_s};
-    struct loader loader = {.element = &load_interrupt,
+    struct worker worker = {.element = &load_interrupt,
                             .degree = &degree,
                             .map = &map,
                             .slot = &slot,
                             .places = 1,
                             .peers = peers,
-                            .keeper = getppid()};
-    if (!CHECK_SAME(load_interrupt.prepare(&loader), 0))
+                            .supervisor = getppid()};
+    if (!CHECK_SAME(load_interrupt.prepare(&worker), 0))
         return false;
     stop_after(ms);
-    load_interrupt.work(&loader);
-    clean_up(&loader);
+    load_interrupt.work(&worker);
+    clean_up(&worker);
     return true;
 }
 
@@ -166,7 +166,7 @@ static void test_what_is_delivered_counts(void)
     CHECK(counted(DELIVERED) > 0);
     CHECK((int)counted(DELIVERED) < arms.calls);
     CHECK(!load_slot_note(&slot));
-    CHECK_SAME(atomic_load(&slot.state), LOADER_WORKS);
+    CHECK_SAME(atomic_load(&slot.state), WORKER_WORKS);
 }
 
 /* All are due, and none comes. */
@@ -178,7 +178,7 @@ static void test_what_is_never_armed_does_not_count(void)
         return;
     CHECK(arms.calls > 0);
     CHECK_SAME(counted(DELIVERED), 0);
-    CHECK_SAME(atomic_load(&slot.state), LOADER_READY);
+    CHECK_SAME(atomic_load(&slot.state), WORKER_READY);
     CHECK(atomic_load(&slot.counted_ns) < duty_now_ns() - 200000000); /* it still waits for them */
 }
 
@@ -203,7 +203,7 @@ static void test_signals_of_others_do_not_count(void)
     if (!has_run)
         return;
     CHECK_SAME(counted(DELIVERED), 0);
-    CHECK_SAME(atomic_load(&slot.state), LOADER_READY);
+    CHECK_SAME(atomic_load(&slot.state), WORKER_READY);
 }
 
 static void test_only_the_window_counts(void)
@@ -222,7 +222,7 @@ static void test_only_the_window_counts(void)
     if (!run(1000, 1, 100))
         return;
     CHECK_SAME(counted(DELIVERED), 0);
-    CHECK_SAME(atomic_load(&slot.state), LOADER_WORKS); /* but it works */
+    CHECK_SAME(atomic_load(&slot.state), WORKER_WORKS); /* but it works */
 }
 
 /* Nothing is judged while the bound moves, and nothing is lost. It moves for a third of the span,
@@ -246,7 +246,7 @@ static void test_none_counts_when_all_are_refused(void)
     CHECK_SAME(counted(DELIVERED), 0);
     CHECK((int)counted(MISSED) >= arms.refused);
     CHECK_HOLDS(load_slot_note(&slot), "a timer could not be armed");
-    CHECK_SAME(atomic_load(&slot.state), LOADER_READY);                      /* it never worked */
+    CHECK_SAME(atomic_load(&slot.state), WORKER_READY);                      /* it never worked */
     CHECK(duty_now_ns() - begun_ns >= (arms.calls - 1) * INT64_C(20000000)); /* and rests */
 }
 

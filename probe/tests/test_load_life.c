@@ -1,4 +1,4 @@
-/* The life of a load in this process: each element counts, and nothing is left. */
+/* A load from start to end, from this process: each element counts, and nothing is left behind. */
 #include "base/posix_source.h"
 
 #include "load/guard.h"
@@ -83,13 +83,13 @@ static void test_the_time_of_jobs_is_cpu_time(void)
     load_free(&load);
 }
 
-static void test_a_killed_loader_is_told(void)
+static void test_a_killed_worker_is_told(void)
 {
     if (!start("cpu+storm=2"))
         return;
     load_begin(&load);
     kill((pid_t)atomic_load(&load.map->slots[1].process), SIGKILL);
-    for (int i = 0; i < 1000 && (atomic_load(&load.map->slots[1].state) != LOADER_ENDED ||
+    for (int i = 0; i < 1000 && (atomic_load(&load.map->slots[1].state) != WORKER_ENDED ||
                                  reached(1).reached < 1);
          i++) {
         pass_ms(5);
@@ -104,15 +104,15 @@ static void test_a_killed_loader_is_told(void)
 }
 
 /* It worked within the window, and is gone at its end; nobody is left to note that. */
-static void test_a_load_without_keepers_does_not_count(void)
+static void test_a_load_without_supervisors_does_not_count(void)
 {
     if (!start("storm=2"))
         return;
     load_begin(&load);
     pass_ms(100);
-    pid_t keeper = getpgid((pid_t)atomic_load(&load.map->slots[0].process));
+    pid_t supervisor = getpgid((pid_t)atomic_load(&load.map->slots[0].process));
     kill(load.guard, SIGSTOP); /* so that it does not end the load in its own order */
-    kill(keeper, SIGKILL);
+    kill(supervisor, SIGKILL);
     kill(load.guard, SIGKILL);
     for (int i = 0; i < 2; i++)
         while (kill((pid_t)atomic_load(&load.map->slots[i].process), 0) == 0)
@@ -163,7 +163,7 @@ static void test_stress_ng_is_never_real_time(void)
     rmdir(folder);
 }
 
-static void test_no_folder_stays_without_keepers(void)
+static void test_no_folder_stays_without_supervisors(void)
 {
     char scratch[LOAD_SCRATCH_BYTES];
     if (!start("kernel"))
@@ -172,7 +172,7 @@ static void test_no_folder_stays_without_keepers(void)
     CHECK_SAME(access(scratch, F_OK), 0);
     load_begin(&load);
     kill(load.guard, SIGSTOP);
-    kill(keeper_of_load(), SIGKILL);
+    kill(supervisor_of_load(), SIGKILL);
     kill(load.guard, SIGKILL);
     siginfo_t ended;
     CHECK_SAME(waitid(P_PID, (id_t)load.guard, &ended, WEXITED | WNOWAIT), 0);
@@ -277,7 +277,7 @@ static void test_a_start_that_stalls_is_given_up(void)
                                .cpu_count = -1,
                                .stall_ns = 200000000};
     CHECK_SAME(load_spec_parse("cpu+storm=2", &spec, error, sizeof error), 0);
-    setup.cpu_count = port_allowed_cpus(setup.cpus) > 0 ? 1 : -1;
+    setup.cpu_count = port_allowed_cpus(&setup.cpus) > 0 ? 1 : -1;
     if (!CHECK_SAME(load_start(&load, &setup, &outcome), 0))
         return;
     while (atomic_load(&load.map->slots[0].process) == 0)
@@ -310,7 +310,7 @@ static void test_the_least_is_judged(void)
     load.is_measured = true;
     load.begin = (struct load_snapshot){0, -1, -1, -1, -1, from};
     load.end = (struct load_snapshot){1000000000, -1, -1, -1, -1, to};
-    from[0].state = from[1].state = to[0].state = to[1].state = LOADER_WORKS;
+    from[0].state = from[1].state = to[0].state = to[1].state = WORKER_WORKS;
     to[0].counters[COUNTER_OWN] = 2000;
     to[1].counters[COUNTER_OWN] = 500;
     load_events(&load, tell, NULL);
@@ -400,13 +400,12 @@ static void test_where_it_runs(void)
 {
     struct load_setup all = {0}, only = {0}, off = {0};
     struct outcome outcome = {0};
-    int count = port_allowed_cpus(all.cpus), first = 0;
+    int count = port_allowed_cpus(&all.cpus);
     if (count < 0) {
         tap_skip("CPUs cannot be told apart here");
         return;
     }
-    while (!all.cpus[first])
-        first++;
+    int first = cpus_first(&all.cpus);
     CHECK_SAME(load_run_place(&all, LOAD_EVERYWHERE, first, &outcome), 0);
     CHECK_SAME(all.cpu_count, count);
     CHECK_SAME(load_run_place(&only, LOAD_ON_MEASURED, first, &outcome), 0);
@@ -416,8 +415,8 @@ static void test_where_it_runs(void)
     CHECK_SAME(outcome.status, count > 1 ? STATUS_MEASURED : STATUS_UNSUPPORTED);
     CHECK_SAME(off.cpu_count, count - 1);
     for (int cpu = 0; cpu < PORT_CPUS; cpu++) {
-        CHECK_SAME(only.cpus[cpu], cpu == first);
-        CHECK_SAME(off.cpus[cpu], all.cpus[cpu] && cpu != first);
+        CHECK_SAME(cpus_has(&only.cpus, cpu), cpu == first);
+        CHECK_SAME(cpus_has(&off.cpus, cpu), cpus_has(&all.cpus, cpu) && cpu != first);
     }
 }
 
@@ -449,10 +448,10 @@ int main(int argc, char *argv[])
         {"every element works", test_every_element_works},
         {"only the window counts", test_only_the_window_counts},
         {"the time of jobs is CPU time", test_the_time_of_jobs_is_cpu_time},
-        {"a killed loader is told", test_a_killed_loader_is_told},
-        {"a load without keepers does not count", test_a_load_without_keepers_does_not_count},
+        {"a killed loader is told", test_a_killed_worker_is_told},
+        {"a load without keepers does not count", test_a_load_without_supervisors_does_not_count},
         {"stress-ng is never real-time", test_stress_ng_is_never_real_time},
-        {"no folder stays without keepers", test_no_folder_stays_without_keepers},
+        {"no folder stays without keepers", test_no_folder_stays_without_supervisors},
         {"what was left is swept", test_what_was_left_is_swept},
         {"patience has an end", test_patience_has_an_end},
         {"a start that stalls is given up", test_a_start_that_stalls_is_given_up},

@@ -1,5 +1,5 @@
-/* How much room a load takes, of disks and of memory whose size is made up: the calls that tell
- * it, and those that take it, are put before the real ones by the linker. */
+/* How much disk and memory a load takes. Their sizes are made up: the linker wraps the calls that
+ * report and allocate them (--wrap). */
 #include "base/posix_source.h"
 
 #include "load/elements.h"
@@ -154,7 +154,7 @@ void __wrap_free(void *memory)
     __real_free(piece);
 }
 
-/* A loader ends instead. */
+/* A worker ends instead. */
 static void give_back(void *own)
 {
     while (pieces.of.after != &pieces)
@@ -207,11 +207,11 @@ static void test_a_part_stays_free(void)
 
 /* ---- disk ---- */
 
-static struct loader made_loader(const struct load_element *element, int peers)
+static struct worker made_worker(const struct load_element *element, int peers)
 {
     static const struct load_degree degree = {.busy_ns = 1000000, .period_ns = 10000000};
     memset(&slot, 0, sizeof slot);
-    return (struct loader){.element = element,
+    return (struct worker){.element = element,
                            .degree = &degree,
                            .map = &map,
                            .slot = &slot,
@@ -223,13 +223,13 @@ static struct loader made_loader(const struct load_element *element, int peers)
 static int64_t grown(int peers)
 {
     enum { WRITES = 3000 };
-    struct loader loader = made_loader(&load_disk, peers);
+    struct worker worker = made_worker(&load_disk, peers);
     snprintf(map.folder, sizeof map.folder, "/tmp");
-    if (!CHECK_SAME(load_disk.prepare(&loader), 0))
+    if (!CHECK_SAME(load_disk.prepare(&worker), 0))
         return -1;
     for (int i = 0; i < WRITES; i++)
-        load_disk.work(&loader);
-    give_back(loader.own);
+        load_disk.work(&worker);
+    give_back(worker.own);
     return world.end;
 }
 
@@ -258,17 +258,17 @@ static int64_t most_held(int64_t available, int64_t limit, int peers)
 {
     enum { TURNS = 2000 };
     make_up(1000 * MIB, 1000 * MIB);
-    struct loader loader = made_loader(&load_memory, peers);
+    struct worker worker = made_worker(&load_memory, peers);
     world.available = available;
     world.most_memory = limit;
-    if (!CHECK_SAME(load_memory.prepare(&loader), 0))
+    if (!CHECK_SAME(load_memory.prepare(&worker), 0))
         return -1;
     world.is_at_work = true;
     for (int i = 0; i < TURNS; i++)
-        load_memory.work(&loader);
+        load_memory.work(&worker);
     world.is_at_work = false;
     CHECK_SAME(atomic_load(&slot.counters[COUNTER_OWN + 2]), 0); /* none failed */
-    give_back(loader.own);
+    give_back(worker.own);
     return world.most_held;
 }
 

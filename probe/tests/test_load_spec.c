@@ -1,4 +1,4 @@
-/* A load as text: what it means, and what is refused. */
+/* Parsing the text of a load: its meaning, and what is refused. */
 #include "base/posix_source.h"
 
 #include "load/elements.h"
@@ -94,7 +94,7 @@ static void test_every_text_of_the_register_parses(void)
     char text[200];
     for (int i = 0; load_elements[i]; i++) {
         const struct load_element *element = load_elements[i];
-        if (element->kind == LOAD_FOREIGN)
+        if (element->kind == LOAD_EXTERNAL_STRESSOR)
             continue;
         CHECK(parses(strcmp(element->name, "storm") == 0 ? "storm=1" : element->name));
         if (!element->default_degree)

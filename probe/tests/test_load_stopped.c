@@ -1,5 +1,5 @@
-/* Processes of a load that are stopped (SIGSTOP): what counts, what is told, and that the end
- * comes. */
+/* Processes of a load that are stopped (SIGSTOP): what is counted and reported, and that the load
+ * still ends. */
 #include "base/posix_source.h"
 
 #include "running_load.h"
@@ -105,7 +105,7 @@ static void test_one_that_stays_stopped_is_told(void)
 }
 
 /* A degree that cannot be kept, since nothing works at all. */
-static void test_a_stopped_loader_falls_short(void)
+static void test_a_stopped_worker_falls_short(void)
 {
     if (!start("interrupt=500/s"))
         return;
@@ -123,7 +123,7 @@ static void test_a_stopped_loader_falls_short(void)
 /* Stopped at both ends of the window and all between: its timers shoot nevertheless. Where it is
  * stopped for longer than they are armed ahead, or has no CPU to count them, some are not there:
  * then again. */
-static void test_what_fired_beside_a_stopped_loader_counts(void)
+static void test_what_fired_beside_a_stopped_worker_counts(void)
 {
     enum { TRIES = 10 };
     int64_t stopped_ns = INT64_MAX;
@@ -164,14 +164,14 @@ static pid_t stop_always(pid_t process)
 /* Whatever is stopped, the end comes, and long before the limit of the load. */
 static void check_it_ends(void)
 {
-    pid_t loader = (pid_t)atomic_load(&load.map->slots[0].process);
+    pid_t worker = (pid_t)atomic_load(&load.map->slots[0].process);
     int64_t limit_ns = load.setup.limit_ns;
     load_stop(&load);
-    CHECK_SAME(atomic_load(&load.map->keeper_ended_ns), 0); /* none was replaced */
+    CHECK_SAME(atomic_load(&load.map->supervisor_ended_ns), 0); /* none was replaced */
     CHECK(now_ns() < limit_ns - LIMIT_NS / 2);
-    for (int i = 0; i < 500 && kill(loader, 0) == 0; i++)
+    for (int i = 0; i < 500 && kill(worker, 0) == 0; i++)
         pass_ms(10);
-    CHECK(kill(loader, 0) != 0);
+    CHECK(kill(worker, 0) != 0);
     load_free(&load);
 }
 
@@ -193,19 +193,19 @@ static void test_a_guard_that_stays_stopped_ends(void)
     waitpid(stopper, NULL, 0);
 }
 
-static void test_a_stopped_keeper_ends(void)
+static void test_a_stopped_supervisor_ends(void)
 {
     if (!start("storm=1"))
         return;
-    kill(keeper_of_load(), SIGSTOP);
+    kill(supervisor_of_load(), SIGSTOP);
     check_it_ends();
 }
 
-static void test_a_stopped_keeper_without_guard_ends(void)
+static void test_a_stopped_supervisor_without_guard_ends(void)
 {
     if (!start("storm=1"))
         return;
-    kill(keeper_of_load(), SIGSTOP);
+    kill(supervisor_of_load(), SIGSTOP);
     kill(load.guard, SIGKILL);
     check_it_ends();
 }
@@ -219,11 +219,11 @@ int main(int argc, char *argv[])
         {"one that stays stopped is told", test_one_that_stays_stopped_is_told},
         {"a stopped guard ends", test_a_stopped_guard_ends},
         {"a guard that stays stopped ends", test_a_guard_that_stays_stopped_ends},
-        {"a stopped keeper ends", test_a_stopped_keeper_ends},
-        {"a stopped keeper without guard ends", test_a_stopped_keeper_without_guard_ends},
-        {"a stopped loader falls short", test_a_stopped_loader_falls_short},
+        {"a stopped keeper ends", test_a_stopped_supervisor_ends},
+        {"a stopped keeper without guard ends", test_a_stopped_supervisor_without_guard_ends},
+        {"a stopped loader falls short", test_a_stopped_worker_falls_short},
         {"what fired beside a stopped loader counts",
-         test_what_fired_beside_a_stopped_loader_counts},
+         test_what_fired_beside_a_stopped_worker_counts},
     };
     called_as = argc > 0 ? argv[0] : "";
     return tap_run(tests, sizeof tests / sizeof tests[0]);

@@ -1,4 +1,4 @@
-/* A loader is an ordinary process, whatever it was forked from. */
+/* A worker has ordinary scheduling and signals, whatever process it was forked from. */
 #include "base/posix_source.h"
 
 #include "load/element.h"
@@ -18,7 +18,7 @@ enum { POLICY = COUNTER_OWN, NICE, BLOCKED, IGNORED, CORE };
 static struct load_map *map;
 
 /* What it finds itself to be. */
-static void work(struct loader *loader)
+static void work(struct worker *worker)
 {
     sigset_t blocked;
     struct sigaction action;
@@ -26,19 +26,19 @@ static void work(struct loader *loader)
     sigprocmask(SIG_SETMASK, NULL, &blocked);
     sigaction(SIGTERM, NULL, &action);
     getrlimit(RLIMIT_CORE, &core);
-    loader_set(loader, POLICY, (uint64_t)sched_getscheduler(0));
-    loader_set(loader, NICE, (uint64_t)(20 + getpriority(PRIO_PROCESS, 0)));
-    loader_set(loader, BLOCKED, sigismember(&blocked, SIGTERM) == 1 ? 1 : 0);
-    loader_set(loader, IGNORED, action.sa_handler == SIG_IGN ? 1 : 0);
-    loader_set(loader, CORE, core.rlim_cur);
-    loader_works(loader);
+    worker_set(worker, POLICY, (uint64_t)sched_getscheduler(0));
+    worker_set(worker, NICE, (uint64_t)(20 + getpriority(PRIO_PROCESS, 0)));
+    worker_set(worker, BLOCKED, sigismember(&blocked, SIGTERM) == 1 ? 1 : 0);
+    worker_set(worker, IGNORED, action.sa_handler == SIG_IGN ? 1 : 0);
+    worker_set(worker, CORE, core.rlim_cur);
+    worker_works(worker);
 }
 
 static const struct load_element usual = {.name = "test", .kind = LOAD_COUNT, .work = work};
 static const struct load_element lowest = {
     .name = "test", .kind = LOAD_COUNT, .is_lowest = true, .work = work};
 
-/* Forks a loader from a process with this policy and niceness, which the loader does not get.
+/* Forks a worker from a process with this policy and niceness, which the worker does not get.
  * False: that process may not have them. */
 static bool be(const struct load_element *element, int policy, int nice_value)
 {
@@ -48,24 +48,27 @@ static bool be(const struct load_element *element, int policy, int nice_value)
     if (!CHECK_SAME(pipe(gate), 0))
         return false;
     close(gate[1]);
-    pid_t keeper = fork();
-    if (keeper == 0) {
+    pid_t supervisor = fork();
+    if (supervisor == 0) {
         alarm(30);
         signal(SIGTERM, SIG_IGN);
         if (setpriority(PRIO_PROCESS, 0, nice_value) != 0 ||
             sched_setscheduler(0, policy, &priority) != 0)
             _exit(2);
-        struct loader loader = {
-            .element = element, .map = map, .slot = &map->slots[0], .cpu = -1, .keeper = getpid()};
+        struct worker worker = {.element = element,
+                                .map = map,
+                                .slot = &map->slots[0],
+                                .cpu = -1,
+                                .supervisor = getpid()};
         pid_t child = fork();
         if (child == 0)
-            loader_be(&loader, gate[0]);
+            worker_be(&worker, gate[0]);
         _exit(waitpid(child, NULL, 0) == child ? 0 : 1);
     }
     close(gate[0]);
-    waitpid(keeper, &status, 0);
+    waitpid(supervisor, &status, 0);
     return WIFEXITED(status) && WEXITSTATUS(status) == 0 &&
-           CHECK_SAME(atomic_load(&map->slots[0].state), LOADER_WORKS);
+           CHECK_SAME(atomic_load(&map->slots[0].state), WORKER_WORKS);
 }
 
 static int64_t found(int counter)
@@ -112,15 +115,15 @@ static void test_it_takes_signals_and_leaves_no_core(void)
 static void test_a_note_does_not_touch_the_one_before(void)
 {
     memset(map, 0, sizeof *map + sizeof map->slots[0]);
-    struct loader loader = {.map = map, .slot = &map->slots[0]};
-    CHECK(!load_slot_note(loader.slot));
-    loader_note(&loader, "first");
-    const char *before = load_slot_note(loader.slot);
-    loader_note(&loader, "second of %d", 3);
+    struct worker worker = {.map = map, .slot = &map->slots[0]};
+    CHECK(!load_slot_note(worker.slot));
+    worker_note(&worker, "first");
+    const char *before = load_slot_note(worker.slot);
+    worker_note(&worker, "second of %d", 3);
     CHECK_TEXT(before, "first");
-    CHECK_TEXT(load_slot_note(loader.slot), "second of 3");
-    loader_note(&loader, "third");
-    CHECK_TEXT(load_slot_note(loader.slot), "third");
+    CHECK_TEXT(load_slot_note(worker.slot), "second of 3");
+    worker_note(&worker, "third");
+    CHECK_TEXT(load_slot_note(worker.slot), "third");
 }
 
 int main(void)

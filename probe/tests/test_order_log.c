@@ -1,4 +1,4 @@
-/* The log of an order: sorted by readings, in words, compared with a promise. */
+/* The order log: sorted by stamps, described in words, compared with the promised order. */
 #include "base/posix_source.h"
 
 #include "record/order_log.h"

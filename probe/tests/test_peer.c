@@ -1,4 +1,5 @@
-/* A second party: what it shares, what it does not keep, and what is left without it. */
+/* A peer thread or process: what it shares, how its end is noticed, and that nothing stays behind
+ * when it is killed. */
 #include "base/posix_source.h"
 
 #include "family/semaphore/kind.h"
@@ -24,14 +25,14 @@ struct table {
 };
 
 static const struct request request = {.cpu = -1, .priority = -1};
-static const struct actor_setup plain = {SCHED_OTHER, 0, -1};
+static const struct rt_thread_setup plain = {SCHED_OTHER, 0, -1};
 
-static void set_up(struct run *run, struct leftover *leftover)
+static void set_up(struct run *run, struct ipc_cleanup *ipc_cleanup)
 {
     memset(run, 0, sizeof *run);
     run->request = &request;
     run->setup = plain;
-    CHECK_SAME(leftover_open(leftover, run, true), 0);
+    CHECK_SAME(ipc_cleanup_open(ipc_cleanup, run, true), 0);
 }
 
 static void change(void *argument)
@@ -41,32 +42,32 @@ static void change(void *argument)
     atomic_store(&table->value, 42);
 }
 
-static void check_scope(enum partner_scope scope, bool is_other_process)
+static void check_scope(enum peer_scope scope, bool is_other_process)
 {
     struct run run;
-    struct leftover leftover;
-    struct partner partner;
-    set_up(&run, &leftover);
-    struct table *table = partner_memory(sizeof *table, &leftover.places[0]);
+    struct ipc_cleanup ipc_cleanup;
+    struct peer peer;
+    set_up(&run, &ipc_cleanup);
+    struct table *table = peer_memory(sizeof *table, &ipc_cleanup.places[0]);
     if (!CHECK(table != NULL))
         return;
     atomic_store(&table->first, getpid());
-    CHECK_SAME(partner_start(&partner, &run, &leftover, scope, &plain, change, table), 0);
-    CHECK_SAME(partner_join(&partner), 0);
+    CHECK_SAME(peer_start(&peer, &run, &ipc_cleanup, scope, &plain, change, table), 0);
+    CHECK_SAME(peer_join(&peer), 0);
     CHECK_SAME(atomic_load(&table->value), 42);
     CHECK_SAME(atomic_load(&table->is_other_process), is_other_process);
-    partner_memory_free(table, sizeof *table);
-    leftover_close(&leftover);
+    peer_memory_free(table, sizeof *table);
+    ipc_cleanup_close(&ipc_cleanup);
 }
 
 static void test_a_thread_shares_memory(void)
 {
-    check_scope(PARTNER_THREAD, false);
+    check_scope(PEER_THREAD, false);
 }
 
 static void test_a_process_shares_memory(void)
 {
-    check_scope(PARTNER_PROCESS, true);
+    check_scope(PEER_PROCESS, true);
 }
 
 static void end_badly(void *argument)
@@ -78,13 +79,12 @@ static void end_badly(void *argument)
 static void test_a_process_that_dies_is_noticed(void)
 {
     struct run run;
-    struct leftover leftover;
-    struct partner partner;
-    set_up(&run, &leftover);
-    CHECK_SAME(partner_start(&partner, &run, &leftover, PARTNER_PROCESS, &plain, end_badly, NULL),
-               0);
-    CHECK_SAME(partner_join(&partner), ECHILD);
-    leftover_close(&leftover);
+    struct ipc_cleanup ipc_cleanup;
+    struct peer peer;
+    set_up(&run, &ipc_cleanup);
+    CHECK_SAME(peer_start(&peer, &run, &ipc_cleanup, PEER_PROCESS, &plain, end_badly, NULL), 0);
+    CHECK_SAME(peer_join(&peer), ECHILD);
+    ipc_cleanup_close(&ipc_cleanup);
 }
 
 static int begin_well(void *argument)
@@ -143,51 +143,49 @@ static void test_the_supervisor_hears_of_an_end_before(void)
 static void test_a_process_that_begins(void)
 {
     struct run run;
-    struct leftover leftover;
-    struct partner partner;
+    struct ipc_cleanup ipc_cleanup;
+    struct peer peer;
     struct timespec while_it_dies = {.tv_nsec = 1000000};
-    set_up(&run, &leftover);
-    struct table *table = partner_memory(sizeof *table, &leftover.places[0]);
+    set_up(&run, &ipc_cleanup);
+    struct table *table = peer_memory(sizeof *table, &ipc_cleanup.places[0]);
     if (!CHECK(table != NULL))
         return;
-    CHECK_SAME(partner_start_process(&partner, &run, &leftover, &plain, begin_badly, rest, table),
+    CHECK_SAME(peer_start_process(&peer, &run, &ipc_cleanup, &plain, begin_badly, rest, table),
                EAGAIN);
-    CHECK_SAME(partner_start_process(&partner, &run, &leftover, &plain, begin_well, rest, table),
-               0);
+    CHECK_SAME(peer_start_process(&peer, &run, &ipc_cleanup, &plain, begin_well, rest, table), 0);
     CHECK_SAME(atomic_load(&table->value), 42);
-    CHECK(!partner_is_gone(&partner));
-    kill(partner.process, SIGKILL);
-    for (int i = 0; i < 2000 && !partner_is_gone(&partner); i++)
+    CHECK(!peer_is_gone(&peer));
+    kill(peer.process, SIGKILL);
+    for (int i = 0; i < 2000 && !peer_is_gone(&peer); i++)
         nanosleep(&while_it_dies, NULL);
-    CHECK(partner_is_gone(&partner));
-    CHECK_SAME(partner_join(&partner), ECHILD);
-    partner_memory_free(table, sizeof *table);
-    leftover_close(&leftover);
+    CHECK(peer_is_gone(&peer));
+    CHECK_SAME(peer_join(&peer), ECHILD);
+    peer_memory_free(table, sizeof *table);
+    ipc_cleanup_close(&ipc_cleanup);
 }
 
 static void test_a_setup_that_is_refused(void)
 {
     struct run run;
-    struct leftover leftover;
-    struct partner partner;
-    struct actor_setup wrong = {SCHED_FIFO, 1000, -1};
-    set_up(&run, &leftover);
-    CHECK_SAME(partner_start(&partner, &run, &leftover, PARTNER_PROCESS, &wrong, change, NULL),
-               EINVAL);
-    leftover_close(&leftover);
+    struct ipc_cleanup ipc_cleanup;
+    struct peer peer;
+    struct rt_thread_setup wrong = {SCHED_FIFO, 1000, -1};
+    set_up(&run, &ipc_cleanup);
+    CHECK_SAME(peer_start(&peer, &run, &ipc_cleanup, PEER_PROCESS, &wrong, change, NULL), EINVAL);
+    ipc_cleanup_close(&ipc_cleanup);
 }
 
 static void test_memory_has_no_name(void)
 {
     struct run run;
-    struct leftover leftover;
-    set_up(&run, &leftover);
-    void *memory = partner_memory(4096, &leftover.places[0]);
+    struct ipc_cleanup ipc_cleanup;
+    set_up(&run, &ipc_cleanup);
+    void *memory = peer_memory(4096, &ipc_cleanup.places[0]);
     CHECK(memory != NULL);
-    CHECK_SAME(shm_open(leftover.places[0].name, O_RDWR, 0), -1);
+    CHECK_SAME(shm_open(ipc_cleanup.places[0].name, O_RDWR, 0), -1);
     CHECK_SAME(errno, ENOENT);
-    partner_memory_free(memory, 4096);
-    leftover_close(&leftover);
+    peer_memory_free(memory, 4096);
+    ipc_cleanup_close(&ipc_cleanup);
 }
 
 static bool name_is_there(const char *name)
@@ -200,11 +198,11 @@ static bool name_is_there(const char *name)
 }
 
 /* Dies with a named semaphore and a set in its places. */
-static void leave_and_die(const struct leftover *leftover)
+static void leave_and_die(const struct ipc_cleanup *ipc_cleanup)
 {
     struct semaphore named, set;
-    semaphore_create(&named, SEMAPHORE_NAMED, false, &leftover->places[0]);
-    semaphore_create(&set, SEMAPHORE_SYSV, false, &leftover->places[1]);
+    semaphore_make(&named, SEMAPHORE_NAMED, false, &ipc_cleanup->places[0]);
+    semaphore_make(&set, SEMAPHORE_SYSV, false, &ipc_cleanup->places[1]);
     raise(SIGKILL);
 }
 
@@ -212,16 +210,16 @@ static void leave_and_die(const struct leftover *leftover)
 static void test_the_guard_removes_what_a_killed_process_left(void)
 {
     struct run run;
-    struct leftover own, *theirs;
+    struct ipc_cleanup own, *theirs;
     struct timespec while_it_removes = {.tv_nsec = 10000000};
     set_up(&run, &own);
-    theirs = partner_memory(sizeof *theirs, &own.places[0]);
+    theirs = peer_memory(sizeof *theirs, &own.places[0]);
     if (!CHECK(theirs != NULL))
         return;
     pid_t child = fork();
     if (child == 0) {
         close(own.pipe);
-        if (leftover_open(theirs, &run, true) == 0)
+        if (ipc_cleanup_open(theirs, &run, true) == 0)
             leave_and_die(theirs);
         _exit(1);
     }
@@ -235,22 +233,22 @@ static void test_the_guard_removes_what_a_killed_process_left(void)
         nanosleep(&while_it_removes, NULL);
     }
     CHECK(!is_there);
-    partner_memory_free(theirs, sizeof *theirs);
-    leftover_close(&own);
+    peer_memory_free(theirs, sizeof *theirs);
+    ipc_cleanup_close(&own);
 }
 
 static void test_places_are_free_and_differ(void)
 {
     struct run run;
-    struct leftover leftover;
-    set_up(&run, &leftover);
-    for (int i = 0; i < LEFTOVER_PLACES; i++) {
-        CHECK(!name_is_there(leftover.places[i].name));
-        CHECK(semget(leftover.places[i].key, 0, 0) < 0 && errno == ENOENT);
+    struct ipc_cleanup ipc_cleanup;
+    set_up(&run, &ipc_cleanup);
+    for (int i = 0; i < IPC_CLEANUP_PLACES; i++) {
+        CHECK(!name_is_there(ipc_cleanup.places[i].name));
+        CHECK(semget(ipc_cleanup.places[i].key, 0, 0) < 0 && errno == ENOENT);
         for (int j = 0; j < i; j++)
-            CHECK(leftover.places[i].key != leftover.places[j].key);
+            CHECK(ipc_cleanup.places[i].key != ipc_cleanup.places[j].key);
     }
-    leftover_close(&leftover);
+    ipc_cleanup_close(&ipc_cleanup);
 }
 
 TAP_MAIN({"a thread shares memory", test_a_thread_shares_memory},

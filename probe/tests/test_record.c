@@ -1,7 +1,8 @@
-/* A distribution against the plain computation on all of its values. */
+/* A record's statistics against those computed from all its values. */
 #include "base/posix_source.h"
 
 #include "record/record.h"
+#include "same_record.h"
 #include "tap.h"
 
 #include <math.h>
@@ -16,12 +17,14 @@ struct values {
     int count;
 };
 
+static void draw_times(struct values *values, int count, int64_t step_ns);
+
 static struct record *new_record(int64_t duration_ns)
 {
-    struct record *record = malloc(record_size(duration_ns));
+    struct record *record = malloc(record_size(NULL, duration_ns));
     if (!record)
         abort();
-    record_init(record, duration_ns);
+    record_init(record, NULL, duration_ns);
     return record;
 }
 
@@ -45,22 +48,120 @@ static uint64_t buckets_of(const struct record *record)
 
 static void test_buckets_are_contiguous(void)
 {
-    CHECK_SAME(record_bucket_low(0), 0);
-    CHECK_SAME(record_bucket_low(RECORD_BUCKETS), RECORD_LIMIT_NS + 1);
+    CHECK_SAME(record_bucket_low(0, RECORD_SUB_BITS), 0);
+    CHECK_SAME(record_bucket_low(RECORD_BUCKETS, RECORD_SUB_BITS), RECORD_LIMIT_NS + 1);
     for (uint32_t i = 0; i < RECORD_BUCKETS; i++) {
-        int64_t low = record_bucket_low(i), next = record_bucket_low(i + 1);
+        int64_t low = record_bucket_low(i, RECORD_SUB_BITS),
+                next = record_bucket_low(i + 1, RECORD_SUB_BITS);
         CHECK(next > low);
-        CHECK_SAME(record_bucket((uint64_t)low), i);
-        CHECK_SAME(record_bucket((uint64_t)next - 1), i);
+        CHECK_SAME(record_bucket((uint64_t)low, RECORD_SUB_BITS), i);
+        CHECK_SAME(record_bucket((uint64_t)next - 1, RECORD_SUB_BITS), i);
     }
 }
 
 static void test_buckets_are_narrow(void)
 {
     for (uint32_t i = 0; i < RECORD_BUCKETS; i++) {
-        int64_t low = record_bucket_low(i), width = record_bucket_low(i + 1) - low;
+        int64_t low = record_bucket_low(i, RECORD_SUB_BITS),
+                width = record_bucket_low(i + 1, RECORD_SUB_BITS) - low;
         CHECK(width == 1 || width <= low >> RECORD_SUB_BITS);
     }
+}
+
+/* "log-linear/B" as the toolkit reads it (hardstone/stats/layout.py): with e = max(floor(log2 v) -
+ * B, 0) the index of v is e * 2^B + (v >> e). */
+static uint32_t layout_index(uint64_t value, unsigned bits)
+{
+    unsigned length = 0;
+    while (length < 64 && value >> length != 0)
+        length++;
+    unsigned shift = length > bits + 1 ? length - 1 - bits : 0;
+    return (uint32_t)((shift << bits) + (value >> shift));
+}
+
+static void check_layout(uint64_t value, unsigned bits)
+{
+    uint32_t index = record_bucket(value, bits);
+    CHECK_SAME(index, layout_index(value, bits));
+    CHECK(record_bucket_low(index, bits) <= (int64_t)value);
+    CHECK(record_bucket_high(index, bits) >= (int64_t)value);
+    CHECK(layout_index((uint64_t)record_bucket_low(index, bits), bits) == index);
+    CHECK(layout_index((uint64_t)record_bucket_high(index, bits), bits) == index);
+}
+
+static void test_each_resolution_is_the_toolkits(void)
+{
+    uint64_t state = 4;
+    for (unsigned bits = 1; bits <= RECORD_SUB_BITS; bits++) {
+        for (uint64_t value = 0; value < 5000; value++)
+            check_layout(value, bits);
+        for (unsigned i = 0; i <= RECORD_TOP_BIT; i++)
+            for (int64_t off = -1; off <= 1; off++)
+                check_layout(((uint64_t)1 << i) + (i > 0 ? (uint64_t)off : 0), bits);
+        for (int i = 0; i < 2000; i++)
+            check_layout(tap_random(&state) >> (64 - RECORD_TOP_BIT - 1), bits);
+        check_layout(RECORD_LIMIT_NS, bits);
+    }
+}
+
+/* ---- shapes ---- */
+
+/* The limit is 2^n - 1, has the last bucket, and ends it. */
+static void check_shape(const struct record_shape *shape, int64_t limit, uint32_t sub_bits)
+{
+    struct record *record = malloc(record_size(shape, 0));
+    if (!record)
+        abort();
+    record_init(record, shape, 0);
+    CHECK_SAME(record->limit, limit);
+    CHECK_SAME(record->sub_bits, sub_bits);
+    CHECK_SAME(record_bucket_high(record->bucket_count - 1, sub_bits), limit);
+    CHECK(record_is_sized(record, shape, 0) && record_is_sound(record));
+    CHECK(!record_is_moving(record));
+    record_value(record, limit, 0);
+    record_value(record, limit + 1, 0);
+    CHECK(record->buckets[record->bucket_count - 1] == 1 && record->overflow == 1);
+    free(record);
+}
+
+static void test_shapes(void)
+{
+    static const int64_t mosts[] = {0, -5, INT64_MAX, RECORD_LIMIT_NS, RECORD_LIMIT_NS - 7};
+    check_shape(NULL, RECORD_LIMIT_NS, RECORD_SUB_BITS);
+    for (size_t i = 0; i < sizeof mosts / sizeof mosts[0]; i++)
+        check_shape(&(struct record_shape){mosts[i], 0}, RECORD_LIMIT_NS, RECORD_SUB_BITS);
+    check_shape(&(struct record_shape){0, RECORD_SUB_BITS + 9}, RECORD_LIMIT_NS, RECORD_SUB_BITS);
+    check_shape(&(struct record_shape){0, UINT32_MAX}, RECORD_LIMIT_NS, RECORD_SUB_BITS);
+    check_shape(&(struct record_shape){1000, 4}, 1023, 4);
+    check_shape(&(struct record_shape){1024, 4}, 2047, 4);
+    check_shape(&(struct record_shape){1, 4}, 31, 4); /* below it each value has a bucket */
+    check_shape(&(struct record_shape){1, 1}, 3, 1);
+    for (uint32_t bits = 1; bits <= RECORD_SUB_BITS; bits++)
+        check_shape(&(struct record_shape){0, bits}, RECORD_LIMIT_NS, bits);
+}
+
+/* As one of the new shape that was just made, but for the room. */
+static void test_a_move_leaves_nothing_behind(void)
+{
+    static struct values values;
+    const struct record_shape shape = {100000, 6};
+    draw_times(&values, 1300, SECOND_NS / 10);
+    struct record *record = record_all(&values, 0), *fresh = malloc(record_size(&shape, 0));
+    if (!fresh)
+        abort();
+    record_move_begin(record, &shape);
+    CHECK(record_is_moving(record) && record->owner == 0);
+    record_move_end(record, 4);
+    CHECK(!record_is_moving(record) && record->owner == 5);
+    record_init(fresh, &shape, 0);
+    CHECK(is_same_record(record, fresh));
+    for (int i = 0; i < 1000; i++) {
+        record_value(record, i * i, i * SECOND_NS);
+        record_value(fresh, i * i, i * SECOND_NS);
+    }
+    CHECK(is_same_record(record, fresh));
+    free(fresh);
+    free(record);
 }
 
 /* ---- random values ---- */
@@ -127,7 +228,7 @@ static void check_counts(const struct record *record, const struct values *value
         underflow += values->value[i] < 0;
         overflow += values->value[i] > RECORD_LIMIT_NS;
         if (values->value[i] >= 0 && values->value[i] <= RECORD_LIMIT_NS)
-            buckets[record_bucket((uint64_t)values->value[i])]++;
+            buckets[record_bucket((uint64_t)values->value[i], RECORD_SUB_BITS)]++;
     }
     CHECK_SAME(record->underflow, underflow);
     CHECK_SAME(record->overflow, overflow);
@@ -308,10 +409,10 @@ static void check_maxima(const struct values *values, int64_t duration_ns, int64
     CHECK_SAME(record->maxima_used, last_ns / interval_ns + 1);
     CHECK(record->maxima_used <= record->maxima_capacity);
     for (uint32_t i = 0; i < record->maxima_used; i++)
-        CHECK_SAME(record->maxima[i],
+        CHECK_SAME(record_maxima_view(record)[i],
                    plain_maximum(values, i * interval_ns, (i + 1) * interval_ns));
     for (uint32_t i = record->maxima_used; i < record->maxima_capacity; i++)
-        CHECK_SAME(record->maxima[i], RECORD_NO_MAXIMUM);
+        CHECK_SAME(record_maxima_view(record)[i], RECORD_NO_MAXIMUM);
     free(record);
 }
 
@@ -356,8 +457,8 @@ static void test_maxima_over_a_leap_past_the_end(void)
 
 static void test_size_is_bounded(void)
 {
-    CHECK(record_size(INT64_MAX) == record_size(INT64_MAX / 2));
-    CHECK(record_size(0) == record_size(-1));
+    CHECK(record_size(NULL, INT64_MAX) == record_size(NULL, INT64_MAX / 2));
+    CHECK(record_size(NULL, 0) == record_size(NULL, -1));
     struct record *record = new_record(INT64_MAX);
     CHECK_SAME(record->maxima_capacity % 2, 0);
     free(record);
@@ -368,6 +469,9 @@ static void test_size_is_bounded(void)
 
 TAP_MAIN({"buckets are contiguous", test_buckets_are_contiguous},
          {"buckets are at most 2^-10 of their value wide", test_buckets_are_narrow},
+         {"each resolution is that of the toolkit", test_each_resolution_is_the_toolkits},
+         {"shapes: range and resolution", test_shapes},
+         {"a move leaves nothing behind", test_a_move_leaves_nothing_behind},
          {"random values: counts, extremes, moments", test_random_values},
          {"edges of buckets; what is past the last one is counted", test_edges},
          {"moments far from zero", test_moments_far_from_zero},

@@ -1,33 +1,29 @@
-/* Records that were left in the middle of a value, or copied while values came: their parts fit
- * each other afterwards, as the reader of a stream asks of them. */
+/* Records interrupted while adding a value, or copied meanwhile: after recovery they are
+ * consistent, as the reader of a stream requires. */
 #include "base/posix_source.h"
 
 #include "record/recover.h"
+#include "single_step.h"
 #include "tap.h"
 
 #include <math.h>
-#include <signal.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
-
-#ifdef __linux__
-#include <sys/ptrace.h>
-#endif
 
 enum { VALUES = 150, MANY = 3000, ROUNDS = 2000, CUTS = 6, STOPS = 24 };
 
 #define DURATION_NS INT64_C(1000000000)
+#define MAXIMA_OFFSET (offsetof(struct record, buckets) + RECORD_BUCKETS * sizeof(uint64_t))
 
 static struct record *new_record(void)
 {
-    struct record *record = malloc(record_size(DURATION_NS));
+    struct record *record = malloc(record_size(NULL, DURATION_NS));
     if (!record)
         abort();
-    record_init(record, DURATION_NS);
+    record_init(record, NULL, DURATION_NS);
     return record;
 }
 
@@ -61,14 +57,15 @@ static bool is_in(const struct record *record, int64_t value, int bucket)
         return record->underflow > 0;
     if (value > RECORD_LIMIT_NS)
         return record->overflow > 0;
-    return bucket >= 0 && bucket < RECORD_BUCKETS && (int)record_bucket((uint64_t)value) == bucket;
+    return bucket >= 0 && bucket < RECORD_BUCKETS &&
+           (int)record_bucket((uint64_t)value, RECORD_SUB_BITS) == bucket;
 }
 
 static int64_t largest_maximum(const struct record *record)
 {
     int64_t largest = RECORD_NO_MAXIMUM;
     for (uint32_t i = 0; i < record->maxima_used; i++)
-        largest = record->maxima[i] > largest ? record->maxima[i] : largest;
+        largest = record_maxima_view(record)[i] > largest ? record_maxima_view(record)[i] : largest;
     return largest;
 }
 
@@ -152,8 +149,9 @@ static bool are_maxima_true(const struct record *record, int known)
             if (values.at_ns[j] / record->maxima_interval_ns == i && values.value[j] > largest)
                 largest = values.value[j];
         /* one that could not be entered any more stands in the interval before */
-        bool is_entered = record->maxima[i] != record->max || i + 1 < record->maxima_used;
-        if (is_entered && record->maxima[i] > largest)
+        bool is_entered =
+            record_maxima_view(record)[i] != record->max || i + 1 < record->maxima_used;
+        if (is_entered && record_maxima_view(record)[i] > largest)
             return false;
     }
     return true;
@@ -183,7 +181,7 @@ static bool is_worst_complete(const struct record *record)
     int64_t last = record->worst[record->worst_count - 1].value_ns;
     uint64_t above = record->overflow;
     for (int i = 0; last <= RECORD_LIMIT_NS && i < RECORD_BUCKETS; i++)
-        if (last < record_bucket_low((uint32_t)i))
+        if (last < record_bucket_low((uint32_t)i, RECORD_SUB_BITS))
             above += record->buckets[i];
     return record->worst_count == most && (last > RECORD_LIMIT_NS || above < most);
 }
@@ -196,13 +194,13 @@ static void test_a_whole_record_stays(void)
     for (int kind = 0; kind < KINDS; kind++)
         for (int count = 0; count <= MANY; count = count < 40 ? count + 1 : count * 3) {
             make_values((enum kind)kind, count);
-            record_init(record, DURATION_NS);
+            record_init(record, NULL, DURATION_NS);
             record_from(record, 0, count);
-            memcpy(copy, record, record_size(DURATION_NS));
-            struct settled settled = record_settle(copy);
-            CHECK(!record_was_settled(&settled) && !copy->is_settled);
-            copy->settled_mean = copy->settled_stddev = 0;
-            CHECK_SAME(memcmp(copy, record, record_size(DURATION_NS)), 0);
+            memcpy(copy, record, record_size(NULL, DURATION_NS));
+            struct recovered recovered = record_recover(copy);
+            CHECK(!record_was_recovered(&recovered) && !copy->is_recovered);
+            copy->recovered_mean = copy->recovered_stddev = 0;
+            CHECK_SAME(memcmp(copy, record, record_size(NULL, DURATION_NS)), 0);
         }
     free(record);
     free(copy);
@@ -214,13 +212,13 @@ static void test_damage_stays(void)
     struct record *record = new_record(), *copy = new_record();
     make_values(USUAL, VALUES);
     for (size_t i = 0; i < sizeof more / sizeof more[0]; i++) {
-        record_init(record, DURATION_NS);
+        record_init(record, NULL, DURATION_NS);
         record_from(record, 0, VALUES);
         record->buckets[5] += (uint64_t)more[i];
-        memcpy(copy, record, record_size(DURATION_NS));
-        struct settled settled = record_settle(copy);
-        CHECK(!record_was_settled(&settled));
-        CHECK_SAME(memcmp(copy, record, record_size(DURATION_NS)), 0);
+        memcpy(copy, record, record_size(NULL, DURATION_NS));
+        struct recovered recovered = record_recover(copy);
+        CHECK(!record_was_recovered(&recovered));
+        CHECK_SAME(memcmp(copy, record, record_size(NULL, DURATION_NS)), 0);
     }
     free(record);
     free(copy);
@@ -228,69 +226,66 @@ static void test_damage_stays(void)
 
 /* ---- what a kill leaves ---- */
 
-/* They multiply the steps, and add nothing to what a step stores. */
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-enum { IS_SANITIZED = 1 };
-#else
-enum { IS_SANITIZED = 0 };
-#endif
-
-#ifdef __linux__
 struct seen {
     int changes, refused, untrue_worst, untrue_maxima, untrue_moments, told, without_worst;
 };
 
 static void look(const struct record *record, int known, struct record *copy, struct seen *seen)
 {
-    memcpy(copy, record, record_size(DURATION_NS));
-    struct settled settled = record_settle(copy);
+    memcpy(copy, record, record_size(NULL, DURATION_NS));
+    struct recovered recovered = record_recover(copy);
     seen->changes++;
     seen->refused += !fits(copy);
     seen->untrue_worst += !is_worst_true(copy, known);
     seen->untrue_maxima += !are_maxima_true(copy, known);
     seen->untrue_moments += copy->count > 0 && !are_moments_true(copy);
-    seen->told += settled.later_count > 1;
-    seen->without_worst += settled.lost_worst;
+    seen->told += recovered.later_count > 1;
+    seen->without_worst += recovered.lost_worst;
 }
 
 /* But for buckets of other values than the last one. */
 static bool is_same(const struct record *record, const struct record *before, int known)
 {
-    size_t rest = offsetof(struct record, maxima);
+    size_t rest = MAXIMA_OFFSET;
     int64_t last = known > 0 ? values.value[known - 1] : -1;
     return memcmp(before, record, offsetof(struct record, buckets)) == 0 &&
            memcmp((const char *)before + rest, (const char *)record + rest,
-                  record_size(DURATION_NS) - rest) == 0 &&
+                  record_size(NULL, DURATION_NS) - rest) == 0 &&
            (last < 0 || last > RECORD_LIMIT_NS ||
-            before->buckets[record_bucket((uint64_t)last)] ==
-                record->buckets[record_bucket((uint64_t)last)]);
+            before->buckets[record_bucket((uint64_t)last, RECORD_SUB_BITS)] ==
+                record->buckets[record_bucket((uint64_t)last, RECORD_SUB_BITS)]);
 }
 
-/* One step after the other of a process that records; looks whenever its record changed. */
-static void step_through(pid_t process, const struct record *record, const volatile int *known,
-                         struct seen *seen)
+/* A process that records, and what is known of it. The first two are shared with it. */
+struct steps {
+    struct record *record;
+    volatile int *known;
+    struct record *before, *copy;
+    struct seen seen;
+};
+
+static void record_all(void *own)
 {
-    struct record *before = new_record(), *copy = new_record();
-    size_t bytes = record_size(DURATION_NS);
-    int status = 0;
-    while (ptrace(PTRACE_SINGLESTEP, process, NULL, NULL) == 0 &&
-           waitpid(process, &status, 0) == process && WIFSTOPPED(status)) {
-        if (is_same(record, before, *known))
-            continue;
-        memcpy(before, record, bytes);
-        look(record, *known, copy, seen);
+    const struct steps *steps = own;
+    for (*steps->known = 0; *steps->known < values.count;) {
+        int i = (*steps->known)++;
+        record_value(steps->record, values.value[i], values.at_ns[i]);
     }
-    free(before);
-    free(copy);
+}
+
+/* Whenever its record changed. */
+static void look_at_change(void *own)
+{
+    struct steps *steps = own;
+    if (is_same(steps->record, steps->before, *steps->known))
+        return;
+    memcpy(steps->before, steps->record, record_size(NULL, DURATION_NS));
+    look(steps->record, *steps->known, steps->copy, &steps->seen);
 }
 
 static void test_a_kill_at_any_instruction(void)
 {
-    size_t bytes = record_size(DURATION_NS);
-    if (IS_SANITIZED) {
-        tap_skip("built with a sanitizer");
-        return;
-    }
+    size_t bytes = record_size(NULL, DURATION_NS);
     FILE *file = tmpfile();
     if (!file || ftruncate(fileno(file), (off_t)(bytes + sizeof(int))) != 0)
         abort();
@@ -298,48 +293,32 @@ static void test_a_kill_at_any_instruction(void)
         mmap(NULL, bytes + sizeof(int), PROT_READ | PROT_WRITE, MAP_SHARED, fileno(file), 0);
     if (memory == MAP_FAILED)
         abort();
-    struct record *record = (struct record *)(void *)memory;
-    volatile int *known = (int *)(void *)(memory + bytes);
     for (int kind = 0; kind < KINDS; kind++) {
-        struct seen seen = {0};
+        struct steps steps = {.record = (struct record *)(void *)memory,
+                              .known = (int *)(void *)(memory + bytes)};
+        steps.before = new_record();
+        steps.copy = new_record();
         make_values((enum kind)kind, kind == LONG ? VALUES : VALUES / 2);
-        record_init(record, DURATION_NS);
-        pid_t process = fork();
-        if (process == 0) {
-            if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) != 0)
-                _exit(1);
-            raise(SIGSTOP);
-            for (*known = 0; *known < values.count;) {
-                int i = (*known)++;
-                record_value(record, values.value[i], values.at_ns[i]);
-            }
-            _exit(0);
+        record_init(steps.record, NULL, DURATION_NS);
+        bool is_done = single_step(record_all, look_at_change, &steps);
+        if (is_done) {
+            CHECK_SAME(*steps.known, values.count);
+            CHECK(steps.seen.changes > 4 * values.count);
+            CHECK_SAME(steps.seen.refused, 0);
+            CHECK_SAME(steps.seen.untrue_worst, 0);
+            CHECK_SAME(steps.seen.untrue_maxima, 0);
+            CHECK_SAME(steps.seen.untrue_moments, 0);
+            CHECK_SAME(steps.seen.told, 0);
+            CHECK(steps.seen.without_worst > 0);
         }
-        int status = 0;
-        waitpid(process, &status, 0);
-        if (!WIFSTOPPED(status)) {
-            tap_skip("no right to trace a process of one's own");
+        free(steps.before);
+        free(steps.copy);
+        if (!is_done)
             break;
-        }
-        step_through(process, record, known, &seen);
-        CHECK_SAME(*known, values.count);
-        CHECK(seen.changes > 4 * values.count);
-        CHECK_SAME(seen.refused, 0);
-        CHECK_SAME(seen.untrue_worst, 0);
-        CHECK_SAME(seen.untrue_maxima, 0);
-        CHECK_SAME(seen.untrue_moments, 0);
-        CHECK_SAME(seen.told, 0);
-        CHECK(seen.without_worst > 0);
     }
     munmap(memory, bytes + sizeof(int));
     fclose(file);
 }
-#else
-static void test_a_kill_at_any_instruction(void)
-{
-    tap_skip("no single steps on this system");
-}
-#endif
 
 /* ---- copies made at work ---- */
 
@@ -352,8 +331,8 @@ static int count_at(size_t stop)
 /* From `stops` moments, ascending, with cuts at any eight bytes. The last of them. */
 static size_t copy_at_work(struct record *copy, struct record *const stops[], uint64_t *state)
 {
-    size_t bytes = record_size(DURATION_NS), head = offsetof(struct record, buckets);
-    size_t rest = offsetof(struct record, maxima), from = 0;
+    size_t bytes = record_size(NULL, DURATION_NS), head = offsetof(struct record, buckets);
+    size_t rest = MAXIMA_OFFSET, from = 0;
     size_t moment = tap_random(state) % STOPS;
     for (int i = 0; i <= CUTS; i++) {
         size_t low = i < CUTS / 2 ? 0 : i < CUTS - 1 ? head : rest;
@@ -379,30 +358,30 @@ static void test_a_copy_made_at_work(void)
     for (int kind = 0; kind < KINDS; kind++) {
         make_values((enum kind)kind, VALUES);
         for (int i = 0; i < STOPS; i++) {
-            record_init(stops[i], DURATION_NS);
+            record_init(stops[i], NULL, DURATION_NS);
             record_from(stops[i], 0, count_at((size_t)i));
         }
         for (int round = 0; round < ROUNDS / KINDS; round++) {
             size_t end = copy_at_work(copy, stops, &state);
             uint64_t counted = copy->count, held = held_count(copy);
-            struct settled settled = record_settle(copy);
+            struct recovered recovered = record_recover(copy);
             if (counted > held + 1) /* underflow and overflow are read before it */
                 continue;
             if (!CHECK(fits(copy)))
                 break;
             CHECK(copy->count >= held && copy->count <= held + 2);
-            CHECK_SAME(settled.later_count, copy->count - counted);
+            CHECK_SAME(recovered.later_count, copy->count - counted);
             CHECK(is_worst_true(copy, VALUES) && is_worst_complete(copy));
             CHECK(are_maxima_true(copy, VALUES));
-            CHECK(!settled.lost_maxima ||
+            CHECK(!recovered.lost_maxima ||
                   (copy->maxima_used == 1 &&
                    copy->maxima_interval_ns > values.at_ns[count_at(end) - 1]));
-            CHECK(settled.has_other_moments || copy->count <= counted + 1);
-            told += record_was_settled(&settled);
-            kept += copy->worst_count > 0 && settled.later_count > 0;
-            lost += settled.lost_worst;
-            exact += !settled.has_other_moments;
-            halved += settled.lost_maxima;
+            CHECK(recovered.has_other_moments || copy->count <= counted + 1);
+            told += record_was_recovered(&recovered);
+            kept += copy->worst_count > 0 && recovered.later_count > 0;
+            lost += recovered.lost_worst;
+            exact += !recovered.has_other_moments;
+            halved += recovered.lost_maxima;
         }
     }
     CHECK(told > 100 && kept > 10 && lost > 100 && exact > 10 && halved > 10);
@@ -420,9 +399,9 @@ static void test_moments_of_the_histogram(void)
     memcpy(copy, record, offsetof(struct record, buckets));
     record_from(record, MANY - 60, MANY);
     memcpy((char *)copy + offsetof(struct record, buckets), record->buckets,
-           record_size(DURATION_NS) - offsetof(struct record, buckets));
-    struct settled settled = record_settle(copy);
-    CHECK(settled.later_count == 60 && settled.has_other_moments && !settled.lost_maxima);
+           record_size(NULL, DURATION_NS) - offsetof(struct record, buckets));
+    struct recovered recovered = record_recover(copy);
+    CHECK(recovered.later_count == 60 && recovered.has_other_moments && !recovered.lost_maxima);
     CHECK(fits(copy) && copy->count == MANY);
     double off = fabs(record_mean(copy) - record_mean(record));
     CHECK(off > 0 && off <= record_mean(record) / 2048);
@@ -438,12 +417,12 @@ static void test_sums_that_cannot_be(void)
     make_values(USUAL, VALUES);
     for (int is_square = 0; is_square <= 1; is_square++)
         for (int change = -1; change <= 1; change++) {
-            record_init(record, DURATION_NS);
+            record_init(record, NULL, DURATION_NS);
             record_from(record, 0, VALUES);
             double mean = record_mean(record), stddev = record_stddev(record);
             *(is_square ? &record->sum_of_squares.high : &record->sum.high) += change;
-            struct settled settled = record_settle(record);
-            CHECK_SAME(settled.has_other_moments, change != 0);
+            struct recovered recovered = record_recover(record);
+            CHECK_SAME(recovered.has_other_moments, change != 0);
             CHECK(fabs(record_mean(record) - mean) <= mean / 2048);
             CHECK(fabs(record_stddev(record) - stddev) <= mean / 2048);
         }
@@ -456,8 +435,8 @@ static void test_a_head_from_before_the_first_value(void)
     make_values(USUAL, VALUES);
     record_from(record, 0, VALUES);
     memcpy((char *)copy + offsetof(struct record, buckets), record->buckets,
-           record_size(DURATION_NS) - offsetof(struct record, buckets));
-    CHECK_SAME(record_settle(copy).later_count, VALUES);
+           record_size(NULL, DURATION_NS) - offsetof(struct record, buckets));
+    CHECK_SAME(record_recover(copy).later_count, VALUES);
     CHECK(fits(copy) && copy->count == VALUES && copy->max == record->max);
     free(record);
     free(copy);
@@ -468,11 +447,12 @@ static void test_a_minimum_that_only_the_histogram_has(void)
     struct record *record = new_record();
     for (int i = 0; i < 10; i++)
         record_value(record, 100000, i);
-    record->buckets[record_bucket(50001)]++;
-    record->buckets[record_bucket(60001)]++;
-    CHECK_SAME(record_settle(record).later_count, 2);
+    record->buckets[record_bucket(50001, RECORD_SUB_BITS)]++;
+    record->buckets[record_bucket(60001, RECORD_SUB_BITS)]++;
+    CHECK_SAME(record_recover(record).later_count, 2);
     CHECK(fits(record));
-    CHECK_SAME(record->min, record_bucket_low(record_bucket(50001)));
+    CHECK_SAME(record->min,
+               record_bucket_low(record_bucket(50001, RECORD_SUB_BITS), RECORD_SUB_BITS));
     free(record);
 }
 
@@ -483,12 +463,12 @@ static void test_outside_of_the_buckets(void)
     for (int i = 0; i < 3; i++)
         record_value(record, RECORD_LIMIT_NS + 1 + i, i);
     record->min = 70;
-    CHECK_SAME(record_settle(record).later_count, 1);
+    CHECK_SAME(record_recover(record).later_count, 1);
     CHECK(fits(record) && record->min == 70);
-    record_init(record, DURATION_NS);
+    record_init(record, NULL, DURATION_NS);
     record->overflow = 1;
-    record->maxima[0] = RECORD_LIMIT_NS + 9;
-    CHECK_SAME(record_settle(record).later_count, 1);
+    record_maxima(record)[0] = RECORD_LIMIT_NS + 9;
+    CHECK_SAME(record_recover(record).later_count, 1);
     CHECK(fits(record) && record->min == RECORD_LIMIT_NS + 9);
     free(record);
 }
@@ -499,8 +479,8 @@ static void test_equal_values(void)
     struct record *record = new_record();
     for (int i = 0; i < 10; i++)
         record_value(record, 5000, i);
-    record->buckets[record_bucket(5000)] += 5;
-    CHECK(record_settle(record).has_other_moments);
+    record->buckets[record_bucket(5000, RECORD_SUB_BITS)] += 5;
+    CHECK(record_recover(record).has_other_moments);
     CHECK(fits(record) && record_mean(record) == 5000 && record_stddev(record) == 0);
     free(record);
 }
@@ -511,14 +491,14 @@ static void test_one_value_of_difference(void)
     struct record *record = new_record();
     make_values(USUAL, VALUES);
     for (int more = -1; more <= 1; more += 2) {
-        record_init(record, DURATION_NS);
+        record_init(record, NULL, DURATION_NS);
         record_from(record, 0, VALUES);
         double mean = record_mean(record), stddev = record_stddev(record);
         record->buckets[last_bucket(record) - 9] += 1;
         record->count += more == 1 ? 0 : 2;
         record->sum.low += more == 1 ? 0 : (uint64_t)(2 * (int64_t)(mean - (double)record->shift));
-        struct settled settled = record_settle(record);
-        CHECK(!settled.has_other_moments && settled.later_count == (more == 1 ? 1 : 0));
+        struct recovered recovered = record_recover(record);
+        CHECK(!recovered.has_other_moments && recovered.later_count == (more == 1 ? 1 : 0));
         CHECK_SAME(record->count, VALUES + 1);
         CHECK(more == -1 || (record_mean(record) == mean && record_stddev(record) == stddev));
         CHECK(fabs(record_mean(record) - mean) <= 1);
@@ -534,11 +514,12 @@ static void test_a_maximum_that_was_moved(void)
         record_value(record, 10000 + i * 100, i * DURATION_NS);
     record->halvings_done++;
     for (uint32_t i = 50; i < record->maxima_capacity; i++)
-        record->maxima[i] = RECORD_NO_MAXIMUM;
+        record_maxima(record)[i] = RECORD_NO_MAXIMUM;
     record->max = 12000;
-    struct settled settled = record_settle(record);
-    CHECK(settled.lost_maxima && fits(record));
-    CHECK_SAME(record->max, record_bucket_high(record_bucket(10000 + 59 * 100)));
+    struct recovered recovered = record_recover(record);
+    CHECK(recovered.lost_maxima && fits(record));
+    CHECK_SAME(record->max, record_bucket_high(record_bucket(10000 + 59 * 100, RECORD_SUB_BITS),
+                                               RECORD_SUB_BITS));
     free(record);
 }
 
@@ -546,14 +527,14 @@ static void test_a_maximum_that_was_moved(void)
 static void test_what_only_the_maxima_have(void)
 {
     struct record *record = new_record(), *copy = new_record();
-    size_t rest = offsetof(struct record, maxima);
+    size_t rest = MAXIMA_OFFSET;
     for (int i = 0; i < 10; i++)
         record_value(record, 100 + i, i);
     memcpy(copy, record, rest);
     record_value(record, 5000, 3 * DURATION_NS);
-    memcpy((char *)copy + rest, (char *)record + rest, record_size(DURATION_NS) - rest);
-    struct settled settled = record_settle(copy);
-    CHECK(settled.later_count == 1 && settled.lost_worst && !settled.lost_maxima);
+    memcpy((char *)copy + rest, (char *)record + rest, record_size(NULL, DURATION_NS) - rest);
+    struct recovered recovered = record_recover(copy);
+    CHECK(recovered.later_count == 1 && recovered.lost_worst && !recovered.lost_maxima);
     CHECK(fits(copy));
     CHECK(copy->count == 11 && copy->max == 5000 && copy->maxima_used == 4);
     free(record);

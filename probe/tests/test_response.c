@@ -1,11 +1,11 @@
-/* RSP-P-FIX on a machine that is made up: time passes only by its work, so that the time of a
- * block is known. Some blocks are disturbed, and each has a cost that does not grow with it. */
+/* RSP-P-FIX on a made-up machine: time passes only by its work, so the time of each block is known.
+ * Some blocks are disturbed, and each has a fixed overhead. */
 #include "base/posix_source.h"
 
 #include "base/clock.h"
 #include "command/args.h"
-#include "command/list.h"
-#include "run/run.h"
+#include "fake_port.h"
+#include "run/variant.h"
 #include "tap.h"
 #include "work/fixed_work.h"
 
@@ -16,10 +16,13 @@ enum { SAMPLES = 30, DISTURB_EVERY = 4 };
 #define BLOCK_NS INT64_C(10000000)
 #define FIXED_NS INT64_C(200000)
 #define DISTURBANCE_NS INT64_C(3000000)
+#define COLD_NS INT64_C(7000000)
+#define TAKEN_NS INT64_C(50000000)
 #define READ_NS INT64_C(20)
 
-static int64_t fake_now_ns;
-static unsigned blocks;
+static int64_t fake_now_ns, fake_taken_ns; /* time, and what of it the thread was not given */
+static unsigned blocks, block_taken;
+static bool has_cold, is_cold; /* the first work after a sleep takes longer */
 
 const char *const work_names[WORK_KINDS + 1] = {"add", "copy", "whetstone", NULL};
 
@@ -30,13 +33,19 @@ void work_do(struct work_space *space, int kind, uint64_t count)
     fake_now_ns += FIXED_NS + (int64_t)count * cost_ns[kind];
     if (++blocks % DISTURB_EVERY == 0)
         fake_now_ns += DISTURBANCE_NS;
+    if (has_cold && is_cold)
+        fake_now_ns += COLD_NS;
+    is_cold = false;
+    if (blocks == block_taken) {
+        fake_now_ns += TAKEN_NS;
+        fake_taken_ns += TAKEN_NS;
+    }
 }
 
 int clock_gettime(clockid_t id, struct timespec *time)
 {
-    (void)id;
     fake_now_ns += READ_NS;
-    *time = clock_ns_timespec(fake_now_ns);
+    *time = clock_ns_timespec(fake_now_ns - (id == CLOCK_PROCESS_CPUTIME_ID ? fake_taken_ns : 0));
     return 0;
 }
 
@@ -44,6 +53,7 @@ int nanosleep(const struct timespec *wanted, struct timespec *left)
 {
     (void)left;
     fake_now_ns += clock_timespec_ns(wanted);
+    is_cold = true;
     return 0;
 }
 
@@ -51,16 +61,24 @@ static void start(struct run *run, struct request *request)
 {
     char error[ARGS_ERROR_BYTES];
     char *words[] = {"hardstone-probe", "run", "RSP-P-FIX", "--clock", "monotonic"};
+    fake_port.has_budget = true;
+    fake_port.runtime_ns = 950000000;
+    fake_port.period_ns = 1000000000;
     fake_now_ns = 1000 * CLOCK_NS_PER_S;
-    blocks = 0;
+    blocks = block_taken = 0;
+    has_cold = false;
     CHECK_SAME(args_parse(sizeof words / sizeof words[0], words, request, error, sizeof error), 0);
     memset(run, 0, sizeof *run);
     run->request = request;
     run->test = request->test;
     run->samples = SAMPLES;
+    run->is_realtime = true;
+    run->before.steal_ns = -1;
     clock_open(&run->clock, false, 0);
-    breath_init(&run->breath);
-    CHECK_SAME(run->test->size(run), 0);
+    rt_budget_init(&run->rt_budget);
+    CHECK_SAME(variant_declare(run), 0);
+    run->scratch = calloc(1, record_size(NULL, 0));
+    record_init(run->scratch, NULL, 0);
     run->arena = arena_create(&run->plan, NULL, &run->outcome);
     CHECK_SAME(run->test->prepare(run), 0);
     run->start_ns = clock_monotonic_ns();
@@ -69,6 +87,8 @@ static void start(struct run *run, struct request *request)
 static void end(struct run *run)
 {
     arena_free(run->arena);
+    arena_plan_free(&run->plan);
+    free(run->scratch);
     free(run->own);
 }
 
@@ -78,8 +98,10 @@ static void test_a_block_takes_its_time(void)
     static struct request request;
     start(&run, &request);
     CHECK_SAME(run.test->measure(&run), 0);
-    for (int kind = 0; kind < WORK_KINDS; kind++) {
-        const struct record *time = arena_record_view(run.arena, (uint32_t)kind);
+    CHECK_SAME(run.outcome.status, STATUS_MEASURED);
+    struct record *scratch = malloc(arena_scratch_bytes(run.arena));
+    for (uint32_t kind = 0; kind < WORK_KINDS; kind++) {
+        const struct record *time = arena_read(run.arena, kind, scratch);
         CHECK_SAME(time->count, SAMPLES);
         CHECK_NEAR((double)time->min, (double)BLOCK_NS, (double)BLOCK_NS * 0.05);
         /* what was disturbed is longer by just that: always the same work */
@@ -88,7 +110,39 @@ static void test_a_block_takes_its_time(void)
         CHECK_NEAR(record_mean(time), (double)(time->min + DISTURBANCE_NS / DISTURB_EVERY),
                    (double)DISTURBANCE_NS / SAMPLES);
     }
+    free(scratch);
     end(&run);
 }
 
-TAP_MAIN({"a block takes its time", test_a_block_takes_its_time})
+static void test_what_follows_a_rest_is_not_recorded(void)
+{
+    static struct run run;
+    static struct request request;
+    start(&run, &request);
+    has_cold = true;
+    run.samples = 10 * SAMPLES;
+    CHECK_SAME(run.test->measure(&run), 0);
+    CHECK(run.rt_budget.rested_ns > 0);
+    const struct record *time = arena_record(run.arena, WORK_KINDS - 1);
+    CHECK_SAME(time->count, 10 * SAMPLES);
+    CHECK_SAME(time->max, time->min + DISTURBANCE_NS);
+    end(&run);
+}
+
+/* The last one: it asks the process to end. */
+static void test_time_that_was_taken_is_no_response(void)
+{
+    static struct run run;
+    static struct request request;
+    start(&run, &request);
+    block_taken = 200;
+    run.test->measure(&run);
+    CHECK(blocks >= block_taken && blocks < block_taken + DISTURB_EVERY);
+    CHECK_SAME(run.outcome.status, STATUS_FAILED);
+    CHECK_HOLDS(run.outcome.reason, "the CPU was not given to the test");
+    end(&run);
+}
+
+TAP_MAIN({"a block takes its time", test_a_block_takes_its_time},
+         {"what follows a rest is not recorded", test_what_follows_a_rest_is_not_recorded},
+         {"time that was taken is no response", test_time_that_was_taken_is_no_response})

@@ -1,6 +1,6 @@
-/* The work of RSP-P-FIX: as much as the count says, all of it, and with known results.
- * Whetstone's stand in no source of ours: they were worked out apart, by a program that for
- * ten times the turns gives the results that are published with the benchmark. */
+/* The work of RSP-P-FIX: all of it is done, as often as the count says, with known results.
+ * Whetstone's come from a separate program, which for ten times the loops gives the results
+ * published with the benchmark. */
 #include "base/posix_source.h"
 
 #include "base/clock.h"

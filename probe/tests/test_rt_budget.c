@@ -1,4 +1,5 @@
-/* Rests of threads that never block: no window of the budget's period may be used up. */
+/* Rests of threads that never block: they must not use up the budget of real-time throttling in
+ * any window of its period. */
 #include "base/posix_source.h"
 
 #include "base/clock.h"
@@ -25,12 +26,12 @@ static int64_t used_ns(void)
 }
 
 /* Spins as the tests do for `length_ns`; the number of looks. */
-static int spin_and_breathe(struct breath *breath, int64_t length_ns)
+static int spin_and_rest(struct rt_budget *rt_budget, int64_t length_ns)
 {
     int count = 0;
     int64_t end_ns = clock_monotonic_ns() + length_ns, now_ns;
     do {
-        now_ns = breathe(breath);
+        now_ns = rt_budget_rest(rt_budget);
         looks[count++] = (struct look){clock_monotonic_ns(), used_ns()};
         while (clock_monotonic_ns() < now_ns + STEP_NS)
             ;
@@ -53,16 +54,16 @@ static int64_t most_used_ns(int count, int64_t window_ns)
 
 static void check_budget(int64_t runtime_ns, int64_t period_ns)
 {
-    struct breath breath;
+    struct rt_budget rt_budget;
     int64_t length_ns = 12 * period_ns;
     fake_port.has_budget = true;
     fake_port.runtime_ns = runtime_ns;
     fake_port.period_ns = period_ns;
-    breath_init(&breath);
-    int count = spin_and_breathe(&breath, length_ns);
+    rt_budget_init(&rt_budget);
+    int count = spin_and_rest(&rt_budget, length_ns);
     CHECK(most_used_ns(count, period_ns) < runtime_ns);
     /* it did rest, and not for ever: at least so often as whole periods passed */
-    CHECK(breath.rested_ns >= 10 * (period_ns - runtime_ns));
+    CHECK(rt_budget.rested_ns >= 10 * (period_ns - runtime_ns));
 }
 
 static void test_share_of_every_window(void)
@@ -74,35 +75,35 @@ static void test_share_of_every_window(void)
 
 static void test_budget_is_taken_by_four_fifths(void)
 {
-    struct breath breath;
+    struct rt_budget rt_budget;
     fake_port.has_budget = true;
     fake_port.runtime_ns = 950000000;
     fake_port.period_ns = 1000000000;
-    breath_init(&breath);
-    CHECK_SAME(breath.burst_ns, 760000000);
-    CHECK_SAME(breath.rest_ns, 240000000);
-    CHECK_SAME(breath.rested_ns, 0);
+    rt_budget_init(&rt_budget);
+    CHECK_SAME(rt_budget.burst_ns, 760000000);
+    CHECK_SAME(rt_budget.rest_ns, 240000000);
+    CHECK_SAME(rt_budget.rested_ns, 0);
 }
 
 static void test_without_budget_the_system_lives(void)
 {
-    struct breath breath;
+    struct rt_budget rt_budget;
     fake_port.has_budget = false;
-    breath_init(&breath);
-    CHECK_SAME(breath.burst_ns, 900000000);
-    CHECK_SAME(breath.rest_ns, 100000000);
+    rt_budget_init(&rt_budget);
+    CHECK_SAME(rt_budget.burst_ns, 900000000);
+    CHECK_SAME(rt_budget.rest_ns, 100000000);
 }
 
 static void test_no_rest_before_the_burst_is_over(void)
 {
-    struct breath breath;
+    struct rt_budget rt_budget;
     fake_port.has_budget = false;
-    breath_init(&breath);
-    breath.burst_ns = INT64_MAX;
+    rt_budget_init(&rt_budget);
+    rt_budget.burst_ns = INT64_MAX;
     int64_t from_ns = clock_monotonic_ns();
-    int64_t told_ns = breathe(&breath);
+    int64_t told_ns = rt_budget_rest(&rt_budget);
     CHECK(told_ns >= from_ns && told_ns <= clock_monotonic_ns());
-    CHECK_SAME(breath.rested_ns, 0);
+    CHECK_SAME(rt_budget.rested_ns, 0);
 }
 
 TAP_MAIN({"four fifths of the budget are used", test_budget_is_taken_by_four_fifths},

@@ -1,4 +1,4 @@
-/* Real-time threads as they see themselves. */
+/* Policy, priority and CPU of real-time threads, as the threads themselves read them. */
 #include "base/posix_source.h"
 
 #include "base/rt_thread.h"
@@ -38,22 +38,22 @@ static void look_at_self(void *argument)
         self->has_open_signal = self->has_open_signal || !sigismember(&mask, number);
 }
 
-static bool run_once(const struct actor_setup *setup, struct self *self)
+static bool run_once(const struct rt_thread_setup *setup, struct self *self)
 {
-    struct actor actor;
+    struct rt_thread rt_thread;
     memset(self, 0, sizeof *self);
-    int error = actor_start(&actor, setup, look_at_self, self);
+    int error = rt_thread_start(&rt_thread, setup, look_at_self, self);
     if (error)
         return false;
-    actor_go(&actor);
-    actor_join(&actor);
+    rt_thread_go(&rt_thread);
+    rt_thread_join(&rt_thread);
     return true;
 }
 
 static bool may_realtime(void)
 {
-    struct actor_setup setup = {SCHED_FIFO, 20, -1};
-    return actor_try(&setup) == 0;
+    struct rt_thread_setup setup = {SCHED_FIFO, 20, -1};
+    return rt_thread_try(&setup) == 0;
 }
 
 static void test_policy_and_priority(void)
@@ -67,7 +67,7 @@ static void test_policy_and_priority(void)
     for (int i = 0; i < 2; i++)
         for (int priority = sched_get_priority_min(policies[i]);
              priority <= sched_get_priority_max(policies[i]); priority += 7) {
-            struct actor_setup setup = {policies[i], priority, -1};
+            struct rt_thread_setup setup = {policies[i], priority, -1};
             CHECK(run_once(&setup, &self));
             CHECK_SAME(self.policy, policies[i]);
             CHECK_SAME(self.priority, priority);
@@ -76,7 +76,7 @@ static void test_policy_and_priority(void)
 
 static void test_normal_threads(void)
 {
-    struct actor_setup setup = {SCHED_OTHER, 0, -1};
+    struct rt_thread_setup setup = {SCHED_OTHER, 0, -1};
     struct self self;
     CHECK(run_once(&setup, &self));
     CHECK_SAME(self.policy, SCHED_OTHER);
@@ -86,16 +86,14 @@ static void test_normal_threads(void)
 
 static void test_every_cpu(void)
 {
-    bool allowed[PORT_CPUS] = {false};
-    if (port_allowed_cpus(allowed) < 1) {
+    struct cpus allowed;
+    if (port_allowed_cpus(&allowed) < 1) {
         tap_skip("CPUs cannot be chosen on this port");
         return;
     }
-    for (int cpu = 0; cpu < PORT_CPUS; cpu++) {
-        struct actor_setup setup = {SCHED_OTHER, 0, cpu};
+    for (int cpu = cpus_first(&allowed); cpu >= 0; cpu = cpus_next(&allowed, cpu)) {
+        struct rt_thread_setup setup = {SCHED_OTHER, 0, cpu};
         struct self self;
-        if (!allowed[cpu])
-            continue;
         CHECK(run_once(&setup, &self));
         CHECK_SAME(self.cpu, cpu);
     }
@@ -103,38 +101,38 @@ static void test_every_cpu(void)
 
 static void test_impossible_cpus(void)
 {
-    bool allowed[PORT_CPUS] = {false};
+    struct cpus allowed;
     static const int cpus[] = {PORT_CPUS - 1, PORT_CPUS, 4095, 65535, 1 << 30};
-    bool can_choose = port_allowed_cpus(allowed) >= 0;
+    bool can_choose = port_allowed_cpus(&allowed) >= 0;
     for (size_t i = 0; i < sizeof cpus / sizeof cpus[0]; i++) {
-        struct actor_setup setup = {SCHED_OTHER, 0, cpus[i]};
-        if (cpus[i] >= PORT_CPUS || !allowed[cpus[i]])
-            CHECK_SAME(actor_try(&setup), can_choose ? EINVAL : ENOTSUP);
+        struct rt_thread_setup setup = {SCHED_OTHER, 0, cpus[i]};
+        if (!cpus_has(&allowed, cpus[i]))
+            CHECK_SAME(rt_thread_try(&setup), can_choose ? EINVAL : ENOTSUP);
     }
 }
 
 static void test_impossible_priorities(void)
 {
-    static const struct actor_setup setups[] = {
+    static const struct rt_thread_setup setups[] = {
         {SCHED_FIFO, 0, -1},  {SCHED_FIFO, 100, -1}, {SCHED_FIFO, -1, -1},  {SCHED_RR, 0, -1},
         {SCHED_RR, 1000, -1}, {SCHED_OTHER, 1, -1},  {SCHED_OTHER, -1, -1},
     };
     for (size_t i = 0; i < sizeof setups / sizeof setups[0]; i++)
-        CHECK_SAME(actor_try(&setups[i]), EINVAL);
+        CHECK_SAME(rt_thread_try(&setups[i]), EINVAL);
 }
 
 static void without_right(void)
 {
     struct rlimit none = {0, 0};
-    struct actor_setup fifo = {SCHED_FIFO, 1, -1}, normal = {SCHED_OTHER, 0, -1};
+    struct rt_thread_setup fifo = {SCHED_FIFO, 1, -1}, normal = {SCHED_OTHER, 0, -1};
 #ifdef RLIMIT_RTPRIO
     setrlimit(RLIMIT_RTPRIO, &none);
 #endif
     (void)none;
     if (geteuid() == 0 && setuid(65534) != 0)
         _exit(3);
-    int error = actor_try(&fifo);
-    _exit(error != EPERM ? 1 : actor_try(&normal) != 0 ? 2 : 0);
+    int error = rt_thread_try(&fifo);
+    _exit(error != EPERM ? 1 : rt_thread_try(&normal) != 0 ? 2 : 0);
 }
 
 static void test_no_right(void)
@@ -159,22 +157,22 @@ static void pass(void *argument)
 
 static void test_gates_open_one_by_one(void)
 {
-    enum { ACTORS = 5 };
-    struct actor actors[ACTORS];
-    atomic_int places[ACTORS];
-    static const int order[ACTORS] = {3, 0, 4, 2, 1};
-    struct actor_setup setup = {SCHED_OTHER, 0, -1};
+    enum { RT_THREADS = 5 };
+    struct rt_thread rt_threads[RT_THREADS];
+    atomic_int places[RT_THREADS];
+    static const int order[RT_THREADS] = {3, 0, 4, 2, 1};
+    struct rt_thread_setup setup = {SCHED_OTHER, 0, -1};
     struct timespec rest = {0, 20000000};
     atomic_store(&passed, 0);
-    for (int i = 0; i < ACTORS; i++) {
+    for (int i = 0; i < RT_THREADS; i++) {
         atomic_init(&places[i], 0);
-        CHECK_SAME(actor_start(&actors[i], &setup, pass, &places[i]), 0);
+        CHECK_SAME(rt_thread_start(&rt_threads[i], &setup, pass, &places[i]), 0);
     }
     nanosleep(&rest, NULL);
     CHECK_SAME(atomic_load(&passed), 0);
-    for (int i = 0; i < ACTORS; i++) {
-        actor_go(&actors[order[i]]);
-        actor_join(&actors[order[i]]);
+    for (int i = 0; i < RT_THREADS; i++) {
+        rt_thread_go(&rt_threads[order[i]]);
+        rt_thread_join(&rt_threads[order[i]]);
         CHECK_SAME(atomic_load(&places[order[i]]), i + 1);
         CHECK_SAME(atomic_load(&passed), i + 1);
     }
@@ -182,23 +180,23 @@ static void test_gates_open_one_by_one(void)
 
 static void test_no_body_ends_at_the_gate(void)
 {
-    struct actor actor;
+    struct rt_thread rt_thread;
     atomic_int place;
-    struct actor_setup setup = {SCHED_OTHER, 0, -1};
+    struct rt_thread_setup setup = {SCHED_OTHER, 0, -1};
     atomic_init(&place, 0);
-    CHECK_SAME(actor_start(&actor, &setup, pass, &place), 0);
-    actor.body = NULL;
-    actor_go(&actor);
-    actor_join(&actor);
+    CHECK_SAME(rt_thread_start(&rt_thread, &setup, pass, &place), 0);
+    rt_thread.body = NULL;
+    rt_thread_go(&rt_thread);
+    rt_thread_join(&rt_thread);
     CHECK_SAME(atomic_load(&place), 0);
 }
 
 static void test_many_in_turn(void)
 {
-    struct actor_setup setup = {SCHED_OTHER, 0, -1}, wrong = {SCHED_OTHER, 0, 4095};
+    struct rt_thread_setup setup = {SCHED_OTHER, 0, -1}, wrong = {SCHED_OTHER, 0, 4095};
     for (int i = 0; i < 500; i++) {
-        CHECK_SAME(actor_try(&setup), 0);
-        CHECK(actor_try(&wrong) != 0);
+        CHECK_SAME(rt_thread_try(&setup), 0);
+        CHECK(rt_thread_try(&wrong) != 0);
     }
 }
 
@@ -206,9 +204,9 @@ static void test_many_in_turn(void)
 static void test_callers_signals_stay(void)
 {
     sigset_t before, after;
-    struct actor_setup setup = {SCHED_OTHER, 0, -1};
+    struct rt_thread_setup setup = {SCHED_OTHER, 0, -1};
     pthread_sigmask(SIG_BLOCK, NULL, &before);
-    CHECK_SAME(actor_try(&setup), 0);
+    CHECK_SAME(rt_thread_try(&setup), 0);
     pthread_sigmask(SIG_BLOCK, NULL, &after);
     for (int number = 1; number < SIGRTMIN; number++)
         CHECK_SAME(sigismember(&after, number), sigismember(&before, number));
@@ -222,12 +220,12 @@ static void test_set_self(void)
         tap_skip(NO_RIGHT);
         return;
     }
-    CHECK_SAME(actor_set_self(SCHED_FIFO, 3), 0);
+    CHECK_SAME(rt_thread_set_self(SCHED_FIFO, 3), 0);
     pthread_getschedparam(pthread_self(), &policy, &parameters);
     CHECK_SAME(policy, SCHED_FIFO);
     CHECK_SAME(parameters.sched_priority, 3);
-    CHECK_SAME(actor_set_self(SCHED_FIFO, 100), EINVAL);
-    CHECK_SAME(actor_set_self(SCHED_OTHER, 0), 0);
+    CHECK_SAME(rt_thread_set_self(SCHED_FIFO, 100), EINVAL);
+    CHECK_SAME(rt_thread_set_self(SCHED_OTHER, 0), 0);
 }
 
 TAP_MAIN({"policy and priority as asked", test_policy_and_priority},

@@ -1,4 +1,4 @@
-/* The kinds of semaphore count, each by its own means, and nothing of them stays. */
+/* Each kind of semaphore counts correctly and leaves nothing behind. */
 #include "base/posix_source.h"
 
 #include "family/semaphore/kind.h"
@@ -47,33 +47,33 @@ static bool rests_at(struct game *game, int taken)
 static void check_kind(enum semaphore_kind kind)
 {
     struct run run;
-    struct leftover leftover;
+    struct ipc_cleanup ipc_cleanup;
     struct game game;
-    struct actor takers[2];
-    struct actor_setup plain = {SCHED_OTHER, 0, -1};
+    struct rt_thread takers[2];
+    struct rt_thread_setup plain = {SCHED_OTHER, 0, -1};
     memset(&run, 0, sizeof run);
     run.request = &request;
-    CHECK_SAME(leftover_open(&leftover, &run, true), 0);
-    int error = semaphore_open(&game.semaphore, kind, false, &leftover.places[0]);
+    CHECK_SAME(ipc_cleanup_open(&ipc_cleanup, &run, true), 0);
+    int error = semaphore_open(&game.semaphore, kind, false, &ipc_cleanup.places[0]);
     if (error == ENOTSUP || error == ENOSYS) {
-        leftover_close(&leftover);
+        ipc_cleanup_close(&ipc_cleanup);
         tap_skip("not on this system");
         return;
     }
     CHECK_SAME(error, 0);
     atomic_store(&game.taken, 0);
     for (int i = 0; i < 2; i++) {
-        CHECK_SAME(actor_start(&takers[i], &plain, take, &game), 0);
-        actor_go(&takers[i]);
+        CHECK_SAME(rt_thread_start(&takers[i], &plain, take, &game), 0);
+        rt_thread_go(&takers[i]);
     }
     give_all(&game);
     CHECK(rests_at(&game, COUNT));
     give_all(&game);
     CHECK(rests_at(&game, 2 * COUNT));
     for (int i = 0; i < 2; i++)
-        actor_join(&takers[i]);
+        rt_thread_join(&takers[i]);
     semaphore_close(&game.semaphore);
-    leftover_close(&leftover);
+    ipc_cleanup_close(&ipc_cleanup);
 }
 
 static void test_unnamed(void)
@@ -114,38 +114,37 @@ static void pass_through(void *argument)
 static void test_every_kind_between_processes(void)
 {
     struct run run;
-    struct leftover leftover;
-    struct partner partner;
-    struct actor_setup plain = {SCHED_OTHER, 0, -1};
+    struct ipc_cleanup ipc_cleanup;
+    struct peer peer;
+    struct rt_thread_setup plain = {SCHED_OTHER, 0, -1};
     struct timespec while_it_blocks = {.tv_nsec = 20000000};
     memset(&run, 0, sizeof run);
     run.request = &request;
-    CHECK_SAME(leftover_open(&leftover, &run, true), 0);
-    struct game *game = partner_memory(sizeof *game, &leftover.places[0]);
+    CHECK_SAME(ipc_cleanup_open(&ipc_cleanup, &run, true), 0);
+    struct game *game = peer_memory(sizeof *game, &ipc_cleanup.places[0]);
     if (!CHECK(game != NULL))
         return;
     for (int kind = 0; kind < SEMAPHORE_KINDS; kind++) {
         if (semaphore_open(&game->semaphore, (enum semaphore_kind)kind, true,
-                           &leftover.places[0]) != 0)
+                           &ipc_cleanup.places[0]) != 0)
             continue;
         atomic_store(&game->taken, 0);
-        CHECK_SAME(
-            partner_start(&partner, &run, &leftover, PARTNER_PROCESS, &plain, pass_through, game),
-            0);
+        CHECK_SAME(peer_start(&peer, &run, &ipc_cleanup, PEER_PROCESS, &plain, pass_through, game),
+                   0);
         CHECK(rests_at(game, 1));
         nanosleep(&while_it_blocks, NULL);
         CHECK_SAME(atomic_load(&game->taken), 1);
         semaphore_signal(&game->semaphore);
         bool has_passed = rests_at(game, 2);
         if (!CHECK(has_passed))
-            kill(partner.process, SIGKILL);
-        CHECK_SAME(partner_join(&partner), 0);
+            kill(peer.process, SIGKILL);
+        CHECK_SAME(peer_join(&peer), 0);
         if (kind == SEMAPHORE_MUTEX)
             semaphore_wait(&game->semaphore);
         semaphore_close(&game->semaphore);
     }
-    partner_memory_free(game, sizeof *game);
-    leftover_close(&leftover);
+    peer_memory_free(game, sizeof *game);
+    ipc_cleanup_close(&ipc_cleanup);
 }
 
 static void test_a_mutex_is_locked_and_unlocked(void)

@@ -1,5 +1,5 @@
-/* What a shield hands to the kernel, call by call, and in which order: the last content of a file
- * does not tell. write, fsync and nanosleep are put before those of the C library by the linker. */
+/* The shield's calls and their order, which the final content of files does not show. The linker
+ * wraps write, fsync and nanosleep (--wrap). */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif

@@ -1,5 +1,5 @@
-/* Threads and control groups under a shield: version 1, version 2, none; change, refusal with its
- * reason, putting back. The kernel is made up (made_up_kernel.h). */
+/* Threads and control groups (version 1, version 2, none) under a shield: change, refusal with its
+ * reason, undo. The kernel is made up (made_up_kernel.h). */
 #include "made_up_kernel.h"
 #include "tap.h"
 
@@ -515,7 +515,7 @@ static void test_the_owner_joins(void)
 /* ---- none ---- */
 
 /* Made while the shield is there: by threads that were moved, by COMMAND, by one that has ended. */
-static void make_heirs(void)
+static void make_inherited_affinity(void)
 {
     made_up.start = 50;
     made_up.parent = ANYWHERE;
@@ -543,7 +543,7 @@ static void test_no_cpusets(void)
     CHECK_TEXT(made_up_mask_of(MOVABLE), "2");
     CHECK_TEXT(made_up_mask_of(PER_CPU), "3");
     CHECK_TEXT(made_up_mask_of(ELSEWHERE), "0-2");
-    make_heirs();
+    make_inherited_affinity();
     put_back();
     the_threads_are_back();
     CHECK_TEXT(made_up_mask_of(ELSEWHERE), "0-2"); /* as an heir would have it, but older */

@@ -1,4 +1,4 @@
-/* The journal: what is written is read again, and nothing else is taken for one. */
+/* The journal: it reads back as written, and nothing else is accepted as one. */
 #include "base/posix_source.h"
 
 #include "shield/journal.h"

@@ -1,5 +1,5 @@
-/* Settings that are not there, that the kernel refuses, or takes and does not keep: the reason is
- * told, the rest goes on, and what was changed comes back. The kernel is made up. */
+/* Settings that do not exist, that the kernel refuses, or accepts and does not keep: the reason is
+ * reported, the others are applied, and changes are undone. The kernel is made up. */
 #include "made_up_kernel.h"
 #include "shield/shield.h"
 #include "tap.h"

@@ -1,4 +1,4 @@
-/* The ways to be told of time: what each of them counts is what the clock says. */
+/* The timer mechanisms: the expirations that each counts match the clock. */
 #include "base/posix_source.h"
 
 #include "base/clock.h"
@@ -27,7 +27,7 @@ static void block_signals(void)
 static bool arm(struct timer_armed *timer, enum timer_kind kind, int64_t period_ns)
 {
     block_signals();
-    int error = timer_arm(timer, kind, clock_monotonic_ns() + AHEAD_NS, period_ns);
+    int error = mechanism_arm(timer, kind, clock_monotonic_ns() + AHEAD_NS, period_ns);
     if (error == ENOTSUP || error == ENOSYS)
         return false;
     return CHECK_SAME(error, 0);
@@ -57,7 +57,7 @@ static void check_served(enum timer_kind kind)
         if (++waits % STALL_EVERY == 0)
             stall();
         int64_t before_ns = clock_monotonic_ns();
-        int64_t count = timer_wait(&timer, kind == TIMER_NANOSLEEP ? -1 : GIVE_UP_NS, &now_ns);
+        int64_t count = mechanism_wait(&timer, kind == TIMER_NANOSLEEP ? -1 : GIVE_UP_NS, &now_ns);
         if (!CHECK(count > 0))
             break;
         told += count;
@@ -67,7 +67,7 @@ static void check_served(enum timer_kind kind)
         CHECK(now_ns <= clock_monotonic_ns());
     }
     CHECK(told > waits); /* the stalls swallowed some */
-    timer_release(&timer);
+    mechanism_release(&timer);
 }
 
 static void test_served_timer(void)
@@ -97,12 +97,12 @@ static void test_one_shot(void)
         int64_t now_ns;
         if (!arm(&timer, (enum timer_kind)kind, 0))
             continue;
-        CHECK_SAME(timer_wait(&timer, GIVE_UP_NS, &now_ns), 1);
+        CHECK_SAME(mechanism_wait(&timer, GIVE_UP_NS, &now_ns), 1);
         CHECK(now_ns >= timer.base_ns);
-        if (timer_is_object((enum timer_kind)kind))
-            CHECK_SAME(timer_wait(&timer, QUIET_NS, &now_ns), 0);
+        if (mechanism_is_object((enum timer_kind)kind))
+            CHECK_SAME(mechanism_wait(&timer, QUIET_NS, &now_ns), 0);
         CHECK_SAME(timer.served, 1);
-        timer_release(&timer);
+        mechanism_release(&timer);
     }
 }
 
@@ -112,15 +112,15 @@ static void test_disarm(void)
     for (int kind = 0; kind < TIMER_KINDS; kind++) {
         struct timer_armed timer;
         int64_t now_ns;
-        if (!timer_is_object((enum timer_kind)kind) ||
+        if (!mechanism_is_object((enum timer_kind)kind) ||
             !arm(&timer, (enum timer_kind)kind, PERIOD_NS))
             continue;
-        CHECK(timer_wait(&timer, GIVE_UP_NS, &now_ns) > 0);
+        CHECK(mechanism_wait(&timer, GIVE_UP_NS, &now_ns) > 0);
         stall();
-        CHECK_SAME(timer_disarm(&timer), 0);
-        CHECK_SAME(timer_wait(&timer, QUIET_NS, &now_ns), 0);
-        CHECK_SAME(timer_disarm(&timer), 0);
-        timer_release(&timer);
+        CHECK_SAME(mechanism_disarm(&timer), 0);
+        CHECK_SAME(mechanism_wait(&timer, QUIET_NS, &now_ns), 0);
+        CHECK_SAME(mechanism_disarm(&timer), 0);
+        mechanism_release(&timer);
     }
 }
 
@@ -130,13 +130,13 @@ static void test_time_out(void)
         struct timer_armed timer;
         int64_t now_ns = 0, from_ns = clock_monotonic_ns();
         block_signals();
-        if (!timer_is_object((enum timer_kind)kind) ||
-            timer_arm(&timer, (enum timer_kind)kind, from_ns + GIVE_UP_NS, PERIOD_NS) != 0)
+        if (!mechanism_is_object((enum timer_kind)kind) ||
+            mechanism_arm(&timer, (enum timer_kind)kind, from_ns + GIVE_UP_NS, PERIOD_NS) != 0)
             continue;
-        CHECK_SAME(timer_wait(&timer, QUIET_NS, &now_ns), 0);
+        CHECK_SAME(mechanism_wait(&timer, QUIET_NS, &now_ns), 0);
         CHECK(now_ns - from_ns >= QUIET_NS);
         CHECK_SAME(timer.served, 0);
-        timer_release(&timer);
+        mechanism_release(&timer);
     }
 }
 
@@ -148,15 +148,16 @@ static void test_again_after_release(void)
             int64_t now_ns;
             if (!arm(&timer, (enum timer_kind)kind, PERIOD_NS))
                 break;
-            CHECK(timer_wait(&timer, GIVE_UP_NS, &now_ns) > 0);
-            timer_release(&timer);
+            CHECK(mechanism_wait(&timer, GIVE_UP_NS, &now_ns) > 0);
+            mechanism_release(&timer);
         }
 }
 
 static void test_periods_that_setitimer_cannot(void)
 {
     struct timer_armed timer;
-    CHECK_SAME(timer_arm(&timer, TIMER_SETITIMER, clock_monotonic_ns() + AHEAD_NS, 1500), EINVAL);
+    CHECK_SAME(mechanism_arm(&timer, TIMER_SETITIMER, clock_monotonic_ns() + AHEAD_NS, 1500),
+               EINVAL);
 }
 
 TAP_MAIN({"timer: served is what the clock says", test_served_timer},

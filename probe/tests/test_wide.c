@@ -1,4 +1,4 @@
-/* Sums of 128 bits from parts, against the compiler's own where it has them. */
+/* 128-bit sums from two words, against the compiler's type where it has one. */
 #include "base/posix_source.h"
 
 #include "base/wide.h"

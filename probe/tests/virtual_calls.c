@@ -1,20 +1,18 @@
-/* A libc in which every call takes a time that is known, to be loaded before the real one
- * (LD_PRELOAD): CLOCK_MONOTONIC moves by what calls cost and by nothing else. Threads are real
- * and block as ever; on one CPU with fixed priorities their order is known, and then each
- * figure of a test is an exact sum. A call that is missing, two stamps that were swapped or a
- * batch in one value give another sum.
+/* A libc in which every call takes a known time, loaded before the real one (LD_PRELOAD):
+ * CLOCK_MONOTONIC advances only by the costs of calls. Threads are real and block as usual; on one
+ * CPU with fixed priorities their order is known, so each figure of a test is an exact sum. A
+ * missing call, two swapped stamps or a batch in one value give another sum.
  *
- * HARDSTONE_COSTS: "CALL ENTER LEAVE BLOCKED,..." in ns, for the names of `call_names`: what
- * passes before the real call, after it, and more after it where the caller had to block.
- * Calls that are not named cost nothing. Reading the clock costs `clock_gettime` ENTER before
- * the time is told.
+ * HARDSTONE_COSTS: "CALL ENTER LEAVE BLOCKED,..." in ns, for the names of `call_names`: the time
+ * that passes before the real call, after it, and additionally after it if the caller blocked.
+ * Calls that are not named cost nothing. Reading the clock first costs `clock_gettime` ENTER.
  *
- * Sleeping until a time ends when the costs of others have brought the clock there, or after
- * NOBODY_MS when nobody moves it; sleeping for a while (nanosleep) moves it by that while.
- * Clocks of CPU time tell the same time as CLOCK_MONOTONIC, so nobody is seen to lose the CPU.
+ * A sleep until an absolute time ends when the costs of other threads have advanced the clock to
+ * it, or after NOBODY_MS if no thread does; nanosleep advances the clock by its duration.
+ * CPU-time clocks show the same time as CLOCK_MONOTONIC, so no CPU time appears to be lost.
  *
- * HARDSTONE_CALLS: a file for the calls that were made, "TID PRIORITY CALL OBJECT +|-" a line
- * (+ before the real call, - after it), in their order; of the first MOST_NOTES only. */
+ * HARDSTONE_CALLS: a file for a log of the first MOST_NOTES calls in order, a line each: "TID
+ * PRIORITY CALL OBJECT +|-" (+ before the real call, - after it). */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,9 +1,9 @@
-/* A libc with a time of its own, to be loaded before the real one (LD_PRELOAD):
- * CLOCK_MONOTONIC stands still but for sleeping until a time, which ends at once and late by
- * a known pattern. What a test computes from it is then known to the nanosecond.
+/* A libc with virtual time, loaded before the real one (LD_PRELOAD). CLOCK_MONOTONIC advances only
+ * when a thread sleeps until an absolute time: the sleep returns at once, and the clock shows that
+ * time plus a known lateness. So a test's results are known to the nanosecond.
  *
- * HARDSTONE_LATE_NS: lateness of each sleep, with commas, over and over. Only sleeps until
- * a time of CLOCK_MONOTONIC count; other clocks and sleeps are the real ones. */
+ * HARDSTONE_LATE_NS: lateness of successive sleeps, separated by commas, repeated. Only sleeps
+ * until a time of CLOCK_MONOTONIC are virtual; other clocks and sleeps are real. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdatomic.h>

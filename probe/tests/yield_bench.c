@@ -1,10 +1,10 @@
-/* The switch of THR-P-SLS without the instrument: two SCHED_FIFO threads on one CPU that
- * only call sched_yield. What the test's mean is above it is the cost of its stamps and
- * records. The two stop-watch readings stand outside the loop.
+/* Context switches as in THR-P-SLS, without instrumentation: two SCHED_FIFO threads on one CPU that
+ * only call sched_yield. The test's mean exceeds this by the cost of its stamps and records. The
+ * clock is read only before and after the loop.
  *
  * hardstone-yield-bench CPU PRIORITY SWITCHES ROUNDS
- * One line a round: ns per switch. Rounds are short and followed by rests, so that
- * throttling cuts into none. */
+ * Prints one line per round: ns per switch. Rounds are short and followed by rests, so that none is
+ * throttled. */
 #include "base/posix_source.h"
 
 #include "base/clock.h"
@@ -20,7 +20,7 @@ enum { THREADS = 2, MOST_SWITCHES = 100000, MOST_ROUNDS = 100 };
 #define REST_NS INT64_C(200000000)
 
 struct yielder {
-    struct actor actor;
+    struct rt_thread rt_thread;
     int yields;
     int64_t begin_ns, end_ns;
 };
@@ -36,27 +36,28 @@ static void yield_many(void *argument)
 
 /* From the first thread's start to its end; each of its yields is two switches. The
  * starter is above both, so that they start together. */
-static int run_round(const struct actor_setup *setup, int switches, double *ns)
+static int run_round(const struct rt_thread_setup *setup, int switches, double *ns)
 {
     struct yielder yielders[THREADS];
     int error = 0, started = 0;
     for (; started < THREADS && !error; started++) {
         yielders[started].yields = switches / THREADS;
-        error = actor_start(&yielders[started].actor, setup, yield_many, &yielders[started]);
+        error =
+            rt_thread_start(&yielders[started].rt_thread, setup, yield_many, &yielders[started]);
         if (error)
             break;
     }
     for (int i = 0; i < started; i++)
-        actor_go(&yielders[i].actor);
+        rt_thread_go(&yielders[i].rt_thread);
     for (int i = 0; i < started; i++)
-        actor_join(&yielders[i].actor);
+        rt_thread_join(&yielders[i].rt_thread);
     if (!error)
         *ns = (double)(yielders[0].end_ns - yielders[0].begin_ns) / (double)switches;
     return error;
 }
 
 struct bench {
-    struct actor_setup setup;
+    struct rt_thread_setup setup;
     int switches, rounds, error;
     double ns[MOST_ROUNDS];
 };
@@ -84,8 +85,8 @@ int main(int argc, char *argv[])
         fprintf(stderr, "usage: hardstone-yield-bench CPU PRIORITY SWITCHES ROUNDS\n");
         return 2;
     }
-    struct actor_setup director = {SCHED_FIFO, number(argv[2]), number(argv[1])};
-    bench.setup = (struct actor_setup){SCHED_FIFO, number(argv[2]) - 1, number(argv[1])};
+    struct rt_thread_setup measuring_thread = {SCHED_FIFO, number(argv[2]), number(argv[1])};
+    bench.setup = (struct rt_thread_setup){SCHED_FIFO, number(argv[2]) - 1, number(argv[1])};
     bench.switches = number(argv[3]);
     bench.rounds = number(argv[4]);
     if (bench.switches < THREADS || bench.switches > MOST_SWITCHES || bench.rounds < 1 ||
@@ -94,11 +95,11 @@ int main(int argc, char *argv[])
                 MOST_ROUNDS);
         return 2;
     }
-    struct actor actor;
-    int error = actor_start(&actor, &director, direct, &bench);
+    struct rt_thread rt_thread;
+    int error = rt_thread_start(&rt_thread, &measuring_thread, direct, &bench);
     if (!error) {
-        actor_go(&actor);
-        actor_join(&actor);
+        rt_thread_go(&rt_thread);
+        rt_thread_join(&rt_thread);
         error = bench.error;
     }
     if (error) {

@@ -1,7 +1,7 @@
 """What people and ratings need to know about a test, beside the probe's descriptor.
 
 The data is `catalogue.toml`, keyed by test ID: place in the battery, category,
-counts per profile, how long it takes, and the texts of `hardstone explain`.
+counts per profile, and the texts of `hardstone explain`.
 """
 
 from __future__ import annotations
@@ -9,15 +9,11 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cache
 from importlib import resources
-from math import prod
 from typing import Any
 
 from hardstone.units import parse_duration_ns
-
-Params = Mapping[str, int | str | list[int | str]]
 
 PROFILES = ("quick", "standard", "soak")
 CATEGORIES = (
@@ -50,12 +46,6 @@ class Entry:
     category: str
     about: str
     distorts: str
-    setup_ns: int
-    per_sample_ns: int
-    per_sample_param: str | None
-    per_sample_factor: float
-    extra_samples: int
-    spread: tuple[str, ...]
     takes_duration: bool
     published: str | None
     profiles: Mapping[str, ProfileCount]
@@ -64,28 +54,6 @@ class Entry:
     def takes_samples(self) -> bool:
         """Whether a number of values that is asked for changes what the test does."""
         return self.takes_duration or any(count.samples for count in self.profiles.values())
-
-    def expected_ns(self, samples: int, duration_ns: int, params: Params | None = None) -> int:
-        """Time that the test takes: the duration if it has one, else from the samples."""
-        given = params or {}
-        value_ns = self._sample_ns(given) * _cells(given, self.spread)
-        if duration_ns and self.takes_duration:
-            return self.setup_ns + self.extra_samples * value_ns + duration_ns
-        counted = samples if self.takes_samples else 0
-        return self.setup_ns + (self.extra_samples + counted) * value_ns
-
-    def _sample_ns(self, params: Params) -> int:
-        """What one value takes, on the mean of the cells."""
-        named = params.get(self.per_sample_param or "")
-        spans = named if isinstance(named, list) else [named]
-        known = [span for span in spans if isinstance(span, int)]
-        mean_ns = Fraction(sum(known), len(known) or 1)
-        return self.per_sample_ns + round(mean_ns * Fraction(self.per_sample_factor))
-
-
-def _cells(params: Params, spread: tuple[str, ...]) -> int:
-    lists = (params.get(name) for name in spread)
-    return prod(len(values) for values in lists if isinstance(values, list) and values)
 
 
 class Catalogue:
@@ -112,12 +80,6 @@ def _uncatalogued(test: str, samples: int, duration_ns: int) -> Entry:
         category="other",
         about="",
         distorts="",
-        setup_ns=1_000_000_000,
-        per_sample_ns=100_000,
-        per_sample_param=None,
-        per_sample_factor=1.0,
-        extra_samples=0,
-        spread=(),
         takes_duration=True,
         published=None,
         profiles=dict.fromkeys(PROFILES, count),
@@ -139,12 +101,6 @@ def _entry(test: str, table: Mapping[str, Any]) -> Entry:
         category=table["category"],
         about=_one_line(table["about"]),
         distorts=_one_line(table["distorts"]),
-        setup_ns=parse_duration_ns(table["setup"]),
-        per_sample_ns=_span_ns(table["per_sample"]),
-        per_sample_param=table.get("per_sample_param"),
-        per_sample_factor=table.get("per_sample_factor", 1.0),
-        extra_samples=table.get("extra_samples", 0),
-        spread=tuple(table.get("spread", ())),
         takes_duration=table.get("duration", True),
         published=table.get("published"),
         profiles={name: _count(table[name]) for name in PROFILES},

@@ -328,7 +328,11 @@ class RunDocument(msgspec.Struct, kw_only=True):
 
 
 class ParamSpec(msgspec.Struct, kw_only=True):
-    """A parameter of a test as the probe declares it. `unit` "name" takes `choices`."""
+    """A parameter of a test as the probe declares it. `unit` "name" takes `choices`.
+
+    `label`: the values of this parameter are variants of the test, and this label of its series
+    says which; null: one setting for the whole test.
+    """
 
     name: str
     unit: Literal["ns", "count", "bytes", "name", "cpu", "hz"]
@@ -338,13 +342,14 @@ class ParamSpec(msgspec.Struct, kw_only=True):
     min: int | None = None
     max: int | None = None
     choices: list[str] = []
+    label: str | None = None
 
 
 class SeriesSpec(msgspec.Struct, kw_only=True):
     """A series that a test can give, and the two moments between which it is taken.
 
     Where nothing is timed (counts, what a system claims) `begin` says what a value is
-    and `end` is empty.
+    and `end` is empty. `derived` is the formula of a series that is computed and not timed.
     """
 
     name: str
@@ -352,6 +357,7 @@ class SeriesSpec(msgspec.Struct, kw_only=True):
     labels: list[str]
     begin: str
     end: str
+    derived: str | None = None
 
     @property
     def meaning(self) -> str:
@@ -365,7 +371,15 @@ class VerdictSpec(msgspec.Struct, kw_only=True):
 
 
 class Descriptor(msgspec.Struct, kw_only=True):
-    """A test as the probe's register declares it."""
+    """A test as the probe's register declares it.
+
+    Its variants are the combinations of the values of the parameters that have a label; they are
+    measured one after another, or at the same time where the test is concurrent. One value of
+    one variant takes `sample_ns` and `sample_percent` of the parameter `sample_param`, if any.
+    `extra_samples` are taken for each variant beside those asked for, as to calibrate; `setup_ns`
+    is the rest of the time. `warm_up_samples` are taken and not recorded at the start of a variant
+    and after each rest. The defaults of the times are for probes that do not say them.
+    """
 
     id: str
     title: str
@@ -376,6 +390,18 @@ class Descriptor(msgspec.Struct, kw_only=True):
     verdicts: list[VerdictSpec]
     default_samples: int
     default_duration_ns: int
+    setup_ns: int = 1_000_000_000
+    sample_ns: int = 100_000
+    sample_percent: int = 100
+    sample_param: str | None = None
+    extra_samples: int = 0
+    warm_up_samples: int = 0
+    is_concurrent: bool = msgspec.field(name="concurrent", default=False)
+
+    @property
+    def variant_params(self) -> list[ParamSpec]:
+        """The parameters whose values are variants."""
+        return [spec for spec in self.params if spec.label is not None]
 
 
 class Register(msgspec.Struct, kw_only=True):

@@ -10,6 +10,7 @@ import pytest
 from hardstone.catalogue import load_catalogue
 from hardstone.errors import EXIT_OK, EXIT_UNREACHABLE, EXIT_USAGE
 from hardstone.store import Store
+from hardstone.summary.variants import variants_text, warm_up_text
 from hardstone.targets import build
 from tests.cli.conftest import Done
 from tests.stats import make
@@ -47,6 +48,7 @@ def test_explain_says_all_there_is(hardstone: Hardstone, target: str, test: str)
     expected += [text for series in descriptor.series for text in (series.begin, series.end)]
     expected += [verdict.claim for verdict in descriptor.verdicts]
     expected += [spec.about for spec in descriptor.params]
+    expected += [variants_text(descriptor), warm_up_text(descriptor)]
     for text in expected:
         assert " ".join(text.split()) in flat
 
@@ -55,6 +57,16 @@ def test_explain_as_json(hardstone: Hardstone, target: str) -> None:
     found = hardstone("explain", "TMR-*", "--target", target, "--json").document
     assert [one["id"] for one in found] == ["TMR-P-JIT", "TMR-B-EDGE", "TMR-P-LAT"]
     assert found[2]["profiles"]["quick"]["duration_ns"] == 15_000_000_000
+    assert [spec["label"] for spec in found[0]["params"]] == ["period_ns", "mechanism"]
+    assert found[2]["concurrent"]
+
+
+def test_explain_says_how_long_a_test_takes_that_has_no_counts(
+    hardstone: Hardstone, target: str
+) -> None:
+    out = hardstone("explain", "MUT-B-INV", "TMR-P-LAT", "--target", target).out
+    assert "quick: as long as it takes, about 2 s" in out
+    assert "quick: 15 s" in out
 
 
 def test_explain_names_the_nearest_test(hardstone: Hardstone, target: str) -> None:
@@ -154,8 +166,7 @@ def test_probe_path_without_a_probe(hardstone: Hardstone, monkeypatch: pytest.Mo
 
 
 def source_of_a_probe(root: Path, code: str) -> None:
-    for folder in ("family", "port/posix"):
-        (root / "probe" / "src" / folder).mkdir(parents=True)
+    (root / "probe" / "src" / "port" / "posix").mkdir(parents=True)
     (root / "probe" / "src" / "main.c").write_text(code)
     (root / "probe" / "src" / "port" / "posix" / "calls.c").write_text("typedef int nothing;\n")
 

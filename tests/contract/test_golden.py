@@ -10,15 +10,19 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from hardstone import model, schema
+from hardstone.catalogue import PROFILES, load_catalogue
 from hardstone.model import Result, RunDocument
+from hardstone.plan import Request, make_plan
 from hardstone.stats.identity import series_problem
 from hardstone.stats.trust import grade_run
 from hardstone.store.documents import read_document
 from hardstone.stream import StreamReader
+from tests.targets import sample
 
 GOLDEN = schema.FOLDER / "golden"
 STREAMS = sorted(GOLDEN.glob("stream-1-*.jsonl"))
 RUNS = sorted(GOLDEN.glob("run-1*.json"))
+REGISTERS = [*sorted(GOLDEN.glob("register-1*.json")), sample.GOLDEN / "register.json"]
 
 
 def _name(path: Path) -> str:
@@ -50,6 +54,7 @@ def _read(path: Path) -> StreamReader:
 def test_there_are_golden_files() -> None:
     assert len(STREAMS) >= 5
     assert RUNS
+    assert len(REGISTERS) >= 2
 
 
 @pytest.mark.parametrize("path", STREAMS, ids=_name)
@@ -76,6 +81,23 @@ def test_each_golden_run_is_valid_and_comes_back_as_it_was(path: Path) -> None:
     _validator(model.RUN_SCHEMA).validate(golden)
     again = msgspec.json.encode(read_document(path))
     assert _kept(golden, msgspec.json.decode(again))
+
+
+@pytest.mark.parametrize("path", REGISTERS, ids=_name)
+def test_each_golden_register_is_valid_and_comes_back_as_it_was(path: Path) -> None:
+    golden = msgspec.json.decode(path.read_bytes())
+    _validator(model.REGISTER_SCHEMA).validate(golden)
+    again = msgspec.json.encode(msgspec.json.decode(path.read_bytes(), type=model.Register))
+    assert _kept(golden, msgspec.json.decode(again))
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_a_register_that_says_no_times_is_planned(profile: str) -> None:
+    document = (GOLDEN / "register-1-without-times.json").read_bytes()
+    register = msgspec.json.decode(document, type=model.Register)
+    tests = make_plan(Request(profile=profile), register, load_catalogue()).tests
+    assert {test.test for test in tests} == {test.id for test in register.tests}
+    assert all(test.deadline_ns > test.expected_ns >= test.duration_ns for test in tests)
 
 
 @pytest.fixture

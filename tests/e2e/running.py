@@ -57,6 +57,12 @@ class Stream:
         return footer
 
     @property
+    def told_code(self) -> int:
+        """The exit code that belongs to the status which the stream tells."""
+        codes = {"measured": 0, "denied": 5, "unsupported": 5}
+        return codes.get(self.result.status, 3)
+
+    @property
     def events(self) -> dict[str, StreamEvent]:
         return {event.name: event for event in self.of(StreamEvent)}
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from hardstone.model import Register
+from hardstone.model import Register, StreamVerdict
 from tests.e2e import machine
 from tests.e2e.again import until_quiet
 from tests.e2e.running import Stream, run
@@ -31,6 +31,7 @@ def of(claim: str, *kinds: str) -> set[str]:
 
 BREACHES = [
     ("back", RES, of("monotonic", "MONOTONIC") | of("monotonic_across_cpus", "MONOTONIC")),
+    ("still", RES, of("monotonic", "THREAD_CPUTIME_ID", "MONOTONIC_RAW")),
     ("back_cpu", RES, of("monotonic_across_cpus", "MONOTONIC")),
     (
         "early",
@@ -68,6 +69,33 @@ def test_a_breach_is_seen(
 def two_cpus() -> bool:
     """An odd CPU is the one that the broken libc sets back."""
     return {cpu % 2 for cpu in os.sched_getaffinity(0)} == {0, 1}
+
+
+def test_a_clock_that_stands_still_never_passes(shared_probe: Path, broken_libc: Path) -> None:
+    stream = run_on(broken_libc, shared_probe, "still", RES)
+    told = [verdict for verdict in stream.of(StreamVerdict) if "does not move" in verdict.evidence]
+    assert {verdict.name for verdict in told} == of(
+        "monotonic", "THREAD_CPUTIME_ID", "MONOTONIC_RAW"
+    )
+    assert not any(verdict.passed for verdict in told)
+    assert "monotonic_across_cpus/MONOTONIC_RAW" not in stream.verdicts
+    assert "CLOCK_TAI does not move" in stream.events["clock_stands_still"].text
+
+
+def test_a_clock_that_cannot_be_read_has_no_verdict(shared_probe: Path, broken_libc: Path) -> None:
+    stream = run_on(broken_libc, shared_probe, "absent", RES)
+    assert "CLOCK_PROCESS_CPUTIME_ID" in stream.events["clock_unsupported"].text
+    assert "monotonic/PROCESS_CPUTIME_ID" not in stream.verdicts
+    assert "monotonic/THREAD_CPUTIME_ID" in stream.verdicts
+
+
+def test_equal_readings_compare_no_cpus(shared_probe: Path, broken_libc: Path) -> None:
+    if not two_cpus():
+        pytest.skip("one CPU: nothing to compare across CPUs")
+    stream = run_on(broken_libc, shared_probe, "stops", RES)
+    assert "CLOCK_BOOTTIME" in stream.events["clock_stands_still"].text
+    assert "monotonic_across_cpus/BOOTTIME" not in stream.verdicts
+    assert stream.verdicts["monotonic/BOOTTIME"]
 
 
 def broken_words(libc: Path | None, probe: Path, words: tuple[str, ...]) -> list[str]:

@@ -143,7 +143,7 @@ def test_a_backing_file_that_exists_is_refused(
 ) -> None:
     backing.write_bytes(b"mine")
     stream = run(probe, "SEM-P-SIG", "--samples", "5", "--backing", str(backing), *quick)
-    assert stream.result.status == "failed" and stream.code == 0
+    assert stream.result.status == "failed" and stream.code == 3
     assert str(backing)[:60] in (stream.result.reason or "")
     assert backing.read_bytes() == b"mine"
 

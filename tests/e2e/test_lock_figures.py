@@ -3,9 +3,11 @@ value is the sum of the calls between its two moments, and of nothing else."""
 
 from __future__ import annotations
 
+import subprocess
 from itertools import pairwise
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from tests.e2e import machine
@@ -81,12 +83,22 @@ def test_used_means_used(
     last: str,
     between: list[str],
 ) -> None:
-    """In half of the lives a V and a P, in the order of the cases; nothing in the others."""
+    """In half of the lives a V and a P, in the order of the cases; nothing in the others. Each case
+    begins with a look whether the kind is here and with lives that are not recorded."""
     words = ("SEM-P-NEW", "--samples", "10", "-p", f"kinds={kind}", "-p", "scopes=thread")
     _, calls = measure_with_calls(shared_probe, virtual_calls, tmp_path, *words)
     begun = [one for one in calls if not one.is_leave]
     uses = [use_of(begun[i + 1 :], kind, last) for i, one in enumerate(begun) if one.name == first]
-    assert uses[-20:] == [[]] * 10 + [between] * 10
+    before = 1 + warm_up(shared_probe, "SEM-P-NEW")
+    assert uses[-10:] == [between] * 10
+    assert uses[-20 - before : -10 - before] == [[]] * 10
+
+
+def warm_up(probe: Path, test: str) -> int:
+    """Values at the start of a variant that are not recorded."""
+    register = msgspec.json.decode(subprocess.check_output([probe, "list", "--json"]))
+    (count,) = [one["warm_up_samples"] for one in register["tests"] if one["id"] == test]
+    return int(count)
 
 
 def use_of(calls: list[Call], kind: str, last: str) -> list[str]:
@@ -186,7 +198,8 @@ def test_contention(shared_probe: Path, virtual_calls: Path) -> None:
                 expected["acquire", *one] = wait.enter + POST.leave + READ_NS
                 expected["release", *one] = signal.enter + wait.woken + READ_NS
     assert figures(stream) == constant(60, expected)
-    assert stream.result.status == "measured" and not stream.events
+    assert stream.result.status == "measured"
+    assert set(stream.events) <= {"stacks_not_locked"}  # of 30 waiters
 
 
 @pytest.mark.parametrize("kind", CONTENDED)
@@ -218,7 +231,7 @@ def test_who_waits(
     waits = [one for one in others if one.object == place]
     asked = [one.priority for one in waits if not one.is_leave]
     order = list(range(60, 60 - waiters, -1))
-    assert asked == order * 3
+    assert asked == order * (warm_up(shared_probe, "SEM-P-ARC") + 3)
     rounds = [waits[i : i + 2 * waiters] for i in range(0, len(waits), 2 * waiters)]
     for one in rounds:
         assert [call.is_leave for call in one] == [False] * waiters + [True] * waiters

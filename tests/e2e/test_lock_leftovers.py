@@ -166,7 +166,7 @@ def test_who_waits_for_a_killed_process_is_given_up(probe: Path, test: str, kind
         time.sleep(0.3)
         os.kill(helper, signal.SIGKILL)
         stream = running.rest()
-    assert stream.code == 0 and stream.sample_count > 0
+    assert stream.code == 3 and stream.sample_count > 0
     assert stream.result.status == "failed"
     assert stream.result.reason == "the process of the second party ended before its time"
     assert wait_until(lambda: names_of(running.pid) == set())

@@ -76,6 +76,9 @@ BREACHES = [
     ("no_protocol", ARC, INVERTED | {"boost_goes/inherit"}),
     ("no_protocol", INV, SPARED),
     ("boost_stays", ARC, {"boost_goes/inherit"}),
+    ("impatient", ARC, {"boost_goes/inherit"}),
+    ("mutex_spins", ARC, {"avoided/inherit", "chain/inherit"}),
+    ("mutex_spins", INV, {"not_vulnerable/inherit", "not_vulnerable/robust-inherit"}),
 ]
 VULNERABLE = {"none", "semaphore", "robust", "spin", "rwlock", "condition"}
 LENT = VULNERABLE - {"condition"}
@@ -241,10 +244,10 @@ def test_another_waiter_than_the_highest_is_told(
     stream = run_on(broken_libc, shared_probe, quick, "sem_lowest", CONTENDED)
     assert stream.result.status == "measured", stream.result
     told = {text.partition(" times")[0] for text in texts(stream, "not_highest_first")}
-    assert told == {"named, thread: 40", "named, process: 40"}
+    assert told == {"named, thread, waiters 4: 40", "named, process, waiters 4: 40"}
     stream = run_on(broken_libc, shared_probe, quick, "sem_lowest,in_process", CONTENDED)
     (only,) = texts(stream, "not_highest_first")
-    assert only.startswith("named, process: 40 times")
+    assert only.startswith("named, process, waiters 4: 40 times")
     stream = run_on(broken_libc, shared_probe, quick, "sem_right", CONTENDED)
     assert not stream.events
 

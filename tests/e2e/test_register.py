@@ -47,7 +47,7 @@ def test_a_run_holds_together(probe: Path, quick: list[str], descriptor: Descrip
 
     def look() -> set[str]:
         stream = run(probe, descriptor.id, *few.options(descriptor.id), *quick)
-        assert stream.code == 0, stream.stderr
+        assert stream.code == stream.told_code, stream.stderr
         check_frame(stream)
         check_declared(stream, descriptor)
         for series in stream.of(StreamSeries):
@@ -91,6 +91,7 @@ def check_declared(stream: Stream, descriptor: Descriptor) -> None:
     for series in stream.of(StreamSeries):
         assert set(series.labels) <= set(declared[series.name].labels)
         assert series.unit == declared[series.name].unit
+        assert series.derived == declared[series.name].derived
     claims = {one.name for one in descriptor.verdicts}
     assert {name.partition("/")[0] for name in stream.verdicts} <= claims
     assert set(stream.of(StreamHeader)[0].params) <= {one.name for one in descriptor.params}

@@ -10,7 +10,16 @@ from pathlib import Path
 import pytest
 
 from tests.e2e import machine
-from tests.e2e.calls import COST, READ_NS, Call, figures, measure, measure_with_calls
+from tests.e2e.calls import (
+    COST,
+    READ_NS,
+    Call,
+    Cost,
+    figures,
+    in_words,
+    measure,
+    measure_with_calls,
+)
 
 pytestmark = [
     pytest.mark.e2e,
@@ -73,6 +82,17 @@ def test_a_preemption_is_a_wake_up(shared_probe: Path, virtual_calls: Path) -> N
         ("preemption", "timer"): [100, by_timer, by_timer],
     }
     assert stream.result.status == "measured" and not stream.events
+
+
+def test_who_has_not_started_is_not_preempted(shared_probe: Path, virtual_calls: Path) -> None:
+    """Low comes out of its sem_wait after the first expiry of each chunk."""
+    slow = {**COST, "sem_wait": Cost(WAIT.enter, 200_000, WAIT.blocked)}
+    words = ("THR-P-PRE", "-p", "by=timer", "--samples", "100")
+    stream = measure(shared_probe, virtual_calls, *words, HARDSTONE_COSTS=in_words(slow))
+    value = COST["clock_nanosleep"].leave + READ_NS
+    assert stream.result.status == "measured", stream.result.reason
+    assert figures(stream) == {("preemption", "timer"): [100, value, value]}
+    assert set(stream.events) == {"low_not_started"}
 
 
 def test_who_is_preempted(shared_probe: Path, virtual_calls: Path, tmp_path: Path) -> None:

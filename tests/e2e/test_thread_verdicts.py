@@ -105,6 +105,31 @@ def test_a_figure_of_something_else_fails(
     assert event in stream.events
 
 
+@pytest.mark.parametrize(
+    ("breach", "event", "limits"),
+    [
+        ("late_start", "low_not_started", ("--samples", "500")),
+        ("late_start", "low_not_started", ("--samples", "0", "--duration-ns", "100ms")),
+        ("naps", "nobody_to_preempt", ("--samples", "500")),
+    ],
+)
+def test_a_thread_that_does_not_run_is_no_lack_of_preemption(
+    shared_probe: Path,
+    broken_libc: Path,
+    quick: list[str],
+    breach: str,
+    event: str,
+    limits: tuple[str, ...],
+) -> None:
+    words = ("THR-P-PRE", "-p", "by=timer", "--priority", "50", "--clock", "monotonic", *limits)
+    libc = {"LD_PRELOAD": str(broken_libc), "HARDSTONE_BROKEN": breach}
+    stream = run(shared_probe, *words, *quick, variables=libc)
+    assert stream.result.status == "failed"
+    assert event in stream.events
+    assert "not measured whether it is preempted" in str(stream.result.reason)
+    assert "THR-B-PRI" not in str(stream.result.remedy)
+
+
 @pytest.mark.parametrize("words", BEHAVIOURS, ids=lambda words: words[0])
 def test_the_real_libc_keeps_its_word(
     shared_probe: Path, quick: list[str], words: tuple[str, ...]

@@ -281,7 +281,7 @@ def test_the_probe_words_it_so() -> None:
     texts = [path.read_text() for path in port.glob("linux/shield*.c")]
     for worded in ("does not have these CPUs already", "already", "%d of %zu interrupts moved"):
         assert any(f'{worded}"' in text for text in texts), worded
-    assert '" %s (%s);"' in (ROOT / "probe" / "src" / "shield" / "shield.c").read_text()
+    assert '" %s (%s);"' in (ROOT / "probe" / "src/shield/shield.c").read_text()
 
 
 def test_an_interrupted_run_keeps_its_pairs() -> None:

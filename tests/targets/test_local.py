@@ -82,6 +82,31 @@ def test_an_exit_code_comes_with_the_words_of_the_probe(run: Callable[..., list[
         run("print('there is no such test', file=sys.stderr); sys.exit(2)")
 
 
+@pytest.mark.parametrize("code", [3, 5])
+def test_a_result_that_is_no_measurement_is_a_result(
+    run: Callable[..., list[bytes]], code: int
+) -> None:
+    assert run(f"{PRINT}sys.exit({code})") == LINES
+
+
+@pytest.mark.parametrize("code", [1, 2, 4, 70])
+def test_a_whole_stream_does_not_hide_an_error(run: Callable[..., list[bytes]], code: int) -> None:
+    with pytest.raises(ProbeError, match=f"exit code {code}"):
+        run(f"{PRINT}sys.exit({code})")
+    assert run.got == LINES  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("code", [3, 5])
+@pytest.mark.parametrize("count", [0, 1, len(LINES) - 1])
+def test_an_exit_code_of_a_result_without_one(
+    run: Callable[..., list[bytes]], code: int, count: int
+) -> None:
+    body = f"lines(*{[line.decode() for line in LINES[:count]]!r})"
+    with pytest.raises(ProbeError, match=f"exit code {code}: it broke"):
+        run(f"{body}; print('it broke', file=sys.stderr); sys.exit({code})")
+    assert run.got == LINES[:count]  # type: ignore[attr-defined]
+
+
 def test_a_flood_on_standard_error_blocks_nothing(run: Callable[..., list[bytes]]) -> None:
     assert run("sys.stderr.write('x' * 5_000_000)\n" + PRINT) == LINES
 

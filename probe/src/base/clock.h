@@ -1,15 +1,15 @@
 /* Time stamps: the processor's counter where it passes its checks, else
  * clock_gettime(CLOCK_MONOTONIC).
  *
- * Values that are compared with a timer or that cross processes are taken with
- * clock_monotonic_ns; gaps and short intervals with clock_ticks, clock_begin and
- * clock_end, converted outside the timed section with clock_ns.
+ * Use clock_monotonic_ns for values that are compared with a timer or passed between
+ * processes. Use clock_ticks, clock_begin and clock_end for gaps and short intervals, and
+ * convert with clock_ns outside the timed section.
  *
- * Calibration (METHOD, Time stamps): bracketed reads (clock, counter, clock), the
- * tightest of 50 at each anchor, several anchors over a base of at least 1 s.
+ * Calibration (METHOD, Time stamps): an anchor is the tightest of 50 bracketed reads (clock,
+ * counter, clock). The rate is taken from several anchors over at least 1 s.
  */
-#ifndef HS_CLOCK_H
-#define HS_CLOCK_H
+#ifndef HS_BASE_CLOCK_H
+#define HS_BASE_CLOCK_H
 
 #include "base/posix_source.h"
 
@@ -36,8 +36,8 @@ struct clock {
     const char *name;       /* "tsc", "cntvct", "rdtime" or "monotonic" */
     uint64_t counter_hz;    /* 0: no counter in use */
     uint64_t mult;          /* ns = ticks * mult >> 32 */
-    double calibration_ppb; /* bound of the calibration's own error; < 0: not known */
-    double drift_ppb;       /* rate at the end against the rate in use; see has_drift */
+    double calibration_ppb; /* bound of the calibration error; < 0: unknown */
+    double drift_ppb;       /* rate at the end against the rate in use; only if has_drift */
     bool has_drift;
     struct clock_anchor first;
     char reason[CLOCK_REASON_BYTES]; /* why the counter is not used; empty when it is */
@@ -76,7 +76,7 @@ static inline uint64_t clock_end(const struct clock *clock)
     return clock->use_counter ? counter_end() : (uint64_t)clock_monotonic_ns();
 }
 
-/* Length of `ticks` in ns. A counter that ran backwards gives a negative length. */
+/* Converts an interval in ticks to ns; negative if the counter ran backwards. */
 static inline int64_t clock_ns(const struct clock *clock, uint64_t ticks)
 {
     if (!clock->use_counter)
@@ -88,22 +88,26 @@ static inline int64_t clock_ns(const struct clock *clock, uint64_t ticks)
                      ((lower * (clock->mult & UINT32_MAX)) >> 32));
 }
 
-/* Ticks in `ns`, rounded down; for thresholds. */
+/* Converts a threshold of `ns` to ticks, rounded down. */
 uint64_t clock_ticks_of_ns(const struct clock *clock, int64_t ns);
 
-/* Chooses the clock. `want_counter` false forces CLOCK_MONOTONIC. `known_hz` is a
- * frequency found before (0: none): it is checked over `CLOCK_CHECK_NS` and used when
- * it holds within 100 ppm; otherwise the counter is calibrated over a second.
- * Never fails: a counter that does not pass leaves its cause in clock->reason. */
+/* Chooses the clock. `want_counter` false forces CLOCK_MONOTONIC. `known_hz` is a frequency
+ * measured earlier (0: none): it is used if every part of a 20 ms check agrees with it within
+ * 100 ppm. Otherwise the counter is calibrated over 1 s. Both ways compare the counter with
+ * CLOCK_MONOTONIC, on every architecture. Never fails: if the counter is rejected,
+ * clock->reason says why. */
 void clock_open(struct clock *clock, bool want_counter, uint64_t known_hz);
 
-/* Compares the counter's rate since clock_open with the rate in use; needs a second
- * at least to say anything (has_drift). A drift above 500 ppm withdraws the trust:
- * clock->reason is set. */
+/* Switches to CLOCK_MONOTONIC because of `reason`. Earlier counter readings can no longer be
+ * converted. */
+void clock_refuse(struct clock *clock, const char *reason);
+
+/* Compares the counter's rate since clock_open with the rate in use, if at least 1 s has
+ * passed (has_drift). A drift above 500 ppm makes the clock untrusted: clock->reason is set. */
 void clock_check_drift(struct clock *clock);
 
-/* Quantum: greatest common divisor of 1e5 differences of neighbouring readings, in ns (a
- * fraction of one for a fast counter). No digit below it means anything. */
+/* Quantum in ns: greatest common divisor of 1e5 differences between consecutive readings; below
+ * 1 for a fast counter. Digits below the quantum are meaningless. */
 double clock_quantum_ns(const struct clock *clock);
 
 #endif

@@ -1,11 +1,11 @@
 /* The processor's monotonic counter. The only file that knows architectures.
  *
  * counter_read: cheapest read, may be reordered with neighbouring instructions.
- * counter_begin/_end: fenced, for short intervals: what stands before `begin` has
- * finished before it reads, what stands after `end` starts after it has read.
+ * counter_begin, counter_end: fenced, for short intervals. Instructions before
+ * counter_begin complete before it reads; those after counter_end start after it has read.
  */
-#ifndef HS_COUNTER_H
-#define HS_COUNTER_H
+#ifndef HS_BASE_COUNTER_H
+#define HS_BASE_COUNTER_H
 
 #include <stdint.h>
 
@@ -23,12 +23,10 @@ static inline uint64_t counter_begin(void)
     __asm__ volatile("lfence\n\trdtsc\n\tlfence" : "=a"(low), "=d"(high)::"memory");
     return (uint64_t)high << 32 | low;
 }
+/* Not rdtscp: hypervisors may mask it, and rdtsc after lfence waits for the same. */
 static inline uint64_t counter_end(void)
 {
-    uint32_t low, high, id;
-    __asm__ volatile("rdtscp\n\tlfence" : "=a"(low), "=d"(high), "=c"(id)::"memory");
-    (void)id;
-    return (uint64_t)high << 32 | low;
+    return counter_begin();
 }
 #elif defined(__aarch64__)
 #define COUNTER_NAME "cntvct"
@@ -60,6 +58,29 @@ static inline uint64_t counter_begin(void)
 {
     uint64_t value;
     __asm__ volatile("fence\n\trdtime %0\n\tfence" : "=r"(value)::"memory");
+    return value;
+}
+static inline uint64_t counter_end(void)
+{
+    return counter_begin();
+}
+#elif defined(__riscv) && __riscv_xlen == 32
+#define COUNTER_NAME "rdtime"
+/* Read the upper half twice: if it changed, the lower half wrapped in between. */
+static inline uint64_t counter_read(void)
+{
+    uint32_t high, low, again;
+    do
+        __asm__ volatile("rdtimeh %0\n\trdtime %1\n\trdtimeh %2"
+                         : "=&r"(high), "=&r"(low), "=&r"(again));
+    while (high != again);
+    return (uint64_t)high << 32 | low;
+}
+static inline uint64_t counter_begin(void)
+{
+    __asm__ volatile("fence" ::: "memory");
+    uint64_t value = counter_read();
+    __asm__ volatile("fence" ::: "memory");
     return value;
 }
 static inline uint64_t counter_end(void)

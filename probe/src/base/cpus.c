@@ -6,12 +6,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { GROUP_CPUS = 32, GROUPS = PORT_CPUS / GROUP_CPUS, MOST_DIGITS = 6 };
+enum { GROUP_CPUS = 32, GROUPS = (PORT_CPUS + GROUP_CPUS - 1) / GROUP_CPUS, MOST_DIGITS = 6 };
+
+void cpus_clear(struct cpus *set)
+{
+    memset(set, 0, sizeof *set);
+}
 
 void cpus_add(struct cpus *set, int cpu)
 {
     if (cpu >= 0 && cpu < PORT_CPUS)
         set->word[cpu / 64] |= UINT64_C(1) << (cpu % 64);
+}
+
+void cpus_remove(struct cpus *set, int cpu)
+{
+    if (cpu >= 0 && cpu < PORT_CPUS)
+        set->word[cpu / 64] &= ~(UINT64_C(1) << (cpu % 64));
 }
 
 bool cpus_has(const struct cpus *set, int cpu)
@@ -29,7 +40,20 @@ int cpus_count(const struct cpus *set)
 
 int cpus_first(const struct cpus *set)
 {
-    for (int cpu = 0; cpu < PORT_CPUS; cpu++)
+    return cpus_next(set, -1);
+}
+
+int cpus_next(const struct cpus *set, int cpu)
+{
+    for (cpu++; cpu < PORT_CPUS; cpu++)
+        if (cpus_has(set, cpu))
+            return cpu;
+    return -1;
+}
+
+int cpus_last(const struct cpus *set)
+{
+    for (int cpu = PORT_CPUS - 1; cpu >= 0; cpu--)
         if (cpus_has(set, cpu))
             return cpu;
     return -1;
@@ -83,7 +107,7 @@ static int parse_cpu(const char **at)
 
 int cpus_parse_list(const char *text, struct cpus *set)
 {
-    memset(set, 0, sizeof *set);
+    cpus_clear(set);
     if (*text == '\0')
         return 0;
     for (const char *at = text;; at++) {
@@ -125,7 +149,7 @@ void cpus_format_list(const struct cpus *set, char *text, size_t bytes)
 int cpus_parse_mask(const char *text, struct cpus *set)
 {
     int groups = 1;
-    memset(set, 0, sizeof *set);
+    cpus_clear(set);
     for (const char *at = text; *at; at++)
         groups += *at == ',' ? 1 : 0;
     for (const char *at = text; groups > 0; groups--) {
@@ -133,11 +157,13 @@ int cpus_parse_mask(const char *text, struct cpus *set)
         if (digits == 0 || digits > GROUP_CPUS / 4)
             return -1;
         unsigned long bits = strtoul(at, NULL, 16);
-        if (groups > GROUPS && bits != 0)
-            return -1;
-        for (int i = 0; i < GROUP_CPUS; i++)
+        for (int i = 0; i < GROUP_CPUS; i++) {
+            int cpu = (groups - 1) * GROUP_CPUS + i;
+            if (bits >> i & 1 && cpu >= PORT_CPUS)
+                return -1;
             if (bits >> i & 1)
-                cpus_add(set, (groups - 1) * GROUP_CPUS + i);
+                cpus_add(set, cpu);
+        }
         at += digits;
         if (*at != (groups > 1 ? ',' : '\0'))
             return -1;

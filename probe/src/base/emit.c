@@ -15,6 +15,8 @@ void emit_open(struct emit *emit, int descriptor)
     emit->error = 0;
     emit->used = 0;
     emit->line_count = 0;
+    emit->last = '\n';
+    emit->depth = 0;
 }
 
 int emit_flush(struct emit *emit)
@@ -33,6 +35,8 @@ int emit_flush(struct emit *emit)
 
 static void put(struct emit *emit, const char *bytes, size_t length)
 {
+    if (length > 0)
+        emit->last = bytes[length - 1];
     while (length > 0) {
         if (emit->used == EMIT_BYTES)
             emit_flush(emit);
@@ -59,7 +63,7 @@ void emit_format(struct emit *emit, const char *format, ...)
     emit_raw(emit, text);
 }
 
-/* Length of the UTF-8 sequence at `text`, 0 when it is not one. */
+/* Length of the UTF-8 sequence at `text`; 0 if it is invalid. */
 static size_t utf8_length(const unsigned char *text)
 {
     size_t length = text[0] < 0x80                      ? 1
@@ -77,8 +81,48 @@ static size_t utf8_length(const unsigned char *text)
     return length;
 }
 
+/* No comma after an opening bracket, a separator, or a line end. */
+static void comma(struct emit *emit)
+{
+    if (!strchr("{[:,\n", emit->last))
+        put(emit, ",", 1);
+}
+
+static void begin_value(struct emit *emit)
+{
+    if (emit->depth > 0)
+        comma(emit);
+}
+
+void emit_begin_object(struct emit *emit)
+{
+    begin_value(emit);
+    put(emit, "{", 1);
+    emit->depth++;
+}
+
+void emit_end_object(struct emit *emit)
+{
+    put(emit, "}", 1);
+    emit->depth--;
+}
+
+void emit_begin_array(struct emit *emit)
+{
+    begin_value(emit);
+    put(emit, "[", 1);
+    emit->depth++;
+}
+
+void emit_end_array(struct emit *emit)
+{
+    put(emit, "]", 1);
+    emit->depth--;
+}
+
 void emit_string(struct emit *emit, const char *text)
 {
+    begin_value(emit);
     put(emit, "\"", 1);
     const unsigned char *at = (const unsigned char *)text;
     while (*at) {
@@ -101,28 +145,89 @@ void emit_string_or_null(struct emit *emit, const char *text)
     if (text && *text)
         emit_string(emit, text);
     else
-        emit_raw(emit, "null");
+        emit_null(emit);
 }
 
 void emit_integer(struct emit *emit, int64_t value)
 {
+    begin_value(emit);
     emit_format(emit, "%lld", (long long)value);
 }
 
 void emit_double(struct emit *emit, double value)
 {
+    begin_value(emit);
     if (isfinite(value))
         emit_format(emit, "%.17g", value);
     else
         emit_raw(emit, "null");
 }
 
-void emit_key(struct emit *emit, const char *name, int is_first)
+void emit_bool(struct emit *emit, bool value)
 {
-    if (!is_first)
-        put(emit, ",", 1);
+    begin_value(emit);
+    emit_raw(emit, value ? "true" : "false");
+}
+
+void emit_null(struct emit *emit)
+{
+    begin_value(emit);
+    emit_raw(emit, "null");
+}
+
+void emit_key(struct emit *emit, const char *name)
+{
+    comma(emit);
     emit_string(emit, name);
     put(emit, ":", 1);
+}
+
+void emit_member_text(struct emit *emit, const char *name, const char *text)
+{
+    emit_key(emit, name);
+    emit_string(emit, text);
+}
+
+void emit_member_text_or_null(struct emit *emit, const char *name, const char *text)
+{
+    emit_key(emit, name);
+    emit_string_or_null(emit, text);
+}
+
+void emit_member_integer(struct emit *emit, const char *name, int64_t value)
+{
+    emit_key(emit, name);
+    emit_integer(emit, value);
+}
+
+void emit_member_double(struct emit *emit, const char *name, double value)
+{
+    emit_key(emit, name);
+    emit_double(emit, value);
+}
+
+void emit_member_bool(struct emit *emit, const char *name, bool value)
+{
+    emit_key(emit, name);
+    emit_bool(emit, value);
+}
+
+void emit_member_null(struct emit *emit, const char *name)
+{
+    emit_key(emit, name);
+    emit_null(emit);
+}
+
+void emit_member_object(struct emit *emit, const char *name)
+{
+    emit_key(emit, name);
+    emit_begin_object(emit);
+}
+
+void emit_member_array(struct emit *emit, const char *name)
+{
+    emit_key(emit, name);
+    emit_begin_array(emit);
 }
 
 void emit_line(struct emit *emit)

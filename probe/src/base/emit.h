@@ -1,41 +1,69 @@
 /* The only writer of standard output. */
-#ifndef HS_EMIT_H
-#define HS_EMIT_H
+#ifndef HS_BASE_EMIT_H
+#define HS_BASE_EMIT_H
 
+#include "base/build_options.h"
+
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-enum { EMIT_BYTES = 16384 };
+enum { EMIT_BYTES = HS_EMIT_BYTES };
 
 struct emit {
     int descriptor;
-    int error; /* errno of the first write that failed; what follows is dropped */
+    int error; /* errno of the first failed write; later output is dropped */
     size_t used;
     uint64_t line_count;
+    char last; /* byte written; decides whether a comma is due */
+    int depth; /* number of open objects and arrays */
     char buffer[EMIT_BYTES];
 };
 
+/* Starts output to `descriptor` with an empty buffer. */
 void emit_open(struct emit *emit, int descriptor);
 
-/* Appends text as it is. */
+/* Appends text as is; emit_format truncates it to 1023 bytes. */
 void emit_raw(struct emit *emit, const char *text);
 void emit_format(struct emit *emit, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* A JSON string: quoted, escaped; bytes that are not UTF-8 become '?'. */
+/* ---- JSON ----
+ * Commas are automatic before keys, and before values inside an object or array that was begun
+ * here: none after an opening bracket, after a key, or at the start of a line. */
+
+void emit_begin_object(struct emit *emit);
+void emit_end_object(struct emit *emit);
+void emit_begin_array(struct emit *emit);
+void emit_end_array(struct emit *emit);
+
+/* A string, quoted and escaped; invalid UTF-8 bytes become '?'. */
 void emit_string(struct emit *emit, const char *text);
-/* The same, or null for NULL and for an empty text. */
+/* The same; null for NULL and for an empty text. */
 void emit_string_or_null(struct emit *emit, const char *text);
 void emit_integer(struct emit *emit, int64_t value);
-/* A JSON number that reads back as the same double; null for what JSON has no word for. */
+/* A number that reads back as the same double; null for infinity and NaN. */
 void emit_double(struct emit *emit, double value);
 
-/* "name": with the comma that belongs before it; `is_first` without. */
-void emit_key(struct emit *emit, const char *name, int is_first);
+void emit_bool(struct emit *emit, bool value);
+void emit_null(struct emit *emit);
+
+/* Writes "name": only; the value must follow. */
+void emit_key(struct emit *emit, const char *name);
+
+/* Members: a key with its value, or with the start of an object or array. */
+void emit_member_text(struct emit *emit, const char *name, const char *text);
+void emit_member_text_or_null(struct emit *emit, const char *name, const char *text);
+void emit_member_integer(struct emit *emit, const char *name, int64_t value);
+void emit_member_double(struct emit *emit, const char *name, double value);
+void emit_member_bool(struct emit *emit, const char *name, bool value);
+void emit_member_null(struct emit *emit, const char *name);
+void emit_member_object(struct emit *emit, const char *name);
+void emit_member_array(struct emit *emit, const char *name);
 
 /* Ends a line and counts it. */
 void emit_line(struct emit *emit);
 
-/* Writes out what is buffered: 0 or errno. */
+/* Writes the buffer: 0, or errno of the first write that failed since emit_open. */
 int emit_flush(struct emit *emit);
 
 #endif

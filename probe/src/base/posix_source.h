@@ -1,6 +1,6 @@
-/* Included first by every file: the standard that the core is written to. */
-#ifndef HS_POSIX_SOURCE_H
-#define HS_POSIX_SOURCE_H
+/* Feature test macros: POSIX.1-2008 with XSI. Every file includes this header first. */
+#ifndef HS_BASE_POSIX_SOURCE_H
+#define HS_BASE_POSIX_SOURCE_H
 
 #ifndef _POSIX_C_SOURCE
 #define _POSIX_C_SOURCE 200809L

@@ -11,9 +11,13 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { TOUCHED_BYTES = 64 * 1024, LEAST_TOUCHED_BYTES = 12 * 1024, FRAME_BYTES = 1024 };
+enum {
+    TOUCHED_BYTES = RT_THREAD_STACK_BYTES / 3,
+    LEAST_TOUCHED_BYTES = RT_THREAD_SMALL_STACK_BYTES * 3 / 8,
+    FRAME_BYTES = 1024
+};
 
-/* A frame at a time: small stacks are touched less deep than large ones. */
+/* Touches `bytes` of stack, one frame at a time. */
 static __attribute__((noinline)) void touch_stack(size_t bytes)
 {
     volatile char frame[FRAME_BYTES];
@@ -21,22 +25,22 @@ static __attribute__((noinline)) void touch_stack(size_t bytes)
     frame[FRAME_BYTES - 1] = 0;
     if (bytes > FRAME_BYTES)
         touch_stack(bytes - FRAME_BYTES);
-    frame[0] = frame[FRAME_BYTES - 1]; /* so that the call above is none in tail position */
+    frame[0] = frame[FRAME_BYTES - 1]; /* keeps the call above from being a tail call */
 }
 
-static void *actor_main(void *argument)
+static void *rt_thread_main(void *argument)
 {
-    struct actor *actor = argument;
-    touch_stack(actor->touched_bytes);
-    actor->error = actor->setup.cpu >= 0 ? port_pin_self(actor->setup.cpu) : 0;
-    bool is_set_up = actor->error == 0;
-    sem_post(&actor->ready);
+    struct rt_thread *rt_thread = argument;
+    rt_thread->error = rt_thread->setup.cpu >= 0 ? port_pin_self(rt_thread->setup.cpu) : 0;
+    touch_stack(rt_thread->touched_bytes); /* once bound: first touch decides the NUMA node */
+    bool is_set_up = rt_thread->error == 0;
+    sem_post(&rt_thread->ready);
     if (!is_set_up)
         return NULL;
-    while (sem_wait(&actor->go) != 0)
+    while (sem_wait(&rt_thread->go) != 0)
         ;
-    if (actor->body)
-        actor->body(actor->argument);
+    if (rt_thread->body)
+        rt_thread->body(rt_thread->argument);
     return NULL;
 }
 
@@ -46,7 +50,7 @@ static size_t least_stack_bytes(void)
     return least > 0 ? (size_t)least : 0;
 }
 
-/* What is left above the least that the system asks for may be touched. */
+/* How much of a stack to touch: only what exceeds the system's minimum. */
 static size_t touched_bytes(size_t stack_bytes)
 {
     size_t least = least_stack_bytes();
@@ -56,26 +60,26 @@ static size_t touched_bytes(size_t stack_bytes)
                                         : FRAME_BYTES;
 }
 
-static size_t enough_stack_bytes(size_t wanted)
+size_t rt_thread_stack_bytes(size_t wanted)
 {
     size_t least = least_stack_bytes() + LEAST_TOUCHED_BYTES + 4 * FRAME_BYTES;
-    if (wanted >= ACTOR_STACK_BYTES)
+    if (wanted >= RT_THREAD_STACK_BYTES)
         least += TOUCHED_BYTES;
     return wanted > least ? wanted : least;
 }
 
-static int create(struct actor *actor, const pthread_attr_t *attributes)
+static int create(struct rt_thread *rt_thread, const pthread_attr_t *attributes)
 {
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    int error = pthread_create(&actor->thread, attributes, actor_main, actor);
+    int error = pthread_create(&rt_thread->thread, attributes, rt_thread_main, rt_thread);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return error;
 }
 
-int actor_attributes(pthread_attr_t *attributes, const struct actor_setup *setup,
-                     size_t stack_bytes)
+int rt_thread_attributes(pthread_attr_t *attributes, const struct rt_thread_setup *setup,
+                         size_t stack_bytes)
 {
     struct sched_param priority;
     memset(&priority, 0, sizeof priority);
@@ -83,7 +87,7 @@ int actor_attributes(pthread_attr_t *attributes, const struct actor_setup *setup
     int error = pthread_attr_init(attributes);
     if (error)
         return error;
-    error = pthread_attr_setstacksize(attributes, enough_stack_bytes(stack_bytes));
+    error = pthread_attr_setstacksize(attributes, rt_thread_stack_bytes(stack_bytes));
     if (!error)
         error = pthread_attr_setinheritsched(attributes, PTHREAD_EXPLICIT_SCHED);
     if (!error)
@@ -95,61 +99,71 @@ int actor_attributes(pthread_attr_t *attributes, const struct actor_setup *setup
     return error;
 }
 
-static int create_with_setup(struct actor *actor, size_t stack_bytes)
+/* stack NULL: the C library maps one. */
+static int create_with_setup(struct rt_thread *rt_thread, void *stack, size_t stack_bytes)
 {
     pthread_attr_t attributes;
-    int error = actor_attributes(&attributes, &actor->setup, stack_bytes);
+    int error = rt_thread_attributes(&attributes, &rt_thread->setup, stack_bytes);
     if (error)
         return error;
-    error = create(actor, &attributes);
+    if (stack)
+        error = pthread_attr_setstack(&attributes, stack, stack_bytes);
+    if (!error)
+        error = create(rt_thread, &attributes);
     pthread_attr_destroy(&attributes);
     return error;
 }
 
-static void destroy_gates(struct actor *actor)
+static void destroy_gates(struct rt_thread *rt_thread)
 {
-    sem_destroy(&actor->ready);
-    sem_destroy(&actor->go);
+    sem_destroy(&rt_thread->ready);
+    sem_destroy(&rt_thread->go);
 }
 
-int actor_start(struct actor *actor, const struct actor_setup *setup, void (*body)(void *),
-                void *argument)
+int rt_thread_start(struct rt_thread *rt_thread, const struct rt_thread_setup *setup,
+                    void (*body)(void *), void *argument)
 {
-    return actor_start_with_stack(actor, setup, ACTOR_STACK_BYTES, body, argument);
+    return rt_thread_start_with_stack(rt_thread, setup, RT_THREAD_STACK_BYTES, body, argument);
 }
 
-int actor_start_with_stack(struct actor *actor, const struct actor_setup *setup, size_t stack_bytes,
-                           void (*body)(void *), void *argument)
+int rt_thread_start_with_stack(struct rt_thread *rt_thread, const struct rt_thread_setup *setup,
+                               size_t stack_bytes, void (*body)(void *), void *argument)
 {
-    actor->setup = *setup;
-    actor->touched_bytes = touched_bytes(enough_stack_bytes(stack_bytes));
-    actor->body = body;
-    actor->argument = argument;
-    actor->error = 0;
-    sem_init(&actor->ready, 0, 0);
-    sem_init(&actor->go, 0, 0);
-    int error = create_with_setup(actor, stack_bytes);
+    return rt_thread_start_on_stack(rt_thread, setup, NULL, stack_bytes, body, argument);
+}
+
+int rt_thread_start_on_stack(struct rt_thread *rt_thread, const struct rt_thread_setup *setup,
+                             void *stack, size_t stack_bytes, void (*body)(void *), void *argument)
+{
+    rt_thread->setup = *setup;
+    rt_thread->touched_bytes = touched_bytes(rt_thread_stack_bytes(stack_bytes));
+    rt_thread->body = body;
+    rt_thread->argument = argument;
+    rt_thread->error = 0;
+    sem_init(&rt_thread->ready, 0, 0);
+    sem_init(&rt_thread->go, 0, 0);
+    int error = create_with_setup(rt_thread, stack, stack_bytes);
     if (error) {
-        destroy_gates(actor);
+        destroy_gates(rt_thread);
         return error;
     }
-    while (sem_wait(&actor->ready) != 0)
+    while (sem_wait(&rt_thread->ready) != 0)
         ;
-    error = actor->error;
+    error = rt_thread->error;
     if (error)
-        actor_join(actor);
+        rt_thread_join(rt_thread);
     return error;
 }
 
-void actor_go(struct actor *actor)
+void rt_thread_go(struct rt_thread *rt_thread)
 {
-    sem_post(&actor->go);
+    sem_post(&rt_thread->go);
 }
 
-void actor_join(struct actor *actor)
+void rt_thread_join(struct rt_thread *rt_thread)
 {
-    pthread_join(actor->thread, NULL);
-    destroy_gates(actor);
+    pthread_join(rt_thread->thread, NULL);
+    destroy_gates(rt_thread);
 }
 
 static void do_nothing(void *argument)
@@ -157,21 +171,32 @@ static void do_nothing(void *argument)
     (void)argument;
 }
 
-int actor_try(const struct actor_setup *setup)
+int rt_thread_try(const struct rt_thread_setup *setup)
 {
-    struct actor actor;
-    int error = actor_start(&actor, setup, do_nothing, NULL);
+    struct rt_thread rt_thread;
+    int error = rt_thread_start(&rt_thread, setup, do_nothing, NULL);
     if (error)
         return error;
-    actor_go(&actor);
-    actor_join(&actor);
+    rt_thread_go(&rt_thread);
+    rt_thread_join(&rt_thread);
     return 0;
 }
 
-int actor_set_self(int policy, int priority)
+int rt_thread_set_self(int policy, int priority)
 {
     struct sched_param parameters;
     memset(&parameters, 0, sizeof parameters);
     parameters.sched_priority = priority;
     return pthread_setschedparam(pthread_self(), policy, &parameters);
+}
+
+int rt_thread_ordinary_priority(void)
+{
+    int least = sched_get_priority_min(SCHED_OTHER);
+    return least >= 0 ? least : 0;
+}
+
+int rt_thread_set_self_ordinary(void)
+{
+    return rt_thread_set_self(SCHED_OTHER, rt_thread_ordinary_priority());
 }

@@ -1,63 +1,82 @@
-/* A real-time thread: policy, priority, CPU, small locked stack that was touched
- * before, all signals blocked. It stops at a gate when it is ready, so that several
- * can start together. */
-#ifndef HS_ACTOR_H
-#define HS_ACTOR_H
+/* A real-time thread with a policy, a priority, a CPU, a small stack that is touched in
+ * advance, and all signals blocked. It waits at a gate when it is set up, so that several
+ * threads can be released together. */
+#ifndef HS_BASE_RT_THREAD_H
+#define HS_BASE_RT_THREAD_H
 
 #include "base/posix_source.h"
+
+#include "base/build_options.h"
 
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdbool.h>
 #include <stddef.h>
 
-/* policy: SCHED_FIFO, SCHED_RR or SCHED_OTHER; priority: of that policy (0 for
- * SCHED_OTHER); cpu < 0: any. */
-struct actor_setup {
+/* policy: SCHED_FIFO, SCHED_RR or SCHED_OTHER; priority: in the range of that policy
+ * (rt_thread_ordinary_priority for SCHED_OTHER); cpu < 0: not bound. */
+struct rt_thread_setup {
     int policy;
     int priority;
     int cpu;
 };
 
-struct actor {
+struct rt_thread {
     pthread_t thread;
-    struct actor_setup setup;
-    void (*body)(void *argument); /* NULL at the gate: the thread ends there */
+    struct rt_thread_setup setup;
+    void (*body)(void *argument); /* NULL when the gate opens: the thread ends */
     void *argument;
     sem_t ready, go;
-    size_t touched_bytes; /* of the stack, by the thread itself */
-    int error;            /* of setting itself up */
+    size_t touched_bytes; /* of stack, touched by the thread itself */
+    int error;            /* errno value of its set-up */
 };
 
-/* The small one is for tests with many threads: no deep calls, no large frames. */
-enum { ACTOR_STACK_BYTES = 192 * 1024, ACTOR_SMALL_STACK_BYTES = 32 * 1024 };
+/* Stack sizes, set by the build. The small one is for threads without deep calls or large frames,
+ * of which a test may have many. */
+enum { RT_THREAD_STACK_BYTES = HS_STACK_BYTES, RT_THREAD_SMALL_STACK_BYTES = HS_SMALL_STACK_BYTES };
 
-/* Creates the thread and returns when it waits at its gate. 0, or an errno value:
- * EPERM (no right to the policy or priority), EAGAIN (no more threads or memory to
- * lock), EINVAL (priority or CPU out of range), ENOTSUP (CPUs cannot be chosen). After
- * an error there is nothing to join. */
-int actor_start(struct actor *actor, const struct actor_setup *setup, void (*body)(void *),
-                void *argument);
+/* Creates the thread and returns when it waits at its gate. 0, or an errno value: EPERM
+ * (policy or priority not permitted), EAGAIN (limit on threads or locked memory reached),
+ * EINVAL (priority or CPU out of range), ENOTSUP (this system cannot bind threads to a CPU).
+ * After an error there is nothing to join. */
+int rt_thread_start(struct rt_thread *rt_thread, const struct rt_thread_setup *setup,
+                    void (*body)(void *), void *argument);
 
-/* The same with a stack of `stack_bytes` (more where the system asks for more). */
-int actor_start_with_stack(struct actor *actor, const struct actor_setup *setup, size_t stack_bytes,
-                           void (*body)(void *), void *argument);
+/* The same with a stack of `stack_bytes`, or more if the system requires more. */
+int rt_thread_start_with_stack(struct rt_thread *rt_thread, const struct rt_thread_setup *setup,
+                               size_t stack_bytes, void (*body)(void *), void *argument);
 
-/* Attributes for pthread_create with this policy, priority and stack; for tests of
- * creation itself. The CPU is not in them: a new thread is bound as its creator is.
- * 0, or an errno value and then nothing to destroy. */
-int actor_attributes(pthread_attr_t *attributes, const struct actor_setup *setup,
-                     size_t stack_bytes);
+/* The same on a stack of the caller, of rt_thread_stack_bytes bytes or more (stacks.h). */
+int rt_thread_start_on_stack(struct rt_thread *rt_thread, const struct rt_thread_setup *setup,
+                             void *stack, size_t stack_bytes, void (*body)(void *), void *argument);
+
+/* `wanted`, or more where the system asks for more. */
+size_t rt_thread_stack_bytes(size_t wanted);
+
+/* Attributes for pthread_create with this policy, priority and stack, for tests of thread
+ * creation. setup->cpu is not used: a new thread inherits its creator's affinity. 0, or an
+ * errno value; then there is nothing to destroy. */
+int rt_thread_attributes(pthread_attr_t *attributes, const struct rt_thread_setup *setup,
+                         size_t stack_bytes);
 
 /* Opens the gate. */
-void actor_go(struct actor *actor);
+void rt_thread_go(struct rt_thread *rt_thread);
 
-void actor_join(struct actor *actor);
+/* Waits for the end of a thread that was started and released. */
+void rt_thread_join(struct rt_thread *rt_thread);
 
-/* Whether the caller may use `setup`: starts and ends an empty thread. 0 or errno. */
-int actor_try(const struct actor_setup *setup);
+/* Tests whether the caller may use `setup`, with an empty thread: 0, or an errno value as of
+ * rt_thread_start. */
+int rt_thread_try(const struct rt_thread_setup *setup);
 
-/* Gives the calling thread a policy and priority: 0 or errno. */
-int actor_set_self(int policy, int priority);
+/* Sets policy and priority of the calling thread: 0 or an errno value. */
+int rt_thread_set_self(int policy, int priority);
+
+/* The priority to use with SCHED_OTHER: the minimum of that policy, which is not 0 on every
+ * system. */
+int rt_thread_ordinary_priority(void);
+
+/* Sets the calling thread to SCHED_OTHER: 0 or an errno value. */
+int rt_thread_set_self_ordinary(void);
 
 #endif

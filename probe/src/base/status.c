@@ -17,6 +17,22 @@ const char *status_name(enum status status)
     return names[status];
 }
 
+int status_exit_code(enum status status)
+{
+    switch (status) {
+    case STATUS_MEASURED:
+        return EXIT_FINE;
+    case STATUS_UNSUPPORTED:
+    case STATUS_DENIED:
+        return EXIT_MISSING;
+    case STATUS_FAILED:
+    case STATUS_TIMEOUT:
+    case STATUS_SKIPPED:
+        return EXIT_NOT_MEASURED;
+    }
+    return EXIT_INTERNAL;
+}
+
 int outcome_set(struct outcome *outcome, enum status status, const char *remedy, const char *format,
                 ...)
 {
@@ -36,7 +52,7 @@ bool status_is_missing(int error)
     return error == ENOSYS || error == ENOTSUP || error == EINVAL;
 }
 
-/* Whether what is to be raised is certain, whatever the caller was about to do. */
+/* Whether the error names the limit by itself, whatever call failed. */
 static bool is_certain(int error)
 {
     return error == EMFILE || error == ENFILE || error == ENOSPC;

@@ -1,6 +1,6 @@
-/* How a test ended, with the reason and what would change it. */
-#ifndef HS_STATUS_H
-#define HS_STATUS_H
+/* The outcome of a test: status, reason and remedy. */
+#ifndef HS_BASE_STATUS_H
+#define HS_BASE_STATUS_H
 
 #include <stdbool.h>
 
@@ -15,34 +15,46 @@ enum status {
 
 enum { STATUS_TEXT_BYTES = 320 };
 
-/* An outcome is STATUS_MEASURED with empty texts until something sets it. */
+/* A zeroed outcome is STATUS_MEASURED with empty texts. */
 struct outcome {
     enum status status;
     char reason[STATUS_TEXT_BYTES];
     char remedy[STATUS_TEXT_BYTES];
 };
 
-/* The word of the contract for a status ("measured", "denied", ...). */
+/* Exit codes of the probe; the toolkit uses the same. The command `shield` adds some. */
+enum status_exit {
+    EXIT_FINE = 0,
+    EXIT_USAGE = 2,
+    EXIT_NOT_MEASURED = 3, /* the test failed, timed out or was skipped */
+    EXIT_MISSING = 5,      /* a privilege or a feature of the system is missing */
+    EXIT_INTERNAL = 70,
+};
+
+/* Exit code of a run with this status whose output succeeded. */
+int status_exit_code(enum status status);
+
+/* Name of a status in the stream ("measured", "denied", ...). */
 const char *status_name(enum status status);
 
-/* Sets status and reason; `remedy` may be NULL. The first outcome that is not
- * STATUS_MEASURED stays: what follows is a consequence of it. Returns -1, so that
- * a caller can `return outcome_set(...)`. */
+/* Sets status and reason; `remedy` may be NULL. Only the first outcome other than
+ * STATUS_MEASURED is kept: later ones are its consequences. Returns -1, so that a caller can
+ * `return outcome_set(...)`. */
 int outcome_set(struct outcome *outcome, enum status status, const char *remedy, const char *format,
                 ...) __attribute__((format(printf, 4, 5)));
 
-/* The same for a call that failed with `error`: EPERM, EACCES, and the limits of
- * status_limit_remedy are STATUS_DENIED (a limit or a right), ENOSYS, ENOTSUP and EINVAL
- * STATUS_UNSUPPORTED, anything else STATUS_FAILED. The reason reads "WHAT: message of the error".
- * `remedy` NULL: that of status_limit_remedy, which goes before it where the limit is certain (open
- * files, room). */
+/* The same for a call that failed with `error`. EPERM, EACCES and the errors of
+ * status_limit_remedy are STATUS_DENIED; ENOSYS, ENOTSUP and EINVAL are STATUS_UNSUPPORTED; others
+ * are STATUS_FAILED. The reason reads "WHAT: message of the error". The remedy is that of
+ * status_limit_remedy if `remedy` is NULL or the error itself names the limit (EMFILE, ENFILE,
+ * ENOSPC). */
 int outcome_set_errno(struct outcome *outcome, int error, const char *what, const char *remedy);
 
-/* Whether `error` says that the system has no such thing: ENOSYS, ENOTSUP, EINVAL. */
+/* Whether `error` means that the system lacks the feature: ENOSYS, ENOTSUP, EINVAL. */
 bool status_is_missing(int error);
 
-/* What to raise where a call failed with `error`, which some limit causes: descriptors, threads
- * and processes, memory, room. NULL: no limit that is known. */
+/* Which limit to raise after `error`: EMFILE and ENFILE (open files), ENOSPC (shared memory,
+ * System V semaphores), ENOMEM (memory), EAGAIN (threads, locked memory). NULL for other errors. */
 const char *status_limit_remedy(int error);
 
 #endif

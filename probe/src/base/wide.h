@@ -1,6 +1,6 @@
-/* 128-bit sums from 64-bit parts: 32-bit processors have no wider integer. */
-#ifndef HS_WIDE_H
-#define HS_WIDE_H
+/* 128-bit sums in two 64-bit words: 32-bit targets have no 128-bit integer type. */
+#ifndef HS_BASE_WIDE_H
+#define HS_BASE_WIDE_H
 
 #include <stdint.h>
 
@@ -41,7 +41,7 @@ static inline double wide_to_double(const struct wide *sum)
 {
     if (sum->high >= 0)
         return (double)sum->high * 18446744073709551616.0 + (double)sum->low;
-    /* by its size: the parts of a small negative sum would cancel, all but their rounding */
+    /* convert the magnitude: the parts of a small negative sum would cancel down to rounding */
     uint64_t low = ~sum->low + 1;
     uint64_t high = ~(uint64_t)sum->high + (low == 0 ? 1 : 0);
     return -((double)high * 18446744073709551616.0 + (double)low);

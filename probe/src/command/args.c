@@ -2,6 +2,7 @@
 
 #include "command/args.h"
 
+#include "base/duration.h"
 #include "shield/shield.h"
 
 #include <errno.h>
@@ -12,8 +13,6 @@
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
-
-#define YEAR_NS (INT64_C(366) * 86400 * 1000000000)
 
 struct parser {
     struct request *request;
@@ -41,40 +40,6 @@ static int parse_number(const char *text, int64_t *number)
     if (end == text || *end != '\0' || errno != 0 || (*text != '-' && (*text < '0' || *text > '9')))
         return -1;
     *number = value;
-    return 0;
-}
-
-static int unit_ns(const char *unit, int64_t bare_ns, int64_t *ns)
-{
-    static const struct {
-        const char *name;
-        int64_t ns;
-    } units[] = {
-        {"ns", 1},          {"us", 1000},         {"ms", 1000000},      {"s", 1000000000},
-        {"m", 60000000000}, {"min", 60000000000}, {"h", 3600000000000}, {"d", 86400000000000}};
-    if (*unit == '\0') {
-        *ns = bare_ns;
-        return 0;
-    }
-    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
-        if (strcmp(unit, units[i].name) == 0) {
-            *ns = units[i].ns;
-            return 0;
-        }
-    return -1;
-}
-
-int args_duration(const char *text, int64_t bare_ns, int64_t *ns)
-{
-    char *end;
-    int64_t scale;
-    if (*text < '0' || *text > '9')
-        return -1;
-    errno = 0;
-    long long number = strtoll(text, &end, 10);
-    if (errno != 0 || unit_ns(end, bare_ns, &scale) != 0 || number > YEAR_NS / scale)
-        return -1;
-    *ns = number * scale;
     return 0;
 }
 
@@ -107,7 +72,7 @@ static int parse_word(struct parser *parser, const struct param_spec *spec, cons
         return fail(parser, "%s: '%.60s' is not one of its names; see hardstone-probe list",
                     spec->name, word);
     }
-    int bad = spec->unit == PARAM_NS ? args_duration(word, 1, number) : parse_number(word, number);
+    int bad = spec->unit == PARAM_NS ? duration_parse(word, 1, number) : parse_number(word, number);
     if (bad)
         return fail(parser, "%s: '%.60s' is not a number; write for example %s", spec->name, word,
                     spec->default_text);
@@ -117,7 +82,7 @@ static int parse_word(struct parser *parser, const struct param_spec *spec, cons
     return 0;
 }
 
-/* Twice the same would be two series of one address. */
+/* A repeated value would give two series the same labels. */
 static bool is_given(const struct param_value *value, int64_t number)
 {
     for (int i = 0; i < value->count; i++)
@@ -213,18 +178,12 @@ static int positive(struct parser *parser, const char *option, const char *text,
 static int parse_time(struct parser *parser, const char *option, const char *text, int64_t bare_ns,
                       int64_t *ns)
 {
-    if (args_duration(text, bare_ns, ns) != 0)
+    if (duration_parse(text, bare_ns, ns) != 0)
         return fail(parser, "%s %.60s: not a duration; write 30s, 5m, 24h, 250us", option, text);
     return 0;
 }
 
-const char *args_cpu_config_name(enum args_cpu_config config)
-{
-    static const char *const names[] = {"shared", "single", "shielded"};
-    return names[config];
-}
-
-/* How CPUs are divided, of run and shield. 1: not one of these. */
+/* Options of CPU configurations, for run and shield. 1: not one of these. */
 static int parse_division(struct parser *parser, const char *option, const char *text)
 {
     struct request *request = parser->request;
@@ -237,12 +196,8 @@ static int parse_division(struct parser *parser, const char *option, const char 
                         "watchdog, governor, dma_latency",
                         bad);
     } else if (strcmp(option, "--cpu-config") == 0) {
-        for (int i = ARGS_SHARED; i <= ARGS_SHIELDED; i++)
-            if (strcmp(text, args_cpu_config_name((enum args_cpu_config)i)) == 0) {
-                request->cpu_config = (enum args_cpu_config)i;
-                return 0;
-            }
-        return fail(parser, "--cpu-config %.60s: shared, single or shielded", text);
+        if (cpu_config_parse(text, &request->cpu_config) != 0)
+            return fail(parser, "--cpu-config %.60s: shared, single or shielded", text);
     } else if (strcmp(option, "--cpus") == 0) {
         return parse_cpus(parser, text);
     } else {
@@ -347,13 +302,13 @@ static int parse_run(struct parser *parser, int argc, char *const argv[])
         return fail(parser, "neither samples nor a duration: give --samples or --duration above 0");
     if (request->has_cpus)
         return fail(parser, "unknown option '--cpus'; see hardstone-probe --help");
-    if (request->cpu_config == ARGS_SINGLE && request->settings & 1u << SHIELD_CPUSET)
+    if (request->cpu_config == CPU_CONFIG_SINGLE && request->settings & 1u << SHIELD_CPUSET)
         return fail(parser, "--settings cpuset reserves the CPU that --cpu-config single shares; "
                             "leave one of them out");
     return 0;
 }
 
-/* Before anything is moved for a command that could not be started then. */
+/* Checked before anything is reserved for a command that could not start. */
 static int check_priority(struct parser *parser)
 {
     const struct request *request = parser->request;

@@ -1,7 +1,8 @@
-/* The command line of the probe, checked: nothing that is out of limits gets past. */
-#ifndef HS_ARGS_H
-#define HS_ARGS_H
+/* Parser of the probe's command line. It rejects every value that is out of limits. */
+#ifndef HS_COMMAND_ARGS_H
+#define HS_COMMAND_ARGS_H
 
+#include "base/cpu_config.h"
 #include "base/cpus.h"
 #include "load/spec.h"
 #include "run/test.h"
@@ -21,7 +22,6 @@ enum args_command {
     ARGS_VERSION,
 };
 enum args_policy { ARGS_FIFO, ARGS_RR, ARGS_OTHER };
-enum args_cpu_config { ARGS_SHARED, ARGS_SINGLE, ARGS_SHIELDED };
 enum { ARGS_ERROR_BYTES = 400 };
 
 /* A negative cpu or priority means: the default. */
@@ -29,10 +29,10 @@ struct request {
     enum args_command command;
     const struct test *test;
     struct param_value params[TEST_PARAMS];
-    bool has_counts;     /* samples or duration was given: then the test's defaults are off */
+    bool has_counts;     /* samples or duration was given: replaces both defaults of the test */
     uint64_t samples;    /* 0: no limit */
     int64_t duration_ns; /* 0: no limit */
-    int64_t deadline_ns; /* 0: from the expected time */
+    int64_t deadline_ns; /* 0: derived from the expected time */
     int cpu;
     enum args_policy policy;
     int priority;
@@ -46,28 +46,21 @@ struct request {
     bool is_load_list, is_load_check;
     const char *called_as; /* argv[0] */
     bool json;             /* default: true unless standard output is a terminal */
-    enum args_cpu_config cpu_config;
-    bool has_settings;  /* else: those that the configuration means */
+    enum cpu_config cpu_config;
+    bool has_settings;  /* else the settings of the configuration */
     unsigned settings;  /* bits 1 << enum shield_setting */
     bool has_cpus;      /* shield --cpu, --cpus; load --cpus */
-    struct cpus cpus;   /* of these */
-    bool restore, show; /* of shield, in place of a command */
+    struct cpus cpus;   /* value of these */
+    bool restore, show; /* of shield, instead of a command */
     bool forget;        /* of shield --restore */
     bool verbose;       /* of shield */
-    bool has_policy;    /* of shield: else COMMAND keeps the one that it would have anyway */
+    bool has_policy;    /* of shield: else COMMAND inherits its policy */
     char *const *words; /* of shield: the command, NULL-terminated */
 };
 
-/* The word of the contract for a configuration. */
-const char *args_cpu_config_name(enum args_cpu_config config);
-
-/* Fills `request` (pointers into argv). 0, or -1 with one line of cause and remedy in
- * `error`. */
+/* Fills `request`, which points into argv. 0, or -1 with cause and remedy in one line in `error`
+ *. */
 int args_parse(int argc, char *const argv[], struct request *request, char *error,
                size_t error_bytes);
-
-/* "10s", "1ms", "250us", "2m", "24h", or a bare number of ns or seconds. 0, or -1 for
- * anything else, for a negative value, and above a year. */
-int args_duration(const char *text, int64_t bare_ns, int64_t *ns);
 
 #endif

@@ -21,16 +21,14 @@
 struct sink_state {
     struct emit *emit;
     bool is_json;
-    bool is_first;
 };
 
 static void begin(struct sink_state *state, const char *name)
 {
     if (state->is_json)
-        emit_key(state->emit, name, state->is_first);
+        emit_key(state->emit, name);
     else
         emit_format(state->emit, "%-28s ", name);
-    state->is_first = false;
 }
 
 static void end(struct sink_state *state)
@@ -62,45 +60,21 @@ static void send_truth(void *context, const char *name, bool value)
 {
     struct sink_state *state = context;
     begin(state, name);
-    emit_raw(state->emit, value ? "true" : "false");
+    emit_bool(state->emit, value);
     end(state);
-}
-
-/* "0-3,6" */
-static void cpu_list(const bool allowed[PORT_CPUS], char *text, size_t bytes)
-{
-    size_t used = 0;
-    text[0] = '\0';
-    for (int cpu = 0; cpu < PORT_CPUS; cpu++) {
-        if (!allowed[cpu])
-            continue;
-        int last = cpu;
-        while (last + 1 < PORT_CPUS && allowed[last + 1])
-            last++;
-        int wrote = last > cpu
-                        ? snprintf(text + used, bytes - used, "%s%d-%d", used ? "," : "", cpu, last)
-                        : snprintf(text + used, bytes - used, "%s%d", used ? "," : "", cpu);
-        if (wrote < 0 || used + (size_t)wrote >= bytes)
-            return;
-        used += (size_t)wrote;
-        cpu = last;
-    }
 }
 
 static void cpu_facts(const struct port_fact_sink *sink)
 {
-    static const bool none[PORT_CPUS];
-    bool allowed[PORT_CPUS];
-    memcpy(allowed, none, sizeof allowed);
-    int count = port_allowed_cpus(allowed);
-    char text[512];
-    cpu_list(allowed, text, sizeof text);
+    struct cpus allowed;
+    int count = port_allowed_cpus(&allowed);
+    char text[CPUS_TEXT_BYTES];
+    cpus_format_list(&allowed, text, sizeof text);
     sink->number(sink->context, "cpu.count", sysconf(_SC_NPROCESSORS_ONLN));
     sink->text(sink->context, "cpu.allowed", count > 0 ? text : NULL);
 }
 
-/* What the timers of this clock can tell apart; a period of the tick where the system has
- * nothing finer. */
+/* Resolution of timers on CLOCK_MONOTONIC; the tick period if the system has no finer timers. */
 static void resolution_fact(const struct port_fact_sink *sink)
 {
     struct timespec step;
@@ -140,10 +114,10 @@ static void limit_fact(const struct port_fact_sink *sink, const char *name, int 
 static void right_facts(const struct port_fact_sink *sink)
 {
     char remedy[300] = "";
-    struct actor_setup highest = {SCHED_FIFO, sched_get_priority_max(SCHED_FIFO) - 1, -1};
-    struct actor_setup lowest = {SCHED_FIFO, sched_get_priority_min(SCHED_FIFO), -1};
-    int error = actor_try(&highest);
-    sink->truth(sink->context, "limits.can_realtime", error == 0 || actor_try(&lowest) == 0);
+    struct rt_thread_setup highest = {SCHED_FIFO, sched_get_priority_max(SCHED_FIFO) - 1, -1};
+    struct rt_thread_setup lowest = {SCHED_FIFO, sched_get_priority_min(SCHED_FIFO), -1};
+    int error = rt_thread_try(&highest);
+    sink->truth(sink->context, "limits.can_realtime", error == 0 || rt_thread_try(&lowest) == 0);
     if (error) {
         port_realtime_remedy(remedy, sizeof remedy);
         sink->text(sink->context, "limits.realtime_reason", strerror(error));
@@ -187,23 +161,18 @@ static void instrument_text(struct emit *emit, const struct clock *clock,
 
 static int first_allowed_cpu(void)
 {
-    bool allowed[PORT_CPUS];
-    if (port_allowed_cpus(allowed) < 1)
-        return -1;
-    int cpu = 0;
-    while (!allowed[cpu])
-        cpu++;
-    return cpu;
+    struct cpus allowed;
+    return port_allowed_cpus(&allowed) < 1 ? -1 : cpus_first(&allowed);
 }
 
 static void measure_instrument(struct clock *clock, struct instrument *instrument,
                                bool want_counter)
 {
-    struct record *scratch = calloc(1, record_size(0));
+    struct record *scratch = calloc(1, record_size(NULL, 0));
     clock_open(clock, want_counter, 0);
     if (!scratch)
         return;
-    record_init(scratch, 0);
+    record_init(scratch, NULL, 0);
     instrument_measure(instrument, clock, scratch);
     instrument_measure_skew(instrument, clock, first_allowed_cpu());
     clock_check_drift(clock);
@@ -223,19 +192,18 @@ static void send_json(struct emit *emit, const struct port_fact_sink *sink,
 {
     char libc[128];
     libc_name(libc, sizeof libc);
-    emit_raw(emit, "{\"schema\":\"hardstone.facts/1\"");
-    emit_key(emit, "probe_version", 0);
-    emit_string(emit, PROBE_VERSION);
-    emit_key(emit, "compiler", 0);
-    emit_string(emit, __VERSION__);
-    emit_key(emit, "libc", 0);
-    emit_string(emit, libc);
-    emit_key(emit, "facts", 0);
-    emit_raw(emit, "{");
+    emit_begin_object(emit);
+    emit_member_text(emit, "schema", "hardstone.facts/1");
+    emit_member_text(emit, "probe_version", PROBE_VERSION);
+    emit_member_text(emit, "compiler", __VERSION__);
+    emit_member_text(emit, "libc", libc);
+    emit_member_object(emit, "facts");
     all_facts(sink);
-    emit_raw(emit, "},\"instrument\":{");
-    stream_instrument_members(emit, clock, instrument, true);
-    emit_raw(emit, "}}");
+    emit_end_object(emit);
+    emit_member_object(emit, "instrument");
+    stream_instrument_members(emit, clock, instrument);
+    emit_end_object(emit);
+    emit_end_object(emit);
     emit_line(emit);
 }
 
@@ -245,7 +213,7 @@ void facts_send(struct emit *emit, bool want_counter, bool is_json)
     struct instrument *instrument = calloc(1, sizeof *instrument);
     if (!instrument)
         return;
-    struct sink_state state = {emit, is_json, true};
+    struct sink_state state = {emit, is_json};
     struct port_fact_sink sink = {send_text, send_number, send_truth, &state};
     measure_instrument(&clock, instrument, want_counter);
     if (is_json) {

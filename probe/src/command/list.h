@@ -1,15 +1,15 @@
-/* The register of tests, as a document and as a list for people. */
-#ifndef HS_REGISTER_H
-#define HS_REGISTER_H
+/* The register of tests, as JSON and as a list for people. */
+#ifndef HS_COMMAND_LIST_H
+#define HS_COMMAND_LIST_H
 
 #include "base/emit.h"
 
 #include <stdbool.h>
 
-/* hardstone.register/1 as one line of JSON. */
+/* Writes hardstone.register/1 as one line of JSON. */
 void register_json(struct emit *emit);
 
-/* One line a test, and their parameters. */
+/* Writes one line per test, and one per parameter below it. */
 void register_text(struct emit *emit);
 
 #endif

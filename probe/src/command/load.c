@@ -18,8 +18,6 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { EXIT_FINE = 0, EXIT_USAGE = 2, EXIT_MISSING = 5, EXIT_INTERNAL = 70 };
-
 #define YEAR_NS (INT64_C(366) * 86400 * 1000000000)
 #define START_NS INT64_C(300000000000) /* for the load to start */
 #define SHOW_NS INT64_C(1000000000)
@@ -41,6 +39,7 @@ static void take_signals(void)
 {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
     struct sigaction action;
+    is_asked_to_end = 0;
     memset(&action, 0, sizeof action);
     action.sa_handler = on_signal;
     sigemptyset(&action.sa_mask);
@@ -58,26 +57,22 @@ static int complain(const char *text)
 
 static int choose_cpus(const struct request *request, struct load_setup *setup)
 {
-    bool allowed[PORT_CPUS] = {false};
-    setup->cpu_count = port_allowed_cpus(allowed);
-    memcpy(setup->cpus, allowed, sizeof allowed);
+    setup->cpu_count = port_allowed_cpus(&setup->cpus);
     if (!request->has_cpus)
         return 0;
     if (setup->cpu_count < 0)
         return complain("--cpus: this port cannot choose a CPU; leave it out");
-    setup->cpu_count = 0;
-    for (int cpu = 0; cpu < PORT_CPUS; cpu++) {
-        char text[200];
-        setup->cpus[cpu] = cpus_has(&request->cpus, cpu);
-        setup->cpu_count += setup->cpus[cpu] ? 1 : 0;
-        if (!setup->cpus[cpu] || allowed[cpu])
-            continue;
-        snprintf(text, sizeof text,
-                 "--cpus: CPU %d does not exist or is not allowed to this process; %s", cpu,
-                 shield_remedy(cpu));
-        return complain(text);
-    }
-    return 0;
+    struct cpus refused = cpus_without(&request->cpus, &setup->cpus);
+    setup->cpus = request->cpus;
+    setup->cpu_count = cpus_count(&request->cpus);
+    int cpu = cpus_first(&refused);
+    if (cpu < 0)
+        return 0;
+    char text[200];
+    snprintf(text, sizeof text,
+             "--cpus: CPU %d does not exist or is not allowed to this process; %s", cpu,
+             shield_remedy(cpu));
+    return complain(text);
 }
 
 /* ---- while it runs ---- */
@@ -112,7 +107,7 @@ static void wait_for_end(const struct request *request)
         FD_ZERO(&watched);
         if (request->until_eof)
             FD_SET(STDIN_FILENO, &watched);
-        /* a signal between the look and the wait costs one moment, not the end */
+        /* a signal between the check and pselect delays the end by SHOW_NS at most */
         int ready = pselect(STDIN_FILENO + 1, &watched, NULL, NULL, &moment, NULL);
         if (ready > 0 && input_ended())
             return;
@@ -126,12 +121,12 @@ static void send_event(void *context, const char *name, const char *text, int64_
 {
     struct emit *emit = context;
     (void)at_ns;
-    emit_raw(emit, "{\"type\":\"event\"");
-    emit_key(emit, "name", 0);
-    emit_string(emit, name);
-    emit_key(emit, "text", 0);
-    emit_string(emit, text);
-    emit_raw(emit, ",\"at_ns\":null}");
+    emit_begin_object(emit);
+    emit_member_text(emit, "type", "event");
+    emit_member_text(emit, "name", name);
+    emit_member_text(emit, "text", text);
+    emit_member_null(emit, "at_ns");
+    emit_end_object(emit);
     emit_line(emit);
 }
 
@@ -145,14 +140,13 @@ static void send_header(struct emit *emit, const struct load_spec *spec)
 {
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
-    emit_raw(emit, "{\"type\":\"header\",\"schema\":\"hardstone.load/1\"");
-    emit_key(emit, "probe_version", 0);
-    emit_string(emit, PROBE_VERSION);
-    emit_key(emit, "load", 0);
-    emit_string(emit, spec->text);
-    emit_key(emit, "started_utc_ns", 0);
-    emit_integer(emit, clock_timespec_ns(&now));
-    emit_raw(emit, "}");
+    emit_begin_object(emit);
+    emit_member_text(emit, "type", "header");
+    emit_member_text(emit, "schema", "hardstone.load/1");
+    emit_member_text(emit, "probe_version", PROBE_VERSION);
+    emit_member_text(emit, "load", spec->text);
+    emit_member_integer(emit, "started_utc_ns", clock_timespec_ns(&now));
+    emit_end_object(emit);
     emit_line(emit);
 }
 
@@ -165,7 +159,10 @@ static void send_result(struct emit *emit, const struct load *load, bool is_json
     }
     load_events(load, send_event, emit);
     load_lines(emit, load);
-    emit_format(emit, "{\"type\":\"footer\",\"lines\":%llu}", (unsigned long long)emit->line_count);
+    emit_begin_object(emit);
+    emit_member_text(emit, "type", "footer");
+    emit_member_integer(emit, "lines", (int64_t)emit->line_count);
+    emit_end_object(emit);
     emit_line(emit);
 }
 
@@ -175,7 +172,7 @@ static int refuse(const struct outcome *outcome)
     return EXIT_MISSING;
 }
 
-/* Such a start holds the CPUs before the time that was asked for begins. */
+/* Starting many processes keeps the CPUs busy before the requested duration begins. */
 static void tell_start(const struct load_setup *setup)
 {
     enum { MANY = 500 };
@@ -198,9 +195,9 @@ static int run_load(const struct request *request, const struct load_setup *setu
     }
     if (request->json)
         send_header(emit, setup->spec);
-    bool is_settled = load_settle(&load, should_stop, text, sizeof text);
+    bool is_recovered = load_settle(&load, should_stop, text, sizeof text);
     load_teller *tell = request->json ? send_event : tell_event;
-    if (!is_settled)
+    if (!is_recovered)
         tell(emit, "load_not_settled", text, -1);
     else if (request->json)
         send_event(emit, "load_runs", "every process of the load works", -1);

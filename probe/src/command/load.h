@@ -1,12 +1,13 @@
-/* `hardstone-probe load`: only the load. */
-#ifndef HS_LOAD_COMMAND_H
-#define HS_LOAD_COMMAND_H
+/* `hardstone-probe load`: load without a test. */
+#ifndef HS_COMMAND_LOAD_H
+#define HS_COMMAND_LOAD_H
 
 #include "base/emit.h"
 #include "command/args.h"
 
-/* The exit code: 0 when what was reached was sent; 2, 5 when the load cannot be started as
- * asked; 70 when output failed. */
+/* Runs, lists or checks loads. Returns the exit code: 0 on success; 2 if the requested CPUs cannot
+ * be used; 5 if the load cannot be started (an unsupported element, a limit); 70 if output failed.
+ */
 int load_command(const struct request *request, struct emit *emit);
 
 #endif

@@ -5,7 +5,6 @@
 #include "shield/child.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
@@ -40,7 +39,7 @@ static int tell_bad(const struct journal *journal, const char *reason)
     return is_denied ? SHIELD_EXIT_PRIVILEGE : SHIELD_EXIT_USAGE;
 }
 
-/* Drops the journal: what is not put back by now stays. */
+/* Drops the journal: what has not been restored by now stays as it is. */
 static int forget(void)
 {
     struct journal journal;
@@ -59,7 +58,8 @@ static int forget(void)
                                                : SHIELD_EXIT_INTERNAL;
 }
 
-/* Waits for a guard at its work: its owner has gone, and it soon will have too. */
+/* Finds the journal. If its owner has died and the guard still restores, waits up to 10 s for the
+ * guard to finish. */
 static enum journal_state find_at_rest(struct journal *journal, struct journal_image *image,
                                        char *reason, size_t reason_bytes)
 {
@@ -143,39 +143,46 @@ static void look_at_journal(struct look *look)
     journal_close(&journal);
 }
 
+static void settings_json(struct emit *emit, struct look *look)
+{
+    char text[SHIELD_TEXT_BYTES];
+    emit_member_array(emit, "settings");
+    for (int i = 0; i < SHIELD_SETTINGS; i++) {
+        bool is_there = port_shield_show(&look->port, (enum shield_setting)i, text, sizeof text);
+        emit_begin_object(emit);
+        emit_member_text(emit, "name", shield_setting_name((enum shield_setting)i));
+        emit_member_bool(emit, "available", is_there);
+        emit_member_text(emit, "now", text);
+        emit_end_object(emit);
+    }
+    emit_end_array(emit);
+}
+
 static void show_json(struct emit *emit, struct look *look)
 {
     static const char *const states[] = {[JOURNAL_NONE] = "free",
                                          [JOURNAL_STALE] = "left behind",
                                          [JOURNAL_HELD] = "reserved",
                                          [JOURNAL_BAD] = "unknown"};
-    char list[CPUS_TEXT_BYTES], text[SHIELD_TEXT_BYTES];
-    emit_raw(emit, "{\"schema\":\"hardstone.shield/1\"");
-    emit_key(emit, "state", 0);
-    emit_string(emit, states[look->state]);
-    emit_key(emit, "reason", 0);
-    emit_string_or_null(emit, look->state == JOURNAL_BAD ? look->reason : "");
+    char list[CPUS_TEXT_BYTES];
     bool has_owner = look->state == JOURNAL_STALE || look->state == JOURNAL_HELD;
+    emit_begin_object(emit);
+    emit_member_text(emit, "schema", "hardstone.shield/1");
+    emit_member_text(emit, "state", states[look->state]);
+    emit_member_text_or_null(emit, "reason", look->state == JOURNAL_BAD ? look->reason : "");
     cpus_format_list(&look->head.reserved, list, sizeof list);
-    emit_key(emit, "reserved_cpus", 0);
-    emit_string_or_null(emit, has_owner ? list : "");
-    emit_key(emit, "owner_pid", 0);
-    emit_format(emit, has_owner ? "%ld" : "null", (long)look->head.owner);
-    emit_key(emit, "since_utc_ns", 0);
-    emit_format(emit, has_owner ? "%" PRId64 : "null", look->head.since_utc_ns);
-    cpus_format_list(&look->port.reserved, list, sizeof list);
-    emit_key(emit, "cpus", 0);
-    emit_string_or_null(emit, list);
-    emit_key(emit, "settings", 0);
-    for (int i = 0; i < SHIELD_SETTINGS; i++) {
-        bool is_there = port_shield_show(&look->port, (enum shield_setting)i, text, sizeof text);
-        emit_raw(emit, i ? ",{\"name\":" : "[{\"name\":");
-        emit_string(emit, shield_setting_name((enum shield_setting)i));
-        emit_format(emit, ",\"available\":%s,\"now\":", is_there ? "true" : "false");
-        emit_string(emit, text);
-        emit_raw(emit, "}");
+    emit_member_text_or_null(emit, "reserved_cpus", has_owner ? list : "");
+    if (has_owner) {
+        emit_member_integer(emit, "owner_pid", look->head.owner);
+        emit_member_integer(emit, "since_utc_ns", look->head.since_utc_ns);
+    } else {
+        emit_member_null(emit, "owner_pid");
+        emit_member_null(emit, "since_utc_ns");
     }
-    emit_raw(emit, "]}");
+    cpus_format_list(&look->port.reserved, list, sizeof list);
+    emit_member_text_or_null(emit, "cpus", list);
+    settings_json(emit, look);
+    emit_end_object(emit);
     emit_line(emit);
 }
 
@@ -286,11 +293,11 @@ static int run_shielded(struct shield *shield, const struct request *request,
     return explain(&end, &child);
 }
 
-/* One line before COMMAND: what stands in its way is told with --verbose. */
+/* One line before COMMAND; --verbose lists what was not moved. */
 static void tell_reserved(const struct shield *shield, bool is_verbose)
 {
     char text[LINE_BYTES], list[CPUS_LIST_BYTES], folded[NOTES_FOLDED_BYTES];
-    if (is_verbose) { /* what was not moved was told as it was found */
+    if (is_verbose) { /* what was not moved has already been listed */
         shield_describe(shield, text, sizeof text);
         tell(NULL, text);
         return;
@@ -302,7 +309,7 @@ static void tell_reserved(const struct shield *shield, bool is_verbose)
     tell(NULL, text);
 }
 
-/* And one after it. What could not be put back was told line by line. */
+/* One line after COMMAND; shield_close has listed what could not be restored. */
 static void tell_given_back(const struct shield *shield, const struct shield_undone *undone)
 {
     char text[LINE_BYTES], list[CPUS_LIST_BYTES], foreign[COUNT_BYTES] = "",

@@ -24,12 +24,12 @@ void duty_sleep_until(int64_t until_ns)
         ;
 }
 
-/* The clock between two equal readings of the delay: else a wait for a CPU between the two would
- * be in the one and not in the other. */
-static struct usage usage_now(const struct loader *loader)
+/* Reads the clock between two equal readings of the run delay. Otherwise a wait for a CPU between
+ * the two would be in one and not in the other. */
+static struct usage usage_now(const struct worker *worker)
 {
-    struct usage now = {.cpu_ns = loader_cpu_ns()};
-    bool is_wall = loader->element->judged_by_wall;
+    struct usage now = {.cpu_ns = worker_cpu_ns()};
+    bool is_wall = worker->element->judged_by_wall;
     int64_t delay_ns = is_wall ? port_run_delay_ns() : 0, before_ns;
     do {
         before_ns = delay_ns;
@@ -40,44 +40,44 @@ static struct usage usage_now(const struct loader *loader)
     return now;
 }
 
-/* Of one piece: time within the work, less that in which it only waited for a CPU. What is
- * longer than a period was mostly no work: the process was stopped. */
-static int64_t busy_ns(const struct loader *loader, struct usage from, struct usage to)
+/* Time within one piece of work, less run delay. At most one period: a longer piece means that the
+ * process was stopped. */
+static int64_t busy_ns(const struct worker *worker, struct usage from, struct usage to)
 {
     int64_t busy = to.wall_ns - from.wall_ns - (to.delay_ns - from.delay_ns);
-    busy = busy < loader->degree->period_ns ? busy : loader->degree->period_ns;
+    busy = busy < worker->degree->period_ns ? busy : worker->degree->period_ns;
     return busy > 0 ? busy : 0;
 }
 
-/* One period's work; returns what it used. */
-static int64_t work_for(struct loader *loader, int64_t budget_ns, int64_t end_ns)
+/* Works for one period; returns the time used, ns. */
+static int64_t work_for(struct worker *worker, int64_t budget_ns, int64_t end_ns)
 {
-    struct usage now = usage_now(loader), before;
+    struct usage now = usage_now(worker), before;
     int64_t used_ns = 0;
-    while (used_ns < budget_ns && now.wall_ns < end_ns && !loader_should_stop(loader)) {
+    while (used_ns < budget_ns && now.wall_ns < end_ns && !worker_should_stop(worker)) {
         before = now;
-        loader->element->work(loader);
-        loader_works(loader); /* as far as it can */
-        if (loader->is_idle)
+        worker->element->work(worker);
+        worker_works(worker); /* also if it was idle */
+        if (worker->is_idle)
             break;
-        now = usage_now(loader);
-        int64_t busy = busy_ns(loader, before, now);
-        used_ns += loader->element->judged_by_wall ? busy : now.cpu_ns - before.cpu_ns;
-        loader_count(loader, COUNTER_BUSY_NS, (uint64_t)busy);
-        loader_set(loader, COUNTER_CPU_NS, (uint64_t)now.cpu_ns);
-        loader_count(loader, COUNTER_ROUNDS, 1);
+        now = usage_now(worker);
+        int64_t busy = busy_ns(worker, before, now);
+        used_ns += worker->element->judged_by_wall ? busy : now.cpu_ns - before.cpu_ns;
+        worker_count(worker, COUNTER_BUSY_NS, (uint64_t)busy);
+        worker_set(worker, COUNTER_CPU_NS, (uint64_t)now.cpu_ns);
+        worker_count(worker, COUNTER_ROUNDS, 1);
     }
-    loader->is_idle = false;
+    worker->is_idle = false;
     return used_ns;
 }
 
-void duty_keep(struct loader *loader)
+void duty_keep(struct worker *worker)
 {
-    int64_t period_ns = loader->degree->period_ns, busy_ns = loader->degree->busy_ns;
-    /* spread over the period, so that the elements do not all start at one moment */
-    int64_t start_ns = duty_now_ns() + period_ns * loader->place / loader->places;
+    int64_t period_ns = worker->degree->period_ns, busy_ns = worker->degree->busy_ns;
+    /* offsets spread over the period, so that not all elements start at once */
+    int64_t start_ns = duty_now_ns() + period_ns * worker->place / worker->places;
     int64_t overdrawn_ns = 0;
-    for (int64_t period = 0; !loader_should_stop(loader); period++) {
+    for (int64_t period = 0; !worker_should_stop(worker); period++) {
         int64_t begin_ns = start_ns + period * period_ns;
         duty_sleep_until(begin_ns);
         int64_t late = (duty_now_ns() - begin_ns) / period_ns;
@@ -89,7 +89,7 @@ void duty_keep(struct loader *loader)
             continue;
         if (budget_ns > busy_ns)
             budget_ns = busy_ns;
-        int64_t over_ns = work_for(loader, budget_ns, begin_ns + period_ns) - budget_ns;
+        int64_t over_ns = work_for(worker, budget_ns, begin_ns + period_ns) - budget_ns;
         overdrawn_ns = over_ns > 0 ? over_ns : 0;
     }
 }

@@ -46,7 +46,7 @@ static int least(int a, int b)
     return a < b ? a : b;
 }
 
-/* Letters to insert, remove or exchange (Levenshtein). */
+/* Levenshtein distance, ignoring case. */
 static int distance(const char *known, const char *name, size_t length)
 {
     int row[NAME_BYTES + 1];
@@ -87,9 +87,11 @@ const char *load_nearest_name(const char *name, size_t length)
 const char *load_unit(enum load_degree_kind kind)
 {
     static const char *const units[] = {
-        [LOAD_SHARE] = "share",       [LOAD_RATE] = "per_s",
-        [LOAD_COUNT] = "processes",   [LOAD_CONTINUOUS] = "rounds_per_s",
-        [LOAD_FOREIGN] = "processes",
+        [LOAD_SHARE] = "share",
+        [LOAD_RATE] = "per_s",
+        [LOAD_COUNT] = "processes",
+        [LOAD_CONTINUOUS] = "rounds_per_s",
+        [LOAD_EXTERNAL_STRESSOR] = "processes",
     };
     return units[kind];
 }
@@ -97,67 +99,61 @@ const char *load_unit(enum load_degree_kind kind)
 static const char *form(enum load_degree_kind kind)
 {
     static const char *const forms[] = {
-        [LOAD_SHARE] = "BUSY/PERIOD", [LOAD_RATE] = "N/s",        [LOAD_COUNT] = "N",
-        [LOAD_CONTINUOUS] = "",       [LOAD_FOREIGN] = "OPTIONS",
+        [LOAD_SHARE] = "BUSY/PERIOD",
+        [LOAD_RATE] = "N/s",
+        [LOAD_COUNT] = "N",
+        [LOAD_CONTINUOUS] = "",
+        [LOAD_EXTERNAL_STRESSOR] = "OPTIONS",
     };
     return forms[kind];
 }
 
 static void limits_json(struct emit *emit, enum load_degree_kind kind)
 {
-    if (kind == LOAD_SHARE)
-        emit_format(emit, ",\"min_busy_ns\":%lld,\"min_period_ns\":%lld,\"max_period_ns\":%lld",
-                    (long long)LOAD_LEAST_BUSY_NS, (long long)LOAD_LEAST_PERIOD_NS,
-                    (long long)LOAD_MOST_PERIOD_NS);
-    else if (kind == LOAD_RATE)
-        emit_format(emit, ",\"min\":1,\"max\":%d", LOAD_MOST_PER_S);
-    else if (kind == LOAD_COUNT)
-        emit_format(emit, ",\"min\":1,\"max\":%d", LOAD_MOST_PROCESSES);
+    if (kind == LOAD_SHARE) {
+        emit_member_integer(emit, "min_busy_ns", LOAD_LEAST_BUSY_NS);
+        emit_member_integer(emit, "min_period_ns", LOAD_LEAST_PERIOD_NS);
+        emit_member_integer(emit, "max_period_ns", LOAD_MOST_PERIOD_NS);
+    } else if (kind == LOAD_RATE || kind == LOAD_COUNT) {
+        emit_member_integer(emit, "min", 1);
+        emit_member_integer(emit, "max", kind == LOAD_RATE ? LOAD_MOST_PER_S : LOAD_MOST_PROCESSES);
+    }
 }
 
 static void element_json(struct emit *emit, const struct load_element *element)
 {
-    emit_raw(emit, "{");
-    emit_key(emit, "name", 1);
-    emit_string(emit, element->name);
-    emit_key(emit, "title", 0);
-    emit_string(emit, element->title);
-    emit_key(emit, "degree", 0);
-    emit_string_or_null(emit, form(element->kind));
-    emit_key(emit, "default", 0);
-    emit_string_or_null(emit, element->default_degree);
-    emit_key(emit, "unit", 0);
-    emit_string(emit, load_unit(element->kind));
+    emit_begin_object(emit);
+    emit_member_text(emit, "name", element->name);
+    emit_member_text(emit, "title", element->title);
+    emit_member_text_or_null(emit, "degree", form(element->kind));
+    emit_member_text_or_null(emit, "default", element->default_degree);
+    emit_member_text(emit, "unit", load_unit(element->kind));
     limits_json(emit, element->kind);
-    emit_key(emit, "counters", 0);
-    emit_raw(emit, "[");
-    bool is_first = true;
+    emit_member_array(emit, "counters");
     for (int i = 0; i < LOAD_COUNTERS; i++)
-        if (element->counters[i]) {
-            emit_raw(emit, is_first ? "" : ",");
+        if (element->counters[i])
             emit_string(emit, element->counters[i]);
-            is_first = false;
-        }
-    emit_raw(emit, "]}");
+    emit_end_array(emit);
+    emit_end_object(emit);
 }
 
 void load_list_json(struct emit *emit)
 {
-    emit_raw(emit, "{\"schema\":\"hardstone.loads/1\",\"elements\":[");
-    for (int i = 0; load_elements[i]; i++) {
-        emit_raw(emit, i ? "," : "");
+    emit_begin_object(emit);
+    emit_member_text(emit, "schema", "hardstone.loads/1");
+    emit_member_array(emit, "elements");
+    for (int i = 0; load_elements[i]; i++)
         element_json(emit, load_elements[i]);
-    }
-    emit_raw(emit, "],\"mixes\":[");
+    emit_end_array(emit);
+    emit_member_array(emit, "mixes");
     for (int i = 0; load_mixes[i].name; i++) {
-        emit_raw(emit, i ? ",{" : "{");
-        emit_key(emit, "name", 1);
-        emit_string(emit, load_mixes[i].name);
-        emit_key(emit, "load", 0);
-        emit_string(emit, load_mixes[i].text);
-        emit_raw(emit, "}");
+        emit_begin_object(emit);
+        emit_member_text(emit, "name", load_mixes[i].name);
+        emit_member_text(emit, "load", load_mixes[i].text);
+        emit_end_object(emit);
     }
-    emit_raw(emit, "]}");
+    emit_end_array(emit);
+    emit_end_object(emit);
     emit_line(emit);
 }
 

@@ -1,30 +1,30 @@
-/* The register of elements and of named mixes: the only place that lists them. */
+/* The register of elements and named mixes: the only place that lists them. */
 #ifndef HS_LOAD_ELEMENTS_H
 #define HS_LOAD_ELEMENTS_H
 
 #include "base/emit.h"
 #include "load/element.h"
 
-extern const struct load_element *const load_elements[]; /* NULL at the end */
+extern const struct load_element *const load_elements[]; /* ends with NULL */
 
-/* A mix's text may hold another mix. */
+/* A name for a load text; the text may contain other mixes. */
 struct load_mix {
     const char *name, *text;
 };
-extern const struct load_mix load_mixes[]; /* a NULL name at the end */
+extern const struct load_mix load_mixes[]; /* ends with a NULL name */
 
-/* What is named `length` bytes of `name`; NULL: none. */
+/* The element or mix whose name is the first `length` bytes of `name`; NULL: none. */
 const struct load_element *load_element_find(const char *name, size_t length);
 const struct load_mix *load_mix_find(const char *name, size_t length);
 
-/* The element or mix whose name is nearest to a wrong one. */
+/* The name of an element or mix that is closest to a wrong one (edit distance). */
 const char *load_nearest_name(const char *name, size_t length);
 
-/* {"schema":"hardstone.loads/1",...}, or a table for people. */
+/* Writes the register as one line of JSON, {"schema":"hardstone.loads/1",...}, or as a table. */
 void load_list_json(struct emit *emit);
 void load_list_text(struct emit *emit);
 
-/* "share", "per_s", "processes", "rounds_per_s". */
+/* Unit of a degree: "share", "per_s", "processes" or "rounds_per_s". */
 const char *load_unit(enum load_degree_kind kind);
 
 extern const struct load_element load_cpu, load_disk, load_interrupt, load_network, load_syscall,

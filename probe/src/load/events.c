@@ -12,12 +12,12 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#define ENOUGH 0.8   /* of what was asked, of what was sent */
-#define TOO_LONG 0.2 /* of the window, for a process to be stopped */
+#define ENOUGH 0.8   /* share of what was asked or sent */
+#define TOO_LONG 0.2 /* share of the measurement that a process may be stopped */
 
 enum { TEXT_BYTES = 400 };
 
-/* How much a counter of one process grew. */
+/* Increase of a counter of one process during the measurement. */
 static uint64_t grown(const struct load *load, int slot, int counter)
 {
     uint64_t from = load->begin.samples[slot].counters[counter];
@@ -30,7 +30,7 @@ static bool is_of(const struct load *load, int slot, int term)
     return load->map->slots[slot].term == term;
 }
 
-/* A round may have begun before the measurement; the second lies within it. */
+/* The first round may have begun before the measurement; the second lies within it. */
 static bool has_whole_round(const struct load *load, int term)
 {
     for (int i = 0; i < load->map->slot_count; i++)
@@ -39,8 +39,8 @@ static bool has_whole_round(const struct load *load, int term)
     return false;
 }
 
-/* Others that did more help no CPU that has only this one. Where nobody had the time for a whole
- * round, none says nothing. */
+/* The sum of all processes hides a CPU whose only process did nothing. Silent if no process had
+ * time for a whole round. */
 static void tell_idle(const struct load *load, int term, load_teller *tell, void *context)
 {
     int idle = 0, all = 0;
@@ -74,7 +74,7 @@ static void tell_short(const struct load *load, int term, load_teller *tell, voi
         tell(context, "load_short", text, -1);
     } else if (reached.asked < 0 && reached.reached <= 0) {
         snprintf(text, sizeof text, "%s %s during the measurement", element->name,
-                 element->kind == LOAD_FOREIGN ? "did not run" : "made no round");
+                 element->kind == LOAD_EXTERNAL_STRESSOR ? "did not run" : "made no round");
         tell(context, "load_short", text, -1);
     } else if (element->kind == LOAD_CONTINUOUS) {
         tell_idle(load, term, tell, context);
@@ -86,14 +86,14 @@ static double window_ns(const struct load *load)
     return (double)(load->end.at_ns - load->begin.at_ns);
 }
 
-/* ---- sent, but not seen by the kernel ---- */
+/* ---- sent, but not counted by the kernel ---- */
 
 struct unseen {
     double sent, seen;
     int cpu;
 };
 
-/* Of `sent`, what was counted late may have come before the begin. */
+/* Up to `late` of `sent` may have happened before the begin of the measurement. */
 static bool is_unseen(double sent, double late, double seen)
 {
     return seen >= 0 && seen < ENOUGH * (sent - late);
@@ -104,7 +104,8 @@ static double since(int64_t from, int64_t to)
     return from < 0 || to < from ? -1 : (double)(to - from);
 }
 
-/* By CPU: what one of them has too much helps no other. The CPU where least was seen. */
+/* Finds the CPU with the smallest ratio of seen to sent. CPUs are judged one by one: a surplus on
+ * one does not make up for another. */
 static bool find_unseen_interrupts(const struct load *load, int term, struct unseen *worst)
 {
     bool is_found = false;
@@ -120,7 +121,7 @@ static bool find_unseen_interrupts(const struct load *load, int term, struct uns
     return is_found;
 }
 
-/* The kernel's count is one of the whole system. */
+/* The kernel counts the segments of the whole system. */
 static bool find_unseen_packets(const struct load *load, int term, struct unseen *all)
 {
     *all = (struct unseen){0, since(load->begin.tcp_segments, load->end.tcp_segments), -1};
@@ -129,7 +130,7 @@ static bool find_unseen_packets(const struct load *load, int term, struct unseen
     return is_unseen(all->sent, 0, all->seen);
 }
 
-/* The device's count, too, is of all that write to it. */
+/* The device counts the writes of all processes. */
 static bool find_unseen_writes(const struct load *load, int term, struct unseen *all)
 {
     double late = 0;
@@ -171,7 +172,7 @@ static void tell_unseen(const struct load *load, int term, load_teller *tell, vo
     tell(context, "load_unseen", text, -1);
 }
 
-/* ---- stopped, or done in part ---- */
+/* ---- stopped processes, missing classes ---- */
 
 static void tell_stopped(const struct load *load, int term, load_teller *tell, void *context)
 {
@@ -239,7 +240,7 @@ static void tell_ended(const struct load *load, int term, load_teller *tell, voi
         if (slot->term != term)
             continue;
         all++;
-        if (atomic_load(&slot->state) != LOADER_ENDED)
+        if (atomic_load(&slot->state) != WORKER_ENDED)
             continue;
         ended++;
         is_explained = is_explained || load_slot_note(slot);
@@ -255,7 +256,7 @@ static void tell_ended(const struct load *load, int term, load_teller *tell, voi
     const struct load_element *element = load->setup.spec->terms[term].element;
     snprintf(text, sizeof text, "%s: %d of %d processes ended before the load was stopped (%s)%s",
              element->name, ended, all, how,
-             element->kind == LOAD_FOREIGN && !is_explained
+             element->kind == LOAD_EXTERNAL_STRESSOR && !is_explained
                  ? "; try stress-ng with these options by hand"
                  : "");
     tell(context, "load_ended_early", text, first_ns);
@@ -263,19 +264,19 @@ static void tell_ended(const struct load *load, int term, load_teller *tell, voi
 
 static void tell_guards(const struct load *load, load_teller *tell, void *context)
 {
-    int64_t keeper_ns = atomic_load(&load->map->keeper_ended_ns);
+    int64_t supervisor_ns = atomic_load(&load->map->supervisor_ended_ns);
     int64_t guard_ns = atomic_load(&load->map->guard_ended_ns);
-    if (keeper_ns > 0)
+    if (supervisor_ns > 0)
         tell(context, "load_ended_early",
              "the process that keeps the load was killed: all of the load ended with it",
-             keeper_ns);
+             supervisor_ns);
     else if (guard_ns > 0)
         tell(context, "load_ended_early",
              "the process that guards the load was killed: all of the load ended with it",
              guard_ns);
 }
 
-/* What the processes of a term have to say: mostly all the same, so the first. */
+/* Reports only the first note of a term: its processes mostly have the same one. */
 static void tell_note(const struct load *load, int term, load_teller *tell, void *context)
 {
     int notes = 0, all = 0;

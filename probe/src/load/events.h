@@ -1,14 +1,18 @@
-/* What a reader must know about a load. */
+/* Events: where a load fell short of what was asked. */
 #ifndef HS_LOAD_EVENTS_H
 #define HS_LOAD_EVENTS_H
 
 #include "load/load.h"
 
-/* at_ns: CLOCK_MONOTONIC; -1: none. */
+/* Receives one event. at_ns: CLOCK_MONOTONIC; -1: no time. */
 typedef void load_teller(void *context, const char *name, const char *text, int64_t at_ns);
 
-/* Calls `tell` for each: load_short, load_unseen, load_ended_early, load_limited. After
- * load_stop. */
+/* Calls `tell` for each event. Call it after load_stop. Names:
+ * load_short: less than 80 % of what was asked, processes without a round or stopped for more
+ *     than 20 % of the measurement, classes of `kernel` that never ran;
+ * load_unseen: the kernel counted less than 80 % of what the element sent;
+ * load_ended_early: processes ended before the load was stopped;
+ * load_limited: the first note of an element's processes. */
 void load_events(const struct load *load, load_teller *tell, void *context);
 
 #endif

@@ -19,59 +19,60 @@
 
 enum { MEMORY_PARTS = 16 };
 
-void foreign_find(struct foreign *foreign, struct load_map *map, const struct load_spec *spec)
+void external_stressor_find(struct external_stressor *external_stressor, struct load_map *map,
+                            const struct load_spec *spec)
 {
-    *foreign = (struct foreign){.map = map, .folder = -1};
+    *external_stressor = (struct external_stressor){.map = map, .folder = -1};
     for (int i = 0; i < map->slot_count; i++)
-        if (spec->terms[map->slots[i].term].element->kind == LOAD_FOREIGN)
-            foreign->slot = &map->slots[i];
-    if (!foreign->slot || map->folder[0] == '\0')
+        if (spec->terms[map->slots[i].term].element->kind == LOAD_EXTERNAL_STRESSOR)
+            external_stressor->slot = &map->slots[i];
+    if (!external_stressor->slot || map->folder[0] == '\0')
         return;
-    foreign->folder = open(map->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (foreign->folder >= 0 && scratch_is_short(foreign->folder)) {
-        close(foreign->folder);
-        foreign->folder = -1;
+    external_stressor->folder = open(map->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (external_stressor->folder >= 0 && scratch_is_short(external_stressor->folder)) {
+        close(external_stressor->folder);
+        external_stressor->folder = -1;
     }
 }
 
-bool foreign_is_watched(const struct foreign *foreign)
+bool external_stressor_is_watched(const struct external_stressor *external_stressor)
 {
-    return foreign->slot && !foreign->is_cleared &&
-           atomic_load(&foreign->slot->state) != LOADER_REFUSED;
+    return external_stressor->slot && !external_stressor->is_cleared &&
+           atomic_load(&external_stressor->slot->state) != WORKER_REFUSED;
 }
 
 /* ---- the limits ---- */
 
-/* How much must stay, of the memory that `available` is of. */
+/* Reserve of memory, of a total of `of_bytes`. */
 static int64_t kept_memory_bytes(int64_t of_bytes)
 {
     int64_t part = of_bytes / MEMORY_PARTS;
     return part > LEAST_MEMORY_BYTES ? part : LEAST_MEMORY_BYTES;
 }
 
-static bool is_short(const struct foreign *foreign)
+static bool is_short(const struct external_stressor *external_stressor)
 {
-    struct loader loader = {.slot = foreign->slot};
+    struct worker worker = {.slot = external_stressor->slot};
     int64_t of_bytes, available = port_available_bytes(&of_bytes);
     int64_t kept = kept_memory_bytes(of_bytes);
     if (available >= 0 && available < kept)
-        loader_note(&loader,
+        worker_note(&worker,
                     "was ended since memory ran short: %lld MiB could be had, %lld MiB must stay",
                     (long long)(available / MIB), (long long)(kept / MIB));
-    else if (foreign->folder >= 0 && scratch_is_short(foreign->folder))
-        loader_note(&loader, "was ended since too little free space was left in %.60s",
-                    foreign->map->folder);
+    else if (external_stressor->folder >= 0 && scratch_is_short(external_stressor->folder))
+        worker_note(&worker, "was ended since too little free space was left in %.60s",
+                    external_stressor->map->folder);
     else
         return false;
     return true;
 }
 
-/* No time is left to wait for the program. */
-static bool is_very_short(const struct foreign *foreign)
+/* Too little is left to wait for the program's own end. */
+static bool is_very_short(const struct external_stressor *external_stressor)
 {
     int64_t of_bytes, available = port_available_bytes(&of_bytes);
     return (available >= 0 && available < kept_memory_bytes(of_bytes) / 2) ||
-           (foreign->folder >= 0 && scratch_is_very_short(foreign->folder));
+           (external_stressor->folder >= 0 && scratch_is_very_short(external_stressor->folder));
 }
 
 /* ---- the end ---- */
@@ -82,34 +83,35 @@ static void ask_to_end(pid_t process)
     kill(process, SIGCONT); /* it may have been stopped */
 }
 
-/* The program is not waited for before its state says so, so the number is its own. */
-void foreign_look(struct foreign *foreign)
+/* The process id is valid until the state is WORKER_ENDED: only then was it waited for. */
+void external_stressor_look(struct external_stressor *external_stressor)
 {
-    pid_t process = foreign->slot ? atomic_load(&foreign->slot->process) : 0;
-    if (process <= 0 || !foreign_is_watched(foreign))
+    pid_t process = external_stressor->slot ? atomic_load(&external_stressor->slot->process) : 0;
+    if (process <= 0 || !external_stressor_is_watched(external_stressor))
         return;
-    switch (atomic_load(&foreign->slot->state)) {
-    case LOADER_WORKS:
+    switch (atomic_load(&external_stressor->slot->state)) {
+    case WORKER_WORKS:
         break;
-    case LOADER_ENDED:
-        foreign->is_cleared = scratch_clear_room(foreign->map);
+    case WORKER_ENDED:
+        external_stressor->is_cleared = scratch_clear_room(external_stressor->map);
         return;
     default:
         return;
     }
-    if (foreign->kill_ns == 0 && is_short(foreign)) {
+    if (external_stressor->kill_ns == 0 && is_short(external_stressor)) {
         ask_to_end(process);
-        foreign->kill_ns = duty_now_ns() + FOREIGN_END_NS;
+        external_stressor->kill_ns = duty_now_ns() + EXTERNAL_STRESSOR_END_NS;
     }
-    if (foreign->kill_ns != 0 && (duty_now_ns() >= foreign->kill_ns || is_very_short(foreign)))
-        kill(process, SIGKILL); /* its children become the caller's, who kills them */
+    if (external_stressor->kill_ns != 0 &&
+        (duty_now_ns() >= external_stressor->kill_ns || is_very_short(external_stressor)))
+        kill(process, SIGKILL); /* the caller adopts its children and kills them */
 }
 
-void foreign_end(const struct foreign *foreign)
+void external_stressor_end(const struct external_stressor *external_stressor)
 {
-    int64_t until_ns = duty_now_ns() + FOREIGN_END_NS;
-    pid_t process = foreign->slot ? atomic_load(&foreign->slot->process) : 0;
-    if (process <= 0 || atomic_load(&foreign->slot->state) == LOADER_ENDED ||
+    int64_t until_ns = duty_now_ns() + EXTERNAL_STRESSOR_END_NS;
+    pid_t process = external_stressor->slot ? atomic_load(&external_stressor->slot->process) : 0;
+    if (process <= 0 || atomic_load(&external_stressor->slot->state) == WORKER_ENDED ||
         waitpid(process, NULL, WNOHANG) != 0)
         return;
     ask_to_end(process);

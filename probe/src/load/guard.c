@@ -18,11 +18,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define DEATH_NS INT64_C(1000000000) /* for the keeper, once killed */
+#define DEATH_NS INT64_C(1000000000) /* for the supervisor to die after SIGKILL */
 #define DEATH_LOOK_NS INT64_C(2000000)
 
-/* True when the keeper said that all is gone; false when it broke off, or took too long. */
-static bool wait_for_keeper(pid_t keeper, int told, int order, int64_t limit_ns)
+/* True when the supervisor reports that everything is gone; false if it ends first or is late. */
+static bool wait_for_supervisor(pid_t supervisor, int told, int order, int64_t limit_ns)
 {
     bool watches_order = true;
     for (;;) {
@@ -42,21 +42,21 @@ static bool wait_for_keeper(pid_t keeper, int told, int order, int64_t limit_ns)
             char done;
             return read(told, &done, 1) == 1;
         }
-        if (ready > 0) { /* the keeper has it too */
+        if (ready > 0) { /* the supervisor sees the order too */
             watches_order = false;
-            kill(keeper, SIGCONT); /* it may have been stopped; it is not waited for yet */
+            kill(supervisor, SIGCONT); /* it may be stopped; its id is valid until waitpid */
             limit_ns = duty_now_ns() + GUARD_GRACE_NS;
         }
     }
 }
 
-/* Its children are the guard's then. False: they are not yet, it takes too long. */
-static bool wait_for_death(pid_t keeper)
+/* After its death the guard has adopted its children. False: it is not dead within DEATH_NS. */
+static bool wait_for_death(pid_t supervisor)
 {
     int64_t until_ns = duty_now_ns() + DEATH_NS;
     siginfo_t facts = {0};
-    while (waitid(P_PID, (id_t)keeper, &facts, WEXITED | WNOHANG | WNOWAIT) == 0 &&
-           facts.si_pid != keeper) {
+    while (waitid(P_PID, (id_t)supervisor, &facts, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+           facts.si_pid != supervisor) {
         if (duty_now_ns() > until_ns)
             return false;
         duty_sleep_until(duty_now_ns() + DEATH_LOOK_NS);
@@ -64,59 +64,59 @@ static bool wait_for_death(pid_t keeper)
     return true;
 }
 
-/* What the keeper would have done. It is still unwaited for, so its number is its own. */
-static void replace_keeper(const struct guard_plan *plan, pid_t keeper)
+/* Does the supervisor's cleanup. Its process id is valid: it was not waited for yet. */
+static void replace_supervisor(const struct supervisor_plan *plan, pid_t supervisor)
 {
-    struct foreign foreign;
-    kill(keeper, SIGKILL);
-    atomic_store(&plan->map->keeper_ended_ns, duty_now_ns());
+    struct external_stressor external_stressor;
+    kill(supervisor, SIGKILL);
+    atomic_store(&plan->map->supervisor_ended_ns, duty_now_ns());
     atomic_store(&plan->map->stop, 1);
-    foreign_find(&foreign, plan->map, plan->spec);
-    if (wait_for_death(keeper))
-        foreign_end(&foreign);
-    keeper_end_children(keeper);
+    external_stressor_find(&external_stressor, plan->map, plan->spec);
+    if (wait_for_death(supervisor))
+        external_stressor_end(&external_stressor);
+    supervisor_end_children(supervisor);
     scratch_remove(plan->map);
 }
 
-static void be_guard(struct guard_plan *plan)
+static void be_guard(struct supervisor_plan *plan)
 {
     int kept[] = {plan->order, plan->gate}, told[2], lifeline[2];
     sigset_t all;
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, NULL);
-    setsid();
-    actor_set_self(SCHED_OTHER, 0);
-    (void)port_ordinary_io(); /* a loader that it is kept from says so */
-    loader_keep_only(kept, 2);
+    port_leave_session();
+    rt_thread_set_self(SCHED_OTHER, 0);
+    (void)port_ordinary_io(); /* each worker tries again and notes an error */
+    worker_keep_only(kept, 2);
     plan->order = kept[0];
     plan->gate = kept[1];
-    loader_name("guard");
+    worker_name("guard");
     port_adopt_orphans();
     if (pipe(told) != 0 || pipe(lifeline) != 0)
         _exit(errno);
-    pid_t keeper = fork();
-    if (keeper == 0) {
+    pid_t supervisor = port_fork();
+    if (supervisor == 0) {
         close(told[0]);
         close(lifeline[1]);
-        keeper_be(plan, lifeline[0], told[1]);
+        supervisor_be(plan, lifeline[0], told[1]);
     }
-    if (keeper < 0)
+    if (supervisor < 0)
         _exit(errno);
-    atomic_store(&plan->map->keeper, keeper);
+    atomic_store(&plan->map->supervisor, supervisor);
     close(told[1]);
     close(lifeline[0]);
     close(plan->gate);
-    if (!wait_for_keeper(keeper, told[0], plan->order, plan->limit_ns + GUARD_GRACE_NS))
-        replace_keeper(plan, keeper);
-    while (waitpid(keeper, NULL, 0) < 0 && errno == EINTR)
+    if (!wait_for_supervisor(supervisor, told[0], plan->order, plan->limit_ns + GUARD_GRACE_NS))
+        replace_supervisor(plan, supervisor);
+    while (waitpid(supervisor, NULL, 0) < 0 && errno == EINTR)
         ;
     _exit(0);
 }
 
-int guard_start(const struct guard_plan *plan)
+int guard_start(const struct supervisor_plan *plan)
 {
-    struct guard_plan copy = *plan;
-    pid_t guard = fork();
+    struct supervisor_plan copy = *plan;
+    pid_t guard = port_fork();
     if (guard == 0)
         be_guard(&copy);
     return guard;

@@ -13,7 +13,7 @@
 
 enum { PASSES = 12, OBJECT_BYTES = 16384, SEARCH_BYTES = 1024 };
 
-/* Words are mixed into a table: what a compiler's day is like. */
+/* Hashes words into a table, as a compiler's symbol table does. */
 static void fill_table(uint32_t *table, const char *source, ssize_t length)
 {
     uint32_t hash = 2166136261u;
@@ -52,7 +52,7 @@ bool job_main(int argc, char *const argv[], int *code)
     return true;
 }
 
-/* As execvp would: a name without '/' is looked for in PATH. */
+/* Searches PATH for a name without '/', as execvp does. */
 static int find_in_path(const char *name, char *path, size_t bytes)
 {
     const char *folders = getenv("PATH");

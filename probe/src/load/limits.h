@@ -1,4 +1,4 @@
-/* What a degree may be. */
+/* Limits of a degree. */
 #ifndef HS_LOAD_LIMITS_H
 #define HS_LOAD_LIMITS_H
 

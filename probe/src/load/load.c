@@ -7,7 +7,6 @@
 #include "load/guard.h"
 #include "load/job.h"
 #include "load/scratch.h"
-#include "load/snapshot.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -27,7 +26,7 @@
 #define WARM_UP_NS INT64_C(100000000)
 #define LOOK_NS INT64_C(2000000)
 #define GUARD_END_NS (GUARD_GRACE_NS + INT64_C(2000000000))
-#define KEEPER_END_NS INT64_C(5000000000)
+#define SUPERVISOR_END_NS INT64_C(5000000000)
 #define COUNT_NS INT64_C(300000000)
 
 /* ---- how many, and where ---- */
@@ -42,7 +41,7 @@ static int processes_of(const struct load_setup *setup, const struct load_term *
 {
     if (term->element->kind == LOAD_COUNT)
         return (int)term->degree.number;
-    return term->element->kind == LOAD_FOREIGN ? 1 : cpus_of(setup);
+    return term->element->kind == LOAD_EXTERNAL_STRESSOR ? 1 : cpus_of(setup);
 }
 
 int load_processes(const struct load_setup *setup)
@@ -53,16 +52,15 @@ int load_processes(const struct load_setup *setup)
     return count;
 }
 
-/* The n-th CPU of the load, round and round; -1 where there is no choice. */
+/* CPU number `n` of the load, modulo their count; -1: the port cannot bind to CPUs. */
 static int nth_cpu(const struct load_setup *setup, int n)
 {
     if (setup->cpu_count <= 0)
         return -1;
-    n %= setup->cpu_count;
-    for (int cpu = 0; cpu < PORT_CPUS; cpu++)
-        if (setup->cpus[cpu] && n-- == 0)
-            return cpu;
-    return -1;
+    int cpu = cpus_first(&setup->cpus);
+    for (n %= setup->cpu_count; n > 0; n--)
+        cpu = cpus_next(&setup->cpus, cpu);
+    return cpu;
 }
 
 static void fill_slots(struct load *load)
@@ -71,12 +69,20 @@ static void fill_slots(struct load *load)
     int place = 0;
     for (int term = 0; term < spec->count; term++) {
         int count = processes_of(&load->setup, &spec->terms[term]);
-        bool is_foreign = spec->terms[term].element->kind == LOAD_FOREIGN;
+        bool is_foreign = spec->terms[term].element->kind == LOAD_EXTERNAL_STRESSOR;
         for (int i = 0; i < count; i++, place++) {
             load->map->slots[place].term = term;
             load->map->slots[place].cpu = is_foreign ? -1 : nth_cpu(&load->setup, i);
         }
     }
+}
+
+static bool has_kind(const struct load_spec *spec, enum load_degree_kind kind)
+{
+    for (int i = 0; i < spec->count; i++)
+        if (spec->terms[i].element->kind == kind)
+            return true;
+    return false;
 }
 
 static int make_map(struct load *load)
@@ -86,11 +92,13 @@ static int make_map(struct load *load)
     load->map = port_shared_memory(load->map_bytes);
     load->begin.samples = calloc((size_t)slots, sizeof *load->begin.samples);
     load->end.samples = calloc((size_t)slots, sizeof *load->end.samples);
-    if (!load->map || !load->begin.samples || !load->end.samples)
+    bool has_family = has_kind(load->setup.spec, LOAD_EXTERNAL_STRESSOR);
+    load->family = has_family ? load_family_make() : NULL;
+    if (!load->map || !load->begin.samples || !load->end.samples || (has_family && !load->family))
         return ENOMEM;
     load->map->slot_count = slots;
     load->map->has_cpus = load->setup.cpu_count > 0;
-    memcpy(load->map->cpus, load->setup.cpus, sizeof load->map->cpus);
+    load->map->cpus = load->setup.cpus;
     fill_slots(load);
     return 0;
 }
@@ -106,14 +114,6 @@ static bool is_installed(const char *name)
         if (access(path, X_OK) == 0)
             return true;
     }
-    return false;
-}
-
-static bool has_kind(const struct load_spec *spec, enum load_degree_kind kind)
-{
-    for (int i = 0; i < spec->count; i++)
-        if (spec->terms[i].element->kind == kind)
-            return true;
     return false;
 }
 
@@ -136,9 +136,9 @@ static int start_guard(struct load *load)
         close(order[1]);
         return error;
     }
-    struct guard_plan plan = {load->map,        load->setup.spec,     load->program,
-                              load->setup.seed, load->setup.limit_ns, order[1],
-                              gate[0]};
+    struct supervisor_plan plan = {load->map,        load->setup.spec,     load->program,
+                                   load->setup.seed, load->setup.limit_ns, order[1],
+                                   gate[0]};
     load->guard = guard_start(&plan);
     int error = load->guard < 0 ? errno : 0;
     close(order[1]);
@@ -155,7 +155,7 @@ static int start_guard(struct load *load)
 
 int load_check(const struct load_spec *spec, struct outcome *outcome)
 {
-    if (!has_kind(spec, LOAD_FOREIGN) || is_installed("stress-ng"))
+    if (!has_kind(spec, LOAD_EXTERNAL_STRESSOR) || is_installed("stress-ng"))
         return 0;
     return outcome_set(outcome, STATUS_UNSUPPORTED,
                        "install it (sudo apt install stress-ng), or choose other elements",
@@ -176,7 +176,7 @@ int load_start(struct load *load, const struct load_setup *setup, struct outcome
         snprintf(load->program, sizeof load->program, "%s", setup->called_as);
     if (!error)
         (void)scratch_choose(load->map, needs_names(setup->spec),
-                             setup->seed ^ (uint64_t)load->started_ns); /* elements say it */
+                             setup->seed ^ (uint64_t)load->started_ns); /* elements note errors */
     if (!error) {
         scratch_sweep(load->map);
         error = start_guard(load);
@@ -202,7 +202,7 @@ static bool is_over(const struct load *load)
     return atomic_load(&load->map->stop) != 0;
 }
 
-/* Notes it, since its number may be another's from then on. */
+/* Remembers the end: after waitpid the process id may be reused. */
 static bool has_guard_ended(struct load *load)
 {
     if (!load->is_guard_gone)
@@ -210,7 +210,7 @@ static bool has_guard_ended(struct load *load)
     return load->is_guard_gone;
 }
 
-/* Before the order it ends by itself only when all of the load is over. */
+/* Records a guard that was killed: before the order it ends by itself only with the whole load. */
 static void note_guard(struct load *load)
 {
     int64_t none = 0;
@@ -218,7 +218,7 @@ static void note_guard(struct load *load)
         atomic_compare_exchange_strong(&load->map->guard_ended_ns, &none, duty_now_ns());
 }
 
-/* Until every process has come as far as `state`, or has ended. */
+/* Waits until every process has reached `state`, or has ended. */
 static bool wait_for(struct load *load, int state, int64_t until_ns, bool (*should_stop)(void))
 {
     int64_t stall_ns = load->setup.stall_ns > 0 ? load->setup.stall_ns : STALL_NS;
@@ -255,7 +255,7 @@ static void tell_late(const struct load *load, char *text, size_t bytes)
             if (slot->term != term)
                 continue;
             all++;
-            late += atomic_load(&slot->state) < LOADER_WORKS ? 1 : 0;
+            late += atomic_load(&slot->state) < WORKER_WORKS ? 1 : 0;
         }
         if (late > 0 && used < bytes)
             used += (size_t)snprintf(text + used, bytes - used, "%s %s %d of %d", separator,
@@ -276,9 +276,9 @@ bool load_settle(struct load *load, bool (*should_stop)(void), char *text, size_
     if (load->guard <= 0)
         return true;
     int64_t until_ns = duty_now_ns() + load_patience_ns(load->map->slot_count);
-    bool is_good = wait_for(load, LOADER_READY, until_ns, should_stop);
+    bool is_good = wait_for(load, WORKER_READY, until_ns, should_stop);
     open_gate(load);
-    is_good = is_good && wait_for(load, LOADER_WORKS, until_ns, should_stop);
+    is_good = is_good && wait_for(load, WORKER_WORKS, until_ns, should_stop);
     if (is_good)
         duty_sleep_until(duty_now_ns() + WARM_UP_NS);
     else
@@ -288,12 +288,12 @@ bool load_settle(struct load *load, bool (*should_stop)(void), char *text, size_
 
 /* ---- around the measurement ---- */
 
-/* A bound is first moving, then read, then set: whoever read the old one had what happened
- * before the moment that the new one is. */
+/* Publish WINDOW_MOVES, take the snapshot, publish its time. A worker that used the old bound
+ * counted only earlier events. */
 static void take_at(struct load *load, struct load_snapshot *snapshot, _Atomic int64_t *bound_ns)
 {
     atomic_store(bound_ns, WINDOW_MOVES);
-    load_snapshot_take(load, snapshot);
+    load_snapshot_take(load->map, snapshot);
     atomic_store(bound_ns, snapshot->at_ns);
 }
 
@@ -301,7 +301,7 @@ void load_begin(struct load *load)
 {
     if (load->guard <= 0)
         return;
-    load_snapshot_seen(load, &load->begin);
+    load_snapshot_seen(load->map, load->setup.spec, &load->begin);
     atomic_store(&load->map->window_end_ns, 0);
     take_at(load, &load->begin, &load->map->window_begin_ns);
 }
@@ -311,10 +311,10 @@ void load_end(struct load *load)
     if (load->guard <= 0)
         return;
     take_at(load, &load->end, &load->map->window_end_ns);
-    load_snapshot_seen(load, &load->end);
+    load_snapshot_seen(load->map, load->setup.spec, &load->end);
     note_guard(load);
-    if (has_kind(load->setup.spec, LOAD_FOREIGN))
-        load_snapshot_foreign(load, &load->end);
+    if (has_kind(load->setup.spec, LOAD_EXTERNAL_STRESSOR))
+        load_snapshot_external_stressor(load->map, load->setup.spec, load->family, &load->end);
     load->is_measured = true;
 }
 
@@ -323,15 +323,15 @@ static bool counts_late(const struct load *load)
     for (int i = 0; i < load->map->slot_count; i++) {
         const struct load_slot *slot = &load->map->slots[i];
         int64_t counted_ns = atomic_load(&slot->counted_ns);
-        if (atomic_load(&slot->state) == LOADER_WORKS && counted_ns > 0 &&
+        if (atomic_load(&slot->state) == WORKER_WORKS && counted_ns > 0 &&
             counted_ns < load->end.at_ns)
             return true;
     }
     return false;
 }
 
-/* What happened within the window, and was counted after its end. One that is stopped, or does
- * not come to it, has what it has. */
+/* Adds events of the measurement that are counted after its end. A process that is stopped or gets
+ * no CPU within COUNT_NS keeps its count. */
 static void count_late(struct load *load)
 {
     int64_t until_ns = duty_now_ns() + COUNT_NS;
@@ -339,12 +339,12 @@ static void count_late(struct load *load)
         return;
     while (counts_late(load) && !is_over(load) && duty_now_ns() < until_ns)
         duty_sleep_until(duty_now_ns() + LOOK_NS);
-    load_snapshot_recount(load, &load->end);
+    load_snapshot_recount(load->map, &load->end);
 }
 
 /* ---- stop ---- */
 
-/* True when no process of the load holds its end of the channel any more. */
+/* True when no process of the load has its end of the channel open. */
 static bool is_broken(int channel)
 {
     char ignored;
@@ -363,12 +363,13 @@ static bool wait_for_break(int channel, int64_t span_ns)
     return true;
 }
 
-/* Also a guard that is stopped, or does not come to its end. */
+/* Waits for the guard's end. SIGCONT in case it is stopped, SIGKILL when the time is over. */
 static void end_guard(struct load *load)
 {
     int64_t until_ns = duty_now_ns() + GUARD_END_NS;
-    if (has_kind(load->setup.spec, LOAD_FOREIGN)) /* it may have to do that for the keeper */
-        until_ns += FOREIGN_END_NS;
+    if (has_kind(load->setup.spec,
+                 LOAD_EXTERNAL_STRESSOR)) /* the guard may end it in place of the supervisor */
+        until_ns += EXTERNAL_STRESSOR_END_NS;
     while (!has_guard_ended(load)) {
         if (duty_now_ns() > until_ns)
             kill(load->guard, SIGKILL);
@@ -378,18 +379,19 @@ static void end_guard(struct load *load)
     }
 }
 
-/* The keeper outlives a guard that was killed. While the channel holds, its number is its own. */
-static void end_keeper(struct load *load)
+/* The supervisor outlives a guard that was killed. Its process id is valid while it holds the
+ * channel. */
+static void end_supervisor(struct load *load)
 {
-    pid_t keeper = atomic_load(&load->map->keeper);
-    if (keeper <= 0 || wait_for_break(load->order, 0)) {
-        (void)wait_for_break(load->order, KEEPER_END_NS);
+    pid_t supervisor = atomic_load(&load->map->supervisor);
+    if (supervisor <= 0 || wait_for_break(load->order, 0)) {
+        (void)wait_for_break(load->order, SUPERVISOR_END_NS);
         return;
     }
-    kill(keeper, SIGCONT);
-    if (!wait_for_break(load->order, KEEPER_END_NS)) {
-        kill(keeper, SIGKILL);
-        (void)wait_for_break(load->order, KEEPER_END_NS);
+    kill(supervisor, SIGCONT);
+    if (!wait_for_break(load->order, SUPERVISOR_END_NS)) {
+        kill(supervisor, SIGKILL);
+        (void)wait_for_break(load->order, SUPERVISOR_END_NS);
     }
 }
 
@@ -403,8 +405,8 @@ void load_stop(struct load *load)
     (void)send(load->order, &stop, 1, MSG_NOSIGNAL);
     open_gate(load);
     end_guard(load);
-    end_keeper(load);
-    scratch_remove(load->map); /* it is still there when guard and keeper were killed */
+    end_supervisor(load);
+    scratch_remove(load->map); /* in case guard and supervisor were killed */
     close(load->order);
     load->guard = 0;
 }
@@ -414,8 +416,10 @@ void load_free(struct load *load)
     load_stop(load);
     free(load->begin.samples);
     free(load->end.samples);
+    free(load->family);
     if (load->map)
         munmap(load->map, load->map_bytes);
     load->map = NULL;
+    load->family = NULL;
     load->begin.samples = load->end.samples = NULL;
 }

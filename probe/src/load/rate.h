@@ -1,4 +1,4 @@
-/* So many times in a second, on a grid that never moves. */
+/* Events at a fixed rate, on a fixed grid. */
 #ifndef HS_LOAD_RATE_H
 #define HS_LOAD_RATE_H
 
@@ -6,17 +6,19 @@
 
 struct rate {
     int64_t second_ns;   /* when the current second of the grid began */
-    int64_t per_s, done; /* `done` of this second lie behind */
+    int64_t per_s, done; /* of per_s events in this second, `done` are past */
 };
 
+/* Starts the grid at `now_ns`; per_s is at least 1. */
 void rate_start(struct rate *rate, int64_t per_s, int64_t now_ns);
 
-/* When the next one is due. */
+/* When the next event is due. */
 static inline int64_t rate_next_ns(const struct rate *rate)
 {
     return rate->second_ns + (rate->done + 1) * 1000000000 / rate->per_s;
 }
 
+/* Goes on to the event after it. */
 static inline void rate_step(struct rate *rate)
 {
     if (++rate->done < rate->per_s)
@@ -25,7 +27,7 @@ static inline void rate_step(struct rate *rate)
     rate->second_ns += 1000000000;
 }
 
-/* Leaves out those that are due since more than `most_ns`; returns their number. */
+/* Skips the events that are late by more than `most_ns`; returns their number. */
 int64_t rate_skip(struct rate *rate, int64_t now_ns, int64_t most_ns);
 
 #endif

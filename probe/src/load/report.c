@@ -12,10 +12,10 @@ static double window_s(const struct load *load)
     return (double)(load->end.at_ns - load->begin.at_ns) / 1e9;
 }
 
-/* One that is stopped, or never gets a CPU, is there but is no load. */
+/* A process that is stopped or gets no CPU is no load. */
 static bool did_work(const struct load_sample *from, const struct load_sample *to)
 {
-    return to->state == LOADER_WORKS &&
+    return to->state == WORKER_WORKS &&
            (to->counters[COUNTER_ROUNDS] > from->counters[COUNTER_ROUNDS] ||
             to->counters[COUNTER_CPU_NS] > from->counters[COUNTER_CPU_NS]);
 }
@@ -26,7 +26,7 @@ static void add_up(const struct load *load, int term, struct load_reached *reach
         const struct load_sample *from = &load->begin.samples[i], *to = &load->end.samples[i];
         if (load->map->slots[i].term != term)
             continue;
-        reached->processes += from->state == LOADER_WORKS ? 1 : 0;
+        reached->processes += from->state == WORKER_WORKS ? 1 : 0;
         *working += did_work(from, to) ? 1 : 0;
         for (int j = 0; j < LOAD_COUNTERS; j++)
             if (to->counters[j] > from->counters[j])
@@ -42,7 +42,7 @@ static int slots_of(const struct load *load, int term)
     return count > 0 ? count : 1;
 }
 
-/* Of the process that did least: that others did more helps no CPU that has only this one. */
+/* The smallest increase of one process: the sum hides a CPU whose only process did little. */
 static double least_of(const struct load *load, int term, int counter)
 {
     double least = -1;
@@ -112,7 +112,7 @@ void load_reached(const struct load *load, int term, struct load_reached *reache
         reached->reached = (double)counters[COUNTER_ROUNDS] / each;
         reached->least = least_of(load, term, COUNTER_ROUNDS) / seconds;
         break;
-    case LOAD_FOREIGN:
+    case LOAD_EXTERNAL_STRESSOR:
         reached->reached = reached->least = (double)counters[COUNTER_OWN];
         break;
     }
@@ -123,29 +123,21 @@ void load_reached(const struct load *load, int term, struct load_reached *reache
 static void counters_json(struct emit *emit, const struct load_element *element,
                           const struct load_reached *reached)
 {
-    bool is_first = true;
-    emit_raw(emit, "{");
-    for (int i = 0; i < LOAD_COUNTERS; i++) {
-        if (!element->counters[i])
-            continue;
-        emit_key(emit, element->counters[i], is_first);
-        emit_integer(emit, (int64_t)reached->counters[i]);
-        is_first = false;
-    }
-    for (int i = 0; i < 2; i++) {
-        if (reached->seen[i] < 0)
-            continue;
-        emit_key(emit, reached->seen_names[i], is_first);
-        emit_integer(emit, reached->seen[i]);
-        is_first = false;
-    }
-    emit_raw(emit, "}");
+    emit_member_object(emit, "counters");
+    for (int i = 0; i < LOAD_COUNTERS; i++)
+        if (element->counters[i])
+            emit_member_integer(emit, element->counters[i], (int64_t)reached->counters[i]);
+    for (int i = 0; i < 2; i++)
+        if (reached->seen[i] >= 0)
+            emit_member_integer(emit, reached->seen_names[i], reached->seen[i]);
+    emit_end_object(emit);
 }
 
 static const char *degree_of(const struct load *load, int term)
 {
     const struct load_term *asked = &load->setup.spec->terms[term];
-    return asked->element->kind == LOAD_FOREIGN ? load->setup.spec->options : asked->degree_text;
+    return asked->element->kind == LOAD_EXTERNAL_STRESSOR ? load->setup.spec->options
+                                                          : asked->degree_text;
 }
 
 static void load_line(struct emit *emit, const struct load *load, int term)
@@ -153,27 +145,20 @@ static void load_line(struct emit *emit, const struct load *load, int term)
     const struct load_element *element = load->setup.spec->terms[term].element;
     struct load_reached reached;
     load_reached(load, term, &reached);
-    emit_raw(emit, "{\"type\":\"load\"");
-    emit_key(emit, "element", 0);
-    emit_string(emit, element->name);
-    emit_key(emit, "degree", 0);
-    emit_string(emit, degree_of(load, term));
-    emit_key(emit, "asked", 0);
+    emit_begin_object(emit);
+    emit_member_text(emit, "type", "load");
+    emit_member_text(emit, "element", element->name);
+    emit_member_text(emit, "degree", degree_of(load, term));
     if (reached.asked >= 0)
-        emit_double(emit, reached.asked);
+        emit_member_double(emit, "asked", reached.asked);
     else
-        emit_raw(emit, "null");
-    emit_key(emit, "reached", 0);
-    emit_double(emit, reached.reached);
-    emit_key(emit, "least", 0);
-    emit_double(emit, reached.least);
-    emit_key(emit, "unit", 0);
-    emit_string(emit, load_unit(element->kind));
-    emit_key(emit, "processes", 0);
-    emit_integer(emit, reached.processes);
-    emit_key(emit, "counters", 0);
+        emit_member_null(emit, "asked");
+    emit_member_double(emit, "reached", reached.reached);
+    emit_member_double(emit, "least", reached.least);
+    emit_member_text(emit, "unit", load_unit(element->kind));
+    emit_member_integer(emit, "processes", reached.processes);
     counters_json(emit, element, &reached);
-    emit_raw(emit, "}");
+    emit_end_object(emit);
     emit_line(emit);
 }
 

@@ -1,4 +1,4 @@
-/* What a load reached, as lines and a table. */
+/* What a load reached, as JSON lines and as a table. */
 #ifndef HS_LOAD_REPORT_H
 #define HS_LOAD_REPORT_H
 
@@ -6,22 +6,22 @@
 #include "load/load.h"
 
 struct load_reached {
-    double asked, reached; /* asked < 0: nothing in figures */
-    double least;          /* as reached, of the process that did least; events judge it */
-    int processes;         /* that were there at the begin */
+    double asked, reached; /* in load_unit; share and rates per process. asked < 0: no figure */
+    double least;          /* `reached` of the process that did least; events.h judges it */
+    int processes;         /* working at load_begin */
     uint64_t counters[LOAD_COUNTERS];
-    int64_t seen[2]; /* by the kernel's counters, where the element has some; -1: not known */
+    int64_t seen[2]; /* counted by the kernel in the same time; -1: not known */
     const char *seen_names[2];
 };
 
-/* Of the term with that index, between load_begin and load_end. */
+/* What term number `term` reached between load_begin and load_end. */
 void load_reached(const struct load *load, int term, struct load_reached *reached);
 
-/* One `load` line for each term. */
+/* One `load` line, or one row, for each term; nothing without a measurement. */
 void load_lines(struct emit *emit, const struct load *load);
 void load_table(struct emit *emit, const struct load *load);
 
-/* A value in the unit of the kind, for people; below 0: "-". */
+/* Formats a value with the unit of the kind, for people; a negative value is "-". */
 void load_figure(char *text, size_t bytes, enum load_degree_kind kind, double value);
 
 #endif

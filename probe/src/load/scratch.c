@@ -75,7 +75,8 @@ int scratch_choose(struct load_map *map, bool needs_names, uint64_t seed)
     return 0;
 }
 
-/* The lock in a folder: its descriptor, or -1 (errno ENOENT: there is none; it is held). */
+/* Opens and locks the lock file of a folder: descriptor, or -1 with errno (ENOENT: no such file;
+ * EACCES or EAGAIN: locked by another process). */
 static int lock_in(int folder, int flags)
 {
     struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
@@ -96,7 +97,7 @@ int scratch_make(const struct load_map *map)
         return errno;
     int folder = open(map->scratch, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (folder >= 0) {
-        (void)lock_in(folder, O_CREAT | O_EXCL); /* and the descriptor stays open */
+        (void)lock_in(folder, O_CREAT | O_EXCL); /* the descriptor stays open to hold the lock */
         close(folder);
     }
     return 0;
@@ -130,7 +131,8 @@ static void empty(int folder, int depth)
     closedir(listing);
 }
 
-/* The number alone may be that of another container's process, so there is a lock, too. */
+/* True for a folder of this user whose process is gone. The process id alone does not suffice: it
+ * may belong to a process of another container, so the lock must be free, too. */
 static bool is_left(int place, const char *name)
 {
     struct stat facts;
@@ -163,7 +165,7 @@ void scratch_sweep(const struct load_map *map)
         closedir(listing);
 }
 
-/* More than once: a process that was killed may still be making a file. */
+/* Tries several times: a process that was killed may still be making a file. */
 void scratch_remove(const struct load_map *map)
 {
     struct timespec moment = {.tv_nsec = 10000000};
@@ -224,7 +226,7 @@ int scratch_file(const struct load_map *map)
     return file;
 }
 
-/* Free for this user, less what must stay free, or a part of that. */
+/* Free bytes for this user, less reserve / kept_parts; -1: not known. */
 static int64_t room_bytes(int descriptor, int kept_parts)
 {
     struct statvfs facts;

@@ -1,4 +1,4 @@
-/* Files of a load: where they are made, how they vanish, how much room they may take. */
+/* Scratch files of a load: where they are made, how much space they may take, their removal. */
 #ifndef HS_LOAD_SCRATCH_H
 #define HS_LOAD_SCRATCH_H
 
@@ -7,41 +7,44 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Chooses map->folder: $TMPDIR where it is set and can be written to, else the first of
- * /var/tmp and /tmp that lies on a disk, else the first that can be written to; and a name
- * below it in map->scratch, where `needs_names` or where files without names do not exist.
- * ENOENT: there is no such folder, and both are empty. */
+/* Chooses map->folder: $TMPDIR if it is an absolute path and writable, else the first of /var/tmp
+ * and /tmp that is writable and on a disk, else the first that is writable. Also sets map->scratch,
+ * a new name in that folder, if `needs_names` or if the file system has no anonymous files.
+ * 0; ENOENT: there is no such folder, and both names are empty. */
 int scratch_choose(struct load_map *map, bool needs_names, uint64_t seed);
 
-/* Removes what loads of this user left in map->folder when all that would have removed it was
- * killed. */
+/* Removes scratch folders of this user in map->folder whose load was killed with its guard and
+ * supervisor. */
 void scratch_sweep(const struct load_map *map);
 
-/* Makes the folder map->scratch, locked until the caller ends: 0 or errno. */
+/* Makes the folder map->scratch, with a lock that the caller holds until it ends. 0, or the errno
+ * of mkdir. Does nothing if no name was chosen. */
 int scratch_make(const struct load_map *map);
 
-/* Removes it with all that is in it; does nothing where there is none, or it is another's. */
+/* Removes map->scratch with its contents; does nothing if it does not exist or belongs to another
+ * user. */
 void scratch_remove(const struct load_map *map);
 
-/* A folder in map->scratch for what another program leaves: goes into it; 0 or errno. Removes
- * it with all that is in it: true when it is not (or no more) there. */
+/* The room: a folder in map->scratch for the files of the external stressor. `enter` makes it and
+ * changes into it: 0, or an errno value (ENOENT: no scratch folder was chosen). `clear` removes it
+ * with its contents: true when it does not exist any more. */
 int scratch_enter_room(const struct load_map *map);
 bool scratch_clear_room(const struct load_map *map);
 
-/* A file without a name: descriptor, or -1 with errno. */
+/* Opens an anonymous file: descriptor, or -1 with errno (ENOENT: no folder was chosen). */
 int scratch_file(const struct load_map *map);
 
-/* Whether what the file lies on is a disk, as far as can be known. */
+/* True if the file lies on a disk, or on storage of unknown kind. */
 bool scratch_is_disk(int descriptor);
 
-/* Bytes that may still be written where the file lies, when what must stay free is kept: the
- * larger of 256 MiB and 5 % of the file system. Not negative. */
+/* Bytes that a load may still write to the file system of `descriptor`: free space less the
+ * reserve. The reserve is 256 MiB or 5 % of the file system, whichever is larger. At least 0. */
 int64_t scratch_room_bytes(int descriptor);
 
-/* True when less is free than what must stay free. */
+/* True when less than the reserve is free, or the free space is not known. */
 bool scratch_is_short(int descriptor);
 
-/* True when less than half of that is free. */
+/* True when less than half of the reserve is free, or the free space is not known. */
 bool scratch_is_very_short(int descriptor);
 
 #endif

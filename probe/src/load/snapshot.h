@@ -1,20 +1,47 @@
-/* What all processes of a load had done at a moment. */
+/* Counters of all processes of a load at one time. */
 #ifndef HS_LOAD_SNAPSHOT_H
 #define HS_LOAD_SNAPSHOT_H
 
-#include "load/load.h"
+#include "load/map.h"
+#include "load/spec.h"
 
-/* Reads the counters of all processes. */
-void load_snapshot_take(const struct load *load, struct load_snapshot *snapshot);
+#include <stdint.h>
 
-/* Reads those of the kernel that the load's elements move. It goes before the other at the begin
- * and after it at the end: a delay between the two must not hide what came. */
-void load_snapshot_seen(const struct load *load, struct load_snapshot *snapshot);
+/* State and counters of one worker at one time. */
+struct load_sample {
+    int state;
+    int64_t stopped_ns; /* total time stopped by a signal so far */
+    int64_t seen;       /* interrupt: timer interrupts of its CPU; -1: not known */
+    uint64_t counters[LOAD_COUNTERS];
+};
 
-/* Counts the processes of other programs: it takes a while, so it is done after the other. */
-void load_snapshot_foreign(const struct load *load, struct load_snapshot *snapshot);
+struct load_snapshot {
+    int64_t at_ns; /* CLOCK_MONOTONIC */
+    /* Counters of the kernel; -1: not known, or no element needs them. */
+    int64_t interrupts;          /* on the load's CPUs */
+    int64_t timer_interrupts;    /* of those, by the local timer */
+    int64_t tcp_segments;        /* sent by the whole system */
+    int64_t device_bytes;        /* written by all processes to the device of disk */
+    struct load_sample *samples; /* one for each slot */
+};
 
-/* Reads again what elements that count late had counted of the window by now. */
-void load_snapshot_recount(const struct load *load, struct load_snapshot *snapshot);
+/* Memory for load_snapshot_external_stressor; free it. NULL: no memory. */
+struct load_family *load_family_make(void);
+
+/* Reads the time and the counters of all processes. */
+void load_snapshot_take(const struct load_map *map, struct load_snapshot *snapshot);
+
+/* Reads the kernel's counters that the load's elements change. Call it before load_snapshot_take at
+ * the begin and after it at the end, so that a delay between the two cannot hide an event. */
+void load_snapshot_seen(const struct load_map *map, const struct load_spec *spec,
+                        struct load_snapshot *snapshot);
+
+/* Counts the processes of the external stressor. Slow (it reads the process table), so call it
+ * last. */
+void load_snapshot_external_stressor(const struct load_map *map, const struct load_spec *spec,
+                                     struct load_family *family, struct load_snapshot *snapshot);
+
+/* Reads COUNTER_OWN again for elements that count events of the measurement late. */
+void load_snapshot_recount(const struct load_map *map, struct load_snapshot *snapshot);
 
 #endif

@@ -2,7 +2,7 @@
 
 #include "load/spec.h"
 
-#include "command/args.h"
+#include "base/duration.h"
 #include "load/elements.h"
 #include "load/limits.h"
 
@@ -31,13 +31,13 @@ static int fail(struct parse *parse, const char *format, ...)
     return -1;
 }
 
-/* A duration that says its unit: "10" alone would be a guess. */
+/* A duration needs a unit: "10" alone is ambiguous. */
 static int duration(const char *text, int64_t *ns)
 {
     size_t length = strlen(text);
     if (length == 0 || (text[length - 1] >= '0' && text[length - 1] <= '9'))
         return -1;
-    return args_duration(text, 1, ns);
+    return duration_parse(text, 1, ns);
 }
 
 static int parse_share(struct parse *parse, struct load_term *term)
@@ -144,7 +144,7 @@ static int add_one(struct parse *parse, const char *text, size_t length)
         return fail(parse, "load: none stands alone; leave it out of the mix");
     if (!element)
         return unknown(parse, text, name_length);
-    if (element->kind == LOAD_FOREIGN)
+    if (element->kind == LOAD_EXTERNAL_STRESSOR)
         return fail(parse, "load: %s takes options; write stress-ng:--cpu 2", element->name);
     if (equals && !element->default_degree)
         return fail(parse, "load: %s takes no degree; write %s alone", element->name,
@@ -155,9 +155,8 @@ static int add_one(struct parse *parse, const char *text, size_t length)
     return add_term(parse, element, degree, strlen(degree));
 }
 
-/* Whether an option that begins at `word` gives a class of I/O priority that is real-time, or is
- * the stressor that takes all classes: what keeps a real-time priority from root does not keep
- * this one. */
+/* True if the option at `word` asks for the real-time I/O class, or for the stressor that uses all
+ * classes. port_never_real_time does not keep root from these. */
 static bool is_real_time_io(const char *word, size_t length)
 {
     static const char option[] = "--ionice-class", least[] = "--ionice-c", all[] = "--ioprio";
@@ -183,7 +182,7 @@ static bool has_real_time_io(const char *options)
     return false;
 }
 
-static int add_foreign(struct parse *parse, const char *options)
+static int add_external_stressor(struct parse *parse, const char *options)
 {
     options += strspn(options, " \t");
     if (*options == '\0')
@@ -202,7 +201,7 @@ static int add_terms(struct parse *parse, const char *text)
 {
     for (;;) {
         if (strncmp(text, foreign_prefix, strlen(foreign_prefix)) == 0)
-            return add_foreign(parse, text + strlen(foreign_prefix));
+            return add_external_stressor(parse, text + strlen(foreign_prefix));
         size_t length = strcspn(text, "+");
         if (add_one(parse, text, length) != 0)
             return -1;

@@ -1,10 +1,17 @@
-/* A load as text, and what it means: ELEMENT[=DEGREE] joined by '+', named mixes, "none". */
+/* A load as text: "none", or terms ELEMENT[=DEGREE] and named mixes, joined by '+'. The options of
+ * stress-ng come last and end the text: stress-ng:OPTIONS. */
 #ifndef HS_LOAD_SPEC_H
 #define HS_LOAD_SPEC_H
 
+#include "base/build_options.h"
 #include "load/element.h"
 
-enum { LOAD_TERMS = 16, LOAD_TEXT_BYTES = 640, LOAD_ERROR_BYTES = 320 };
+/* Where load is left out there is no term. */
+enum {
+    LOAD_TERMS = HS_LOAD ? 16 : 1,
+    LOAD_TEXT_BYTES = HS_LOAD ? 640 : 64,
+    LOAD_ERROR_BYTES = 320
+};
 
 struct load_term {
     const struct load_element *element;
@@ -13,15 +20,16 @@ struct load_term {
 };
 
 struct load_spec {
-    char text[LOAD_TEXT_BYTES]; /* as asked; "none" for no load */
+    char text[LOAD_TEXT_BYTES]; /* as given; "none": no load */
     int count;
     struct load_term terms[LOAD_TERMS];
     char options[LOAD_OPTIONS_BYTES]; /* of stress-ng */
 };
 
+/* Sets the spec of no load. */
 void load_spec_none(struct load_spec *spec);
 
-/* 0, or -1 with one line of cause and remedy in `error`. */
+/* Parses `text`: 0, or -1 with one line of cause and remedy in `error`. */
 int load_spec_parse(const char *text, struct load_spec *spec, char *error, size_t error_bytes);
 
 #endif

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/select.h>
 #include <sys/wait.h>
@@ -17,20 +18,21 @@
 
 enum { PROCESSES = 8192, LOOK_NS = 2000000 };
 
-#define PATIENCE_NS INT64_C(20000000000) /* for processes to die: a disk may be slow */
+#define PATIENCE_NS INT64_C(20000000000) /* for killed processes to end: disks may be slow */
 
-struct keeper {
-    const struct guard_plan *plan;
+struct supervisor {
+    const struct supervisor_plan *plan;
     struct load_map *map;
-    struct foreign foreign;
+    struct external_stressor external_stressor;
 };
 
+/* No-op: SIGCHLD only has to interrupt pselect. */
 static void on_child(int number)
 {
     (void)number;
 }
 
-/* Signals reach the keeper only while it waits, and then only that of a child. */
+/* Blocks all signals; pselect unblocks only SIGCHLD. */
 static void watch_children(sigset_t *while_waiting)
 {
     struct sigaction action;
@@ -53,43 +55,43 @@ static int peers_of(const struct load_map *map, int term)
     return count;
 }
 
-static void start_one(const struct keeper *keeper, int place, pid_t self)
+static void start_one(const struct supervisor *supervisor, int place, pid_t self)
 {
-    const struct guard_plan *plan = keeper->plan;
-    struct load_slot *slot = &keeper->map->slots[place];
+    const struct supervisor_plan *plan = supervisor->plan;
+    struct load_slot *slot = &supervisor->map->slots[place];
     const struct load_term *term = &plan->spec->terms[slot->term];
-    struct loader loader = {
+    struct worker worker = {
         .element = term->element,
         .degree = &term->degree,
         .options = plan->spec->options,
-        .map = keeper->map,
+        .map = supervisor->map,
         .slot = slot,
         .cpu = slot->cpu,
         .place = place,
-        .places = keeper->map->slot_count,
-        .peers = peers_of(keeper->map, slot->term),
-        .keeper = self,
+        .places = supervisor->map->slot_count,
+        .peers = peers_of(supervisor->map, slot->term),
+        .supervisor = self,
         .random = plan->seed + (uint64_t)place * 1000003,
         .program = plan->program,
     };
-    pid_t child = fork();
+    pid_t child = port_fork();
     if (child == 0)
-        loader_be(&loader, plan->gate);
+        worker_be(&worker, plan->gate);
     if (child > 0) {
         atomic_store(&slot->process, child);
         return;
     }
     int none = 0;
-    atomic_compare_exchange_strong(&keeper->map->fork_error, &none, errno);
-    loader_note(&loader, "the process could not be made: %s", strerror(errno));
-    atomic_store(&slot->state, LOADER_REFUSED);
+    atomic_compare_exchange_strong(&supervisor->map->fork_error, &none, errno);
+    worker_note(&worker, "the process could not be made: %s", strerror(errno));
+    atomic_store(&slot->state, WORKER_REFUSED);
 }
 
 static void refuse_all(struct load_map *map, int error)
 {
     atomic_store(&map->fork_error, error);
     for (int i = 0; i < map->slot_count; i++)
-        atomic_store(&map->slots[i].state, LOADER_REFUSED);
+        atomic_store(&map->slots[i].state, WORKER_REFUSED);
 }
 
 /* ---- the end ---- */
@@ -102,18 +104,27 @@ static bool has_children(void)
     return ended == 0 || errno == EINTR;
 }
 
-static int kill_children(void)
+/* To be freed. Of these processes nothing is locked or timed; no memory: none is seen this time. */
+static struct port_process *list_processes(int *count)
 {
-    static struct port_process list[PROCESSES];
-    int count = port_processes(list, PROCESSES);
-    pid_t self = getpid();
-    for (int i = 0; i < count && i < PROCESSES; i++)
-        if (list[i].parent == self)
-            kill(list[i].id, SIGKILL);
-    return count;
+    struct port_process *list = calloc(PROCESSES, sizeof *list);
+    int all = list ? port_processes(list, PROCESSES) : 0;
+    *count = all < PROCESSES ? all : PROCESSES;
+    return list;
 }
 
-void keeper_end_children(pid_t group)
+static void kill_children(void)
+{
+    int count;
+    struct port_process *list = list_processes(&count);
+    pid_t self = getpid();
+    for (int i = 0; i < count; i++)
+        if (list[i].parent == self)
+            kill(list[i].id, SIGKILL);
+    free(list);
+}
+
+void supervisor_end_children(pid_t group)
 {
     int64_t until_ns = duty_now_ns() + PATIENCE_NS;
     if (group > 0)
@@ -124,19 +135,19 @@ void keeper_end_children(pid_t group)
     }
 }
 
-/* Of those that were not waited for: the ids are still theirs. */
-static void kill_loaders(const struct keeper *keeper)
+/* Kills workers that were not waited for yet: their process ids are still valid. */
+static void kill_workers(const struct supervisor *supervisor)
 {
-    for (int i = 0; i < keeper->map->slot_count; i++) {
-        const struct load_slot *slot = &keeper->map->slots[i];
+    for (int i = 0; i < supervisor->map->slot_count; i++) {
+        const struct load_slot *slot = &supervisor->map->slots[i];
         pid_t process = atomic_load(&slot->process);
-        bool is_ended = atomic_load(&slot->state) == LOADER_ENDED;
-        if (process > 0 && slot != keeper->foreign.slot && !is_ended)
+        bool is_ended = atomic_load(&slot->state) == WORKER_ENDED;
+        if (process > 0 && slot != supervisor->external_stressor.slot && !is_ended)
             kill(process, SIGKILL);
     }
 }
 
-/* ---- between ---- */
+/* ---- between start and end ---- */
 
 static void note_stop(struct load_slot *slot, bool is_stopped)
 {
@@ -152,8 +163,8 @@ static void note_end(struct load_slot *slot, int status)
     note_stop(slot, false);
     atomic_store(&slot->status, status);
     atomic_store(&slot->ended_ns, duty_now_ns());
-    if (atomic_load(&slot->state) != LOADER_REFUSED)
-        atomic_store(&slot->state, LOADER_ENDED);
+    if (atomic_load(&slot->state) != WORKER_REFUSED)
+        atomic_store(&slot->state, WORKER_ENDED);
 }
 
 static void note_change(struct load_map *map, pid_t process, int status)
@@ -170,22 +181,23 @@ static void note_change(struct load_map *map, pid_t process, int status)
     }
 }
 
-/* Children that are no loaders are the orphans of a loader that was killed. */
+/* Kills adopted orphans: children that are not workers, but jobs of a worker that was killed. */
 static void kill_strangers(const struct load_map *map)
 {
-    static struct port_process list[PROCESSES];
-    int count = port_processes(list, PROCESSES);
+    int count;
+    struct port_process *list = list_processes(&count);
     pid_t self = getpid();
-    for (int i = 0; i < count && i < PROCESSES; i++) {
+    for (int i = 0; i < count; i++) {
         bool is_ours = list[i].parent == self;
         for (int j = 0; is_ours && j < map->slot_count; j++)
             is_ours = atomic_load(&map->slots[j].process) != list[i].id;
         if (is_ours)
             kill(list[i].id, SIGKILL);
     }
+    free(list);
 }
 
-/* Who ended, was stopped, or goes on. */
+/* Records which workers ended, stopped or continued. */
 static void take_changes(struct load_map *map)
 {
     int status;
@@ -199,16 +211,17 @@ static void take_changes(struct load_map *map)
         kill_strangers(map);
 }
 
-/* Until the order, the guard's end, or the limit. */
-static void wait_for_order(struct keeper *keeper, int lifeline, const sigset_t *mask)
+/* Returns at the order, at the guard's end, or at the time limit. */
+static void wait_for_order(struct supervisor *supervisor, int lifeline, const sigset_t *mask)
 {
-    int order = keeper->plan->order, most = order > lifeline ? order : lifeline;
+    int order = supervisor->plan->order, most = order > lifeline ? order : lifeline;
     for (;;) {
-        int64_t left_ns = keeper->plan->limit_ns - duty_now_ns();
+        int64_t left_ns = supervisor->plan->limit_ns - duty_now_ns();
         if (left_ns <= 0)
             return;
-        if (left_ns > FOREIGN_LOOK_NS && foreign_is_watched(&keeper->foreign))
-            left_ns = FOREIGN_LOOK_NS;
+        if (left_ns > EXTERNAL_STRESSOR_LOOK_NS &&
+            external_stressor_is_watched(&supervisor->external_stressor))
+            left_ns = EXTERNAL_STRESSOR_LOOK_NS;
         struct timespec left = {.tv_sec = (time_t)(left_ns / 1000000000),
                                 .tv_nsec = (long)(left_ns % 1000000000)};
         fd_set watched;
@@ -216,38 +229,38 @@ static void wait_for_order(struct keeper *keeper, int lifeline, const sigset_t *
         FD_SET(order, &watched);
         FD_SET(lifeline, &watched);
         int ready = pselect(most + 1, &watched, NULL, NULL, &left, mask);
-        take_changes(keeper->map);
-        foreign_look(&keeper->foreign);
+        take_changes(supervisor->map);
+        external_stressor_look(&supervisor->external_stressor);
         if (ready <= 0)
             continue;
         if (FD_ISSET(lifeline, &watched))
-            atomic_store(&keeper->map->guard_ended_ns, duty_now_ns());
+            atomic_store(&supervisor->map->guard_ended_ns, duty_now_ns());
         return;
     }
 }
 
-void keeper_be(const struct guard_plan *plan, int lifeline, int told)
+void supervisor_be(const struct supervisor_plan *plan, int lifeline, int told)
 {
-    struct keeper keeper = {.plan = plan, .map = plan->map};
+    struct supervisor supervisor = {.plan = plan, .map = plan->map};
     sigset_t mask;
     char done = 1;
-    loader_name("keeper");
+    worker_name("keeper");
     setpgid(0, 0);
     port_adopt_orphans();
     watch_children(&mask);
     int error = scratch_make(plan->map);
     if (error)
         refuse_all(plan->map, error);
-    foreign_find(&keeper.foreign, plan->map, plan->spec);
+    external_stressor_find(&supervisor.external_stressor, plan->map, plan->spec);
     pid_t self = getpid();
     for (int i = 0; !error && i < plan->map->slot_count; i++)
-        start_one(&keeper, i, self);
+        start_one(&supervisor, i, self);
     close(plan->gate);
-    wait_for_order(&keeper, lifeline, &mask);
+    wait_for_order(&supervisor, lifeline, &mask);
     atomic_store(&plan->map->stop, 1);
-    kill_loaders(&keeper);
-    foreign_end(&keeper.foreign);
-    keeper_end_children(0);
+    kill_workers(&supervisor);
+    external_stressor_end(&supervisor.external_stressor);
+    supervisor_end_children(0);
     scratch_remove(plan->map);
     while (write(told, &done, 1) < 0 && errno == EINTR)
         ;

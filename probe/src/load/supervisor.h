@@ -1,16 +1,30 @@
-/* The parent of the loaders (guard.h). */
-#ifndef HS_LOAD_KEEPER_H
-#define HS_LOAD_KEEPER_H
+/* The parent of the workers (guard.h). */
+#ifndef HS_LOAD_SUPERVISOR_H
+#define HS_LOAD_SUPERVISOR_H
 
-#include "load/guard.h"
+#include "load/spec.h"
 
-/* Is the keeper: starts the loaders of `plan`, and ends them at the order. `lifeline` breaks
- * when the guard ends; `told` takes one byte when everything is gone. Never returns. */
-void keeper_be(const struct guard_plan *plan, int lifeline, int told) __attribute__((noreturn));
+#include <sys/types.h>
 
-/* Kills all children of the calling process, and theirs as they become its own, until there
- * is none. `group`: a process group to kill first where the process table cannot be read; 0:
- * none. */
-void keeper_end_children(pid_t group);
+struct supervisor_plan {
+    struct load_map *map;
+    const struct load_spec *spec;
+    const char *program; /* path of the probe, for the jobs */
+    uint64_t seed;
+    int64_t limit_ns; /* CLOCK_MONOTONIC: everything is ended then */
+    int order;        /* socket to the probe: a byte, or end of file, is the order to end */
+    int gate;         /* pipe from the probe: at end of file the workers begin */
+};
+
+/* Main function of the supervisor process: starts the workers of `plan` and ends them at the order.
+ * `lifeline` reaches end of file when the guard ends. Writes one byte to `told` when everything is
+ * gone. Never returns. */
+void supervisor_be(const struct supervisor_plan *plan, int lifeline, int told)
+    __attribute__((noreturn));
+
+/* Kills all children of the calling process, and orphans as it adopts them, until none is left or
+ * 20 s have passed. `group`: a process group to kill first, for systems whose process table cannot
+ * be read; 0: none. */
+void supervisor_end_children(pid_t group);
 
 #endif

@@ -1,20 +1,20 @@
-/* A loader: one ordinary process that does the work of one element. */
-#ifndef HS_LOAD_LOADER_H
-#define HS_LOAD_LOADER_H
+/* A worker: one ordinary process that runs one element. */
+#ifndef HS_LOAD_WORKER_H
+#define HS_LOAD_WORKER_H
 
 #include "load/element.h"
 
-/* Is the process from here on: sets itself up as a time-shared process of default priority
- * (or the lowest), bound to its CPU, with the default handling of all signals; prepares;
- * waits until `gate` breaks; works until the load ends. `gate` and the standard three are
- * the only descriptors it keeps. Never returns. */
-void loader_be(struct loader *loader, int gate) __attribute__((noreturn));
+/* Main function of a worker process. Sets SCHED_OTHER at nice 0 (19 if the element is_lowest), CPU
+ * affinity and default signal handling (SIGPIPE and SIGXFSZ ignored), prepares the element, waits
+ * for end of file on `gate` and works until the load ends. Keeps only `gate` and the three standard
+ * descriptors. Never returns. */
+void worker_be(struct worker *worker, int gate) __attribute__((noreturn));
 
-/* Puts a name of the form hs-load-WORD on the process. */
-void loader_name(const char *word);
+/* Names the calling process hs-load-WORD. */
+void worker_name(const char *word);
 
-/* Closes all descriptors but the standard three, which lead nowhere then, and `kept`, which
- * get the numbers 3, 4, ... in their order. */
-void loader_keep_only(int *kept, int count);
+/* Closes all descriptors except `kept`, which get the numbers 3, 4, ... in their order. The three
+ * standard descriptors then refer to /dev/null. */
+void worker_keep_only(int *kept, int count);
 
 #endif

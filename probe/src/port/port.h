@@ -1,13 +1,14 @@
-/* What differs between operating systems. The build picks one implementation
- * (linux.c, posix.c, ...; template.c is the place to start a new one); nothing else
- * in the probe asks which system it runs on.
+/* The interface to the operating system. The build picks one implementation, a folder each
+ * (port/linux, port/posix; start a new one from posix). Nothing else in the probe asks which
+ * system it runs on.
  *
- * Every function may answer "not here": ENOTSUP, -1 or false, as it says. None of
- * them makes up a value.
+ * What a system lacks is reported as ENOTSUP, -1 or false, as stated at each function; no
+ * function makes up a value.
  */
-#ifndef HS_PORT_H
-#define HS_PORT_H
+#ifndef HS_PORT_PORT_H
+#define HS_PORT_PORT_H
 
+#include "base/cpus.h"
 #include "base/posix_source.h"
 
 #include <stdatomic.h>
@@ -17,95 +18,137 @@
 #include <sys/types.h>
 #include <time.h>
 
-enum { PORT_CPUS = 1024 };
-
 /* Name of the port: "linux", "posix". */
 const char *port_name(void);
 
-/* Marks in `allowed` the CPUs that this process may use; returns how many there are,
- * or -1 where CPUs cannot be told apart. */
-int port_allowed_cpus(bool allowed[PORT_CPUS]);
+/* Stores the CPUs that this process may use in `allowed` and returns their number; -1, with an
+ * empty set, if the system has no CPU numbers or does not tell. */
+int port_allowed_cpus(struct cpus *allowed);
 
-/* Binds the calling thread to `cpu`: 0, or an errno value (EINVAL: no such CPU or not
- * allowed; ENOTSUP: this system has no such call). */
+/* Binds the calling thread to `cpu`: 0, or an errno value (EINVAL: no such CPU, or not
+ * allowed; ENOTSUP: the system has no CPU affinity). */
 int port_pin_self(int cpu);
 
-/* CPU that runs the caller; -1 if it cannot be known. */
+/* As port_pin_self, but saves the thread's affinity in `before`; port_pin_back restores it. A
+ * call that would not change the affinity does nothing. */
+struct cpus;
+int port_pin_for_now(int cpu, struct cpus *before);
+int port_pin_back(const struct cpus *before);
+
+/* CPU that the caller runs on; -1: not known. */
 int port_current_cpu(void);
 
-/* Whether the kernel itself trusts the processor's counter as a clock that runs at one
- * rate on all CPUs. False leaves the cause in `reason`. */
+/* Whether the kernel trusts the processor's counter as a clock that runs at one rate on all
+ * CPUs. False: the cause is in `reason`. */
 bool port_counter_is_trusted(char *reason, size_t reason_bytes);
 
-/* clock_gettime as a real system call, past any user-space shortcut: 0 or -1 with
- * errno (ENOTSUP: no way to force it). */
+/* clock_gettime as a system call, bypassing the vDSO: 0, or -1 with errno (ENOTSUP: cannot be
+ * forced). */
 int port_clock_system_call(clockid_t id, struct timespec *time);
 
-/* The clocks of this system, by their names; returns their number. */
+/* Points `clocks` to the table of this system's clocks; returns their number. */
 struct port_clock {
     const char *name;
     clockid_t id;
     bool is_system_wide; /* the same on every CPU and in every process */
-    bool is_steerable;   /* can be set back by the administrator */
+    bool is_steerable;   /* the administrator can set it back */
 };
 int port_clocks(const struct port_clock **clocks);
 
-/* A kernel timer that is read like a file, on CLOCK_MONOTONIC.
- * open: first expiry at `start_ns`, then every `period_ns` (0: once); a descriptor, or
- *   -1 with errno (ENOTSUP: none here).
- * wait: blocks; number of expirations since the last wait, or -1 with errno; with
- *   timeout_ns >= 0 at most that long, then 0.
- * disarm: no expiry after it returns. */
+/* A timer on CLOCK_MONOTONIC that is read through a descriptor (timerfd).
+ * open: first expiration at `start_ns` (absolute), then every `period_ns` (0: one-shot). Returns
+ *   the descriptor, or -1 with errno (ENOTSUP: the system has none).
+ * wait: blocks, for at most `timeout_ns` unless that is negative. Returns the number of
+ *   expirations since the last wait, 0 after the timeout, or -1 with errno.
+ * disarm: no expiration after it returns. 0, or -1 with errno. */
 int port_event_timer_open(int64_t start_ns, int64_t period_ns);
 int64_t port_event_timer_wait(int descriptor, int64_t timeout_ns);
 int port_event_timer_disarm(int descriptor);
 
-/* A descriptor that is a counting semaphore of value 0: writing a uint64_t adds it, reading
- * one takes 1 and waits for it. -1 with errno (ENOTSUP: none here). */
+/* A descriptor that acts as a counting semaphore, initially 0 (eventfd): write() of a uint64_t
+ * adds that value, read() blocks while the value is 0, then takes 1. -1 with errno (ENOTSUP: the
+ * system has none). */
 int port_semaphore_descriptor(void);
 
-/* Waits in the kernel while `*word` is `value`; wakes one of those that wait. is_shared:
- * among processes. 0 or an errno value (wait: EAGAIN when the word differs, EINTR; ENOTSUP:
- * none here). */
-int port_word_wait(atomic_int *word, int value, bool is_shared);
-int port_word_wake(atomic_int *word, bool is_shared);
+/* Futex. wait: blocks while the futex word `*word` is `value`; it may also return 0 without a
+ * wake-up. wake: wakes one waiter. is_shared: between processes. 0, or an errno value (wait:
+ * EAGAIN: the word has another value; EINTR: a signal; both: ENOTSUP: the system has none). */
+int port_futex_wait(atomic_int *word, int value, bool is_shared);
+int port_futex_wake(atomic_int *word, bool is_shared);
 
-/* Making a named semaphore may take a file of another name for a moment, which a kill leaves
- * behind. Removes those of this user that were made since `since` with the permissions
- * `mode` (any but the usual ones tells them from others'). 0, or ENOTSUP: not known here. */
+/* sem_open creates a temporary file first; a process that is killed meanwhile leaves it behind.
+ * Removes such files of this user that are not older than `since` and have the permissions
+ * `mode` (unusual ones tell the probe's files from others). 0, or an errno value (ENOTSUP: the
+ * files are not known here). */
 int port_remove_semaphore_files(time_t since, mode_t mode);
 
-/* Has the kernel kill the calling process when the thread of `parent` that made it ends,
- * however it ends: 0, or an errno value (ESRCH: it has ended; ENOTSUP: none here). */
-int port_die_with(pid_t parent);
+/* Has the kernel kill the calling process (SIGKILL) when the thread of `parent` that forked it
+ * ends for any reason: 0, or an errno value (ESRCH: `parent` has ended already; ENOTSUP: the
+ * system cannot do that). */
+int port_kill_with_parent(pid_t parent);
 
-/* Ids, of the kernel, of the threads of `process` (0: this one); returns how many of them stand
- * in `threads`, `most` at most, or -1 where they cannot be listed. */
+/* Whether a process can create others; false on systems without an MMU. */
+bool port_has_processes(void);
+
+/* fork(): 0 in the child, the child's id in the caller; -1 with errno (ENOSYS, ENOTSUP: there is
+ * no fork here, whatever port_has_processes says). */
+pid_t port_fork(void);
+
+/* Whether the child `process` has ended; does not reap it. Then `is_well`: it exited with 0. */
+bool port_has_ended(pid_t process, bool *is_well);
+
+/* Waits for the child `process` and reaps it: 0 if it exited with 0, else ECHILD. */
+int port_wait_for(pid_t process);
+
+/* Moves the calling process, a forked one, to a session of its own: no signals from the
+ * terminal. */
+void port_leave_session(void);
+
+/* Stores the kernel's ids of the threads of `process` (0: this one) in `threads`, at most `most`;
+ * returns how many were stored, or -1 if they cannot be listed. */
 int port_threads(pid_t process, pid_t *threads, int most);
 
-/* How long `thread` of `process` (0: this one) has in all run, and been ready without
- * running, whatever kept the CPU from it: another thread, throttling, a limit of its group.
- * Time in which it slept is in neither. False where the kernel does not count it. */
+/* Total run time and run delay of `thread` of `process` (0: this one). Run delay is time that the
+ * thread was runnable but did not run, for any reason: another thread, throttling, a limit of its
+ * group. Neither includes sleep. False: the kernel does not count them. */
 struct port_thread_times {
     int64_t ran_ns, waited_ns;
 };
 bool port_thread_times(pid_t process, pid_t thread, struct port_thread_times *times);
 
-/* Share of time that real-time threads may use: `runtime_ns` of every `period_ns`.
- * False where there is no such limit or it is off. */
+/* Real-time throttling: real-time threads may use `runtime_ns` of every `period_ns`. False: there
+ * is no such limit, or it is off. */
 bool port_realtime_budget(int64_t *runtime_ns, int64_t *period_ns);
 
-/* Counters of the kernel about `cpu` and this process; a value that is not known here
- * is -1. The difference of two snapshots is stored with a result. */
+/* Snapshot of the kernel's counters for `cpu`; -1: not known. A result stores the difference of
+ * two snapshots. `cpu` < 0: only the steal time, of all CPUs together. */
 struct port_environment {
-    int64_t steal_ns;          /* taken from `cpu` by the hypervisor */
+    int64_t steal_ns;          /* steal time: taken from `cpu` by the hypervisor */
     int64_t interrupts;        /* served on `cpu` */
     int64_t timer_interrupts;  /* of those, the local timer's */
     int64_t thermal_throttles; /* of `cpu` */
 };
 void port_environment(int cpu, struct port_environment *environment);
 
-/* Where a fact goes: called once for each, text or number; NULL text is "null". */
+/* Page faults and context switches of this process; -1: not known. */
+struct port_usage {
+    int64_t minor_faults, major_faults;
+    int64_t voluntary_switches, involuntary_switches;
+};
+void port_usage(struct port_usage *usage);
+
+/* Limit on the stack of the main thread, in bytes; INT64_MAX: no limit; -1: not known. */
+int64_t port_stack_bytes(void);
+
+/* Makes the C library map one heap for all threads, without spare room: locked memory counts all
+ * that is mapped. Call it before the first thread starts. */
+void port_trim_heap(void);
+
+/* Leaves the whole pages of these `bytes` out of processes that port_fork makes: they would be
+ * copied, and locked there again. Nothing where the system has no such call. */
+void port_keep_from_forks(void *memory, size_t bytes);
+
+/* Receives facts, one call each. A NULL text is null: known to be none. */
 struct port_fact_sink {
     void (*text)(void *context, const char *name, const char *value);
     void (*number)(void *context, const char *name, int64_t value);
@@ -113,86 +156,86 @@ struct port_fact_sink {
     void *context;
 };
 
-/* Facts about the machine under the names of docs/reference/facts.md; what is not
- * known is left out. */
+/* Sends the facts about the machine, named as in docs/reference/facts.md; unknown facts are left
+ * out. */
 void port_facts(const struct port_fact_sink *sink);
 
-/* Why real-time scheduling may be refused although the user has the right to it
- * (group budgets, containers); what to type. Empty text: nothing known. */
+/* How to get real-time scheduling that the system has refused: which privilege or group budget is
+ * missing, and what to type. Empty text: nothing known. */
 void port_realtime_remedy(char *text, size_t bytes);
 
-/* ---- what load needs ---- */
+/* ---- for load ---- */
 
-/* As port_die_with, but asks it to end (SIGTERM): for a program that has something to put back.
- * What the process executes inherits it. */
+/* As port_kill_with_parent, but with SIGTERM, for a program that has something to restore. Survives
+ * exec. */
 int port_end_with(pid_t parent);
 
-/* Takes a real-time or idle I/O priority from the calling process, and what it forks or executes
- * later: 0, or an errno value (also where there is no such thing: 0). */
+/* Resets the I/O priority of the calling process to the default; what it forks or executes inherits
+ * that. 0, also where the system has no I/O priorities, or an errno value. */
 int port_ordinary_io(void);
 
-/* Zeroed memory that this process shares with those it forks; it has no name and is gone
- * with the last of them. NULL with errno. Freed with munmap. */
+/* Zeroed anonymous memory, shared with the processes that this one forks; freed with munmap, or
+ * with the last process. NULL with errno (ENOSYS: the system has none). */
 void *port_shared_memory(size_t bytes);
 
-/* Binds the calling thread, and what it forks, to a set of CPUs: as port_pin_self. */
-int port_bind_self(const bool cpus[PORT_CPUS]);
+/* Binds the calling thread, and what it forks, to a set of CPUs. Errors as port_pin_self. */
+int port_bind_self(const struct cpus *cpus);
 
-/* From now on processes whose parent ends become children of the caller, when they descend
- * from it: 0, or an errno value (ENOTSUP: none here; then they go to the system). */
+/* Makes the caller the subreaper of its descendants: orphans among them become its children. 0, or
+ * an errno value (ENOTSUP: the system has none; orphans go to init). */
 int port_adopt_orphans(void);
 
-/* From now on neither the calling process nor what it executes can get a real-time priority,
- * whoever its user is: 0, or an errno value when that cannot be had. */
+/* Programs that the calling process executes from now on cannot get a real-time priority, not even
+ * as root; the process itself, with CAP_SYS_NICE, still can until it executes one. 0, or an errno
+ * value (ENOTSUP: the system cannot do that). */
 int port_never_real_time(void);
 
-/* Time that the calling process was ready and waited for a CPU; ns, -1: not known. */
+/* Run delay of the calling process: time that it was runnable but did not run. -1: not known. */
 int64_t port_run_delay_ns(void);
 
-/* The process table: up to `most` processes into `list`; returns how many there are, or -1
- * where it cannot be read. */
+/* Stores up to `most` entries of the process table in `list`; returns how many there are, which may
+ * be more, or -1 if the table cannot be read. */
 struct port_process {
     pid_t id, parent;
 };
 int port_processes(struct port_process *list, int most);
 
-/* Names the calling process in lists of processes, where there is such a thing. */
+/* Sets the name of the calling process as ps shows it, where the system has such names. */
 void port_name_self(const char *name);
 
 /* Closes every descriptor from `first` on. */
 void port_close_from(int first);
 
-/* A file in `folder` that has no name from its first moment: descriptor, or -1 with errno
- * (ENOTSUP: none here, or not in this file system). */
+/* Creates a file in `folder` that never has a name (O_TMPFILE). Returns a descriptor, or -1 with
+ * errno (ENOTSUP: the system or the file system cannot do that). */
 int port_anonymous_file(const char *folder);
 
-/* What lies behind an open file or folder. */
+/* Kind of storage behind an open file or folder. */
 enum port_storage {
     PORT_STORAGE_UNKNOWN,
     PORT_STORAGE_DISK,
     PORT_STORAGE_MEMORY,
     PORT_STORAGE_NETWORK,
-    PORT_STORAGE_KERNEL, /* no storage: the kernel makes the contents up */
+    PORT_STORAGE_KERNEL, /* none: a pseudo file system such as proc */
 };
 enum port_storage port_storage(int descriptor);
 
-/* A path that executes the program of the calling process once more: 0, or ENOTSUP. */
+/* Stores a path in `path` that executes the running program again: 0, or ENOTSUP. */
 int port_own_executable(char *path, size_t bytes);
 
-/* Memory that can be had without harm to others, within the limits of this process's groups;
- * -1: not known. `of_bytes`, where it is not NULL: of how much, the whole of what is shortest
- * (the machine's memory, or a group's limit); -1: not known. */
+/* Memory that can be allocated without swapping: the smallest of what the machine has available
+ * and what each control group of this process has left. -1: not known. `of_bytes`, unless NULL:
+ * total of whichever that is (the machine's memory or the group's limit); -1: not known. */
 int64_t port_available_bytes(int64_t *of_bytes);
 
-/* TCP segments that this system (its network namespace) has sent; -1: not known. */
+/* TCP segments that this network namespace has sent; -1: not known. */
 int64_t port_tcp_segments_sent(void);
 
-/* Bytes that the block device with this number (st_dev of a file) was given to write since the
- * start of the system, by all; -1: not known, it is none, or its writes are not counted. */
+/* Bytes written to the block device with this number (st_dev of a file) by everybody since boot.
+ * -1: not known, not a block device, or its writes are not counted. */
 int64_t port_device_written_bytes(dev_t device);
 
-/* Mean length of the queue of ready processes over the last minute, in thousandths; -1: not
- * known. */
+/* Load average of the last minute, in thousandths; -1: not known. */
 int64_t port_load_average_milli(void);
 
 #endif

@@ -1,7 +1,7 @@
-/* The part of the port that reserves CPUs. Each setting is a piece of its own that knows how to
- * change what it names, and how to undo each line that it has written into the journal.
+/* The part of the port that reserves CPUs. Each setting changes one kind of thing, journals each
+ * change before making it, and can undo each line that it has written.
  *
- * linux_shield*.c; no_shield.c answers ENOTSUP where a system has no such means. */
+ * linux/shield*.c; posix/shield.c answers ENOTSUP. */
 #ifndef HS_PORT_SHIELD_H
 #define HS_PORT_SHIELD_H
 
@@ -11,7 +11,7 @@
 
 #include <sys/types.h>
 
-/* In the order in which they are applied: what keeps others off the CPU comes last. */
+/* In the order in which they are applied; moving other threads off the CPUs comes last. */
 enum shield_setting {
     SHIELD_DMA_LATENCY,
     SHIELD_GOVERNOR,
@@ -26,55 +26,56 @@ enum shield_setting {
 enum { SHIELD_TEXT_BYTES = 240, SHIELD_PIDS = 2, PORT_SHIELD_HELD = -1 };
 
 struct port_shield {
-    const char *root; /* before every path: "", or a test's folder */
+    const char *root; /* prefix of every path: "", or a test's folder */
     struct cpus reserved, others;
     struct journal *journal;
     struct shield_notes *notes;
-    bool has_group; /* SHIELD_CPUSET was applied, and made a group to be entered */
-    int latency;    /* descriptor that holds the latency request; -1: none. The owner's and the
-                       guard's: the kernel drops the request with the last of them */
+    bool has_group; /* SHIELD_CPUSET has made a control group for the reserved CPUs */
+    int latency;    /* descriptor of the latency request; -1: none. Owner and guard hold it: the
+                       kernel drops the request when the last one is closed */
 };
 
-/* Applies `setting`: journal, change, read back. 0 with what was done in `text`; parts that could
- * not be changed are noted. ENOTSUP: there is nothing of that kind here. EACCES, EPERM, EROFS:
- * refused. PORT_SHIELD_HELD: a group of somebody else's has the CPUs to itself, and `text` names
- * it. Another errno value: failed. Then `text` says why. */
+/* Applies `setting`: journal, change, read back. 0: `text` says what was done, and the notes name
+ * what could not be changed. Else `text` gives the reason. ENOTSUP: the system does not have this
+ * setting. EACCES, EPERM, EROFS: refused. PORT_SHIELD_HELD: somebody else's group has the CPUs
+ * exclusively; `text` names it. Any other errno value: failed. */
 int port_shield_apply(struct port_shield *shield, enum shield_setting setting, char *text,
                       size_t bytes);
 
-/* Whether `setting` exists here and what it is now, for people; nothing is changed. False with
- * the reason in `text` where it does not. */
+/* Whether `setting` exists here; `text` describes its present value, or why it does not exist.
+ * Changes nothing. */
 bool port_shield_show(struct port_shield *shield, enum shield_setting setting, char *text,
                       size_t bytes);
 
-/* Brings the calling process onto the reserved CPUs, into the group of them when SHIELD_CPUSET has
- * made one: 0, or an errno value. For a process with one thread, or before its other threads are
- * made. */
+/* Moves the calling process to the reserved CPUs, and into their control group if SHIELD_CPUSET
+ * has made one: 0, or an errno value (ENOTSUP: no CPU can be reserved here). Call it before the
+ * process creates threads. */
 int port_shield_enter(const struct port_shield *shield);
 
 enum port_undo {
-    PORT_UNDONE,       /* the value from before is there again */
-    PORT_UNDO_NOTHING, /* it was there already, or what it belonged to has gone */
+    PORT_UNDONE,       /* the previous value is restored */
+    PORT_UNDO_NOTHING, /* it was in place already, or its file, group or thread is gone */
     PORT_UNDO_FOREIGN, /* somebody else has changed it since: left alone */
-    PORT_UNDO_TAKEN,   /* the kernel has taken it over since, as it often does: left alone */
+    PORT_UNDO_TAKEN,   /* the kernel has changed it since, as it often does: left alone */
     PORT_UNDO_FAILED,
-    PORT_UNDO_REFUSED, /* not a line that this port would have written */
+    PORT_UNDO_REFUSED, /* this port does not write such a line */
 };
 
-/* Undoes change number `index` of a journal; `text` says which and why for the last four. */
+/* Undoes change `index` of a journal; for the last four results `text` says which and why. */
 enum port_undo port_shield_undo(struct port_shield *shield, const struct journal_image *image,
                                 size_t index, char *text, size_t bytes);
 
-/* The kernel's name of this boot; false where there is none. */
+/* Unique name of this boot; false: the system has none. */
 bool port_boot_name(char *text, size_t bytes);
 
-/* When process `pid` started, in a unit of the port's; 0: there is no such process. */
+/* Start time of process `pid`, in a unit of the port's; 0: no such process, or not known. */
 uint64_t port_process_start(pid_t pid);
 
-/* CPUs that the boot line keeps the scheduler, and the tick, off; empty where not known. */
+/* CPUs that the kernel command line isolates (isolcpus=) and makes tickless (nohz_full=); empty
+ * where not known. */
 void port_isolated_cpus(struct cpus *isolated, struct cpus *tickless);
 
-/* All CPUs that are switched on; -1 where they cannot be told apart. */
+/* Stores the online CPUs in `online` and returns their number; -1: not known. */
 int port_online_cpus(struct cpus *online);
 
 #endif

@@ -4,70 +4,81 @@
 
 #define DISTURBED_NS INT64_C(1000000)
 
-enum { TOLD = 3, SMALL_PART = 4 /* of a loss: what it divides by */ };
+enum { TOLD = 3, SMALL_PART = 4 /* a wait below 1/4 of the loss is small */ };
 
-/* Not at each burst: there are many, and reading takes a while. */
-static void begin_burst(struct pace *pace)
+/* Reading run delays is slow: not before every burst. */
+static void begin_burst(struct burst *burst)
 {
-    int64_t age_ns = clock_monotonic_ns() - pace->readiness.begin_ns;
-    if (pace->is_watched && age_ns > pace->occupancy.pause_ns / 4)
-        readiness_begin(&pace->readiness);
-    occupancy_begin(&pace->occupancy);
+    int64_t age_ns = clock_monotonic_ns() - burst->run_delay.begin_ns;
+    if (burst->is_watched && age_ns > burst->cpu_loss.pause_ns / 4)
+        run_delay_begin(&burst->run_delay);
+    cpu_loss_begin(&burst->cpu_loss);
 }
 
-void pace_begin(struct pace *pace, struct run *run, pid_t partner)
+void burst_begin(struct burst *burst, struct run *run, pid_t peer)
 {
-    pace->run = run;
-    pace->gap_count = 0;
-    occupancy_open(&pace->occupancy);
-    bool is_counted = partner <= 0 || occupancy_add_process(&pace->occupancy, partner) == 0;
-    pace->is_watched = run->is_realtime && is_counted;
-    readiness_open(&pace->readiness, partner);
-    pace->readiness.begin_ns = 0;
-    breathe(&run->breath);
-    begin_burst(pace);
+    burst->run = run;
+    burst->ahead_ns = 0;
+    burst->gap_count = 0;
+    cpu_loss_open(&burst->cpu_loss);
+    bool is_counted = peer <= 0 || cpu_loss_add_process(&burst->cpu_loss, peer) == 0;
+    burst->is_watched = run->is_realtime && is_counted;
+    run_delay_open(&burst->run_delay, peer);
+    burst->run_delay.begin_ns = 0;
+    rt_budget_rest(&run->rt_budget);
+    begin_burst(burst);
 }
 
-bool pace_was_disturbed(const struct pace *pace)
+void burst_ignore_sleep(struct burst *burst)
 {
-    return occupancy_lost_ns(&pace->occupancy, clock_monotonic_ns()) > DISTURBED_NS;
+    burst->run_delay.is_known = false;
 }
 
-/* Whether of `lost_ns` the CPU was kept from threads that wanted it for a small part at most. */
-static bool was_asleep(const struct pace *pace, int64_t lost_ns)
+void burst_plan(struct burst *burst, int64_t ahead_ns)
 {
-    int64_t kept_ns = readiness_kept_ns(&pace->readiness);
+    burst->ahead_ns = ahead_ns;
+}
+
+bool burst_was_disturbed(const struct burst *burst)
+{
+    return cpu_loss_lost_ns(&burst->cpu_loss, clock_monotonic_ns()) > DISTURBED_NS;
+}
+
+/* Whether the threads were runnable for only a small part of `lost_ns`, and slept for the rest. */
+static bool was_asleep(const struct burst *burst, int64_t lost_ns)
+{
+    int64_t kept_ns = run_delay_kept_ns(&burst->run_delay);
     return kept_ns >= 0 && kept_ns < lost_ns / SMALL_PART;
 }
 
-static void tell_gap(struct pace *pace, int64_t lost_ns)
+static void tell_gap(struct burst *burst, int64_t lost_ns)
 {
-    if (pace->gap_count++ < TOLD)
-        arena_event(pace->run->arena, "idle_gap", run_at_ns(pace->run, clock_monotonic_ns()),
+    if (burst->gap_count++ < TOLD)
+        arena_event(burst->run->arena, "idle_gap", run_at_ns(burst->run, clock_monotonic_ns()),
                     "for %lld us between two looks no thread of the test ran and none was ready: "
                     "wake-ups that took long, which the figures hold",
                     (long long)(lost_ns / 1000));
 }
 
-static void judge_burst(struct pace *pace)
+static void judge_burst(struct burst *burst)
 {
-    struct occupancy *burst = &pace->occupancy;
-    int64_t lost_ns = occupancy_lost_ns(burst, clock_monotonic_ns());
-    if (occupancy_is_cut(burst, lost_ns) && was_asleep(pace, lost_ns)) {
-        tell_gap(pace, lost_ns);
+    struct cpu_loss *loss = &burst->cpu_loss;
+    int64_t lost_ns = cpu_loss_lost_ns(loss, clock_monotonic_ns());
+    if (cpu_loss_is_cut(loss, lost_ns) && was_asleep(burst, lost_ns)) {
+        tell_gap(burst, lost_ns);
         return;
     }
-    occupancy_end(burst, pace->run);
-    if (occupancy_judge(burst, pace->run) != 0)
+    cpu_loss_end(loss, burst->run);
+    if (cpu_loss_judge(loss, burst->run) != 0)
         run_request_stop();
 }
 
-int64_t pace_next(struct pace *pace)
+int64_t burst_next(struct burst *burst)
 {
-    const struct occupancy *burst = &pace->occupancy;
-    if (pace->is_watched && clock_monotonic_ns() - burst->begin_wall_ns > burst->pause_ns / 2)
-        judge_burst(pace);
-    int64_t now_ns = breathe(&pace->run->breath);
-    begin_burst(pace);
-    return now_ns;
+    const struct cpu_loss *loss = &burst->cpu_loss;
+    if (burst->is_watched && clock_monotonic_ns() - loss->begin_wall_ns > loss->pause_ns / 2)
+        judge_burst(burst);
+    rt_budget_rest_ahead(&burst->run->rt_budget, burst->ahead_ns);
+    begin_burst(burst);
+    return run_anchor(burst->run);
 }

@@ -1,34 +1,44 @@
-/* Rests between samples (breath.h), with a look at each burst for time that nobody of the
- * test was given (occupancy.h): such a burst ends the test, and fails it. Where all slept
- * meanwhile (readiness.h) the pause was the system's own, a slow wake-up: it stays in the
- * figures, and is told as the event `idle_gap`.
+/* Bursts of samples between rests (rt_budget.h). A burst in which the test lost CPU time
+ * (cpu_loss.h) ends the test as failed. If all its threads slept meanwhile (run_delay.h), the
+ * gap was a slow wake-up of the system itself: it stays in the figures and is reported as the
+ * event `idle_gap`.
  *
- * Only for tests one of whose threads is always ready, or about to be woken: then CPU time
- * and time agree. */
-#ifndef HS_PACE_H
-#define HS_PACE_H
+ * Only for tests in which some thread is always runnable or about to be woken, so that CPU time
+ * equals elapsed time. */
+#ifndef HS_REALTIME_BURST_H
+#define HS_REALTIME_BURST_H
 
 #include "realtime/cpu_loss.h"
 #include "realtime/run_delay.h"
 
-struct pace {
+struct burst {
     struct run *run;
-    struct occupancy occupancy;
-    struct readiness readiness;
+    int64_t ahead_ns; /* longest run until the next check of the budget */
+    struct cpu_loss cpu_loss;
+    struct run_delay run_delay;
     int gap_count;
-    bool is_watched; /* whether a burst can be judged at all */
+    bool is_watched; /* whether lost CPU time can be detected */
 };
 
-/* `partner`: a process that takes part, or 0. Begins the first burst. Threads that start
- * later are not looked at. */
-void pace_begin(struct pace *pace, struct run *run, pid_t partner);
+/* Begins the first burst. `peer`: a second process of the test, or 0. The run delay of threads
+ * that start later is not watched. */
+void burst_begin(struct burst *burst, struct run *run, pid_t peer);
 
-/* Whether in the burst up to now so much time was taken from the test's threads that what it
- * timed by delays may have come out in another order. */
-bool pace_was_disturbed(const struct pace *pace);
+/* For tests whose threads come and go: their run delay is unknown, so every gap that long counts
+ * as lost CPU time. */
+void burst_ignore_sleep(struct burst *burst);
 
-/* Between two samples: ends a burst, rests when it is time to, begins the next one.
- * Returns the time now, CLOCK_MONOTONIC. A cut burst sets the outcome and asks the test to end. */
-int64_t pace_next(struct pace *pace);
+/* From now on a burst may run for `ahead_ns` without a rest: it rests first if less budget is
+ * left. */
+void burst_plan(struct burst *burst, int64_t ahead_ns);
+
+/* Whether the current burst has lost more than 1 ms of CPU time: events that the test orders by
+ * delays may then have happened in another order. */
+bool burst_was_disturbed(const struct burst *burst);
+
+/* Called between two samples. Ends the burst, rests if the budget requires it, begins the next
+ * burst, and calls run_anchor. Returns the current CLOCK_MONOTONIC time. If the burst lost CPU
+ * time, sets the outcome to failed and requests a stop. */
+int64_t burst_next(struct burst *burst);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#define UNKNOWN_PAUSE_NS INT64_C(50000000) /* of a second: what Linux has by default */
+#define UNKNOWN_PAUSE_NS INT64_C(50000000) /* per second: the default of Linux */
 
 enum { TOLD = 3 };
 
@@ -14,56 +14,56 @@ static int64_t cpu_of_ns(clockid_t id)
     return clock_gettime(id, &used) == 0 ? clock_timespec_ns(&used) : -1;
 }
 
-/* Of all that takes part; -1 where it is not known. */
-static int64_t used_cpu_ns(const struct occupancy *occupancy)
+/* CPU time of all processes of the test; -1 if unknown. */
+static int64_t used_cpu_ns(const struct cpu_loss *cpu_loss)
 {
     int64_t own_ns = cpu_of_ns(CLOCK_PROCESS_CPUTIME_ID);
-    int64_t partner_ns = occupancy->has_partner ? cpu_of_ns(occupancy->partner) : 0;
-    return own_ns < 0 || partner_ns < 0 ? -1 : own_ns + partner_ns;
+    int64_t peer_ns = cpu_loss->has_peer ? cpu_of_ns(cpu_loss->peer) : 0;
+    return own_ns < 0 || peer_ns < 0 ? -1 : own_ns + peer_ns;
 }
 
-void occupancy_open(struct occupancy *occupancy)
+void cpu_loss_open(struct cpu_loss *cpu_loss)
 {
     int64_t runtime_ns, period_ns;
-    memset(occupancy, 0, sizeof *occupancy);
-    occupancy->pause_ns = UNKNOWN_PAUSE_NS;
-    occupancy->is_limited = port_realtime_budget(&runtime_ns, &period_ns) && runtime_ns < period_ns;
-    if (occupancy->is_limited)
-        occupancy->pause_ns = period_ns - runtime_ns;
+    memset(cpu_loss, 0, sizeof *cpu_loss);
+    cpu_loss->pause_ns = UNKNOWN_PAUSE_NS;
+    cpu_loss->is_limited = port_realtime_budget(&runtime_ns, &period_ns) && runtime_ns < period_ns;
+    if (cpu_loss->is_limited)
+        cpu_loss->pause_ns = period_ns - runtime_ns;
 }
 
-int occupancy_add_process(struct occupancy *occupancy, pid_t process)
+int cpu_loss_add_process(struct cpu_loss *cpu_loss, pid_t process)
 {
-    int error = clock_getcpuclockid(process, &occupancy->partner);
-    occupancy->has_partner = error == 0;
+    int error = clock_getcpuclockid(process, &cpu_loss->peer);
+    cpu_loss->has_peer = error == 0;
     return error;
 }
 
-void occupancy_begin(struct occupancy *occupancy)
+void cpu_loss_begin(struct cpu_loss *cpu_loss)
 {
-    occupancy->begin_wall_ns = clock_monotonic_ns();
-    occupancy->begin_cpu_ns = used_cpu_ns(occupancy);
+    cpu_loss->begin_wall_ns = clock_monotonic_ns();
+    cpu_loss->begin_cpu_ns = used_cpu_ns(cpu_loss);
 }
 
-/* Whether so much was lost that it is told; counts it. */
-static bool note_loss(struct occupancy *occupancy, int64_t lost_ns)
+/* Counts a loss. Whether to report it: the first TOLD cuts are reported. */
+static bool note_loss(struct cpu_loss *cpu_loss, int64_t lost_ns)
 {
-    if (lost_ns > occupancy->most_lost_ns)
-        occupancy->most_lost_ns = lost_ns;
-    return occupancy_is_cut(occupancy, lost_ns) && occupancy->cut_count++ < TOLD;
+    if (lost_ns > cpu_loss->most_lost_ns)
+        cpu_loss->most_lost_ns = lost_ns;
+    return cpu_loss_is_cut(cpu_loss, lost_ns) && cpu_loss->cut_count++ < TOLD;
 }
 
-int64_t occupancy_lost_ns(const struct occupancy *occupancy, int64_t now_ns)
+int64_t cpu_loss_lost_ns(const struct cpu_loss *cpu_loss, int64_t now_ns)
 {
-    int64_t cpu_ns = used_cpu_ns(occupancy);
-    if (occupancy->begin_cpu_ns < 0 || cpu_ns < 0)
+    int64_t cpu_ns = used_cpu_ns(cpu_loss);
+    if (cpu_loss->begin_cpu_ns < 0 || cpu_ns < 0)
         return 0;
-    return now_ns - occupancy->begin_wall_ns - (cpu_ns - occupancy->begin_cpu_ns);
+    return now_ns - cpu_loss->begin_wall_ns - (cpu_ns - cpu_loss->begin_cpu_ns);
 }
 
-static const char *possible_causes(const struct occupancy *occupancy)
+static const char *possible_causes(const struct cpu_loss *cpu_loss)
 {
-    return occupancy->is_limited
+    return cpu_loss->is_limited
                ? "something of higher priority had the CPU, or what leaves a share "
                  "to ordinary programs (real-time throttling, the fair server) "
                  "cut in"
@@ -71,27 +71,27 @@ static const char *possible_causes(const struct occupancy *occupancy)
                  "Linux 6.12 and later gave ordinary programs their share";
 }
 
-void occupancy_end(struct occupancy *occupancy, struct run *run)
+void cpu_loss_end(struct cpu_loss *cpu_loss, struct run *run)
 {
-    int64_t now_ns = clock_monotonic_ns(), wall_ns = now_ns - occupancy->begin_wall_ns;
-    int64_t lost_ns = occupancy_lost_ns(occupancy, now_ns);
-    if (note_loss(occupancy, lost_ns))
+    int64_t now_ns = clock_monotonic_ns(), wall_ns = now_ns - cpu_loss->begin_wall_ns;
+    int64_t lost_ns = cpu_loss_lost_ns(cpu_loss, now_ns);
+    if (note_loss(cpu_loss, lost_ns))
         arena_event(run->arena, "throttled", run_at_ns(run, now_ns),
                     "of a burst of %lld us the test's threads were given %lld us: %s",
                     (long long)(wall_ns / 1000), (long long)((wall_ns - lost_ns) / 1000),
-                    possible_causes(occupancy));
+                    possible_causes(cpu_loss));
 }
 
-void occupancy_note_pause(struct occupancy *occupancy, struct run *run, int64_t pause_ns,
-                          const char *what)
+void cpu_loss_note_pause(struct cpu_loss *cpu_loss, struct run *run, int64_t pause_ns,
+                         const char *what)
 {
-    if (note_loss(occupancy, pause_ns))
+    if (note_loss(cpu_loss, pause_ns))
         arena_event(run->arena, "throttled", run_at_ns(run, clock_monotonic_ns()),
                     "%s was ready and did not run for %lld us: %s", what,
-                    (long long)(pause_ns / 1000), possible_causes(occupancy));
+                    (long long)(pause_ns / 1000), possible_causes(cpu_loss));
 }
 
-/* By the hypervisor, from the test's CPU, since the test began. */
+/* Steal time of the test's CPU since the test began; 0 if unknown. */
 static int64_t stolen_ns(const struct run *run)
 {
     struct port_environment now;
@@ -99,14 +99,14 @@ static int64_t stolen_ns(const struct run *run)
     return run->before.steal_ns < 0 || now.steal_ns < 0 ? 0 : now.steal_ns - run->before.steal_ns;
 }
 
-int occupancy_judge(const struct occupancy *occupancy, struct run *run)
+int cpu_loss_judge(const struct cpu_loss *cpu_loss, struct run *run)
 {
-    if (occupancy->cut_count == 0 || stolen_ns(run) >= occupancy->most_lost_ns)
+    if (cpu_loss->cut_count == 0 || stolen_ns(run) >= cpu_loss->most_lost_ns)
         return 0;
     return outcome_set(&run->outcome, STATUS_FAILED,
                        "end what runs at a higher priority, or lift the limit on real-time threads "
                        "(Linux: sysctl kernel.sched_rt_runtime_us=-1)",
                        "the CPU was not given to the test in %d bursts, for up to %lld us: the "
                        "figures hold pauses that are not the system's own",
-                       occupancy->cut_count, (long long)(occupancy->most_lost_ns / 1000));
+                       cpu_loss->cut_count, (long long)(cpu_loss->most_lost_ns / 1000));
 }

@@ -5,7 +5,7 @@
 #include <sched.h>
 #include <unistd.h>
 
-/* -1: not known. */
+/* Online CPUs; -1 if unknown. */
 static long cpu_count(void)
 {
 #ifdef _SC_NPROCESSORS_ONLN
@@ -15,10 +15,15 @@ static long cpu_count(void)
 #endif
 }
 
+bool one_cpu_is_certain(const struct run *run)
+{
+    return run->setup.cpu >= 0 || cpu_count() == 1;
+}
+
 int one_cpu_require(struct run *run)
 {
     long count = cpu_count();
-    if (run->setup.cpu >= 0 || count == 1)
+    if (one_cpu_is_certain(run))
         return 0;
     return outcome_set(&run->outcome, STATUS_UNSUPPORTED,
                        "use a port that can bind threads, or a machine with one CPU",

@@ -1,20 +1,24 @@
-/* Tests of order, switching and inversion mean something on one CPU only: where two
- * threads may run at once, no switch would be in a switch and no order in an order. */
-#ifndef HS_ONE_CPU_H
-#define HS_ONE_CPU_H
+/* Tests of order, context switches and priority inversion are valid on one CPU only: two threads
+ * that run at the same time need no switch and have no order. */
+#ifndef HS_REALTIME_ONE_CPU_H
+#define HS_REALTIME_ONE_CPU_H
 
 #include "run/run.h"
 
-/* For a test's `prepare`: 0 when its threads can be kept on one CPU (bound, or there is
- * only one), else -1 with the outcome STATUS_UNSUPPORTED. */
+/* Whether the threads that a test does not bind itself share one CPU: that of the run, or the
+ * machine's only one. */
+bool one_cpu_is_certain(const struct run *run);
+
+/* For a test's `prepare`: 0 if one_cpu_is_certain, else -1 with the outcome
+ * STATUS_UNSUPPORTED. */
 int one_cpu_require(struct run *run);
 
-/* Levels of the policy asked for from its lowest up to the priority asked for (once that is
- * chosen, to the one in use), the measuring thread's own included. */
+/* Number of priorities from the lowest of the requested policy to the requested one (to the one
+ * in use once it is chosen), both included. */
 int one_cpu_levels(const struct run *run);
 
-/* For a test's `prepare`: 0 when there are `wanted` such levels, else -1 with the outcome
- * STATUS_DENIED and what to ask for. */
+/* For a test's `prepare`: 0 if one_cpu_levels is at least `wanted`, else -1 with the outcome
+ * STATUS_DENIED. */
 int one_cpu_require_levels(struct run *run, int wanted);
 
 #endif

@@ -5,33 +5,33 @@
 #include "base/clock.h"
 #include "port/port.h"
 
-void breath_init(struct breath *breath)
+void rt_budget_init(struct rt_budget *rt_budget)
 {
     int64_t runtime_ns, period_ns;
     if (port_realtime_budget(&runtime_ns, &period_ns)) {
-        breath->burst_ns = runtime_ns / 5 * 4;
-        breath->rest_ns = period_ns - breath->burst_ns;
+        rt_budget->burst_ns = runtime_ns / 5 * 4;
+        rt_budget->rest_ns = period_ns - rt_budget->burst_ns;
     } else {
-        breath->burst_ns = CLOCK_NS_PER_S / 10 * 9;
-        breath->rest_ns = CLOCK_NS_PER_S / 10;
+        rt_budget->burst_ns = CLOCK_NS_PER_S / 10 * 9;
+        rt_budget->rest_ns = CLOCK_NS_PER_S / 10;
     }
-    breath->started_ns = clock_monotonic_ns();
-    breath->rested_ns = 0;
+    rt_budget->started_ns = clock_monotonic_ns();
+    rt_budget->rested_ns = 0;
 }
 
-int64_t breathe(struct breath *breath)
+int64_t rt_budget_rest(struct rt_budget *rt_budget)
 {
-    return breathe_ahead(breath, 0);
+    return rt_budget_rest_ahead(rt_budget, 0);
 }
 
-int64_t breathe_ahead(struct breath *breath, int64_t ahead_ns)
+int64_t rt_budget_rest_ahead(struct rt_budget *rt_budget, int64_t ahead_ns)
 {
     int64_t now_ns = clock_monotonic_ns();
-    if (now_ns - breath->started_ns + ahead_ns < breath->burst_ns)
+    if (now_ns - rt_budget->started_ns + ahead_ns < rt_budget->burst_ns)
         return now_ns;
-    struct timespec rest = clock_ns_timespec(breath->rest_ns);
+    struct timespec rest = clock_ns_timespec(rt_budget->rest_ns);
     nanosleep(&rest, NULL);
-    breath->started_ns = clock_monotonic_ns();
-    breath->rested_ns += breath->started_ns - now_ns;
-    return breath->started_ns;
+    rt_budget->started_ns = clock_monotonic_ns();
+    rt_budget->rested_ns += rt_budget->started_ns - now_ns;
+    return rt_budget->started_ns;
 }

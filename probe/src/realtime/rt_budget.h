@@ -1,29 +1,28 @@
-/* Rests for threads that never block. A real-time thread that spins for longer than
- * the system's real-time budget is cut off by the throttling, and the cut would stand
- * in the results as if it were a latency of the kernel. Between two samples such a
- * thread calls breathe, which rests often enough that no window of the budget's period
- * is used up, and that the rest of the system lives. */
-#ifndef HS_BREATH_H
-#define HS_BREATH_H
+/* Rests for threads that never block. A real-time thread that spins longer than the system's
+ * real-time budget is throttled, and the pause would look like a latency of the kernel. Such a
+ * thread calls rt_budget_rest between samples: it sleeps often enough that no window of the
+ * budget's period is used up and other tasks can run. */
+#ifndef HS_REALTIME_RT_BUDGET_H
+#define HS_REALTIME_RT_BUDGET_H
 
 #include <stdint.h>
 
-struct breath {
-    int64_t burst_ns;   /* spin at most so long ... */
-    int64_t rest_ns;    /* ... then sleep so long */
-    int64_t started_ns; /* of this burst */
-    int64_t rested_ns;  /* in all */
+struct rt_budget {
+    int64_t burst_ns;   /* longest time without a rest */
+    int64_t rest_ns;    /* length of a rest */
+    int64_t started_ns; /* of this burst, CLOCK_MONOTONIC */
+    int64_t rested_ns;  /* sum of all rests */
 };
 
-/* Reads the system's budget: four fifths of it are used; without one, nine tenths of
- * each second. */
-void breath_init(struct breath *breath);
+/* Reads the system's budget. Bursts use four fifths of it; without a budget, 0.9 s of each
+ * second. */
+void rt_budget_init(struct rt_budget *rt_budget);
 
-/* Sleeps when the burst is over. Returns the time now, CLOCK_MONOTONIC. */
-int64_t breathe(struct breath *breath);
+/* Sleeps if the burst is used up. Returns the current CLOCK_MONOTONIC time. */
+int64_t rt_budget_rest(struct rt_budget *rt_budget);
 
-/* The same for a thread that is about to let others spin for `ahead_ns` without a rest:
- * sleeps when less than that is left of the burst. */
-int64_t breathe_ahead(struct breath *breath, int64_t ahead_ns);
+/* The same before `ahead_ns` without a rest, of this thread or of others that it releases: sleeps
+ * if less than that is left of the burst. */
+int64_t rt_budget_rest_ahead(struct rt_budget *rt_budget, int64_t ahead_ns);
 
 #endif

@@ -4,62 +4,62 @@
 
 #include "base/clock.h"
 
-static void list(struct readiness *readiness, pid_t process)
+static void list(struct run_delay *run_delay, pid_t process)
 {
-    pid_t threads[READINESS_THREADS];
-    int most = READINESS_THREADS - readiness->count;
+    pid_t threads[RUN_DELAY_THREADS];
+    int most = RUN_DELAY_THREADS - run_delay->count;
     int count = port_threads(process, threads, most);
     if (count < 0 || count >= most) {
-        readiness->is_known = false;
+        run_delay->is_known = false;
         return;
     }
     for (int i = 0; i < count; i++) {
-        readiness->threads[readiness->count].process = process;
-        readiness->threads[readiness->count++].thread = threads[i];
+        run_delay->threads[run_delay->count].process = process;
+        run_delay->threads[run_delay->count++].thread = threads[i];
     }
 }
 
-void readiness_open(struct readiness *readiness, pid_t partner)
+void run_delay_open(struct run_delay *run_delay, pid_t peer)
 {
-    readiness->is_known = true;
-    readiness->count = 0;
-    list(readiness, 0);
-    if (partner > 0 && readiness->is_known)
-        list(readiness, partner);
+    run_delay->is_known = true;
+    run_delay->count = 0;
+    list(run_delay, 0);
+    if (peer > 0 && run_delay->is_known)
+        list(run_delay, peer);
 }
 
-void readiness_begin(struct readiness *readiness)
+void run_delay_begin(struct run_delay *run_delay)
 {
-    readiness->begin_ns = clock_monotonic_ns();
-    for (int i = 0; i < readiness->count && readiness->is_known; i++)
-        readiness->is_known =
-            port_thread_times(readiness->threads[i].process, readiness->threads[i].thread,
-                              &readiness->threads[i].begin);
+    run_delay->begin_ns = clock_monotonic_ns();
+    for (int i = 0; i < run_delay->count && run_delay->is_known; i++)
+        run_delay->is_known =
+            port_thread_times(run_delay->threads[i].process, run_delay->threads[i].thread,
+                              &run_delay->threads[i].begin);
 }
 
-/* Since the beginning. */
-static bool times_of(const struct readiness *readiness, int i, struct port_thread_times *times)
+/* Times of thread `i` since run_delay_begin. */
+static bool times_of(const struct run_delay *run_delay, int i, struct port_thread_times *times)
 {
-    const struct port_thread_times *begin = &readiness->threads[i].begin;
-    if (!port_thread_times(readiness->threads[i].process, readiness->threads[i].thread, times))
+    const struct port_thread_times *begin = &run_delay->threads[i].begin;
+    if (!port_thread_times(run_delay->threads[i].process, run_delay->threads[i].thread, times))
         return false;
     times->ran_ns -= begin->ran_ns;
     times->waited_ns -= begin->waited_ns;
     return true;
 }
 
-int64_t readiness_kept_ns(const struct readiness *readiness)
+int64_t run_delay_kept_ns(const struct run_delay *run_delay)
 {
-    struct port_thread_times times[READINESS_THREADS];
+    struct port_thread_times times[RUN_DELAY_THREADS];
     int64_t ran_ns = 0, kept_ns = 0;
-    if (!readiness->is_known)
+    if (!run_delay->is_known)
         return -1;
-    for (int i = 0; i < readiness->count; i++) {
-        if (!times_of(readiness, i, &times[i]))
+    for (int i = 0; i < run_delay->count; i++) {
+        if (!times_of(run_delay, i, &times[i]))
             return -1;
         ran_ns += times[i].ran_ns;
     }
-    for (int i = 0; i < readiness->count; i++) {
+    for (int i = 0; i < run_delay->count; i++) {
         int64_t behind_ns = ran_ns - times[i].ran_ns;
         if (times[i].waited_ns > behind_ns)
             kept_ns += times[i].waited_ns - behind_ns;

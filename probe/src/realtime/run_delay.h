@@ -1,42 +1,43 @@
-/* Whether the threads of a test were ready to run while none of them ran. Where they slept
- * the wait was the system's own, and belongs into the figures; where one was ready the CPU
- * was kept from it. An idle CPU tells nothing of that: with throttling it idles too.
+/* Run delay: whether threads of the test were runnable while none of them ran. If all slept, the
+ * gap was the system's own and belongs in the figures; if one was runnable, the CPU was withheld.
+ * An idle CPU proves neither: it also idles during throttling.
  *
- * What a thread waited behind the others of the test is taken off: each of them may have had
- * it wait as long as it ran. So what is left is the least that was kept from the test.
+ * From each thread's delay the run time of the test's other threads is subtracted, because it may
+ * have waited for them; the rest is a lower bound of the time withheld.
  *
- * Called outside all that is timed; reading takes some us a thread. */
-#ifndef HS_READINESS_H
-#define HS_READINESS_H
+ * Called outside timed sections; reading takes a few us per thread. */
+#ifndef HS_REALTIME_RUN_DELAY_H
+#define HS_REALTIME_RUN_DELAY_H
 
 #include "base/posix_source.h"
 
+#include "base/build_options.h"
 #include "port/port.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-enum { READINESS_THREADS = 600 };
+enum { RUN_DELAY_THREADS = HS_THREADS };
 
-struct readiness {
-    bool is_known; /* the port counts it, and all threads are listed */
+struct run_delay {
+    bool is_known; /* the port counts run delay, and all threads are listed */
     int count;
     int64_t begin_ns; /* CLOCK_MONOTONIC */
     struct {
         pid_t process, thread;
         struct port_thread_times begin;
-    } threads[READINESS_THREADS];
+    } threads[RUN_DELAY_THREADS];
 };
 
-/* Lists the threads that there are now, and those of `partner` where it is not 0. */
-void readiness_open(struct readiness *readiness, pid_t partner);
+/* Lists the current threads of this process, and of `peer` if it is not 0. */
+void run_delay_open(struct run_delay *run_delay, pid_t peer);
 
-/* Counts from now on. */
-void readiness_begin(struct readiness *readiness);
+/* Takes the values from which run_delay_kept_ns counts. */
+void run_delay_begin(struct run_delay *run_delay);
 
-/* Time since then in which threads were ready, and neither they nor others of the test ran;
- * two that were so at once count twice. -1 where that is not known. */
-int64_t readiness_kept_ns(const struct readiness *readiness);
+/* Lower bound of the time since run_delay_begin in which threads were runnable and no thread of
+ * the test ran, ns; two threads at once count twice. -1 if unknown. */
+int64_t run_delay_kept_ns(const struct run_delay *run_delay);
 
 #endif

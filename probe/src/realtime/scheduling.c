@@ -7,48 +7,47 @@
 
 #include <errno.h>
 #include <sched.h>
+#include <stdio.h>
 #include <string.h>
 
-/* CPUs that the boot line isolates are nobody's by default, and just what a shield wants. */
-static void allow_isolated(bool allowed[PORT_CPUS])
+/* Isolated CPUs are missing from the default affinity, but a shield prefers them. */
+static void allow_isolated(struct cpus *allowed)
 {
     struct cpus isolated, tickless;
     port_isolated_cpus(&isolated, &tickless);
-    for (int cpu = 0; cpu < PORT_CPUS; cpu++)
-        allowed[cpu] = allowed[cpu] || cpus_has(&isolated, cpu);
+    *allowed = cpus_union(allowed, &isolated);
 }
 
-/* What tests that need two CPUs get under the configurations that leave them one. */
+/* For a test that needs two CPUs, under a configuration that leaves it one. */
 static int refuse_two_cpus(struct run *run)
 {
     return outcome_set(&run->outcome, STATUS_UNSUPPORTED, "use --cpu-config shared",
                        "the test needs two CPUs, and under --cpu-config %s it has one",
-                       args_cpu_config_name(run->request->cpu_config));
+                       cpu_config_name(run->request->cpu_config));
 }
 
 int scheduling_choose_cpu(struct run *run)
 {
-    bool allowed[PORT_CPUS] = {false};
-    int count = port_allowed_cpus(allowed);
+    struct cpus allowed;
+    int count = port_allowed_cpus(&allowed);
     int wanted = run->request->cpu;
-    bool is_shielded = run->request->cpu_config == ARGS_SHIELDED;
+    bool is_shielded = run->request->cpu_config == CPU_CONFIG_SHIELDED;
     run->setup.cpu = -1;
     if (is_shielded && count > 0)
-        allow_isolated(allowed);
-    if (run->request->cpu_config != ARGS_SHARED && run->test->needs & TEST_NEEDS_TWO_CPUS)
+        allow_isolated(&allowed);
+    if (run->request->cpu_config != CPU_CONFIG_SHARED && run->test->needs & TEST_NEEDS_TWO_CPUS)
         return refuse_two_cpus(run);
     if (count < 0 && wanted >= 0)
         return outcome_set(&run->outcome, STATUS_UNSUPPORTED, "leave --cpu out",
                            "this port cannot choose a CPU");
-    if (wanted >= PORT_CPUS || (wanted >= 0 && !allowed[wanted]))
+    if (wanted >= 0 && !cpus_has(&allowed, wanted))
         return shield_run_deny(run, wanted);
     if (count >= 0 && count < 2 && run->test->needs & TEST_NEEDS_TWO_CPUS)
         return outcome_set(&run->outcome, STATUS_UNSUPPORTED, "allow this process a second CPU",
                            "the test needs two CPUs");
     run->setup.cpu = wanted < 0 && is_shielded ? shield_default_cpu() : wanted;
-    for (int cpu = PORT_CPUS - 1; count > 0 && run->setup.cpu < 0; cpu--)
-        if (allowed[cpu])
-            run->setup.cpu = cpu;
+    if (run->setup.cpu < 0)
+        run->setup.cpu = cpus_last(&allowed);
     return 0;
 }
 
@@ -61,13 +60,13 @@ static int deny_realtime(struct run *run, int error)
                        run->setup.policy == SCHED_RR ? "SCHED_RR" : "SCHED_FIFO", strerror(error));
 }
 
-/* The highest priority below the wanted one that is granted (RLIMIT_RTPRIO). */
+/* Takes the highest priority that is granted (RLIMIT_RTPRIO); false if there is none. */
 static bool lower_priority(struct run *run)
 {
     int least = sched_get_priority_min(run->setup.policy);
     for (int priority = run->setup.priority - 1; priority >= least; priority--) {
-        struct actor_setup setup = {run->setup.policy, priority, -1};
-        if (actor_try(&setup) != 0)
+        struct rt_thread_setup setup = {run->setup.policy, priority, -1};
+        if (rt_thread_try(&setup) != 0)
             continue;
         arena_event(run->arena, "priority_lowered", -1,
                     "priority %d was refused; %d is the highest that is granted",
@@ -81,7 +80,7 @@ static bool lower_priority(struct run *run)
 static int fall_back(struct run *run, int error)
 {
     bool was_asked = run->request->priority >= 0;
-    /* a test of order is not tried with fewer levels than were meant: who wants that, asks */
+    /* no silent fallback for tests of order: they need the number of levels that was meant */
     if (error != EPERM || was_asked || run->test->needs & TEST_NEEDS_REALTIME)
         return deny_realtime(run, error);
     if (lower_priority(run)) {
@@ -94,7 +93,7 @@ static int fall_back(struct run *run, int error)
                 "not scheduled as real-time: real-time scheduling was refused (%s); %s",
                 strerror(error), remedy);
     run->setup.policy = SCHED_OTHER;
-    run->setup.priority = 0;
+    run->setup.priority = rt_thread_ordinary_priority();
     return 0;
 }
 
@@ -107,6 +106,7 @@ int scheduling_choose(struct run *run)
         if (run->test->needs & TEST_NEEDS_REALTIME)
             return outcome_set(&run->outcome, STATUS_DENIED, "use --policy fifo or rr",
                                "the test is one of real-time scheduling");
+        run->setup.priority = rt_thread_ordinary_priority();
         return 0;
     }
     int least = sched_get_priority_min(run->setup.policy);
@@ -115,8 +115,67 @@ int scheduling_choose(struct run *run)
     if (run->setup.priority < least || run->setup.priority > most)
         return outcome_set(&run->outcome, STATUS_DENIED, "choose a priority in these limits",
                            "priority %d is outside %d to %d", run->setup.priority, least, most);
-    struct actor_setup setup = {run->setup.policy, run->setup.priority, -1};
-    int error = actor_try(&setup);
+    struct rt_thread_setup setup = {run->setup.policy, run->setup.priority, -1};
+    int error = rt_thread_try(&setup);
     run->is_realtime = error == 0;
     return error ? fall_back(run, error) : 0;
+}
+
+int scheduling_step_down(struct run *run, int below)
+{
+    int priority = run->setup.priority - below;
+    bool is_of_policy = priority >= sched_get_priority_min(run->setup.policy);
+    int error = is_of_policy ? rt_thread_set_self(run->setup.policy, priority)
+                             : rt_thread_set_self_ordinary();
+    if (error == 0)
+        return 0;
+    char what[STATUS_TEXT_BYTES / 2];
+    snprintf(what, sizeof what, "lowering the measuring thread by %d", below);
+    return outcome_set_errno(&run->outcome, error, what, NULL);
+}
+
+int scheduling_step_up(struct run *run)
+{
+    int error = rt_thread_set_self(run->setup.policy, run->setup.priority);
+    return error ? scheduling_not_restored(run, "measuring thread", run->setup.priority, error) : 0;
+}
+
+int scheduling_not_restored(struct run *run, const char *who, int priority, int error)
+{
+    outcome_set(&run->outcome, STATUS_FAILED,
+                "look what limits priorities while the test runs (RLIMIT_RTPRIO, control groups)",
+                "the %s could not be given back priority %d (%s): what follows would be measured "
+                "at another one",
+                who, priority, strerror(error));
+    run_request_stop();
+    return -1;
+}
+
+void scheduling_visit_cpu(const struct run *run, struct scheduling_visit *visit)
+{
+    visit->error = run->setup.cpu >= 0 ? port_pin_for_now(run->setup.cpu, &visit->before) : ENOTSUP;
+}
+
+static void tell_elsewhere(struct run *run, int error)
+{
+    if (error == ENOTSUP || run->is_touched_elsewhere || !run->arena)
+        return;
+    run->is_touched_elsewhere = true;
+    arena_event(run->arena, "memory_touched_elsewhere", -1,
+                "memory of the test could not be touched on CPU %d (%s): where the machine has "
+                "several memory nodes it may lie far from that CPU",
+                run->setup.cpu, strerror(error));
+}
+
+int scheduling_leave_cpu(struct run *run, const struct scheduling_visit *visit)
+{
+    if (visit->error) {
+        tell_elsewhere(run, visit->error);
+        return 0;
+    }
+    int error = port_pin_back(&visit->before);
+    if (error == 0)
+        return 0;
+    return outcome_set(&run->outcome, STATUS_FAILED, "look what changes the CPUs of this process",
+                       "the main thread could not go back to its CPUs: %s", strerror(error));
 }

@@ -1,18 +1,42 @@
-/* Which CPU, policy and priority the measuring thread gets, and what becomes of a
- * request that is refused. */
-#ifndef HS_SCHEDULING_H
-#define HS_SCHEDULING_H
+/* CPU, policy and priority of the measuring thread, and what happens if a request is refused. */
+#ifndef HS_REALTIME_SCHEDULING_H
+#define HS_REALTIME_SCHEDULING_H
 
+#include "base/cpus.h"
 #include "run/run.h"
 
-/* Sets run->setup.cpu: the one asked for, or the last of those allowed (the first one
- * serves most interrupts), under `shielded` one that the boot line isolates where there is
- * one; -1 where CPUs cannot be chosen. 0, or -1 with the outcome. */
+/* Sets run->setup.cpu: the requested CPU; without a request the last allowed one (the first
+ * serves most interrupts), or under `shielded` one isolated on the boot line if there is one; -1
+ * if CPUs cannot be chosen. 0, or -1 with the outcome (denied, unsupported). */
 int scheduling_choose_cpu(struct run *run);
 
-/* Sets policy and priority, tried out. A default that is refused becomes the highest
- * priority that is granted, else SCHED_OTHER, both told as events; what was asked for
- * and is refused is denied. 0, or -1 with the outcome. */
+/* Sets policy and priority after trying them. If the default is refused, takes the highest
+ * priority that is granted, else SCHED_OTHER, and adds an event. If the priority was requested
+ * or the test needs real-time scheduling, a refusal is denied. 0, or -1 with the outcome. */
 int scheduling_choose(struct run *run);
+
+/* Lowers the calling thread, the measuring one, by `below` priorities; below the lowest of its
+ * policy it becomes SCHED_OTHER. 0, or -1 with the outcome. */
+int scheduling_step_down(struct run *run, int below);
+
+/* Restores the run's priority for the calling thread, the measuring one. If that is refused, later
+ * values would be measured at another priority than the result says: the test fails and is asked
+ * to stop. 0, or -1 with the outcome. */
+int scheduling_step_up(struct run *run);
+
+/* Fails a test that could not restore `priority` for the thread `who` because of `error` (errno
+ * value), and asks it to stop. Returns -1. */
+int scheduling_not_restored(struct run *run, const char *who, int priority, int error);
+
+/* For the main thread: moves to the CPU under test to allocate, touch or lock memory that is used
+ * there, and back, because first touch decides the NUMA node of a page. If it cannot move, an event
+ * says so. scheduling_leave_cpu returns 0, or -1 with the outcome if the old affinity cannot be
+ * restored: the test would see only one CPU. */
+struct scheduling_visit {
+    int error;
+    struct cpus before;
+};
+void scheduling_visit_cpu(const struct run *run, struct scheduling_visit *visit);
+int scheduling_leave_cpu(struct run *run, const struct scheduling_visit *visit);
 
 #endif

@@ -12,20 +12,52 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+enum { PLAN_ROOM = 1 }; /* doubled when it is full */
+
 static void copy_name(char *to, size_t bytes, const char *from)
 {
     snprintf(to, bytes, "%s", from);
 }
 
-int arena_plan_series(struct arena_plan *plan, const char *name, const char *unit)
+static bool has_room(struct arena_plan *plan)
 {
-    if (plan->series_count == ARENA_SERIES)
+    if (plan->series_count < plan->series_room)
+        return true;
+    uint32_t room = plan->series_room ? plan->series_room * 2 : PLAN_ROOM;
+    struct arena_series *series = realloc(plan->series, room * sizeof *series);
+    if (!series)
+        return false;
+    plan->series = series;
+    plan->series_room = room;
+    return true;
+}
+
+int arena_plan_series(struct arena_plan *plan, const char *name, const char *unit,
+                      const struct record_shape *shape)
+{
+    if (!has_room(plan))
         return -1;
     struct arena_series *series = &plan->series[plan->series_count];
     memset(series, 0, sizeof *series);
     copy_name(series->name, sizeof series->name, name);
     copy_name(series->unit, sizeof series->unit, unit);
+    if (shape)
+        series->shape = *shape;
+    series->slot = plan->slot_count++;
     return (int)plan->series_count++;
+}
+
+void arena_plan_share(struct arena_plan *plan, int series)
+{
+    plan->series[plan->series_count - 1].slot = plan->series[series].slot;
+    plan->slot_count--;
+}
+
+void arena_plan_free(struct arena_plan *plan)
+{
+    free(plan->series);
+    plan->series = NULL;
+    plan->series_count = plan->series_room = plan->slot_count = 0;
 }
 
 static struct arena_label *add_label(struct arena_plan *plan, int series, const char *key)
@@ -87,56 +119,156 @@ static void *map_file(const char *path, size_t bytes)
     return NULL;
 }
 
-static void lay_out(struct arena *arena, const struct arena_plan *plan, size_t bytes,
-                    bool is_mapped)
+/* The shape whose record is the largest. */
+static struct record_shape largest_shape(const struct arena_plan *plan)
 {
-    memset(arena, 0, bytes); /* touches every page */
-    arena->bytes = bytes;
-    arena->is_mapped = is_mapped;
-    arena->duration_ns = plan->duration_ns;
-    arena->series_count = plan->series_count;
-    memcpy(arena->series, plan->series, sizeof plan->series);
+    struct record_shape largest = {0};
+    size_t most = 0;
     for (uint32_t i = 0; i < plan->series_count; i++) {
-        arena->series[i].record_offset = arena_record_offset(plan->duration_ns, i);
-        record_init(arena_record(arena, (int)i), plan->duration_ns);
+        size_t bytes = record_size(&plan->series[i].shape, plan->duration_ns);
+        if (bytes > most) {
+            largest = plan->series[i].shape;
+            most = bytes;
+        }
     }
+    return largest;
+}
+
+static void fill_head(struct arena *head, const struct arena_plan *plan, bool is_mapped)
+{
+    memset(head, 0, sizeof *head);
+    head->is_mapped = is_mapped;
+    head->duration_ns = plan->duration_ns;
+    head->series_count = plan->series_count;
+    head->slot_shape = largest_shape(plan);
+    head->slot_count = plan->slot_count;
+    head->kept_begin = head->kept_end = arena_slot_offset(head, plan->slot_count);
+    head->bytes = head->kept_begin + arena_kept_room(head);
+}
+
+static void lay_out(struct arena *arena, const struct arena *head, const struct arena_plan *plan)
+{
+    memset(arena, 0, (size_t)head->bytes); /* touches every page */
+    memcpy(arena, head, sizeof *head);
+    if (plan->series_count > 0)
+        memcpy(arena->series, plan->series, plan->series_count * sizeof plan->series[0]);
+    for (uint32_t i = 0; i < arena->slot_count; i++)
+        record_init(arena_slot(arena, i), &arena->slot_shape, plan->duration_ns);
     arena_mark(arena);
 }
 
 struct arena *arena_create(const struct arena_plan *plan, const char *backing,
                            struct outcome *outcome)
 {
-    size_t bytes = arena_record_offset(plan->duration_ns, plan->series_count);
-    void *memory = backing ? map_file(backing, bytes) : allocate(bytes);
-    if (!memory) {
+    struct arena *head = malloc(sizeof *head);
+    void *memory = NULL;
+    uint64_t bytes = 0;
+    errno = ENOMEM;
+    if (head) {
+        fill_head(head, plan, backing != NULL);
+        bytes = head->bytes;
+        if (bytes <= SIZE_MAX / 2)
+            memory = backing ? map_file(backing, (size_t)bytes) : allocate((size_t)bytes);
+    }
+    if (memory) {
+        lay_out(memory, head, plan);
+    } else {
         char what[STATUS_TEXT_BYTES / 2];
-        snprintf(what, sizeof what, "%zu bytes for the records%s%.80s", bytes,
+        snprintf(what, sizeof what, "%llu bytes for the records%s%.80s", (unsigned long long)bytes,
                  backing ? " in " : "", backing ? backing : "");
         outcome_set_errno(outcome, errno, what,
                           "free memory, raise the limits (ulimit -v, ulimit -l), or ask for fewer "
                           "series");
-        return NULL;
     }
-    lay_out(memory, plan, bytes, backing != NULL);
+    free(head);
     return memory;
 }
 
 void arena_free(struct arena *arena)
 {
     if (arena && arena->is_mapped)
-        munmap(arena, arena->bytes);
+        munmap(arena, (size_t)arena->bytes);
     else
         free(arena);
 }
 
-struct record *arena_record(struct arena *arena, int series)
+/* What this entry may take: an equal share of what is left, so that all are about as fine, and no
+ * series that has none yet is without room for the coarsest. */
+static size_t room_for(const struct arena *arena, const struct arena_series *series)
 {
-    return (struct record *)((char *)arena + arena->series[series].record_offset);
+    uint64_t room = arena->bytes - arena->kept_end;
+    uint64_t later = arena->series_count - arena->kept_count - (series->kept_offset == 0 ? 1 : 0);
+    if (room < later * KEPT_LEAST_BYTES)
+        return 0;
+    uint64_t share = room / (later + 1), most = room - later * KEPT_LEAST_BYTES;
+    return (size_t)(share < most ? share : most);
 }
 
-const struct record *arena_record_view(const struct arena *arena, uint32_t series)
+/* The compact form of what a slot holds, so that another series may have it. */
+static void keep(struct arena *arena, const struct record *record)
 {
-    return (const struct record *)((const char *)arena + arena->series[series].record_offset);
+    uint32_t number = (uint32_t)(record->owner - 1);
+    struct arena_series *series = &arena->series[number];
+    uint64_t before = series->kept_offset ? kept_count((char *)arena + series->kept_offset) : 0;
+    if (record->count == before)
+        return;
+    char *to = (char *)arena + arena->kept_end;
+    size_t bytes = kept_write(to, room_for(arena, series), record, number);
+    if (bytes == 0) {
+        arena_event(arena, "series_not_kept", -1,
+                    "no room was left for the last %llu values of %s, series %lu of this test",
+                    (unsigned long long)(record->count - before), series->name,
+                    (unsigned long)number);
+        return;
+    }
+    if (kept_is_coarser(to, record))
+        arena_event_once(arena, "series_coarser",
+                         "series that are measured one after another share memory, which was short "
+                         "here: some have a coarser histogram or fewer maxima, as they state");
+    arena->kept_count += series->kept_offset == 0 ? 1 : 0;
+    series->kept_offset = arena->kept_end;
+    arena->kept_end += bytes;
+}
+
+struct record *arena_record(struct arena *arena, int number)
+{
+    const struct arena_series *series = &arena->series[number];
+    struct record *record = arena_slot(arena, series->slot);
+    if (record->owner == (uint64_t)number + 1)
+        return record;
+    if (record->owner != 0)
+        keep(arena, record);
+    record_move_begin(record, &series->shape);
+    if (series->kept_offset != 0)
+        kept_read((const char *)arena + series->kept_offset, record);
+    record_move_end(record, (uint32_t)number);
+    return record;
+}
+
+size_t arena_scratch_bytes(const struct arena *arena)
+{
+    return record_size(&arena->slot_shape, arena->duration_ns);
+}
+
+const struct record *arena_read(const struct arena *arena, uint32_t number, struct record *scratch)
+{
+    const struct arena_series *series = &arena->series[number];
+    if (arena_slot_holds(arena, series->slot, number))
+        return arena_slot_view(arena, series->slot);
+    const struct record_shape empty = {1, series->shape.sub_bits};
+    bool is_kept = series->kept_offset != 0;
+    record_init(scratch, is_kept ? &arena->slot_shape : &empty, arena->duration_ns);
+    if (is_kept)
+        kept_read((const char *)arena + series->kept_offset, scratch);
+    return scratch;
+}
+
+uint64_t arena_count(const struct arena *arena, uint32_t number)
+{
+    const struct arena_series *series = &arena->series[number];
+    if (arena_slot_holds(arena, series->slot, number))
+        return arena_slot_view(arena, series->slot)->count;
+    return series->kept_offset ? kept_count((const char *)arena + series->kept_offset) : 0;
 }
 
 void arena_event(struct arena *arena, const char *name, int64_t at_ns, const char *format, ...)
@@ -151,6 +283,20 @@ void arena_event(struct arena *arena, const char *name, int64_t at_ns, const cha
     va_start(arguments, format);
     vsnprintf(event->text, sizeof event->text, format, arguments);
     va_end(arguments);
+}
+
+void arena_event_once(struct arena *arena, const char *name, const char *format, ...)
+{
+    char text[ARENA_TEXT_BYTES];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    uint32_t count = arena->event_count < ARENA_EVENTS ? arena->event_count : ARENA_EVENTS;
+    for (uint32_t i = 0; i < count; i++)
+        if (strcmp(arena->events[i].name, name) == 0 && strcmp(arena->events[i].text, text) == 0)
+            return;
+    arena_event(arena, name, -1, "%s", text);
 }
 
 void arena_verdict(struct arena *arena, bool pass, const char *name, const char *format, ...)

@@ -2,10 +2,18 @@
  * first, allocated once, touched, locked with the process. It may be a mapped file
  * (--backing): then whatever was recorded outlives a kill of the probe, and
  * `hardstone-probe dump` sends it as the stream that the probe could not send.
+ *
+ * In this order, which is that in which a copy of it is read:
+ *   head      texts, events, verdicts
+ *   series    one description each; their number is the test's
+ *   slots     records into which values go; series that are measured one after another share one
+ *   kept      compact form of the series that had to leave their slot (kept.h)
+ * A build for a small system sets the sizes with HS_ARENA_... (base/build_options.h).
  */
-#ifndef HS_ARENA_H
-#define HS_ARENA_H
+#ifndef HS_RECORD_ARENA_H
+#define HS_RECORD_ARENA_H
 
+#include "base/build_options.h"
 #include "base/status.h"
 #include "record/record.h"
 
@@ -14,13 +22,13 @@
 #include <stdint.h>
 
 enum {
-    ARENA_SERIES = 96,
     ARENA_LABELS = 4,
-    ARENA_EVENTS = 48,
-    ARENA_VERDICTS = 64,
+    ARENA_EVENTS = HS_ARENA_EVENTS,
+    ARENA_VERDICTS = HS_ARENA_VERDICTS,
     ARENA_NAME_BYTES = 40,
-    ARENA_TEXT_BYTES = 400,
-    ARENA_JSON_BYTES = 4096,
+    ARENA_TEXT_BYTES = HS_ARENA_TEXT_BYTES,
+    ARENA_JSON_BYTES = HS_ARENA_JSON_BYTES,
+    ARENA_KEPT_BYTES = HS_ARENA_KEPT_BYTES, /* planned for a series, beside its maxima */
 };
 
 struct arena_label {
@@ -35,7 +43,9 @@ struct arena_series {
     char derived[2 * ARENA_NAME_BYTES]; /* formula; empty when timed */
     struct arena_label labels[ARENA_LABELS];
     uint32_t label_count;
-    uint64_t record_offset;
+    uint32_t slot;
+    struct record_shape shape;
+    uint64_t kept_offset; /* of its latest compact form; 0: it has not left its slot */
 };
 
 struct arena_event {
@@ -61,44 +71,76 @@ struct arena {
     int64_t started_ns, ended_ns;           /* CLOCK_MONOTONIC around the measurement; 0: not yet */
     uint32_t series_count, verdict_count;
     _Atomic uint32_t event_count; /* may exceed ARENA_EVENTS: what did not fit is told */
-    struct arena_series series[ARENA_SERIES];
     struct arena_event events[ARENA_EVENTS];
     struct arena_verdict verdicts[ARENA_VERDICTS];
+    struct record_shape slot_shape; /* the largest of all series */
+    uint32_t slot_count;
+    uint64_t kept_begin, kept_end; /* of all entries; kept_end: where the next one begins */
+    uint32_t kept_count;           /* series that have an entry */
+    struct arena_series series[];
 };
 
-/* What will be allocated; filled by a test's `size` step. */
+/* What will be allocated; filled before the arena is made, freed by arena_plan_free. */
 struct arena_plan {
     int64_t duration_ns;
-    uint32_t series_count;
-    struct arena_series series[ARENA_SERIES];
+    uint32_t series_count, series_room, slot_count;
+    struct arena_series *series;
 };
 
-/* Adds a series; `unit` is "ns", "count" or "bytes_per_s". Returns its index, or -1
- * when there are more than ARENA_SERIES. */
-int arena_plan_series(struct arena_plan *plan, const char *name, const char *unit);
+/* Adds a series with a slot of its own; `unit` is "ns", "count" or "bytes_per_s", `shape` NULL for
+ * the default. Returns its index, or -1 where there is no memory. */
+int arena_plan_series(struct arena_plan *plan, const char *name, const char *unit,
+                      const struct record_shape *shape);
+/* Calls for the series `series`; nothing happens where that is -1. */
 void arena_plan_label_text(struct arena_plan *plan, int series, const char *key, const char *text);
 void arena_plan_label_number(struct arena_plan *plan, int series, const char *key, int64_t number);
 void arena_plan_derived(struct arena_plan *plan, int series, const char *formula);
 
-/* Allocates and touches the arena, in `backing` if not NULL (created, mode 0600; an
+/* The series added last shares the slot of the earlier `series`: it is measured after it. */
+void arena_plan_share(struct arena_plan *plan, int series);
+
+void arena_plan_free(struct arena_plan *plan);
+
+/* Allocates the arena and touches all of it, in `backing` if not NULL (created, mode 0600; an
  * existing file or link is refused). NULL with `outcome` set when there is no memory
  * or the file cannot be made. */
 struct arena *arena_create(const struct arena_plan *plan, const char *backing,
                            struct outcome *outcome);
 
-/* Reads an arena that a probe left behind, or still records into: its records are settled, and what
- * that did is an event. NULL when the file cannot be read, is not one, is cut short, or was written
- * by another version; then `reason` says which. */
+/* Reads an arena that a probe left behind, or still records into: its records are recovered
+ * (recover.h), and an event tells what that did. NULL when the file cannot be read, is not one, is
+ * cut short, or was written by another version; then `reason` says which. Damage among the finished
+ * series is an event: those behind it are empty. */
 struct arena *arena_open(const char *path, char *reason, size_t reason_bytes);
 
 void arena_free(struct arena *arena);
 
+/* The record into which values of the series go. Where another series has the slot, that one is
+ * kept in compact form and the slot is moved: it takes some 100 us, so call it before the first
+ * value is timed, and from one thread at a time. A series that was kept before goes on in the
+ * record that its compact form gives.
+ *
+ * Each series finds room for one compact form. Where that is short its histogram is coarser, or its
+ * maxima have a longer interval; the event `series_coarser` tells so. A series that leaves its slot
+ * once more takes room that the others leave; where there is none it stays what it was when it left
+ * first, and the event `series_not_kept` tells how many values are lost. */
 struct record *arena_record(struct arena *arena, int series);
-const struct record *arena_record_view(const struct arena *arena, uint32_t series);
+
+/* What the series holds, for reading: its slot, or its compact form in `scratch`, which has
+ * arena_scratch_bytes. An empty record where nothing was recorded. */
+const struct record *arena_read(const struct arena *arena, uint32_t series, struct record *scratch);
+size_t arena_scratch_bytes(const struct arena *arena);
+
+/* Number of values of the series. */
+uint64_t arena_count(const struct arena *arena, uint32_t series);
 
 /* Notes something that a reader must know. Safe from any thread of the probe. */
 void arena_event(struct arena *arena, const char *name, int64_t at_ns, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
+
+/* The same, unless an event of this name with the same text is there. From one thread only. */
+void arena_event_once(struct arena *arena, const char *name, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* Adds a verdict; more than ARENA_VERDICTS are told as an event. */
 void arena_verdict(struct arena *arena, bool pass, const char *name, const char *format, ...)

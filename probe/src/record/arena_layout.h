@@ -1,27 +1,72 @@
-/* How a file is known as the arena of this version of the probe, and where its records lie. */
-#ifndef HS_ARENA_LAYOUT_H
-#define HS_ARENA_LAYOUT_H
+/* How a file is known as the arena of this version of the probe, and where its parts lie. */
+#ifndef HS_RECORD_ARENA_LAYOUT_H
+#define HS_RECORD_ARENA_LAYOUT_H
 
 #include "record/arena.h"
+#include "record/kept.h"
 
 #include <string.h>
 
-#define ARENA_MAGIC "hsarena1" /* all eight bytes, without an end */
+#define ARENA_MAGIC "hsarena2" /* all eight bytes, without an end */
 
+/* The same for builds whose files have the same layout. */
 static inline uint64_t arena_layout_version(void)
 {
-    return (uint64_t)sizeof(struct arena) << 32 | sizeof(struct record);
+    const uint64_t parts[] = {sizeof(struct arena),  sizeof(struct arena_series),
+                              sizeof(struct record), RECORD_SUB_BITS,
+                              RECORD_TOP_BIT,        ARENA_KEPT_BYTES};
+    uint64_t version = 0;
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        version = (version ^ parts[i]) * UINT64_C(0x100000001b3);
+    return version;
 }
 
-static inline size_t arena_align(size_t bytes)
+static inline uint64_t arena_align(uint64_t bytes)
 {
-    return (bytes + 63) & ~(size_t)63;
+    return (bytes + 63) & ~UINT64_C(63);
 }
 
-/* Where the record of series `index` begins; of `series_count`, the end of all. */
-static inline size_t arena_record_offset(int64_t duration_ns, uint32_t index)
+static inline uint64_t arena_slot_bytes(const struct arena *arena)
 {
-    return arena_align(sizeof(struct arena)) + index * arena_align(record_size(duration_ns));
+    return arena_align(record_size(&arena->slot_shape, arena->duration_ns));
+}
+
+/* Where slot `slot` begins; of slot_count, the end of all. */
+static inline uint64_t arena_slot_offset(const struct arena *arena, uint32_t slot)
+{
+    uint64_t head = sizeof *arena + (uint64_t)arena->series_count * sizeof arena->series[0];
+    return arena_align(head) + slot * arena_slot_bytes(arena);
+}
+
+/* Room for compact forms: one of each series, where any slot is shared, and for the maxima of each
+ * slot, which are those of one time after another. */
+static inline uint64_t arena_kept_room(const struct arena *arena)
+{
+    const uint64_t second_ns = 1000000000, most = 1 << 20;
+    const uint64_t each = (int)ARENA_KEPT_BYTES > (int)KEPT_LEAST_BYTES ? (int)ARENA_KEPT_BYTES
+                                                                        : (int)KEPT_LEAST_BYTES;
+    if (arena->slot_count == arena->series_count)
+        return 0;
+    uint64_t maxima = (uint64_t)arena->duration_ns / second_ns * sizeof(int64_t);
+    maxima = maxima < most ? maxima * arena->slot_count : most;
+    return arena_align(arena->series_count * each + (maxima < most ? maxima : most));
+}
+
+static inline struct record *arena_slot(struct arena *arena, uint32_t slot)
+{
+    return (struct record *)((char *)arena + (size_t)arena_slot_offset(arena, slot));
+}
+
+static inline const struct record *arena_slot_view(const struct arena *arena, uint32_t slot)
+{
+    return (const struct record *)((const char *)arena + (size_t)arena_slot_offset(arena, slot));
+}
+
+/* Whether slot `slot` is that of the series, and not on the way to another one. */
+static inline bool arena_slot_holds(const struct arena *arena, uint32_t slot, uint32_t series)
+{
+    const struct record *record = arena_slot_view(arena, slot);
+    return record->owner == (uint64_t)series + 1 && !record_is_moving(record);
 }
 
 static inline void arena_mark(struct arena *arena)

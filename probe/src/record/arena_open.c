@@ -12,48 +12,100 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static bool is_sane(const struct record *record, int64_t duration_ns)
-{
-    uint64_t bytes = sizeof *record + ((uint64_t)record->maxima_capacity + 1) * sizeof(int64_t);
-    return bytes == record_size(duration_ns) && record->maxima_used >= 1 &&
-           record->maxima_used <= record->maxima_capacity && record->maxima_interval_ns >= 1 &&
-           record->maxima_interval_ns <= INT64_MAX / record->maxima_capacity &&
-           record->worst_count <= RECORD_WORST;
-}
+/* Most series that a file may claim to have: far above what any test has. */
+enum { SERIES_MOST = 100000 };
 
 /* Of the head alone: a file of any size is refused before it is read. */
 static bool has_room(const struct arena *arena, size_t bytes)
 {
-    return arena->bytes == bytes && arena->series_count <= ARENA_SERIES &&
-           arena->verdict_count <= ARENA_VERDICTS && arena->duration_ns >= 0 &&
-           bytes >= arena_record_offset(arena->duration_ns, arena->series_count) &&
-           bytes <= arena_record_offset(INT64_MAX, ARENA_SERIES);
+    return arena->bytes == bytes && arena->series_count <= SERIES_MOST &&
+           arena->slot_count <= arena->series_count && arena->verdict_count <= ARENA_VERDICTS &&
+           arena->duration_ns >= 0 &&
+           arena->kept_begin == arena_slot_offset(arena, arena->slot_count) &&
+           bytes == arena->kept_begin + arena_kept_room(arena);
 }
 
-/* No record may lie over another one, or over the head: they are written to. */
-static bool is_whole(const struct arena *arena)
+static bool has_series(const struct arena *arena)
 {
+    size_t most = record_size(&arena->slot_shape, arena->duration_ns);
     for (uint32_t i = 0; i < arena->series_count; i++)
-        if (arena->series[i].record_offset != arena_record_offset(arena->duration_ns, i) ||
-            !is_sane(arena_record_view(arena, i), arena->duration_ns))
+        if (arena->series[i].slot >= arena->slot_count ||
+            record_size(&arena->series[i].shape, arena->duration_ns) > most)
             return false;
     return true;
 }
 
-static void settle(struct arena *arena, int series)
+/* A slot that was on the way from one series to another holds nothing: the one that had it is kept,
+ * the next one has not begun. */
+static bool is_slot_whole(struct arena *arena, uint32_t place)
 {
-    struct record *record = arena_record(arena, series);
-    struct settled settled = record_settle(record);
-    if (record_was_settled(&settled))
+    struct record *slot = arena_slot(arena, place);
+    if (!record_is_sized(slot, &arena->slot_shape, arena->duration_ns))
+        return false;
+    if (record_is_moving(slot))
+        record_init(slot, &arena->slot_shape, arena->duration_ns);
+    return record_is_sound(slot) && slot->owner <= arena->series_count &&
+           (slot->owner == 0 || arena->series[slot->owner - 1].slot == place);
+}
+
+static bool is_whole(struct arena *arena)
+{
+    bool is_good = has_series(arena);
+    for (uint32_t i = 0; is_good && i < arena->slot_count; i++)
+        is_good = is_slot_whole(arena, i);
+    return is_good;
+}
+
+/* By the entries themselves, of which the latest of a series counts: one may be in the file that
+ * the head, which was copied before, does not know of. */
+static void find_kept(struct arena *arena)
+{
+    uint32_t series;
+    uint64_t at = arena->kept_begin;
+    for (uint32_t i = 0; i < arena->series_count; i++)
+        arena->series[i].kept_offset = 0;
+    while (at < arena->bytes) {
+        const char *entry = (const char *)arena + at;
+        size_t bytes = kept_find(entry, (size_t)(arena->bytes - at), &series);
+        if (bytes == 0 || series >= arena->series_count ||
+            !kept_fits(entry, arena_slot_view(arena, arena->series[series].slot)))
+            break;
+        arena->series[series].kept_offset = at;
+        at += bytes;
+    }
+    if (at < arena->kept_end)
+        arena_event(arena, "file_damaged", -1,
+                    "the finished series from byte %llu of the file on cannot be read: they are "
+                    "empty here",
+                    (unsigned long long)at);
+}
+
+/* A series may be in its slot and kept as well, where its move had not begun when the file was left
+ * or its slot was copied, or where it went on after it was kept. What has more values counts. */
+static void choose_slot_or_kept(struct arena *arena, struct record *slot)
+{
+    if (slot->owner == 0)
+        return;
+    uint64_t offset = arena->series[slot->owner - 1].kept_offset;
+    if (offset != 0 && kept_count((const char *)arena + offset) >= slot->count)
+        slot->owner = 0;
+}
+
+static void recover(struct arena *arena, struct record *record)
+{
+    if (record->owner == 0)
+        return;
+    struct recovered recovered = record_recover(record);
+    if (record_was_recovered(&recovered))
         arena_event(arena, "read_at_work", -1,
                     "the recording of %s was left or copied at work: of its %llu values %llu came "
                     "after the count%s%s%s",
-                    arena->series[series].name, (unsigned long long)record->count,
-                    (unsigned long long)settled.later_count,
-                    settled.has_other_moments ? "; mean and deviation are those of the histogram"
-                                              : "",
-                    settled.lost_worst ? "; the list of the worst is left out" : "",
-                    settled.lost_maxima ? "; of the maxima only the largest is kept" : "");
+                    arena->series[record->owner - 1].name, (unsigned long long)record->count,
+                    (unsigned long long)recovered.later_count,
+                    recovered.has_other_moments ? "; mean and deviation are those of the histogram"
+                                                : "",
+                    recovered.lost_worst ? "; the list of the worst is left out" : "",
+                    recovered.lost_maxima ? "; of the maxima only the largest is kept" : "");
 }
 
 #define END_TEXT(text) ((text)[sizeof(text) - 1] = '\0')
@@ -66,11 +118,13 @@ static struct arena *repair(struct arena *arena)
         arena->event_count = ARENA_EVENTS;
     END_TEXT(arena->header_json);
     END_TEXT(arena->conditions_json);
-    for (int i = 0; i < ARENA_SERIES; i++) {
+    for (uint32_t i = 0; i < arena->series_count; i++) {
         struct arena_series *series = &arena->series[i];
         END_TEXT(series->name);
         END_TEXT(series->unit);
         END_TEXT(series->derived);
+        series->label_count =
+            series->label_count > ARENA_LABELS ? ARENA_LABELS : series->label_count;
         for (int j = 0; j < ARENA_LABELS; j++) {
             END_TEXT(series->labels[j].key);
             END_TEXT(series->labels[j].text);
@@ -86,12 +140,15 @@ static struct arena *repair(struct arena *arena)
         unsigned char *pass = (unsigned char *)&arena->verdicts[i].pass;
         *pass = *pass == 1;
     }
-    for (uint32_t i = 0; i < arena->series_count; i++)
-        settle(arena, (int)i);
+    find_kept(arena);
+    for (uint32_t i = 0; i < arena->slot_count; i++) {
+        choose_slot_or_kept(arena, arena_slot(arena, i));
+        recover(arena, arena_slot(arena, i));
+    }
     return arena;
 }
 
-/* From the first byte to the last, as record_settle wants it of a file that is written meanwhile;
+/* From the first byte to the last, as record_recover wants it of a file that is written meanwhile;
  * a mapping would be read in any order. 0 or an errno value, ENODATA for a file that is shorter. */
 static int read_all(int file, void *memory, size_t bytes)
 {

@@ -16,8 +16,8 @@
  * Appending takes no lock, allocates nothing and blocks nobody; it costs about a pair of
  * time stamps. An entry that does not fit is counted, and the order then fits no promise.
  */
-#ifndef HS_ORDER_LOG_H
-#define HS_ORDER_LOG_H
+#ifndef HS_RECORD_ORDER_LOG_H
+#define HS_RECORD_ORDER_LOG_H
 
 #include "base/clock.h"
 #include "record/arena.h"

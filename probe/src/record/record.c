@@ -4,11 +4,15 @@
 
 #include <math.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <string.h>
 
 #define SECOND_NS INT64_C(1000000000)
 
-enum { MAXIMA_LEAST = 64, MAXIMA_MOST = 131072 };
+enum { MAXIMA_LEAST = 64, MAXIMA_MOST = 131072, TAIL_COUNTERS = 2 };
+
+_Static_assert(RECORD_SUB_BITS >= 1 && RECORD_SUB_BITS <= 20, "a layout that the toolkit reads");
+_Static_assert(RECORD_WORST >= 1, "the list of the worst has a place");
 
 static uint32_t maxima_capacity(int64_t duration_ns)
 {
@@ -19,33 +23,104 @@ static uint32_t maxima_capacity(int64_t duration_ns)
                                  : ((uint32_t)seconds + 1) & ~1u; /* even: see halve */
 }
 
-size_t record_size(int64_t duration_ns)
+static uint32_t sub_bits_of(const struct record_shape *shape)
 {
-    return sizeof(struct record) + (maxima_capacity(duration_ns) + 1) * sizeof(int64_t);
+    bool is_given = shape && shape->sub_bits > 0 && shape->sub_bits < RECORD_SUB_BITS;
+    return is_given ? shape->sub_bits : RECORD_SUB_BITS;
 }
 
-void record_init(struct record *record, int64_t duration_ns)
+static int64_t limit_of(const struct record_shape *shape)
 {
-    memset(record, 0, sizeof *record);
+    if (!shape || shape->most <= 0 || shape->most > RECORD_LIMIT_NS)
+        return RECORD_LIMIT_NS;
+    unsigned bits = 64u - (unsigned)__builtin_clzll((uint64_t)shape->most);
+    unsigned least = sub_bits_of(shape) + 1;
+    return (INT64_C(1) << (bits > least ? bits : least)) - 1;
+}
+
+static uint32_t bucket_count_of(const struct record_shape *shape)
+{
+    return record_bucket((uint64_t)limit_of(shape), sub_bits_of(shape)) + 1;
+}
+
+size_t record_size(const struct record_shape *shape, int64_t duration_ns)
+{
+    return sizeof(struct record) +
+           (bucket_count_of(shape) + maxima_capacity(duration_ns) + TAIL_COUNTERS) *
+               sizeof(uint64_t);
+}
+
+bool record_is_sized(const struct record *record, const struct record_shape *shape,
+                     int64_t duration_ns)
+{
+    return record->bucket_count == bucket_count_of(shape) &&
+           record->maxima_capacity == maxima_capacity(duration_ns);
+}
+
+bool record_is_sound(const struct record *record)
+{
+    return record->sub_bits >= 1 && record->sub_bits <= RECORD_SUB_BITS && record->limit >= 1 &&
+           record->limit <= RECORD_LIMIT_NS &&
+           record_bucket((uint64_t)record->limit, record->sub_bits) < record->bucket_count &&
+           record->maxima_used >= 1 && record->maxima_used <= record->maxima_capacity &&
+           record->maxima_interval_ns >= 1 &&
+           record->maxima_interval_ns <= INT64_MAX / record->maxima_used &&
+           record->worst_count <= RECORD_WORST;
+}
+
+static _Atomic uint64_t *halvings_begun(struct record *record)
+{
+    return (_Atomic uint64_t *)&record_maxima(record)[record->maxima_capacity];
+}
+
+static _Atomic uint64_t *moves_begun(struct record *record)
+{
+    return halvings_begun(record) + 1;
+}
+
+bool record_is_moving(const struct record *record)
+{
+    uint64_t begun = (uint64_t)record_maxima_view(record)[record->maxima_capacity + 1];
+    return record->moves_done != begun;
+}
+
+static void make_empty(struct record *record, const struct record_shape *shape)
+{
+    record->sub_bits = sub_bits_of(shape);
+    record->limit = limit_of(shape);
+    record->count = record->underflow = record->overflow = 0;
     record->min = INT64_MAX;
     record->max = INT64_MIN;
-    record->worst_floor = INT64_MIN;
-    record->maxima_capacity = maxima_capacity(duration_ns);
+    record->shift = 0;
+    record->sum = record->sum_of_squares = (struct wide){0, 0};
+    record->is_recovered = 0;
     record->maxima_interval_ns = SECOND_NS;
     record->maxima_end_ns = SECOND_NS;
     record->maxima_used = 1;
+    record->worst_floor = INT64_MIN;
+    record->worst_count = 0;
+    memset(record->buckets, 0, record->bucket_count * sizeof record->buckets[0]);
     for (uint32_t i = 0; i < record->maxima_capacity; i++)
-        record->maxima[i] = RECORD_NO_MAXIMUM;
-    record->maxima[record->maxima_capacity] = 0;
+        record_maxima(record)[i] = RECORD_NO_MAXIMUM;
 }
 
-int64_t record_bucket_low(uint32_t index)
+void record_init(struct record *record, const struct record_shape *shape, int64_t duration_ns)
 {
-    uint32_t group = index >> RECORD_SUB_BITS;
+    memset(record, 0, sizeof *record);
+    record->bucket_count = bucket_count_of(shape);
+    record->maxima_capacity = maxima_capacity(duration_ns);
+    make_empty(record, shape);
+    for (int i = 0; i < TAIL_COUNTERS; i++)
+        atomic_store(halvings_begun(record) + i, 0);
+}
+
+int64_t record_bucket_low(uint32_t index, uint32_t sub_bits)
+{
+    uint32_t group = index >> sub_bits;
     if (group < 2)
         return index;
     uint32_t shift = group - 1;
-    return (int64_t)(index - (shift << RECORD_SUB_BITS)) << shift;
+    return (int64_t)(index - (shift << sub_bits)) << shift;
 }
 
 /* Around changes of several steps; nothing of them may be seen outside. */
@@ -57,6 +132,19 @@ static void begin_change(_Atomic uint64_t *begun)
 static void end_change(_Atomic uint64_t *done)
 {
     atomic_fetch_add(done, 1);
+}
+
+void record_move_begin(struct record *record, const struct record_shape *shape)
+{
+    begin_change(moves_begun(record));
+    record->owner = 0;
+    make_empty(record, shape);
+}
+
+void record_move_end(struct record *record, uint32_t series)
+{
+    record->owner = (uint64_t)series + 1;
+    end_change(&record->moves_done);
 }
 
 void record_keep_worst(struct record *record, int64_t value, int64_t at_ns)
@@ -81,14 +169,14 @@ void record_keep_worst(struct record *record, int64_t value, int64_t at_ns)
 static void maxima_halve(struct record *record)
 {
     uint32_t half = record->maxima_capacity / 2;
-    _Atomic uint64_t *begun = (_Atomic uint64_t *)&record->maxima[record->maxima_capacity];
-    begin_change(begun);
+    int64_t *maxima = record_maxima(record);
+    begin_change(halvings_begun(record));
     for (uint32_t i = 0; i < half; i++) {
-        int64_t first = record->maxima[2 * i], second = record->maxima[2 * i + 1];
-        record->maxima[i] = first > second ? first : second;
+        int64_t first = maxima[2 * i], second = maxima[2 * i + 1];
+        maxima[i] = first > second ? first : second;
     }
     for (uint32_t i = half; i < record->maxima_capacity; i++)
-        record->maxima[i] = RECORD_NO_MAXIMUM;
+        maxima[i] = RECORD_NO_MAXIMUM;
     record->maxima_used = half;
     record->maxima_interval_ns *= 2;
     record->maxima_end_ns = record->maxima_interval_ns * half;
@@ -111,8 +199,8 @@ double record_mean(const struct record *record)
 {
     if (record->count == 0)
         return 0;
-    if (record->is_settled)
-        return record->settled_mean;
+    if (record->is_recovered)
+        return record->recovered_mean;
     return (double)record->shift + wide_to_double(&record->sum) / (double)record->count;
 }
 
@@ -120,8 +208,8 @@ double record_stddev(const struct record *record)
 {
     if (record->count < 2)
         return 0;
-    if (record->is_settled)
-        return record->settled_stddev;
+    if (record->is_recovered)
+        return record->recovered_stddev;
     double count = (double)record->count;
     double sum = wide_to_double(&record->sum);
     double squares = wide_to_double(&record->sum_of_squares) - sum * (sum / count);
@@ -134,11 +222,11 @@ int64_t record_quantile(const struct record *record, double q)
     uint64_t seen = record->underflow;
     if (seen >= rank)
         return record->min;
-    for (uint32_t i = 0; i < RECORD_BUCKETS; i++) {
+    for (uint32_t i = 0; i < record->bucket_count; i++) {
         seen += record->buckets[i];
         if (seen < rank)
             continue;
-        int64_t high = record_bucket_high(i);
+        int64_t high = record_bucket_high(i, record->sub_bits);
         return high < record->max ? high : record->max;
     }
     return record->max;

@@ -5,29 +5,46 @@
  * cannot fail, allocates nothing, divides nothing and uses no floating point. What
  * does not fit the histogram is counted: buckets + underflow + overflow = count.
  *
- * Histogram: RECORD_SUB_BITS = 10, so a bucket is at most 2^-10 of its value wide
- * (three significant digits, SPEC section 0 rule 9), from 0 to RECORD_LIMIT_NS.
- * For v < 2^10 the index is v; else, with e = floor(log2 v) - 10, it is
- * e * 2^10 + (v >> e).
+ * Histogram: a bucket is at most 2^-sub_bits of its value wide, from 0 to the record's limit.
+ * For v < 2^sub_bits the index is v; else, with e = floor(log2 v) - sub_bits, it is
+ * e * 2^sub_bits + (v >> e). The default of 10 bits gives three significant digits (SPEC section
+ * 0 rule 9). A series states its range and resolution (struct record_shape); a build for a small
+ * system sets the default with HS_RECORD_SUB_BITS and the number of worst values with
+ * HS_RECORD_WORST.
  */
-#ifndef HS_RECORD_H
-#define HS_RECORD_H
+#ifndef HS_RECORD_RECORD_H
+#define HS_RECORD_RECORD_H
 
+#include "base/build_options.h"
 #include "base/wide.h"
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 enum {
-    RECORD_SUB_BITS = 10,
-    RECORD_TOP_BIT = 36, /* values up to 2^37 - 1 ns, 137 s, have a bucket */
+    RECORD_SUB_BITS = HS_RECORD_SUB_BITS, /* the finest resolution of this build */
+    RECORD_TOP_BIT = 36,                  /* values up to 2^37 - 1 ns, 137 s, have a bucket */
     RECORD_BUCKETS = (RECORD_TOP_BIT - RECORD_SUB_BITS + 2) << RECORD_SUB_BITS,
-    RECORD_WORST = 32,
+    RECORD_WORST = HS_RECORD_WORST,
 };
 
 #define RECORD_LIMIT_NS ((INT64_C(1) << (RECORD_TOP_BIT + 1)) - 1)
 #define RECORD_NO_MAXIMUM INT64_MIN
+
+/* Range and resolution of what is recorded. A member of 0, and NULL for a shape, stand for the
+ * build's default: RECORD_SUB_BITS, RECORD_LIMIT_NS. */
+struct record_shape {
+    int64_t most;      /* largest value that needs a bucket; the limit is the next 2^n - 1 */
+    uint32_t sub_bits; /* 1 to RECORD_SUB_BITS; more is taken as RECORD_SUB_BITS */
+};
+
+/* Of counts: each up to 256 has its bucket. */
+#define RECORD_SHAPE_COUNT                                                                         \
+    {                                                                                              \
+        .sub_bits = 7                                                                              \
+    }
 
 struct record_worst {
     int64_t value_ns;
@@ -35,48 +52,80 @@ struct record_worst {
     uint64_t index; /* sample number, from 0 */
 };
 
-/* In the order in which a copy of it is read. What is changed in several steps stands between two
- * counts of changes, done before and begun after it: where they differ it is of several moments. */
+/* In the order in which a copy of it is read. What is changed in several steps is bracketed by two
+ * counters, `done` before and `begun` after it: unequal means a torn copy. */
 struct record {
+    _Atomic uint64_t moves_done;    /* from one series to another; begun: after the maxima */
+    _Atomic uint64_t halvings_done; /* of the maxima; begun: after them */
+    _Atomic uint64_t worst_done;
+    uint64_t owner; /* number of the series + 1; 0: nobody's yet */
+    uint32_t bucket_count, maxima_capacity;
+    uint32_t sub_bits, maxima_used; /* from here on to `worst` the compact form has a copy */
+    int64_t limit;                  /* largest value that has a bucket */
     uint64_t count, underflow, overflow;
     int64_t min, max;
     int64_t shift; /* the first value: moments are taken about it, against cancellation */
     struct wide sum, sum_of_squares; /* of value - shift */
-    uint64_t is_settled;             /* the moments are the two that follow: see record_settle.h */
-    double settled_mean, settled_stddev;
-    _Atomic uint64_t halvings_done; /* begun: after the maxima */
-    uint32_t maxima_capacity, maxima_used;
+    uint64_t is_recovered;           /* the moments are the two that follow: see recover.h */
+    double recovered_mean, recovered_stddev;
     int64_t maxima_interval_ns, maxima_end_ns;
     int64_t worst_floor; /* only a value above it enters `worst` */
-    _Atomic uint64_t worst_done;
     uint64_t worst_count;
     struct record_worst worst[RECORD_WORST]; /* largest first */
     _Atomic uint64_t worst_begun;
-    uint64_t buckets[RECORD_BUCKETS];
-    int64_t maxima[]; /* maxima_capacity of them, and halvings begun */
+    uint64_t buckets[]; /* bucket_count; then the maxima, then halvings begun and moves begun */
 };
 
-/* Bytes that a record for a measurement of about `duration_ns` takes. */
-size_t record_size(int64_t duration_ns);
-
-/* Makes zeroed memory of record_size(duration_ns) bytes an empty record. */
-void record_init(struct record *record, int64_t duration_ns);
-
-static inline uint32_t record_bucket(uint64_t value)
+/* maxima_capacity of them, of maxima_used intervals; RECORD_NO_MAXIMUM where none came. */
+static inline int64_t *record_maxima(struct record *record)
 {
-    if (value < (UINT64_C(1) << RECORD_SUB_BITS))
+    return (int64_t *)&record->buckets[record->bucket_count];
+}
+
+static inline const int64_t *record_maxima_view(const struct record *record)
+{
+    return (const int64_t *)&record->buckets[record->bucket_count];
+}
+
+/* Bytes that a record for a measurement of about `duration_ns` takes. */
+size_t record_size(const struct record_shape *shape, int64_t duration_ns);
+
+/* Makes memory of record_size(shape, duration_ns) bytes an empty record of nobody. */
+void record_init(struct record *record, const struct record_shape *shape, int64_t duration_ns);
+
+/* A move to the series of number `series`: record_move_begin empties the record, whose size must be
+ * enough for the shape; record_move_end gives it to the series. A kill or a copy in between leaves
+ * a record that is moving and holds nothing. */
+void record_move_begin(struct record *record, const struct record_shape *shape);
+void record_move_end(struct record *record, uint32_t series);
+
+/* Whether the record was left or copied during a move. */
+bool record_is_moving(const struct record *record);
+
+/* Whether a record that was read from a file takes as much room as one of this shape and duration:
+ * to be asked first. */
+bool record_is_sized(const struct record *record, const struct record_shape *shape,
+                     int64_t duration_ns);
+
+/* Whether what it says of itself leads nowhere outside of that room. Not while it is moving. */
+bool record_is_sound(const struct record *record);
+
+/* Index of the bucket of `value` at a resolution. */
+static inline uint32_t record_bucket(uint64_t value, uint32_t sub_bits)
+{
+    if (value < (UINT64_C(1) << sub_bits))
         return (uint32_t)value;
-    unsigned shift = 63u - (unsigned)__builtin_clzll(value) - RECORD_SUB_BITS;
-    return (shift << RECORD_SUB_BITS) + (uint32_t)(value >> shift);
+    unsigned shift = 63u - (unsigned)__builtin_clzll(value) - sub_bits;
+    return (shift << sub_bits) + (uint32_t)(value >> shift);
 }
 
 /* Smallest value of bucket `index`. */
-int64_t record_bucket_low(uint32_t index);
+int64_t record_bucket_low(uint32_t index, uint32_t sub_bits);
 
 /* Largest value of it. */
-static inline int64_t record_bucket_high(uint32_t index)
+static inline int64_t record_bucket_high(uint32_t index, uint32_t sub_bits)
 {
-    return record_bucket_low(index + 1) - 1;
+    return record_bucket_low(index + 1, sub_bits) - 1;
 }
 
 /* The rare parts of record_value. */
@@ -89,10 +138,10 @@ static inline void record_hold(struct record *record, int64_t value)
     record->count++;
     if (value < 0)
         record->underflow++;
-    else if (value > RECORD_LIMIT_NS)
+    else if (value > record->limit)
         record->overflow++;
     else
-        record->buckets[record_bucket((uint64_t)value)]++;
+        record->buckets[record_bucket((uint64_t)value, record->sub_bits)]++;
 }
 
 /* Records `value` (ns, may be negative: counted as underflow) seen `at_ns` after the
@@ -109,14 +158,15 @@ static inline void record_value(struct record *record, int64_t value, int64_t at
         record_keep_worst(record, value, at_ns);
     if (at_ns >= record->maxima_end_ns)
         record_advance_maxima(record, at_ns);
-    if (value > record->maxima[record->maxima_used - 1])
-        record->maxima[record->maxima_used - 1] = value;
+    int64_t *maximum = record_maxima(record) + record->maxima_used - 1;
+    if (value > *maximum)
+        *maximum = value;
     wide_add(&record->sum, value - record->shift);
     wide_add_square(&record->sum_of_squares, value - record->shift);
     record_hold(record, value);
 }
 
-/* Exact mean, unless settled; 0 when empty. */
+/* Exact mean, unless recovered; 0 when empty. */
 double record_mean(const struct record *record);
 
 /* Sample standard deviation (n - 1); 0 for fewer than two values. */

@@ -11,7 +11,7 @@
 static uint64_t held_count(const struct record *record)
 {
     uint64_t held = record->underflow + record->overflow;
-    for (int i = 0; i < RECORD_BUCKETS; i++)
+    for (uint32_t i = 0; i < record->bucket_count; i++)
         held += record->buckets[i];
     return held;
 }
@@ -19,42 +19,54 @@ static uint64_t held_count(const struct record *record)
 /* The first bucket in use, or with `step` -1 the last one; -1 where none is. */
 static int end_bucket(const struct record *record, int first, int step)
 {
-    for (int i = first; i >= 0 && i < RECORD_BUCKETS; i += step)
+    for (int i = first; i >= 0 && i < (int)record->bucket_count; i += step)
         if (record->buckets[i] > 0)
             return i;
     return -1;
 }
 
-static void settle_min(struct record *record)
+static int64_t low_of(const struct record *record, int bucket)
+{
+    return record_bucket_low((uint32_t)bucket, record->sub_bits);
+}
+
+static int64_t high_of(const struct record *record, int bucket)
+{
+    return record_bucket_high((uint32_t)bucket, record->sub_bits);
+}
+
+static void recover_min(struct record *record)
 {
     int first = end_bucket(record, 0, 1);
-    int64_t least = first < 0 ? RECORD_LIMIT_NS + 1 : record_bucket_low((uint32_t)first);
+    int64_t least = first < 0 ? record->limit + 1 : low_of(record, first);
     if (record->underflow > 0)
         return;
     if (record->min < least)
         record_hold(record, record->min);
-    else if (first >= 0 && record->min > record_bucket_high((uint32_t)first))
+    else if (first >= 0 && record->min > high_of(record, first))
         record->min = least;
 }
 
 static int64_t largest_of_maxima(const struct record *record)
 {
+    const int64_t *maxima = record_maxima_view(record);
     int64_t largest = RECORD_NO_MAXIMUM;
     for (uint32_t i = 0; i < record->maxima_capacity; i++)
-        if (record->maxima[i] > largest)
-            largest = record->maxima[i];
+        if (maxima[i] > largest)
+            largest = maxima[i];
     return largest;
 }
 
 /* Of an interval that holds all of them: each halving has doubled the time of all. */
 static void keep_one_maximum(struct record *record, int64_t largest, uint64_t halvings)
 {
-    int64_t whole_ns = record->maxima_interval_ns * record->maxima_capacity;
+    bool is_long = record->maxima_interval_ns > INT64_MAX / record->maxima_capacity;
+    int64_t whole_ns = is_long ? INT64_MAX : record->maxima_interval_ns * record->maxima_capacity;
     for (; halvings > 0 && whole_ns <= INT64_MAX / 2; halvings--)
         whole_ns *= 2;
     for (uint32_t i = 0; i < record->maxima_capacity; i++)
-        record->maxima[i] = RECORD_NO_MAXIMUM;
-    record->maxima[0] = largest;
+        record_maxima(record)[i] = RECORD_NO_MAXIMUM;
+    record_maxima(record)[0] = largest;
     record->maxima_used = 1;
     record->maxima_interval_ns = whole_ns;
 }
@@ -62,8 +74,9 @@ static void keep_one_maximum(struct record *record, int64_t largest, uint64_t ha
 /* An interval that began after their number was copied is among them. */
 static void find_used_maxima(struct record *record)
 {
-    for (uint32_t i = record->maxima_used; i < record->maxima_capacity; i++)
-        if (record->maxima[i] != RECORD_NO_MAXIMUM)
+    int64_t most = INT64_MAX / record->maxima_interval_ns;
+    for (uint32_t i = record->maxima_used; i < record->maxima_capacity && i < most; i++)
+        if (record_maxima(record)[i] != RECORD_NO_MAXIMUM)
             record->maxima_used = i + 1;
 }
 
@@ -71,52 +84,54 @@ static void find_used_maxima(struct record *record)
  * copied before: then it is the upper edge of its bucket. */
 static void raise_to_bucket(struct record *record, int last)
 {
-    if (record->overflow > 0 && record->max <= RECORD_LIMIT_NS)
-        record->max = RECORD_LIMIT_NS + 1;
-    else if (record->overflow == 0 && last >= 0 && record->max < record_bucket_low((uint32_t)last))
-        record->max = record_bucket_high((uint32_t)last);
-    record->maxima[0] = record->max;
+    if (record->overflow > 0 && record->max <= record->limit)
+        record->max = record->limit + 1;
+    else if (record->overflow == 0 && last >= 0 && record->max < low_of(record, last))
+        record->max = high_of(record, last);
+    record_maxima(record)[0] = record->max;
 }
 
 /* A largest value that the probe could not enter into the maxima any more is of the last interval.
  */
-static void settle_max(struct record *record, struct settled *settled)
+static void recover_max(struct record *record, struct recovered *recovered)
 {
     int64_t largest = largest_of_maxima(record);
-    uint64_t halvings = (uint64_t)record->maxima[record->maxima_capacity] - record->halvings_done;
-    settled->lost_maxima = halvings != 0;
-    if (settled->lost_maxima)
+    uint64_t halvings =
+        (uint64_t)record_maxima(record)[record->maxima_capacity] - record->halvings_done;
+    recovered->lost_maxima = halvings != 0;
+    if (recovered->lost_maxima)
         keep_one_maximum(record, largest, halvings);
     else
         find_used_maxima(record);
     if (record->max > largest)
-        record->maxima[record->maxima_used - 1] = record->max;
+        record_maxima(record)[record->maxima_used - 1] = record->max;
     else
         record->max = largest;
-    int last = end_bucket(record, RECORD_BUCKETS - 1, -1);
-    int64_t most = last < 0 ? -1 : record_bucket_high((uint32_t)last);
+    int last = end_bucket(record, (int)record->bucket_count - 1, -1);
+    int64_t most = last < 0 ? -1 : high_of(record, last);
     if (record->overflow == 0 && record->max > most)
         record_hold(record, record->max);
-    if (settled->lost_maxima)
+    if (recovered->lost_maxima)
         raise_to_bucket(record, last);
 }
 
 /* Of the values: the place among the buckets, the outer ones too. */
-static int64_t place_of(int64_t value)
+static int64_t place_of(const struct record *record, int64_t value)
 {
     if (value < 0)
         return -1;
-    return value > RECORD_LIMIT_NS ? RECORD_BUCKETS : (int64_t)record_bucket((uint64_t)value);
+    return value > record->limit ? (int64_t)record->bucket_count
+                                 : (int64_t)record_bucket((uint64_t)value, record->sub_bits);
 }
 
 /* Whether the list has all values above the bucket of its last one. */
 static bool has_all_above(const struct record *record)
 {
-    int64_t last = place_of(record->worst[record->worst_count - 1].value_ns);
-    uint64_t listed = 0, held = last < RECORD_BUCKETS ? record->overflow : 0;
+    int64_t last = place_of(record, record->worst[record->worst_count - 1].value_ns);
+    uint64_t listed = 0, held = last < (int64_t)record->bucket_count ? record->overflow : 0;
     for (uint32_t i = 0; i < record->worst_count; i++)
-        listed += place_of(record->worst[i].value_ns) > last ? 1 : 0;
-    for (int64_t i = last + 1; i < RECORD_BUCKETS; i++)
+        listed += place_of(record, record->worst[i].value_ns) > last ? 1 : 0;
+    for (int64_t i = last + 1; i < (int64_t)record->bucket_count; i++)
         held += record->buckets[i];
     return listed == held;
 }
@@ -128,10 +143,10 @@ static bool is_list_whole(const struct record *record)
            record->worst[0].value_ns == record->max && has_all_above(record);
 }
 
-static void settle_worst(struct record *record, struct settled *settled)
+static void recover_worst(struct record *record, struct recovered *recovered)
 {
-    settled->lost_worst = !is_list_whole(record);
-    if (settled->lost_worst)
+    recovered->lost_worst = !is_list_whole(record);
+    if (recovered->lost_worst)
         record->worst_count = 0;
 }
 
@@ -149,12 +164,13 @@ static void each_range(const struct record *record, struct possible *possible,
     double all = (double)record->count;
     if (record->underflow > 0)
         add(possible, (double)record->underflow / all, (double)record->min, -1);
-    for (uint32_t i = 0; i < RECORD_BUCKETS; i++)
+    for (uint32_t i = 0; i < record->bucket_count; i++)
         if (record->buckets[i] > 0)
-            add(possible, (double)record->buckets[i] / all, (double)record_bucket_low(i),
-                (double)record_bucket_high(i));
+            add(possible, (double)record->buckets[i] / all,
+                (double)record_bucket_low(i, record->sub_bits),
+                (double)record_bucket_high(i, record->sub_bits));
     if (record->overflow > 0)
-        add(possible, (double)record->overflow / all, (double)RECORD_LIMIT_NS + 1,
+        add(possible, (double)record->overflow / all, (double)record->limit + 1,
             (double)record->max);
 }
 
@@ -191,8 +207,8 @@ static bool is_possible(const struct record *record, const struct possible *poss
 }
 
 /* `exact`: those of the sums, which are of `counted` values. */
-static void settle_moments(struct record *record, const struct moments *exact, uint64_t counted,
-                           struct settled *settled)
+static void recover_moments(struct record *record, const struct moments *exact, uint64_t counted,
+                            struct recovered *recovered)
 {
     struct possible possible = {0};
     each_range(record, &possible, add_means);
@@ -200,13 +216,13 @@ static void settle_moments(struct record *record, const struct moments *exact, u
     double count = (double)record->count, more = count > 1 ? count / (count - 1) : 0;
     double stddev = sqrt(possible.squares * more);
     bool is_close = record->count <= counted + 1;
-    settled->has_other_moments =
+    recovered->has_other_moments =
         !is_close || !is_possible(record, &possible, exact, stddev, sqrt(possible.room * more));
-    record->is_settled = settled->has_other_moments || record->count != counted;
-    record->settled_mean = settled->has_other_moments ? possible.middle_mean : exact->mean;
-    record->settled_mean =
-        fmin(fmax(record->settled_mean, (double)record->min), (double)record->max);
-    record->settled_stddev = settled->has_other_moments ? stddev : exact->stddev;
+    record->is_recovered = recovered->has_other_moments || record->count != counted;
+    record->recovered_mean = recovered->has_other_moments ? possible.middle_mean : exact->mean;
+    record->recovered_mean =
+        fmin(fmax(record->recovered_mean, (double)record->min), (double)record->max);
+    record->recovered_stddev = recovered->has_other_moments ? stddev : exact->stddev;
 }
 
 /* Killed in the first value. */
@@ -215,25 +231,25 @@ static void make_empty(struct record *record)
     record->count = record->worst_count = 0;
 }
 
-struct settled record_settle(struct record *record)
+struct recovered record_recover(struct record *record)
 {
-    struct settled settled = {0};
+    struct recovered recovered = {0};
     struct moments exact = {record_mean(record), record_stddev(record)};
     uint64_t counted = record->count, held = held_count(record);
     bool is_behind = counted > held;
     if (is_behind ? counted - held > 1 : held - counted > RECORD_LATER_MOST)
-        return settled;
+        return recovered;
     if (held == 0) {
         make_empty(record);
-        return settled;
+        return recovered;
     }
     record->count = held;
-    settle_min(record);
-    settle_max(record, &settled);
+    recover_min(record);
+    recover_max(record, &recovered);
     if (record->min > record->max)
         record->min = record->max;
-    settle_worst(record, &settled);
-    settle_moments(record, &exact, counted, &settled);
-    settled.later_count = record->count > counted ? record->count - counted : 0;
-    return settled;
+    recover_worst(record, &recovered);
+    recover_moments(record, &exact, counted, &recovered);
+    recovered.later_count = record->count > counted ? record->count - counted : 0;
+    return recovered;
 }

@@ -10,14 +10,14 @@
  * 2^-11 at most; above the last bucket only the largest one is known);
  * - worst values are kept where the list is whole and the histogram has none that it lacks;
  * - maxima that were being halved become one, over all the time. */
-#ifndef HS_RECORD_SETTLE_H
-#define HS_RECORD_SETTLE_H
+#ifndef HS_RECORD_RECOVER_H
+#define HS_RECORD_RECOVER_H
 
 #include "record/record.h"
 
 #include <stdbool.h>
 
-struct settled {
+struct recovered {
     uint64_t later_count;   /* values in the histogram that came after the count */
     bool has_other_moments; /* mean and deviation of the histogram */
     bool lost_worst;        /* values that were there and cannot be trusted */
@@ -30,13 +30,13 @@ struct settled {
 /* Makes the parts of a record fit each other; a whole one stays as it is. So does one whose count
  * and histogram are too far apart for a kill (more than one value missing) or a copy: its reader
  * sees that they differ. */
-struct settled record_settle(struct record *record);
+struct recovered record_recover(struct record *record);
 
 /* Whether anything that a reader must know was done. */
-static inline bool record_was_settled(const struct settled *settled)
+static inline bool record_was_recovered(const struct recovered *recovered)
 {
-    return settled->later_count > 1 || settled->has_other_moments || settled->lost_worst ||
-           settled->lost_maxima;
+    return recovered->later_count > 1 || recovered->has_other_moments || recovered->lost_worst ||
+           recovered->lost_maxima;
 }
 
 #endif

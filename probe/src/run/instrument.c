@@ -5,13 +5,14 @@
 #include "base/rt_thread.h"
 #include "port/port.h"
 
+#include <errno.h>
 #include <sched.h>
 #include <stdatomic.h>
 
-enum { LOOP_STEPS = 20000, LOOP_ROUNDS = 9, SKEW_ROUNDS = 2000 };
+enum { LOOP_STEPS = 20000, LOOP_ROUNDS = 9, SKEW_ROUNDS = 2000, SKEW_SPINS = 1024 };
 
-/* Through a record and not an array that is sorted: qsort may allocate. Below 1024 ns
- * every bucket is one ns wide, so the quantiles are exact. */
+/* Uses a record rather than a sorted array, because qsort may allocate. With the default of 10
+ * sub-bucket bits, buckets below 1024 ns are 1 ns wide and the quantiles exact. */
 static void measure_pairs(struct instrument *instrument, const struct clock *clock,
                           struct record *pairs)
 {
@@ -28,15 +29,14 @@ static void measure_pairs(struct instrument *instrument, const struct clock *clo
     instrument->pair_max_ns = pairs->max;
 }
 
-/* Values that differ from step to step, as real ones do, so that neither the branch
- * predictor nor one cache line flatters the figure. */
+/* Pseudo-random values: constant ones would favour the branch predictor and hit one cache line. */
 static int64_t next_value(uint64_t *state)
 {
     *state = *state * 6364136223846793005u + 1442695040888963407u;
     return (int64_t)(*state >> 50);
 }
 
-/* One loop of LOOP_STEPS; what: 0 nothing, 1 record, 2 stamps and record. In ticks. */
+/* Ticks of one loop of LOOP_STEPS; what: 0 nothing, 1 record, 2 stamps and record. */
 static uint64_t run_loop(const struct clock *clock, struct record *scratch, int what)
 {
     uint64_t state = 1;
@@ -57,7 +57,7 @@ static uint64_t run_loop(const struct clock *clock, struct record *scratch, int 
     return clock_end(clock) - begin;
 }
 
-/* The least of several rounds: what disturbs a loop only ever adds to it. */
+/* ns per step, minimum over several rounds: disturbances only add time. */
 static double least_loop_ns(const struct clock *clock, struct record *scratch, int what)
 {
     int64_t least = INT64_MAX;
@@ -66,7 +66,7 @@ static double least_loop_ns(const struct clock *clock, struct record *scratch, i
         if (ns < least)
             least = ns;
     }
-    return (double)least / LOOP_STEPS;
+    return (double)least / (double)LOOP_STEPS;
 }
 
 void instrument_measure(struct instrument *instrument, const struct clock *clock,
@@ -95,96 +95,152 @@ double instrument_gap_loop_ns(const struct clock *clock)
         if (ns < least)
             least = ns;
     }
-    return (double)least / LOOP_STEPS;
+    return (double)least / (double)LOOP_STEPS;
 }
 
-/* Ball that two threads hand to and fro; each writes its counter when it has it. */
+/* Ping-pong between two threads: the peer stores its counter reading on each turn. */
 struct skew_table {
     const struct clock *clock;
     _Atomic int turn; /* even: the first thread's */
+    _Atomic bool is_over;
     _Atomic uint64_t answer_ticks;
 };
 
-static void skew_partner(void *argument)
+static void skew_peer(void *argument)
 {
     struct skew_table *table = argument;
     for (int round = 0; round < SKEW_ROUNDS; round++) {
         while (atomic_load_explicit(&table->turn, memory_order_acquire) != 2 * round + 1)
-            ;
+            if (atomic_load_explicit(&table->is_over, memory_order_relaxed))
+                return;
         atomic_store_explicit(&table->answer_ticks, clock_begin(table->clock),
                               memory_order_relaxed);
         atomic_store_explicit(&table->turn, 2 * round + 2, memory_order_release);
     }
 }
 
-/* The answer was read between `sent` and `back`: each round trip bounds the offset from
- * both sides, and the tightest bounds of all rounds hold. */
-static void play_skew(struct skew_table *table, double quantum_ns, struct instrument_skew *skew)
+/* False: the peer did not answer in time. */
+static bool wait_for_answer(struct skew_table *table, int answered, int64_t until_ns)
 {
-    int64_t low = INT64_MIN, high = INT64_MAX;
-    for (int round = 0; round < SKEW_ROUNDS; round++) {
-        uint64_t sent = clock_begin(table->clock);
-        atomic_store_explicit(&table->turn, 2 * round + 1, memory_order_release);
-        while (atomic_load_explicit(&table->turn, memory_order_acquire) != 2 * round + 2)
-            ;
-        uint64_t back = clock_begin(table->clock);
-        uint64_t answer = atomic_load_explicit(&table->answer_ticks, memory_order_relaxed);
-        if ((int64_t)(answer - back) > low)
-            low = (int64_t)(answer - back);
-        if ((int64_t)(answer - sent) < high)
-            high = (int64_t)(answer - sent);
-    }
-    double ns_per_tick = table->clock->use_counter ? 1e9 / (double)table->clock->counter_hz : 1;
-    /* each reading was cut off at the counter's quantum */
-    skew->offset_ns = ((double)low + (double)high) / 2 * ns_per_tick;
-    skew->bound_ns = ((double)high - (double)low) / 2 * ns_per_tick + quantum_ns;
+    unsigned spins = 0;
+    while (atomic_load_explicit(&table->turn, memory_order_acquire) != answered)
+        if (++spins % SKEW_SPINS == 0 && clock_monotonic_ns() > until_ns)
+            return false;
+    return true;
+}
+
+/* Bounds of the offset, in ticks. */
+struct skew_bounds {
+    int64_t low, high;
+    int rounds;
+};
+
+static void conclude(const struct clock *clock, double quantum_ns, const struct skew_bounds *bounds,
+                     struct instrument_skew *skew)
+{
+    double low = (double)bounds->low, high = (double)bounds->high;
+    double ns_per_tick = clock->use_counter ? 1e9 / (double)clock->counter_hz : 1;
+    /* readings are truncated to the counter's quantum */
+    skew->offset_ns = (low + high) / 2 * ns_per_tick;
+    skew->bound_ns = (high - low) / 2 * ns_per_tick + quantum_ns;
     skew->is_consistent =
         skew->offset_ns - skew->bound_ns <= 0 && skew->offset_ns + skew->bound_ns >= 0;
 }
 
+/* The peer reads its counter between `sent` and `back`, so each round trip bounds the offset from
+ * both sides. Keeps the tightest bounds of all rounds. */
+static void play_skew(struct skew_table *table, struct skew_bounds *bounds)
+{
+    int64_t until_ns = clock_monotonic_ns() + SKEW_PATIENCE_NS;
+    *bounds = (struct skew_bounds){INT64_MIN, INT64_MAX, 0};
+    for (; bounds->rounds < SKEW_ROUNDS; bounds->rounds++) {
+        uint64_t sent = clock_begin(table->clock);
+        atomic_store_explicit(&table->turn, 2 * bounds->rounds + 1, memory_order_release);
+        if (!wait_for_answer(table, 2 * bounds->rounds + 2, until_ns))
+            break;
+        uint64_t back = clock_begin(table->clock);
+        uint64_t answer = atomic_load_explicit(&table->answer_ticks, memory_order_relaxed);
+        if ((int64_t)(answer - back) > bounds->low)
+            bounds->low = (int64_t)(answer - back);
+        if ((int64_t)(answer - sent) < bounds->high)
+            bounds->high = (int64_t)(answer - sent);
+    }
+    atomic_store(&table->is_over, true);
+}
+
 struct skew_game {
     struct skew_table table;
-    double quantum_ns;
-    struct instrument_skew *skew;
+    struct skew_bounds bounds;
 };
 
 static void skew_first(void *argument)
 {
     struct skew_game *game = argument;
-    play_skew(&game->table, game->quantum_ns, game->skew);
+    play_skew(&game->table, &game->bounds);
 }
 
-static bool skew_of_pair(const struct clock *clock, double quantum_ns, struct instrument_skew *skew)
+/* 0 or an errno value. */
+static int skew_of_pair(const struct clock *clock, double quantum_ns,
+                        const struct rt_thread_setup *setup, struct instrument_skew *skew)
 {
-    struct skew_game game = {.table = {.clock = clock}, .quantum_ns = quantum_ns, .skew = skew};
-    struct actor first, partner;
-    struct actor_setup on_a = {SCHED_OTHER, 0, skew->cpu_a}, on_b = {SCHED_OTHER, 0, skew->cpu_b};
-    if (actor_start(&first, &on_a, skew_first, &game) != 0)
-        return false;
-    int error = actor_start(&partner, &on_b, skew_partner, &game.table);
-    if (error) /* the first plays alone otherwise, for ever */
+    struct skew_game game = {.table = {.clock = clock}};
+    struct rt_thread first, peer;
+    struct rt_thread_setup on_a = *setup, on_b = *setup;
+    on_b.cpu = skew->cpu_b;
+    int error = rt_thread_start(&first, &on_a, skew_first, &game);
+    if (error)
+        return error;
+    error = rt_thread_start(&peer, &on_b, skew_peer, &game.table);
+    if (error) /* without a peer nothing would answer the first */
         first.body = NULL;
-    actor_go(&first);
+    rt_thread_go(&first);
     if (!error) {
-        actor_go(&partner);
-        actor_join(&partner);
+        rt_thread_go(&peer);
+        rt_thread_join(&peer);
     }
-    actor_join(&first);
-    return error == 0;
+    rt_thread_join(&first);
+    if (error)
+        return error;
+    conclude(clock, quantum_ns, &game.bounds, skew);
+    return game.bounds.rounds > 0 ? 0 : ETIMEDOUT;
+}
+
+/* Measures and appends a pair: 0 or an errno value. */
+static int add_skew(struct instrument *instrument, const struct clock *clock,
+                    const struct rt_thread_setup *setup, int other)
+{
+    if (instrument->skew_count == INSTRUMENT_CPUS)
+        return ENOSPC;
+    struct instrument_skew *skew = &instrument->skew[instrument->skew_count];
+    *skew = (struct instrument_skew){.cpu_a = setup->cpu, .cpu_b = other};
+    int error = skew_of_pair(clock, instrument->quantum_ns, setup, skew);
+    if (!error)
+        instrument->skew_count++;
+    return error;
+}
+
+int instrument_measure_skew_of(struct instrument *instrument, const struct clock *clock,
+                               const struct rt_thread_setup *setup, const struct cpus *cpus)
+{
+    instrument->skew_count = 0;
+    for (int other = cpus_first(cpus); other >= 0; other = cpus_next(cpus, other)) {
+        if (other == setup->cpu)
+            continue;
+        int error = setup->cpu < 0 ? ENOTSUP : add_skew(instrument, clock, setup, other);
+        if (error)
+            return error;
+    }
+    return 0;
 }
 
 void instrument_measure_skew(struct instrument *instrument, const struct clock *clock, int cpu)
 {
-    bool allowed[PORT_CPUS] = {false};
+    struct cpus allowed;
+    struct rt_thread_setup setup = {SCHED_OTHER, rt_thread_ordinary_priority(), cpu};
     instrument->skew_count = 0;
-    if (port_allowed_cpus(allowed) < 2 || cpu < 0)
+    if (port_allowed_cpus(&allowed) < 2 || cpu < 0)
         return;
-    for (int other = 0; other < PORT_CPUS; other++) {
-        if (!allowed[other] || other == cpu || instrument->skew_count == INSTRUMENT_CPUS)
-            continue;
-        struct instrument_skew *skew = &instrument->skew[instrument->skew_count];
-        *skew = (struct instrument_skew){.cpu_a = cpu, .cpu_b = other};
-        if (skew_of_pair(clock, instrument->quantum_ns, skew))
-            instrument->skew_count++;
-    }
+    for (int other = cpus_first(&allowed); other >= 0; other = cpus_next(&allowed, other))
+        if (other != cpu)
+            add_skew(instrument, clock, &setup, other);
 }

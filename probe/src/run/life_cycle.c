@@ -1,13 +1,17 @@
 #include "base/posix_source.h"
 
-#include "run/run.h"
+#include "run/life_cycle.h"
 
 #include "realtime/scheduling.h"
 #include "run/load_run.h"
+#include "run/run.h"
 #include "run/shield_run.h"
+#include "run/skew.h"
+#include "run/stop.h"
 #include "run/stream.h"
 #include "run/supervise.h"
 #include "run/text_report.h"
+#include "run/variant.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -16,65 +20,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* STACK_BYTES: what run_steps and all below it use, with the arguments and the environment,
- * for which a system may take 128 KiB of the same limit. */
-enum { OWN_STEP_BYTES = 1024, STACK_BYTES = 256 * 1024 };
-
-const struct param_value *run_param(const struct run *run, const char *name)
-{
-    const struct param_spec *specs = run->test->params;
-    int i = 0;
-    while (strcmp(specs[i].name, name) != 0)
-        i++;
-    return &run->request->params[i];
-}
-
-int64_t run_number(const struct run *run, const char *name)
-{
-    return run_param(run, name)->number[0];
-}
-
-int64_t run_expected_ns(const struct run *run, int64_t sample_ns)
-{
-    int64_t by_samples_ns = RUN_LONGEST_NS;
-    if (run->samples > 0 && run->samples < (uint64_t)(RUN_LONGEST_NS / sample_ns))
-        by_samples_ns = (int64_t)run->samples * sample_ns;
-    bool is_by_time = run->duration_ns > 0 && run->duration_ns < by_samples_ns;
-    return is_by_time ? run->duration_ns : by_samples_ns;
-}
-
-struct run_budget run_budget(const struct run *run, int cells)
-{
-    struct run_budget budget = {run->samples, INT64_MAX};
-    if (run->duration_ns > 0)
-        budget.end_ns = clock_monotonic_ns() + run->duration_ns / cells;
-    return budget;
-}
-
-int run_add_series(struct run *run, const char *name, const char *unit, const char *label,
-                   const char *value)
-{
-    int series = arena_plan_series(&run->plan, name, unit);
-    if (series < 0)
-        return outcome_set(&run->outcome, STATUS_FAILED, "ask for fewer kinds or periods",
-                           "more than %d series", ARENA_SERIES);
-    if (label)
-        arena_plan_label_text(&run->plan, series, label, value);
-    return series;
-}
-
-void *run_own(struct run *run, size_t bytes)
-{
-    run->own = calloc(1, bytes);
-    if (!run->own) {
-        outcome_set_errno(&run->outcome, ENOMEM, "memory for the test", "free memory");
-        return NULL;
-    }
-    /* through a volatile pointer: calloc's pages are not there before they are written */
-    for (size_t i = 0; i < bytes; i += OWN_STEP_BYTES)
-        ((volatile char *)run->own)[i] = 0;
-    return run->own;
-}
+/* STACK_BYTES: stack of run_steps and its callees, plus arguments and environment, which may take
+ * 128 KiB of the same limit. */
+enum { STACK_BYTES = 256 * 1024 };
 
 /* ---- the steps of the life cycle, in their order ---- */
 
@@ -89,37 +37,76 @@ static int choose_limits(struct run *run)
     return 0;
 }
 
-static int size_records(struct run *run)
+static int make_records(struct run *run)
 {
-    run->plan.duration_ns = run->test->expected_ns(run);
-    if (run->test->size && run->test->size(run) != 0)
-        return -1;
-    run->scratch = calloc(1, record_size(0));
+    static const struct record_shape for_instrument = {INSTRUMENT_MOST_NS, 0};
+    bool has_compact = run->plan.slot_count < run->plan.series_count;
+    const struct record_shape *shape = has_compact ? NULL : &for_instrument;
+    run->scratch = calloc(1, record_size(shape, run->plan.duration_ns));
     if (!run->scratch)
         return outcome_set_errno(&run->outcome, ENOMEM, "memory for the instrument", "free memory");
-    record_init(run->scratch, 0);
+    record_init(run->scratch, shape, run->plan.duration_ns);
     run->arena = arena_create(&run->plan, run->request->backing, &run->outcome);
+    if (run->arena) {
+        port_keep_from_forks(run->scratch, record_size(shape, run->plan.duration_ns));
+        port_keep_from_forks(run->arena, (size_t)run->arena->bytes);
+    }
     return run->arena ? 0 : -1;
+}
+
+static int size_records(struct run *run)
+{
+    struct scheduling_visit visit;
+    if (run->test->check && run->test->check(run) != 0)
+        return -1;
+    run->plan.duration_ns = variant_expected_ns(run);
+    int error = run->test->declare ? run->test->declare(run) : variant_declare(run);
+    if (error)
+        return -1;
+    scheduling_visit_cpu(run, &visit);
+    int result = make_records(run);
+    return scheduling_leave_cpu(run, &visit) == 0 ? result : -1;
 }
 
 static void free_records(struct run *run)
 {
     arena_free(run->arena);
+    arena_plan_free(&run->plan);
     free(run->scratch);
     free(run->own);
+}
+
+static void tell_monotonic(struct run *run)
+{
+    arena_event(run->arena, "counter_not_used", -1, "%s; CLOCK_MONOTONIC is used instead",
+                run->clock.reason);
 }
 
 static int open_clock(struct run *run)
 {
     clock_open(&run->clock, run->request->want_counter, run->request->counter_hz);
     if (!run->clock.use_counter && run->request->want_counter)
-        arena_event(run->arena, "counter_not_used", -1, "%s; CLOCK_MONOTONIC is used instead",
-                    run->clock.reason);
+        tell_monotonic(run);
+    return 0;
+}
+
+/* Runs before the load starts, which would widen the bounds, and before `prepare`, which may
+ * already convert times with the clock. */
+static int check_skew(struct run *run)
+{
+    char reason[CLOCK_REASON_BYTES];
+    if (!run->clock.use_counter || !(run->test->needs & TEST_COMPARES_CPUS) ||
+        skew_is_consistent(run, reason, sizeof reason))
+        return 0;
+    clock_refuse(&run->clock, reason);
+    tell_monotonic(run);
     return 0;
 }
 
 static int lock_memory(struct run *run)
 {
+    struct scheduling_visit visit;
+    scheduling_visit_cpu(run, &visit);
     run->is_locked = mlockall(MCL_CURRENT | MCL_FUTURE) == 0;
     if (!run->is_locked)
         arena_event(run->arena, "memory_not_locked", -1,
@@ -127,7 +114,7 @@ static int lock_memory(struct run *run)
                     "ulimit -l or grant CAP_IPC_LOCK",
                     strerror(errno));
     stream_compose_conditions(run);
-    return 0;
+    return scheduling_leave_cpu(run, &visit);
 }
 
 static void unlock_memory(struct run *run)
@@ -150,12 +137,12 @@ static void finish(struct run *run)
 static bool has_samples(const struct run *run)
 {
     for (uint32_t i = 0; i < run->arena->series_count; i++)
-        if (arena_record_view(run->arena, i)->count > 0)
+        if (arena_count(run->arena, i) > 0)
             return true;
     return false;
 }
 
-/* An early end that was asked for leaves a result that says so. */
+/* Says in the result that the end was early and requested. */
 static void tell_interruption(struct run *run)
 {
     if (!has_samples(run) && run->arena->verdict_count == 0)
@@ -181,14 +168,15 @@ static int check_clock(struct run *run)
     return 0;
 }
 
-/* Before the results are sent, so that they can tell what was not put back. */
+/* Runs before the results are sent, so that they can report what was not restored. */
 static int release(struct run *run)
 {
     shield_run_release(run);
     return 0;
 }
 
-/* The same where a step failed. The load goes first: what a shield reserves is kept from it. */
+/* The same after a failed step. Stops the load first, so that it never runs on a CPU that the
+ * shield reserves. */
 static void release_early(struct run *run)
 {
     load_stop(&run->load);
@@ -206,12 +194,13 @@ static const struct step steps[] = {
     {size_records, free_records},
     {open_clock, NULL},
     {scheduling_choose, NULL},
+    {check_skew, NULL},
     {shield_run_reserve, shield_run_release},
     {load_run_start, load_run_free},
     {shield_run_enter, NULL},
     {lock_memory, unlock_memory},
     {prepare, finish},
-    {supervise_measure, NULL},
+    {supervise_measure, supervise_end},
     {load_run_stop, NULL},
     {judge, NULL},
     {check_clock, NULL},
@@ -231,12 +220,17 @@ static int send_header(struct run *run, struct emit *emit)
 static int send_rest(struct run *run, struct emit *emit)
 {
     if (!run->request->json)
-        plain_result(emit, run);
+        text_report(emit, run);
     else if (run->arena)
         stream_rest(emit, run);
     else
         stream_without_arena(emit, run);
     return emit_flush(emit);
+}
+
+static int exit_code(const struct run *run, bool has_failed)
+{
+    return has_failed ? EXIT_INTERNAL : status_exit_code(run->outcome.status);
 }
 
 static __attribute__((noinline)) int run_steps(const struct request *request)
@@ -248,6 +242,7 @@ static __attribute__((noinline)) int run_steps(const struct request *request)
     run.request = request;
     run.test = request->test;
     run.load_average_milli = -1;
+    stop_reset();
     emit_open(&emit, STDOUT_FILENO);
     for (; done < STEPS && steps[done].act(&run) == 0; done++)
         if (steps[done].act == size_records)
@@ -256,39 +251,39 @@ static __attribute__((noinline)) int run_steps(const struct request *request)
         release_early(&run);
     int sent = send_rest(&run, &emit);
     if (run.is_stuck)
-        _exit(error || sent ? 70 : 0);
+        _exit(exit_code(&run, error || sent));
     for (int i = done < STEPS ? done : STEPS - 1; i >= 0; i--)
         if (steps[i].undo)
             steps[i].undo(&run);
-    return error || sent ? 70 : 0;
+    return exit_code(&run, error || sent);
 }
 
-/* Through the heap: a `struct run` alone may be more than this stack. */
-static int deny_stack(const struct request *request, rlim_t bytes)
+/* Allocates on the heap: a `struct run` alone may exceed this stack. */
+static int deny_stack(const struct request *request, int64_t bytes)
 {
     struct run *run = calloc(1, sizeof *run);
     struct emit *emit = malloc(sizeof *emit);
-    int error = !run || !emit;
-    if (!error) {
+    int code = EXIT_INTERNAL;
+    if (run && emit) {
         run->request = request;
         run->test = request->test;
         choose_limits(run);
         run->setup.cpu = -1;
         outcome_set(&run->outcome, STATUS_DENIED, "raise ulimit -s",
-                    "the stack is limited to %llu bytes; measuring takes %d",
-                    (unsigned long long)bytes, STACK_BYTES);
+                    "the stack is limited to %lld bytes; measuring takes %d", (long long)bytes,
+                    STACK_BYTES);
         emit_open(emit, STDOUT_FILENO);
-        error = send_rest(run, emit);
+        code = exit_code(run, send_rest(run, emit) != 0);
     }
     free(emit);
     free(run);
-    return error ? 70 : 0;
+    return code;
 }
 
 int run_test(const struct request *request)
 {
-    struct rlimit stack;
-    if (getrlimit(RLIMIT_STACK, &stack) == 0 && stack.rlim_cur < STACK_BYTES)
-        return deny_stack(request, stack.rlim_cur);
+    int64_t stack_bytes = port_stack_bytes();
+    if (stack_bytes >= 0 && stack_bytes < STACK_BYTES)
+        return deny_stack(request, stack_bytes);
     return run_steps(request);
 }

@@ -5,17 +5,19 @@
 #include "load/events.h"
 #include "run/supervise.h"
 
-#define START_NS INT64_C(60000000000) /* for the load to start, and for a test to prepare */
+#define START_NS INT64_C(60000000000) /* allowance to start the load and prepare the test */
 
 int load_run_place(struct load_setup *setup, enum load_place place, int measured_cpu,
                    struct outcome *outcome)
 {
-    int count = port_allowed_cpus(setup->cpus);
-    if (count >= 0 && place == LOAD_OFF_MEASURED && measured_cpu >= 0 && setup->cpus[measured_cpu])
-        setup->cpus[measured_cpu] = false, count--;
-    for (int cpu = 0; cpu < PORT_CPUS && count >= 0 && place == LOAD_ON_MEASURED; cpu++)
-        setup->cpus[cpu] = cpu == measured_cpu;
-    setup->cpu_count = count > 0 && place == LOAD_ON_MEASURED ? 1 : count;
+    int allowed = port_allowed_cpus(&setup->cpus);
+    if (place == LOAD_OFF_MEASURED)
+        cpus_remove(&setup->cpus, measured_cpu);
+    if (allowed >= 0 && place == LOAD_ON_MEASURED) {
+        cpus_clear(&setup->cpus);
+        cpus_add(&setup->cpus, measured_cpu);
+    }
+    setup->cpu_count = allowed >= 0 ? cpus_count(&setup->cpus) : -1;
     if (setup->cpu_count == 0)
         return outcome_set(outcome, STATUS_UNSUPPORTED,
                            "allow this process a second CPU, or choose --cpu-config single",
@@ -25,9 +27,9 @@ int load_run_place(struct load_setup *setup, enum load_place place, int measured
 
 int load_run_start(struct run *run)
 {
-    static const enum load_place places[] = {[ARGS_SHARED] = LOAD_EVERYWHERE,
-                                             [ARGS_SINGLE] = LOAD_ON_MEASURED,
-                                             [ARGS_SHIELDED] = LOAD_OFF_MEASURED};
+    static const enum load_place places[] = {[CPU_CONFIG_SHARED] = LOAD_EVERYWHERE,
+                                             [CPU_CONFIG_SINGLE] = LOAD_ON_MEASURED,
+                                             [CPU_CONFIG_SHIELDED] = LOAD_OFF_MEASURED};
     enum load_place place = places[run->request->cpu_config];
     struct load_setup setup = {.spec = &run->request->load,
                                .called_as = run->request->called_as,

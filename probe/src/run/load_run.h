@@ -1,23 +1,23 @@
-/* Load as a part of a run: when it starts and ends, and on which CPUs. */
-#ifndef HS_LOAD_RUN_H
-#define HS_LOAD_RUN_H
+/* Load as part of a run: when it starts and stops, and on which CPUs it runs. */
+#ifndef HS_RUN_LOAD_RUN_H
+#define HS_RUN_LOAD_RUN_H
 
 #include "run/run.h"
 
-/* Where the load runs, among the CPUs that the process may use. */
+/* On which of the CPUs in the process's affinity the load runs. */
 enum load_place {
     LOAD_EVERYWHERE,  /* cpu configuration shared */
     LOAD_ON_MEASURED, /* single: only on the CPU of the measuring thread */
     LOAD_OFF_MEASURED /* shielded: on all but that one */
 };
 
-/* Chooses the CPUs of `setup`. 0; -1 with the outcome: unsupported, when no CPU is left. */
+/* Sets the CPUs of `setup`. 0, or -1 with the outcome: unsupported if no CPU is left. */
 int load_run_place(struct load_setup *setup, enum load_place place, int measured_cpu,
                    struct outcome *outcome);
 
-/* Steps of the life cycle: start before the memory is locked and a thread is real-time (a
- * loader shares neither); stop once the measurement has ended: then what a reader must know
- * about the load is noted. */
+/* Life-cycle steps. The load starts before memory is locked and before any thread is real-time,
+ * so that workers inherit neither. It stops after the measurement; what a reader must know about
+ * it becomes events. 0, or -1 with the outcome. */
 int load_run_start(struct run *run);
 int load_run_stop(struct run *run);
 void load_run_free(struct run *run);

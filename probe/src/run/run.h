@@ -1,16 +1,6 @@
-/* The life cycle of one test, in one place, and what a test sees of it.
- *
- * choose CPU -> size -> allocate -> open clock -> choose scheduling -> send header ->
- * reserve the CPU -> start load -> go onto the CPU -> lock -> prepare -> MEASURE -> stop load ->
- * judge -> check the clock -> release the CPU -> send -> undo in reverse.
- *
- * The main thread supervises: it is above the test's priority where it may be, sleeps
- * until the test is done, asks it to stop at the deadline, at a signal or at the end of
- * standard input, and gives up on it after a grace time. A kernel timer ends the whole
- * process should even that fail.
- */
-#ifndef HS_RUN_H
-#define HS_RUN_H
+/* State of one run, and the interface that a test has to it. Its steps are in life_cycle.h. */
+#ifndef HS_RUN_RUN_H
+#define HS_RUN_RUN_H
 
 #include "base/posix_source.h"
 
@@ -25,9 +15,22 @@
 #include "run/instrument.h"
 #include "run/test.h"
 
+#include <signal.h>
 #include <stdatomic.h>
-#include <sys/resource.h>
 #include <sys/types.h>
+#include <time.h>
+
+enum { RUN_SIGNALS = 4 };
+
+/* Process state that supervise_measure changes and supervise_end restores. */
+struct run_watch {
+    bool has_pipe, has_signals, has_last_resort;
+    sigset_t mask;
+    struct sigaction actions[RUN_SIGNALS];
+    timer_t last_resort; /* ends the process */
+    bool has_priority;   /* supervisor raised; the next two are its original values */
+    int policy, priority;
+};
 
 struct run {
     const struct request *request;
@@ -37,11 +40,17 @@ struct run {
     struct arena *arena;
     struct clock clock;
     struct instrument instrument;
-    struct record *scratch; /* of the instrument */
-    struct breath breath;
-    struct actor_setup setup; /* of the measuring thread */
-    bool uses_cpu[PORT_CPUS]; /* besides the one of `setup`; a test's `size` step sets them */
+    struct record *scratch; /* for the instrument, warm-up values, and reading compact series */
+    struct variant variant; /* being measured; next: the records of its series */
+    struct record *records[TEST_SERIES];
+    bool is_warm_up;       /* values go to `scratch` */
+    uint64_t anchor_ticks; /* latest run_anchor: a reading of `clock` ... */
+    int64_t anchor_at_ns;  /* ... and its time since start_ns */
+    struct rt_budget rt_budget;
+    struct rt_thread_setup setup; /* of the measuring thread */
+    struct cpus uses_cpu;         /* besides setup.cpu; set by the test's `check` or `declare` */
     bool is_realtime, is_locked, is_interrupted, is_stuck;
+    bool is_touched_elsewhere; /* some memory was first touched on another CPU */
     int64_t started_utc_ns;
     int64_t start_ns; /* CLOCK_MONOTONIC; at_ns counts from here */
     uint64_t samples; /* the test's limits; 0: none */
@@ -49,47 +58,40 @@ struct run {
     struct load load;
     int64_t load_average_milli; /* at the end of the measurement; -1: not known */
     struct port_environment before, after;
-    struct rusage usage_before, usage_after;
-    bool is_observed; /* all four of them were taken */
+    struct port_usage usage_before, usage_after;
+    bool is_observed; /* the four above are valid */
     int done_pipe[2];
+    struct run_watch watch;
     struct shield *shield; /* NULL: nothing is reserved */
-    unsigned settings;     /* that a shield applied; bits 1 << enum shield_setting */
-    void *own;             /* the test's, from prepare to finish */
+    unsigned settings;     /* applied by the shield; bits 1 << enum shield_setting */
+    void *own;             /* state of the test, from prepare to finish */
     _Atomic pid_t needed;  /* see supervise_process */
     const char *needed_party;
 };
 
-/* Runs the test of `request` and sends its stream to standard output. The probe's exit
- * code: 0 when a result was sent, 70 when output failed. */
-int run_test(const struct request *request);
-
-/* Whether to end early; for loops of the test. */
+/* Whether a stop was requested; loops of a test poll it. */
 bool run_should_stop(void);
 
-/* Asks the test to end. */
+/* Asks the test to stop. */
 void run_request_stop(void);
 
-/* Time since the start of the measurement. */
+/* Converts a CLOCK_MONOTONIC time to ns since the start of the measurement. */
 static inline int64_t run_at_ns(const struct run *run, int64_t monotonic_ns)
 {
     return monotonic_ns - run->start_ns;
 }
 
-/* Value of a parameter; `name` must be in the test's table. */
+/* Value of a parameter, and its first number; `name` must be in the test's table. */
 const struct param_value *run_param(const struct run *run, const char *name);
 int64_t run_number(const struct run *run, const char *name);
 
-/* How long measuring takes when one sample of all series takes `sample_ns`: by the
- * samples or by the duration, whichever ends first; RUN_LONGEST_NS at most. */
-#define RUN_LONGEST_NS (INT64_C(3660) * 86400 * 1000000000)
-int64_t run_expected_ns(const struct run *run, int64_t sample_ns);
-
-/* Shares of a test's limits for one of `cells` equal parts (periods, kinds). */
+/* Limits for one of `parts` equal parts of a test: the samples as they are (a limit per series),
+ * the duration divided by `parts` and counted from now. */
 struct run_budget {
     uint64_t samples;
     int64_t end_ns; /* CLOCK_MONOTONIC; INT64_MAX: no limit */
 };
-struct run_budget run_budget(const struct run *run, int cells);
+struct run_budget run_budget(const struct run *run, int parts);
 
 static inline bool run_budget_left(const struct run_budget *budget, uint64_t done, int64_t now_ns)
 {
@@ -97,12 +99,37 @@ static inline bool run_budget_left(const struct run_budget *budget, uint64_t don
            !run_should_stop();
 }
 
-/* Adds a series with up to one text label; -1 and the outcome when there is no room. */
-int run_add_series(struct run *run, const char *name, const char *unit, const char *label,
-                   const char *value);
+/* Reads the clock as the origin for run_at_ticks. Called between bursts of samples, so that an
+ * error of the counter's rate does not accumulate. Returns the current CLOCK_MONOTONIC time. */
+int64_t run_anchor(struct run *run);
 
-/* Zeroed, touched memory for the test's own state; NULL with the outcome set. Freed by
- * the life cycle. */
+/* Converts a reading of run->clock to ns since the start of the measurement. */
+static inline int64_t run_at_ticks(const struct run *run, uint64_t ticks)
+{
+    return run->anchor_at_ns + clock_ns(&run->clock, ticks - run->anchor_ticks);
+}
+
+/* Record of series `place` of the current variant; during warm-up the scratch record. */
+static inline struct record *run_record(const struct run *run, int place)
+{
+    return run->is_warm_up ? run->scratch : run->records[place];
+}
+
+/* Records `value_ns`, whose interval ended at the reading `end` of run->clock. */
+static inline void run_record_value(const struct run *run, int place, int64_t value_ns,
+                                    uint64_t end)
+{
+    record_value(run_record(run, place), value_ns, run_at_ticks(run, end));
+}
+
+/* Records the time between two readings of run->clock. */
+static inline void run_take(const struct run *run, int place, uint64_t begin, uint64_t end)
+{
+    run_record_value(run, place, clock_ns(&run->clock, end - begin), end);
+}
+
+/* Allocates run->own for the test's state, zeroed and touched. NULL with the outcome set if there
+ * is no memory or the main thread's affinity could not be restored. Freed by the life cycle. */
 void *run_own(struct run *run, size_t bytes);
 
 #endif

@@ -2,21 +2,21 @@
 
 #include "run/shield_run.h"
 
+#include "base/build_options.h"
 #include "shield/remedy.h"
 #include "shield/shield.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum { DID_BYTES = 1024 };
 
-int shield_run_allowed_cpus(const struct run *run, bool allowed[PORT_CPUS])
+int shield_run_allowed_cpus(const struct run *run, struct cpus *allowed)
 {
     int count = port_allowed_cpus(allowed);
-    if (count < 0 || run->setup.cpu < 0 || run->request->cpu_config == ARGS_SHARED)
+    if (count < 0 || run->setup.cpu < 0 || run->request->cpu_config == CPU_CONFIG_SHARED)
         return count;
-    memset(allowed, 0, PORT_CPUS * sizeof *allowed);
-    allowed[run->setup.cpu] = true;
+    cpus_clear(allowed);
+    cpus_add(allowed, run->setup.cpu);
     return 1;
 }
 
@@ -28,14 +28,14 @@ int shield_run_deny(struct run *run, int cpu)
 
 bool shield_run_excludes(struct run *run, int cpu)
 {
-    bool allowed[PORT_CPUS] = {false};
-    if (run->request->cpu_config == ARGS_SHARED || run->setup.cpu < 0 || cpu == run->setup.cpu ||
-        port_allowed_cpus(allowed) < 0 || cpu < 0 || cpu >= PORT_CPUS || !allowed[cpu])
+    struct cpus allowed;
+    if (run->request->cpu_config == CPU_CONFIG_SHARED || run->setup.cpu < 0 ||
+        cpu == run->setup.cpu || port_allowed_cpus(&allowed) < 0 || !cpus_has(&allowed, cpu))
         return false;
     outcome_set(&run->outcome, STATUS_UNSUPPORTED,
                 "leave CPU out of -p cpus, or use --cpu-config shared",
                 "under --cpu-config %s the test runs on CPU %d only, not on CPU %d",
-                args_cpu_config_name(run->request->cpu_config), run->setup.cpu, cpu);
+                cpu_config_name(run->request->cpu_config), run->setup.cpu, cpu);
     return true;
 }
 
@@ -43,14 +43,14 @@ static unsigned wanted_settings(const struct request *request)
 {
     if (request->has_settings)
         return request->settings;
-    return request->cpu_config == ARGS_SHIELDED ? SHIELD_ALL : 0;
+    return request->cpu_config == CPU_CONFIG_SHIELDED ? SHIELD_ALL : 0;
 }
 
 static unsigned required_settings(const struct request *request)
 {
     if (request->has_settings)
         return request->settings;
-    return request->cpu_config == ARGS_SHIELDED ? 1u << SHIELD_CPUSET : 0;
+    return request->cpu_config == CPU_CONFIG_SHIELDED ? 1u << SHIELD_CPUSET : 0;
 }
 
 static void tell(void *context, const char *text)
@@ -90,7 +90,7 @@ int shield_run_reserve(struct run *run)
                                .context = run};
     if (wish.settings == 0)
         return 0;
-    if (run->setup.cpu < 0)
+    if (HS_SHIELD && run->setup.cpu < 0)
         return outcome_set(&run->outcome, STATUS_UNSUPPORTED, "use --cpu-config shared",
                            "this port cannot choose a CPU, so none can be reserved");
     cpus_add(&wish.reserved, run->setup.cpu);

@@ -1,31 +1,31 @@
-/* CPU configurations of a run: which CPUs its tests may use, and the steps of its life cycle that
- * reserve one and put everything back. */
-#ifndef HS_SHIELD_RUN_H
-#define HS_SHIELD_RUN_H
+/* CPU configurations of a run: the CPUs that its test may use, and the life-cycle steps that
+ * reserve a CPU and restore everything. */
+#ifndef HS_RUN_SHIELD_RUN_H
+#define HS_RUN_SHIELD_RUN_H
 
 #include "run/run.h"
 
-/* Marks the CPUs that a test may use: the measuring one alone under `single` and `shielded`;
- * returns how many, or -1 where CPUs cannot be told apart. */
-int shield_run_allowed_cpus(const struct run *run, bool allowed[PORT_CPUS]);
+/* Sets `allowed` to the CPUs that a test may use: under `single` and `shielded` only the measuring
+ * one. Returns their number, or -1 if the port cannot tell CPUs apart. */
+int shield_run_allowed_cpus(const struct run *run, struct cpus *allowed);
 
-/* Whether the configuration keeps the tests off `cpu`, which this process might use otherwise;
- * then the outcome is set (unsupported). */
+/* Whether the configuration keeps tests off `cpu`, although this process may use it; then sets the
+ * outcome (unsupported). */
 bool shield_run_excludes(struct run *run, int cpu);
 
-/* Sets the outcome (denied): this process may not use `cpu`. -1. */
+/* Sets the outcome (denied) because this process may not use `cpu`. Returns -1. */
 int shield_run_deny(struct run *run, int cpu);
 
-/* Reserves run->setup.cpu, as request->cpu_config and request->settings say, before any load
- * starts. 0, or -1 with the outcome (denied, unsupported, failed). */
+/* Reserves run->setup.cpu according to request->cpu_config and request->settings. Called before
+ * any load starts. 0, or -1 with the outcome (denied, unsupported, failed). */
 int shield_run_reserve(struct run *run);
 
-/* After the load has started, before any thread of the test has: this process goes onto the
- * reserved CPU. 0, or -1 with the outcome. */
+/* Moves this process onto the reserved CPU. Called after the load has started and before any thread
+ * of the test. 0, or -1 with the outcome. */
 int shield_run_enter(struct run *run);
 
-/* Puts everything back and tells what was not, as events; also the undoing of
- * shield_run_reserve. Does nothing a second time. */
+/* Restores everything; what could not be restored becomes an event. Also the undo of
+ * shield_run_reserve: a second call does nothing. */
 void shield_run_release(struct run *run);
 
 #endif

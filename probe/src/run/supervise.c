@@ -2,41 +2,36 @@
 
 #include "run/supervise.h"
 
+#include "realtime/scheduling.h"
+#include "run/stop.h"
+#include "run/variant.h"
+
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/select.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #define GRACE_NS INT64_C(3000000000) /* for a test that was asked to stop */
-#define ALONE_NS INT64_C(500000000)  /* for one that sees by itself what it waits for */
-#define LAST_NS INT64_C(60000000000) /* after the deadline, for sending the results */
+#define ALONE_NS INT64_C(500000000)  /* for one whose needed process died */
+#define LAST_NS INT64_C(60000000000) /* after that, to send the results */
 #define LEAST_DEADLINE_NS INT64_C(30000000000)
 
 enum { LAST_SIGNAL = SIGVTALRM };
 
-static atomic_int stop_flag;
-
-bool run_should_stop(void)
-{
-    return atomic_load_explicit(&stop_flag, memory_order_relaxed) != 0;
-}
-
-void run_request_stop(void)
-{
-    atomic_store_explicit(&stop_flag, 1, memory_order_relaxed);
-}
+/* SIGCHLD interrupts the wait; the others end the run. */
+static const int watched[RUN_SIGNALS] = {SIGINT, SIGTERM, SIGHUP, SIGCHLD};
 
 static void on_signal(int number)
 {
     (void)number;
-    run_request_stop();
+    stop_from_outside();
 }
 
-/* It only ends the wait: see is_alone. */
+/* No-op: SIGCHLD only has to interrupt pselect (see is_alone). */
 static void on_child(int number)
 {
     (void)number;
@@ -48,20 +43,19 @@ int supervise_ended_early(struct run *run, const char *party)
                        "the process of the %s ended before its time", party);
 }
 
-/* Whether the test waits for a process that has ended otherwise than by returning. */
+/* Whether the process that the test depends on has ended other than by returning 0. */
 static bool is_alone(struct run *run)
 {
-    siginfo_t end = {0};
+    bool is_well = true;
     pid_t needed = atomic_load(&run->needed);
-    return needed > 0 && waitid(P_PID, (id_t)needed, &end, WEXITED | WNOHANG | WNOWAIT) == 0 &&
-           end.si_pid == needed && (end.si_code != CLD_EXITED || end.si_status != 0);
+    return needed > 0 && port_has_ended(needed, &is_well) && !is_well;
 }
 
 void supervise_process(struct run *run, pid_t process, const char *party)
 {
     run->needed_party = party;
     atomic_store(&run->needed, process);
-    if (is_alone(run)) /* the signal may have come before */
+    if (is_alone(run)) /* SIGCHLD may have come before `needed` was set */
         kill(getpid(), SIGCHLD);
 }
 
@@ -69,16 +63,16 @@ static void direct(void *argument)
 {
     struct run *run = argument;
     char done = 1;
-    breath_init(&run->breath);
+    rt_budget_init(&run->rt_budget);
     instrument_measure(&run->instrument, &run->clock, run->scratch);
-    getrusage(RUSAGE_SELF, &run->usage_before);
+    port_usage(&run->usage_before);
     load_begin(&run->load);
     run->start_ns = clock_monotonic_ns();
     run->arena->started_ns = run->start_ns;
-    run->test->measure(run);
+    run->test->measure ? run->test->measure(run) : variants_measure(run);
     run->arena->ended_ns = clock_monotonic_ns();
     load_end(&run->load);
-    getrusage(RUSAGE_SELF, &run->usage_after);
+    port_usage(&run->usage_after);
     while (write(run->done_pipe[1], &done, 1) < 0 && errno == EINTR)
         ;
 }
@@ -88,12 +82,13 @@ static void add_counter(int64_t *sum, int64_t value)
     *sum = *sum < 0 || value < 0 ? -1 : *sum + value;
 }
 
-/* The counters of all CPUs that the test uses, added up. */
+/* Sums the counters of all CPUs that the test uses. */
 static void read_environment(const struct run *run, struct port_environment *sum)
 {
     port_environment(run->setup.cpu, sum);
-    for (int cpu = 0; cpu < PORT_CPUS; cpu++) {
-        if (!run->uses_cpu[cpu] || cpu == run->setup.cpu)
+    const struct cpus *used = &run->uses_cpu;
+    for (int cpu = cpus_first(used); cpu >= 0; cpu = cpus_next(used, cpu)) {
+        if (cpu == run->setup.cpu)
             continue;
         struct port_environment one;
         port_environment(cpu, &one);
@@ -104,46 +99,64 @@ static void read_environment(const struct run *run, struct port_environment *sum
     }
 }
 
-/* Signals reach this thread only while it waits: those that end a run, and the last
- * resort. All others are the tests'. */
-static void watch_signals(sigset_t *while_waiting)
+/* Blocks all signals but the last resort's. Those in `watched` are delivered only while this
+ * thread waits; all others belong to the tests. */
+static void watch_signals(struct run_watch *watch, sigset_t *while_waiting)
 {
-    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
     struct sigaction action;
     memset(&action, 0, sizeof action);
-    action.sa_handler = on_signal;
     sigemptyset(&action.sa_mask);
     sigset_t blocked;
     sigfillset(&blocked);
     sigdelset(&blocked, LAST_SIGNAL);
     *while_waiting = blocked;
-    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
-        sigaction(numbers[i], &action, NULL);
-        sigdelset(while_waiting, numbers[i]);
+    for (int i = 0; i < RUN_SIGNALS; i++) {
+        action.sa_handler = watched[i] == SIGCHLD ? on_child : on_signal;
+        sigaction(watched[i], &action, &watch->actions[i]);
+        sigdelset(while_waiting, watched[i]);
     }
-    action.sa_handler = on_child;
-    sigaction(SIGCHLD, &action, NULL);
-    sigdelset(while_waiting, SIGCHLD);
-    pthread_sigmask(SIG_SETMASK, &blocked, NULL);
+    pthread_sigmask(SIG_SETMASK, &blocked, &watch->mask);
+    watch->has_signals = true;
 }
 
-/* What ends the process whatever else is stuck; the kernel holds it. */
-static void arm_last_resort(int64_t after_ns)
+/* Discards pending signals that `mask` does not block: they were meant for the finished run. */
+static void drop_pending(const sigset_t *mask)
 {
-    timer_t timer;
+    static const struct timespec at_once = {0, 0};
+    sigset_t pending;
+    sigpending(&pending);
+    for (int number = 1; number <= SIGRTMAX; number++)
+        if (sigismember(mask, number) == 1)
+            sigdelset(&pending, number);
+    while (sigtimedwait(&pending, NULL, &at_once) > 0)
+        ;
+}
+
+static void restore_signals(const struct run_watch *watch)
+{
+    drop_pending(&watch->mask);
+    pthread_sigmask(SIG_SETMASK, &watch->mask, NULL);
+    for (int i = 0; i < RUN_SIGNALS; i++)
+        sigaction(watched[i], &watch->actions[i], NULL);
+}
+
+/* A kernel timer whose signal ends the process, whatever else is stuck. */
+static void arm_last_resort(struct run_watch *watch, int64_t after_ns)
+{
     struct sigevent event;
     memset(&event, 0, sizeof event);
     event.sigev_notify = SIGEV_SIGNAL;
     event.sigev_signo = LAST_SIGNAL;
-    if (timer_create(CLOCK_MONOTONIC, &event, &timer) != 0)
+    if (timer_create(CLOCK_MONOTONIC, &event, &watch->last_resort) != 0)
         return;
+    watch->has_last_resort = true;
     struct itimerspec when;
     memset(&when, 0, sizeof when);
     when.it_value = clock_ns_timespec(after_ns);
-    timer_settime(timer, 0, &when, NULL);
+    timer_settime(watch->last_resort, 0, &when, NULL);
 }
 
-/* True when standard input ended or broke; what it says is not read further. */
+/* True at the end of standard input or after an error; its contents are ignored. */
 static bool input_ended(void)
 {
     char ignored[256];
@@ -151,8 +164,8 @@ static bool input_ended(void)
     return got == 0 || (got < 0 && errno != EINTR && errno != EAGAIN);
 }
 
-/* Sleeps until the test is done (true), or something asks for its end, or what it needs has gone,
- * or `until_ns`. */
+/* Sleeps until the test is done (true), or until `until_ns`, a stop request from outside, or the
+ * death of the process that the test depends on (false). */
 static bool wait_for_done(struct run *run, const sigset_t *mask, bool watch_input, int64_t until_ns)
 {
     for (;;) {
@@ -169,8 +182,8 @@ static bool wait_for_done(struct run *run, const sigset_t *mask, bool watch_inpu
         if (ready > 0 && FD_ISSET(run->done_pipe[0], &descriptors))
             return true;
         if (ready > 0 && watch_input && input_ended())
-            run_request_stop();
-        if (run_should_stop() || is_alone(run))
+            stop_from_outside();
+        if (stop_came_from_outside() || is_alone(run))
             return false;
     }
 }
@@ -188,11 +201,11 @@ int64_t supervise_limit_ns(const struct run *run)
     return deadline_ns(run) + GRACE_NS + LAST_NS;
 }
 
-/* Why the wait ended early, as the outcome; then the grace time. */
+/* Requests a stop, sets the outcome, and waits for the grace time. True if the test ended. */
 static bool stop_test(struct run *run, const sigset_t *mask)
 {
     bool has_lost = is_alone(run);
-    run->is_interrupted = run_should_stop();
+    run->is_interrupted = stop_came_from_outside();
     run_request_stop();
     if (!run->is_interrupted && !has_lost)
         outcome_set(&run->outcome, STATUS_TIMEOUT,
@@ -225,40 +238,124 @@ static void note_stuck(struct run *run)
                 "the test did not end when it was asked to; what was measured is kept");
 }
 
-static void supervise(struct run *run, struct actor *director)
+/* Raises this thread to the highest priority granted, at least the test's own, and returns it; -1
+ * if all are refused. `error`: errno value of the last refusal. */
+static int highest_priority(const struct run *run, int *error)
+{
+    for (int priority = sched_get_priority_max(SCHED_FIFO); priority >= run->setup.priority;
+         priority--) {
+        int refusal = rt_thread_set_self(SCHED_FIFO, priority);
+        if (refusal == 0)
+            return priority;
+        *error = refusal;
+    }
+    return -1;
+}
+
+static void tell_not_above(struct run *run, int priority, int error)
+{
+    char own[64] = "is not scheduled as real-time";
+    if (priority >= 0)
+        snprintf(own, sizeof own, "has priority %d as well", priority);
+    arena_event(
+        run->arena, "supervisor_not_above", -1,
+        "the thread that supervises the test %s: none above the test's %d is to be had (%s). "
+        "While the test computes it may see the deadline, Ctrl-C and the end "
+        "of its input late; allow a higher one (ulimit -r), or ask for a lower --priority",
+        own, run->setup.priority, error ? strerror(error) : "it is the highest");
+}
+
+/* Raises the supervisor above the test, so that it can preempt it. */
+static void raise_supervisor(struct run *run)
+{
+    struct sched_param own;
+    int error = pthread_getschedparam(pthread_self(), &run->watch.policy, &own);
+    if (error || !run->is_realtime)
+        return;
+    int refusal = 0;
+    int priority = highest_priority(run, &refusal);
+    run->watch.priority = own.sched_priority;
+    run->watch.has_priority = priority >= 0;
+    if (priority <= run->setup.priority)
+        tell_not_above(run, priority, refusal);
+}
+
+/* All values are recorded by now: a refusal is only an event. */
+static void lower_supervisor(struct run *run)
+{
+    if (!run->watch.has_priority)
+        return;
+    int error = rt_thread_set_self(run->watch.policy, run->watch.priority);
+    run->watch.has_priority = false;
+    if (error)
+        arena_event(run->arena, "supervisor_stays_above", -1,
+                    "the thread that supervises the test could not be given back its priority "
+                    "(%s): what this process does next is real-time",
+                    strerror(error));
+}
+
+static void supervise(struct run *run, struct rt_thread *measuring_thread)
 {
     sigset_t mask;
-    watch_signals(&mask);
+    watch_signals(&run->watch, &mask);
     int64_t limit_ns = deadline_ns(run);
-    arm_last_resort(supervise_limit_ns(run));
-    if (run->is_realtime)
-        actor_set_self(SCHED_FIFO, sched_get_priority_max(SCHED_FIFO));
+    arm_last_resort(&run->watch, supervise_limit_ns(run));
+    raise_supervisor(run);
     read_environment(run, &run->before);
-    actor_go(director);
+    rt_thread_go(measuring_thread);
     int64_t until_ns = clock_monotonic_ns() + limit_ns;
     bool is_done = wait_for_done(run, &mask, run->request->until_eof, until_ns);
     if (!is_done && !stop_test(run, &mask))
         note_stuck(run);
     else
-        actor_join(director);
+        rt_thread_join(measuring_thread);
     if (run->is_stuck)
         return;
     read_environment(run, &run->after);
     run->load_average_milli = port_load_average_milli();
-    if (run->is_realtime)
-        actor_set_self(SCHED_OTHER, 0);
+    lower_supervisor(run);
+}
+
+/* With mlockall the stack is faulted in at creation, on the NUMA node of the creating thread: so
+ * this thread visits the CPU under test. */
+static int start_measuring_thread(struct run *run, struct rt_thread *measuring_thread)
+{
+    struct scheduling_visit visit;
+    scheduling_visit_cpu(run, &visit);
+    int error = rt_thread_start(measuring_thread, &run->setup, direct, run);
+    if (error)
+        outcome_set_errno(&run->outcome, error, "starting the measuring thread", NULL);
+    if (scheduling_leave_cpu(run, &visit) == 0 || error)
+        return error ? -1 : 0;
+    measuring_thread->body = NULL;
+    rt_thread_go(measuring_thread);
+    rt_thread_join(measuring_thread);
+    return -1;
 }
 
 int supervise_measure(struct run *run)
 {
-    struct actor director;
+    struct rt_thread measuring_thread;
     if (pipe(run->done_pipe) != 0)
         return outcome_set_errno(&run->outcome, errno, "a pipe", "raise ulimit -n");
-    int error = actor_start(&director, &run->setup, direct, run);
-    if (error)
-        outcome_set_errno(&run->outcome, error, "starting the measuring thread", NULL);
-    else
-        supervise(run, &director);
+    run->watch.has_pipe = true;
+    int error = start_measuring_thread(run, &measuring_thread);
+    if (error == 0)
+        supervise(run, &measuring_thread);
     run->is_observed = !error && !run->is_stuck;
     return error || run->is_stuck ? -1 : 0;
+}
+
+void supervise_end(struct run *run)
+{
+    struct run_watch *watch = &run->watch;
+    if (watch->has_last_resort)
+        timer_delete(watch->last_resort);
+    if (watch->has_signals)
+        restore_signals(watch);
+    if (watch->has_pipe) {
+        close(run->done_pipe[0]);
+        close(run->done_pipe[1]);
+    }
+    memset(watch, 0, sizeof *watch);
 }

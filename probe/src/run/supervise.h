@@ -1,24 +1,31 @@
-/* Measuring under supervision: the test runs on its real-time thread (the director), the
- * main thread sees to its end. */
-#ifndef HS_SUPERVISE_H
-#define HS_SUPERVISE_H
+/* Supervision: the test runs on a real-time thread, the measuring thread, and the main thread
+ * makes sure that it ends. */
+#ifndef HS_RUN_SUPERVISE_H
+#define HS_RUN_SUPERVISE_H
 
 #include "run/run.h"
 
-/* Runs the test's measure step. 0 when it ended, by itself or when it was asked to
- * (run->outcome and run->is_interrupted tell); -1 when its thread could not be started,
- * or when it ignored its end: then run->is_stuck, and the process must not go on. */
+/* Runs the test's measure step. 0 if it ended, by itself or on request (see run->outcome and
+ * run->is_interrupted). -1 if its thread could not be started or ignored the request to stop; in
+ * the latter case run->is_stuck is set and the process must exit. */
 int supervise_measure(struct run *run);
 
-/* From now on the measuring thread waits for ever should `process` end (0: not any more): the test
- * is given up then. Called by that thread; `party` names the process, for supervise_ended_early. */
+/* Restores what supervise_measure changed: signal mask and handlers, the last-resort timer, the
+ * pipe. Drops signals that became pending while blocked. Called after the results have been sent;
+ * does nothing if no measurement was started. */
+void supervise_end(struct run *run);
+
+/* Called by the measuring thread when it starts to depend on `process` (0: it no longer does). If
+ * that process dies, the thread would wait forever, so the supervisor stops the test. `party` names
+ * the process for supervise_ended_early. */
 void supervise_process(struct run *run, pid_t process, const char *party);
 
-/* Sets the outcome: a process of `party` ("second party", "waiters") was ended by others. -1. */
+/* Sets the outcome (failed) because a process of `party` ("second party", "waiters") died before
+ * its time. Returns -1. */
 int supervise_ended_early(struct run *run, const char *party);
 
-/* After so long a measurement has ended, whatever happens: by its deadline, by giving up on
- * it, or by the kernel timer that ends the process. */
+/* Upper bound of the duration of a measurement, ns: the deadline, the grace time, and the time
+ * until the last-resort timer ends the process. */
 int64_t supervise_limit_ns(const struct run *run);
 
 #endif

@@ -1,27 +1,37 @@
-/* A test is one const descriptor. The register is a table of them. */
-#ifndef HS_TEST_H
-#define HS_TEST_H
+/* A test is one const descriptor; the register is a table of descriptors. */
+#ifndef HS_RUN_TEST_H
+#define HS_RUN_TEST_H
 
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "record/record.h"
 
 struct run;
 
 enum {
     TEST_PARAMS = 8,
     TEST_VALUES = 16, /* of a parameter that is a list */
+    TEST_SERIES = 8,  /* of one variant */
 };
 
-/* What a test cannot do without (bits). Everything else degrades, and says so. */
+/* Hard requirements of a test (bits). Without anything else it still runs and reports what is
+ * missing. */
 enum test_needs {
     TEST_NEEDS_REALTIME = 1, /* denied without real-time scheduling */
     TEST_NEEDS_TWO_CPUS = 2, /* unsupported on one CPU */
+    /* Subtracts stamps of several CPUs (run->setup.cpu and those that `check` or `declare` adds to
+     * run->uses_cpu): the run uses the counter only if the counters of these CPUs agree. */
+    TEST_COMPARES_CPUS = 4,
 };
 
 enum param_unit { PARAM_NS, PARAM_COUNT, PARAM_BYTES, PARAM_CPU, PARAM_NAME };
 
-/* `default_text` is read like user input. Numbers have min and max (inclusive), names
- * have `choices` (NULL-terminated). A table ends with a NULL name. */
+/* `default_text` is parsed like user input. Numbers have min and max (inclusive), names have
+ * `choices` (NULL-terminated). A table ends with a NULL name.
+ *
+ * `label`: each value of this parameter is a variant of the test, and its series carry the value
+ * under this label. NULL: one value for all variants. */
 struct param_spec {
     const char *name;
     enum param_unit unit;
@@ -30,22 +40,34 @@ struct param_spec {
     int64_t min, max;
     const char *const *choices;
     const char *about;
+    const char *label;
 };
 
-/* Value of a parameter: `count` numbers, or indices into `choices`. */
+/* Value of a parameter: `count` numbers; for names, indices into `choices`. */
 struct param_value {
     int count;
     int64_t number[TEST_VALUES];
 };
 
-/* A series and the two moments between which it is taken. Labels: names with commas.
- * Where nothing is timed `begin` says what a value is and `end` is NULL. */
+/* A series and the two events between which a value is timed. `labels`: separated by commas, each
+ * the label of a parameter, or NAME=TEXT for a constant. If nothing is timed, `begin` says what a
+ * value is and `end` is NULL. `derived`: formula, if computed from other series. `shape`: range and
+ * resolution, if not the default. */
 struct series_spec {
     const char *name;
     const char *unit;
     const char *labels;
     const char *begin;
     const char *end;
+    const char *derived;
+    struct record_shape shape;
+};
+
+/* One combination of values of the parameters that have a label. */
+struct variant {
+    int series;                    /* index of its first series in the result */
+    int64_t number[TEST_PARAMS];   /* by parameter: a number, or an index into its choices */
+    const char *text[TEST_PARAMS]; /* of the label; NULL: the label is the number */
 };
 
 struct verdict_spec {
@@ -53,14 +75,19 @@ struct verdict_spec {
     const char *claim;
 };
 
-/* Steps, in the order of the life cycle; each returns 0, or -1 with run->outcome set.
- * NULL: nothing to do.
- *   expected_ns  how long measuring will take; sizes records and the deadline
- *   size         declares series in run->plan
- *   prepare      makes objects; undone by `finish`, which always runs after it
- *   measure      runs on a real-time thread at the run's priority and CPU; ends soon
- *                after run_should_stop
- *   judge        verdicts and derived series, after measuring
+/* Times, for plans and deadlines: one value of one variant takes sample_ns, plus sample_percent (0:
+ * 100) percent of the parameter sample_param (NULL: none). Each variant takes extra_samples more
+ * values. setup_ns is spent once.
+ *
+ * Steps, in life-cycle order; each returns 0, or -1 with run->outcome set. NULL: nothing to do.
+ *   check            whether the test can run as requested; before memory is allocated
+ *   has_variant      false: this combination is no variant; may change the label texts
+ *   declare          adds the series; NULL: each of `series` for each variant
+ *   prepare          creates objects; `finish` always runs after it and undoes it
+ *   measure          runs on a real-time thread at the run's priority and CPU; ends soon
+ *                    after run_should_stop. NULL: variants_measure
+ *   measure_variant  measures run->variant, for variants_measure
+ *   judge            verdicts, after measuring
  */
 struct test {
     const char *id;
@@ -70,12 +97,20 @@ struct test {
     const struct series_spec *series;
     const struct verdict_spec *verdicts;
     unsigned needs;
+    bool is_concurrent; /* variants are measured at the same time */
     uint64_t default_samples;
     int64_t default_duration_ns;
-    int64_t (*expected_ns)(const struct run *run);
-    int (*size)(struct run *run);
+    int64_t setup_ns, sample_ns;
+    const char *sample_param;
+    int sample_percent;
+    uint64_t extra_samples;
+    int warm_up_samples; /* at the start of a variant and after each rest; they are not recorded */
+    int (*check)(struct run *run);
+    bool (*has_variant)(const struct run *run, struct variant *variant);
+    int (*declare)(struct run *run);
     int (*prepare)(struct run *run);
     int (*measure)(struct run *run);
+    int (*measure_variant)(struct run *run);
     int (*judge)(struct run *run);
     void (*finish)(struct run *run);
 };
@@ -83,7 +118,7 @@ struct test {
 /* All tests, NULL-terminated, in the order of the specification. */
 extern const struct test *const test_register[];
 
-/* NULL when there is none; letter case does not matter. */
+/* The test with this ID, in any letter case; NULL if there is none. */
 const struct test *test_find(const char *id);
 
 #endif

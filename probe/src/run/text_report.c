@@ -48,10 +48,11 @@ static void series_name(char *text, size_t bytes, const struct arena_series *ser
     }
 }
 
-static void series_row(struct emit *emit, const struct arena *arena, uint32_t index)
+static void series_row(struct emit *emit, const struct arena *arena, uint32_t index,
+                       struct record *scratch)
 {
     const struct arena_series *series = &arena->series[index];
-    const struct record *record = arena_record_view(arena, index);
+    const struct record *record = arena_read(arena, index, scratch);
     char name[96], min[CELL_BYTES] = "-", median[CELL_BYTES] = "-", max[CELL_BYTES] = "-";
     char p99[CELL_BYTES] = "-";
     series_name(name, sizeof name, series);
@@ -90,7 +91,7 @@ static void tell_outcome(struct emit *emit, const struct run *run)
         emit_format(emit, "  -> %s\n", run->outcome.remedy);
 }
 
-void plain_result(struct emit *emit, const struct run *run)
+void text_report(struct emit *emit, const struct run *run)
 {
     head(emit, run);
     const struct arena *arena = run->arena;
@@ -98,7 +99,7 @@ void plain_result(struct emit *emit, const struct run *run)
         emit_format(emit, "%-*s %9s %9s %9s %9s %9s\n", NAME_COLUMNS, "series", "count", "min",
                     "median", "p99", "max");
     for (uint32_t i = 0; arena && i < arena->series_count; i++)
-        series_row(emit, arena, i);
+        series_row(emit, arena, i, run->scratch);
     for (uint32_t i = 0; arena && i < arena->verdict_count; i++)
         emit_format(emit, "%s  %s: %s\n", arena->verdicts[i].pass ? "pass" : "FAIL",
                     arena->verdicts[i].name, arena->verdicts[i].evidence);

@@ -1,14 +1,14 @@
 /* Results for a person at a terminal. */
-#ifndef HS_PLAIN_H
-#define HS_PLAIN_H
+#ifndef HS_RUN_TEXT_REPORT_H
+#define HS_RUN_TEXT_REPORT_H
 
 #include "base/emit.h"
 #include "run/run.h"
 
 /* Table of the series, verdicts and events, in at most 80 columns. */
-void plain_result(struct emit *emit, const struct run *run);
+void text_report(struct emit *emit, const struct run *run);
 
-/* "812 ns", "3.01 ms": three or four significant digits, into `text`. */
+/* Formats a duration as "812 ns" or "3.01 ms", with up to four significant digits. */
 void plain_duration(char *text, size_t bytes, double ns);
 
 #endif

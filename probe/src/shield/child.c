@@ -3,6 +3,7 @@
 #include "shield/child.h"
 
 #include "base/rt_thread.h"
+#include "port/port.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,12 +15,13 @@ static const int enders[] = {SIGINT,  SIGTERM, SIGHUP,    SIGQUIT, SIGUSR1,
                              SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF};
 enum { ENDERS = sizeof enders / sizeof enders[0], MOST_SIGNALS = 128 };
 
+/* No-op: it only keeps a blocked SIGCHLD from being discarded. */
 static void ignore(int number)
 {
     (void)number;
 }
 
-/* Those that end a program which has no handler for them, and may be sent to it. */
+/* Signals whose default action ends the process and that others may send; without SIGKILL. */
 static int signals_that_end(int numbers[MOST_SIGNALS])
 {
     int count = 0;
@@ -51,14 +53,14 @@ void shield_child_hold_signals(struct shield_signals *before)
 {
     struct sigaction action, old;
     memset(&action, 0, sizeof action);
-    action.sa_handler = ignore; /* the default may drop it although it is blocked */
+    action.sa_handler = ignore; /* with SIG_DFL or SIG_IGN a blocked SIGCHLD may be discarded */
     sigemptyset(&action.sa_mask);
     sigaction(SIGCHLD, &action, &old);
     before->ignores_children = old.sa_handler == SIG_IGN;
-    block(&before->mask, false); /* until the command runs, a terminal may stop this at once */
+    block(&before->mask, false); /* SIGTSTP is blocked only once the command runs */
 }
 
-/* nohup, and shells for what they start in the background, have signals ignored. */
+/* Signals may be ignored: nohup and shells set this for commands in the background. */
 static bool is_ignored(int number)
 {
     struct sigaction action;
@@ -85,13 +87,13 @@ static void become(struct shield *shield, const struct shield_child *child, pid_
                    const struct shield_signals *before, int report)
 {
     struct failure failure = {CHILD_ENTER, 0};
-    int tie = port_die_with(owner); /* reserved CPUs do not outlive who reserved them */
+    int tie = port_kill_with_parent(owner); /* the command must not outlive the reservation */
     failure.error = tie == ENOTSUP ? 0 : tie;
     if (failure.error == 0)
         failure.error = shield_enter(shield);
     if (failure.error == 0 && child->has_policy) {
         failure.step = CHILD_POLICY;
-        failure.error = actor_set_self(child->policy, child->priority);
+        failure.error = rt_thread_set_self(child->policy, child->priority);
     }
     if (failure.error == 0) {
         failure.step = CHILD_EXEC;
@@ -110,7 +112,7 @@ static int exit_code(int status)
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-/* Reaps what has ended; true when it was the child. A guard that was killed is replaced. */
+/* Reaps children that have ended; true if the command was among them. Replaces a killed guard. */
 static bool reap(struct shield *shield, pid_t child, int *status)
 {
     pid_t ended;
@@ -127,8 +129,8 @@ static bool reap(struct shield *shield, pid_t child, int *status)
     return is_over;
 }
 
-/* What the kernel sends for a key on the terminal has reached the child as well. When a terminal
- * goes, only the leader of its session is told. */
+/* True if the kernel sent the signal to the child as well. A terminal key signals the whole process
+ * group. At a hangup the session leader may be the only one signalled, so a leader forwards it. */
 static bool has_reached_both(int number, const siginfo_t *facts)
 {
     bool is_leader = getsid(0) == getpid();
@@ -143,7 +145,8 @@ static void pass_on(pid_t child, int number, const siginfo_t *facts)
         kill(child, number);
 }
 
-/* As the signal would have done it: not in a process group that nobody could wake. */
+/* Stops by SIGTSTP, not SIGSTOP: the kernel ignores it in an orphaned process group, which no shell
+ * could continue. */
 static void stop_myself(void)
 {
     sigset_t stop, before;
@@ -187,7 +190,7 @@ struct shield_child_end shield_child_run(struct shield *shield, const struct shi
     fcntl(report[1], F_SETFD, FD_CLOEXEC);
     fcntl(report[0], F_SETFD, FD_CLOEXEC);
     block(&held, true);
-    pid_t pid = fork();
+    pid_t pid = port_fork();
     if (pid == 0)
         become(shield, child, owner, before, report[1]);
     end.error = pid < 0 ? errno : 0;

@@ -2,6 +2,7 @@
 
 #include "shield/guard.h"
 
+#include "port/port.h"
 #include "shield/undo.h"
 
 #include <errno.h>
@@ -15,7 +16,7 @@
 
 enum { LOOK_MS = 1000, MOST_DESCRIPTORS = 1024 };
 
-/* True when the owner says that all is done; false when it ended without a word. */
+/* True when the owner reports that all is restored; false when it ended without a report. */
 static bool wait_for_word(int end, pid_t owner)
 {
     for (;;) {
@@ -38,7 +39,7 @@ static void put_back(struct port_shield *port)
     if (fstat(journal->descriptor, &facts) != 0 || facts.st_nlink == 0 ||
         journal_reread(journal, &image, reason, sizeof reason) != 0)
         return;
-    /* nobody reads what this process says: what failed is left for shield --restore to tell */
+    /* the guard has no output: shield --restore will report what failed */
     shield_undo_all(port, journal, &image, NULL, NULL);
 }
 
@@ -54,7 +55,7 @@ static void live(struct port_shield *port, int end, pid_t owner)
     sigset_t all;
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, NULL);
-    setsid();
+    port_leave_session();
     close_all_but(end, port->journal->descriptor);
     if (chdir("/") != 0 || !wait_for_word(end, owner))
         put_back(port);
@@ -69,7 +70,7 @@ int shield_guard_start(struct shield_guard *guard, struct port_shield *port)
     if (pipe(ends) != 0)
         return errno;
     fcntl(ends[1], F_SETFD, FD_CLOEXEC);
-    pid_t pid = fork();
+    pid_t pid = port_fork();
     if (pid == 0)
         live(port, ends[0], owner);
     int error = pid < 0 ? errno : 0;
@@ -97,7 +98,7 @@ void shield_guard_dismiss(struct shield_guard *guard)
     char done = 1;
     if (guard->pid <= 0)
         return;
-    void (*before)(int) = signal(SIGPIPE, SIG_IGN); /* it may have been killed */
+    void (*before)(int) = signal(SIGPIPE, SIG_IGN); /* the guard may have been killed */
     while (write(guard->pipe, &done, 1) < 0 && errno == EINTR)
         ;
     signal(SIGPIPE, before);

@@ -1,9 +1,9 @@
-/* A process that puts things back when the owner of a shield ends without having done so.
+/* The guard: a process that restores everything if the owner of a shield ends without doing so.
  *
- * It has a session of its own and blocks every signal, so neither Ctrl-C nor the signals of a
- * process group reach it. The owner holds the writing end of a pipe: however the owner ends, the
- * pipe breaks. Should something that the owner has forked hold it open, the guard sees within
- * a second that its parent has changed. */
+ * It runs in a session of its own and blocks all signals, so neither Ctrl-C nor a signal to the
+ * process group ends it. The owner holds the write end of a pipe, which the kernel closes when the
+ * owner ends. If a child of the owner still holds that end open, the guard notices within 1 s that
+ * its parent has changed. */
 #ifndef HS_SHIELD_GUARD_H
 #define HS_SHIELD_GUARD_H
 
@@ -17,13 +17,14 @@ struct shield_guard {
     int pipe;
 };
 
-/* Starts it, before the first change: 0, or an errno value. */
+/* Starts the guard. Call it before the first change. 0, or an errno value (of pipe or fork). */
 int shield_guard_start(struct shield_guard *guard, struct port_shield *port);
 
-/* Whether it was `pid` that has ended; then another one is started. For a loop over waitpid. */
+/* If `pid` is the guard, which has ended, starts a new one and returns true. For a loop over
+ * waitpid. */
 bool shield_guard_replace(struct shield_guard *guard, struct port_shield *port, pid_t pid);
 
-/* All is put back: the guard goes. */
+/* Ends the guard without a restore, and waits for its end. */
 void shield_guard_dismiss(struct shield_guard *guard);
 
 #endif

@@ -75,7 +75,7 @@ int journal_sync(struct journal *journal)
     return journal->error;
 }
 
-/* ---- where it lies ---- */
+/* ---- path, creation ---- */
 
 static const char *usual_folder(void)
 {
@@ -118,7 +118,7 @@ static void note_head(struct journal *journal, const struct journal_head *head)
     journal_note(journal, 2, line);
 }
 
-/* At its path, which is set: made and locked, or an errno value. */
+/* Creates and locks the file at journal->path: 0, or an errno value. */
 static int make(struct journal *journal)
 {
     int flags = O_RDWR | O_APPEND | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
@@ -126,7 +126,7 @@ static int make(struct journal *journal)
     journal->descriptor = open(journal->path, flags, 0600);
     if (journal->descriptor < 0)
         return errno;
-    /* who looks at it in between takes an empty journal for a stale one, and removes it */
+    /* before the lock, another process may take the empty journal for a stale one and remove it */
     if (flock(journal->descriptor, LOCK_EX | LOCK_NB) == 0 &&
         fstat(journal->descriptor, &facts) == 0 && facts.st_nlink > 0)
         return 0;
@@ -208,7 +208,7 @@ int journal_parse(char *text, struct journal_image *image, char *reason, size_t 
 {
     size_t lines = count_lines(text);
     memset(image, 0, sizeof *image);
-    if (*text == '\0') /* its owner was killed before it wrote the head: nothing was changed */
+    if (*text == '\0') /* the owner was killed before it wrote the head: nothing was changed */
         return 0;
     image->records = calloc(lines + 1, sizeof *image->records);
     if (!image->records) {
@@ -234,7 +234,7 @@ int journal_parse(char *text, struct journal_image *image, char *reason, size_t 
     return 0;
 }
 
-/* Only what this user, and nobody else, can have written. */
+/* True for a regular file that only this user can have written, with its size in `bytes`. */
 static bool is_ours(int descriptor, off_t *bytes, char *reason, size_t reason_bytes)
 {
     struct stat facts;
@@ -295,7 +295,7 @@ enum journal_state journal_find(struct journal *journal, const char *folder,
         }
         bool is_held = flock(journal->descriptor, LOCK_EX | LOCK_NB) != 0;
         if (fstat(journal->descriptor, &facts) == 0 && facts.st_nlink == 0) {
-            journal_close(journal); /* its owner has just removed it */
+            journal_close(journal); /* removed since open */
             continue;
         }
         if (journal_reread(journal, image, reason, reason_bytes) != 0) {
@@ -319,7 +319,7 @@ void journal_remove(struct journal *journal)
     char shorter[JOURNAL_PATH_BYTES + sizeof SHORTER];
     snprintf(shorter, sizeof shorter, "%s" SHORTER, journal->path);
     if (journal->descriptor >= 0) {
-        unlink(shorter); /* of one that was killed while it wrote it */
+        unlink(shorter); /* left by a process killed in journal_keep */
         unlink(journal->path);
     }
     journal_close(journal);
@@ -333,7 +333,7 @@ static int write_left(struct journal *fresh, const struct journal_image *image)
         if (!record->is_left)
             continue;
         if (record->count > JOURNAL_FIELDS)
-            return EMSGSIZE; /* not all of its fields are known */
+            return EMSGSIZE; /* the fields beyond JOURNAL_FIELDS are lost */
         journal_note(fresh, record->count, record->field);
     }
     return journal_sync(fresh);
@@ -347,7 +347,7 @@ int journal_keep(struct journal *journal, const struct journal_image *image)
     int length = snprintf(fresh.path, sizeof fresh.path, "%s" SHORTER, journal->path);
     if (length >= (int)sizeof fresh.path)
         return ENAMETOOLONG;
-    unlink(fresh.path); /* of one that was killed at this; who has the journal's lock is alone */
+    unlink(fresh.path); /* left by a killed process; only the holder of the lock gets here */
     int error = make(&fresh);
     if (error == 0)
         error = write_left(&fresh, image);

@@ -1,17 +1,16 @@
-/* What a shield changes, written down before it is changed: the only source from which
- * things are put back. A text file of lines, fields parted by tabs:
+/* The journal of a shield: each change is written here before it is made, and restoring reads
+ * nothing else. A text file of lines with tab-separated fields:
  *
  *   hardstone-shield 1
- *   boot ID          the kernel's name of this boot: settings do not outlive it
- *   owner PID START  process that holds the shield; START tells it from a later one of that id
- *   since UTC-NS     when it was made
- *   cpus LIST        what is reserved
- *   ... one line for each change, in the order of the changes (the port's, port_shield.h)
+ *   boot ID          boot id of the kernel; no setting survives a reboot
+ *   owner PID START  process that holds the shield; START distinguishes a reused PID
+ *   since UTC-NS     when the journal was made
+ *   cpus LIST        the reserved CPUs
+ *   ... one line for each change, in order; its fields belong to the port (port/shield.h)
  *
- * The file lies in /run, else /var/run, else /tmp, is made with O_EXCL and without following
- * links, belongs to its user alone, and is locked (flock) as long as its owner or the owner's
- * guard lives. Read back it is untrusted: owner, size and form are checked here, the fields of
- * a change by the port. */
+ * The file lies in /run, else /var/run, else /tmp. It is created with O_EXCL and O_NOFOLLOW and
+ * mode 0600, and stays locked (flock) while its owner or the owner's guard lives. Its contents are
+ * not trusted: this file checks owner, size and format, the port checks the fields of a change. */
 #ifndef HS_SHIELD_JOURNAL_H
 #define HS_SHIELD_JOURNAL_H
 
@@ -35,7 +34,7 @@ enum {
 
 struct journal {
     int descriptor; /* -1: none */
-    int error;      /* errno of the first write that failed */
+    int error;      /* errno of the first write that failed; 0: none */
     char path[JOURNAL_PATH_BYTES];
     size_t used;
     char buffer[JOURNAL_BUFFER_BYTES];
@@ -49,14 +48,14 @@ struct journal_head {
     struct cpus reserved;
 };
 
-/* One change: `count` fields, the first one its kind. */
+/* One change: `count` fields; the first one is its kind. */
 struct journal_record {
-    int count; /* may be above JOURNAL_FIELDS in a damaged line */
+    int count; /* above JOURNAL_FIELDS: the line is damaged */
     const char *field[JOURNAL_FIELDS];
-    bool is_left; /* not put back although it should be */
+    bool is_left; /* could not be restored */
 };
 
-/* A journal as it was read; `text` holds what the records point into. */
+/* A journal as it was read; the records point into `text`. */
 struct journal_image {
     struct journal_head head;
     size_t count;
@@ -65,52 +64,56 @@ struct journal_image {
 };
 
 enum journal_state {
-    JOURNAL_NONE,  /* there is none */
-    JOURNAL_STALE, /* nobody holds it: open and locked now, for whoever restores it */
-    JOURNAL_HELD,  /* its owner or guard lives; only to be looked at */
-    JOURNAL_BAD,   /* not a journal of this user, or damaged; the reason tells */
+    JOURNAL_NONE,  /* no journal */
+    JOURNAL_STALE, /* owner and guard are gone; open and locked, ready to restore */
+    JOURNAL_HELD,  /* its owner or guard lives; open for reading */
+    JOURNAL_BAD,   /* not a journal of this user, damaged, or not readable; see the reason */
 };
 
-/* Makes and locks an empty journal. `folder` NULL: where journals are. 0, or an errno value
- * (EEXIST: there is one). */
+/* Makes and locks an empty journal. `folder` NULL: the usual one. 0, or an errno value (EEXIST:
+ * there is a journal). */
 int journal_create(struct journal *journal, const char *folder);
 
-/* Writes its head: 0, or an errno value. */
+/* Writes the head to disk: 0, or an errno value. */
 int journal_begin(struct journal *journal, const struct journal_head *head);
 
-/* Adds the line of a change to those that the next journal_sync writes. A field must be
- * without tab and newline: -1 if one is not, and nothing is added. */
+/* Buffers the line of one change; journal_sync writes it and returns errors. 0; -1 if a field
+ * contains a tab or newline: nothing is added. */
 int journal_note(struct journal *journal, int count, const char *const fields[]);
 
-/* Has all lines on the disk when it returns: 0, or an errno value. Before it has returned 0 no
- * change of those lines may be made. */
+/* Writes the buffered lines and calls fsync: 0, or the errno of the first error. Make a change only
+ * after this has returned 0 for its line. */
 int journal_sync(struct journal *journal);
 
-/* Looks for a journal and opens it for a restorer. In all states but JOURNAL_NONE `path` is set;
- * in STALE and HELD `image` is (to be freed); in BAD `reason` is. */
+/* Finds, opens and reads the journal. Always sets journal->path. STALE and HELD: sets `image`,
+ * which the caller frees, and the caller closes the journal. BAD: sets `reason`. */
 enum journal_state journal_find(struct journal *journal, const char *folder,
                                 struct journal_image *image, char *reason, size_t reason_bytes);
 
 void journal_free_image(struct journal_image *image);
 
-/* Reads a text as a journal; it is changed. A last line without its end was never acted upon and
- * is left out. 0, or -1 with the reason. Frees nothing on failure: `text` stays the caller's. */
+/* Parses `text`, which it modifies, as a journal. A last line without newline is left out: its
+ * change was never made. 0: `image` owns `text`, unless it is empty (image->text is NULL then). -1
+ * with the reason (damaged, or no memory): the caller still owns `text`. */
 int journal_parse(char *text, struct journal_image *image, char *reason, size_t reason_bytes);
 
-/* The lines of this journal, read again from its file: 0, or -1 with the reason. */
+/* Reads the file of this journal again: 0, or -1 with the reason. The caller frees `image`. */
 int journal_reread(struct journal *journal, struct journal_image *image, char *reason,
                    size_t reason_bytes);
 
-/* All is put back: the file goes. */
+/* Deletes the file, after everything is restored, and closes the journal. */
 void journal_remove(struct journal *journal);
 
-/* Leaves only those lines of `image` that are left, in one step: whoever is killed in it leaves
- * the whole journal or the shorter one. 0, or an errno value: then it is as it was. */
+/* Replaces the journal by one with only the records of `image` that are is_left. It is renamed into
+ * place: a kill leaves either the old or the new journal. 0, or an errno value: the journal is
+ * unchanged. */
 int journal_keep(struct journal *journal, const struct journal_image *image);
 
-/* Removes whatever lies in the place of the journal, unread: 0 or an errno value (EBUSY: its owner
- * or guard lives; ENOENT: there is none). Sets `path`. */
+/* Deletes the file at the journal's path without reading it: 0, or an errno value (EBUSY: its owner
+ * or guard lives; ENOENT: no file). Sets journal->path. */
 int journal_forget(struct journal *journal, const char *folder);
+
+/* Closes the file, and so releases its lock. */
 void journal_close(struct journal *journal);
 
 #endif

@@ -58,7 +58,8 @@ void shield_note_text(const struct shield_note *note, char *text, size_t bytes)
                  note->count > note->named ? ", ..." : "", note->reason);
 }
 
-/* The things that are named, or 0 when a setting as a whole is meant; each setting once. */
+/* Number of named things of this note's setting; 0: the whole setting; -1: an earlier note has the
+ * same setting and was counted. */
 static int count_of(const struct shield_notes *notes, int first)
 {
     int count = 0;

@@ -1,5 +1,5 @@
-/* What a shield could not do, and why: equal reasons together, so that a person reads a few
- * lines and not one for each interrupt. */
+/* What a shield could not change, and why. Equal reasons are grouped: a few lines for people, not
+ * one for each interrupt. */
 #ifndef HS_SHIELD_NOTES_H
 #define HS_SHIELD_NOTES_H
 
@@ -17,26 +17,27 @@ struct shield_note {
     const char *setting;
     char reason[NOTE_REASON_BYTES];
     int count;
-    char names[NOTE_NAMES_BYTES]; /* the first few */
+    char names[NOTE_NAMES_BYTES]; /* of the first `named` things, separated by ", " */
     int named;
 };
 
 struct shield_notes {
-    bool is_verbose; /* each one on standard error too, as it is found */
+    bool is_verbose; /* also print each note to standard error at once */
     int count;
-    int dropped; /* reasons that found no place */
+    int dropped; /* notes lost because `note` was full */
     struct shield_note note[NOTES];
 };
 
-/* Notes that `name` (an interrupt, a thread; NULL: the setting as a whole) stays as it is. */
+/* Notes that `name` (an interrupt, a thread; NULL: the whole setting) could not be changed. The
+ * format gives the reason. */
 void shield_note(struct shield_notes *notes, const char *setting, const char *name,
                  const char *format, ...) __attribute__((format(printf, 4, 5)));
 
-/* "interrupts: 3 (24, 25, 26): the reason" */
+/* Formats one note: "interrupts: 3 (24, 25, 26): the reason". */
 void shield_note_text(const struct shield_note *note, char *text, size_t bytes);
 
-/* All of them in one line, without the reasons: "interrupts (3), timers", with the number of things
- * where things are named. False when there are none. */
+/* Formats all notes in one line without reasons: "interrupts (3), timers", with the number of
+ * things if they are named. False if there are no notes. */
 bool shield_notes_fold(const struct shield_notes *notes, char *text, size_t bytes);
 
 #endif

@@ -1,9 +1,9 @@
-/* Why a CPU may not be used, where a shield is the cause. */
+/* Remedy for a CPU that may not be used. */
 #ifndef HS_SHIELD_REMEDY_H
 #define HS_SHIELD_REMEDY_H
 
-/* What to do about `cpu`, which this process may not use: a shield may be the cause, one that
- * lives or one that was left behind. */
+/* Returns what to do about `cpu`, which this process may not use. Names the shield if one, running
+ * or stale, has reserved it. */
 const char *shield_remedy(int cpu);
 
 #endif

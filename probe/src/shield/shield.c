@@ -2,6 +2,8 @@
 
 #include "shield/shield.h"
 
+#include "port/port.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -45,15 +47,14 @@ int shield_parse_settings(const char *text, unsigned *settings, char *bad, size_
 
 int shield_default_cpu(void)
 {
-    struct cpus isolated, tickless, online;
-    bool allowed[PORT_CPUS] = {false};
-    if (port_online_cpus(&online) < 0 || port_allowed_cpus(allowed) < 1)
+    struct cpus isolated, tickless, online, allowed;
+    if (port_online_cpus(&online) < 0 || port_allowed_cpus(&allowed) < 1)
         return -1;
     port_isolated_cpus(&isolated, &tickless);
     int best = -1, best_rank = -1;
-    for (int cpu = 0; cpu < PORT_CPUS; cpu++) {
+    for (int cpu = cpus_first(&online); cpu >= 0; cpu = cpus_next(&online, cpu)) {
         int rank = (cpus_has(&isolated, cpu) ? 2 : 0) + (cpus_has(&tickless, cpu) ? 1 : 0);
-        if (cpus_has(&online, cpu) && (allowed[cpu] || rank > 0) && rank >= best_rank) {
+        if ((cpus_has(&allowed, cpu) || rank > 0) && rank >= best_rank) {
             best = cpu;
             best_rank = rank;
         }
@@ -78,8 +79,8 @@ static enum shield_answer answer(struct shield *shield, enum shield_answer what,
 static const char how_to_grant[] = "run it as root (sudo); in a container make /proc/sys, "
                                    "/proc/irq, /sys and the control groups writable";
 
-/* PORT_SHIELD_HELD: the text names who; EACCES and its kin: a right; ENOTSUP: no such thing; else
- * something went wrong. */
+/* PORT_SHIELD_HELD, EACCES, EPERM and EROFS: denied; ENOTSUP: unsupported; other errors: failed.
+ * With PORT_SHIELD_HELD, `text` names the group that has the CPUs. */
 static enum shield_answer answer_error(struct shield *shield, int error, const char *what,
                                        const char *text)
 {
@@ -165,7 +166,8 @@ static enum shield_answer restore_stale(struct shield *shield, const struct shie
     return SHIELD_DONE;
 }
 
-/* Until there is no journal: restores a stale one; waits for a guard at its work. */
+/* Returns SHIELD_DONE when there is no journal: restores a stale one, and waits up to 10 s while a
+ * guard restores. */
 static enum shield_answer make_way(struct shield *shield, const struct shield_wish *wish)
 {
     static const struct timespec wait = {.tv_nsec = LOOK_NS};
@@ -207,13 +209,13 @@ static int write_head(struct shield *shield)
     return journal_begin(&shield->journal, &head);
 }
 
-/* A descriptor that is held open is given back by the kernel itself, however its owner ends. */
+/* dma_latency needs no journal: the kernel drops the request when its descriptor is closed. */
 static bool needs_journal(const struct shield_wish *wish)
 {
     return (wish->settings & ~(1u << SHIELD_DMA_LATENCY)) != 0;
 }
 
-/* Without the right to look there is none to be in the way of. */
+/* A journal that cannot be read does not count as a holder. */
 static enum shield_answer look_for_holder(struct shield *shield)
 {
     struct journal found;

@@ -1,11 +1,11 @@
-/* Reserving CPUs: all else is kept off them, and everything is put back afterwards, however the
- * process that asked for it ends.
+/* Reserves CPUs: keeps all other tasks off them, and restores every setting afterwards, however the
+ * owner (the process that opened the shield) ends.
  *
- * Each change is journalled before it is made (shield_journal.h). The owner puts things back
- * itself; a guard process does when the owner has gone without a word; the owner does when the
- * guard was killed; whoever starts a shield next, or `shield --restore`, does when both were. */
-#ifndef HS_SHIELD_H
-#define HS_SHIELD_H
+ * Each change is journalled before it is made (shield/journal.h). The owner restores. If it
+ * ends without doing so, the guard process restores (shield/guard.h). If both are killed, the next
+ * shield or `shield --restore` does. */
+#ifndef HS_SHIELD_SHIELD_H
+#define HS_SHIELD_SHIELD_H
 
 #include "base/posix_source.h"
 
@@ -23,20 +23,19 @@ enum { SHIELD_ALL = (1 << SHIELD_SETTINGS) - 1, SHIELD_REASON_BYTES = 320 };
 struct shield_wish {
     struct cpus reserved;
     unsigned settings; /* bits 1 << enum shield_setting */
-    unsigned required; /* of those: without them it is refused, else it is noted */
+    unsigned required; /* of those: if one fails, shield_open fails; others are only noted */
     bool is_verbose;
-    shield_tell
-        tell; /* what an earlier shield left and cannot be put back, line by line; or NULL */
+    shield_tell tell; /* told what of a stale shield could not be restored; or NULL */
     void *context;
 };
 
 enum shield_answer {
     SHIELD_DONE,
     SHIELD_HELD,        /* another process has reserved CPUs */
-    SHIELD_WRONG,       /* CPUs that are not there */
-    SHIELD_DENIED,      /* no right */
-    SHIELD_UNSUPPORTED, /* no such facility, or no CPU would be left for the rest */
-    SHIELD_FAILED,
+    SHIELD_WRONG,       /* a CPU does not exist or is offline */
+    SHIELD_DENIED,      /* no permission, or a group of others has the CPUs exclusively */
+    SHIELD_UNSUPPORTED, /* no such facility, or no CPU would be left for other tasks */
+    SHIELD_FAILED,      /* any other error */
 };
 
 struct shield {
@@ -46,33 +45,33 @@ struct shield {
     struct shield_notes notes;
     unsigned applied;
     char did[SHIELD_SETTINGS][SHIELD_TEXT_BYTES];
-    char restored[SHIELD_REASON_BYTES]; /* what was done about a stale journal; or empty */
+    char restored[SHIELD_REASON_BYTES]; /* what was done with a stale journal; or empty */
     char reason[SHIELD_REASON_BYTES], remedy[SHIELD_REASON_BYTES];
     bool is_open;
 };
 
 const char *shield_setting_name(enum shield_setting setting);
 
-/* "cpuset,interrupts": 0, or -1 with the first word that is no setting in `bad`. */
+/* Parses "cpuset,interrupts": 0, or -1 with the first unknown name in `bad`. */
 int shield_parse_settings(const char *text, unsigned *settings, char *bad, size_t bad_bytes);
 
-/* Reserves. After anything but SHIELD_DONE nothing is changed, and reason and remedy are set.
- * For a process with one thread. */
+/* Reserves the CPUs. On any other answer than SHIELD_DONE all changes are undone, and reason and
+ * remedy are set. Only for a process with one thread. */
 enum shield_answer shield_open(struct shield *shield, const struct shield_wish *wish);
 
-/* This process onto the reserved CPUs; errno value. For a process with one thread. */
+/* Moves this process to the reserved CPUs: 0, or an errno value. Only for a process with one
+ * thread. */
 int shield_enter(struct shield *shield);
 
-/* Puts everything back; tells (see shield_undo.h) what was not, and keeps the journal of that.
- * Does nothing a second time. */
+/* Restores everything. Tells what could not be restored (shield/undo.h); that stays in the journal.
+ * A second call does nothing. */
 struct shield_undone shield_close(struct shield *shield, shield_tell tell, void *context);
 
-/* What was done, in one line. */
+/* What was changed, in one line. */
 void shield_describe(const struct shield *shield, char *text, size_t bytes);
 
-/* The CPU to be reserved when none is named: one of those that the boot line keeps free of the
- * tick and the scheduler, else the last one that this process may use; -1 where they cannot be
- * told apart. */
+/* The CPU to reserve when none is named: one that the boot line isolates (isolcpus, nohz_full),
+ * else the last one that this process may use; -1: the port cannot bind to CPUs. */
 int shield_default_cpu(void);
 
 #endif

@@ -7,7 +7,7 @@
 
 enum { UNDO_TEXT_BYTES = 600 };
 
-/* Whether it was changed once more later, and that is not undone: it has to wait for that. */
+/* True if a later change of the same thing is not undone: this one must stay until it is. */
 static bool hangs_on_a_later_one(const struct journal_image *image, size_t index)
 {
     const struct journal_record *record = &image->records[index];
@@ -65,7 +65,7 @@ struct shield_undone shield_undo_all(struct port_shield *port, struct journal *j
     if (sum.failed == 0)
         journal_remove(journal);
     else
-        journal_keep(journal, image); /* where it cannot: the whole of it, which does no harm */
+        journal_keep(journal, image); /* on failure the whole journal stays: undo may be repeated */
     return sum;
 }
 

@@ -1,36 +1,36 @@
-/* Putting back what a journal tells, last change first. */
+/* Undoes the changes of a journal, last change first. */
 #ifndef HS_SHIELD_UNDO_H
 #define HS_SHIELD_UNDO_H
 
 #include "port/shield.h"
 
-/* For a person, about changes that could not be put back. */
+/* Remedy for changes that could not be restored. */
 #define SHIELD_WAY_OUT                                                                             \
     "mend the cause and repeat it: hardstone shield --restore; with --forget it is left so"
 
-/* Gets one line about each thing that was not put back, and why; about a thread that the kernel has
- * bound meanwhile only with is_verbose of the port's notes. May be NULL. */
+/* Gets one line for each thing that was not restored, with the reason. Threads that the kernel has
+ * bound meanwhile are told only if is_verbose of the port's notes is set. May be NULL. */
 typedef void (*shield_tell)(void *context, const char *text);
 
 struct shield_undone {
-    int undone;                      /* values that are as before again */
-    int foreign;                     /* left alone: somebody else has changed them since */
-    int failed;                      /* not put back although they should be */
-    char failure[SHIELD_TEXT_BYTES]; /* why, of the first of them */
+    int undone;                      /* values restored */
+    int foreign;                     /* left alone: others have changed them since */
+    int failed;                      /* could not be restored */
+    char failure[SHIELD_TEXT_BYTES]; /* reason of the first failure */
 };
 
-/* Undoes the changes of `image`, which is what is in `journal`. Each step looks first: it can be
- * repeated, and may begin anywhere. The journal goes when nothing has failed; else it keeps what
- * has, for the next one who tries. */
+/* Undoes the changes of `image`, the contents of `journal`. Each step checks the current value
+ * first, so it may be repeated, also after an interrupted restore. Deletes the journal if nothing
+ * failed; else the journal keeps the failed changes for the next attempt. */
 struct shield_undone shield_undo_all(struct port_shield *port, struct journal *journal,
                                      struct journal_image *image, shield_tell tell, void *context);
 
-/* The same for a journal that was left behind. One of an earlier boot is void: nothing is
- * undone, `is_void` is set, and it goes. */
+/* The same for a stale journal. A journal of an earlier boot is void: it is deleted, nothing is
+ * undone and `is_void` is set. */
 struct shield_undone shield_undo_stale(struct journal *journal, struct journal_image *image,
                                        bool *is_void, shield_tell tell, void *context);
 
-/* Whether the process that made a journal is still there. */
+/* True if the process that made the journal still runs. */
 bool shield_owner_lives(const struct journal_head *head);
 
 #endif

@@ -6,7 +6,7 @@
 
 const char *const work_names[WORK_KINDS + 1] = {"add", "copy", "whetstone", NULL};
 
-/* Each addition needs the one before, and the compiler may not fold them. */
+/* Each addition depends on the one before, and the compiler cannot fold them. */
 static void add(struct work_space *space, uint64_t count)
 {
     uint64_t sum = space->sink;

@@ -1,7 +1,7 @@
-/* The work of RSP-P-FIX: operations whose number fixes how much is done, and whose
- * result is used, so that no compiler removes them. */
-#ifndef HS_RESPONSE_WORK_H
-#define HS_RESPONSE_WORK_H
+/* The work of RSP-P-FIX. The number of operations fixes the amount of work; results are used, so
+ * that no compiler removes the operations. */
+#ifndef HS_WORK_FIXED_WORK_H
+#define HS_WORK_FIXED_WORK_H
 
 #include "work/whetstone.h"
 
@@ -18,8 +18,8 @@ struct work_space {
     unsigned char from[WORK_COPY_BYTES], to[WORK_COPY_BYTES];
 };
 
-/* Does `count` operations of `kind`: an addition; a copy of WORK_COPY_BYTES; one turn
- * of Whetstone. */
+/* Does `count` operations of `kind`: additions (WORK_ADD), copies of WORK_COPY_BYTES (WORK_COPY) or
+ * turns of Whetstone (WORK_WHETSTONE). */
 void work_do(struct work_space *space, int kind, uint64_t count);
 
 #endif

@@ -7,8 +7,8 @@
 
 enum { N2 = 12, N3 = 14, N4 = 345, N6 = 210, N7 = 32, N8 = 899, N9 = 616, N11 = 93 };
 
-/* The compiler must take all of `w` as changed and as needed: it can neither work a module
- * out beforehand nor leave one out. */
+/* Compiler barrier: all of `w` counts as read and written, so that no module is computed at compile
+ * time or removed. */
 static inline void keep(struct whetstone *w)
 {
     __asm__ volatile("" : : "r"(w) : "memory");

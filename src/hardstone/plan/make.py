@@ -22,6 +22,7 @@ from hardstone.plan.numbers import MAX_SAMPLES, MAX_SEED, duration_ns, whole_num
 from hardstone.plan.params import check_names, fill_params, split_assignments
 from hardstone.plan.problems import Problems, nearest, quote
 from hardstone.plan.select import select_tests
+from hardstone.plan.times import expected_ns
 from hardstone.units import MAX_DURATION_NS, format_span
 
 POLICIES = ("fifo", "rr", "other")
@@ -189,7 +190,7 @@ def _planned(
     count = wish.count(entry.profiles.get(wish.profile, default))
     params = fill_params(test, wish.params, problems)
     check_cpu_params(test, params, wish.facts, problems)
-    expected = entry.expected_ns(count.samples, count.duration_ns, params)
+    expected = expected_ns(test, entry, count.samples, count.duration_ns, params)
     if expected > MAX_DURATION_NS + _SECOND_NS * 60:
         cause = f"{test.id} would take about {format_span(expected)}"
         problems.add(cause, "ask for fewer samples")
@@ -203,10 +204,10 @@ def _planned(
     )
 
 
-def _deadline_ns(expected_ns: int, is_timed: bool) -> int:
+def _deadline_ns(expected: int, is_timed: bool) -> int:
     """A limit that only what hangs can reach: counted tests depend on the machine."""
-    allowance = expected_ns // 4 if is_timed else expected_ns * 19
-    return min(expected_ns + allowance + 60 * _SECOND_NS, MAX_DURATION_NS)
+    allowance = expected // 4 if is_timed else expected * 19
+    return min(expected + allowance + 60 * _SECOND_NS, MAX_DURATION_NS)
 
 
 def _name(request: Request, problems: Problems) -> str:

@@ -12,10 +12,11 @@ from rich.text import Text
 
 from hardstone.catalogue import Entry, ProfileCount
 from hardstone.model import Descriptor, ParamSpec, SeriesSpec
-from hardstone.plan import limits_text
+from hardstone.plan import limits_text, own_time_ns
 from hardstone.summary.show import make_console
 from hardstone.summary.tests import kind_of
 from hardstone.summary.text import spoken, words
+from hardstone.summary.variants import variants_text, warm_up_text
 from hardstone.units import format_count, format_ns, format_span
 
 
@@ -40,13 +41,15 @@ def print_explanation(test: Descriptor, entry: Entry) -> None:
     console = make_console()
     console.print(words(f"{test.id}  {test.title}", "bold"))
     console.print(words(f"{kind_of(test.id)}, {entry.category}; source: {test.source}"))
-    _print_part(console, "", [words(entry.about)] if entry.about else [])
-    _print_part(console, "series", (_series_line(series) for series in test.series))
+    _print_part(console, "", _sentence(entry.about))
+    series = [*map(_series_line, test.series), *_sentence(warm_up_text(test))]
+    _print_part(console, "series", series)
     verdicts = (words(f"{spoken(one.name)}: {one.claim}") for one in test.verdicts)
     _print_part(console, "verdicts", verdicts)
-    _print_part(console, "parameters (-p name=value)", map(_param_line, test.params))
-    _print_part(console, "how much", _profile_lines(entry))
-    _print_part(console, "what distorts it", [words(entry.distorts)] if entry.distorts else [])
+    params = [*map(_param_line, test.params), *_sentence(variants_text(test))]
+    _print_part(console, "parameters (-p name=value)", params)
+    _print_part(console, "how much", _profile_lines(test, entry))
+    _print_part(console, "what distorts it", _sentence(entry.distorts))
     _print_part(console, "needs", [words(", ".join(test.needs) or "nothing that is not optional")])
     if entry.published:
         _print_part(console, "published figures", [words(entry.published)])
@@ -61,6 +64,10 @@ def _print_part(console: Console, title: str, lines: Iterator[Text] | list[Text]
         console.print(Text(title, style="bold"))
     for line in found:
         console.print(Padding(line, (0, 0, 0, 2 if title else 0)))
+
+
+def _sentence(text: str) -> list[Text]:
+    return [words(text)] if text else []
 
 
 def _series_line(series: SeriesSpec) -> Text:
@@ -78,15 +85,16 @@ def _param_value(spec: ParamSpec, value: int | str) -> str:
     return format_ns(value) if spec.unit == "ns" and isinstance(value, int) else str(value)
 
 
-def _profile_lines(entry: Entry) -> Iterator[Text]:
+def _profile_lines(test: Descriptor, entry: Entry) -> Iterator[Text]:
+    own_time = f"as long as it takes, about {format_span(own_time_ns(test, entry))}"
     for name, count in entry.profiles.items():
-        yield words(f"{name}: {_count_text(count, entry)}")
+        yield words(f"{name}: {_count_text(count) or own_time}")
 
 
-def _count_text(count: ProfileCount, entry: Entry) -> str:
+def _count_text(count: ProfileCount) -> str:
     parts = []
     if count.samples:
         parts.append(f"{format_count(count.samples)} values per series")
     if count.duration_ns:
         parts.append(format_span(count.duration_ns))
-    return ", ".join(parts) or f"as long as it takes, about {format_span(entry.setup_ns)}"
+    return ", ".join(parts)

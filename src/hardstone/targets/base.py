@@ -21,7 +21,15 @@ class ProbeError(HardstoneError):
     exit_code = EXIT_UNTRUSTWORTHY
 
 
-class ProbeRefusedError(ProbeError):
+class ProbeExitError(ProbeError):
+    """The probe ended with an exit code, `code`, that is not 0."""
+
+    def __init__(self, code: int, said: str) -> None:
+        super().__init__(f"the probe ended with exit code {code}{said}")
+        self.code = code
+
+
+class ProbeRefusedError(ProbeExitError):
     """The probe does not know what it was asked for."""
 
 

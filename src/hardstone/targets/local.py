@@ -7,13 +7,14 @@ from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, closing
 from pathlib import Path
 
-from hardstone.errors import InputError, TargetError
+from hardstone.errors import EXIT_PRIVILEGE, EXIT_UNTRUSTWORTHY, InputError, TargetError
 from hardstone.model import Facts, Loads, PlannedTest, Register, ShieldLook
 from hardstone.targets.alone import measuring_alone
 from hardstone.targets.base import (
     REBUILD,
     BrokenStreamError,
     ProbeError,
+    ProbeExitError,
     ProbeRefusedError,
     RunOptions,
     Stop,
@@ -28,6 +29,9 @@ _LIST_S = 15.0
 _FACTS_S = 60.0
 _DUMP_S = 60.0
 _DEADLINE_GRACE_S = 15.0
+# Of a run whose result says why nothing, or not all, was measured.
+_RESULT_CODES = (EXIT_UNTRUSTWORTHY, EXIT_PRIVILEGE)
+_FOOTER = b'{"type":"footer"'
 
 
 class LocalTarget:
@@ -83,7 +87,13 @@ class LocalTarget:
         command = [str(self._executable()), *probe_arguments(planned, options, backing)]
         limits = self._limits or Limits(planned.deadline_ns / 1e9 + _DEADLINE_GRACE_S)
         with closing(ProbeProcess(command, limits, stop).chunks(on_idle)) as chunks:
-            yield from split_lines(chunks)
+            line = b""
+            try:
+                for line in split_lines(chunks):
+                    yield line
+            except ProbeExitError as error:
+                if error.code not in _RESULT_CODES or not line.startswith(_FOOTER):
+                    raise
 
     def dump(self, path: Path) -> list[bytes]:
         command = [str(self._executable()), "dump", str(path), "--json"]

@@ -20,6 +20,7 @@ from hardstone.errors import EXIT_USAGE, TargetError
 from hardstone.targets.base import (
     BrokenStreamError,
     ProbeError,
+    ProbeExitError,
     ProbeRefusedError,
     ProbeTimeoutError,
     Stop,
@@ -175,8 +176,8 @@ class ProbeProcess:
         if code < 0:
             raise ProbeError(f"the probe was killed by signal {-code}{self._said()}")
         if code > 0:
-            kind = ProbeRefusedError if code == EXIT_USAGE else ProbeError
-            raise kind(f"the probe ended with exit code {code}{self._said()}")
+            kind = ProbeRefusedError if code == EXIT_USAGE else ProbeExitError
+            raise kind(code, self._said())
 
     def _said(self) -> str:
         text = self._stderr.decode("utf-8", "replace").strip()

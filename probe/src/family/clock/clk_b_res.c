@@ -1,18 +1,28 @@
 /* CLK-B-RES: resolution and monotonicity of every clock (Obenland 2000; HP 1987).
  *
- * On each CPU in turn the thread reads each clock `samples` times in a row; a value is a
- * difference of two neighbouring readings that is not zero, so the smallest is the
- * resolution seen. A reading before its predecessor is a step back. Across CPUs a
- * thread on each CPU reads the clock when it has the token, which a shared counter
- * hands round: each reading must not lie before the one of the CPU that had the token
- * before.
+ * The measuring thread reads each clock `samples` times in a row, on each CPU in turn, at the run's
+ * priority. A value is the difference between two successive readings, if it is not zero: the
+ * smallest is the resolution seen. There is no warm-up. A reading before its predecessor is a step
+ * back. Across CPUs, one thread per CPU reads the clock when it has the token, which a shared
+ * counter passes round: no reading may be before that of the CPU that had the token before.
  *
- * What clock_getres claims stands beside what was seen, because claims are not evidence.
+ * A clock that never changes would pass all this. But a clock that clock_gettime reads without an
+ * error must move while the thread runs: a CPU-time clock because the thread uses CPU time, the
+ * others because time passes. So `monotonic` fails for a clock that stands still; for one that may
+ * be set, which promises nothing, it is an event.
+ *
+ * The resolution that clock_getres claims is reported beside the one seen, because a claim is no
+ * evidence.
+ *
+ * How it could be wrong: two readings within one step of a clock differ by zero and give no value,
+ * so a coarse clock has few values. The time of one read is a lower bound of the step that can be
+ * seen.
  */
 #include "base/posix_source.h"
 
 #include "run/run.h"
 #include "run/shield_run.h"
+#include "run/variant.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -21,32 +31,53 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CLOCKS = 16, CHUNK = 20000, TOKEN_ROUNDS = 4000, READS = 1000000, RING_CPUS = 64 };
+enum {
+    CLOCKS = 16,
+    CHUNK = 20000,
+    TOKEN_ROUNDS = 4000,
+    READS = 1000000,
+    RING_CPUS = 64,
+    STEPS = 3
+};
 
+/* Time limits for STEPS steps, and for any step before the clock is said to stand still: 50 times
+ * the coarsest step that POSIX allows (_POSIX_CLOCKRES_MIN). */
 #define COARSE_LIMIT_NS INT64_C(100000000)
-#define READ_NS 400 /* generous, for the expected time */
+#define STILL_LIMIT_NS INT64_C(1000000000)
+
+/* At most this much of a chunk's time counts: the thread may have been preempted for the rest. */
+#define CHUNK_LIMIT_NS INT64_C(20000000)
+
+/* The same limits as counts, for a CLOCK_MONOTONIC that stands still. */
+enum { MOST_READS = 50000000, MOST_TOKEN_ROUNDS = 1000000 };
 
 static const struct series_spec series[] = {
-    {"claimed", "ns", "clock", "the resolution that clock_getres claims; one value a clock", NULL},
+    {"claimed", "ns", "clock", "the resolution that clock_getres claims; one value a clock", NULL,
+     "clock_getres"},
     {"step", "ns", "clock", "a reading of the clock",
      "the next reading that differs, back to back, on each CPU in turn"},
     {0},
 };
+enum { CLAIMED, STEP, SERIES };
 
 static const struct verdict_spec verdicts[] = {
-    {"monotonic", "no reading lies before its predecessor on the same CPU"},
+    {"monotonic", "the clock moves, and no reading lies before its predecessor on the same CPU"},
     {"monotonic_across_cpus", "no reading lies before an earlier one of another CPU"},
     {0},
 };
 
-/* A clock under test; the processor's counter is the last one. */
+/* A clock under test; the last one is the processor's counter. */
 struct subject {
     const char *name;
     clockid_t id;
     bool is_counter, is_system_wide, is_steerable;
+    bool is_absent; /* clock_gettime refuses it */
     uint64_t back_count, read_count;
     int64_t back_worst_ns;
     int cpu_count;
+    int still_count; /* CPUs on which it did not move; their reads and time */
+    uint64_t still_read_count;
+    int64_t still_ns;
 };
 
 struct ring {
@@ -54,15 +85,16 @@ struct ring {
     const struct subject *subject;
     int count; /* threads */
     _Atomic int turn, is_over;
+    int64_t until_ns; /* time limit for STEPS steps */
     int64_t last;
-    uint64_t back_count;
+    uint64_t step_count, back_count;
     int64_t back_worst;
 };
 
 struct ring_member {
     struct ring *ring;
     int place;
-    struct actor actor;
+    struct rt_thread rt_thread;
 };
 
 struct own {
@@ -90,7 +122,9 @@ static int list_subjects(struct subject subjects[CLOCKS])
 {
     const struct port_clock *clocks;
     int count = port_clocks(&clocks);
-    for (int i = 0; i < count && i < CLOCKS - 1; i++)
+    if (count > CLOCKS - 1)
+        count = CLOCKS - 1;
+    for (int i = 0; i < count; i++)
         subjects[i] = (struct subject){.name = clocks[i].name,
                                        .id = clocks[i].id,
                                        .is_system_wide = clocks[i].is_system_wide,
@@ -100,25 +134,31 @@ static int list_subjects(struct subject subjects[CLOCKS])
     return count + 1;
 }
 
-static int64_t expected_ns(const struct run *run)
+/* Clocks are measured one after another, so their series share the records of the first clock. */
+static int add_series(struct arena_plan *plan, const char *name, const char *clock, int place)
 {
-    bool allowed[PORT_CPUS] = {false};
-    int cpus = shield_run_allowed_cpus(run, allowed);
-    struct subject subjects[CLOCKS];
-    int64_t read_ns = READ_NS * list_subjects(subjects) * (cpus > 0 ? cpus : 1);
-    return run_expected_ns(run, read_ns);
+    int added = arena_plan_series(plan, name, "ns", NULL);
+    if (added < 0)
+        return -1;
+    arena_plan_label_text(plan, added, "clock", clock);
+    if (added >= SERIES)
+        arena_plan_share(plan, place);
+    return 0;
 }
 
-static int size(struct run *run)
+static int declare(struct run *run)
 {
+    struct arena_plan *plan = &run->plan;
     struct subject subjects[CLOCKS];
     int count = list_subjects(subjects);
-    shield_run_allowed_cpus(run, run->uses_cpu);
+    int cpus = shield_run_allowed_cpus(run, &run->uses_cpu);
+    if (cpus > 1 && plan->duration_ns < RUN_LONGEST_NS / cpus)
+        plan->duration_ns *= cpus; /* one after another */
     for (int i = 0; i < count; i++) {
-        int claimed = run_add_series(run, "claimed", "ns", "clock", subjects[i].name);
-        arena_plan_derived(&run->plan, claimed, "clock_getres");
-        if (claimed < 0 || run_add_series(run, "step", "ns", "clock", subjects[i].name) < 0)
-            return -1;
+        if (add_series(plan, "claimed", subjects[i].name, CLAIMED) != 0 ||
+            add_series(plan, "step", subjects[i].name, STEP) != 0)
+            return outcome_set_errno(&run->outcome, ENOMEM, "memory for the series", "free memory");
+        arena_plan_derived(plan, SERIES * i + CLAIMED, series[CLAIMED].derived);
     }
     return 0;
 }
@@ -142,43 +182,116 @@ static void note_back(const struct run *run, struct subject *subject, int64_t le
         subject->back_worst_ns = ns;
 }
 
-/* `reads` readings back to back; more, up to a limit, while fewer than three steps were
- * seen: a coarse clock steps once a tick. */
+/* The state of reading one clock on one CPU. */
+struct look {
+    uint64_t read_count, step_count;
+    int64_t previous;
+    int64_t busy_ns; /* lower bound of the thread's running time */
+    bool has_moved;  /* also by a change during a rest, which is no step */
+};
+
+/* Goes on after `reads` while there are too few steps: a coarse clock steps once a tick. */
+static bool has_seen_enough(const struct look *look, uint64_t reads)
+{
+    if (look->read_count < reads)
+        return false;
+    if (look->step_count >= STEPS || look->read_count >= MOST_READS)
+        return true;
+    return look->busy_ns >= (look->has_moved ? COARSE_LIMIT_NS : STILL_LIMIT_NS);
+}
+
+static void read_chunk(struct run *run, struct subject *subject, struct record *step,
+                       struct look *look, int64_t now_ns)
+{
+    int64_t previous = look->previous;
+    for (int i = 0; i < CHUNK; i++) {
+        int64_t reading = read_clock(&run->clock, subject);
+        int64_t length = reading - previous;
+        previous = reading;
+        if (length == 0)
+            continue;
+        look->step_count++;
+        if (length < 0)
+            note_back(run, subject, length);
+        else
+            record_value(step, to_ns(&run->clock, subject, length), run_at_ns(run, now_ns));
+    }
+    look->previous = previous;
+    look->has_moved = look->has_moved || look->step_count > 0;
+    look->read_count += CHUNK;
+    subject->read_count += CHUNK;
+}
+
+/* Rests if the budget needs it; returns the time after that. A change during a rest is no value,
+ * but a step back then counts. */
+static int64_t rest(struct run *run, struct subject *subject, struct look *look)
+{
+    int64_t now_ns = rt_budget_rest(&run->rt_budget);
+    int64_t reading = read_clock(&run->clock, subject);
+    look->has_moved = look->has_moved || reading != look->previous;
+    if (reading < look->previous)
+        note_back(run, subject, reading - look->previous);
+    look->previous = reading;
+    return now_ns;
+}
+
+static void note_still(struct subject *subject, const struct look *look)
+{
+    subject->still_count++;
+    subject->still_read_count += look->read_count;
+    subject->still_ns += look->busy_ns;
+}
+
 static void read_steps(struct run *run, struct subject *subject, struct record *step,
                        uint64_t reads)
 {
-    uint64_t steps = 0;
-    int64_t from_ns = clock_monotonic_ns(), now_ns = from_ns;
-    int64_t previous = read_clock(&run->clock, subject);
-    for (uint64_t done = 0; done < reads || (steps < 3 && now_ns - from_ns < COARSE_LIMIT_NS);
-         done += CHUNK) {
-        for (int i = 0; i < CHUNK; i++) {
-            int64_t reading = read_clock(&run->clock, subject);
-            int64_t length = reading - previous;
-            previous = reading;
-            if (length == 0)
-                continue;
-            steps++;
-            if (length < 0)
-                note_back(run, subject, length);
-            else
-                record_value(step, to_ns(&run->clock, subject, length), run_at_ns(run, now_ns));
-        }
-        subject->read_count += CHUNK;
-        now_ns = breathe(&run->breath);
-        previous = read_clock(&run->clock, subject);
+    struct look look = {.previous = read_clock(&run->clock, subject)};
+    int64_t now_ns = clock_monotonic_ns();
+    while (!has_seen_enough(&look, reads)) {
+        read_chunk(run, subject, step, &look, now_ns);
+        int64_t chunk_ns = clock_monotonic_ns() - now_ns;
+        look.busy_ns += chunk_ns < CHUNK_LIMIT_NS ? chunk_ns : CHUNK_LIMIT_NS;
+        now_ns = rest(run, subject, &look);
         if (run_should_stop())
             return;
     }
     subject->cpu_count++;
+    if (!look.has_moved)
+        note_still(subject, &look);
 }
 
-static void read_on_this_cpu(struct run *run)
+static bool go_to_cpu(struct run *run, int cpu)
+{
+    int error = port_pin_self(cpu);
+    if (error)
+        arena_event_once(run->arena, "cpu_not_looked_at", "CPU %d: %s", cpu, strerror(error));
+    return error == 0;
+}
+
+static void find_absent(struct run *run)
 {
     struct own *own = run->own;
+    for (int i = 0; i < own->subject_count; i++) {
+        struct subject *subject = &own->subjects[i];
+        struct timespec now;
+        subject->is_absent = !subject->is_counter && clock_gettime(subject->id, &now) != 0;
+        if (subject->is_absent)
+            arena_event(run->arena, "clock_unsupported", -1, "%s cannot be read: %s", subject->name,
+                        strerror(errno));
+    }
+}
+
+/* Reads one clock on each CPU in turn. */
+static void read_everywhere(struct run *run, int place, const int *cpus, int count)
+{
+    struct own *own = run->own;
+    struct record *step = arena_record(run->arena, SERIES * place + STEP);
     uint64_t reads = run->samples > 0 ? run->samples : READS;
-    for (int i = 0; i < own->subject_count && !run_should_stop(); i++)
-        read_steps(run, &own->subjects[i], arena_record(run->arena, 2 * i + 1), reads);
+    if (own->subjects[place].is_absent)
+        return;
+    for (int i = 0; i < count && !run_should_stop(); i++)
+        if (count == 1 || go_to_cpu(run, cpus[i]))
+            read_steps(run, &own->subjects[place], step, reads);
 }
 
 static void claim(struct run *run)
@@ -187,55 +300,95 @@ static void claim(struct run *run)
     for (int i = 0; i < own->subject_count; i++) {
         struct timespec step;
         if (!own->subjects[i].is_counter && clock_getres(own->subjects[i].id, &step) == 0)
-            record_value(arena_record(run->arena, 2 * i), clock_timespec_ns(&step), 0);
+            record_value(arena_record(run->arena, SERIES * i + CLAIMED), clock_timespec_ns(&step),
+                         0);
     }
 }
 
+/* Goes on after TOKEN_ROUNDS while there are too few steps: equal readings prove nothing. */
+static bool has_compared_enough(const struct ring *ring, int round)
+{
+    if (round < TOKEN_ROUNDS)
+        return false;
+    return ring->step_count >= STEPS || round >= MOST_TOKEN_ROUNDS ||
+           clock_monotonic_ns() >= ring->until_ns;
+}
+
+static void compare(struct ring *ring, int64_t reading)
+{
+    int64_t length = reading - ring->last;
+    if (length != 0)
+        ring->step_count++;
+    if (length < 0)
+        ring->back_count++;
+    if (length < ring->back_worst)
+        ring->back_worst = length;
+}
+
+/* The measuring thread, first in each round, ends the ring. */
 static void pass_token(void *argument)
 {
     struct ring_member *member = argument;
     struct ring *ring = member->ring;
-    for (int round = 0; round < TOKEN_ROUNDS; round++) {
+    for (int round = 0;; round++) {
         int mine = round * ring->count + member->place;
         while (atomic_load_explicit(&ring->turn, memory_order_acquire) != mine)
             if (atomic_load_explicit(&ring->is_over, memory_order_relaxed) || run_should_stop())
                 return;
+        if (member->place == 0 && has_compared_enough(ring, round))
+            break;
         int64_t reading = read_clock(&ring->run->clock, ring->subject);
-        if (mine > 0 && reading < ring->last) {
-            ring->back_count++;
-            if (reading - ring->last < ring->back_worst)
-                ring->back_worst = reading - ring->last;
-        }
+        if (mine > 0)
+            compare(ring, reading);
         ring->last = reading;
         atomic_store_explicit(&ring->turn, mine + 1, memory_order_release);
     }
+    atomic_store(&ring->is_over, 1);
 }
 
-/* Starts a thread on each CPU but the director's; the director is member 0. */
+/* Starts a thread on each other CPU; the measuring thread is member 0. 0 or an errno value. */
 static int start_members(struct run *run, const int *cpus, int count)
 {
     struct own *own = run->own;
     for (int i = 1; i < count; i++) {
         own->members[i] = (struct ring_member){.ring = &own->ring, .place = i};
-        struct actor_setup setup = run->setup;
+        struct rt_thread_setup setup = run->setup;
         setup.cpu = cpus[i];
-        int error = actor_start(&own->members[i].actor, &setup, pass_token, &own->members[i]);
+        int error =
+            rt_thread_start(&own->members[i].rt_thread, &setup, pass_token, &own->members[i]);
         if (!error)
             continue;
         atomic_store(&own->ring.is_over, 1);
         for (int j = 1; j < i; j++) {
-            actor_go(&own->members[j].actor);
-            actor_join(&own->members[j].actor);
+            rt_thread_go(&own->members[j].rt_thread);
+            rt_thread_join(&own->members[j].rt_thread);
         }
         return error;
     }
     return 0;
 }
 
+static void tell_ring(struct run *run, const struct ring *ring)
+{
+    const struct subject *subject = ring->subject;
+    char name[ARENA_NAME_BYTES];
+    if (ring->step_count == 0) {
+        arena_event(run->arena, "clock_stands_still", -1,
+                    "%s: %d readings handed round among CPUs are all the same: nothing compared",
+                    subject->name, ring->turn);
+        return;
+    }
+    snprintf(name, sizeof name, "monotonic_across_cpus/%.16s",
+             subject->is_counter ? subject->name : subject->name + 6);
+    arena_verdict(run->arena, ring->back_count == 0, name,
+                  "%d readings handed round among CPUs: %d; %llu steps back, the worst %lld ns",
+                  ring->turn, ring->count, (unsigned long long)ring->back_count,
+                  (long long)-to_ns(&run->clock, subject, ring->back_worst));
+}
+
 static void run_ring(struct run *run, const struct subject *subject, const int *cpus, int count)
 {
     struct own *own = run->own;
-    char name[ARENA_NAME_BYTES];
     memset(&own->ring, 0, sizeof own->ring);
     own->ring.run = run;
     own->ring.subject = subject;
@@ -246,28 +399,40 @@ static void run_ring(struct run *run, const struct subject *subject, const int *
                     strerror(error));
         return;
     }
+    rt_budget_rest_ahead(&run->rt_budget, COARSE_LIMIT_NS);
+    own->ring.until_ns = clock_monotonic_ns() + COARSE_LIMIT_NS;
     for (int i = 1; i < count; i++)
-        actor_go(&own->members[i].actor);
+        rt_thread_go(&own->members[i].rt_thread);
     own->members[0] = (struct ring_member){.ring = &own->ring, .place = 0};
     pass_token(&own->members[0]);
     for (int i = 1; i < count; i++)
-        actor_join(&own->members[i].actor);
-    if (run_should_stop())
-        return;
-    snprintf(name, sizeof name, "monotonic_across_cpus/%.16s",
-             subject->is_counter ? subject->name : subject->name + 6);
-    arena_verdict(run->arena, own->ring.back_count == 0, name,
-                  "%d readings handed round among CPUs: %d; %llu steps back, the worst %lld ns",
-                  own->ring.turn, count, (unsigned long long)own->ring.back_count,
-                  (long long)-to_ns(&run->clock, subject, own->ring.back_worst));
+        rt_thread_join(&own->members[i].rt_thread);
+    if (!run_should_stop())
+        tell_ring(run, &own->ring);
 }
 
 static void compare_cpus(struct run *run, const int *cpus, int count)
 {
     struct own *own = run->own;
-    for (int i = 0; i < own->subject_count && !run_should_stop(); i++)
-        if (own->subjects[i].is_system_wide && !own->subjects[i].is_steerable)
-            run_ring(run, &own->subjects[i], cpus, count);
+    for (int i = 0; i < own->subject_count && !run_should_stop(); i++) {
+        const struct subject *subject = &own->subjects[i];
+        if (subject->is_system_wide && !subject->is_steerable && !subject->is_absent &&
+            subject->still_count == 0)
+            run_ring(run, subject, cpus, count);
+    }
+}
+
+/* Such a clock may be set back at any time: an event and no verdict. */
+static void tell_steerable(struct run *run, const struct subject *subject)
+{
+    if (subject->back_count > 0)
+        arena_event(run->arena, "steerable_clock_went_back", -1, "%s: %llu steps back",
+                    subject->name, (unsigned long long)subject->back_count);
+    if (subject->still_count > 0)
+        arena_event(run->arena, "clock_stands_still", -1,
+                    "%s does not move: %llu equal readings in %.1f s on %d CPUs", subject->name,
+                    (unsigned long long)subject->still_read_count, (double)subject->still_ns / 1e9,
+                    subject->still_count);
 }
 
 static void tell_monotonic(struct run *run, const struct subject *subject)
@@ -275,14 +440,19 @@ static void tell_monotonic(struct run *run, const struct subject *subject)
     char name[ARENA_NAME_BYTES];
     if (subject->cpu_count == 0)
         return;
-    if (subject->is_steerable) { /* may be set back at any time: no claim, but told */
-        if (subject->back_count > 0)
-            arena_event(run->arena, "steerable_clock_went_back", -1, "%s: %llu steps back",
-                        subject->name, (unsigned long long)subject->back_count);
+    if (subject->is_steerable) {
+        tell_steerable(run, subject);
         return;
     }
     snprintf(name, sizeof name, "monotonic/%.28s",
              subject->is_counter ? subject->name : subject->name + 6);
+    if (subject->still_count > 0) {
+        arena_verdict(run->arena, false, name,
+                      "does not move: %llu equal readings in %.1f s of running; CPUs: %d of %d",
+                      (unsigned long long)subject->still_read_count,
+                      (double)subject->still_ns / 1e9, subject->still_count, subject->cpu_count);
+        return;
+    }
     arena_verdict(run->arena, subject->back_count == 0, name,
                   "%llu readings, CPUs in turn: %d; %llu steps back, the worst %lld ns",
                   (unsigned long long)subject->read_count, subject->cpu_count,
@@ -291,13 +461,14 @@ static void tell_monotonic(struct run *run, const struct subject *subject)
 
 static int list_cpus(const struct run *run, int cpus[RING_CPUS])
 {
-    bool allowed[PORT_CPUS] = {false};
+    struct cpus allowed;
     cpus[0] = run->setup.cpu;
     int count = 1;
-    if (shield_run_allowed_cpus(run, allowed) < 2)
+    if (shield_run_allowed_cpus(run, &allowed) < 2)
         return 1;
-    for (int cpu = 0; cpu < PORT_CPUS && count < RING_CPUS; cpu++)
-        if (allowed[cpu] && cpu != run->setup.cpu)
+    for (int cpu = cpus_first(&allowed); cpu >= 0 && count < RING_CPUS;
+         cpu = cpus_next(&allowed, cpu))
+        if (cpu != run->setup.cpu)
             cpus[count++] = cpu;
     return count;
 }
@@ -307,16 +478,13 @@ static int measure(struct run *run)
     struct own *own = run->own;
     int cpus[RING_CPUS];
     int count = list_cpus(run, cpus);
+    find_absent(run);
     claim(run);
-    for (int i = 0; i < count && !run_should_stop(); i++) {
-        if (count > 1 && port_pin_self(cpus[i]) != 0)
-            continue;
-        read_on_this_cpu(run);
-    }
-    if (count > 1) {
-        port_pin_self(cpus[0]);
+    for (int i = 0; i < own->subject_count && !run_should_stop(); i++)
+        read_everywhere(run, i, cpus, count);
+    if (count > 1 && go_to_cpu(run, cpus[0])) {
         compare_cpus(run, cpus, count);
-    } else {
+    } else if (count == 1) {
         arena_event(run->arena, "one_cpu", -1,
                     "CPUs cannot be compared: there is one, or this port cannot choose among them");
     }
@@ -325,6 +493,8 @@ static int measure(struct run *run)
     return 0;
 }
 
+/* Compares CPUs without TEST_COMPARES_CPUS: with it the run would drop a counter whose CPUs
+ * disagree, and this test could not report that. */
 const struct test clk_b_res = {
     .id = "CLK-B-RES",
     .title = "Clock resolution and monotonicity",
@@ -332,8 +502,9 @@ const struct test clk_b_res = {
     .series = series,
     .verdicts = verdicts,
     .default_samples = READS,
-    .expected_ns = expected_ns,
-    .size = size,
+    .setup_ns = 1000000000,
+    .sample_ns = 2000,
+    .declare = declare,
     .prepare = prepare,
     .measure = measure,
 };

@@ -2,15 +2,22 @@
 
 #include "family/mutex/inversion.h"
 
+#include "realtime/scheduling.h"
+
 #include <errno.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
 
-#define PATIENCE_NS INT64_C(5000000) /* of a high that gives up */
-#define KEEPING_NS INT64_C(50000000) /* low keeps the lock no longer than this for it */
+/* Both are multiplied by the scale of the attempt. */
+#define PATIENCE_NS INT64_C(5000000) /* timeout of high's wait */
+#define KEEPING_NS INT64_C(50000000) /* how long low keeps the lock for that, at most */
 
-enum { WARM_UP = 8, LOGGED_WARM_UP = 1 }; /* rounds before those that count */
+enum {
+    WARM_UP = 8, /* rounds */
+    LOOKS = 4,   /* waits into which a limit is split */
+    TOLD = 3
+};
 
 static int medium_place(const struct inversion *scenario)
 {
@@ -45,29 +52,31 @@ static void open_gate(struct inversion *scenario, int place)
     sem_post(&scenario->parties[place].gate);
 }
 
-/* Yielding, since a boosted low is of high's priority, and an equal does not preempt it: the
- * end of high's patience would go unseen. Without the boost nobody is its equal. */
+/* Yield: a boosted low has high's priority, so high does not preempt it at its timeout. Without the
+ * boost no thread has low's priority. */
 static void keep_until_high_gave_up(struct inversion *scenario)
 {
-    int64_t until_ns = clock_monotonic_ns() + KEEPING_NS;
+    int64_t until_ns = clock_monotonic_ns() + KEEPING_NS * scenario->scale;
     while (!atomic_load_explicit(&scenario->has_given_up, memory_order_relaxed) &&
            clock_monotonic_ns() < until_ns)
         sched_yield();
+    scenario->has_kept_in_vain =
+        !atomic_load_explicit(&scenario->has_given_up, memory_order_relaxed);
     note(scenario, "low", "went on");
 }
 
-/* That low runs again is the proof: high, above it, has asked and has not got past. */
+/* Low runs again although high has a higher priority and has asked: so high is blocked. */
 static void note_blocked(struct inversion *scenario)
 {
     bool is_waiting = atomic_load(&scenario->asked) != 0 && atomic_load(&scenario->got) == 0;
-    if (is_waiting && scenario->setup.kind != PRIMITIVE_SPIN) /* where high spins, low is freed */
+    if (is_waiting && scenario->setup.kind != LOCK_KIND_SPIN) /* a spinning high is not blocked */
         note(scenario, "high", "blocked");
 }
 
 static void play_low(struct inversion *scenario)
 {
-    struct primitive *lock = &scenario->locks[0];
-    primitive_take(lock, true);
+    struct lock *lock = &scenario->locks[0];
+    lock_take(lock, true);
     stamp(scenario, &scenario->locked, false);
     note(scenario, "low", "locked");
     for (int i = 1; i < scenario->setup.links; i++)
@@ -83,17 +92,17 @@ static void play_low(struct inversion *scenario)
         keep_until_high_gave_up(scenario);
     note(scenario, "low", "let go");
     stamp(scenario, &scenario->letting_go, true);
-    primitive_let_go(lock);
+    lock_let_go(lock);
 }
 
 static void play_owner(struct inversion *scenario, int place)
 {
     static const char *const names[INVERSION_LINKS] = {"low", "second", "third"};
-    primitive_take(&scenario->locks[place], true);
+    lock_take(&scenario->locks[place], true);
     note(scenario, names[place], "locked");
-    primitive_take(&scenario->locks[place - 1], false);
-    primitive_let_go(&scenario->locks[place - 1]);
-    primitive_let_go(&scenario->locks[place]);
+    lock_take(&scenario->locks[place - 1], false);
+    lock_let_go(&scenario->locks[place - 1]);
+    lock_let_go(&scenario->locks[place]);
 }
 
 static void play_medium(struct inversion *scenario)
@@ -106,15 +115,15 @@ static void play_medium(struct inversion *scenario)
         ;
 }
 
-static void ask_for_a_while(struct inversion *scenario, struct primitive *lock)
+static void ask_for_a_while(struct inversion *scenario, struct lock *lock)
 {
     struct timespec until;
     clock_gettime(CLOCK_REALTIME, &until);
-    until = clock_ns_timespec(clock_timespec_ns(&until) + PATIENCE_NS);
-    if (primitive_take_until(lock, &until) == 0) {
+    until = clock_ns_timespec(clock_timespec_ns(&until) + PATIENCE_NS * scenario->scale);
+    if (lock_take_until(lock, &until) == 0) {
         stamp(scenario, &scenario->got, false);
         note(scenario, "high", "got it");
-        primitive_let_go(lock);
+        lock_let_go(lock);
         return;
     }
     note(scenario, "high", "gave up");
@@ -123,17 +132,17 @@ static void ask_for_a_while(struct inversion *scenario, struct primitive *lock)
 
 static void play_high(struct inversion *scenario)
 {
-    struct primitive *lock = &scenario->locks[scenario->setup.links - 1];
+    struct lock *lock = &scenario->locks[scenario->setup.links - 1];
     note(scenario, "high", "asked");
     stamp(scenario, &scenario->asked, true);
     if (scenario->setup.high_gives_up) {
         ask_for_a_while(scenario, lock);
         return;
     }
-    primitive_take(lock, false);
+    lock_take(lock, false);
     stamp(scenario, &scenario->got, false);
     note(scenario, "high", "got it");
-    primitive_let_go(lock);
+    lock_let_go(lock);
     note(scenario, "high", "ended");
 }
 
@@ -167,17 +176,18 @@ static void play_rounds(void *argument)
 static int start_party(struct inversion *scenario, const struct run *run, int place)
 {
     struct inversion_party *party = &scenario->parties[place];
-    struct actor_setup setup = run->setup;
+    struct rt_thread_setup setup = run->setup;
     setup.priority = scenario->low_priority + place;
     party->scenario = scenario;
     party->place = place;
     sem_init(&party->gate, 0, 0);
-    int error = actor_start(&party->actor, &setup, play_rounds, party);
+    int error = rt_thread_start_with_stack(&party->rt_thread, &setup, RT_THREAD_SMALL_STACK_BYTES,
+                                           play_rounds, party);
     if (error) {
         sem_destroy(&party->gate);
         return error;
     }
-    actor_go(&party->actor);
+    rt_thread_go(&party->rt_thread);
     scenario->started++;
     return 0;
 }
@@ -185,19 +195,19 @@ static int start_party(struct inversion *scenario, const struct run *run, int pl
 static int open_locks(struct inversion *scenario, int ceiling)
 {
     for (int i = 0; i < scenario->setup.links; i++) {
-        int error = primitive_open(&scenario->locks[i], scenario->setup.kind, ceiling);
+        int error = lock_open(&scenario->locks[i], scenario->setup.kind, ceiling);
         if (!error)
             continue;
         while (i > 0)
-            primitive_close(&scenario->locks[--i]);
+            lock_close(&scenario->locks[--i]);
         return error;
     }
     return 0;
 }
 
-/* Waits for the end of one part. CLOCK_REALTIME is what sem_timedwait knows; a clock that
- * was set forward does not shorten the limit. */
-static bool wait_for_part(struct inversion *scenario, int64_t limit_ns)
+/* False after `limit_ns`. sem_timedwait uses CLOCK_REALTIME; the look at CLOCK_MONOTONIC keeps a
+ * clock that is set forward from shortening the limit. */
+static bool wait_for(struct inversion *scenario, int64_t limit_ns)
 {
     int64_t until_ns = clock_monotonic_ns() + limit_ns;
     for (;;) {
@@ -211,12 +221,40 @@ static bool wait_for_part(struct inversion *scenario, int64_t limit_ns)
     }
 }
 
-static void set_low_priority(struct inversion *scenario, int priority)
+/* Waits for the end of one part. The limit is split into several waits: if the host stops the
+ * machine, only one of them expires, and the threads go on during the next. */
+static bool wait_for_part(struct inversion *scenario)
+{
+    int64_t look_ns = INVERSION_LIMIT_NS * scenario->scale / LOOKS;
+    bool has_ended = wait_for(scenario, look_ns + scenario->setup.burn_ns);
+    for (int look = 1; look < LOOKS && !has_ended; look++)
+        has_ended = wait_for(scenario, look_ns);
+    return has_ended;
+}
+
+static void set_priority(struct inversion *scenario, int place, int priority)
 {
     struct sched_param parameters;
     memset(&parameters, 0, sizeof parameters);
     parameters.sched_priority = priority;
-    pthread_setschedparam(scenario->parties[0].actor.thread, scenario->policy, &parameters);
+    int error = pthread_setschedparam(scenario->parties[place].rt_thread.thread, scenario->policy,
+                                      &parameters);
+    if (error)
+        scheduling_not_restored(scenario->run, place == 0 ? "thread low" : "owner of the chain",
+                                priority, error);
+}
+
+/* Low first, so that it runs first: the next owner of a chain waits for its lock, and may spin. */
+static void free_owners(struct inversion *scenario)
+{
+    for (int i = 0; i < scenario->setup.links; i++)
+        set_priority(scenario, i, scenario->top_priority);
+}
+
+static void restore_owners(struct inversion *scenario)
+{
+    for (int i = 0; i < scenario->setup.links; i++)
+        set_priority(scenario, i, scenario->low_priority + i);
 }
 
 static void clear_stamps(struct inversion *scenario)
@@ -227,43 +265,81 @@ static void clear_stamps(struct inversion *scenario)
         atomic_store_explicit(stamps[i], 0, memory_order_relaxed);
 }
 
-bool inversion_round(struct inversion *scenario)
+static void begin_round(struct inversion *scenario, int scale)
+{
+    scenario->scale = scale;
+    scenario->has_kept_in_vain = false;
+    atomic_store(&scenario->has_given_up, 0);
+    order_log_clear(&scenario->log, scenario->clock);
+    clear_stamps(scenario);
+    open_gate(scenario, 0);
+}
+
+/* One round with `scale` times the limits. False if the watchdog ended it. */
+static bool play_round(struct inversion *scenario, int scale)
 {
     bool is_in_time = true;
     int parts = scenario->setup.links + 2;
-    int64_t limit_ns = INVERSION_LIMIT_NS + scenario->setup.burn_ns;
-    order_log_clear(&scenario->log, scenario->clock);
-    atomic_store(&scenario->has_given_up, 0);
-    clear_stamps(scenario);
-    open_gate(scenario, 0);
+    begin_round(scenario, scale);
     for (int done = 0; done < parts; done++)
-        while (!wait_for_part(scenario, limit_ns)) {
+        while (!wait_for_part(scenario)) {
             if (is_in_time)
                 note(scenario, "watchdog", "freed low");
             is_in_time = false;
-            set_low_priority(scenario, scenario->top_priority);
+            free_owners(scenario);
         }
     if (!is_in_time)
-        set_low_priority(scenario, scenario->low_priority);
+        restore_owners(scenario);
     return is_in_time;
 }
 
+/* Reports rounds that are left out of the figures. */
+static void tell_repeats(struct inversion *scenario, int count, const char *why)
+{
+    if (count > 0 && scenario->told_count++ < TOLD)
+        arena_event(scenario->run->arena, "round_repeated",
+                    run_at_ns(scenario->run, clock_monotonic_ns()), "%s: %s; repeats: %d",
+                    lock_kind_names[scenario->setup.kind], why, count);
+}
+
+static const char ended_by_watchdog[] = "the watchdog ended a round that was not over in time";
+
+bool inversion_round(struct inversion *scenario)
+{
+    struct inversion_repeats repeats = {0};
+    for (int count = 0;; count++) {
+        if (play_round(scenario, inversion_scale(&repeats))) {
+            tell_repeats(scenario, count, ended_by_watchdog);
+            return true;
+        }
+        if (inversion_answer(&repeats, INVERSION_ENDED_BY_WATCHDOG) != INVERSION_AGAIN)
+            return false;
+    }
+}
+
+/* Stops at the first round that the watchdog ended: a lock-up would lock up each time. */
 static void warm_up(struct inversion *scenario)
 {
     struct inversion_setup kept = scenario->setup;
     scenario->setup.burn_ns = 0;
     scenario->setup.high_gives_up = false;
-    int rounds = kept.is_logged ? LOGGED_WARM_UP : WARM_UP;
-    for (int i = 0; i < rounds && !run_should_stop() && inversion_round(scenario); i++)
-        ;
+    for (int i = 0; i < WARM_UP && !run_should_stop() && !scenario->is_locking_up; i++)
+        scenario->is_locking_up = !play_round(scenario, 1);
     scenario->setup = kept;
+    scenario->warm_at_ns = scenario->run->rt_budget.started_ns;
 }
 
-int inversion_open(struct inversion *scenario, const struct run *run,
-                   const struct inversion_setup *setup)
+void inversion_warm_up(struct inversion *scenario)
+{
+    if (scenario->warm_at_ns != scenario->run->rt_budget.started_ns)
+        warm_up(scenario);
+}
+
+int inversion_open(struct inversion *scenario, struct run *run, const struct inversion_setup *setup)
 {
     memset(scenario, 0, sizeof *scenario);
     scenario->clock = &run->clock;
+    scenario->run = run;
     scenario->setup = *setup;
     scenario->policy = run->setup.policy;
     scenario->top_priority = run->setup.priority;
@@ -281,7 +357,7 @@ int inversion_open(struct inversion *scenario, const struct run *run,
     return error;
 }
 
-/* Whether the stamps were all taken, each not before the one in front of it. */
+/* Whether all stamps were taken, in this order. */
 static bool are_in_order(const _Atomic uint64_t *const stamps[], int count)
 {
     for (int i = 0; i < count; i++) {
@@ -298,16 +374,16 @@ bool inversion_took_place(const struct inversion *scenario)
                                                &scenario->letting_go, &scenario->got};
     const _Atomic uint64_t *const ceiling[] = {
         &scenario->locked, &scenario->ran, &scenario->letting_go, &scenario->asked, &scenario->got};
-    bool is_ceiling = scenario->setup.kind == PRIMITIVE_PROTECT;
+    bool is_ceiling = scenario->setup.kind == LOCK_KIND_PROTECT;
     return are_in_order(is_ceiling ? ceiling : waiting, sizeof waiting / sizeof waiting[0]);
 }
 
 int inversion_refuse(const struct inversion *scenario, struct run *run, bool is_in_time,
                      const char *test)
 {
-    const char *name = primitive_names[scenario->setup.kind];
+    const char *name = lock_kind_names[scenario->setup.kind];
     const char *what = !is_in_time ? "a round did not end and the watchdog ended it"
-                       : scenario->setup.kind == PRIMITIVE_PROTECT
+                       : scenario->setup.kind == LOCK_KIND_PROTECT
                            ? "high asked for the lock while low had it, in spite of the ceiling"
                            : "high did not ask for the lock while low had it, so nobody waited";
     char remedy[STATUS_TEXT_BYTES];
@@ -316,35 +392,120 @@ int inversion_refuse(const struct inversion *scenario, struct run *run, bool is_
     return outcome_set(&run->outcome, STATUS_FAILED, remedy, "%s: %s", name, what);
 }
 
-/* Exactly as promised, so that an order in which nobody had to wait proves nothing. */
+/* For kinds with a promise exactly the promised order: one in which high did not wait proves
+ * nothing. */
 static bool was_good(struct inversion *scenario)
 {
-    return primitive_is_promised(scenario->setup.kind)
+    return lock_kind_is_promised(scenario->setup.kind)
                ? order_log_is(&scenario->log, inversion_promise(&scenario->setup))
                : inversion_was_avoided(scenario);
 }
 
-bool inversion_rounds(struct inversion *scenario, struct pace *pace, int most,
-                      void (*each)(struct run *run, int64_t now_ns, bool is_in_time))
+/* High's wait timed out before low had made medium ready, or low reached its own limit before that
+ * timeout. */
+static bool ran_out_of_patience(struct inversion *scenario)
 {
-    bool is_good = true, is_over = false;
-    int again = 0;
-    for (int round = 0; round < most && !is_over && !run_should_stop(); round++) {
-        int64_t now_ns = pace_next(pace);
-        bool is_in_time = inversion_round(scenario);
-        bool is_round_good = was_good(scenario);
-        if (!is_round_good && again < most && pace_was_disturbed(pace)) {
-            again++;
-            round--;
-            continue;
-        }
-        if (each)
-            each(pace->run, now_ns, is_in_time);
-        is_good = is_good && is_round_good;
-        is_over = !is_in_time || (!is_round_good && primitive_is_promised(scenario->setup.kind));
+    int gave_up = order_log_place(&scenario->log, "high", "gave up");
+    int made_ready = order_log_place(&scenario->log, "medium", "made ready");
+    return scenario->has_kept_in_vain || (gave_up >= 0 && gave_up < made_ready);
+}
+
+static enum inversion_end end_of_round(struct inversion *scenario, const struct burst *burst,
+                                       bool is_in_time)
+{
+    bool is_disturbed = burst_was_disturbed(burst);
+    if (was_good(scenario))
+        return INVERSION_GOOD;
+    if (!is_in_time) /* before is_disturbed: threads that all sleep in a lock-up use no CPU time
+                        either */
+        return INVERSION_ENDED_BY_WATCHDOG;
+    if (is_disturbed)
+        return INVERSION_DISTURBED_BAD;
+    return ran_out_of_patience(scenario) ? INVERSION_OUT_OF_PATIENCE : INVERSION_BAD;
+}
+
+/* A round that may spin up to its limit starts only with that much of the real-time budget left. */
+static void rest_before(struct burst *burst, int scale)
+{
+    if (scale == 1)
+        return;
+    rt_budget_rest_ahead(&burst->run->rt_budget, INVERSION_LIMIT_NS * scale);
+    burst_begin(burst, burst->run, 0);
+}
+
+static const char *cause_of(enum inversion_end end)
+{
+    return end == INVERSION_ENDED_BY_WATCHDOG ? ended_by_watchdog
+           : end == INVERSION_OUT_OF_PATIENCE ? "a waiter's time ran out too early in a round"
+                                              : "the CPU was taken from a round";
+}
+
+static void leave_undecided(struct inversion *scenario, struct run *run)
+{
+    outcome_set(&run->outcome, STATUS_FAILED,
+                "end what runs at a higher priority, or give a virtual machine a CPU of its own",
+                "%s: rounds were out of order each time they were repeated, and each time the CPU "
+                "was taken from the test or a limit ran out: no verdict",
+                lock_kind_names[scenario->setup.kind]);
+    run_request_stop();
+}
+
+static enum inversion_end next_round(struct inversion *scenario, struct burst *burst, int scale)
+{
+    rest_before(burst, scale);
+    inversion_warm_up(scenario);
+    return end_of_round(scenario, burst, play_round(scenario, scale));
+}
+
+/* Repeats a round until it counts; false if the test ends first. Repeats of a lock-up are not
+ * reported: its figures show that the watchdog ended it. */
+static bool play_until_it_counts(struct inversion *scenario, struct burst *burst,
+                                 struct inversion_repeats *repeats, enum inversion_end *end)
+{
+    enum inversion_answer answer = INVERSION_AGAIN;
+    const char *cause = "";
+    int count = 0;
+    for (;; count++, cause = cause_of(*end)) {
+        burst_next(burst);
+        if (run_should_stop())
+            return false;
+        *end = next_round(scenario, burst, inversion_scale(repeats));
+        answer = inversion_answer(repeats, *end);
+        if (answer != INVERSION_AGAIN)
+            break;
     }
-    pace_next(pace); /* a cut leaves no verdict */
+    bool is_claim = lock_kind_is_promised(scenario->setup.kind);
+    if (answer == INVERSION_UNDECIDED && (is_claim || *end != INVERSION_DISTURBED_BAD)) {
+        leave_undecided(scenario, burst->run);
+        return false;
+    }
+    tell_repeats(scenario, *end == INVERSION_ENDED_BY_WATCHDOG ? 0 : count, cause);
+    return true;
+}
+
+bool inversion_rounds(struct inversion *scenario, struct burst *burst, int most,
+                      void (*each)(struct run *run, bool is_in_time))
+{
+    struct inversion_repeats repeats = {0};
+    enum inversion_end end = INVERSION_GOOD;
+    bool is_good = true, is_over = false;
+    for (int round = 0; round < most && !is_over; round++) {
+        if (!play_until_it_counts(scenario, burst, &repeats, &end))
+            break;
+        if (each)
+            each(burst->run, end != INVERSION_ENDED_BY_WATCHDOG);
+        is_good = is_good && end == INVERSION_GOOD;
+        is_over = end == INVERSION_ENDED_BY_WATCHDOG ||
+                  (end != INVERSION_GOOD && lock_kind_is_promised(scenario->setup.kind));
+    }
+    burst_next(burst); /* looks for throttling, after which there is no verdict */
     return is_good;
+}
+
+int64_t inversion_got_at_ns(const struct inversion *scenario)
+{
+    uint64_t since = clock_ticks(scenario->clock) - atomic_load(&scenario->got);
+    return run_at_ns(scenario->run, clock_monotonic_ns()) - clock_ns(scenario->clock, since);
 }
 
 void inversion_close(struct inversion *scenario)
@@ -353,13 +514,13 @@ void inversion_close(struct inversion *scenario)
     for (int i = 0; i < scenario->started; i++)
         open_gate(scenario, i);
     for (int i = 0; i < scenario->started; i++) {
-        actor_join(&scenario->parties[i].actor);
+        rt_thread_join(&scenario->parties[i].rt_thread);
         sem_destroy(&scenario->parties[i].gate);
     }
     scenario->started = 0;
     sem_destroy(&scenario->ended);
     for (int i = 0; i < scenario->setup.links; i++)
-        primitive_close(&scenario->locks[i]);
+        lock_close(&scenario->locks[i]);
 }
 
 bool inversion_was_avoided(struct inversion *scenario)
@@ -376,10 +537,10 @@ const char *inversion_promise(const struct inversion_setup *setup)
         return "low locked, high asked, high blocked, low ran, medium made ready, high gave up, "
                "medium ran, "
                "low went on, low let go";
-    if (setup->kind == PRIMITIVE_PROTECT && setup->links > 1)
+    if (setup->kind == LOCK_KIND_PROTECT && setup->links > 1)
         return "low locked, low ran, medium made ready, low let go, high asked, high got it, "
                "high ended, medium ran, third locked, second locked";
-    if (setup->kind == PRIMITIVE_PROTECT)
+    if (setup->kind == LOCK_KIND_PROTECT)
         return "low locked, low ran, medium made ready, low let go, high asked, high got it, "
                "high ended, medium ran";
     if (setup->links > 1)

@@ -1,24 +1,27 @@
-/* The scenario of priority inversion that MUT-B-ARC, MUT-B-INV, MUT-P-ARC and MUT-P-INV
- * have in common. On one CPU, by priority from below: low, (two more owners of a chain,)
- * medium, high, and above them the measuring thread, which only starts a round and waits
- * for its end.
+/* The priority inversion scenario of MUT-B-ARC, MUT-B-INV, MUT-P-ARC and MUT-P-INV. All threads run
+ * on one CPU, each one priority above the one before: low, (two more owners of a chain,) medium,
+ * high, and at the run's priority the measuring thread, which only starts a round and waits for its
+ * end.
  *
- *   low     takes lock 0, wakes (the owners, then) high, and goes on when it is run again;
- *           makes medium ready, lets lock 0 go, ends
- *   owner i takes lock i, then asks for lock i - 1
- *   high    asks for the last lock, lets it go, ends
- *   medium  burns its time, ends
+ *   low     locks lock 0 and wakes (the owners, then) high; when it runs again it makes medium
+ *           ready, unlocks lock 0, ends
+ *   owner i locks lock i, then asks for lock i - 1
+ *   high    asks for the last lock, unlocks it, ends
+ *   medium  spins for its time, ends
  *
- * Where high waits for a lock and medium runs meanwhile, the priorities are inverted.
- * The threads rest at gates between rounds, so that no creation is in a figure. A round
- * that does not end (a spin lock never lets low run) is ended by the measuring thread, the
- * watchdog: it lends low a priority above all others by hand.
- */
-#ifndef HS_INVERSION_H
-#define HS_INVERSION_H
+ * If medium runs while high waits for a lock, that is priority inversion. Between rounds the
+ * threads wait at gates, so thread creation is in no figure.
+ *
+ * The measuring thread is also the watchdog: if a round does not end (a high that spins on a lock
+ * never lets low run), it raises low and the owners of a chain to its own priority. Since a late
+ * host looks the same, the round is then repeated with longer limits. It counts as a lock-up if the
+ * watchdog ends every repeat. */
+#ifndef HS_FAMILY_MUTEX_INVERSION_H
+#define HS_FAMILY_MUTEX_INVERSION_H
 
 #include "base/posix_source.h"
 
+#include "family/mutex/inversion_repeat.h"
 #include "family/mutex/lock_kind.h"
 #include "realtime/burst.h"
 #include "record/order_log.h"
@@ -29,78 +32,100 @@
 enum {
     INVERSION_LINKS = 3,
     INVERSION_THREADS = INVERSION_LINKS + 2,
-    INVERSION_LEVELS = INVERSION_THREADS + 1, /* of priorities that a test needs */
+    INVERSION_LEVELS = INVERSION_THREADS + 1, /* priorities that a test needs */
 };
 
-#define INVERSION_LIMIT_NS INT64_C(100000000) /* of a round, beside what medium burns */
+/* Watchdog's limit for one thread's part of a round, plus what medium spins; doubled at each
+ * repeat. */
+#define INVERSION_LIMIT_NS INT64_C(100000000)
+/* The sum of it over all attempts at one round. */
+#define INVERSION_LIMITS_NS (INVERSION_LIMIT_NS * ((1 << INVERSION_ATTEMPTS) - 1))
 
 struct inversion;
 
 struct inversion_party {
     struct inversion *scenario;
     int place; /* 0 to links - 1: owners, then medium, then high */
-    struct actor actor;
+    struct rt_thread rt_thread;
     sem_t gate;
 };
 
 struct inversion_setup {
-    enum primitive_kind kind;
+    enum lock_kind kind;
     int links;          /* 1: one lock; INVERSION_LINKS: a chain */
-    int64_t burn_ns;    /* of medium; 0: it only shows that it ran */
-    bool is_logged;     /* the order is kept in `log`; timing tests leave it out */
-    bool high_gives_up; /* waits for 5 ms only, while low keeps the lock */
+    int64_t burn_ns;    /* how long medium spins; 0: not at all */
+    bool is_logged;     /* the order goes to `log`; timing tests do without */
+    bool high_gives_up; /* high's wait times out after 5 ms, while low keeps the lock */
 };
 
 struct inversion {
     const struct clock *clock;
+    struct run *run;
     struct inversion_setup setup;
-    struct primitive locks[INVERSION_LINKS];
+    struct lock locks[INVERSION_LINKS];
     struct inversion_party parties[INVERSION_THREADS];
     int started, policy, low_priority, top_priority;
+    int scale;             /* factor of the round's limits: 1, 2, 4 */
+    int told_count;        /* `round_repeated` events; only the first few are sent */
+    bool is_locking_up;    /* the watchdog ended a warm-up round */
+    bool has_kept_in_vain; /* low went on before high had given up */
+    int64_t warm_at_ns;    /* begin of the burst of the last warm-up; it changes at a rest */
     atomic_int is_over, has_given_up;
-    sem_t ended; /* by each party at the end of its part */
+    sem_t ended; /* posted by each party at the end of its part */
     struct order_log log;
-    /* stamps of the round: low has the lock, high asks, low runs again, low is about to let
-     * go, high has the lock */
+    /* stamps of the round: low has the lock, high asks, low runs again, low is about to unlock,
+     * high has the lock */
     _Atomic uint64_t locked, asked, ran, letting_go, got;
 };
 
-/* Priority that a mutex of protocol protect must have: high's. */
+/* Ceiling for a mutex of protocol protect: high's priority. */
 int inversion_ceiling(const struct run *run);
 
-/* Makes the locks, starts the threads and plays some rounds, without what medium burns, which
- * set up what the C library makes for each thread at its first call. 0 or an errno value,
- * with nothing left. */
-int inversion_open(struct inversion *scenario, const struct run *run,
+/* Makes the locks, starts the threads and plays 8 warm-up rounds without medium's spinning, so that
+ * page faults and the C library's first calls are over. 0, or an errno value with nothing left
+ * open. */
+int inversion_open(struct inversion *scenario, struct run *run,
                    const struct inversion_setup *setup);
 
-/* One round; returns when all threads rest. False when the watchdog had to end it. */
+/* Plays one round; returns when all threads are at their gates. A round that the watchdog ended is
+ * repeated up to INVERSION_ATTEMPTS - 1 times (event `round_repeated`); log and stamps are those of
+ * the last attempt. False if the watchdog ended all attempts: a lock-up. If a thread's priority
+ * cannot be changed or restored, the outcome says so and the test ends. */
 bool inversion_round(struct inversion *scenario);
 
-/* Whether the stamps of the last round stand in the order of the scenario: high asked while
- * low had the lock and low ran again before it let go; with a ceiling, high asked only after
- * that. Where they do not, nothing between them means what a test says. */
+/* Plays warm-up rounds if the test has rested (rt_budget.h) since the last ones: caches are cold
+ * after a rest, and the CPU frequency may be low. */
+void inversion_warm_up(struct inversion *scenario);
+
+/* Time since the start of the measurement, in ns, at which high got the lock in the last round. */
+int64_t inversion_got_at_ns(const struct inversion *scenario);
+
+/* Whether the stamps of the last round are in the order of the scenario: high asked while low had
+ * the lock, and low ran again before it unlocked; with a ceiling, high asked only after that. If
+ * not, the times between them must not be used. */
 bool inversion_took_place(const struct inversion *scenario);
 
-/* Sets the outcome of a round that did not take place, or that the watchdog ended
- * (!is_in_time), and tells it. `test`: where to look. Returns -1. */
+/* Reports a round that did not take place, or that the watchdog ended (!is_in_time), and sets the
+ * outcome; `test`: the test that the remedy names. -1. */
 int inversion_refuse(const struct inversion *scenario, struct run *run, bool is_in_time,
                      const char *test);
 
 void inversion_close(struct inversion *scenario);
 
-/* Rounds of a logged scenario, `most` at most; the log is that of the last one. Ends at the
- * first one without the order that POSIX promises, where it promises one, and at one that the
- * watchdog ended. A round in which the CPU was taken from the threads may be out of order by
- * that; it is played again. Calls `each` after each other round (NULL:
- * nothing). Whether the inversion was avoided in all of them. */
-bool inversion_rounds(struct inversion *scenario, struct pace *pace, int most,
-                      void (*each)(struct run *run, int64_t now_ns, bool is_in_time));
+/* Plays up to `most` rounds of a logged scenario; the log is that of the last one. Stops at a
+ * lock-up, and at the first round that is not in the order that POSIX promises for the kind, if it
+ * promises one. Rounds in which a limit expired or the CPU was taken are repeated
+ * (inversion_repeat.h, event `round_repeated`). If the repeats decide nothing, or after throttling,
+ * it sets the outcome and asks the test to end; there is no verdict then. Calls `each` (may be
+ * NULL) after each round that counts, with !is_in_time for a lock-up. Returns whether the inversion
+ * was avoided in all rounds. */
+bool inversion_rounds(struct inversion *scenario, struct burst *burst, int most,
+                      void (*each)(struct run *run, bool is_in_time));
 
-/* Whether, in the order that was logged, high was done before medium ran. */
+/* Whether high was done before medium ran, by the log. */
 bool inversion_was_avoided(struct inversion *scenario);
 
-/* The orders that POSIX promises for inherit and protect, in the words of the log. */
+/* The order that POSIX promises for inherit or protect, in the words of the log. */
 const char *inversion_promise(const struct inversion_setup *setup);
 
 #endif

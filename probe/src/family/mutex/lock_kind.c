@@ -8,16 +8,15 @@
 #include <string.h>
 #include <unistd.h>
 
-const char *const primitive_names[] = {
+const char *const lock_kind_names[] = {
     "none",           "inherit", "protect", "semaphore", "robust",
     "robust-inherit", "spin",    "rwlock",  "condition", NULL};
-const char *const primitive_protocol_names[] = {"none", "inherit", "protect", NULL};
-const char *const primitive_delay_names[] = {"none", "inherit", "protect", "semaphore", NULL};
+const char *const lock_kind_protocol_names[] = {"none", "inherit", "protect", NULL};
+const char *const lock_kind_delay_names[] = {"none", "inherit", "protect", "semaphore", NULL};
 
-/* An option of POSIX that a C library may lack to the last function, as musl does. */
 static int set_ceiling(pthread_mutexattr_t *attributes, int ceiling)
 {
-#if defined(_POSIX_THREAD_PRIO_PROTECT) && _POSIX_THREAD_PRIO_PROTECT > 0
+#if HS_HAS_PRIO_PROTECT
     int error = pthread_mutexattr_setprotocol(attributes, PTHREAD_PRIO_PROTECT);
     return error ? error : pthread_mutexattr_setprioceiling(attributes, ceiling);
 #else
@@ -26,190 +25,253 @@ static int set_ceiling(pthread_mutexattr_t *attributes, int ceiling)
 #endif
 }
 
-static int set_protocol(pthread_mutexattr_t *attributes, enum primitive_kind kind, int ceiling)
+/* Without protocols in the system, every mutex has PTHREAD_PRIO_NONE. */
+static int set_inheritance(pthread_mutexattr_t *attributes, bool is_inherited)
 {
-    if (kind == PRIMITIVE_PROTECT)
-        return set_ceiling(attributes, ceiling);
-    if (kind == PRIMITIVE_INHERIT || kind == PRIMITIVE_ROBUST_INHERIT)
-        return pthread_mutexattr_setprotocol(attributes, PTHREAD_PRIO_INHERIT);
-    if (kind == PRIMITIVE_NONE || kind == PRIMITIVE_ROBUST)
-        return pthread_mutexattr_setprotocol(attributes, PTHREAD_PRIO_NONE);
-    return 0;
+#if HS_HAS_PRIO_INHERIT
+    return pthread_mutexattr_setprotocol(attributes,
+                                         is_inherited ? PTHREAD_PRIO_INHERIT : PTHREAD_PRIO_NONE);
+#else
+    (void)attributes;
+    return is_inherited ? ENOTSUP : 0;
+#endif
 }
 
-static int open_mutex(struct primitive *primitive, int ceiling)
+static int set_protocol(pthread_mutexattr_t *attributes, enum lock_kind kind, int ceiling)
+{
+    if (kind == LOCK_KIND_PROTECT)
+        return set_ceiling(attributes, ceiling);
+    return set_inheritance(attributes,
+                           kind == LOCK_KIND_INHERIT || kind == LOCK_KIND_ROBUST_INHERIT);
+}
+
+static int set_robust(pthread_mutexattr_t *attributes)
+{
+#if HS_HAS_ROBUST_MUTEXES
+    return pthread_mutexattr_setrobust(attributes, PTHREAD_MUTEX_ROBUST);
+#else
+    (void)attributes;
+    return ENOTSUP;
+#endif
+}
+
+#if HS_HAS_SPIN_LOCKS
+static int open_spin(lock_spin *spin)
+{
+    return pthread_spin_init(spin, PTHREAD_PROCESS_PRIVATE);
+}
+
+static void close_spin(lock_spin *spin)
+{
+    pthread_spin_destroy(spin);
+}
+
+static int take_spin(lock_spin *spin)
+{
+    return pthread_spin_lock(spin);
+}
+
+static void let_go_spin(lock_spin *spin)
+{
+    pthread_spin_unlock(spin);
+}
+#else
+static int open_spin(lock_spin *spin)
+{
+    (void)spin;
+    return ENOTSUP;
+}
+
+static void close_spin(lock_spin *spin)
+{
+    (void)spin;
+}
+
+static int take_spin(lock_spin *spin)
+{
+    (void)spin;
+    return ENOTSUP;
+}
+
+static void let_go_spin(lock_spin *spin)
+{
+    (void)spin;
+}
+#endif
+
+static int open_mutex(struct lock *lock, int ceiling)
 {
     pthread_mutexattr_t attributes;
-    enum primitive_kind kind = primitive->kind;
+    enum lock_kind kind = lock->kind;
     int error = pthread_mutexattr_init(&attributes);
     if (error)
         return error;
     error = set_protocol(&attributes, kind, ceiling);
-    if (!error && (kind == PRIMITIVE_ROBUST || kind == PRIMITIVE_ROBUST_INHERIT))
-        error = pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
+    if (!error && (kind == LOCK_KIND_ROBUST || kind == LOCK_KIND_ROBUST_INHERIT))
+        error = set_robust(&attributes);
     if (!error)
-        error = pthread_mutex_init(&primitive->mutex, &attributes);
+        error = pthread_mutex_init(&lock->mutex, &attributes);
     pthread_mutexattr_destroy(&attributes);
     return error;
 }
 
-static int open_condition(struct primitive *primitive)
+static int open_condition(struct lock *lock)
 {
-    int error = pthread_mutex_init(&primitive->mutex, NULL);
+    int error = pthread_mutex_init(&lock->mutex, NULL);
     if (error)
         return error;
-    error = pthread_cond_init(&primitive->condition, NULL);
+    error = pthread_cond_init(&lock->condition, NULL);
     if (error)
-        pthread_mutex_destroy(&primitive->mutex);
+        pthread_mutex_destroy(&lock->mutex);
     return error;
 }
 
-int primitive_open(struct primitive *primitive, enum primitive_kind kind, int ceiling)
+int lock_open(struct lock *lock, enum lock_kind kind, int ceiling)
 {
-    primitive->kind = kind;
-    primitive->is_taken = false;
+    lock->kind = kind;
+    lock->is_taken = false;
     switch (kind) {
-    case PRIMITIVE_SEMAPHORE:
-        return sem_init(&primitive->semaphore, 0, 1) == 0 ? 0 : errno;
-    case PRIMITIVE_SPIN:
-        return pthread_spin_init(&primitive->spin, PTHREAD_PROCESS_PRIVATE);
-    case PRIMITIVE_RWLOCK:
-        return pthread_rwlock_init(&primitive->rwlock, NULL);
-    case PRIMITIVE_CONDITION:
-        return open_condition(primitive);
+    case LOCK_KIND_SEMAPHORE:
+        return sem_init(&lock->semaphore, 0, 1) == 0 ? 0 : errno;
+    case LOCK_KIND_SPIN:
+        return open_spin(&lock->spin);
+    case LOCK_KIND_RWLOCK:
+        return pthread_rwlock_init(&lock->rwlock, NULL);
+    case LOCK_KIND_CONDITION:
+        return open_condition(lock);
     default:
-        return open_mutex(primitive, ceiling);
+        return open_mutex(lock, ceiling);
     }
 }
 
-void primitive_close(struct primitive *primitive)
+void lock_close(struct lock *lock)
 {
-    switch (primitive->kind) {
-    case PRIMITIVE_SEMAPHORE:
-        sem_destroy(&primitive->semaphore);
+    switch (lock->kind) {
+    case LOCK_KIND_SEMAPHORE:
+        sem_destroy(&lock->semaphore);
         break;
-    case PRIMITIVE_SPIN:
-        pthread_spin_destroy(&primitive->spin);
+    case LOCK_KIND_SPIN:
+        close_spin(&lock->spin);
         break;
-    case PRIMITIVE_RWLOCK:
-        pthread_rwlock_destroy(&primitive->rwlock);
+    case LOCK_KIND_RWLOCK:
+        pthread_rwlock_destroy(&lock->rwlock);
         break;
-    case PRIMITIVE_CONDITION:
-        pthread_cond_destroy(&primitive->condition);
-        pthread_mutex_destroy(&primitive->mutex);
+    case LOCK_KIND_CONDITION:
+        pthread_cond_destroy(&lock->condition);
+        pthread_mutex_destroy(&lock->mutex);
         break;
     default:
-        pthread_mutex_destroy(&primitive->mutex);
+        pthread_mutex_destroy(&lock->mutex);
     }
 }
 
-static int take_semaphore(struct primitive *primitive)
+static int take_semaphore(struct lock *lock)
 {
-    while (sem_wait(&primitive->semaphore) != 0)
+    while (sem_wait(&lock->semaphore) != 0)
         if (errno != EINTR)
             return errno;
     return 0;
 }
 
-static int take_flag(struct primitive *primitive)
+static int take_flag(struct lock *lock)
 {
-    int error = pthread_mutex_lock(&primitive->mutex);
-    while (!error && primitive->is_taken)
-        error = pthread_cond_wait(&primitive->condition, &primitive->mutex);
-    primitive->is_taken = true;
-    return error ? error : pthread_mutex_unlock(&primitive->mutex);
+    int error = pthread_mutex_lock(&lock->mutex);
+    while (!error && lock->is_taken)
+        error = pthread_cond_wait(&lock->condition, &lock->mutex);
+    lock->is_taken = true;
+    return error ? error : pthread_mutex_unlock(&lock->mutex);
 }
 
-int primitive_take(struct primitive *primitive, bool is_first)
+int lock_take(struct lock *lock, bool is_first)
 {
-    switch (primitive->kind) {
-    case PRIMITIVE_SEMAPHORE:
-        return take_semaphore(primitive);
-    case PRIMITIVE_SPIN:
-        return pthread_spin_lock(&primitive->spin);
-    case PRIMITIVE_RWLOCK:
-        return is_first ? pthread_rwlock_rdlock(&primitive->rwlock)
-                        : pthread_rwlock_wrlock(&primitive->rwlock);
-    case PRIMITIVE_CONDITION:
-        return take_flag(primitive);
+    switch (lock->kind) {
+    case LOCK_KIND_SEMAPHORE:
+        return take_semaphore(lock);
+    case LOCK_KIND_SPIN:
+        return take_spin(&lock->spin);
+    case LOCK_KIND_RWLOCK:
+        return is_first ? pthread_rwlock_rdlock(&lock->rwlock)
+                        : pthread_rwlock_wrlock(&lock->rwlock);
+    case LOCK_KIND_CONDITION:
+        return take_flag(lock);
     default:
-        return pthread_mutex_lock(&primitive->mutex);
+        return pthread_mutex_lock(&lock->mutex);
     }
 }
 
-int primitive_take_until(struct primitive *primitive, const struct timespec *until)
+int lock_take_until(struct lock *lock, const struct timespec *until)
 {
-    return pthread_mutex_timedlock(&primitive->mutex, until);
+    return pthread_mutex_timedlock(&lock->mutex, until);
 }
 
-static void lower_flag(struct primitive *primitive)
+static void lower_flag(struct lock *lock)
 {
-    pthread_mutex_lock(&primitive->mutex);
-    primitive->is_taken = false;
-    pthread_mutex_unlock(&primitive->mutex);
-    pthread_cond_signal(&primitive->condition);
+    pthread_mutex_lock(&lock->mutex);
+    lock->is_taken = false;
+    pthread_mutex_unlock(&lock->mutex);
+    pthread_cond_signal(&lock->condition);
 }
 
-void primitive_let_go(struct primitive *primitive)
+void lock_let_go(struct lock *lock)
 {
-    switch (primitive->kind) {
-    case PRIMITIVE_SEMAPHORE:
-        sem_post(&primitive->semaphore);
+    switch (lock->kind) {
+    case LOCK_KIND_SEMAPHORE:
+        sem_post(&lock->semaphore);
         break;
-    case PRIMITIVE_SPIN:
-        pthread_spin_unlock(&primitive->spin);
+    case LOCK_KIND_SPIN:
+        let_go_spin(&lock->spin);
         break;
-    case PRIMITIVE_RWLOCK:
-        pthread_rwlock_unlock(&primitive->rwlock);
+    case LOCK_KIND_RWLOCK:
+        pthread_rwlock_unlock(&lock->rwlock);
         break;
-    case PRIMITIVE_CONDITION:
-        lower_flag(primitive);
+    case LOCK_KIND_CONDITION:
+        lower_flag(lock);
         break;
     default:
-        pthread_mutex_unlock(&primitive->mutex);
+        pthread_mutex_unlock(&lock->mutex);
     }
 }
 
-/* The others are tried all the same; the result says that this one was to be had. */
+/* The other kinds are still tried; the result says that this one exists but was denied. */
 static void deny_kind(struct run *run, const char *name, int error)
 {
     char what[STATUS_TEXT_BYTES / 2], remedy[STATUS_TEXT_BYTES] = "";
     snprintf(what, sizeof what, "making or taking a lock of the kind %s", name);
-    arena_event(run->arena, "protocol_denied", -1, "%s: %s", name, strerror(error));
+    arena_event_once(run->arena, "protocol_denied", "%s: %s", name, strerror(error));
     if (error == EPERM) /* the ceiling is a real-time priority */
         port_realtime_remedy(remedy, sizeof remedy);
     outcome_set_errno(&run->outcome, error, what, remedy[0] ? remedy : NULL);
 }
 
-bool primitive_is_here(struct run *run, enum primitive_kind kind)
+bool lock_kind_is_here(struct run *run, enum lock_kind kind)
 {
-    struct primitive primitive;
+    struct lock lock;
     int least = sched_get_priority_min(SCHED_FIFO);
-    int error = primitive_open(&primitive, kind, run->is_realtime ? run->setup.priority : least);
+    int error = lock_open(&lock, kind, run->is_realtime ? run->setup.priority : least);
     if (!error) {
-        error = primitive_take(&primitive, true);
+        error = lock_take(&lock, true);
         if (!error)
-            primitive_let_go(&primitive);
-        primitive_close(&primitive);
+            lock_let_go(&lock);
+        lock_close(&lock);
     }
     if (error && status_is_missing(error))
-        arena_event(run->arena, "protocol_unsupported", -1,
-                    "%s: %s, so no verdict on it and no figure (%s)", primitive_names[kind],
-                    error == ENOTSUP ? "the system or its C library has no such lock"
-                                     : "such a lock cannot be made or taken",
-                    strerror(error));
+        arena_event_once(run->arena, "protocol_unsupported",
+                         "%s: %s, so no verdict on it and no figure (%s)", lock_kind_names[kind],
+                         error == ENOTSUP ? "the system or its C library has no such lock"
+                                          : "such a lock cannot be made or taken",
+                         strerror(error));
     else if (error)
-        deny_kind(run, primitive_names[kind], error);
+        deny_kind(run, lock_kind_names[kind], error);
     return error == 0;
 }
 
-bool primitive_is_promised(enum primitive_kind kind)
+bool lock_kind_is_promised(enum lock_kind kind)
 {
-    return kind == PRIMITIVE_INHERIT || kind == PRIMITIVE_PROTECT ||
-           kind == PRIMITIVE_ROBUST_INHERIT;
+    return kind == LOCK_KIND_INHERIT || kind == LOCK_KIND_PROTECT ||
+           kind == LOCK_KIND_ROBUST_INHERIT;
 }
 
-int primitive_require_any(struct run *run, int tried_count)
+int lock_kind_require_any(struct run *run, int tried_count)
 {
     if (tried_count > 0)
         return 0;

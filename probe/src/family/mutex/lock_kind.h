@@ -1,10 +1,11 @@
-/* What a thread can hold or wait for, behind one interface: mutexes of each protocol, and
- * the other means of exclusion in which priorities may be inverted. */
-#ifndef HS_PRIMITIVE_H
-#define HS_PRIMITIVE_H
+/* The kinds of lock behind one interface: mutexes of each protocol, and the other means of mutual
+ * exclusion in which priorities may be inverted. */
+#ifndef HS_FAMILY_MUTEX_LOCK_KIND_H
+#define HS_FAMILY_MUTEX_LOCK_KIND_H
 
 #include "base/posix_source.h"
 
+#include "base/posix_optional.h"
 #include "run/run.h"
 
 #include <pthread.h>
@@ -12,58 +13,65 @@
 #include <stdbool.h>
 #include <time.h>
 
-enum primitive_kind {
-    PRIMITIVE_NONE, /* mutexes of the three protocols */
-    PRIMITIVE_INHERIT,
-    PRIMITIVE_PROTECT,
-    PRIMITIVE_SEMAPHORE, /* unnamed, of value 1 */
-    PRIMITIVE_ROBUST,    /* mutex of protocol none */
-    PRIMITIVE_ROBUST_INHERIT,
-    PRIMITIVE_SPIN,
-    PRIMITIVE_RWLOCK,    /* held for reading, asked for to write */
-    PRIMITIVE_CONDITION, /* a flag that is waited for on a condition variable */
-    PRIMITIVE_KINDS
+enum lock_kind {
+    LOCK_KIND_NONE, /* mutexes of the three protocols */
+    LOCK_KIND_INHERIT,
+    LOCK_KIND_PROTECT,
+    LOCK_KIND_SEMAPHORE, /* unnamed, of value 1 */
+    LOCK_KIND_ROBUST,    /* mutex of protocol none */
+    LOCK_KIND_ROBUST_INHERIT,
+    LOCK_KIND_SPIN,
+    LOCK_KIND_RWLOCK,    /* read lock for the first owner, write lock for the others */
+    LOCK_KIND_CONDITION, /* a flag under a mutex, with a condition variable */
+    LOCK_KINDS
 };
 
-/* Names for parameters: all; the mutexes of the three protocols; and those with the
- * semaphore. NULL-terminated. */
-extern const char *const primitive_names[];
-extern const char *const primitive_protocol_names[];
-extern const char *const primitive_delay_names[];
+/* Names for parameters, NULL-terminated: all; the mutexes of the three protocols; these and the
+ * semaphore. */
+extern const char *const lock_kind_names[];
+extern const char *const lock_kind_protocol_names[];
+extern const char *const lock_kind_delay_names[];
 
-struct primitive {
-    enum primitive_kind kind;
+#if HS_HAS_SPIN_LOCKS
+typedef pthread_spinlock_t lock_spin;
+#else
+typedef int lock_spin;
+#endif
+
+struct lock {
+    enum lock_kind kind;
     pthread_mutex_t mutex;
     sem_t semaphore;
-    pthread_spinlock_t spin;
+    lock_spin spin;
     pthread_rwlock_t rwlock;
     pthread_cond_t condition;
     bool is_taken;
 };
 
-/* Makes one that nobody holds. ceiling: priority of a mutex with protocol protect. 0, or an
- * errno value (ENOTSUP, EINVAL: not in this C library). */
-int primitive_open(struct primitive *primitive, enum primitive_kind kind, int ceiling);
-void primitive_close(struct primitive *primitive);
+/* Makes a free lock. `ceiling`: priority, for a mutex of protocol protect. 0, or an errno value
+ * (ENOTSUP, EINVAL: not in this C library). */
+int lock_open(struct lock *lock, enum lock_kind kind, int ceiling);
+void lock_close(struct lock *lock);
 
-/* Takes it, waiting while another holds it; is_first: the one who will be waited for. 0 or
- * an errno value. */
-int primitive_take(struct primitive *primitive, bool is_first);
+/* Locks; blocks or spins while another thread holds the lock. is_first: the caller is the thread
+ * that others will wait for. 0 or an errno value. */
+int lock_take(struct lock *lock, bool is_first);
 
-/* A mutex, waited for until `until` of CLOCK_REALTIME at most: 0 or ETIMEDOUT. */
-int primitive_take_until(struct primitive *primitive, const struct timespec *until);
+/* Locks a mutex; waits until `until` (CLOCK_REALTIME) at most. 0, ETIMEDOUT or another errno
+ * value. */
+int lock_take_until(struct lock *lock, const struct timespec *until);
 
-void primitive_let_go(struct primitive *primitive);
+void lock_let_go(struct lock *lock);
 
-/* Whether this system has the kind and lets the calling thread, of the run's priority, take
- * and release it. One that it has not is told as an event, which is an answer; one that a
- * limit or a missing right keeps from the test is told too, and sets the outcome (denied). */
-bool primitive_is_here(struct run *run, enum primitive_kind kind);
+/* Whether the calling thread, at the run's priority, can make, lock and unlock a lock of this kind.
+ * If not, an event says why. A kind that the system lacks leaves the outcome as it is; a limit or a
+ * missing right sets it (denied). */
+bool lock_kind_is_here(struct run *run, enum lock_kind kind);
 
-/* Whether POSIX promises that priorities are not inverted. */
-bool primitive_is_promised(enum primitive_kind kind);
+/* Whether POSIX promises that this kind avoids priority inversion. */
+bool lock_kind_is_promised(enum lock_kind kind);
 
-/* For a test's `judge`: unsupported when nothing was measured, judged or told. */
-int primitive_require_any(struct run *run, int tried_count);
+/* For a test's `judge`: 0, or -1 with STATUS_UNSUPPORTED if no kind could be tried. */
+int lock_kind_require_any(struct run *run, int tried_count);
 
 #endif

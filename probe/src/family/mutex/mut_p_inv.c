@@ -1,30 +1,31 @@
 /* MUT-P-INV: delay by priority inversion, "sync test 3" (Obenland 2000).
  *
- * The scenario of inversion.h on one CPU, without its log: low takes the resource, high
- * blocks on it, medium is made ready and burns `medium_ns`, low lets go. A value: begin =
- * low with the resource, its first stamp after taking it; end = high with it, its first
- * stamp. Where priorities are inverted the delay is what medium burns and a little more;
- * where they are not it is a few switches. Per protocol of a mutex, and for a semaphore.
+ * The scenario of inversion.h on one CPU, without its log; inversion.h states threads and
+ * priorities. Low locks the resource, high blocks on it, medium is made ready and spins for
+ * `medium_ns`, low unlocks. begin = low's first stamp after it locked the resource; end = high's
+ * first stamp with it. With priority inversion the delay is `medium_ns` and a little more; without,
+ * it is a few context switches. For each protocol of a mutex, and for a semaphore. The first round
+ * of a variant and after each rest is not recorded; before it 8 rounds run in which medium does not
+ * spin.
  *
- * In each round high must have asked while low had the resource and before low let it go (with
- * a ceiling: only after that); else the test ends and fails (event not_the_case).
+ * In each round high must have asked while low held the resource and before low released it (with a
+ * ceiling: only after that). Otherwise the test ends and fails (event not_the_case).
  *
- * How it could be wrong: medium burns time and not cycles, so what interrupts it is in the
- * 10 ms and does not add to them; what interrupts the others adds to the delay.
+ * How it could be wrong: medium spins for a time and not for a number of cycles, so what interrupts
+ * it adds nothing to the delay; what interrupts the others does.
  */
 #include "base/posix_source.h"
 
 #include "family/mutex/inversion.h"
 #include "realtime/burst.h"
 #include "realtime/one_cpu.h"
+#include "run/variant.h"
 
 enum { SAMPLES = 100 };
 
-#define ROUND_NS 100000 /* generous, for the expected time; beside what medium burns */
-
 static const struct param_spec params[] = {
-    {"protocols", PARAM_NAME, true, "none,inherit,protect,semaphore", 0, 0, primitive_delay_names,
-     "protocols of the mutex, and the semaphore"},
+    {"protocols", PARAM_NAME, true, "none,inherit,protect,semaphore", 0, 0, lock_kind_delay_names,
+     "protocols of the mutex, and the semaphore", "protocol"},
     {"medium_ns", PARAM_NS, false, "10ms", 0, INT64_C(500000000), NULL, "what medium burns"},
     {0},
 };
@@ -35,30 +36,10 @@ static const struct series_spec series[] = {
 };
 
 struct own {
-    struct pace pace;
+    struct burst burst;
     int tried_count;
     struct inversion scenario;
 };
-
-static int64_t expected_ns(const struct run *run)
-{
-    int64_t round_ns = (run_number(run, "medium_ns") + ROUND_NS) * 3 / 2; /* with the rests */
-    int64_t by_samples_ns =
-        (int64_t)(run->samples % INT64_C(10000000)) * round_ns * run_param(run, "protocols")->count;
-    bool is_by_time =
-        run->samples == 0 || (run->duration_ns > 0 && run->duration_ns < by_samples_ns);
-    return is_by_time ? run->duration_ns : by_samples_ns;
-}
-
-static int size(struct run *run)
-{
-    const struct param_value *protocols = run_param(run, "protocols");
-    for (int i = 0; i < protocols->count; i++)
-        if (run_add_series(run, "delay", "ns", "protocol",
-                           primitive_delay_names[protocols->number[i]]) < 0)
-            return -1;
-    return 0;
-}
 
 static int prepare(struct run *run)
 {
@@ -67,55 +48,41 @@ static int prepare(struct run *run)
     return run_own(run, sizeof(struct own)) ? 0 : -1;
 }
 
-static int play_rounds(struct run *run, int place)
+static int take_round(struct run *run)
 {
     struct own *own = run->own;
     struct inversion *scenario = &own->scenario;
-    struct record *delay = arena_record(run->arena, place);
-    struct run_budget budget = run_budget(run, run_param(run, "protocols")->count);
-    pace_begin(&own->pace, run, 0);
-    int64_t now_ns = pace_next(&own->pace);
-    while (run_budget_left(&budget, delay->count, now_ns)) {
-        bool is_in_time = inversion_round(scenario);
-        if (!is_in_time || !inversion_took_place(scenario)) {
-            pace_next(&own->pace); /* tells where the CPU was taken away */
-            return inversion_refuse(scenario, run, is_in_time, "MUT-B-INV");
-        }
-        uint64_t ticks = atomic_load(&scenario->got) - atomic_load(&scenario->locked);
-        record_value(delay, clock_ns(&run->clock, ticks), run_at_ns(run, now_ns));
-        now_ns = pace_next(&own->pace);
+    inversion_warm_up(scenario); /* after a rest; without what medium burns */
+    bool is_in_time = inversion_round(scenario);
+    if (!is_in_time || !inversion_took_place(scenario)) {
+        burst_next(&own->burst); /* reports throttling */
+        return inversion_refuse(scenario, run, is_in_time, "MUT-B-INV");
     }
+    run_take(run, 0, atomic_load(&scenario->locked), atomic_load(&scenario->got));
     return 0;
 }
 
-static int measure_protocol(struct run *run, int place, enum primitive_kind kind)
+static int measure_variant(struct run *run)
 {
     struct own *own = run->own;
+    enum lock_kind kind = (enum lock_kind)variant_number(run, "protocols");
     struct inversion_setup setup = {
         .kind = kind, .links = 1, .burn_ns = run_number(run, "medium_ns")};
-    if (!primitive_is_here(run, kind))
+    if (!lock_kind_is_here(run, kind))
         return 0;
     int error = inversion_open(&own->scenario, run, &setup);
     if (error)
         return outcome_set_errno(&run->outcome, error, "starting the threads", NULL);
     own->tried_count++;
-    int result = play_rounds(run, place);
+    burst_begin(&own->burst, run, 0);
+    int result = variant_sample(run, &own->burst, 0, 1, take_round);
     inversion_close(&own->scenario);
     return result;
 }
 
-static int measure(struct run *run)
-{
-    const struct param_value *protocols = run_param(run, "protocols");
-    for (int i = 0; i < protocols->count && !run_should_stop(); i++)
-        if (measure_protocol(run, i, (enum primitive_kind)protocols->number[i]) != 0)
-            return -1;
-    return 0;
-}
-
 static int judge(struct run *run)
 {
-    return primitive_require_any(run, ((struct own *)run->own)->tried_count);
+    return lock_kind_require_any(run, ((struct own *)run->own)->tried_count);
 }
 
 const struct test mut_p_inv = {
@@ -126,9 +93,11 @@ const struct test mut_p_inv = {
     .series = series,
     .needs = TEST_NEEDS_REALTIME,
     .default_samples = SAMPLES,
-    .expected_ns = expected_ns,
-    .size = size,
+    .setup_ns = INT64_C(100000000),
+    .sample_ns = 130000,
+    .sample_param = "medium_ns",
+    .sample_percent = 130,
     .prepare = prepare,
-    .measure = measure,
+    .measure_variant = measure_variant,
     .judge = judge,
 };

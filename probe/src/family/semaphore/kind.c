@@ -2,7 +2,6 @@
 
 #include "family/semaphore/kind.h"
 
-#include <fcntl.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,6 +12,11 @@ const char *const semaphore_and_mutex_names[] = {"unnamed", "named", "sysv", "ev
                                                  "futex",   "mutex", NULL};
 const char *const semaphore_kind_names[] = {"unnamed", "named", "sysv", "eventfd", "futex", NULL};
 const char *const semaphore_object_names[] = {"unnamed", "named", "sysv", "eventfd", NULL};
+
+enum semaphore_kind semaphore_kind_of(const struct run *run)
+{
+    return (enum semaphore_kind)variant_number(run, "kinds");
+}
 
 bool semaphore_has_forms(enum semaphore_kind kind)
 {
@@ -27,24 +31,16 @@ static int create_unnamed(struct semaphore *semaphore)
 
 static int create_named(struct semaphore *semaphore)
 {
-    semaphore->posix = sem_open(semaphore->place->name, O_CREAT | O_EXCL, LEFTOVER_MODE, 0);
+    semaphore->posix = ipc_named_create(semaphore->place->name, IPC_CLEANUP_MODE);
     return semaphore->posix != SEM_FAILED ? 0 : errno;
 }
 
-/* POSIX leaves the value of a new set open, so setting it is part of making one. */
 static int create_set(struct semaphore *semaphore)
 {
-    union {
-        int value;
-        struct semid_ds *facts;
-        unsigned short *values;
-    } zero = {.value = 0};
     if (semaphore->place->key == 0)
         return ENOSYS;
-    semaphore->handle = semget(semaphore->place->key, 1, IPC_CREAT | IPC_EXCL | 0600);
-    if (semaphore->handle < 0)
-        return errno;
-    return semctl(semaphore->handle, 0, SETVAL, zero) == 0 ? 0 : errno;
+    semaphore->handle = ipc_set_create(semaphore->place->key);
+    return semaphore->handle >= 0 ? 0 : errno;
 }
 
 static int create_descriptor(struct semaphore *semaphore)
@@ -57,7 +53,17 @@ static int create_word(struct semaphore *semaphore)
 {
     atomic_store(&semaphore->value, 0);
     atomic_store(&semaphore->waiter_count, 0);
-    return port_word_wake(&semaphore->value, semaphore->is_shared);
+    return port_futex_wake(&semaphore->value, semaphore->is_shared);
+}
+
+static int share_attributes(pthread_mutexattr_t *attributes)
+{
+#if HS_HAS_PROCESS_SHARED
+    return pthread_mutexattr_setpshared(attributes, PTHREAD_PROCESS_SHARED);
+#else
+    (void)attributes;
+    return ENOTSUP;
+#endif
 }
 
 static int create_mutex(struct semaphore *semaphore)
@@ -67,15 +73,15 @@ static int create_mutex(struct semaphore *semaphore)
     if (error)
         return error;
     if (semaphore->is_shared)
-        error = pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+        error = share_attributes(&attributes);
     if (!error)
         error = pthread_mutex_init(&semaphore->mutex, &attributes);
     pthread_mutexattr_destroy(&attributes);
     return error ? error : pthread_mutex_lock(&semaphore->mutex);
 }
 
-int semaphore_create(struct semaphore *semaphore, enum semaphore_kind kind, bool is_shared,
-                     const struct leftover_place *place)
+int semaphore_make(struct semaphore *semaphore, enum semaphore_kind kind, bool is_shared,
+                   const struct ipc_cleanup_place *place)
 {
     semaphore->kind = kind;
     semaphore->is_shared = is_shared;
@@ -104,10 +110,10 @@ static void delete_rest(struct semaphore *semaphore)
         sem_destroy(&semaphore->unnamed);
         break;
     case SEMAPHORE_NAMED:
-        sem_close(semaphore->posix);
+        ipc_named_close(semaphore->posix);
         break;
     case SEMAPHORE_SYSV:
-        semctl(semaphore->handle, 0, IPC_RMID);
+        ipc_set_remove(semaphore->handle);
         break;
     case SEMAPHORE_EVENTFD:
         close(semaphore->handle);
@@ -121,19 +127,19 @@ static void delete_rest(struct semaphore *semaphore)
     }
 }
 
-void semaphore_delete(struct semaphore *semaphore)
+void semaphore_unmake(struct semaphore *semaphore)
 {
     delete_rest(semaphore);
     if (semaphore->kind == SEMAPHORE_NAMED)
-        sem_unlink(semaphore->place->name);
+        ipc_named_unlink(semaphore->place->name);
 }
 
 int semaphore_open(struct semaphore *semaphore, enum semaphore_kind kind, bool is_shared,
-                   const struct leftover_place *place)
+                   const struct ipc_cleanup_place *place)
 {
-    int error = semaphore_create(semaphore, kind, is_shared, place);
+    int error = semaphore_make(semaphore, kind, is_shared, place);
     if (!error && kind == SEMAPHORE_NAMED)
-        sem_unlink(place->name);
+        ipc_named_unlink(place->name);
     return error;
 }
 
@@ -153,14 +159,14 @@ int semaphore_check(struct run *run, const struct semaphore *semaphore)
                        semaphore_and_mutex_names[semaphore->kind], strerror(error));
 }
 
-int semaphore_guard(struct run *run, struct leftover *leftover, bool has_process)
+int semaphore_guard(struct run *run, struct ipc_cleanup *ipc_cleanup, bool has_process)
 {
     const struct param_value *kinds = run_param(run, "kinds");
-    bool is_needed = has_process;
+    bool is_needed = has_process && port_has_processes();
     for (int i = 0; i < kinds->count; i++)
         is_needed =
             is_needed || kinds->number[i] == SEMAPHORE_NAMED || kinds->number[i] == SEMAPHORE_SYSV;
-    return leftover_open(leftover, run, is_needed);
+    return ipc_cleanup_open(ipc_cleanup, run, is_needed);
 }
 
 static void write_name(char name[NAME_BYTES], enum semaphore_kind kind, bool is_shared)
@@ -169,13 +175,13 @@ static void write_name(char name[NAME_BYTES], enum semaphore_kind kind, bool is_
              is_shared && semaphore_has_forms(kind) ? " that processes share" : "");
 }
 
-/* The other kinds are measured all the same; the result says that this one was to be had. */
+/* The other kinds are still measured; the result says that this one exists but was denied. */
 void semaphore_deny(struct run *run, enum semaphore_kind kind, bool is_shared, int error)
 {
     char name[NAME_BYTES], what[STATUS_TEXT_BYTES / 2];
     write_name(name, kind, is_shared);
     snprintf(what, sizeof what, "making a semaphore of the kind %s", name);
-    arena_event(run->arena, "kind_denied", -1, "%s: %s", name, strerror(error));
+    arena_event_once(run->arena, "kind_denied", "%s: %s", name, strerror(error));
     outcome_set_errno(&run->outcome, error, what,
                       error == EACCES || error == EPERM
                           ? "grant what it needs (write access to /dev/shm on Linux), or choose "
@@ -183,20 +189,25 @@ void semaphore_deny(struct run *run, enum semaphore_kind kind, bool is_shared, i
                           : NULL);
 }
 
+int semaphore_tell_missing(struct run *run, enum semaphore_kind kind, bool is_shared, int error)
+{
+    char name[NAME_BYTES];
+    write_name(name, kind, is_shared);
+    arena_event_once(run->arena, "kind_unsupported", "%s: %s", name, strerror(error));
+    return 0;
+}
+
 bool semaphore_is_here(struct run *run, enum semaphore_kind kind, bool is_shared,
-                       const struct leftover_place *place)
+                       const struct ipc_cleanup_place *place)
 {
     struct semaphore semaphore;
-    char name[NAME_BYTES];
     int error = semaphore_open(&semaphore, kind, is_shared, place);
     if (!error)
         semaphore_close(&semaphore);
-    else if (!status_is_missing(error))
+    else if (status_is_missing(error))
+        semaphore_tell_missing(run, kind, is_shared, error);
+    else
         semaphore_deny(run, kind, is_shared, error);
-    else {
-        write_name(name, kind, is_shared);
-        arena_event(run->arena, "kind_unsupported", -1, "%s: %s", name, strerror(error));
-    }
     return error == 0;
 }
 
@@ -205,8 +216,8 @@ int semaphore_require_any(struct run *run)
     if (run->arena->verdict_count > 0)
         return 0;
     for (uint32_t i = 0; i < run->arena->series_count; i++)
-        if (arena_record_view(run->arena, i)->count > 0)
+        if (arena_count(run->arena, i) > 0)
             return 0;
-    return outcome_set(&run->outcome, STATUS_UNSUPPORTED, "choose other kinds (-p kinds=...)",
-                       "none of the kinds asked for is on this system");
+    return outcome_set(&run->outcome, STATUS_UNSUPPORTED, "choose other kinds or scopes",
+                       "none of the kinds asked for is on this system, in the scopes asked for");
 }

@@ -1,88 +1,105 @@
-/* The kinds of semaphore, behind one interface. */
-#ifndef HS_SEMAPHORE_KIND_H
-#define HS_SEMAPHORE_KIND_H
+/* The kinds of semaphore behind one interface. */
+#ifndef HS_FAMILY_SEMAPHORE_KIND_H
+#define HS_FAMILY_SEMAPHORE_KIND_H
 
 #include "base/posix_source.h"
 
 #include "family/shared/ipc_cleanup.h"
 #include "port/port.h"
+#include "run/variant.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <sys/sem.h>
 #include <unistd.h>
 
 enum semaphore_kind {
     SEMAPHORE_UNNAMED,
     SEMAPHORE_NAMED,
     SEMAPHORE_SYSV,
-    SEMAPHORE_EVENTFD, /* a descriptor of the kernel with the meaning of a semaphore */
-    SEMAPHORE_FUTEX,   /* an integer of this process, and the kernel's wait on a word */
+    SEMAPHORE_EVENTFD, /* file descriptor, EFD_SEMAPHORE */
+    SEMAPHORE_FUTEX,   /* atomic value in user space, and the kernel's futex wait */
     SEMAPHORE_MUTEX,   /* pthread mutex, held while closed: V unlocks, P locks */
     SEMAPHORE_KINDS
 };
 
-/* Names for parameters: all; without the mutex, which another thread may not release; and
- * without the futex too, which is no object that is made. NULL-terminated. */
+/* Names for parameters, NULL-terminated: all; without the mutex, which only its owner may unlock;
+ * also without the futex, which is not created. */
 extern const char *const semaphore_and_mutex_names[];
 extern const char *const semaphore_kind_names[];
 extern const char *const semaphore_object_names[];
 
 #define SEMAPHORE_KINDS_DEFAULT "unnamed,named,sysv,eventfd,futex"
 
-/* Lies in memory that both parties share. */
+/* Parameters of a test: kinds of semaphore_kind_names, and scopes. */
+#define SEMAPHORE_KIND_PARAM                                                                       \
+    {                                                                                              \
+        "kinds", PARAM_NAME, true, SEMAPHORE_KINDS_DEFAULT, 0, 0, semaphore_kind_names,            \
+            "kinds of semaphore", "kind"                                                           \
+    }
+#define SEMAPHORE_SCOPE_PARAM(about)                                                               \
+    {                                                                                              \
+        "scopes", PARAM_NAME, true, "thread,process", 0, 0, peer_scope_names, about, "scope"       \
+    }
+
+/* In memory that both parties share. */
 struct semaphore {
     enum semaphore_kind kind;
     bool is_shared;
     sem_t *posix; /* unnamed and named */
     sem_t unnamed;
-    int handle; /* set of System V, or a descriptor */
+    int handle; /* System V set, or file descriptor */
     atomic_int value, waiter_count;
     pthread_mutex_t mutex;
-    const struct leftover_place *place;
-    atomic_int error; /* errno of the first V or P that failed; 0: none did */
+    const struct ipc_cleanup_place *place;
+    atomic_int error; /* errno of the first V or P that failed; 0: none */
 };
 
-/* Whether what only one process uses is made in another way than what processes share; the
- * other kinds have one form, which processes share. */
+/* The kind of run->variant, in a test with the parameter `kinds`. */
+enum semaphore_kind semaphore_kind_of(const struct run *run);
+
+/* Whether the kind has a process-private and a process-shared form. The other kinds have one form,
+ * which processes can share. */
 bool semaphore_has_forms(enum semaphore_kind kind);
 
-/* What makes a semaphore that can be used, value 0, and what undoes it: nothing else, so
- * that SEM-P-NEW may time them. is_shared: among processes. `place`: where a kind has a
- * name or key. 0 or an errno value (ENOSYS, ENOTSUP: not on this system). */
-int semaphore_create(struct semaphore *semaphore, enum semaphore_kind kind, bool is_shared,
-                     const struct leftover_place *place);
-void semaphore_delete(struct semaphore *semaphore);
+/* Makes a semaphore of value 0, and undoes it: only the calls that this needs, so that SEM-P-NEW
+ * can time them. is_shared: between processes. `place`: name and key, for kinds that have one. 0 or
+ * an errno value (ENOSYS, ENOTSUP: not on this system). */
+int semaphore_make(struct semaphore *semaphore, enum semaphore_kind kind, bool is_shared,
+                   const struct ipc_cleanup_place *place);
+void semaphore_unmake(struct semaphore *semaphore);
 
-/* The same, and the name of a named one is gone at once: only who has it can use it. */
+/* The same, but the name of a named semaphore is unlinked at once: only processes that have it open
+ * can use it. */
 int semaphore_open(struct semaphore *semaphore, enum semaphore_kind kind, bool is_shared,
-                   const struct leftover_place *place);
+                   const struct ipc_cleanup_place *place);
 void semaphore_close(struct semaphore *semaphore);
 
-/* Opens `leftover` with a guard where one of the test's `kinds` has a name or key, or
- * has_process. 0, or -1 with the outcome. */
-int semaphore_guard(struct run *run, struct leftover *leftover, bool has_process);
+/* Opens `ipc_cleanup`; with a guard process if one of the test's `kinds` has a name or key, or if
+ * has_process is true on a system with processes. 0, or -1 with the outcome. */
+int semaphore_guard(struct run *run, struct ipc_cleanup *ipc_cleanup, bool has_process);
 
-/* Whether this system has the kind and lets the test make one. A kind that it has not is told
- * as an event, which is an answer; one that a limit or a missing right keeps from the test is
- * told too, and sets the outcome (denied). */
+/* Whether a semaphore of this kind can be made here. If not, an event says why. A kind that the
+ * system lacks leaves the outcome as it is; a limit or a missing right sets it (denied). */
 bool semaphore_is_here(struct run *run, enum semaphore_kind kind, bool is_shared,
-                       const struct leftover_place *place);
+                       const struct ipc_cleanup_place *place);
 
-/* A kind that something keeps from the test: tells it and sets the outcome. */
+/* Reports, as an event, a kind that this system lacks. 0. */
+int semaphore_tell_missing(struct run *run, enum semaphore_kind kind, bool is_shared, int error);
+
+/* Reports a kind that a limit or a missing right denies, and sets the outcome. */
 void semaphore_deny(struct run *run, enum semaphore_kind kind, bool is_shared, int error);
 
-/* For a test's `judge`: unsupported when nothing was measured and nothing judged. */
+/* For a test's `judge`: 0, or -1 with STATUS_UNSUPPORTED if there is no value and no verdict. */
 int semaphore_require_any(struct run *run);
 
-/* Sets the outcome where a V or a P failed, as when somebody removes a set: -1 then. */
+/* 0, or -1 with the outcome if a V or P failed, for instance because the set was removed. */
 int semaphore_check(struct run *run, const struct semaphore *semaphore);
 
-/* After a call that failed: whether to make it again. Any other error than EINTR is kept, and
- * the call is over: what it was to bring about did not happen. */
+/* After a failed call: true for EINTR (retry). The first other error is kept; that V or P did not
+ * happen. */
 static inline bool semaphore_try_again(struct semaphore *semaphore)
 {
     int none = 0, error = errno;
@@ -91,12 +108,12 @@ static inline bool semaphore_try_again(struct semaphore *semaphore)
     return error == EINTR;
 }
 
-/* A semaphore made of an integer and the kernel's wait on a word. */
+/* Futex semaphore. It enters the kernel only to wait and to wake waiters. */
 static inline void semaphore_word_signal(struct semaphore *semaphore)
 {
     atomic_fetch_add(&semaphore->value, 1);
     if (atomic_load(&semaphore->waiter_count) > 0)
-        port_word_wake(&semaphore->value, semaphore->is_shared);
+        port_futex_wake(&semaphore->value, semaphore->is_shared);
 }
 
 static inline void semaphore_word_wait(struct semaphore *semaphore)
@@ -107,7 +124,7 @@ static inline void semaphore_word_wait(struct semaphore *semaphore)
             if (atomic_compare_exchange_weak(&semaphore->value, &value, value - 1))
                 return;
         atomic_fetch_add(&semaphore->waiter_count, 1);
-        port_word_wait(&semaphore->value, 0, semaphore->is_shared);
+        port_futex_wait(&semaphore->value, 0, semaphore->is_shared);
         atomic_fetch_sub(&semaphore->waiter_count, 1);
         value = atomic_load(&semaphore->value);
     }
@@ -115,8 +132,7 @@ static inline void semaphore_word_wait(struct semaphore *semaphore)
 
 static inline void semaphore_set_operation(struct semaphore *semaphore, short step)
 {
-    struct sembuf operation = {.sem_num = 0, .sem_op = step, .sem_flg = 0};
-    while (semop(semaphore->handle, &operation, 1) != 0 && semaphore_try_again(semaphore))
+    while (ipc_set_step(semaphore->handle, step) != 0 && semaphore_try_again(semaphore))
         ;
 }
 
@@ -134,8 +150,8 @@ static inline void semaphore_descriptor_wait(struct semaphore *semaphore)
         ;
 }
 
-/* One call: nothing else stands between two time stamps. EINTR is retried; another error ends
- * the call and is kept. */
+/* V and P, the only call between two stamps. EINTR is retried; any other error is kept and ends the
+ * call. */
 static inline void semaphore_signal(struct semaphore *semaphore)
 {
     switch (semaphore->kind) {

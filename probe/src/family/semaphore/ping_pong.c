@@ -2,77 +2,54 @@
 
 #include "family/semaphore/ping_pong.h"
 
-#include "family/semaphore/cell.h"
 #include "realtime/one_cpu.h"
 #include "run/supervise.h"
 
 #include <errno.h>
 
-enum { WARM_UP = 64 };
-
-static bool has_process(const struct run *run)
+int ping_pong_refuse(struct run *run, const char *what)
 {
-    const struct param_value *scopes = run_param(run, "scopes");
-    for (int i = 0; i < scopes->count; i++)
-        if (scopes->number[i] == PARTNER_PROCESS)
-            return true;
-    return false;
-}
-
-int exchange_add_series(struct run *run, int cell, const char *name, const char *formula)
-{
-    int series =
-        run_add_series(run, name, "ns", "kind", semaphore_kind_names[cell_kind(run, cell)]);
-    arena_plan_label_text(&run->plan, series, "scope", partner_scope_names[cell_scope(run, cell)]);
-    if (formula)
-        arena_plan_derived(&run->plan, series, formula);
-    return series < 0 ? -1 : 0;
-}
-
-int exchange_refuse(struct run *run, int cell, const char *what)
-{
-    const struct exchange *exchange = run->own;
-    const char *kind = semaphore_kind_names[cell_kind(run, cell)];
-    if (semaphore_check(run, &exchange->table->there) != 0 ||
-        semaphore_check(run, &exchange->table->back) != 0)
+    const struct ping_pong *ping_pong = run->own;
+    char variant[ARENA_NAME_BYTES];
+    if (semaphore_check(run, &ping_pong->table->there) != 0 ||
+        semaphore_check(run, &ping_pong->table->back) != 0)
         return -1;
-    const char *scope = partner_scope_names[cell_scope(run, cell)];
-    arena_event(run->arena, "not_handed_over", -1, "%s, %s: %s; the value is left out", kind, scope,
-                what);
+    variant_name(run, variant, sizeof variant);
+    arena_event(run->arena, "not_handed_over", -1, "%s: %s; the value is left out", variant, what);
     return outcome_set(&run->outcome, STATUS_FAILED, "see what SEM-B-LCK says of this kind",
-                       "%s, %s: %s, so the two moments of this test are not what they mean", kind,
-                       scope, what);
+                       "%s: %s, so the two moments of this test are not what they mean", variant,
+                       what);
 }
 
-int exchange_prepare(struct run *run)
+int ping_pong_prepare(struct run *run)
 {
     if (one_cpu_require(run) != 0)
         return -1;
-    struct exchange *exchange = run_own(run, sizeof *exchange);
-    if (!exchange || semaphore_guard(run, &exchange->leftover, has_process(run)) != 0)
+    struct ping_pong *ping_pong = run_own(run, sizeof *ping_pong);
+    if (!ping_pong || semaphore_guard(run, &ping_pong->ipc_cleanup, peer_wants_process(run)) != 0)
         return -1;
-    exchange->table = partner_memory(sizeof *exchange->table, &exchange->leftover.places[0]);
-    if (!exchange->table)
-        return outcome_set_errno(&run->outcome, errno, "memory for both parties",
-                                 "make room in shared memory (/dev/shm on Linux)");
-    exchange->table->clock = &run->clock;
+    ping_pong->table = peer_table(run, sizeof *ping_pong->table, &ping_pong->ipc_cleanup,
+                                  "memory for both parties");
+    if (!ping_pong->table)
+        return -1;
+    ping_pong->table->clock = &run->clock;
     return 0;
 }
 
-void exchange_finish(struct run *run)
+void ping_pong_finish(struct run *run)
 {
-    struct exchange *exchange = run->own;
-    if (!exchange)
+    struct ping_pong *ping_pong = run->own;
+    if (!ping_pong)
         return;
-    partner_memory_free(exchange->table, sizeof *exchange->table);
-    leftover_close(&exchange->leftover);
+    peer_memory_free(ping_pong->table, sizeof *ping_pong->table);
+    ipc_cleanup_close(&ping_pong->ipc_cleanup);
 }
 
-/* 0, or an errno value with everything closed. */
-static int open_semaphores(struct exchange *exchange, enum semaphore_kind kind, bool is_shared)
+/* 0, or an errno value with nothing left open. */
+static int open_semaphores(struct ping_pong *ping_pong, enum semaphore_kind kind, bool is_shared)
 {
-    struct exchange_table *table = exchange->table;
-    const struct leftover_place *places = exchange->leftover.places;
+    struct ping_pong_table *table = ping_pong->table;
+    const struct ipc_cleanup_place *places = ping_pong->ipc_cleanup.places;
     int error = semaphore_open(&table->there, kind, is_shared, &places[0]);
     if (error)
         return error;
@@ -82,62 +59,54 @@ static int open_semaphores(struct exchange *exchange, enum semaphore_kind kind, 
     return error;
 }
 
-/* The first rounds fault in what the second party uses; they are not recorded. */
-static void warm_up(struct exchange_table *table)
+static int measure_together(struct run *run, const struct ping_pong_body *body)
 {
-    for (int i = 0; i < WARM_UP; i++) {
-        semaphore_signal(&table->there);
-        semaphore_wait(&table->back);
-    }
-}
-
-static int measure_together(struct run *run, const struct exchange_body *body, int cell)
-{
-    struct exchange *exchange = run->own;
-    struct exchange_table *table = exchange->table;
+    struct ping_pong *ping_pong = run->own;
+    struct ping_pong_table *table = ping_pong->table;
     atomic_store(&table->is_over, 0);
-    int error = partner_start(&exchange->partner, run, &exchange->leftover, cell_scope(run, cell),
-                              &run->setup, body->answer, table);
+    int error = peer_start(&ping_pong->peer, run, &ping_pong->ipc_cleanup, peer_scope_of(run),
+                           &run->setup, body->answer, table);
     if (error)
-        return partner_not_started(run, error, "second party", NULL);
-    supervise_process(run, exchange->partner.process, "second party");
-    warm_up(table);
-    pace_begin(&exchange->pace, run, exchange->partner.process);
-    int result = body->together(run, cell);
+        return peer_not_started(run, error, "second party", NULL);
+    supervise_process(run, ping_pong->peer.process, "second party");
+    burst_begin(&ping_pong->burst, run, ping_pong->peer.process);
+    int result = variant_sample(run, &ping_pong->burst, 0, body->burst_count, body->take);
     supervise_process(run, 0, NULL);
     atomic_store(&table->is_over, 1);
     semaphore_signal(&table->there);
-    if (partner_join(&exchange->partner) != 0)
+    if (peer_join(&ping_pong->peer) != 0)
         return supervise_ended_early(run, "second party");
     return result;
 }
 
-static int measure_cell(struct run *run, const struct exchange_body *body, int cell)
+static int measure_open(struct run *run, const struct ping_pong_body *body)
 {
-    struct exchange *exchange = run->own;
-    enum semaphore_kind kind = cell_kind(run, cell);
-    bool is_shared = cell_scope(run, cell) == PARTNER_PROCESS;
-    if (!semaphore_is_here(run, kind, is_shared, &exchange->leftover.places[0]))
-        return 0;
-    int error = open_semaphores(exchange, kind, is_shared);
-    if (error)
-        return outcome_set_errno(&run->outcome, error, semaphore_kind_names[kind], NULL);
-    if (body->alone)
-        body->alone(run, cell);
-    int result = semaphore_check(run, &exchange->table->there);
+    const struct ping_pong_table *table = ((struct ping_pong *)run->own)->table;
+    int result = body->alone ? body->alone(run) : 0;
     if (result == 0)
-        result = measure_together(run, body, cell);
+        result = semaphore_check(run, &table->there);
     if (result == 0)
-        result = semaphore_check(run, &exchange->table->back);
-    semaphore_close(&exchange->table->there);
-    semaphore_close(&exchange->table->back);
+        result = measure_together(run, body);
+    if (result == 0)
+        result = semaphore_check(run, &table->back);
     return result;
 }
 
-int exchange_measure(struct run *run, const struct exchange_body *body)
+int ping_pong_measure(struct run *run, const struct ping_pong_body *body)
 {
-    for (int cell = 0; cell < cell_count(run) && !run_should_stop(); cell++)
-        if (measure_cell(run, body, cell) != 0)
-            return -1;
-    return 0;
+    struct ping_pong *ping_pong = run->own;
+    enum semaphore_kind kind = semaphore_kind_of(run);
+    bool is_shared = peer_scope_of(run) == PEER_PROCESS;
+    if (!peer_has_scope(&ping_pong->ipc_cleanup, ping_pong->table, peer_scope_of(run)) ||
+        !semaphore_is_here(run, kind, is_shared, &ping_pong->ipc_cleanup.places[0]))
+        return 0;
+    int error = open_semaphores(ping_pong, kind, is_shared);
+    if (status_is_missing(error))
+        return semaphore_tell_missing(run, kind, is_shared, error);
+    if (error)
+        return outcome_set_errno(&run->outcome, error, semaphore_kind_names[kind], NULL);
+    int result = measure_open(run, body);
+    semaphore_close(&ping_pong->table->there);
+    semaphore_close(&ping_pong->table->back);
+    return result;
 }

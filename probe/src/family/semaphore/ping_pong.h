@@ -1,7 +1,7 @@
-/* Two parties, threads or processes, on one CPU with two semaphores between them: what
- * SEM-P-RTP and SEM-P-SHF have in common. The first party is the measuring thread. */
-#ifndef HS_EXCHANGE_H
-#define HS_EXCHANGE_H
+/* Two parties, threads or processes, of equal priority on one CPU, with two semaphores between
+ * them: the common part of SEM-P-RTP and SEM-P-SHF. The first party is the measuring thread. */
+#ifndef HS_FAMILY_SEMAPHORE_PING_PONG_H
+#define HS_FAMILY_SEMAPHORE_PING_PONG_H
 
 #include "base/posix_source.h"
 
@@ -9,25 +9,28 @@
 #include "family/shared/peer.h"
 #include "realtime/burst.h"
 
-/* In memory that both parties see. The second party leaves when exchange_is_over. */
-struct exchange_table {
+/* In memory that both parties share. The second party returns when ping_pong_is_over. */
+struct ping_pong_table {
     struct semaphore there, back;
     atomic_int is_over;
     const struct clock *clock;
     _Atomic uint64_t answer_count;                   /* of the second party */
-    _Atomic uint64_t received_ticks, answered_ticks; /* its stamps, where a test takes them */
+    _Atomic uint64_t received_ticks, answered_ticks; /* its stamps, in tests that take them */
 };
 
-struct exchange {
-    struct leftover leftover;
-    struct exchange_table *table;
-    struct partner partner;
-    struct pace pace;
+struct ping_pong {
+    struct ipc_cleanup ipc_cleanup;
+    struct ping_pong_table *table;
+    struct peer peer;
+    struct burst burst;
+    int64_t signal_wait_ns; /* SEM-P-RTP: mean of signal and wait without a context switch */
 };
 
-/* For the second party after each wait: whether to leave, at the end or when a call failed; the
- * first one is then let past its wait. */
-static inline bool exchange_is_over(struct exchange_table *table)
+enum { PING_PONG_WARM_UP = 64 }; /* values; their page faults are then over in both parties */
+
+/* For the second party after each wait: whether to return, because the test is over or a call
+ * failed. After a failed call it also signals `back`, so that the first party does not block. */
+static inline bool ping_pong_is_over(struct ping_pong_table *table)
 {
     if (atomic_load_explicit(&table->is_over, memory_order_relaxed))
         return true;
@@ -37,25 +40,23 @@ static inline bool exchange_is_over(struct exchange_table *table)
     return true;
 }
 
-/* What was timed did not take place: tells it and sets the outcome. `what`: what is missing. */
-int exchange_refuse(struct run *run, int cell, const char *what);
+/* Reports that no hand-over took place and sets the outcome; `what` says why. -1. */
+int ping_pong_refuse(struct run *run, const char *what);
 
-/* Adds a series with the labels kind and scope of cell `cell`; `formula` NULL when it is
- * timed. 0, or -1 with the outcome. */
-int exchange_add_series(struct run *run, int cell, const char *name, const char *formula);
+/* For `prepare` and `finish`: run->own is a struct ping_pong. 0, or -1 with the outcome. */
+int ping_pong_prepare(struct run *run);
+void ping_pong_finish(struct run *run);
 
-/* Makes run->own an exchange; for `prepare` and `finish`. */
-int exchange_prepare(struct run *run);
-void exchange_finish(struct run *run);
-
-/* For each cell: makes the semaphores, calls `alone` (may be NULL) with the place of the
- * cell, starts the second party on `answer(table)`, calls `together`, ends the party.
- * 0, or -1 with the outcome, which ends the test. */
-struct exchange_body {
-    void (*alone)(struct run *run, int cell);
-    int (*together)(struct run *run, int cell);
+/* For measure_variant: makes the semaphores, calls `alone` (may be NULL), starts the second party
+ * with `answer(table)`, takes values with `take` (variant_sample; burst_count between two looks at
+ * the CPU budget) and ends the second party. 0, also if the kind or scope is not here; -1 with the
+ * outcome, which ends the test. */
+struct ping_pong_body {
+    int burst_count;
+    int (*alone)(struct run *run);
+    int (*take)(struct run *run);
     void (*answer)(void *table);
 };
-int exchange_measure(struct run *run, const struct exchange_body *body);
+int ping_pong_measure(struct run *run, const struct ping_pong_body *body);
 
 #endif

@@ -1,36 +1,34 @@
 /* SEM-B-LCK: locking with a semaphore (Dedicated Systems 2012).
  *
- * On one CPU a creator and a waiter one priority above it, a thread or a process that
- * shares memory. Both note what they do in a log of counter readings; a claim holds when
- * the order is exactly the promised one, in each of some rounds.
- *   blocks_at_zero  P at value 0 blocks: the creator goes on before the waiter passed
- *   increments      after two Vs two Ps pass without blocking, and the third blocks: P
- *                   blocks at zero only, and each V counts once
- *   reschedules     V at zero with a waiter runs it before the creator goes on
+ * A creator, the measuring thread, and a waiter one priority above it run on one CPU. The waiter is
+ * a thread, or a process that shares memory. Both log what they do with readings of the counter. A
+ * claim holds if the order is exactly the promised one in each of 20 rounds.
+ *   blocks_at_zero  P at value 0 blocks: the creator goes on before the waiter has passed
+ *   increments      after two Vs, two Ps pass without blocking and the third blocks: P blocks only
+ *                   at zero, and each V counts once
+ *   reschedules     V at zero runs the waiter before the creator goes on
  *
- * Between threads the semaphore is private to the process, between processes it is shared:
- * the library and the kernel go other ways for the two.
+ * Between threads the semaphore is private to the process, between processes it is shared: library
+ * and kernel use different code paths for the two.
  *
  * How it could be wrong: on two CPUs both would run at once, so the test needs one.
  */
 #include "base/posix_source.h"
 
-#include "family/semaphore/cell.h"
+#include "family/semaphore/kind.h"
+#include "family/shared/peer.h"
 #include "realtime/burst.h"
 #include "realtime/one_cpu.h"
+#include "realtime/scheduling.h"
 #include "record/order_log.h"
 
 #include <stdio.h>
 
 enum { ROUNDS = 20, COUNT = 2, LATE_TRIES = 100, FLUSH_TRIES = 1000 };
 
-#define EXPECTED_NS INT64_C(3000000000)
-
 static const struct param_spec params[] = {
-    {"kinds", PARAM_NAME, true, SEMAPHORE_KINDS_DEFAULT, 0, 0, semaphore_kind_names,
-     "kinds of semaphore"},
-    {"scopes", PARAM_NAME, true, "thread,process", 0, 0, partner_scope_names,
-     "between two threads, between two processes"},
+    SEMAPHORE_KIND_PARAM,
+    SEMAPHORE_SCOPE_PARAM("between two threads, between two processes"),
     {0},
 };
 
@@ -41,40 +39,31 @@ static const struct verdict_spec verdicts[] = {
     {0},
 };
 
-/* In memory that both parties see. */
+/* In memory that both parties share. */
 struct table {
     struct semaphore semaphore;
     sem_t gate;
     atomic_int is_over, passes_left;
-    atomic_uint noted_count; /* makes the waiter's entries known to the creator */
+    atomic_uint noted_count; /* publishes the waiter's log entries */
     struct order_log log;
 };
 
 struct own {
-    struct leftover leftover;
-    struct pace pace;
-    struct partner partner;
+    struct ipc_cleanup ipc_cleanup;
+    struct burst burst;
+    struct peer peer;
     struct table *table;
 };
-
-static int64_t expected_ns(const struct run *run)
-{
-    (void)run;
-    return EXPECTED_NS;
-}
 
 static int prepare(struct run *run)
 {
     if (one_cpu_require(run) != 0 || one_cpu_require_levels(run, 2) != 0)
         return -1;
     struct own *own = run_own(run, sizeof *own);
-    if (!own || semaphore_guard(run, &own->leftover, true) != 0)
+    if (!own || semaphore_guard(run, &own->ipc_cleanup, true) != 0)
         return -1;
-    own->table = partner_memory(sizeof *own->table, &own->leftover.places[0]);
-    if (!own->table)
-        return outcome_set_errno(&run->outcome, errno, "memory for both parties",
-                                 "make room in shared memory (/dev/shm on Linux)");
-    return 0;
+    own->table = peer_table(run, sizeof *own->table, &own->ipc_cleanup, "memory for both parties");
+    return own->table ? 0 : -1;
 }
 
 static void finish(struct run *run)
@@ -82,8 +71,8 @@ static void finish(struct run *run)
     struct own *own = run->own;
     if (!own)
         return;
-    partner_memory_free(own->table, sizeof *own->table);
-    leftover_close(&own->leftover);
+    peer_memory_free(own->table, sizeof *own->table);
+    ipc_cleanup_close(&own->ipc_cleanup);
 }
 
 static void note(struct table *table, const char *what)
@@ -126,8 +115,8 @@ static void open_gate(struct table *table)
     sem_post(&table->gate);
 }
 
-/* Waits until the waiter rests; after a while with more Vs, since a broken one may be lost.
- */
+/* Waits until the waiter is back at its gate. After LATE_TRIES ms it sends more Vs, since a broken
+ * semaphore may have lost one. */
 static void settle(struct table *table)
 {
     struct timespec while_it_runs = {.tv_nsec = 1000000};
@@ -141,7 +130,7 @@ static void settle(struct table *table)
 struct claim {
     const char *name, *promised;
     int passes;
-    void (*act)(struct table *table); /* up to where the order is judged */
+    void (*act)(struct table *table); /* as far as the order is judged */
 };
 
 static void act_blocks(struct table *table)
@@ -177,18 +166,18 @@ static const struct claim claims[] = {
 };
 enum { CLAIMS = sizeof claims / sizeof claims[0] };
 
-/* The log is read while the waiter is blocked, so nobody appends. */
+/* The log is read while the waiter is blocked, so it is not appended to. */
 static void try_claim(struct run *run, const struct claim *claim, enum semaphore_kind kind,
-                      enum partner_scope scope)
+                      enum peer_scope scope)
 {
     struct own *own = run->own;
     struct table *table = own->table;
     char name[ARENA_NAME_BYTES];
     bool is_right = true, is_last = false;
     snprintf(name, sizeof name, "%s/%s/%s", claim->name, semaphore_kind_names[kind],
-             partner_scope_names[scope]);
+             peer_scope_names[scope]);
     for (int round = 0; !is_last && !run_should_stop(); round++) {
-        pace_next(&own->pace);
+        burst_next(&own->burst);
         begin_scenario(run, table, claim->passes);
         claim->act(table);
         atomic_load(&table->noted_count);
@@ -204,54 +193,50 @@ static void try_claim(struct run *run, const struct claim *claim, enum semaphore
     }
 }
 
-/* Each claim on a fresh semaphore and waiter: what one breaks stays in it. */
+/* Each claim gets a new semaphore and a new waiter, so that a fault does not reach the next
+ * claim. */
 static int measure_claim(struct run *run, const struct claim *claim, enum semaphore_kind kind,
-                         enum partner_scope scope)
+                         enum peer_scope scope)
 {
     struct own *own = run->own;
     struct table *table = own->table;
     int error =
-        semaphore_open(&table->semaphore, kind, scope == PARTNER_PROCESS, &own->leftover.places[0]);
+        semaphore_open(&table->semaphore, kind, scope == PEER_PROCESS, &own->ipc_cleanup.places[0]);
     if (error)
         return outcome_set_errno(&run->outcome, error, semaphore_kind_names[kind], NULL);
     atomic_store(&table->is_over, 0);
-    sem_init(&table->gate, 1, 0);
-    actor_set_self(run->setup.policy, run->setup.priority - 1);
-    error = partner_start(&own->partner, run, &own->leftover, scope, &run->setup, wait_when_told,
-                          table);
+    sem_init(&table->gate, scope == PEER_PROCESS, 0);
+    bool is_lower = scheduling_step_down(run, 1) == 0;
+    if (is_lower)
+        error = peer_start(&own->peer, run, &own->ipc_cleanup, scope, &run->setup, wait_when_told,
+                           table);
     if (error) {
-        partner_not_started(run, error, "waiter", NULL);
-    } else {
-        pace_begin(&own->pace, run, own->partner.process);
+        peer_not_started(run, error, "waiter", NULL);
+    } else if (is_lower) {
+        burst_begin(&own->burst, run, own->peer.process);
         try_claim(run, claim, kind, scope);
         atomic_store(&table->is_over, 1);
         open_gate(table);
-        partner_join(&own->partner);
+        peer_join(&own->peer);
     }
-    actor_set_self(run->setup.policy, run->setup.priority);
+    bool is_back = scheduling_step_up(run) == 0;
     sem_destroy(&table->gate);
     semaphore_close(&table->semaphore);
-    return error || run->outcome.status == STATUS_FAILED ? -1 : 0;
+    bool is_good = error == 0 && is_lower && is_back;
+    return is_good && run->outcome.status != STATUS_FAILED ? 0 : -1;
 }
 
-static int measure_kind(struct run *run, enum semaphore_kind kind, enum partner_scope scope)
+static int measure_variant(struct run *run)
 {
+    struct own *own = run->own;
+    enum semaphore_kind kind = semaphore_kind_of(run);
+    enum peer_scope scope = peer_scope_of(run);
+    if (!peer_has_scope(&own->ipc_cleanup, own->table, scope) ||
+        !semaphore_is_here(run, kind, scope == PEER_PROCESS, &own->ipc_cleanup.places[0]))
+        return 0;
     for (int i = 0; i < CLAIMS && !run_should_stop(); i++)
         if (measure_claim(run, &claims[i], kind, scope) != 0)
             return -1;
-    return 0;
-}
-
-static int measure(struct run *run)
-{
-    struct own *own = run->own;
-    for (int i = 0; i < cell_count(run) && !run_should_stop(); i++) {
-        enum semaphore_kind kind = cell_kind(run, i);
-        enum partner_scope scope = cell_scope(run, i);
-        if (semaphore_is_here(run, kind, scope == PARTNER_PROCESS, &own->leftover.places[0]) &&
-            measure_kind(run, kind, scope) != 0)
-            return -1;
-    }
     return 0;
 }
 
@@ -262,9 +247,11 @@ const struct test sem_b_lck = {
     .params = params,
     .verdicts = verdicts,
     .needs = TEST_NEEDS_REALTIME,
-    .expected_ns = expected_ns,
+    .setup_ns = INT64_C(100000000),
+    .sample_ns = 1,
+    .has_variant = peer_has_variant,
     .prepare = prepare,
-    .measure = measure,
+    .measure_variant = measure_variant,
     .judge = semaphore_require_any,
     .finish = finish,
 };

@@ -1,41 +1,39 @@
 /* SEM-B-REL: order of release (Dedicated Systems 2012).
  *
- * On one CPU, six threads above the creator, of its process or all of a second one, block on
- * a semaphore of value 0 in some order; then the creator calls V six times. Each waiter stamps when
- * it got past; the order of these counter readings is the order of release. ascending, descending,
- * mixed   six priorities, blocked lowest first, highest first, in orders drawn at random equals
- * three threads at each of two priorities, in orders drawn at random: the longest waiting of the
- * highest comes first
+ * On one CPU, six threads block on a semaphore of value 0. They have higher priorities than the
+ * creator, the measuring thread, and belong to its process or all to a second one. The creator then
+ * calls V six times. Each waiter reads the counter when it has passed; the order of these readings
+ * is the order of release. 20 rounds each:
+ *   ascending, descending, mixed
+ *             six priorities that block lowest first, highest first, or in random order
+ *   equals    three threads at each of two priorities that block in random order: among equals
+ *             the one that has waited longest comes first
  *
- * A verdict is a claim about what POSIX promises of sem_post: the highest priority, and the
- * longest waiting among equals. It promises no order for semop, and Linux none for eventfd
- * and futex: what those do is told as an event, and is neither pass nor fail.
+ * Verdicts are claims about what POSIX promises of sem_post: highest priority first, FIFO among
+ * equals. POSIX promises no order for semop, Linux none for eventfd and futex: for these the order
+ * seen is an event, and neither pass nor fail.
  *
- * How it could be wrong: two waiters that ran at once would have no order, so the test
+ * How it could be wrong: waiters on two CPUs could run at once and would have no order, so the test
  * needs one CPU. A waiter that is woken late still has its reading in the right place.
  */
 #include "base/posix_source.h"
 
-#include "family/semaphore/cell.h"
 #include "family/semaphore/waiters.h"
 #include "realtime/burst.h"
 #include "realtime/one_cpu.h"
+#include "realtime/scheduling.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 enum { WAITERS = 6, EQUALS = 3, ROUNDS = 20, ORDERS = 4, LATE_TRIES = 500, TEXT_BYTES = 80 };
 
-#define EXPECTED_NS INT64_C(6000000000)
-
 enum order { ORDER_ASCENDING, ORDER_DESCENDING, ORDER_MIXED, ORDER_EQUALS };
 static const char *const order_names[ORDERS] = {"ascending", "descending", "mixed", "equals"};
 
 static const struct param_spec params[] = {
-    {"kinds", PARAM_NAME, true, SEMAPHORE_KINDS_DEFAULT, 0, 0, semaphore_kind_names,
-     "kinds of semaphore"},
-    {"scopes", PARAM_NAME, true, "thread,process", 0, 0, partner_scope_names,
-     "waiters of the creator's process, waiters of a second one"},
+    SEMAPHORE_KIND_PARAM,
+    SEMAPHORE_SCOPE_PARAM("waiters of the creator's process, waiters of a second one"),
     {0},
 };
 
@@ -47,26 +45,15 @@ static const struct verdict_spec verdicts[] = {
     {0},
 };
 
-struct cell {
-    enum semaphore_kind kind;
-    enum partner_scope scope;
-};
-
 struct own {
-    struct leftover leftover;
-    struct pace pace;
+    struct ipc_cleanup ipc_cleanup;
+    struct burst burst;
     struct waiters row;
     unsigned short random[3];
-    int cells_tried;
-    char other_order[2 * TEXT_BYTES + 80]; /* of a kind without a promise: the first seen */
+    int tried_count;
+    char other_order[2 * TEXT_BYTES + 80]; /* of a kind without a promise: first such order */
     int priorities[WAITERS];
 };
-
-static int64_t expected_ns(const struct run *run)
-{
-    (void)run;
-    return EXPECTED_NS;
-}
 
 static int prepare(struct run *run)
 {
@@ -78,9 +65,9 @@ static int prepare(struct run *run)
     own->random[0] = 0x330e;
     own->random[1] = (unsigned short)run->request->seed;
     own->random[2] = (unsigned short)(run->request->seed >> 16);
-    if (semaphore_guard(run, &own->leftover, true) != 0)
+    if (semaphore_guard(run, &own->ipc_cleanup, true) != 0)
         return -1;
-    return waiters_make(&own->row, run, &own->leftover, WAITERS);
+    return waiters_make(&own->row, run, &own->ipc_cleanup, WAITERS);
 }
 
 static void finish(struct run *run)
@@ -89,7 +76,7 @@ static void finish(struct run *run)
     if (!own)
         return;
     waiters_free(&own->row);
-    leftover_close(&own->leftover);
+    ipc_cleanup_close(&own->ipc_cleanup);
 }
 
 static void swap(int *one, int *other)
@@ -110,7 +97,7 @@ static void choose_order(struct own *own, enum order order, int blocking[WAITERS
         swap(&blocking[i], &blocking[(int)(erand48(own->random) * (i + 1))]);
 }
 
-/* What is promised: by priority, and by the order of blocking among equals. */
+/* The promised order: by priority, FIFO among equals. */
 static void sort_promised(const struct own *own, const int blocking[WAITERS], int promised[WAITERS])
 {
     for (int i = 0; i < WAITERS; i++) {
@@ -149,7 +136,8 @@ static void write_order(const struct own *own, enum order order, const int row[W
     }
 }
 
-/* All waiters got past, or a while has passed; then it flushes them with more Vs. */
+/* Waits until all waiters have passed P. False if that takes longer than LATE_TRIES ms; it then
+ * flushes them with more Vs. */
 static bool all_woke(struct own *own)
 {
     struct timespec while_they_run = {.tv_nsec = 1000000};
@@ -166,7 +154,7 @@ static bool all_woke(struct own *own)
     return is_complete;
 }
 
-/* Whether the waiters were released as promised; the order of blocking and release. */
+/* One round: whether the waiters were released in the promised order. Fills in both orders. */
 static bool try_order(struct own *own, enum order order, int blocking[WAITERS], int woken[WAITERS])
 {
     int promised[WAITERS];
@@ -190,14 +178,13 @@ static bool is_promised(enum semaphore_kind kind)
     return kind == SEMAPHORE_UNNAMED || kind == SEMAPHORE_NAMED;
 }
 
-static void tell(struct run *run, const struct cell *cell, enum order order, bool is_right,
-                 const char *evidence)
+static void tell(struct run *run, enum order order, bool is_right, const char *evidence)
 {
     struct own *own = run->own;
     char name[ARENA_NAME_BYTES];
-    if (is_promised(cell->kind)) {
-        snprintf(name, sizeof name, "%s/%s/%s", order_names[order],
-                 semaphore_kind_names[cell->kind], partner_scope_names[cell->scope]);
+    if (is_promised(semaphore_kind_of(run))) {
+        snprintf(name, sizeof name, "%s/%s/%s", order_names[order], variant_text(run, "kinds"),
+                 variant_text(run, "scopes"));
         arena_verdict(run->arena, is_right, name, "%s", evidence);
     } else if (!is_right && own->other_order[0] == '\0') {
         snprintf(own->other_order, sizeof own->other_order, "%s: %.200s", order_names[order],
@@ -205,24 +192,23 @@ static void tell(struct run *run, const struct cell *cell, enum order order, boo
     }
 }
 
-/* What a kind does of which nobody promises anything. */
-static void tell_kind(struct run *run, const struct cell *cell)
+/* Reports what a kind does for which no standard promises an order. */
+static void tell_kind(struct run *run)
 {
     struct own *own = run->own;
     if (own->other_order[0])
         arena_event(run->arena, "release_order", -1,
                     "%s, %s: not by priority and waiting time, which no standard promises here; %s",
-                    semaphore_kind_names[cell->kind], partner_scope_names[cell->scope],
-                    own->other_order);
-    else if (!is_promised(cell->kind))
+                    variant_text(run, "kinds"), variant_text(run, "scopes"), own->other_order);
+    else if (!is_promised(semaphore_kind_of(run)))
         arena_event(run->arena, "release_order", -1,
                     "%s, %s: in each order by priority and waiting time, though no standard "
                     "promises it here",
-                    semaphore_kind_names[cell->kind], partner_scope_names[cell->scope]);
+                    variant_text(run, "kinds"), variant_text(run, "scopes"));
     own->other_order[0] = '\0';
 }
 
-static int measure_order(struct run *run, const struct cell *cell, enum order order)
+static int measure_order(struct run *run, enum order order)
 {
     struct own *own = run->own;
     int blocking[WAITERS], woken[WAITERS], round = 0;
@@ -230,19 +216,21 @@ static int measure_order(struct run *run, const struct cell *cell, enum order or
     for (int i = 0; i < WAITERS; i++)
         own->priorities[i] = run->setup.priority -
                              (order == ORDER_EQUALS ? (WAITERS - 1 - i) / EQUALS : WAITERS - 1 - i);
-    int error =
-        waiters_start(&own->row, run, &own->leftover, cell->scope, own->priorities, WAITERS);
+    int error = waiters_start(&own->row, run, &own->ipc_cleanup, peer_scope_of(run),
+                              own->priorities, WAITERS);
     if (error)
-        return partner_not_started(run, error, "waiters", NULL);
-    actor_set_self(run->setup.policy, run->setup.priority - WAITERS);
-    pace_begin(&own->pace, run, waiters_process(&own->row));
+        return peer_not_started(run, error, "waiters", NULL);
+    bool is_lower = scheduling_step_down(run, WAITERS) == 0;
+    burst_begin(&own->burst, run, waiters_process(&own->row));
     bool is_right = true;
-    for (; round < ROUNDS && is_right && !run_should_stop(); round++) {
-        pace_next(&own->pace);
+    for (; is_lower && round < ROUNDS && is_right && !run_should_stop(); round++) {
+        burst_next(&own->burst);
         is_right = try_order(own, order, blocking, woken);
     }
-    actor_set_self(run->setup.policy, run->setup.priority);
+    bool is_back = scheduling_step_up(run) == 0;
     if (waiters_end(&own->row, run) != 0 || semaphore_check(run, &own->row.table->semaphore) != 0)
+        return -1;
+    if (!is_lower || !is_back)
         return -1;
     if (round == 0 || run_should_stop())
         return 0;
@@ -250,45 +238,37 @@ static int measure_order(struct run *run, const struct cell *cell, enum order or
     write_order(own, order, woken, got);
     snprintf(evidence, sizeof evidence, "%s %d: blocked by priority %s, released %s",
              is_right ? "rounds:" : "round", round, asked, got);
-    tell(run, cell, order, is_right, evidence);
+    tell(run, order, is_right, evidence);
     return 0;
 }
 
-static int measure_cell(struct run *run, const struct cell *cell)
+static int measure_variant(struct run *run)
 {
     struct own *own = run->own;
-    const struct leftover_place *place = &own->leftover.places[0];
-    bool is_shared = cell->scope == PARTNER_PROCESS;
+    enum semaphore_kind kind = semaphore_kind_of(run);
+    const struct ipc_cleanup_place *place = &own->ipc_cleanup.places[0];
+    bool is_shared = peer_scope_of(run) == PEER_PROCESS;
     struct semaphore *semaphore = &own->row.table->semaphore;
-    if (!semaphore_is_here(run, cell->kind, is_shared, place))
+    if (!peer_has_scope(&own->ipc_cleanup, own->row.table, peer_scope_of(run)) ||
+        !semaphore_is_here(run, kind, is_shared, place))
         return 0;
-    int result = 0, error = semaphore_open(semaphore, cell->kind, is_shared, place);
+    int result = 0, error = semaphore_open(semaphore, kind, is_shared, place);
     if (error)
-        return outcome_set_errno(&run->outcome, error, semaphore_kind_names[cell->kind], NULL);
-    own->cells_tried++;
+        return outcome_set_errno(&run->outcome, error, semaphore_kind_names[kind], NULL);
+    own->tried_count++;
     for (int i = 0; i < ORDERS && result == 0 && !run_should_stop(); i++)
-        result = measure_order(run, cell, (enum order)i);
+        result = measure_order(run, (enum order)i);
     semaphore_close(semaphore);
     if (result == 0 && !run_should_stop())
-        tell_kind(run, cell);
+        tell_kind(run);
     return result;
 }
 
-static int measure(struct run *run)
-{
-    for (int i = 0; i < cell_count(run) && !run_should_stop(); i++) {
-        struct cell cell = {cell_kind(run, i), cell_scope(run, i)};
-        if (measure_cell(run, &cell) != 0)
-            return -1;
-    }
-    return 0;
-}
-
-/* Without a verdict there may still be what was told of kinds that nobody promises. */
+/* Kinds without a promise leave an event and no verdict; that is a result too. */
 static int judge(struct run *run)
 {
     const struct own *own = run->own;
-    return own->cells_tried > 0 ? 0 : semaphore_require_any(run);
+    return own->tried_count > 0 ? 0 : semaphore_require_any(run);
 }
 
 const struct test sem_b_rel = {
@@ -298,9 +278,11 @@ const struct test sem_b_rel = {
     .params = params,
     .verdicts = verdicts,
     .needs = TEST_NEEDS_REALTIME,
-    .expected_ns = expected_ns,
+    .setup_ns = INT64_C(100000000),
+    .sample_ns = 1,
+    .has_variant = peer_has_variant,
     .prepare = prepare,
-    .measure = measure,
+    .measure_variant = measure_variant,
     .judge = judge,
     .finish = finish,
 };

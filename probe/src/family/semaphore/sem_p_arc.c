@@ -1,49 +1,50 @@
-/* SEM-P-ARC: acquire and release with contention (Dedicated Systems 2012).
+/* SEM-P-ARC: acquire and release a semaphore with contention (Dedicated Systems 2012).
  *
- * On one CPU, n threads of different priorities, each above the creator, of its process or all
- * of a second one, block on one semaphore of value 0, the highest first; then the creator releases
- * them one by one. acquire: begin = a waiter before P; end = the creator running again, its first
- * stamp after the call that had made that waiter ready (the waiter blocked in between) release:
- * begin = the creator before V; end = the woken waiter after its P The two stamps are taken by the
- * two threads on the same CPU. The waiters take the n levels that end at the measuring thread's,
- * the creator the one below; a system with fewer levels gets as many waiters as fit, the label
- * `waiters` says how many, and an event.
+ * On one CPU, n waiters of different priorities, all above the creator, block on one semaphore of
+ * value 0, the highest first. Then the creator, the measuring thread, releases them one by one. The
+ * waiters are threads of its process, or all of one second process.
+ *   acquire   begin = a waiter before its P; end = the creator's first stamp when it runs again,
+ *             after the call that made this waiter ready (the waiter has blocked in between)
+ *   release   begin = the creator before its V; end = the woken waiter after its P
+ * Each pair of stamps is taken by two threads on the same CPU. The waiters take the n priorities up
+ * to the run's; the creator steps down to the one below them. If there are fewer priorities, as
+ * many waiters as fit are used: the label `waiters` and the event fewer_levels say so. The first
+ * round of a variant and after each rest is not recorded.
  *
- * Blocking the highest first has each waiter go behind all that wait already, the longest
- * way through a queue that is sorted by priority; and kinds that wake in the order of
- * blocking wake the highest first too. Rounds are whole: the values of a series are spread
- * evenly over 0 to n - 1 other waiters, so they can be a few more than were asked for.
+ * Since the highest blocks first, each waiter queues behind all the others: the longest path
+ * through a queue that is sorted by priority. Kinds that wake in FIFO order wake the highest first
+ * too. Rounds are never cut, so the values of a series are spread evenly over 0 to n - 1 other
+ * waiters, and there may be a few more than requested.
  *
- * A release that takes longer the more threads wait tells of a kind that wakes them all and
- * lets them fight it out.
+ * A release that takes longer the more threads wait suggests that the kind wakes all of them and
+ * lets them compete.
  *
- * Between processes all waiters are threads of one: each acquire and release has one switch
- * of the address space in it. Semaphore and gates are then shared ones.
+ * Between processes each acquire and release includes one switch of the address space; semaphore
+ * and gates are then process-shared.
  *
- * How it could be wrong: acquire holds the creator's return from the call that had opened
- * the waiter's gate. With many waiters the creator is low: what the system itself runs at
- * the levels in between is in the figures, as it would be in an application's.
+ * How it could be wrong: acquire includes the creator's return from the call that opened the
+ * waiter's gate. With many waiters the creator's priority is low: whatever the system runs at the
+ * priorities in between is in the figures, as it would be in an application's. Of more than
+ * WAITERS_LOCKED waiters only the first have locked stacks (event stacks_not_locked): while memory
+ * is short, page faults of the others would be in the figures.
  */
 #include "base/posix_source.h"
 
-#include "family/semaphore/cell.h"
 #include "family/semaphore/waiters.h"
 #include "realtime/burst.h"
 #include "realtime/one_cpu.h"
+#include "realtime/scheduling.h"
 
 #include <string.h>
 
-enum { SAMPLES = 10000, SERIES_PER_CELL = 2, MOST_WAITERS = 512, FLUSH_TRIES = 1000 };
-
-#define SAMPLE_NS 25000 /* generous, for the expected time; both calls */
+enum { ACQUIRE, RELEASE };
+enum { SAMPLES = 10000, MOST_WAITERS = 512, FLUSH_TRIES = 1000 };
 
 static const struct param_spec params[] = {
-    {"kinds", PARAM_NAME, true, SEMAPHORE_KINDS_DEFAULT, 0, 0, semaphore_kind_names,
-     "kinds of semaphore"},
-    {"scopes", PARAM_NAME, true, "thread,process", 0, 0, partner_scope_names,
-     "waiters of the creator's process, waiters of a second one"},
+    SEMAPHORE_KIND_PARAM,
+    SEMAPHORE_SCOPE_PARAM("waiters of the creator's process, waiters of a second one"),
     {"waiters", PARAM_COUNT, true, "1,8,32,128", 1, MOST_WAITERS, NULL,
-     "numbers of threads that wait"},
+     "numbers of threads that wait", "waiters"},
     {0},
 };
 
@@ -56,58 +57,37 @@ static const struct series_spec series[] = {
 };
 
 struct own {
-    struct leftover leftover;
-    struct pace pace;
+    struct ipc_cleanup ipc_cleanup;
+    struct burst burst;
     struct waiters row;
-    int count_count, counts[TEST_VALUES]; /* of waiters, each number once */
     uint64_t misordered, not_run;
-    int priorities[MOST_WAITERS];
+    int priorities[]; /* of the largest number of waiters */
 };
 
-/* The numbers asked for, as far as there are levels. */
-static int list_counts(const struct run *run, int counts[TEST_VALUES])
+/* Limits the number of waiters to the priorities there are. A number that becomes equal to an
+ * earlier one is no variant. */
+static bool has_variant(const struct run *run, struct variant *variant)
 {
     const struct param_value *wanted = run_param(run, "waiters");
-    int most = one_cpu_levels(run) - 1, used = 0;
-    for (int i = 0; i < wanted->count; i++) {
-        int count = wanted->number[i] > most ? most : (int)wanted->number[i];
-        int place = 0;
-        while (place < used && counts[place] != count)
-            place++;
-        counts[place] = count;
-        used += place == used ? 1 : 0;
-    }
-    return used;
+    if (!peer_has_variant(run, variant))
+        return false;
+    int place = variant_place(run, "waiters"), most = one_cpu_levels(run) - 1;
+    int64_t asked = variant->number[place];
+    variant->number[place] = asked < most ? asked : most;
+    for (int i = 0; i < wanted->count && wanted->number[i] != asked; i++)
+        if (wanted->number[i] >= most && asked >= most)
+            return false;
+    return true;
 }
 
-static int64_t expected_ns(const struct run *run)
+static int most_waiters(const struct run *run)
 {
-    int counts[TEST_VALUES];
-    int64_t cells = list_counts(run, counts) * cell_count(run);
-    int64_t by_samples_ns =
-        ((int64_t)(run->samples % INT64_C(1000000000)) + MOST_WAITERS) * SAMPLE_NS * cells;
-    bool is_by_time =
-        run->samples == 0 || (run->duration_ns > 0 && run->duration_ns < by_samples_ns);
-    return is_by_time ? run->duration_ns : by_samples_ns;
-}
-
-static int add_cell(struct run *run, const char *name, int row, int waiters)
-{
-    int index = run_add_series(run, name, "ns", "kind", semaphore_kind_names[cell_kind(run, row)]);
-    arena_plan_label_text(&run->plan, index, "scope", partner_scope_names[cell_scope(run, row)]);
-    arena_plan_label_number(&run->plan, index, "waiters", waiters);
-    return index < 0 ? -1 : 0;
-}
-
-static int size(struct run *run)
-{
-    int counts[TEST_VALUES];
-    int used = list_counts(run, counts);
-    for (int i = 0; i < cell_count(run) * used; i++)
-        if (add_cell(run, "acquire", i / used, counts[i % used]) != 0 ||
-            add_cell(run, "release", i / used, counts[i % used]) != 0)
-            return -1;
-    return 0;
+    const struct param_value *wanted = run_param(run, "waiters");
+    int64_t most = 0;
+    for (int i = 0; i < wanted->count; i++)
+        most = wanted->number[i] > most ? wanted->number[i] : most;
+    int levels = one_cpu_levels(run) - 1;
+    return most < levels ? (int)most : levels;
 }
 
 static void tell_levels(struct run *run)
@@ -126,16 +106,22 @@ static int prepare(struct run *run)
 {
     if (one_cpu_require(run) != 0 || one_cpu_require_levels(run, 2) != 0)
         return -1;
-    struct own *own = run_own(run, sizeof *own);
+    int most = most_waiters(run);
+    struct own *own = run_own(run, sizeof *own + (size_t)most * sizeof own->priorities[0]);
     if (!own)
         return -1;
-    own->count_count = list_counts(run, own->counts);
-    for (int i = 0; i < MOST_WAITERS; i++)
+    for (int i = 0; i < most; i++)
         own->priorities[i] = run->setup.priority - i;
     tell_levels(run);
-    if (semaphore_guard(run, &own->leftover, true) != 0)
+    if (most > WAITERS_LOCKED && run->is_locked)
+        arena_event(
+            run->arena, "stacks_not_locked", -1,
+            "the stacks of the waiters above %d are touched but not locked: with more waiters "
+            "page faults may stand in the figures while memory is short",
+            WAITERS_LOCKED);
+    if (semaphore_guard(run, &own->ipc_cleanup, true) != 0)
         return -1;
-    return waiters_make(&own->row, run, &own->leftover, MOST_WAITERS);
+    return waiters_make(&own->row, run, &own->ipc_cleanup, most);
 }
 
 static void finish(struct run *run)
@@ -144,10 +130,10 @@ static void finish(struct run *run)
     if (!own)
         return;
     waiters_free(&own->row);
-    leftover_close(&own->leftover);
+    ipc_cleanup_close(&own->ipc_cleanup);
 }
 
-static void acquire_one(struct run *run, int waiter, struct record *acquire, int64_t at_ns)
+static void acquire_one(struct run *run, int waiter)
 {
     struct own *own = run->own;
     struct waiters_table *row = own->row.table;
@@ -158,10 +144,10 @@ static void acquire_one(struct run *run, int waiter, struct record *acquire, int
     if (asked == 0)
         own->not_run++;
     else
-        record_value(acquire, clock_ns(&run->clock, end - asked), at_ns);
+        run_take(run, ACQUIRE, asked, end);
 }
 
-static void release_one(struct run *run, int expected, struct record *release, int64_t at_ns)
+static void release_one(struct run *run, int expected)
 {
     struct own *own = run->own;
     struct waiters_table *row = own->row.table;
@@ -174,11 +160,11 @@ static void release_one(struct run *run, int expected, struct record *release, i
     }
     int woken = atomic_load(&row->last_woken);
     uint64_t end = atomic_load_explicit(&row->waiter[woken].woken_ticks, memory_order_relaxed);
-    own->misordered += woken == expected ? 0 : 1;
-    record_value(release, clock_ns(&run->clock, end - begin), at_ns);
+    own->misordered += woken == expected || run->is_warm_up ? 0 : 1;
+    run_take(run, RELEASE, begin, end);
 }
 
-/* Where a V did not run its waiter at once, more of them, until none waits. */
+/* If a V did not run its waiter at once: sends more Vs until no waiter is blocked. */
 static void flush(struct run *run, int count)
 {
     struct own *own = run->own;
@@ -193,81 +179,75 @@ static void flush(struct run *run, int count)
     }
 }
 
-static void measure_round(struct run *run, int place, int count, int64_t at_ns)
+/* A round is never cut: it gives each series one value per waiter. */
+static int take_round(struct run *run)
 {
     struct own *own = run->own;
+    int count = (int)variant_number(run, "waiters");
     atomic_store(&own->row.table->woken_count, 0);
     for (int i = 0; i < count; i++)
-        acquire_one(run, i, arena_record(run->arena, place), at_ns);
+        acquire_one(run, i);
     for (int i = 0; i < count; i++)
-        release_one(run, i, arena_record(run->arena, place + 1), at_ns);
-    if (own->not_run > 0)
-        flush(run, count);
+        release_one(run, i);
+    if (own->not_run == 0)
+        return 0;
+    flush(run, count);
+    if (waiters_are_gone(&own->row))
+        return -1; /* waiters_end gives the reason */
+    return outcome_set(&run->outcome, STATUS_FAILED, "see what SEM-B-LCK says",
+                       "a thread of higher priority that was made ready did not run at once: "
+                       "the two moments of this test are not what they mean");
 }
 
-static int measure_cell(struct run *run, enum partner_scope scope, int place, int count)
+static int measure_waiters(struct run *run)
 {
     struct own *own = run->own;
-    const struct record *record = arena_record(run->arena, place);
-    int error = waiters_start(&own->row, run, &own->leftover, scope, own->priorities, count);
+    int count = (int)variant_number(run, "waiters");
+    int error = waiters_start(&own->row, run, &own->ipc_cleanup, peer_scope_of(run),
+                              own->priorities, count);
     if (error)
-        return partner_not_started(
+        return peer_not_started(
             run, error, "waiters",
             "raise the limits on threads and memory (ulimit -u, ulimit -l, ulimit -v), or "
             "ask for fewer: -p waiters=8");
-    actor_set_self(run->setup.policy, run->setup.priority - count);
-    struct run_budget budget = run_budget(run, cell_count(run) * own->count_count);
-    pace_begin(&own->pace, run, waiters_process(&own->row));
-    int64_t now_ns = pace_next(&own->pace);
-    while (run_budget_left(&budget, record->count, now_ns) && own->not_run == 0) {
-        measure_round(run, place, count, run_at_ns(run, now_ns));
-        if (own->not_run > 0 && waiters_are_gone(&own->row))
-            break; /* which says more than the pause that follows from it */
-        now_ns = pace_next(&own->pace);
-    }
-    actor_set_self(run->setup.policy, run->setup.priority);
-    return waiters_end(&own->row, run);
+    bool is_lower = scheduling_step_down(run, count) == 0;
+    burst_begin(&own->burst, run, waiters_process(&own->row));
+    int result = is_lower ? variant_sample(run, &own->burst, ACQUIRE, 1, take_round) : -1;
+    bool is_back = scheduling_step_up(run) == 0;
+    return waiters_end(&own->row, run) == 0 && is_back ? result : -1;
 }
 
-static int measure_row(struct run *run, int row)
+static void tell_misordered(struct run *run)
 {
     struct own *own = run->own;
-    enum semaphore_kind kind = cell_kind(run, row);
-    enum partner_scope scope = cell_scope(run, row);
-    bool is_shared = scope == PARTNER_PROCESS;
+    char variant[ARENA_NAME_BYTES];
+    variant_name(run, variant, sizeof variant);
+    if (own->misordered > 0)
+        arena_event(run->arena, "not_highest_first", -1,
+                    "%s: %llu times V woke another than the highest, which had waited longest",
+                    variant, (unsigned long long)own->misordered);
+    own->misordered = 0;
+}
+
+static int measure_variant(struct run *run)
+{
+    struct own *own = run->own;
+    enum semaphore_kind kind = semaphore_kind_of(run);
+    bool is_shared = peer_scope_of(run) == PEER_PROCESS;
     struct semaphore *semaphore = &own->row.table->semaphore;
-    const struct leftover_place *place = &own->leftover.places[0];
-    if (!semaphore_is_here(run, kind, is_shared, place))
+    const struct ipc_cleanup_place *place = &own->ipc_cleanup.places[0];
+    if (!peer_has_scope(&own->ipc_cleanup, own->row.table, peer_scope_of(run)) ||
+        !semaphore_is_here(run, kind, is_shared, place))
         return 0;
-    int result = 0, error = semaphore_open(semaphore, kind, is_shared, place);
+    int error = semaphore_open(semaphore, kind, is_shared, place);
     if (error)
         return outcome_set_errno(&run->outcome, error, semaphore_kind_names[kind], NULL);
-    for (int i = 0; i < own->count_count && result == 0 && !run_should_stop(); i++)
-        result = measure_cell(run, scope, (row * own->count_count + i) * SERIES_PER_CELL,
-                              own->counts[i]);
+    int result = measure_waiters(run);
     if (result == 0)
         result = semaphore_check(run, semaphore);
     semaphore_close(semaphore);
-    if (own->misordered > 0)
-        arena_event(run->arena, "not_highest_first", -1,
-                    "%s, %s: %llu times V woke another than the highest, which had waited longest",
-                    semaphore_kind_names[kind], partner_scope_names[scope],
-                    (unsigned long long)own->misordered);
-    own->misordered = 0;
+    tell_misordered(run);
     return result;
-}
-
-static int measure(struct run *run)
-{
-    const struct own *own = run->own;
-    for (int i = 0; i < cell_count(run) && !run_should_stop(); i++)
-        if (measure_row(run, i) != 0)
-            return -1;
-    if (own->not_run > 0)
-        return outcome_set(&run->outcome, STATUS_FAILED, "see what SEM-B-LCK says",
-                           "a thread of higher priority that was made ready did not run at once: "
-                           "the two moments of this test are not what they mean");
-    return 0;
 }
 
 const struct test sem_p_arc = {
@@ -278,10 +258,12 @@ const struct test sem_p_arc = {
     .series = series,
     .needs = TEST_NEEDS_REALTIME,
     .default_samples = SAMPLES,
-    .expected_ns = expected_ns,
-    .size = size,
+    .setup_ns = INT64_C(750000000),
+    .sample_ns = 16000,
+    .warm_up_samples = 1,
+    .has_variant = has_variant,
     .prepare = prepare,
-    .measure = measure,
+    .measure_variant = measure_variant,
     .judge = semaphore_require_any,
     .finish = finish,
 };

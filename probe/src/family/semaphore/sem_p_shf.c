@@ -1,32 +1,28 @@
 /* SEM-P-SHF: semaphore shuffle (Rhealstone; Garre et al. 2014).
  *
- * Two parties of equal priority on one CPU, threads or processes that share memory, hand
- * two semaphores to and fro. A value is one hand-over: begin = the giver before its V,
- * end = the taker after its P, which blocked until then. The giver, which V does not
- * preempt, blocks on the other semaphore in between: a hand-over is V, P up to the
- * blocking, the switch, and the return of the taker's P. Both directions are recorded; the
- * two stamps are taken by the two parties on the same CPU, so no skew is between them.
+ * Two parties, threads or processes that share memory, run at the run's priority on one CPU and
+ * hand two semaphores back and forth; the measuring thread is one of them. A value is one
+ * hand-over: begin = the giver before its V, end = the taker after its P, in which it was blocked.
+ * V does not preempt the giver, which then blocks on the other semaphore. So a hand-over is V, P up
+ * to its blocking, the context switch and the return of the taker's P. Both directions are
+ * recorded. Both stamps are taken on the same CPU, so there is no skew between them. The first 64
+ * rounds of a variant and after each rest are not recorded.
  *
- * The stamps of a round must stand in the order given, received, answered, taken; where they
- * do not nothing was handed over, and the test ends and fails (event not_handed_over).
+ * The stamps of a round must be in the order given, received, answered, taken. Otherwise nothing
+ * was handed over: the test ends and fails (event not_handed_over).
  *
- * How it could be wrong: with two CPUs a hand-over would hold a wake-up instead of a
- * switch, so where the port cannot bind, the test says unsupported.
+ * How it could be wrong: on two CPUs a hand-over would include a wake-up instead of a context
+ * switch, so the test is unsupported where threads cannot be kept on one CPU.
  */
 #include "base/posix_source.h"
 
-#include "family/semaphore/cell.h"
 #include "family/semaphore/ping_pong.h"
 
 enum { SAMPLES = 50000, BURST = 32 };
 
-#define SAMPLE_NS 6000 /* generous, for the expected time */
-
 static const struct param_spec params[] = {
-    {"kinds", PARAM_NAME, true, SEMAPHORE_KINDS_DEFAULT, 0, 0, semaphore_kind_names,
-     "kinds of semaphore"},
-    {"scopes", PARAM_NAME, true, "thread,process", 0, 0, partner_scope_names,
-     "between two threads, between two processes"},
+    SEMAPHORE_KIND_PARAM,
+    SEMAPHORE_SCOPE_PARAM("between two threads, between two processes"),
     {0},
 };
 
@@ -35,30 +31,13 @@ static const struct series_spec series[] = {
     {0},
 };
 
-static int64_t expected_ns(const struct run *run)
-{
-    int64_t by_samples_ns =
-        (int64_t)(run->samples % INT64_C(1000000000)) * SAMPLE_NS * cell_count(run);
-    bool is_by_time =
-        run->samples == 0 || (run->duration_ns > 0 && run->duration_ns < by_samples_ns);
-    return is_by_time ? run->duration_ns : by_samples_ns;
-}
-
-static int size(struct run *run)
-{
-    for (int cell = 0; cell < cell_count(run); cell++)
-        if (exchange_add_series(run, cell, "shuffle", NULL) != 0)
-            return -1;
-    return 0;
-}
-
 static void answer(void *argument)
 {
-    struct exchange_table *table = argument;
+    struct ping_pong_table *table = argument;
     for (;;) {
         semaphore_wait(&table->there);
         uint64_t received = clock_end(table->clock);
-        if (exchange_is_over(table))
+        if (ping_pong_is_over(table))
             return;
         atomic_store_explicit(&table->received_ticks, received, memory_order_relaxed);
         atomic_store_explicit(&table->answered_ticks, clock_begin(table->clock),
@@ -72,11 +51,17 @@ static bool is_not_after(uint64_t one, uint64_t other)
     return (int64_t)(other - one) >= 0;
 }
 
-/* One hand-over in each direction; the second is not kept where one value was left to take.
- * False when the second party did not take and give in between. */
-static bool shuffle(struct run *run, struct exchange_table *table, struct record *record,
-                    int64_t now_ns)
+static bool are_in_order(uint64_t given, uint64_t received, uint64_t answered, uint64_t taken)
 {
+    return received != 0 && answered != 0 && is_not_after(given, received) &&
+           is_not_after(received, answered) && is_not_after(answered, taken);
+}
+
+/* One hand-over in each direction; the second is not recorded if only one value was left to take.
+ * Fails unless the second party took and gave in between. */
+static int take(struct run *run)
+{
+    struct ping_pong_table *table = ((struct ping_pong *)run->own)->table;
     atomic_store_explicit(&table->received_ticks, 0, memory_order_relaxed);
     atomic_store_explicit(&table->answered_ticks, 0, memory_order_relaxed);
     uint64_t given = clock_begin(&run->clock);
@@ -85,35 +70,18 @@ static bool shuffle(struct run *run, struct exchange_table *table, struct record
     uint64_t taken = clock_end(&run->clock);
     uint64_t received = atomic_load_explicit(&table->received_ticks, memory_order_relaxed);
     uint64_t answered = atomic_load_explicit(&table->answered_ticks, memory_order_relaxed);
-    if (received == 0 || answered == 0 || !is_not_after(given, received) ||
-        !is_not_after(received, answered) || !is_not_after(answered, taken))
-        return false;
-    record_value(record, clock_ns(&run->clock, received - given), run_at_ns(run, now_ns));
-    if (run->samples == 0 || record->count < run->samples)
-        record_value(record, clock_ns(&run->clock, taken - answered), run_at_ns(run, now_ns));
-    return true;
-}
-
-static int measure_shuffles(struct run *run, int cell)
-{
-    struct exchange *exchange = run->own;
-    struct record *record = arena_record(run->arena, cell);
-    struct run_budget budget = run_budget(run, cell_count(run));
-    int64_t now_ns = pace_next(&exchange->pace);
-    while (run_budget_left(&budget, record->count, now_ns)) {
-        for (int i = 0; i < BURST && (budget.samples == 0 || record->count < budget.samples); i++)
-            if (!shuffle(run, exchange->table, record, now_ns))
-                return exchange_refuse(run, cell,
-                                       "a hand-over ended before the other party had taken part");
-        now_ns = pace_next(&exchange->pace);
-    }
+    if (!are_in_order(given, received, answered, taken))
+        return ping_pong_refuse(run, "a hand-over ended before the other party had taken part");
+    run_take(run, 0, given, received);
+    if (run->samples == 0 || run_record(run, 0)->count < run->samples)
+        run_take(run, 0, answered, taken);
     return 0;
 }
 
-static int measure(struct run *run)
+static int measure_variant(struct run *run)
 {
-    static const struct exchange_body body = {NULL, measure_shuffles, answer};
-    return exchange_measure(run, &body);
+    static const struct ping_pong_body body = {BURST, NULL, take, answer};
+    return ping_pong_measure(run, &body);
 }
 
 const struct test sem_p_shf = {
@@ -124,10 +92,12 @@ const struct test sem_p_shf = {
     .series = series,
     .needs = TEST_NEEDS_REALTIME,
     .default_samples = SAMPLES,
-    .expected_ns = expected_ns,
-    .size = size,
-    .prepare = exchange_prepare,
-    .measure = measure,
+    .setup_ns = INT64_C(300000000),
+    .sample_ns = 4000,
+    .warm_up_samples = PING_PONG_WARM_UP,
+    .has_variant = peer_has_variant,
+    .prepare = ping_pong_prepare,
+    .measure_variant = measure_variant,
     .judge = semaphore_require_any,
-    .finish = exchange_finish,
+    .finish = ping_pong_finish,
 };

@@ -1,15 +1,17 @@
 /* SEM-P-SIG: signal and wait in one thread, "sync test 1" (Obenland 2000).
  *
- * One thread signals a semaphore and takes it again at once: it never blocks and no
- * switch happens. A value is the time from before the signal to after the wait, with
- * fenced reads of the counter. The kind `mutex` unlocks and locks a pthread mutex that the
- * thread holds. This is what SEM-P-RTP takes off to find the switch.
+ * The measuring thread alone, at the run's priority on the run's CPU, signals a semaphore and waits
+ * for it at once: it never blocks, so there is no context switch. begin = before the signal, end =
+ * after the wait, with fenced reads of the counter. With the kind `mutex` it unlocks and locks a
+ * pthread mutex that it holds. SEM-P-RTP subtracts this time to find the context switch. The first
+ * 64 values of a variant and after each rest are not recorded.
  *
- * Scope: an unnamed semaphore or mutex of one process, or one that processes share, in shared
- * memory; the other kinds take the same way for both and are measured once (semaphore_solo.h).
+ * An unnamed semaphore or mutex is measured private to a process and shared between processes, in
+ * shared memory. The other kinds use the same code path for both and are measured once
+ * (uncontended.h).
  *
- * How it could be wrong: for kinds that stay in user space the value is near the cost of
- * the stamps themselves; that cost is in the instrument's figures and is never subtracted.
+ * How it could be wrong: for kinds that stay in user space the value is close to the cost of the
+ * stamps. The instrument's figures state that cost; it is never subtracted.
  */
 #include "base/posix_source.h"
 
@@ -17,12 +19,10 @@
 
 enum { SAMPLES = 100000, BURST = 64 };
 
-#define SAMPLE_NS 1500 /* generous, for the expected time */
-
 static const struct param_spec params[] = {
     {"kinds", PARAM_NAME, true, SEMAPHORE_KINDS_DEFAULT ",mutex", 0, 0, semaphore_and_mutex_names,
-     "kinds of semaphore, and the mutex"},
-    SOLO_SCOPES,
+     "kinds of semaphore, and the mutex", "kind"},
+    UNCONTENDED_SCOPES,
     {0},
 };
 
@@ -32,51 +32,20 @@ static const struct series_spec series[] = {
     {0},
 };
 
-static int64_t expected_ns(const struct run *run)
+static int take(struct run *run)
 {
-    return solo_expected_ns(run, solo_cells(run), SAMPLE_NS);
-}
-
-static int size(struct run *run)
-{
-    for (int i = 0; i < solo_cells(run); i++) {
-        struct solo_cell cell = solo_cell(run, i);
-        int index = run_add_series(run, "signal_wait", "ns", "kind", cell.kind_name);
-        arena_plan_label_text(&run->plan, index, "scope", cell.scope_name);
-        if (index < 0)
-            return -1;
-    }
-    return 0;
-}
-
-static void measure_one(struct run *run, struct record *record, int64_t at_ns)
-{
-    struct semaphore *semaphore = ((struct solo *)run->own)->semaphore;
+    struct semaphore *semaphore = ((struct uncontended *)run->own)->semaphore;
     uint64_t begin = clock_begin(&run->clock);
     semaphore_signal(semaphore);
     semaphore_wait(semaphore);
     uint64_t end = clock_end(&run->clock);
-    record_value(record, clock_ns(&run->clock, end - begin), at_ns);
+    run_take(run, 0, begin, end);
+    return 0;
 }
 
-static void measure_cell(struct run *run, int place)
+static int measure_variant(struct run *run)
 {
-    struct solo *solo = run->own;
-    struct record *record = arena_record(run->arena, place);
-    struct run_budget budget = run_budget(run, solo_cells(run));
-    int64_t now_ns = pace_next(&solo->pace);
-    for (int i = 0; i < SOLO_WARM_UP; i++)
-        measure_one(run, run->scratch, run_at_ns(run, now_ns));
-    while (run_budget_left(&budget, record->count, now_ns)) {
-        for (int i = 0; i < BURST && (budget.samples == 0 || record->count < budget.samples); i++)
-            measure_one(run, record, run_at_ns(run, now_ns));
-        now_ns = pace_next(&solo->pace);
-    }
-}
-
-static int measure(struct run *run)
-{
-    return solo_measure_open(run, measure_cell);
+    return uncontended_measure_open(run, BURST, take);
 }
 
 const struct test sem_p_sig = {
@@ -86,10 +55,12 @@ const struct test sem_p_sig = {
     .params = params,
     .series = series,
     .default_samples = SAMPLES,
-    .expected_ns = expected_ns,
-    .size = size,
-    .prepare = solo_prepare,
-    .measure = measure,
+    .setup_ns = INT64_C(100000000),
+    .sample_ns = 500,
+    .warm_up_samples = UNCONTENDED_WARM_UP,
+    .has_variant = uncontended_has_variant,
+    .prepare = uncontended_prepare,
+    .measure_variant = measure_variant,
     .judge = semaphore_require_any,
-    .finish = solo_finish,
+    .finish = uncontended_finish,
 };

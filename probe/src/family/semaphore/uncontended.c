@@ -7,120 +7,98 @@ static bool has_forms(enum semaphore_kind kind)
     return semaphore_has_forms(kind) && kind != SEMAPHORE_FUTEX;
 }
 
-static struct solo_cell form_of(enum semaphore_kind kind, enum partner_scope scope)
+bool uncontended_has_variant(const struct run *run, struct variant *variant)
 {
-    const char *name = has_forms(kind) ? partner_scope_names[scope] : "both";
-    bool is_shared = has_forms(kind) && scope == PARTNER_PROCESS;
-    return (struct solo_cell){kind, is_shared, semaphore_and_mutex_names[kind], name};
+    int kinds = variant_place(run, "kinds"), scopes = variant_place(run, "scopes");
+    if (has_forms((enum semaphore_kind)variant->number[kinds]))
+        return peer_has_variant(run, variant);
+    variant->text[scopes] = "both";
+    return variant->number[scopes] == run_number(run, "scopes");
 }
 
-/* Fills `cell` with the one at `place` where there is one. Returns how many there are. */
-static int find_cell(const struct run *run, int place, struct solo_cell *cell)
+bool uncontended_is_shared(const struct run *run)
 {
-    const struct param_value *kinds = run_param(run, "kinds"), *scopes = run_param(run, "scopes");
-    int count = 0;
-    for (int i = 0; i < kinds->count; i++) {
-        enum semaphore_kind kind = (enum semaphore_kind)kinds->number[i];
-        int forms = has_forms(kind) ? scopes->count : 1;
-        if (place >= count && place < count + forms)
-            *cell = form_of(kind, (enum partner_scope)scopes->number[place - count]);
-        count += forms;
-    }
-    return count;
+    return has_forms(semaphore_kind_of(run)) && peer_scope_of(run) == PEER_PROCESS;
 }
 
-int solo_cells(const struct run *run)
-{
-    struct solo_cell none;
-    return find_cell(run, -1, &none);
-}
-
-struct solo_cell solo_cell(const struct run *run, int place)
-{
-    struct solo_cell cell = {0};
-    find_cell(run, place, &cell);
-    return cell;
-}
-
-int64_t solo_expected_ns(const struct run *run, int cells, int64_t sample_ns)
-{
-    int64_t by_samples_ns = (int64_t)(run->samples % INT64_C(1000000000)) * sample_ns * cells;
-    bool is_by_time =
-        run->samples == 0 || (run->duration_ns > 0 && run->duration_ns < by_samples_ns);
-    return is_by_time ? run->duration_ns : by_samples_ns;
-}
-
+/* Whether any kind is measured in its process-shared form. */
 static bool has_shared(const struct run *run)
 {
-    for (int i = 0; i < solo_cells(run); i++)
-        if (solo_cell(run, i).is_shared)
+    const struct param_value *kinds = run_param(run, "kinds"), *scopes = run_param(run, "scopes");
+    for (int i = 0; i < kinds->count * scopes->count; i++)
+        if (has_forms((enum semaphore_kind)kinds->number[i / scopes->count]) &&
+            scopes->number[i % scopes->count] == PEER_PROCESS)
             return true;
     return false;
 }
 
-/* Without shared memory what needs none is measured all the same. */
-int solo_prepare(struct run *run)
+/* Without shared memory, kinds that need none are still measured. */
+int uncontended_prepare(struct run *run)
 {
-    struct solo *solo = run_own(run, sizeof *solo);
-    if (!solo || semaphore_guard(run, &solo->leftover, has_shared(run)) != 0)
+    struct uncontended *uncontended = run_own(run, sizeof *uncontended);
+    if (!uncontended || semaphore_guard(run, &uncontended->ipc_cleanup, has_shared(run)) != 0)
         return -1;
     if (has_shared(run))
-        solo->shared = partner_memory(sizeof *solo->shared, &solo->leftover.places[0]);
-    solo->shared_error = solo->shared ? 0 : errno;
+        uncontended->shared =
+            peer_memory(sizeof *uncontended->shared, &uncontended->ipc_cleanup.places[0]);
+    uncontended->shared_error = uncontended->shared ? 0 : errno;
+    peer_tell_scopes(run, &uncontended->ipc_cleanup, uncontended->shared);
     return 0;
 }
 
-void solo_finish(struct run *run)
+void uncontended_finish(struct run *run)
 {
-    struct solo *solo = run->own;
-    if (!solo)
+    struct uncontended *uncontended = run->own;
+    if (!uncontended)
         return;
-    partner_memory_free(solo->shared, sizeof *solo->shared);
-    leftover_close(&solo->leftover);
+    peer_memory_free(uncontended->shared, sizeof *uncontended->shared);
+    ipc_cleanup_close(&uncontended->ipc_cleanup);
 }
 
-static bool is_here(struct run *run, const struct solo_cell *cell)
+/* Also true if the memory was denied: is_here reports that for each kind. */
+static bool can_share(const struct uncontended *uncontended)
 {
-    struct solo *solo = run->own;
-    if (!semaphore_is_here(run, cell->kind, cell->is_shared, &solo->leftover.places[0]))
+    return !uncontended->shared ||
+           peer_has_scope(&uncontended->ipc_cleanup, uncontended->shared, PEER_PROCESS);
+}
+
+static bool is_here(struct run *run)
+{
+    struct uncontended *uncontended = run->own;
+    enum semaphore_kind kind = semaphore_kind_of(run);
+    bool is_shared = uncontended_is_shared(run);
+    if (is_shared && !can_share(uncontended))
         return false;
-    solo->semaphore = cell->is_shared ? solo->shared : &solo->own;
-    if (!solo->semaphore)
-        semaphore_deny(run, cell->kind, cell->is_shared, solo->shared_error);
-    return solo->semaphore != NULL;
+    if (!semaphore_is_here(run, kind, is_shared, &uncontended->ipc_cleanup.places[0]))
+        return false;
+    uncontended->semaphore = is_shared ? uncontended->shared : &uncontended->own;
+    if (!uncontended->semaphore)
+        semaphore_deny(run, kind, is_shared, uncontended->shared_error);
+    return uncontended->semaphore != NULL;
 }
 
-int solo_measure(struct run *run, int (*body)(struct run *run, int place))
+int uncontended_measure(struct run *run, int burst_count, int (*take)(struct run *run))
 {
-    struct solo *solo = run->own;
-    for (int i = 0; i < solo_cells(run) && !run_should_stop(); i++) {
-        struct solo_cell cell = solo_cell(run, i);
-        if (!is_here(run, &cell))
-            continue;
-        pace_begin(&solo->pace, run, 0);
-        if (body(run, i) != 0)
-            return -1;
-    }
-    return 0;
+    struct uncontended *uncontended = run->own;
+    if (!is_here(run))
+        return 0;
+    burst_begin(&uncontended->burst, run, 0);
+    return variant_sample(run, &uncontended->burst, 0, burst_count, take);
 }
 
-int solo_measure_open(struct run *run, void (*body)(struct run *run, int place))
+int uncontended_measure_open(struct run *run, int burst_count, int (*take)(struct run *run))
 {
-    struct solo *solo = run->own;
-    for (int i = 0; i < solo_cells(run) && !run_should_stop(); i++) {
-        struct solo_cell cell = solo_cell(run, i);
-        if (!is_here(run, &cell))
-            continue;
-        int error =
-            semaphore_open(solo->semaphore, cell.kind, cell.is_shared, &solo->leftover.places[0]);
-        if (error)
-            return outcome_set_errno(&run->outcome, error, cell.kind_name, NULL);
-        pace_begin(&solo->pace, run, 0);
-        body(run, i);
-        error = semaphore_check(run, solo->semaphore);
-        semaphore_close(solo->semaphore);
-        if (error)
-            return -1;
-    }
-    return 0;
+    struct uncontended *uncontended = run->own;
+    if (!is_here(run))
+        return 0;
+    int error = semaphore_open(uncontended->semaphore, semaphore_kind_of(run),
+                               uncontended_is_shared(run), &uncontended->ipc_cleanup.places[0]);
+    if (error)
+        return outcome_set_errno(&run->outcome, error, variant_text(run, "kinds"), NULL);
+    burst_begin(&uncontended->burst, run, 0);
+    int result = variant_sample(run, &uncontended->burst, 0, burst_count, take);
+    if (semaphore_check(run, uncontended->semaphore) != 0)
+        result = -1;
+    semaphore_close(uncontended->semaphore);
+    return result;
 }

@@ -1,59 +1,49 @@
-/* Tests of one thread over several kinds of semaphore (SEM-P-SIG, -ARN, -NEW): their
- * life cycle but for what is timed.
+/* The common life cycle of the tests that use a semaphore from one thread (SEM-P-SIG, -ARN, -NEW);
+ * only the timed part differs.
  *
- * Kinds that have a form for one process and one that processes share are measured in each
- * of the test's `scopes`, the second in shared memory. The other kinds have one form for both,
- * and with nobody waiting a futex is an integer that no call is made for: those are measured
- * once, scope `both`. */
-#ifndef HS_SEMAPHORE_SOLO_H
-#define HS_SEMAPHORE_SOLO_H
+ * Kinds with a process-private and a process-shared form are measured in each of the test's
+ * `scopes`, the shared form in shared memory. The other kinds have one form for both, and an
+ * uncontended futex is an integer without a system call: those are measured once, scope `both`. */
+#ifndef HS_FAMILY_SEMAPHORE_UNCONTENDED_H
+#define HS_FAMILY_SEMAPHORE_UNCONTENDED_H
 
 #include "base/posix_source.h"
 
 #include "family/semaphore/kind.h"
 #include "family/shared/peer.h"
 #include "realtime/burst.h"
+#include "run/variant.h"
 
-/* Values that go to run->scratch before the first that is kept: what the system or its
- * library makes at a first call, and code that is not in the caches, is in no figure. */
-enum { SOLO_WARM_UP = 64 };
+/* Warm-up values: they take the cost of first calls, page faults and cold caches out of the
+ * figures. */
+enum { UNCONTENDED_WARM_UP = 64 };
 
-#define SOLO_SCOPES                                                                                \
-    {                                                                                              \
-        "scopes", PARAM_NAME, true, "thread,process", 0, 0, partner_scope_names,                   \
-            "for one process, for several; once where a kind has one form for both"                \
-    }
+#define UNCONTENDED_SCOPES                                                                         \
+    SEMAPHORE_SCOPE_PARAM("for one process, for several; once where a kind has one form for both")
 
-/* A kind in one form. */
-struct solo_cell {
-    enum semaphore_kind kind;
-    bool is_shared;
-    const char *kind_name, *scope_name;
-};
-
-struct solo {
-    struct leftover leftover;
-    struct pace pace;
-    struct semaphore *semaphore; /* of the cell: `own`, or in shared memory */
+struct uncontended {
+    struct ipc_cleanup ipc_cleanup;
+    struct burst burst;
+    struct semaphore *semaphore; /* of the variant: &own or shared */
     struct semaphore own, *shared;
     int shared_error; /* errno: why there is no shared memory */
 };
 
-/* How many cells the test's parameters make, and the one at `place`. */
-int solo_cells(const struct run *run);
-struct solo_cell solo_cell(const struct run *run, int place);
+/* For has_variant: a kind with one form for both scopes is one variant, scope `both`. */
+bool uncontended_has_variant(const struct run *run, struct variant *variant);
 
-/* Expected time of `cells` cells that take `sample_ns` a value. */
-int64_t solo_expected_ns(const struct run *run, int cells, int64_t sample_ns);
+/* Whether the semaphore of run->variant is process-shared. */
+bool uncontended_is_shared(const struct run *run);
 
-/* Makes run->own a solo; for `prepare` and `finish`. */
-int solo_prepare(struct run *run);
-void solo_finish(struct run *run);
+/* For `prepare` and `finish`: run->own is a struct uncontended. 0, or -1 with the outcome. */
+int uncontended_prepare(struct run *run);
+void uncontended_finish(struct run *run);
 
-/* For each cell that is here: `body` with its place. 0, or -1 with the outcome. */
-int solo_measure(struct run *run, int (*body)(struct run *run, int place));
+/* For measure_variant, with a `take` that makes and deletes its semaphore. Does nothing if the kind
+ * is not here. 0, or -1 with the outcome. */
+int uncontended_measure(struct run *run, int burst_count, int (*take)(struct run *run));
 
-/* solo_measure with a semaphore that is open meanwhile. */
-int solo_measure_open(struct run *run, void (*body)(struct run *run, int place));
+/* The same with a semaphore that is opened before and closed after. */
+int uncontended_measure_open(struct run *run, int burst_count, int (*take)(struct run *run));
 
 #endif

@@ -4,20 +4,20 @@
 
 #include "run/supervise.h"
 
-int waiters_make(struct waiters *row, struct run *run, const struct leftover *leftover, int most)
+int waiters_make(struct waiters *row, struct run *run, const struct ipc_cleanup *ipc_cleanup,
+                 int most)
 {
     row->bytes = sizeof *row->table + (size_t)most * sizeof row->table->waiter[0];
-    row->table = partner_memory(row->bytes, &leftover->places[0]);
+    row->table = peer_table(run, row->bytes, ipc_cleanup, "memory for all waiters");
     if (!row->table)
-        return outcome_set_errno(&run->outcome, errno, "memory for all waiters",
-                                 "make room in shared memory (/dev/shm on Linux)");
+        return -1;
     row->table->run = run;
     return 0;
 }
 
 void waiters_free(struct waiters *row)
 {
-    partner_memory_free(row->table, row->bytes);
+    peer_memory_free(row->table, row->bytes);
 }
 
 static void pass_gate(sem_t *gate)
@@ -50,12 +50,13 @@ static void open_all_gates(struct waiters_table *table)
         sem_post(&table->waiter[i].gate);
 }
 
-/* In the process of the threads. */
+/* Runs in the process of the threads. */
 static void join_threads(void *argument)
 {
     struct waiters_table *table = argument;
     for (int i = 0; i < table->count; i++)
-        actor_join(&table->waiter[i].actor);
+        rt_thread_join(&table->waiter[i].rt_thread);
+    stacks_free(&table->stacks);
 }
 
 static void destroy_gates(struct waiters_table *table)
@@ -73,49 +74,63 @@ static int end_early(struct waiters_table *table, int error)
     return error;
 }
 
+static int start_thread(struct waiters_table *table, int i)
+{
+    struct waiter *waiter = &table->waiter[i];
+    struct rt_thread_setup setup = table->run->setup;
+    int unlocked = i - WAITERS_LOCKED;
+    setup.priority = table->priorities[i];
+    waiter->table = table;
+    if (sem_init(&waiter->gate, table->scope == PEER_PROCESS, 0) != 0)
+        return errno;
+    int error = rt_thread_start_on_stack(
+        &waiter->rt_thread, &setup, unlocked < 0 ? NULL : stacks_at(&table->stacks, unlocked),
+        unlocked < 0 ? RT_THREAD_SMALL_STACK_BYTES : table->stacks.stack_bytes, wait_when_told,
+        waiter);
+    if (error)
+        sem_destroy(&waiter->gate);
+    else
+        rt_thread_go(&waiter->rt_thread);
+    return error;
+}
+
 static int start_threads(void *argument)
 {
     struct waiters_table *table = argument;
-    for (table->count = 0; table->count < table->wanted; table->count++) {
-        struct waiter *waiter = &table->waiter[table->count];
-        struct actor_setup setup = table->run->setup;
-        setup.priority = table->priorities[table->count];
-        waiter->table = table;
-        int error = sem_init(&waiter->gate, table->scope == PARTNER_PROCESS, 0) == 0 ? 0 : errno;
-        if (!error && (error = actor_start(&waiter->actor, &setup, wait_when_told, waiter)) != 0)
-            sem_destroy(&waiter->gate);
-        if (error)
-            return end_early(table, error);
-        actor_go(&waiter->actor);
+    int unlocked = table->wanted > WAITERS_LOCKED ? table->wanted - WAITERS_LOCKED : 0;
+    int error = stacks_make(&table->stacks, unlocked, table->run->is_locked);
+    for (table->count = 0; !error && table->count < table->wanted;) {
+        error = start_thread(table, table->count);
+        table->count += error ? 0 : 1;
     }
-    return 0;
+    return error ? end_early(table, error) : 0;
 }
 
-int waiters_start(struct waiters *row, struct run *run, const struct leftover *leftover,
-                  enum partner_scope scope, const int *priorities, int count)
+int waiters_start(struct waiters *row, struct run *run, const struct ipc_cleanup *ipc_cleanup,
+                  enum peer_scope scope, const int *priorities, int count)
 {
     struct waiters_table *table = row->table;
-    table->scope = row->partner.scope = scope;
+    table->scope = row->peer.scope = scope;
     table->priorities = priorities;
     table->wanted = count;
     table->count = 0;
     atomic_store(&table->is_over, 0);
     atomic_store(&table->woken_count, 0);
     atomic_store(&table->last_woken, -1);
-    if (scope == PARTNER_THREAD)
+    if (scope == PEER_THREAD)
         return start_threads(table);
-    return partner_start_process(&row->partner, run, leftover, &run->setup, start_threads,
-                                 join_threads, table);
+    return peer_start_process(&row->peer, run, ipc_cleanup, &run->setup, start_threads,
+                              join_threads, table);
 }
 
 pid_t waiters_process(const struct waiters *row)
 {
-    return row->partner.scope == PARTNER_PROCESS ? row->partner.process : 0;
+    return row->peer.scope == PEER_PROCESS ? row->peer.process : 0;
 }
 
 bool waiters_are_gone(const struct waiters *row)
 {
-    return partner_is_gone(&row->partner);
+    return peer_is_gone(&row->peer);
 }
 
 int waiters_end(struct waiters *row, struct run *run)
@@ -123,10 +138,10 @@ int waiters_end(struct waiters *row, struct run *run)
     struct waiters_table *table = row->table;
     int error = 0;
     open_all_gates(table);
-    if (table->scope == PARTNER_THREAD)
+    if (table->scope == PEER_THREAD)
         join_threads(table);
     else
-        error = partner_join(&row->partner);
+        error = peer_join(&row->peer);
     destroy_gates(table);
     return error ? supervise_ended_early(run, "waiters") : 0;
 }

@@ -1,69 +1,75 @@
-/* A row of threads that wait on one semaphore when they are told to: what SEM-P-ARC and
- * SEM-B-REL have in common. Each has a gate of its own, on which it rests; opened, it
- * stamps, calls P, stamps again when it got past, and goes back to rest.
+/* Threads that wait on one semaphore on request: the common part of SEM-P-ARC and SEM-B-REL. Each
+ * thread blocks at a gate of its own. When the gate opens it stamps, calls P, stamps again when it
+ * has passed, and goes back to the gate.
  *
- * They are threads of the caller's process, or all of one second process. Semaphore, gates
- * and stamps lie in memory that both share, in either case. */
-#ifndef HS_WAITERS_H
-#define HS_WAITERS_H
+ * They are threads of the caller's process, or all of one second process. In both cases semaphore,
+ * gates and stamps are in memory that is shared with the caller. */
+#ifndef HS_FAMILY_SEMAPHORE_WAITERS_H
+#define HS_FAMILY_SEMAPHORE_WAITERS_H
 
 #include "base/posix_source.h"
 
+#include "base/stacks.h"
 #include "family/semaphore/kind.h"
 #include "family/shared/peer.h"
 #include "run/run.h"
 
 #include <semaphore.h>
 
+/* So many have a locked stack; the others, one that was touched (base/stacks.h). */
+enum { WAITERS_LOCKED = 4 };
+
 struct waiters_table;
 
 struct waiter {
     struct waiters_table *table;
-    struct actor actor; /* of the process in which it runs */
+    struct rt_thread rt_thread; /* valid in the process that runs it */
     sem_t gate;
     _Atomic uint64_t asked_ticks, woken_ticks;
 };
 
 /* In shared memory. */
 struct waiters_table {
-    struct semaphore semaphore; /* the caller opens and closes it, when no waiter is there */
+    struct semaphore semaphore; /* opened and closed by the caller while no waiter is running */
     const struct run *run;
-    enum partner_scope scope;
+    enum peer_scope scope;
     const int *priorities;
     atomic_int is_over;
-    _Atomic int woken_count; /* how many got past, and which was the last; -1: none */
+    _Atomic int woken_count; /* waiters that have passed P; the last of them, -1: none */
     _Atomic int last_woken;
-    int wanted, count; /* of waiters; count: that are there */
+    struct stacks stacks; /* of the waiters from WAITERS_LOCKED on, in their process */
+    int wanted, count;    /* waiters; count: started so far */
     struct waiter waiter[];
 };
 
 struct waiters {
     struct waiters_table *table;
     size_t bytes;
-    struct partner partner; /* where the scope is a process */
+    struct peer peer; /* used if the scope is a process */
 };
 
-/* Room for `most` waiters; `leftover` with a guard. 0, or -1 with the outcome. */
-int waiters_make(struct waiters *row, struct run *run, const struct leftover *leftover, int most);
+/* Allocates memory for `most` waiters; `ipc_cleanup` must be open. 0, or -1 with the outcome. */
+int waiters_make(struct waiters *row, struct run *run, const struct ipc_cleanup *ipc_cleanup,
+                 int most);
 void waiters_free(struct waiters *row);
 
-/* Starts `count` threads; thread i has priority priorities[i]. 0 or an errno value, with
- * nothing left started. */
-int waiters_start(struct waiters *row, struct run *run, const struct leftover *leftover,
-                  enum partner_scope scope, const int *priorities, int count);
+/* Starts `count` threads (at most `most`); thread i has priority priorities[i]. 0, or an errno
+ * value with no thread left. */
+int waiters_start(struct waiters *row, struct run *run, const struct ipc_cleanup *ipc_cleanup,
+                  enum peer_scope scope, const int *priorities, int count);
 
-/* Has waiter `i` call P on the semaphore. */
+/* Opens the gate of waiter `i`, which then calls P. */
 static inline void waiters_ask(struct waiters_table *table, int i)
 {
     sem_post(&table->waiter[i].gate);
 }
 
-/* Their process, or 0; and whether it ended before its time. */
+/* The waiters' process, 0 if they are threads of the caller; whether it has ended early. */
 pid_t waiters_process(const struct waiters *row);
 bool waiters_are_gone(const struct waiters *row);
 
-/* Ends all threads, which must rest. 0, or -1 with the outcome when their process had ended
- * before. */
+/* Ends all threads, which must be at their gates. 0, or -1 with the outcome if their process had
+ * ended early. */
 int waiters_end(struct waiters *row, struct run *run);
 
 #endif

@@ -1,43 +1,47 @@
-/* What a test might leave behind in the system when the probe is killed: names of
- * semaphores and shared memory, and System V sets, which no end of a process removes.
+/* Removes what a test would leave in the system if the probe is killed: names of semaphores and
+ * shared memory, and System V sets, which the end of a process does not remove.
  *
- * A guard process, which the signals of a terminal do not reach, waits for the probe's end
- * on a pipe; when that end was not told, it removes what could be left under the names and
- * keys that were chosen before. So there is no moment at which a kill -9 leaves anything. */
-#ifndef HS_LEFTOVER_H
-#define HS_LEFTOVER_H
+ * A guard process waits for the end of the probe on a pipe. If the probe ends without telling it,
+ * the guard removes whatever exists under the names and keys, which were chosen before. So a
+ * kill -9 at any moment leaves nothing. The guard runs in a session of its own, which terminal
+ * signals do not reach. */
+#ifndef HS_FAMILY_SHARED_IPC_CLEANUP_H
+#define HS_FAMILY_SHARED_IPC_CLEANUP_H
 
 #include "base/posix_source.h"
 
+#include "family/shared/ipc_calls.h"
 #include "run/run.h"
 
-#include <sys/ipc.h>
 #include <sys/types.h>
 
 enum {
-    LEFTOVER_PLACES = 3,
-    LEFTOVER_NAME_BYTES = 40,
-    LEFTOVER_MODE = 0700, /* of named semaphores: a mark, since nobody else has them executable */
+    IPC_CLEANUP_PLACES = 3,
+    IPC_CLEANUP_NAME_BYTES = 40,
+    IPC_CLEANUP_MODE =
+        0700, /* of named semaphores: marks them as the probe's, since no others are executable */
 };
 
-/* One name and one key that nothing else used when it was chosen. */
-struct leftover_place {
-    char name[LEFTOVER_NAME_BYTES];
-    key_t key; /* 0: this system has no System V semaphores */
+/* One name and one key, unused when they were chosen. */
+struct ipc_cleanup_place {
+    char name[IPC_CLEANUP_NAME_BYTES];
+    ipc_key key; /* 0: no System V semaphores, or no free key */
 };
 
-struct leftover {
-    struct leftover_place places[LEFTOVER_PLACES];
-    pid_t guard; /* 0: none */
-    int pipe;    /* the guard's end is the other; open: the probe lives */
+struct ipc_cleanup {
+    struct ipc_cleanup_place places[IPC_CLEANUP_PLACES];
+    bool has_processes; /* false: the test can use threads only */
+    pid_t guard;        /* 0: none */
+    int pipe;           /* write end; it closes when the probe ends */
 };
 
-/* Chooses places and, where something may be left (is_needed), starts the guard. Call it
- * before the measurement: the memory that the fork made common with the guard is locked
- * again. 0, or -1 with the outcome (denied: no more processes). */
-int leftover_open(struct leftover *leftover, struct run *run, bool is_needed);
+/* Chooses places and, if something may be left (is_needed), starts the guard. Call it before
+ * measuring: fork makes the pages copy-on-write, and it calls mlockall again so that those page
+ * faults come now. Without processes there is no guard, and an event says so. 0, or -1 with the
+ * outcome (denied: no more processes or descriptors). */
+int ipc_cleanup_open(struct ipc_cleanup *ipc_cleanup, struct run *run, bool is_needed);
 
-/* Nothing is left: ends the guard. */
-void leftover_close(struct leftover *leftover);
+/* Ends the guard, which removes nothing. Call it when the test has removed its objects. */
+void ipc_cleanup_close(struct ipc_cleanup *ipc_cleanup);
 
 #endif

@@ -2,46 +2,124 @@
 
 #include "family/shared/peer.h"
 
+#include "realtime/scheduling.h"
 #include "run/supervise.h"
+#include "run/variant.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-enum { LEAST_DEADLINE_S = 30, GRACE_S = 60 };
+enum { LEAST_DEADLINE_S = 30, GRACE_S = 60, STEP_BYTES = 1024 };
 
-const char *const partner_scope_names[] = {"thread", "process", NULL};
+const char *const peer_scope_names[] = {"thread", "process", NULL};
 
-void *partner_memory(size_t bytes, const struct leftover_place *place)
+bool peer_has_variant(const struct run *run, struct variant *variant)
 {
-    int file = shm_open(place->name, O_RDWR | O_CREAT | O_EXCL, 0600);
-    if (file < 0)
+    return variant->number[variant_place(run, "scopes")] != PEER_PROCESS || port_has_processes();
+}
+
+enum peer_scope peer_scope_of(const struct run *run)
+{
+    return (enum peer_scope)variant_number(run, "scopes");
+}
+
+/* Precedes the memory; its size keeps the memory aligned. */
+union block {
+    bool is_shared;
+    char space[64];
+};
+
+/* Touches each page, as shared_block does. */
+static union block *private_block(size_t bytes)
+{
+    union block *block = calloc(1, bytes);
+    for (size_t i = 0; block && i < bytes; i += STEP_BYTES)
+        ((volatile char *)block)[i] = 0;
+    return block;
+}
+
+static union block *shared_block(size_t bytes, const char *name)
+{
+    union block *block = ipc_memory_create(name, bytes);
+    if (!block)
         return NULL;
-    shm_unlink(place->name);
-    void *memory = MAP_FAILED;
-    if (ftruncate(file, (off_t)bytes) == 0)
-        memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-    int error = errno;
-    close(file);
-    errno = error;
-    if (memory == MAP_FAILED)
-        return NULL;
-    memset(memory, 0, bytes);
+    memset(block, 0, bytes);
+    block->is_shared = true;
+    return block;
+}
+
+void *peer_memory(size_t bytes, const struct ipc_cleanup_place *place)
+{
+    union block *block = NULL;
+    size_t all_bytes = sizeof *block + bytes;
+    errno = ENOSYS;
+    if (port_has_processes())
+        block = shared_block(all_bytes, place->name);
+    if (!block && status_is_missing(errno))
+        block = private_block(all_bytes);
+    return block ? block + 1 : NULL;
+}
+
+bool peer_memory_is_shared(const void *memory)
+{
+    return ((const union block *)memory - 1)->is_shared;
+}
+
+void peer_memory_free(void *memory, size_t bytes)
+{
+    if (!memory)
+        return;
+    union block *block = (union block *)memory - 1;
+    if (block->is_shared)
+        ipc_memory_free(block, sizeof *block + bytes);
+    else
+        free(block);
+}
+
+bool peer_wants_process(const struct run *run)
+{
+    const struct param_value *scopes = run_param(run, "scopes");
+    for (int i = 0; i < scopes->count; i++)
+        if (scopes->number[i] == PEER_PROCESS)
+            return true;
+    return false;
+}
+
+void peer_tell_scopes(struct run *run, const struct ipc_cleanup *ipc_cleanup, const void *memory)
+{
+    bool is_private = memory && !peer_memory_is_shared(memory);
+    if (peer_wants_process(run) && (!ipc_cleanup->has_processes || is_private))
+        arena_event(run->arena, "scope_unsupported", -1, "process: %s",
+                    ipc_cleanup->has_processes
+                        ? "this system has no memory that processes share (shm_open)"
+                        : "this system makes no second process (fork)");
+}
+
+void *peer_table(struct run *run, size_t bytes, const struct ipc_cleanup *ipc_cleanup,
+                 const char *what)
+{
+    void *memory = peer_memory(bytes, &ipc_cleanup->places[0]);
+    if (memory)
+        peer_tell_scopes(run, ipc_cleanup, memory);
+    else
+        outcome_set_errno(&run->outcome, errno, what,
+                          "make room in shared memory (/dev/shm on Linux)");
     return memory;
 }
 
-void partner_memory_free(void *memory, size_t bytes)
+bool peer_has_scope(const struct ipc_cleanup *ipc_cleanup, const void *memory,
+                    enum peer_scope scope)
 {
-    if (memory)
-        munmap(memory, bytes);
+    return scope == PEER_THREAD ||
+           (ipc_cleanup->has_processes && memory && peer_memory_is_shared(memory));
 }
 
-/* The deadline holds where nothing ties the process to the probe. */
+/* A deadline for systems on which the process does not die with the probe. */
 static void limit_life(const struct run *run)
 {
     int64_t limit_s = run->request->deadline_ns > 0 ? run->request->deadline_ns / CLOCK_NS_PER_S
@@ -56,95 +134,98 @@ static void limit_life(const struct run *run)
     alarm((unsigned)(limit_s + GRACE_S));
 }
 
-static int set_up_process(const struct run *run, const struct actor_setup *setup, pid_t parent)
+static int set_up_process(const struct run *run, const struct rt_thread_setup *setup, pid_t parent)
 {
     limit_life(run);
-    int error = port_die_with(parent);
+    int error = port_kill_with_parent(parent);
     if (error != 0 && error != ENOTSUP)
         return error;
     error = setup->cpu >= 0 ? port_pin_self(setup->cpu) : 0;
     if (!error)
-        error = actor_set_self(setup->policy, setup->priority);
+        error = rt_thread_set_self(setup->policy, setup->priority);
     if (!error && run->is_locked)
         error = mlockall(MCL_CURRENT | MCL_FUTURE) == 0 ? 0 : errno;
     return error;
 }
 
-/* Standard output stays the probe's alone: whoever reads it waits for its last writer. */
-static void be_process(struct partner *partner, const struct run *run,
-                       const struct leftover *leftover, const struct actor_setup *setup,
+/* Closes standard output: its reader waits until the last writer has closed it. */
+static void be_process(struct peer *peer, const struct run *run,
+                       const struct ipc_cleanup *ipc_cleanup, const struct rt_thread_setup *setup,
                        pid_t parent, int (*begin)(void *), void *argument)
 {
-    close(partner->ready_pipe[0]);
-    if (leftover->guard > 0)
-        close(leftover->pipe);
+    close(peer->ready_pipe[0]);
+    if (ipc_cleanup->guard > 0)
+        close(ipc_cleanup->pipe);
     close(STDIN_FILENO);
     close(STDOUT_FILENO);
     char error = (char)set_up_process(run, setup, parent);
     if (error == 0 && begin)
         error = (char)begin(argument);
-    if (write(partner->ready_pipe[1], &error, 1) != 1 || error != 0)
+    if (write(peer->ready_pipe[1], &error, 1) != 1 || error != 0)
         _exit(1);
-    close(partner->ready_pipe[1]);
+    close(peer->ready_pipe[1]);
 }
 
-/* 0 when the process says that it is set up; its errno value else. */
-static int wait_for_process(struct partner *partner)
+/* 0 when the process is set up; its errno value, or ECHILD if it ended without one. */
+static int wait_for_process(struct peer *peer)
 {
     char error = 0;
     ssize_t got;
-    close(partner->ready_pipe[1]);
-    while ((got = read(partner->ready_pipe[0], &error, 1)) < 0 && errno == EINTR)
+    close(peer->ready_pipe[1]);
+    while ((got = read(peer->ready_pipe[0], &error, 1)) < 0 && errno == EINTR)
         ;
-    close(partner->ready_pipe[0]);
+    close(peer->ready_pipe[0]);
     if (got == 1 && error == 0)
         return 0;
-    partner_join(partner);
+    peer_join(peer);
     return got == 1 ? error : ECHILD;
 }
 
-int partner_start_process(struct partner *partner, struct run *run, const struct leftover *leftover,
-                          const struct actor_setup *setup, int (*begin)(void *),
-                          void (*body)(void *), void *argument)
+int peer_start_process(struct peer *peer, struct run *run, const struct ipc_cleanup *ipc_cleanup,
+                       const struct rt_thread_setup *setup, int (*begin)(void *),
+                       void (*body)(void *), void *argument)
 {
     pid_t parent = getpid();
-    partner->scope = PARTNER_PROCESS;
-    partner->process = 0;
-    if (pipe(partner->ready_pipe) != 0)
+    peer->scope = PEER_PROCESS;
+    peer->run = run;
+    peer->process = 0;
+    if (pipe(peer->ready_pipe) != 0)
         return errno;
-    partner->process = fork();
-    if (partner->process == 0) {
-        be_process(partner, run, leftover, setup, parent, begin, argument);
+    peer->process = port_fork();
+    if (peer->process == 0) {
+        be_process(peer, run, ipc_cleanup, setup, parent, begin, argument);
         body(argument);
         _exit(0);
     }
-    if (partner->process < 0) {
+    if (peer->process < 0) {
         int error = errno;
-        close(partner->ready_pipe[0]);
-        close(partner->ready_pipe[1]);
+        close(peer->ready_pipe[0]);
+        close(peer->ready_pipe[1]);
         return error;
     }
-    int error = wait_for_process(partner);
-    if (!error && run->is_locked) /* takes the copies now, not at the first writes */
+    int error = wait_for_process(peer);
+    if (!error && run->is_locked) /* take the copy-on-write faults now */
         mlockall(MCL_CURRENT | MCL_FUTURE);
     return error;
 }
 
-int partner_start(struct partner *partner, struct run *run, const struct leftover *leftover,
-                  enum partner_scope scope, const struct actor_setup *setup, void (*body)(void *),
-                  void *argument)
+int peer_start(struct peer *peer, struct run *run, const struct ipc_cleanup *ipc_cleanup,
+               enum peer_scope scope, const struct rt_thread_setup *setup, void (*body)(void *),
+               void *argument)
 {
-    if (scope == PARTNER_PROCESS)
-        return partner_start_process(partner, run, leftover, setup, NULL, body, argument);
-    partner->scope = scope;
-    partner->process = 0;
-    int error = actor_start(&partner->actor, setup, body, argument);
+    if (scope == PEER_PROCESS)
+        return peer_start_process(peer, run, ipc_cleanup, setup, NULL, body, argument);
+    peer->scope = scope;
+    peer->run = run;
+    peer->process = 0;
+    int error = rt_thread_start_with_stack(&peer->rt_thread, setup, RT_THREAD_SMALL_STACK_BYTES,
+                                           body, argument);
     if (!error)
-        actor_go(&partner->actor);
+        rt_thread_go(&peer->rt_thread);
     return error;
 }
 
-int partner_not_started(struct run *run, int error, const char *party, const char *remedy)
+int peer_not_started(struct run *run, int error, const char *party, const char *remedy)
 {
     char what[64];
     if (error == ECHILD)
@@ -153,39 +234,36 @@ int partner_not_started(struct run *run, int error, const char *party, const cha
     return outcome_set_errno(&run->outcome, error, what, remedy);
 }
 
-bool partner_is_gone(const struct partner *partner)
+bool peer_is_gone(const struct peer *peer)
 {
-    siginfo_t end = {0};
-    return partner->scope == PARTNER_PROCESS &&
-           waitid(P_PID, (id_t)partner->process, &end, WEXITED | WNOHANG | WNOWAIT) == 0 &&
-           end.si_pid == partner->process;
+    bool is_well;
+    return peer->scope == PEER_PROCESS && port_has_ended(peer->process, &is_well);
 }
 
-/* Without priority: Linux takes the names of a process out of /proc when it is waited for, and
- * spins until nobody else is about to. That may be a thread of that process, or any reader of
- * /proc, which the caller had preempted on this CPU: with priority it would spin for ever. */
-static pid_t reap(pid_t process, int *status)
+/* As SCHED_OTHER: when a process is reaped, Linux removes its entries from /proc and spins
+ * while another task does the same. That task may be a thread of the process or a reader of
+ * /proc that the caller has preempted on this CPU: with a real-time priority the caller would
+ * spin for ever. */
+static int reap(struct run *run, pid_t process)
 {
     struct sched_param own;
     int policy;
     bool is_lowered = pthread_getschedparam(pthread_self(), &policy, &own) == 0 &&
-                      policy != SCHED_OTHER && actor_set_self(SCHED_OTHER, 0) == 0;
-    pid_t ended;
-    while ((ended = waitpid(process, status, 0)) < 0 && errno == EINTR)
-        ;
-    if (is_lowered)
-        actor_set_self(policy, own.sched_priority);
+                      policy != SCHED_OTHER && rt_thread_set_self_ordinary() == 0;
+    int ended = port_wait_for(process);
+    int error = is_lowered ? rt_thread_set_self(policy, own.sched_priority) : 0;
+    if (error)
+        scheduling_not_restored(run, "measuring thread", own.sched_priority, error);
     return ended;
 }
 
-int partner_join(struct partner *partner)
+int peer_join(struct peer *peer)
 {
-    if (partner->scope == PARTNER_THREAD) {
-        actor_join(&partner->actor);
+    if (peer->scope == PEER_THREAD) {
+        rt_thread_join(&peer->rt_thread);
         return 0;
     }
-    int status = 0;
-    pid_t ended = reap(partner->process, &status);
-    partner->process = 0;
-    return ended > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : ECHILD;
+    int error = reap(peer->run, peer->process);
+    peer->process = 0;
+    return error;
 }

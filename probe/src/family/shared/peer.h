@@ -1,11 +1,10 @@
-/* A second party on the CPU of the first: a thread, or a process that shares memory with
- * it. Both run the same body on the same memory, so that what is compared is only what
- * threads and processes cost.
+/* A second party on the CPU of the first: a thread, or a process that shares memory with it. Both
+ * run the same body on the same memory, so that only the cost of threads and processes differs.
  *
- * The process has its memory locked, the policy, priority and CPU of its setup, dies with
- * the probe where the port can have that done, and everywhere at a deadline of its own. */
-#ifndef HS_PARTNER_H
-#define HS_PARTNER_H
+ * The process locks its memory and has the policy, priority and CPU of its setup. It dies with the
+ * probe where the port can arrange that, and everywhere at a deadline of its own. */
+#ifndef HS_FAMILY_SHARED_PEER_H
+#define HS_FAMILY_SHARED_PEER_H
 
 #include "base/posix_source.h"
 
@@ -14,46 +13,74 @@
 
 #include <sys/types.h>
 
-enum partner_scope { PARTNER_THREAD, PARTNER_PROCESS };
+enum peer_scope { PEER_THREAD, PEER_PROCESS };
 
-extern const char *const partner_scope_names[]; /* "thread", "process", NULL */
+extern const char *const peer_scope_names[]; /* "thread", "process", NULL */
 
-struct partner {
-    enum partner_scope scope;
-    struct actor actor;
+/* For has_variant, in a test with the parameter `scopes`: no process scope on a system without
+ * processes. */
+bool peer_has_variant(const struct run *run, struct variant *variant);
+
+/* The scope of run->variant, in a test with the parameter `scopes`. */
+enum peer_scope peer_scope_of(const struct run *run);
+
+struct peer {
+    enum peer_scope scope;
+    struct run *run;
+    struct rt_thread rt_thread;
     pid_t process; /* 0 for a thread */
     int ready_pipe[2];
 };
 
-/* Zeroed memory that threads and later forked processes share, in no file that outlives
- * this call; `place` lends its name for a moment. NULL with errno. */
-void *partner_memory(size_t bytes, const struct leftover_place *place);
-void partner_memory_free(void *memory, size_t bytes);
+/* Zeroed memory that threads and later forked processes share. It uses the name of `place` and
+ * unlinks it before it returns. On a system without processes or shared memory it is private to
+ * this process. NULL with errno. */
+void *peer_memory(size_t bytes, const struct ipc_cleanup_place *place);
+void peer_memory_free(void *memory, size_t bytes);
 
-/* Starts the party; returns when it is set up and runs `body(argument)`, for which
- * `argument` must be in partner_memory where the scope is a process. `leftover` is what the
- * caller opened: the process must not keep its pipe. The memory of the caller is locked
- * again after the fork. 0 or an errno value (EAGAIN: no more threads, processes or memory
- * to lock; EPERM: no right to the priority). */
-int partner_start(struct partner *partner, struct run *run, const struct leftover *leftover,
-                  enum partner_scope scope, const struct actor_setup *setup, void (*body)(void *),
-                  void *argument);
+/* Whether processes share this memory, which peer_memory returned. */
+bool peer_memory_is_shared(const void *memory);
 
-/* A process that calls `begin(argument)` when it is set up and before this returns: what it
- * answers, 0 or an errno value, is the answer then. */
-int partner_start_process(struct partner *partner, struct run *run, const struct leftover *leftover,
-                          const struct actor_setup *setup, int (*begin)(void *),
-                          void (*body)(void *), void *argument);
+/* Whether the test's parameter `scopes` names processes. */
+bool peer_wants_process(const struct run *run);
 
-/* Sets the outcome for what the start of `party` answered; `remedy` against want of something, or
- * NULL. -1. */
-int partner_not_started(struct run *run, int error, const char *party, const char *remedy);
+/* For a test's `prepare`: an event if the scope `process` is requested but not available, because
+ * there is no fork or because `memory` (of peer_memory; NULL: none needed) is not shared. */
+void peer_tell_scopes(struct run *run, const struct ipc_cleanup *ipc_cleanup, const void *memory);
 
-/* Whether a process ended before the caller brought it about. */
-bool partner_is_gone(const struct partner *partner);
+/* peer_memory and peer_tell_scopes. NULL with the outcome, which names the memory `what`. */
+void *peer_table(struct run *run, size_t bytes, const struct ipc_cleanup *ipc_cleanup,
+                 const char *what);
 
-/* Waits for its end, which the caller brought about. 0, or ECHILD when a process ended
- * otherwise than by returning from its body. */
-int partner_join(struct partner *partner);
+/* Whether a party of this scope can be started on `memory`, which peer_memory returned. */
+bool peer_has_scope(const struct ipc_cleanup *ipc_cleanup, const void *memory,
+                    enum peer_scope scope);
+
+/* Starts the party, which runs `body(argument)`; a thread has the small stack of rt_thread.h.
+ * Returns when it is set up. For a process `argument` must be in peer_memory, and `ipc_cleanup` is
+ * the caller's: the process closes its pipe. After a fork the caller calls mlockall again, so that
+ * copy-on-write faults come now. 0 or an errno value (EAGAIN: no more threads, processes or
+ * lockable memory; EPERM: no right to the priority; ECHILD: the process ended early). */
+int peer_start(struct peer *peer, struct run *run, const struct ipc_cleanup *ipc_cleanup,
+               enum peer_scope scope, const struct rt_thread_setup *setup, void (*body)(void *),
+               void *argument);
+
+/* The same for a process. It calls `begin(argument)` (may be NULL) once it is set up, before this
+ * function returns; an errno value from `begin` is returned here. */
+int peer_start_process(struct peer *peer, struct run *run, const struct ipc_cleanup *ipc_cleanup,
+                       const struct rt_thread_setup *setup, int (*begin)(void *),
+                       void (*body)(void *), void *argument);
+
+/* Sets the outcome for an error of peer_start; `party` names the party. `remedy` (or NULL): what to
+ * do if a limit was reached. -1. */
+int peer_not_started(struct run *run, int error, const char *party, const char *remedy);
+
+/* Whether the party is a process that has ended early, before the caller told it to. */
+bool peer_is_gone(const struct peer *peer);
+
+/* Waits for the party, which the caller has told to end. 0, or ECHILD if a process ended otherwise
+ * than by returning from its body. For a process the caller runs as SCHED_OTHER meanwhile; if its
+ * priority cannot be restored, the outcome says so. */
+int peer_join(struct peer *peer);
 
 #endif

@@ -16,14 +16,14 @@ static const char promised[] =
     "long user began, long user ended, lower made it ready, long user ran, lower went on, "
     "time-shared made it ready, long user ran, time-shared went on";
 
-/* ---- long_use: what the three do in a round ---- */
+/* ---- long_use: the three threads in a round ---- */
 
 static void use_for_long(struct long_use *use)
 {
     order_log_add(&use->log, "long user", "began");
-    occupancy_begin(&use->occupancy);
+    cpu_loss_begin(&use->cpu_loss);
     thread_spin(use->spin_ns);
-    occupancy_end(&use->occupancy, use->run);
+    cpu_loss_end(&use->cpu_loss, use->run);
     order_log_add(&use->log, "long user", "ended");
     for (int i = 0; i < WAKERS; i++) {
         thread_wait(&use->wake);
@@ -48,16 +48,16 @@ static void serve_wake_ups(struct long_use *use)
     }
 }
 
-/* How long the time-shared thread goes on while the real-time one is ready. What may be
- * throttling is told and not counted. */
+/* Measures how long the time-shared thread goes on while the real-time one is ready. A pause that
+ * may be throttling is reported and not counted. */
 static void wait_until_served(struct long_use *use, uint64_t served)
 {
-    int cut_before = use->occupancy.cut_count;
+    int cut_before = use->cpu_loss.cut_count;
     int64_t begin_ns = clock_monotonic_ns(), delay_ns = 0;
     while (atomic_load(&use->served) == served && delay_ns < GIVE_UP_NS)
         delay_ns = clock_monotonic_ns() - begin_ns;
-    occupancy_note_pause(&use->occupancy, use->run, delay_ns, "the real-time thread");
-    if (occupancy_is_doubtful(&use->occupancy, cut_before))
+    cpu_loss_note_pause(&use->cpu_loss, use->run, delay_ns, "the real-time thread");
+    if (cpu_loss_is_doubtful(&use->cpu_loss, cut_before))
         return;
     use->delayed_count++;
     if (delay_ns > use->longest_delay_ns)
@@ -79,7 +79,7 @@ static void wake_often(struct long_use *use)
 
 /* ---- the threads ---- */
 
-/* False at the end. */
+/* False when the test is over. */
 static bool wait_for_start(struct long_use *use, int who)
 {
     thread_wait(&use->starts[who]);
@@ -123,15 +123,16 @@ static int start_users(struct long_use *use)
 {
     static void (*const bodies[])(void *) = {be_long_user, be_lower, be_time_shared};
     int policy = use->run->setup.policy;
-    const struct actor_setup setups[] = {thread_setup(use->run, policy, 1),
-                                         thread_setup(use->run, policy, 2),
-                                         {SCHED_OTHER, 0, use->run->setup.cpu}};
+    const struct rt_thread_setup setups[] = {
+        thread_setup(use->run, policy, 1),
+        thread_setup(use->run, policy, 2),
+        {SCHED_OTHER, rt_thread_ordinary_priority(), use->run->setup.cpu}};
     for (int i = 0; i < LONG_USERS; i++) {
-        int error = actor_start(&use->actors[i], &setups[i], bodies[i], use);
+        int error = rt_thread_start(&use->rt_threads[i], &setups[i], bodies[i], use);
         if (error)
             return outcome_set_errno(&use->run->outcome, error, "three threads", NULL);
         use->started_count = i + 1;
-        actor_go(&use->actors[i]);
+        rt_thread_go(&use->rt_threads[i]);
     }
     return 0;
 }
@@ -142,11 +143,11 @@ static void end_users(struct long_use *use)
     for (int i = 0; i < use->started_count; i++)
         sem_post(&use->starts[i]);
     for (int i = 0; i < use->started_count; i++)
-        actor_join(&use->actors[i]);
+        rt_thread_join(&use->rt_threads[i]);
 }
 
-/* The director is above them: they start, the highest first, when it waits. It waits for
- * each: one that was held up has its say too. */
+/* The measuring thread has a higher priority: they start when it waits, the highest first. It waits
+ * for each of them, so that the log also holds what a delayed one did. */
 static void play(struct long_use *use, enum long_use_scene scene)
 {
     int players = scene == SCENE_LONG_USE ? LONG_USERS : LONG_USERS - 1;
@@ -159,18 +160,19 @@ static void play(struct long_use *use, enum long_use_scene scene)
         thread_wait(&use->done);
 }
 
-/* A round that throttling may have cut proves nothing; the result then fails with that. */
+/* A round in which throttling may have cut in proves nothing; the result then fails for that
+ * reason. */
 static void try_long_use(struct long_use *use, int rounds)
 {
     bool is_kept = true, is_doubtful = false;
     for (int i = 0; i < rounds && is_kept && !is_doubtful; i++) {
-        breathe_ahead(&use->run->breath, use->run->breath.burst_ns);
+        rt_budget_rest_ahead(&use->run->rt_budget, use->run->rt_budget.burst_ns);
         if (run_should_stop())
             return;
-        int cut_before = use->occupancy.cut_count;
+        int cut_before = use->cpu_loss.cut_count;
         order_log_clear(&use->log, &use->run->clock);
         play(use, SCENE_LONG_USE);
-        is_doubtful = occupancy_is_doubtful(&use->occupancy, cut_before);
+        is_doubtful = cpu_loss_is_doubtful(&use->cpu_loss, cut_before);
         is_kept = order_log_is(&use->log, promised);
     }
     if (!is_doubtful)
@@ -180,7 +182,7 @@ static void try_long_use(struct long_use *use, int rounds)
 static void try_time_shared(struct long_use *use)
 {
     while (use->wake_count < WAKE_UPS && !run_should_stop()) {
-        breathe(&use->run->breath);
+        rt_budget_rest(&use->run->rt_budget);
         play(use, SCENE_TIME_SHARED);
     }
     if (run_should_stop())
@@ -198,8 +200,8 @@ int long_use_try(struct long_use *use, int rounds)
     sem_init(&use->done, 0, 0);
     for (int i = 0; i < LONG_USERS; i++)
         sem_init(&use->starts[i], 0, 0);
-    occupancy_open(&use->occupancy);
-    use->spin_ns = use->run->breath.burst_ns / 4 * 3;
+    cpu_loss_open(&use->cpu_loss);
+    use->spin_ns = use->run->rt_budget.burst_ns / 4 * 3;
     int error = start_users(use);
     if (error == 0) {
         try_long_use(use, rounds);

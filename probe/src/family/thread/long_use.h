@@ -1,7 +1,7 @@
-/* A real-time thread that uses the CPU for long, a lower real-time one, and a time-shared
- * one beside it. For THR-B-PRI. */
-#ifndef HS_THREAD_LONG_USE_H
-#define HS_THREAD_LONG_USE_H
+/* Scenarios for THR-B-PRI: a real-time thread that uses much CPU time, with a lower real-time
+ * thread and a time-shared one (SCHED_OTHER) beside it, all on the run's CPU. */
+#ifndef HS_FAMILY_THREAD_LONG_USE_H
+#define HS_FAMILY_THREAD_LONG_USE_H
 
 #include "realtime/cpu_loss.h"
 #include "record/order_log.h"
@@ -12,12 +12,12 @@ enum long_use_scene { SCENE_LONG_USE, SCENE_TIME_SHARED };
 
 struct long_use {
     struct run *run;
-    struct occupancy occupancy;
+    struct cpu_loss cpu_loss;
     struct order_log log;
     enum long_use_scene scene;
-    int64_t spin_ns; /* how long is long */
+    int64_t spin_ns; /* CPU time of one long use */
     int started_count;
-    struct actor actors[LONG_USERS];
+    struct rt_thread rt_threads[LONG_USERS];
     sem_t starts[LONG_USERS];
     sem_t wake, done;
     atomic_bool is_over;
@@ -26,10 +26,8 @@ struct long_use {
     int64_t longest_delay_ns;
 };
 
-/* Verdicts long_use, tried `rounds` times, and time_shared. 0, or -1 with the outcome. */
+/* Gives the verdicts long_use, tried `rounds` times, and time_shared. `use` is zeroed but for
+ * `run`. 0, or -1 with the outcome if the threads could not be started. */
 int long_use_try(struct long_use *use, int rounds);
-
-/* What one round takes, with its rest. */
-#define LONG_USE_ROUND_NS INT64_C(1000000000)
 
 #endif

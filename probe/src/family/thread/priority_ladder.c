@@ -7,10 +7,10 @@
 #include <sched.h>
 #include <stdlib.h>
 
-int levels_count(const struct run *run)
+int priority_ladder_count(const struct run *run)
 {
     int count = run->setup.priority - sched_get_priority_min(run->setup.policy);
-    return count < LEVELS_MOST ? count : LEVELS_MOST;
+    return count < PRIORITY_LADDER_MOST ? count : PRIORITY_LADDER_MOST;
 }
 
 static void be_level(void *argument)
@@ -29,10 +29,11 @@ static void be_level(void *argument)
 static void join_all(struct levels *levels)
 {
     for (int i = 0; i < levels->started_count; i++)
-        actor_join(&levels->level[i].actor);
+        rt_thread_join(&levels->level[i].rt_thread);
     for (int i = 0; i < levels->started_count; i++)
         sem_destroy(&levels->level[i].gate);
     levels->started_count = 0;
+    stacks_free(&levels->stacks);
 }
 
 static int give_up(struct levels *levels, int error)
@@ -44,43 +45,45 @@ static int give_up(struct levels *levels, int error)
     return outcome_set_errno(&levels->run->outcome, error, "a thread at each priority", NULL);
 }
 
-/* All of them, blocked at their gates: on the way there, equals would stand in another
- * order than that in which they are called. */
+/* Starts all levels and waits until they block at their gates: threads still on their way there
+ * would not run in the order in which they are made ready. */
 static int start_all(struct levels *levels, bool is_chain)
 {
+    struct stacks *stacks = &levels->stacks;
     levels->is_chain = is_chain;
-    for (int i = 0; i < levels->level_count; i++) {
+    int error = stacks_make(stacks, levels->level_count, levels->run->is_locked);
+    for (int i = 0; !error && i < levels->level_count; i++) {
         struct level *level = &levels->level[i];
         level->levels = levels;
         level->priority = levels->run->setup.priority - levels->level_count + i;
         sem_init(&level->gate, 0, 0);
-        struct actor_setup setup =
+        struct rt_thread_setup setup =
             thread_setup(levels->run, levels->run->setup.policy, levels->level_count - i);
-        int error =
-            actor_start_with_stack(&level->actor, &setup, ACTOR_SMALL_STACK_BYTES, be_level, level);
+        error = rt_thread_start_on_stack(&level->rt_thread, &setup, stacks_at(stacks, i),
+                                         stacks->stack_bytes, be_level, level);
         if (error)
-            return give_up(levels, error);
+            break;
         levels->started_count = i + 1;
-        actor_go(&level->actor);
+        rt_thread_go(&level->rt_thread);
     }
-    int error = thread_settle(levels->run, levels->level_count);
+    error = error ? error : thread_settle(levels->run, levels->level_count);
     return error ? give_up(levels, error) : 0;
 }
 
-static void shuffle(int *places, int count, uint64_t seed)
+static void shuffle_calls(struct level *level, int count, uint64_t seed)
 {
     unsigned short state[3] = {0x330e, (unsigned short)seed, (unsigned short)(seed >> 16)};
     for (int i = 0; i < count; i++)
-        places[i] = i;
+        level[i].called = i;
     for (int i = count - 1; i > 0; i--) {
         int other = (int)(erand48(state) * (i + 1));
-        int kept = places[i];
-        places[i] = places[other];
-        places[other] = kept;
+        int kept = level[i].called;
+        level[i].called = level[other].called;
+        level[other].called = kept;
     }
 }
 
-/* The first level that ran before the one above it; -1: all ran from the highest down. */
+/* The lowest level that ran before the one above it; -1: all ran from the highest down. */
 static int first_out_of_order(const struct levels *levels)
 {
     for (int i = 0; i + 1 < levels->level_count; i++)
@@ -104,14 +107,16 @@ static void tell_ready_order(const struct levels *levels, int wrong)
                       level[wrong + 1].priority);
 }
 
-/* Equals run in the order in which they are called: wrong in this one or in its reverse. */
-static int call_in_order(struct levels *levels, const int *places, bool is_reverse, int *wrong)
+/* If two levels were equal in fact, they would run in the order of the calls: wrong in one of the
+ * two orders. */
+static int call_in_order(struct levels *levels, bool is_reverse, int *wrong)
 {
+    struct level *level = levels->level;
     int last = levels->level_count - 1;
     if (start_all(levels, false) != 0)
         return -1;
     for (int i = 0; i <= last; i++)
-        sem_post(&levels->level[places[is_reverse ? last - i : i]].gate);
+        sem_post(&level[level[is_reverse ? last - i : i].called].gate);
     join_all(levels);
     *wrong = first_out_of_order(levels);
     return 0;
@@ -119,28 +124,30 @@ static int call_in_order(struct levels *levels, const int *places, bool is_rever
 
 static int try_ready_order(struct levels *levels)
 {
-    int places[LEVELS_MOST] = {0}, wrong = -1, error = 0;
-    shuffle(places, levels->level_count, levels->run->request->seed);
+    int wrong = -1, error = 0;
+    shuffle_calls(levels->level, levels->level_count, levels->run->request->seed);
     for (int i = 0; i < 2 && wrong < 0 && error == 0; i++)
-        error = call_in_order(levels, places, i > 0, &wrong);
+        error = call_in_order(levels, i > 0, &wrong);
     if (error == 0)
         tell_ready_order(levels, wrong);
     return error;
 }
 
-/* Whether the one above had run when this one went on; above the last is the director. */
-static bool was_preempted(const struct levels *levels, int place, uint64_t director_ticks)
+/* Whether the level above ran between the two stamps of this one; above the last is the measuring
+ * thread. */
+static bool was_preempted(const struct levels *levels, int place, uint64_t measuring_thread_ticks)
 {
     const struct level *level = &levels->level[place];
-    uint64_t above = place + 1 < levels->level_count ? level[1].first_ticks : director_ticks;
+    uint64_t above =
+        place + 1 < levels->level_count ? level[1].first_ticks : measuring_thread_ticks;
     return (int64_t)(above - level->first_ticks) > 0 && (int64_t)(level->last_ticks - above) > 0;
 }
 
-static int tell_preempts(const struct levels *levels, uint64_t director_ticks)
+static int tell_preempts(const struct levels *levels, uint64_t measuring_thread_ticks)
 {
     int good = 0, wrong = -1, lowest = levels->level[0].priority;
     for (int i = 0; i < levels->level_count; i++) {
-        bool is_good = was_preempted(levels, i, director_ticks);
+        bool is_good = was_preempted(levels, i, measuring_thread_ticks);
         good += is_good ? 1 : 0;
         if (!is_good && wrong < 0)
             wrong = lowest + i;
@@ -158,17 +165,19 @@ static int tell_preempts(const struct levels *levels, uint64_t director_ticks)
     return good;
 }
 
-/* Where the run's own priority leaves fewer to try, what the system names has to do. */
+/* If the run's priority leaves fewer than 32 to try, all that were tried must have been told
+ * apart. */
 static void tell_levels(const struct levels *levels, int kept_pairs)
 {
     int policy = levels->run->setup.policy;
     int named = sched_get_priority_max(policy) - sched_get_priority_min(policy) + 1;
     int tried = levels->level_count + 1, apart = kept_pairs + 1;
-    bool is_enough = named >= LEVELS_LEAST && (apart >= LEVELS_LEAST || apart == tried);
+    bool is_enough =
+        named >= PRIORITY_LADDER_LEAST && (apart >= PRIORITY_LADDER_LEAST || apart == tried);
     arena_verdict(levels->run->arena, is_enough, "levels",
                   "the system names %d priorities; of %d that were tried, %d were told apart (at "
                   "least %d must exist)",
-                  named, tried, apart, LEVELS_LEAST);
+                  named, tried, apart, PRIORITY_LADDER_LEAST);
 }
 
 static int try_preempts(struct levels *levels)
@@ -177,15 +186,15 @@ static int try_preempts(struct levels *levels)
         return -1;
     sem_post(&levels->level[0].gate);
     thread_wait(&levels->done);
-    uint64_t director_ticks = clock_begin(&levels->run->clock);
+    uint64_t measuring_thread_ticks = clock_begin(&levels->run->clock);
     join_all(levels);
-    tell_levels(levels, tell_preempts(levels, director_ticks));
+    tell_levels(levels, tell_preempts(levels, measuring_thread_ticks));
     return 0;
 }
 
-int levels_try(struct levels *levels)
+int priority_ladder_try(struct levels *levels)
 {
-    levels->level_count = levels_count(levels->run);
+    levels->level_count = priority_ladder_count(levels->run);
     sem_init(&levels->done, 0, 0);
     int error = try_ready_order(levels);
     if (error == 0)

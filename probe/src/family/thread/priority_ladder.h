@@ -1,34 +1,38 @@
-/* A thread at each priority, from the lowest up to just below the run's; the director is
- * the one at the run's. For THR-B-PRI. */
-#ifndef HS_THREAD_LEVELS_H
-#define HS_THREAD_LEVELS_H
+/* One thread at each priority from the lowest to just below the run's; the measuring thread has the
+ * run's. For THR-B-PRI. */
+#ifndef HS_FAMILY_THREAD_PRIORITY_LADDER_H
+#define HS_FAMILY_THREAD_PRIORITY_LADDER_H
 
+#include "base/stacks.h"
 #include "run/run.h"
 
-enum { LEVELS_LEAST = 32 /* that POSIX asks for */, LEVELS_MOST = 1024 };
+enum { PRIORITY_LADDER_LEAST = 32 /* required by POSIX */, PRIORITY_LADDER_MOST = 1024 };
 
 struct level {
     struct levels *levels;
     int priority;
     sem_t gate;
-    struct actor actor;
-    uint64_t first_ticks, last_ticks; /* when it first ran, and when it went on */
+    struct rt_thread rt_thread;
+    uint64_t first_ticks, last_ticks; /* first stamp; after it made the next ready */
+    int called; /* index of the level to make ready at this place in the order */
 };
 
-/* level_count of them, lowest priority first. */
+/* The ladder: level_count levels, lowest priority first. */
 struct levels {
     struct run *run;
-    bool is_chain; /* each makes the next one ready */
+    bool is_chain; /* each level makes the next one ready */
     sem_t done;
     int level_count, started_count;
+    struct stacks stacks; /* one of each level: locked, they take 4 MB */
     struct level level[];
 };
 
-/* Priorities below the run's. */
-int levels_count(const struct run *run);
+/* Number of priorities below the run's, PRIORITY_LADDER_MOST at most. */
+int priority_ladder_count(const struct run *run);
 
-/* Verdicts ready_order, preempts and levels. 0, or -1 with the outcome when the threads
- * could not be started. */
-int levels_try(struct levels *levels);
+/* Gives the verdicts ready_order, preempts and levels. `levels` is zeroed but for `run` and has
+ * room for priority_ladder_count levels. 0, or -1 with the outcome if the threads could not be
+ * started. */
+int priority_ladder_try(struct levels *levels);
 
 #endif

@@ -1,25 +1,25 @@
-/* THR-B-NEW: where new threads, and threads that lower themselves, stand among the ready
- * ones (Dedicated Systems 2012). For SCHED_FIFO and SCHED_RR, all on one CPU:
+/* THR-B-NEW: place of new threads, and of threads that lower their priority, among the ready ones
+ * (Dedicated Systems 2012). For SCHED_FIFO and SCHED_RR, all on one CPU, below the measuring
+ * thread:
  *
- *   lower   a new thread of lower priority does not run before the creator blocks
- *   equal   a new one of equal priority stands behind one that was ready before it, and
- *           does not run before the creator blocks
- *   yield   a new one of equal priority runs when the creator yields
- *   higher  a new one of higher priority runs before pthread_create returns
+ *   lower   a new thread of lower priority does not run before its creator blocks
+ *   equal   a new thread of equal priority goes behind one that was ready before it, and does not
+ *           run before its creator blocks
+ *   yield   a new thread of equal priority runs when its creator yields
+ *   higher  a new thread of higher priority runs before pthread_create returns
  *   lowered_setschedprio, lowered_setschedparam
- *           a running thread lowers itself to a priority at which two others are ready.
- *           POSIX (scheduling policies, SCHED_FIFO, which SCHED_RR follows): by
- *           pthread_setschedprio it becomes the head of the list, and so goes on; by any
- *           other call, such as pthread_setschedparam, the tail, so that both others run
- *           before it.
+ *           a running thread lowers itself to a priority at which two others are ready. POSIX
+ *           (scheduling policies, SCHED_FIFO, which SCHED_RR follows): pthread_setschedprio puts it
+ *           at the head of the list, so it goes on; any other call, such as pthread_setschedparam,
+ *           at the tail, so both others run before it.
  *
- * The order is that of readings of the counter (order_log.h), and is the evidence. Every
- * scenario is tried in several rounds; the first that breaks a promise is the one shown.
- * Where the creator is to keep the CPU, it spins long enough for a clock tick or two, and
- * for less than its slice. Each round's threads are new ones, so that slices are whole.
+ * The order is that of readings of the counter (order_log.h), and is the evidence. Each scenario is
+ * tried in several rounds; the first round that breaks a promise is the one shown. A creator that
+ * should keep the CPU spins for 10 ms, but at most a quarter of its slice. Each round has new
+ * threads, so that slices are whole.
  *
- * How it could be wrong: a new thread on another CPU would run at once; each one looks
- * where it is, and the result fails when it is not on the CPU under test.
+ * How it could be wrong: a new thread on another CPU would run at once. Each one checks its CPU,
+ * and the result fails if it is not the one under test.
  */
 #include "base/posix_source.h"
 
@@ -39,8 +39,8 @@ struct own;
 
 struct scenario {
     const char *name;
-    int creator_below, new_below; /* priorities under the run's */
-    int other_count;              /* threads that are made ready before the step */
+    int creator_below, new_below; /* below the run's */
+    int other_count;              /* threads that the scenario makes ready first */
     void (*act)(struct own *own);
     const char *promised;
 };
@@ -50,15 +50,15 @@ struct own {
     struct order_log log;
     const struct scenario *scenario;
     int policy;
-    struct actor creator, others[OTHERS];
+    struct rt_thread creator, others[OTHERS];
     sem_t gates[OTHERS];
     pthread_t thread; /* the new one */
     atomic_bool is_elsewhere;
-    int error;       /* of creating a thread: a limit, and no verdict */
-    int lower_error; /* of lowering itself */
+    int error;       /* errno of pthread_create: no verdict then */
+    int lower_error; /* errno of the call that lowers the priority */
 };
 
-/* ---- what the threads do ---- */
+/* ---- the threads ---- */
 
 static void *be_new(void *argument)
 {
@@ -85,8 +85,8 @@ static void be_second(void *argument)
 
 static void create(struct own *own)
 {
-    struct actor_setup setup = thread_setup(own->run, own->policy, own->scenario->new_below);
-    own->error = thread_create(&own->thread, &setup, be_new, own);
+    struct rt_thread_setup setup = thread_setup(own->run, own->policy, own->scenario->new_below);
+    own->error = thread_create_bare(&own->thread, &setup, be_new, own);
 }
 
 static void join(struct own *own)
@@ -95,7 +95,7 @@ static void join(struct own *own)
         pthread_join(own->thread, NULL);
 }
 
-/* Not longer than a slice of SCHED_RR allows. */
+/* At most a quarter of a slice of SCHED_RR. */
 static int64_t spin_ns(void)
 {
     struct timespec slice;
@@ -157,7 +157,7 @@ static void lower_by_setschedprio(struct own *own)
 static void lower_by_setschedparam(struct own *own)
 {
     make_others_ready(own);
-    own->lower_error = actor_set_self(own->policy, own->run->setup.priority - MIDDLE);
+    own->lower_error = rt_thread_set_self(own->policy, own->run->setup.priority - MIDDLE);
     order_log_add(&own->log, "mover", "went on");
 }
 
@@ -205,35 +205,36 @@ static void be_creator(void *argument)
 static int start_others(struct own *own, int *started)
 {
     static void (*const bodies[])(void *) = {be_first, be_second};
-    struct actor_setup setup = thread_setup(own->run, own->policy, MIDDLE);
+    struct rt_thread_setup setup = thread_setup(own->run, own->policy, MIDDLE);
     for (; *started < own->scenario->other_count && *started < OTHERS; (*started)++) {
         sem_init(&own->gates[*started], 0, 0);
-        int error = actor_start(&own->others[*started], &setup, bodies[*started], own);
+        int error = rt_thread_start(&own->others[*started], &setup, bodies[*started], own);
         if (error)
             return error;
-        actor_go(&own->others[*started]);
+        rt_thread_go(&own->others[*started]);
     }
     return 0;
 }
 
-/* The director is above all of them: the creator starts when it waits for its end. */
+/* The measuring thread has the highest priority: the creator starts when it joins the creator. */
 static int play_round(struct own *own)
 {
-    struct actor_setup creator = thread_setup(own->run, own->policy, own->scenario->creator_below);
+    struct rt_thread_setup creator =
+        thread_setup(own->run, own->policy, own->scenario->creator_below);
     int started = 0, error = start_others(own, &started);
     own->error = own->lower_error = 0;
     if (!error)
         error = thread_settle(own->run, BOTTOM);
     order_log_clear(&own->log, &own->run->clock);
     if (!error)
-        error = actor_start(&own->creator, &creator, be_creator, own);
+        error = rt_thread_start(&own->creator, &creator, be_creator, own);
     if (!error) {
-        actor_go(&own->creator);
-        actor_join(&own->creator);
+        rt_thread_go(&own->creator);
+        rt_thread_join(&own->creator);
     }
     for (int i = 0; i < started; i++) {
         sem_post(&own->gates[i]);
-        actor_join(&own->others[i]);
+        rt_thread_join(&own->others[i]);
         sem_destroy(&own->gates[i]);
     }
     return error ? error : own->error;
@@ -244,11 +245,11 @@ static int rounds_of(const struct run *run)
     return run->samples > 0 && run->samples < INT32_MAX ? (int)run->samples : ROUNDS;
 }
 
-/* One round: 1 when the promise was kept, 0 when not, -1 with the outcome. */
+/* One round: 1 if the promise was kept, 0 if not, -1 with the outcome. */
 static int try_round(struct own *own)
 {
     struct run *run = own->run;
-    breathe_ahead(&run->breath, ROUND_NS);
+    rt_budget_rest_ahead(&run->rt_budget, ROUND_NS);
     int error = play_round(own);
     if (error)
         return outcome_set_errno(&run->outcome, error, "threads for the scenarios", NULL);
@@ -273,11 +274,6 @@ static int try_scenario(struct own *own, const struct scenario *scenario, int po
     else
         order_log_verdict(&own->log, run->arena, name, scenario->promised);
     return 0;
-}
-
-static int64_t expected_ns(const struct run *run)
-{
-    return (int64_t)rounds_of(run) * SCENARIOS * POLICIES * SPIN_NS;
 }
 
 static int prepare(struct run *run)
@@ -311,7 +307,8 @@ const struct test thr_b_new = {
     .verdicts = verdicts,
     .needs = TEST_NEEDS_REALTIME,
     .default_samples = ROUNDS,
-    .expected_ns = expected_ns,
+    .setup_ns = 300000000,
+    .sample_ns = 50000000,
     .prepare = prepare,
     .measure = measure,
 };

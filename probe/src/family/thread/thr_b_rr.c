@@ -1,28 +1,37 @@
-/* THR-B-RR: round robin is fair (Dedicated Systems 2012). N SCHED_RR threads of equal
- * priority spin on one CPU. A thread that finds another one in the note of who ran last
- * has just been given the CPU: it notes itself and the counter. A slice is the time from
- * one such note to the next one, by another thread; so the switch is in it, and all that
- * interrupts took.
+/* THR-B-RR: round robin is fair (Dedicated Systems 2012). N SCHED_RR threads, one below the run's
+ * priority, spin on one CPU. A thread that finds another one noted as the last to run has just been
+ * given the CPU, and notes itself with a reading of the counter (slice_log.h). A slice is the time
+ * from one such note to the next: it includes the context switch and all interrupts. Its time of
+ * occurrence is its end.
  *
- * They run in bursts that fit into the real-time budget (throttling would be a slice of
- * its own), with rests between them: a slice of 100 ms and a budget of 950 ms a second
- * leave two slices each for three threads. The threads of each burst are new, so that each
- * has a first slice: that is a series of its own, since there are systems where it is ten
- * times as long. The slice that the end of the burst cuts off is not recorded.
+ * The threads run in bursts that fit into the real-time budget, with rests between them, because
+ * throttling would be a slice of its own. With slices of 100 ms and a budget of 950 ms a second,
+ * three threads get two slices each. Each burst has new threads, so each thread has a first slice:
+ * on some systems it is ten times as long, so it goes to a series of its own. Nothing is discarded
+ * as warm-up. The slice that the end of a burst cuts off is not recorded.
  *
  *   rotates       every thread gets its slices without blocking or yielding
  *   fair          each thread's share of the time of all bursts is within 5 % of the mean
  *   slice_length  the mean of the later slices is within 10 % of sched_rr_get_interval
- *   first_slice   the mean of the first slices is that of the later ones, within a quarter
- *                 or a clock tick: a slice is counted in ticks, and the first one starts
- *                 between two of them
+ *   first_slice   the mean of the first slices is that of the later ones within a quarter or one
+ *                 clock tick: slices are counted in ticks, and the first starts between two
  *
- * How it could be wrong: a thread of higher priority lengthens the slice that it
- * interrupts; throttling does too (event throttled, and the result fails).
+ * A burst that ends before it has all its slices proves nothing: the host may have been late, or
+ * slices may be longer than a burst. It is reported (event incomplete_burst) and repeated; its
+ * whole slices stay in the series. After three in a row there is no verdict, and the result
+ * fails.
+ *
+ * If one thread kept the CPU for a whole burst, the same threads go on after a rest, that thread
+ * first, until it has kept the CPU for twenty slices. Only then is it established that they do not
+ * take turns. If they do take turns later, slices are longer than a burst.
+ *
+ * How it could be wrong: a thread of higher priority lengthens the slice that it interrupts;
+ * throttling does too (event throttled, the result fails).
  */
 #include "base/posix_source.h"
 
 #include "family/thread/scenario.h"
+#include "family/thread/slice_log.h"
 
 #include "realtime/cpu_loss.h"
 
@@ -32,7 +41,7 @@
 #include <string.h>
 
 enum { THREADS = 3, LEAST_THREADS = 2, MOST_THREADS = 16, MOST_ROUNDS = 16, LEVELS = 2 };
-enum { SAMPLES = 12, NOBODY = -1 };
+enum { SAMPLES = 12, MOST_INCOMPLETE = 3, LEAST_PARTS = 3, KEPT_SLICES = 20 };
 
 #define UNKNOWN_SLICE_NS INT64_C(100000000)
 #define UNFAIR 0.05
@@ -65,41 +74,38 @@ struct own;
 struct spinner {
     struct own *own;
     int place;
-    struct actor actor;
+    struct rt_thread rt_thread;
+    sem_t go; /* starts the thread's part of a burst */
 };
 
+/* A burst has one part, or several with rests between them while one thread keeps the CPU. */
 struct own {
     struct run *run;
-    struct occupancy occupancy;
-    int64_t claimed_ns; /* by sched_rr_get_interval; -1: it does not say */
-    int64_t due_ns;     /* the same, or a guess */
+    struct cpu_loss cpu_loss;
+    int64_t claimed_ns; /* slice length by sched_rr_get_interval; -1: it fails */
+    int64_t due_ns;     /* the same, or a guess if it fails */
     int thread_count, rounds;
-    atomic_int current;
-    atomic_bool is_over;
     uint64_t until_ticks;
-    struct order_log log; /* who was given the CPU, and when */
-    unsigned wanted_count;
+    struct slice_log log; /* of the burst */
+    sem_t parked;         /* posted by each thread at the end of its part */
+    atomic_bool is_ended; /* the burst is over: threads end */
+    int part_count;
+    uint64_t begin_ticks; /* begin of the burst; below: as time of the run */
+    int64_t begin_at_ns;
     struct spinner spinners[MOST_THREADS];
-    int64_t shares_ns[MOST_THREADS];
-    int incomplete_count, burst_count, worst_turns;
+    int64_t shares_ns[MOST_THREADS]; /* of complete bursts */
+    int complete_count, incomplete_count, incomplete_in_row;
+    int least_turns, incomplete_turns; /* fewest slices of a thread, by kind of burst */
+    int64_t kept_ns;                   /* one thread kept the CPU for this; 0: none did */
 };
 
-static int64_t expected_ns(const struct run *run)
-{
-    uint64_t slices = run->samples > 0 ? run->samples % 100000000 : SAMPLES;
-    return run->samples == 0 && run->duration_ns > 0 ? run->duration_ns
-                                                     : (int64_t)slices * UNKNOWN_SLICE_NS * 3 / 2;
-}
+/* Slices and time of each thread in a burst. */
+struct burst {
+    int turns[MOST_THREADS];
+    int64_t ns[MOST_THREADS];
+};
 
-static int size(struct run *run)
-{
-    return run_add_series(run, "first_slice", "ns", NULL, NULL) < 0 ||
-                   run_add_series(run, "later_slice", "ns", NULL, NULL) < 0
-               ? -1
-               : 0;
-}
-
-/* The length that the system claims; asked by a thread of the policy. */
+/* Asks for the slice length; runs on a thread of SCHED_RR. */
 static void ask_slice(void *argument)
 {
     struct own *own = argument;
@@ -107,12 +113,12 @@ static void ask_slice(void *argument)
     own->claimed_ns = sched_rr_get_interval(0, &slice) == 0 ? clock_timespec_ns(&slice) : -1;
 }
 
-/* Rounds that fit into a burst: 0, or -1 with the outcome. */
+/* Chooses how many slices of each thread fit into a burst. 0, or -1 with the outcome. */
 static int choose_rounds(struct own *own)
 {
     struct run *run = own->run;
     own->due_ns = own->claimed_ns > 0 ? own->claimed_ns : UNKNOWN_SLICE_NS;
-    int64_t rounds = run->breath.burst_ns / 10 * 9 / own->due_ns / own->thread_count;
+    int64_t rounds = run->rt_budget.burst_ns / 10 * 9 / own->due_ns / own->thread_count;
     own->rounds = (int)(rounds < MOST_ROUNDS ? rounds : MOST_ROUNDS);
     if (own->rounds >= 2)
         return 0;
@@ -122,105 +128,198 @@ static int choose_rounds(struct own *own)
                        "two slices of %lld ms for each of %d threads do not fit into the %lld ms "
                        "that real-time threads may spin without a rest",
                        (long long)(own->due_ns / 1000000), own->thread_count,
-                       (long long)(run->breath.burst_ns / 1000000));
+                       (long long)(run->rt_budget.burst_ns / 1000000));
 }
 
 static int plan_bursts(struct own *own)
 {
-    struct actor actor;
-    struct actor_setup setup = thread_setup(own->run, SCHED_RR, 1);
-    int error = actor_start(&actor, &setup, ask_slice, own);
+    struct rt_thread rt_thread;
+    struct rt_thread_setup setup = thread_setup(own->run, SCHED_RR, 1);
+    int error = rt_thread_start(&rt_thread, &setup, ask_slice, own);
     if (error)
         return outcome_set_errno(&own->run->outcome, error, "a thread under SCHED_RR", NULL);
-    actor_go(&actor);
-    actor_join(&actor);
+    rt_thread_go(&rt_thread);
+    rt_thread_join(&rt_thread);
     return choose_rounds(own);
 }
 
-/* The log takes notes from any thread, also should one lose the CPU while it writes; its
- * order is that of the readings. */
-static void note_slice(struct own *own, int who)
+static void spin_part(struct spinner *spinner)
 {
-    order_log_add_nth(&own->log, "thread", who, "was given the CPU");
-    if (order_log_count(&own->log) >= own->wanted_count)
-        atomic_store_explicit(&own->is_over, true, memory_order_relaxed);
+    struct own *own = spinner->own;
+    struct slice_log *log = &own->log;
+    for (;;) {
+        unsigned turn = slice_log_look(log);
+        if (slice_log_is_over(log, turn))
+            return;
+        uint64_t now_ticks = clock_begin(&own->run->clock);
+        if ((int64_t)(now_ticks - own->until_ticks) >= 0)
+            slice_log_close(log);
+        else
+            slice_log_take(log, turn, spinner->place, now_ticks);
+    }
 }
 
 static void spin(void *argument)
 {
     struct spinner *spinner = argument;
     struct own *own = spinner->own;
-    const struct clock *clock = &own->run->clock;
-    while (!atomic_load_explicit(&own->is_over, memory_order_relaxed)) {
-        if (atomic_load_explicit(&own->current, memory_order_relaxed) != spinner->place) {
-            atomic_store_explicit(&own->current, spinner->place, memory_order_relaxed);
-            note_slice(own, spinner->place);
-        }
-        if ((int64_t)(clock_ticks(clock) - own->until_ticks) >= 0)
-            atomic_store_explicit(&own->is_over, true, memory_order_relaxed);
+    for (;;) {
+        thread_wait(&spinner->go);
+        if (atomic_load(&own->is_ended))
+            return;
+        spin_part(spinner);
+        sem_post(&own->parked);
     }
 }
 
 static int start_spinners(struct own *own, int *started)
 {
-    struct actor_setup setup = thread_setup(own->run, SCHED_RR, 1);
+    struct rt_thread_setup setup = thread_setup(own->run, SCHED_RR, 1);
     for (; *started < own->thread_count; (*started)++) {
         struct spinner *spinner = &own->spinners[*started];
         spinner->own = own;
         spinner->place = *started;
-        int error = actor_start(&spinner->actor, &setup, spin, spinner);
+        sem_init(&spinner->go, 0, 0);
+        int error = rt_thread_start(&spinner->rt_thread, &setup, spin, spinner);
         if (error)
             return outcome_set_errno(&own->run->outcome, error, "threads under SCHED_RR", NULL);
+        rt_thread_go(&spinner->rt_thread);
     }
     return 0;
 }
 
-/* The director is above them: they start when it waits. */
-static int spin_burst(struct own *own)
+static void end_spinners(struct own *own, int started)
+{
+    atomic_store(&own->is_ended, true);
+    for (int i = 0; i < started; i++)
+        sem_post(&own->spinners[i].go);
+    for (int i = 0; i < started; i++) {
+        rt_thread_join(&own->spinners[i].rt_thread);
+        sem_destroy(&own->spinners[i].go);
+    }
+}
+
+/* The measuring thread has a higher priority: they start when it waits, thread `first` before the
+ * others. */
+static void run_part(struct own *own, int first)
 {
     const struct clock *clock = &own->run->clock;
-    int started = 0, error = start_spinners(own, &started);
-    order_log_clear(&own->log, clock);
-    own->wanted_count = (unsigned)(own->thread_count * own->rounds) + 1;
-    atomic_store(&own->current, NOBODY);
-    atomic_store(&own->is_over, error != 0);
-    own->until_ticks = clock_begin(clock) + clock_ticks_of_ns(clock, own->run->breath.burst_ns);
-    occupancy_begin(&own->occupancy);
-    for (int i = 0; i < started; i++)
-        actor_go(&own->spinners[i].actor);
-    for (int i = 0; i < started; i++)
-        actor_join(&own->spinners[i].actor);
-    occupancy_end(&own->occupancy, own->run);
+    own->until_ticks = clock_begin(clock) + clock_ticks_of_ns(clock, own->run->rt_budget.burst_ns);
+    own->part_count++;
+    cpu_loss_begin(&own->cpu_loss);
+    for (int i = 0; i < own->thread_count; i++)
+        sem_post(&own->spinners[(first + i) % own->thread_count].go);
+    for (int i = 0; i < own->thread_count; i++)
+        thread_wait(&own->parked);
+    cpu_loss_end(&own->cpu_loss, own->run);
+}
+
+/* Whether one thread has kept the CPU since the burst began. */
+static bool keeps_cpu(struct own *own)
+{
+    return slice_log_count(&own->log) == 1;
+}
+
+static bool has_kept_for_long(const struct own *own)
+{
+    int64_t kept_ns = own->part_count * own->run->rt_budget.burst_ns;
+    return own->part_count >= LEAST_PARTS && kept_ns >= KEPT_SLICES * own->due_ns;
+}
+
+static void run_parts(struct own *own)
+{
+    struct run *run = own->run;
+    own->part_count = 0;
+    own->begin_at_ns = run_at_ns(run, clock_monotonic_ns());
+    own->begin_ticks = clock_begin(&run->clock);
+    run_part(own, 0);
+    while (keeps_cpu(own) && !has_kept_for_long(own) && !run_should_stop()) {
+        rt_budget_rest_ahead(&run->rt_budget, run->rt_budget.burst_ns);
+        slice_log_reopen(&own->log);
+        run_part(own, own->log.entries[0].place);
+    }
+}
+
+static int spin_burst(struct own *own)
+{
+    int started = 0;
+    slice_log_clear(&own->log, (unsigned)(own->thread_count * own->rounds) + 1);
+    sem_init(&own->parked, 0, 0);
+    atomic_store(&own->is_ended, false);
+    int error = start_spinners(own, &started);
+    if (!error)
+        run_parts(own);
+    end_spinners(own, started);
+    sem_destroy(&own->parked);
     return error;
 }
 
-static void record_slice(struct own *own, const struct order_entry *slice, uint64_t end_ticks,
-                         bool is_first, int64_t at_ns)
+static void record_slice(struct own *own, const struct slice_entry *slice, uint64_t end_ticks,
+                         struct burst *burst)
 {
-    int64_t ns = clock_ns(&own->run->clock, end_ticks - slice->ticks);
-    own->shares_ns[slice->number] += ns;
+    const struct clock *clock = &own->run->clock;
+    int64_t ns = clock_ns(clock, end_ticks - slice->ticks);
+    int64_t at_ns = own->begin_at_ns + clock_ns(clock, end_ticks - own->begin_ticks);
+    bool is_first = burst->turns[slice->place]++ == 0;
+    burst->ns[slice->place] += ns;
     record_value(arena_record(own->run->arena, is_first ? FIRST : LATER), ns, at_ns);
 }
 
-/* A slice ends where another thread's begins. */
-static void record_burst(struct own *own, int64_t at_ns)
+/* A slice ends where the next one begins. Bursts with a rest in them give no slices. */
+static void record_burst(struct own *own, struct burst *burst)
 {
-    int turns[MOST_THREADS] = {0};
-    unsigned count = order_log_count(&own->log), begin = 0;
-    order_log_sort(&own->log);
-    for (unsigned i = 1; i < count; i++) {
-        const struct order_entry *slice = &own->log.entries[begin];
-        if (own->log.entries[i].number == slice->number)
-            continue;
-        bool is_first = turns[slice->number]++ == 0;
-        record_slice(own, slice, own->log.entries[i].ticks, is_first, at_ns);
-        begin = i;
-    }
-    own->burst_count++;
-    own->incomplete_count += count < own->wanted_count ? 1 : 0;
+    const struct slice_entry *entries = own->log.entries;
+    unsigned count = own->part_count == 1 ? slice_log_count(&own->log) : 0;
+    for (unsigned i = 1; i < count; i++)
+        record_slice(own, &entries[i - 1], entries[i].ticks, burst);
+}
+
+static int least_turns(const struct own *own, const struct burst *burst)
+{
+    int least = burst->turns[0];
+    for (int i = 1; i < own->thread_count; i++)
+        if (burst->turns[i] < least)
+            least = burst->turns[i];
+    return least;
+}
+
+static void count_complete(struct own *own, const struct burst *burst)
+{
+    int least = least_turns(own, burst);
+    own->complete_count++;
+    own->incomplete_in_row = 0;
+    if (least < own->least_turns)
+        own->least_turns = least;
     for (int i = 0; i < own->thread_count; i++)
-        if (turns[i] < own->worst_turns)
-            own->worst_turns = turns[i];
+        own->shares_ns[i] += burst->ns[i];
+}
+
+static void count_incomplete(struct own *own, const struct burst *burst)
+{
+    int least = least_turns(own, burst);
+    own->incomplete_count++;
+    own->incomplete_in_row++;
+    if (least < own->incomplete_turns)
+        own->incomplete_turns = least;
+    arena_event(own->run->arena, "incomplete_burst", own->begin_at_ns,
+                "not every one of %d threads had %d slices before the burst of %lld ms ended: one "
+                "got only %d; the burst is repeated",
+                own->thread_count, own->rounds, (long long)(own->run->rt_budget.burst_ns / 1000000),
+                least);
+}
+
+static void take_burst(struct own *own)
+{
+    struct burst burst = {{0}, {0}};
+    record_burst(own, &burst);
+    if (keeps_cpu(own) && has_kept_for_long(own)) {
+        own->kept_ns = own->part_count * own->run->rt_budget.burst_ns;
+        own->shares_ns[own->log.entries[0].place] += own->kept_ns;
+    } else if (slice_log_count(&own->log) < own->log.wanted_count) {
+        count_incomplete(own, &burst);
+    } else {
+        count_complete(own, &burst);
+    }
 }
 
 static int prepare(struct run *run)
@@ -240,27 +339,40 @@ static uint64_t slices_recorded(struct run *run)
     return arena_record(run->arena, FIRST)->count + arena_record(run->arena, LATER)->count;
 }
 
+/* Slices count against the budget only once a burst was complete. */
+static bool needs_more(const struct own *own, const struct run_budget *budget, int64_t now_ns)
+{
+    uint64_t done = own->complete_count > 0 ? slices_recorded(own->run) : 0;
+    return run_budget_left(budget, done, now_ns);
+}
+
+static bool is_decided(const struct own *own)
+{
+    return own->kept_ns > 0 || own->incomplete_in_row >= MOST_INCOMPLETE;
+}
+
 static int measure(struct run *run)
 {
     struct own *own = run->own;
     struct run_budget budget = run_budget(run, 1);
-    occupancy_open(&own->occupancy);
+    cpu_loss_open(&own->cpu_loss);
     if (plan_bursts(own) != 0)
         return -1;
-    own->worst_turns = own->rounds;
-    int64_t now_ns = breathe_ahead(&run->breath, run->breath.burst_ns);
-    do { /* one burst at least: less proves nothing */
+    own->least_turns = own->incomplete_turns = own->rounds;
+    int64_t now_ns;
+    rt_budget_rest_ahead(&run->rt_budget, run->rt_budget.burst_ns);
+    do { /* at least one burst: less proves nothing */
         if (spin_burst(own) != 0)
             return -1;
-        record_burst(own, run_at_ns(run, now_ns));
-        now_ns = breathe_ahead(&run->breath, run->breath.burst_ns);
-    } while (run_budget_left(&budget, slices_recorded(run), now_ns) && own->incomplete_count == 0);
+        take_burst(own);
+        now_ns = rt_budget_rest_ahead(&run->rt_budget, run->rt_budget.burst_ns);
+    } while (!is_decided(own) && needs_more(own, &budget, now_ns));
     return 0;
 }
 
 /* ---- verdicts ---- */
 
-/* Of the scheduler, where a clock that steps by it tells; else 0. */
+/* The scheduler's tick by the resolution of a coarse clock; 0: not known. */
 static int64_t tick_ns(void)
 {
     const struct port_clock *clocks;
@@ -283,17 +395,21 @@ static double highest_ms(const struct record *record)
 
 static void judge_rotation(const struct own *own)
 {
-    if (own->incomplete_count == 0)
-        arena_verdict(own->run->arena, true, "rotates",
-                      "%d threads, %d slices each in every one of %d bursts", own->thread_count,
-                      own->rounds, own->burst_count);
+    struct arena *arena = own->run->arena;
+    if (own->kept_ns > 0)
+        arena_verdict(arena, false, "rotates",
+                      "one thread kept the CPU for %.3f s, while %d others were ready; a slice is "
+                      "due after %.3f ms",
+                      (double)own->kept_ns / 1e9, own->thread_count - 1, (double)own->due_ns / 1e6);
+    else if (own->least_turns < own->rounds)
+        arena_verdict(arena, false, "rotates",
+                      "of %d slices in a burst one of %d threads got only %d, not %d",
+                      own->rounds * own->thread_count, own->thread_count, own->least_turns,
+                      own->rounds);
     else
-        arena_verdict(own->run->arena, false, "rotates",
-                      "of %d slices for each of %d threads, due in %lld ms, one thread got only "
-                      "%d before the burst of %lld ms ended",
-                      own->rounds, own->thread_count,
-                      (long long)(own->due_ns * own->rounds * own->thread_count / 1000000),
-                      own->worst_turns, (long long)(own->run->breath.burst_ns / 1000000));
+        arena_verdict(arena, true, "rotates",
+                      "%d threads, %d slices each in every one of %d bursts", own->thread_count,
+                      own->rounds, own->complete_count);
 }
 
 static void judge_fairness(const struct own *own)
@@ -317,7 +433,7 @@ static void judge_fairness(const struct own *own)
 
 static void judge_length(const struct own *own)
 {
-    const struct record *later = arena_record_view(own->run->arena, LATER);
+    const struct record *later = arena_record(own->run->arena, LATER);
     double mean_ns = record_mean(later), claimed_ns = (double)own->claimed_ns;
     if (own->claimed_ns < 0) {
         arena_event(own->run->arena, "slice_unknown", -1,
@@ -334,8 +450,8 @@ static void judge_length(const struct own *own)
 
 static void judge_first_slice(const struct own *own)
 {
-    const struct record *first = arena_record_view(own->run->arena, FIRST);
-    const struct record *later = arena_record_view(own->run->arena, LATER);
+    const struct record *first = arena_record(own->run->arena, FIRST);
+    const struct record *later = arena_record(own->run->arena, LATER);
     double allowed_ns = record_mean(later) / 4;
     if (allowed_ns < (double)tick_ns())
         allowed_ns = (double)tick_ns();
@@ -348,11 +464,34 @@ static void judge_first_slice(const struct own *own)
                   highest_ms(first), record_mean(later) / 1e6);
 }
 
+static int refuse_verdict(const struct own *own)
+{
+    return outcome_set(
+        &own->run->outcome, STATUS_FAILED,
+        "end what keeps the CPU from the test; if slices are long, widen the "
+        "real-time budget (Linux: sysctl kernel.sched_rt_runtime_us=-1) or shorten "
+        "them (kernel.sched_rr_timeslice_ms)",
+        "no verdict: %d bursts of %lld ms ended before each of %d threads had its %d "
+        "slices, which are due in %lld ms; one got only %d",
+        own->incomplete_count, (long long)(own->run->rt_budget.burst_ns / 1000000),
+        own->thread_count, own->rounds,
+        (long long)(own->due_ns * own->rounds * own->thread_count / 1000000),
+        own->incomplete_turns);
+}
+
+static bool has_proof(const struct own *own)
+{
+    return own->kept_ns > 0 ||
+           (own->complete_count > 0 && own->incomplete_in_row < MOST_INCOMPLETE);
+}
+
 static int judge(struct run *run)
 {
     const struct own *own = run->own;
-    if (occupancy_judge(&own->occupancy, run) != 0)
-        return -1; /* throttling is no slice, and no verdict is founded on it */
+    if (cpu_loss_judge(&own->cpu_loss, run) != 0)
+        return -1; /* no verdict on throttled bursts */
+    if (!has_proof(own))
+        return refuse_verdict(own);
     judge_rotation(own);
     judge_fairness(own);
     judge_length(own);
@@ -369,8 +508,8 @@ const struct test thr_b_rr = {
     .verdicts = verdicts,
     .needs = TEST_NEEDS_REALTIME,
     .default_samples = SAMPLES,
-    .expected_ns = expected_ns,
-    .size = size,
+    .setup_ns = 500000000,
+    .sample_ns = 150000000,
     .prepare = prepare,
     .measure = measure,
     .judge = judge,

@@ -1,39 +1,41 @@
-/* THR-P-NEW: creating and deleting a thread (Dedicated Systems 2012). The creator is
- * of the run's policy, one below its priority; the new thread too, above or below it, on the
- * same CPU. One thread is made and deleted at a time. As the paper defines:
+/* THR-P-NEW: creating and deleting a thread (Dedicated Systems 2012). The creator is the measuring
+ * thread, one below the run's priority. The new thread has the same policy, a priority one above or
+ * one below the creator's, and the same CPU. One thread exists at a time. As the paper defines:
  *
- *   never-run          the new one is of lower priority and never gets to run. create =
- *                      the call of pthread_create; delete = pthread_cancel and
- *                      pthread_join, from the first call until the second returns
- *   run-and-terminate  of higher priority. create = from before pthread_create to the
- *                      first stamp of the new thread; it ends at once. delete =
- *                      pthread_join of the ended thread
- *   run-and-block      of higher priority. create = the same; then it lowers its own
+ *   never-run          the new thread has the lower priority and never runs. create = the call
+ *                      of pthread_create. delete = pthread_cancel and pthread_join, from before
+ *                      the first call until the second has returned
+ *   run-and-terminate  the higher priority. create = from before pthread_create to the new
+ *                      thread's first stamp; it ends at once. delete = pthread_join of the
+ *                      ended thread
+ *   run-and-block      the higher priority. create = the same; the new thread then lowers its
  *                      priority below the creator's. delete = cancel and join, as above
  *
- * Attributes are made before, once. The first thread of each case is not recorded: the
- * system's library sets up its memory with it. The stack of a deleted thread may be used
- * again by the next one; so it is in any program that creates and deletes in turn.
+ * Attributes are made once, before. The first 4 threads of a case and after each rest are not
+ * recorded: the C library sets up its memory with them, and after a rest the caches are cold. The
+ * next thread may reuse the stack of a deleted one, as in any program that creates and deletes in
+ * turn.
  *
- * That each case is what it says is looked for each time: a thread that should never run
- * and did, or one of higher priority that did not run before pthread_create returned, is
- * told as event not_the_case, its values are left out, and the result fails. How it could
- * be wrong: priorities are given by pthread_create's attributes, which some libraries set
- * only after the thread exists, by further system calls; they are in the figure.
+ * Each case is checked every time. If a thread that should never run did run, or one of higher
+ * priority had not run when pthread_create returned, its values are left out and the result fails
+ * (event not_the_case).
+ *
+ * How it could be wrong: some libraries set the priority of the attributes by further system calls
+ * after the thread exists; these calls are in the figure.
  */
 #include "base/posix_source.h"
 
 #include "family/thread/scenario.h"
 
-#include "realtime/cpu_loss.h"
+#include "realtime/burst.h"
+#include "realtime/scheduling.h"
+#include "run/variant.h"
 
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
-enum { SAMPLES = 1000, LEVELS = 3, SERIES_PER_CASE = 2, BURST = 16 };
-
-#define SAMPLE_NS 200000
+enum { SAMPLES = 1000, LEVELS = 3, BURST = 16, MOST_WRONG = 16, WARM_UP = 4 };
 
 enum new_case { NEVER_RUN, RUN_AND_TERMINATE, RUN_AND_BLOCK };
 
@@ -41,7 +43,7 @@ static const char *const case_names[] = {"never-run", "run-and-terminate", "run-
 
 static const struct param_spec params[] = {
     {"cases", PARAM_NAME, true, "never-run,run-and-terminate,run-and-block", 0, 0, case_names,
-     "what the new thread does before it is deleted"},
+     "what the new thread does before it is deleted", "case"},
     {0},
 };
 
@@ -53,43 +55,27 @@ static const struct series_spec series[] = {
      "pthread_join has returned"},
     {0},
 };
+enum { CREATE, DELETE };
 
 struct own {
     struct run *run;
-    struct occupancy occupancy;
+    struct burst burst;
     enum new_case kind;
     pthread_attr_t above, below;
     int low_priority;
-    atomic_uint_fast64_t first_ticks; /* of the new thread; 0: it has not run */
-    atomic_int error;                 /* of its lowering itself */
+    atomic_uint_fast64_t first_ticks; /* stamp of the new thread; 0: it has not run */
+    atomic_int error;                 /* errno of pthread_setschedprio in the new thread */
     sem_t never;
     uint64_t wrong_count;
 };
 
-/* The stamps of one life. */
+/* The stamps of one thread. */
 struct life {
     uint64_t create, created, delete, deleted;
-    uint64_t first_ticks; /* 0: never ran before it was deleted */
+    uint64_t first_ticks; /* 0: had not run when pthread_create returned */
 };
 
-static int64_t expected_ns(const struct run *run)
-{
-    return thread_expected_ns(run, run_param(run, "cases")->count, SAMPLE_NS);
-}
-
-static int size(struct run *run)
-{
-    const struct param_value *cases = run_param(run, "cases");
-    for (int i = 0; i < cases->count; i++) {
-        const char *name = case_names[cases->number[i]];
-        if (run_add_series(run, "create", "ns", "case", name) < 0 ||
-            run_add_series(run, "delete", "ns", "case", name) < 0)
-            return -1;
-    }
-    return 0;
-}
-
-/* Where a cancelled thread ends that has never run. */
+/* A cancelled thread that has never run ends at pthread_testcancel. */
 static void *live_never_run(void *argument)
 {
     struct own *own = argument;
@@ -116,7 +102,7 @@ static void *live_and_block(void *argument)
 
 static void *(*const bodies[])(void *) = {live_never_run, live_and_terminate, live_and_block};
 
-/* 0, or the errno of the call that failed. */
+/* Creates and deletes one thread. 0, or the errno value of the call that failed. */
 static int live_once(struct own *own, struct life *life)
 {
     const struct clock *clock = &own->run->clock;
@@ -145,18 +131,12 @@ static bool is_the_case(const struct own *own, const struct life *life)
     return life->first_ticks != 0;
 }
 
-static void record_life(struct own *own, const struct life *life, int place, int64_t at_ns)
+static void record_life(struct run *run, const struct life *life)
 {
-    const struct clock *clock = &own->run->clock;
+    const struct own *own = run->own;
     uint64_t begun = own->kind == NEVER_RUN ? life->created : life->first_ticks;
-    if (!is_the_case(own, life)) {
-        own->wrong_count++;
-        return;
-    }
-    record_value(arena_record(own->run->arena, place), clock_ns(clock, begun - life->create),
-                 at_ns);
-    record_value(arena_record(own->run->arena, place + 1),
-                 clock_ns(clock, life->deleted - life->delete), at_ns);
+    run_take(run, CREATE, life->create, begun);
+    run_take(run, DELETE, life->delete, life->deleted);
 }
 
 static void tell_wrong_case(struct own *own)
@@ -173,49 +153,40 @@ static void tell_wrong_case(struct own *own)
                 "%s: %s", case_names[own->kind], wrongs[own->kind]);
 }
 
-/* Up to BURST lives, `at_ns` after the start. */
-static int live_burst(struct own *own, int place, uint64_t limit, int64_t at_ns)
+static int take_life(struct run *run)
 {
-    const struct record *create = arena_record(own->run->arena, place);
+    struct own *own = run->own;
     struct life life;
-    int error = 0;
-    occupancy_begin(&own->occupancy);
-    for (int i = 0; i < BURST && !error && (limit == 0 || create->count < limit); i++) {
-        error = live_once(own, &life);
-        if (!error)
-            record_life(own, &life, place, at_ns);
-    }
-    occupancy_end(&own->occupancy, own->run);
-    return error;
+    int error = live_once(own, &life);
+    if (error)
+        return outcome_set_errno(&run->outcome, error, case_names[own->kind], NULL);
+    if (is_the_case(own, &life))
+        record_life(run, &life);
+    else
+        own->wrong_count++;
+    return own->wrong_count < MOST_WRONG ? 0 : -1;
 }
 
-static int live_and_die(struct own *own, int place)
+/* A case that fails does not stop the others. */
+static int measure_case(struct run *run)
 {
-    struct run *run = own->run;
-    struct record *create = arena_record(run->arena, place);
-    struct run_budget budget = run_budget(run, run_param(run, "cases")->count);
-    struct life first;
-    int error = live_once(own, &first);
-    int64_t now_ns = breathe(&run->breath);
-    while (!error && own->wrong_count < BURST && run_budget_left(&budget, create->count, now_ns)) {
-        error = live_burst(own, place, budget.samples, run_at_ns(run, now_ns));
-        now_ns = breathe(&run->breath);
-    }
+    struct own *own = run->own;
+    own->kind = (enum new_case)variant_number(run, "cases");
+    own->wrong_count = 0;
+    int result = variant_sample(run, &own->burst, CREATE, BURST, take_life);
     tell_wrong_case(own);
-    if (error)
-        outcome_set_errno(&run->outcome, error, case_names[own->kind], NULL);
-    return error;
+    return own->wrong_count < MOST_WRONG ? result : 0;
 }
 
 static int make_attributes(struct own *own)
 {
-    struct actor_setup above = thread_setup(own->run, own->run->setup.policy, 0);
-    struct actor_setup below = thread_setup(own->run, own->run->setup.policy, LEVELS - 1);
+    struct rt_thread_setup above = thread_setup(own->run, own->run->setup.policy, 0);
+    struct rt_thread_setup below = thread_setup(own->run, own->run->setup.policy, LEVELS - 1);
     own->low_priority = below.priority;
-    int error = actor_attributes(&own->above, &above, ACTOR_STACK_BYTES);
+    int error = rt_thread_attributes(&own->above, &above, RT_THREAD_STACK_BYTES);
     if (error)
         return error;
-    error = actor_attributes(&own->below, &below, ACTOR_STACK_BYTES);
+    error = rt_thread_attributes(&own->below, &below, RT_THREAD_STACK_BYTES);
     if (error)
         pthread_attr_destroy(&own->above);
     return error;
@@ -241,24 +212,12 @@ static int prepare(struct run *run)
 static int measure(struct run *run)
 {
     struct own *own = run->own;
-    const struct param_value *cases = run_param(run, "cases");
-    occupancy_open(&own->occupancy);
-    int error = actor_set_self(run->setup.policy, run->setup.priority - 1);
-    if (error)
-        return outcome_set_errno(&run->outcome, error, "lowering the creator by one", NULL);
-    for (int i = 0; i < cases->count && !error && !run_should_stop(); i++) {
-        own->kind = (enum new_case)cases->number[i];
-        own->wrong_count = 0;
-        error = live_and_die(own, i * SERIES_PER_CASE);
-    }
-    actor_set_self(run->setup.policy, run->setup.priority);
-    return error ? -1 : 0;
-}
-
-static int judge(struct run *run)
-{
-    const struct own *own = run->own;
-    return occupancy_judge(&own->occupancy, run);
+    if (scheduling_step_down(run, 1) != 0)
+        return -1;
+    burst_begin(&own->burst, run, 0);
+    burst_ignore_sleep(&own->burst);
+    int result = variants_measure(run);
+    return scheduling_step_up(run) != 0 ? -1 : result;
 }
 
 static void finish(struct run *run)
@@ -278,10 +237,11 @@ const struct test thr_p_new = {
     .series = series,
     .needs = TEST_NEEDS_REALTIME,
     .default_samples = SAMPLES,
-    .expected_ns = expected_ns,
-    .size = size,
+    .setup_ns = 300000000,
+    .sample_ns = 100000,
+    .warm_up_samples = WARM_UP,
     .prepare = prepare,
     .measure = measure,
-    .judge = judge,
+    .measure_variant = measure_case,
     .finish = finish,
 };

@@ -1,55 +1,65 @@
-/* THR-P-PRE: preemption (Rhealstone; Garre 2014). A thread of low priority spins in user
- * land and reads the counter all the while; one of high priority is made ready and takes
- * the CPU from it. Both of the run's policy, on one CPU: high at the run's priority, low
- * one below.
+/* THR-P-PRE: preemption (Rhealstone; Garre 2014). A thread of low priority spins in user space and
+ * reads the counter all the time; one of high priority is made ready and preempts it. Both have the
+ * run's policy and share one CPU. High is the measuring thread, at the run's priority; low is one
+ * below.
  *
- *   by=thread  low makes high ready itself. begin = low's stamp right before its sem_post,
- *              end = high's first stamp after its sem_wait. In the figure: the call that
- *              makes it ready, the choice of the thread, the switch, the return to user
- *              land. Both stamps are readings of the counter.
+ *   by=thread  low makes high ready. begin = low's stamp right before its sem_post, end = high's
+ *              first stamp after its sem_wait. Includes the call that makes high ready, the
+ *              choice of the thread, the context switch, the return to user space. Both stamps
+ *              are fenced readings of the counter.
  *   by=timer   a timer makes high ready while low spins. begin = the programmed expiry
- *              (clock_nanosleep, absolute, CLOCK_MONOTONIC, at random distances, so that it
- *              keeps no phase with the tick), end = high's first reading of that clock. In
- *              the figure, besides: the timer's own lateness and its interrupt.
+ *              (clock_nanosleep, absolute, CLOCK_MONOTONIC, 50 to 150 us ahead at random, so that
+ *              it is not in phase with the tick), end = high's first reading of that clock.
+ *              Also includes the timer's own lateness and its interrupt.
  *
- * That low was the one preempted is looked for in every value: by=thread, high must have
- * run before low's sem_post returned (else event not_at_once); by=timer, low must have
- * made turns while high slept (else event nobody_to_preempt). Such values are recorded like
- * all others: they are still from making ready to running, and may well be the worst. One
- * that was not at once breaks a promise, and fails the result. Nobody to preempt there may be
- * by chance (an interrupt, or a hypervisor, from before high's sleep until its end); when it
- * is more than one value in a hundred the result fails: it is not preemption that was measured.
+ * Each value is checked for whether low was the thread that was preempted. By thread, high must
+ * have run before low's sem_post returned: else low was running and went on (event not_at_once),
+ * and one such value fails the result. By timer, low must have made turns while high slept. If it
+ * made none it was not running, so that breaks no promise:
  *
- * Low spins in chunks of a few ms and blocks between them, so that the director (high)
- * can rest. How it could be wrong: throttling or a thread above the two (event throttled,
- * the result fails); interrupts that come in between are part of the values.
+ *   low_not_started    low has made no turn in this chunk yet. The sample is left out and repeated.
+ *                      If low does not start in twenty chunks in a row, or never, the result fails.
+ *   nobody_to_preempt  low made turns in this chunk, but none while high slept (an interrupt or
+ *                      the hypervisor had the CPU from before high's sleep until its end). The
+ *                      value is recorded: it still runs from ready to running, and may be the
+ *                      worst. If more than one value in a hundred is like this the result
+ *                      fails: preemption was not measured.
+ *
+ * Low spins in chunks of 64 samples and blocks between them, so that high can rest. The first chunk
+ * of a variant and after each rest is not recorded: the caches are cold.
+ *
+ * How it could be wrong: throttling or a thread of higher priority (event throttled, the result
+ * fails). Interrupts between the two moments are part of the values.
  */
 #include "base/posix_source.h"
 
 #include "family/thread/scenario.h"
 
-#include "realtime/cpu_loss.h"
+#include "realtime/burst.h"
+#include "run/variant.h"
 
 #include <errno.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
-enum { SAMPLES = 20000, CHUNK = 64, LEVELS = 2, IDLE_PARTS = 100 };
+enum { SAMPLES = 20000, CHUNK = 64, LEVELS = 2, IDLE_PARTS = 100, MOST_UNSTARTED = 20 };
 
-#define SPIN_NS INT64_C(10000) /* of low before it makes high ready */
+#define SPIN_NS INT64_C(10000) /* how long low spins before it makes high ready */
 #define LEAST_AHEAD_NS 50000
-#define MORE_AHEAD_NS 100000 /* at random */
+#define MORE_AHEAD_NS 100000 /* random part */
 #define SAMPLE_NS 150000
 #define CHUNK_NS (CHUNK * SAMPLE_NS)
+#define NOT_RUNNING_REMEDY                                                                         \
+    "look for what keeps it from running: steal time, interrupts, threads of a higher priority"
 
-enum variant { BY_THREAD, BY_TIMER };
+enum pre_variant { BY_THREAD, BY_TIMER };
 
 static const char *const variant_names[] = {"thread", "timer", NULL};
 
 static const struct param_spec params[] = {
     {"by", PARAM_NAME, true, "thread,timer", 0, 0, variant_names,
-     "what makes the high-priority thread ready"},
+     "what makes the high-priority thread ready", "by"},
     {0},
 };
 
@@ -60,34 +70,25 @@ static const struct series_spec series[] = {
      "first reading of the high-priority thread in user land"},
     {0},
 };
+enum { PREEMPTION };
 
 struct own {
     struct run *run;
-    struct occupancy occupancy;
-    struct actor low;
+    struct burst burst;
+    struct rt_thread low;
     sem_t start, ready, parked;
-    enum variant variant;
+    enum pre_variant variant;
     atomic_bool is_over, is_resting;
     atomic_uint_fast64_t begin_ticks; /* by=thread: low's stamp */
-    atomic_uint_fast64_t turns;       /* of low's spinning */
-    atomic_uint_fast64_t served;      /* wake-ups that high has answered */
+    atomic_uint_fast64_t turns;       /* turns of low's loop */
+    atomic_uint_fast64_t served;      /* wake-ups of high */
     uint64_t late_count, idle_count;
+    uint64_t turns_before;    /* `turns` at the start of the chunk */
+    uint64_t unstarted_count; /* samples before low's first turn in a chunk */
+    int64_t unstarted_ns;     /* the longest of them */
+    int unstarted_chunks;     /* chunks in a row without a turn of low */
     unsigned short random[3];
 };
-
-static int64_t expected_ns(const struct run *run)
-{
-    return thread_expected_ns(run, run_param(run, "by")->count, SAMPLE_NS);
-}
-
-static int size(struct run *run)
-{
-    const struct param_value *by = run_param(run, "by");
-    for (int i = 0; i < by->count; i++)
-        if (run_add_series(run, "preemption", "ns", "by", variant_names[by->number[i]]) < 0)
-            return -1;
-    return 0;
-}
 
 static int prepare(struct run *run)
 {
@@ -106,7 +107,7 @@ static int prepare(struct run *run)
     return 0;
 }
 
-/* Low, by=thread: spins for a moment, then makes high ready; that often in a chunk. */
+/* Low, by=thread: CHUNK times spins for SPIN_NS, then makes high ready. */
 static void wake_high(struct own *own)
 {
     const struct clock *clock = &own->run->clock;
@@ -126,7 +127,7 @@ static void wake_high(struct own *own)
     }
 }
 
-/* Low, by=timer: spins and reads the counter until high lets it rest. */
+/* Low, by=timer: spins and reads the counter until high ends the chunk. */
 static void spin_for_timer(struct own *own)
 {
     const struct clock *clock = &own->run->clock;
@@ -151,11 +152,10 @@ static void be_low(void *argument)
     }
 }
 
-static void record_stamp(struct own *own, struct record *record, int64_t ns, int64_t at_ns,
-                         uint64_t limit)
+static void record_stamp(struct record *record, int64_t ns, int64_t at_ns, uint64_t limit)
 {
     if (limit == 0 || record->count < limit)
-        record_value(record, ns, run_at_ns(own->run, at_ns));
+        record_value(record, ns, at_ns);
 }
 
 static void take_chunk_by_thread(struct own *own, struct record *record, uint64_t limit)
@@ -167,9 +167,16 @@ static void take_chunk_by_thread(struct own *own, struct record *record, uint64_
         uint64_t end = clock_end(clock);
         uint64_t begin = atomic_load_explicit(&own->begin_ticks, memory_order_acquire);
         atomic_fetch_add_explicit(&own->served, 1, memory_order_release);
-        record_stamp(own, record, clock_ns(clock, end - begin), clock_monotonic_ns(), limit);
+        record_stamp(record, clock_ns(clock, end - begin), run_at_ticks(own->run, end), limit);
     }
     thread_wait(&own->parked);
+}
+
+static void leave_out(struct own *own, int64_t ns)
+{
+    own->unstarted_count += own->run->is_warm_up ? 0 : 1;
+    if (ns > own->unstarted_ns)
+        own->unstarted_ns = ns;
 }
 
 static void take_one_by_timer(struct own *own, struct record *record, uint64_t limit)
@@ -181,86 +188,122 @@ static void take_one_by_timer(struct own *own, struct record *record, uint64_t l
     while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &release, NULL) == EINTR)
         ;
     int64_t now_ns = clock_monotonic_ns();
-    if (atomic_load_explicit(&own->turns, memory_order_relaxed) == turns)
-        own->idle_count++;
-    record_stamp(own, record, now_ns - release_ns, now_ns, limit);
+    uint64_t turns_now = atomic_load_explicit(&own->turns, memory_order_relaxed);
+    if (turns_now == own->turns_before) {
+        leave_out(own, now_ns - release_ns);
+        return;
+    }
+    if (turns_now == turns)
+        own->idle_count += own->run->is_warm_up ? 0 : 1;
+    record_stamp(record, now_ns - release_ns, run_at_ns(own->run, now_ns), limit);
 }
 
 static void take_chunk_by_timer(struct own *own, struct record *record, uint64_t limit)
 {
+    own->turns_before = atomic_load(&own->turns);
     atomic_store(&own->is_resting, false);
     sem_post(&own->start);
     for (int i = 0; i < CHUNK && !run_should_stop(); i++)
         take_one_by_timer(own, record, limit);
+    bool has_started = atomic_load(&own->turns) != own->turns_before;
+    own->unstarted_chunks = has_started ? 0 : own->unstarted_chunks + 1;
     atomic_store(&own->is_resting, true);
     thread_wait(&own->parked);
 }
 
-/* most_parts: one in so many values may be of that kind; 0: none. */
+struct doubt {
+    const char *event, *what;
+    uint64_t most_parts; /* one in this many values may be like this; 0: none may */
+    const char *finding, *remedy;
+};
+
+static const struct doubt not_at_once = {
+    "not_at_once",
+    "the low-priority thread went on after it had made the other ready, before that one ran", 0,
+    "no preemption", "see THR-B-PRI for whether priorities are honoured"};
+
+static const struct doubt nobody_to_preempt = {
+    "nobody_to_preempt", "the low-priority thread did not run before the expiry", IDLE_PARTS,
+    "not measured whether it is preempted", NOT_RUNNING_REMEDY};
+
 static void tell_doubt(struct own *own, const struct record *record, uint64_t count,
-                       uint64_t most_parts, const char *event, const char *what)
+                       const struct doubt *doubt)
 {
-    struct outcome *outcome = &own->run->outcome;
     if (count == 0)
         return;
-    arena_event(own->run->arena, event, -1, "%llu times %s (%llu values)",
-                (unsigned long long)count, what, (unsigned long long)record->count);
-    if (most_parts == 0 || count > record->count / most_parts)
-        outcome_set(outcome, STATUS_FAILED, "see THR-B-PRI for whether priorities are honoured",
-                    "no preemption: in %llu of %llu values %s", (unsigned long long)count,
-                    (unsigned long long)record->count, what);
+    arena_event(own->run->arena, doubt->event, -1, "%llu times %s (%llu values)",
+                (unsigned long long)count, doubt->what, (unsigned long long)record->count);
+    if (doubt->most_parts == 0 || count > record->count / doubt->most_parts)
+        outcome_set(&own->run->outcome, STATUS_FAILED, doubt->remedy,
+                    "%s: in %llu of %llu values %s", doubt->finding, (unsigned long long)count,
+                    (unsigned long long)record->count, doubt->what);
+}
+
+static bool has_given_up(const struct own *own)
+{
+    return own->unstarted_chunks >= MOST_UNSTARTED;
+}
+
+static void tell_unstarted(struct own *own, const struct record *record)
+{
+    static const char what[] = "the low-priority thread had not started when the timer expired";
+    unsigned long long count = own->unstarted_count;
+    if (count == 0)
+        return;
+    arena_event(own->run->arena, "low_not_started", -1,
+                "%llu times %s: these samples, up to %lld us, are left out and repeated", count,
+                what, (long long)(own->unstarted_ns / 1000));
+    if (has_given_up(own) || record->count == 0)
+        outcome_set(&own->run->outcome, STATUS_FAILED, NOT_RUNNING_REMEDY,
+                    "not measured whether it is preempted: %llu times %s (%llu values)", count,
+                    what, (unsigned long long)record->count);
 }
 
 static void tell_doubts(struct own *own, const struct record *record)
 {
-    tell_doubt(own, record, own->late_count, 0, "not_at_once",
-               "the low-priority thread went on after it had made the other ready, before that "
-               "one ran");
-    tell_doubt(own, record, own->idle_count, IDLE_PARTS, "nobody_to_preempt",
-               "the low-priority thread did not run before the expiry");
+    tell_doubt(own, record, own->late_count, &not_at_once);
+    tell_doubt(own, record, own->idle_count, &nobody_to_preempt);
+    tell_unstarted(own, record);
 }
 
-static void measure_variant(struct run *run, int place)
+static int take_chunk(struct run *run)
 {
     struct own *own = run->own;
-    struct record *record = arena_record(run->arena, place);
-    struct run_budget budget = run_budget(run, run_param(run, "by")->count);
-    own->variant = (enum variant)run_param(run, "by")->number[place];
-    own->late_count = own->idle_count = 0;
-    int64_t now_ns = breathe_ahead(&run->breath, CHUNK_NS);
-    while (run_budget_left(&budget, record->count, now_ns)) {
-        occupancy_begin(&own->occupancy);
-        if (own->variant == BY_THREAD)
-            take_chunk_by_thread(own, record, budget.samples);
-        else
-            take_chunk_by_timer(own, record, budget.samples);
-        occupancy_end(&own->occupancy, run);
-        now_ns = breathe_ahead(&run->breath, CHUNK_NS);
-    }
-    tell_doubts(own, record);
+    struct record *record = run_record(run, PREEMPTION);
+    if (own->variant == BY_THREAD)
+        take_chunk_by_thread(own, record, run->samples);
+    else
+        take_chunk_by_timer(own, record, run->samples);
+    return has_given_up(own) ? -1 : 0;
+}
+
+static int measure_variant(struct run *run)
+{
+    struct own *own = run->own;
+    own->variant = (enum pre_variant)variant_number(run, "by");
+    own->late_count = own->idle_count = own->unstarted_count = 0;
+    own->unstarted_chunks = 0;
+    own->unstarted_ns = 0;
+    variant_sample(run, &own->burst, PREEMPTION, 1, take_chunk);
+    tell_doubts(own, run_record(run, PREEMPTION));
+    return 0;
 }
 
 static int measure(struct run *run)
 {
     struct own *own = run->own;
-    struct actor_setup low = thread_setup(run, run->setup.policy, 1);
-    occupancy_open(&own->occupancy);
-    int error = actor_start(&own->low, &low, be_low, own);
+    struct rt_thread_setup low = thread_setup(run, run->setup.policy, 1);
+    int error = rt_thread_start(&own->low, &low, be_low, own);
     if (error)
         return outcome_set_errno(&run->outcome, error, "starting the low-priority thread", NULL);
-    actor_go(&own->low);
-    for (int i = 0; i < run_param(run, "by")->count && !run_should_stop(); i++)
-        measure_variant(run, i);
+    rt_thread_go(&own->low);
+    burst_begin(&own->burst, run, 0);
+    burst_plan(&own->burst, 2 * CHUNK_NS); /* a chunk, and one of warm-up */
+    int result = variants_measure(run);
     atomic_store(&own->is_over, true);
     sem_post(&own->start);
-    actor_join(&own->low);
-    return 0;
-}
-
-static int judge(struct run *run)
-{
-    const struct own *own = run->own;
-    return occupancy_judge(&own->occupancy, run);
+    rt_thread_join(&own->low);
+    return result;
 }
 
 const struct test thr_p_pre = {
@@ -271,9 +314,10 @@ const struct test thr_p_pre = {
     .series = series,
     .needs = TEST_NEEDS_REALTIME,
     .default_samples = SAMPLES,
-    .expected_ns = expected_ns,
-    .size = size,
+    .setup_ns = 300000000,
+    .sample_ns = SAMPLE_NS,
+    .warm_up_samples = 1,
     .prepare = prepare,
     .measure = measure,
-    .judge = judge,
+    .measure_variant = measure_variant,
 };

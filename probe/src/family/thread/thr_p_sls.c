@@ -1,44 +1,47 @@
-/* THR-P-SLS: switch between threads of equal priority (Dedicated Systems 2012; with two
- * threads the task switch of Garre 2014).
+/* THR-P-SLS: switch between threads of equal priority (Dedicated Systems 2012; with two threads the
+ * task switch of Garre 2014).
  *
- * N threads of one priority and of the run's policy, all on one CPU, in a ring: each calls
- * sched_yield and so hands the CPU to the next. begin = the stamp of one thread right before its
- * sched_yield, end = the stamp of the next one right after its own sched_yield returned.
- * In the figure: one system call (its entry in one thread, its return in the other), the
- * choice of the next thread, one switch. Never in it: creating or ending a thread, waking
- * one up, the record of a value.
+ * N threads at the run's policy and priority on one CPU form a ring: each calls sched_yield, which
+ * hands the CPU to the next. begin = a thread's stamp right before its sched_yield, end = the next
+ * thread's stamp right after its own sched_yield returned. A value includes one system call
+ * (entered by one thread, left by the other), the choice of the next thread and one context switch.
+ * It never includes creating, ending or waking a thread, or recording a value.
  *
- * The threads are made once, before the first ring and by the director, so that a limit on
- * threads leaves the smaller rings. They run in bursts: the director (same
- * priority) makes them ready in the order of the ring and blocks. What a thread does
- * first in a burst is to return from a wait and not from a yield, so a burst's first lap
- * is not recorded. After a burst all of them block, and the director rests.
+ * The measuring thread creates all threads once, before the first ring; if a limit stops it, the
+ * smaller rings are still measured. The rings run in bursts of 50 ms: the measuring thread, of the
+ * same priority, makes the threads ready in the order of the ring and blocks. A thread's first step
+ * in a burst is to return from a wait and not from a yield, so the first lap of each burst is
+ * warm-up and not recorded. After a burst all threads block, and the measuring thread rests if the
+ * real-time budget needs it.
  *
- * How it could be wrong: a thread that is not the ring's next one would be timed, which
- * each turn looks for (event ring_out_of_order, and the result fails); throttling or a
- * thread of higher priority would stand in a value (event throttled, and the result
- * fails); interrupts are in the values, since they are in those of any application. The
- * stamps are part of each value, as the instrument's figures say.
+ * How it could be wrong: a thread other than the next one of the ring could run, which each turn
+ * checks (event ring_out_of_order, the result fails). Throttling or a thread of higher priority
+ * would be in a value (event throttled, the result fails). Interrupts are in the values, as they
+ * are in those of any application. Above LOCKED_THREADS stacks are touched but not locked (event
+ * stacks_not_locked): while memory is short, page faults would be in a value. The stamps are part
+ * of each value; the instrument's figures state their cost.
  */
 #include "base/posix_source.h"
 
 #include "family/thread/scenario.h"
 
-#include "realtime/cpu_loss.h"
+#include "base/stacks.h"
+#include "realtime/burst.h"
+#include "run/variant.h"
 
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { SAMPLES = 100000, MOST_THREADS = 4096, NOBODY = -1, LEVELS = 2 };
+/* LOCKED_THREADS: so many have a locked stack (base/stacks.h). */
+enum { LOCKED_THREADS = 16, SAMPLES = 100000, MOST_THREADS = 4096, NOBODY = -1, LEVELS = 2 };
 
 #define BURST_NS INT64_C(50000000)
-#define SAMPLE_NS 4000 /* generous, for the expected time */
 
 static const struct param_spec params[] = {
     {"threads", PARAM_COUNT, true, "2,10,128,1000", 2, MOST_THREADS, NULL,
-     "threads in the ring, one ring after the other"},
+     "threads in the ring, one ring after the other", "threads"},
     {0},
 };
 
@@ -47,6 +50,7 @@ static const struct series_spec series[] = {
      "the next thread of the ring, right after its sched_yield returned"},
     {0},
 };
+enum { SWITCH };
 
 struct ring;
 
@@ -54,56 +58,36 @@ struct member {
     struct ring *ring;
     int place;
     sem_t gate;
-    struct actor actor;
+    struct rt_thread rt_thread;
 };
 
-/* `last` and what follows belong to the thread that runs; begin_ticks hands them on. */
+/* Only the running thread uses `last` and what follows; begin_ticks publishes it to the next
+ * one. */
 struct ring {
     struct run *run;
-    struct occupancy occupancy;
+    struct burst burst;
     struct record *record;
     sem_t done;
     atomic_int inside;
     atomic_bool is_over, is_ended;
     int member_count, size;
-    uint64_t limit;       /* of values; 0: none */
+    uint64_t limit;       /* number of values; 0: no limit */
     uint64_t until_ticks; /* of the burst */
     uint64_t wrong_count;
-    int64_t burst_at_ns;
-    uint64_t burst_ticks;
     int start_error;
-    int last; /* who ran last; NOBODY at the start of a burst */
+    struct stacks stacks; /* of the members from LOCKED_THREADS on */
+    int last;             /* place of the last thread that ran; NOBODY at the start of a burst */
     atomic_uint_fast64_t begin_ticks;
     struct member members[];
 };
 
-static int64_t expected_ns(const struct run *run)
+static void record_switch(const struct ring *ring, uint64_t begin, uint64_t end)
 {
-    return thread_expected_ns(run, run_param(run, "threads")->count, SAMPLE_NS);
+    if (ring->limit == 0 || ring->record->count < ring->limit)
+        run_take(ring->run, SWITCH, begin, end);
 }
 
-static int size(struct run *run)
-{
-    const struct param_value *threads = run_param(run, "threads");
-    for (int i = 0; i < threads->count; i++) {
-        int index = run_add_series(run, "switch", "ns", NULL, NULL);
-        if (index < 0)
-            return -1;
-        arena_plan_label_number(&run->plan, index, "threads", threads->number[i]);
-    }
-    return 0;
-}
-
-static void record_switch(struct ring *ring, uint64_t begin, uint64_t end)
-{
-    const struct clock *clock = &ring->run->clock;
-    if (ring->limit > 0 && ring->record->count >= ring->limit)
-        return;
-    record_value(ring->record, clock_ns(clock, end - begin),
-                 ring->burst_at_ns + clock_ns(clock, end - ring->burst_ticks));
-}
-
-/* The first member looks, once a lap, whether the burst is over. */
+/* The first member checks once a lap whether the burst is over. */
 static void end_lap(struct ring *ring, uint64_t now_ticks)
 {
     bool is_full = ring->limit > 0 && ring->record->count >= ring->limit;
@@ -157,20 +141,48 @@ static int most_threads(const struct param_value *threads)
     return most;
 }
 
-/* As many as the system grants; rings that need more are told after measuring. */
+static int start_member(struct member *member, const struct rt_thread_setup *setup)
+{
+    const struct stacks *stacks = &member->ring->stacks;
+    int unlocked = member->place - LOCKED_THREADS;
+    return rt_thread_start_on_stack(
+        &member->rt_thread, setup, unlocked < 0 ? NULL : stacks_at(stacks, unlocked),
+        unlocked < 0 ? RT_THREAD_SMALL_STACK_BYTES : stacks->stack_bytes, take_part, member);
+}
+
+/* Stacks from LOCKED_THREADS on, fewer where memory is limited: the small rings remain. The number
+ * of threads that can be started. */
+static int make_stacks(struct ring *ring, int wanted)
+{
+    struct run *run = ring->run;
+    int all = wanted > LOCKED_THREADS ? wanted - LOCKED_THREADS : 0, count = all, error;
+    while ((error = stacks_make(&ring->stacks, count, run->is_locked)) != 0) {
+        ring->start_error = error;
+        count /= 2;
+    }
+    if (count > 0 && run->is_locked)
+        arena_event(run->arena, "stacks_not_locked", -1,
+                    "the stacks of the threads above %d are touched but not locked: rings of more "
+                    "threads may take page faults while memory is short",
+                    LOCKED_THREADS);
+    return count < all ? LOCKED_THREADS + count : wanted;
+}
+
+/* Starts as many as the system grants; a ring that needs more is denied when its turn comes. */
 static void start_members(struct ring *ring, int wanted)
 {
-    struct actor_setup setup = thread_setup(ring->run, ring->run->setup.policy, 0);
+    struct rt_thread_setup setup = thread_setup(ring->run, ring->run->setup.policy, 0);
     for (int i = 0; i < wanted; i++) {
         struct member *member = &ring->members[i];
         member->ring = ring;
         member->place = i;
         sem_init(&member->gate, 0, 0);
-        ring->start_error = actor_start_with_stack(&member->actor, &setup, ACTOR_SMALL_STACK_BYTES,
-                                                   take_part, member);
-        if (ring->start_error)
+        int error = start_member(member, &setup);
+        if (error) {
+            ring->start_error = error;
             return;
-        actor_go(&member->actor);
+        }
+        rt_thread_go(&member->rt_thread);
         ring->member_count = i + 1;
     }
 }
@@ -188,21 +200,19 @@ static int prepare(struct run *run)
     return 0;
 }
 
-/* One burst: all of the ring's threads, made ready in its order. */
-static void turn_ring(struct ring *ring, int64_t now_ns)
+/* One burst: makes the ring's threads ready in its order. -1 if one ran out of order. */
+static int turn_ring(struct run *run)
 {
-    const struct clock *clock = &ring->run->clock;
+    struct ring *ring = run->own;
+    const struct clock *clock = &run->clock;
     ring->last = NOBODY;
-    ring->burst_at_ns = run_at_ns(ring->run, now_ns);
-    ring->burst_ticks = clock_begin(clock);
-    ring->until_ticks = ring->burst_ticks + clock_ticks_of_ns(clock, BURST_NS);
+    ring->until_ticks = clock_begin(clock) + clock_ticks_of_ns(clock, BURST_NS);
     atomic_store(&ring->is_over, false);
     atomic_store(&ring->inside, ring->size);
-    occupancy_begin(&ring->occupancy);
     for (int i = 0; i < ring->size; i++)
         sem_post(&ring->members[i].gate);
     thread_wait(&ring->done);
-    occupancy_end(&ring->occupancy, ring->run);
+    return ring->wrong_count == 0 ? 0 : -1;
 }
 
 static void tell_wrong_order(const struct ring *ring)
@@ -218,23 +228,6 @@ static void tell_wrong_order(const struct ring *ring)
                 wrong, ring->size);
 }
 
-static void measure_ring(struct run *run, struct ring *ring, int place)
-{
-    const struct param_value *threads = run_param(run, "threads");
-    struct run_budget budget = run_budget(run, threads->count);
-    ring->size = (int)threads->number[place];
-    ring->record = arena_record(run->arena, place);
-    ring->limit = budget.samples;
-    ring->wrong_count = 0;
-    int64_t now_ns = breathe_ahead(&run->breath, BURST_NS);
-    while (run_budget_left(&budget, ring->record->count, now_ns) && ring->wrong_count == 0) {
-        turn_ring(ring, now_ns);
-        now_ns = breathe_ahead(&run->breath, BURST_NS);
-    }
-    if (ring->wrong_count > 0)
-        tell_wrong_order(ring);
-}
-
 static void deny_ring(struct run *run, const struct ring *ring, int wanted)
 {
     char what[STATUS_TEXT_BYTES / 2];
@@ -246,27 +239,32 @@ static void deny_ring(struct run *run, const struct ring *ring, int wanted)
                       "pids.max of the control group), or ask for fewer: -p threads=2,10");
 }
 
-static int measure(struct run *run)
+/* A ring that fails does not stop the others. */
+static int measure_ring(struct run *run)
 {
-    const struct param_value *threads = run_param(run, "threads");
     struct ring *ring = run->own;
-    occupancy_open(&ring->occupancy);
-    start_members(ring, most_threads(threads));
-    if (thread_settle(run, 0) != 0)
-        return outcome_set(&run->outcome, STATUS_FAILED, NULL, "the director cannot lower itself");
-    for (int i = 0; i < threads->count && !run_should_stop(); i++) {
-        if (threads->number[i] <= ring->member_count)
-            measure_ring(run, ring, i);
-        else
-            deny_ring(run, ring, (int)threads->number[i]);
+    ring->size = (int)variant_number(run, "threads");
+    if (ring->size > ring->member_count) {
+        deny_ring(run, ring, ring->size);
+        return 0;
     }
+    ring->record = run_record(run, SWITCH);
+    ring->limit = run->samples;
+    ring->wrong_count = 0;
+    if (variant_sample(run, &ring->burst, SWITCH, 1, turn_ring) != 0)
+        tell_wrong_order(ring);
     return 0;
 }
 
-static int judge(struct run *run)
+static int measure(struct run *run)
 {
-    const struct ring *ring = run->own;
-    return occupancy_judge(&ring->occupancy, run);
+    struct ring *ring = run->own;
+    start_members(ring, make_stacks(ring, most_threads(run_param(run, "threads"))));
+    if (thread_settle(run, 0) != 0)
+        return -1;
+    burst_begin(&ring->burst, run, 0);
+    burst_plan(&ring->burst, BURST_NS);
+    return variants_measure(run);
 }
 
 static void finish(struct run *run)
@@ -278,7 +276,8 @@ static void finish(struct run *run)
     for (int i = 0; i < ring->member_count; i++)
         sem_post(&ring->members[i].gate);
     for (int i = 0; i < ring->member_count; i++)
-        actor_join(&ring->members[i].actor);
+        rt_thread_join(&ring->members[i].rt_thread);
+    stacks_free(&ring->stacks);
 }
 
 const struct test thr_p_sls = {
@@ -289,10 +288,10 @@ const struct test thr_p_sls = {
     .series = series,
     .needs = TEST_NEEDS_REALTIME,
     .default_samples = SAMPLES,
-    .expected_ns = expected_ns,
-    .size = size,
+    .setup_ns = 400000000,
+    .sample_ns = 2000,
     .prepare = prepare,
     .measure = measure,
-    .judge = judge,
+    .measure_variant = measure_ring,
     .finish = finish,
 };

@@ -11,15 +11,15 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-const char *const timer_kind_names[TIMER_KINDS + 1] = {"timer", "nanosleep", "timerfd", "setitimer",
-                                                       NULL};
+const char *const mechanism_names[TIMER_KINDS + 1] = {"timer", "nanosleep", "timerfd", "setitimer",
+                                                      NULL};
 
-bool timer_counts_overruns(enum timer_kind kind)
+bool mechanism_counts_overruns(enum timer_kind kind)
 {
     return kind == TIMER_SIGNAL || kind == TIMER_TIMERFD;
 }
 
-bool timer_is_object(enum timer_kind kind)
+bool mechanism_is_object(enum timer_kind kind)
 {
     return kind != TIMER_NANOSLEEP;
 }
@@ -53,8 +53,8 @@ static struct timeval to_timeval(int64_t ns)
                             .tv_usec = (suseconds_t)(ns % CLOCK_NS_PER_S / 1000)};
 }
 
-/* setitimer knows no absolute time: the first expiry is known within the length of the
- * call that armed it. */
+/* setitimer takes no absolute time: the first expiry is uncertain by the length of the arming
+ * call. */
 static int arm_itimer(struct timer_armed *timer)
 {
     int64_t before_ns = clock_monotonic_ns();
@@ -72,7 +72,8 @@ static int arm_itimer(struct timer_armed *timer)
     return 0;
 }
 
-int timer_arm(struct timer_armed *timer, enum timer_kind kind, int64_t start_ns, int64_t period_ns)
+int mechanism_arm(struct timer_armed *timer, enum timer_kind kind, int64_t start_ns,
+                  int64_t period_ns)
 {
     memset(timer, 0, sizeof *timer);
     timer->kind = kind;
@@ -90,7 +91,7 @@ int timer_arm(struct timer_armed *timer, enum timer_kind kind, int64_t start_ns,
     return 0;
 }
 
-/* Waits for the timer's signal: 1 it came, 0 time-out, -1 error. */
+/* Waits for the timer's signal: 1 if it came, 0 time-out, -1 error. */
 static int wait_signal(const struct timer_armed *timer, int64_t timeout_ns)
 {
     sigset_t wanted;
@@ -108,14 +109,14 @@ static int wait_signal(const struct timer_armed *timer, int64_t timeout_ns)
     return number > 0 ? 1 : errno == EAGAIN ? 0 : -1;
 }
 
-/* The first expiry that was not yet told. */
+/* The first expiry that was not yet returned. */
 static int64_t next_ns_of(const struct timer_armed *timer)
 {
     return timer->base_ns + (int64_t)timer->served * timer->period_ns;
 }
 
-/* Expirations that are due at `now_ns` and were not yet served. A one-shot or a wake-up
- * that came early counts as one: the caller sees how early. */
+/* Expirations that are due at `now_ns` and were not yet returned. A one-shot or an early wake-up
+ * counts as one; the caller sees how early it was. */
 static int64_t due_by_time(const struct timer_armed *timer, int64_t now_ns)
 {
     int64_t next_ns = next_ns_of(timer);
@@ -135,18 +136,32 @@ static int64_t wait_nanosleep(const struct timer_armed *timer, int64_t *now_ns)
     return error ? -1 : due_by_time(timer, *now_ns);
 }
 
-/* The signal of setitimer carries no count: what it stands for is told from the clock. An
- * expiry that passes between taking a signal and reading the clock is served by that
- * reading, and its own signal comes afterwards: taken for the next expiry, it would be one
- * that came early. So after a reading that served several, signals are thrown away while
- * the next expiry is ahead, until none is there although all that were served have sent
- * theirs. At other times a signal before the expiry is an early one, and counts. */
+/* Whether the kernel's timer is set for an expiry after the last one returned: all earlier signals
+ * have then been sent. The clock does not show that, because the timer interrupt may be late. Linux
+ * re-arms the timer when its signal is taken, other systems in the interrupt: getitimer returns 0
+ * while it is not armed, and at most 1 us while its interrupt is late. */
+static bool is_set_ahead(const struct timer_armed *timer)
+{
+    struct itimerval left;
+    int64_t last_told_ns = next_ns_of(timer) - timer->period_ns;
+    int64_t before_ns = clock_monotonic_ns();
+    if (getitimer(ITIMER_REAL, &left) != 0)
+        return false;
+    int64_t left_ns = left.it_value.tv_sec * CLOCK_NS_PER_S + left.it_value.tv_usec * 1000;
+    return left_ns > 1000 && before_ns + left_ns > last_told_ns + timer->uncertainty_ns;
+}
+
+/* The signal of setitimer carries no count: the number of expirations is derived from the time. An
+ * expiry between taking a signal and reading the clock is counted by that reading, but its own
+ * signal comes later, when the timer interrupt does. Taken for the next expiry it would be early by
+ * a period. So after a reading that counted several, signals before the next expiry are dropped
+ * until the timer is set for an expiry not yet returned and no signal is pending. At other times a
+ * signal before the expiry is early, and counts. */
 static int64_t wait_itimer(struct timer_armed *timer, int64_t timeout_ns, int64_t *now_ns)
 {
     int64_t next_ns = next_ns_of(timer);
-    int64_t all_sent_ns = next_ns - timer->period_ns + timer->uncertainty_ns;
     for (;;) {
-        bool is_all_sent = timer->has_served_ahead && clock_monotonic_ns() >= all_sent_ns;
+        bool is_all_sent = timer->has_served_ahead && is_set_ahead(timer);
         int got = wait_signal(timer, is_all_sent ? 0 : timeout_ns);
         *now_ns = clock_monotonic_ns();
         if (got > 0 && (!timer->has_served_ahead || *now_ns >= next_ns))
@@ -173,7 +188,7 @@ static int64_t wait_posix_timer(const struct timer_armed *timer, int64_t timeout
     return overruns < 0 ? -1 : 1 + overruns;
 }
 
-int64_t timer_wait(struct timer_armed *timer, int64_t timeout_ns, int64_t *now_ns)
+int64_t mechanism_wait(struct timer_armed *timer, int64_t timeout_ns, int64_t *now_ns)
 {
     int64_t count;
     if (timer->kind == TIMER_NANOSLEEP) {
@@ -203,7 +218,7 @@ static int stop_signals(struct timer_armed *timer)
     return setitimer(ITIMER_REAL, &never, NULL) == 0 ? 0 : errno;
 }
 
-int timer_disarm(struct timer_armed *timer)
+int mechanism_disarm(struct timer_armed *timer)
 {
     if (timer->kind == TIMER_NANOSLEEP)
         return 0;
@@ -215,9 +230,9 @@ int timer_disarm(struct timer_armed *timer)
     return error;
 }
 
-void timer_release(struct timer_armed *timer)
+void mechanism_release(struct timer_armed *timer)
 {
-    timer_disarm(timer);
+    mechanism_disarm(timer);
     if (timer->kind == TIMER_SIGNAL)
         timer_delete(timer->timer);
     if (timer->descriptor >= 0)

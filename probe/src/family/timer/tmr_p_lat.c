@@ -1,32 +1,35 @@
 /* TMR-P-LAT: wake-up latency, "latstat" (Solaris for Realtime, 2007).
  *
- * The thread sleeps until release r (clock_nanosleep, absolute, CLOCK_MONOTONIC) and
- * reads CLOCK_MONOTONIC as the first thing it does. A value is that reading minus r:
- * from the programmed expiry to the thread running in user land. Releases are r0 + k x T.
+ * A thread sleeps until release r (clock_nanosleep, absolute, CLOCK_MONOTONIC) and then, as the
+ * first thing it does, reads CLOCK_MONOTONIC. begin = the programmed expiry r, end = that reading
+ * by the thread in user space. Releases are r0 + k x T. By default it is the measuring thread, on
+ * the run's CPU; with the parameter `cpus` there is one thread on each of these CPUs, all at the
+ * same time, at the run's priority. There is no warm-up: every wake-up is recorded.
  *
- * A wake-up late by L >= T has swallowed the releases r + jT, j = 1 .. floor(L / T);
- * the next sleep is until the first release that is still ahead. Two views:
- *   wakeup   one value a wake-up, L (what cyclictest shows)
- *   release  one value a release: L, and L - jT for each one swallowed (no coordinated
- *            omission; exact, nothing is assumed)
- * The expansion of a late wake-up is put off and done a little at a time, so that the
- * instrument causes no lateness of its own.
+ * A wake-up late by L >= T has missed the releases r + jT, j = 1 .. floor(L / T). The next sleep is
+ * until the first release that is still ahead. Two views:
+ *   wakeup   one value per wake-up, L (what cyclictest shows)
+ *   release  one value per release: L, and L - jT for each missed one. Avoids coordinated omission;
+ *            exact, nothing is assumed
+ * The values of missed releases are recorded a few at a time after later wake-ups, so that
+ * recording them makes no wake-up late.
  *
- * How it could be wrong: the clock reading itself (tens of ns, in the instrument's
- * figures); a CPU that sleeps deeply or slows down between releases is part of what is
- * measured, and of the conditions.
+ * How it could be wrong: the clock reading itself is in each value (tens of ns, see the
+ * instrument's figures). A CPU that enters a deep idle state or lowers its frequency between
+ * releases is part of what is measured, and of the conditions.
  */
 #include "base/posix_source.h"
 
 #include "run/run.h"
 #include "run/shield_run.h"
+#include "run/variant.h"
 
 #include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { CPUS = TEST_VALUES, BACKLOG = 2048, EXPAND_STEPS = 128, SERIES_PER_CPU = 3 };
+enum { BACKLOG = 2048, EXPAND_STEPS = 128 };
 
 #define START_AHEAD_NS INT64_C(10000000)
 
@@ -36,23 +39,34 @@ static const struct param_spec params[] = {
     {"threshold_ns", PARAM_NS, false, "0", 0, INT64_C(3600000000000), NULL,
      "end, with status failed, at the first latency above it (0: never)"},
     {"cpus", PARAM_CPU, true, "", 0, PORT_CPUS - 1, NULL,
-     "CPUs to measure at the same time, a thread on each (default: the one of --cpu)"},
+     "CPUs to measure at the same time, a thread on each (default: the one of --cpu)", "cpu"},
     {0},
 };
+
+#define WITHIN_8_S                                                                                 \
+    {                                                                                              \
+        .most = (INT64_C(1) << 33) - 1                                                             \
+    }
 
 static const struct series_spec series[] = {
-    {"wakeup", "ns", "part,cpu", "the programmed expiry (release)",
-     "first clock reading of the woken thread in user land, one value a wake-up"},
-    {"release", "ns", "part,cpu", "each release, also one swallowed by a late wake-up",
-     "first clock reading of the woken thread in user land, one value a release"},
-    {"missed", "count", "cpu",
-     "releases swallowed by a late wake-up; one value for each wake-up that swallowed any", NULL},
+    {"wakeup", "ns", "part=total,cpu", "the programmed expiry (release)",
+     "first clock reading of the woken thread in user land, one value a wake-up", NULL, WITHIN_8_S},
+    {"release", "ns", "part=total,cpu", "each release, also one swallowed by a late wake-up",
+     "first clock reading of the woken thread in user land, one value a release", NULL, WITHIN_8_S},
+    {"missed",
+     "count",
+     "cpu",
+     "releases swallowed by a late wake-up; one value for each wake-up that swallowed any",
+     NULL,
+     NULL,
+     {.most = (INT64_C(1) << 33) - 1, .sub_bits = 7}},
     {0},
 };
+enum { WAKEUP, RELEASE, MISSED };
 
-/* A late wake-up whose swallowed releases are still to be recorded. */
+/* A late wake-up whose missed releases are still to be recorded. */
 struct late {
-    int64_t next_ns; /* lateness of the next swallowed release */
+    int64_t next_ns; /* lateness of the next missed release */
     int64_t at_ns;
 };
 
@@ -60,11 +74,11 @@ struct sleeper {
     struct run *run;
     struct record *wakeup, *release, *missed;
     int64_t interval_ns, threshold_ns;
-    int64_t crossed_ns;    /* the latency above the threshold; 0: none */
+    int64_t crossed_ns;    /* a latency above the threshold; 0: none */
     uint32_t first, count; /* ring of late wake-ups */
     struct late backlog[BACKLOG];
-    struct actor actor;
-    int error;
+    struct rt_thread rt_thread;
+    int cpu;
 };
 
 struct own {
@@ -72,54 +86,25 @@ struct own {
     struct sleeper sleepers[];
 };
 
-static int64_t expected_ns(const struct run *run)
-{
-    return run_expected_ns(run, run_number(run, "interval_ns")) + START_AHEAD_NS;
-}
-
-static int cpu_count(const struct run *run)
-{
-    int count = run_param(run, "cpus")->count;
-    return count > 0 ? count : 1;
-}
-
-static int cpu_of(const struct run *run, int place)
+static int check(struct run *run)
 {
     const struct param_value *cpus = run_param(run, "cpus");
-    return cpus->count > 0 ? (int)cpus->number[place] : run->setup.cpu;
-}
-
-static int add_view(struct run *run, const char *name, const char *unit, int cpu, bool is_part)
-{
-    int index = run_add_series(run, name, unit, is_part ? "part" : NULL, "total");
-    if (cpu >= 0)
-        arena_plan_label_number(&run->plan, index, "cpu", cpu);
-    return index < 0 ? -1 : 0;
-}
-
-static int size(struct run *run)
-{
-    bool allowed[PORT_CPUS] = {false};
-    int allowed_count = shield_run_allowed_cpus(run, allowed);
-    for (int i = 0; i < cpu_count(run); i++) {
-        int cpu = cpu_of(run, i);
-        if (run_param(run, "cpus")->count > 0 && shield_run_excludes(run, cpu))
+    struct cpus allowed;
+    int allowed_count = shield_run_allowed_cpus(run, &allowed);
+    for (int i = 0; i < cpus->count; i++) {
+        int cpu = (int)cpus->number[i];
+        if (shield_run_excludes(run, cpu))
             return -1;
-        if (run_param(run, "cpus")->count > 0 && (allowed_count < 0 || !allowed[cpu]))
+        if (allowed_count < 0 || !cpus_has(&allowed, cpu))
             return shield_run_deny(run, cpu);
-        if (cpu >= 0)
-            run->uses_cpu[cpu] = true;
-        if (add_view(run, "wakeup", "ns", cpu, true) != 0 ||
-            add_view(run, "release", "ns", cpu, true) != 0 ||
-            add_view(run, "missed", "count", cpu, false) != 0)
-            return -1;
+        cpus_add(&run->uses_cpu, cpu);
     }
     return 0;
 }
 
 static int prepare(struct run *run)
 {
-    int count = cpu_count(run);
+    int count = variant_count(run);
     struct own *own = run_own(run, sizeof *own + (size_t)count * sizeof own->sleepers[0]);
     if (!own)
         return -1;
@@ -127,16 +112,18 @@ static int prepare(struct run *run)
     for (int i = 0; i < count; i++) {
         struct sleeper *sleeper = &own->sleepers[i];
         sleeper->run = run;
-        sleeper->wakeup = arena_record(run->arena, i * SERIES_PER_CPU);
-        sleeper->release = arena_record(run->arena, i * SERIES_PER_CPU + 1);
-        sleeper->missed = arena_record(run->arena, i * SERIES_PER_CPU + 2);
+        variant_begin(run, i);
+        sleeper->wakeup = run_record(run, WAKEUP);
+        sleeper->release = run_record(run, RELEASE);
+        sleeper->missed = run_record(run, MISSED);
+        sleeper->cpu = (int)variant_number(run, "cpus");
         sleeper->interval_ns = run_number(run, "interval_ns");
         sleeper->threshold_ns = run_number(run, "threshold_ns");
     }
     return 0;
 }
 
-/* Records up to `steps` swallowed releases, oldest first. */
+/* Records up to `steps` missed releases, oldest first. */
 static void expand(struct sleeper *sleeper, uint64_t steps)
 {
     while (sleeper->count > 0 && steps-- > 0) {
@@ -150,7 +137,7 @@ static void expand(struct sleeper *sleeper, uint64_t steps)
     }
 }
 
-/* Notes a wake-up late by `late_ns` >= interval; returns the releases it swallowed. */
+/* Notes a wake-up late by `late_ns` >= interval; returns the number of releases it missed. */
 static int64_t note_late(struct sleeper *sleeper, int64_t late_ns, int64_t at_ns)
 {
     int64_t swallowed = late_ns / sleeper->interval_ns;
@@ -162,7 +149,7 @@ static int64_t note_late(struct sleeper *sleeper, int64_t late_ns, int64_t at_ns
     return swallowed;
 }
 
-/* The director makes this the outcome: several sleepers may cross at once. */
+/* The measuring thread sets the outcome later, since several threads may cross at once. */
 static void cross_threshold(struct sleeper *sleeper, int64_t late_ns, int64_t at_ns)
 {
     sleeper->crossed_ns = late_ns;
@@ -222,7 +209,7 @@ static void sleep_and_measure(void *argument)
     tell_missed(sleeper);
 }
 
-/* The director measures on its own CPU unless others were asked for. */
+/* The measuring thread measures itself, unless the parameter `cpus` asks for other threads. */
 static int measure(struct run *run)
 {
     struct own *own = run->own;
@@ -234,9 +221,9 @@ static int measure(struct run *run)
     int started = 0, error = 0;
     for (; started < own->sleeper_count && error == 0; started++) {
         struct sleeper *sleeper = &own->sleepers[started];
-        struct actor_setup setup = run->setup;
-        setup.cpu = cpu_of(run, started);
-        error = actor_start(&sleeper->actor, &setup, sleep_and_measure, sleeper);
+        struct rt_thread_setup setup = run->setup;
+        setup.cpu = sleeper->cpu;
+        error = rt_thread_start(&sleeper->rt_thread, &setup, sleep_and_measure, sleeper);
         if (error)
             break;
     }
@@ -246,9 +233,9 @@ static int measure(struct run *run)
         run_request_stop();
     }
     for (int i = 0; i < started; i++)
-        actor_go(&own->sleepers[i].actor);
+        rt_thread_go(&own->sleepers[i].rt_thread);
     for (int i = 0; i < started; i++) {
-        actor_join(&own->sleepers[i].actor);
+        rt_thread_join(&own->sleepers[i].rt_thread);
         tell_crossed(run, &own->sleepers[i]);
     }
     return error ? -1 : 0;
@@ -261,8 +248,10 @@ const struct test tmr_p_lat = {
     .params = params,
     .series = series,
     .default_duration_ns = INT64_C(10000000000),
-    .expected_ns = expected_ns,
-    .size = size,
+    .is_concurrent = true,
+    .setup_ns = 500000000,
+    .sample_param = "interval_ns",
+    .check = check,
     .prepare = prepare,
     .measure = measure,
 };

@@ -1,5 +1,5 @@
 /* build: short jobs like those of a compiler, one after another: fork, exec, read, compute,
- * write, exit. Source and object are files without names. A round is one job. */
+ * write, exit. Source and object are anonymous files. A round is one job. */
 #include "base/posix_source.h"
 
 #include "load/element.h"
@@ -22,19 +22,19 @@ struct build {
     int source, object;
 };
 
-static int write_source(struct loader *loader, int file)
+static int write_source(struct worker *worker, int file)
 {
     static const char *const words[] = {"int ", "static ", "return ", "value", ";\n", "+ ", "{\n"};
     char text[JOB_SOURCE_BYTES];
     size_t used = 0;
     while (used + 16 < sizeof text) {
-        const char *next = words[loader_random(loader) % (sizeof words / sizeof words[0])];
+        const char *next = words[worker_random(worker) % (sizeof words / sizeof words[0])];
         used += (size_t)snprintf(text + used, sizeof text - used, "%s", next);
     }
     return write(file, text, used) == (ssize_t)used ? 0 : errno ? errno : ENOSPC;
 }
 
-/* Above the numbers that the jobs use. */
+/* Opens a file with a descriptor above those that the jobs use. */
 static int open_file(const struct load_map *map)
 {
     int file = scratch_file(map);
@@ -45,42 +45,42 @@ static int open_file(const struct load_map *map)
     return moved;
 }
 
-static int prepare(struct loader *loader)
+static int prepare(struct worker *worker)
 {
     struct build *own = calloc(1, sizeof *own);
     if (!own)
         return ENOMEM;
-    loader->own = own;
-    own->source = open_file(loader->map);
-    own->object = own->source < 0 ? -1 : open_file(loader->map);
+    worker->own = own;
+    own->source = open_file(worker->map);
+    own->object = own->source < 0 ? -1 : open_file(worker->map);
     int error = own->object < 0 ? errno : 0;
     if (!error && scratch_is_short(own->object))
         error = ENOSPC;
     if (!error)
-        error = write_source(loader, own->source);
+        error = write_source(worker, own->source);
     if (error)
-        loader_note(loader, "no files for the jobs in %.60s: %s", loader->map->folder,
+        worker_note(worker, "no files for the jobs in %.60s: %s", worker->map->folder,
                     strerror(error));
     return error;
 }
 
-static void be_job(const struct loader *loader, pid_t parent)
+static void be_job(const struct worker *worker, pid_t parent)
 {
-    const struct build *own = loader->own;
-    int error = port_die_with(parent);
+    const struct build *own = worker->own;
+    int error = port_kill_with_parent(parent);
     if ((error != 0 && error != ENOTSUP) || dup2(own->source, JOB_SOURCE) < 0 ||
         dup2(own->object, JOB_OBJECT) < 0)
         _exit(JOB_FAILED);
-    job_be(loader->program, "compile");
+    job_be(worker->program, "compile");
 }
 
-/* 0, or an errno value. */
-static int do_job(const struct loader *loader)
+/* Runs one job: 0, or an errno value. */
+static int do_job(const struct worker *worker)
 {
     int status = 0;
-    pid_t parent = getpid(), child = fork();
+    pid_t parent = getpid(), child = port_fork();
     if (child == 0)
-        be_job(loader, parent);
+        be_job(worker, parent);
     if (child < 0)
         return errno;
     while (waitpid(child, &status, 0) < 0)
@@ -91,16 +91,16 @@ static int do_job(const struct loader *loader)
     return WIFEXITED(status) && WEXITSTATUS(status) == JOB_NOT_STARTED ? ENOEXEC : ECANCELED;
 }
 
-static void work(struct loader *loader)
+static void work(struct worker *worker)
 {
     struct timespec rest = {.tv_nsec = REST_NS};
-    while (!loader_should_stop(loader)) {
-        int error = do_job(loader);
-        loader_set(loader, COUNTER_CHILDREN, (uint64_t)loader_children_cpu_ns());
-        loader_count(loader, error ? FAILED : COUNTER_ROUNDS, 1);
-        loader_works(loader);
+    while (!worker_should_stop(worker)) {
+        int error = do_job(worker);
+        worker_set(worker, COUNTER_CHILDREN, (uint64_t)worker_children_cpu_ns());
+        worker_count(worker, error ? FAILED : COUNTER_ROUNDS, 1);
+        worker_works(worker);
         if (error) {
-            loader_note(loader, "a job failed: %s", strerror(error));
+            worker_note(worker, "a job failed: %s", strerror(error));
             nanosleep(&rest, NULL);
         }
     }

@@ -1,6 +1,6 @@
-/* What is known of disk where it is judged. */
-#ifndef HS_LOAD_DISK_H
-#define HS_LOAD_DISK_H
+/* Counters and block size of the element disk, for events.c. */
+#ifndef HS_LOAD_ELEMENT_DISK_H
+#define HS_LOAD_ELEMENT_DISK_H
 
 #include "load/element.h"
 
@@ -10,8 +10,8 @@ enum {
     DISK_FAILED,
 };
 
-/* Of one write. The device has each before the next, so a process counts no more than this after
- * the device did. */
+/* Size of one write. Each write reaches the device before the next begins, so the count of a
+ * process is at most one block behind the device's. */
 enum { DISK_BLOCK_BYTES = 65536 };
 
 #endif

@@ -1,18 +1,17 @@
-/* interrupt: timer interrupts on the CPU of the load.
+/* interrupt: timer interrupts on each CPU of the load.
  *
- * Each is a kernel timer that is armed ahead by a process bound to that CPU, where its
- * interrupt comes then, whether the process is running or not: a source that only a new
- * timer at each interrupt could keep going would be slowed down by the rest of the load.
- * Ahead is more than a second, since beside a test that computes at a real-time priority all
- * others get their part of a CPU once in a second only (throttling, the fair server). One that
- * was due before it could be armed is missed, and not caught up.
+ * A process bound to the CPU arms one-shot timers ahead of time. Their interrupts come on that CPU
+ * whether or not the process runs. Timers armed one at a time, at each expiry, would be slowed down
+ * by the rest of the load. The process arms more than 1 s ahead: beside a test that computes at a
+ * real-time priority, other tasks get the CPU only once per second (throttling, fair server).
+ * Timers due before they could be armed are counted as missed and not caught up.
  *
- * What is counted is what came: a timer shoots once, its interrupt sends a blocked signal that
- * names it, and nothing else sends one; the signals are drained later, when the process has its
- * CPU again. So what counts is not when one was drained but when it was due: those due within
- * the measurement count (map.h), and after its end the load waits until all before it are drained.
- * Counters read at both ends would be wrong by a second's worth beside such a test.
- * Whether each had an interrupt of its own is in the kernel's counters, read at both ends. */
+ * Each expiry sends a blocked signal that names its timer. The process drains the signals when it
+ * gets the CPU again. An expiry counts if its due time lies within the measurement (map.h). After
+ * the end, load_stop waits, at most 0.3 s, until all signals due before it are drained. Counting at
+ * the time of draining would be wrong by up to 1 s of interrupts beside such a test.
+ * Timers may share an interrupt. The kernel's interrupt counters, read at begin and end of the
+ * measurement, show that. */
 #include "base/posix_source.h"
 
 #include "load/duty.h"
@@ -31,16 +30,16 @@
 enum { DELIVERED = COUNTER_OWN, MISSED };
 enum { TIMERS = 4096, LEAST_TIMERS = 8 };
 
-#define AHEAD_NS INT64_C(1200000000) /* throttling has periods of 1 s */
-#define LOOK_NS INT64_C(20000000)    /* how old the count may be */
+#define AHEAD_NS INT64_C(1200000000) /* more than the throttling period of 1 s */
+#define LOOK_NS INT64_C(20000000)    /* interval of draining */
 #define WINDOW_NS INT64_C(1000000)
 
 struct interrupts {
     int count;
     timer_t timers[TIMERS];
     int64_t due_ns[TIMERS];
-    bool is_out[TIMERS];  /* armed, and its signal has not come */
-    uint64_t armed, gone; /* so many were armed; of those before `gone` none is out */
+    bool is_out[TIMERS];  /* armed, and its signal is not drained yet */
+    uint64_t armed, gone; /* number ever armed; the first `gone` of them are drained */
     struct rate rate;
 };
 
@@ -67,59 +66,59 @@ static int make_timers(struct interrupts *own, int wanted)
     return 0;
 }
 
-/* Half of what the user's signals may be: the test beside the load needs some, too. */
-static int fair_part(const struct loader *loader)
+/* This process's share of half the limit on queued signals; the rest is left to the test. */
+static int fair_part(const struct worker *worker)
 {
     long most = sysconf(_SC_SIGQUEUE_MAX);
-    long part = most > 0 ? most / 2 / (loader->peers > 0 ? loader->peers : 1) : TIMERS;
+    long part = most > 0 ? most / 2 / (worker->peers > 0 ? worker->peers : 1) : TIMERS;
     return part > TIMERS ? TIMERS : part < LEAST_TIMERS ? LEAST_TIMERS : (int)part;
 }
 
-static int prepare(struct loader *loader)
+static int prepare(struct worker *worker)
 {
     struct interrupts *own = calloc(1, sizeof *own);
     if (!own)
         return ENOMEM;
-    loader->own = own;
-    int64_t per_s = loader->degree->number;
+    worker->own = own;
+    int64_t per_s = worker->degree->number;
     int64_t full = per_s * (AHEAD_NS / 1000000) / 1000 + LEAST_TIMERS;
-    int wanted = full < TIMERS ? (int)full : TIMERS, fair = fair_part(loader);
+    int wanted = full < TIMERS ? (int)full : TIMERS, fair = fair_part(worker);
     int error = make_timers(own, wanted < fair ? wanted : fair);
     if (own->count == 0) {
-        loader_note(loader, "no timer could be made: %s", strerror(error));
+        worker_note(worker, "no timer could be made: %s", strerror(error));
         return error;
     }
     if (own->count < wanted)
-        loader_note(loader, "%d of %d timers (%s): armed %.2g s ahead; raise the limit (ulimit -i)",
+        worker_note(worker, "%d of %d timers (%s): armed %.2g s ahead; raise the limit (ulimit -i)",
                     own->count, wanted, strerror(error ? error : EAGAIN),
                     own->count / (double)per_s);
     return 0;
 }
 
-/* Not while it moves: it is set to a moment after this call. */
-static int64_t bound_ns(const struct loader *loader, const _Atomic int64_t *bound)
+/* Waits while the bound is WINDOW_MOVES: its new value is later than this call. */
+static int64_t bound_ns(const struct worker *worker, const _Atomic int64_t *bound)
 {
     int64_t ns;
-    while ((ns = atomic_load(bound)) == WINDOW_MOVES && !loader_should_stop(loader))
+    while ((ns = atomic_load(bound)) == WINDOW_MOVES && !worker_should_stop(worker))
         duty_sleep_until(duty_now_ns() + WINDOW_NS);
     return ns;
 }
 
-static bool is_in_window(const struct loader *loader, int64_t due_ns)
+static bool is_in_window(const struct worker *worker, int64_t due_ns)
 {
-    int64_t begin_ns = bound_ns(loader, &loader->map->window_begin_ns);
-    int64_t end_ns = bound_ns(loader, &loader->map->window_end_ns);
+    int64_t begin_ns = bound_ns(worker, &worker->map->window_begin_ns);
+    int64_t end_ns = bound_ns(worker, &worker->map->window_end_ns);
     return begin_ns > 0 && due_ns >= begin_ns && (end_ns <= 0 || due_ns < end_ns);
 }
 
-/* True: one of the timers of this process has come. Others may send the signal, too. */
+/* True for an expiry of an armed timer of this process; others may send the same signal. */
 static bool is_delivery(const struct interrupts *own, const siginfo_t *info)
 {
     int place = info->si_value.sival_int;
     return info->si_code == SI_TIMER && place >= 0 && place < own->count && own->is_out[place];
 }
 
-static void count_delivered(struct loader *loader, struct interrupts *own)
+static void count_delivered(struct worker *worker, struct interrupts *own)
 {
     static const struct timespec at_once = {0, 0};
     int64_t begun_ns = duty_now_ns();
@@ -132,19 +131,19 @@ static void count_delivered(struct loader *loader, struct interrupts *own)
             continue;
         int place = info.si_value.sival_int;
         own->is_out[place] = false;
-        if (is_in_window(loader, own->due_ns[place]))
-            loader_count(loader, DELIVERED, 1);
-        loader_works(loader);
+        if (is_in_window(worker, own->due_ns[place]))
+            worker_count(worker, DELIVERED, 1);
+        worker_works(worker);
     }
     while (own->gone < own->armed && !own->is_out[own->gone % (unsigned)own->count])
         own->gone++;
     int64_t oldest_ns = own->due_ns[own->gone % (unsigned)own->count];
     bool is_waiting = own->gone < own->armed && oldest_ns < begun_ns;
-    atomic_store(&loader->slot->counted_ns, is_waiting ? oldest_ns : begun_ns);
+    atomic_store(&worker->slot->counted_ns, is_waiting ? oldest_ns : begun_ns);
 }
 
-/* False: the kernel did not take it. */
-static bool arm_next(struct loader *loader, struct interrupts *own)
+/* Arms the next timer; false if the kernel refuses it. */
+static bool arm_next(struct worker *worker, struct interrupts *own)
 {
     unsigned place = (unsigned)(own->armed % (unsigned)own->count);
     struct itimerspec when;
@@ -157,21 +156,21 @@ static bool arm_next(struct loader *loader, struct interrupts *own)
         own->armed++;
         return true;
     }
-    loader_note(loader, "a timer could not be armed: %s", strerror(errno));
-    loader_count(loader, MISSED, 1);
+    worker_note(worker, "a timer could not be armed: %s", strerror(errno));
+    worker_count(worker, MISSED, 1);
     return false;
 }
 
-static void arm(struct loader *loader, struct interrupts *own)
+static void arm(struct worker *worker, struct interrupts *own)
 {
     int64_t missed = rate_skip(&own->rate, duty_now_ns(), 0);
     if (missed > 0)
-        loader_count(loader, MISSED, (uint64_t)missed);
-    while (own->armed - own->gone < (uint64_t)own->count && arm_next(loader, own))
+        worker_count(worker, MISSED, (uint64_t)missed);
+    while (own->armed - own->gone < (uint64_t)own->count && arm_next(worker, own))
         ;
 }
 
-/* Long before those that are armed run out. */
+/* At most LOOK_NS ahead, and no later than when half of the armed timers are due. */
 static int64_t next_look_ns(const struct interrupts *own)
 {
     int64_t soon_ns = duty_now_ns() + LOOK_NS;
@@ -182,13 +181,13 @@ static int64_t next_look_ns(const struct interrupts *own)
     return half_ns < soon_ns ? half_ns : soon_ns;
 }
 
-static void work(struct loader *loader)
+static void work(struct worker *worker)
 {
-    struct interrupts *own = loader->own;
-    rate_start(&own->rate, loader->degree->number, duty_now_ns());
-    while (!loader_should_stop(loader)) {
-        count_delivered(loader, own);
-        arm(loader, own);
+    struct interrupts *own = worker->own;
+    rate_start(&own->rate, worker->degree->number, duty_now_ns());
+    while (!worker_should_stop(worker)) {
+        count_delivered(worker, own);
+        arm(worker, own);
         duty_sleep_until(next_look_ns(own));
     }
 }

@@ -1,4 +1,4 @@
-/* kernel: every class of KRN-P-PRE in turn. A round is all of them once. */
+/* kernel: every class of KRN-P-PRE in turn. A round is one pass over all classes. */
 #include "base/posix_source.h"
 
 #include "load/element.h"
@@ -12,41 +12,41 @@
 
 enum { REST_NS = 10000000 };
 
-static int prepare(struct loader *loader)
+static int prepare(struct worker *worker)
 {
     struct kernel_space *space = calloc(1, sizeof *space);
     if (!space)
         return ENOMEM;
-    loader->own = space;
-    return kernel_space_open(space, loader->map, loader->program);
+    worker->own = space;
+    return kernel_space_open(space, worker->map, worker->program);
 }
 
-/* Whether any class could be done. */
-static bool do_round(struct loader *loader)
+/* One round: true if at least one class succeeded. */
+static bool do_round(struct worker *worker)
 {
     bool is_done = false;
-    for (int i = 0; i < KERNEL_CLASSES && !loader_should_stop(loader); i++) {
-        int error = kernel_classes[i].act(loader->own);
+    for (int i = 0; i < KERNEL_CLASSES && !worker_should_stop(worker); i++) {
+        int error = kernel_classes[i].act(worker->own);
         if (error) {
-            loader_note(loader, "the class %s could not be done: %s", kernel_classes[i].name,
+            worker_note(worker, "the class %s could not be done: %s", kernel_classes[i].name,
                         strerror(error));
             continue;
         }
-        loader_count(loader, KERNEL_FIRST_CLASS + i, 1);
+        worker_count(worker, KERNEL_FIRST_CLASS + i, 1);
         is_done = true;
     }
     return is_done;
 }
 
-static void work(struct loader *loader)
+static void work(struct worker *worker)
 {
     struct timespec rest = {.tv_nsec = REST_NS};
-    while (!loader_should_stop(loader)) {
-        bool is_done = do_round(loader);
-        loader_set(loader, COUNTER_CHILDREN, (uint64_t)loader_children_cpu_ns());
-        loader_works(loader);
+    while (!worker_should_stop(worker)) {
+        bool is_done = do_round(worker);
+        worker_set(worker, COUNTER_CHILDREN, (uint64_t)worker_children_cpu_ns());
+        worker_works(worker);
         if (is_done)
-            loader_count(loader, COUNTER_ROUNDS, 1);
+            worker_count(worker, COUNTER_ROUNDS, 1);
         else
             nanosleep(&rest, NULL);
     }

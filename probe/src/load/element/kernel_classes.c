@@ -31,12 +31,12 @@ static int ended_well(pid_t child)
     return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : ECANCELED;
 }
 
-/* What the child does; it ends with its answer. */
+/* Runs `act` in a child, whose exit code is its result. */
 static int in_child(struct kernel_space *space, int (*act)(struct kernel_space *space))
 {
-    pid_t parent = getpid(), child = fork();
+    pid_t parent = getpid(), child = port_fork();
     if (child == 0) {
-        int error = port_die_with(parent);
+        int error = port_kill_with_parent(parent);
         _exit(error != 0 && error != ENOTSUP ? 1 : act(space));
     }
     return child < 0 ? errno : ended_well(child);
@@ -63,7 +63,7 @@ static int class_exec(struct kernel_space *space)
     return in_child(space, run_job);
 }
 
-/* MAP_PRIVATE of /dev/zero is what POSIX has for memory that is nobody's. */
+/* Anonymous memory: POSIX.1-2008 lacks MAP_ANONYMOUS, so it maps /dev/zero. */
 static void *fresh_memory(size_t bytes)
 {
     int zero = open("/dev/zero", O_RDWR | O_CLOEXEC);
@@ -88,7 +88,7 @@ static int grow_large(struct kernel_space *space)
     if (!memory)
         return 1;
     touch(memory, space->large_bytes, space->page_bytes);
-    return 0; /* and the exit gives all of it back */
+    return 0; /* the exit frees it */
 }
 
 static int class_exit(struct kernel_space *space)
@@ -136,7 +136,7 @@ static int class_map(struct kernel_space *space)
     return munmap(memory, space->large_bytes / 4) == 0 ? 0 : errno;
 }
 
-/* What the terminal shows is read at its other end, which never waits. */
+/* Reads back what the terminal shows at its master end, which does not block. */
 static int class_terminal(struct kernel_space *space)
 {
     char text[TEXT_BYTES], shown[4 * TEXT_BYTES];
@@ -198,7 +198,7 @@ static int class_scan(struct kernel_space *space)
 {
     struct port_process list[PROCESSES];
     (void)space;
-    port_processes(list, PROCESSES); /* not everywhere: the folders are */
+    port_processes(list, PROCESSES); /* not on every system; the folder is */
     return list_folder("/etc");
 }
 

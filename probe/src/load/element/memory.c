@@ -1,7 +1,7 @@
-/* memory: pieces of mixed sizes are allocated, written and freed in no order.
+/* memory: allocates, writes and frees blocks of mixed sizes in random order.
  *
- * What is held at a time has a limit: 64 MiB, or a sixteenth of what is free, or a quarter
- * of what the process may have (RLIMIT_AS), shared among the processes of the element. */
+ * The blocks held at a time are limited to the smallest of 64 MiB, 1/16 of available memory and 1/4
+ * of RLIMIT_AS. The processes of the element share this limit; each may hold at least 1 MiB. */
 #include "base/posix_source.h"
 
 #include "load/element.h"
@@ -31,7 +31,7 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-static int64_t limit_bytes(const struct loader *loader)
+static int64_t limit_bytes(const struct worker *worker)
 {
     int64_t most = HELD_BYTES, available = port_available_bytes(NULL);
     struct rlimit limit;
@@ -39,24 +39,24 @@ static int64_t limit_bytes(const struct loader *loader)
         most = least(most, available / 16);
     if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
         most = least(most, (int64_t)limit.rlim_cur / 4);
-    most /= loader->peers;
+    most /= worker->peers;
     return most > LEAST_HELD_BYTES ? most : LEAST_HELD_BYTES;
 }
 
-static int prepare(struct loader *loader)
+static int prepare(struct worker *worker)
 {
     struct memory *own = calloc(1, sizeof *own);
     if (!own)
         return ENOMEM;
-    own->most_bytes = limit_bytes(loader);
-    loader->own = own;
+    own->most_bytes = limit_bytes(worker);
+    worker->own = own;
     return 0;
 }
 
-/* As many small ones as large ones: each power of two is as likely as the next. */
-static size_t draw_size(struct loader *loader)
+/* Log-uniform: each doubling of the size, from 16 bytes to 1 MiB, is equally likely. */
+static size_t draw_size(struct worker *worker)
 {
-    uint64_t drawn = loader_random(loader);
+    uint64_t drawn = worker_random(worker);
     unsigned bits = LEAST_BITS + (unsigned)(drawn % (MOST_BITS - LEAST_BITS));
     return ((size_t)1 << bits) + (size_t)((drawn >> 32) & (((uint64_t)1 << bits) - 1));
 }
@@ -67,34 +67,34 @@ static void touch(unsigned char *bytes, size_t size)
         ((volatile unsigned char *)bytes)[at] = (unsigned char)at;
 }
 
-static void allocate(struct loader *loader, struct memory *own, unsigned place, size_t size)
+static void allocate(struct worker *worker, struct memory *own, unsigned place, size_t size)
 {
     if (own->held_bytes + (int64_t)size > own->most_bytes)
         return;
     unsigned char *bytes = malloc(size);
     if (!bytes) {
-        loader_count(loader, FAILED, 1);
+        worker_count(worker, FAILED, 1);
         return;
     }
     touch(bytes, size);
     own->places[place].bytes = bytes;
     own->places[place].size = size;
     own->held_bytes += (int64_t)size;
-    loader_count(loader, ALLOCATIONS, 1);
-    loader_count(loader, BYTES, size);
+    worker_count(worker, ALLOCATIONS, 1);
+    worker_count(worker, BYTES, size);
 }
 
-static void work(struct loader *loader)
+static void work(struct worker *worker)
 {
-    struct memory *own = loader->own;
+    struct memory *own = worker->own;
     for (int i = 0; i < STEPS; i++) {
-        unsigned place = (unsigned)(loader_random(loader) % PLACES);
+        unsigned place = (unsigned)(worker_random(worker) % PLACES);
         if (own->places[place].bytes) {
             own->held_bytes -= (int64_t)own->places[place].size;
             free(own->places[place].bytes);
             own->places[place].bytes = NULL;
         } else {
-            allocate(loader, own, place, draw_size(loader));
+            allocate(worker, own, place, draw_size(worker));
         }
     }
 }

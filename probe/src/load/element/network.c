@@ -1,9 +1,9 @@
 /* network: TCP over the loopback interface.
  *
- * Both ends are in one process, so a transfer costs what the kernel's network costs and not
- * a switch of processes. One message is one segment (TCP_NODELAY, and the other end reads it
- * before the next is sent); the directions take turns, so that each carries the
- * acknowledgement of the one before and the kernel hardly has to send more. */
+ * Both ends are in one process, so a transfer costs the kernel's network stack but no context
+ * switch. One message is one segment: TCP_NODELAY is set, and the other end reads a message before
+ * the next is sent. The directions alternate, so each message carries the acknowledgement of the
+ * previous one, and the kernel sends hardly any other segments. */
 #include "base/posix_source.h"
 
 #include "load/duty.h"
@@ -23,7 +23,7 @@
 enum { PACKETS = COUNTER_OWN, SENT_BYTES, FAILED, MESSAGE_BYTES = 256 };
 
 #define TICK_NS INT64_C(1000000)
-#define BEHIND_NS INT64_C(100000000) /* what is later is lost, not caught up */
+#define BEHIND_NS INT64_C(100000000) /* later messages are skipped, not caught up */
 
 struct connection {
     int ends[2];
@@ -31,7 +31,7 @@ struct connection {
     char message[MESSAGE_BYTES];
 };
 
-/* No end waits for ever, none stays in TIME_WAIT. */
+/* Limits each wait to 1 s; linger 0 avoids TIME_WAIT. */
 static int set_options(int end)
 {
     int one = 1;
@@ -65,7 +65,7 @@ static int connect_to(int door, struct connection *own)
     own->ends[1] = accept(door, (struct sockaddr *)&theirs, &bytes);
     if (own->ends[1] < 0)
         return close_with(own->ends[0], errno);
-    /* another process of this machine may have been quicker at the door */
+    /* another local process may have connected first */
     if (getsockname(own->ends[0], (struct sockaddr *)&other, &more) != 0 ||
         other.sin_port != theirs.sin_port) {
         close(own->ends[1]);
@@ -89,15 +89,15 @@ static int open_connection(struct connection *own)
     return close_with(door, connect_to(door, own));
 }
 
-static int prepare(struct loader *loader)
+static int prepare(struct worker *worker)
 {
     struct connection *own = calloc(1, sizeof *own);
     if (!own)
         return ENOMEM;
-    loader->own = own;
+    worker->own = own;
     int error = open_connection(own);
     if (error)
-        loader_note(loader, "no TCP connection over 127.0.0.1: %s", strerror(error));
+        worker_note(worker, "no TCP connection over 127.0.0.1: %s", strerror(error));
     return error;
 }
 
@@ -120,32 +120,32 @@ static bool transfer(struct connection *own)
            receive_all(to, own->message, MESSAGE_BYTES);
 }
 
-static bool send_what_is_due(struct loader *loader, struct rate *rate)
+static bool send_what_is_due(struct worker *worker, struct rate *rate)
 {
-    while (rate_next_ns(rate) <= duty_now_ns() && !loader_should_stop(loader)) {
+    while (rate_next_ns(rate) <= duty_now_ns() && !worker_should_stop(worker)) {
         rate_step(rate);
-        if (!transfer(loader->own)) {
-            loader_note(loader, "the connection over 127.0.0.1 broke: %s", strerror(errno));
-            loader_count(loader, FAILED, 1);
+        if (!transfer(worker->own)) {
+            worker_note(worker, "the connection over 127.0.0.1 broke: %s", strerror(errno));
+            worker_count(worker, FAILED, 1);
             return false;
         }
-        loader_count(loader, PACKETS, 1);
-        loader_count(loader, SENT_BYTES, MESSAGE_BYTES);
-        loader_works(loader);
+        worker_count(worker, PACKETS, 1);
+        worker_count(worker, SENT_BYTES, MESSAGE_BYTES);
+        worker_works(worker);
     }
     return true;
 }
 
-static void work(struct loader *loader)
+static void work(struct worker *worker)
 {
-    struct connection *own = loader->own;
+    struct connection *own = worker->own;
     struct rate rate;
-    rate_start(&rate, loader->degree->number, duty_now_ns());
-    while (!loader_should_stop(loader)) {
+    rate_start(&rate, worker->degree->number, duty_now_ns());
+    while (!worker_should_stop(worker)) {
         int64_t now_ns = duty_now_ns(), next_ns = rate_next_ns(&rate);
         duty_sleep_until(next_ns > now_ns + TICK_NS ? next_ns : now_ns + TICK_NS);
         rate_skip(&rate, duty_now_ns(), BEHIND_NS);
-        if (send_what_is_due(loader, &rate))
+        if (send_what_is_due(worker, &rate))
             continue;
         close(own->ends[0]);
         close(own->ends[1]);

@@ -1,8 +1,8 @@
-/* search: walks folders and looks for a word in the files, round and round.
+/* search: walks folders over and over and searches the files for a word.
  *
- * It stays in the file system where a walk starts, follows no link, and opens nothing but
- * regular files; file systems over a network or made up by the kernel are left out. Of each
- * file the first MiB is read. A round is one folder. */
+ * A walk stays in the file system where it starts, follows no symbolic links and opens only regular
+ * files and folders. Network file systems and those of the kernel (/proc) are left out. The first
+ * MiB of each file is read. A round is one folder. */
 #include "base/posix_source.h"
 
 #include "load/element.h"
@@ -44,27 +44,27 @@ static uint64_t matches_in(const char *text, size_t length)
     return found;
 }
 
-static void search_file(struct loader *loader, int file)
+static void search_file(struct worker *worker, int file)
 {
-    struct search *own = loader->own;
+    struct search *own = worker->own;
     ssize_t got;
-    for (int read_bytes = 0; read_bytes < MOST_BYTES && !loader_should_stop(loader);
+    for (int read_bytes = 0; read_bytes < MOST_BYTES && !worker_should_stop(worker);
          read_bytes += (int)got) {
         got = read(file, own->part, sizeof own->part);
         if (got <= 0)
             break;
-        loader_count(loader, BYTES, (uint64_t)got);
-        loader_count(loader, MATCHES, matches_in(own->part, (size_t)got));
+        worker_count(worker, BYTES, (uint64_t)got);
+        worker_count(worker, MATCHES, matches_in(own->part, (size_t)got));
     }
-    loader_count(loader, FILES, 1);
+    worker_count(worker, FILES, 1);
 }
 
-static void walk(struct loader *loader, int folder, int depth);
+static void walk(struct worker *worker, int folder, int depth);
 
-/* Looked at again after opening: what the name stands for may have changed in between. */
-static void visit(struct loader *loader, int folder, const char *name, int depth)
+/* Checks the file again after opening: the name may refer to another file by then. */
+static void visit(struct worker *worker, int folder, const char *name, int depth)
 {
-    const struct search *own = loader->own;
+    const struct search *own = worker->own;
     struct stat facts;
     if (fstatat(folder, name, &facts, AT_SYMLINK_NOFOLLOW) != 0 || facts.st_dev != own->device ||
         !(S_ISREG(facts.st_mode) || S_ISDIR(facts.st_mode)))
@@ -74,15 +74,15 @@ static void visit(struct loader *loader, int folder, const char *name, int depth
         return;
     bool is_good = fstat(file, &facts) == 0 && facts.st_dev == own->device;
     if (is_good && S_ISDIR(facts.st_mode) && depth < DEEPEST) {
-        walk(loader, file, depth + 1);
+        walk(worker, file, depth + 1);
         return;
     }
     if (is_good && S_ISREG(facts.st_mode))
-        search_file(loader, file);
+        search_file(worker, file);
     close(file);
 }
 
-static void walk(struct loader *loader, int folder, int depth)
+static void walk(struct worker *worker, int folder, int depth)
 {
     DIR *listing = fdopendir(folder);
     if (!listing) {
@@ -90,16 +90,16 @@ static void walk(struct loader *loader, int folder, int depth)
         return;
     }
     struct dirent *entry;
-    while (!loader_should_stop(loader) && (entry = readdir(listing)) != NULL)
+    while (!worker_should_stop(worker) && (entry = readdir(listing)) != NULL)
         if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0) {
-            visit(loader, folder, entry->d_name, depth);
-            loader_works(loader);
+            visit(worker, folder, entry->d_name, depth);
+            worker_works(worker);
         }
     closedir(listing);
-    loader_count(loader, COUNTER_ROUNDS, 1);
+    worker_count(worker, COUNTER_ROUNDS, 1);
 }
 
-/* A folder to start from, or -1: it is a link, is not there, or lies on no storage. */
+/* Opens a folder to start from; -1: a link, missing, or on a network or kernel file system. */
 static int open_start(struct search *own, const char *path)
 {
     struct stat facts;
@@ -116,12 +116,12 @@ static int open_start(struct search *own, const char *path)
     return folder;
 }
 
-static int prepare(struct loader *loader)
+static int prepare(struct worker *worker)
 {
     struct search *own = calloc(1, sizeof *own);
     if (!own)
         return ENOMEM;
-    loader->own = own;
+    worker->own = own;
     for (int i = 0; i < STARTS; i++) {
         int folder = open_start(own, starts[i]);
         if (folder >= 0) {
@@ -129,16 +129,16 @@ static int prepare(struct loader *loader)
             return 0;
         }
     }
-    loader_note(loader, "none of /usr, /etc, /opt, /lib, /bin, /var/lib can be searched here");
+    worker_note(worker, "none of /usr, /etc, /opt, /lib, /bin, /var/lib can be searched here");
     return ENOENT;
 }
 
-static void work(struct loader *loader)
+static void work(struct worker *worker)
 {
-    for (int turn = loader->place; !loader_should_stop(loader); turn++) {
-        int folder = open_start(loader->own, starts[turn % STARTS]);
+    for (int turn = worker->place; !worker_should_stop(worker); turn++) {
+        int folder = open_start(worker->own, starts[turn % STARTS]);
         if (folder >= 0)
-            walk(loader, folder, 0);
+            walk(worker, folder, 0);
     }
 }
 

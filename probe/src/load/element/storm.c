@@ -1,4 +1,4 @@
-/* storm: processes of the lowest priority that always want a CPU. */
+/* storm: processes at nice 19 that are always ready to run. */
 #include "base/posix_source.h"
 
 #include "load/duty.h"
@@ -6,21 +6,21 @@
 
 #define ASIDE_NS INT64_C(10000000)
 
-/* After its first piece each goes aside for a moment, not to keep the next from its own until a
- * slice of time is over: the measurement waits for the last. */
-static void begin(struct loader *loader)
+/* Each process sleeps after its first piece, so that the next need not wait for the end of its time
+ * slice: load_settle waits for the first piece of every process. */
+static void begin(struct worker *worker)
 {
-    whetstone_piece(loader);
-    loader_works(loader);
+    whetstone_piece(worker);
+    worker_works(worker);
     duty_sleep_until(duty_now_ns() + ASIDE_NS);
 }
 
-static void work(struct loader *loader)
+static void work(struct worker *worker)
 {
-    begin(loader);
-    while (!loader_should_stop(loader)) {
-        whetstone_piece(loader);
-        loader_count(loader, COUNTER_ROUNDS, 1);
+    begin(worker);
+    while (!worker_should_stop(worker)) {
+        whetstone_piece(worker);
+        worker_count(worker, COUNTER_ROUNDS, 1);
     }
 }
 

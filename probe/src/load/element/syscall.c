@@ -1,4 +1,4 @@
-/* syscall: a sequence of utility system calls, each of which enters the kernel. */
+/* syscall: a sequence of short system calls, each of which enters the kernel. */
 #include "base/posix_source.h"
 
 #include "load/element.h"
@@ -63,14 +63,14 @@ static int descriptors(void)
     return calls + (close(file) == 0 ? 1 : 0);
 }
 
-static void work(struct loader *loader)
+static void work(struct worker *worker)
 {
     int calls = 0;
     for (int i = 0; i < SEQUENCES; i++) {
         calls += who() + look() + account() + signals() + descriptors();
         calls += nice(0) >= 0 ? 1 : 0;
     }
-    loader_count(loader, CALLS, (uint64_t)calls);
+    worker_count(worker, CALLS, (uint64_t)calls);
 }
 
 const struct load_element load_syscall = {

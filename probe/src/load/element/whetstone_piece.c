@@ -14,21 +14,21 @@ struct whetstones {
     struct work_space space;
 };
 
-int whetstone_prepare(struct loader *loader)
+int whetstone_prepare(struct worker *worker)
 {
     struct whetstones *own = calloc(1, sizeof *own);
     if (!own)
         return ENOMEM;
-    int64_t start_ns = loader_cpu_ns();
+    int64_t start_ns = worker_cpu_ns();
     work_do(&own->space, WORK_WHETSTONE, 1);
-    int64_t turn_ns = loader_cpu_ns() - start_ns;
+    int64_t turn_ns = worker_cpu_ns() - start_ns;
     own->turns = turn_ns > 0 && turn_ns < PIECE_NS ? (uint64_t)(PIECE_NS / turn_ns) : 1;
-    loader->own = own;
+    worker->own = own;
     return 0;
 }
 
-void whetstone_piece(struct loader *loader)
+void whetstone_piece(struct worker *worker)
 {
-    struct whetstones *own = loader->own;
+    struct whetstones *own = worker->own;
     work_do(&own->space, WORK_WHETSTONE, own->turns);
 }

@@ -1,9 +1,10 @@
-/* Port to Linux: the calls. What is read from /proc and /sys is in linux_facts.c. */
+/* Port to Linux: system calls for CPUs, clocks, timers and limits. Facts are in facts*.c. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
 #include "port/port.h"
 
+#include "base/cpus.h"
 #include "port/linux/files.h"
 
 #include <errno.h>
@@ -11,6 +12,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
@@ -20,18 +22,17 @@ const char *port_name(void)
     return "linux";
 }
 
-int port_allowed_cpus(bool allowed[PORT_CPUS])
+int port_allowed_cpus(struct cpus *allowed)
 {
     cpu_set_t set;
-    /* the main thread's, which is never bound: the caller's may be */
+    cpus_clear(allowed);
+    /* of the main thread, which is never bound; the caller may be */
     if (sched_getaffinity(getpid(), sizeof set, &set) != 0)
         return -1;
-    int count = 0;
-    for (int cpu = 0; cpu < PORT_CPUS; cpu++) {
-        allowed[cpu] = cpu < CPU_SETSIZE && CPU_ISSET(cpu, &set);
-        count += allowed[cpu] ? 1 : 0;
-    }
-    return count;
+    for (int cpu = 0; cpu < PORT_CPUS && cpu < CPU_SETSIZE; cpu++)
+        if (CPU_ISSET(cpu, &set))
+            cpus_add(allowed, cpu);
+    return cpus_count(allowed);
 }
 
 int port_pin_self(int cpu)
@@ -41,6 +42,47 @@ int port_pin_self(int cpu)
     cpu_set_t set;
     CPU_ZERO(&set);
     CPU_SET(cpu, &set);
+    return sched_setaffinity(0, sizeof set, &set) == 0 ? 0 : errno;
+}
+
+/* Affinity of the calling thread. */
+static int get_binding(struct cpus *binding)
+{
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) != 0)
+        return errno;
+    memset(binding, 0, sizeof *binding);
+    for (int cpu = 0; cpu < CPU_SETSIZE && cpu < PORT_CPUS; cpu++)
+        if (CPU_ISSET(cpu, &set))
+            cpus_add(binding, cpu);
+    return 0;
+}
+
+static bool is_bound_to(const struct cpus *wanted)
+{
+    struct cpus now;
+    return get_binding(&now) == 0 && cpus_same(&now, wanted);
+}
+
+int port_pin_for_now(int cpu, struct cpus *before)
+{
+    struct cpus wanted = {{0}};
+    int error = get_binding(before);
+    if (error || cpu < 0 || cpu >= PORT_CPUS)
+        return error ? error : EINVAL;
+    cpus_add(&wanted, cpu);
+    return cpus_same(before, &wanted) ? 0 : port_pin_self(cpu);
+}
+
+int port_pin_back(const struct cpus *before)
+{
+    cpu_set_t set;
+    if (is_bound_to(before))
+        return 0;
+    CPU_ZERO(&set);
+    for (int cpu = 0; cpu < CPU_SETSIZE && cpu < PORT_CPUS; cpu++)
+        if (cpus_has(before, cpu))
+            CPU_SET(cpu, &set);
     return sched_setaffinity(0, sizeof set, &set) == 0 ? 0 : errno;
 }
 
@@ -58,7 +100,7 @@ static bool has_flag(const char *flags, const char *flag)
     return false;
 }
 
-/* What cannot be read claims nothing, neither that the counter is good nor that it is not. */
+/* An unreadable file says nothing about the counter: report the error instead. */
 static bool tell_unread(const char *path, char *reason, size_t reason_bytes)
 {
     snprintf(reason, reason_bytes, "%s could not be read: %s", path, strerror(errno));
@@ -77,6 +119,11 @@ bool port_counter_is_trusted(char *reason, size_t reason_bytes)
         snprintf(reason, reason_bytes,
                  "the processor does not claim a TSC of one rate that never stops "
                  "(constant_tsc, nonstop_tsc)");
+        return false;
+    }
+    if (!has_flag(text, "sse2")) { /* lfence */
+        snprintf(reason, reason_bytes,
+                 "the processor has no instruction that orders reads of the TSC (sse2)");
         return false;
     }
     is_found = linux_read(source, text, sizeof text);
@@ -173,6 +220,22 @@ bool port_realtime_budget(int64_t *runtime_ns, int64_t *period_ns)
     *runtime_ns = runtime_us * 1000;
     *period_ns = period_us * 1000;
     return true;
+}
+
+void port_usage(struct port_usage *usage)
+{
+    struct rusage used;
+    *usage = (struct port_usage){-1, -1, -1, -1};
+    if (getrusage(RUSAGE_SELF, &used) == 0)
+        *usage = (struct port_usage){used.ru_minflt, used.ru_majflt, used.ru_nvcsw, used.ru_nivcsw};
+}
+
+int64_t port_stack_bytes(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_STACK, &limit) != 0)
+        return -1;
+    return limit.rlim_cur < (rlim_t)INT64_MAX ? (int64_t)limit.rlim_cur : INT64_MAX;
 }
 
 void port_realtime_remedy(char *text, size_t bytes)

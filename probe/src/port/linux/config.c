@@ -1,5 +1,5 @@
-/* The configuration that the running kernel was built with: /proc/config.gz, or the file
- * that distributions put beside the kernel. */
+/* Build configuration of the running kernel: /proc/config.gz, or the file that distributions
+ * install with the kernel. */
 #include "base/posix_source.h"
 
 #include "port/linux/facts.h"
@@ -10,7 +10,7 @@
 
 enum { PACKED_BYTES = 1 << 19, PLAIN_BYTES = 1 << 21, HEADER_BYTES = 10 };
 
-/* The kernel packs it without file name or extra fields. */
+/* The gzip header is fixed: the kernel adds no file name and no extra fields. */
 static bool unpack(char *text)
 {
     static const unsigned char magic[4] = {0x1f, 0x8b, 8, 0};

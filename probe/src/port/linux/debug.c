@@ -1,4 +1,4 @@
-/* Files of debugfs and tracefs, whether these are mounted or not. */
+/* Reads files of debugfs and tracefs, mounted or not. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Where `system` is mounted. */
+/* Finds where `system` is mounted. */
 static bool mount_point(const char *system, char *place, size_t bytes)
 {
     FILE *file = linux_open("/proc/self/mounts");
@@ -28,10 +28,10 @@ enum {
     CREATE = 6,
     CLOSE_ON_EXEC = 1,
     READ_ONLY = 1
-}; /* of linux/mount.h, younger than C libraries */
+}; /* from linux/mount.h, which older C libraries lack */
 
-/* A mount that is in no tree: it is gone when its descriptor is closed, however this process
- * ends. */
+/* A detached mount: visible to nobody else, and gone when its descriptor is closed, even by a
+ * kill. */
 static int detached(const char *system)
 {
     int context = (int)syscall(SYS_fsopen, system, CLOSE_ON_EXEC);

@@ -1,4 +1,4 @@
-/* What block devices were given to write, as the kernel counts it. */
+/* Write counters of block devices. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <sys/sysmacros.h>
 
-enum { SECTOR_BYTES = 512 }; /* of the counters, whatever the device's own is */
+enum { SECTOR_BYTES = 512 }; /* unit of the counters, whatever the device's sector size */
 enum { READ_SECTORS = 2, WRITTEN_SECTORS = 6, COUNTERS };
 
-/* True where the attribute is there and has the value; a partition has those of its disk. */
+/* Whether the queue attribute `name` exists and is `wanted`; a partition uses its disk's queue. */
 static bool queue_has(dev_t device, const char *name, int64_t wanted)
 {
     static const char *const places[] = {"", "/.."};
@@ -28,7 +28,7 @@ static bool queue_has(dev_t device, const char *name, int64_t wanted)
     return false;
 }
 
-/* The first counters of a device; false where there are fewer. */
+/* Reads the first COUNTERS counters of a device; false if there are fewer. */
 static bool read_counters(dev_t device, int64_t counters[COUNTERS])
 {
     char path[64], text[256], *at = text, *end;
@@ -43,8 +43,8 @@ static bool read_counters(dev_t device, int64_t counters[COUNTERS])
     return true;
 }
 
-/* iostats 0: the counters stand still. dax: files may be written past them. A device that holds
- * files was read at least once, so that one without any sector read is one that is not counted. */
+/* iostats 0: the kernel does not count. dax: writes may bypass the counters. A device with a file
+ * system was read at least once: no sector read means that the kernel does not count it. */
 int64_t port_device_written_bytes(dev_t device)
 {
     int64_t counters[COUNTERS];

@@ -1,4 +1,5 @@
-/* Counters of the kernel that tell what happened while a test ran. */
+/* Kernel counters that show what happened while a test ran. The measuring thread reads them:
+ * nothing here allocates. */
 #include "port/port.h"
 
 #include "port/linux/files.h"
@@ -8,30 +9,31 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Eighth number of the line "cpuN ..." of /proc/stat, in ticks of user space. */
+/* Steal time: eighth number of the line "cpuN ..." of /proc/stat, in units of 1/_SC_CLK_TCK s. */
 static int64_t steal_ns(int cpu)
 {
-    FILE *file = linux_open("/proc/stat");
+    struct linux_lines lines;
+    bool is_open = linux_lines_open(&lines, "/proc/stat");
     char line[512], name[16];
     int64_t ticks = -1;
     if (cpu >= 0)
         snprintf(name, sizeof name, "cpu%d ", cpu);
     else
         snprintf(name, sizeof name, "cpu ");
-    while (file && ticks < 0 && fgets(line, sizeof line, file)) {
+    while (is_open && ticks < 0 && linux_lines_next(&lines, line, sizeof line)) {
         if (strncmp(line, name, strlen(name)) != 0)
             continue;
         char *at = line + strlen(name);
         for (int field = 0; field < 8; field++)
             ticks = strtoll(at, &at, 10);
     }
-    if (file)
-        fclose(file);
+    if (is_open)
+        linux_lines_close(&lines);
     long hz = sysconf(_SC_CLK_TCK);
     return ticks < 0 || hz <= 0 ? -1 : ticks * (1000000000 / hz);
 }
 
-/* The column of `cpu` in a line of /proc/interrupts; -1 where it has none. */
+/* The number in column `place` of a line of /proc/interrupts; -1: no such column. */
 static int64_t column(const char *line, int place)
 {
     char *at = strchr(line, ':');
@@ -49,7 +51,7 @@ static int64_t column(const char *line, int place)
     }
 }
 
-/* Which column "CPUn" of the heading is `cpu`'s: offline CPUs have none. */
+/* Column of `cpu` in the heading "CPU0 CPU1 ..."; -1: none, as for offline CPUs. */
 static int place_of(const char *heading, int cpu)
 {
     char name[16];
@@ -69,12 +71,12 @@ static int place_of(const char *heading, int cpu)
 
 static void count_interrupts(int cpu, struct port_environment *environment)
 {
-    FILE *file = linux_open("/proc/interrupts");
+    struct linux_lines lines;
     char line[16384];
-    if (!file)
+    if (!linux_lines_open(&lines, "/proc/interrupts"))
         return;
-    int place = fgets(line, sizeof line, file) ? place_of(line, cpu) : -1;
-    while (place >= 0 && fgets(line, sizeof line, file)) {
+    int place = linux_lines_next(&lines, line, sizeof line) ? place_of(line, cpu) : -1;
+    while (place >= 0 && linux_lines_next(&lines, line, sizeof line)) {
         int64_t number = column(line, place);
         if (number < 0)
             continue;
@@ -85,7 +87,7 @@ static void count_interrupts(int cpu, struct port_environment *environment)
         if (strncmp(name, "LOC:", 4) == 0 || strstr(name, "arch_timer"))
             environment->timer_interrupts = number;
     }
-    fclose(file);
+    linux_lines_close(&lines);
 }
 
 static int64_t thermal_throttles(int cpu)

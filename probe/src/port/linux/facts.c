@@ -1,4 +1,4 @@
-/* Facts about the machine and its kernel; other topics have files of their own. */
+/* Facts about the machine and its kernel; the other topics are in facts_*.c. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -21,7 +21,7 @@ static void number_fact(const struct port_fact_sink *sink, const char *name, con
         sink->number(sink->context, name, number);
 }
 
-/* A list of CPUs that may hold none, which older kernels call "(null)". */
+/* A list of CPUs that may be empty; older kernels print "(null)" then. */
 static bool list_fact(const struct port_fact_sink *sink, const char *name, const char *path)
 {
     char text[1024];
@@ -31,7 +31,7 @@ static bool list_fact(const struct port_fact_sink *sink, const char *name, const
     return true;
 }
 
-/* The coarse clock steps once a tick: its resolution tells HZ without privilege. */
+/* The coarse clock steps once a tick, so its resolution gives HZ without privilege. */
 static void tick_fact(const struct port_fact_sink *sink)
 {
     struct timespec step;
@@ -69,7 +69,7 @@ static void kernel_facts(const struct port_fact_sink *sink)
     number_fact(sink, "kernel.timer_migration", "/proc/sys/kernel/timer_migration");
 }
 
-/* Weaknesses of the processor that the kernel works around, by their names. */
+/* CPU vulnerabilities that the kernel mitigates, by name. */
 static void mitigation_facts(const struct port_fact_sink *sink)
 {
     static const char folder_name[] = "/sys/devices/system/cpu/vulnerabilities";
@@ -129,7 +129,7 @@ static void smt_fact(const struct port_fact_sink *sink)
     text_fact(sink, "cpu.smt_control", "/sys/devices/system/cpu/smt/control");
 }
 
-/* What edits the boot line here, where it is one of those that are known. */
+/* The tool that edits the kernel command line, if it is a known one. */
 static void boot_tool_fact(const struct port_fact_sink *sink)
 {
     static const char *const places[][2] = {{"/usr/sbin/grubby", "grubby"},

@@ -1,6 +1,7 @@
-/* Facts of the port to Linux, by topic; what each sends is in docs/reference/facts.md. */
-#ifndef HS_LINUX_FACTS_H
-#define HS_LINUX_FACTS_H
+/* Facts of the port to Linux, one function per topic. docs/reference/facts.md lists the facts;
+ * each function leaves out those that cannot be read. */
+#ifndef HS_PORT_LINUX_FACTS_H
+#define HS_PORT_LINUX_FACTS_H
 
 #include "port/port.h"
 
@@ -18,34 +19,35 @@ void linux_throttling_facts(const struct port_fact_sink *sink);
 void linux_task_facts(const struct port_fact_sink *sink);
 void linux_virtual_facts(const struct port_fact_sink *sink);
 
-/* The file of a debug file system, "debugfs" or "tracefs": where that is mounted, else (as
- * root) through a mount of it that nobody sees and that ends with the call. False: not to be
- * had. */
+/* Reads the file `path` of `system` ("debugfs", "tracefs") without white space at its end. If that
+ * is not mounted and the caller is root, through a private mount that ends with the call. False:
+ * cannot be read, or empty. */
 bool linux_read_debug(const char *system, const char *path, char *text, size_t bytes);
 
-/* Whether `name` ("CONFIG_HZ") is in the configuration of the running kernel, its value
- * ("y", "250"; "n" where it is off) in `value`. False: the configuration is not to be had. */
+/* Stores the value of option `name` ("CONFIG_HZ") of the running kernel's configuration: "y",
+ * "250"; "n" if it is not set. False: the configuration cannot be read. */
 bool linux_config(const char *name, char *value, size_t bytes);
 
-/* Unpacks a deflate stream (RFC 1951): bytes written to `to`, or -1 where it is faulty or
- * does not fit. */
+/* Unpacks a deflate stream (RFC 1951). Returns the bytes written to `to`, or -1 if the stream is
+ * damaged or does not fit. */
 long linux_inflate(const unsigned char *from, size_t from_bytes, unsigned char *to,
                    size_t to_bytes);
 
-/* Calls `take` for each CPU of a list such as "0-3,6"; false when it is no such list. */
+/* Calls `take` for each CPU of a list such as "0-3,6"; false: `list` is not such a list. */
 bool linux_each_cpu(const char *list, void (*take)(void *context, int cpu), void *context);
 
-/* The same for every CPU that is online; false where that is not known. */
+/* Calls `take` for each online CPU; false: they are not known. */
 bool linux_each_online(void (*take)(void *context, int cpu), void *context);
 
-/* The active word of a list such as "none [voluntary] full" or "none (voluntary) full". */
+/* Stores the active word of a list such as "none [voluntary] full" or "none (voluntary) full";
+ * false: none is marked. */
 bool linux_bracketed(const char *list, char *word, size_t bytes);
 
-/* Whether the processes of the whole machine can be seen: its first PID namespace, and a
- * /proc that does not hide those of others. */
+/* Whether all processes of the machine are visible: this is the initial PID namespace, and /proc
+ * is mounted without hidepid=. */
 bool linux_sees_all_tasks(void);
 
-/* A text that grows within its buffer; what does not fit whole is left out and counted. */
+/* A list of words in a fixed buffer; a word that does not fit is left out and counted. */
 struct linux_words {
     char *text;
     size_t bytes, used;

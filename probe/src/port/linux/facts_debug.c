@@ -1,4 +1,4 @@
-/* Tracing and checking that were left on. */
+/* Tracing, lock checking and watchdogs that are switched on. */
 #include "base/posix_source.h"
 
 #include "port/linux/facts.h"

@@ -1,4 +1,4 @@
-/* Who is granted real-time priority by pam_limits: today's form of HP's privilege groups. */
+/* Who gets real-time priorities from pam_limits: today's form of HP's privilege groups. */
 #include "base/posix_source.h"
 
 #include "port/linux/facts.h"
@@ -10,8 +10,8 @@
 
 enum { GROUPS = 256 };
 
-/* "root:x:0:0:..." of passwd or group: the name that has `id`. Not through libc, which would
- * load modules of the name service that a static probe does not have. */
+/* Name of `id` in a file of lines "root:x:0:0:..." (passwd, group). Not through libc: that loads
+ * name service modules, which a static probe does not have. */
 static bool name_of(const char *path, long id, char *name, size_t bytes)
 {
     FILE *file = linux_open(path);

@@ -1,4 +1,4 @@
-/* Idle states: how long a CPU may take to come back. */
+/* Idle states: how long a CPU may take to leave them. */
 #include "base/posix_source.h"
 
 #include "port/linux/facts.h"
@@ -10,12 +10,12 @@
 enum { STATES = 16 };
 
 struct depth {
-    int64_t limit_us;   /* of cpu_dma_latency; -1: not known */
-    int64_t latency_us; /* of the deepest state that any CPU may enter; -1: none seen */
+    int64_t limit_us;   /* cpu_dma_latency; -1: not known */
+    int64_t latency_us; /* exit latency of the deepest state that any CPU may enter; -1: none */
     char name[64];
 };
 
-/* Reading tells the limit that is in force. Opening it asks for no limit of its own. */
+/* Reads the limit in force; opening the file for reading does not request one. */
 static int64_t dma_latency_us(void)
 {
     char place[LINUX_PLACE_BYTES];
@@ -29,7 +29,7 @@ static int64_t dma_latency_us(void)
     return got == sizeof value && value >= 0 ? value : -1;
 }
 
-/* A limit of this CPU alone: "n/a" is no idling at all, 0 is no limit. */
+/* Limit of this CPU alone, -1: none. In the file "n/a" means 0 us (no idle state), "0" no limit. */
 static int64_t own_limit_us(int cpu)
 {
     char path[128], text[32];
@@ -70,7 +70,7 @@ static void look_at_cpu(void *context, int cpu)
     }
 }
 
-/* "POLL, C1, C6"; a kernel without a driver for them says "none", and then there are none. */
+/* "POLL, C1, C6"; null if the idle driver is "none". */
 static void names_fact(const struct port_fact_sink *sink, bool has_none)
 {
     char text[256] = "", path[96], name[64];

@@ -1,4 +1,4 @@
-/* Which CPUs serve the interrupts of devices. */
+/* Which CPUs serve device interrupts. */
 #include "base/posix_source.h"
 
 #include "port/linux/facts.h"
@@ -12,8 +12,8 @@ struct served {
     int columns;
     int64_t count[PORT_CPUS]; /* by column */
     int64_t lines;
-    bool is_target[PORT_CPUS]; /* by CPU: some interrupt is directed there */
-    bool is_known;             /* where every interrupt is directed */
+    bool is_target[PORT_CPUS]; /* by CPU: in the affinity of some interrupt */
+    bool is_known;             /* the affinity of every interrupt could be read */
 };
 
 static int cpu_of(const char *number)
@@ -35,7 +35,7 @@ static void mark_target(void *context, int cpu)
     served->is_target[cpu] = true;
 }
 
-/* Where it goes now; older kernels only tell where it may go. */
+/* Effective affinity; older kernels have only the affinity mask. */
 static void look_where(struct served *served, int interrupt)
 {
     char path[96], list[1024];
@@ -50,8 +50,8 @@ static void look_where(struct served *served, int interrupt)
     served->is_known &= linux_each_cpu(list, mark_target, served);
 }
 
-/* "41:   0   5357  PCI-MSIX ... virtio3-rx"; the timers of some architectures are numbered
- * like devices, and tick on every CPU. */
+/* "41:   0   5357  PCI-MSIX ... virtio3-rx". Timers, which some architectures number like devices,
+ * are skipped: they tick on every CPU. */
 static void read_line(struct served *served, const char *line)
 {
     char *at;
@@ -100,7 +100,7 @@ static void busiest_facts(const struct port_fact_sink *sink, const struct served
                  (served->count[busiest] * 100 + total / 2) / total);
 }
 
-/* CPUs to which no interrupt of a device is directed. */
+/* CPUs in the affinity of no device interrupt. */
 static void quiet_fact(const struct port_fact_sink *sink, const struct served *served)
 {
     char list[512] = "", word[32];

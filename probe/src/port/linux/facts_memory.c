@@ -1,4 +1,4 @@
-/* Swap, and what the kernel does to memory behind a program's back. */
+/* Memory size, swap, and what the kernel does with pages in the background. */
 #include "base/posix_source.h"
 
 #include "port/linux/facts.h"
@@ -24,7 +24,7 @@ static bool meminfo(const char *name, int64_t *bytes)
     return is_found;
 }
 
-/* A kernel without the facility has no folder for it, though the one above is there. */
+/* A kernel without transparent huge pages has the folder "mm" but not the one inside: null. */
 static void huge_page_fact(const struct port_fact_sink *sink)
 {
     char list[128], active[64];

@@ -1,4 +1,4 @@
-/* Frequency, battery and heat. */
+/* Frequency governors, battery and thermal throttling. */
 #include "base/posix_source.h"
 
 #include "port/linux/facts.h"
@@ -40,7 +40,7 @@ static void look_at_cpu(void *context, int cpu)
         found->pinned++;
 }
 
-/* Of all CPUs: one that was forgotten is the one that will be late. */
+/* Of all CPUs: a single CPU with another governor is enough to be late. */
 static void governor_facts(const struct port_fact_sink *sink)
 {
     struct frequencies found = {.cpus = 0};
@@ -121,7 +121,7 @@ static int64_t sum_of(const struct most *groups, int used)
     return sum;
 }
 
-/* A core is known by its first CPU; one whose siblings are not told is its own. */
+/* Number of a core: its first CPU; `cpu` itself if the siblings are not known. */
 static int64_t core_of(int cpu)
 {
     char path[96], list[256];
@@ -137,8 +137,8 @@ static int64_t package_of(int cpu)
     return linux_read_number(path, &package) ? package : -1;
 }
 
-/* Every CPU of a package shows the count of the package, as every thread of a core may that of
- * the core: one event is counted once. */
+/* All CPUs of a package show the package's count, and SMT siblings may show their core's: take each
+ * package and core once. */
 static void count_throttles(void *context, int cpu)
 {
     struct heat *heat = context;
@@ -166,7 +166,7 @@ static void heat_fact(const struct port_fact_sink *sink)
     free(heat);
 }
 
-/* Devices that cool by slowing the processor down, where they do so now. */
+/* Whether a cooling device slows the processor down now. */
 static void cooling_fact(const struct port_fact_sink *sink)
 {
     bool is_seen = false, is_cooling = false;

@@ -1,4 +1,4 @@
-/* Which preemption model runs. */
+/* The preemption model in force. */
 #include "base/posix_source.h"
 
 #include "port/linux/facts.h"
@@ -14,7 +14,7 @@ static bool is_realtime(const struct utsname *names)
            (linux_read_number("/sys/kernel/realtime", &flag) && flag == 1);
 }
 
-/* From 6.13 on a kernel that says PREEMPT can be built for lazy preemption too. */
+/* Since Linux 6.13 "PREEMPT" in the version may also mean lazy preemption. */
 static bool may_be_lazy(const char *release)
 {
     char *rest;
@@ -32,7 +32,8 @@ static bool is_model(const char *word)
     return false;
 }
 
-/* How a dynamic kernel comes up: by its boot line, else by its configuration. */
+/* Model that a PREEMPT_DYNAMIC kernel boots with, from its command line, else its configuration.
+ * Returns which of the two; NULL: not known. */
 static const char *default_model(char *model, size_t bytes)
 {
     static const char *const built[][2] = {{"CONFIG_PREEMPT_NONE", "none"},

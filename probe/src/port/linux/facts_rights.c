@@ -1,4 +1,4 @@
-/* What the user may do: limits, capabilities, budgets. */
+/* The user's limits, capabilities and real-time group budget. */
 #include "base/posix_source.h"
 
 #include "port/linux/facts.h"
@@ -27,7 +27,7 @@ static void limit_facts(const struct port_fact_sink *sink)
     }
 }
 
-/* Those that are in force, of "CapEff: 000001ffffffffff". */
+/* The effective capabilities, from "CapEff: 000001ffffffffff". */
 static bool capabilities(uint64_t *set)
 {
     FILE *file = linux_open("/proc/self/status");

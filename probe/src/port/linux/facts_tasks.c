@@ -1,4 +1,4 @@
-/* Other real-time threads, by what /proc tells of every task. */
+/* Real-time threads beside the probe's, from /proc/PID/task. */
 #include "base/posix_source.h"
 
 #include "port/linux/facts.h"
@@ -26,13 +26,13 @@ struct task {
 
 bool linux_sees_all_tasks(void)
 {
-    static const char first[] = "pid:[4026531836]"; /* a constant of the kernel */
+    static const char first[] = "pid:[4026531836]"; /* PROC_PID_INIT_INO */
     char own[64];
     return linux_link("/proc/self/ns/pid", own, sizeof own) && strcmp(own, first) == 0 &&
            linux_exists("/proc/1/stat");
 }
 
-/* The name is in parentheses and may hold some itself; the rest is numbers. */
+/* The name is in parentheses and may contain some; numbers follow. */
 static bool read_task(const char *path, struct task *task)
 {
     char text[1024];
@@ -56,7 +56,7 @@ static bool read_task(const char *path, struct task *task)
     return true;
 }
 
-/* Names are chosen by whoever runs the task. */
+/* Any task can choose its name: replace what would break the list. */
 static void make_plain(char *name)
 {
     for (; *name; name++)

@@ -1,4 +1,4 @@
-/* What is taken from real-time threads: by throttling, since Linux 6.12 by the fair server. */
+/* Limits on real-time threads: throttling, and since Linux 6.12 the fair server. */
 #include "base/posix_source.h"
 
 #include "port/linux/facts.h"
@@ -36,7 +36,7 @@ static void look_at_server(void *context, int cpu)
     all->is_same &= runtime_ns == all->runtime_ns && period_ns == all->period_ns;
 }
 
-/* The share of ordinary tasks that starve, where it is the same on every CPU. */
+/* The fair server's budget for starving ordinary tasks, if it is the same on every CPU. */
 static void fair_server_facts(const struct port_fact_sink *sink)
 {
     struct server all = {.is_known = true, .is_same = true};

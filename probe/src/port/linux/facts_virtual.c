@@ -1,4 +1,4 @@
-/* Who stands between this system and the machine. */
+/* Hypervisor, container and steal time. */
 #include "base/posix_source.h"
 
 #include "port/linux/facts.h"
@@ -9,8 +9,7 @@
 #if defined(__x86_64__) || defined(__i386__)
 #include <cpuid.h>
 
-/* Leaf 0x40000000 names the hypervisor when the processor says that there is one; whether it
- * is there is known in any case. */
+/* CPUID leaf 1 says whether there is a hypervisor, leaf 0x40000000 names it. */
 static bool hypervisor(char *name, size_t bytes, bool *is_known)
 {
     unsigned a, b, c, d;
@@ -29,7 +28,7 @@ static bool hypervisor(char *name, size_t bytes, bool *is_known)
     return true;
 }
 #else
-/* Other processors do not tell: some hypervisors are found by their firmware, none can be
+/* Other processors have no such flag: the firmware's names show some hypervisors, but none can be
  * excluded. */
 static bool hypervisor(char *name, size_t bytes, bool *is_known)
 {
@@ -68,8 +67,8 @@ static bool first_namespace(const char *kind, const char *number)
     return linux_link(path, own, sizeof own) && strcmp(own, wanted) == 0;
 }
 
-/* The first mount namespace has a constant number since 6.18 or so; before, the first task
- * tells it to those who may look. */
+/* The initial mount namespace has a constant number since about Linux 6.18; before, only a process
+ * that may read /proc/1/ns knows it. */
 static bool is_first_mount_namespace(void)
 {
     char own[64], first[64];
@@ -78,7 +77,7 @@ static bool is_first_mount_namespace(void)
             linux_link("/proc/1/ns/mnt", first, sizeof first) && strcmp(own, first) == 0);
 }
 
-/* A name that container managers leave behind, or NULL. */
+/* Name of the container manager, by the traces it leaves; NULL: none found. */
 static const char *marker(char *name, size_t bytes)
 {
     static const char *const words[] = {"kubepods", "docker", "containerd", "libpod", "lxc"};
@@ -96,8 +95,8 @@ static const char *marker(char *name, size_t bytes)
     return NULL;
 }
 
-/* The first namespaces have numbers that are constants of the kernel. With all of them this
- * is the machine itself, also where it was made from an image and has the image's markers. */
+/* The initial namespaces have constant numbers. A process in all of them is not in a container,
+ * even if the system was installed from an image that has a container manager's traces. */
 static const char *container(char *name, size_t bytes, bool *is_known)
 {
     bool is_first = first_namespace("pid", "4026531836") && first_namespace("user", "4026531837") &&

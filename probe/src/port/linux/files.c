@@ -23,6 +23,49 @@ FILE *linux_open(const char *path)
     return fopen(rooted(path, place), "re");
 }
 
+bool linux_lines_open(struct linux_lines *lines, const char *path)
+{
+    char place[LINUX_PLACE_BYTES];
+    lines->at = lines->used = 0;
+    lines->file = open(rooted(path, place), O_RDONLY | O_CLOEXEC);
+    return lines->file >= 0;
+}
+
+static bool read_part(struct linux_lines *lines)
+{
+    ssize_t got;
+    do
+        got = read(lines->file, lines->part, sizeof lines->part);
+    while (got < 0 && errno == EINTR);
+    lines->at = 0;
+    lines->used = got > 0 ? (size_t)got : 0;
+    return lines->used > 0;
+}
+
+bool linux_lines_next(struct linux_lines *lines, char *line, size_t bytes)
+{
+    size_t length = 0;
+    bool is_there = false, is_whole = false;
+    while (!is_whole && (lines->at < lines->used || read_part(lines))) {
+        const char *from = lines->part + lines->at;
+        size_t left = lines->used - lines->at, room = bytes - 1 - length;
+        const char *end = memchr(from, '\n', left);
+        size_t span = end ? (size_t)(end - from) : left, kept = span < room ? span : room;
+        memcpy(line + length, from, kept);
+        length += kept;
+        lines->at += span + (end ? 1 : 0);
+        is_there = true;
+        is_whole = end != NULL;
+    }
+    line[length] = '\0';
+    return is_there;
+}
+
+void linux_lines_close(struct linux_lines *lines)
+{
+    close(lines->file);
+}
+
 DIR *linux_open_folder(const char *path)
 {
     char place[LINUX_PLACE_BYTES];
@@ -100,7 +143,7 @@ bool linux_cpuinfo(const char *name, char *value, size_t bytes)
     return is_found;
 }
 
-/* Its path within the hierarchy. */
+/* Path of the cpu controller's group within its hierarchy. */
 static bool cpu_group(char *path, size_t bytes)
 {
     FILE *file = linux_open("/proc/self/cgroup");

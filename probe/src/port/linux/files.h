@@ -1,7 +1,7 @@
-/* Reading the kernel's small text files. Every path goes through here, so that a test can
- * show the port the files of a machine that it is not on. */
-#ifndef HS_LINUX_FILES_H
-#define HS_LINUX_FILES_H
+/* Reads the kernel's small text files. Every path is looked up below linux_root(), so that a test
+ * can present the files of another machine. */
+#ifndef HS_PORT_LINUX_FILES_H
+#define HS_PORT_LINUX_FILES_H
 
 #include <dirent.h>
 #include <stdbool.h>
@@ -9,38 +9,50 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum { LINUX_PLACE_BYTES = 1200 };
+enum { LINUX_PLACE_BYTES = 1200, LINUX_PART_BYTES = 4096 };
 
-/* What stands before every path: "" but in tests. */
+/* Prefix of every path: "", except in tests. */
 const char *linux_root(void);
 
-/* First `bytes` - 1 bytes of a file, without white space at its end; false when it cannot be
- * read (errno) or is empty (errno 0). */
+/* Reads the first `bytes` - 1 bytes of a file and cuts white space at its end. False: it cannot be
+ * read (errno), or is empty (errno 0). linux_read_number: decimal; also false if the file does not
+ * begin with a number. */
 bool linux_read(const char *path, char *text, size_t bytes);
 bool linux_read_number(const char *path, int64_t *number);
 
-/* As linux_read, but a file that holds nothing is true and "". */
+/* As linux_read, but an empty file is true and "". */
 bool linux_read_any(const char *path, char *text, size_t bytes);
 
-/* fopen for reading, opendir, whether a path is there, readlink (false: no link). */
+/* fopen for reading; opendir; whether a path exists; readlink (false: not a link). */
 FILE *linux_open(const char *path);
 DIR *linux_open_folder(const char *path);
 bool linux_exists(const char *path);
 bool linux_link(const char *path, char *text, size_t bytes);
 
-/* Value of the first line "NAME : value" of /proc/cpuinfo; false when the file cannot be read
- * (errno) or has no such line (errno 0). */
+/* Reads a file by lines without stdio or heap, for use around a measurement. next: stores the next
+ * line without its newline, cut to `bytes` - 1; false after the last. Close what was opened. */
+struct linux_lines {
+    int file;
+    size_t at, used;
+    char part[LINUX_PART_BYTES];
+};
+bool linux_lines_open(struct linux_lines *lines, const char *path);
+bool linux_lines_next(struct linux_lines *lines, char *line, size_t bytes);
+void linux_lines_close(struct linux_lines *lines);
+
+/* Value of the first line "NAME : value" of /proc/cpuinfo. False: the file cannot be read (errno),
+ * or has no such line (errno 0). */
 extern const char linux_cpuinfo_path[];
 bool linux_cpuinfo(const char *name, char *value, size_t bytes);
 
-/* Value of the last "NAME=VALUE" of the boot line; a bare NAME gives "". */
+/* Value of the last "NAME=VALUE" of the kernel command line; "" for a bare NAME. False: none. */
 bool linux_boot_option(const char *name, char *value, size_t bytes);
 
-/* Path of this process in the hierarchy of the cpu controller (version 1) below its mount,
- * as a path in the file system; false: no such hierarchy is mounted where it usually is. */
+/* Folder of this process's control group of the cpu controller (version 1). False: that is not
+ * mounted at its usual place. */
 bool linux_cpu_group(char *path, size_t bytes);
 
-/* Real-time budget of this process's control group, where groups have one. */
+/* cpu.rt_runtime_us of this process's control group; false: groups have none here. */
 bool linux_group_budget_us(int64_t *budget_us);
 
 #endif

@@ -1,5 +1,5 @@
-/* RFC 1951, for /proc/config.gz: the probe is linked with nothing but libc. Canonical codes
- * are decoded a bit at a time: 50 KB once a run do not need tables. */
+/* Inflate (RFC 1951), for /proc/config.gz: the probe links only libc. Canonical codes are decoded
+ * bit by bit; for 50 KB once per run no tables are needed. */
 #include "base/posix_source.h"
 
 #include "port/linux/facts.h"
@@ -12,7 +12,7 @@ struct bits {
     const unsigned char *from;
     size_t bytes, at;
     unsigned held, count;
-    bool is_over; /* more was asked for than there is */
+    bool is_over; /* read past the end */
 };
 
 struct code {
@@ -39,7 +39,7 @@ static unsigned take(struct bits *bits, unsigned count)
     return value;
 }
 
-/* False for lengths that use more codes than there are. */
+/* False: the code lengths are over-subscribed. */
 static bool build(struct code *code, const unsigned char *lengths, int symbols)
 {
     uint16_t place[LONGEST + 1] = {0};
@@ -84,7 +84,7 @@ static bool put(struct output *output, unsigned char byte)
     return true;
 }
 
-/* Base values follow from the number of extra bits of the codes before. */
+/* Copies a match. Base lengths and distances are sums over the extra bits of the codes below. */
 static bool copy(struct bits *bits, struct output *output, int symbol, const struct code *distances)
 {
     static const unsigned char length_bits[29] = {0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2,
@@ -137,7 +137,7 @@ static bool fixed(struct bits *bits, struct output *output)
     return coded(bits, output, &literals, &distances);
 }
 
-/* Lengths of both codes, run-length coded: 16 repeats the last, 17 and 18 zeros. */
+/* Code lengths, run-length coded: 16 repeats the last one, 17 and 18 repeat 0. */
 static bool read_lengths(struct bits *bits, const struct code *code, unsigned char *lengths,
                          int wanted)
 {

@@ -3,30 +3,15 @@
 
 #include "port/linux/facts.h"
 
-#include <ctype.h>
-#include <stdlib.h>
 #include <string.h>
 
 bool linux_each_cpu(const char *list, void (*take)(void *context, int cpu), void *context)
 {
-    const char *at = list;
-    while (*at) {
-        char *end;
-        if (!isdigit((unsigned char)*at))
-            return false;
-        long first = strtol(at, &end, 10), last = first;
-        if (*end == '-') {
-            at = end + 1;
-            last = strtol(at, &end, 10);
-            if (end == at)
-                return false;
-        }
-        if (last >= PORT_CPUS || (*end && *end != ','))
-            return false;
-        for (long cpu = first; cpu <= last; cpu++)
-            take(context, (int)cpu);
-        at = *end ? end + 1 : end;
-    }
+    struct cpus set;
+    if (cpus_parse_list(list, &set) != 0)
+        return false;
+    for (int cpu = cpus_first(&set); cpu >= 0; cpu = cpus_next(&set, cpu))
+        take(context, cpu);
     return true;
 }
 

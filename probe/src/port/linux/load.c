@@ -1,4 +1,4 @@
-/* What load uses of Linux: ties between processes, files without names, counters. */
+/* The port's functions for load: process control, unnamed files, counters. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -7,7 +7,6 @@
 #include "port/linux/files.h"
 
 #include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -31,12 +30,12 @@ void *port_shared_memory(size_t bytes)
     return memory == MAP_FAILED ? NULL : memory;
 }
 
-int port_bind_self(const bool cpus[PORT_CPUS])
+int port_bind_self(const struct cpus *cpus)
 {
     cpu_set_t set;
     CPU_ZERO(&set);
     for (int cpu = 0; cpu < PORT_CPUS && cpu < CPU_SETSIZE; cpu++)
-        if (cpus[cpu])
+        if (cpus_has(cpus, cpu))
             CPU_SET(cpu, &set);
     return sched_setaffinity(0, sizeof set, &set) == 0 ? 0 : errno;
 }
@@ -45,10 +44,10 @@ int port_end_with(pid_t parent)
 {
     if (prctl(PR_SET_PDEATHSIG, SIGTERM) != 0)
         return errno;
-    return getppid() == parent ? 0 : ESRCH; /* it may have ended just before */
+    return getppid() == parent ? 0 : ESRCH; /* it may have ended before prctl */
 }
 
-/* Class none: by the niceness, which is an ordinary one. The C library has no such call. */
+/* Class none: the I/O priority follows the nice value. libc has no wrapper. */
 int port_ordinary_io(void)
 {
     enum { WHO_PROCESS = 1, CLASS_NONE = 0 };
@@ -60,8 +59,8 @@ int port_adopt_orphans(void)
     return prctl(PR_SET_CHILD_SUBREAPER, 1) == 0 ? 0 : errno;
 }
 
-/* A program that root starts has what it inherits and what the bounding set leaves; others have
- * what is ambient. */
+/* A program that root executes gets the inheritable capabilities and the bounding set; other
+ * users' programs get the ambient ones. */
 static int stop_inheriting(uint32_t capabilities)
 {
     struct __user_cap_header_struct head = {_LINUX_CAPABILITY_VERSION_3, 0};
@@ -81,7 +80,7 @@ static int drop_for_good(unsigned long capability)
     return errno ? errno : EPERM;
 }
 
-/* CAP_SYS_RESOURCE, too: whoever has it raises the limit again. */
+/* CAP_SYS_RESOURCE goes too: it allows raising RLIMIT_RTPRIO again. */
 int port_never_real_time(void)
 {
     struct rlimit none = {0, 0};
@@ -99,13 +98,13 @@ int64_t port_run_delay_ns(void)
     char text[96], *end;
     if (!linux_read("/proc/self/schedstat", text, sizeof text))
         return -1;
-    strtoll(text, &end, 10); /* the time on a CPU */
+    strtoll(text, &end, 10); /* run time */
     char *delay = end;
     long long delay_ns = strtoll(delay, &end, 10);
     return end == delay ? -1 : delay_ns;
 }
 
-/* Field 4 of /proc/ID/stat; the name before it may hold anything, so from its last ')'. */
+/* Field 4 of /proc/ID/stat, counted from the last ')': the name before it may contain anything. */
 static pid_t parent_of(const char *id)
 {
     char path[64], text[512];
@@ -116,23 +115,51 @@ static pid_t parent_of(const char *id)
     return end && strlen(end) > 4 ? (pid_t)strtol(end + 4, NULL, 10) : -1;
 }
 
+/* struct linux_dirent64: opendir would allocate. */
+struct entry {
+    uint64_t node, offset;
+    unsigned short bytes;
+    unsigned char kind;
+    char name[];
+};
+
+struct table {
+    struct port_process *list;
+    int most, count;
+};
+
+static void take_entry(struct table *table, const struct entry *entry)
+{
+    if (!isdigit((unsigned char)entry->name[0]))
+        return;
+    pid_t parent = parent_of(entry->name);
+    if (parent < 0)
+        return;
+    if (table->count < table->most)
+        table->list[table->count] =
+            (struct port_process){(pid_t)strtol(entry->name, NULL, 10), parent};
+    table->count++;
+}
+
 int port_processes(struct port_process *list, int most)
 {
-    DIR *folder = opendir("/proc");
-    if (!folder)
+    union {
+        struct entry first; /* for its alignment */
+        char bytes[4096];
+    } part;
+    struct table table = {list, most, 0};
+    int folder = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder < 0)
         return -1;
-    int count = 0;
-    struct dirent *entry;
-    while ((entry = readdir(folder)) != NULL) {
-        if (!isdigit((unsigned char)entry->d_name[0]))
-            continue;
-        pid_t parent = parent_of(entry->d_name);
-        if (parent >= 0 && count < most)
-            list[count] = (struct port_process){(pid_t)strtol(entry->d_name, NULL, 10), parent};
-        count += parent >= 0 ? 1 : 0;
-    }
-    closedir(folder);
-    return count > 0 ? count : -1;
+    long got;
+    while ((got = syscall(SYS_getdents64, folder, &part, sizeof part)) > 0)
+        for (long at = 0; at < got;) {
+            const struct entry *entry = (const struct entry *)(const void *)(part.bytes + at);
+            take_entry(&table, entry);
+            at += entry->bytes;
+        }
+    close(folder);
+    return table.count > 0 ? table.count : -1;
 }
 
 void port_name_self(const char *name)
@@ -175,8 +202,8 @@ enum port_storage port_storage(int descriptor)
         {0x01021997, PORT_STORAGE_NETWORK}, /* 9p */
         {0x00c36400, PORT_STORAGE_NETWORK}, /* ceph */
         {0x5346414f, PORT_STORAGE_NETWORK}, /* afs */
-        {0x65735546, PORT_STORAGE_NETWORK}, /* fuse: may wait for anything */
-        {0x0187, PORT_STORAGE_NETWORK},     /* autofs: looking mounts */
+        {0x65735546, PORT_STORAGE_NETWORK}, /* fuse: may be remote */
+        {0x0187, PORT_STORAGE_NETWORK},     /* autofs: a look-up may mount */
         {0x9fa0, PORT_STORAGE_KERNEL},      /* proc */
         {0x62656572, PORT_STORAGE_KERNEL},  /* sysfs */
         {0x27e0eb, PORT_STORAGE_KERNEL},    /* cgroup */
@@ -199,7 +226,7 @@ enum port_storage port_storage(int descriptor)
 
 int port_own_executable(char *path, size_t bytes)
 {
-    /* the link and not what it points to: works when the file was replaced or removed */
+    /* the link itself still works after the file was replaced or removed */
     static const char link[] = "/proc/self/exe";
     if (bytes < sizeof link || access(link, X_OK) != 0)
         return ENOTSUP;
@@ -207,7 +234,7 @@ int port_own_executable(char *path, size_t bytes)
     return 0;
 }
 
-/* Number under the word `name` of the pair of lines that begin with "Tcp:". */
+/* Value of the column `name` in a pair of lines of /proc/net/snmp: names, numbers. */
 static int64_t number_below(const char *names, const char *numbers, const char *name)
 {
     char *at = strchr(numbers, ' ');
@@ -229,14 +256,15 @@ static int64_t number_below(const char *names, const char *numbers, const char *
 
 int64_t port_tcp_segments_sent(void)
 {
-    FILE *file = fopen("/proc/net/snmp", "re");
+    struct linux_lines lines;
     char names[1024], numbers[1024];
     int64_t count = -1;
-    while (file && count < 0 && fgets(names, sizeof names, file))
-        if (strncmp(names, "Tcp:", 4) == 0 && fgets(numbers, sizeof numbers, file))
+    if (!linux_lines_open(&lines, "/proc/net/snmp"))
+        return -1;
+    while (count < 0 && linux_lines_next(&lines, names, sizeof names))
+        if (strncmp(names, "Tcp:", 4) == 0 && linux_lines_next(&lines, numbers, sizeof numbers))
             count = number_below(names, numbers, "OutSegs");
-    if (file)
-        fclose(file);
+    linux_lines_close(&lines);
     return count;
 }
 

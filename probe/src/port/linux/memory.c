@@ -1,6 +1,6 @@
-/* Memory that can be had: the least of what the machine has and what the control groups of this
- * process leave. A group's page cache can be taken back, so it counts as free, as it does in
- * MemAvailable; files in memory (tmpfs) do not. */
+/* Available memory: the least of MemAvailable and what each control group of this process leaves.
+ * A group's page cache is reclaimable and counts as available, as in MemAvailable; tmpfs files do
+ * not. */
 #include "port/port.h"
 
 #include "port/linux/files.h"
@@ -15,7 +15,7 @@ struct available {
     int64_t bytes, of_bytes; /* -1: not known */
 };
 
-/* The files of one version of control groups. */
+/* File names of one version of control groups. */
 struct version {
     const char *mount, *limit, *usage, *cache[2];
 };
@@ -67,7 +67,7 @@ static int64_t cache_bytes(const struct version *version, const char *group)
     return bytes;
 }
 
-/* The cache last: it is asked only where the group may be the least, since that takes long. */
+/* Reading memory.stat is slow: do it only if the group may be the least. */
 static void take_group(struct available *least, const struct version *version, const char *group)
 {
     char path[LINUX_PLACE_BYTES];
@@ -81,8 +81,8 @@ static void take_group(struct available *least, const struct version *version, c
     take(least, limit - usage + cache_bytes(version, group), limit);
 }
 
-/* The group and all above it: each has a limit of its own. Those that cannot be seen from here
- * (of a container) are left out; the mount itself stands for the first of them. */
+/* The group and all its ancestors: each has its own limit. In a container those above the mount
+ * are not visible; the mount itself is the highest that is. */
 static void take_groups(struct available *least, const struct version *version, const char *own)
 {
     char group[GROUP_BYTES + 64];

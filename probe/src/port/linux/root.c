@@ -1,6 +1,6 @@
 #include "port/linux/files.h"
 
-/* Alone in its file: a test puts another in its place and shows the port a made-up machine. */
+/* Alone in its file: a test links its own version and presents the files of another machine. */
 const char *linux_root(void)
 {
     return "";

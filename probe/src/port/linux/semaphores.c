@@ -1,4 +1,4 @@
-/* What Linux has beside the semaphores of POSIX, and ties between processes. */
+/* Semaphores beyond POSIX (eventfd, futex), and the parent death signal. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -17,7 +17,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* 32-bit processors with 64-bit time have only the newer name; no time is passed here. */
+/* 32-bit architectures with only 64-bit time have just this name; no timeout is passed here. */
 #ifndef SYS_futex
 #define SYS_futex SYS_futex_time64
 #endif
@@ -29,19 +29,20 @@ int port_semaphore_descriptor(void)
     return eventfd(0, EFD_SEMAPHORE | EFD_CLOEXEC);
 }
 
-int port_word_wait(atomic_int *word, int value, bool is_shared)
+int port_futex_wait(atomic_int *word, int value, bool is_shared)
 {
     int what = is_shared ? FUTEX_WAIT : FUTEX_WAIT_PRIVATE;
     return syscall(SYS_futex, word, what, value, NULL, NULL, 0) == 0 ? 0 : errno;
 }
 
-int port_word_wake(atomic_int *word, bool is_shared)
+int port_futex_wake(atomic_int *word, bool is_shared)
 {
     int what = is_shared ? FUTEX_WAKE : FUTEX_WAKE_PRIVATE;
     return syscall(SYS_futex, word, what, 1, NULL, NULL, 0) >= 0 ? 0 : errno;
 }
 
-/* Both C libraries write a file and link it to the name: glibc sem.XXXXXX, musl tmp-NUMBER. */
+/* sem_open writes a temporary file, then links it to the name: glibc sem.XXXXXX, musl tmp-NUMBER.
+ */
 static bool is_unfinished(int folder, const char *name, time_t since, mode_t mode)
 {
     struct stat facts;
@@ -52,7 +53,7 @@ static bool is_unfinished(int folder, const char *name, time_t since, mode_t mod
            facts.st_size <= (off_t)sizeof(sem_t) && facts.st_mtime >= since;
 }
 
-/* Calls `act` with the folder and the name of each. */
+/* Calls `act` with folder and name of each temporary file. */
 static int for_unfinished(time_t since, mode_t mode, void (*act)(int, const char *, void *),
                           void *context)
 {
@@ -95,8 +96,8 @@ static void remove_seen(int folder, const char *name, void *context)
             unlinkat(folder, name, 0);
 }
 
-/* One that another probe makes just now is finished a moment later: only what is there in two
- * looks was left behind. */
+/* Another probe may be in sem_open right now: remove only files that are still there after
+ * 200 ms. */
 int port_remove_semaphore_files(time_t since, mode_t mode)
 {
     struct seen seen = {0};
@@ -108,9 +109,9 @@ int port_remove_semaphore_files(time_t since, mode_t mode)
     return for_unfinished(since, mode, remove_seen, &seen);
 }
 
-int port_die_with(pid_t parent)
+int port_kill_with_parent(pid_t parent)
 {
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0)
         return errno;
-    return getppid() == parent ? 0 : ESRCH; /* it may have ended just before */
+    return getppid() == parent ? 0 : ESRCH; /* it may have ended before prctl */
 }

@@ -1,4 +1,4 @@
-/* The settings of a shield on Linux: a table of the pieces, and the small ones among them. */
+/* The settings of a shield on Linux: their table, and those that are one or two files. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -22,14 +22,14 @@
 
 enum { GOVERNOR_BYTES = 32, GOVERNOR_PATH_BYTES = 96 };
 
-/* 0 where there is nothing to be done about a file that is not there. */
+/* Describes `error`; a missing file (ENOENT) becomes ENOTSUP. */
 static int explain(char *text, size_t bytes, const char *path, int error)
 {
     snprintf(text, bytes, "%s: %s", path, strerror(error));
     return error == ENOENT ? ENOTSUP : error;
 }
 
-/* ---- one list or mask of CPUs in one file ---- */
+/* ---- a CPU list or mask in one file ---- */
 
 static int narrow_file(struct port_shield *shield, const char *path, bool is_mask, char *text,
                        size_t bytes)
@@ -58,17 +58,17 @@ static int watchdog(struct port_shield *shield, char *text, size_t bytes)
     return narrow_file(shield, WATCHDOG_FILE, false, text, bytes);
 }
 
-/* The kernel takes this mask into account for every unbound workqueue, whatever mask of its own
- * that has; those of the queues need not be touched. */
+/* The kernel applies this mask to every unbound workqueue, beside the queue's own: no need to
+ * change those. */
 static int workqueues(struct port_shield *shield, char *text, size_t bytes)
 {
     return narrow_file(shield, WORKQUEUE_FILE, true, text, bytes);
 }
 
-/* Where timers (hrtimers; before Linux 6.9 also those of the timer wheel) may migrate, the kernel
- * gives those that an idle CPU sets to a busy one of its scheduling domain, unless that is in
- * nohz_full=: to the reserved CPU, which is busy and in the domain. A CPU of nohz_full= is given
- * none and gives its own away, so there it is switched on. */
+/* With timer_migration 1 the kernel queues timers of an idle CPU (hrtimers; before Linux 6.9 also
+ * the timer wheel's) on a busy CPU of its scheduling domain: on the reserved CPU, if that is not in
+ * nohz_full=. So it is switched off. A CPU in nohz_full= gets no timers of others and passes its
+ * own on: if all reserved CPUs are in nohz_full=, it is switched on. */
 static int timers(struct port_shield *shield, char *text, size_t bytes)
 {
     char before[32], list[CPUS_TEXT_BYTES];
@@ -95,7 +95,7 @@ static int timers(struct port_shield *shield, char *text, size_t bytes)
 
 /* ---- the latency request ---- */
 
-/* The kernel drops it when the last descriptor is closed, so it needs no journal. */
+/* Needs no journal line: the kernel drops the request when its last descriptor is closed. */
 static int dma_latency(struct port_shield *shield, char *text, size_t bytes)
 {
     char full[LINUX_PATH_BYTES];
@@ -165,7 +165,7 @@ static int governor(struct port_shield *shield, char *text, size_t bytes)
 
 /* ---- threads ---- */
 
-/* Since Linux 6.2 a thread that changes its cpuset keeps the affinity that it has asked for. */
+/* Since Linux 6.2 a thread keeps the affinity that it has set when it changes its cpuset. */
 static bool keeps_masks(void)
 {
     struct utsname names;
@@ -177,15 +177,15 @@ static bool keeps_masks(void)
     return major > 6 || (major == 6 && minor >= 2);
 }
 
-/* Without cpusets: each thread by its own affinity. */
+/* Without cpusets: changes the affinity of each thread. */
 static int bind_all(struct port_shield *shield, const char *why, char *text, size_t bytes)
 {
     char own[CPUS_TEXT_BYTES];
-    const char *heirs[] = {"heirs", own};
+    const char *inherited_affinity[] = {"heirs", own};
     struct cpus mask;
     int moved = 0, error = linux_task_mask(0, &mask);
     cpus_format_list(&mask, own, sizeof own);
-    journal_note(shield->journal, 2, heirs);
+    journal_note(shield->journal, 2, inherited_affinity);
     if (error == 0)
         error = linux_shield_bind_tasks(shield, false, &moved);
     snprintf(text, bytes, "%d threads moved by their affinity (%s)", moved, why);
@@ -297,7 +297,7 @@ enum port_undo port_shield_undo(struct port_shield *shield, const struct journal
     if (strcmp(kind, "task") == 0 || strcmp(kind, "mask") == 0)
         return linux_shield_undo_task(shield, record, text, bytes);
     if (strcmp(kind, "heirs") == 0)
-        return linux_shield_undo_heirs(shield, image, record, text, bytes);
+        return linux_shield_undo_inherited_affinity(shield, image, record, text, bytes);
     if (strcmp(kind, "group") == 0)
         return linux_shield_undo_group(shield, record, text, bytes);
     if (strcmp(kind, "control") == 0)

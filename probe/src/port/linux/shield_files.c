@@ -1,9 +1,8 @@
-/* One value in a file of the kernel: read, journal, change, read back, put back. */
+/* Reads, journals, changes and reads back one value in a file of the kernel. */
 #include "port/linux/shield.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <fnmatch.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,6 +11,11 @@ bool linux_shield_path(const struct port_shield *shield, const char *path,
                        char full[LINUX_PATH_BYTES])
 {
     return snprintf(full, LINUX_PATH_BYTES, "%s%s", shield->root, path) < LINUX_PATH_BYTES;
+}
+
+bool linux_groups_join(char path[LINUX_PATH_BYTES], const char *group, const char *name)
+{
+    return snprintf(path, LINUX_PATH_BYTES, "%s/%s", group, name) < LINUX_PATH_BYTES;
 }
 
 int linux_shield_read(const struct port_shield *shield, const char *path, char *text, size_t bytes)
@@ -81,7 +85,7 @@ int linux_shield_change(const struct port_shield *shield, const char *path, cons
     if (error == 0)
         error = linux_shield_read(shield, path, now, sizeof now);
     if (error == 0 && !linux_shield_same(now, ours))
-        error = EAGAIN; /* taken, but not kept */
+        error = EAGAIN; /* accepted but not kept */
     return error;
 }
 
@@ -92,52 +96,4 @@ int linux_shield_set(struct port_shield *shield, const char *path, const char *b
     if (error == 0)
         error = journal_sync(shield->journal);
     return error ? error : linux_shield_change(shield, path, ours);
-}
-
-static bool is_known_file(const struct port_shield *shield, const char *path)
-{
-    static const char *const patterns[] = {
-        "/proc/irq/default_smp_affinity",
-        "/proc/sys/kernel/watchdog_cpumask",
-        "/proc/sys/kernel/timer_migration",
-        "/sys/devices/virtual/workqueue/cpumask",
-        "/sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_governor",
-    };
-    for (size_t i = 0; i < sizeof patterns / sizeof patterns[0]; i++)
-        if (fnmatch(patterns[i], path, FNM_PATHNAME | FNM_PERIOD) == 0)
-            return true;
-    struct linux_groups groups;
-    linux_groups_find(shield, &groups);
-    return linux_groups_has_cpus_file(&groups, path);
-}
-
-/* A list or mask of CPUs, or the name of a governor. */
-static bool is_known_value(const char *value)
-{
-    return value[strspn(value, "abcdefghijklmnopqrstuvwxyz0123456789_,-")] == '\0';
-}
-
-enum port_undo linux_shield_undo_file(struct port_shield *shield, const char *path,
-                                      const char *before, const char *ours, char *text,
-                                      size_t bytes)
-{
-    char now[CPUS_TEXT_BYTES];
-    if (!is_known_file(shield, path) || !is_known_value(before) || !is_known_value(ours)) {
-        snprintf(text, bytes, "%.100s is not a file that a shield changes", path);
-        return PORT_UNDO_REFUSED;
-    }
-    int error = linux_shield_read(shield, path, now, sizeof now);
-    if (error == ENOENT || (error == 0 && linux_shield_same(now, before)))
-        return PORT_UNDO_NOTHING;
-    if (error == 0 && !linux_shield_same(now, ours)) {
-        snprintf(text, bytes, "%s is %.60s now, not the %.60s that the shield set: left so", path,
-                 now, ours);
-        return PORT_UNDO_FOREIGN;
-    }
-    if (error == 0)
-        error = linux_shield_change(shield, path, before);
-    if (error == 0)
-        return PORT_UNDONE;
-    snprintf(text, bytes, "%s could not be set back to %.60s: %s", path, before, strerror(error));
-    return PORT_UNDO_FAILED;
 }

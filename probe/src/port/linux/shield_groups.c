@@ -1,5 +1,5 @@
-/* Control groups: which kind holds the cpusets, where they are, and the groups that a shield
- * makes. */
+/* Control groups: finds the hierarchy of cpusets, who uses CPUs exclusively, and makes and undoes
+ * the shield's own groups. */
 #include "port/linux/shield.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 
 enum { LINE_BYTES = 2048, MOST_DEPTH = 32 };
 
-/* Whether `word` is one of a list such as "rw,relatime,cpuset". */
+/* Whether a list such as "rw,relatime,cpuset" contains `word`. */
 static bool has_word(const char *list, const char *word, const char *between)
 {
     size_t length = strlen(word);
@@ -21,11 +21,6 @@ static bool has_word(const char *list, const char *word, const char *between)
         at += this_length;
     }
     return false;
-}
-
-bool linux_groups_join(char path[LINUX_PATH_BYTES], const char *group, const char *name)
-{
-    return snprintf(path, LINUX_PATH_BYTES, "%s/%s", group, name) < LINUX_PATH_BYTES;
 }
 
 static bool has_controller(const struct port_shield *shield, const char *mount)
@@ -41,7 +36,7 @@ static void take_mount(const struct port_shield *shield, const char *line,
     char where[sizeof groups->mount], kind[32], options[512];
     if (sscanf(line, "%*s %255s %31s %511s", where, kind, options) != 3)
         return;
-    if (strchr(where, '\\')) /* an escaped white space: nobody mounts it there */
+    if (strchr(where, '\\')) /* escaped white space: no usual mount point */
         return;
     if (strcmp(kind, "cgroup") == 0 && has_word(options, "cpuset", ","))
         groups->kind = LINUX_GROUPS_V1;
@@ -52,7 +47,7 @@ static void take_mount(const struct port_shield *shield, const char *line,
     snprintf(groups->mount, sizeof groups->mount, "%s", where);
 }
 
-/* The path of this process in its hierarchy, from a line "4:cpuset:/path" or "0::/path". */
+/* Path of this process's group, from a line "4:cpuset:/path" (version 1) or "0::/path". */
 static void take_origin(char *line, struct linux_groups *groups)
 {
     char *controllers = strchr(line, ':');
@@ -92,12 +87,12 @@ void linux_groups_find(const struct port_shield *shield, struct linux_groups *gr
     if (groups->kind == LINUX_GROUPS_NONE)
         return;
     each_line(shield, "/proc/self/cgroup", groups, false);
-    /* in some containers the path is not one of this mount */
+    /* in some containers the path is not visible in this mount */
     if (groups->origin[0] == '\0' || !linux_shield_exists(shield, groups->origin))
         groups->kind = LINUX_GROUPS_NONE;
 }
 
-/* ---- what a journal may name ---- */
+/* ---- paths that a journal may name ---- */
 
 static bool is_inside(const char *mount, const char *path)
 {
@@ -125,7 +120,7 @@ bool linux_groups_is_ours(const struct linux_groups *groups, const char *path)
            (strcmp(path, reserved) == 0 || strcmp(path, others) == 0);
 }
 
-/* ---- what others have to themselves ---- */
+/* ---- CPUs that others use exclusively ---- */
 
 static bool is_apart(const struct port_shield *shield, const char *group)
 {
@@ -147,7 +142,7 @@ struct holders {
     int depth;
 };
 
-/* Of version 2 a partition may lie in a group that is none. */
+/* Visits descendants too: in version 2 a partition may be below a group that is not one. */
 static void look_for_holders(const char *group, void *context)
 {
     struct holders *holders = context;
@@ -176,9 +171,9 @@ struct cpus linux_groups_held(const struct port_shield *shield, const struct lin
     return holders.held;
 }
 
-/* ---- putting back ---- */
+/* ---- making and undoing groups ---- */
 
-/* The group that a journal names, or the nearest above it that is still there. */
+/* The group that a journal names, or its nearest ancestor that still exists. */
 static void nearest(const struct port_shield *shield, const char *mount, const char *origin,
                     char found[LINUX_PATH_BYTES])
 {
@@ -196,7 +191,7 @@ int linux_groups_make(struct port_shield *shield, const char *path, const char *
     int error = journal_sync(shield->journal);
     if (error)
         return error;
-    if (linux_shield_exists(shield, path)) { /* left by a shield that could not be put back */
+    if (linux_shield_exists(shield, path)) { /* left by a shield that could not be undone */
         char above[LINUX_PATH_BYTES];
         snprintf(above, sizeof above, "%.*s", (int)(strrchr(path, '/') - path), path);
         linux_groups_end_partition(shield, path);

@@ -1,14 +1,13 @@
-/* Interrupts: the affinity of each one that can be moved.
+/* Affinity of interrupts.
  *
- * An interrupt that may run on several CPUs runs on one of them, and the kernel keeps that one as
- * long as it is in the mask. So after moving it away, writing the old mask alone would leave
- * all interrupts on the CPUs that were not reserved: the CPU that served it is journalled too,
- * and is written first.
+ * An interrupt is served by one CPU of its mask, its effective affinity, and the kernel keeps that
+ * CPU while it is in the mask. Restoring only the old mask would therefore leave every interrupt on
+ * the CPU that it was moved to. So the effective affinity is journalled too, and written first.
  *
- * Many kinds of interrupts move only when they fire. Until then the file shows what was written
- * last; in the moment of the move the CPUs from before, or those from before that (seen here in
- * 69 of 3 million readings beside 2700 moves, for up to 1.3 ms). So no decision rests on one
- * reading: a second one is made after a wait of several times that, or the mask is written anyway.
+ * Many kinds of interrupts move only when they fire. Until then the file shows the mask written
+ * last; during the move it may show an older one (seen in 69 of 3 million reads beside 2700 moves,
+ * for up to 1.3 ms). So no decision rests on one read: either a second one follows MOVE_NS later,
+ * or the mask is written anyway.
  */
 #include "port/linux/shield.h"
 
@@ -25,7 +24,7 @@ enum { IRQ_PATH_BYTES = 96, IRQ_DIGITS = 9, MOVE_NS = 5000000, MOST_LOOKS = 10 }
 
 static const char setting[] = "interrupts";
 
-/* `cpus`: those that it is seen on, then those that it is to have. */
+/* `cpus`: the mask that was read, later the mask to be set. */
 struct irq {
     char name[IRQ_DIGITS + 1];
     struct cpus cpus;
@@ -78,14 +77,15 @@ static bool add(struct irqs *irqs, const char *name, const struct cpus *cpus)
     return true;
 }
 
-/* Its mask when two readings with a wait between them, the first one in `irq`, agree. */
+/* Reads the mask, MOVE_NS apart, until it equals the last one read (in `irq`); MOST_LOOKS at
+ * most. */
 static bool read_settled(struct port_shield *shield, struct irq *irq, char text[CPUS_TEXT_BYTES])
 {
     struct cpus mask;
     for (int look = 1; read_list(shield, irq->name, "smp_affinity_list", text, &mask); look++) {
-        bool is_settled = cpus_same(&mask, &irq->cpus);
+        bool is_recovered = cpus_same(&mask, &irq->cpus);
         irq->cpus = mask;
-        if (is_settled || look == MOST_LOOKS)
+        if (is_recovered || look == MOST_LOOKS)
             return true;
         wait_for_moves();
     }
@@ -125,7 +125,7 @@ static int look_at_all(struct port_shield *shield, struct irqs *irqs)
     return is_added ? 0 : ENOMEM;
 }
 
-/* Leaves those in `irqs` that have to move. */
+/* Journals the interrupts that have to move, and keeps only those in `irqs`. */
 static int note_all(struct port_shield *shield, struct irqs *irqs)
 {
     int error = look_at_all(shield, irqs);
@@ -184,7 +184,7 @@ static int move_all(struct port_shield *shield, const struct irqs *irqs, int *re
     return moved;
 }
 
-/* Many kinds of interrupts change their CPU only when they fire. */
+/* Notes interrupts that were moved but stay on a reserved CPU until they fire. */
 static void note_waiting(struct port_shield *shield, const struct irqs *irqs)
 {
     for (size_t i = 0; i < irqs->count; i++) {
@@ -200,7 +200,7 @@ static void note_waiting(struct port_shield *shield, const struct irqs *irqs)
     }
 }
 
-/* New interrupts start with it. */
+/* The affinity that new interrupts get. */
 static void move_default(struct port_shield *shield)
 {
     char before[CPUS_TEXT_BYTES], ours[CPUS_TEXT_BYTES];
@@ -274,14 +274,14 @@ bool linux_shield_show_interrupts(struct port_shield *shield, char *text, size_t
     return all > 0;
 }
 
-/* The CPU that served it first, then the mask it had. */
+/* Writes the effective affinity first, then the mask (see above). */
 static int put_back(struct port_shield *shield, const char *path, const char *before,
                     const char *served)
 {
     struct cpus mask, effective;
     if (cpus_parse_list(served, &effective) == 0 && cpus_first(&effective) >= 0 &&
         cpus_parse_list(before, &mask) == 0 && !cpus_same(&mask, &effective))
-        linux_shield_write(shield, path, served); /* best effort: the mask is what counts */
+        linux_shield_write(shield, path, served); /* may fail: the mask is what counts */
     return change(shield, path, before);
 }
 
@@ -306,7 +306,7 @@ enum port_undo linux_shield_undo_irq(struct port_shield *shield,
     }
     bool is_back = error == 0 && linux_shield_same(now, field[2]);
     if (is_back)
-        linux_shield_write(shield, path, field[2]); /* it may be on its way to ours */
+        linux_shield_write(shield, path, field[2]); /* a move to our mask may be pending */
     if (is_back || error == ENOENT)
         return PORT_UNDO_NOTHING;
     if (error == 0 && !linux_shield_same(now, field[3])) {

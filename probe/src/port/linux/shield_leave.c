@@ -1,5 +1,5 @@
-/* Control groups that a shield has made and that have to go: whoever is in them goes home, the
- * groups that were made inside of them go with them, and what cannot go lets the CPUs go. */
+/* Removes control groups that a shield has made: moves their members back, removes their
+ * descendants too, and gives all CPUs to a group that cannot be removed. */
 #include "port/linux/shield.h"
 
 #include <dirent.h>
@@ -40,12 +40,12 @@ void linux_groups_each_inside(const struct port_shield *shield, const char *grou
         closedir(folder);
 }
 
-/* ---- going home ---- */
+/* ---- moving members back ---- */
 
 struct leaving {
     const struct port_shield *shield;
     const char *origin, *list; /* "tasks" or "cgroup.procs" */
-    int depth, count, error;   /* of the last pass: how many were there, what was refused */
+    int depth, count, error;   /* members seen, and last errno value of a refused move */
 };
 
 static void send_home(struct leaving *leaving, const char *group)
@@ -67,7 +67,7 @@ static void send_home(struct leaving *leaving, const char *group)
         fclose(file);
 }
 
-/* The innermost first; what is below MOST_DEPTH stays, and with it what is above. */
+/* Innermost groups first. Groups below MOST_DEPTH stay, and so do their ancestors. */
 static void clear_inside(const char *group, void *context)
 {
     struct leaving *leaving = context;
@@ -82,16 +82,16 @@ static void clear_inside(const char *group, void *context)
         rmdir(full);
 }
 
-/* ---- letting CPUs go ---- */
+/* ---- releasing CPUs ---- */
 
-/* The kernel would give the CPUs of a partition back some time after its group has gone, and change
- * affinities then that have been put back by now. */
+/* End the partition before removing its group: otherwise the kernel returns the CPUs some time
+ * after the removal, and then overwrites affinities that have been restored meanwhile. */
 void linux_groups_end_partition(const struct port_shield *shield, const char *group)
 {
     char path[LINUX_PATH_BYTES];
     if (linux_groups_join(path, group, LINUX_PARTITION) && linux_shield_exists(shield, path))
         linux_shield_write(shield, path, "member");
-    /* version 1: others get the CPUs back also where the group cannot be removed */
+    /* version 1: releases the CPUs even if the group cannot be removed */
     if (linux_groups_join(path, group, LINUX_EXCLUSIVE) && linux_shield_exists(shield, path))
         linux_shield_write(shield, path, "0");
 }
@@ -100,10 +100,10 @@ struct widening {
     const struct port_shield *shield;
     const char *cpus;
     int depth;
-    bool is_all; /* all that is still there has these CPUs */
+    bool is_all; /* every group left has these CPUs */
 };
 
-/* From the bottom up: a group cannot be more exclusive than the one above it. */
+/* Bottom up: a group cannot be exclusive unless its parent is. */
 static void end_partitions(const char *group, void *context)
 {
     struct widening *widening = context;
@@ -113,7 +113,7 @@ static void end_partitions(const char *group, void *context)
     linux_groups_end_partition(widening->shield, group);
 }
 
-/* From the top down: a group cannot have a CPU that the one above it lacks. */
+/* Top down: a group cannot have a CPU that its parent lacks. */
 static void widen(const char *group, void *context)
 {
     struct widening *widening = context;
@@ -131,21 +131,21 @@ bool linux_groups_let_go(const struct port_shield *shield, const struct linux_gr
 {
     char path[LINUX_PATH_BYTES], cpus[CPUS_TEXT_BYTES] = "";
     struct widening widening = {shield, cpus, 0, true};
-    /* version 2: an empty list means those of the group above */
+    /* version 2: an empty list means the CPUs of the parent */
     if (groups->kind == LINUX_GROUPS_V1 &&
         (!linux_groups_join(path, groups->mount, "cpuset.cpus") ||
          linux_shield_read(shield, path, cpus, sizeof cpus) != 0))
         return false;
     if (linux_groups_join(path, groups->mount, LINUX_GROUP_RESERVED) &&
-        linux_shield_exists(shield, path)) /* it may stand beside `group`, and keep its CPUs */
+        linux_shield_exists(shield, path)) /* a sibling that may still hold the CPUs */
         end_partitions(path, &widening);
     end_partitions(group, &widening);
     widen(group, &widening);
     return widening.is_all;
 }
 
-/* New members may be born while the others leave; one that is dying cannot leave, and takes its
- * time: ten seconds are waited, at longer and longer intervals. */
+/* Members may fork meanwhile, and an exiting one cannot be moved: retry for about 10 s, at
+ * increasing intervals. */
 int linux_groups_leave(const struct port_shield *shield, const char *group, const char *origin)
 {
     struct timespec wait = {.tv_nsec = FIRST_WAIT_NS};

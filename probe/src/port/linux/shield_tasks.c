@@ -1,5 +1,5 @@
-/* Threads: who they are, and keeping them off CPUs by their own affinity. It is used for threads
- * of the kernel, and for all of them where there are no cpusets. */
+/* Threads and their affinity. The shield changes the affinity of kernel threads; without cpusets,
+ * of all threads. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -60,7 +60,7 @@ static bool read_stat(const struct port_shield *shield, const char *path, struct
 bool linux_task_read(const struct port_shield *shield, pid_t id, struct linux_task *task)
 {
     char path[64];
-    /* /proc has an entry for each thread, although it lists only the processes */
+    /* /proc/TID exists for every thread, though only processes are listed */
     snprintf(path, sizeof path, "/proc/%ld/stat", (long)id);
     return read_stat(shield, path, task);
 }
@@ -215,7 +215,8 @@ static bool wish_for(const struct linux_task *task, void *context)
     return true;
 }
 
-/* A thread of the kernel that was being made when it was looked at: it is bound by now. */
+/* Whether the kernel has bound the thread since it was read (EINVAL), or it has ended: a kernel
+ * thread is bound shortly after its creation. */
 static bool is_bound_since(const struct pass *pass, const struct linux_task *task, int error)
 {
     struct linux_task now;
@@ -240,7 +241,7 @@ static int bind_wished(const struct pass *pass)
     return moved;
 }
 
-/* Again until nothing new is found: threads are made while others are moved. */
+/* Repeat until no thread moves: new ones are created meanwhile. */
 int linux_shield_bind_tasks(struct port_shield *shield, bool kernel_only, int *moved)
 {
     struct pass pass = {.shield = shield, .kernel_only = kernel_only, .self = getpid()};
@@ -275,7 +276,7 @@ int linux_shield_note_masks(struct port_shield *shield)
     return journal_sync(shield->journal);
 }
 
-/* ---- putting back ---- */
+/* ---- undo ---- */
 
 struct written {
     pid_t id;
@@ -299,8 +300,8 @@ static bool read_record(const struct journal_record *record, struct written *wri
            cpus_first(&written->before) >= 0 && cpus_first(&written->ours) >= 0;
 }
 
-/* A "task" is put back if it still is as the shield left it. A "mask" was changed by the kernel,
- * which has forgotten what the thread asked for, so any value is. */
+/* A "task" line is undone only if the affinity is still the one that the shield set. A "mask" line
+ * is undone whatever the value: the kernel has reset the affinity. */
 enum port_undo linux_shield_undo_task(struct port_shield *shield,
                                       const struct journal_record *record, char *text, size_t bytes)
 {
@@ -327,7 +328,7 @@ enum port_undo linux_shield_undo_task(struct port_shield *shield,
         return PORT_UNDONE;
     if (!linux_task_read(shield, written.id, &task) || task.start != written.start)
         return PORT_UNDO_NOTHING;
-    if (error == EINVAL && task.flags & FLAG_BOUND) { /* a kworker that has got its pool since */
+    if (error == EINVAL && task.flags & FLAG_BOUND) { /* a kworker attached to a pool since */
         snprintf(text, bytes, "thread %ld has the affinity that the kernel has bound it to since",
                  (long)written.id);
         return PORT_UNDO_TAKEN;
@@ -337,31 +338,33 @@ enum port_undo linux_shield_undo_task(struct port_shield *shield,
     return PORT_UNDO_FAILED;
 }
 
-/* Threads that were made meanwhile have the narrowed affinity of whoever made them, or that of the
- * reserved CPUs when the shielded command did. */
-struct heirs {
+/* Threads created under the shield inherited an affinity: the narrowed one of their creator, or, if
+ * the shielded command created them, the reserved CPUs. */
+struct inherited_affinity {
     struct cpus reserved, owners;
     uint64_t since;
     size_t count;
     struct written *written;
 };
 
-static bool is_written(const struct heirs *heirs, const struct linux_task *task)
+static bool is_written(const struct inherited_affinity *inherited_affinity,
+                       const struct linux_task *task)
 {
-    for (size_t i = 0; i < heirs->count; i++)
-        if (heirs->written[i].id == task->id && heirs->written[i].start == task->start)
+    for (size_t i = 0; i < inherited_affinity->count; i++)
+        if (inherited_affinity->written[i].id == task->id &&
+            inherited_affinity->written[i].start == task->start)
             return true;
     return false;
 }
 
-/* Its maker, if that was moved; where the maker has ended, the one with the most CPUs among those
- * that may have been it. */
-static const struct written *maker_of(const struct heirs *heirs, const struct linux_task *task,
-                                      const struct cpus *mask)
+/* The moved thread whose affinity `task` inherited: its process or parent; if neither was moved,
+ * the one with the most CPUs before among those with the same affinity. */
+static const struct written *maker_of(const struct inherited_affinity *inherited_affinity,
+                                      const struct linux_task *task, const struct cpus *mask)
 {
     const struct written *likely = NULL;
-    for (size_t i = 0; i < heirs->count; i++) {
-        const struct written *written = &heirs->written[i];
+    for (size_t i = 0; i < inherited_affinity->count; i++) {
+        const struct written *written = &inherited_affinity->written[i];
         if (!cpus_same(&written->ours, mask))
             continue;
         if (written->id == task->process || written->id == task->parent)
@@ -372,42 +375,43 @@ static const struct written *maker_of(const struct heirs *heirs, const struct li
     return likely;
 }
 
-/* Older threads that have such an affinity have it for reasons of their own. */
+/* Threads older than the shield have set such an affinity themselves: left alone. */
 static bool give_back(const struct linux_task *task, void *context)
 {
-    const struct heirs *heirs = context;
+    const struct inherited_affinity *inherited_affinity = context;
     struct cpus mask;
-    if (linux_task_is_kernel(task) || task->start <= heirs->since || is_written(heirs, task) ||
-        linux_task_mask(task->id, &mask) != 0)
+    if (linux_task_is_kernel(task) || task->start <= inherited_affinity->since ||
+        is_written(inherited_affinity, task) || linux_task_mask(task->id, &mask) != 0)
         return true;
-    const struct written *maker = maker_of(heirs, task, &mask);
+    const struct written *maker = maker_of(inherited_affinity, task, &mask);
     if (maker)
         linux_task_set_mask(task->id, &maker->before);
-    else if (cpus_same(&mask, &heirs->reserved))
-        linux_task_set_mask(task->id, &heirs->owners);
+    else if (cpus_same(&mask, &inherited_affinity->reserved))
+        linux_task_set_mask(task->id, &inherited_affinity->owners);
     return true;
 }
 
-enum port_undo linux_shield_undo_heirs(struct port_shield *shield,
-                                       const struct journal_image *image,
-                                       const struct journal_record *record, char *text,
-                                       size_t bytes)
+enum port_undo linux_shield_undo_inherited_affinity(struct port_shield *shield,
+                                                    const struct journal_image *image,
+                                                    const struct journal_record *record, char *text,
+                                                    size_t bytes)
 {
-    struct heirs heirs = {.reserved = image->head.reserved, .since = image->head.owner_start};
-    if (record->count != 2 || cpus_parse_list(record->field[1], &heirs.owners) != 0) {
+    struct inherited_affinity inherited_affinity = {.reserved = image->head.reserved,
+                                                    .since = image->head.owner_start};
+    if (record->count != 2 || cpus_parse_list(record->field[1], &inherited_affinity.owners) != 0) {
         snprintf(text, bytes, "a line about threads that were made meanwhile is damaged");
         return PORT_UNDO_REFUSED;
     }
-    heirs.written = calloc(image->count + 1, sizeof *heirs.written);
-    if (!heirs.written) {
+    inherited_affinity.written = calloc(image->count + 1, sizeof *inherited_affinity.written);
+    if (!inherited_affinity.written) {
         snprintf(text, bytes, "threads that were made meanwhile: no memory to look at them");
         return PORT_UNDO_FAILED;
     }
     for (size_t i = 0; i < image->count; i++)
         if (strcmp(image->records[i].field[0], "task") == 0 &&
-            read_record(&image->records[i], &heirs.written[heirs.count]))
-            heirs.count++;
-    linux_task_each(shield, give_back, &heirs);
-    free(heirs.written);
+            read_record(&image->records[i], &inherited_affinity.written[inherited_affinity.count]))
+            inherited_affinity.count++;
+    linux_task_each(shield, give_back, &inherited_affinity);
+    free(inherited_affinity.written);
     return PORT_UNDONE;
 }

@@ -1,10 +1,10 @@
 /* Cpusets of control groups, version 1.
  *
- * The root group has all CPUs and cannot be narrowed: its threads go to a group of ours, and back
- * to the root at the end, with all that they have made meanwhile. All other groups that have a
- * reserved CPU are narrowed where they are, so their threads stay in them. A group of which
- * nothing would be left gets the CPUs that are not reserved. Then the group of the reserved CPUs
- * is made exclusive, so that the kernel refuses them to a group that is made meanwhile. */
+ * The root group has all CPUs and cannot be narrowed: the shield moves its threads to a group of
+ * its own, and undo moves them back with all threads that they created. Every other group that has
+ * a reserved CPU loses it; its threads stay in it. A group with only reserved CPUs gets the
+ * others. The group of the reserved CPUs becomes exclusive, so that the kernel refuses them to new
+ * groups. */
 #include "port/linux/shield.h"
 
 #include <dirent.h>
@@ -24,7 +24,7 @@ struct walk {
     int error;
 };
 
-/* One value of a group's file, where it has to change. */
+/* Sets the CPUs of a group, unless it has them already. */
 static void set_cpus(struct walk *walk, const char *group, const struct cpus *ours)
 {
     char path[LINUX_PATH_BYTES], before[CPUS_TEXT_BYTES], after[CPUS_TEXT_BYTES];
@@ -50,9 +50,9 @@ static bool get_cpus(const struct walk *walk, const char *group, struct cpus *cp
            cpus_parse_list(text, cpus) == 0;
 }
 
-/* Below `group`, with the CPUs that a group of which nothing is left gets: widening goes from the
- * top down, narrowing from the bottom up, so that no group ever has a CPU that the one above it
- * lacks. */
+/* Changes all descendants of `group`; one with only reserved CPUs gets `instead`. Two passes, so
+ * that no group ever has a CPU that its parent lacks: widening goes top down, narrowing bottom
+ * up. */
 static void narrow_below(struct walk *walk, const char *group, const struct cpus *instead,
                          int depth)
 {
@@ -153,7 +153,7 @@ static int move_once(struct port_shield *shield, const char *from, const char *t
     return moved;
 }
 
-/* Again until none is left: a thread that is moved may just have made another. */
+/* Repeat until no thread moves: new ones are created meanwhile. */
 static int move_root(struct port_shield *shield, const struct linux_groups *groups)
 {
     char from[LINUX_PATH_BYTES], to[LINUX_PATH_BYTES];

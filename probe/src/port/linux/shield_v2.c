@@ -1,6 +1,6 @@
-/* Cpusets of control groups, version 2: one partition takes the reserved CPUs away from all other
- * groups at once, and the kernel gives them back with it. No thread changes its group but those
- * that run on the reserved CPUs. */
+/* Cpusets of control groups, version 2: one partition takes the reserved CPUs from all other groups
+ * at once, and ending it returns them. Only threads that run on the reserved CPUs change their
+ * group. */
 #include "port/linux/shield.h"
 
 #include <dirent.h>
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* "+cpuset" for the groups below the root, where nobody has asked for it yet. */
+/* Enables the cpuset controller below the root, unless it is enabled. */
 static int enable(struct port_shield *shield, const struct linux_groups *groups)
 {
     char path[LINUX_PATH_BYTES], text[512];
@@ -50,8 +50,8 @@ static int ask_for(struct port_shield *shield, const char *group, const char *ki
     return ENOTSUP;
 }
 
-/* In a "root" the kernel spreads threads over the reserved CPUs; those that the boot line isolates
- * (isolcpus=) it grants to an "isolated" one only. */
+/* A "root" partition is tried first: it balances threads over the reserved CPUs. CPUs in isolcpus=
+ * can only be in an "isolated" one. */
 static int take_cpus(struct port_shield *shield, const char *group, char *reason,
                      size_t reason_bytes)
 {
@@ -76,7 +76,7 @@ int linux_shield_v2(struct port_shield *shield, const struct linux_groups *group
         return PORT_SHIELD_HELD;
     }
     int error = enable(shield, groups);
-    if (error == 0) /* a group beside it that names these CPUs would make the partition void */
+    if (error == 0) /* a sibling that lists these CPUs would invalidate the partition */
         error = linux_groups_narrow(shield, groups, &shield->others);
     if (error == 0)
         error = linux_groups_make(shield, path, groups->origin);
@@ -89,11 +89,11 @@ int linux_shield_v2(struct port_shield *shield, const struct linux_groups *group
     else
         error = take_cpus(shield, path, reason, reason_bytes);
     if (error)
-        rmdir(full); /* the journal's line about it is without effect then */
+        rmdir(full); /* its journal line then has nothing to undo */
     return error ? ENOTSUP : 0;
 }
 
-/* Whether a group has CPUs by now: it would lose them with the controller. */
+/* Whether another group has set cpuset.cpus: disabling the controller would lose that. */
 static bool is_used(const struct port_shield *shield, const struct linux_groups *groups)
 {
     char full[LINUX_PATH_BYTES], group[LINUX_PATH_BYTES], file[LINUX_PATH_BYTES];

@@ -1,4 +1,4 @@
-/* What the kernel counts for each thread. */
+/* Threads of a process and their scheduling statistics. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -17,7 +17,7 @@ static pid_t process_id(pid_t process)
     return process > 0 ? process : getpid();
 }
 
-/* As the kernel gives them; opendir would allocate, which threads of the probe must not. */
+/* struct linux_dirent64: opendir would allocate, which the measuring threads must not. */
 struct entry {
     uint64_t inode;
     int64_t offset;
@@ -26,7 +26,7 @@ struct entry {
     char name[];
 };
 
-/* Adds the threads of `bytes` bytes of entries; the new count. */
+/* Adds the threads in `bytes` bytes of directory entries; returns the new count. */
 static int add_threads(const char *entries, long bytes, pid_t *threads, int count, int most)
 {
     const struct entry *entry;
@@ -54,8 +54,8 @@ int port_threads(pid_t process, pid_t *threads, int most)
     return got == 0 ? count : -1;
 }
 
-/* /proc/.../schedstat: ns run, ns ready without running, times run; all 0 where the kernel
- * was told not to count (a thread that exists has run once). */
+/* schedstat: run time, run delay (both ns), time slices. All 0 if the kernel does not count; an
+ * existing thread has run at least once. */
 bool port_thread_times(pid_t process, pid_t thread, struct port_thread_times *times)
 {
     char path[80], text[96], *end;

@@ -1,25 +1,46 @@
-/* Port to any POSIX system: only what the standard has. What it lacks is said, with
- * ENOTSUP, -1 or false. */
+/* Port to any POSIX system: uses only the standard, and reports what that lacks as ENOTSUP, -1 or
+ * false. */
 #include "port/port.h"
+
+#include "base/posix_optional.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#ifdef RUSAGE_HAS_COUNTS
+#include <sys/resource.h>
+#endif
+
+#if HS_HAS_FORK
+#include <sys/wait.h>
+#endif
 
 const char *port_name(void)
 {
     return "posix";
 }
 
-int port_allowed_cpus(bool allowed[PORT_CPUS])
+int port_allowed_cpus(struct cpus *allowed)
 {
-    (void)allowed;
+    cpus_clear(allowed);
     return -1;
 }
 
 int port_pin_self(int cpu)
 {
     (void)cpu;
+    return ENOTSUP;
+}
+
+int port_pin_for_now(int cpu, struct cpus *before)
+{
+    (void)cpu, (void)before;
+    return ENOTSUP;
+}
+
+int port_pin_back(const struct cpus *before)
+{
+    (void)before;
     return ENOTSUP;
 }
 
@@ -32,7 +53,7 @@ bool port_counter_is_trusted(char *reason, size_t reason_bytes)
 {
 #if defined(__aarch64__) || defined(__riscv)
     (void)reason, (void)reason_bytes;
-    return true; /* one rate on all CPUs by architecture */
+    return true; /* the architecture guarantees one rate; clock_open checks it against the clock */
 #else
     snprintf(reason, reason_bytes,
              "POSIX does not tell whether the counter runs at one rate on all CPUs");
@@ -86,13 +107,13 @@ int port_semaphore_descriptor(void)
     return -1;
 }
 
-int port_word_wait(atomic_int *word, int value, bool is_shared)
+int port_futex_wait(atomic_int *word, int value, bool is_shared)
 {
     (void)word, (void)value, (void)is_shared;
     return ENOTSUP;
 }
 
-int port_word_wake(atomic_int *word, bool is_shared)
+int port_futex_wake(atomic_int *word, bool is_shared)
 {
     (void)word, (void)is_shared;
     return ENOTSUP;
@@ -104,11 +125,78 @@ int port_remove_semaphore_files(time_t since, mode_t mode)
     return ENOTSUP;
 }
 
-int port_die_with(pid_t parent)
+int port_kill_with_parent(pid_t parent)
 {
     (void)parent;
     return ENOTSUP;
 }
+
+#if HS_HAS_FORK
+
+bool port_has_processes(void)
+{
+    return true;
+}
+
+pid_t port_fork(void)
+{
+    return fork();
+}
+
+bool port_has_ended(pid_t process, bool *is_well)
+{
+    siginfo_t end = {0};
+    if (waitid(P_PID, (id_t)process, &end, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+        end.si_pid != process)
+        return false;
+    *is_well = end.si_code == CLD_EXITED && end.si_status == 0;
+    return true;
+}
+
+int port_wait_for(pid_t process)
+{
+    int status = 0;
+    pid_t ended;
+    while ((ended = waitpid(process, &status, 0)) < 0 && errno == EINTR)
+        ;
+    return ended == process && WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : ECHILD;
+}
+
+void port_leave_session(void)
+{
+    setsid();
+}
+
+#else
+
+bool port_has_processes(void)
+{
+    return false;
+}
+
+pid_t port_fork(void)
+{
+    errno = ENOSYS;
+    return -1;
+}
+
+bool port_has_ended(pid_t process, bool *is_well)
+{
+    (void)process, (void)is_well;
+    return false;
+}
+
+int port_wait_for(pid_t process)
+{
+    (void)process;
+    return ECHILD;
+}
+
+void port_leave_session(void)
+{
+}
+
+#endif
 
 int port_threads(pid_t process, pid_t *threads, int most)
 {
@@ -132,6 +220,32 @@ void port_environment(int cpu, struct port_environment *environment)
 {
     (void)cpu;
     *environment = (struct port_environment){-1, -1, -1, -1};
+}
+
+/* POSIX defines only the times of struct rusage; the build checks for the counts. */
+void port_usage(struct port_usage *usage)
+{
+    *usage = (struct port_usage){-1, -1, -1, -1};
+#ifdef RUSAGE_HAS_COUNTS
+    struct rusage used;
+    if (getrusage(RUSAGE_SELF, &used) == 0)
+        *usage = (struct port_usage){used.ru_minflt, used.ru_majflt, used.ru_nvcsw, used.ru_nivcsw};
+#endif
+}
+
+int64_t port_stack_bytes(void)
+{
+    return -1;
+}
+
+void port_trim_heap(void)
+{
+}
+
+void port_keep_from_forks(void *memory, size_t bytes)
+{
+    (void)memory;
+    (void)bytes;
 }
 
 void port_facts(const struct port_fact_sink *sink)

@@ -1,5 +1,7 @@
-/* Load with nothing but POSIX: for ports of systems that have none of what load can use. */
+/* The port's functions for load, on any POSIX system. */
 #include "port/port.h"
+
+#include "base/posix_optional.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,9 +11,10 @@
 
 enum { LAST_DESCRIPTOR = 65536 };
 
-/* POSIX has shared memory by name only: the name lives for two calls. */
+/* POSIX has only named shared memory: unlink the name at once. */
 void *port_shared_memory(size_t bytes)
 {
+#if HS_HAS_SHARED_MEMORY
     char name[40];
     snprintf(name, sizeof name, "/hardstone-load-%ld", (long)getpid());
     int file = shm_open(name, O_RDWR | O_CREAT | O_EXCL, 0600);
@@ -25,9 +28,14 @@ void *port_shared_memory(size_t bytes)
     close(file);
     errno = error;
     return memory == MAP_FAILED ? NULL : memory;
+#else
+    (void)bytes;
+    errno = ENOSYS;
+    return NULL;
+#endif
 }
 
-int port_bind_self(const bool cpus[PORT_CPUS])
+int port_bind_self(const struct cpus *cpus)
 {
     (void)cpus;
     return ENOTSUP;

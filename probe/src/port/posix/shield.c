@@ -1,4 +1,4 @@
-/* For systems on which no CPU can be reserved. */
+/* The shield on systems that cannot reserve a CPU: everything answers ENOTSUP. */
 #include "port/shield.h"
 
 #include <errno.h>

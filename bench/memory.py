@@ -1,0 +1,124 @@
+"""Locked memory of each test of the register, with default parameters and few samples.
+
+Read from /proc while the test runs; the largest of all readings counts. VmLck is of one process;
+the sum over the probe and the processes that it makes counts shared pages once (`Locked` of
+smaps_rollup, which the kernel gives in proportion).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench import processes
+
+SAMPLES = 50
+PAUSE_S = 0.002
+GIVE_UP_S = 120
+LIMIT_BYTES = 4_000_000
+WAKEUP_LIMIT_BYTES = 2_500_000
+BLOCK = re.compile(r"(<!-- memory -->\n).*?(<!-- end of memory -->\n)", re.DOTALL)
+
+
+@dataclass
+class Locked:
+    """The largest readings of one test, in bytes, and its number of processes then."""
+
+    test: str
+    largest: int = 0  # of one process
+    stack: int = 0  # of the main thread of that process
+    total: int = 0  # of all, shared pages once
+    processes: int = 0
+
+    @property
+    def limit(self) -> int:
+        return WAKEUP_LIMIT_BYTES if self.test == "TMR-P-LAT" else LIMIT_BYTES
+
+
+def tests_of(probe: Path) -> list[str]:
+    register = json.loads(subprocess.check_output([str(probe), "list", "--json"]))
+    return [test["id"] for test in register["tests"]]
+
+
+def measure(probe: Path, test: str, options: Sequence[str] = ()) -> Locked:
+    """Missing where memory may not be locked."""
+    command = [str(probe), "run", test, "--json", "--samples", str(SAMPLES), *options]
+    locked = Locked(test)
+    with tempfile.TemporaryFile() as stream:
+        with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=stream) as process:
+            give_up_s = time.monotonic() + GIVE_UP_S
+            try:
+                while process.poll() is None and time.monotonic() < give_up_s:
+                    _look(process.pid, locked)
+                    time.sleep(PAUSE_S)
+            finally:
+                process.kill()
+        if locked.largest == 0:
+            raise processes.Missing(f"{test}: no locked memory was seen")
+    return locked
+
+
+def write(path: Path, probe: Path) -> None:
+    """Measures every test and puts the table into `path`."""
+    rows = [measure(probe, test) for test in tests_of(probe)]
+    lines = [
+        "| test | locked, one process | all processes | processes |",
+        "| --- | --- | --- | --- |",
+    ]
+    for row in rows:
+        print(line(row), flush=True)
+        cells = [row.test, _kib(row.largest), _kib(row.total), str(row.processes)]
+        lines.append(f"| {' | '.join(cells)} |")
+    body = "\n".join(lines) + "\n"
+    path.write_text(BLOCK.sub(lambda match: f"{match[1]}{body}{match[2]}", path.read_text()))
+
+
+def line(row: Locked) -> str:
+    return (
+        f"{row.test}: {_kib(row.largest)} in one process, {_kib(row.total)} in all {row.processes}"
+    )
+
+
+def _look(pid: int, locked: Locked) -> None:
+    family = _family(pid)
+    total = 0
+    for one in family:
+        status = _numbers(Path(f"/proc/{one}/status"))
+        if status.get("VmLck", 0) > locked.largest:
+            locked.largest, locked.stack = status["VmLck"], status["VmStk"]
+        if status.get("VmLck", 0) > 0:
+            total += _numbers(Path(f"/proc/{one}/smaps_rollup")).get("Locked", 0)
+    if total > locked.total:
+        locked.total, locked.processes = total, len(family)
+
+
+def _family(pid: int) -> list[int]:
+    """A process and all that descend from it."""
+    found = [pid]
+    for one in found:
+        try:
+            for thread in Path(f"/proc/{one}/task").iterdir():
+                found += [int(child) for child in (thread / "children").read_text().split()]
+        except OSError:  # it has ended meanwhile
+            continue
+    return found
+
+
+def _numbers(path: Path) -> dict[str, int]:
+    """Sizes in bytes by name; empty where the process has ended."""
+    try:
+        lines = path.read_text().splitlines()
+    except OSError:
+        return {}
+    words = [text.split() for text in lines if text.endswith(" kB")]
+    return {word[0].rstrip(":"): int(word[1]) * 1024 for word in words}
+
+
+def _kib(size_bytes: int) -> str:
+    return f"{size_bytes / 1024:.0f} KiB"

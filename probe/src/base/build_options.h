@@ -1,0 +1,94 @@
+/* Build options for small systems. Meson sets them from its options; without Meson, pass
+ * -DNAME=VALUE to the compiler. All defaults are here. */
+#ifndef HS_BASE_BUILD_OPTIONS_H
+#define HS_BASE_BUILD_OPTIONS_H
+
+/* ---- features ---- */
+
+/* 0 leaves a feature out: requests for it are refused with a reason. The build then omits load/ and
+ * command/load.c (HS_LOAD), or shield/ and command/shield.c (HS_SHIELD). */
+#ifndef HS_LOAD
+#define HS_LOAD 1
+#endif
+#ifndef HS_SHIELD
+#define HS_SHIELD 1
+#endif
+
+/* ---- counts ---- */
+
+/* Number of CPUs supported, numbered from 0; a CPU set takes one bit for each. */
+#ifndef HS_CPUS
+#define HS_CPUS 1024
+#endif
+
+/* Threads of a test whose run delay can be told (realtime/run_delay.h); with more a pause of the
+ * system cannot be told from a wake-up that was slow. 32 bytes each, twice. */
+#ifndef HS_THREADS
+#define HS_THREADS 600
+#endif
+
+/* ---- records (record/record.h) ---- */
+
+/* Resolution of a histogram: a bucket is at most 2^-HS_RECORD_SUB_BITS of its value wide. 10 bits
+ * take 221 KB a record, 5 bits 8.5 KB. */
+#ifndef HS_RECORD_SUB_BITS
+#define HS_RECORD_SUB_BITS 10
+#endif
+/* Worst values of a series, 24 bytes each. */
+#ifndef HS_RECORD_WORST
+#define HS_RECORD_WORST 32
+#endif
+
+/* ---- memory of a run (record/arena.h) ---- */
+
+/* Events and verdicts of a run, and the text of each. */
+#ifndef HS_ARENA_EVENTS
+#define HS_ARENA_EVENTS 48
+#endif
+#ifndef HS_ARENA_VERDICTS
+#define HS_ARENA_VERDICTS 64
+#endif
+#ifndef HS_ARENA_TEXT_BYTES
+#define HS_ARENA_TEXT_BYTES 400
+#endif
+/* Header line of the stream, and the conditions of its result line: one buffer each. */
+#ifndef HS_ARENA_JSON_BYTES
+#define HS_ARENA_JSON_BYTES 4096
+#endif
+/* Compact form of a series that shares its record, beside its maxima. */
+#ifndef HS_ARENA_KEPT_BYTES
+#define HS_ARENA_KEPT_BYTES 8192
+#endif
+
+/* ---- buffers and stacks ---- */
+
+/* Buffer of standard output. */
+#ifndef HS_EMIT_BYTES
+#define HS_EMIT_BYTES 4096
+#endif
+
+/* Stacks of threads (base/rt_thread.h): of the measuring thread and of those with large frames, and
+ * of waiters and second parties. On x86-64 with glibc, linked dynamically, the measuring thread of
+ * a semaphore test uses 13 KiB, its waiters and second parties 8 KiB; both hold the 4 KiB of the C
+ * library. */
+#ifndef HS_STACK_BYTES
+#define HS_STACK_BYTES (96 * 1024)
+#endif
+#ifndef HS_SMALL_STACK_BYTES
+#define HS_SMALL_STACK_BYTES (32 * 1024)
+#endif
+
+#if HS_CPUS < 1
+#error "HS_CPUS: at least 1"
+#endif
+#if HS_THREADS < 2
+#error "HS_THREADS: at least 2, the supervisor and the measuring thread"
+#endif
+#if HS_RECORD_SUB_BITS < 1 || HS_RECORD_SUB_BITS > 10
+#error "HS_RECORD_SUB_BITS: 1 to 10"
+#endif
+#if HS_RECORD_WORST < 1 || HS_ARENA_EVENTS < 1 || HS_ARENA_VERDICTS < 1
+#error "HS_RECORD_WORST, HS_ARENA_EVENTS, HS_ARENA_VERDICTS: at least 1"
+#endif
+
+#endif

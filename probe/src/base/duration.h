@@ -1,0 +1,12 @@
+/* Durations as text. */
+#ifndef HS_BASE_DURATION_H
+#define HS_BASE_DURATION_H
+
+#include <stdint.h>
+
+/* Parses a whole number with a unit (ns, us, ms, s, m, min, h, d), such as "250us", or without
+ * one: then in units of `bare_ns`. 0, or -1 for anything else, a negative value, or more than
+ * 366 d. */
+int duration_parse(const char *text, int64_t bare_ns, int64_t *ns);
+
+#endif

@@ -1,0 +1,50 @@
+/* The register: one line per test, in the order of the specification. */
+#include "base/posix_source.h"
+
+#include "run/test.h"
+
+#include <stddef.h>
+#include <strings.h>
+
+/* clang-format off */
+#define TESTS(TEST) \
+    TEST(clk_b_res) \
+    TEST(clk_p_bin) \
+    TEST(tmr_p_jit) \
+    TEST(tmr_b_edge) \
+    TEST(tmr_p_lat) \
+    TEST(thr_b_new) \
+    TEST(thr_b_rr) \
+    TEST(thr_b_pri) \
+    TEST(thr_p_sls) \
+    TEST(thr_p_pre) \
+    TEST(thr_p_new) \
+    TEST(sem_b_lck) \
+    TEST(sem_b_rel) \
+    TEST(sem_p_new) \
+    TEST(sem_p_arn) \
+    TEST(sem_p_arc) \
+    TEST(sem_p_sig) \
+    TEST(sem_p_rtp) \
+    TEST(sem_p_shf) \
+    TEST(mut_b_arc) \
+    TEST(mut_b_inv) \
+    TEST(mut_p_arn) \
+    TEST(mut_p_arc) \
+    TEST(mut_p_inv) \
+    TEST(rsp_p_fix)
+/* clang-format on */
+
+#define DECLARE(name) extern const struct test name;
+TESTS(DECLARE)
+
+#define ENTRY(name) &(name),
+const struct test *const test_register[] = {TESTS(ENTRY) NULL};
+
+const struct test *test_find(const char *id)
+{
+    for (int i = 0; test_register[i]; i++)
+        if (strcasecmp(test_register[i]->id, id) == 0)
+            return test_register[i];
+    return NULL;
+}

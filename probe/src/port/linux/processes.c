@@ -1,0 +1,43 @@
+/* Child processes. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "port/port.h"
+
+#include <errno.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+bool port_has_processes(void)
+{
+    return true;
+}
+
+pid_t port_fork(void)
+{
+    return fork();
+}
+
+bool port_has_ended(pid_t process, bool *is_well)
+{
+    siginfo_t end = {0};
+    if (waitid(P_PID, (id_t)process, &end, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+        end.si_pid != process)
+        return false;
+    *is_well = end.si_code == CLD_EXITED && end.si_status == 0;
+    return true;
+}
+
+int port_wait_for(pid_t process)
+{
+    int status = 0;
+    pid_t ended;
+    while ((ended = waitpid(process, &status, 0)) < 0 && errno == EINTR)
+        ;
+    return ended == process && WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : ECHILD;
+}
+
+void port_leave_session(void)
+{
+    setsid();
+}

@@ -1,0 +1,74 @@
+#include "base/posix_source.h"
+
+#include "realtime/scheduling.h"
+#include "run/run.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { OWN_STEP_BYTES = 1024, ANCHOR_TRIES = 4 };
+
+#define ANCHOR_NS 1000 /* a bracket of readings that nothing interrupted */
+
+const struct param_value *run_param(const struct run *run, const char *name)
+{
+    const struct param_spec *specs = run->test->params;
+    int i = 0;
+    while (strcmp(specs[i].name, name) != 0)
+        i++;
+    return &run->request->params[i];
+}
+
+int64_t run_number(const struct run *run, const char *name)
+{
+    return run_param(run, name)->number[0];
+}
+
+struct run_budget run_budget(const struct run *run, int parts)
+{
+    struct run_budget budget = {run->samples, INT64_MAX};
+    if (run->duration_ns > 0)
+        budget.end_ns = clock_monotonic_ns() + run->duration_ns / parts;
+    return budget;
+}
+
+/* What interrupts the two readings would be an error of all moments until the next anchor. */
+int64_t run_anchor(struct run *run)
+{
+    int64_t least_ns = INT64_MAX, now_ns = 0;
+    for (int i = 0; i < ANCHOR_TRIES && least_ns > ANCHOR_NS; i++) {
+        uint64_t before = clock_begin(&run->clock);
+        now_ns = clock_monotonic_ns();
+        int64_t bracket_ns = clock_ns(&run->clock, clock_begin(&run->clock) - before);
+        if (bracket_ns >= least_ns)
+            continue;
+        least_ns = bracket_ns;
+        run->anchor_ticks = before;
+        run->anchor_at_ns = run_at_ns(run, now_ns);
+    }
+    return now_ns;
+}
+
+static void *touched(size_t bytes)
+{
+    char *memory = calloc(1, bytes);
+    /* calloc's pages are faulted in by the first write; volatile keeps the write */
+    for (size_t i = 0; memory && i < bytes; i += OWN_STEP_BYTES)
+        ((volatile char *)memory)[i] = 0;
+    return memory;
+}
+
+void *run_own(struct run *run, size_t bytes)
+{
+    struct scheduling_visit visit;
+    scheduling_visit_cpu(run, &visit);
+    run->own = touched(bytes);
+    bool is_back = scheduling_leave_cpu(run, &visit) == 0;
+    if (!run->own)
+        outcome_set_errno(&run->outcome, ENOMEM, "memory for the test", "free memory");
+    if (is_back)
+        return run->own;
+    free(run->own);
+    return run->own = NULL;
+}

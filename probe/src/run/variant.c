@@ -1,0 +1,275 @@
+#include "base/posix_source.h"
+
+#include "run/variant.h"
+
+#include "realtime/burst.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { GENEROUS = 5 /* factor on the time of samples, which depends on the machine */ };
+
+/* Number of values of the parameter at `place`; an empty list of CPUs means the run's CPU. */
+static int value_count(const struct run *run, int place)
+{
+    int count = run->request->params[place].count;
+    return count > 0 ? count : 1;
+}
+
+static bool has_label(const struct run *run, int place)
+{
+    return run->test->params[place].label != NULL;
+}
+
+static int param_count(const struct run *run)
+{
+    int count = 0;
+    while (run->test->params && run->test->params[count].name)
+        count++;
+    return count;
+}
+
+/* Number of combinations, including those that has_variant rejects. */
+static int combination_count(const struct run *run)
+{
+    int count = 1;
+    for (int i = 0; i < param_count(run); i++)
+        count *= has_label(run, i) ? value_count(run, i) : 1;
+    return count;
+}
+
+static void set_value(const struct run *run, struct variant *variant, int place, int index)
+{
+    const struct param_spec *spec = &run->test->params[place];
+    const struct param_value *value = &run->request->params[place];
+    variant->number[place] = value->count > 0 ? value->number[index] : run->setup.cpu;
+    variant->text[place] = spec->unit == PARAM_NAME ? spec->choices[variant->number[place]] : NULL;
+}
+
+/* Fills combination `index`; false if has_variant rejects it. The last parameter varies fastest. */
+static bool combination(const struct run *run, int index, struct variant *variant)
+{
+    memset(variant, 0, sizeof *variant);
+    for (int i = param_count(run) - 1; i >= 0; i--) {
+        if (!has_label(run, i))
+            continue;
+        set_value(run, variant, i, index % value_count(run, i));
+        index /= value_count(run, i);
+    }
+    return !run->test->has_variant || run->test->has_variant(run, variant);
+}
+
+int variant_count(const struct run *run)
+{
+    struct variant variant;
+    int count = 0;
+    for (int i = 0; i < combination_count(run); i++)
+        count += combination(run, i, &variant) ? 1 : 0;
+    return count;
+}
+
+static int series_count(const struct run *run)
+{
+    int count = 0;
+    while (run->test->series && run->test->series[count].name)
+        count++;
+    return count;
+}
+
+int variant_place(const struct run *run, const char *param)
+{
+    int place = 0;
+    while (strcmp(run->test->params[place].name, param) != 0)
+        place++;
+    return place;
+}
+
+/* ---- series ---- */
+
+static int place_of_label(const struct run *run, const char *label, size_t length)
+{
+    for (int i = 0; i < param_count(run); i++)
+        if (has_label(run, i) && strlen(run->test->params[i].label) == length &&
+            strncmp(run->test->params[i].label, label, length) == 0)
+            return i;
+    return -1;
+}
+
+/* Adds one label, NAME or NAME=TEXT up to the comma. A CPU that cannot be chosen gets none. */
+static void add_label(struct run *run, int series, const struct variant *variant, const char *label)
+{
+    char word[ARENA_NAME_BYTES];
+    snprintf(word, sizeof word, "%.*s", (int)strcspn(label, ","), label);
+    char *fixed = strchr(word, '=');
+    if (fixed) {
+        *fixed = '\0';
+        arena_plan_label_text(&run->plan, series, word, fixed + 1);
+        return;
+    }
+    int place = place_of_label(run, word, strlen(word));
+    bool is_no_cpu = run->test->params[place].unit == PARAM_CPU && variant->number[place] < 0;
+    if (variant->text[place])
+        arena_plan_label_text(&run->plan, series, word, variant->text[place]);
+    else if (!is_no_cpu)
+        arena_plan_label_number(&run->plan, series, word, variant->number[place]);
+}
+
+static int add_series(struct run *run, const struct variant *variant,
+                      const struct series_spec *spec)
+{
+    int series = arena_plan_series(&run->plan, spec->name, spec->unit, &spec->shape);
+    if (series < 0)
+        return outcome_set_errno(&run->outcome, ENOMEM, "memory for the series", "free memory");
+    for (const char *label = spec->labels; *label; label += strcspn(label, ",")) {
+        label += strspn(label, ",");
+        add_label(run, series, variant, label);
+    }
+    if (spec->derived)
+        arena_plan_derived(&run->plan, series, spec->derived);
+    int own = series - variant->series;
+    if (variant->series > 0 && !run->test->is_concurrent)
+        arena_plan_share(&run->plan, own);
+    return 0;
+}
+
+int variant_declare(struct run *run)
+{
+    struct variant variant;
+    for (int i = 0; i < combination_count(run); i++) {
+        if (!combination(run, i, &variant))
+            continue;
+        variant.series = (int)run->plan.series_count;
+        for (int j = 0; j < series_count(run); j++)
+            if (add_series(run, &variant, &run->test->series[j]) != 0)
+                return -1;
+    }
+    return 0;
+}
+
+/* ---- measuring ---- */
+
+void variant_begin(struct run *run, int index)
+{
+    int found = -1;
+    for (int i = 0; found < index; i++)
+        found += combination(run, i, &run->variant) ? 1 : 0;
+    run->variant.series = index * series_count(run);
+    for (int i = 0; i < series_count(run); i++)
+        run->records[i] = arena_record(run->arena, run->variant.series + i);
+}
+
+int variants_measure(struct run *run)
+{
+    int count = variant_count(run);
+    for (int i = 0; i < count && !run_should_stop(); i++) {
+        variant_begin(run, i);
+        if (run->test->measure_variant(run) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+int64_t variant_number(const struct run *run, const char *param)
+{
+    return run->variant.number[variant_place(run, param)];
+}
+
+const char *variant_text(const struct run *run, const char *param)
+{
+    return run->variant.text[variant_place(run, param)];
+}
+
+void variant_name(const struct run *run, char *text, size_t bytes)
+{
+    size_t used = 0;
+    text[0] = '\0';
+    for (int i = 0; i < param_count(run) && used < bytes; i++) {
+        if (!has_label(run, i))
+            continue;
+        const char *between = used > 0 ? ", " : "";
+        if (run->variant.text[i])
+            used +=
+                (size_t)snprintf(text + used, bytes - used, "%s%s", between, run->variant.text[i]);
+        else
+            used += (size_t)snprintf(text + used, bytes - used, "%s%s %lld", between,
+                                     run->test->params[i].label, (long long)run->variant.number[i]);
+    }
+}
+
+static int take_warm_up(struct run *run, int (*take)(struct run *run))
+{
+    int result = 0;
+    run->is_warm_up = true;
+    for (int i = 0; i < run->test->warm_up_samples && result == 0; i++)
+        result = take(run);
+    run->is_warm_up = false;
+    return result;
+}
+
+static int take_burst(struct run *run, const struct run_budget *budget,
+                      const struct record *counted, int count, int (*take)(struct run *run))
+{
+    int result = 0;
+    for (int i = 0; i < count && result == 0; i++) {
+        if (budget->samples > 0 && counted->count >= budget->samples)
+            break;
+        result = take(run);
+    }
+    return result;
+}
+
+int variant_sample_within(struct run *run, struct burst *burst, int counted, int burst_count,
+                          const struct run_budget *budget, int (*take)(struct run *run))
+{
+    const struct record *record = run->records[counted];
+    int64_t now_ns = burst_next(burst), rested_ns = -1;
+    int result = 0;
+    while (result == 0 && run_budget_left(budget, record->count, now_ns)) {
+        if (rested_ns != run->rt_budget.rested_ns)
+            result = take_warm_up(run, take);
+        rested_ns = run->rt_budget.rested_ns;
+        if (result == 0)
+            result = take_burst(run, budget, record, burst_count, take);
+        if (result == 0)
+            now_ns = burst_next(burst);
+    }
+    return result;
+}
+
+int variant_sample(struct run *run, struct burst *burst, int counted, int burst_count,
+                   int (*take)(struct run *run))
+{
+    struct run_budget budget = run_budget(run, run->test->is_concurrent ? 1 : variant_count(run));
+    return variant_sample_within(run, burst, counted, burst_count, &budget, take);
+}
+
+/* ---- time ---- */
+
+/* Time that sample_param adds to one value; the mean over a list. */
+static double param_ns(const struct run *run)
+{
+    if (!run->test->sample_param)
+        return 0;
+    const struct param_value *value = run_param(run, run->test->sample_param);
+    double sum = 0;
+    for (int i = 0; i < value->count; i++)
+        sum += (double)value->number[i];
+    int percent = run->test->sample_percent ? run->test->sample_percent : 100;
+    return value->count > 0 ? sum / value->count * percent / 100 : 0;
+}
+
+int64_t variant_expected_ns(const struct run *run)
+{
+    const struct test *test = run->test;
+    int count = test->is_concurrent ? 1 : variant_count(run);
+    double sample_ns = ((double)test->sample_ns + param_ns(run)) * count;
+    double extra_ns = sample_ns * (double)test->extra_samples + (double)test->setup_ns;
+    double by_samples_ns = sample_ns * (double)run->samples * (double)GENEROUS;
+    double ns =
+        by_samples_ns; /* 0 for a test that takes as long as it takes: setup_ns and the extras */
+    if (run->duration_ns > 0 && (run->samples == 0 || (double)run->duration_ns < ns))
+        ns = (double)run->duration_ns;
+    ns += extra_ns;
+    return ns < (double)RUN_LONGEST_NS ? (int64_t)ns : RUN_LONGEST_NS;
+}

@@ -1,0 +1,249 @@
+/* Several runs in one process, as on a system with one address space: no state of a run reaches
+ * the next. */
+#include "base/posix_source.h"
+
+#include "base/rt_thread.h"
+#include "command/args.h"
+#include "run/life_cycle.h"
+#include "run/run.h"
+#include "tap.h"
+
+#include <dirent.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { SAMPLES = 500, MOST_BYTES = 400000, PLACE_BYTES = 64 };
+
+/* ---- a test that stops when it is told to, and one that measures ---- */
+
+static const struct series_spec series[] = {{"value", "ns", "", "nothing", NULL}, {0}};
+
+static int until_stopped(struct run *run)
+{
+    static const struct timespec rest = {0, 1000000};
+    (void)run;
+    while (!run_should_stop())
+        nanosleep(&rest, NULL);
+    return 0;
+}
+
+static int until_signal(struct run *run)
+{
+    kill(getpid(), SIGTERM);
+    return until_stopped(run);
+}
+
+static int count_up(struct run *run)
+{
+    struct run_budget budget = run_budget(run, 1);
+    struct record *record = arena_record(run->arena, 0);
+    while (run_budget_left(&budget, record->count, clock_monotonic_ns()))
+        record_value(record, (int64_t)record->count, 0);
+    return 0;
+}
+
+static int count_and_signal(struct run *run)
+{
+    count_up(run);
+    kill(getpid(), SIGINT); /* comes when nobody waits for it any more, or just before */
+    return 0;
+}
+
+/* It is no interruption, also where the supervisor looks just then. */
+static int end_itself(struct run *run)
+{
+    static const struct timespec rest = {0, 20000000};
+    count_up(run);
+    run_request_stop();
+    kill(getpid(), SIGCHLD);
+    nanosleep(&rest, NULL);
+    return 0;
+}
+
+static const struct test stays = {.id = "STAYS",
+                                  .title = "stays until it is stopped",
+                                  .setup_ns = 1000000,
+                                  .series = series,
+                                  .measure = until_stopped};
+static const struct test signals = {.id = "SIGNALS",
+                                    .title = "is stopped by a signal",
+                                    .setup_ns = 1000000,
+                                    .series = series,
+                                    .measure = until_signal};
+static const struct test ends = {.id = "ENDS",
+                                 .title = "ends itself",
+                                 .setup_ns = 1000000,
+                                 .series = series,
+                                 .measure = end_itself};
+static const struct test counts = {
+    .id = "COUNTS", .title = "counts", .setup_ns = 1000000, .series = series, .measure = count_up};
+static const struct test signals_late = {.id = "LATE",
+                                         .title = "a signal at its end",
+                                         .setup_ns = 1000000,
+                                         .series = series,
+                                         .measure = count_and_signal};
+
+/* ---- runs ---- */
+
+static void read_back(FILE *file, char text[MOST_BYTES])
+{
+    rewind(file);
+    text[fread(text, 1, MOST_BYTES - 1, file)] = '\0';
+}
+
+/* The stream of `test`, run by this very process, which would end with `code`. */
+static const char *run_here(const struct test *test, int code)
+{
+    static char text[MOST_BYTES];
+    static struct request request;
+    char *words[] = {"hardstone-probe", "run",           "SEM-P-SIG", "--clock",
+                     "monotonic",       "--samples",     "500",       "--policy",
+                     "other",           "--deadline-ns", "50ms"};
+    char error[ARGS_ERROR_BYTES];
+    FILE *file = tmpfile();
+    if (!file || args_parse(sizeof words / sizeof words[0], words, &request, error, sizeof error))
+        abort();
+    request.json = true;
+    request.test = test;
+    if (test != &stays)
+        request.deadline_ns = 0;
+    fflush(stdout);
+    int output = dup(STDOUT_FILENO);
+    dup2(fileno(file), STDOUT_FILENO);
+    CHECK_SAME(run_test(&request), code);
+    dup2(output, STDOUT_FILENO);
+    close(output);
+    read_back(file, text);
+    fclose(file);
+    return text;
+}
+
+static void check_full_count(const char *text)
+{
+    CHECK_HOLDS(text, "\"status\":\"measured\"");
+    CHECK_HOLDS(text, "\"interrupted\":false");
+    CHECK_HOLDS(text, "\"count\":500,");
+    CHECK_HOLDS(text, "\"type\":\"footer\"");
+}
+
+static void test_after_a_timeout(void)
+{
+    CHECK_HOLDS(run_here(&stays, 3), "\"status\":\"timeout\"");
+    check_full_count(run_here(&counts, 0));
+}
+
+static void test_after_a_signal(void)
+{
+    const char *text = run_here(&signals, 3);
+    CHECK_HOLDS(text, "\"interrupted\":true");
+    CHECK_HOLDS(text, "\"status\":\"skipped\"");
+    check_full_count(run_here(&counts, 0));
+}
+
+static void test_one_that_ends_itself(void)
+{
+    check_full_count(run_here(&ends, 0));
+    check_full_count(run_here(&counts, 0));
+}
+
+/* It is neither the next run's nor does it end the process. */
+static void test_after_a_late_signal(void)
+{
+    CHECK_HOLDS(run_here(&signals_late, 0), "\"status\":\"measured\"");
+    check_full_count(run_here(&counts, 0));
+}
+
+/* ---- what a run leaves in the process ---- */
+
+static int descriptor_count(void)
+{
+    DIR *folder = opendir("/proc/self/fd");
+    int count = 0;
+    while (folder && readdir(folder))
+        count++;
+    if (folder)
+        closedir(folder);
+    return count;
+}
+
+static void test_descriptors(void)
+{
+    run_here(&counts, 0);
+    int before = descriptor_count();
+    if (before == 0) {
+        tap_skip("this system does not tell which descriptors are open");
+        return;
+    }
+    for (int i = 0; i < 3; i++) {
+        run_here(&counts, 0);
+        run_here(&stays, 3);
+    }
+    CHECK_SAME(descriptor_count(), before);
+}
+
+static int timer_count;
+
+int __real_timer_create(clockid_t clock, struct sigevent *event, timer_t *timer);
+int __wrap_timer_create(clockid_t clock, struct sigevent *event, timer_t *timer);
+int __real_timer_delete(timer_t timer);
+int __wrap_timer_delete(timer_t timer);
+
+#ifdef WRAPPED
+int __wrap_timer_create(clockid_t clock, struct sigevent *event, timer_t *timer)
+{
+    int answer = __real_timer_create(clock, event, timer);
+    timer_count += answer == 0 ? 1 : 0;
+    return answer;
+}
+
+int __wrap_timer_delete(timer_t timer)
+{
+    timer_count--;
+    return __real_timer_delete(timer);
+}
+#endif
+
+static void test_timers(void)
+{
+    if (!tap_is_wrapped())
+        return;
+    run_here(&counts, 0);
+    run_here(&stays, 3);
+    CHECK_SAME(timer_count, 0);
+}
+
+static void on_user_signal(int number)
+{
+    (void)number;
+}
+
+static void test_signals(void)
+{
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGCHLD};
+    sigset_t before, after;
+    struct sigaction mine, found;
+    memset(&mine, 0, sizeof mine);
+    sigemptyset(&mine.sa_mask);
+    mine.sa_handler = on_user_signal;
+    for (int i = 0; i < 4; i++)
+        sigaction(numbers[i], &mine, NULL);
+    pthread_sigmask(SIG_BLOCK, NULL, &before);
+    run_here(&counts, 0);
+    pthread_sigmask(SIG_BLOCK, NULL, &after);
+    for (int number = 1; number < SIGRTMIN; number++)
+        CHECK_SAME(sigismember(&after, number), sigismember(&before, number));
+    for (int i = 0; i < 4; i++) {
+        sigaction(numbers[i], NULL, &found);
+        CHECK(found.sa_handler == on_user_signal);
+        signal(numbers[i], SIG_DFL);
+    }
+}
+
+TAP_MAIN({"a run after one that ran out of time", test_after_a_timeout},
+         {"a run after one that was stopped", test_after_a_signal},
+         {"a run that ends itself, and one after it", test_one_that_ends_itself},
+         {"a run after one that a signal came too late for", test_after_a_late_signal},
+         {"no descriptors are left", test_descriptors}, {"no timers are left", test_timers},
+         {"signal mask and handlers are as before", test_signals})

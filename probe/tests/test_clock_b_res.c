@@ -1,0 +1,163 @@
+/* CLK-B-RES on made-up clocks: each reading takes a known time, and the clock under test behaves as
+ * a test chooses. Builds clk_b_res.c anew. */
+#include "base/posix_source.h"
+
+#include "family/clock/clk_b_res.c"
+#include "tap.h"
+
+#define READING_NS 100
+#define REST_NS INT64_C(1000000)
+#define START_NS (1000 * CLOCK_NS_PER_S)
+
+enum { WATCHED = CLOCK_PROCESS_CPUTIME_ID };
+
+static struct {
+    int64_t now_ns;
+    bool is_stopped;         /* CLOCK_MONOTONIC */
+    int64_t tick_ns;         /* step of the watched clock; 0: it stands still */
+    int64_t rest_back_ns;    /* it goes back by so much at each rest */
+    int64_t rest_forward_ns; /* it moves by so much at each rest */
+    int rests;
+} fake;
+
+static int64_t watched_ns(void)
+{
+    int64_t ns = START_NS + fake.rests * (fake.rest_forward_ns - fake.rest_back_ns);
+    if (fake.tick_ns > 0)
+        ns += (fake.now_ns - START_NS) / fake.tick_ns * fake.tick_ns;
+    return ns;
+}
+
+int clock_gettime(clockid_t id, struct timespec *time)
+{
+    fake.now_ns += READING_NS;
+    int64_t monotonic_ns = fake.is_stopped ? START_NS : fake.now_ns;
+    *time = clock_ns_timespec(id == WATCHED ? watched_ns() : monotonic_ns);
+    return 0;
+}
+
+int nanosleep(const struct timespec *wanted, struct timespec *left)
+{
+    (void)left;
+    fake.now_ns += clock_timespec_ns(wanted);
+    fake.rests++;
+    return 0;
+}
+
+/* The watched clock, looked at on one CPU with a rest after each chunk. */
+static struct subject look(uint64_t reads)
+{
+    static struct run run;
+    struct subject subject = {.name = "CLOCK_WATCHED", .id = WATCHED};
+    struct record *step = calloc(1, record_size(NULL, 0));
+    record_init(step, NULL, 0);
+    memset(&run, 0, sizeof run);
+    run.rt_budget = (struct rt_budget){.burst_ns = 1, .rest_ns = REST_NS};
+    read_steps(&run, &subject, step, reads);
+    free(step);
+    CHECK_SAME(subject.cpu_count, 1);
+    return subject;
+}
+
+static void reset(void)
+{
+    memset(&fake, 0, sizeof fake);
+    fake.now_ns = START_NS;
+}
+
+static void test_a_clock_that_moves(void)
+{
+    reset();
+    fake.tick_ns = 1;
+    struct subject subject = look(CHUNK);
+    CHECK_SAME(subject.still_count, 0);
+    CHECK_SAME(subject.back_count, 0);
+    CHECK_SAME(subject.read_count, CHUNK);
+}
+
+/* Its rests are no time in which a clock of CPU time had to move. */
+static void test_a_clock_that_stands_still(void)
+{
+    reset();
+    struct subject subject = look(CHUNK);
+    CHECK_SAME(subject.still_count, 1);
+    CHECK_SAME(subject.back_count, 0);
+    CHECK(subject.still_ns >= STILL_LIMIT_NS);
+    CHECK(subject.still_ns <= (int64_t)(subject.read_count + CHUNK) * READING_NS);
+}
+
+static void test_a_slow_clock_is_waited_for(void)
+{
+    reset();
+    fake.tick_ns = STILL_LIMIT_NS / 10 * 9;
+    struct subject subject = look(CHUNK);
+    CHECK_SAME(subject.still_count, 0);
+    CHECK(subject.read_count > CHUNK);
+}
+
+/* A kernel may count CPU time at switches only. */
+static void test_a_clock_that_moves_in_rests(void)
+{
+    reset();
+    fake.rest_forward_ns = 1000;
+    struct subject subject = look(CHUNK);
+    CHECK_SAME(subject.still_count, 0);
+    CHECK_SAME(subject.back_count, 0);
+}
+
+static void test_a_step_back_over_a_rest(void)
+{
+    reset();
+    fake.tick_ns = 1;
+    fake.rest_back_ns = 10 * REST_NS;
+    struct subject subject = look(3 * CHUNK);
+    CHECK_SAME(subject.still_count, 0);
+    CHECK_SAME(subject.back_count, fake.rests);
+    CHECK(subject.back_worst_ns < -8 * REST_NS && subject.back_worst_ns >= -9 * REST_NS);
+}
+
+static void test_all_clocks_stand_still(void)
+{
+    reset();
+    fake.is_stopped = true;
+    struct subject subject = look(CHUNK);
+    CHECK_SAME(subject.still_count, 1);
+    CHECK(subject.read_count >= MOST_READS);
+}
+
+static void test_limits_of_a_ring(void)
+{
+    reset();
+    struct ring ring = {.until_ns = START_NS + COARSE_LIMIT_NS};
+    CHECK(!has_compared_enough(&ring, TOKEN_ROUNDS - 1));
+    CHECK(!has_compared_enough(&ring, TOKEN_ROUNDS));
+    ring.step_count = STEPS;
+    CHECK(!has_compared_enough(&ring, TOKEN_ROUNDS - 1));
+    CHECK(has_compared_enough(&ring, TOKEN_ROUNDS));
+    ring.step_count = STEPS - 1;
+    CHECK(has_compared_enough(&ring, MOST_TOKEN_ROUNDS));
+    fake.now_ns += COARSE_LIMIT_NS;
+    CHECK(has_compared_enough(&ring, TOKEN_ROUNDS));
+}
+
+static void test_steps_of_a_ring(void)
+{
+    struct ring ring = {.last = 100};
+    compare(&ring, 100);
+    CHECK_SAME(ring.step_count, 0);
+    compare(&ring, 130);
+    CHECK_SAME(ring.step_count, 1);
+    CHECK_SAME(ring.back_count, 0);
+    compare(&ring, 60);
+    CHECK_SAME(ring.step_count, 2);
+    CHECK_SAME(ring.back_count, 1);
+    CHECK_SAME(ring.back_worst, -40);
+}
+
+TAP_MAIN({"a clock that moves", test_a_clock_that_moves},
+         {"a clock that stands still", test_a_clock_that_stands_still},
+         {"a slow clock is waited for", test_a_slow_clock_is_waited_for},
+         {"a clock that moves in rests", test_a_clock_that_moves_in_rests},
+         {"a step back over a rest", test_a_step_back_over_a_rest},
+         {"all clocks stand still", test_all_clocks_stand_still},
+         {"limits of a ring", test_limits_of_a_ring}, {"steps of a ring", test_steps_of_a_ring})

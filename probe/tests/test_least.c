@@ -1,0 +1,123 @@
+/* The core built for a system without any optional feature (posix_optional.h): the rest is
+ * measured, and what is missing is reported. */
+#include "base/posix_source.h"
+
+#include "base/rt_thread.h"
+#include "command/args.h"
+#include "fake_port.h"
+#include "family/mutex/lock_kind.h"
+#include "family/semaphore/kind.h"
+#include "run/life_cycle.h"
+#include "tap.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { MOST_BYTES = 400000 };
+
+static void run_child(char *const words[], int output)
+{
+    static struct request request;
+    char error[ARGS_ERROR_BYTES];
+    int count = 0;
+    while (words[count])
+        count++;
+    fake_port.has_no_processes = true;
+    if (args_parse(count, words, &request, error, sizeof error) != 0)
+        _exit(2);
+    request.json = true;
+    dup2(output, STDOUT_FILENO);
+    _exit(run_test(&request));
+}
+
+static const char *stream_of(char *const words[])
+{
+    static char text[MOST_BYTES];
+    int ends[2];
+    size_t used = 0;
+    ssize_t got;
+    fflush(stdout);
+    if (pipe(ends) != 0)
+        abort();
+    pid_t child = fork();
+    if (child == 0)
+        run_child(words, ends[1]);
+    close(ends[1]);
+    while (used + 1 < sizeof text && (got = read(ends[0], text + used, sizeof text - 1 - used)) > 0)
+        used += (size_t)got;
+    text[used] = '\0';
+    close(ends[0]);
+    waitpid(child, NULL, 0);
+    return text;
+}
+
+#define STREAM(...) stream_of((char *const[]){"hardstone-probe", "run", __VA_ARGS__, NULL})
+
+/* As an ordinary thread, from which a busy machine may take the CPU without a failure. */
+static void test_one_thread(void)
+{
+    const char *text =
+        STREAM("SEM-P-SIG", "--samples", "50", "--clock", "monotonic", "--policy", "other");
+    CHECK_HOLDS(text, "\"status\":\"measured\"");
+    CHECK_HOLDS(text, "\"name\":\"signal_wait\",\"labels\":{\"kind\":\"unnamed\",\"scope\":"
+                      "\"thread\"},\"unit\":\"ns\",\"derived\":null,\"count\":50");
+    CHECK_HOLDS(text, "\"name\":\"signal_wait\",\"labels\":{\"kind\":\"mutex\",\"scope\":"
+                      "\"thread\"},\"unit\":\"ns\",\"derived\":null,\"count\":50");
+    CHECK_HOLDS(text, "\"kind_unsupported\",\"text\":\"named");
+    CHECK_HOLDS(text, "\"kind_unsupported\",\"text\":\"sysv");
+    CHECK_HOLDS(text, "\"scope_unsupported\"");
+    CHECK_HOLDS(text, "\"no_cleanup_process\"");
+}
+
+static void test_locks(void)
+{
+    static const struct {
+        enum lock_kind kind;
+        int error;
+    } wanted[] = {{LOCK_KIND_NONE, 0},          {LOCK_KIND_INHERIT, ENOTSUP},
+                  {LOCK_KIND_PROTECT, ENOTSUP}, {LOCK_KIND_SEMAPHORE, 0},
+                  {LOCK_KIND_ROBUST, ENOTSUP},  {LOCK_KIND_ROBUST_INHERIT, ENOTSUP},
+                  {LOCK_KIND_SPIN, ENOTSUP},    {LOCK_KIND_RWLOCK, 0},
+                  {LOCK_KIND_CONDITION, 0}};
+    struct lock lock;
+    for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
+        CHECK_SAME(lock_open(&lock, wanted[i].kind, 1), wanted[i].error);
+        if (wanted[i].error == 0)
+            lock_close(&lock);
+    }
+}
+
+static void test_kinds(void)
+{
+    struct semaphore semaphore;
+    struct ipc_cleanup_place place = {.name = "/hardstone-test-least"};
+    CHECK_SAME(semaphore_open(&semaphore, SEMAPHORE_NAMED, false, &place), ENOSYS);
+    CHECK_SAME(semaphore_open(&semaphore, SEMAPHORE_SYSV, false, &place), ENOSYS);
+    CHECK_SAME(semaphore_open(&semaphore, SEMAPHORE_MUTEX, true, &place), ENOTSUP);
+    CHECK_SAME(semaphore_open(&semaphore, SEMAPHORE_UNNAMED, false, &place), 0);
+    semaphore_close(&semaphore);
+}
+
+/* This build asks for small ones; what the C library needs for itself comes on top. */
+static void test_stacks(void)
+{
+    static const struct rt_thread_setup plain = {SCHED_OTHER, 0, -1};
+    pthread_attr_t attributes;
+    size_t bytes = 0;
+    if (RT_THREAD_STACK_BYTES != 32 * 1024) {
+        tap_skip("sanitizers need more stack");
+        return;
+    }
+    CHECK_SAME(RT_THREAD_SMALL_STACK_BYTES, 16 * 1024);
+    CHECK_SAME(rt_thread_attributes(&attributes, &plain, RT_THREAD_STACK_BYTES), 0);
+    pthread_attr_getstacksize(&attributes, &bytes);
+    CHECK(bytes <= (size_t)sysconf(_SC_THREAD_STACK_MIN) + 32 * 1024);
+    pthread_attr_destroy(&attributes);
+    CHECK_SAME(rt_thread_try(&plain), 0);
+}
+
+TAP_MAIN({"one thread", test_one_thread}, {"locks", test_locks}, {"kinds", test_kinds},
+         {"stacks", test_stacks})

@@ -1,0 +1,110 @@
+/* When the Linux port trusts the TSC, on processors and kernels made up as files; and that reading
+ * it uses only instructions that were checked for. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "base/counter.h"
+#include "made_up_files.h"
+#include "port/linux/files.h"
+#include "port/port.h"
+#include "tap.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#define SOURCE "/sys/devices/system/clocksource/clocksource0/current_clocksource"
+
+static char root[64] = "";
+
+const char *linux_root(void)
+{
+    return root;
+}
+
+#if defined(__x86_64__) || defined(__i386__)
+
+enum { MOST_CODE_BYTES = 48, REASON_BYTES = 200 };
+
+static void remove_all(void)
+{
+    char command[128];
+    snprintf(command, sizeof command, "rm -r '%s'", root);
+    CHECK_SAME(system(command), 0);
+    root[0] = '\0';
+}
+
+/* "" when it is trusted, else why not. */
+static const char *distrust(const char *flags, const char *source)
+{
+    static char reason[REASON_BYTES];
+    char text[400];
+    snprintf(root, sizeof root, "/tmp/hardstone-test-XXXXXX");
+    if (!CHECK(mkdtemp(root) != NULL))
+        return "";
+    snprintf(text, sizeof text, "processor\t: 0\nflags\t\t: %s\nbugs\t\t:\n", flags);
+    made_up_file(root, "/proc/cpuinfo", text);
+    made_up_file(root, SOURCE, source);
+    reason[0] = '\0';
+    bool is_trusted = port_counter_is_trusted(reason, sizeof reason);
+    CHECK(is_trusted == (reason[0] == '\0'));
+    remove_all();
+    return reason;
+}
+
+static void test_flags(void)
+{
+    CHECK_TEXT(distrust("fpu tsc sse2 rdtscp constant_tsc nonstop_tsc", "tsc\n"), "");
+    /* hypervisors mask rdtscp: nothing here needs it */
+    CHECK_TEXT(distrust("fpu tsc sse2 constant_tsc nonstop_tsc", "tsc\n"), "");
+    CHECK_HOLDS(distrust("fpu tsc sse2 constant_tsc", "tsc\n"), "nonstop_tsc");
+    CHECK_HOLDS(distrust("fpu tsc sse2 nonstop_tsc", "tsc\n"), "constant_tsc");
+    CHECK_HOLDS(distrust("fpu tsc sse2 constant_tsc nonstop_tsc_s3", "tsc\n"), "nonstop_tsc");
+    CHECK_HOLDS(distrust("fpu tsc sse constant_tsc nonstop_tsc", "tsc\n"), "(sse2)");
+    CHECK_HOLDS(distrust("fpu tsc ssse2 constant_tsc nonstop_tsc", "tsc\n"), "(sse2)");
+}
+
+static void test_clock_source(void)
+{
+    CHECK_HOLDS(distrust("fpu tsc sse2 constant_tsc nonstop_tsc", "hpet\n"),
+                "does not use the TSC");
+}
+
+static __attribute__((noinline)) uint64_t stamp(void)
+{
+    return counter_end() - counter_begin() + counter_read();
+}
+
+/* Reads it as bytes; what stands behind a short function is no rdtscp either. */
+static void test_instructions(void)
+{
+    static const unsigned char rdtsc[] = {0x0f, 0x31}, rdtscp[] = {0x0f, 0x01, 0xf9};
+    uint64_t (*function)(void) = stamp;
+    const void *code;
+    memcpy(&code, &function, sizeof code);
+    if (memmem(code, MOST_CODE_BYTES, rdtsc, sizeof rdtsc) == NULL)
+        tap_skip("the reads were not inlined");
+    CHECK(memmem(code, MOST_CODE_BYTES, rdtscp, sizeof rdtscp) == NULL);
+}
+
+#else
+
+static void test_flags(void)
+{
+    tap_skip("no x86");
+}
+
+static void test_clock_source(void)
+{
+    tap_skip("no x86");
+}
+
+static void test_instructions(void)
+{
+    tap_skip("no x86");
+}
+
+#endif
+
+TAP_MAIN({"the flags of the processor", test_flags},
+         {"the kernel's clock source", test_clock_source},
+         {"the instructions of a stamp", test_instructions})

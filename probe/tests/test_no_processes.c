@@ -1,0 +1,377 @@
+/* The semaphore tests on systems without fork, without shared memory, or without some kinds: what
+ * is missing is reported, and all the rest is measured in full. The port is a fake; the linker
+ * wraps calls of the C library where it can (--wrap). */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "base/posix_source.h"
+
+#include "base/rt_thread.h"
+#include "command/args.h"
+#include "fake_port.h"
+#include "run/life_cycle.h"
+#include "run/run.h"
+#include "tap.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { MOST_BYTES = 800000, NO_SERIES = -1, TRIES = 8 };
+
+static struct {
+    bool has_no_memory, has_no_sets;
+    off_t memory_bytes; /* room for one object; 0: any */
+} fake_library;
+
+#ifdef WRAPPED
+int __real_shm_open(const char *name, int flags, mode_t mode);
+int __wrap_shm_open(const char *name, int flags, mode_t mode);
+int __real_semget(key_t key, int count, int flags);
+int __wrap_semget(key_t key, int count, int flags);
+
+int __wrap_shm_open(const char *name, int flags, mode_t mode)
+{
+    if (!fake_library.has_no_memory)
+        return __real_shm_open(name, flags, mode);
+    errno = ENOSYS;
+    return -1;
+}
+
+int __wrap_semget(key_t key, int count, int flags)
+{
+    if (!fake_library.has_no_sets)
+        return __real_semget(key, count, flags);
+    errno = ENOSYS;
+    return -1;
+}
+
+int __real_ftruncate(int file, off_t bytes);
+int __wrap_ftruncate(int file, off_t bytes);
+int __wrap_ftruncate64(int file, off_t bytes);
+
+int __wrap_ftruncate(int file, off_t bytes)
+{
+    if (fake_library.memory_bytes == 0 || bytes <= fake_library.memory_bytes)
+        return __real_ftruncate(file, bytes);
+    errno = ENOSPC;
+    return -1;
+}
+
+/* As the linker knows it where files may be large. */
+int __wrap_ftruncate64(int file, off_t bytes)
+{
+    return __wrap_ftruncate(file, bytes);
+}
+#endif
+
+static void reset(void)
+{
+    fake_port = (struct fake_port){.is_counter_trusted = true, .cpu_count = 1};
+    memset(&fake_library, 0, sizeof fake_library);
+}
+
+/* The fake port claims one CPU and binds nobody: the whole process is bound instead. */
+static void bind_to_one_cpu(void)
+{
+#ifdef __linux__
+    cpu_set_t set;
+    int cpu = 0;
+    if (sched_getaffinity(0, sizeof set, &set) != 0)
+        return;
+    while (cpu < CPU_SETSIZE && !CPU_ISSET(cpu, &set))
+        cpu++;
+    CPU_ZERO(&set);
+    CPU_SET(cpu, &set);
+    sched_setaffinity(0, sizeof set, &set);
+#endif
+}
+
+static void run_child(char *const words[], int output)
+{
+    static struct request request;
+    char error[ARGS_ERROR_BYTES];
+    int count = 0;
+    while (words[count])
+        count++;
+    if (args_parse(count, words, &request, error, sizeof error) != 0)
+        _exit(2);
+    request.json = true;
+    bind_to_one_cpu();
+    dup2(output, STDOUT_FILENO);
+    _exit(run_test(&request));
+}
+
+static const char *stream_once(char *const words[])
+{
+    static char text[MOST_BYTES];
+    int ends[2];
+    size_t used = 0;
+    ssize_t got;
+    fflush(stdout);
+    if (pipe(ends) != 0)
+        abort();
+    pid_t child = fork();
+    if (child == 0)
+        run_child(words, ends[1]);
+    close(ends[1]);
+    while (used + 1 < sizeof text && (got = read(ends[0], text + used, sizeof text - 1 - used)) > 0)
+        used += (size_t)got;
+    text[used] = '\0';
+    close(ends[0]);
+    waitpid(child, NULL, 0);
+    return text;
+}
+
+/* A run from which the CPU was taken away says little; NULL and a skip when that goes on. */
+static const char *stream_of(char *const words[])
+{
+    struct timespec moment = {.tv_nsec = 300000000};
+    for (int i = 0; i < TRIES; i++) {
+        const char *text = stream_once(words);
+        if (!strstr(text, "\"throttled\""))
+            return text;
+        nanosleep(&moment, NULL);
+    }
+    tap_skip("something of higher priority has the CPU");
+    return NULL;
+}
+
+#define STREAM(id, ...)                                                                            \
+    stream_of((char *const[]){"hardstone-probe", "run", id, "--samples", "50", "--clock",          \
+                              "monotonic", __VA_ARGS__, NULL})
+
+static bool lacks_rights(void)
+{
+    struct rt_thread_setup setup = {SCHED_FIFO, sched_get_priority_max(SCHED_FIFO) - 1, -1};
+    if (rt_thread_try(&setup) == 0)
+        return false;
+    tap_skip("no right to real-time priorities");
+    return true;
+}
+
+/* Values of a series; NO_SERIES where there is none. */
+static int64_t count_of(const char *text, const char *name, const char *kind, const char *scope)
+{
+    char head[200];
+    snprintf(head, sizeof head,
+             "\"series\",\"name\":\"%s\",\"labels\":{\"kind\":\"%s\",\"scope\":\"%s\"", name, kind,
+             scope);
+    const char *line = strstr(text, head);
+    const char *count = line ? strstr(line, "\"count\":") : NULL;
+    return count ? strtoll(count + 8, NULL, 10) : NO_SERIES;
+}
+
+static void check_told(const char *text, const char *event, bool is_told)
+{
+    char name[80];
+    snprintf(name, sizeof name, "\"%s\"", event);
+    if (is_told)
+        CHECK_HOLDS(text, name);
+    else
+        CHECK(strstr(text, name) == NULL);
+}
+
+static void check_round_trips(const char *text)
+{
+    CHECK_HOLDS(text, "\"status\":\"measured\"");
+    CHECK_SAME(count_of(text, "round_trip", "unnamed", "thread"), 50);
+    CHECK_SAME(count_of(text, "round_trip", "named", "thread"), 50);
+    CHECK(count_of(text, "round_trip", "unnamed", "process") <= 0);
+    CHECK(count_of(text, "round_trip", "named", "process") <= 0);
+    check_told(text, "scope_unsupported", true);
+    check_told(text, "kind_unsupported", true);
+}
+
+/* A kind that is missing stands before one that is there. */
+#define ROUND_TRIPS STREAM("SEM-P-RTP", "-p", "kinds=unnamed,eventfd,named")
+
+static void test_round_trips_without_processes(void)
+{
+    reset();
+    if (lacks_rights())
+        return;
+    fake_port.has_no_processes = true;
+    const char *text = ROUND_TRIPS;
+    if (!text)
+        return;
+    check_round_trips(text);
+    CHECK_SAME(count_of(text, "round_trip", "named", "process"), NO_SERIES);
+    check_told(text, "no_cleanup_process", true);
+}
+
+static void test_round_trips_where_fork_does_nothing(void)
+{
+    reset();
+    if (lacks_rights())
+        return;
+    fake_port.refuses_fork = true;
+    const char *text = ROUND_TRIPS;
+    if (!text)
+        return;
+    check_round_trips(text);
+    check_told(text, "no_cleanup_process", true);
+}
+
+static void test_round_trips_without_shared_memory(void)
+{
+    reset();
+    if (lacks_rights() || !tap_is_wrapped())
+        return;
+    fake_library.has_no_memory = true;
+    const char *text = ROUND_TRIPS;
+    if (!text)
+        return;
+    check_round_trips(text);
+    check_told(text, "no_cleanup_process", false);
+    CHECK_HOLDS(text, "shm_open");
+}
+
+static void test_one_thread_without_processes(void)
+{
+    reset();
+    fake_port.has_no_processes = true;
+    const char *text = STREAM("SEM-P-SIG", "-p", "kinds=unnamed,futex,named,mutex");
+    if (!text)
+        return;
+    CHECK_HOLDS(text, "\"status\":\"measured\"");
+    CHECK_SAME(count_of(text, "signal_wait", "unnamed", "thread"), 50);
+    CHECK_SAME(count_of(text, "signal_wait", "named", "both"), 50);
+    CHECK_SAME(count_of(text, "signal_wait", "mutex", "thread"), 50);
+    CHECK_SAME(count_of(text, "signal_wait", "mutex", "process"), NO_SERIES);
+    check_told(text, "scope_unsupported", true);
+    check_told(text, "no_cleanup_process", true);
+}
+
+static void test_one_thread_without_shared_memory(void)
+{
+    reset();
+    if (!tap_is_wrapped())
+        return;
+    fake_library.has_no_memory = true;
+    const char *text = STREAM("SEM-P-SIG", "-p", "kinds=unnamed,named,mutex");
+    if (!text)
+        return;
+    CHECK_HOLDS(text, "\"status\":\"measured\"");
+    CHECK_SAME(count_of(text, "signal_wait", "mutex", "thread"), 50);
+    CHECK_SAME(count_of(text, "signal_wait", "mutex", "process"), 0);
+    check_told(text, "scope_unsupported", true);
+}
+
+static void test_a_kind_that_is_missing(void)
+{
+    reset();
+    if (!tap_is_wrapped())
+        return;
+    fake_library.has_no_sets = true;
+    const char *text = STREAM("SEM-P-SIG", "-p", "kinds=sysv,unnamed", "-p", "scopes=thread");
+    if (!text)
+        return;
+    CHECK_HOLDS(text, "\"status\":\"measured\"");
+    CHECK_SAME(count_of(text, "signal_wait", "unnamed", "thread"), 50);
+    CHECK_SAME(count_of(text, "signal_wait", "sysv", "both"), 0);
+    check_told(text, "kind_unsupported", true);
+    check_told(text, "scope_unsupported", false);
+}
+
+/* Nothing that a kill would leave: nothing to tell. */
+static void test_nothing_to_clean_up(void)
+{
+    reset();
+    fake_port.has_no_processes = true;
+    const char *text = STREAM("SEM-P-SIG", "-p", "kinds=unnamed", "-p", "scopes=thread");
+    if (!text)
+        return;
+    CHECK_SAME(count_of(text, "signal_wait", "unnamed", "thread"), 50);
+    check_told(text, "no_cleanup_process", false);
+    check_told(text, "scope_unsupported", false);
+}
+
+static void check_verdicts(const char *text, const char *claim)
+{
+    char name[80];
+    if (!text)
+        return;
+    CHECK_HOLDS(text, "\"status\":\"measured\"");
+    check_told(text, "scope_unsupported", true);
+    check_told(text, "kind_unsupported", true);
+    snprintf(name, sizeof name, "\"%s/unnamed/thread\"", claim);
+    CHECK_HOLDS(text, name);
+    snprintf(name, sizeof name, "\"%s/named/thread\"", claim);
+    CHECK_HOLDS(text, name);
+    CHECK(strstr(text, "/process\"") == NULL);
+}
+
+static void test_verdicts_without_processes(void)
+{
+    reset();
+    if (lacks_rights())
+        return;
+    fake_port.has_no_processes = true;
+    check_verdicts(STREAM("SEM-B-REL", "-p", "kinds=unnamed,eventfd,named"), "ascending");
+    check_verdicts(STREAM("SEM-B-LCK", "-p", "kinds=unnamed,eventfd,named"), "increments");
+    fake_port.has_no_processes = false;
+    fake_port.refuses_fork = true;
+    check_verdicts(STREAM("SEM-B-REL", "-p", "kinds=unnamed,eventfd,named"), "ascending");
+}
+
+static void test_waiters_without_processes(void)
+{
+    reset();
+    if (lacks_rights())
+        return;
+    fake_port.has_no_processes = true;
+    const char *text = STREAM("SEM-P-ARC", "-p", "kinds=unnamed,eventfd,named", "-p", "waiters=2");
+    if (!text)
+        return;
+    CHECK_HOLDS(text, "\"status\":\"measured\"");
+    CHECK_SAME(count_of(text, "acquire", "named", "thread"), 50);
+    CHECK_SAME(count_of(text, "release", "named", "process"), NO_SERIES);
+    check_told(text, "scope_unsupported", true);
+}
+
+/* The row is as long as was asked for, not as it could have been. */
+static void test_few_waiters_take_little_memory(void)
+{
+    reset();
+    if (lacks_rights() || !tap_is_wrapped())
+        return;
+    fake_library.memory_bytes = 8192;
+    const char *text = STREAM("SEM-P-ARC", "-p", "kinds=unnamed", "-p", "waiters=1,4");
+    if (!text)
+        return;
+    CHECK_HOLDS(text, "\"status\":\"measured\"");
+}
+
+static void test_processes_alone_are_asked_for(void)
+{
+    reset();
+    fake_port.has_no_processes = true;
+    const char *text = STREAM("SEM-P-SIG", "-p", "kinds=unnamed", "-p", "scopes=process");
+    if (!text)
+        return;
+    CHECK_HOLDS(text, "\"status\":\"unsupported\"");
+    check_told(text, "scope_unsupported", true);
+    if (lacks_rights())
+        return;
+    text = STREAM("SEM-P-RTP", "-p", "scopes=process");
+    if (!text)
+        return;
+    CHECK_HOLDS(text, "\"status\":\"unsupported\"");
+    check_told(text, "scope_unsupported", true);
+}
+
+TAP_MAIN({"round trips without processes", test_round_trips_without_processes},
+         {"round trips where fork does nothing", test_round_trips_where_fork_does_nothing},
+         {"round trips without shared memory", test_round_trips_without_shared_memory},
+         {"one thread without processes", test_one_thread_without_processes},
+         {"one thread without shared memory", test_one_thread_without_shared_memory},
+         {"a kind that is missing", test_a_kind_that_is_missing},
+         {"nothing to clean up", test_nothing_to_clean_up},
+         {"verdicts without processes", test_verdicts_without_processes},
+         {"waiters without processes", test_waiters_without_processes},
+         {"few waiters take little memory", test_few_waiters_take_little_memory},
+         {"processes alone are asked for", test_processes_alone_are_asked_for})

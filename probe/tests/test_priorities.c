@@ -1,0 +1,295 @@
+/* Priorities that a system refuses: measuring at another priority is reported, or is a failure.
+ * And a system where SCHED_OTHER has a priority other than 0. */
+#include "base/posix_source.h"
+
+#include "base/rt_thread.h"
+#include "command/args.h"
+#include "run/life_cycle.h"
+#include "run/run.h"
+#include "tap.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define NO_RIGHT "no right to real-time scheduling here"
+
+enum { MOST_BYTES = 400000, ORDINARY = 1, NO_LIMIT = 1000, ATTEMPTS = 10 };
+
+/* ---- the system ---- */
+
+static struct {
+    bool keeps_down;   /* a thread that has lowered itself is not raised again */
+    bool keeps_up;     /* a thread that was raised by another is not lowered again */
+    int limit;         /* of priorities that threads give themselves */
+    bool has_ordinary; /* SCHED_OTHER has one priority, ORDINARY */
+} fake;
+
+static void reset(void)
+{
+    memset(&fake, 0, sizeof fake);
+    fake.limit = NO_LIMIT;
+}
+
+int __real_sched_get_priority_min(int policy);
+int __real_sched_get_priority_max(int policy);
+int __real_pthread_getschedparam(pthread_t thread, int *policy, struct sched_param *found);
+int __wrap_pthread_getschedparam(pthread_t thread, int *policy, struct sched_param *found);
+int __real_pthread_setschedparam(pthread_t thread, int policy, const struct sched_param *wanted);
+int __real_pthread_attr_setschedparam(pthread_attr_t *attributes, const struct sched_param *wanted);
+int __wrap_sched_get_priority_min(int policy);
+int __wrap_sched_get_priority_max(int policy);
+int __wrap_pthread_setschedparam(pthread_t thread, int policy, const struct sched_param *wanted);
+int __wrap_pthread_attr_setschedparam(pthread_attr_t *attributes, const struct sched_param *wanted);
+
+#ifdef WRAPPED
+int __wrap_sched_get_priority_min(int policy)
+{
+    return fake.has_ordinary && policy == SCHED_OTHER ? ORDINARY
+                                                      : __real_sched_get_priority_min(policy);
+}
+
+int __wrap_sched_get_priority_max(int policy)
+{
+    return fake.has_ordinary && policy == SCHED_OTHER ? ORDINARY
+                                                      : __real_sched_get_priority_max(policy);
+}
+
+int __wrap_pthread_getschedparam(pthread_t thread, int *policy, struct sched_param *found)
+{
+    int error = __real_pthread_getschedparam(thread, policy, found);
+    if (error == 0 && fake.has_ordinary && *policy == SCHED_OTHER)
+        found->sched_priority = ORDINARY;
+    return error;
+}
+
+/* As the real system takes it. */
+static struct sched_param translated(int policy, const struct sched_param *wanted)
+{
+    struct sched_param real = *wanted;
+    if (fake.has_ordinary && policy == SCHED_OTHER)
+        real.sched_priority = wanted->sched_priority == ORDINARY ? 0 : -1;
+    return real;
+}
+
+static int priority_of(pthread_t thread)
+{
+    struct sched_param own;
+    int policy;
+    return pthread_getschedparam(thread, &policy, &own) == 0 ? own.sched_priority : 0;
+}
+
+int __wrap_pthread_setschedparam(pthread_t thread, int policy, const struct sched_param *wanted)
+{
+    static __thread bool has_lowered;
+    bool is_self = pthread_equal(thread, pthread_self());
+    int before = priority_of(thread), after = wanted->sched_priority;
+    if ((fake.keeps_down && is_self && has_lowered && after > before) ||
+        (fake.keeps_up && !is_self && after < before) || (is_self && after > fake.limit))
+        return EPERM;
+    struct sched_param real = translated(policy, wanted);
+    int error = __real_pthread_setschedparam(thread, policy, &real);
+    has_lowered = has_lowered || (error == 0 && is_self && after < before);
+    return error;
+}
+
+int __wrap_pthread_attr_setschedparam(pthread_attr_t *attributes, const struct sched_param *wanted)
+{
+    int policy = SCHED_OTHER;
+    pthread_attr_getschedpolicy(attributes, &policy);
+    struct sched_param real = translated(policy, wanted);
+    return real.sched_priority < 0 ? EINVAL : __real_pthread_attr_setschedparam(attributes, &real);
+}
+#endif
+
+static bool can_test(void)
+{
+    struct rt_thread_setup setup = {SCHED_FIFO, 50, -1};
+    reset();
+    if (!tap_is_wrapped())
+        return false;
+    if (rt_thread_try(&setup) != 0)
+        tap_skip(NO_RIGHT);
+    return rt_thread_try(&setup) == 0;
+}
+
+/* ---- runs ---- */
+
+static void run_child(char *const words[], int output)
+{
+    static struct request request;
+    char error[ARGS_ERROR_BYTES];
+    int count = 0;
+    while (words[count])
+        count++;
+    if (args_parse(count, words, &request, error, sizeof error) != 0)
+        _exit(2);
+    request.json = true;
+    dup2(output, STDOUT_FILENO);
+    _exit(run_test(&request));
+}
+
+/* The stream of a run in a process of its own. */
+static const char *stream_of(char *const words[])
+{
+    static char text[MOST_BYTES];
+    int ends[2];
+    size_t used = 0;
+    ssize_t got;
+    fflush(stdout);
+    if (pipe(ends) != 0)
+        abort();
+    pid_t child = fork();
+    if (child == 0)
+        run_child(words, ends[1]);
+    close(ends[1]);
+    while (used + 1 < sizeof text && (got = read(ends[0], text + used, sizeof text - 1 - used)) > 0)
+        used += (size_t)got;
+    text[used] = '\0';
+    close(ends[0]);
+    waitpid(child, NULL, 0);
+    return text;
+}
+
+#define STREAM(...)                                                                                \
+    stream_of((char *const[]){"hardstone-probe", "run", __VA_ARGS__, "--clock", "monotonic", NULL})
+
+/* The first of some streams with `part`: a test into which somebody cuts has failed by that. */
+static const char *stream_with(const char *part, char *const words[])
+{
+    const char *text = stream_of(words);
+    for (int i = 1; i < ATTEMPTS && !strstr(text, part); i++)
+        text = stream_of(words);
+    return text;
+}
+
+#define STREAM_WITH(part, ...)                                                                     \
+    stream_with(part, (char *const[]){"hardstone-probe", "run", __VA_ARGS__, "--clock",            \
+                                      "monotonic", NULL})
+
+static void check_not_restored(const char *text, const char *who)
+{
+    CHECK_HOLDS(text, "\"status\":\"failed\"");
+    CHECK_HOLDS(text, who);
+    CHECK_HOLDS(text, "could not be given back priority 50");
+    CHECK_HOLDS(text, "\"interrupted\":false");
+    CHECK_HOLDS(text, "\"type\":\"footer\"");
+}
+
+#define FEW "--samples", "20", "--priority", "50"
+
+static void test_a_measuring_thread_that_stays_low(void)
+{
+    if (!can_test())
+        return;
+    fake.keeps_down = true;
+    check_not_restored(STREAM_WITH("given back", "THR-P-NEW", FEW), "measuring thread");
+    check_not_restored(STREAM_WITH("given back", "THR-B-NEW", FEW), "measuring thread");
+    check_not_restored(STREAM_WITH("given back", "THR-P-SLS", FEW, "-p", "threads=2"),
+                       "measuring thread");
+    check_not_restored(STREAM_WITH("given back", "SEM-B-LCK", FEW, "-p", "scopes=thread"),
+                       "measuring thread");
+    check_not_restored(STREAM_WITH("given back", "SEM-B-REL", FEW, "-p", "scopes=thread"),
+                       "measuring thread");
+    check_not_restored(STREAM_WITH("given back", "SEM-P-ARC", FEW, "-p", "scopes=thread"),
+                       "measuring thread");
+}
+
+/* Who waits for its end does so without priority. */
+static void test_one_that_stays_low_after_a_process(void)
+{
+    if (!can_test())
+        return;
+    fake.keeps_down = true;
+    check_not_restored(
+        STREAM_WITH("given back", "SEM-P-RTP", FEW, "-p", "kinds=unnamed", "-p", "scopes=process"),
+        "measuring thread");
+}
+
+/* A spin lock locks up: the watchdog lends its owner a priority, and takes it back. */
+static void test_a_lent_priority_that_stays(void)
+{
+    if (!can_test())
+        return;
+    fake.keeps_up = true;
+    const char *text = STREAM_WITH("given back", "MUT-B-INV", FEW, "-p", "primitives=spin");
+    if (strstr(text, "\"status\":\"unsupported\"")) {
+        tap_skip("no spin locks here");
+        return;
+    }
+    CHECK_HOLDS(text, "\"status\":\"failed\"");
+    CHECK_HOLDS(text, "the thread low could not be given back priority");
+}
+
+static void test_nothing_is_refused(void)
+{
+    if (!can_test())
+        return;
+    const char *text = STREAM("SEM-P-RTP", FEW, "-p", "kinds=unnamed", "-p", "scopes=process");
+    CHECK(strstr(text, "could not be given back") == NULL);
+    CHECK(strstr(text, "supervisor_not_above") == NULL);
+}
+
+static void test_a_supervisor_that_is_not_above(void)
+{
+    if (!can_test())
+        return;
+    fake.limit = 50;
+    const char *text = STREAM("SEM-P-SIG", FEW, "-p", "kinds=unnamed");
+    CHECK_HOLDS(text, "\"supervisor_not_above\"");
+    CHECK_HOLDS(text, "has priority 50 as well");
+    fake.limit = 49;
+    text = STREAM("SEM-P-SIG", FEW, "-p", "kinds=unnamed");
+    CHECK_HOLDS(text, "\"supervisor_not_above\"");
+    CHECK_HOLDS(text, "is not scheduled as real-time");
+}
+
+static void test_a_supervisor_that_is_just_above(void)
+{
+    if (!can_test())
+        return;
+    fake.limit = 51;
+    CHECK(strstr(STREAM("SEM-P-SIG", FEW, "-p", "kinds=unnamed"), "supervisor_not_above") == NULL);
+}
+
+/* ---- SCHED_OTHER ---- */
+
+static void test_an_ordinary_priority_that_is_not_0(void)
+{
+    reset();
+    if (!tap_is_wrapped())
+        return;
+    fake.has_ordinary = true;
+    CHECK_SAME(rt_thread_ordinary_priority(), ORDINARY);
+    CHECK_SAME(rt_thread_set_self_ordinary(), 0);
+    const char *text = STREAM("SEM-P-SIG", "--samples", "20", "--policy", "other");
+    CHECK_HOLDS(text, "\"priority\":1,");
+    CHECK(strstr(text, "starting the measuring thread") == NULL);
+    CHECK_HOLDS(text, "\"type\":\"instrument\""); /* the thread has been there */
+}
+
+static void test_threads_that_step_down_to_it(void)
+{
+    if (!can_test())
+        return;
+    fake.has_ordinary = true;
+    const char *text = STREAM("SEM-P-RTP", FEW, "-p", "kinds=unnamed", "-p", "scopes=process");
+    CHECK(strstr(text, "could not be") == NULL);
+    text = STREAM("THR-B-PRI", FEW);
+    CHECK(strstr(text, "Invalid argument") == NULL);
+    text = STREAM("THR-P-SLS", "--samples", "20", "--priority", "1", "-p", "threads=2");
+    CHECK_HOLDS(text, "\"type\":\"footer\"");
+    CHECK(strstr(text, "lower itself") == NULL);
+    CHECK(strstr(text, "lowering the measuring thread") == NULL);
+}
+
+TAP_MAIN({"a measuring thread that stays low", test_a_measuring_thread_that_stays_low},
+         {"one that stays low after a process", test_one_that_stays_low_after_a_process},
+         {"a lent priority that stays", test_a_lent_priority_that_stays},
+         {"nothing is refused", test_nothing_is_refused},
+         {"a supervisor that is not above", test_a_supervisor_that_is_not_above},
+         {"a supervisor that is just above", test_a_supervisor_that_is_just_above},
+         {"an ordinary priority that is not 0", test_an_ordinary_priority_that_is_not_0},
+         {"threads that step down to it", test_threads_that_step_down_to_it})

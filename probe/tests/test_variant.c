@@ -1,0 +1,486 @@
+/* The variants of a test that is made up: which there are, in which order, what their series are
+ * called, what share of the samples each has, and how long all takes. The port is a fake. */
+#include "base/posix_source.h"
+
+#include "fake_port.h"
+#include "realtime/burst.h"
+#include "run/variant.h"
+#include "tap.h"
+
+#include <stdlib.h>
+
+enum { KINDS, PERIODS, LOOPS, CPUS };
+enum { RED, GREEN, BLUE };
+enum { WAKEUP, MISSED };
+enum { WARM_UP = 3, REFUSED = 7 };
+
+#define DAY_NS (INT64_C(86400) * 1000000000)
+
+static const char *const kind_names[] = {"red", "green", "blue", NULL};
+
+static const struct param_spec params[] = {
+    {"kinds", PARAM_NAME, true, "red,green,blue", 0, 0, kind_names, "", "kind"},
+    {"periods", PARAM_NS, true, "1ms,20ms", 1, 1000000000, NULL, "", "period_ns"},
+    {"loops", PARAM_COUNT, false, "5", 1, 100, NULL, "", NULL},
+    {"cpus", PARAM_CPU, true, "", 0, 1000, NULL, "", "cpu"},
+    {0},
+};
+
+static const struct series_spec series[] = {
+    {"wakeup", "ns", "period_ns,kind,mode=fast", "begin", "end"},
+    {"missed", "count", "kind,cpu", "what is counted", NULL, "of wakeup", {1000, 4}},
+    {0},
+};
+
+/* Green does not go with 20 ms; blue has a name of its own. */
+static bool has_variant(const struct run *run, struct variant *variant)
+{
+    (void)run;
+    if (variant->number[KINDS] == BLUE)
+        variant->text[KINDS] = "azure";
+    return variant->number[KINDS] != GREEN || variant->number[PERIODS] != 20000000;
+}
+
+static struct test made_up(void)
+{
+    return (struct test){.id = "MAD-P-EUP",
+                         .title = "made up",
+                         .params = params,
+                         .series = series,
+                         .setup_ns = 1000,
+                         .sample_ns = 200,
+                         .warm_up_samples = WARM_UP,
+                         .has_variant = has_variant};
+}
+
+static struct request request;
+static struct run run;
+static struct test test;
+static struct burst burst;
+
+/* With the default parameters. */
+static void start(struct test of)
+{
+    test = of;
+    memset(&request, 0, sizeof request);
+    memset(&run, 0, sizeof run);
+    fake_port = (struct fake_port){.is_counter_trusted = true, .cpu_count = 1};
+    request.test = run.test = &test;
+    run.request = &request;
+    run.setup.cpu = 6;
+    request.params[KINDS] = (struct param_value){3, {RED, GREEN, BLUE}};
+    request.params[PERIODS] = (struct param_value){2, {1000000, 20000000}};
+    request.params[LOOPS] = (struct param_value){1, {5}};
+}
+
+/* As far as measuring. */
+static void make_arena(void)
+{
+    CHECK_SAME(variant_declare(&run), 0);
+    run.arena = arena_create(&run.plan, NULL, &run.outcome);
+    run.scratch = malloc(record_size(NULL, 0));
+    if (!run.arena || !run.scratch)
+        abort();
+    record_init(run.scratch, NULL, 0);
+    clock_open(&run.clock, false, 0);
+    rt_budget_init(&run.rt_budget);
+    run.rt_budget.burst_ns = DAY_NS; /* no rest of its own */
+    run.start_ns = clock_monotonic_ns();
+}
+
+static void end(void)
+{
+    arena_free(run.arena);
+    arena_plan_free(&run.plan);
+    free(run.scratch);
+}
+
+/* ---- which there are ---- */
+
+static void test_count(void)
+{
+    start(made_up());
+    CHECK_SAME(variant_count(&run), 5);
+    request.params[CPUS] = (struct param_value){3, {0, 1, 5}};
+    CHECK_SAME(variant_count(&run), 15);
+    request.params[KINDS] = (struct param_value){1, {GREEN}};
+    request.params[PERIODS] = (struct param_value){1, {20000000}};
+    CHECK_SAME(variant_count(&run), 0);
+    test.has_variant = NULL;
+    CHECK_SAME(variant_count(&run), 3);
+    test.params = NULL;
+    CHECK_SAME(variant_count(&run), 1);
+    test.params = &params[4];
+    CHECK_SAME(variant_count(&run), 1);
+}
+
+/* The first parameter is the slowest; what is dropped has no place among the numbers. */
+static void test_order(void)
+{
+    static const struct {
+        const char *kind;
+        int64_t number, period_ns, cpu;
+        const char *name;
+    } wanted[] = {
+        {"red", RED, 1000000, 0, "red, period_ns 1000000, cpu 0"},
+        {"red", RED, 1000000, 5, "red, period_ns 1000000, cpu 5"},
+        {"red", RED, 20000000, 0, "red, period_ns 20000000, cpu 0"},
+        {"red", RED, 20000000, 5, "red, period_ns 20000000, cpu 5"},
+        {"green", GREEN, 1000000, 0, "green, period_ns 1000000, cpu 0"},
+        {"green", GREEN, 1000000, 5, "green, period_ns 1000000, cpu 5"},
+        {"azure", BLUE, 1000000, 0, "azure, period_ns 1000000, cpu 0"},
+        {"azure", BLUE, 1000000, 5, "azure, period_ns 1000000, cpu 5"},
+        {"azure", BLUE, 20000000, 0, "azure, period_ns 20000000, cpu 0"},
+        {"azure", BLUE, 20000000, 5, "azure, period_ns 20000000, cpu 5"},
+    };
+    const int count = sizeof wanted / sizeof wanted[0];
+    start(made_up());
+    request.params[CPUS] = (struct param_value){2, {0, 5}};
+    make_arena();
+    CHECK_SAME(variant_count(&run), count);
+    for (int i = 0; i < count; i++) {
+        char name[100], cut[10];
+        variant_begin(&run, i);
+        CHECK_TEXT(variant_text(&run, "kinds"), wanted[i].kind);
+        CHECK_SAME(variant_number(&run, "kinds"), wanted[i].number);
+        CHECK_SAME(variant_number(&run, "periods"), wanted[i].period_ns);
+        CHECK_SAME(variant_number(&run, "cpus"), wanted[i].cpu);
+        CHECK_SAME(run.variant.series, 2 * i);
+        variant_name(&run, name, sizeof name);
+        CHECK_TEXT(name, wanted[i].name);
+        variant_name(&run, cut, sizeof cut);
+        CHECK_SAME(strlen(cut), sizeof cut - 1);
+    }
+    CHECK_SAME(variant_place(&run, "cpus"), CPUS);
+    end();
+}
+
+/* ---- their series ---- */
+
+static void check_label(const struct arena_label *label, const char *key, const char *text,
+                        int64_t number)
+{
+    CHECK_TEXT(label->key, key);
+    CHECK_TEXT(label->text, text);
+    CHECK_SAME(label->number, number);
+}
+
+static void test_series(void)
+{
+    static const char *const kinds[] = {"red", "red", "green", "azure", "azure"};
+    static const int64_t periods_ns[] = {1000000, 20000000, 1000000, 1000000, 20000000};
+    start(made_up());
+    CHECK_SAME(variant_declare(&run), 0);
+    CHECK_SAME(run.plan.series_count, 10);
+    for (int i = 0; i < 5; i++) {
+        const struct arena_series *wakeup = &run.plan.series[2 * i], *missed = wakeup + 1;
+        CHECK_TEXT(wakeup->name, "wakeup");
+        CHECK_TEXT(wakeup->unit, "ns");
+        CHECK_TEXT(wakeup->derived, "");
+        CHECK_SAME(wakeup->label_count, 3); /* in the order of the series */
+        check_label(&wakeup->labels[0], "period_ns", "", periods_ns[i]);
+        check_label(&wakeup->labels[1], "kind", kinds[i], 0);
+        check_label(&wakeup->labels[2], "mode", "fast", 0);
+        CHECK(wakeup->shape.most == 0 && wakeup->shape.sub_bits == 0);
+        CHECK_TEXT(missed->name, "missed");
+        CHECK_TEXT(missed->unit, "count");
+        CHECK_TEXT(missed->derived, "of wakeup");
+        CHECK_SAME(missed->label_count, 2);
+        check_label(&missed->labels[0], "kind", kinds[i], 0);
+        check_label(&missed->labels[1], "cpu", "", 6); /* an empty list: the run's own */
+        CHECK(missed->shape.most == 1000 && missed->shape.sub_bits == 4);
+    }
+    arena_plan_free(&run.plan);
+}
+
+/* One after another they share the slots of the first; at the same time each has its own. */
+static void test_slots(void)
+{
+    start(made_up());
+    CHECK_SAME(variant_declare(&run), 0);
+    CHECK_SAME(run.plan.slot_count, 2);
+    for (uint32_t i = 0; i < run.plan.series_count; i++)
+        CHECK_SAME(run.plan.series[i].slot, i % 2);
+    arena_plan_free(&run.plan);
+    test.is_concurrent = true;
+    CHECK_SAME(variant_declare(&run), 0);
+    CHECK_SAME(run.plan.slot_count, 10);
+    for (uint32_t i = 0; i < run.plan.series_count; i++)
+        CHECK_SAME(run.plan.series[i].slot, i);
+    arena_plan_free(&run.plan);
+}
+
+/* A CPU that cannot be chosen is no label. */
+static void test_no_cpu(void)
+{
+    start(made_up());
+    run.setup.cpu = -1;
+    CHECK_SAME(variant_declare(&run), 0);
+    CHECK_SAME(run.plan.series[1].label_count, 1);
+    CHECK_TEXT(run.plan.series[1].labels[0].key, "kind");
+    arena_plan_free(&run.plan);
+}
+
+static void test_no_labels(void)
+{
+    static const struct series_spec plain[] = {{"cost", "ns", "", "begin", "end"}, {0}};
+    struct test of = made_up();
+    of.params = NULL;
+    of.has_variant = NULL;
+    of.series = plain;
+    start(of);
+    CHECK_SAME(variant_declare(&run), 0);
+    CHECK(run.plan.series_count == 1 && run.plan.slot_count == 1);
+    CHECK_SAME(run.plan.series[0].label_count, 0);
+    arena_plan_free(&run.plan);
+}
+
+/* ---- samples ---- */
+
+static int calls, warm_ups, refuse_at, rest_at;
+static uint64_t warm_up_before; /* recorded when the latest warm-up value came */
+
+/* One value of each series. */
+static int take(struct run *of)
+{
+    calls++;
+    if (of->is_warm_up) {
+        warm_ups++;
+        warm_up_before = of->records[WAKEUP]->count;
+    }
+    if (calls == refuse_at)
+        return -1;
+    if (calls == rest_at)
+        of->rt_budget.rested_ns += 1000;
+    run_record_value(of, WAKEUP, 100 + calls, clock_begin(&of->clock));
+    run_record_value(of, MISSED, 1, clock_begin(&of->clock));
+    return 0;
+}
+
+static int sample(int burst_count)
+{
+    calls = warm_ups = 0;
+    burst_begin(&burst, &run, 0);
+    return variant_sample(&run, &burst, WAKEUP, burst_count, take);
+}
+
+static void reset_take(void)
+{
+    refuse_at = rest_at = 0;
+}
+
+/* Each variant has the whole number of samples, whatever the size of a burst. */
+static void test_samples(void)
+{
+    static const int bursts[] = {1, 7, 50, 64};
+    reset_take();
+    for (size_t i = 0; i < sizeof bursts / sizeof bursts[0]; i++) {
+        start(made_up());
+        run.samples = 50;
+        make_arena();
+        for (int j = 0; j < 5; j++) {
+            variant_begin(&run, j);
+            CHECK_SAME(sample(bursts[i]), 0);
+            CHECK_SAME(calls, 50 + WARM_UP);
+            CHECK_SAME(warm_ups, WARM_UP);
+            CHECK(!run.is_warm_up);
+        }
+        for (uint32_t j = 0; j < 10; j++)
+            CHECK_SAME(arena_count(run.arena, j), 50);
+        CHECK_SAME(run.scratch->count, 2 * WARM_UP * 5);
+        /* the first of each is the one after its warm-up */
+        CHECK_SAME(arena_read(run.arena, 0, run.scratch)->min, 100 + WARM_UP + 1);
+        end();
+    }
+}
+
+static void test_no_warm_up(void)
+{
+    struct test of = made_up();
+    of.warm_up_samples = 0;
+    reset_take();
+    start(of);
+    run.samples = 20;
+    make_arena();
+    variant_begin(&run, 0);
+    CHECK_SAME(sample(8), 0);
+    CHECK(calls == 20 && warm_ups == 0);
+    CHECK_SAME(run.scratch->count, 0);
+    end();
+}
+
+/* The second warm-up comes before the burst that follows the rest. */
+static void test_warm_up_after_a_rest(void)
+{
+    reset_take();
+    rest_at = WARM_UP + 12;
+    start(made_up());
+    run.samples = 40;
+    make_arena();
+    variant_begin(&run, 0);
+    CHECK_SAME(sample(10), 0);
+    CHECK_SAME(warm_ups, 2 * WARM_UP);
+    CHECK_SAME(warm_up_before, 20);
+    CHECK_SAME(arena_count(run.arena, 0), 40);
+    end();
+}
+
+/* -1 goes through, at once, from a warm-up value as well. */
+static void test_refusal(void)
+{
+    static const int at[] = {1, WARM_UP, WARM_UP + 1, WARM_UP + 15};
+    reset_take();
+    for (size_t i = 0; i < sizeof at / sizeof at[0]; i++) {
+        start(made_up());
+        run.samples = 40;
+        make_arena();
+        variant_begin(&run, 0);
+        refuse_at = at[i];
+        CHECK_SAME(sample(10), -1);
+        CHECK_SAME(calls, at[i]);
+        CHECK(!run.is_warm_up);
+        CHECK_SAME(arena_count(run.arena, 0), at[i] > WARM_UP ? at[i] - WARM_UP - 1 : 0);
+        end();
+    }
+}
+
+/* A share of 0 ns: nothing is taken, not even a warm-up. Without limits a stop ends it. */
+static void test_limits(void)
+{
+    reset_take();
+    start(made_up());
+    make_arena();
+    variant_begin(&run, 0);
+    struct run_budget over = {0, 1}, ten = {10, INT64_MAX};
+    calls = 0;
+    burst_begin(&burst, &run, 0);
+    CHECK_SAME(variant_sample_within(&run, &burst, WAKEUP, 4, &over, take), 0);
+    CHECK_SAME(calls, 0);
+    CHECK_SAME(variant_sample_within(&run, &burst, WAKEUP, 4, &ten, take), 0);
+    CHECK_SAME(arena_count(run.arena, 0), 10);
+    CHECK_SAME(variant_sample_within(&run, &burst, WAKEUP, 4, &ten, take), 0);
+    CHECK_SAME(calls, 10 + WARM_UP); /* it had them */
+    end();
+}
+
+/* Shares of a duration: one of each variant, or all of it where they run at the same time. */
+static void test_shares_of_a_duration(void)
+{
+    start(made_up());
+    run.duration_ns = 500 * DAY_NS;
+    int64_t before_ns = clock_monotonic_ns();
+    struct run_budget budget = run_budget(&run, variant_count(&run));
+    CHECK(budget.samples == 0);
+    CHECK(budget.end_ns - before_ns >= 100 * DAY_NS && budget.end_ns - before_ns < 101 * DAY_NS);
+}
+
+static int seen[REFUSED + 1], seen_count;
+
+static int measure_one(struct run *of)
+{
+    if (seen_count == REFUSED)
+        return -1;
+    seen[seen_count++] = of->variant.series;
+    record_value(run_record(of, WAKEUP), of->variant.number[KINDS], 0);
+    return 0;
+}
+
+static void test_each_is_measured(void)
+{
+    struct test of = made_up();
+    of.measure_variant = measure_one;
+    start(of);
+    make_arena();
+    seen_count = 0;
+    CHECK_SAME(variants_measure(&run), 0);
+    CHECK_SAME(seen_count, 5);
+    for (int i = 0; i < 5; i++) {
+        CHECK_SAME(seen[i], 2 * i);
+        CHECK_SAME(arena_read(run.arena, (uint32_t)(2 * i), run.scratch)->count, 1);
+    }
+    CHECK_SAME(arena_read(run.arena, 4, run.scratch)->min, GREEN);
+    CHECK_SAME(variants_measure(&run), -1); /* at the third one of the second round */
+    CHECK_SAME(seen_count, REFUSED);
+    end();
+}
+
+/* ---- time ---- */
+
+static int64_t expected_ns(uint64_t samples, int64_t duration_ns)
+{
+    run.samples = samples;
+    run.duration_ns = duration_ns;
+    return variant_expected_ns(&run);
+}
+
+/* Five variants of 200 ns for a value, five times as generous; 1000 ns besides. */
+static void test_expected_time(void)
+{
+    start(made_up());
+    CHECK_SAME(expected_ns(1, 0), 5 * 200 * 5 + 1000);
+    CHECK_SAME(expected_ns(1000, 0), 5 * 200 * INT64_C(1000) * 5 + 1000);
+    CHECK_SAME(expected_ns(1000000000, 0), 5 * 200 * INT64_C(1000000000) * 5 + 1000);
+    CHECK_SAME(expected_ns(0, 700), 700 + 1000);
+    CHECK_SAME(expected_ns(1000, 700), 700 + 1000);
+    CHECK_SAME(expected_ns(1000, INT64_C(9000000)), 5 * 200 * INT64_C(1000) * 5 + 1000);
+    test.is_concurrent = true;
+    CHECK_SAME(expected_ns(1000, 0), 200 * INT64_C(1000) * 5 + 1000);
+}
+
+/* On top of each value 150 % of the period, 10.5 ms on the mean; ten more values once. */
+static void test_expected_time_by_a_parameter(void)
+{
+    start(made_up());
+    test.sample_param = "periods";
+    test.sample_percent = 150;
+    test.extra_samples = 10;
+    const int64_t each_ns = 5 * (200 + 15750000);
+    CHECK_SAME(expected_ns(100, 0), each_ns * 100 * 5 + each_ns * 10 + 1000);
+    CHECK_SAME(expected_ns(0, 5000), 5000 + each_ns * 10 + 1000);
+    test.sample_percent = 0;
+    const int64_t whole_ns = 5 * (200 + 10500000);
+    CHECK_SAME(expected_ns(100, 0), whole_ns * 100 * 5 + whole_ns * 10 + 1000);
+}
+
+/* The arithmetic that this replaces turned 1e9 samples of a second into none. */
+static void test_expected_time_is_bounded(void)
+{
+    start(made_up());
+    test.sample_param = "periods";
+    request.params[PERIODS] = (struct param_value){1, {1000000000}};
+    CHECK_SAME(expected_ns(1000000000, 0), RUN_LONGEST_NS);
+    CHECK_SAME(expected_ns(1000000, 0), 3 * (INT64_C(1000000200)) * 1000000 * 5 + 1000);
+    CHECK_SAME(expected_ns(UINT64_MAX, 0), RUN_LONGEST_NS);
+    CHECK_SAME(expected_ns(UINT64_MAX, INT64_MAX), RUN_LONGEST_NS);
+    CHECK_SAME(expected_ns(0, 0), 1000); /* what a test without counts takes: setup and extras */
+    CHECK_SAME(expected_ns(1000000000, 60), 60 + 1000);
+    test.sample_ns = INT64_MAX;
+    CHECK_SAME(expected_ns(1, 0), RUN_LONGEST_NS);
+}
+
+/* The last of all: a stop holds. */
+static void test_a_stop(void)
+{
+    reset_take();
+    start(made_up());
+    test.measure_variant = measure_one;
+    make_arena();
+    variant_begin(&run, 0);
+    run_request_stop();
+    CHECK_SAME(sample(10), 0);
+    CHECK_SAME(calls, 0);
+    seen_count = 0;
+    CHECK_SAME(variants_measure(&run), 0);
+    CHECK_SAME(seen_count, 0);
+    end();
+}
+
+TAP_MAIN({"how many there are", test_count}, {"their order", test_order},
+         {"their series and labels", test_series}, {"slots that they share", test_slots},
+         {"a CPU that cannot be chosen", test_no_cpu}, {"a test without labels", test_no_labels},
+         {"samples and warm-up", test_samples}, {"no warm-up", test_no_warm_up},
+         {"warm-up after a rest", test_warm_up_after_a_rest}, {"a refusal", test_refusal},
+         {"limits of one's own", test_limits}, {"shares of a duration", test_shares_of_a_duration},
+         {"each variant is measured", test_each_is_measured}, {"expected time", test_expected_time},
+         {"expected time by a parameter", test_expected_time_by_a_parameter},
+         {"expected time is bounded", test_expected_time_is_bounded}, {"a stop", test_a_stop})

@@ -1,0 +1,123 @@
+/* Waiters: how much stack their threads request, and how much they use. The stacks are allocated
+ * here. */
+#include "base/posix_source.h"
+
+#include "command/args.h"
+#include "family/semaphore/waiters.h"
+#include "tap.h"
+
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { COUNT = 4, PATTERN = 0xa5, MOST_TRIES = 5000 };
+
+static struct {
+    int count;
+    size_t bytes[COUNT];
+    unsigned char *memory[COUNT];
+} stacks;
+
+#ifdef WRAPPED
+int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
+                          void *(*body)(void *), void *argument);
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
+                          void *(*body)(void *), void *argument);
+
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
+                          void *(*body)(void *), void *argument)
+{
+    pthread_attr_t own = *attributes;
+    size_t bytes = 0;
+    if (stacks.count == COUNT)
+        return __real_pthread_create(thread, attributes, body, argument);
+    pthread_attr_getstacksize(attributes, &bytes);
+    unsigned char *memory = aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
+    if (!memory)
+        return EAGAIN;
+    memset(memory, PATTERN, bytes);
+    stacks.bytes[stacks.count] = bytes;
+    stacks.memory[stacks.count++] = memory;
+    int error = pthread_attr_setstack(&own, memory, bytes);
+    return error ? error : __real_pthread_create(thread, &own, body, argument);
+}
+#endif
+
+static void set_up(struct run *run, struct request *request, struct ipc_cleanup *ipc_cleanup)
+{
+    char *words[] = {"hardstone-probe", "run", "SEM-B-REL", NULL};
+    char error[ARGS_ERROR_BYTES];
+    memset(run, 0, sizeof *run);
+    memset(&stacks, 0, sizeof stacks);
+    CHECK_SAME(args_parse(3, words, request, error, sizeof error), 0);
+    run->request = request;
+    run->test = request->test;
+    run->setup = (struct rt_thread_setup){SCHED_OTHER, 0, -1};
+    clock_open(&run->clock, false, 0);
+    CHECK_SAME(ipc_cleanup_open(ipc_cleanup, run, true), 0);
+}
+
+static void wait_for_woken(struct waiters_table *table, int count)
+{
+    struct timespec while_they_run = {.tv_nsec = 1000000};
+    for (int i = 0; i < MOST_TRIES && atomic_load(&table->woken_count) < count; i++)
+        nanosleep(&while_they_run, NULL);
+    CHECK_SAME(atomic_load(&table->woken_count), count);
+}
+
+static void wake_all(struct waiters *row, enum semaphore_kind kind,
+                     const struct ipc_cleanup_place *place)
+{
+    struct semaphore *semaphore = &row->table->semaphore;
+    if (semaphore_open(semaphore, kind, false, place) != 0)
+        return;
+    atomic_store(&row->table->woken_count, 0);
+    for (int i = 0; i < COUNT; i++)
+        waiters_ask(row->table, i);
+    for (int i = 0; i < COUNT; i++)
+        semaphore_signal(semaphore);
+    wait_for_woken(row->table, COUNT);
+    semaphore_close(semaphore);
+}
+
+/* What no thread wrote to at the end of its stack, which grows towards it. */
+static size_t unused_bytes(const unsigned char *stack, size_t bytes)
+{
+    size_t unused = 0;
+    while (unused < bytes && stack[unused] == PATTERN)
+        unused++;
+    return unused;
+}
+
+static void test_the_small_stack_is_enough(void)
+{
+    static const int priorities[COUNT] = {0};
+    struct run run;
+    struct request request;
+    struct ipc_cleanup ipc_cleanup;
+    struct waiters row;
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    tap_skip("sanitizers use the stack too");
+    return;
+#endif
+    if (!tap_is_wrapped())
+        return;
+    set_up(&run, &request, &ipc_cleanup);
+    if (!CHECK(waiters_make(&row, &run, &ipc_cleanup, COUNT) == 0))
+        return;
+    CHECK_SAME(waiters_start(&row, &run, &ipc_cleanup, PEER_THREAD, priorities, COUNT), 0);
+    for (int kind = 0; kind < SEMAPHORE_MUTEX; kind++)
+        wake_all(&row, (enum semaphore_kind)kind, &ipc_cleanup.places[0]);
+    CHECK_SAME(waiters_end(&row, &run), 0);
+    CHECK_SAME(stacks.count, COUNT);
+    for (int i = 0; i < stacks.count; i++) {
+        CHECK(stacks.bytes[i] < RT_THREAD_STACK_BYTES);
+        CHECK(unused_bytes(stacks.memory[i], stacks.bytes[i]) >= RT_THREAD_SMALL_STACK_BYTES / 8);
+        free(stacks.memory[i]);
+    }
+    waiters_free(&row);
+    ipc_cleanup_close(&ipc_cleanup);
+}
+
+TAP_MAIN({"the small stack is enough", test_the_small_stack_is_enough})

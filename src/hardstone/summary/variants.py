@@ -1,0 +1,34 @@
+"""How a test measures its variants, in words: which there are, and what is not recorded."""
+
+from __future__ import annotations
+
+from hardstone.model import Descriptor
+
+
+def variants_text(test: Descriptor, mark: str = "") -> str:
+    """Which parameters make variants, and whether they run at once; empty without any.
+
+    `mark` is put around names.
+    """
+    names = [f"{mark}{spec.name}{mark}" for spec in test.variant_params]
+    if not names:
+        return ""
+    when = "at the same time" if test.is_concurrent else "one after another"
+    if len(names) == 1:
+        return f"The values of {names[0]} are variants, measured {when}."
+    listed = f"{', '.join(names[:-1])} and {names[-1]}"
+    return f"The combinations of {listed} that differ are variants, measured {when}."
+
+
+def warm_up_text(test: Descriptor) -> str:
+    """Which values are not recorded; empty where all are."""
+    count = test.warm_up_samples
+    if not count:
+        return ""
+    first = "first value" if count == 1 else f"first {count} values"
+    each = "each variant" if test.variant_params else "the test"
+    are = "is" if count == 1 else "are"
+    return (
+        f"Warm-up: the {first} of {each} and after each rest {are} not recorded. "
+        "The test rests so that the kernel does not throttle it."
+    )

@@ -1,0 +1,32 @@
+"""What each test locks, by the kernel's own count."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bench import memory
+from tests.conftest import PROBE
+from tests.e2e.running import run
+
+pytestmark = pytest.mark.e2e
+
+
+def every_test() -> list[str]:
+    return memory.tests_of(PROBE) if PROBE.exists() else []
+
+
+@pytest.fixture(scope="module")
+def may_lock(probe: Path) -> None:
+    stream = run(probe, "CLK-B-RES", "--samples", "10")
+    if not stream.result.conditions.memory_locked:
+        pytest.skip(f"memory cannot be locked here: {stream.events['memory_not_locked'].text}")
+
+
+@pytest.mark.usefixtures("may_lock")
+@pytest.mark.parametrize("test", every_test())
+def test_every_test_locks_little(probe: Path, test: str, quick: list[str]) -> None:
+    locked = memory.measure(probe, test, quick[:2])
+    assert locked.largest <= locked.limit
+    assert locked.total <= locked.limit

@@ -1,0 +1,97 @@
+"""The probe for small systems: without load, without shields, for few CPUs, on plain POSIX."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from tests.conftest import ROOT
+from tests.e2e.running import run
+
+SOURCES = ROOT / "probe" / "src"
+LEFT_OUT = {"load", "shield"}
+OPTIONS = ["-Wno-missing-field-initializers", "-DHS_LOAD=0", "-DHS_SHIELD=0", "-DHS_CPUS=8"]
+
+pytestmark = pytest.mark.e2e
+
+
+def is_needed(file: Path) -> bool:
+    parts = file.relative_to(SOURCES).parts
+    if "port" in parts:
+        return "posix" in parts
+    is_left_out = parts[0] == "command" and file.stem in LEFT_OUT
+    return not is_left_out and not LEFT_OUT & set(parts[:-1])
+
+
+@pytest.fixture(scope="module")
+def small_probe(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    compiler = shutil.which("cc")
+    if compiler is None:
+        pytest.skip("there is no cc here")
+    program = tmp_path_factory.mktemp("small") / "hardstone-probe"
+    files = [str(file) for file in sorted(SOURCES.rglob("*.c")) if is_needed(file)]
+    command = [compiler, "-std=c11", "-Wall", "-Wextra", "-pedantic", "-Werror", *OPTIONS]
+    command.append("-Wno-missing-field-initializers")
+    command += [f"-I{SOURCES}", "-o", str(program), *files, "-lm", "-lpthread", "-lrt"]
+    subprocess.run(command, check=True)
+    return program
+
+
+def test_it_lists_every_test(small_probe: Path, probe: Path) -> None:
+    told = [
+        msgspec.json.decode(subprocess.check_output([program, "list", "--json"]))
+        for program in (small_probe, probe)
+    ]
+    small, whole = [[test["id"] for test in register["tests"]] for register in told]
+    assert small == whole
+
+
+def test_it_measures(small_probe: Path) -> None:
+    stream = run(small_probe, "CLK-B-RES", "--samples", "100")
+    assert stream.result.status == "measured"
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        (["--load", "heavy"], "load is left out of this build"),
+        (["--load", "no such thing"], "load is left out of this build"),
+        (["--cpu-config", "shielded"], "shields are left out of this build"),
+        (["--settings", "interrupts"], "shields are left out of this build"),
+    ],
+)
+def test_a_run_says_what_is_left_out(small_probe: Path, options: list[str], reason: str) -> None:
+    stream = run(small_probe, "CLK-B-RES", "--samples", "100", *options)
+    assert (stream.result.status, stream.result.reason) == ("unsupported", reason)
+    assert "build the probe with -D" in (stream.result.remedy or "")
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (["load", "heavy"], "load is left out of this build"),
+        (["load", "--list"], "load is left out of this build"),
+        (["load", "--check", "heavy"], "load is left out of this build"),
+        (["shield", "--", "true"], "shields are left out of this build"),
+        (["shield", "--show"], "shields are left out of this build"),
+        (["shield", "--restore"], "shields are left out of this build"),
+    ],
+)
+def test_a_command_says_what_is_left_out(small_probe: Path, words: list[str], reason: str) -> None:
+    done = subprocess.run([small_probe, *words], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (5, "")
+    assert reason in done.stderr
+
+
+def test_nothing_of_them_is_linked(small_probe: Path) -> None:
+    if shutil.which("nm") is None:
+        pytest.skip("there is no nm here")
+    told = subprocess.check_output(["nm", small_probe], text=True)
+    names = {line.split()[-1] for line in told.splitlines()}
+    assert "load_start" in names
+    assert not names & {"load_elements", "load_cpu", "duty_keep", "guard_start", "scratch_make"}
+    assert not names & {"journal_create", "shield_guard_start", "shield_undo_all"}
