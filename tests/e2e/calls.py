@@ -9,6 +9,7 @@ from pathlib import Path
 
 from hardstone.model import StreamSeries
 from tests.e2e import machine
+from tests.e2e.again import uncut
 from tests.e2e.running import Stream, run
 
 READ_NS = 1  # of the clock: what spins until a time sees each ns
@@ -65,18 +66,11 @@ def in_words(cost: dict[str, Cost]) -> str:
 
 
 def measure(probe: Path, libc: Path, *words: str, **variables: str) -> Stream:
-    """A run on virtual time; nothing that happens on the machine can change its figures."""
-    options = ("--clock", "monotonic", "--cpu", str(machine.cpu()))
-    stream = run(
-        probe,
-        *words,
-        *options,
-        variables={
-            "LD_PRELOAD": str(libc),
-            "HARDSTONE_COSTS": in_words(COST),
-            **variables,
-        },
-    )
+    """A run on virtual time; nothing that happens on the machine can change its figures. Whether
+    the CPU was given is asked of the real kernel."""
+    words = (*words, "--clock", "monotonic", "--cpu", str(machine.cpu()))
+    variables = {"LD_PRELOAD": str(libc), "HARDSTONE_COSTS": in_words(COST), **variables}
+    stream = uncut(lambda: run(probe, *words, variables=variables))
     assert stream.code == stream.told_code, stream.stderr
     return stream
 

@@ -198,7 +198,7 @@ def test_contention(shared_probe: Path, virtual_calls: Path) -> None:
                 expected["acquire", *one] = wait.enter + POST.leave + READ_NS
                 expected["release", *one] = signal.enter + wait.woken + READ_NS
     assert figures(stream) == constant(60, expected)
-    assert stream.result.status == "measured"
+    assert stream.result.status == "measured", stream.result.reason
     assert set(stream.events) <= {"stacks_not_locked"}  # of 30 waiters
 
 
@@ -237,7 +237,7 @@ def test_who_waits(
         assert [call.is_leave for call in one] == [False] * waiters + [True] * waiters
         assert [call.priority for call in one] == order * 2
     assert creator_priorities(calls, kind, place) == {60 - waiters}
-    assert stream.result.status == "measured"
+    assert stream.result.status == "measured", stream.result.reason
 
 
 def most_shared(calls: list[Call]) -> str:
@@ -301,7 +301,7 @@ def test_locking_with_contention(shared_probe: Path, virtual_calls: Path) -> Non
         },
     )
     assert figures(stream) == {**expected, ("acquire", "protect"): [0, 0, 0]}
-    assert stream.result.status == "measured"
+    assert stream.result.status == "measured", stream.result.reason
     assert list(stream.events) == ["no_contention"]
     assert "protect" in stream.events["no_contention"].text
 
@@ -373,7 +373,7 @@ def test_delay_by_inversion(shared_probe: Path, virtual_calls: Path) -> None:
         expected["delay", protocol] = delay + (0 if protocol == "inherit" else medium)
     expected["delay", "protect"] = both + waited + unlock("protect").enter + lock("protect").whole
     assert figures(stream) == constant(20, expected)
-    assert stream.result.status == "measured"
+    assert stream.result.status == "measured", stream.result.reason
 
 
 def test_the_table_of_primitives(shared_probe: Path, virtual_calls: Path) -> None:

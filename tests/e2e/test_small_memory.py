@@ -10,7 +10,8 @@ import pytest
 
 from hardstone.model import StreamSeries
 from tests.conftest import ROOT
-from tests.e2e.running import Stream, command
+from tests.e2e.again import uncut
+from tests.e2e.running import run
 from tests.e2e.test_small_build import SOURCES, is_needed
 
 pytestmark = pytest.mark.e2e
@@ -60,12 +61,10 @@ def counted_probe(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_one_series_takes_64_kb(counted_probe: Path) -> None:
     options = ["-p", "kinds=unnamed", "-p", "scopes=thread", "--samples", "1000"]
-    words = command(counted_probe, "SEM-P-SIG", options)
-    done = subprocess.run(words, capture_output=True, check=False)
-    stream = Stream("SEM-P-SIG", done.returncode, done.stdout)
+    stream = uncut(lambda: run(counted_probe, "SEM-P-SIG", *options))
     assert stream.result.status == "measured", stream.result.reason
     (series,) = stream.of(StreamSeries)
     assert series.count == 1000
-    parts = dict(line.split() for line in done.stderr.decode().splitlines())
+    parts = dict(line.split() for line in stream.stderr.splitlines())
     assert set(parts) == {"heap", "threads", "main"}
     assert sum(map(int, parts.values())) <= LIMIT_BYTES, parts

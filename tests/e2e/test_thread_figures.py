@@ -3,6 +3,7 @@ sum of the calls between its two moments, and of nothing else."""
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from itertools import pairwise
 from pathlib import Path
@@ -41,7 +42,7 @@ def test_a_switch_is_one_yield(shared_probe: Path, virtual_calls: Path) -> None:
     stream = measure(shared_probe, virtual_calls, *words)
     value = YIELD.whole + READ_NS
     assert figures(stream) == {("switch", str(n)): [SAMPLES, value, value] for n in RINGS}
-    assert stream.result.status == "measured"
+    assert stream.result.status == "measured", stream.result.reason
 
 
 @pytest.mark.parametrize("count", RINGS)
@@ -56,7 +57,7 @@ def test_a_ring_has_as_many_threads_as_its_label(
     assert len(set(ring)) == count
     assert turns == (ring * len(turns))[: len(turns)]
     assert len({one.priority for one in yields}) == 1
-    assert stream.result.status == "measured"
+    assert stream.result.status == "measured", stream.result.reason
 
 
 def test_rings_are_those_asked_for(shared_probe: Path, virtual_calls: Path, tmp_path: Path) -> None:
@@ -113,6 +114,18 @@ def pairs_of(calls: list[Call]) -> list[tuple[int, int]]:
     ]
 
 
+def test_the_first_cancellation_loads_the_unwinder(shared_probe: Path, virtual_calls: Path) -> None:
+    """From a file that is not in memory, so that the creator blocks; nobody may take it for a
+    thread that ran although it should never run."""
+    for file in (*Path("/lib").glob("libgcc_s.so.1"), *Path("/lib").glob("*/libgcc_s.so.1")):
+        with file.open("rb") as opened:
+            os.posix_fadvise(opened.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+    words = ("THR-P-NEW", "-p", "cases=never-run", "--samples", "50")
+    stream = measure(shared_probe, virtual_calls, *words)
+    assert "not_the_case" not in stream.events
+    assert stream.result.status == "measured", stream.result.reason
+
+
 def test_creation_and_deletion(shared_probe: Path, virtual_calls: Path) -> None:
     stream = measure(shared_probe, virtual_calls, "THR-P-NEW", "--samples", "50")
     end = CANCEL.whole + JOIN.whole + READ_NS
@@ -127,4 +140,4 @@ def test_creation_and_deletion(shared_probe: Path, virtual_calls: Path) -> None:
         ("delete", "run-and-block"): end + lowered,
     }
     assert figures(stream) == {key: [50, value, value] for key, value in expected.items()}
-    assert stream.result.status == "measured"
+    assert stream.result.status == "measured", stream.result.reason

@@ -178,6 +178,18 @@ static int measure_case(struct run *run)
     return own->wrong_count < MOST_WRONG ? result : 0;
 }
 
+/* The first pthread_cancel of glibc loads the unwinder from a file. Where the file is not in memory
+ * the creator blocks there, and a thread that should never run runs. 0 or an errno value. */
+static int cancel_once(struct own *own)
+{
+    pthread_t thread;
+    int error = pthread_create(&thread, &own->below, live_never_run, own);
+    if (error)
+        return error;
+    pthread_cancel(thread);
+    return pthread_join(thread, NULL);
+}
+
 static int make_attributes(struct own *own)
 {
     struct rt_thread_setup above = thread_setup(own->run, own->run->setup.policy, 0);
@@ -212,6 +224,9 @@ static int prepare(struct run *run)
 static int measure(struct run *run)
 {
     struct own *own = run->own;
+    int error = cancel_once(own);
+    if (error)
+        return outcome_set_errno(&run->outcome, error, "a thread that is cancelled", NULL);
     if (scheduling_step_down(run, 1) != 0)
         return -1;
     burst_begin(&own->burst, run, 0);
