@@ -157,6 +157,16 @@ def comparisons(folder: Path) -> list[Comparison]:
             "a bare loop with one array",
         ),
         Comparison(
+            "wakeup-bare-awake",
+            {
+                "cpu_ns": ("CPU time per wake-up, idle states off", "ns"),
+                "median_ns": ("median wake-up latency, idle states off", "ns"),
+            },
+            kept_awake(own_wakeup),
+            kept_awake(bare_wakeup),
+            "a bare loop with one array",
+        ),
+        Comparison(
             "wakeup-polled",
             {
                 "median_ns": (
