@@ -77,6 +77,19 @@ def test_later_checks_run_after_a_failure_and_the_exit_status_tells(
     assert "FAILED before pytest: first" in told
 
 
+@pytest.mark.parametrize("code", [0, 1])
+def test_a_check_beside_others_counts_as_well(tmp_path: Path, code: int) -> None:
+    """It ends after what follows it: it waits for the file that the next one makes."""
+    file = tmp_path / "made"
+    waits = f"import os, sys, time\nwhile not os.path.exists({str(file)!r}): time.sleep(0.01)\n"
+    first = [sys.executable, "-c", f"{waits}sys.exit({code})"]
+    checks = [
+        check.Check("first", lambda: [first], beside=True),
+        check.Check("second", lambda: [["touch", str(file)]]),
+    ]
+    assert check.failed_checks(checks) == (["first"] if code else [])
+
+
 def test_an_unknown_sanitizer_is_skipped() -> None:
     with pytest.raises(Skip, match="-fsanitize=nonsense"):
         probe_checks.unit_tests("nonsense", "nonsense")()

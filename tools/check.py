@@ -30,6 +30,7 @@ class Check:
     name: str
     commands: Callable[[], Sequence[Command]]
     at_once: int = 1
+    beside: bool = False  # runs while the checks after it do, up to pytest
 
 
 def python_tool(*command: str) -> Callable[[], Sequence[Command]]:
@@ -43,7 +44,7 @@ CHECKS = [
     Check("clang-format", probe_checks.formatting),
     Check("probe build", lambda: [[sys.executable, "tools/setup.py", "--dev"]]),
     Check("probe tests", probe_checks.unit_tests("tests")),
-    Check("probe analysis", probe_checks.analysis, at_once=(os.cpu_count() or 1) + 1),
+    Check("probe analysis", probe_checks.analysis, at_once=os.cpu_count() or 1, beside=True),
     Check("probe address,undefined", probe_checks.unit_tests("address", "address,undefined")),
     Check("probe thread", probe_checks.unit_tests("thread", "thread")),
     Check("probe portable", probe_checks.portable),
@@ -66,6 +67,18 @@ def run_check(check: Check) -> bool:
         return False
     print(f"ok    {check.name} ({time.monotonic() - begin_s:.1f} s)", flush=True)
     return True
+
+
+def failed_checks(checks: Sequence[Check]) -> list[str]:
+    """Names of the checks that failed. All have ended."""
+    passed: dict[str, Callable[[], bool]] = {}
+    with ThreadPoolExecutor() as pool:
+        for check in checks:
+            begun = pool.submit(run_check, check)
+            passed[check.name] = begun.result
+            if not check.beside:
+                begun.result()
+    return [name for name, has_passed in passed.items() if not has_passed()]
 
 
 def failures_of(commands: Sequence[Command], at_once: int) -> list[str]:
@@ -119,7 +132,7 @@ def main() -> int:
     if arguments.format:
         return format_source()
     chosen = arguments.only or names
-    failed = [check.name for check in CHECKS if check.name in chosen and not run_check(check)]
+    failed = failed_checks([check for check in CHECKS if check.name in chosen])
     if failed:
         print(f"FAILED before pytest: {', '.join(failed)}", flush=True)
     if PYTEST in chosen and not run_pytest(for_pytest):

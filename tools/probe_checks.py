@@ -105,7 +105,7 @@ def analysis() -> Sequence[Command]:
     c_files = [file for file in sources((".c",)) if file.startswith("probe/src/")]
     if shutil.which("clang-tidy"):
         options = ["clang-tidy", "--quiet", "--warnings-as-errors=*", "-p", "build/probe-tests"]
-        return [[*options, file] for file in c_files]
+        return [["nice", *options, file] for file in c_files]
     if succeeds([*compiler(), "-fanalyzer", "-fsyntax-only", "-x", "c", "-"]):
         options = ["-std=c11", "-O1", "-fanalyzer", "-Werror", "-Iprobe/src", "-c"]
         return [[*compiler(), *options, file, "-o", os.devnull] for file in c_files]
