@@ -45,7 +45,11 @@ CHECKS = [
     Check("probe build", lambda: [[sys.executable, "tools/setup.py", "--dev"]]),
     Check("probe tests", probe_checks.unit_tests("tests")),
     Check("probe analysis", probe_checks.analysis, at_once=os.cpu_count() or 1, beside=True),
-    Check("probe address,undefined", probe_checks.unit_tests("address", "address,undefined")),
+    Check(
+        "probe address,undefined",
+        probe_checks.unit_tests("address", "address,undefined"),
+        beside=True,
+    ),
     Check("probe thread", probe_checks.unit_tests("thread", "thread")),
     Check("probe portable", probe_checks.portable),
     Check("probe small", probe_checks.unit_tests("small", choices=probe_checks.SMALL)),

@@ -4,6 +4,7 @@
 
 #include "base/rt_thread.h"
 #include "command/args.h"
+#include "port/port.h"
 #include "run/life_cycle.h"
 #include "run/run.h"
 #include "tap.h"
@@ -115,6 +116,18 @@ static bool can_test(void)
     return rt_thread_try(&setup) == 0;
 }
 
+/* Tests on one CPU need a port that binds threads to it. */
+static bool can_test_on_one_cpu(void)
+{
+    struct cpus allowed;
+    if (!can_test())
+        return false;
+    if (port_allowed_cpus(&allowed) > 0)
+        return true;
+    tap_skip("this port cannot bind threads to a CPU");
+    return false;
+}
+
 /* ---- runs ---- */
 
 static void run_child(char *const words[], int output)
@@ -182,7 +195,7 @@ static void check_not_restored(const char *text, const char *who)
 
 static void test_a_measuring_thread_that_stays_low(void)
 {
-    if (!can_test())
+    if (!can_test_on_one_cpu())
         return;
     fake.keeps_down = true;
     check_not_restored(STREAM_WITH("given back", "THR-P-NEW", FEW), "measuring thread");
@@ -200,7 +213,7 @@ static void test_a_measuring_thread_that_stays_low(void)
 /* Who waits for its end does so without priority. */
 static void test_one_that_stays_low_after_a_process(void)
 {
-    if (!can_test())
+    if (!can_test_on_one_cpu())
         return;
     fake.keeps_down = true;
     check_not_restored(
@@ -211,7 +224,7 @@ static void test_one_that_stays_low_after_a_process(void)
 /* A spin lock locks up: the watchdog lends its owner a priority, and takes it back. */
 static void test_a_lent_priority_that_stays(void)
 {
-    if (!can_test())
+    if (!can_test_on_one_cpu())
         return;
     fake.keeps_up = true;
     const char *text = STREAM_WITH("given back", "MUT-B-INV", FEW, "-p", "primitives=spin");

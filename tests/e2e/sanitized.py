@@ -21,7 +21,7 @@ from hardstone.targets.alone import default_lock_file, measuring_alone
 from tests.e2e import few, machine
 
 GIVE_UP_S = 120
-ALONE_S = 60
+ALONE_S = 600
 # The waiters of another process are started there after a fork, which the thread sanitizer
 # follows only when told to.
 ENVIRONMENT = {**os.environ, "TSAN_OPTIONS": "die_after_fork=0"}
