@@ -193,6 +193,7 @@ void port_environment(int cpu, struct port_environment *environment)
 {
     (void)cpu;
     *environment = (struct port_environment){-1, -1, -1, -1};
+    environment->steal_ns = fake_port.steal_ns > 0 ? fake_port.steal_ns : -1;
 }
 
 void port_usage(struct port_usage *usage)
@@ -213,6 +214,12 @@ void port_trim_heap(void)
 }
 
 void port_keep_from_forks(void *memory, size_t bytes)
+{
+    (void)memory;
+    (void)bytes;
+}
+
+void port_give_to_forks(void *memory, size_t bytes)
 {
     (void)memory;
     (void)bytes;

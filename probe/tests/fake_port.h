@@ -21,6 +21,7 @@ struct fake_port {
     int64_t ran_ns, waited_ns; /* of each of its two threads */
     bool lacks_usage;          /* faults and switches are not counted */
     int64_t stack_bytes;       /* 0: not known */
+    int64_t steal_ns;          /* since boot; 0: not known */
 };
 
 extern struct fake_port fake_port;

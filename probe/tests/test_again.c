@@ -93,31 +93,54 @@ static void read_back(FILE *file, char text[MOST_BYTES])
     text[fread(text, 1, MOST_BYTES - 1, file)] = '\0';
 }
 
-/* The stream of `test`, run by this very process, which would end with `code`. */
-static const char *run_here(const struct test *test, int code)
+/* The stream of a run in this very process; `code`: where it would end with. */
+static const char *stream_of(const struct request *request, int *code)
 {
     static char text[MOST_BYTES];
-    static struct request request;
-    char *words[] = {"hardstone-probe", "run",           "SEM-P-SIG", "--clock",
-                     "monotonic",       "--samples",     "500",       "--policy",
-                     "other",           "--deadline-ns", "50ms"};
-    char error[ARGS_ERROR_BYTES];
     FILE *file = tmpfile();
-    if (!file || args_parse(sizeof words / sizeof words[0], words, &request, error, sizeof error))
+    if (!file)
         abort();
-    request.json = true;
-    request.test = test;
-    if (test != &stays)
-        request.deadline_ns = 0;
     fflush(stdout);
     int output = dup(STDOUT_FILENO);
     dup2(fileno(file), STDOUT_FILENO);
-    CHECK_SAME(run_test(&request), code);
+    *code = run_test(request);
     dup2(output, STDOUT_FILENO);
     close(output);
     read_back(file, text);
     fclose(file);
     return text;
+}
+
+/* The stream of `test`, which would end with `code`. */
+static const char *run_here(const struct test *test, int code)
+{
+    static struct request request;
+    int ended;
+    char *words[] = {"hardstone-probe", "run",           "SEM-P-SIG", "--clock",
+                     "monotonic",       "--samples",     "500",       "--policy",
+                     "other",           "--deadline-ns", "50ms"};
+    char error[ARGS_ERROR_BYTES];
+    if (args_parse(sizeof words / sizeof words[0], words, &request, error, sizeof error))
+        abort();
+    request.json = true;
+    request.test = test;
+    if (test != &stays)
+        request.deadline_ns = 0;
+    const char *text = stream_of(&request, &ended);
+    CHECK_SAME(ended, code);
+    return text;
+}
+
+/* The stream of a test of the register. */
+static const char *run_words(int count, char *const words[])
+{
+    static struct request request;
+    char error[ARGS_ERROR_BYTES];
+    int ended;
+    if (args_parse(count, words, &request, error, sizeof error))
+        abort();
+    request.json = true;
+    return stream_of(&request, &ended);
 }
 
 static void check_full_count(const char *text)
@@ -241,7 +264,24 @@ static void test_signals(void)
     }
 }
 
-TAP_MAIN({"a run after one that ran out of time", test_after_a_timeout},
+/* Its threads and its memory lie where the first one's lay. */
+static void test_a_second_process_after_another_test(void)
+{
+    char *first[] = {"hardstone-probe", "run",       "TMR-P-LAT", "--clock",
+                     "monotonic",       "--samples", "20"};
+    char *second[] = {"hardstone-probe",    "run", "SEM-P-RTP", "--clock",        "monotonic",
+                      "--samples",          "20",  "-p",        "scopes=process", "-p",
+                      "kinds=unnamed,futex"};
+    run_words(sizeof first / sizeof first[0], first);
+    const char *text = run_words(sizeof second / sizeof second[0], second);
+    if (strstr(text, "\"status\":\"denied\"") || strstr(text, "\"status\":\"unsupported\""))
+        tap_skip("no right to real-time scheduling here, or no second process");
+    else
+        CHECK_HOLDS(text, "\"status\":\"measured\"");
+}
+
+TAP_MAIN({"a second process after another test", test_a_second_process_after_another_test},
+         {"a run after one that ran out of time", test_after_a_timeout},
          {"a run after one that was stopped", test_after_a_signal},
          {"a run that ends itself, and one after it", test_one_that_ends_itself},
          {"a run after one that a signal came too late for", test_after_a_late_signal},

@@ -359,9 +359,28 @@ static void test_room(void)
 {
     const int64_t minute_ns = INT64_C(60000000000);
     CHECK(bytes_of(1, 1, minute_ns) < 400000);
-    CHECK(bytes_of(2, 10, minute_ns) < 800000);   /* making semaphores: four kinds, two cases */
+    CHECK(bytes_of(2, 10, minute_ns) < 1100000);  /* making semaphores: four kinds, two cases */
     CHECK(bytes_of(1, 108, minute_ns) < 1400000); /* messages: 108 sizes and kinds */
     CHECK(bytes_of(3, 50, 30 * minute_ns) < 2200000);
+}
+
+/* Few series keep the resolution of many values: lower bits are random over two decades. */
+static void test_few_keep_their_resolution(void)
+{
+    static struct arena_plan plan;
+    uint64_t state = 3;
+    plan_variants(&plan, 1, 8);
+    struct arena *arena = new_arena(&plan);
+    struct record *scratch = new_scratch(arena);
+    for (int i = 0; i < 8; i++)
+        for (int j = 0; j < 20000; j++)
+            record_value(arena_record(arena, i), 1000 + (int64_t)(tap_random(&state) % 100000), j);
+    for (uint32_t i = 0; i < 8; i++)
+        CHECK_SAME(arena_read(arena, i, scratch)->sub_bits, RECORD_SUB_BITS);
+    CHECK_SAME(arena->event_count, 0);
+    free(scratch);
+    arena_free(arena);
+    arena_plan_free(&plan);
 }
 
 static void test_too_many_events(void)
@@ -451,6 +470,7 @@ TAP_MAIN({"series, labels and formulas of a plan", test_plan_is_kept},
          {"a series comes back too often", test_a_series_comes_back_too_often},
          {"short room is shared", test_short_room},
          {"series of several shapes in one slot", test_shapes_in_one_slot},
+         {"few series keep their resolution", test_few_keep_their_resolution},
          {"the room that variants take", test_room},
          {"too many events are counted", test_too_many_events},
          {"too many verdicts are told", test_too_many_verdicts},

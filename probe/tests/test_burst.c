@@ -13,31 +13,43 @@
 
 static struct run run;
 static struct burst burst;
+static int64_t stolen_before_ns; /* 0: steal time is not known */
 
-/* A real-time test that begins a burst, loses it, and comes to its end. Of what was lost others of
- * the test ran for the part `ran`, and a thread was ready for the part `waited`. */
-static void lose_a_burst_of(bool is_listed, bool has_budget, bool counts_waits, double ran,
-                            double waited)
+static void begin(bool is_listed, bool has_budget, bool counts_waits)
 {
-    struct timespec lost = clock_ns_timespec(LOST_NS);
     memset(&run, 0, sizeof run);
     fake_port = (struct fake_port){.cpu_count = 1, .counts_waits = counts_waits};
     fake_port.has_budget = has_budget;
     fake_port.runtime_ns = 950000000;
     fake_port.period_ns = 1000000000;
+    fake_port.steal_ns = stolen_before_ns;
     run.is_realtime = true;
     run.arena = arena_create(&run.plan, NULL, &run.outcome);
-    run.before.steal_ns = -1;
     rt_budget_init(&run.rt_budget);
     burst_begin(&burst, &run, 0);
     if (!is_listed)
         burst_ignore_sleep(&burst);
+}
+
+/* The burst is lost and comes to its end. Of what was lost others of the test ran for the part
+ * `ran`, and a thread was ready for the part `waited`. */
+static void lose(double ran, double waited)
+{
+    struct timespec lost = clock_ns_timespec(LOST_NS);
     int64_t begin_ns = clock_monotonic_ns();
     nanosleep(&lost, NULL);
     int64_t lost_ns = clock_monotonic_ns() - begin_ns;
-    fake_port.ran_ns = (int64_t)(ran * (double)lost_ns);
-    fake_port.waited_ns = (int64_t)(waited * (double)lost_ns);
+    fake_port.ran_ns += (int64_t)(ran * (double)lost_ns);
+    fake_port.waited_ns += (int64_t)(waited * (double)lost_ns);
     burst_next(&burst);
+}
+
+/* A real-time test that begins a burst and loses it. */
+static void lose_a_burst_of(bool is_listed, bool has_budget, bool counts_waits, double ran,
+                            double waited)
+{
+    begin(is_listed, has_budget, counts_waits);
+    lose(ran, waited);
 }
 
 static void lose_a_burst(bool has_budget, bool counts_waits, double ran, double waited)
@@ -118,6 +130,43 @@ static void test_threads_come_and_go(void)
     check_taken();
 }
 
+/* ---- steal time ---- */
+
+static void test_stolen(void)
+{
+    stolen_before_ns = 1000;
+    begin(true, true, true);
+    fake_port.steal_ns += 2 * LOST_NS;
+    lose(0, 1);
+    CHECK_SAME(run.outcome.status, STATUS_MEASURED);
+    CHECK(was_told("throttled"));
+    arena_free(run.arena);
+}
+
+/* What was stolen before the last rest explains nothing. */
+static void test_stolen_before(void)
+{
+    stolen_before_ns = 100 * LOST_NS;
+    begin(true, true, true);
+    fake_port.steal_ns += 2 * LOST_NS;
+    run.rt_budget.rested_ns++;
+    burst_next(&burst);
+    lose(0, 1);
+    check_taken();
+}
+
+/* The same ns of steal do not explain two losses. */
+static void test_stolen_once(void)
+{
+    stolen_before_ns = 1000;
+    begin(true, true, true);
+    fake_port.steal_ns += LOST_NS * 5 / 4;
+    lose(0, 1);
+    CHECK_SAME(run.outcome.status, STATUS_MEASURED);
+    lose(0, 1);
+    check_taken();
+}
+
 TAP_MAIN({"a thread was ready all the while", test_ready},
          {"a thread was ready, and there is no limit on real-time threads",
           test_ready_without_limit},
@@ -125,4 +174,6 @@ TAP_MAIN({"a thread was ready all the while", test_ready},
          {"a thread was ready for a part", test_ready_for_a_part},
          {"a thread was ready behind another of the test", test_behind_another_of_the_test},
          {"what threads did is not known", test_unknown},
-         {"threads come and go", test_threads_come_and_go})
+         {"threads come and go", test_threads_come_and_go}, {"the host took it", test_stolen},
+         {"the host took as much before", test_stolen_before},
+         {"the host took one of two losses", test_stolen_once})

@@ -47,6 +47,7 @@ static struct {
     bool is_starving; /* all but the first two of those that are ready */
     int stalls_left;  /* bursts that pass before a thread of several is given the CPU */
     int64_t stall_ns;
+    int stalled_slice; /* in the middle of this slice of the run, from 1, time passes; 0: in none */
     int64_t preempted_ns[MOST_PREEMPTIONS]; /* when a slice ended */
     int preemption_count;
     int current, thread_count;
@@ -137,6 +138,11 @@ static void step(void)
     kernel.now_ns += STEP_NS;
     if (caller == MEASURING_THREAD)
         return;
+    if (kernel.preemption_count + 1 == kernel.stalled_slice &&
+        thread->steps_left == kernel.slice_steps / 2) {
+        kernel.stalled_slice = 0;
+        kernel.now_ns += kernel.stall_ns;
+    }
     if (--thread->steps_left <= 0)
         end_slice(caller);
     schedule(caller);
@@ -458,10 +464,26 @@ static void test_a_burst_that_was_cut_is_repeated(void)
     end();
 }
 
+/* The host takes time in the middle of a slice, which is recorded and proves nothing. */
+static void test_a_slice_that_was_cut_fails_no_verdict(void)
+{
+    for (int slice = 1; slice <= THREAD_COUNT * ROUNDS_DUE; slice++) {
+        begin(SLICE_STEPS);
+        kernel.stalled_slice = slice;
+        kernel.stall_ns = 3 * SLICE_STEPS * STEP_NS;
+        measure_bursts(2);
+        CHECK_SAME(kernel.stalled_slice, 0);
+        CHECK(was_told("incomplete_burst"));
+        check_verdicts(true);
+        end();
+    }
+}
+
 TAP_MAIN({"a thread is preempted anywhere in its loop", test_preempted_anywhere},
          {"when it happened", test_when_it_happened},
          {"first in, first out", test_first_in_first_out}, {"one starves", test_one_starves},
          {"a first slice is longer than a burst", test_first_slice_beyond_a_burst},
          {"slices do not fit into a burst", test_slices_that_do_not_fit},
          {"nobody ran", test_nobody_ran},
-         {"a burst that was cut is repeated", test_a_burst_that_was_cut_is_repeated})
+         {"a burst that was cut is repeated", test_a_burst_that_was_cut_is_repeated},
+         {"a slice that was cut fails no verdict", test_a_slice_that_was_cut_fails_no_verdict})

@@ -197,6 +197,21 @@ static void test_no_cpu_can_be_chosen(void)
     CHECK_HOLDS(text, "could not be measured: this port cannot choose a CPU");
 }
 
+/* Its threads may move between two stamps. */
+static void test_nobody_can_be_bound(void)
+{
+    struct test test = compares;
+    reset();
+    fake_port.cpu_count = -1;
+    fake_port.pin_error = ENOTSUP;
+    test.needs = 0;
+    const char *text = stream_of(&test);
+    if (sysconf(_SC_NPROCESSORS_ONLN) == 1)
+        check_counter(text);
+    else
+        check_monotonic(text);
+}
+
 static void test_one_cpu_in_use(void)
 {
     struct test test = compares;
@@ -223,5 +238,5 @@ TAP_MAIN({"counters that agree are used", test_counters_that_agree},
          {"counters that disagree are refused", test_counters_that_disagree},
          {"a CPU that cannot be chosen", test_a_cpu_that_cannot_be_chosen},
          {"no CPU can be chosen", test_no_cpu_can_be_chosen},
-         {"one CPU in use", test_one_cpu_in_use},
+         {"nobody can be bound", test_nobody_can_be_bound}, {"one CPU in use", test_one_cpu_in_use},
          {"a test that compares no CPUs", test_a_test_that_compares_none})

@@ -53,6 +53,18 @@ def test_of_one_thread(probe: Path, test: str) -> None:
     check(probe, test, ONE_THREAD[test])
 
 
+def test_of_a_clock(probe: Path) -> None:
+    """Its steps are read in one loop, and each that is among the worst has a reading of its own."""
+    stream = run(probe, "CLK-B-RES", "--samples", "20000")
+    looked_at = 0
+    for series in stream.of(StreamSeries):
+        if series.name == "step":
+            worst = sorted(series.worst, key=lambda value: value.index)
+            looked_at += len(worst)
+            assert len({value.at_ns for value in worst}) == len(worst), series.labels
+    assert looked_at >= 100
+
+
 @realtime
 @pytest.mark.parametrize("test", SEVERAL)
 def test_of_several_threads(probe: Path, test: str) -> None:

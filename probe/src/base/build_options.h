@@ -55,9 +55,13 @@
 #ifndef HS_ARENA_JSON_BYTES
 #define HS_ARENA_JSON_BYTES 4096
 #endif
-/* Compact form of a series that shares its record, beside its maxima. */
+/* Compact form of a series that shares its record, beside its maxima: at least; and what all series
+ * have together, if that is more. */
 #ifndef HS_ARENA_KEPT_BYTES
 #define HS_ARENA_KEPT_BYTES 8192
+#endif
+#ifndef HS_ARENA_KEPT_ALL_BYTES
+#define HS_ARENA_KEPT_ALL_BYTES (512 * 1024)
 #endif
 
 /* ---- buffers and stacks ---- */

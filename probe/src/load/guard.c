@@ -85,8 +85,8 @@ static void be_guard(struct supervisor_plan *plan)
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, NULL);
     port_leave_session();
-    rt_thread_set_self(SCHED_OTHER, 0);
-    (void)port_ordinary_io(); /* each worker tries again and notes an error */
+    (void)rt_thread_set_self_ordinary(); /* each worker tries again, and says what is refused */
+    (void)port_ordinary_io();
     worker_keep_only(kept, 2);
     plan->order = kept[0];
     plan->gate = kept[1];

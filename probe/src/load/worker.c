@@ -59,16 +59,28 @@ static void default_signals(void)
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* Drops priorities inherited from the probe. The worker runs on where that is refused. */
+static void refuse(struct worker *worker)
+{
+    atomic_store(&worker->slot->state, WORKER_REFUSED);
+    _exit(1);
+}
+
+/* Drops priorities inherited from the probe. The worker runs on where an ordinary one is refused;
+ * load of real-time priority would compete with the test. */
 static void be_ordinary(struct worker *worker)
 {
-    rt_thread_set_self(SCHED_OTHER, 0);
+    int error = rt_thread_set_self_ordinary();
+    if (error) {
+        worker_note(worker, "the real-time priority of the probe could not be dropped: %s",
+                    strerror(error));
+        refuse(worker);
+    }
     errno = 0;
     int wanted = worker->element->is_lowest ? LOWEST_NICE : 0;
     if (setpriority(PRIO_PROCESS, 0, wanted) != 0)
         worker_note(worker, "the priority could not be set to nice %d: %s", wanted,
                     strerror(errno));
-    int error = port_ordinary_io();
+    error = port_ordinary_io();
     if (error)
         worker_note(worker, "its I/O priority could not be made ordinary: %s", strerror(error));
     struct rlimit none = {0, 0};
@@ -83,12 +95,6 @@ static void bind_to_cpu(struct worker *worker)
                                         : 0;
     if (error)
         worker_note(worker, "could not be bound to the CPUs of the load: %s", strerror(error));
-}
-
-static void refuse(struct worker *worker)
-{
-    atomic_store(&worker->slot->state, WORKER_REFUSED);
-    _exit(1);
 }
 
 static void set_up(struct worker *worker)

@@ -148,6 +148,9 @@ void port_trim_heap(void);
  * copied, and locked there again. Nothing where the system has no such call. */
 void port_keep_from_forks(void *memory, size_t bytes);
 
+/* Undoes it: to be called before the memory is freed, because the heap may give it to others. */
+void port_give_to_forks(void *memory, size_t bytes);
+
 /* Receives facts, one call each. A NULL text is null: known to be none. */
 struct port_fact_sink {
     void (*text)(void *context, const char *name, const char *value);

@@ -20,7 +20,7 @@ void burst_begin(struct burst *burst, struct run *run, pid_t peer)
     burst->run = run;
     burst->ahead_ns = 0;
     burst->gap_count = 0;
-    cpu_loss_open(&burst->cpu_loss);
+    cpu_loss_open(&burst->cpu_loss, run);
     bool is_counted = peer <= 0 || cpu_loss_add_process(&burst->cpu_loss, peer) == 0;
     burst->is_watched = run->is_realtime && is_counted;
     run_delay_open(&burst->run_delay, peer);

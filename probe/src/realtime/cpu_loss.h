@@ -19,12 +19,16 @@ struct cpu_loss {
     bool is_limited;                     /* real-time throttling is on, as far as the port knows */
     int64_t pause_ns;                    /* what throttling takes per period; 50 ms if unknown */
     int64_t begin_wall_ns, begin_cpu_ns; /* of the burst */
-    int64_t most_lost_ns;
-    int cut_count; /* bursts that lost too much */
+    int cut_count;                       /* bursts that lost too much */
+    const struct run *run;
+    int64_t rested_ns;     /* rests of the run when steal time was read; -1: not yet */
+    int64_t steal_ns;      /* as read then, and what has explained a loss since; -1: unknown */
+    int unexplained_count; /* cut bursts that steal time does not explain */
+    int64_t most_unexplained_ns;
 };
 
 /* Reads the throttling limits and clears all losses. */
-void cpu_loss_open(struct cpu_loss *cpu_loss);
+void cpu_loss_open(struct cpu_loss *cpu_loss, const struct run *run);
 
 /* Includes the CPU time of `process`: 0, or an errno value if it cannot be read. */
 int cpu_loss_add_process(struct cpu_loss *cpu_loss, pid_t process);
@@ -38,7 +42,8 @@ static inline bool cpu_loss_is_cut(const struct cpu_loss *cpu_loss, int64_t lost
     return lost_ns >= cpu_loss->pause_ns / 2;
 }
 
-/* Begin and end of a burst; the end reports the burst's loss. */
+/* Begin and end of a burst; the end reports the burst's loss. The first begin after a rest reads
+ * the steal time of the run's CPU: that is slow, and caches are cold then anyway. */
 void cpu_loss_begin(struct cpu_loss *cpu_loss);
 void cpu_loss_end(struct cpu_loss *cpu_loss, struct run *run);
 
@@ -54,9 +59,9 @@ static inline bool cpu_loss_is_doubtful(const struct cpu_loss *cpu_loss, int cut
     return cpu_loss->is_limited && cpu_loss->cut_count > cut_before;
 }
 
-/* Sets the outcome to failed and returns -1 if a burst was cut; else 0. Returns 0 also if the
- * steal time since the test began covers the largest loss: steal is judged with the conditions
- * of the run. */
+/* Sets the outcome to failed and returns -1 if a burst was cut; else 0. A cut does not count if the
+ * steal time since the last rest covers its loss: steal is judged with the conditions of the run.
+ * Each ns of steal explains one loss. */
 int cpu_loss_judge(const struct cpu_loss *cpu_loss, struct run *run);
 
 #endif

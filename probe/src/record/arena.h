@@ -28,7 +28,8 @@ enum {
     ARENA_NAME_BYTES = 40,
     ARENA_TEXT_BYTES = HS_ARENA_TEXT_BYTES,
     ARENA_JSON_BYTES = HS_ARENA_JSON_BYTES,
-    ARENA_KEPT_BYTES = HS_ARENA_KEPT_BYTES, /* planned for a series, beside its maxima */
+    ARENA_KEPT_BYTES = HS_ARENA_KEPT_BYTES,         /* at least, for a series beside its maxima */
+    ARENA_KEPT_ALL_BYTES = HS_ARENA_KEPT_ALL_BYTES, /* of all series, if that is more */
 };
 
 struct arena_label {

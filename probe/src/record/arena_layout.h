@@ -7,14 +7,15 @@
 
 #include <string.h>
 
-#define ARENA_MAGIC "hsarena2" /* all eight bytes, without an end */
+#define ARENA_MAGIC "hsarena3" /* all eight bytes, without an end */
 
 /* The same for builds whose files have the same layout. */
 static inline uint64_t arena_layout_version(void)
 {
     const uint64_t parts[] = {sizeof(struct arena),  sizeof(struct arena_series),
                               sizeof(struct record), RECORD_SUB_BITS,
-                              RECORD_TOP_BIT,        ARENA_KEPT_BYTES};
+                              RECORD_TOP_BIT,        ARENA_KEPT_BYTES,
+                              ARENA_KEPT_ALL_BYTES};
     uint64_t version = 0;
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         version = (version ^ parts[i]) * UINT64_C(0x100000001b3);
@@ -38,18 +39,31 @@ static inline uint64_t arena_slot_offset(const struct arena *arena, uint32_t slo
     return arena_align(head) + slot * arena_slot_bytes(arena);
 }
 
+/* Room for the compact form of one series, without its maxima. Few series share
+ * ARENA_KEPT_ALL_BYTES, up to what a series takes whose values fill every bucket; many have
+ * ARENA_KEPT_BYTES each. */
+static inline uint64_t arena_kept_each(const struct arena *arena)
+{
+    const uint64_t kept = ARENA_KEPT_BYTES, pair_bytes = 3; /* a distance, a count up to 16383 */
+    uint64_t least = kept > KEPT_LEAST_BYTES ? kept : KEPT_LEAST_BYTES;
+    uint64_t share = ARENA_KEPT_ALL_BYTES / arena->series_count;
+    uint64_t all =
+        KEPT_LEAST_BYTES + record_size(&arena->slot_shape, 0) / sizeof(uint64_t) * pair_bytes;
+    share = share < all ? share : all;
+    return share > least ? share : least;
+}
+
 /* Room for compact forms: one of each series, where any slot is shared, and for the maxima of each
  * slot, which are those of one time after another. */
 static inline uint64_t arena_kept_room(const struct arena *arena)
 {
     const uint64_t second_ns = 1000000000, most = 1 << 20;
-    const uint64_t each = (int)ARENA_KEPT_BYTES > (int)KEPT_LEAST_BYTES ? (int)ARENA_KEPT_BYTES
-                                                                        : (int)KEPT_LEAST_BYTES;
     if (arena->slot_count == arena->series_count)
         return 0;
     uint64_t maxima = (uint64_t)arena->duration_ns / second_ns * sizeof(int64_t);
     maxima = maxima < most ? maxima * arena->slot_count : most;
-    return arena_align(arena->series_count * each + (maxima < most ? maxima : most));
+    return arena_align(arena->series_count * arena_kept_each(arena) +
+                       (maxima < most ? maxima : most));
 }
 
 static inline struct record *arena_slot(struct arena *arena, uint32_t slot)

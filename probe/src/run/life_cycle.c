@@ -42,13 +42,15 @@ static int make_records(struct run *run)
     static const struct record_shape for_instrument = {INSTRUMENT_MOST_NS, 0};
     bool has_compact = run->plan.slot_count < run->plan.series_count;
     const struct record_shape *shape = has_compact ? NULL : &for_instrument;
-    run->scratch = calloc(1, record_size(shape, run->plan.duration_ns));
+    size_t scratch_bytes = record_size(shape, run->plan.duration_ns);
+    run->scratch = calloc(1, scratch_bytes);
     if (!run->scratch)
         return outcome_set_errno(&run->outcome, ENOMEM, "memory for the instrument", "free memory");
     record_init(run->scratch, shape, run->plan.duration_ns);
     run->arena = arena_create(&run->plan, run->request->backing, &run->outcome);
     if (run->arena) {
-        port_keep_from_forks(run->scratch, record_size(shape, run->plan.duration_ns));
+        port_keep_from_forks(run->scratch, scratch_bytes);
+        run->scratch_bytes = scratch_bytes;
         port_keep_from_forks(run->arena, (size_t)run->arena->bytes);
     }
     return run->arena ? 0 : -1;
@@ -70,6 +72,9 @@ static int size_records(struct run *run)
 
 static void free_records(struct run *run)
 {
+    if (run->arena)
+        port_give_to_forks(run->arena, (size_t)run->arena->bytes);
+    port_give_to_forks(run->scratch, run->scratch_bytes);
     arena_free(run->arena);
     arena_plan_free(&run->plan);
     free(run->scratch);
@@ -90,13 +95,15 @@ static int open_clock(struct run *run)
     return 0;
 }
 
-/* Runs before the load starts, which would widen the bounds, and before `prepare`, which may
+/* A thread that cannot be bound may change its CPU between two stamps.
+ *
+ * Runs before the load starts, which would widen the bounds, and before `prepare`, which may
  * already convert times with the clock. */
 static int check_skew(struct run *run)
 {
     char reason[CLOCK_REASON_BYTES];
-    if (!run->clock.use_counter || !(run->test->needs & TEST_COMPARES_CPUS) ||
-        skew_is_consistent(run, reason, sizeof reason))
+    bool compares = run->test->needs & TEST_COMPARES_CPUS || run->setup.cpu < 0;
+    if (!run->clock.use_counter || !compares || skew_is_consistent(run, reason, sizeof reason))
         return 0;
     clock_refuse(&run->clock, reason);
     tell_monotonic(run);

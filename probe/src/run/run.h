@@ -43,6 +43,7 @@ struct run {
     struct record *scratch; /* for the instrument, warm-up values, and reading compact series */
     struct variant variant; /* being measured; next: the records of its series */
     struct record *records[TEST_SERIES];
+    size_t scratch_bytes;
     bool is_warm_up;       /* values go to `scratch` */
     uint64_t anchor_ticks; /* latest run_anchor: a reading of `clock` ... */
     int64_t anchor_at_ns;  /* ... and its time since start_ns */

@@ -200,6 +200,23 @@ static bool has_seen_enough(const struct look *look, uint64_t reads)
     return look->busy_ns >= (look->has_moved ? COARSE_LIMIT_NS : STILL_LIMIT_NS);
 }
 
+/* A step that enters the list of the worst gets a time of its own. What that reading takes is no
+ * step. */
+static void record_step(struct run *run, struct subject *subject, struct record *step,
+                        int64_t step_ns, int64_t *now_ns, int64_t *previous)
+{
+    bool is_worst = step_ns > step->worst_floor;
+    if (is_worst)
+        *now_ns = clock_monotonic_ns();
+    record_value(step, step_ns, run_at_ns(run, *now_ns));
+    if (!is_worst)
+        return;
+    int64_t reading = read_clock(&run->clock, subject);
+    if (reading < *previous)
+        note_back(run, subject, reading - *previous);
+    *previous = reading;
+}
+
 static void read_chunk(struct run *run, struct subject *subject, struct record *step,
                        struct look *look, int64_t now_ns)
 {
@@ -214,7 +231,8 @@ static void read_chunk(struct run *run, struct subject *subject, struct record *
         if (length < 0)
             note_back(run, subject, length);
         else
-            record_value(step, to_ns(&run->clock, subject, length), run_at_ns(run, now_ns));
+            record_step(run, subject, step, to_ns(&run->clock, subject, length), &now_ns,
+                        &previous);
     }
     look->previous = previous;
     look->has_moved = look->has_moved || look->step_count > 0;

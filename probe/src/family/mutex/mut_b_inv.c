@@ -115,6 +115,7 @@ static int measure_variant(struct run *run)
         return outcome_set_errno(&run->outcome, error, "starting the threads", NULL);
     own->tried_count++;
     burst_begin(&own->burst, run, 0);
+    burst_plan(&own->burst, setup.burn_ns);
     bool is_avoided = inversion_rounds(&own->scenario, &own->burst, ROUNDS, record_round);
     inversion_close(&own->scenario);
     if (!run_should_stop())

@@ -4,9 +4,9 @@
  * priorities. Low locks the resource, high blocks on it, medium is made ready and spins for
  * `medium_ns`, low unlocks. begin = low's first stamp after it locked the resource; end = high's
  * first stamp with it. With priority inversion the delay is `medium_ns` and a little more; without,
- * it is a few context switches. For each protocol of a mutex, and for a semaphore. The first round
- * of a variant and after each rest is not recorded; before it 8 rounds run in which medium does not
- * spin.
+ * it is a few context switches. For each protocol of a mutex, and for a semaphore. Before the first
+ * round of a variant and after each rest 8 rounds run in which medium does not spin; these are not
+ * recorded.
  *
  * In each round high must have asked while low held the resource and before low released it (with a
  * ceiling: only after that). Otherwise the test ends and fails (event not_the_case).
@@ -75,6 +75,7 @@ static int measure_variant(struct run *run)
         return outcome_set_errno(&run->outcome, error, "starting the threads", NULL);
     own->tried_count++;
     burst_begin(&own->burst, run, 0);
+    burst_plan(&own->burst, setup.burn_ns);
     int result = variant_sample(run, &own->burst, 0, 1, take_round);
     inversion_close(&own->scenario);
     return result;

@@ -129,8 +129,10 @@ void ipc_cleanup_close(struct ipc_cleanup *ipc_cleanup)
     char done = 1;
     if (ipc_cleanup->guard <= 0)
         return;
+    void (*before)(int) = signal(SIGPIPE, SIG_IGN); /* the guard may have been killed */
     while (write(ipc_cleanup->pipe, &done, 1) < 0 && errno == EINTR)
         ;
+    signal(SIGPIPE, before);
     close(ipc_cleanup->pipe);
     port_wait_for(ipc_cleanup->guard);
     ipc_cleanup->guard = 0;

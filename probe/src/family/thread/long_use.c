@@ -200,7 +200,7 @@ int long_use_try(struct long_use *use, int rounds)
     sem_init(&use->done, 0, 0);
     for (int i = 0; i < LONG_USERS; i++)
         sem_init(&use->starts[i], 0, 0);
-    cpu_loss_open(&use->cpu_loss);
+    cpu_loss_open(&use->cpu_loss, use->run);
     use->spin_ns = use->run->rt_budget.burst_ns / 4 * 3;
     int error = start_users(use);
     if (error == 0) {

@@ -18,8 +18,8 @@
  *
  * A burst that ends before it has all its slices proves nothing: the host may have been late, or
  * slices may be longer than a burst. It is reported (event incomplete_burst) and repeated; its
- * whole slices stay in the series. After three in a row there is no verdict, and the result
- * fails.
+ * whole slices stay in the series, but no verdict looks at them. After three in a row there is no
+ * verdict, and the result fails.
  *
  * If one thread kept the CPU for a whole burst, the same threads go on after a rest, that thread
  * first, until it has kept the CPU for twenty slices. Only then is it established that they do not
@@ -78,6 +78,12 @@ struct spinner {
     sem_t go; /* starts the thread's part of a burst */
 };
 
+/* Slices of complete bursts: the verdicts rest on them. */
+struct slices {
+    int count;
+    int64_t sum_ns, least_ns, most_ns;
+};
+
 /* A burst has one part, or several with rests between them while one thread keeps the CPU. */
 struct own {
     struct run *run;
@@ -94,6 +100,7 @@ struct own {
     int64_t begin_at_ns;
     struct spinner spinners[MOST_THREADS];
     int64_t shares_ns[MOST_THREADS]; /* of complete bursts */
+    struct slices slices[2];         /* FIRST, LATER */
     int complete_count, incomplete_count, incomplete_in_row;
     int least_turns, incomplete_turns; /* fewest slices of a thread, by kind of burst */
     int64_t kept_ns;                   /* one thread kept the CPU for this; 0: none did */
@@ -103,6 +110,7 @@ struct own {
 struct burst {
     int turns[MOST_THREADS];
     int64_t ns[MOST_THREADS];
+    struct slices slices[2];
 };
 
 /* Asks for the slice length; runs on a thread of SCHED_RR. */
@@ -254,15 +262,40 @@ static int spin_burst(struct own *own)
     return error;
 }
 
+static void add_slice(struct slices *slices, int64_t ns)
+{
+    slices->least_ns = slices->count == 0 || ns < slices->least_ns ? ns : slices->least_ns;
+    slices->most_ns = ns > slices->most_ns ? ns : slices->most_ns;
+    slices->sum_ns += ns;
+    slices->count++;
+}
+
+static void add_slices(struct slices *slices, const struct slices *more)
+{
+    if (more->count == 0)
+        return;
+    bool is_less = slices->count == 0 || more->least_ns < slices->least_ns;
+    slices->least_ns = is_less ? more->least_ns : slices->least_ns;
+    slices->most_ns = more->most_ns > slices->most_ns ? more->most_ns : slices->most_ns;
+    slices->sum_ns += more->sum_ns;
+    slices->count += more->count;
+}
+
+static double mean_of(const struct slices *slices)
+{
+    return slices->count > 0 ? (double)slices->sum_ns / slices->count : 0;
+}
+
 static void record_slice(struct own *own, const struct slice_entry *slice, uint64_t end_ticks,
                          struct burst *burst)
 {
     const struct clock *clock = &own->run->clock;
     int64_t ns = clock_ns(clock, end_ticks - slice->ticks);
     int64_t at_ns = own->begin_at_ns + clock_ns(clock, end_ticks - own->begin_ticks);
-    bool is_first = burst->turns[slice->place]++ == 0;
+    int kind = burst->turns[slice->place]++ == 0 ? FIRST : LATER;
     burst->ns[slice->place] += ns;
-    record_value(arena_record(own->run->arena, is_first ? FIRST : LATER), ns, at_ns);
+    add_slice(&burst->slices[kind], ns);
+    record_value(arena_record(own->run->arena, kind), ns, at_ns);
 }
 
 /* A slice ends where the next one begins. Bursts with a rest in them give no slices. */
@@ -292,6 +325,8 @@ static void count_complete(struct own *own, const struct burst *burst)
         own->least_turns = least;
     for (int i = 0; i < own->thread_count; i++)
         own->shares_ns[i] += burst->ns[i];
+    for (int i = 0; i < 2; i++)
+        add_slices(&own->slices[i], &burst->slices[i]);
 }
 
 static void count_incomplete(struct own *own, const struct burst *burst)
@@ -310,7 +345,7 @@ static void count_incomplete(struct own *own, const struct burst *burst)
 
 static void take_burst(struct own *own)
 {
-    struct burst burst = {{0}, {0}};
+    struct burst burst = {{0}, {0}, {{0}}};
     record_burst(own, &burst);
     if (keeps_cpu(own) && has_kept_for_long(own)) {
         own->kept_ns = own->part_count * own->run->rt_budget.burst_ns;
@@ -355,7 +390,7 @@ static int measure(struct run *run)
 {
     struct own *own = run->own;
     struct run_budget budget = run_budget(run, 1);
-    cpu_loss_open(&own->cpu_loss);
+    cpu_loss_open(&own->cpu_loss, run);
     if (plan_bursts(own) != 0)
         return -1;
     own->least_turns = own->incomplete_turns = own->rounds;
@@ -381,16 +416,6 @@ static int64_t tick_ns(void)
         if (strstr(clocks[i].name, "COARSE") && clock_getres(clocks[i].id, &step) == 0)
             return clock_timespec_ns(&step);
     return 0;
-}
-
-static double lowest_ms(const struct record *record)
-{
-    return record->count > 0 ? (double)record->min / 1e6 : 0;
-}
-
-static double highest_ms(const struct record *record)
-{
-    return record->count > 0 ? (double)record->max / 1e6 : 0;
 }
 
 static void judge_rotation(const struct own *own)
@@ -433,8 +458,8 @@ static void judge_fairness(const struct own *own)
 
 static void judge_length(const struct own *own)
 {
-    const struct record *later = arena_record(own->run->arena, LATER);
-    double mean_ns = record_mean(later), claimed_ns = (double)own->claimed_ns;
+    const struct slices *later = &own->slices[LATER];
+    double mean_ns = mean_of(later), claimed_ns = (double)own->claimed_ns;
     if (own->claimed_ns < 0) {
         arena_event(own->run->arena, "slice_unknown", -1,
                     "sched_rr_get_interval fails: nobody knows how long slices should be");
@@ -443,25 +468,24 @@ static void judge_length(const struct own *own)
     bool is_right = later->count > 0 && mean_ns < claimed_ns * (1 + LENGTH_ERROR) &&
                     mean_ns > claimed_ns * (1 - LENGTH_ERROR);
     arena_verdict(own->run->arena, is_right, "slice_length",
-                  "%llu later slices, mean %.3f ms (%.3f to %.3f); claimed: %.3f ms",
-                  (unsigned long long)later->count, mean_ns / 1e6, lowest_ms(later),
-                  highest_ms(later), claimed_ns / 1e6);
+                  "%d later slices, mean %.3f ms (%.3f to %.3f); claimed: %.3f ms", later->count,
+                  mean_ns / 1e6, (double)later->least_ns / 1e6, (double)later->most_ns / 1e6,
+                  claimed_ns / 1e6);
 }
 
 static void judge_first_slice(const struct own *own)
 {
-    const struct record *first = arena_record(own->run->arena, FIRST);
-    const struct record *later = arena_record(own->run->arena, LATER);
-    double allowed_ns = record_mean(later) / 4;
+    const struct slices *first = &own->slices[FIRST], *later = &own->slices[LATER];
+    double allowed_ns = mean_of(later) / 4;
     if (allowed_ns < (double)tick_ns())
         allowed_ns = (double)tick_ns();
-    double difference_ns = record_mean(first) - record_mean(later);
+    double difference_ns = mean_of(first) - mean_of(later);
     bool is_like = first->count > 0 && later->count > 0 && difference_ns <= allowed_ns &&
                    difference_ns >= -allowed_ns;
     arena_verdict(own->run->arena, is_like, "first_slice",
-                  "%llu first slices, mean %.3f ms (%.3f to %.3f); mean of the later ones %.3f ms",
-                  (unsigned long long)first->count, record_mean(first) / 1e6, lowest_ms(first),
-                  highest_ms(first), record_mean(later) / 1e6);
+                  "%d first slices, mean %.3f ms (%.3f to %.3f); mean of the later ones %.3f ms",
+                  first->count, mean_of(first) / 1e6, (double)first->least_ns / 1e6,
+                  (double)first->most_ns / 1e6, mean_of(later) / 1e6);
 }
 
 static int refuse_verdict(const struct own *own)

@@ -20,6 +20,7 @@
  */
 #include "base/posix_source.h"
 
+#include "port/port.h"
 #include "run/run.h"
 #include "run/shield_run.h"
 #include "run/variant.h"
@@ -209,6 +210,23 @@ static void sleep_and_measure(void *argument)
     tell_missed(sleeper);
 }
 
+/* From the sleeper's CPU: where memory is locked, whoever maps a stack touches it first. */
+static int start_sleeper(struct run *run, struct sleeper *sleeper)
+{
+    struct rt_thread_setup setup = run->setup;
+    struct cpus before;
+    setup.cpu = sleeper->cpu;
+    bool is_there = port_pin_for_now(setup.cpu, &before) == 0;
+    int error = rt_thread_start(&sleeper->rt_thread, &setup, sleep_and_measure, sleeper);
+    int not_back = is_there ? port_pin_back(&before) : 0;
+    if (error || !not_back)
+        return error;
+    run_request_stop();
+    rt_thread_go(&sleeper->rt_thread);
+    rt_thread_join(&sleeper->rt_thread);
+    return not_back;
+}
+
 /* The measuring thread measures itself, unless the parameter `cpus` asks for other threads. */
 static int measure(struct run *run)
 {
@@ -219,14 +237,9 @@ static int measure(struct run *run)
         return 0;
     }
     int started = 0, error = 0;
-    for (; started < own->sleeper_count && error == 0; started++) {
-        struct sleeper *sleeper = &own->sleepers[started];
-        struct rt_thread_setup setup = run->setup;
-        setup.cpu = sleeper->cpu;
-        error = rt_thread_start(&sleeper->rt_thread, &setup, sleep_and_measure, sleeper);
-        if (error)
+    for (; started < own->sleeper_count; started++)
+        if ((error = start_sleeper(run, &own->sleepers[started])) != 0)
             break;
-    }
     if (error) {
         outcome_set_errno(&run->outcome, error, "starting a thread on each CPU",
                           "ask for fewer CPUs, or raise ulimit -u and -l");

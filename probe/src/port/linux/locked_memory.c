@@ -18,11 +18,21 @@ void port_trim_heap(void)
 #endif
 }
 
-void port_keep_from_forks(void *memory, size_t bytes)
+static void advise_forks(void *memory, size_t bytes, int advice)
 {
     uintptr_t page_bytes = (uintptr_t)sysconf(_SC_PAGESIZE);
     uintptr_t begin = ((uintptr_t)memory + page_bytes - 1) / page_bytes * page_bytes;
     uintptr_t end = ((uintptr_t)memory + bytes) / page_bytes * page_bytes;
     if (begin < end)
-        madvise((char *)memory + (begin - (uintptr_t)memory), end - begin, MADV_DONTFORK);
+        madvise((char *)memory + (begin - (uintptr_t)memory), end - begin, advice);
+}
+
+void port_keep_from_forks(void *memory, size_t bytes)
+{
+    advise_forks(memory, bytes, MADV_DONTFORK);
+}
+
+void port_give_to_forks(void *memory, size_t bytes)
+{
+    advise_forks(memory, bytes, MADV_DOFORK);
 }

@@ -248,6 +248,12 @@ void port_keep_from_forks(void *memory, size_t bytes)
     (void)bytes;
 }
 
+void port_give_to_forks(void *memory, size_t bytes)
+{
+    (void)memory;
+    (void)bytes;
+}
+
 void port_facts(const struct port_fact_sink *sink)
 {
     (void)sink;
