@@ -6,6 +6,8 @@
 #include "port/port.h"
 #include "tap.h"
 
+#include <errno.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -16,6 +18,17 @@
 enum { POLICY = COUNTER_OWN, NICE, BLOCKED, IGNORED, CORE };
 
 static struct load_map *map;
+static bool refuses_policies;
+
+int __real_pthread_setschedparam(pthread_t thread, int policy, const struct sched_param *wanted);
+int __wrap_pthread_setschedparam(pthread_t thread, int policy, const struct sched_param *wanted);
+
+#ifdef WRAPPED
+int __wrap_pthread_setschedparam(pthread_t thread, int policy, const struct sched_param *wanted)
+{
+    return refuses_policies ? EPERM : __real_pthread_setschedparam(thread, policy, wanted);
+}
+#endif
 
 /* What it finds itself to be. */
 static void work(struct worker *worker)
@@ -38,9 +51,9 @@ static const struct load_element usual = {.name = "test", .kind = LOAD_COUNT, .w
 static const struct load_element lowest = {
     .name = "test", .kind = LOAD_COUNT, .is_lowest = true, .work = work};
 
-/* Forks a worker from a process with this policy and niceness, which the worker does not get.
- * False: that process may not have them. */
-static bool be(const struct load_element *element, int policy, int nice_value)
+/* Forks a worker from a process with this policy and niceness. False: that process may not have
+ * them. */
+static bool fork_worker(const struct load_element *element, int policy, int nice_value)
 {
     int gate[2], status = -1;
     struct sched_param priority = {.sched_priority = policy == SCHED_OTHER ? 0 : 1};
@@ -67,7 +80,13 @@ static bool be(const struct load_element *element, int policy, int nice_value)
     }
     close(gate[0]);
     waitpid(supervisor, &status, 0);
-    return WIFEXITED(status) && WEXITSTATUS(status) == 0 &&
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+/* The same; the worker works, without that policy and niceness. */
+static bool be(const struct load_element *element, int policy, int nice_value)
+{
+    return fork_worker(element, policy, nice_value) &&
            CHECK_SAME(atomic_load(&map->slots[0].state), WORKER_WORKS);
 }
 
@@ -86,6 +105,23 @@ static void test_it_is_never_real_time(void)
         }
         CHECK_SAME(found(POLICY), SCHED_OTHER);
     }
+}
+
+/* A load of real-time priority would compete with the test. */
+static void test_it_is_refused_where_it_would_stay_real_time(void)
+{
+    if (!tap_is_wrapped())
+        return;
+    refuses_policies = true;
+    CHECK(be(&usual, SCHED_OTHER, 0)); /* nothing to drop */
+    bool has_right = fork_worker(&usual, SCHED_FIFO, 0);
+    refuses_policies = false;
+    if (!has_right) {
+        tap_skip("no right to a real-time priority");
+        return;
+    }
+    CHECK_SAME(atomic_load(&map->slots[0].state), WORKER_REFUSED);
+    CHECK_HOLDS(load_slot_note(&map->slots[0]), "the real-time priority of the probe could not");
 }
 
 static void test_its_niceness_is_its_own(void)
@@ -130,6 +166,8 @@ int main(void)
 {
     static const struct tap_test tests[] = {
         {"it is never real-time", test_it_is_never_real_time},
+        {"it is refused where it would stay real-time",
+         test_it_is_refused_where_it_would_stay_real_time},
         {"its niceness is its own", test_its_niceness_is_its_own},
         {"it takes signals and leaves no core", test_it_takes_signals_and_leaves_no_core},
         {"a note does not touch the one before", test_a_note_does_not_touch_the_one_before},
