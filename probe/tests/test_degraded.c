@@ -3,10 +3,9 @@
 #include "base/posix_source.h"
 
 #include "base/rt_thread.h"
-#include "command/args.h"
+#include "child_run.h"
 #include "fake_port.h"
 #include "run/instrument.h"
-#include "run/life_cycle.h"
 #include "run/run.h"
 #include "tap.h"
 
@@ -15,10 +14,9 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-enum { MOST_BYTES = 400000, MOST_WORDS = 16 };
+enum { MOST_WORDS = 16 };
 
 static struct {
     const struct test *test; /* in place of the one that the words say */
@@ -30,20 +28,9 @@ static void reset(void)
     memset(&fake_run, 0, sizeof fake_run);
 }
 
-static void run_child(char *const words[], int output)
+static void take_fake_test(struct request *request)
 {
-    static struct request request;
-    char error[ARGS_ERROR_BYTES];
-    int count = 0;
-    while (words[count])
-        count++;
-    if (args_parse(count, words, &request, error, sizeof error) != 0)
-        _exit(2);
-    request.json = true;
-    if (fake_run.test)
-        request.test = fake_run.test;
-    dup2(output, STDOUT_FILENO);
-    _exit(run_test(&request));
+    request->test = fake_run.test ? fake_run.test : request->test;
 }
 
 /* The exit code that belongs to the status of a stream. */
@@ -54,26 +41,11 @@ static int code_of(const char *text)
     return is_missing ? 5 : strstr(text, "\"status\":\"measured\"") ? 0 : 3;
 }
 
-/* The stream of a run in a process of its own. */
 static const char *stream_of(char *const words[])
 {
-    static char text[MOST_BYTES];
-    int ends[2], status;
-    size_t used = 0;
-    ssize_t got;
-    fflush(stdout);
-    if (pipe(ends) != 0)
-        abort();
-    pid_t child = fork();
-    if (child == 0)
-        run_child(words, ends[1]);
-    close(ends[1]);
-    while (used + 1 < sizeof text && (got = read(ends[0], text + used, sizeof text - 1 - used)) > 0)
-        used += (size_t)got;
-    text[used] = '\0';
-    close(ends[0]);
-    waitpid(child, &status, 0);
-    CHECK_SAME(WIFEXITED(status) ? WEXITSTATUS(status) : -1, code_of(text));
+    int code;
+    const char *text = child_run(words, take_fake_test, &code);
+    CHECK_SAME(code, code_of(text));
     return text;
 }
 

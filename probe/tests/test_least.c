@@ -3,55 +3,27 @@
 #include "base/posix_source.h"
 
 #include "base/rt_thread.h"
-#include "command/args.h"
+#include "child_run.h"
 #include "fake_port.h"
 #include "family/mutex/lock_kind.h"
 #include "family/semaphore/kind.h"
-#include "run/life_cycle.h"
 #include "tap.h"
 
 #include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-enum { MOST_BYTES = 400000 };
-
-static void run_child(char *const words[], int output)
+static void have_no_processes(struct request *request)
 {
-    static struct request request;
-    char error[ARGS_ERROR_BYTES];
-    int count = 0;
-    while (words[count])
-        count++;
+    (void)request;
     fake_port.has_no_processes = true;
-    if (args_parse(count, words, &request, error, sizeof error) != 0)
-        _exit(2);
-    request.json = true;
-    dup2(output, STDOUT_FILENO);
-    _exit(run_test(&request));
 }
 
 static const char *stream_of(char *const words[])
 {
-    static char text[MOST_BYTES];
-    int ends[2];
-    size_t used = 0;
-    ssize_t got;
-    fflush(stdout);
-    if (pipe(ends) != 0)
-        abort();
-    pid_t child = fork();
-    if (child == 0)
-        run_child(words, ends[1]);
-    close(ends[1]);
-    while (used + 1 < sizeof text && (got = read(ends[0], text + used, sizeof text - 1 - used)) > 0)
-        used += (size_t)got;
-    text[used] = '\0';
-    close(ends[0]);
-    waitpid(child, NULL, 0);
-    return text;
+    int code;
+    return child_run(words, have_no_processes, &code);
 }
 
 #define STREAM(...) stream_of((char *const[]){"hardstone-probe", "run", __VA_ARGS__, NULL})

@@ -7,20 +7,18 @@
 #include "base/posix_source.h"
 
 #include "base/rt_thread.h"
-#include "command/args.h"
+#include "child_run.h"
 #include "fake_port.h"
-#include "run/life_cycle.h"
 #include "run/run.h"
 #include "tap.h"
 
 #include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { MOST_BYTES = 800000, NO_SERIES = -1, TRIES = 8 };
+enum { NO_SERIES = -1, TRIES = 8 };
 
 static struct {
     bool has_no_memory, has_no_sets;
@@ -90,40 +88,16 @@ static void bind_to_one_cpu(void)
 #endif
 }
 
-static void run_child(char *const words[], int output)
+static void be_on_one_cpu(struct request *request)
 {
-    static struct request request;
-    char error[ARGS_ERROR_BYTES];
-    int count = 0;
-    while (words[count])
-        count++;
-    if (args_parse(count, words, &request, error, sizeof error) != 0)
-        _exit(2);
-    request.json = true;
+    (void)request;
     bind_to_one_cpu();
-    dup2(output, STDOUT_FILENO);
-    _exit(run_test(&request));
 }
 
 static const char *stream_once(char *const words[])
 {
-    static char text[MOST_BYTES];
-    int ends[2];
-    size_t used = 0;
-    ssize_t got;
-    fflush(stdout);
-    if (pipe(ends) != 0)
-        abort();
-    pid_t child = fork();
-    if (child == 0)
-        run_child(words, ends[1]);
-    close(ends[1]);
-    while (used + 1 < sizeof text && (got = read(ends[0], text + used, sizeof text - 1 - used)) > 0)
-        used += (size_t)got;
-    text[used] = '\0';
-    close(ends[0]);
-    waitpid(child, NULL, 0);
-    return text;
+    int code;
+    return child_run(words, be_on_one_cpu, &code);
 }
 
 /* A run from which the CPU was taken away says little; NULL and a skip when that goes on. */

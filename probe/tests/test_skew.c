@@ -15,15 +15,14 @@ static uint64_t counter_end(void);
 #include "base/clock.c"
 #include "run/instrument.c"
 
-#include "run/life_cycle.h"
+#include "child_run.h"
 #include "run/run.h"
 #include "tap.h"
 
 #include <stdlib.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-enum { MOST_BYTES = 200000, CPUS = 3, NOWHERE_CPU = 7 };
+enum { CPUS = 3, NOWHERE_CPU = 7 };
 
 /* Far from CLOCK_MONOTONIC, so that one is not taken for the other. */
 #define AHEAD_NS (INT64_C(1) << 50)
@@ -82,40 +81,21 @@ static const struct test compares = {.id = "COMPARES",
                                      .check = use_all,
                                      .measure = look_at_clock};
 
-static void run_child(const struct test *test, int output)
+static const struct test *fake_test;
+
+static void take_fake_test(struct request *request)
 {
-    static struct request request;
-    char *words[] = {"hardstone-probe", "run",          "SEM-P-SIG",  "--policy",
-                     "other",           "--counter-hz", "1000000000", NULL};
-    char error[ARGS_ERROR_BYTES];
-    if (args_parse(sizeof words / sizeof words[0] - 1, words, &request, error, sizeof error) != 0)
-        _exit(2);
-    request.json = true;
-    request.test = test;
-    dup2(output, STDOUT_FILENO);
-    _exit(run_test(&request));
+    request->test = fake_test;
 }
 
-/* The stream of a run in a process of its own. */
 static const char *stream_of(const struct test *test)
 {
-    static char text[MOST_BYTES];
-    int ends[2], status;
-    size_t used = 0;
-    ssize_t got;
-    fflush(stdout);
-    if (pipe(ends) != 0)
-        abort();
-    pid_t child = fork();
-    if (child == 0)
-        run_child(test, ends[1]);
-    close(ends[1]);
-    while (used + 1 < sizeof text && (got = read(ends[0], text + used, sizeof text - 1 - used)) > 0)
-        used += (size_t)got;
-    text[used] = '\0';
-    close(ends[0]);
-    waitpid(child, &status, 0);
-    CHECK_SAME(WIFEXITED(status) ? WEXITSTATUS(status) : -1, 0);
+    int code;
+    fake_test = test;
+    const char *text = child_run((char *const[]){"hardstone-probe", "run", "SEM-P-SIG", "--policy",
+                                                 "other", "--counter-hz", "1000000000", NULL},
+                                 take_fake_test, &code);
+    CHECK_SAME(code, 0);
     CHECK_HOLDS(text, "\"status\":\"measured\"");
     CHECK_HOLDS(text, "\"name\":\"second\",\"pass\":true");
     return text;
