@@ -14,6 +14,8 @@
 static struct run run;
 static struct burst burst;
 static int64_t stolen_before_ns; /* 0: steal time is not known */
+static double stolen_part;       /* of a loss */
+static int64_t stolen_untold_ns;
 
 static void begin(bool is_listed, bool has_budget, bool counts_waits)
 {
@@ -41,6 +43,7 @@ static void lose(double ran, double waited)
     int64_t lost_ns = clock_monotonic_ns() - begin_ns;
     fake_port.ran_ns += (int64_t)(ran * (double)lost_ns);
     fake_port.waited_ns += (int64_t)(waited * (double)lost_ns);
+    fake_port.steal_ns += (int64_t)(stolen_part * (double)lost_ns) - stolen_untold_ns;
     burst_next(&burst);
 }
 
@@ -132,15 +135,43 @@ static void test_threads_come_and_go(void)
 
 /* ---- steal time ---- */
 
+/* Loses a burst, of which the host took the part `stolen`, less `untold_ns`. */
+static void lose_to_host(double stolen, int64_t untold_ns)
+{
+    stolen_part = stolen;
+    stolen_untold_ns = untold_ns;
+    lose(0, 1);
+    stolen_part = 0;
+    stolen_untold_ns = 0;
+}
+
 static void test_stolen(void)
 {
     stolen_before_ns = 1000;
     begin(true, true, true);
-    fake_port.steal_ns += 2 * LOST_NS;
-    lose(0, 1);
+    lose_to_host(1, 0);
     CHECK_SAME(run.outcome.status, STATUS_MEASURED);
     CHECK(was_told("throttled"));
     arena_free(run.arena);
+}
+
+/* Steal time is counted in steps, and may lack one. */
+static void test_stolen_but_for_a_step(void)
+{
+    stolen_before_ns = 1000;
+    begin(true, true, true);
+    lose_to_host(1, 10000000);
+    CHECK_SAME(run.outcome.status, STATUS_MEASURED);
+    arena_free(run.arena);
+}
+
+/* The other half is as much as throttling takes. */
+static void test_stolen_in_part(void)
+{
+    stolen_before_ns = 1000;
+    begin(true, true, true);
+    lose_to_host(0.5, 0);
+    check_taken();
 }
 
 /* What was stolen before the last rest explains nothing. */
@@ -148,10 +179,10 @@ static void test_stolen_before(void)
 {
     stolen_before_ns = 100 * LOST_NS;
     begin(true, true, true);
-    fake_port.steal_ns += 2 * LOST_NS;
+    fake_port.steal_ns += 100 * LOST_NS;
     run.rt_budget.rested_ns++;
     burst_next(&burst);
-    lose(0, 1);
+    lose_to_host(0, 0);
     check_taken();
 }
 
@@ -160,10 +191,9 @@ static void test_stolen_once(void)
 {
     stolen_before_ns = 1000;
     begin(true, true, true);
-    fake_port.steal_ns += LOST_NS * 5 / 4;
-    lose(0, 1);
+    lose_to_host(1, 0);
     CHECK_SAME(run.outcome.status, STATUS_MEASURED);
-    lose(0, 1);
+    lose_to_host(0, 0);
     check_taken();
 }
 
@@ -175,5 +205,7 @@ TAP_MAIN({"a thread was ready all the while", test_ready},
          {"a thread was ready behind another of the test", test_behind_another_of_the_test},
          {"what threads did is not known", test_unknown},
          {"threads come and go", test_threads_come_and_go}, {"the host took it", test_stolen},
+         {"the host took it but for a step of its clock", test_stolen_but_for_a_step},
+         {"the host took a part", test_stolen_in_part},
          {"the host took as much before", test_stolen_before},
          {"the host took one of two losses", test_stolen_once})

@@ -58,13 +58,16 @@ void cpu_loss_begin(struct cpu_loss *cpu_loss)
     cpu_loss->begin_cpu_ns = used_cpu_ns(cpu_loss);
 }
 
-/* Whether the hypervisor took so much; its time is used up by that. */
+/* Whether the hypervisor took so much of the loss that the rest is no cut: steal time is counted in
+ * steps of 10 ms. What explains this loss explains no other. */
 static bool was_stolen(struct cpu_loss *cpu_loss, int64_t lost_ns)
 {
     int64_t now_ns = cpu_loss->steal_ns < 0 ? -1 : steal_ns(cpu_loss->run);
-    if (now_ns < 0 || now_ns - cpu_loss->steal_ns < lost_ns)
+    int64_t stolen_ns = now_ns < 0 ? 0 : now_ns - cpu_loss->steal_ns;
+    stolen_ns = stolen_ns < lost_ns ? stolen_ns : lost_ns;
+    if (cpu_loss_is_cut(cpu_loss, lost_ns - stolen_ns))
         return false;
-    cpu_loss->steal_ns += lost_ns;
+    cpu_loss->steal_ns += stolen_ns;
     return true;
 }
 

@@ -59,9 +59,9 @@ static inline bool cpu_loss_is_doubtful(const struct cpu_loss *cpu_loss, int cut
     return cpu_loss->is_limited && cpu_loss->cut_count > cut_before;
 }
 
-/* Sets the outcome to failed and returns -1 if a burst was cut; else 0. A cut does not count if the
- * steal time since the last rest covers its loss: steal is judged with the conditions of the run.
- * Each ns of steal explains one loss. */
+/* Sets the outcome to failed and returns -1 if a burst was cut; else 0. A cut does not count if its
+ * loss, less the steal time since the last rest, is none: steal is judged with the conditions of
+ * the run. Each ns of steal explains one loss. */
 int cpu_loss_judge(const struct cpu_loss *cpu_loss, struct run *run);
 
 #endif
