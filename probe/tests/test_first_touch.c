@@ -123,17 +123,16 @@ static void reset(void)
     fake_port = (struct fake_port){.cpu_count = 1, .on_visit = on_visit};
 }
 
-/* The exit code of a run by this process. */
-static int run_here(void)
+/* The exit code of a run by this process. `test`: in place of the one in the words; NULL: that one.
+ */
+static int run_words(int count, char *const words[], const struct test *test)
 {
     static struct request request;
-    char *words[] = {"hardstone-probe", "run",      "SEM-P-SIG", "--clock",
-                     "monotonic",       "--policy", "other"};
     char error[ARGS_ERROR_BYTES];
-    if (args_parse(sizeof words / sizeof words[0], words, &request, error, sizeof error) != 0)
+    if (args_parse(count, words, &request, error, sizeof error) != 0)
         abort();
     request.json = true;
-    request.test = &own;
+    request.test = test ? test : request.test;
     fflush(stdout);
     int output = dup(STDOUT_FILENO), nothing = open("/dev/null", O_WRONLY);
     dup2(nothing, STDOUT_FILENO);
@@ -142,6 +141,13 @@ static int run_here(void)
     close(output);
     close(nothing);
     return code;
+}
+
+static int run_here(void)
+{
+    char *words[] = {"hardstone-probe", "run",      "SEM-P-SIG", "--clock",
+                     "monotonic",       "--policy", "other"};
+    return run_words(sizeof words / sizeof words[0], words, &own);
 }
 
 static void test_stack(void)
@@ -194,7 +200,22 @@ static void test_cpus_that_cannot_be_chosen(void)
     CHECK_TEXT(seen.log, "records, lock, own, thread");
 }
 
-TAP_MAIN({"a stack", test_stack}, {"memory of a run", test_memory_of_a_run},
+/* Whoever maps a stack that is locked touches it. */
+static void test_stacks_of_other_cpus(void)
+{
+    char *words[] = {"hardstone-probe", "run",   "TMR-P-LAT", "--clock",   "monotonic", "--policy",
+                     "other",           "--cpu", "0",         "--samples", "3",         "-p",
+                     "cpus=1,2"};
+    reset();
+    if (!tap_is_wrapped())
+        return;
+    fake_port.cpu_count = 3;
+    CHECK_SAME(run_words(sizeof words / sizeof words[0], words, NULL), 0);
+    CHECK_HOLDS(seen.log, "on CPU 1, thread, back, on CPU 2, thread, back");
+}
+
+TAP_MAIN({"a stack", test_stack}, {"stacks of other CPUs", test_stacks_of_other_cpus},
+         {"memory of a run", test_memory_of_a_run},
          {"it goes back after an error", test_it_goes_back_after_an_error},
          {"it cannot go back", test_it_cannot_go_back},
          {"CPUs that cannot be chosen", test_cpus_that_cannot_be_chosen})

@@ -129,6 +129,20 @@ def test_a_kill_in_the_middle_of_making_a_name(probe: Path) -> None:
         assert unfinished() == set()
 
 
+def test_a_killed_cleanup_process_costs_no_result(probe: Path) -> None:
+    """The probe says to a pipe that nobody reads that all is removed."""
+    options = [*LONG, "-p", "kinds=named", "--cpu", str(machine.cpu())]
+    with measuring(probe, "SEM-P-NEW", *options) as running:
+        (guard,) = helpers_of(running, 1)
+        assert wait_until(lambda: bool(names_of(running.pid)))
+        os.kill(guard, signal.SIGKILL)
+        running.process.send_signal(signal.SIGINT)
+        stream = running.rest()
+    assert stream.code == stream.told_code
+    assert stream.result.interrupted and stream.footer.series > 0
+    assert names_of(running.pid) == set()
+
+
 @pytest.mark.parametrize(
     ("after_s", "stopped_s"),
     [(0, 0), (0.2, 0), (0.2, 0.15)],
