@@ -2,6 +2,7 @@
 
 #include "family/mutex/inversion.h"
 
+#include "realtime/one_cpu.h"
 #include "realtime/scheduling.h"
 
 #include <errno.h>
@@ -355,6 +356,24 @@ int inversion_open(struct inversion *scenario, struct run *run, const struct inv
     else
         warm_up(scenario);
     return error;
+}
+
+int inversion_prepare(struct run *run, size_t own_bytes)
+{
+    if (one_cpu_require(run) != 0 || one_cpu_require_levels(run, INVERSION_LEVELS) != 0)
+        return -1;
+    return run_own(run, own_bytes) ? 0 : -1;
+}
+
+int inversion_begin(struct inversion *scenario, struct run *run,
+                    const struct inversion_setup *setup, struct burst *burst)
+{
+    int error = inversion_open(scenario, run, setup);
+    if (error)
+        return outcome_set_errno(&run->outcome, error, "starting the threads", NULL);
+    burst_begin(burst, run, 0);
+    burst_plan(burst, setup->burn_ns);
+    return 0;
 }
 
 /* Whether all stamps were taken, in this order. */

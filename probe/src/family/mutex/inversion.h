@@ -81,11 +81,20 @@ struct inversion {
 /* Ceiling for a mutex of protocol protect: high's priority. */
 int inversion_ceiling(const struct run *run);
 
+/* For `prepare`: one CPU, INVERSION_LEVELS priorities and `own_bytes` of memory. 0, or -1 with the
+ * outcome. */
+int inversion_prepare(struct run *run, size_t own_bytes);
+
 /* Makes the locks, starts the threads and plays 8 warm-up rounds without medium's spinning, so that
  * page faults and the C library's first calls are over. 0, or an errno value with nothing left
  * open. */
 int inversion_open(struct inversion *scenario, struct run *run,
                    const struct inversion_setup *setup);
+
+/* inversion_open, and the first burst of a variant, whose rounds take what medium spins at least.
+ * 0, or -1 with the outcome. */
+int inversion_begin(struct inversion *scenario, struct run *run,
+                    const struct inversion_setup *setup, struct burst *burst);
 
 /* Plays one round; returns when all threads are at their gates. A round that the watchdog ended is
  * repeated up to INVERSION_ATTEMPTS - 1 times (event `round_repeated`); log and stamps are those of

@@ -26,7 +26,6 @@
 
 #include "family/mutex/inversion.h"
 #include "realtime/burst.h"
-#include "realtime/one_cpu.h"
 #include "run/variant.h"
 
 #include <stdio.h>
@@ -54,9 +53,7 @@ struct own {
 
 static int prepare(struct run *run)
 {
-    if (one_cpu_require(run) != 0 || one_cpu_require_levels(run, INVERSION_LEVELS) != 0)
-        return -1;
-    return run_own(run, sizeof(struct own)) ? 0 : -1;
+    return inversion_prepare(run, sizeof(struct own));
 }
 
 static void tell(struct run *run, const char *claim, const struct inversion_setup *setup)
@@ -81,10 +78,8 @@ static void tell(struct run *run, const char *claim, const struct inversion_setu
 static int try_claim(struct run *run, const char *claim, const struct inversion_setup *setup)
 {
     struct own *own = run->own;
-    int error = inversion_open(&own->scenario, run, setup);
-    if (error)
-        return outcome_set_errno(&run->outcome, error, "starting the threads", NULL);
-    burst_begin(&own->burst, run, 0);
+    if (inversion_begin(&own->scenario, run, setup, &own->burst) != 0)
+        return -1;
     inversion_rounds(&own->scenario, &own->burst, ROUNDS, NULL);
     inversion_close(&own->scenario);
     if (!run_should_stop())

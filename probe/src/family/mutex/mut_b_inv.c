@@ -23,7 +23,6 @@
 
 #include "family/mutex/inversion.h"
 #include "realtime/burst.h"
-#include "realtime/one_cpu.h"
 #include "run/variant.h"
 
 #include <stdio.h>
@@ -64,9 +63,7 @@ struct own {
 
 static int prepare(struct run *run)
 {
-    if (one_cpu_require(run) != 0 || one_cpu_require_levels(run, INVERSION_LEVELS) != 0)
-        return -1;
-    return run_own(run, sizeof(struct own)) ? 0 : -1;
+    return inversion_prepare(run, sizeof(struct own));
 }
 
 static void record_round(struct run *run, bool is_in_time)
@@ -110,12 +107,9 @@ static int measure_variant(struct run *run)
         .kind = kind, .links = 1, .burn_ns = run_number(run, "medium_ns"), .is_logged = true};
     if (!lock_kind_is_here(run, kind))
         return 0;
-    int error = inversion_open(&own->scenario, run, &setup);
-    if (error)
-        return outcome_set_errno(&run->outcome, error, "starting the threads", NULL);
+    if (inversion_begin(&own->scenario, run, &setup, &own->burst) != 0)
+        return -1;
     own->tried_count++;
-    burst_begin(&own->burst, run, 0);
-    burst_plan(&own->burst, setup.burn_ns);
     bool is_avoided = inversion_rounds(&own->scenario, &own->burst, ROUNDS, record_round);
     inversion_close(&own->scenario);
     if (!run_should_stop())

@@ -23,7 +23,6 @@
 
 #include "family/mutex/inversion.h"
 #include "realtime/burst.h"
-#include "realtime/one_cpu.h"
 #include "run/variant.h"
 
 enum { ACQUIRE, RELEASE };
@@ -53,9 +52,7 @@ struct own {
 
 static int prepare(struct run *run)
 {
-    if (one_cpu_require(run) != 0 || one_cpu_require_levels(run, INVERSION_LEVELS) != 0)
-        return -1;
-    return run_own(run, sizeof(struct own)) ? 0 : -1;
+    return inversion_prepare(run, sizeof(struct own));
 }
 
 static void record_round(struct run *run)
@@ -100,11 +97,9 @@ static int measure_variant(struct run *run)
     struct inversion_setup setup = {.kind = kind, .links = 1};
     if (!lock_kind_is_here(run, kind))
         return 0;
-    int error = inversion_open(&own->scenario, run, &setup);
-    if (error)
-        return outcome_set_errno(&run->outcome, error, "starting the threads", NULL);
+    if (inversion_begin(&own->scenario, run, &setup, &own->burst) != 0)
+        return -1;
     own->tried_count++;
-    burst_begin(&own->burst, run, 0);
     int result = variant_sample(run, &own->burst, RELEASE, BURST, take_round);
     inversion_close(&own->scenario);
     tell_uncontended(run, kind);

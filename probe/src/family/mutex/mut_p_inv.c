@@ -18,7 +18,6 @@
 
 #include "family/mutex/inversion.h"
 #include "realtime/burst.h"
-#include "realtime/one_cpu.h"
 #include "run/variant.h"
 
 enum { SAMPLES = 100 };
@@ -43,9 +42,7 @@ struct own {
 
 static int prepare(struct run *run)
 {
-    if (one_cpu_require(run) != 0 || one_cpu_require_levels(run, INVERSION_LEVELS) != 0)
-        return -1;
-    return run_own(run, sizeof(struct own)) ? 0 : -1;
+    return inversion_prepare(run, sizeof(struct own));
 }
 
 static int take_round(struct run *run)
@@ -70,12 +67,9 @@ static int measure_variant(struct run *run)
         .kind = kind, .links = 1, .burn_ns = run_number(run, "medium_ns")};
     if (!lock_kind_is_here(run, kind))
         return 0;
-    int error = inversion_open(&own->scenario, run, &setup);
-    if (error)
-        return outcome_set_errno(&run->outcome, error, "starting the threads", NULL);
+    if (inversion_begin(&own->scenario, run, &setup, &own->burst) != 0)
+        return -1;
     own->tried_count++;
-    burst_begin(&own->burst, run, 0);
-    burst_plan(&own->burst, setup.burn_ns);
     int result = variant_sample(run, &own->burst, 0, 1, take_round);
     inversion_close(&own->scenario);
     return result;
