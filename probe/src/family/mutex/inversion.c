@@ -336,7 +336,9 @@ void inversion_warm_up(struct inversion *scenario)
         warm_up(scenario);
 }
 
-int inversion_open(struct inversion *scenario, struct run *run, const struct inversion_setup *setup)
+/* 0, or an errno value with nothing left open. */
+static int open_scenario(struct inversion *scenario, struct run *run,
+                         const struct inversion_setup *setup)
 {
     memset(scenario, 0, sizeof *scenario);
     scenario->clock = &run->clock;
@@ -368,7 +370,7 @@ int inversion_prepare(struct run *run, size_t own_bytes)
 int inversion_begin(struct inversion *scenario, struct run *run,
                     const struct inversion_setup *setup, struct burst *burst)
 {
-    int error = inversion_open(scenario, run, setup);
+    int error = open_scenario(scenario, run, setup);
     if (error)
         return outcome_set_errno(&run->outcome, error, "starting the threads", NULL);
     burst_begin(burst, run, 0);

@@ -86,13 +86,8 @@ int inversion_ceiling(const struct run *run);
 int inversion_prepare(struct run *run, size_t own_bytes);
 
 /* Makes the locks, starts the threads and plays 8 warm-up rounds without medium's spinning, so that
- * page faults and the C library's first calls are over. 0, or an errno value with nothing left
- * open. */
-int inversion_open(struct inversion *scenario, struct run *run,
-                   const struct inversion_setup *setup);
-
-/* inversion_open, and the first burst of a variant, whose rounds take what medium spins at least.
- * 0, or -1 with the outcome. */
+ * page faults and the C library's first calls are over; then begins the first burst of a variant,
+ * whose rounds take at least what medium spins. 0, or -1 with the outcome and nothing left open. */
 int inversion_begin(struct inversion *scenario, struct run *run,
                     const struct inversion_setup *setup, struct burst *burst);
 
