@@ -134,10 +134,59 @@ def under_load() -> Comparison:
     )
 
 
-def comparisons(folder: Path) -> list[Comparison]:
-    latency = {"median_ns": ("median wake-up latency", "ns")}
+LATENCY = {"median_ns": ("median wake-up latency", "ns")}
+LATENCY_AWAKE = {"median_ns": ("median wake-up latency, idle states off", "ns")}
+
+
+def wakeups() -> list[Comparison]:
     cost = {"cpu_ns": ("CPU time per wake-up", "ns")}
-    memory = {"locked_bytes": ("locked memory", "KiB")}
+    cost_awake = {"cpu_ns": ("CPU time per wake-up, idle states off", "ns")}
+    polled = "median wake-up latency of the bare loop, a thread polls"
+    bare = "a bare loop with one array"
+    return [
+        Comparison("wakeup", {**cost, **LATENCY}, own_wakeup, wakeup.cyclictest, "cyclictest"),
+        Comparison("wakeup-bare", {**cost, **LATENCY}, own_wakeup, bare_wakeup, bare),
+        Comparison(
+            "wakeup-bare-awake",
+            {**cost_awake, **LATENCY_AWAKE},
+            kept_awake(own_wakeup),
+            kept_awake(bare_wakeup),
+            bare,
+        ),
+        Comparison(
+            "wakeup-polled",
+            {"median_ns": (f"{polled} at 100 Hz", "ns")},
+            polled_wakeup,
+            bare_wakeup,
+            "nobody polls",
+            reading=table.agreement,
+        ),
+        Comparison(
+            "wakeup-polled-peer",
+            {"median_ns": (polled, "ns")},
+            polled_wakeup,
+            wakeup.cyclictest,
+            "cyclictest",
+            reading=table.agreement,
+        ),
+        Comparison(
+            "memory",
+            {"locked_bytes": ("locked memory", "KiB")},
+            own_wakeup,
+            wakeup.cyclictest_lean,
+            "cyclictest without histogram",
+        ),
+        Comparison(
+            "wakeup-awake",
+            LATENCY_AWAKE,
+            kept_awake(own_wakeup),
+            kept_awake(wakeup.cyclictest),
+            "cyclictest",
+        ),
+    ]
+
+
+def comparisons(folder: Path) -> list[Comparison]:
     steps = {
         "record_step_ns": ("recording one value", "ns"),
         "pair_plus_record_ns": ("two time stamps and recording", "ns"),
@@ -148,55 +197,7 @@ def comparisons(folder: Path) -> list[Comparison]:
     imports = {"wall_ns": ("import of the command line", "ms")}
     report = {"wall_ns": ("report of a run", "ms"), "size_bytes": ("its size", "KiB")}
     return [
-        Comparison("wakeup", {**cost, **latency}, own_wakeup, wakeup.cyclictest, "cyclictest"),
-        Comparison(
-            "wakeup-bare",
-            {**cost, **latency},
-            own_wakeup,
-            bare_wakeup,
-            "a bare loop with one array",
-        ),
-        Comparison(
-            "wakeup-bare-awake",
-            {
-                "cpu_ns": ("CPU time per wake-up, idle states off", "ns"),
-                "median_ns": ("median wake-up latency, idle states off", "ns"),
-            },
-            kept_awake(own_wakeup),
-            kept_awake(bare_wakeup),
-            "a bare loop with one array",
-        ),
-        Comparison(
-            "wakeup-polled",
-            {
-                "median_ns": (
-                    "median wake-up latency of the bare loop, a thread polls at 100 Hz",
-                    "ns",
-                )
-            },
-            polled_wakeup,
-            bare_wakeup,
-            "nobody polls",
-            reading=table.agreement,
-        ),
-        Comparison(
-            "wakeup-polled-peer",
-            {"median_ns": ("median wake-up latency of the bare loop, a thread polls", "ns")},
-            polled_wakeup,
-            wakeup.cyclictest,
-            "cyclictest",
-            reading=table.agreement,
-        ),
-        Comparison(
-            "memory", memory, own_wakeup, wakeup.cyclictest_lean, "cyclictest without histogram"
-        ),
-        Comparison(
-            "wakeup-awake",
-            {"median_ns": ("median wake-up latency, idle states off", "ns")},
-            kept_awake(own_wakeup),
-            kept_awake(wakeup.cyclictest),
-            "cyclictest",
-        ),
+        *wakeups(),
         Comparison("switch", switch, own_switch, bare_switch, "sched_yield without stamps"),
         round_trips("thread"),
         round_trips("process"),
