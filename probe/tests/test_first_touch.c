@@ -22,7 +22,8 @@ enum { OWN_BYTES = 12345, LOG_BYTES = 400, BELOW_BYTES = 32 * 1024, UNKNOWN = -1
 static struct {
     char log[LOG_BYTES];
     bool has_no_memory;
-    int is_below_touched; /* when the thread was bound */
+    int is_below_touched;   /* when the thread was bound */
+    int is_touched_at_work; /* half as far below, when its body ran */
 } seen;
 
 static void add(const char *word)
@@ -38,16 +39,29 @@ static void on_visit(int cpu)
     add(cpu >= 0 ? word : "back");
 }
 
-/* Whether the page BELOW_BYTES under this frame is there. */
-static void on_pin(void)
+/* Whether the page `bytes` under this frame is there. */
+static int is_touched(uintptr_t bytes)
 {
+    int answer = UNKNOWN;
 #ifdef __linux__
     unsigned char is_there = 0;
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-    uintptr_t below = ((uintptr_t)&is_there - BELOW_BYTES) / page * page;
+    uintptr_t below = ((uintptr_t)&is_there - bytes) / page * page;
     int error = mincore((void *)below, page, &is_there); /* NOLINT: an address of the stack */
-    seen.is_below_touched = error == 0 ? is_there & 1 : UNKNOWN;
+    answer = error == 0 ? is_there & 1 : UNKNOWN;
 #endif
+    return answer;
+}
+
+static void on_pin(void)
+{
+    seen.is_below_touched = is_touched(BELOW_BYTES);
+}
+
+static void at_work(void *argument)
+{
+    (void)argument;
+    seen.is_touched_at_work = is_touched(BELOW_BYTES / 2);
 }
 
 /* ---- what is called on that CPU ---- */
@@ -155,11 +169,16 @@ static void test_stack(void)
     struct rt_thread_setup setup = {SCHED_OTHER, rt_thread_ordinary_priority(), 0};
     reset();
     fake_port.on_pin = on_pin;
-    CHECK_SAME(rt_thread_try(&setup), 0);
-    if (seen.is_below_touched == UNKNOWN)
+    struct rt_thread rt_thread;
+    CHECK_SAME(rt_thread_start(&rt_thread, &setup, at_work, NULL), 0);
+    rt_thread_go(&rt_thread);
+    rt_thread_join(&rt_thread);
+    if (seen.is_below_touched == UNKNOWN) {
         tap_skip("this system does not tell which pages are there");
-    else
-        CHECK_SAME(seen.is_below_touched, 0);
+        return;
+    }
+    CHECK_SAME(seen.is_below_touched, 0);
+    CHECK_SAME(seen.is_touched_at_work, 1);
 }
 
 static void test_memory_of_a_run(void)
