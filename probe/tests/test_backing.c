@@ -38,6 +38,7 @@ static void fill(struct arena *arena)
         record_value(arena_record(arena, 0), i * 37, i * INT64_C(10000000));
     arena_event(arena, "missed_periods", -1, "an event");
     arena_verdict(arena, true, "monotonic", "a verdict");
+    arena_calibrated(arena, "turns", 4711);
     snprintf(arena->header_json, sizeof arena->header_json, "{\"type\":\"header\"}");
     snprintf(arena->conditions_json, sizeof arena->conditions_json, "{}");
 }
@@ -162,6 +163,9 @@ static void test_left_file_is_read(void)
         CHECK_SAME(arena_read(arena, 1, scratch)->count, 0);
         free(scratch);
         CHECK_TEXT(arena->verdicts[0].evidence, "a verdict");
+        CHECK_SAME(arena->calibrated_count, 1);
+        CHECK_TEXT(arena->calibrated[0].param, "turns");
+        CHECK_SAME(arena->calibrated[0].value, 4711);
         arena_free(arena);
     }
     CHECK(open_and_dump(path));
@@ -410,6 +414,7 @@ static void test_absurd_numbers(void)
     write_all(path, (char *)arena, bytes);
     open_and_dump(path);
     arena->event_count = UINT32_MAX; /* and one more comes */
+    arena->calibrated_count = UINT32_MAX;
     record->maxima_interval_ns = 1000000000;
     record->count = 970;
     write_all(path, (char *)arena, bytes);
@@ -417,6 +422,8 @@ static void test_absurd_numbers(void)
     struct arena *opened = arena_open(path, reason, sizeof reason);
     if (CHECK(opened != NULL))
         CHECK_SAME(opened->event_count, ARENA_EVENTS + 1);
+    if (opened)
+        CHECK_SAME(opened->calibrated_count, 0);
     arena_free(opened);
     arena->duration_ns = INT64_MIN;
     write_all(path, (char *)arena, bytes);

@@ -1,10 +1,11 @@
 /* RSP-P-FIX on a made-up machine: time passes only by its work, so the time of each block is known.
- * Some blocks are disturbed, and each has a fixed overhead. */
+ * Some blocks are disturbed, each has a fixed overhead, and a load makes all work slower. */
 #include "base/posix_source.h"
 
 #include "base/clock.h"
 #include "command/args.h"
 #include "fake_port.h"
+#include "run/stop.h"
 #include "run/variant.h"
 #include "tap.h"
 #include "work/fixed_work.h"
@@ -19,9 +20,12 @@ enum { SAMPLES = 30, DISTURB_EVERY = 4 };
 #define COLD_NS INT64_C(7000000)
 #define TAKEN_NS INT64_C(50000000)
 #define READ_NS INT64_C(20)
+#define ADDITIONS UINT64_C(1234567)
 
 static int64_t fake_now_ns, fake_taken_ns; /* time, and what of it the thread was not given */
 static unsigned blocks, block_taken;
+static uint64_t largest;       /* most operations of a block since the start */
+static int64_t slower;         /* how many times longer an operation takes */
 static bool has_cold, is_cold; /* the first work after a sleep takes longer */
 
 const char *const work_names[WORK_KINDS + 1] = {"add", "copy", "whetstone", NULL};
@@ -30,7 +34,8 @@ void work_do(struct work_space *space, int kind, uint64_t count)
 {
     static const int64_t cost_ns[WORK_KINDS] = {1, 333, 9001};
     (void)space;
-    fake_now_ns += FIXED_NS + (int64_t)count * cost_ns[kind];
+    fake_now_ns += FIXED_NS + (int64_t)count * cost_ns[kind] * slower;
+    largest = count > largest ? count : largest;
     if (++blocks % DISTURB_EVERY == 0)
         fake_now_ns += DISTURBANCE_NS;
     if (has_cold && is_cold)
@@ -57,15 +62,19 @@ int nanosleep(const struct timespec *wanted, struct timespec *left)
     return 0;
 }
 
-static void start(struct run *run, struct request *request)
+/* `assignment`: a parameter with its value. */
+static void start(struct run *run, struct request *request, char *assignment)
 {
     char error[ARGS_ERROR_BYTES];
-    char *words[] = {"hardstone-probe", "run", "RSP-P-FIX", "--clock", "monotonic"};
+    char *words[] = {"hardstone-probe", "run", "RSP-P-FIX", "--clock",
+                     "monotonic",       "-p",  assignment};
     fake_port.has_budget = true;
     fake_port.runtime_ns = 950000000;
     fake_port.period_ns = 1000000000;
     fake_now_ns = 1000 * CLOCK_NS_PER_S;
     blocks = block_taken = 0;
+    largest = 0;
+    slower = 1;
     has_cold = false;
     CHECK_SAME(args_parse(sizeof words / sizeof words[0], words, request, error, sizeof error), 0);
     memset(run, 0, sizeof *run);
@@ -81,8 +90,24 @@ static void start(struct run *run, struct request *request)
     record_init(run->scratch, NULL, 0);
     run->arena = arena_create(&run->plan, NULL, &run->outcome);
     CHECK_SAME(run->test->prepare(run), 0);
-    run->start_ns = clock_monotonic_ns();
 }
+
+static int measure(struct run *run)
+{
+    run->start_ns = clock_monotonic_ns();
+    return run->test->measure(run);
+}
+
+/* Operations that the result tells; 0: it does not. */
+static int64_t told(const struct run *run, const char *param)
+{
+    for (uint32_t i = 0; i < run->arena->calibrated_count; i++)
+        if (strcmp(run->arena->calibrated[i].param, param) == 0)
+            return run->arena->calibrated[i].value;
+    return 0;
+}
+
+#define ALL_KINDS "kinds=add,copy,whetstone"
 
 static void end(struct run *run)
 {
@@ -96,8 +121,9 @@ static void test_a_block_takes_its_time(void)
 {
     static struct run run;
     static struct request request;
-    start(&run, &request);
-    CHECK_SAME(run.test->measure(&run), 0);
+    start(&run, &request, ALL_KINDS);
+    CHECK_SAME(run.test->calibrate(&run), 0);
+    CHECK_SAME(measure(&run), 0);
     CHECK_SAME(run.outcome.status, STATUS_MEASURED);
     struct record *scratch = malloc(arena_scratch_bytes(run.arena));
     for (uint32_t kind = 0; kind < WORK_KINDS; kind++) {
@@ -118,14 +144,70 @@ static void test_what_follows_a_rest_is_not_recorded(void)
 {
     static struct run run;
     static struct request request;
-    start(&run, &request);
+    start(&run, &request, ALL_KINDS);
     has_cold = true;
     run.samples = 10 * SAMPLES;
-    CHECK_SAME(run.test->measure(&run), 0);
+    CHECK_SAME(run.test->calibrate(&run), 0);
+    CHECK_SAME(measure(&run), 0);
     CHECK(run.rt_budget.rested_ns > 0);
     const struct record *time = arena_record(run.arena, WORK_KINDS - 1);
     CHECK_SAME(time->count, 10 * SAMPLES);
     CHECK_SAME(time->max, time->min + DISTURBANCE_NS);
+    end(&run);
+}
+
+/* Under a load that makes all slower the work is what it was without: only its time is another. */
+static void test_the_load_does_not_change_the_work(void)
+{
+    static const char *const params[WORK_KINDS] = {"add_operations", "copy_operations",
+                                                   "whetstone_operations"};
+    static struct run run;
+    static struct request request;
+    start(&run, &request, ALL_KINDS);
+    CHECK_SAME(run.test->calibrate(&run), 0);
+    slower = 3;
+    largest = 0;
+    CHECK_SAME(measure(&run), 0);
+    CHECK_SAME(largest, told(&run, params[WORK_ADD]));
+    struct record *scratch = malloc(arena_scratch_bytes(run.arena));
+    for (uint32_t kind = 0; kind < WORK_KINDS; kind++) {
+        CHECK(told(&run, params[kind]) > 0);
+        CHECK_NEAR((double)arena_read(run.arena, kind, scratch)->min, 3.0 * BLOCK_NS,
+                   0.05 * 3 * BLOCK_NS);
+    }
+    free(scratch);
+    end(&run);
+}
+
+/* Nothing is worked before the measurement for the kind, and its blocks have just that number. */
+static void test_a_given_number_is_not_calibrated(void)
+{
+    static struct run run;
+    static struct request request;
+    start(&run, &request, "add_operations=1234567");
+    request.params[variant_place(&run, "kinds")].count = 1;
+    CHECK_SAME(run.test->calibrate(&run), 0);
+    CHECK_SAME(blocks, 0);
+    CHECK_SAME(told(&run, "add_operations"), ADDITIONS);
+    CHECK_SAME(told(&run, "copy_operations"), 0);
+    CHECK_SAME(measure(&run), 0);
+    CHECK_SAME(largest, ADDITIONS);
+    CHECK_SAME(arena_record(run.arena, WORK_ADD)->min, FIXED_NS + (int64_t)ADDITIONS + READ_NS);
+    end(&run);
+}
+
+/* A number that is found half is told to nobody. */
+static void test_a_stop_leaves_no_number(void)
+{
+    static struct run run;
+    static struct request request;
+    start(&run, &request, ALL_KINDS);
+    block_taken = 50;
+    run.test->calibrate(&run);
+    CHECK_SAME(run.outcome.status, STATUS_FAILED);
+    CHECK_SAME(run.arena->calibrated_count, 0);
+    CHECK_SAME(run.arena->events[0].at_ns, -1);
+    stop_reset();
     end(&run);
 }
 
@@ -134,9 +216,10 @@ static void test_time_that_was_taken_is_no_response(void)
 {
     static struct run run;
     static struct request request;
-    start(&run, &request);
-    block_taken = 200;
-    run.test->measure(&run);
+    start(&run, &request, ALL_KINDS);
+    CHECK_SAME(run.test->calibrate(&run), 0);
+    block_taken = blocks + 20;
+    measure(&run);
     CHECK(blocks >= block_taken && blocks < block_taken + DISTURB_EVERY);
     CHECK_SAME(run.outcome.status, STATUS_FAILED);
     CHECK_HOLDS(run.outcome.reason, "the CPU was not given to the test");
@@ -145,4 +228,7 @@ static void test_time_that_was_taken_is_no_response(void)
 
 TAP_MAIN({"a block takes its time", test_a_block_takes_its_time},
          {"what follows a rest is not recorded", test_what_follows_a_rest_is_not_recorded},
+         {"the load does not change the work", test_the_load_does_not_change_the_work},
+         {"a given number is not calibrated", test_a_given_number_is_not_calibrated},
+         {"a stop leaves no number", test_a_stop_leaves_no_number},
          {"time that was taken is no response", test_time_that_was_taken_is_no_response})

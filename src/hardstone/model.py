@@ -194,7 +194,11 @@ class StreamVerdict(Verdict, kw_only=True, tag_field="type", tag="verdict"):
 
 
 class StreamResult(msgspec.Struct, kw_only=True, tag_field="type", tag="result"):
-    """How the test ended. `environment` holds what the kernel counted meanwhile."""
+    """How the test ended. `environment` holds what the kernel counted meanwhile.
+
+    `calibrated`: parameters with the value that they had in the measurement, found by the test
+    where the request said 0, else as given.
+    """
 
     status: Status
     reason: str | None
@@ -203,6 +207,7 @@ class StreamResult(msgspec.Struct, kw_only=True, tag_field="type", tag="result")
     duration_ns: int
     conditions: Conditions
     environment: dict[str, int]
+    calibrated: dict[str, int] = {}
 
 
 class StreamFooter(msgspec.Struct, kw_only=True, tag_field="type", tag="footer"):
@@ -227,7 +232,11 @@ StreamLine = (
 
 
 class Result(msgspec.Struct, kw_only=True):
-    """One test of a run under one condition. `complete` is false without a footer."""
+    """One test of a run under one condition. `complete` is false without a footer.
+
+    `params` are those of the request; of those that the test calibrates `calibrated` says what
+    they were in the measurement.
+    """
 
     test: str
     status: Status
@@ -236,6 +245,7 @@ class Result(msgspec.Struct, kw_only=True):
     complete: bool = True
     interrupted: bool = False
     params: dict[str, ParamValue] = {}
+    calibrated: dict[str, int] = {}
     conditions: Conditions = msgspec.field(default_factory=Conditions)
     started_utc: str | None = None
     duration_ns: int = 0

@@ -209,6 +209,7 @@ class StreamReader:
         result.status, result.reason, result.remedy = ending.status, ending.reason, ending.remedy
         result.interrupted, result.duration_ns = ending.interrupted, ending.duration_ns
         result.conditions, result.environment = ending.conditions, ending.environment
+        result.calibrated = ending.calibrated
 
 
 def _decode(line: bytes) -> object:

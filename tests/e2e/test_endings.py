@@ -24,6 +24,9 @@ LONG = ["--duration-ns", "60s", "--samples", "0"]
 SOME_COUNT = 100  # of wake-ups before the end
 TESTS = ["TMR-P-LAT", "SEM-P-SIG", "CLK-P-BIN", "TMR-P-JIT", "SEM-P-RTP", "RSP-P-FIX"]
 
+# Calibration would take all of a short deadline.
+AT_ONCE = {"RSP-P-FIX": ["-p", "kinds=add", "-p", "add_operations=1000000"]}
+
 
 @pytest.fixture
 def backing() -> Iterator[Path]:
@@ -77,12 +80,21 @@ def test_input_that_goes_on_ends_nothing(probe: Path, quick: list[str]) -> None:
 @pytest.mark.parametrize("test", TESTS)
 @pytest.mark.usefixtures("alone")
 def test_a_deadline_keeps_what_was_measured(probe: Path, quick: list[str], test: str) -> None:
-    stream = run(probe, test, "--deadline-ns", "600ms", *LONG, *quick)
+    words = AT_ONCE.get(test, [])
+    stream = run(probe, test, "--deadline-ns", "600ms", *words, *LONG, *quick)
     result, problem = stream.read_by_the_toolkit()
     assert problem is None and result.complete
     assert result.status == "timeout" and not result.interrupted
     assert "--deadline-ns" in (result.remedy or "")
     assert stream.sample_count > 0
+
+
+def test_a_deadline_within_the_calibration_is_told(probe: Path, quick: list[str]) -> None:
+    stream = run(probe, "RSP-P-FIX", "--deadline-ns", "100ms", *LONG, *quick)
+    result, problem = stream.read_by_the_toolkit()
+    assert problem is None and result.complete
+    assert result.status == "timeout" and stream.sample_count == 0
+    assert "whetstone_operations" not in result.calibrated
 
 
 @pytest.mark.parametrize("test", TESTS)
@@ -100,6 +112,7 @@ def test_a_killed_probe_leaves_its_samples(
     result, problem = dumped.read_by_the_toolkit()
     assert problem is None and not result.complete
     assert result.status == "measured"
+    assert (len(result.calibrated) == 3) == (test == "RSP-P-FIX")
 
 
 def test_a_copy_made_at_work_is_read(

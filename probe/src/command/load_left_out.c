@@ -45,6 +45,11 @@ int load_start(struct load *load, const struct load_setup *setup, struct outcome
     return outcome_set(outcome, STATUS_UNSUPPORTED, REMEDY, WHY);
 }
 
+void load_wait_ready(struct load *load)
+{
+    (void)load;
+}
+
 bool load_settle(struct load *load, bool (*should_stop)(void), char *text, size_t bytes)
 {
     (void)load, (void)should_stop, (void)text, (void)bytes;

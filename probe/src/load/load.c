@@ -270,6 +270,13 @@ int64_t load_patience_ns(int processes)
     return patience_ns < MOST_PATIENCE_NS ? patience_ns : MOST_PATIENCE_NS;
 }
 
+void load_wait_ready(struct load *load)
+{
+    if (load->guard > 0)
+        (void)wait_for(load, WORKER_READY, duty_now_ns() + load_patience_ns(load->map->slot_count),
+                       NULL);
+}
+
 bool load_settle(struct load *load, bool (*should_stop)(void), char *text, size_t bytes)
 {
     text[0] = '\0';

@@ -51,6 +51,10 @@ int load_start(struct load *load, const struct load_setup *setup, struct outcome
 int load_processes(const struct load_setup *setup);
 int64_t load_patience_ns(int processes);
 
+/* Waits until all processes have prepared and wait, so that they use no CPU. Returns too when that
+ * does not come about in the times of load_settle, which then tells. */
+void load_wait_ready(struct load *load);
+
 /* Lets the load begin, and waits until every process has done its first piece of work and 0.1 s
  * more. False, with the elements and counts in `text`, if the deadline (load_patience_ns) passes,
  * no process makes progress for stall_ns, the load ends, or `should_stop` (may be NULL) returns

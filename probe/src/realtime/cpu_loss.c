@@ -107,7 +107,7 @@ void cpu_loss_end(struct cpu_loss *cpu_loss, struct run *run)
     int64_t now_ns = clock_monotonic_ns(), wall_ns = now_ns - cpu_loss->begin_wall_ns;
     int64_t lost_ns = cpu_loss_lost_ns(cpu_loss, now_ns);
     if (note_loss(cpu_loss, lost_ns))
-        arena_event(run->arena, "throttled", run_at_ns(run, now_ns),
+        arena_event(run->arena, "throttled", run_event_at_ns(run, now_ns),
                     "of a burst of %lld us the test's threads were given %lld us: %s",
                     (long long)(wall_ns / 1000), (long long)((wall_ns - lost_ns) / 1000),
                     possible_causes(cpu_loss));
@@ -117,7 +117,7 @@ void cpu_loss_note_pause(struct cpu_loss *cpu_loss, struct run *run, int64_t pau
                          const char *what)
 {
     if (note_loss(cpu_loss, pause_ns))
-        arena_event(run->arena, "throttled", run_at_ns(run, clock_monotonic_ns()),
+        arena_event(run->arena, "throttled", run_event_at_ns(run, clock_monotonic_ns()),
                     "%s was ready and did not run for %lld us: %s", what,
                     (long long)(pause_ns / 1000), possible_causes(cpu_loss));
 }

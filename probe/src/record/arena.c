@@ -299,6 +299,16 @@ void arena_event_once(struct arena *arena, const char *name, const char *format,
     arena_event(arena, name, -1, "%s", text);
 }
 
+void arena_calibrated(struct arena *arena, const char *param, int64_t value)
+{
+    uint32_t place = atomic_load(&arena->calibrated_count);
+    if (place >= ARENA_CALIBRATED)
+        return;
+    copy_name(arena->calibrated[place].param, sizeof arena->calibrated[place].param, param);
+    arena->calibrated[place].value = value;
+    atomic_store(&arena->calibrated_count, place + 1);
+}
+
 void arena_verdict(struct arena *arena, bool pass, const char *name, const char *format, ...)
 {
     if (arena->verdict_count == ARENA_VERDICTS) {

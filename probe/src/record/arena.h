@@ -25,6 +25,7 @@ enum {
     ARENA_LABELS = 4,
     ARENA_EVENTS = HS_ARENA_EVENTS,
     ARENA_VERDICTS = HS_ARENA_VERDICTS,
+    ARENA_CALIBRATED = 8,
     ARENA_NAME_BYTES = 40,
     ARENA_TEXT_BYTES = HS_ARENA_TEXT_BYTES,
     ARENA_JSON_BYTES = HS_ARENA_JSON_BYTES,
@@ -61,6 +62,12 @@ struct arena_verdict {
     bool pass;
 };
 
+/* A parameter of the test with the value that its calibration found, or was given. */
+struct arena_calibrated {
+    char param[ARENA_NAME_BYTES];
+    int64_t value;
+};
+
 struct arena {
     char magic[8];
     uint64_t bytes;
@@ -74,6 +81,8 @@ struct arena {
     _Atomic uint32_t event_count; /* may exceed ARENA_EVENTS: what did not fit is told */
     struct arena_event events[ARENA_EVENTS];
     struct arena_verdict verdicts[ARENA_VERDICTS];
+    _Atomic uint32_t calibrated_count; /* counts only entries that are whole */
+    struct arena_calibrated calibrated[ARENA_CALIBRATED];
     struct record_shape slot_shape; /* the largest of all series */
     uint32_t slot_count;
     uint64_t kept_begin, kept_end; /* of all entries; kept_end: where the next one begins */
@@ -146,5 +155,9 @@ void arena_event_once(struct arena *arena, const char *name, const char *format,
 /* Adds a verdict; more than ARENA_VERDICTS are told as an event. */
 void arena_verdict(struct arena *arena, bool pass, const char *name, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
+
+/* Notes the value that parameter `param` has after calibration. At most ARENA_CALIBRATED of them,
+ * from one thread at a time. */
+void arena_calibrated(struct arena *arena, const char *param, int64_t value);
 
 #endif

@@ -140,6 +140,10 @@ static struct arena *repair(struct arena *arena)
         unsigned char *pass = (unsigned char *)&arena->verdicts[i].pass;
         *pass = *pass == 1;
     }
+    if (arena->calibrated_count > ARENA_CALIBRATED)
+        arena->calibrated_count = 0;
+    for (int i = 0; i < ARENA_CALIBRATED; i++)
+        END_TEXT(arena->calibrated[i].param);
     find_kept(arena);
     for (uint32_t i = 0; i < arena->slot_count; i++) {
         choose_slot_or_kept(arena, arena_slot(arena, i));

@@ -160,6 +160,19 @@ static void tell_interruption(struct run *run)
                  (double)(run->arena->ended_ns - run->arena->started_ns) / 1e9);
 }
 
+/* The load's processes are there and wait: their start would disturb. */
+static int calibrate(struct run *run)
+{
+    if (!run->test->calibrate)
+        return 0;
+    load_wait_ready(&run->load);
+    if (supervise_calibrate(run) != 0)
+        return -1;
+    if (run->is_interrupted)
+        tell_interruption(run);
+    return run->outcome.status == STATUS_MEASURED ? 0 : -1;
+}
+
 static int judge(struct run *run)
 {
     if (run->is_interrupted)
@@ -207,6 +220,8 @@ static const struct step steps[] = {
     {shield_run_enter, NULL},
     {lock_memory, unlock_memory},
     {prepare, finish},
+    {calibrate, supervise_end},
+    {load_run_settle, NULL},
     {supervise_measure, supervise_end},
     {load_run_stop, NULL},
     {judge, NULL},

@@ -34,12 +34,15 @@ int load_run_start(struct run *run)
     struct load_setup setup = {.spec = &run->request->load,
                                .called_as = run->request->called_as,
                                .seed = run->request->seed};
-    char text[ARENA_TEXT_BYTES];
     setup.limit_ns = clock_monotonic_ns() + supervise_limit_ns(run) + START_NS;
     if (setup.spec->count > 0 && load_run_place(&setup, place, run->setup.cpu, &run->outcome) != 0)
         return -1;
-    if (load_start(&run->load, &setup, &run->outcome) != 0)
-        return -1;
+    return load_start(&run->load, &setup, &run->outcome);
+}
+
+int load_run_settle(struct run *run)
+{
+    char text[ARENA_TEXT_BYTES];
     if (!load_settle(&run->load, NULL, text, sizeof text))
         arena_event(run->arena, "load_not_settled", -1, "%s", text);
     return 0;

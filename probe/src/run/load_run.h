@@ -16,9 +16,11 @@ int load_run_place(struct load_setup *setup, enum load_place place, int measured
                    struct outcome *outcome);
 
 /* Life-cycle steps. The load starts before memory is locked and before any thread is real-time,
- * so that workers inherit neither. It stops after the measurement; what a reader must know about
- * it becomes events. 0, or -1 with the outcome. */
+ * so that workers inherit neither. Its processes wait until load_run_settle, which comes after the
+ * calibration. It stops after the measurement; what a reader must know about it becomes events. 0,
+ * or -1 with the outcome. */
 int load_run_start(struct run *run);
+int load_run_settle(struct run *run);
 int load_run_stop(struct run *run);
 void load_run_free(struct run *run);
 

@@ -53,8 +53,9 @@ struct run {
     bool is_realtime, is_locked, is_interrupted, is_stuck;
     bool is_touched_elsewhere; /* some memory was first touched on another CPU */
     int64_t started_utc_ns;
-    int64_t start_ns; /* CLOCK_MONOTONIC; at_ns counts from here */
-    uint64_t samples; /* the test's limits; 0: none */
+    int64_t calibration_ns; /* time that the calibration took of the deadline */
+    int64_t start_ns;       /* CLOCK_MONOTONIC; at_ns counts from here; 0: not measuring yet */
+    uint64_t samples;       /* the test's limits; 0: none */
     int64_t duration_ns;
     struct load load;
     int64_t load_average_milli; /* at the end of the measurement; -1: not known */
@@ -80,6 +81,12 @@ void run_request_stop(void);
 static inline int64_t run_at_ns(const struct run *run, int64_t monotonic_ns)
 {
     return monotonic_ns - run->start_ns;
+}
+
+/* The same for an event; -1 before the measurement. */
+static inline int64_t run_event_at_ns(const struct run *run, int64_t monotonic_ns)
+{
+    return run->start_ns > 0 ? run_at_ns(run, monotonic_ns) : -1;
 }
 
 /* Value of a parameter, and its first number; `name` must be in the test's table. */

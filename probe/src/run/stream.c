@@ -355,6 +355,18 @@ static int64_t measured_ns(const struct arena *arena)
                : 0;
 }
 
+/* Left out where nothing was calibrated. */
+static void calibrated(struct emit *emit, const struct arena *arena)
+{
+    uint32_t count = arena ? arena->calibrated_count : 0;
+    if (count == 0)
+        return;
+    emit_member_object(emit, "calibrated");
+    for (uint32_t i = 0; i < count; i++)
+        emit_member_integer(emit, arena->calibrated[i].param, arena->calibrated[i].value);
+    emit_end_object(emit);
+}
+
 static void result_line(struct emit *emit, const struct run *run)
 {
     begin_line(emit, "result");
@@ -365,6 +377,7 @@ static void result_line(struct emit *emit, const struct run *run)
     emit_member_integer(emit, "duration_ns", measured_ns(run->arena));
     emit_key(emit, "conditions");
     conditions(emit, run);
+    calibrated(emit, run->arena);
     environment(emit, run);
     end_line(emit);
 }
@@ -432,6 +445,7 @@ static void dumped_result(struct emit *emit, const struct arena *arena, struct r
     emit_member_integer(emit, "duration_ns", recorded_ns(arena, scratch));
     emit_member_object(emit, "environment");
     emit_end_object(emit);
+    calibrated(emit, arena);
     emit_key(emit, "conditions");
     emit_raw(emit, arena->conditions_json);
     end_line(emit);

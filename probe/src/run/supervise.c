@@ -59,10 +59,26 @@ void supervise_process(struct run *run, pid_t process, const char *party)
         kill(getpid(), SIGCHLD);
 }
 
-static void direct(void *argument)
+static void tell_done(const struct run *run)
+{
+    char done = 1;
+    while (write(run->done_pipe[1], &done, 1) < 0 && errno == EINTR)
+        ;
+}
+
+/* Rests at the end: the measurement has the whole real-time budget. */
+static void calibrate(void *argument)
 {
     struct run *run = argument;
-    char done = 1;
+    rt_budget_init(&run->rt_budget);
+    if (run->test->calibrate(run) == 0 && !run_should_stop())
+        rt_budget_rest_ahead(&run->rt_budget, run->rt_budget.burst_ns);
+    tell_done(run);
+}
+
+static void measure(void *argument)
+{
+    struct run *run = argument;
     rt_budget_init(&run->rt_budget);
     instrument_measure(&run->instrument, &run->clock, run->scratch);
     port_usage(&run->usage_before);
@@ -73,8 +89,7 @@ static void direct(void *argument)
     run->arena->ended_ns = clock_monotonic_ns();
     load_end(&run->load);
     port_usage(&run->usage_after);
-    while (write(run->done_pipe[1], &done, 1) < 0 && errno == EINTR)
-        ;
+    tell_done(run);
 }
 
 static void add_counter(int64_t *sum, int64_t value)
@@ -298,7 +313,7 @@ static void supervise(struct run *run, struct rt_thread *measuring_thread)
 {
     sigset_t mask;
     watch_signals(&run->watch, &mask);
-    int64_t limit_ns = deadline_ns(run);
+    int64_t limit_ns = deadline_ns(run) - run->calibration_ns;
     arm_last_resort(&run->watch, supervise_limit_ns(run));
     raise_supervisor(run);
     read_environment(run, &run->before);
@@ -318,11 +333,12 @@ static void supervise(struct run *run, struct rt_thread *measuring_thread)
 
 /* With mlockall the stack is faulted in at creation, on the NUMA node of the creating thread: so
  * this thread visits the CPU under test. */
-static int start_measuring_thread(struct run *run, struct rt_thread *measuring_thread)
+static int start_measuring_thread(struct run *run, struct rt_thread *measuring_thread,
+                                  void (*body)(void *))
 {
     struct scheduling_visit visit;
     scheduling_visit_cpu(run, &visit);
-    int error = rt_thread_start(measuring_thread, &run->setup, direct, run);
+    int error = rt_thread_start(measuring_thread, &run->setup, body, run);
     if (error)
         outcome_set_errno(&run->outcome, error, "starting the measuring thread", NULL);
     if (scheduling_leave_cpu(run, &visit) == 0 || error)
@@ -333,17 +349,47 @@ static int start_measuring_thread(struct run *run, struct rt_thread *measuring_t
     return -1;
 }
 
-int supervise_measure(struct run *run)
+/* Runs `body` on a measuring thread. As supervise_measure. */
+static int supervise_thread(struct run *run, void (*body)(void *))
 {
     struct rt_thread measuring_thread;
     if (pipe(run->done_pipe) != 0)
         return outcome_set_errno(&run->outcome, errno, "a pipe", "raise ulimit -n");
     run->watch.has_pipe = true;
-    int error = start_measuring_thread(run, &measuring_thread);
+    int error = start_measuring_thread(run, &measuring_thread, body);
     if (error == 0)
         supervise(run, &measuring_thread);
-    run->is_observed = !error && !run->is_stuck;
     return error || run->is_stuck ? -1 : 0;
+}
+
+/* Takes signals that came when nobody waited any more; supervise_end would drop them. */
+static void take_late_signals(struct run *run)
+{
+    sigset_t late;
+    sigemptyset(&late);
+    for (int i = 0; i < RUN_SIGNALS; i++)
+        sigaddset(&late, watched[i]);
+    pthread_sigmask(SIG_UNBLOCK, &late, NULL);
+    run->is_interrupted = stop_came_from_outside();
+}
+
+int supervise_calibrate(struct run *run)
+{
+    int64_t begin_ns = clock_monotonic_ns();
+    int error = supervise_thread(run, calibrate);
+    if (error)
+        return -1;
+    take_late_signals(run);
+    supervise_end(run);
+    run->calibration_ns = clock_monotonic_ns() - begin_ns;
+    return 0;
+}
+
+int supervise_measure(struct run *run)
+{
+    int error = supervise_thread(run, measure);
+    run->is_observed = !error;
+    return error;
 }
 
 void supervise_end(struct run *run)

@@ -10,9 +10,13 @@
  * the latter case run->is_stuck is set and the process must exit. */
 int supervise_measure(struct run *run);
 
-/* Restores what supervise_measure changed: signal mask and handlers, the last-resort timer, the
+/* The same for the test's calibrate step, which takes its time from the deadline. Restores what it
+ * changed, unless it returns -1. */
+int supervise_calibrate(struct run *run);
+
+/* Restores what these two changed: signal mask and handlers, the last-resort timer, the
  * pipe. Drops signals that became pending while blocked. Called after the results have been sent;
- * does nothing if no measurement was started. */
+ * does nothing if nothing was started. */
 void supervise_end(struct run *run);
 
 /* Called by the measuring thread when it starts to depend on `process` (0: it no longer does). If

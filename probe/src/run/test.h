@@ -84,10 +84,11 @@ struct verdict_spec {
  *   has_variant      false: this combination is no variant; may change the label texts
  *   declare          adds the series; NULL: each of `series` for each variant
  *   prepare          creates objects; `finish` always runs after it and undoes it
- *   measure          runs on a real-time thread at the run's priority and CPU; ends soon
- *                    after run_should_stop. NULL: variants_measure
- *   measure_variant  measures run->variant, for variants_measure
- *   judge            verdicts, after measuring
+ *   calibrate        runs as measure does, on a thread of its own, before the load works: finds
+ * what has to be the same under every load, and notes it (arena_calibrated) measure          runs
+ * on a real-time thread at the run's priority and CPU; ends soon after run_should_stop. NULL:
+ * variants_measure measure_variant  measures run->variant, for variants_measure judge verdicts,
+ * after measuring
  */
 struct test {
     const char *id;
@@ -109,6 +110,7 @@ struct test {
     bool (*has_variant)(const struct run *run, struct variant *variant);
     int (*declare)(struct run *run);
     int (*prepare)(struct run *run);
+    int (*calibrate)(struct run *run);
     int (*measure)(struct run *run);
     int (*measure_variant)(struct run *run);
     int (*judge)(struct run *run);

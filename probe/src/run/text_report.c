@@ -83,6 +83,14 @@ static void head(struct emit *emit, const struct run *run)
                 run->is_locked ? "locked" : "not locked");
 }
 
+static void calibrated(struct emit *emit, const struct arena *arena)
+{
+    uint32_t count = arena ? arena->calibrated_count : 0;
+    for (uint32_t i = 0; i < count; i++)
+        emit_format(emit, "calibrated  %s %lld\n", arena->calibrated[i].param,
+                    (long long)arena->calibrated[i].value);
+}
+
 static void tell_outcome(struct emit *emit, const struct run *run)
 {
     if (run->outcome.status != STATUS_MEASURED || run->outcome.reason[0])
@@ -100,6 +108,7 @@ void text_report(struct emit *emit, const struct run *run)
                     "median", "p99", "max");
     for (uint32_t i = 0; arena && i < arena->series_count; i++)
         series_row(emit, arena, i, run->scratch);
+    calibrated(emit, arena);
     for (uint32_t i = 0; arena && i < arena->verdict_count; i++)
         emit_format(emit, "%s  %s: %s\n", arena->verdicts[i].pass ? "pass" : "FAIL",
                     arena->verdicts[i].name, arena->verdicts[i].evidence);

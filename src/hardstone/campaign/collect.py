@@ -113,6 +113,7 @@ def _salvage(target: Target, result: Result, backing: Path | None) -> Result:
         result.series, result.events = found.series, result.events + found.events
         result.instrument = result.instrument or found.instrument
         result.conditions, result.environment = found.conditions, found.environment
+        result.calibrated = result.calibrated or found.calibrated
         result.load = result.load or found.load
         result.started_utc = result.started_utc or found.started_utc
         result.duration_ns = result.duration_ns or found.duration_ns

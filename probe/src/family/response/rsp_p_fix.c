@@ -1,19 +1,24 @@
 /* RSP-P-FIX: response (Obenland 2000, response test).
  *
- * Calibration finds once, for each kind, the number of operations that take block_ns when nothing
- * disturbs (by the shortest of several tries). Every block then does that number on the measuring
- * thread, at the run's priority on the run's CPU. begin = the counter before a block's first
- * operation, end = the counter after its last. Interrupts, the kernel, the hypervisor or a slower
- * clock account for all time above the calibrated one.
+ * Calibration finds, for each kind, the number of operations that take block_ns when nothing
+ * disturbs: by the shortest of several tries, on a thread set up as the measuring thread (the run's
+ * priority and CPU, memory locked), after the CPU had time to raise its frequency, and before the
+ * load works. KIND_operations gives a number instead: that of another load or CPU configuration,
+ * so that all do the same work. The result states the number either way.
+ *
+ * Every block then does that number on the measuring thread. begin = the counter before a block's
+ * first operation, end = the counter after its last. Interrupts, the kernel, the hypervisor or a
+ * slower clock account for all time above the calibrated one.
  *
  * The first timed block of a variant and after each rest has a shorter one before it that is not
  * recorded (1/64 of the real-time budget, at most a block): caches are cold after a rest, and the
  * frequency may be low.
  *
  * How it could be wrong: a frequency that rises after the calibration makes every block shorter,
- * one that falls makes it longer; that moves the median, disturbances do not. The thread rests
- * between blocks to stay within the real-time budget; if throttling or a thread of higher priority
- * takes the CPU all the same, the result fails (event throttled).
+ * one that falls makes it longer; that moves the median, disturbances do not. A number that is
+ * given is believed: one found on another CPU, or for another block_ns, moves all values. The
+ * thread rests between blocks to stay within the real-time budget; if throttling or a thread of
+ * higher priority takes the CPU all the same, the result fails (event throttled).
  */
 #include "base/posix_source.h"
 
@@ -30,14 +35,30 @@
 enum { TRIES = 7, SAMPLES = 100, WARM_UP_PARTS = 64 /* of the real-time budget's burst */ };
 
 #define PROBE_NS INT64_C(1000000)
+#define RAISE_NS INT64_C(100000000) /* in which a CPU reaches its frequency */
+
+/* Most operations that may be given: ten times those of the longest block on a CPU of 2026. A block
+ * cannot be stopped. */
+#define MOST_ADDITIONS INT64_C(20000000000)
+#define MOST_COPIES INT64_C(30000000)
+#define MOST_TURNS INT64_C(400000)
 
 static const struct param_spec params[] = {
     {"kinds", PARAM_NAME, true, "add,copy,whetstone", 0, 0, work_names,
      "additions, copies of memory, turns of Whetstone", "kind"},
     {"block_ns", PARAM_NS, false, "10ms", 10000, INT64_C(500000000), NULL,
      "undisturbed time of a block"},
+    {"add_operations", PARAM_COUNT, false, "0", 0, MOST_ADDITIONS, NULL,
+     "additions of a block; 0: calibrated"},
+    {"copy_operations", PARAM_COUNT, false, "0", 0, MOST_COPIES, NULL,
+     "copies of a block; 0: calibrated"},
+    {"whetstone_operations", PARAM_COUNT, false, "0", 0, MOST_TURNS, NULL,
+     "turns of a block; 0: calibrated"},
     {0},
 };
+
+static const char *const count_params[WORK_KINDS] = {"add_operations", "copy_operations",
+                                                     "whetstone_operations"};
 
 static const struct series_spec series[] = {
     {"time", "ns", "kind", "counter before the first operation of a block",
@@ -50,7 +71,8 @@ struct own {
     struct burst burst;
     struct work_space space;
     int kind;
-    uint64_t count, warm_up_count; /* operations of a block, and of a warm-up */
+    uint64_t counts[WORK_KINDS]; /* operations of a block of each kind */
+    uint64_t warm_up_count;      /* of a warm-up */
 };
 
 static int prepare(struct run *run)
@@ -87,14 +109,29 @@ static int64_t least_time(struct run *run, uint64_t count)
     return least_ns > 0 && least_ns < INT64_MAX ? least_ns : 1;
 }
 
-/* Operations that take block_ns. Doubles the count until it takes PROBE_NS (by the shortest of
- * several tries, since a disturbed one takes longer), then scales it twice in proportion; the
- * second step corrects for the part that does not grow with the count. */
-static uint64_t calibrate(struct run *run, int64_t block_ns)
+/* Operations that take PROBE_NS or somewhat more, by the shortest of several tries, since a
+ * disturbed one takes longer. */
+static uint64_t find_order(struct run *run)
 {
     uint64_t count = 1;
     while (least_time(run, count) < PROBE_NS && !run_should_stop())
         count *= 2;
+    return count;
+}
+
+static void raise_frequency(struct run *run, uint64_t count)
+{
+    int64_t until_ns = clock_monotonic_ns() + RAISE_NS;
+    while (clock_monotonic_ns() < until_ns && !run_should_stop())
+        least_time(run, count);
+}
+
+/* Operations that take block_ns. Scales twice in proportion: the second step corrects for the part
+ * that does not grow with the count. */
+static uint64_t find_count(struct run *run, int64_t block_ns)
+{
+    uint64_t count = find_order(run);
+    raise_frequency(run, count);
     for (int step = 0; step < 2 && !run_should_stop(); step++) {
         double ns = (double)least_time(run, count);
         count = (uint64_t)((double)count * (double)block_ns / ns + 0.5);
@@ -104,11 +141,45 @@ static uint64_t calibrate(struct run *run, int64_t block_ns)
     return count;
 }
 
+static int check_block(struct run *run)
+{
+    if (run_number(run, "block_ns") <= run->rt_budget.burst_ns)
+        return 0;
+    return outcome_set(&run->outcome, STATUS_UNSUPPORTED, "ask for a shorter block_ns",
+                       "a block is longer than the real-time budget allows: throttling would "
+                       "stand in the figures");
+}
+
+/* A count is noted when it is whole: a stop leaves the one that was being found out. */
+static void calibrate_kind(struct run *run, int kind)
+{
+    struct own *own = run->own;
+    own->kind = kind;
+    own->counts[kind] = (uint64_t)run_number(run, count_params[kind]);
+    if (own->counts[kind] == 0)
+        own->counts[kind] = find_count(run, run_number(run, "block_ns"));
+    if (!run_should_stop())
+        arena_calibrated(run->arena, count_params[kind], (int64_t)own->counts[kind]);
+}
+
+static int calibrate(struct run *run)
+{
+    struct own *own = run->own;
+    const struct param_value *kinds = run_param(run, "kinds");
+    if (check_block(run) != 0)
+        return -1;
+    burst_begin(&own->burst, run, 0);
+    for (int i = 0; i < kinds->count && !run_should_stop(); i++)
+        calibrate_kind(run, (int)kinds->number[i]);
+    return 0;
+}
+
 /* Takes a block, or a shorter one for warm-up. */
 static int take_block(struct run *run)
 {
     const struct own *own = run->own;
-    struct stamps stamps = do_block(run, run->is_warm_up ? own->warm_up_count : own->count);
+    struct stamps stamps =
+        do_block(run, run->is_warm_up ? own->warm_up_count : own->counts[own->kind]);
     run_take(run, TIME, stamps.begin, stamps.end);
     return 0;
 }
@@ -119,30 +190,21 @@ static void plan_blocks(struct run *run, int64_t block_ns)
     struct own *own = run->own;
     int64_t part_ns = run->rt_budget.burst_ns / WARM_UP_PARTS;
     int64_t warm_up_ns = part_ns < block_ns ? part_ns : block_ns;
-    own->warm_up_count = (uint64_t)((double)own->count * (double)warm_up_ns / (double)block_ns);
+    own->warm_up_count =
+        (uint64_t)((double)own->counts[own->kind] * (double)warm_up_ns / (double)block_ns);
     burst_plan(&own->burst, block_ns + warm_up_ns);
 }
 
 static int measure_kind(struct run *run)
 {
     struct own *own = run->own;
-    int64_t block_ns = run_number(run, "block_ns");
     own->kind = (int)variant_number(run, "kinds");
-    own->count = calibrate(run, block_ns);
-    if (run_should_stop())
-        return 0;
-    arena_event(run->arena, "calibrated", -1, "%s: a block is %llu operations",
-                work_names[own->kind], (unsigned long long)own->count);
-    plan_blocks(run, block_ns);
+    plan_blocks(run, run_number(run, "block_ns"));
     return variant_sample(run, &own->burst, TIME, 1, take_block);
 }
 
 static int measure(struct run *run)
 {
-    if (run_number(run, "block_ns") > run->rt_budget.burst_ns)
-        return outcome_set(&run->outcome, STATUS_UNSUPPORTED, "ask for a shorter block_ns",
-                           "a block is longer than the real-time budget allows: throttling would "
-                           "stand in the figures");
     struct own *own = run->own;
     burst_begin(&own->burst, run, 0);
     return variants_measure(run);
@@ -155,12 +217,13 @@ const struct test rsp_p_fix = {
     .params = params,
     .series = series,
     .default_samples = SAMPLES,
-    .setup_ns = 300000000,
+    .setup_ns = 900000000,
     .sample_param = "block_ns",
     .sample_percent = 134,
     .extra_samples = 15,
     .warm_up_samples = 1,
     .prepare = prepare,
+    .calibrate = calibrate,
     .measure = measure,
     .measure_variant = measure_kind,
 };

@@ -1,0 +1,262 @@
+/* The step `calibrate` of a test: when it runs, with what, and how it ends. Each run is that of a
+ * process of its own, and tells in its stream what the steps of an invented test saw. */
+#include "base/posix_source.h"
+
+#include "child_run.h"
+#include "load/map.h"
+#include "run/run.h"
+#include "tap.h"
+
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <time.h>
+
+/* ---- what the steps see ---- */
+
+/* How many processes of the load are in this state or a later one. */
+static int count_from(const struct run *run, int state)
+{
+    int count = 0;
+    for (int i = 0; i < run->load.map->slot_count; i++)
+        count += atomic_load(&run->load.map->slots[i].state) >= state ? 1 : 0;
+    return count;
+}
+
+static void tell(const struct run *run, const char *step)
+{
+    struct sched_param own;
+    int policy;
+    pthread_getschedparam(pthread_self(), &policy, &own);
+    bool is_as_set = policy == run->setup.policy && own.sched_priority == run->setup.priority;
+    bool has_load = run->load.map != NULL;
+    arena_event(run->arena, step, run_event_at_ns(run, clock_monotonic_ns()),
+                "ready %d, working %d, scheduled as set %d, after locking %d",
+                has_load ? count_from(run, WORKER_READY) : 0,
+                has_load ? count_from(run, WORKER_WORKS) : 0, is_as_set,
+                run->arena->conditions_json[0] != '\0');
+}
+
+/* ---- a signal at the end of the first thread, when the supervisor waits for it no more ---- */
+
+static bool is_joined_late;
+
+void __real_rt_thread_join(struct rt_thread *rt_thread);
+void __wrap_rt_thread_join(struct rt_thread *rt_thread);
+
+#ifdef WRAPPED
+void __wrap_rt_thread_join(struct rt_thread *rt_thread)
+{
+    if (is_joined_late && rt_thread->body)
+        kill(getpid(), SIGTERM);
+    __real_rt_thread_join(rt_thread);
+}
+#endif
+
+/* ---- invented tests ---- */
+
+static const struct series_spec series[] = {{"value", "ns", "", "nothing", NULL}, {0}};
+
+static int look(struct run *run)
+{
+    tell(run, "calibrating");
+    arena_calibrated(run->arena, "turns", 4711);
+    return 0;
+}
+
+static int measure(struct run *run)
+{
+    tell(run, "measuring");
+    record_value(arena_record(run->arena, 0), 1, 0);
+    return 0;
+}
+
+static int until_stopped(struct run *run)
+{
+    static const struct timespec rest = {0, 1000000};
+    (void)run;
+    while (!run_should_stop())
+        nanosleep(&rest, NULL);
+    return 0;
+}
+
+static int until_signal(struct run *run)
+{
+    kill(getpid(), SIGTERM);
+    return until_stopped(run);
+}
+
+static int past_the_end(struct run *run)
+{
+    static const struct timespec rest = {0, 1000000};
+    static atomic_bool has_ended;
+    (void)run;
+    while (!atomic_load(&has_ended))
+        nanosleep(&rest, NULL);
+    return 0;
+}
+
+static int refuse(struct run *run)
+{
+    return outcome_set(&run->outcome, STATUS_UNSUPPORTED, NULL, "cannot be calibrated");
+}
+
+/* Each takes more than half of the deadline. */
+static int take_half(struct run *run)
+{
+    struct timespec half = clock_ns_timespec(run->request->deadline_ns * 3 / 5);
+    nanosleep(&half, NULL);
+    return 0;
+}
+
+static int take_half_again(struct run *run)
+{
+    int64_t until_ns = clock_monotonic_ns() + run->request->deadline_ns * 3 / 5;
+    static const struct timespec rest = {0, 1000000};
+    while (clock_monotonic_ns() < until_ns && !run_should_stop())
+        nanosleep(&rest, NULL);
+    return 0;
+}
+
+static int64_t calibrated_at_ns;
+
+static int spin(struct run *run)
+{
+    int64_t until_ns = clock_monotonic_ns() + run->rt_budget.burst_ns / 2;
+    while (clock_monotonic_ns() < until_ns)
+        ;
+    calibrated_at_ns = clock_monotonic_ns();
+    return 0;
+}
+
+/* Says whether a whole rest lay between. */
+static int look_for_rest(struct run *run)
+{
+    int64_t between_ns = run->start_ns - calibrated_at_ns;
+    arena_event(run->arena, "between", -1, "a rest: %d", between_ns >= run->rt_budget.rest_ns);
+    return measure(run);
+}
+
+static int (*calibrate_with)(struct run *run), (*measure_with)(struct run *run);
+
+static bool wants_text;
+
+static void take_test(struct request *request)
+{
+    static struct test invented = {
+        .id = "INVENTED", .title = "is calibrated", .setup_ns = 1000000, .series = series};
+    invented.calibrate = calibrate_with;
+    invented.measure = measure_with;
+    request->test = &invented;
+    request->json = !wants_text;
+}
+
+static const char *stream_of(int (*calibrate)(struct run *run), int (*then)(struct run *run),
+                             int code, char *const words[])
+{
+    int ended;
+    calibrate_with = calibrate;
+    measure_with = then;
+    const char *text = child_run(words, take_test, &ended);
+    CHECK_SAME(ended, code);
+    return text;
+}
+
+#define STREAM(calibrate, measure, code, ...)                                                      \
+    stream_of(calibrate, measure, code,                                                            \
+              (char *const[]){"hardstone-probe", "run", "SEM-P-SIG", "--clock", "monotonic",       \
+                              __VA_ARGS__, NULL})
+
+/* ---- the tests ---- */
+
+/* All processes are there, so that their start does not disturb, and none works. */
+static void test_before_the_load_works(void)
+{
+    const char *text = STREAM(look, measure, 0, "--load", "storm=3");
+    CHECK_HOLDS(text, "\"text\":\"ready 3, working 0, scheduled as set 1, after locking 1\","
+                      "\"at_ns\":null");
+    CHECK_HOLDS(text, "\"text\":\"ready 3, working 3, scheduled as set 1, after locking 1\"");
+    CHECK_HOLDS(text, "\"calibrated\":{\"turns\":4711}");
+    CHECK(strstr(text, "\"calibrating\"") < strstr(text, "\"measuring\""));
+}
+
+static void test_without_load(void)
+{
+    const char *text = STREAM(look, measure, 0, "--load", "none");
+    CHECK_HOLDS(text, "\"calibrating\"");
+    CHECK_HOLDS(text, "\"measuring\"");
+    CHECK_HOLDS(text, "\"calibrated\":{\"turns\":4711}");
+}
+
+static void test_the_text_tells_it(void)
+{
+    wants_text = true;
+    CHECK_HOLDS(STREAM(look, measure, 0, "--load", "none"), "calibrated  turns 4711\n");
+    wants_text = false;
+}
+
+static void test_nothing_to_calibrate(void)
+{
+    const char *text = STREAM(NULL, measure, 0, "--load", "none");
+    CHECK(strstr(text, "\"calibrated\"") == NULL);
+}
+
+static void check_not_measured(const char *text, const char *status)
+{
+    CHECK_HOLDS(text, status);
+    CHECK_HOLDS(text, "\"footer\"");
+    CHECK(strstr(text, "\"measuring\"") == NULL);
+}
+
+static void test_stopped(void)
+{
+    check_not_measured(STREAM(until_signal, measure, 3, "--load", "storm=3"),
+                       "\"status\":\"skipped\"");
+}
+
+static void test_stopped_when_nobody_waits(void)
+{
+    if (!tap_is_wrapped())
+        return;
+    is_joined_late = true;
+    check_not_measured(STREAM(look, measure, 3, "--load", "none"), "\"status\":\"skipped\"");
+    is_joined_late = false;
+}
+
+static void test_refused(void)
+{
+    check_not_measured(STREAM(refuse, measure, 5, "--load", "storm=3"),
+                       "\"status\":\"unsupported\",\"reason\":\"cannot be calibrated\"");
+}
+
+static void test_too_long(void)
+{
+    const char *text = STREAM(until_stopped, measure, 3, "--deadline-ns", "50ms");
+    check_not_measured(text, "\"status\":\"timeout\"");
+}
+
+static void test_it_does_not_end(void)
+{
+    const char *text = STREAM(past_the_end, measure, 3, "--deadline-ns", "50ms");
+    check_not_measured(text, "\"status\":\"timeout\"");
+}
+
+/* What both take together may be more than the budget of one burst. */
+static void test_a_rest_between(void)
+{
+    CHECK_HOLDS(STREAM(spin, look_for_rest, 0, "--load", "none"), "a rest: 1");
+}
+
+static void test_one_deadline_for_both(void)
+{
+    const char *text = STREAM(take_half, take_half_again, 3, "--deadline-ns", "3s");
+    CHECK_HOLDS(text, "\"status\":\"timeout\"");
+}
+
+TAP_MAIN({"before the load works", test_before_the_load_works}, {"without load", test_without_load},
+         {"the text tells it", test_the_text_tells_it},
+         {"nothing to calibrate", test_nothing_to_calibrate}, {"stopped", test_stopped},
+         {"stopped when nobody waits", test_stopped_when_nobody_waits}, {"refused", test_refused},
+         {"too long", test_too_long}, {"it does not end", test_it_does_not_end},
+         {"a rest between", test_a_rest_between},
+         {"one deadline for both", test_one_deadline_for_both})
