@@ -327,12 +327,15 @@ class _Recorded(FakeTarget):
 
 
 def test_the_recording_of_a_probe_that_hung_is_read(tmp_path: Path, store: Store) -> None:
-    path = sample.scenario(tmp_path, {FIRST: [{"hang": True}]}, dump=sample.stream(FIRST))
+    path = sample.scenario(
+        tmp_path, {FIRST: [{"hang": True}]}, dump=sample.stream(FIRST, calibrated={"turns": 7})
+    )
     target = _Recorded(path)
     result = Campaign(target, store).run(make((FIRST,)), target.facts()).document.results[0]
     assert (result.status, result.complete) == ("timeout", False)
     assert result.series[0].count == 2000
     assert result.conditions.realtime
+    assert result.calibrated == {"turns": 7}
 
 
 @pytest.mark.parametrize(

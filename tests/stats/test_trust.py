@@ -45,6 +45,11 @@ def _told(name: str) -> RunDocument:
     return make.document(results=[make.result(events=[Event(name=name, text="how it was")])])
 
 
+def _worked(*operations: int) -> RunDocument:
+    results = [make.result("RSP-P-FIX", calibrated={"add_operations": one}) for one in operations]
+    return make.document(results=results)
+
+
 def _instrument(clock: str) -> RunDocument:
     return make.document(instrument=make.instrument(clock=clock, trusted=False))
 
@@ -60,6 +65,8 @@ CASES = [
     ("untrustworthy", "pairs do not ascend", _broken_pair()),
     ("untrustworthy", "not put back as it was by TMR-P-LAT", _told("not_put_back")),
     ("untrustworthy", "throttling", _throttled("TMR-P-LAT")),
+    ("untrustworthy", "unequal work, so that the times of its results do not compare: RSP-P-FIX",
+     _worked(700, 700, 699)),
     ("untrustworthy", "under other conditions than asked for", _told("conditions_differ")),
     ("untrustworthy", "went wrong", _instrument("tsc")),
     ("untrustworthy", "CPU 0 and 1 disagree", _skewed(consistent=False)),
@@ -115,6 +122,15 @@ def test_the_gravest_reason_stands_first() -> None:
     )
     assert trust.grade == "untrustworthy"
     assert "throttling" in trust.reasons[0] and "kvm" in trust.reasons[1]
+
+
+def test_equal_work_and_unlike_requests_are_fine() -> None:
+    assert grade_run(_worked(700, 700)).reasons == []
+    document = _worked(700, 70)
+    document.results[1].params = {"block_ns": 1_000_000}
+    assert grade_run(document).reasons == []
+    document.results[1].params = {"add_operations": 70}
+    assert "unequal" in grade_run(document).reasons[0]
 
 
 def test_throttling_is_known_by_its_event_and_names_the_tests() -> None:

@@ -14,6 +14,7 @@ from hardstone.model import (
     Conditions,
     Facts,
     Loads,
+    ParamValue,
     PlannedTest,
     Register,
     StreamEvent,
@@ -75,6 +76,8 @@ def stream(
     reason: str | None = None,
     events: tuple[str, ...] = (),
     verdicts: tuple[tuple[str, bool, str], ...] = (),
+    params: dict[str, ParamValue] | None = None,
+    calibrated: dict[str, int] | None = None,
     **conditions: Any,
 ) -> list[str]:
     """The lines of a whole stream."""
@@ -86,7 +89,7 @@ def stream(
             schema=STREAM_SCHEMA,
             probe_version="0.1.0",
             test=test,
-            params={},
+            params=params or {},
             started_utc_ns=1_795_000_000_000_000_000,
         ),
         StreamInstrument(**msgspec.structs.asdict(make.instrument())),
@@ -104,6 +107,7 @@ def stream(
             duration_ns=1_000_000_000,
             conditions=Conditions(**(asked | conditions)),
             environment={},
+            calibrated=calibrated or {},
         )
     )
     footer = StreamFooter(

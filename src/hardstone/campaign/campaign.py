@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import hardstone
+from hardstone.campaign.carry import carried
 from hardstone.campaign.collect import Collector, TargetGoneError, measure, skipped
 from hardstone.campaign.events import (
     CampaignEvent,
@@ -108,7 +109,7 @@ class Campaign:
             why = self._skip_reason()
             if why is None:
                 self._on_event(MeasuringStarted(planned, position, total))
-                result = self._measure(planned, collector)
+                result = self._measure(planned, carried(planned, document.results), collector)
             else:
                 result = skipped(planned, plan, why)
             document.results.append(result)
@@ -138,10 +139,11 @@ class Campaign:
             return f"not run: {self._end}"
         return "not run: the run was interrupted" if self._stop.is_set() else None
 
-    def _measure(self, planned: PlannedTest, collector: Collector) -> Result:
+    def _measure(self, planned: PlannedTest, asked: PlannedTest, collector: Collector) -> Result:
+        """The result of `asked`, which is `planned` with what the run has found."""
         ticker = _Ticker(lambda elapsed_ns: self._tick(planned, collector, elapsed_ns))
         try:
-            measured = measure(collector, planned, ticker.look)
+            measured = measure(collector, asked, ticker.look)
         except TargetGoneError as error:
             self._gone = error.cause
             self._on_event(Warned(str(error)))

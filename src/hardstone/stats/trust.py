@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from hardstone.model import Instrument, Result, RunDocument, Trust, TrustGrade
+from hardstone.stats.calibrated import UNEQUAL, unequal_work
 from hardstone.stats.conditions import (
     DIFFER_EVENT,
     LEFT_EVENT,
@@ -56,6 +57,12 @@ def _throttled(document: RunDocument) -> str | None:
 def _other_conditions(document: RunDocument) -> str | None:
     tests = _with_event(document, DIFFER_EVENT)
     return tests and f"measured under other conditions than asked for: {tests}"
+
+
+def _unequal_work(document: RunDocument) -> str | None:
+    """Their times are of different work: they say nothing about the conditions."""
+    tests = _listed(list(unequal_work(document)))
+    return f"{UNEQUAL}: {tests}" if tests else None
 
 
 def _load_short(document: RunDocument) -> str | None:
@@ -159,6 +166,7 @@ RULES: tuple[Rule, ...] = (
     Rule("untrustworthy", _left_changed),
     Rule("untrustworthy", _throttled),
     Rule("untrustworthy", _other_conditions),
+    Rule("untrustworthy", _unequal_work),
     Rule("untrustworthy", _counter_wrong),
     Rule("untrustworthy", _skew_wrong),
     Rule("untrustworthy", _identity_broken),
