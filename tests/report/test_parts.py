@@ -76,7 +76,7 @@ def test_quantiles_are_printed_only_with_ten_values_beyond() -> None:
     rng = np.random.default_rng(1)
     many = sample.series("a", sample.latencies(rng, 10_000, 5_000))
     few = sample.series("b", sample.latencies(rng, 100, 5_000))
-    table = table_of([many, few], None, 0.999)
+    table = table_of([many, few], None, 0.999, {})
     assert table.levels == ["median", "90 %", "99 %", "99.9 %"]
     assert [cell.value for cell in table.rows[1].quantiles[2:]] == ["-", "-"]
 
@@ -84,7 +84,7 @@ def test_quantiles_are_printed_only_with_ten_values_beyond() -> None:
 def test_overflow_underflow_and_empty_series_are_said() -> None:
     odd = sample.series("a", np.array([-5, 7, 2**45]))
     empty = sample.series("b", np.array([], dtype=np.int64))
-    table = table_of([odd, empty], None, 0.999)
+    table = table_of([odd, empty], None, 0.999, {})
     (first,) = table.rows
     assert first.notes == [
         "1 values below 0, not drawn",
@@ -95,7 +95,7 @@ def test_overflow_underflow_and_empty_series_are_said() -> None:
 
 def test_one_value_has_no_average_and_no_deviation() -> None:
     lone, two = sample.series("a", np.array([7])), sample.series("b", np.array([7, 9]))
-    first, second = table_of([lone, two], None, 0.999).rows
+    first, second = table_of([lone, two], None, 0.999, {}).rows
     assert (first.mean, first.stddev, first.worst) == ("-", "-", "7 ns")
     assert (second.mean, second.stddev) == ("8 ns", "1 ns")
 

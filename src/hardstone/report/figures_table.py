@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import ceil, floor
 
 from hardstone.model import Instrument, Series, Unit
-from hardstone.report.text import format_value, range_text, series_text
+from hardstone.report.text import format_value, range_text, series_text, work_text
 from hardstone.stats.quantiles import LADDER, Quantile
 from hardstone.stats.summary import SeriesSummary, instrument_limit, summarise
 from hardstone.units import format_count
@@ -42,9 +43,14 @@ class Table:
     empty: list[str]
 
 
-def table_of(found: list[Series], instrument: Instrument | None, deepest: float) -> Table:
+def table_of(
+    found: list[Series],
+    instrument: Instrument | None,
+    deepest: float,
+    calibrated: Mapping[str, int],
+) -> Table:
     """Figures of all series that hold values; quantiles as deep as the counts allow, at most
-    to `deepest`. Empty series are named in one line below.
+    to `deepest`. Empty series are named in one line below. `calibrated` is that of the result.
     """
     empty = [series_text(series) for series in found if not series.count]
     found = [series for series in found if series.count]
@@ -53,7 +59,7 @@ def table_of(found: list[Series], instrument: Instrument | None, deepest: float)
     levels = [q for q in LADDER if q in present]
     quantum_ns = instrument.quantum_ns if instrument else 1.0
     rows = [
-        _row(series, summary, levels, quantum_ns, instrument)
+        _row(series, summary, levels, quantum_ns, _notes(series, instrument, calibrated))
         for series, summary in zip(found, summaries, strict=True)
     ]
     return Table([level_text(q) for q in levels], rows, empty)
@@ -69,7 +75,7 @@ def _row(
     summary: SeriesSummary,
     levels: list[float],
     quantum_ns: float,
-    instrument: Instrument | None,
+    notes: list[str],
 ) -> Row:
     unit = series.unit
     by_level = {quantile.q: quantile for quantile in summary.quantiles}
@@ -82,7 +88,7 @@ def _row(
         stddev=format_value(series.stddev if series.count > 1 else None, unit, quantum_ns),
         worst=format_value(series.max, unit),
         bound=bound_text(summary),
-        notes=_notes(series, instrument),
+        notes=notes,
     )
 
 
@@ -114,8 +120,11 @@ def share_text(share: float) -> str:
     return f"1 in\N{NO-BREAK SPACE}{format_count(whole // digits * digits)}"
 
 
-def _notes(series: Series, instrument: Instrument | None) -> list[str]:
-    notes = []
+def _notes(
+    series: Series, instrument: Instrument | None, calibrated: Mapping[str, int]
+) -> list[str]:
+    work = work_text(series, calibrated)
+    notes = [f"work of each value: {work}"] if work else []
     if series.derived:
         notes.append(f"derived, not timed: {series.derived}")
     limit = instrument_limit(series, instrument)

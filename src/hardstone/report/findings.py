@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from hardstone.model import Result, Series
 from hardstone.report.figures_table import Cell, level_text, quantile_cell, share_text
-from hardstone.report.text import format_value, series_text
+from hardstone.report.text import format_value, series_text, work_text
 from hardstone.stats.summary import SeriesSummary, summarise
 from hardstone.units import format_count, format_span
 
@@ -41,11 +41,12 @@ def _finding(
 ) -> Finding:
     quantiles = {quantile.q: quantile for quantile in summary.quantiles}
     last = max(quantiles, default=None)
+    work = work_text(series, result.calibrated)
     return Finding(
         test=result.test,
         anchor=anchor,
         condition=condition,
-        series=series_text(series),
+        series=f"{series_text(series)}, {work}" if work else series_text(series),
         worst=format_value(series.max, series.unit),
         median=quantile_cell(quantiles.get(0.5), series.unit),
         deepest_level="" if last in (None, 0.5) else level_text(last or 0),

@@ -134,7 +134,9 @@ def section_of(result: Result, anchor: str, settings: Settings) -> Section:
         setting=_setting(result),
         moments=_moments(result, spec),
         claims=[_claim(verdict, spec) for verdict in result.verdicts],
-        table=table_of(result.series, instrument, settings.deepest) if result.series else None,
+        table=table_of(result.series, instrument, settings.deepest, result.calibrated)
+        if result.series
+        else None,
         figures=[]
         if behaves
         else figures_of(result, anchor, settings.charts_each, settings.drawer, live=settings.live),
@@ -189,6 +191,7 @@ def _setting(result: Result) -> list[tuple[str, str]]:
         ("Memory locked", "yes" if conditions.memory_locked else "no"),
         ("Clock", conditions.clock),
         ("Parameters", "; ".join(parameter_text(*item) for item in result.params.items())),
+        ("Calibrated", "; ".join(parameter_text(*item) for item in result.calibrated.items())),
         ("Meanwhile", "; ".join(_counter(*item) for item in result.environment.items())),
     ]
     return [(name, value) for name, value in found if value]

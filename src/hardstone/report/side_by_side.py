@@ -11,7 +11,8 @@ from hardstone.report.charts import bars, exceedance
 from hardstone.report.figures import KINDS, Figure, figure_of
 from hardstone.report.figures_table import level_text
 from hardstone.report.results import Settings, is_behaviour
-from hardstone.report.text import format_value, series_text, shorten
+from hardstone.report.text import format_value, series_text, shorten, work_text
+from hardstone.stats.calibrated import UNEQUAL
 from hardstone.stats.conditions import LEFT_EVENT, SHORT_EVENTS, Condition, Names
 from hardstone.stats.quantiles import Quantile, printable_quantiles
 from hardstone.stats.side_by_side import Comparison, SeriesRow, VerdictRow, ratio_to_first
@@ -116,15 +117,34 @@ def _verdict_cell(verdict: Verdict | None) -> Cell:
     return Cell("pass", look="passed") if verdict.passed else Cell("FAIL", look="failed")
 
 
+def works_of(one: Comparison, row: SeriesRow) -> list[str]:
+    """The calibrated work of a value under each condition: "36 696 328 operations", or empty."""
+    pairs = zip(one.results, row.found, strict=True)
+    return [
+        work_text(series, result.calibrated) if result is not None and series is not None else ""
+        for result, series in pairs
+    ]
+
+
+def common_work(works: list[str]) -> str:
+    """The work that all conditions have; empty where it differs, or there is none."""
+    found = list(dict.fromkeys(work for work in works if work))
+    return found[0] if len(found) == 1 else ""
+
+
 def _series_row(one: Comparison, row: SeriesRow, settings: Settings) -> SideRow:
+    works = works_of(one, row)
+    common = common_work(works)
     cells = [
-        _series_cell(row, place, result, settings.deepest)
+        _series_cell(row, place, result, settings.deepest, "" if common else works[place])
         for place, result in enumerate(one.results)
     ]
-    return SideRow(series_text(row.first), cells)
+    return SideRow(", ".join(part for part in (series_text(row.first), common) if part), cells)
 
 
-def _series_cell(row: SeriesRow, place: int, result: Result | None, deepest: float) -> Cell:
+def _series_cell(
+    row: SeriesRow, place: int, result: Result | None, deepest: float, work: str
+) -> Cell:
     series = row.found[place]
     if series is None:
         if result is None or result.status == "measured":
@@ -136,6 +156,8 @@ def _series_cell(row: SeriesRow, place: int, result: Result | None, deepest: flo
     lines = [f"{level_text(found.q)} {_quantile(found, series)}" for found in shown]
     if _counts_differ(row):
         lines.append(f"{format_count(series.count)} values")
+    if work:
+        lines.append(work)
     ratio = ratio_to_first(row, place)
     return Cell(
         format_value(series.max, series.unit),
@@ -192,6 +214,9 @@ def _notes(one: Comparison, names: Names, rows: int) -> list[str]:
             said = f": {result.reason}" if result.reason else ""
             remedy = f"; {result.remedy}" if result.remedy else ""
             notes.append(f"{names.label(condition)}: {result.status}{said}{remedy}.")
+    works = [works_of(one, row) for row in one.series]
+    if any(any(found) and not common_work(found) for found in works):
+        notes.append(f"{UNEQUAL.capitalize()}.")
     if rows > MOST_ROWS:
         notes.append(f"{rows - MOST_ROWS} more series in the sections of the results.")
     return notes

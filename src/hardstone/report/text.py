@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from math import floor, log10
 
 from hardstone.model import ParamValue, Scalar, Series, Unit
+from hardstone.stats.calibrated import work_of
 from hardstone.units import format_count, format_ns
 
 LABEL_CHARACTERS = 48
@@ -76,6 +77,14 @@ def series_text(series: Series, keys: Iterable[str] | None = None) -> str:
     """Name and labels of a series; only the labels in `keys` where given."""
     shown = series.labels if keys is None else [key for key in keys if key in series.labels]
     return ", ".join([_words(series.name), *(label_text(k, series.labels[k]) for k in shown)])
+
+
+def work_text(series: Series, calibrated: Mapping[str, int]) -> str:
+    """The calibrated work of a value of `series`: "36 696 328 operations"; empty without any."""
+    work = work_of(series, calibrated)
+    return ", ".join(
+        f"{format_count(count)} {shorten(_words(what))}" for what, count in work.items()
+    )
 
 
 def parameter_text(name: str, value: ParamValue) -> str:

@@ -9,6 +9,7 @@ import msgspec
 
 from hardstone.errors import InputError
 from hardstone.model import RUN_SCHEMA, RunDocument
+from hardstone.store.older import fill_in
 
 Document = dict[str, Any]
 # From a schema to the converter that gives the next one, its "schema" field included.
@@ -25,7 +26,7 @@ def decode_document(raw: bytes, source: str) -> RunDocument:
     try:
         schema = msgspec.json.decode(raw, type=_Head).schema
         if schema == RUN_SCHEMA:
-            return msgspec.json.decode(raw, type=RunDocument)
+            return fill_in(msgspec.json.decode(raw, type=RunDocument))
         if schema in CONVERTERS:
             return _converted(msgspec.json.decode(raw), schema)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, KeyError) as error:

@@ -12,7 +12,7 @@ from rich.text import Text
 from hardstone.errors import InputError
 from hardstone.model import RunDocument, Series
 from hardstone.report.loads import LoadTable, load_table
-from hardstone.report.side_by_side import ratio_text
+from hardstone.report.side_by_side import common_work, ratio_text, works_of
 from hardstone.report.text import format_value
 from hardstone.stats.conditions import Names, names_in
 from hardstone.stats.quantiles import is_printable
@@ -81,7 +81,7 @@ def _table(found: list[Comparison], names: Names, places: list[int]) -> Table:
         table.add_row(words(one.test, "bold"), *(_state(one, place) for place in places))
         rows = sorted(one.series, key=lambda row: -row.highest)[:MOST_SERIES]
         for row in rows:
-            table.add_row(_label(row), *(_cell(row, place) for place in places))
+            table.add_row(*_row(one, row, places))
         if len(rows) < len(one.series):
             table.add_row(words(f" {len(one.series) - len(rows)} more series", "dim"))
     return table
@@ -91,9 +91,19 @@ def words_of_lines(text: str) -> Text:
     return Text("\n").join(words(line) for line in text.split("\n"))
 
 
-def _label(row: SeriesRow) -> Text:
+def _row(one: Comparison, row: SeriesRow, places: list[int]) -> Iterator[Text]:
+    """The work of a value stands in the label, or with each condition where it differs."""
+    works = works_of(one, row)
+    common = common_work(works)
+    yield _label(row, common)
+    for place in places:
+        yield _cell(row, place, "" if common else works[place])
+
+
+def _label(row: SeriesRow, work: str) -> Text:
     labels = labels_text(row.first.labels)
-    return words(f"{spoken(row.first.name)}, {labels}" if labels else spoken(row.first.name))
+    name = words(f"{spoken(row.first.name)}, {labels}" if labels else spoken(row.first.name))
+    return Text("\n").join([name, Text(work)]) if work else name
 
 
 def _state(one: Comparison, place: int) -> Text:
@@ -106,11 +116,11 @@ def _state(one: Comparison, place: int) -> Text:
     return words("") if result.complete else words("incomplete", "yellow")
 
 
-def _cell(row: SeriesRow, place: int) -> Text:
-    return Text("\n").join(_cell_lines(row, place))
+def _cell(row: SeriesRow, place: int, work: str) -> Text:
+    return Text("\n").join(_cell_lines(row, place, work))
 
 
-def _cell_lines(row: SeriesRow, place: int) -> Iterator[Text]:
+def _cell_lines(row: SeriesRow, place: int, work: str) -> Iterator[Text]:
     series = row.found[place]
     if series is None:
         yield Text("-")
@@ -119,6 +129,8 @@ def _cell_lines(row: SeriesRow, place: int) -> Iterator[Text]:
     times = "" if ratio is None else f" x{ratio_text(ratio)}"
     yield Text(format_value(series.max, series.unit), style="bold") + Text(times)
     yield Text(_median(series), style="dim")
+    if work:
+        yield Text(work, style="yellow")
 
 
 def _median(series: Series) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from rich.text import Text
 
 from hardstone.model import Event, Result, RunDocument
+from hardstone.stats.calibrated import UNEQUAL, unequal_work
 from hardstone.stats.conditions import (
     DIFFER_EVENT,
     FOLDED_EVENTS,
@@ -41,6 +42,13 @@ def left_rows(document: RunDocument) -> Iterator[Row]:
     for name, text in dict.fromkeys(told):
         line = Text("not put back: ", style="bold red") + words(f"{text}; {LEFT_REMEDY}")
         yield words(name, "bold"), line
+
+
+def work_rows(document: RunDocument) -> Iterator[Row]:
+    """Tests whose results did unequal work: their times do not compare."""
+    for test, names in unequal_work(document).items():
+        differ = ", ".join(name.replace("_", " ") for name in names)
+        yield words(test, "bold"), Text(f"{UNEQUAL}: ", style="yellow") + words(differ)
 
 
 def load_rows(document: RunDocument) -> Iterator[Row]:

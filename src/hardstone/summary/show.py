@@ -13,7 +13,7 @@ from hardstone.model import RunDocument
 from hardstone.stats.conditions import conditions_in, names_in
 from hardstone.summary.findings import advice_rows, status_rows, trust_rows, verdict_row
 from hardstone.summary.header import header_lines
-from hardstone.summary.notes import Row, event_rows, left_rows, load_rows
+from hardstone.summary.notes import Row, event_rows, left_rows, load_rows, work_rows
 from hardstone.summary.table import SeriesTable
 from hardstone.summary.text import words
 
@@ -38,7 +38,12 @@ def print_summary(document: RunDocument, stream: IO[str] | None = None) -> None:
     print_loads(console, document)
     print_legend(console, document)
     _print_verdicts(console, document)
-    unlike = [*left_rows(document), *status_rows(document), *load_rows(document)]
+    unlike = [
+        *left_rows(document),
+        *status_rows(document),
+        *work_rows(document),
+        *load_rows(document),
+    ]
     _print_rows(console, "not as asked", unlike)
     _print_rows(console, "to know", event_rows(document))
     _print_rows(console, "", trust_rows(document))

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from hardstone.errors import InputError
 from hardstone.model import Instrument, Result, RunDocument, Series
-from hardstone.report.text import format_value
+from hardstone.report.text import format_value, work_text
 from hardstone.stats.quantiles import DEEPEST_BY_PROFILE, LADDER, Quantile
 from hardstone.stats.summary import SeriesSummary, instrument_limit, summarise
 from hardstone.summary.text import labels_text, spoken, words
@@ -42,22 +42,19 @@ class SeriesTable:
         state = "" if result.status == "measured" and result.complete else f" ({result.status})"
         table.add_row(words(result.test + state, "bold"))
         for name, group in _by_name(result.series).items():
-            self._add_group(table, name, group, result.instrument)
+            self._add_group(table, name, group, result)
 
-    def _add_group(
-        self, table: Table, name: str, group: list[Series], instrument: Instrument | None
-    ) -> None:
+    def _add_group(self, table: Table, name: str, group: list[Series], result: Result) -> None:
         filled = [series for series in group if series.count]
         if len(group) == 1:
-            labels = labels_text(group[0].labels)
-            title = f"{spoken(name)}, {labels}" if labels else spoken(name)
-            self._add_series(table, group[0], _label(title, 1), instrument)
+            title = _joined(spoken(name), labels_text(group[0].labels), _work(group[0], result))
+            self._add_series(table, group[0], _label(title, 1), result.instrument)
             return
         empty = "" if filled else ": none"
         table.add_row(_label(spoken(name) + empty, 1))
         for series in filled:
-            label = _label(_varying_labels(series, group), 2)
-            self._add_series(table, series, label, instrument)
+            title = _joined(_varying_labels(series, group), _work(series, result))
+            self._add_series(table, series, _label(title, 2), result.instrument)
         if filled and len(filled) < len(group):
             table.add_row(_label(f"{len(group) - len(filled)} empty", 2), Text("0"))
 
@@ -98,6 +95,14 @@ def _empty_table() -> Table:
 def _label(text: str, indent: int) -> Padding:
     """Indented, and so are the lines that it wraps into."""
     return Padding(Text(text), (0, 0, 0, indent))
+
+
+def _joined(*parts: str) -> str:
+    return ", ".join(part for part in parts if part)
+
+
+def _work(series: Series, result: Result) -> str:
+    return work_text(series, result.calibrated)
 
 
 def _by_name(found: list[Series]) -> dict[str, list[Series]]:

@@ -1,0 +1,23 @@
+"""What documents of the present version say otherwise, if they are older than a field."""
+
+from __future__ import annotations
+
+import re
+
+from hardstone.model import Result, RunDocument
+
+_BLOCK = re.compile(r"(\w{1,32}): a block is (\d{1,18}) operations", re.ASCII)
+
+
+def fill_in(document: RunDocument) -> RunDocument:
+    """Fills fields from what stood for them before they were there."""
+    for result in document.results:
+        if result.test == "RSP-P-FIX" and not result.calibrated:
+            result.calibrated = _told_operations(result)
+    return document
+
+
+def _told_operations(result: Result) -> dict[str, int]:
+    """The number of operations, once in events only."""
+    told = (_BLOCK.fullmatch(event.text) for event in result.events if event.name == "calibrated")
+    return {f"{found[1]}_operations": int(found[2]) for found in told if found}
