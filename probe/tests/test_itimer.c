@@ -3,7 +3,7 @@
 #include "base/posix_source.h"
 
 #include "base/clock.h"
-#include "family/timer/mechanism.h"
+#include "family/shared/timer_mechanism.h"
 #include "tap.h"
 
 #include <errno.h>

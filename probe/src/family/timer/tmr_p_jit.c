@@ -12,7 +12,7 @@
  */
 #include "base/posix_source.h"
 
-#include "family/timer/mechanism.h"
+#include "family/shared/timer_mechanism.h"
 
 #include "run/run.h"
 #include "run/variant.h"

@@ -1,7 +1,7 @@
 /* The ways in which a POSIX system tells a thread that time has passed, behind one interface, for
- * TMR-P-JIT and TMR-B-EDGE. */
-#ifndef HS_FAMILY_TIMER_MECHANISM_H
-#define HS_FAMILY_TIMER_MECHANISM_H
+ * TMR-P-JIT, TMR-B-EDGE and CLK-B-RES. */
+#ifndef HS_FAMILY_SHARED_TIMER_MECHANISM_H
+#define HS_FAMILY_SHARED_TIMER_MECHANISM_H
 
 #include "base/posix_source.h"
 

@@ -1,6 +1,6 @@
 #include "base/posix_source.h"
 
-#include "family/timer/mechanism.h"
+#include "family/shared/timer_mechanism.h"
 
 #include "base/clock.h"
 #include "port/port.h"
