@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <unistd.h>
 
 enum { EXPIRATIONS = 60, STALL_EVERY = 10 };
 
@@ -70,9 +71,14 @@ static void check_served(enum timer_kind kind)
     mechanism_release(&timer);
 }
 
-static void test_served_timer(void)
+static void test_served_handler(void)
 {
-    check_served(TIMER_SIGNAL);
+    check_served(TIMER_HANDLER);
+}
+
+static void test_served_sigwaitinfo(void)
+{
+    check_served(TIMER_SIGWAITINFO);
 }
 
 static void test_served_nanosleep(void)
@@ -153,6 +159,48 @@ static void test_again_after_release(void)
         }
 }
 
+static void on_others(int number)
+{
+    (void)number;
+}
+
+static void test_action_and_mask_are_restored(void)
+{
+    struct sigaction mine = {.sa_handler = on_others}, found;
+    struct timer_armed timer;
+    sigset_t mask;
+    int64_t now_ns;
+    sigemptyset(&mine.sa_mask);
+    sigaction(SIGRTMIN, &mine, NULL);
+    if (!arm(&timer, TIMER_HANDLER, PERIOD_NS))
+        return;
+    CHECK(mechanism_wait(&timer, -1, &now_ns) > 0);
+    CHECK(mechanism_wait(&timer, GIVE_UP_NS, &now_ns) > 0);
+    pthread_sigmask(SIG_BLOCK, NULL, &mask);
+    CHECK_SAME(sigismember(&mask, SIGRTMIN), 1);
+    stall();
+    mechanism_release(&timer);
+    sigaction(SIGRTMIN, NULL, &found);
+    CHECK(found.sa_handler == on_others);
+    signal(SIGRTMIN, SIG_DFL);
+    sigpending(&mask);
+    CHECK_SAME(sigismember(&mask, SIGRTMIN), 0);
+}
+
+/* Pending before the wait, as if somebody had sent it. */
+static void test_a_signal_of_others_is_no_expiry(void)
+{
+    struct timer_armed timer;
+    int64_t now_ns;
+    block_signals();
+    if (mechanism_arm(&timer, TIMER_HANDLER, clock_monotonic_ns() + GIVE_UP_NS, PERIOD_NS) != 0)
+        return;
+    kill(getpid(), SIGRTMIN);
+    CHECK_SAME(mechanism_wait(&timer, QUIET_NS, &now_ns), 0);
+    CHECK_SAME(timer.served, 0);
+    mechanism_release(&timer);
+}
+
 static void test_periods_that_setitimer_cannot(void)
 {
     struct timer_armed timer;
@@ -160,7 +208,8 @@ static void test_periods_that_setitimer_cannot(void)
                EINVAL);
 }
 
-TAP_MAIN({"timer: served is what the clock says", test_served_timer},
+TAP_MAIN({"timer-handler: served is what the clock says", test_served_handler},
+         {"timer-sigwaitinfo: served is what the clock says", test_served_sigwaitinfo},
          {"nanosleep: served is what the clock says", test_served_nanosleep},
          {"timerfd: served is what the clock says", test_served_timerfd},
          {"setitimer: served is what the clock says", test_served_setitimer},
@@ -168,4 +217,6 @@ TAP_MAIN({"timer: served is what the clock says", test_served_timer},
          {"nothing comes after disarming", test_disarm},
          {"a wait ends at its time-out", test_time_out},
          {"each kind again after its release", test_again_after_release},
+         {"the action of the handler's signal is restored", test_action_and_mask_are_restored},
+         {"a signal of others is no expiry", test_a_signal_of_others_is_no_expiry},
          {"periods finer than setitimer's", test_periods_that_setitimer_cannot})

@@ -11,12 +11,17 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-const char *const mechanism_names[TIMER_KINDS + 1] = {"timer", "nanosleep", "timerfd", "setitimer",
-                                                      NULL};
+const char *const mechanism_names[TIMER_KINDS + 1] = {
+    "timer-handler", "timer-sigwaitinfo", "nanosleep", "timerfd", "setitimer", NULL};
+
+static bool is_posix_timer(enum timer_kind kind)
+{
+    return kind == TIMER_HANDLER || kind == TIMER_SIGWAITINFO;
+}
 
 bool mechanism_counts_overruns(enum timer_kind kind)
 {
-    return kind == TIMER_SIGNAL || kind == TIMER_TIMERFD;
+    return is_posix_timer(kind) || kind == TIMER_TIMERFD;
 }
 
 bool mechanism_is_object(enum timer_kind kind)
@@ -26,17 +31,14 @@ bool mechanism_is_object(enum timer_kind kind)
 
 static int signal_of(enum timer_kind kind)
 {
-    return kind == TIMER_SIGNAL ? SIGRTMIN + 1 : SIGALRM;
+    return is_posix_timer(kind) ? SIGRTMIN : SIGALRM;
 }
 
-static int arm_signal(struct timer_armed *timer)
+static int start_posix_timer(struct timer_armed *timer, struct sigevent *event)
 {
-    struct sigevent event;
-    memset(&event, 0, sizeof event);
-    event.sigev_notify = SIGEV_SIGNAL;
-    event.sigev_signo = signal_of(TIMER_SIGNAL);
-    if (timer_create(CLOCK_MONOTONIC, &event, &timer->timer) != 0)
+    if (timer_create(CLOCK_MONOTONIC, event, &timer->timer) != 0)
         return errno;
+    timer->handler.timer = timer->timer;
     struct itimerspec when;
     when.it_value = clock_ns_timespec(timer->base_ns);
     when.it_interval = clock_ns_timespec(timer->period_ns);
@@ -44,6 +46,22 @@ static int arm_signal(struct timer_armed *timer)
         return 0;
     int error = errno;
     timer_delete(timer->timer);
+    return error;
+}
+
+static int arm_posix_timer(struct timer_armed *timer)
+{
+    struct sigevent event;
+    memset(&event, 0, sizeof event);
+    event.sigev_notify = SIGEV_SIGNAL;
+    event.sigev_signo = signal_of(timer->kind);
+    int error = 0;
+    if (timer->kind == TIMER_HANDLER)
+        error = handler_install(&timer->handler, event.sigev_signo, &event);
+    if (!error)
+        error = start_posix_timer(timer, &event);
+    if (error)
+        handler_remove(&timer->handler);
     return error;
 }
 
@@ -80,8 +98,8 @@ int mechanism_arm(struct timer_armed *timer, enum timer_kind kind, int64_t start
     timer->base_ns = start_ns;
     timer->period_ns = period_ns;
     timer->descriptor = -1;
-    if (kind == TIMER_SIGNAL)
-        return arm_signal(timer);
+    if (is_posix_timer(kind))
+        return arm_posix_timer(timer);
     if (kind == TIMER_SETITIMER)
         return arm_itimer(timer);
     if (kind == TIMER_TIMERFD) {
@@ -198,6 +216,8 @@ int64_t mechanism_wait(struct timer_armed *timer, int64_t timeout_ns, int64_t *n
         *now_ns = clock_monotonic_ns();
     } else if (timer->kind == TIMER_SETITIMER) {
         count = wait_itimer(timer, timeout_ns, now_ns);
+    } else if (timer->kind == TIMER_HANDLER) {
+        count = handler_wait(&timer->handler, timeout_ns, now_ns);
     } else {
         count = wait_posix_timer(timer, timeout_ns, now_ns);
     }
@@ -208,7 +228,7 @@ int64_t mechanism_wait(struct timer_armed *timer, int64_t timeout_ns, int64_t *n
 
 static int stop_signals(struct timer_armed *timer)
 {
-    if (timer->kind == TIMER_SIGNAL) {
+    if (is_posix_timer(timer->kind)) {
         struct itimerspec never;
         memset(&never, 0, sizeof never);
         return timer_settime(timer->timer, 0, &never, NULL) == 0 ? 0 : errno;
@@ -218,6 +238,12 @@ static int stop_signals(struct timer_armed *timer)
     return setitimer(ITIMER_REAL, &never, NULL) == 0 ? 0 : errno;
 }
 
+static void drop_signals(const struct timer_armed *timer)
+{
+    while (wait_signal(timer, 0) > 0)
+        ;
+}
+
 int mechanism_disarm(struct timer_armed *timer)
 {
     if (timer->kind == TIMER_NANOSLEEP)
@@ -225,16 +251,24 @@ int mechanism_disarm(struct timer_armed *timer)
     if (timer->kind == TIMER_TIMERFD)
         return port_event_timer_disarm(timer->descriptor) == 0 ? 0 : errno;
     int error = stop_signals(timer);
-    while (wait_signal(timer, 0) > 0)
-        ;
+    drop_signals(timer);
     return error;
+}
+
+/* Drops signals again after the timer is deleted: one that is taken later would point to a handler
+ * that is gone. */
+static void delete_posix_timer(struct timer_armed *timer)
+{
+    timer_delete(timer->timer);
+    drop_signals(timer);
+    handler_remove(&timer->handler);
 }
 
 void mechanism_release(struct timer_armed *timer)
 {
     mechanism_disarm(timer);
-    if (timer->kind == TIMER_SIGNAL)
-        timer_delete(timer->timer);
+    if (is_posix_timer(timer->kind))
+        delete_posix_timer(timer);
     if (timer->descriptor >= 0)
         close(timer->descriptor);
 }

@@ -5,13 +5,22 @@
 
 #include "base/posix_source.h"
 
+#include "family/shared/timer_handler.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
 
-enum timer_kind { TIMER_SIGNAL, TIMER_NANOSLEEP, TIMER_TIMERFD, TIMER_SETITIMER, TIMER_KINDS };
+enum timer_kind {
+    TIMER_HANDLER,
+    TIMER_SIGWAITINFO,
+    TIMER_NANOSLEEP,
+    TIMER_TIMERFD,
+    TIMER_SETITIMER,
+    TIMER_KINDS
+};
 
-/* An armed timer. */
+/* An armed timer. It must stay where it is until it is released. */
 struct timer_armed {
     enum timer_kind kind;
     int64_t base_ns;        /* first expiry, CLOCK_MONOTONIC */
@@ -20,12 +29,20 @@ struct timer_armed {
     uint64_t served;        /* expirations returned so far */
     bool has_served_ahead;  /* setitimer: signals of expirations already returned may still come */
     timer_t timer;
+    struct timer_handler handler;
     int descriptor;
 };
 
-/* "timer" (POSIX timer, real-time signal taken with sigwaitinfo; Obenland's), "nanosleep"
- * (clock_nanosleep, absolute), "timerfd", "setitimer" (HP's). NULL-terminated. */
+/* "timer-handler" (POSIX timer whose SIGRTMIN runs a handler; Obenland's), "timer-sigwaitinfo" (the
+ * same signal taken with sigwaitinfo), "nanosleep" (clock_nanosleep, absolute), "timerfd",
+ * "setitimer" (HP's). NULL-terminated. */
 extern const char *const mechanism_names[TIMER_KINDS + 1];
+
+/* All of them, for the default of a parameter, and what they are. */
+#define MECHANISM_ALL "timer-handler,timer-sigwaitinfo,nanosleep,timerfd,setitimer"
+#define MECHANISM_ABOUT                                                                            \
+    "POSIX timer whose SIGRTMIN runs a handler, or is taken with sigwaitinfo; clock_nanosleep "    \
+    "absolute; timerfd; setitimer"
 
 /* Whether the kernel counts missed expirations. If not, they are derived from the time. */
 bool mechanism_counts_overruns(enum timer_kind kind);
@@ -34,21 +51,21 @@ bool mechanism_counts_overruns(enum timer_kind kind);
 bool mechanism_is_object(enum timer_kind kind);
 
 /* Arms the timer for `start_ns` (CLOCK_MONOTONIC) and every `period_ns` after that (0: one-shot).
- * The caller must have blocked the signals. 0 or an errno value: ENOTSUP or ENOSYS, the system has
+ * All threads must have blocked the signals. 0 or an errno value: ENOTSUP or ENOSYS, the system has
  * no such timer; EINVAL, setitimer cannot take a period that is not in whole microseconds. */
 int mechanism_arm(struct timer_armed *timer, enum timer_kind kind, int64_t start_ns,
                   int64_t period_ns);
 
 /* Blocks until the timer expires, at most `timeout_ns` (< 0: no limit; a sleep ignores it). Returns
  * the number of expirations since the last call (0: time-out), or -1 with errno. `now_ns`:
- * CLOCK_MONOTONIC when the thread ran again. */
+ * CLOCK_MONOTONIC when the thread ran again; with a handler, its first act. */
 int64_t mechanism_wait(struct timer_armed *timer, int64_t timeout_ns, int64_t *now_ns);
 
 /* Disarms the timer and drops pending signals: no expiration after it returns. 0 or an errno
  * value. */
 int mechanism_disarm(struct timer_armed *timer);
 
-/* Disarms and deletes the timer. */
+/* Disarms and deletes the timer, and restores the action of its signal. */
 void mechanism_release(struct timer_armed *timer);
 
 #endif
