@@ -9,8 +9,8 @@ from hardstone.summary.tests import kind_of
 from tests.targets import sample
 
 TESTS = sample.register().tests
-# Labels that no parameter sets: the clocks that a system has, and "total" of all CPUs.
-FIXED = {"CLK-B-RES": {"clock"}, "TMR-P-LAT": {"part"}}
+# Labels that no parameter sets: clocks and timers that a system has, and "total" of all CPUs.
+FIXED = {"CLK-B-RES": {"clock", "mechanism"}, "TMR-P-LAT": {"part"}}
 
 each_test = pytest.mark.parametrize("test", TESTS, ids=lambda one: one.id)
 

@@ -150,6 +150,12 @@ static void test_no_event_timer(void)
     text = STREAM("TMR-B-EDGE", "-p", "mechanisms=timerfd", "--clock", "monotonic");
     CHECK_HOLDS(text, "\"status\":\"unsupported\"");
     CHECK(strstr(text, "\"pass\"") == NULL);
+    text = STREAM("CLK-B-RES", "--samples", "1", "--clock", "monotonic");
+    CHECK_HOLDS(text, "\"mechanism_unsupported\",\"text\":\"timerfd: ");
+    CHECK_HOLDS(
+        text,
+        "\"labels\":{\"mechanism\":\"timerfd\"},\"unit\":\"ns\",\"derived\":null,\"count\":0");
+    CHECK_HOLDS(text, "\"status\":\"measured\"");
 }
 
 static void test_realtime_budget_is_rested(void)

@@ -7,8 +7,8 @@
  * HARDSTONE_TICK_NS: waits end at multiples of it; by default at the time that was asked for. A
  *   sleep until a time that has passed returns at once all the same.
  * HARDSTONE_READ_NS: time of a reading of the clock.
- * HARDSTONE_CALL_NS: time of a call that sleeps or sets a timer, before it looks at the clock; of
- *   successive calls, as above.
+ * HARDSTONE_CALL_NS: time of a call that sleeps or sets a timer, before it looks at the clock, or
+ *   that asks for overruns; of successive calls, as above.
  * Only sleeps until a time of CLOCK_MONOTONIC are virtual; other clocks and sleeps are real. */
 #define _GNU_SOURCE
 #include "virtual_time.h"

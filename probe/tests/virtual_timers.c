@@ -87,7 +87,10 @@ int timer_delete(timer_t which)
 
 int timer_getoverrun(timer_t which)
 {
-    return which == (timer_t)&timer ? timer.overruns : REAL(timer_getoverrun)(which);
+    if (which != (timer_t)&timer)
+        return REAL(timer_getoverrun)(which);
+    virtual_call();
+    return timer.overruns;
 }
 
 /* ---- setitimer ---- */

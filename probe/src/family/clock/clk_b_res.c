@@ -12,13 +12,15 @@
  * be set, which promises nothing, it is an event.
  *
  * The resolution that clock_getres claims is reported beside the one seen, because a claim is no
- * evidence.
+ * evidence. The step of expiries of timers is measured in expiry_step.c.
  *
  * How it could be wrong: two readings within one step of a clock differ by zero and give no value,
  * so a coarse clock has few values. The time of one read is a lower bound of the step that can be
  * seen.
  */
 #include "base/posix_source.h"
+
+#include "family/clock/expiry_step.h"
 
 #include "run/run.h"
 #include "run/shield_run.h"
@@ -56,6 +58,9 @@ static const struct series_spec series[] = {
      "clock_getres"},
     {"step", "ns", "clock", "a reading of the clock",
      "the next reading that differs, back to back, on each CPU in turn"},
+    {"expiry_step", "ns", "mechanism", "the moment for which a one-shot timer was asked",
+     "the first clock reading after the expiry of the next one, which was asked for when the first "
+     "had expired; the longer of two such pairs in a row"},
     {0},
 };
 enum { CLAIMED, STEP, SERIES };
@@ -99,6 +104,7 @@ struct ring_member {
 
 struct own {
     int subject_count;
+    int expiry_series; /* the first of expiry_step */
     struct subject subjects[CLOCKS];
     struct ring ring;
     struct ring_member members[RING_CPUS];
@@ -160,6 +166,8 @@ static int declare(struct run *run)
             return outcome_set_errno(&run->outcome, ENOMEM, "memory for the series", "free memory");
         arena_plan_derived(plan, SERIES * i + CLAIMED, series[CLAIMED].derived);
     }
+    if (expiry_step_declare(plan, STEP) != 0)
+        return outcome_set_errno(&run->outcome, ENOMEM, "memory for the series", "free memory");
     return 0;
 }
 
@@ -169,6 +177,7 @@ static int prepare(struct run *run)
     if (!own)
         return -1;
     own->subject_count = list_subjects(own->subjects);
+    own->expiry_series = SERIES * own->subject_count;
     if (!run->clock.use_counter)
         own->subject_count--;
     return 0;
@@ -498,6 +507,7 @@ static int measure(struct run *run)
     int count = list_cpus(run, cpus);
     find_absent(run);
     claim(run);
+    expiry_step_measure(run, own->expiry_series);
     for (int i = 0; i < own->subject_count && !run_should_stop(); i++)
         read_everywhere(run, i, cpus, count);
     if (count > 1 && go_to_cpu(run, cpus[0])) {
@@ -520,7 +530,7 @@ const struct test clk_b_res = {
     .series = series,
     .verdicts = verdicts,
     .default_samples = READS,
-    .setup_ns = 1000000000,
+    .setup_ns = 1000000000 + EXPIRY_STEP_NS,
     .sample_ns = 2000,
     .declare = declare,
     .prepare = prepare,
