@@ -1,9 +1,12 @@
 /* CLK-B-RES on made-up clocks: each reading takes a known time, and the clock under test behaves as
- * a test chooses. Builds clk_b_res.c anew. */
+ * a test chooses. Builds clk_b_res.c and clock_ring.c anew. */
 #include "base/posix_source.h"
 
 #include "family/clock/clk_b_res.c"
+#include "family/clock/clock_ring.c"
 #include "tap.h"
+
+#include <stdlib.h>
 
 #define READING_NS 100
 #define REST_NS INT64_C(1000000)
@@ -45,10 +48,10 @@ int nanosleep(const struct timespec *wanted, struct timespec *left)
 }
 
 /* The watched clock, looked at on one CPU with a rest after each chunk. */
-static struct subject look(uint64_t reads)
+static struct clock_subject look(uint64_t reads)
 {
     static struct run run;
-    struct subject subject = {.name = "CLOCK_WATCHED", .id = WATCHED};
+    struct clock_subject subject = {.name = "CLOCK_WATCHED", .id = WATCHED};
     struct record *step = calloc(1, record_size(NULL, 0));
     record_init(step, NULL, 0);
     memset(&run, 0, sizeof run);
@@ -69,7 +72,7 @@ static void test_a_clock_that_moves(void)
 {
     reset();
     fake.tick_ns = 1;
-    struct subject subject = look(CHUNK);
+    struct clock_subject subject = look(CHUNK);
     CHECK_SAME(subject.still_count, 0);
     CHECK_SAME(subject.back_count, 0);
     CHECK_SAME(subject.read_count, CHUNK);
@@ -79,7 +82,7 @@ static void test_a_clock_that_moves(void)
 static void test_a_clock_that_stands_still(void)
 {
     reset();
-    struct subject subject = look(CHUNK);
+    struct clock_subject subject = look(CHUNK);
     CHECK_SAME(subject.still_count, 1);
     CHECK_SAME(subject.back_count, 0);
     CHECK(subject.still_ns >= STILL_LIMIT_NS);
@@ -90,7 +93,7 @@ static void test_a_slow_clock_is_waited_for(void)
 {
     reset();
     fake.tick_ns = STILL_LIMIT_NS / 10 * 9;
-    struct subject subject = look(CHUNK);
+    struct clock_subject subject = look(CHUNK);
     CHECK_SAME(subject.still_count, 0);
     CHECK(subject.read_count > CHUNK);
 }
@@ -100,7 +103,7 @@ static void test_a_clock_that_moves_in_rests(void)
 {
     reset();
     fake.rest_forward_ns = 1000;
-    struct subject subject = look(CHUNK);
+    struct clock_subject subject = look(CHUNK);
     CHECK_SAME(subject.still_count, 0);
     CHECK_SAME(subject.back_count, 0);
 }
@@ -110,7 +113,7 @@ static void test_a_step_back_over_a_rest(void)
     reset();
     fake.tick_ns = 1;
     fake.rest_back_ns = 10 * REST_NS;
-    struct subject subject = look(3 * CHUNK);
+    struct clock_subject subject = look(3 * CHUNK);
     CHECK_SAME(subject.still_count, 0);
     CHECK_SAME(subject.back_count, fake.rests);
     CHECK(subject.back_worst_ns < -8 * REST_NS && subject.back_worst_ns >= -9 * REST_NS);
@@ -120,7 +123,7 @@ static void test_all_clocks_stand_still(void)
 {
     reset();
     fake.is_stopped = true;
-    struct subject subject = look(CHUNK);
+    struct clock_subject subject = look(CHUNK);
     CHECK_SAME(subject.still_count, 1);
     CHECK(subject.read_count >= MOST_READS);
 }
@@ -128,21 +131,21 @@ static void test_all_clocks_stand_still(void)
 static void test_limits_of_a_ring(void)
 {
     reset();
-    struct ring ring = {.until_ns = START_NS + COARSE_LIMIT_NS};
+    struct clock_ring ring = {.until_ns = START_NS + CLOCK_SUBJECT_STEPS_NS};
     CHECK(!has_compared_enough(&ring, TOKEN_ROUNDS - 1));
     CHECK(!has_compared_enough(&ring, TOKEN_ROUNDS));
-    ring.step_count = STEPS;
+    ring.step_count = CLOCK_SUBJECT_STEPS;
     CHECK(!has_compared_enough(&ring, TOKEN_ROUNDS - 1));
     CHECK(has_compared_enough(&ring, TOKEN_ROUNDS));
-    ring.step_count = STEPS - 1;
+    ring.step_count = CLOCK_SUBJECT_STEPS - 1;
     CHECK(has_compared_enough(&ring, MOST_TOKEN_ROUNDS));
-    fake.now_ns += COARSE_LIMIT_NS;
+    fake.now_ns += CLOCK_SUBJECT_STEPS_NS;
     CHECK(has_compared_enough(&ring, TOKEN_ROUNDS));
 }
 
 static void test_steps_of_a_ring(void)
 {
-    struct ring ring = {.last = 100};
+    struct clock_ring ring = {.last = 100};
     compare(&ring, 100);
     CHECK_SAME(ring.step_count, 0);
     compare(&ring, 130);

@@ -12,7 +12,7 @@
  * be set, which promises nothing, it is an event.
  *
  * The resolution that clock_getres claims is reported beside the one seen, because a claim is no
- * evidence. The step of expiries of timers is measured in expiry_step.c.
+ * evidence. The step of expiries of timers is measured in expiry_step.c, the ring is clock_ring.c.
  *
  * How it could be wrong: two readings within one step of a clock differ by zero and give no value,
  * so a coarse clock has few values. The time of one read is a lower bound of the step that can be
@@ -20,6 +20,8 @@
  */
 #include "base/posix_source.h"
 
+#include "family/clock/clock_ring.h"
+#include "family/clock/clock_subject.h"
 #include "family/clock/expiry_step.h"
 
 #include "run/run.h"
@@ -27,31 +29,19 @@
 #include "run/variant.h"
 
 #include <errno.h>
-#include <sched.h>
-#include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-enum {
-    CLOCKS = 16,
-    CHUNK = 20000,
-    TOKEN_ROUNDS = 4000,
-    READS = 1000000,
-    RING_CPUS = 64,
-    STEPS = 3
-};
+enum { CLOCKS = 16, CHUNK = 20000, READS = 1000000 };
 
-/* Time limits for STEPS steps, and for any step before the clock is said to stand still: 50 times
- * the coarsest step that POSIX allows (_POSIX_CLOCKRES_MIN). */
-#define COARSE_LIMIT_NS INT64_C(100000000)
+/* Time limit for any step, before the clock is said to stand still. */
 #define STILL_LIMIT_NS INT64_C(1000000000)
 
 /* At most this much of a chunk's time counts: the thread may have been preempted for the rest. */
 #define CHUNK_LIMIT_NS INT64_C(20000000)
 
-/* The same limits as counts, for a CLOCK_MONOTONIC that stands still. */
-enum { MOST_READS = 50000000, MOST_TOKEN_ROUNDS = 1000000 };
+/* The same limit as a count, for a CLOCK_MONOTONIC that stands still. */
+enum { MOST_READS = 50000000 };
 
 static const struct series_spec series[] = {
     {"claimed", "ns", "clock", "the resolution that clock_getres claims; one value a clock", NULL,
@@ -71,72 +61,26 @@ static const struct verdict_spec verdicts[] = {
     {0},
 };
 
-/* A clock under test; the last one is the processor's counter. */
-struct subject {
-    const char *name;
-    clockid_t id;
-    bool is_counter, is_system_wide, is_steerable;
-    bool is_absent; /* clock_gettime refuses it */
-    uint64_t back_count, read_count;
-    int64_t back_worst_ns;
-    int cpu_count;
-    int still_count; /* CPUs on which it did not move; their reads and time */
-    uint64_t still_read_count;
-    int64_t still_ns;
-};
-
-struct ring {
-    const struct run *run;
-    const struct subject *subject;
-    int count; /* threads */
-    _Atomic int turn, is_over;
-    int64_t until_ns; /* time limit for STEPS steps */
-    int64_t last;
-    uint64_t step_count, back_count;
-    int64_t back_worst;
-};
-
-struct ring_member {
-    struct ring *ring;
-    int place;
-    struct rt_thread rt_thread;
-};
-
 struct own {
     int subject_count;
     int expiry_series; /* the first of expiry_step */
-    struct subject subjects[CLOCKS];
-    struct ring ring;
-    struct ring_member members[RING_CPUS];
+    struct clock_subject subjects[CLOCKS];
+    struct clock_ring ring;
 };
 
-static int64_t read_clock(const struct clock *clock, const struct subject *subject)
-{
-    if (subject->is_counter)
-        return (int64_t)clock_begin(clock);
-    struct timespec now;
-    clock_gettime(subject->id, &now);
-    return clock_timespec_ns(&now);
-}
-
-static int64_t to_ns(const struct clock *clock, const struct subject *subject, int64_t length)
-{
-    return subject->is_counter ? clock_ns(clock, (uint64_t)length) : length;
-}
-
-static int list_subjects(struct subject subjects[CLOCKS])
+static int list_subjects(struct clock_subject subjects[CLOCKS])
 {
     const struct port_clock *clocks;
     int count = port_clocks(&clocks);
     if (count > CLOCKS - 1)
         count = CLOCKS - 1;
     for (int i = 0; i < count; i++)
-        subjects[i] = (struct subject){.name = clocks[i].name,
-                                       .id = clocks[i].id,
-                                       .is_system_wide = clocks[i].is_system_wide,
-                                       .is_steerable = clocks[i].is_steerable};
+        subjects[i] = (struct clock_subject){.name = clocks[i].name,
+                                             .id = clocks[i].id,
+                                             .is_system_wide = clocks[i].is_system_wide,
+                                             .is_steerable = clocks[i].is_steerable};
     subjects[count] =
-        (struct subject){.name = "counter", .is_counter = true, .is_system_wide = true};
+        (struct clock_subject){.name = "counter", .is_counter = true, .is_system_wide = true};
     return count + 1;
 }
 
@@ -155,7 +99,7 @@ static int add_series(struct arena_plan *plan, const char *name, const char *clo
 static int declare(struct run *run)
 {
     struct arena_plan *plan = &run->plan;
-    struct subject subjects[CLOCKS];
+    struct clock_subject subjects[CLOCKS];
     int count = list_subjects(subjects);
     int cpus = shield_run_allowed_cpus(run, &run->uses_cpu);
     if (cpus > 1 && plan->duration_ns < RUN_LONGEST_NS / cpus)
@@ -183,9 +127,9 @@ static int prepare(struct run *run)
     return 0;
 }
 
-static void note_back(const struct run *run, struct subject *subject, int64_t length)
+static void note_back(const struct run *run, struct clock_subject *subject, int64_t length)
 {
-    int64_t ns = to_ns(&run->clock, subject, length);
+    int64_t ns = clock_subject_ns(&run->clock, subject, length);
     subject->back_count++;
     if (ns < subject->back_worst_ns)
         subject->back_worst_ns = ns;
@@ -204,14 +148,14 @@ static bool has_seen_enough(const struct look *look, uint64_t reads)
 {
     if (look->read_count < reads)
         return false;
-    if (look->step_count >= STEPS || look->read_count >= MOST_READS)
+    if (look->step_count >= CLOCK_SUBJECT_STEPS || look->read_count >= MOST_READS)
         return true;
-    return look->busy_ns >= (look->has_moved ? COARSE_LIMIT_NS : STILL_LIMIT_NS);
+    return look->busy_ns >= (look->has_moved ? CLOCK_SUBJECT_STEPS_NS : STILL_LIMIT_NS);
 }
 
 /* A step that enters the list of the worst gets a time of its own. What that reading takes is no
  * step. */
-static void record_step(struct run *run, struct subject *subject, struct record *step,
+static void record_step(struct run *run, struct clock_subject *subject, struct record *step,
                         int64_t step_ns, int64_t *now_ns, int64_t *previous)
 {
     bool is_worst = step_ns > step->worst_floor;
@@ -220,18 +164,18 @@ static void record_step(struct run *run, struct subject *subject, struct record 
     record_value(step, step_ns, run_at_ns(run, *now_ns));
     if (!is_worst)
         return;
-    int64_t reading = read_clock(&run->clock, subject);
+    int64_t reading = clock_subject_read(&run->clock, subject);
     if (reading < *previous)
         note_back(run, subject, reading - *previous);
     *previous = reading;
 }
 
-static void read_chunk(struct run *run, struct subject *subject, struct record *step,
+static void read_chunk(struct run *run, struct clock_subject *subject, struct record *step,
                        struct look *look, int64_t now_ns)
 {
     int64_t previous = look->previous;
     for (int i = 0; i < CHUNK; i++) {
-        int64_t reading = read_clock(&run->clock, subject);
+        int64_t reading = clock_subject_read(&run->clock, subject);
         int64_t length = reading - previous;
         previous = reading;
         if (length == 0)
@@ -240,7 +184,7 @@ static void read_chunk(struct run *run, struct subject *subject, struct record *
         if (length < 0)
             note_back(run, subject, length);
         else
-            record_step(run, subject, step, to_ns(&run->clock, subject, length), &now_ns,
+            record_step(run, subject, step, clock_subject_ns(&run->clock, subject, length), &now_ns,
                         &previous);
     }
     look->previous = previous;
@@ -251,10 +195,10 @@ static void read_chunk(struct run *run, struct subject *subject, struct record *
 
 /* Rests if the budget needs it; returns the time after that. A change during a rest is no value,
  * but a step back then counts. */
-static int64_t rest(struct run *run, struct subject *subject, struct look *look)
+static int64_t rest(struct run *run, struct clock_subject *subject, struct look *look)
 {
     int64_t now_ns = rt_budget_rest(&run->rt_budget);
-    int64_t reading = read_clock(&run->clock, subject);
+    int64_t reading = clock_subject_read(&run->clock, subject);
     look->has_moved = look->has_moved || reading != look->previous;
     if (reading < look->previous)
         note_back(run, subject, reading - look->previous);
@@ -262,17 +206,17 @@ static int64_t rest(struct run *run, struct subject *subject, struct look *look)
     return now_ns;
 }
 
-static void note_still(struct subject *subject, const struct look *look)
+static void note_still(struct clock_subject *subject, const struct look *look)
 {
     subject->still_count++;
     subject->still_read_count += look->read_count;
     subject->still_ns += look->busy_ns;
 }
 
-static void read_steps(struct run *run, struct subject *subject, struct record *step,
+static void read_steps(struct run *run, struct clock_subject *subject, struct record *step,
                        uint64_t reads)
 {
-    struct look look = {.previous = read_clock(&run->clock, subject)};
+    struct look look = {.previous = clock_subject_read(&run->clock, subject)};
     int64_t now_ns = clock_monotonic_ns();
     while (!has_seen_enough(&look, reads)) {
         read_chunk(run, subject, step, &look, now_ns);
@@ -299,7 +243,7 @@ static void find_absent(struct run *run)
 {
     struct own *own = run->own;
     for (int i = 0; i < own->subject_count; i++) {
-        struct subject *subject = &own->subjects[i];
+        struct clock_subject *subject = &own->subjects[i];
         struct timespec now;
         subject->is_absent = !subject->is_counter && clock_gettime(subject->id, &now) != 0;
         if (subject->is_absent)
@@ -332,125 +276,19 @@ static void claim(struct run *run)
     }
 }
 
-/* Goes on after TOKEN_ROUNDS while there are too few steps: equal readings prove nothing. */
-static bool has_compared_enough(const struct ring *ring, int round)
-{
-    if (round < TOKEN_ROUNDS)
-        return false;
-    return ring->step_count >= STEPS || round >= MOST_TOKEN_ROUNDS ||
-           clock_monotonic_ns() >= ring->until_ns;
-}
-
-static void compare(struct ring *ring, int64_t reading)
-{
-    int64_t length = reading - ring->last;
-    if (length != 0)
-        ring->step_count++;
-    if (length < 0)
-        ring->back_count++;
-    if (length < ring->back_worst)
-        ring->back_worst = length;
-}
-
-/* The measuring thread, first in each round, ends the ring. */
-static void pass_token(void *argument)
-{
-    struct ring_member *member = argument;
-    struct ring *ring = member->ring;
-    for (int round = 0;; round++) {
-        int mine = round * ring->count + member->place;
-        while (atomic_load_explicit(&ring->turn, memory_order_acquire) != mine)
-            if (atomic_load_explicit(&ring->is_over, memory_order_relaxed) || run_should_stop())
-                return;
-        if (member->place == 0 && has_compared_enough(ring, round))
-            break;
-        int64_t reading = read_clock(&ring->run->clock, ring->subject);
-        if (mine > 0)
-            compare(ring, reading);
-        ring->last = reading;
-        atomic_store_explicit(&ring->turn, mine + 1, memory_order_release);
-    }
-    atomic_store(&ring->is_over, 1);
-}
-
-/* Starts a thread on each other CPU; the measuring thread is member 0. 0 or an errno value. */
-static int start_members(struct run *run, const int *cpus, int count)
-{
-    struct own *own = run->own;
-    for (int i = 1; i < count; i++) {
-        own->members[i] = (struct ring_member){.ring = &own->ring, .place = i};
-        struct rt_thread_setup setup = run->setup;
-        setup.cpu = cpus[i];
-        int error =
-            rt_thread_start(&own->members[i].rt_thread, &setup, pass_token, &own->members[i]);
-        if (!error)
-            continue;
-        atomic_store(&own->ring.is_over, 1);
-        for (int j = 1; j < i; j++) {
-            rt_thread_go(&own->members[j].rt_thread);
-            rt_thread_join(&own->members[j].rt_thread);
-        }
-        return error;
-    }
-    return 0;
-}
-
-static void tell_ring(struct run *run, const struct ring *ring)
-{
-    const struct subject *subject = ring->subject;
-    char name[ARENA_NAME_BYTES];
-    if (ring->step_count == 0) {
-        arena_event(run->arena, "clock_stands_still", -1,
-                    "%s: %d readings handed round among CPUs are all the same: nothing compared",
-                    subject->name, ring->turn);
-        return;
-    }
-    snprintf(name, sizeof name, "monotonic_across_cpus/%.16s",
-             subject->is_counter ? subject->name : subject->name + 6);
-    arena_verdict(run->arena, ring->back_count == 0, name,
-                  "%d readings handed round among CPUs: %d; %llu steps back, the worst %lld ns",
-                  ring->turn, ring->count, (unsigned long long)ring->back_count,
-                  (long long)-to_ns(&run->clock, subject, ring->back_worst));
-}
-
-static void run_ring(struct run *run, const struct subject *subject, const int *cpus, int count)
-{
-    struct own *own = run->own;
-    memset(&own->ring, 0, sizeof own->ring);
-    own->ring.run = run;
-    own->ring.subject = subject;
-    own->ring.count = count;
-    int error = start_members(run, cpus, count);
-    if (error) {
-        arena_event(run->arena, "ring_not_started", -1, "%s across CPUs: %s", subject->name,
-                    strerror(error));
-        return;
-    }
-    rt_budget_rest_ahead(&run->rt_budget, COARSE_LIMIT_NS);
-    own->ring.until_ns = clock_monotonic_ns() + COARSE_LIMIT_NS;
-    for (int i = 1; i < count; i++)
-        rt_thread_go(&own->members[i].rt_thread);
-    own->members[0] = (struct ring_member){.ring = &own->ring, .place = 0};
-    pass_token(&own->members[0]);
-    for (int i = 1; i < count; i++)
-        rt_thread_join(&own->members[i].rt_thread);
-    if (!run_should_stop())
-        tell_ring(run, &own->ring);
-}
-
 static void compare_cpus(struct run *run, const int *cpus, int count)
 {
     struct own *own = run->own;
     for (int i = 0; i < own->subject_count && !run_should_stop(); i++) {
-        const struct subject *subject = &own->subjects[i];
+        const struct clock_subject *subject = &own->subjects[i];
         if (subject->is_system_wide && !subject->is_steerable && !subject->is_absent &&
             subject->still_count == 0)
-            run_ring(run, subject, cpus, count);
+            clock_ring_run(run, &own->ring, subject, cpus, count);
     }
 }
 
 /* Such a clock may be set back at any time: an event and no verdict. */
-static void tell_steerable(struct run *run, const struct subject *subject)
+static void tell_steerable(struct run *run, const struct clock_subject *subject)
 {
     if (subject->back_count > 0)
         arena_event(run->arena, "steerable_clock_went_back", -1, "%s: %llu steps back",
@@ -462,7 +300,7 @@ static void tell_steerable(struct run *run, const struct subject *subject)
                     subject->still_count);
 }
 
-static void tell_monotonic(struct run *run, const struct subject *subject)
+static void tell_monotonic(struct run *run, const struct clock_subject *subject)
 {
     char name[ARENA_NAME_BYTES];
     if (subject->cpu_count == 0)
@@ -486,14 +324,14 @@ static void tell_monotonic(struct run *run, const struct subject *subject)
                   (unsigned long long)subject->back_count, (long long)-subject->back_worst_ns);
 }
 
-static int list_cpus(const struct run *run, int cpus[RING_CPUS])
+static int list_cpus(const struct run *run, int cpus[CLOCK_RING_CPUS])
 {
     struct cpus allowed;
     cpus[0] = run->setup.cpu;
     int count = 1;
     if (shield_run_allowed_cpus(run, &allowed) < 2)
         return 1;
-    for (int cpu = cpus_first(&allowed); cpu >= 0 && count < RING_CPUS;
+    for (int cpu = cpus_first(&allowed); cpu >= 0 && count < CLOCK_RING_CPUS;
          cpu = cpus_next(&allowed, cpu))
         if (cpu != run->setup.cpu)
             cpus[count++] = cpu;
@@ -503,7 +341,7 @@ static int list_cpus(const struct run *run, int cpus[RING_CPUS])
 static int measure(struct run *run)
 {
     struct own *own = run->own;
-    int cpus[RING_CPUS];
+    int cpus[CLOCK_RING_CPUS];
     int count = list_cpus(run, cpus);
     find_absent(run);
     claim(run);
