@@ -269,6 +269,9 @@ static bool load_bool(atomic_bool *word)
 #define sem_post made_up_post
 #define thread_wait made_up_wait
 #define thread_scenario_check made_up_check
+#include "family/thread/round_robin.c"
+#include "family/thread/round_robin_slices.c"
+#include "family/thread/round_robin_verdicts.c"
 #include "family/thread/slice_log.c"
 #include "family/thread/thr_b_rr.c"
 
@@ -290,6 +293,9 @@ static void begin(int slice_steps)
     kernel.claimed_steps = kernel.slice_steps = kernel.first_slice_steps = slice_steps;
     kernel.stall_ns = burst_ns();
     sem_init(&kernel.threads[MEASURING_THREAD].baton, 0, 0);
+    fake_port.has_budget = true;
+    fake_port.period_ns = CLOCK_NS_PER_S;
+    fake_port.runtime_ns = CLOCK_NS_PER_S / 100 * 95;
 }
 
 static void measure_bursts(int bursts)
@@ -328,14 +334,40 @@ static bool passes(const char *name)
     return tap_true(false, name, __FILE__, __LINE__);
 }
 
-static void check_verdicts(bool pass)
+static bool has_verdict(const char *name)
+{
+    for (uint32_t i = 0; i < run.arena->verdict_count; i++)
+        if (strcmp(run.arena->verdicts[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+static const char *evidence_of(const char *name)
+{
+    for (uint32_t i = 0; i < run.arena->verdict_count; i++)
+        if (strcmp(run.arena->verdicts[i].name, name) == 0)
+            return run.arena->verdicts[i].evidence;
+    return "";
+}
+
+/* Why the verdict is missing. */
+static const char *reason_without(const char *name)
+{
+    for (uint32_t i = 0; i < run.arena->event_count; i++)
+        if (strcmp(run.arena->events[i].name, "not_seen") == 0 &&
+            strncmp(run.arena->events[i].text, name, strlen(name)) == 0)
+            return run.arena->events[i].text;
+    return "";
+}
+
+static void check_verdicts(void)
 {
     CHECK_SAME(run.outcome.status, STATUS_MEASURED);
     CHECK_SAME(run.arena->verdict_count, 4);
-    CHECK_SAME(passes("rotates"), pass);
-    CHECK_SAME(passes("fair"), pass);
-    CHECK_SAME(passes("slice_length"), pass);
-    CHECK_SAME(passes("first_slice"), pass);
+    CHECK(passes("rotates"));
+    CHECK(passes("fair"));
+    CHECK(passes("slice_length"));
+    CHECK(passes("first_slice"));
 }
 
 static void check_slices(const struct record *record, int64_t count, int64_t length_ns)
@@ -343,6 +375,11 @@ static void check_slices(const struct record *record, int64_t count, int64_t len
     CHECK_SAME(record->count, count);
     CHECK_NEAR((double)record->min, (double)length_ns, (double)length_ns / 20);
     CHECK_NEAR((double)record->max, (double)length_ns, (double)length_ns / 20);
+}
+
+static void check_lengths(const struct record *record, int64_t length_ns)
+{
+    check_slices(record, (int64_t)record->count, length_ns);
 }
 
 /* ---- tests ---- */
@@ -354,7 +391,7 @@ static void test_preempted_anywhere(void)
     for (int steps = SLICE_STEPS; steps < SLICE_STEPS + SWEPT; steps++) {
         begin(steps);
         measure_bursts(BURSTS);
-        check_verdicts(true);
+        check_verdicts();
         for (uint32_t i = 0; i < 2; i++)
             check_slices(arena_record(run.arena, (int)i), BURSTS * THREAD_COUNT, steps * STEP_NS);
         end();
@@ -391,7 +428,11 @@ static void test_first_in_first_out(void)
     begin(SLICE_STEPS);
     kernel.slice_steps = kernel.first_slice_steps = FOREVER;
     measure_bursts(2);
-    check_verdicts(false);
+    CHECK_SAME(run.outcome.status, STATUS_MEASURED);
+    CHECK(!passes("rotates") && !passes("fair"));
+    CHECK(!has_verdict("slice_length") && !has_verdict("first_slice"));
+    CHECK_HOLDS(reason_without("slice_length"), "no later slice ended");
+    CHECK_HOLDS(reason_without("first_slice"), "no first slice ended");
     end();
 }
 
@@ -423,24 +464,65 @@ static void check_no_verdict(const char *reason)
     CHECK(was_told("incomplete_burst"));
 }
 
-/* Its rest is in no burst, and the threads do take turns. */
+/* Throttling requires a rest within each first slice: the rest of them is seen. */
 static void test_first_slice_beyond_a_burst(void)
 {
     begin(SLICE_STEPS);
-    kernel.first_slice_steps = 10 * SLICE_STEPS;
+    kernel.first_slice_steps = LONG_SLICES * SLICE_STEPS;
     measure_bursts(2);
-    check_no_verdict("one got only 0");
-    CHECK_SAME(arena_record(run.arena, 0)->count, 0);
+    CHECK_SAME(run.outcome.status, STATUS_MEASURED);
+    CHECK(passes("rotates") && passes("fair") && passes("slice_length"));
+    CHECK(!has_verdict("first_slice"));
+    CHECK_HOLDS(reason_without("first_slice"), "did not fit into the 1 ms");
+    CHECK_HOLDS(reason_without("first_slice"), "it ran for 2.0");
+    CHECK_SAME(arena_record(run.arena, FIRST_SLICE)->count, 0);
+    CHECK(arena_record(run.arena, LATER_SLICE)->count > 0);
+    check_lengths(arena_record(run.arena, LATER_SLICE), SLICE_STEPS * STEP_NS);
     end();
 }
 
+/* Without throttling a burst holds them. */
+static void test_first_slice_ten_times_as_long(void)
+{
+    begin(SLICE_STEPS);
+    fake_port.has_budget = false;
+    kernel.first_slice_steps = LONG_SLICES * SLICE_STEPS;
+    measure_bursts(2);
+    CHECK_SAME(run.outcome.status, STATUS_MEASURED);
+    CHECK(passes("rotates") && passes("fair") && passes("slice_length"));
+    CHECK(has_verdict("first_slice") && !passes("first_slice"));
+    CHECK_HOLDS(evidence_of("first_slice"), "mean of the later ones 0.2");
+    check_slices(arena_record(run.arena, FIRST_SLICE), 2 * THREAD_COUNT,
+                 LONG_SLICES * SLICE_STEPS * STEP_NS);
+    check_slices(arena_record(run.arena, LATER_SLICE), 2 * THREAD_COUNT, SLICE_STEPS * STEP_NS);
+    CHECK(!was_told("incomplete_burst"));
+    end();
+}
+
+/* A burst holds the first one, and a rest cuts the next: as long as the one that was seen. */
+static void test_first_slices_with_and_without_a_rest(void)
+{
+    begin(SLICE_STEPS);
+    kernel.first_slice_steps = 4 * SLICE_STEPS;
+    measure_bursts(2);
+    CHECK_SAME(run.outcome.status, STATUS_MEASURED);
+    CHECK(arena_record(run.arena, FIRST_SLICE)->count > 0);
+    CHECK(has_verdict("first_slice") && !passes("first_slice"));
+    CHECK(passes("slice_length"));
+    end();
+}
+
+/* Twice as long as claimed: six of them need two bursts' time. */
 static void test_slices_that_do_not_fit(void)
 {
     begin(SLICE_STEPS);
     kernel.slice_steps = kernel.first_slice_steps = 2 * SLICE_STEPS;
     measure_bursts(2);
-    check_no_verdict("one got only 1");
-    CHECK(arena_record(run.arena, 0)->count > 0);
+    CHECK_SAME(run.outcome.status, STATUS_MEASURED);
+    CHECK(was_told("incomplete_burst"));
+    CHECK(passes("rotates") && passes("fair") && passes("first_slice"));
+    CHECK(!passes("slice_length"));
+    check_lengths(arena_record(run.arena, LATER_SLICE), 2 * SLICE_STEPS * STEP_NS);
     end();
 }
 
@@ -458,7 +540,7 @@ static void test_a_burst_that_was_cut_is_repeated(void)
     begin(SLICE_STEPS);
     kernel.stalls_left = 1;
     measure_bursts(2);
-    check_verdicts(true);
+    check_verdicts();
     CHECK(was_told("incomplete_burst"));
     CHECK_SAME(arena_record(run.arena, 0)->count, 2 * THREAD_COUNT);
     end();
@@ -474,7 +556,7 @@ static void test_a_slice_that_was_cut_fails_no_verdict(void)
         measure_bursts(2);
         CHECK_SAME(kernel.stalled_slice, 0);
         CHECK(was_told("incomplete_burst"));
-        check_verdicts(true);
+        check_verdicts();
         end();
     }
 }
@@ -483,6 +565,8 @@ TAP_MAIN({"a thread is preempted anywhere in its loop", test_preempted_anywhere}
          {"when it happened", test_when_it_happened},
          {"first in, first out", test_first_in_first_out}, {"one starves", test_one_starves},
          {"a first slice is longer than a burst", test_first_slice_beyond_a_burst},
+         {"a first slice is ten times as long", test_first_slice_ten_times_as_long},
+         {"first slices with and without a rest", test_first_slices_with_and_without_a_rest},
          {"slices do not fit into a burst", test_slices_that_do_not_fit},
          {"nobody ran", test_nobody_ran},
          {"a burst that was cut is repeated", test_a_burst_that_was_cut_is_repeated},

@@ -44,7 +44,7 @@ BREACHES = [
     ("yield_nothing", NEW, both("yield") | NOT_ON_LINUX),
     ("setschedprio_tail", NEW, both("lowered_setschedprio") | NOT_ON_LINUX),
     ("none", NEW, NOT_ON_LINUX),
-    ("rr_is_fifo", RR, {"rotates", "fair", "slice_length", "first_slice"}),
+    ("rr_is_fifo", RR, {"rotates", "fair"}),
     ("rr_interval", RR, {"slice_length"}),
     ("rr_unfair", SPINNING, {"fair", "slice_length"}),
     ("rr_little", SPINNING, {"fair"}),
