@@ -5,44 +5,21 @@
 #include "load/job.h"
 #include "load/scratch.h"
 #include "port/port.h"
+#include "work/kernel_operations.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
 #include <termios.h>
 #include <unistd.h>
 
 enum { LARGE_BYTES = 8 << 20, SMALL_BYTES = 4096, TEXT_BYTES = 1024, PROCESSES = 512 };
-enum { LEAST_LARGE_BYTES = 1 << 20, AVAILABLE_PARTS = 64, SCANNED = 2000 };
+enum { LEAST_LARGE_BYTES = 1 << 20, AVAILABLE_PARTS = 64 };
 
-static int ended_well(pid_t child)
-{
-    int status = 0;
-    while (waitpid(child, &status, 0) < 0)
-        if (errno != EINTR)
-            return errno;
-    return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : ECANCELED;
-}
-
-/* Runs `act` in a child, whose exit code is its result. */
-static int in_child(struct kernel_space *space, int (*act)(struct kernel_space *space))
-{
-    pid_t parent = getpid(), child = port_fork();
-    if (child == 0) {
-        int error = port_kill_with_parent(parent);
-        _exit(error != 0 && error != ENOTSUP ? 1 : act(space));
-    }
-    return child < 0 ? errno : ended_well(child);
-}
-
-static int do_nothing(struct kernel_space *space)
+static int do_nothing(void *space)
 {
     (void)space;
     return 0;
@@ -50,50 +27,29 @@ static int do_nothing(struct kernel_space *space)
 
 static int class_fork(struct kernel_space *space)
 {
-    return in_child(space, do_nothing);
+    return kernel_in_child(do_nothing, space);
 }
 
-static int run_job(struct kernel_space *space)
+static int run_job(void *space)
 {
-    job_be(space->program, "nothing");
+    job_be(((const struct kernel_space *)space)->program, "nothing");
 }
 
 static int class_exec(struct kernel_space *space)
 {
-    return in_child(space, run_job);
+    return kernel_in_child(run_job, space);
 }
 
-/* Anonymous memory: POSIX.1-2008 lacks MAP_ANONYMOUS, so it maps /dev/zero. */
-static void *fresh_memory(size_t bytes)
+/* The exit frees it. */
+static int grow_large(void *argument)
 {
-    int zero = open("/dev/zero", O_RDWR | O_CLOEXEC);
-    if (zero < 0)
-        return NULL;
-    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE, zero, 0);
-    int error = errno;
-    close(zero);
-    errno = error;
-    return memory == MAP_FAILED ? NULL : memory;
-}
-
-static void touch(unsigned char *memory, size_t bytes, size_t step)
-{
-    for (size_t at = 0; at < bytes; at += step)
-        ((volatile unsigned char *)memory)[at] = 1;
-}
-
-static int grow_large(struct kernel_space *space)
-{
-    unsigned char *memory = fresh_memory(space->large_bytes);
-    if (!memory)
-        return 1;
-    touch(memory, space->large_bytes, space->page_bytes);
-    return 0; /* the exit frees it */
+    const struct kernel_space *space = argument;
+    return kernel_grow(space->large_bytes, space->page_bytes) == 0 ? 0 : 1;
 }
 
 static int class_exit(struct kernel_space *space)
 {
-    return in_child(space, grow_large);
+    return kernel_in_child(grow_large, space);
 }
 
 static int class_copy(struct kernel_space *space)
@@ -129,11 +85,7 @@ static int class_file(struct kernel_space *space)
 
 static int class_map(struct kernel_space *space)
 {
-    unsigned char *memory = fresh_memory(space->large_bytes / 4);
-    if (!memory)
-        return errno;
-    touch(memory, space->large_bytes / 4, space->page_bytes);
-    return munmap(memory, space->large_bytes / 4) == 0 ? 0 : errno;
+    return kernel_map(space->large_bytes / 4, space->page_bytes);
 }
 
 /* Reads back what the terminal shows at its master end, which does not block. */
@@ -151,23 +103,17 @@ static int class_terminal(struct kernel_space *space)
     return written > 0 ? 0 : errno;
 }
 
-static int transfer(int from, int to, unsigned char *buffer)
-{
-    if (write(from, buffer, SMALL_BYTES) != SMALL_BYTES ||
-        read(to, buffer, SMALL_BYTES) != SMALL_BYTES)
-        return errno ? errno : EIO;
-    return 0;
-}
-
 static int class_socket(struct kernel_space *space)
 {
-    return space->socket[0] < 0 ? ENODEV
-                                : transfer(space->socket[0], space->socket[1], space->buffer);
+    const int *socket = space->socket;
+    return socket[0] < 0 ? ENODEV
+                         : kernel_transfer(socket[0], socket[1], space->buffer, SMALL_BYTES);
 }
 
 static int class_pipe(struct kernel_space *space)
 {
-    return space->pipe[0] < 0 ? ENODEV : transfer(space->pipe[1], space->pipe[0], space->buffer);
+    const int *pipe = space->pipe;
+    return pipe[0] < 0 ? ENODEV : kernel_transfer(pipe[1], pipe[0], space->buffer, SMALL_BYTES);
 }
 
 static int class_fsync(struct kernel_space *space)
@@ -181,25 +127,12 @@ static int class_fsync(struct kernel_space *space)
     return fsync(space->small) == 0 ? 0 : errno;
 }
 
-static int list_folder(const char *path)
-{
-    DIR *listing = opendir(path);
-    struct dirent *entry;
-    struct stat facts;
-    if (!listing)
-        return errno;
-    for (int i = 0; i < SCANNED && (entry = readdir(listing)) != NULL; i++)
-        (void)fstatat(dirfd(listing), entry->d_name, &facts, AT_SYMLINK_NOFOLLOW);
-    closedir(listing);
-    return 0;
-}
-
 static int class_scan(struct kernel_space *space)
 {
     struct port_process list[PROCESSES];
     (void)space;
     port_processes(list, PROCESSES); /* not on every system; the folder is */
-    return list_folder("/etc");
+    return kernel_scan("/etc");
 }
 
 const struct kernel_class kernel_classes[KERNEL_CLASSES] = {
