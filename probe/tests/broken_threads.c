@@ -19,8 +19,9 @@
  *   late_wake_rare  the same, at each 400th call by a SCHED_OTHER thread
  *   degrade         a thread that has spun on the clock for 150 ms loses its priority
  *   late_start      a semaphore wakes a real-time thread below priority 50 after 20 ms
- *   naps            such a thread sleeps for 1 ms at each 20th reading of the clock
- * naps, and the rr_ breaches that end a slice, act in clock_gettime: use --clock monotonic.
+ *   late_beside_child   a semaphore wakes a real-time thread after 1 ms while the process has a
+ * child naps            such a thread sleeps for 1 ms at each 20th reading of the clock naps, and
+ * the rr_ breaches that end a slice, act in clock_gettime: use --clock monotonic.
  */
 #define _GNU_SOURCE
 #include "broken.h"
@@ -31,6 +32,7 @@
 #include <semaphore.h>
 #include <stdatomic.h>
 #include <stdint.h>
+#include <sys/wait.h>
 #include <time.h>
 
 #define MS 1000000LL
@@ -86,11 +88,22 @@ static void nap(const char *breach, long long ns)
         REAL(nanosleep)(&while_ns, NULL);
 }
 
+/* Its child has the CPU meanwhile. */
+static void nap_beside_child(void)
+{
+    struct timespec while_ns = {.tv_nsec = 1 * MS};
+    siginfo_t end;
+    if (breaks("late_beside_child") && own_priority() > 0 &&
+        waitid(P_ALL, 0, &end, WEXITED | WNOHANG | WNOWAIT) == 0)
+        REAL(nanosleep)(&while_ns, NULL);
+}
+
 int sem_wait(sem_t *semaphore)
 {
     catch_up();
     int answer = broken_wait(semaphore) ? 0 : REAL(sem_wait)(semaphore);
     nap("late_start", 20 * MS);
+    nap_beside_child();
     return answer;
 }
 

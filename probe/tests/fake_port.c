@@ -182,6 +182,14 @@ bool port_thread_times(pid_t process, pid_t thread, struct port_thread_times *ti
     return fake_port.counts_waits;
 }
 
+int port_bound_processes(int cpu, pid_t *list, int most)
+{
+    (void)cpu;
+    for (int i = 0; i < fake_port.bound_count && i < most; i++)
+        list[i] = i + 1;
+    return fake_port.bound_count;
+}
+
 bool port_realtime_budget(int64_t *runtime_ns, int64_t *period_ns)
 {
     *runtime_ns = fake_port.runtime_ns;

@@ -22,6 +22,7 @@ struct fake_port {
     bool lacks_usage;          /* faults and switches are not counted */
     int64_t stack_bytes;       /* 0: not known */
     int64_t steal_ns;          /* since boot; 0: not known */
+    int bound_count;           /* processes of one CPU, with the ids from 1; -1: not told */
 };
 
 extern struct fake_port fake_port;

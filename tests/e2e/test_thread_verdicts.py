@@ -31,6 +31,10 @@ TESTS = ("THR-B-NEW", "THR-B-RR", "THR-B-PRI", "THR-P-SLS", "THR-P-PRE", "THR-P-
 # Linux puts a thread that lowers itself at the head whatever the call; sched(7) says so.
 NOT_ON_LINUX = {"lowered_setschedparam/fifo", "lowered_setschedparam/rr"}
 
+CALLS = {f"system_calls/{kind}" for kind in ("copy", "map", "fork", "scan", "wait")}
+# Given only where one of the system's processes was ready; probe/tests/test_system_threads.c.
+SELDOM = {"system_processes"}
+
 
 def both(*claims: str) -> set[str]:
     return {f"{claim}/{policy}" for claim in claims for policy in ("fifo", "rr")}
@@ -56,6 +60,7 @@ BREACHES = [
     ("late_wake", PRI, {"preempts", "levels", "long_use", "time_shared"}),
     ("late_wake_rare", PRI, {"time_shared"}),
     ("degrade", PRI, {"long_use"}),
+    ("late_beside_child", PRI, CALLS),
 ]
 DOUBTS = [
     ("yield_nothing", SLS, "ring_out_of_order"),
@@ -150,7 +155,7 @@ def test_every_verdict_has_a_breach(
     """By its full name: one of several instances that fails says nothing of the others."""
     stream = undisturbed(shared_probe, words, quick)
     broken = {name for _, other, fail in BREACHES if other[0] == words[0] for name in fail}
-    assert set(stream.verdicts) == broken
+    assert set(stream.verdicts) - SELDOM == broken
 
 
 @pytest.mark.parametrize("test", TESTS)

@@ -20,11 +20,13 @@ static const char promised[] =
 
 static void use_for_long(struct long_use *use)
 {
+    system_threads_read(&use->system, HAS_RUN);
     order_log_add(&use->log, "long user", "began");
     cpu_loss_begin(&use->cpu_loss);
     thread_spin(use->spin_ns);
     cpu_loss_end(&use->cpu_loss, use->run);
     order_log_add(&use->log, "long user", "ended");
+    system_threads_read(&use->system, HAS_SPUN);
     for (int i = 0; i < WAKERS; i++) {
         thread_wait(&use->wake);
         order_log_add(&use->log, "long user", "ran");
@@ -160,6 +162,19 @@ static void play(struct long_use *use, enum long_use_scene scene)
         thread_wait(&use->done);
 }
 
+/* One round. 0, or -1 with the outcome. `is_doubtful`: throttling may have cut in. */
+static int play_long_use(struct long_use *use, bool *is_doubtful)
+{
+    int cut_before = use->cpu_loss.cut_count;
+    if (system_threads_begin(&use->system) != 0)
+        return -1;
+    order_log_clear(&use->log, &use->run->clock);
+    system_threads_read(&use->system, MADE_READY);
+    play(use, SCENE_LONG_USE);
+    *is_doubtful = cpu_loss_is_doubtful(&use->cpu_loss, cut_before);
+    return system_threads_end(&use->system, *is_doubtful);
+}
+
 /* A round in which throttling may have cut in proves nothing; the result then fails for that
  * reason. */
 static void try_long_use(struct long_use *use, int rounds)
@@ -167,16 +182,14 @@ static void try_long_use(struct long_use *use, int rounds)
     bool is_kept = true, is_doubtful = false;
     for (int i = 0; i < rounds && is_kept && !is_doubtful; i++) {
         rt_budget_rest_ahead(&use->run->rt_budget, use->run->rt_budget.burst_ns);
-        if (run_should_stop())
+        if (run_should_stop() || play_long_use(use, &is_doubtful) != 0)
             return;
-        int cut_before = use->cpu_loss.cut_count;
-        order_log_clear(&use->log, &use->run->clock);
-        play(use, SCENE_LONG_USE);
-        is_doubtful = cpu_loss_is_doubtful(&use->cpu_loss, cut_before);
         is_kept = order_log_is(&use->log, promised);
     }
-    if (!is_doubtful)
-        order_log_verdict(&use->log, use->run->arena, "long_use", promised);
+    if (is_doubtful)
+        return;
+    order_log_verdict(&use->log, use->run->arena, "long_use", promised);
+    system_threads_judge(&use->system);
 }
 
 static void try_time_shared(struct long_use *use)

@@ -3,6 +3,7 @@
 #ifndef HS_FAMILY_THREAD_LONG_USE_H
 #define HS_FAMILY_THREAD_LONG_USE_H
 
+#include "family/thread/system_threads.h"
 #include "realtime/cpu_loss.h"
 #include "record/order_log.h"
 
@@ -13,6 +14,7 @@ enum long_use_scene { SCENE_LONG_USE, SCENE_TIME_SHARED };
 struct long_use {
     struct run *run;
     struct cpu_loss cpu_loss;
+    struct system_threads system;
     struct order_log log;
     enum long_use_scene scene;
     int64_t spin_ns; /* CPU time of one long use */
@@ -26,8 +28,9 @@ struct long_use {
     int64_t longest_delay_ns;
 };
 
-/* Gives the verdicts long_use, tried `rounds` times, and time_shared. `use` is zeroed but for
- * `run`. 0, or -1 with the outcome if the threads could not be started. */
+/* Gives the verdicts long_use and system_processes, tried `rounds` times, and time_shared. `use` is
+ * zeroed but for `run`, and system_threads_open was called for its `system`. 0, or -1 with the
+ * outcome if the threads could not be started. */
 int long_use_try(struct long_use *use, int rounds);
 
 #endif

@@ -16,6 +16,27 @@
  *   time_shared  a spinning time-shared thread makes a real-time thread ready, a thousand times:
  *                each time the real-time thread runs before the time-shared one goes on
  *
+ *   system_calls/KIND
+ *                a time-shared process on the run's CPU repeats one kind of system call all the
+ *                time (call_party.c). The measuring thread sleeps for 50 us to 1 ms, at random, and
+ *                so interrupts it anywhere; then it makes a real-time thread, one below itself,
+ *                ready and blocks. From there until that thread has run for 50 us and blocks, the
+ *                process must make no step and get no CPU time. `wait` is a process that is woken
+ *                in its call at the same moment: time-sharing kernels of 1987 woke it with a
+ *                priority above user mode. Only rounds count in which the process was between
+ *                begin and end of its operation
+ *   system_processes
+ *                while the thread of long_use is ready or spins, no time-shared process of the
+ *                system that is bound to the CPU gets CPU time; on Linux these are kernel threads,
+ *                as workers and ksoftirqd. It holds only if one was ready meanwhile: its run delay
+ *                grew by more than the time around the spinning (system_threads.h)
+ *
+ * What is not seen: how long the call that a wake-up interrupts delays the measuring thread itself,
+ * on a kernel that does not preempt it; work of the system that runs in
+ * no process, as interrupt handlers. Where the system counts no CPU time of processes, what the
+ * process does inside its call is not seen, only that it returns from it. What cannot be seen at
+ * all has no verdict and an event with the reason (not_seen).
+ *
  * How it could be wrong: priorities above the run's are not tried (the supervisor and the kernel's
  * threads are there). Throttling lets lower threads run: if it cut into a burst the result fails
  * with that reason (event throttled), not just the verdict.
@@ -25,6 +46,7 @@
 #include "family/thread/long_use.h"
 #include "family/thread/priority_ladder.h"
 #include "family/thread/scenario.h"
+#include "family/thread/system_calls.h"
 
 enum { ROUNDS = 2, LEVELS = 4 };
 
@@ -34,11 +56,15 @@ static const struct verdict_spec verdicts[] = {
     {"levels", "there are at least 32 real-time priorities"},
     {"long_use", "a real-time thread that has used the CPU for long is still preferred"},
     {"time_shared", "a time-shared thread does not delay a real-time one that it makes ready"},
+    {"system_calls",
+     "a time-shared process inside a system call does not delay a real-time thread"},
+    {"system_processes", "time-shared processes of the system do not delay a real-time thread"},
     {0},
 };
 
 struct own {
     struct long_use use;
+    struct system_calls calls;
     struct levels *levels; /* in the same allocation, behind this struct */
 };
 
@@ -58,7 +84,8 @@ static int prepare(struct run *run)
         return -1;
     own->levels = (struct levels *)(own + 1);
     own->levels->run = run;
-    own->use.run = run;
+    own->use.run = own->use.system.run = own->calls.run = run;
+    system_threads_open(&own->use.system);
     return 0;
 }
 
@@ -67,12 +94,16 @@ static int measure(struct run *run)
     struct own *own = run->own;
     if (priority_ladder_try(own->levels) != 0)
         return -1;
+    if (system_calls_try(&own->calls) != 0)
+        return -1;
     return long_use_try(&own->use, rounds_of(run));
 }
 
 static int judge(struct run *run)
 {
     const struct own *own = run->own;
+    if (cpu_loss_judge(&own->calls.cpu_loss, run) != 0)
+        return -1;
     return cpu_loss_judge(&own->use.cpu_loss, run);
 }
 
@@ -83,7 +114,7 @@ const struct test thr_b_pri = {
     .verdicts = verdicts,
     .needs = TEST_NEEDS_REALTIME,
     .default_samples = ROUNDS,
-    .setup_ns = 400000000,
+    .setup_ns = 1500000000,
     .sample_ns = 900000000,
     .prepare = prepare,
     .measure = measure,

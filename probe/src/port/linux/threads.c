@@ -7,6 +7,7 @@
 #include "port/linux/files.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
@@ -66,4 +67,30 @@ bool port_thread_times(pid_t process, pid_t thread, struct port_thread_times *ti
     times->ran_ns = strtoll(text, &end, 10);
     times->waited_ns = strtoll(end, &end, 10);
     return strtoll(end, NULL, 10) > 0;
+}
+
+static bool is_time_shared(pid_t process)
+{
+    int policy = sched_getscheduler(process);
+    return policy == SCHED_OTHER || policy == SCHED_BATCH || policy == SCHED_IDLE;
+}
+
+static bool is_bound(pid_t process, int cpu)
+{
+    cpu_set_t set;
+    return sched_getaffinity(process, sizeof set, &set) == 0 && CPU_COUNT(&set) == 1 &&
+           cpu < CPU_SETSIZE && CPU_ISSET((size_t)cpu, &set);
+}
+
+int port_bound_processes(int cpu, pid_t *list, int most)
+{
+    int room = port_processes(NULL, 0), count = 0;
+    struct port_process *all = room > 0 ? calloc((size_t)room, sizeof *all) : NULL;
+    int found = all && cpu >= 0 ? port_processes(all, room) : -1;
+    for (int i = 0; i < found && i < room && count < most; i++)
+        if (all[i].id != getpid() && all[i].parent != getpid() && is_time_shared(all[i].id) &&
+            is_bound(all[i].id, cpu))
+            list[count++] = all[i].id;
+    free(all);
+    return found < 0 ? -1 : count;
 }

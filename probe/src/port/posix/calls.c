@@ -210,6 +210,12 @@ bool port_thread_times(pid_t process, pid_t thread, struct port_thread_times *ti
     return false;
 }
 
+int port_bound_processes(int cpu, pid_t *list, int most)
+{
+    (void)cpu, (void)list, (void)most;
+    return -1;
+}
+
 bool port_realtime_budget(int64_t *runtime_ns, int64_t *period_ns)
 {
     (void)runtime_ns, (void)period_ns;

@@ -1,0 +1,215 @@
+#include "base/posix_source.h"
+
+#include "family/thread/system_calls.h"
+
+#include "family/thread/scenario.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum { ROUNDS = 200 };
+
+#define LEAST_AHEAD_NS INT64_C(50000)
+#define MORE_AHEAD_NS 1000000 /* random part */
+#define KEEP_NS INT64_C(50000)
+
+/* ---- the real-time thread ---- */
+
+static struct call_progress progress_of(const struct system_calls *calls)
+{
+    struct call_progress progress = {.step_count = atomic_load(&calls->party->step_count)};
+    struct timespec used;
+    if (calls->has_clock && clock_gettime(calls->clock, &used) == 0)
+        progress.cpu_ns = clock_timespec_ns(&used);
+    progress.at_ns = clock_monotonic_ns();
+    return progress;
+}
+
+static void be_preferred(void *argument)
+{
+    struct system_calls *calls = argument;
+    for (;;) {
+        thread_wait(&calls->wake);
+        if (atomic_load(&calls->is_over))
+            return;
+        calls->first = progress_of(calls);
+        thread_spin(KEEP_NS);
+        calls->last = progress_of(calls);
+        sem_post(&calls->done);
+    }
+}
+
+/* ---- a round, by the measuring thread ---- */
+
+/* Its wake-up interrupts the party at a random place of its call. */
+static void sleep_a_while(struct system_calls *calls)
+{
+    int64_t more_ns = (int64_t)(erand48(calls->random) * MORE_AHEAD_NS);
+    struct timespec ahead = clock_ns_timespec(LEAST_AHEAD_NS + more_ns);
+    nanosleep(&ahead, NULL);
+}
+
+/* How long the party went on between making the other one ready and its block; 0: not at all. */
+static int64_t went_on_ns(const struct system_calls *calls)
+{
+    const struct call_progress *before = &calls->before, *last = &calls->last;
+    int64_t cpu_ns = last->cpu_ns - before->cpu_ns;
+    if (cpu_ns > 0)
+        return cpu_ns;
+    return last->step_count != before->step_count ? last->at_ns - before->at_ns : 0;
+}
+
+/* A round in which throttling may have cut in proves nothing. */
+static void judge_round(struct system_calls *calls, bool is_inside)
+{
+    int cut_before = calls->cpu_loss.cut_count;
+    int64_t delay_ns = calls->first.at_ns - calls->before.at_ns, ns = went_on_ns(calls);
+    cpu_loss_note_pause(&calls->cpu_loss, calls->run, delay_ns, "the real-time thread");
+    if (cpu_loss_is_doubtful(&calls->cpu_loss, cut_before))
+        return;
+    calls->inside_count += is_inside;
+    calls->delayed_count += is_inside && ns > 0;
+    if (is_inside && ns > calls->longest_ns)
+        calls->longest_ns = ns;
+}
+
+static void play_round(struct system_calls *calls)
+{
+    rt_budget_rest(&calls->run->rt_budget);
+    cpu_loss_begin(&calls->cpu_loss);
+    sleep_a_while(calls);
+    bool is_inside = call_party_is_inside(calls->party);
+    calls->before = progress_of(calls);
+    if (call_kinds[calls->party->kind].is_woken)
+        call_party_wake(calls->party);
+    sem_post(&calls->wake);
+    thread_wait(&calls->done);
+    judge_round(calls, is_inside);
+}
+
+/* ---- a kind ---- */
+
+static void tell_kind(const struct system_calls *calls)
+{
+    const struct call_kind *kind = &call_kinds[calls->party->kind];
+    int error = atomic_load(&calls->party->error);
+    char name[ARENA_NAME_BYTES];
+    snprintf(name, sizeof name, "system_calls/%s", kind->name);
+    if (error)
+        arena_event(calls->run->arena, "not_seen", -1, "%s: no verdict: %s failed: %s", name,
+                    kind->title, strerror(error));
+    else if (calls->inside_count == 0)
+        arena_event(calls->run->arena, "not_seen", -1,
+                    "%s: no verdict, because the time-shared %s was never inside: %s", name,
+                    peer_scope_names[calls->peer.scope], kind->title);
+    else
+        arena_verdict(calls->run->arena, calls->delayed_count == 0, name,
+                      "%llu times a real-time thread was made ready while a time-shared %s "
+                      "was inside (%s); %llu times it went on before that thread had run and "
+                      "blocked, for up to %lld us",
+                      (unsigned long long)calls->inside_count, peer_scope_names[calls->peer.scope],
+                      kind->title, (unsigned long long)calls->delayed_count,
+                      (long long)(calls->longest_ns / 1000));
+}
+
+static void play_rounds(struct system_calls *calls)
+{
+    calls->inside_count = calls->delayed_count = 0;
+    calls->longest_ns = 0;
+    for (int i = 0; i < ROUNDS && atomic_load(&calls->party->error) == 0; i++) {
+        if (run_should_stop())
+            return;
+        play_round(calls);
+    }
+}
+
+static int start_party(struct system_calls *calls)
+{
+    static const struct ipc_cleanup no_cleanup = {.has_processes = true};
+    struct run *run = calls->run;
+    struct rt_thread_setup setup = {SCHED_OTHER, rt_thread_ordinary_priority(), run->setup.cpu};
+    enum peer_scope scope = calls->is_shared ? PEER_PROCESS : PEER_THREAD;
+    int error =
+        peer_start(&calls->peer, run, &no_cleanup, scope, &setup, call_party_work, calls->party);
+    if (error)
+        return peer_not_started(run, error, "time-shared process", NULL);
+    calls->has_clock =
+        scope == PEER_PROCESS && clock_getcpuclockid(calls->peer.process, &calls->clock) == 0;
+    return 0;
+}
+
+static int try_kind(struct system_calls *calls, int kind)
+{
+    struct run *run = calls->run;
+    memset(calls->party, 0, sizeof *calls->party);
+    int error = call_party_open(calls->party, kind);
+    if (error)
+        return outcome_set_errno(&run->outcome, error, "a pipe", NULL);
+    int result = start_party(calls);
+    if (result == 0) {
+        play_rounds(calls);
+        call_party_end(calls->party);
+        peer_join(&calls->peer);
+    }
+    call_party_close(calls->party);
+    if (result == 0 && !run_should_stop())
+        tell_kind(calls);
+    return result;
+}
+
+/* ---- all kinds ---- */
+
+static int try_kinds(struct system_calls *calls)
+{
+    struct rt_thread_setup setup = thread_setup(calls->run, calls->run->setup.policy, 1);
+    int error = rt_thread_start(&calls->preferred, &setup, be_preferred, calls);
+    if (error)
+        return outcome_set_errno(&calls->run->outcome, error, "a thread", NULL);
+    rt_thread_go(&calls->preferred);
+    int result = 0;
+    for (int i = 0; i < CALL_KINDS && result == 0 && !run_should_stop(); i++)
+        result = try_kind(calls, i);
+    atomic_store(&calls->is_over, true);
+    sem_post(&calls->wake);
+    rt_thread_join(&calls->preferred);
+    return result;
+}
+
+/* Without processes or memory that they share the party is a thread. */
+static int make_party(struct system_calls *calls)
+{
+    calls->party = port_has_processes() ? port_shared_memory(sizeof *calls->party) : NULL;
+    calls->is_shared = calls->party != NULL;
+    if (!calls->party)
+        calls->party = calloc(1, sizeof *calls->party);
+    return calls->party
+               ? 0
+               : outcome_set_errno(&calls->run->outcome, ENOMEM, "a time-shared thread", NULL);
+}
+
+static void free_party(struct system_calls *calls)
+{
+    if (calls->is_shared)
+        munmap(calls->party, sizeof *calls->party);
+    else
+        free(calls->party);
+}
+
+int system_calls_try(struct system_calls *calls)
+{
+    struct run *run = calls->run;
+    if (make_party(calls) != 0)
+        return -1;
+    calls->random[0] = 0x330e;
+    calls->random[1] = (unsigned short)run->request->seed;
+    sem_init(&calls->wake, 0, 0);
+    sem_init(&calls->done, 0, 0);
+    cpu_loss_open(&calls->cpu_loss, run);
+    int result = try_kinds(calls);
+    free_party(calls);
+    return result;
+}
