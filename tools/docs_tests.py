@@ -21,6 +21,7 @@ def page(test: Descriptor, catalogue: Catalogue) -> str:
     parts += _section("Needs", [", ".join(test.needs) + "."] if test.needs else [])
     parts += _section("Series", _series(test))
     parts += _section("Verdicts", _verdicts(test))
+    parts += _section("Shown, does not count for a rating", _uncounted(entry))
     parts += _section("Parameters", _parameters(test))
     parts += _section("Counts", _profiles(entry))
     return "\n\n".join(parts) + "\n"
@@ -70,6 +71,11 @@ def _series(test: Descriptor) -> list[str]:
 def _verdicts(test: Descriptor) -> list[str]:
     rows = [[f"`{one.name}`", one.claim] for one in test.verdicts]
     return [table(["verdict", "claim"], rows)] if rows else []
+
+
+def _uncounted(entry: Entry) -> list[str]:
+    rows = [[f"`{name}`", reason] for name, reason in entry.uncounted.items()]
+    return [table(["what", "why"], rows)] if rows else []
 
 
 def _parameters(test: Descriptor) -> list[str]:

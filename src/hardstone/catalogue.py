@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -49,11 +49,16 @@ class Entry:
     takes_duration: bool
     published: str | None
     profiles: Mapping[str, ProfileCount]
+    uncounted: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def takes_samples(self) -> bool:
         """Whether a number of values that is asked for changes what the test does."""
         return self.takes_duration or any(count.samples for count in self.profiles.values())
+
+    def why_uncounted(self, name: str) -> str:
+        """Why a verdict ("lower/fifo") or series does not count for a rating; "" where it does."""
+        return self.uncounted.get(name.partition("/")[0], "")
 
 
 class Catalogue:
@@ -104,6 +109,7 @@ def _entry(test: str, table: Mapping[str, Any]) -> Entry:
         takes_duration=table.get("duration", True),
         published=table.get("published"),
         profiles={name: _count(table[name]) for name in PROFILES},
+        uncounted=table.get("uncounted", {}),
     )
 
 

@@ -48,7 +48,7 @@ def test_explain_says_all_there_is(hardstone: Hardstone, target: str, test: str)
     expected += [text for series in descriptor.series for text in (series.begin, series.end)]
     expected += [verdict.claim for verdict in descriptor.verdicts]
     expected += [spec.about for spec in descriptor.params]
-    expected += [variants_text(descriptor), warm_up_text(descriptor)]
+    expected += [variants_text(descriptor), warm_up_text(descriptor), *entry.uncounted.values()]
     for text in expected:
         assert " ".join(text.split()) in flat
 

@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from hardstone.model import Histogram, RunDocument, Trust
+from hardstone.model import Histogram, RunDocument, Trust, Verdict
 from hardstone.report import render_html, write_html
 from hardstone.report.text import series_text
 from hardstone.units import format_count, format_ns
@@ -56,6 +56,29 @@ def test_verdicts_events_facts_and_what_moved_appear(run: RunDocument, page: str
     for name in run.system:
         assert name.partition(".")[2] in text
     assert "cpu.0.frequency_hz 2 400 000 000 1 800 000 000" in text
+
+
+def page_of_claims(run: RunDocument, **passed: bool) -> str:
+    """The page of a run whose first result makes these claims for THR-B-NEW."""
+    again = msgspec.convert(msgspec.to_builtins(run), RunDocument)
+    again.results[0].test, again.results[0].series = "THR-B-NEW", []
+    again.results[0].verdicts = [
+        Verdict(name=f"{name}/fifo", passed=value, evidence="seen")
+        for name, value in passed.items()
+    ]
+    return static(again)
+
+
+def test_a_claim_that_does_not_count_is_no_failure(run: RunDocument) -> None:
+    text = words(page_of_claims(run, lower=True, lowered_setschedparam=False))
+    assert "1 of 2 claims hold, the others do not count for a rating" in text
+    assert "fail seen Does not count for a rating. The study of 2012 found" in text
+
+
+def test_a_claim_that_counts_is_a_failure(run: RunDocument) -> None:
+    page = page_of_claims(run, lower=False, lowered_setschedparam=True)
+    assert "1 of 2 claims failed" in words(page)
+    assert '<td class="failed">FAIL</td>' in page
 
 
 def test_the_words_that_stand_in_every_report(page: str) -> None:

@@ -8,7 +8,7 @@ import re
 import msgspec
 import pytest
 
-from hardstone.model import Result, RunDocument
+from hardstone.model import Result, RunDocument, Verdict
 from hardstone.report.drawing import Drawer
 from hardstone.report.loads import is_short, load_table, reached_text
 from hardstone.report.page import render_html
@@ -195,6 +195,16 @@ def test_claims_that_differ_are_shown(run: RunDocument) -> None:
         result.verdicts = [matrix.verdict(place != 4)]
     beside = part(render_html(again, bundle=lambda: None), "beside")
     assert words(beside).count("FAIL") == 1 and words(beside).count("pass") >= 5
+
+
+def test_a_claim_that_does_not_count_is_no_failure_in_any_condition(run: RunDocument) -> None:
+    again = msgspec.convert(msgspec.to_builtins(run), RunDocument)
+    for result in again.results[:6]:
+        result.test, result.series = "THR-B-RR", []
+        result.verdicts = [Verdict(name="first_slice", passed=False, evidence="1 s")]
+    beside = part(render_html(again, bundle=lambda: None), "beside")
+    assert "FAIL" not in words(beside)
+    assert '<td class="uncounted"><strong>fail</strong>' in beside
 
 
 def test_many_conditions_are_all_in_the_table(run: RunDocument) -> None:

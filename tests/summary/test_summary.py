@@ -36,6 +36,28 @@ def conditions_of(*results: Result) -> str:
     return line
 
 
+def lowered(*, passed: bool) -> str:
+    name, evidence = "lowered_setschedparam/fifo", "mover went on, first ran"
+    verdict = Verdict(name=name, passed=passed, evidence=evidence)
+    result = make.result("THR-B-NEW", series=[], verdicts=[verdict])
+    return " ".join(printed(make.document(results=[result])).split())
+
+
+def test_a_verdict_that_does_not_count_is_no_failure() -> None:
+    said = lowered(passed=False)
+    assert "FAIL" not in said
+    assert "fail lowered setschedparam/fifo mover went on, first ran" in said
+    assert "(does not count for a rating: The study of 2012 found" in said
+    assert "pass lowered setschedparam/fifo" in lowered(passed=True)
+
+
+def test_a_verdict_that_counts_is_a_failure() -> None:
+    verdict = Verdict(name="lower/fifo", passed=False, evidence="new ran")
+    result = make.result("THR-B-NEW", series=[], verdicts=[verdict])
+    said = printed(make.document(results=[result]))
+    assert "FAIL lower/fifo" in said and "does not count" not in said
+
+
 def test_conditions_that_all_tests_share_are_said_once() -> None:
     said = conditions_of(ran("TMR-P-LAT"), ran("CLK-P-BIN"))
     assert said == "policy fifo 98, CPU 1, memory locked, load none, CPUs shared"

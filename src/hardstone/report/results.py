@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from hardstone.model import Conditions, Descriptor, Event, Instrument, Result, Series, Verdict
+from hardstone.model import Conditions, Descriptor, Event, Instrument, Result, Series
+from hardstone.report.claims import Claim, claim_of, claims_text
 from hardstone.report.drawing import Drawer
 from hardstone.report.figures import Figure, figures_of, notes_on_drawing
 from hardstone.report.figures_table import Table, table_of
@@ -39,16 +40,6 @@ _ELSEWHERE = {*_WARNED, *_FOLDED_TITLES, LEFT_EVENT}
 class WorstTable:
     label: str
     rows: list[tuple[str, str, str]]
-
-
-@dataclass(frozen=True)
-class Claim:
-    """A verdict with the words of the register for it."""
-
-    name: str
-    claim: str
-    passed: bool
-    evidence: str
 
 
 @dataclass(frozen=True)
@@ -116,7 +107,7 @@ def section_of(result: Result, anchor: str, settings: Settings) -> Section:
     spec = settings.lookup(result.test)
     instrument = result.instrument or settings.instrument
     behaves = is_behaviour(result.test)
-    failed = [verdict for verdict in result.verdicts if not verdict.passed]
+    claims = [claim_of(verdict, result.test, spec) for verdict in result.verdicts]
     return Section(
         anchor=anchor,
         test=result.test,
@@ -127,13 +118,13 @@ def section_of(result: Result, anchor: str, settings: Settings) -> Section:
         reason=result.reason or "",
         remedy=result.remedy or "",
         duration=format_span(result.duration_ns) if result.duration_ns else "-",
-        outcome=_outcome(result, len(failed)),
-        has_failed=bool(failed),
+        outcome=_outcome(result, claims),
+        has_failed=any(one.look == "failed" for one in claims),
         shown=is_shown(result),
         conditions=conditions_text(result.conditions),
         setting=_setting(result),
         moments=_moments(result, spec),
-        claims=[_claim(verdict, spec) for verdict in result.verdicts],
+        claims=claims,
         table=table_of(result.series, instrument, settings.deepest, result.calibrated)
         if result.series
         else None,
@@ -159,12 +150,9 @@ def _status_label(result: Result) -> str:
     return result.status
 
 
-def _outcome(result: Result, failed: int) -> str:
+def _outcome(result: Result, claims: list[Claim]) -> str:
     """What came of it in a few words: claims first, then figures."""
-    claims = len(result.verdicts)
-    parts = []
-    if claims:
-        parts.append(f"{failed} of {claims} claims failed" if failed else f"{claims} claims hold")
+    parts = [claims_text(claims)] if claims else []
     if result.series:
         values = sum(series.count for series in result.series)
         parts.append(f"{len(result.series)} series, {format_count(values)} values")
@@ -210,13 +198,6 @@ def _moments(result: Result, spec: Descriptor | None) -> list[tuple[str, str]]:
     present = {series.name for series in result.series}
     known = spec.series if spec else []
     return [(one.name, one.meaning) for one in known if one.name in present]
-
-
-def _claim(verdict: Verdict, spec: Descriptor | None) -> Claim:
-    known = {one.name: one.claim for one in spec.verdicts} if spec else {}
-    name, slash, case = verdict.name.partition("/")
-    shown = f"{name.replace('_', ' ')}{slash and ': '}{case}"
-    return Claim(shown, known.get(name, ""), verdict.passed, verdict.evidence)
 
 
 def _warnings(result: Result) -> list[str]:

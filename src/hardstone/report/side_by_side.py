@@ -8,6 +8,7 @@ import msgspec
 
 from hardstone.model import Result, Series, Verdict
 from hardstone.report.charts import bars, exceedance
+from hardstone.report.claims import claim_of
 from hardstone.report.figures import KINDS, Figure, figure_of
 from hardstone.report.figures_table import level_text
 from hardstone.report.results import Settings, is_behaviour
@@ -96,7 +97,7 @@ def side_tables(
 
 
 def _rows(one: Comparison, settings: Settings) -> list[SideRow]:
-    claims = [_verdict_row(row) for row in one.verdicts if not _is_dull(row)]
+    claims = [_verdict_row(row, one.test) for row in one.verdicts if not _is_dull(row)]
     if is_behaviour(one.test):
         return claims
     return claims + [_series_row(one, row, settings) for row in one.series]
@@ -107,14 +108,16 @@ def _is_dull(row: VerdictRow) -> bool:
     return all(verdict is None or verdict.passed for verdict in row.found)
 
 
-def _verdict_row(row: VerdictRow) -> SideRow:
-    return SideRow(shorten(row.name.replace("_", " ")), [_verdict_cell(one) for one in row.found])
+def _verdict_row(row: VerdictRow, test: str) -> SideRow:
+    cells = [_verdict_cell(one, test) for one in row.found]
+    return SideRow(shorten(row.name.replace("_", " ")), cells)
 
 
-def _verdict_cell(verdict: Verdict | None) -> Cell:
+def _verdict_cell(verdict: Verdict | None, test: str) -> Cell:
     if verdict is None:
         return Cell("-")
-    return Cell("pass", look="passed") if verdict.passed else Cell("FAIL", look="failed")
+    claim = claim_of(verdict, test, None)
+    return Cell(claim.word, look=claim.look)
 
 
 def works_of(one: Comparison, row: SeriesRow) -> list[str]:

@@ -29,6 +29,7 @@ def explanation(test: Descriptor, entry: Entry) -> dict[str, Any]:
         "about": entry.about,
         "distorts": entry.distorts,
         "published": entry.published,
+        "uncounted": dict(entry.uncounted),
         "profiles": {
             name: {"samples": count.samples, "duration_ns": count.duration_ns}
             for name, count in entry.profiles.items()
@@ -46,6 +47,7 @@ def print_explanation(test: Descriptor, entry: Entry) -> None:
     _print_part(console, "series", series)
     verdicts = (words(f"{spoken(one.name)}: {one.claim}") for one in test.verdicts)
     _print_part(console, "verdicts", verdicts)
+    _print_part(console, "shown, does not count for a rating", _uncounted_lines(entry))
     params = [*map(_param_line, test.params), *_sentence(variants_text(test))]
     _print_part(console, "parameters (-p name=value)", params)
     _print_part(console, "how much", _profile_lines(test, entry))
@@ -83,6 +85,10 @@ def _param_line(spec: ParamSpec) -> Text:
 
 def _param_value(spec: ParamSpec, value: int | str) -> str:
     return format_ns(value) if spec.unit == "ns" and isinstance(value, int) else str(value)
+
+
+def _uncounted_lines(entry: Entry) -> Iterator[Text]:
+    return (words(f"{spoken(name)}: {reason}") for name, reason in entry.uncounted.items())
 
 
 def _profile_lines(test: Descriptor, entry: Entry) -> Iterator[Text]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from rich.text import Text
 
+from hardstone.catalogue import Entry
 from hardstone.model import Result, RunDocument, Verdict
 from hardstone.stats.conditions import names_in
 from hardstone.summary.notes import Row
@@ -15,11 +16,22 @@ NOT_REALTIME = "not scheduled as real-time"
 _STYLE = {"full": "green", "indicative": "yellow", "untrustworthy": "bold red"}
 
 
-def verdict_row(verdict: Verdict) -> Row:
-    """A claim about behaviour with its evidence; one that failed is a finding."""
+def verdict_row(verdict: Verdict, entry: Entry) -> Row:
+    """A claim about behaviour with its evidence; one that failed is a finding if it counts."""
     name, slash, label = verdict.name.partition("/")
-    word = Text("pass", style="green") if verdict.passed else Text("FAIL", style="bold red")
-    return word, words(f"{spoken(name)}{slash}{label}"), words(verdict.evidence)
+    uncounted = entry.why_uncounted(verdict.name)
+    evidence = [verdict.evidence]
+    if uncounted:
+        reason = "" if verdict.passed else f": {uncounted}"
+        evidence.append(f"(does not count for a rating{reason})")
+    word = _verdict_word(verdict, bool(uncounted))
+    return word, words(f"{spoken(name)}{slash}{label}"), words(" ".join(evidence))
+
+
+def _verdict_word(verdict: Verdict, is_uncounted: bool) -> Text:
+    if verdict.passed:
+        return Text("pass", style="green")
+    return Text("fail", style="yellow") if is_uncounted else Text("FAIL", style="bold red")
 
 
 def status_rows(document: RunDocument) -> Iterator[Row]:

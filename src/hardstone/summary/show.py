@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from hardstone.catalogue import load_catalogue
 from hardstone.model import RunDocument
 from hardstone.stats.conditions import conditions_in, names_in
 from hardstone.summary.findings import advice_rows, status_rows, trust_rows, verdict_row
@@ -66,7 +67,8 @@ def _print_series(console: Console, document: RunDocument) -> None:
 def _print_verdicts(console: Console, document: RunDocument) -> None:
     names = names_in(document)
     for result in document.results:
-        rows = [verdict_row(verdict) for verdict in result.verdicts]
+        entry = load_catalogue().entry(result.test)
+        rows = [verdict_row(verdict, entry) for verdict in result.verdicts]
         _print_rows(console, f"behaviours of {names.name(result)}", rows)
 
 

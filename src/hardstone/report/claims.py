@@ -1,0 +1,56 @@
+"""Claims about behaviour: which hold, and which do not count for a rating."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hardstone.catalogue import load_catalogue
+from hardstone.model import Descriptor, Verdict
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A verdict with the words of the register for it.
+
+    `uncounted`: why it does not count for a rating; empty where it does.
+    """
+
+    name: str
+    claim: str
+    passed: bool
+    evidence: str
+    uncounted: str = ""
+
+    @property
+    def word(self) -> str:
+        if self.passed:
+            return "pass"
+        return "fail" if self.uncounted else "FAIL"
+
+    @property
+    def look(self) -> str:
+        """The class of the page for it."""
+        if self.passed:
+            return "passed"
+        return "uncounted" if self.uncounted else "failed"
+
+
+def claim_of(verdict: Verdict, test: str, spec: Descriptor | None) -> Claim:
+    """What the page says about a verdict of `test`."""
+    known = {one.name: one.claim for one in spec.verdicts} if spec else {}
+    name, slash, case = verdict.name.partition("/")
+    shown = f"{name.replace('_', ' ')}{slash and ': '}{case}"
+    uncounted = load_catalogue().entry(test).why_uncounted(verdict.name)
+    return Claim(shown, known.get(name, ""), verdict.passed, verdict.evidence, uncounted)
+
+
+def claims_text(claims: list[Claim]) -> str:
+    """How many hold, in a few words."""
+    looks = [one.look for one in claims]
+    failed, uncounted = looks.count("failed"), looks.count("uncounted")
+    if failed:
+        return f"{failed} of {len(looks)} claims failed"
+    if uncounted:
+        held = len(looks) - uncounted
+        return f"{held} of {len(looks)} claims hold, the others do not count for a rating"
+    return f"{len(looks)} claims hold"
