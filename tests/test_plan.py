@@ -167,6 +167,7 @@ def test_machine_and_conditions() -> None:
         ({"priority": "0"}, "give 1 to 99"),
         ({"priority": "100"}, "give 1 to 99"),
         ({"priority": "high"}, "not a whole number"),
+        ({"priority": "max", "policy": "other"}, "policy other has no priority"),
         ({"priority": "50", "policy": "other"}, "policy other has no priority"),
         ({"seed": "-1"}, "out of range"),
         ({"seed": "x"}, "not a whole number"),
@@ -192,6 +193,18 @@ def test_all_problems_come_in_one_go() -> None:
         seed="x",
     )
     assert len(found) == 9
+
+
+@pytest.mark.parametrize(("policy", "highest"), [("fifo", 99), ("rr", 31)])
+def test_the_highest_priority_is_planned_as_a_number(policy: str, highest: int) -> None:
+    facts = {**FACTS, "limits.priority_max": highest}
+    request = Request(priority="max", policy=policy)
+    assert make_plan(request, REGISTER, CATALOGUE, facts).priority == highest
+
+
+def test_the_highest_priority_of_an_unknown_machine_is_not_guessed() -> None:
+    with pytest.raises(PlanError, match="does not tell its highest priority"):
+        make_plan(Request(priority="max"), REGISTER, CATALOGUE)
 
 
 def test_without_facts_the_machine_is_not_guessed() -> None:

@@ -6,6 +6,8 @@
 #include "shield/shield.h"
 #include "tap.h"
 
+#include <sched.h>
+
 enum { MOST_WORDS = 12 };
 
 struct line {
@@ -200,6 +202,25 @@ static void test_all_options(void)
     refuse_all(&lists, 1);
 }
 
+static void test_the_highest_priority(void)
+{
+    static const struct line wrong[] = {
+        {{"run", LAT, "--priority", "maximum"}, "--priority maximum: a whole number from 0 to"},
+        {{"run", LAT, "--priority", "max", "--policy", "other"}, "--priority max is one of"},
+        {{"shield", "--policy", "other", "--priority", "max", "--", "ls"}, "--priority max is one"},
+    };
+    REFUSE(wrong);
+    struct request request = take(&(struct line){{"run", LAT, "--priority", "max"}, NULL});
+    CHECK_SAME(request.priority, sched_get_priority_max(SCHED_FIFO));
+    request = take(&(struct line){{"run", LAT, "--priority", "max", "--policy", "rr"}, NULL});
+    CHECK_SAME(request.priority, sched_get_priority_max(SCHED_RR));
+    request = take(&(struct line){{"run", LAT, "--priority", "max", "--priority", "7"}, NULL});
+    CHECK_SAME(request.priority, 7);
+    request = take(&(struct line){{"shield", "--priority", "max", "--", "ls"}, NULL});
+    CHECK_SAME(request.policy, ARGS_FIFO);
+    CHECK_SAME(request.priority, sched_get_priority_max(SCHED_FIFO));
+}
+
 static void test_lists(void)
 {
     const struct line line = {{"run", "TMR-P-JIT", "-p", "periods_ns=1ms,250us,10000", "-p",
@@ -329,4 +350,5 @@ TAP_MAIN({"unknown commands, tests, options, parameters, names", test_unknown_wo
          {"all options", test_all_options}, {"lists", test_lists}, {"durations", test_durations},
          {"load", test_load},
          {"every test of the register takes its defaults", test_every_test_takes_its_defaults},
+         {"the highest priority", test_the_highest_priority},
          {"the division of CPUs", test_the_division_of_cpus})

@@ -63,6 +63,14 @@ def test_a_priority_out_of_limits(probe: Path, quick: list[str], priority: str) 
     refused(stream, "denied", f"priority {priority} is outside 1 to 99")
 
 
+@pytest.mark.skipif(machine.no_realtime() is not None, reason=str(machine.no_realtime()))
+def test_the_highest_priority_is_told_as_a_number(probe: Path, quick: list[str]) -> None:
+    stream = run(probe, "TMR-P-LAT", *FEW, *quick, "--priority", "max")
+    highest = os.sched_get_priority_max(os.SCHED_FIFO)
+    assert stream.result.conditions.priority == highest
+    assert "it is the highest" in stream.events["supervisor_not_above"].text
+
+
 @pytest.mark.parametrize(
     "words",
     [

@@ -206,6 +206,19 @@ static int parse_division(struct parser *parser, const char *option, const char 
     return 0;
 }
 
+/* What "max" is depends on the policy, which may come later. */
+static int parse_priority(struct parser *parser, const char *text)
+{
+    int64_t number = -1;
+    parser->request->is_priority_max = strcmp(text, "max") == 0;
+    if (!parser->request->is_priority_max &&
+        (parse_number(text, &number) != 0 || number < 0 || number > 65535))
+        return fail(parser, "--priority %.60s: a whole number from 0 to 65535, or max, is wanted",
+                    text);
+    parser->request->priority = (int)number;
+    return 0;
+}
+
 /* Options that take a value. 1: not one of these. */
 static int parse_valued(struct parser *parser, const char *option, const char *text)
 {
@@ -230,8 +243,7 @@ static int parse_valued(struct parser *parser, const char *option, const char *t
         bad = positive(parser, option, text, 65535, &number);
         request->cpu = (int)number;
     } else if (strcmp(option, "--priority") == 0) {
-        bad = positive(parser, option, text, 65535, &number);
-        request->priority = (int)number;
+        return parse_priority(parser, text);
     } else if (strcmp(option, "--counter-hz") == 0) {
         bad = positive(parser, option, text, INT64_C(1000000000000), &number);
         request->counter_hz = (uint64_t)number;
@@ -288,6 +300,18 @@ static int parse_options(struct parser *parser, int argc, char *const argv[])
     return 0;
 }
 
+/* The maximum as a number, which the result tells as it tells any other priority. */
+static int resolve_priority(struct parser *parser)
+{
+    struct request *request = parser->request;
+    if (!request->is_priority_max)
+        return 0;
+    if (request->policy == ARGS_OTHER)
+        return fail(parser, "--priority max is one of --policy fifo or rr");
+    request->priority = sched_get_priority_max(request->policy == ARGS_RR ? SCHED_RR : SCHED_FIFO);
+    return 0;
+}
+
 static int parse_run(struct parser *parser, int argc, char *const argv[])
 {
     if (argc < 1)
@@ -295,7 +319,8 @@ static int parse_run(struct parser *parser, int argc, char *const argv[])
     parser->request->test = test_find(argv[0]);
     if (!parser->request->test)
         return fail(parser, "there is no test '%.60s'; see hardstone-probe list", argv[0]);
-    if (set_defaults(parser) != 0 || parse_options(parser, argc - 1, argv + 1) != 0)
+    if (set_defaults(parser) != 0 || parse_options(parser, argc - 1, argv + 1) != 0 ||
+        resolve_priority(parser) != 0)
         return -1;
     const struct request *request = parser->request;
     if (request->has_counts && request->samples == 0 && request->duration_ns == 0)
@@ -312,6 +337,8 @@ static int parse_run(struct parser *parser, int argc, char *const argv[])
 static int check_priority(struct parser *parser)
 {
     const struct request *request = parser->request;
+    if (resolve_priority(parser) != 0)
+        return -1;
     if (request->priority < 0)
         return 0;
     if (request->policy == ARGS_OTHER)
@@ -340,7 +367,7 @@ static int check_shield(struct parser *parser)
         cpus_add(&request->cpus, request->cpu);
         request->has_cpus = true;
     }
-    if (request->priority >= 0 && !request->has_policy) {
+    if ((request->priority >= 0 || request->is_priority_max) && !request->has_policy) {
         request->policy = ARGS_FIFO;
         request->has_policy = true;
     }

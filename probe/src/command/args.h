@@ -35,7 +35,8 @@ struct request {
     int64_t deadline_ns; /* 0: derived from the expected time */
     int cpu;
     enum args_policy policy;
-    int priority;
+    int priority;         /* of max, the number */
+    bool is_priority_max; /* was given as max */
     bool want_counter;
     uint64_t counter_hz;
     uint64_t seed;

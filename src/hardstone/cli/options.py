@@ -80,7 +80,11 @@ _PLAN_OPTIONS = (
         help="A parameter of the tests' own, lists with commas; see explain.",
     ),
     click.option("-a", "--cpu", metavar="N", help="CPU of the measuring threads."),
-    click.option("--priority", metavar="N", help="Real-time priority (default: maximum - 1)."),
+    click.option(
+        "--priority",
+        metavar="N|max",
+        help="Real-time priority (default: maximum - 1; max: what the studies used).",
+    ),
     click.option(
         "--policy",
         metavar="[fifo|rr|other]",

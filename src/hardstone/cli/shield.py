@@ -24,7 +24,9 @@ _FLAGS = ("restore", "forget", "show", "verbose")
     help="Scheduling policy of COMMAND (default: as it is; fifo with --priority).",
 )
 @click.option(
-    "--priority", metavar="N", help="Real-time priority of COMMAND (50 if just --policy is given)."
+    "--priority",
+    metavar="N|max",
+    help="Real-time priority of COMMAND (50 if just --policy is given).",
 )
 @click.option(
     "--settings",

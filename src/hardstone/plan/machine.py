@@ -8,6 +8,7 @@ from hardstone.model import Descriptor, ParamValue, Scalar
 from hardstone.plan.numbers import parse_cpu_list, whole_number
 from hardstone.plan.problems import Problems, quote
 
+HIGHEST = "max"
 _MAX_CPU = 65_535
 _POSIX_PRIORITIES = (1, 255)
 
@@ -67,9 +68,20 @@ def check_priority(
                 "leave it out, or take --policy fifo or rr",
             )
         return 0
+    if text.strip() == HIGHEST:
+        return _highest(facts, problems)
     low = _limit(facts, "limits.priority_min", _POSIX_PRIORITIES[0])
     high = _limit(facts, "limits.priority_max", _POSIX_PRIORITIES[1])
     return whole_number(text, "--priority", low, high, problems)
+
+
+def _highest(facts: Mapping[str, Scalar], problems: Problems) -> int | None:
+    """The plan holds the number, so that a run can be repeated and compared."""
+    value = facts.get("limits.priority_max")
+    if isinstance(value, int):
+        return value
+    problems.add("--priority: the machine does not tell its highest priority", "give the number")
+    return None
 
 
 def _limit(facts: Mapping[str, Scalar], key: str, default: int) -> int:
