@@ -16,6 +16,7 @@ ALLOWED = {
     "errors": set(),
     "model": set(),
     "catalogue": {"units"},
+    "published": LEAVES,
     "stats": LEAVES,
     "stream": LEAVES | {"stats"},
     "plan": LEAVES | {"catalogue"},
@@ -26,7 +27,7 @@ ALLOWED = {
     "doctor": LEAVES,
     "campaign": LEAVES | {"plan", "targets", "store", "stats", "stream", "doctor"},
 }
-NEVER = {"stats", "rating", "report", "store", "stream", "plan", "doctor"}
+NEVER = {"published", "stats", "rating", "report", "store", "stream", "plan", "doctor"}
 
 
 def modules() -> list[Path]:

@@ -1,0 +1,21 @@
+"""Figures that others have published, and where a run has the same figure."""
+
+from hardstone.published.address import Address, parse_address
+from hardstone.published.figures import Figure, all_figures, figures_of, note_of, tables_of
+from hardstone.published.resolve import AddressError, Resolved, resolve
+from hardstone.published.studies import Study, load_studies
+
+__all__ = [
+    "Address",
+    "AddressError",
+    "Figure",
+    "Resolved",
+    "Study",
+    "all_figures",
+    "figures_of",
+    "load_studies",
+    "note_of",
+    "parse_address",
+    "resolve",
+    "tables_of",
+]
