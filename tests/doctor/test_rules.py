@@ -16,6 +16,7 @@ from hardstone.doctor.rules import StepRule, parse_rules
 from hardstone.doctor.texts import keeps_facts_whole, names_in
 from hardstone.errors import InputError
 from hardstone.model import Scalar
+from hardstone.published import figures_of
 from tests.conftest import ROOT
 from tests.doctor.machine import FIT, machine
 
@@ -266,6 +267,17 @@ def test_what_only_looks_bad_is_fine(
 def test_the_default_of_a_dynamic_kernel_counts_where_the_active_model_is_hidden() -> None:
     facts = machine("kernel.preemption_model", kernel__preemption_default="none")
     assert finding("preemption", facts).state == "found"
+
+
+def test_the_history_of_preemption_is_what_was_published() -> None:
+    """The study gives shares of kernel time, not of the number of sections."""
+    brings = load_rules()["preemption"].brings
+    assert brings is not None
+    assert "99 % of kernel time was spent in sections shorter than 129 and 3.4 ms" in brings.text
+    assert "longest non-preemptible section of the kernel 1127 and 14.6 ms" in brings.text
+    for statistic in ("time_99", "max"):
+        values = [one.value for one in figures_of("KRN-P-PRE") if one.statistic == statistic]
+        assert f"{values[0]} and {values[1]} ms" in brings.text
 
 
 def test_every_fact_of_a_rule_is_one_that_exists() -> None:
