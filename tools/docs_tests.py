@@ -7,6 +7,7 @@ import textwrap
 
 from hardstone.catalogue import PROFILES, Catalogue, Entry, ProfileCount
 from hardstone.model import Descriptor, ParamSpec, Register
+from hardstone.summary.published import PublishedTable, published_tables
 from hardstone.summary.variants import variants_text, warm_up_text
 from hardstone.units import format_count, format_ns, format_span
 
@@ -24,6 +25,7 @@ def page(test: Descriptor, catalogue: Catalogue) -> str:
     parts += _section("Shown, does not count for a rating", _uncounted(entry))
     parts += _section("Parameters", _parameters(test))
     parts += _section("Counts", _profiles(entry))
+    parts += _section("Published figures", _published(test.id))
     return "\n\n".join(parts) + "\n"
 
 
@@ -111,6 +113,23 @@ def _values(values: list[int | str], unit: str) -> str:
         else f"`{value}`"
         for value in values
     )
+
+
+def _published(test: str) -> list[str]:
+    return [part for one in published_tables(test) for part in _published_table(one)]
+
+
+def _published_table(published: PublishedTable) -> list[str]:
+    rows = []
+    for row in published.rows:
+        addresses = ", ".join(
+            f"`{address}`" if address else "verdicts" for address in row.addresses
+        )
+        cells = {"address": addresses, "load": row.load, "system": row.system}
+        rows.append([{**cells, "figures": row.figures}[title] for title in published.columns])
+    told = "\n".join(f"- {condition}" for condition in published.conditions)
+    parts = [published.title, table(published.columns, rows), told, published.note]
+    return list(filter(None, parts))
 
 
 def _profiles(entry: Entry) -> list[str]:

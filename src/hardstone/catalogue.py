@@ -47,7 +47,6 @@ class Entry:
     about: str
     distorts: str
     takes_duration: bool
-    published: str | None
     profiles: Mapping[str, ProfileCount]
     uncounted: Mapping[str, str] = field(default_factory=dict)
 
@@ -86,7 +85,6 @@ def _uncatalogued(test: str, samples: int, duration_ns: int) -> Entry:
         about="",
         distorts="",
         takes_duration=True,
-        published=None,
         profiles=dict.fromkeys(PROFILES, count),
     )
 
@@ -107,7 +105,6 @@ def _entry(test: str, table: Mapping[str, Any]) -> Entry:
         about=_one_line(table["about"]),
         distorts=_one_line(table["distorts"]),
         takes_duration=table.get("duration", True),
-        published=table.get("published"),
         profiles={name: _count(table[name]) for name in PROFILES},
         uncounted=table.get("uncounted", {}),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -59,6 +60,38 @@ def test_explain_as_json(hardstone: Hardstone, target: str) -> None:
     assert found[2]["profiles"]["quick"]["duration_ns"] == 15_000_000_000
     assert [spec["label"] for spec in found[0]["params"]] == ["period_ns", "mechanism"]
     assert found[2]["concurrent"]
+
+
+def test_explain_shows_the_published_figures_of_the_test_itself(
+    hardstone: Hardstone, target: str
+) -> None:
+    out = " ".join(hardstone("explain", "SEM-P-SIG", "--target", target).out.split())
+    assert "published: Obenland 2000: The Use of POSIX in Real-time Systems" in out
+    assert "worst below 35 us" in out and "context_switch" not in out
+    out = hardstone("explain", "THR-P-SLS", "--target", target).out
+    assert re.search(r"128 +Linux 2.6.33.7.2-rt30 +mean 1.7, max 34.6 us", out)
+    assert "2/switch" in out
+    assert "published" not in hardstone("explain", "TMR-B-EDGE", "--target", target).out
+
+
+def test_explain_gives_published_figures_as_data(hardstone: Hardstone, target: str) -> None:
+    (found,) = hardstone("explain", "RSP-P-FIX", "--target", target, "--json").document
+    assert len(found["published"]) == 16
+    assert found["published"][1] == {
+        "table": "obenland-2000/response_worst_case",
+        "system": "lynx",
+        "address": "RSP-P-FIX/add/time",
+        "conditions": {"load": "heavy"},
+        "statistic": "max",
+        "unit": "ms",
+        "value": 9.9,
+    }
+
+
+def test_explain_says_what_the_highest_priority_changes(hardstone: Hardstone, target: str) -> None:
+    out = " ".join(hardstone("explain", "TMR-P-LAT", "--target", target).out.split())
+    assert "maximum priority less one" in out and "--priority max" in out
+    assert "stop class (migration, lockup watchdog) preempt either" in out
 
 
 def test_explain_says_how_long_a_test_takes_that_has_no_counts(

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
-from rich.console import Console
+from rich import box
+from rich.console import Console, RenderableType
 from rich.padding import Padding
+from rich.table import Table
 from rich.text import Text
 
 from hardstone.catalogue import Entry, ProfileCount
 from hardstone.model import Descriptor, ParamSpec, SeriesSpec
 from hardstone.plan import limits_text, own_time_ns
+from hardstone.summary.published import (
+    PRIORITY,
+    PublishedTable,
+    published_data,
+    published_tables,
+)
 from hardstone.summary.show import make_console
 from hardstone.summary.tests import kind_of
 from hardstone.summary.text import spoken, words
@@ -28,7 +36,7 @@ def explanation(test: Descriptor, entry: Entry) -> dict[str, Any]:
         "category": entry.category,
         "about": entry.about,
         "distorts": entry.distorts,
-        "published": entry.published,
+        "published": published_data(test.id),
         "uncounted": dict(entry.uncounted),
         "profiles": {
             name: {"samples": count.samples, "duration_ns": count.duration_ns}
@@ -53,17 +61,35 @@ def print_explanation(test: Descriptor, entry: Entry) -> None:
     _print_part(console, "how much", _profile_lines(test, entry))
     _print_part(console, "what distorts it", _sentence(entry.distorts))
     _print_part(console, "needs", [words(", ".join(test.needs) or "nothing that is not optional")])
-    if entry.published:
-        _print_part(console, "published figures", [words(entry.published)])
+    _print_part(console, "priority", _sentence(PRIORITY))
+    for table in published_tables(test.id):
+        _print_part(console, f"published: {table.title}", _published_parts(table))
 
 
-def _print_part(console: Console, title: str, lines: Iterator[Text] | list[Text] | Any) -> None:
+def _published_parts(table: PublishedTable) -> Iterator[RenderableType]:
+    yield _published_rows(table)
+    yield from (words(condition) for condition in table.conditions)
+    yield from _sentence(table.note)
+
+
+def _published_rows(table: PublishedTable) -> Table:
+    shown = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
+    for title in table.columns:
+        shown.add_column(title, overflow="fold")
+    for row in table.rows:
+        cells = {"address": "", "load": row.load, "system": row.system, "figures": row.figures}
+        addresses = Text("\n".join(address or "verdicts" for address in row.addresses))
+        shown.add_row(addresses, *(words(cells[title] or "-") for title in table.columns[1:]))
+    return shown
+
+
+def _print_part(console: Console, title: str, lines: Iterable[RenderableType]) -> None:
     found = list(lines)
     if not found:
         return
     console.print()
     if title:
-        console.print(Text(title, style="bold"))
+        console.print(words(title, "bold"))
     for line in found:
         console.print(Padding(line, (0, 0, 0, 2 if title else 0)))
 
