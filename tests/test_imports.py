@@ -16,7 +16,7 @@ ALLOWED = {
     "errors": set(),
     "model": set(),
     "catalogue": {"units"},
-    "published": LEAVES,
+    "published": LEAVES | {"stats"},
     "stats": LEAVES,
     "stream": LEAVES | {"stats"},
     "plan": LEAVES | {"catalogue"},

@@ -160,6 +160,27 @@ def test_a_behaviour_is_its_verdicts() -> None:
     assert found("THR-B-RR/first_slice", behaviour).series is behaviour.series[0]
 
 
+def test_a_behaviour_without_a_verdict_says_why() -> None:
+    behaviour = under("THR-B-RR", [one("first_slice")])
+    behaviour.status, behaviour.reason = "failed", "no burst was left whole"
+    assert "no verdict (failed: no burst was left whole)" in refused("THR-B-RR", behaviour)
+
+
+@pytest.mark.parametrize(
+    ("changed", "note"),
+    [
+        ({"status": "failed", "reason": "throttled"}, "failed: throttled"),
+        ({"complete": False}, "cut off before its end"),
+        ({"interrupted": True}, "cut off before its end"),
+    ],
+)
+def test_a_result_that_is_not_whole_says_so(changed: dict[str, Any], note: str) -> None:
+    ring = under("THR-P-SLS", [one("switch", threads=2)])
+    for name, value in changed.items():
+        setattr(ring, name, value)
+    assert found("THR-P-SLS/2", ring).notes == [note]
+
+
 @pytest.mark.parametrize("text", ["", "/", "THR-P-SLS/", "THR-P-SLS//switch", "/switch"])
 def test_what_is_no_address(text: str) -> None:
     with pytest.raises(Exception, match="no address of a figure"):

@@ -2,8 +2,9 @@
 
 from hardstone.published.address import Address, parse_address
 from hardstone.published.figures import Figure, all_figures, figures_of, note_of, tables_of
-from hardstone.published.resolve import AddressError, Resolved, resolve
+from hardstone.published.resolve import AddressError, Resolved, is_under, resolve
 from hardstone.published.studies import Study, load_studies
+from hardstone.published.value import value_of
 
 __all__ = [
     "Address",
@@ -13,9 +14,11 @@ __all__ = [
     "Study",
     "all_figures",
     "figures_of",
+    "is_under",
     "load_studies",
     "note_of",
     "parse_address",
     "resolve",
     "tables_of",
+    "value_of",
 ]

@@ -38,8 +38,8 @@ def resolve(address: Address, document: RunDocument, **conditions: str) -> Resol
     under which its figure was measured; what it did say stands.
     """
     result = _result(address, document, {**conditions, **address.conditions})
-    if not address.parts and result.verdicts:
-        return Resolved(result, verdicts=result.verdicts)
+    if not address.parts and (result.verdicts or _is_behaviour(address.test)):
+        return _behaviour(address, result)
     named = _of_series(address, result)
     wanted = Address(address.test, named.values, address.labels)
     found = [one for one in named.series if _has_labels(one, wanted)]
@@ -54,11 +54,29 @@ def resolve(address: Address, document: RunDocument, **conditions: str) -> Resol
     )
 
 
+def _is_behaviour(test: str) -> bool:
+    return "-B-" in test
+
+
+def _behaviour(address: Address, result: Result) -> Resolved:
+    if not result.verdicts:
+        why = f": {result.reason}" if result.reason else ""
+        raise AddressError(f"{address}: no verdict ({result.status}{why})", result.remedy or "")
+    return Resolved(result, verdicts=result.verdicts, notes=_unlike(result))
+
+
+def _unlike(result: Result) -> list[str]:
+    """Where a result that has figures is not a whole one."""
+    if result.status != "measured":
+        return [f"{result.status}: {result.reason or 'no reason was given'}"]
+    return [] if result.complete and not result.interrupted else ["cut off before its end"]
+
+
 def _result(address: Address, document: RunDocument, conditions: Mapping[str, str]) -> Result:
     of_test = [one for one in document.results if one.test == address.test]
     if not of_test:
         raise AddressError(f"{address}: the run has no {address.test}", _command(address))
-    found = [one for one in of_test if _is_under(one, conditions)]
+    found = [one for one in of_test if is_under(one, conditions)]
     said = ", ".join(f"{name} {value}" for name, value in conditions.items())
     if not found:
         raise AddressError(
@@ -76,7 +94,8 @@ def _result(address: Address, document: RunDocument, conditions: Mapping[str, st
     return found[0]
 
 
-def _is_under(result: Result, conditions: Mapping[str, str]) -> bool:
+def is_under(result: Result, conditions: Mapping[str, str]) -> bool:
+    """Whether `result` was measured under `conditions`."""
     return all(getattr(result.conditions, name) == value for name, value in conditions.items())
 
 
@@ -148,7 +167,7 @@ def _only(address: Address, result: Result, found: list[Series], notes: list[str
         )
     if found[0].count == 0:
         raise AddressError(f"{address}: the series has no values", "measure for longer")
-    return Resolved(result, series=found[0], notes=notes)
+    return Resolved(result, series=found[0], notes=[*notes, *_unlike(result)])
 
 
 def _absence(wanted: Address, among: list[Series]) -> str:

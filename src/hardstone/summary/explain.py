@@ -6,21 +6,15 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
-from rich import box
 from rich.console import Console, RenderableType
 from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from hardstone.catalogue import Entry, ProfileCount
 from hardstone.model import Descriptor, ParamSpec, SeriesSpec
 from hardstone.plan import limits_text, own_time_ns
-from hardstone.summary.published import (
-    PRIORITY,
-    PublishedTable,
-    published_data,
-    published_tables,
-)
+from hardstone.summary.published import PRIORITY, published_data, published_tables
+from hardstone.summary.published_table import published_parts
 from hardstone.summary.show import make_console
 from hardstone.summary.tests import kind_of
 from hardstone.summary.text import spoken, words
@@ -63,24 +57,7 @@ def print_explanation(test: Descriptor, entry: Entry) -> None:
     _print_part(console, "needs", [words(", ".join(test.needs) or "nothing that is not optional")])
     _print_part(console, "priority", _sentence(PRIORITY))
     for table in published_tables(test.id):
-        _print_part(console, f"published: {table.title}", _published_parts(table))
-
-
-def _published_parts(table: PublishedTable) -> Iterator[RenderableType]:
-    yield _published_rows(table)
-    yield from (words(condition) for condition in table.conditions)
-    yield from _sentence(table.note)
-
-
-def _published_rows(table: PublishedTable) -> Table:
-    shown = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
-    for title in table.columns:
-        shown.add_column(title, overflow="fold")
-    for row in table.rows:
-        cells = {"address": "", "load": row.load, "system": row.system, "figures": row.figures}
-        addresses = Text("\n".join(address or "verdicts" for address in row.addresses))
-        shown.add_row(addresses, *(words(cells[title] or "-") for title in table.columns[1:]))
-    return shown
+        _print_part(console, f"published: {table.title}", published_parts(table))
 
 
 def _print_part(console: Console, title: str, lines: Iterable[RenderableType]) -> None:

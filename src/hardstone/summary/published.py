@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from typing import Any
 
-from hardstone.published import Figure, Study, figures_of, load_studies, note_of, tables_of
+from hardstone.published import Address, Figure, Study, figures_of, load_studies, note_of
 
-_SHOWN_ELSEWHERE = {"unit", "test", "columns", "rows", "at", "kind", "source", "load", "sic"}
+_SHOWN_ELSEWHERE = {"unit", "test", "columns", "rows", "at", "kind", "source", "load"}
+_OF_THE_COPY = {"lost_in_our_copy", "sic"}  # about what was transcribed
+_NOT_CONDITIONS = _SHOWN_ELSEWHERE | _OF_THE_COPY
 
 PRIORITY = (
     'The measuring threads run at the maximum priority less one. The studies\' "maximum possible" '
@@ -64,19 +65,31 @@ def published_data(test: str) -> list[dict[str, Any]]:
     ]
 
 
-def published_tables(test: str) -> list[PublishedTable]:
+# Rows of others beside the published ones: for an address and the statistics it has.
+Beside = Callable[[Address, Sequence[str]], Iterable[Row]]
+
+
+def _nothing(address: Address, statistics: Sequence[str]) -> Iterable[Row]:
+    return ()
+
+
+def published_tables(test: str, beside: Beside = _nothing) -> list[PublishedTable]:
     """The published figures of `test`, by table; none where nobody has published any."""
-    figures = figures_of(test)
-    return [
-        _table(reference, [one for one in figures if f"{one.study}/{one.table}" == reference])
-        for reference in tables_of(test)
-    ]
+    by_table: dict[str, list[Figure]] = {}
+    for figure in figures_of(test):
+        by_table.setdefault(f"{figure.study}/{figure.table}", []).append(figure)
+    return [_table(reference, group, beside) for reference, group in by_table.items()]
 
 
-def _table(reference: str, figures: list[Figure]) -> PublishedTable:
+def within(address: Address) -> str:
+    """An address without its test; empty where it is the test."""
+    return str(address).removeprefix(address.test).removeprefix("/")
+
+
+def _table(reference: str, figures: list[Figure], beside: Beside) -> PublishedTable:
     study = load_studies()[figures[0].study]
     title = f"{study.reading.short}: {study.title}"
-    rows = list(_rows(study, figures))
+    rows = list(_rows(study, figures, beside))
     return PublishedTable(
         title=title + (f" ({study.author})" if study.author else ""),
         reference=reference,
@@ -86,16 +99,19 @@ def _table(reference: str, figures: list[Figure]) -> PublishedTable:
     )
 
 
-def _rows(study: Study, figures: list[Figure]) -> Iterator[Row]:
-    """A row for each system and address, with all of its statistics."""
-
-    def place(one: Figure) -> tuple[str, str, str]:
-        within = str(one.address).removeprefix(one.address.test).removeprefix("/")
+def _rows(study: Study, figures: list[Figure], beside: Beside) -> Iterator[Row]:
+    """For each address a row for each system, with all of its statistics."""
+    places: dict[tuple[str, str], dict[str, list[Figure]]] = {}
+    for one in figures:
         load = one.address.conditions.get("load", "")
-        return within, load, study.systems[one.system].name if one.system else ""
-
-    for (address, load, system), group in groupby(figures, place):
-        yield Row((address,), load, system, _figures(list(group)))
+        system = study.systems[one.system].name if one.system else ""
+        systems = places.setdefault((within(one.address), load), {})
+        systems.setdefault(system, []).append(one)
+    for (address, load), systems in places.items():
+        group = next(iter(systems.values()))
+        yield from beside(group[0].address, [one.statistic for one in group if one.statistic])
+        for system, group in systems.items():
+            yield Row((address,), load, system, _figures(group))
 
 
 def _merged(rows: list[Row]) -> list[Row]:
@@ -128,11 +144,15 @@ def _conditions(study: Study, table: str) -> Iterator[str]:
     fields = study.tables[table]
     told: dict[str, Any] = dict(study.conditions)
     if isinstance(fields, dict) and "columns" in fields:
-        told |= {name: value for name, value in fields.items() if name not in _SHOWN_ELSEWHERE}
+        told |= {
+            name: value
+            for name, value in fields.items()
+            if name not in _SHOWN_ELSEWHERE | _OF_THE_COPY
+        }
     for name, value in told.items():
         if value is not None:
-            shown = ", ".join(value) if isinstance(value, list) else value
-            yield f"{name.replace('_', ' ')}: {shown}"
+            unit = f" {fields['unit']}" if isinstance(value, int | float) else ""
+            yield f"{name.replace('_', ' ')}: {value}{unit}"
     if isinstance(fields, dict) and "load" in fields and fields["load"] is None:
         yield "load: not published"
 
