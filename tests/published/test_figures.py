@@ -10,10 +10,12 @@ import pytest
 
 from hardstone.catalogue import load_catalogue
 from hardstone.errors import InputError
+from hardstone.model import Descriptor
 from hardstone.published import Figure, all_figures, figures_of, load_studies, tables_of
 from hardstone.published.figures import study_figures
 from hardstone.published.studies import read_studies
 from hardstone.summary.published import published_tables
+from tests.targets import sample
 
 FILE = json.loads(resources.files("hardstone.published").joinpath("published.json").read_bytes())
 # What the file says without naming a test: reading.toml names it, figure by figure.
@@ -80,6 +82,13 @@ def test_a_test_is_shown_only_tables_that_name_it(test: str) -> None:
         study, table = reference.split("/")
         named = test in json.dumps(FILE["studies"][study][table])
         assert named or test in BY_PATH[reference], reference
+
+
+@pytest.mark.parametrize("test", sample.register().tests, ids=lambda one: one.id)
+def test_a_test_names_as_its_source_each_study_that_has_figures_of_it(test: Descriptor) -> None:
+    for reference in tables_of(test.id):
+        short = load_studies()[reference.partition("/")[0]].reading.short
+        assert all(word in test.source for word in short.split()), (short, test.source)
 
 
 def test_the_uncontended_pair_is_not_shown_the_context_switch() -> None:

@@ -1,6 +1,7 @@
 /* THR-P-NEW: creating and deleting a thread (Dedicated Systems 2012). The creator is the measuring
  * thread, one below the run's priority. The new thread has the same policy, a priority one above or
- * one below the creator's, and the same CPU. One thread exists at a time. As the paper defines:
+ * one below the creator's, and the same CPU. One thread exists at a time. Cases and creation are
+ * the paper's; it leaves open what deletion is, and what is timed here is cancel and join:
  *
  *   never-run          the new thread has the lower priority and never runs. create = the call
  *                      of pthread_create. delete = pthread_cancel and pthread_join, from before

@@ -1,7 +1,7 @@
-/* THR-P-PRE: preemption (Rhealstone; Garre 2014). A thread of low priority spins in user space and
- * reads the counter all the time; one of high priority is made ready and preempts it. Both have the
- * run's policy and share one CPU. High is the measuring thread, at the run's priority; low is one
- * below.
+/* THR-P-PRE: preemption (Rhealstone; Garre et al. 2014). A thread of low priority spins in user
+ * space and reads the counter all the time; one of high priority is made ready and preempts it.
+ * Both have the run's policy and share one CPU. High is the measuring thread, at the run's
+ * priority; low is one below.
  *
  *   by=thread  low makes high ready. begin = low's stamp right before its sem_post, end = high's
  *              first stamp after its sem_wait. Includes the call that makes high ready, the
@@ -309,7 +309,7 @@ static int measure(struct run *run)
 const struct test thr_p_pre = {
     .id = "THR-P-PRE",
     .title = "Preemption of a spinning thread",
-    .source = "[G] Garre 2014; Rhealstone",
+    .source = "[G] Garre et al. 2014, Rhealstone",
     .params = params,
     .series = series,
     .needs = TEST_NEEDS_REALTIME,

@@ -1,5 +1,5 @@
 /* THR-P-SLS: switch between threads of equal priority (Dedicated Systems 2012; with two threads the
- * task switch of Garre 2014).
+ * task switch of Garre et al. 2014).
  *
  * N threads at the run's policy and priority on one CPU form a ring: each calls sched_yield, which
  * hands the CPU to the next. begin = a thread's stamp right before its sched_yield, end = the next
@@ -283,7 +283,7 @@ static void finish(struct run *run)
 const struct test thr_p_sls = {
     .id = "THR-P-SLS",
     .title = "Switch between equal threads",
-    .source = "[D] Dedicated Systems 2012; [G] Garre 2014, task switch",
+    .source = "[D] Dedicated Systems 2012; [G] Garre et al. 2014, task switch",
     .params = params,
     .series = series,
     .needs = TEST_NEEDS_REALTIME,
