@@ -12,7 +12,7 @@ import pytest
 
 from hardstone.errors import HardstoneError
 from hardstone.model import Register, Result
-from hardstone.published import Address, all_figures, resolve
+from hardstone.published import Address, all_figures, is_measurable, resolve
 from hardstone.targets.find import find_probe
 from tests.e2e import few, machine
 from tests.e2e.again import uncut
@@ -27,21 +27,21 @@ PERIODS = ("--samples", "3", "-p", "periods_ns=1ms,10ms,100ms")
 OPTIONS = {"TMR-P-JIT": PERIODS}
 
 
-def registered() -> set[str]:
+def registered() -> Register:
     try:
         done = subprocess.run([find_probe(), "list", "--json"], capture_output=True, check=True)
     except HardstoneError:
-        return set()
-    return {test.id for test in msgspec.json.decode(done.stdout, type=Register).tests}
+        return Register(schema="", probe_version="", tests=[])
+    return msgspec.json.decode(done.stdout, type=Register)
 
 
 def addresses() -> list[Address]:
     """Each once: the studies give several systems and statistics for one."""
-    known = registered()
+    register = registered()
     found = {
         (str(one.address), load(one.address)): one.address
         for one in all_figures()
-        if one.address.test in known
+        if is_measurable(one, register)
     }
     return [found[key] for key in sorted(found)]
 

@@ -1,7 +1,14 @@
 """Figures that others have published, and where a run has the same figure."""
 
 from hardstone.published.address import Address, parse_address
-from hardstone.published.figures import Figure, all_figures, figures_of, note_of, tables_of
+from hardstone.published.figures import (
+    Figure,
+    all_figures,
+    figures_of,
+    is_measurable,
+    note_of,
+    tables_of,
+)
 from hardstone.published.resolve import AddressError, Resolved, is_under, resolve
 from hardstone.published.studies import Study, load_studies
 from hardstone.published.value import value_of
@@ -14,6 +21,7 @@ __all__ = [
     "Study",
     "all_figures",
     "figures_of",
+    "is_measurable",
     "is_under",
     "load_studies",
     "note_of",

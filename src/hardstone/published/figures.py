@@ -9,6 +9,7 @@ from functools import cache
 from typing import Any
 
 from hardstone.errors import InputError
+from hardstone.model import Register
 from hardstone.published.address import Address, parse_address
 from hardstone.published.studies import Case, FigureReading, Study, TableReading, load_studies
 
@@ -48,6 +49,11 @@ def figures_of(test: str) -> list[Figure]:
 def tables_of(test: str) -> list[str]:
     """Where published.json speaks of `test`: STUDY/TABLE, each once."""
     return list(dict.fromkeys(f"{one.study}/{one.table}" for one in figures_of(test)))
+
+
+def is_measurable(figure: Figure, register: Register) -> bool:
+    """Whether the probe has the test of `figure`; those of later tests have addresses already."""
+    return any(test.id == figure.address.test for test in register.tests)
 
 
 def note_of(figure: Figure) -> str:
