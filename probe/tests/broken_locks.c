@@ -6,9 +6,11 @@
  *   spin_sleeps  a waiter for a spin lock sleeps in between
  *   mutex_spins  a waiter for a mutex, whatever its protocol, spins
  *   impatient    a timed wait for a mutex returns at once
+ *   cond_fails   each 100th wait for a condition variable fails
  * No breaches, but effects of a host that runs a guest late:
  *   late_watchdog   each 29th timed wait for a semaphore times out, whatever the value, and so do
  *                   all others in the next LATE_MS
+ *   cond_early      each second wait for a condition variable returns at once
  *   late_patience   each third timed wait for a mutex ends at once or 80 ms late, in turn
  */
 #define _GNU_SOURCE
@@ -26,6 +28,7 @@ enum {
     LENT = 16,
     SLEEP_NS = 100000,
     LATE_EACH = 29,
+    COND_EACH = 100,
     LATE_MS = 140, /* more than the watchdog's first limit, less than its second */
     NS_PER_MS = 1000000,
     NS_PER_S = 1000000000
@@ -136,6 +139,20 @@ int sem_timedwait(sem_t *semaphore, const struct timespec *until)
         ;
     errno = ETIMEDOUT;
     return -1;
+}
+
+/* Others that are ready get the CPU before a return at once: they may have the same priority. */
+int pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex)
+{
+    static atomic_uint count;
+    unsigned call = atomic_fetch_add(&count, 1);
+    if (breaks("cond_fails") && call % COND_EACH == COND_EACH - 1)
+        return EINVAL;
+    if (!breaks("cond_early") || call % 2 == 0)
+        return REAL(pthread_cond_wait)(condition, mutex);
+    pthread_mutex_unlock(mutex);
+    sched_yield();
+    return pthread_mutex_lock(mutex);
 }
 
 /* ---- mutexes in the place of what lends nothing ---- */

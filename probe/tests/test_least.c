@@ -69,6 +69,9 @@ static void test_kinds(void)
     CHECK_SAME(semaphore_open(&semaphore, SEMAPHORE_NAMED, false, &place), ENOSYS);
     CHECK_SAME(semaphore_open(&semaphore, SEMAPHORE_SYSV, false, &place), ENOSYS);
     CHECK_SAME(semaphore_open(&semaphore, SEMAPHORE_MUTEX, true, &place), ENOTSUP);
+    CHECK_SAME(semaphore_open(&semaphore, SEMAPHORE_CONDITION, true, &place), ENOTSUP);
+    CHECK_SAME(semaphore_open(&semaphore, SEMAPHORE_CONDITION, false, &place), 0);
+    semaphore_close(&semaphore);
     CHECK_SAME(semaphore_open(&semaphore, SEMAPHORE_UNNAMED, false, &place), 0);
     semaphore_close(&semaphore);
 }

@@ -264,6 +264,21 @@ static void test_nothing_to_clean_up(void)
     check_told(text, "scope_unsupported", false);
 }
 
+static void test_a_mutex_without_shared_memory(void)
+{
+    reset();
+    if (lacks_rights() || !tap_is_wrapped())
+        return;
+    fake_library.has_no_memory = true;
+    const char *text = STREAM("SEM-P-SHF", "-p", "kinds=mutex");
+    if (!text)
+        return;
+    CHECK_HOLDS(text, "\"status\":\"measured\"");
+    CHECK_SAME(count_of(text, "shuffle", "mutex", "thread"), 50);
+    CHECK_SAME(count_of(text, "shuffle", "mutex", "process"), 0);
+    check_told(text, "scope_unsupported", true);
+}
+
 static void check_verdicts(const char *text, const char *claim)
 {
     char name[80];
@@ -344,6 +359,7 @@ TAP_MAIN({"round trips without processes", test_round_trips_without_processes},
          {"one thread without processes", test_one_thread_without_processes},
          {"one thread without shared memory", test_one_thread_without_shared_memory},
          {"a kind that is missing", test_a_kind_that_is_missing},
+         {"a mutex without shared memory", test_a_mutex_without_shared_memory},
          {"nothing to clean up", test_nothing_to_clean_up},
          {"verdicts without processes", test_verdicts_without_processes},
          {"waiters without processes", test_waiters_without_processes},

@@ -101,6 +101,11 @@ static void test_futex(void)
     check_kind(SEMAPHORE_FUTEX);
 }
 
+static void test_condition(void)
+{
+    check_kind(SEMAPHORE_CONDITION);
+}
+
 static void pass_through(void *argument)
 {
     struct game *game = argument;
@@ -159,7 +164,76 @@ static void test_a_mutex_is_locked_and_unlocked(void)
     semaphore_close(&mutex);
 }
 
+/* ---- mutex with condition variable ---- */
+
+static struct rt_thread start_taker(struct game *game)
+{
+    static const struct rt_thread_setup plain = {SCHED_OTHER, 0, -1};
+    struct rt_thread taker;
+    atomic_store(&game->taken, 0);
+    CHECK_SAME(rt_thread_start(&taker, &plain, pass_through, game), 0);
+    rt_thread_go(&taker);
+    return taker;
+}
+
+/* A wake-up without a V lets nobody pass. */
+static void test_a_condition_is_signalled(void)
+{
+    struct timespec while_it_blocks = {.tv_nsec = 20000000};
+    struct game game;
+    CHECK_SAME(semaphore_open(&game.semaphore, SEMAPHORE_CONDITION, false, NULL), 0);
+    struct rt_thread taker = start_taker(&game);
+    CHECK(rests_at(&game, 1));
+    nanosleep(&while_it_blocks, NULL);
+    pthread_cond_broadcast(&game.semaphore.condition);
+    nanosleep(&while_it_blocks, NULL);
+    CHECK_SAME(atomic_load(&game.taken), 1);
+    semaphore_signal(&game.semaphore);
+    CHECK(rests_at(&game, 2));
+    rt_thread_join(&taker);
+    semaphore_close(&game.semaphore);
+}
+
+static void wait_for_ever(void *argument)
+{
+    struct game *game = argument;
+    atomic_store(&game->taken, 1);
+    for (;;)
+        semaphore_wait(&game->semaphore);
+}
+
+/* A C library may wait in pthread_cond_destroy for who was in pthread_cond_wait. */
+static void test_a_condition_in_which_a_process_died(void)
+{
+    struct run run;
+    struct ipc_cleanup ipc_cleanup;
+    struct peer peer;
+    struct rt_thread_setup plain = {SCHED_OTHER, 0, -1};
+    struct timespec while_it_blocks = {.tv_nsec = 20000000};
+    memset(&run, 0, sizeof run);
+    run.request = &request;
+    CHECK_SAME(ipc_cleanup_open(&ipc_cleanup, &run, true), 0);
+    struct game *game = peer_memory(sizeof *game, &ipc_cleanup.places[0]);
+    if (!CHECK(game != NULL))
+        return;
+    CHECK_SAME(semaphore_open(&game->semaphore, SEMAPHORE_CONDITION, true, NULL), 0);
+    CHECK_SAME(peer_start(&peer, &run, &ipc_cleanup, PEER_PROCESS, &plain, wait_for_ever, game), 0);
+    CHECK(rests_at(game, 1));
+    nanosleep(&while_it_blocks, NULL);
+    kill(peer.process, SIGKILL);
+    CHECK_SAME(peer_join(&peer), ECHILD);
+    alarm(10); /* ends the test where it would wait for ever */
+    semaphore_abandon(&game->semaphore);
+    semaphore_close(&game->semaphore);
+    alarm(0);
+    peer_memory_free(game, sizeof *game);
+    ipc_cleanup_close(&ipc_cleanup);
+}
+
 TAP_MAIN({"unnamed", test_unnamed}, {"named", test_named}, {"System V", test_sysv},
          {"eventfd", test_eventfd}, {"futex", test_futex},
          {"every kind between processes", test_every_kind_between_processes},
-         {"a mutex is locked and unlocked", test_a_mutex_is_locked_and_unlocked})
+         {"a mutex is locked and unlocked", test_a_mutex_is_locked_and_unlocked},
+         {"mutex with condition variable", test_condition},
+         {"a condition is signalled", test_a_condition_is_signalled},
+         {"a condition in which a process died", test_a_condition_in_which_a_process_died})

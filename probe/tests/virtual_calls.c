@@ -74,6 +74,10 @@ enum {
     X(unlock_none)                                                                                 \
     X(unlock_inherit)                                                                              \
     X(unlock_protect)                                                                              \
+    X(cond_init)                                                                                   \
+    X(cond_init_shared)                                                                            \
+    X(cond_signal)                                                                                 \
+    X(cond_wait)                                                                                   \
     X(sched_yield)                                                                                 \
     X(pthread_create)                                                                              \
     X(pthread_cancel)                                                                              \
@@ -110,6 +114,9 @@ static const char *const call_names[] = {CALLS(NAME)};
     X(pthread_mutex_trylock)                                                                       \
     X(pthread_mutex_lock)                                                                          \
     X(pthread_mutex_unlock)                                                                        \
+    X(pthread_cond_init)                                                                           \
+    X(pthread_cond_signal)                                                                         \
+    X(pthread_cond_wait)                                                                           \
     X(sched_yield)                                                                                 \
     X(pthread_create)                                                                              \
     X(pthread_cancel)                                                                              \
@@ -506,6 +513,31 @@ int pthread_mutex_unlock(pthread_mutex_t *mutex)
     enter(call, mutex);
     int error = real_pthread_mutex_unlock(mutex);
     leave(call, mutex, false);
+    return error;
+}
+
+int pthread_cond_init(pthread_cond_t *condition, const pthread_condattr_t *attributes)
+{
+    int scope = PTHREAD_PROCESS_PRIVATE;
+    if (attributes)
+        pthread_condattr_getpshared(attributes, &scope);
+    if (scope == PTHREAD_PROCESS_SHARED) {
+        SIMPLE(cond_init_shared, condition, real_pthread_cond_init(condition, attributes));
+    }
+    SIMPLE(cond_init, condition, real_pthread_cond_init(condition, attributes));
+}
+
+int pthread_cond_signal(pthread_cond_t *condition)
+{
+    SIMPLE(cond_signal, condition, real_pthread_cond_signal(condition));
+}
+
+/* Its unlock and lock are its own and cost nothing beside it. */
+int pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex)
+{
+    enter(CALL_cond_wait, condition);
+    int error = real_pthread_cond_wait(condition, mutex);
+    leave(CALL_cond_wait, condition, true);
     return error;
 }
 

@@ -20,6 +20,7 @@ NAMES = (
     *("unlock_none", "unlock_inherit", "unlock_protect", "sched_yield", "pthread_create"),
     *("pthread_cancel", "pthread_join", "pthread_setschedprio", "pthread_setschedparam"),
     *("clock_nanosleep", "sem_init_shared", "mutex_init", "mutex_init_shared"),
+    *("cond_init", "cond_init_shared", "cond_signal", "cond_wait"),
 )
 
 

@@ -149,6 +149,34 @@ def test_a_set_that_somebody_removes_ends_the_test(probe: Path, quick: list[str]
     assert "a V or a P failed" in (stream.result.reason or "")
 
 
+BY_CONDITION = ("-p", "kinds=mutex", *FEW)
+
+
+@pytest.mark.parametrize("test", ["SEM-P-RTP", "SEM-P-SHF"])
+@pytest.mark.parametrize("scope", ["thread", "process"])
+def test_a_wait_for_a_condition_variable_that_fails_ends_the_test(
+    shared_probe: Path, broken_libc: Path, quick: list[str], test: str, scope: str
+) -> None:
+    libc = {"LD_PRELOAD": str(broken_libc), "HARDSTONE_BROKEN": "cond_fails"}
+    words = (test, *BY_CONDITION, "-p", f"scopes={scope}")
+    stream = undisturbed(shared_probe, words, quick, **libc)
+    assert stream.result.status == "failed"
+    assert "a V or a P failed" in (stream.result.reason or "")
+    assert "condition variable" in (stream.result.reason or "")
+
+
+@pytest.mark.parametrize("test", ["SEM-P-RTP", "SEM-P-SHF"])
+def test_a_wait_for_a_condition_variable_may_return_early(
+    shared_probe: Path, broken_libc: Path, quick: list[str], test: str
+) -> None:
+    """As POSIX allows; the count says whether it was signalled."""
+    libc = {"LD_PRELOAD": str(broken_libc), "HARDSTONE_BROKEN": "cond_early"}
+    stream = undisturbed(shared_probe, (test, *BY_CONDITION), quick, **libc)
+    assert stream.result.status == "measured", stream.result.reason
+    timed = [one for one in stream.of(StreamSeries) if one.name in ("round_trip", "shuffle")]
+    assert [one.count for one in timed] == [200, 200]
+
+
 def sets_of(pid: int) -> list[str]:
     """Sets of System V semaphores on which a thread of the process works."""
     lines = Path("/proc/sysvipc/sem").read_text().splitlines()[1:]

@@ -4,7 +4,7 @@ value is the sum of the calls between its two moments, and of nothing else."""
 from __future__ import annotations
 
 import subprocess
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
 
 import msgspec
@@ -34,6 +34,14 @@ ALONE = {
     "futex": (FREE, FREE),
 }
 CONTENDED = {**ALONE, "futex": (COST["futex_wake"], COST["futex_wait"])}
+
+# A mutex in one thread; between two, with a condition variable in it.
+PAIRS = {**ALONE, "mutex": (COST["unlock_none"], COST["lock_none"])}
+LOCK, UNLOCK = COST["lock_none"], COST["unlock_none"]
+SIGNAL, AWAIT = COST["cond_signal"], COST["cond_wait"]
+GIVE = Cost(LOCK.whole + SIGNAL.whole + UNLOCK.whole, 0, 0)
+TAKE = Cost(LOCK.whole + AWAIT.enter, AWAIT.leave + UNLOCK.whole, AWAIT.blocked)
+HANDED = {**CONTENDED, "mutex": (GIVE, TAKE)}
 
 
 # The forms that are measured where nobody waits: what is the same for both is measured once.
@@ -147,27 +155,34 @@ def test_shared_is_made_for_processes(
 
 def test_signal_and_wait_in_one_thread(shared_probe: Path, virtual_calls: Path) -> None:
     stream = measure(shared_probe, virtual_calls, "SEM-P-SIG", "--samples", str(SAMPLES))
-    pairs = {**ALONE, "mutex": (COST["unlock_none"], COST["lock_none"])}
     expected = {
         ("signal_wait", kind, scope): signal.whole + wait.whole + READ_NS
-        for kind, (signal, wait) in pairs.items()
+        for kind, (signal, wait) in PAIRS.items()
         for scope in FORMS[kind]
     }
     assert figures(stream) == constant(SAMPLES, expected)
 
 
+def pair_ns(kind: str) -> int:
+    """What SEM-P-SIG measures of a kind."""
+    signal, wait = PAIRS[kind]
+    return signal.whole + wait.whole + READ_NS
+
+
+def trip_ns(kind: str) -> int:
+    signal, wait = HANDED[kind]
+    return 2 * (signal.whole + wait.enter + wait.woken) + READ_NS
+
+
 def test_round_trips(shared_probe: Path, virtual_calls: Path) -> None:
     """Two signals and two waits that block; the switch is what the half has more than a pair
-    that does not block."""
+    that does not block, which is the same that SEM-P-SIG measures."""
     stream = measure(shared_probe, virtual_calls, "SEM-P-RTP", "--samples", str(SAMPLES))
     expected, alone = {}, {}
-    for kind, (signal, wait) in CONTENDED.items():
-        trip = 2 * (signal.whole + wait.enter + wait.woken) + READ_NS
-        pair = ALONE[kind][0].whole + ALONE[kind][1].whole + READ_NS
-        for scope in SCOPES:
-            expected["round_trip", kind, scope] = trip
-            expected["context_switch", kind, scope] = trip // 2 - pair
-            alone["signal_wait", kind, scope] = pair
+    for kind, scope in product(HANDED, SCOPES):
+        expected["round_trip", kind, scope] = trip_ns(kind)
+        expected["context_switch", kind, scope] = trip_ns(kind) // 2 - pair_ns(kind)
+        alone["signal_wait", kind, scope] = pair_ns(kind)
     got = figures(stream)
     assert {key: got.pop(key)[1:] for key in alone} == {
         key: [value, value] for key, value in alone.items()
@@ -175,11 +190,28 @@ def test_round_trips(shared_probe: Path, virtual_calls: Path) -> None:
     assert got == constant(SAMPLES, expected)
 
 
+@pytest.mark.parametrize("test", ["SEM-P-RTP", "SEM-P-SHF"])
+@pytest.mark.parametrize(("scope", "mark"), [("thread", ""), ("process", "_shared")])
+def test_a_mutex_between_two_is_made_for_their_scope(
+    shared_probe: Path, virtual_calls: Path, tmp_path: Path, test: str, scope: str, mark: str
+) -> None:
+    """The condition variable and the mutex, one of each for each direction."""
+    words = (test, "--samples", "20", "-p", "kinds=mutex", "-p", f"scopes={scope}")
+    _, calls = measure_with_calls(shared_probe, virtual_calls, tmp_path, *words)
+    waited = {one.object for one in calls if one.name == "cond_wait"}
+    assert len(waited) == 2
+    for place in waited:
+        made = {one.name for one in calls if one.object == place and one.name.startswith("cond_i")}
+        assert made == {f"cond_init{mark}"}
+    made = {one.name for one in calls if one.name.startswith("mutex_init")}
+    assert made == {f"mutex_init{mark}"}
+
+
 def test_a_shuffle_is_one_hand_over(shared_probe: Path, virtual_calls: Path) -> None:
     stream = measure(shared_probe, virtual_calls, "SEM-P-SHF", "--samples", str(SAMPLES))
     expected = {
         ("shuffle", kind, scope): signal.whole + wait.enter + wait.woken + READ_NS
-        for kind, (signal, wait) in CONTENDED.items()
+        for kind, (signal, wait) in HANDED.items()
         for scope in SCOPES
     }
     assert figures(stream) == constant(SAMPLES, expected)
@@ -390,7 +422,9 @@ def test_the_table_of_primitives(shared_probe: Path, virtual_calls: Path) -> Non
         "protect": unlock("protect").enter + lock("protect").whole - READ_NS,
         "semaphore": WAIT.enter + POST.enter + WAIT.woken + medium,
         "rwlock": medium,  # its calls cost nothing here
-        "condition": 2 * (lock("none").whole + unlock("none").whole) + medium,
+        "condition": 2 * (lock("none").whole + unlock("none").whole)
+        + (AWAIT.enter + SIGNAL.enter + AWAIT.woken)
+        + medium,
     }
     calls |= {"robust": calls["none"], "robust-inherit": calls["inherit"]}
     delays = {key[1]: value for key, value in figures(stream).items() if key[0] == "delay"}

@@ -168,7 +168,7 @@ def test_a_killed_second_process_fails_the_result(
     assert "kills processes" in (result.remedy or "")
 
 
-@pytest.mark.parametrize("kind", ["unnamed", "named", "sysv", "eventfd", "futex"])
+@pytest.mark.parametrize("kind", ["unnamed", "named", "sysv", "eventfd", "futex", "mutex"])
 @pytest.mark.parametrize("test", ["SEM-P-RTP", "SEM-P-SHF"])
 def test_who_waits_for_a_killed_process_is_given_up(probe: Path, test: str, kind: str) -> None:
     """At once, not at the deadline; what was measured is kept."""

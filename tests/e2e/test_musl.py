@@ -69,6 +69,22 @@ def test_ceilings_that_the_library_lacks_have_no_figure(musl_probe: Path, quick:
     until_quiet(attempt)
 
 
+@realtime
+@pytest.mark.parametrize("test", ["SEM-P-RTP", "SEM-P-SHF"])
+def test_mutex_and_condition_variable(musl_probe: Path, quick: list[str], test: str) -> None:
+    def attempt() -> list[str]:
+        stream = run(musl_probe, test, "--samples", "20", "-p", "kinds=mutex", *quick)
+        counts = {
+            (series.name, series.labels["scope"]): series.count
+            for series in stream.of(StreamSeries)
+            if series.name != "signal_wait"
+        }
+        complaints = unless_same("status", stream.result.status, "measured")
+        return complaints + unless_same("counts", set(counts.values()), {20})
+
+    until_quiet(attempt)
+
+
 def test_the_library_is_not_taken_for_another(musl_probe: Path) -> None:
     told = subprocess.run([musl_probe, "facts", "--json"], capture_output=True, check=True)
     assert "unknown" in msgspec.json.decode(told.stdout, type=Facts).libc

@@ -63,7 +63,7 @@
 #endif
 #endif
 
-/* pthread_mutexattr_setpshared. */
+/* pthread_mutexattr_setpshared and pthread_condattr_setpshared. */
 #ifndef HS_HAS_PROCESS_SHARED
 #if defined(_POSIX_THREAD_PROCESS_SHARED) && _POSIX_THREAD_PROCESS_SHARED + 0 >= 0
 #define HS_HAS_PROCESS_SHARED 1

@@ -18,9 +18,21 @@ enum semaphore_kind semaphore_kind_of(const struct run *run)
     return (enum semaphore_kind)variant_number(run, "kinds");
 }
 
+enum semaphore_kind semaphore_between_two(enum semaphore_kind kind)
+{
+    return kind == SEMAPHORE_MUTEX ? SEMAPHORE_CONDITION : kind;
+}
+
+const char *semaphore_kind_name(enum semaphore_kind kind)
+{
+    return kind == SEMAPHORE_CONDITION ? "mutex with condition variable"
+                                       : semaphore_and_mutex_names[kind];
+}
+
 bool semaphore_has_forms(enum semaphore_kind kind)
 {
-    return kind == SEMAPHORE_UNNAMED || kind == SEMAPHORE_FUTEX || kind == SEMAPHORE_MUTEX;
+    return kind == SEMAPHORE_UNNAMED || kind == SEMAPHORE_FUTEX || kind == SEMAPHORE_MUTEX ||
+           kind == SEMAPHORE_CONDITION;
 }
 
 static int create_unnamed(struct semaphore *semaphore)
@@ -66,7 +78,18 @@ static int share_attributes(pthread_mutexattr_t *attributes)
 #endif
 }
 
-static int create_mutex(struct semaphore *semaphore)
+static int share_condition_attributes(pthread_condattr_t *attributes)
+{
+#if HS_HAS_PROCESS_SHARED
+    return pthread_condattr_setpshared(attributes, PTHREAD_PROCESS_SHARED);
+#else
+    (void)attributes;
+    return ENOTSUP;
+#endif
+}
+
+/* Of the default protocol, which lends no priority. */
+static int create_free_mutex(struct semaphore *semaphore)
 {
     pthread_mutexattr_t attributes;
     int error = pthread_mutexattr_init(&attributes);
@@ -77,7 +100,39 @@ static int create_mutex(struct semaphore *semaphore)
     if (!error)
         error = pthread_mutex_init(&semaphore->mutex, &attributes);
     pthread_mutexattr_destroy(&attributes);
+    return error;
+}
+
+static int create_mutex(struct semaphore *semaphore)
+{
+    int error = create_free_mutex(semaphore);
     return error ? error : pthread_mutex_lock(&semaphore->mutex);
+}
+
+static int create_condition_variable(struct semaphore *semaphore)
+{
+    pthread_condattr_t attributes;
+    int error = pthread_condattr_init(&attributes);
+    if (error)
+        return error;
+    if (semaphore->is_shared)
+        error = share_condition_attributes(&attributes);
+    if (!error)
+        error = pthread_cond_init(&semaphore->condition, &attributes);
+    pthread_condattr_destroy(&attributes);
+    return error;
+}
+
+static int create_condition(struct semaphore *semaphore)
+{
+    semaphore->given_count = 0;
+    int error = create_free_mutex(semaphore);
+    if (error)
+        return error;
+    error = create_condition_variable(semaphore);
+    if (error)
+        pthread_mutex_destroy(&semaphore->mutex);
+    return error;
 }
 
 int semaphore_make(struct semaphore *semaphore, enum semaphore_kind kind, bool is_shared,
@@ -86,6 +141,7 @@ int semaphore_make(struct semaphore *semaphore, enum semaphore_kind kind, bool i
     semaphore->kind = kind;
     semaphore->is_shared = is_shared;
     semaphore->place = place;
+    semaphore->is_abandoned = false;
     atomic_store(&semaphore->error, 0);
     switch (kind) {
     case SEMAPHORE_UNNAMED:
@@ -98,9 +154,19 @@ int semaphore_make(struct semaphore *semaphore, enum semaphore_kind kind, bool i
         return create_descriptor(semaphore);
     case SEMAPHORE_FUTEX:
         return create_word(semaphore);
+    case SEMAPHORE_CONDITION:
+        return create_condition(semaphore);
     default:
         return create_mutex(semaphore);
     }
+}
+
+static void delete_condition(struct semaphore *semaphore)
+{
+    if (semaphore->is_abandoned)
+        return;
+    pthread_cond_destroy(&semaphore->condition);
+    pthread_mutex_destroy(&semaphore->mutex);
 }
 
 static void delete_rest(struct semaphore *semaphore)
@@ -121,6 +187,9 @@ static void delete_rest(struct semaphore *semaphore)
     case SEMAPHORE_MUTEX:
         pthread_mutex_unlock(&semaphore->mutex);
         pthread_mutex_destroy(&semaphore->mutex);
+        break;
+    case SEMAPHORE_CONDITION:
+        delete_condition(semaphore);
         break;
     default:
         break;
@@ -148,6 +217,11 @@ void semaphore_close(struct semaphore *semaphore)
     delete_rest(semaphore);
 }
 
+void semaphore_abandon(struct semaphore *semaphore)
+{
+    semaphore->is_abandoned = true;
+}
+
 int semaphore_check(struct run *run, const struct semaphore *semaphore)
 {
     int error = atomic_load(&semaphore->error);
@@ -156,7 +230,7 @@ int semaphore_check(struct run *run, const struct semaphore *semaphore)
     return outcome_set(&run->outcome, STATUS_FAILED,
                        "look who removes semaphores (ipcrm), and run it again",
                        "%s: a V or a P failed while it was measured: %s",
-                       semaphore_and_mutex_names[semaphore->kind], strerror(error));
+                       semaphore_kind_name(semaphore->kind), strerror(error));
 }
 
 int semaphore_guard(struct run *run, struct ipc_cleanup *ipc_cleanup, bool has_process)
@@ -171,7 +245,7 @@ int semaphore_guard(struct run *run, struct ipc_cleanup *ipc_cleanup, bool has_p
 
 static void write_name(char name[NAME_BYTES], enum semaphore_kind kind, bool is_shared)
 {
-    snprintf(name, NAME_BYTES, "%s%s", semaphore_and_mutex_names[kind],
+    snprintf(name, NAME_BYTES, "%s%s", semaphore_kind_name(kind),
              is_shared && semaphore_has_forms(kind) ? " that processes share" : "");
 }
 

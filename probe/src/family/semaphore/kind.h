@@ -19,19 +19,27 @@ enum semaphore_kind {
     SEMAPHORE_UNNAMED,
     SEMAPHORE_NAMED,
     SEMAPHORE_SYSV,
-    SEMAPHORE_EVENTFD, /* file descriptor, EFD_SEMAPHORE */
-    SEMAPHORE_FUTEX,   /* atomic value in user space, and the kernel's futex wait */
-    SEMAPHORE_MUTEX,   /* pthread mutex, held while closed: V unlocks, P locks */
+    SEMAPHORE_EVENTFD,   /* file descriptor, EFD_SEMAPHORE */
+    SEMAPHORE_FUTEX,     /* atomic value in user space, and the kernel's futex wait */
+    SEMAPHORE_MUTEX,     /* pthread mutex, held while closed: V unlocks, P locks; one thread only */
+    SEMAPHORE_CONDITION, /* counter, with a pthread mutex and a condition variable */
     SEMAPHORE_KINDS
 };
 
-/* Names for parameters, NULL-terminated: all; without the mutex, which only its owner may unlock;
- * also without the futex, which is not created. */
+/* Names for parameters, NULL-terminated: with the mutex, which only its owner may unlock; without
+ * it; also without the futex, which is not created. */
 extern const char *const semaphore_and_mutex_names[];
 extern const char *const semaphore_kind_names[];
 extern const char *const semaphore_object_names[];
 
 #define SEMAPHORE_KINDS_DEFAULT "unnamed,named,sysv,eventfd,futex"
+
+/* Parameters of a test: kinds of semaphore_and_mutex_names. */
+#define SEMAPHORE_AND_MUTEX_PARAM(about)                                                           \
+    {                                                                                              \
+        "kinds", PARAM_NAME, true, SEMAPHORE_KINDS_DEFAULT ",mutex", 0, 0,                         \
+            semaphore_and_mutex_names, about, "kind"                                               \
+    }
 
 /* Parameters of a test: kinds of semaphore_kind_names, and scopes. */
 #define SEMAPHORE_KIND_PARAM                                                                       \
@@ -53,12 +61,21 @@ struct semaphore {
     int handle; /* System V set, or file descriptor */
     atomic_int value, waiter_count;
     pthread_mutex_t mutex;
+    pthread_cond_t condition;
+    int given_count;   /* of Vs that the condition variable has still to let pass, under `mutex` */
+    bool is_abandoned; /* a party died in it */
     const struct ipc_cleanup_place *place;
     atomic_int error; /* errno of the first V or P that failed; 0: none */
 };
 
 /* The kind of run->variant, in a test with the parameter `kinds`. */
 enum semaphore_kind semaphore_kind_of(const struct run *run);
+
+/* The kind by which two parties wake each other: a mutex does so with a condition variable. */
+enum semaphore_kind semaphore_between_two(enum semaphore_kind kind);
+
+/* For messages. */
+const char *semaphore_kind_name(enum semaphore_kind kind);
 
 /* Whether the kind has a process-private and a process-shared form. The other kinds have one form,
  * which processes can share. */
@@ -76,6 +93,10 @@ void semaphore_unmake(struct semaphore *semaphore);
 int semaphore_open(struct semaphore *semaphore, enum semaphore_kind kind, bool is_shared,
                    const struct ipc_cleanup_place *place);
 void semaphore_close(struct semaphore *semaphore);
+
+/* Before semaphore_close, if a process died that used it: a condition variable is then not
+ * destroyed, since that may wait for ever for the dead to leave it. */
+void semaphore_abandon(struct semaphore *semaphore);
 
 /* Opens `ipc_cleanup`; with a guard process if one of the test's `kinds` has a name or key, or if
  * has_process is true on a system with processes. 0, or -1 with the outcome. */
@@ -98,14 +119,28 @@ int semaphore_require_any(struct run *run);
 /* 0, or -1 with the outcome if a V or P failed, for instance because the set was removed. */
 int semaphore_check(struct run *run, const struct semaphore *semaphore);
 
-/* After a failed call: true for EINTR (retry). The first other error is kept; that V or P did not
- * happen. */
+/* Keeps the first error; that V or P did not happen. */
+static inline void semaphore_keep_error(struct semaphore *semaphore, int error)
+{
+    int none = 0;
+    atomic_compare_exchange_strong(&semaphore->error, &none, error);
+}
+
+/* After a failed call: true for EINTR (retry). Other errors are kept. */
 static inline bool semaphore_try_again(struct semaphore *semaphore)
 {
-    int none = 0, error = errno;
+    int error = errno;
     if (error != EINTR)
-        atomic_compare_exchange_strong(&semaphore->error, &none, error);
+        semaphore_keep_error(semaphore, error);
     return error == EINTR;
+}
+
+/* For calls that return their error: whether there was none. */
+static inline bool semaphore_is_good(struct semaphore *semaphore, int error)
+{
+    if (error != 0)
+        semaphore_keep_error(semaphore, error);
+    return error == 0;
 }
 
 /* Futex semaphore. It enters the kernel only to wait and to wake waiters. */
@@ -150,6 +185,39 @@ static inline void semaphore_descriptor_wait(struct semaphore *semaphore)
         ;
 }
 
+static inline void semaphore_mutex_signal(struct semaphore *semaphore)
+{
+    semaphore_is_good(semaphore, pthread_mutex_unlock(&semaphore->mutex));
+}
+
+static inline void semaphore_mutex_wait(struct semaphore *semaphore)
+{
+    semaphore_is_good(semaphore, pthread_mutex_lock(&semaphore->mutex));
+}
+
+/* Signals with the mutex locked. On one CPU, at equal priorities, a waiter runs after the unlock
+ * and finds the mutex free. */
+static inline void semaphore_condition_signal(struct semaphore *semaphore)
+{
+    if (!semaphore_is_good(semaphore, pthread_mutex_lock(&semaphore->mutex)))
+        return;
+    semaphore->given_count++;
+    semaphore_is_good(semaphore, pthread_cond_signal(&semaphore->condition));
+    semaphore_is_good(semaphore, pthread_mutex_unlock(&semaphore->mutex));
+}
+
+static inline void semaphore_condition_wait(struct semaphore *semaphore)
+{
+    if (!semaphore_is_good(semaphore, pthread_mutex_lock(&semaphore->mutex)))
+        return;
+    int error = 0;
+    while (semaphore->given_count == 0 && error == 0)
+        error = pthread_cond_wait(&semaphore->condition, &semaphore->mutex);
+    if (semaphore_is_good(semaphore, error))
+        semaphore->given_count--;
+    semaphore_is_good(semaphore, pthread_mutex_unlock(&semaphore->mutex));
+}
+
 /* V and P, the only call between two stamps. EINTR is retried; any other error is kept and ends the
  * call. */
 static inline void semaphore_signal(struct semaphore *semaphore)
@@ -165,7 +233,10 @@ static inline void semaphore_signal(struct semaphore *semaphore)
         semaphore_word_signal(semaphore);
         break;
     case SEMAPHORE_MUTEX:
-        pthread_mutex_unlock(&semaphore->mutex);
+        semaphore_mutex_signal(semaphore);
+        break;
+    case SEMAPHORE_CONDITION:
+        semaphore_condition_signal(semaphore);
         break;
     default:
         if (sem_post(semaphore->posix) != 0)
@@ -186,7 +257,10 @@ static inline void semaphore_wait(struct semaphore *semaphore)
         semaphore_word_wait(semaphore);
         break;
     case SEMAPHORE_MUTEX:
-        pthread_mutex_lock(&semaphore->mutex);
+        semaphore_mutex_wait(semaphore);
+        break;
+    case SEMAPHORE_CONDITION:
+        semaphore_condition_wait(semaphore);
         break;
     default:
         while (sem_wait(semaphore->posix) != 0 && semaphore_try_again(semaphore))

@@ -74,19 +74,17 @@ static int measure_together(struct run *run, const struct ping_pong_body *body)
     supervise_process(run, 0, NULL);
     atomic_store(&table->is_over, 1);
     semaphore_signal(&table->there);
-    if (peer_join(&ping_pong->peer) != 0)
-        return supervise_ended_early(run, "second party");
-    return result;
+    if (peer_join(&ping_pong->peer) == 0)
+        return result;
+    semaphore_abandon(&table->there);
+    semaphore_abandon(&table->back);
+    return supervise_ended_early(run, "second party");
 }
 
 static int measure_open(struct run *run, const struct ping_pong_body *body)
 {
     const struct ping_pong_table *table = ((struct ping_pong *)run->own)->table;
-    int result = body->alone ? body->alone(run) : 0;
-    if (result == 0)
-        result = semaphore_check(run, &table->there);
-    if (result == 0)
-        result = measure_together(run, body);
+    int result = measure_together(run, body);
     if (result == 0)
         result = semaphore_check(run, &table->back);
     return result;
@@ -95,16 +93,18 @@ static int measure_open(struct run *run, const struct ping_pong_body *body)
 int ping_pong_measure(struct run *run, const struct ping_pong_body *body)
 {
     struct ping_pong *ping_pong = run->own;
-    enum semaphore_kind kind = semaphore_kind_of(run);
+    enum semaphore_kind kind = semaphore_between_two(semaphore_kind_of(run));
     bool is_shared = peer_scope_of(run) == PEER_PROCESS;
     if (!peer_has_scope(&ping_pong->ipc_cleanup, ping_pong->table, peer_scope_of(run)) ||
         !semaphore_is_here(run, kind, is_shared, &ping_pong->ipc_cleanup.places[0]))
         return 0;
+    if (body->alone && body->alone(run) != 0)
+        return -1;
     int error = open_semaphores(ping_pong, kind, is_shared);
     if (status_is_missing(error))
         return semaphore_tell_missing(run, kind, is_shared, error);
     if (error)
-        return outcome_set_errno(&run->outcome, error, semaphore_kind_names[kind], NULL);
+        return outcome_set_errno(&run->outcome, error, semaphore_kind_name(kind), NULL);
     int result = measure_open(run, body);
     semaphore_close(&ping_pong->table->there);
     semaphore_close(&ping_pong->table->back);

@@ -6,6 +6,7 @@
 #include "base/posix_source.h"
 
 #include "family/semaphore/kind.h"
+#include "family/semaphore/signal_wait.h"
 #include "family/shared/peer.h"
 #include "realtime/burst.h"
 
@@ -47,10 +48,10 @@ int ping_pong_refuse(struct run *run, const char *what);
 int ping_pong_prepare(struct run *run);
 void ping_pong_finish(struct run *run);
 
-/* For measure_variant: makes the semaphores, calls `alone` (may be NULL), starts the second party
- * with `answer(table)`, takes values with `take` (variant_sample; burst_count between two looks at
- * the CPU budget) and ends the second party. 0, also if the kind or scope is not here; -1 with the
- * outcome, which ends the test. */
+/* For measure_variant: calls `alone` (may be NULL) if the kind and scope are here, makes the
+ * semaphores (of semaphore_between_two), starts the second party with `answer(table)`, takes values
+ * with `take` (variant_sample; burst_count between two looks at the CPU budget) and ends the second
+ * party. 0, also if the kind or scope is not here; -1 with the outcome, which ends the test. */
 struct ping_pong_body {
     int burst_count;
     int (*alone)(struct run *run);

@@ -8,11 +8,16 @@
  * recorded. Both stamps are taken on the same CPU, so there is no skew between them. The first 64
  * rounds of a variant and after each rest are not recorded.
  *
+ * With the kind `mutex` V is lock, increment, signal a condition variable, unlock; P is lock, wait
+ * on the condition variable while the number is 0, decrement, unlock. There is a mutex for each
+ * direction, of the default protocol. At equal priorities on one CPU nobody waits for it.
+ *
  * The stamps of a round must be in the order given, received, answered, taken. Otherwise nothing
  * was handed over: the test ends and fails (event not_handed_over).
  *
  * How it could be wrong: on two CPUs a hand-over would include a wake-up instead of a context
- * switch, so the test is unsupported where threads cannot be kept on one CPU.
+ * switch, so the test is unsupported where threads cannot be kept on one CPU. With round robin a
+ * party can lose the CPU while it has a mutex; the other one then waits for it.
  */
 #include "base/posix_source.h"
 
@@ -21,7 +26,7 @@
 enum { SAMPLES = 50000, BURST = 32 };
 
 static const struct param_spec params[] = {
-    SEMAPHORE_KIND_PARAM,
+    SEMAPHORE_AND_MUTEX_PARAM("kinds of semaphore, and a mutex with a condition variable"),
     SEMAPHORE_SCOPE_PARAM("between two threads, between two processes"),
     {0},
 };
