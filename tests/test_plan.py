@@ -79,6 +79,11 @@ def test_parameters(pair: str, name: str, value: object) -> None:
     assert plan(tests=("TMR-P-JIT",), params=(pair,)).tests[0].params[name] == value
 
 
+def test_a_list_that_makes_no_variants_keeps_what_it_repeats() -> None:
+    (found,) = plan(tests=("SEM-P-RTP",), params=("signal_wait_ns=300,0,0,300",)).tests
+    assert found.params["signal_wait_ns"] == [300, 0, 0, 300]
+
+
 SECOND_NS = 1_000_000_000
 
 

@@ -235,6 +235,22 @@ static void test_lists(void)
     CHECK_SAME(request.params[1].number[0], 2);
 }
 
+/* A list whose values are no variants may repeat one. */
+static void test_repeated_values(void)
+{
+    const struct line line = {{"run", "SEM-P-RTP", "-p", "signal_wait_ns=1us,0,1000"}, NULL};
+    struct request request = take(&line);
+    int place = 0;
+    while (strcmp(request.test->params[place].name, "signal_wait_ns") != 0)
+        place++;
+    CHECK_SAME(request.params[place].count, 3);
+    CHECK_SAME(request.params[place].number[1], 0);
+    CHECK_SAME(request.params[place].number[2], 1000);
+    static const struct line variants = {{"run", "SEM-P-RTP", "-p", "kinds=sysv,sysv"},
+                                         "'sysv' is there twice"};
+    refuse_all(&variants, 1);
+}
+
 static void test_durations(void)
 {
     static const struct {
@@ -347,7 +363,8 @@ TAP_MAIN({"unknown commands, tests, options, parameters, names", test_unknown_wo
          {"missing values", test_missing_values},
          {"neither samples nor duration", test_neither_samples_nor_duration},
          {"words of 2000 bytes", test_long_words}, {"defaults", test_defaults},
-         {"all options", test_all_options}, {"lists", test_lists}, {"durations", test_durations},
+         {"all options", test_all_options}, {"lists", test_lists},
+         {"repeated values", test_repeated_values}, {"durations", test_durations},
          {"load", test_load},
          {"every test of the register takes its defaults", test_every_test_takes_its_defaults},
          {"the highest priority", test_the_highest_priority},

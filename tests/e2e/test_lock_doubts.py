@@ -163,6 +163,7 @@ def test_a_wait_for_a_condition_variable_that_fails_ends_the_test(
     assert stream.result.status == "failed"
     assert "a V or a P failed" in (stream.result.reason or "")
     assert "condition variable" in (stream.result.reason or "")
+    assert ("signal_wait_mean" in stream.events) == (test == "SEM-P-RTP")
 
 
 @pytest.mark.parametrize("test", ["SEM-P-RTP", "SEM-P-SHF"])

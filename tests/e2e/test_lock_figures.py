@@ -4,14 +4,16 @@ value is the sum of the calls between its two moments, and of nothing else."""
 from __future__ import annotations
 
 import subprocess
-from itertools import pairwise, product
+from itertools import pairwise, product, zip_longest
 from pathlib import Path
 
 import msgspec
 import pytest
 
+from hardstone.model import StreamEvent
 from tests.e2e import machine
 from tests.e2e.calls import COST, READ_NS, Call, Cost, figures, measure, measure_with_calls
+from tests.e2e.running import Stream
 
 pytestmark = [
     pytest.mark.e2e,
@@ -188,6 +190,50 @@ def test_round_trips(shared_probe: Path, virtual_calls: Path) -> None:
         key: [value, value] for key, value in alone.items()
     }
     assert got == constant(SAMPLES, expected)
+    assert means_told(stream) == {
+        f"{kind}, {scope}": ("own signal_wait", pair_ns(kind))
+        for kind, scope in product(HANDED, SCOPES)
+    }
+
+
+def means_told(stream: Stream) -> dict[str, tuple[str, int]]:
+    """By variant: where the mean came from that was taken off, and the mean."""
+    told = {}
+    for event in stream.of(StreamEvent):
+        if event.name == "signal_wait_mean":
+            source, _, listed = event.text.partition(": ")
+            where = "given" if "given" in source else "own signal_wait"
+            assert where in source
+            for one in listed.split("; "):
+                variant, ns, _ = one.rsplit(" ", 2)
+                told[variant] = where, int(ns)
+    return told
+
+
+def test_the_mean_that_was_given_is_taken_off(shared_probe: Path, virtual_calls: Path) -> None:
+    """For the kinds and scopes in the order in which they were asked for, also those left out; the
+    same number may stand there twice. What was not given is measured, and signal_wait always."""
+    given = [5000, 0, 7000, 5000]
+    words = ["-p", "kinds=mutex,sysv,unnamed", "-p", "scopes=process,thread"]
+    words += ["-p", f"signal_wait_ns={','.join(map(str, given))}", "--samples", str(SAMPLES)]
+    stream = measure(shared_probe, virtual_calls, "SEM-P-RTP", *words)
+    asked = list(product(("mutex", "sysv", "unnamed"), ("process", "thread")))
+    got = figures(stream)
+    told = means_told(stream)
+    for (kind, scope), ns in zip_longest(asked, given, fillvalue=0):
+        taken = ns or pair_ns(kind)
+        switch = trip_ns(kind) // 2 - taken
+        assert got["context_switch", kind, scope] == [SAMPLES, switch, switch]
+        assert got["signal_wait", kind, scope][1:] == [pair_ns(kind)] * 2
+        assert told.pop(f"{kind}, {scope}") == ("given" if ns else "own signal_wait", taken)
+    assert not told
+
+
+def test_more_means_than_variants_are_refused(shared_probe: Path, virtual_calls: Path) -> None:
+    words = ["-p", "kinds=sysv", "-p", "scopes=thread", "-p", "signal_wait_ns=1us,1us"]
+    stream = measure(shared_probe, virtual_calls, "SEM-P-RTP", *words)
+    assert stream.result.status == "failed" and stream.sample_count == 0
+    assert "signal_wait_ns has 2 numbers" in (stream.result.reason or "")
 
 
 @pytest.mark.parametrize("test", ["SEM-P-RTP", "SEM-P-SHF"])

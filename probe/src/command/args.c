@@ -82,10 +82,12 @@ static int parse_word(struct parser *parser, const struct param_spec *spec, cons
     return 0;
 }
 
-/* A repeated value would give two series the same labels. */
-static bool is_given(const struct param_value *value, int64_t number)
+/* Whether the value repeats another one of a list whose values are variants: two series would have
+ * the same labels. */
+static bool is_repeated(const struct param_spec *spec, const struct param_value *value,
+                        int64_t number)
 {
-    for (int i = 0; i < value->count; i++)
+    for (int i = 0; spec->label && i < value->count; i++)
         if (value->number[i] == number)
             return true;
     return false;
@@ -109,7 +111,7 @@ static int parse_value(struct parser *parser, const struct param_spec *spec, con
             return fail(parser, "%s: more than %d values; give fewer", spec->name, TEST_VALUES);
         if (parse_word(parser, spec, word, &value->number[value->count]) != 0)
             return -1;
-        if (is_given(value, value->number[value->count]))
+        if (is_repeated(spec, value, value->number[value->count]))
             return fail(parser, "%s: '%.60s' is there twice; give it once", spec->name, word);
         value->count++;
     }

@@ -65,7 +65,8 @@ def _values(
         problems.add(f"{name} has {len(parts)} values", f"give at most {_MAX_LIST}")
         return []
     values = [_value(name, spec, part.strip(), problems) for part in parts]
-    return list(dict.fromkeys(value for value in values if value is not None))
+    found = [value for value in values if value is not None]
+    return list(dict.fromkeys(found)) if spec.label else found
 
 
 def _value(name: str, spec: ParamSpec, text: str, problems: Problems) -> int | str | None:

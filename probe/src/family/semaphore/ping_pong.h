@@ -24,7 +24,7 @@ struct ping_pong {
     struct ping_pong_table *table;
     struct peer peer;
     struct burst burst;
-    int64_t signal_wait_ns; /* SEM-P-RTP: mean of signal and wait without a context switch */
+    struct signal_wait_mean mean; /* of SEM-P-RTP */
 };
 
 enum { PING_PONG_WARM_UP = 64 }; /* values; their page faults are then over in both parties */
