@@ -21,7 +21,10 @@ MINUTE_NS = 60_000_000_000
 
 
 # What the probe knows of a test (its variants, how long a value takes) is not told here again.
-FIELDS = {"order", "category", "duration", "about", "distorts", "uncounted", *PROFILES}
+FIELDS = {
+    *("order", "category", "duration", "about", "distorts", "uncounted", "enters_kernel"),
+    *PROFILES,
+}
 # By the study of 2012: the place of a thread that lowers itself, unequal first slices, creation and
 # deletion of threads.
 UNCOUNTED = {
@@ -124,6 +127,43 @@ def test_a_test_that_nobody_catalogued_runs_with_its_defaults() -> None:
     assert entry.category == "other"
     assert entry.profiles["quick"].samples == 7
     assert entry.profiles["soak"].duration_ns == 9
+
+
+KERNEL_TESTS = [test for test in CATALOGUE.ids() if CATALOGUE.entry(test).enters_kernel]
+
+
+def test_the_tests_of_the_context_switch_say_which_kinds_enter_the_kernel() -> None:
+    assert KERNEL_TESTS == ["SEM-P-SIG", "SEM-P-RTP"]
+
+
+@pytest.mark.parametrize("test", KERNEL_TESTS)
+def test_each_kind_says_when_it_enters_the_kernel(test: str) -> None:
+    (kinds,) = [spec for spec in described(test).params if spec.name == "kinds"]
+    assert list(CATALOGUE.entry(test).enters_kernel) == kinds.choices
+
+
+@pytest.mark.e2e
+@pytest.mark.parametrize("test", KERNEL_TESTS)
+def test_what_is_said_of_the_kernel_is_so(probe: Path, test: str) -> None:
+    """Of a thread that signals and waits alone, every system call is refused."""
+    program = probe.parent / "tests" / "hardstone-kernel-entries"
+    if not program.exists():
+        pytest.skip(
+            "only Linux can forbid system calls: build/probe/tests/hardstone-kernel-entries"
+        )
+    output = subprocess.run([program], capture_output=True, check=True, text=True).stdout
+    found = dict(line.split() for line in output.splitlines())
+    said = CATALOGUE.entry(test).enters_kernel
+    assert found and {kind: when == "always" for kind, when in found.items()} == {
+        kind: said[kind] == "always" for kind in found
+    }
+
+
+def test_an_unknown_time_of_entering_the_kernel_is_refused() -> None:
+    text = resources.files("hardstone").joinpath("catalogue.toml").read_text("utf-8")
+    faulty = text.replace('"when somebody waits"\nnamed', '"sometimes"\nnamed', 1)
+    with pytest.raises(ValueError, match="sometimes"):
+        parse_catalogue(faulty)
 
 
 def test_an_unknown_category_is_refused() -> None:

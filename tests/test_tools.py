@@ -15,6 +15,7 @@ import docs_output
 import docs_tests
 import gen_docs
 import probe_checks
+from hardstone.catalogue import load_catalogue
 from hardstone.model import Descriptor, Register
 from probe_checks import Command, Skip
 from tests.e2e import sanitized
@@ -229,3 +230,9 @@ def find_python(path: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         command, env={"PATH": str(path)}, capture_output=True, text=True, check=False
     )
+
+
+def test_the_page_of_a_test_says_which_kinds_enter_the_kernel() -> None:
+    (test,) = [one for one in sample.register().tests if one.id == "SEM-P-RTP"]
+    _, _, told = docs_tests.page(test, load_catalogue()).partition("enter the kernel\n")
+    assert "| always | `sysv`, `eventfd` |" in told.partition("##")[0]

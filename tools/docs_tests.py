@@ -19,6 +19,7 @@ def page(test: Descriptor, catalogue: Catalogue) -> str:
     parts = [f"# {test.id}: {test.title}", entry.about, f"Source: {test.source}."]
     parts.append(f"```\nhardstone run {test.id}\n```")
     parts += _section("What falsifies it", [entry.distorts] if entry.distorts else [])
+    parts += _section("Which kinds enter the kernel", _kernel(entry))
     parts += _section("Needs", [", ".join(test.needs) + "."] if test.needs else [])
     parts += _section("Series", _series(test))
     parts += _section("Verdicts", _verdicts(test))
@@ -94,6 +95,13 @@ def _parameters(test: Descriptor) -> list[str]:
         f"Set one with `-p {example.name}={value}`; a list takes commas.",
         *filter(None, [variants_text(test, mark="`")]),
     ]
+
+
+def _kernel(entry: Entry) -> list[str]:
+    rows = [
+        [when, ", ".join(f"`{one}`" for one in kinds)] for when, kinds in entry.kernel_kinds.items()
+    ]
+    return [table(["on Linux", "kinds"], rows)] if rows else []
 
 
 def _range(param: ParamSpec) -> str:

@@ -16,6 +16,7 @@ from typing import Any
 from hardstone.units import parse_duration_ns
 
 PROFILES = ("quick", "standard", "soak")
+ENTERS_KERNEL = ("always", "when somebody waits")
 CATEGORIES = (
     "clock",
     "timers",
@@ -49,6 +50,16 @@ class Entry:
     takes_duration: bool
     profiles: Mapping[str, ProfileCount]
     uncounted: Mapping[str, str] = field(default_factory=dict)
+    enters_kernel: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def kernel_kinds(self) -> dict[str, list[str]]:
+        """Kinds of semaphore by when they enter the kernel."""
+        return {
+            when: [kind for kind, found in self.enters_kernel.items() if found == when]
+            for when in ENTERS_KERNEL
+            if when in self.enters_kernel.values()
+        }
 
     @property
     def takes_samples(self) -> bool:
@@ -98,6 +109,9 @@ def parse_catalogue(text: str) -> Catalogue:
 def _entry(test: str, table: Mapping[str, Any]) -> Entry:
     if table["category"] not in CATEGORIES:
         raise ValueError(f"{test}: no category '{table['category']}'")
+    for kind, when in table.get("enters_kernel", {}).items():
+        if when not in ENTERS_KERNEL:
+            raise ValueError(f"{test}: {kind} enters the kernel '{when}'?")
     return Entry(
         test=test,
         order=table["order"],
@@ -107,6 +121,7 @@ def _entry(test: str, table: Mapping[str, Any]) -> Entry:
         takes_duration=table.get("duration", True),
         profiles={name: _count(table[name]) for name in PROFILES},
         uncounted=table.get("uncounted", {}),
+        enters_kernel=table.get("enters_kernel", {}),
     )
 
 

@@ -61,6 +61,17 @@ def test_explain_as_json(hardstone: Hardstone, target: str) -> None:
     assert found[2]["concurrent"]
 
 
+def test_explain_says_which_kinds_enter_the_kernel(hardstone: Hardstone, target: str) -> None:
+    out = " ".join(hardstone("explain", "SEM-P-RTP", "--target", target).out.split())
+    assert "always: sysv, eventfd when somebody waits: unnamed, named, futex, mutex" in out
+    (found,) = hardstone("explain", "SEM-P-RTP", "--target", target, "--json").document
+    assert {kind for kind, when in found["enters_kernel"].items() if when == "always"} == {
+        "sysv",
+        "eventfd",
+    }
+    assert "enter the kernel" not in hardstone("explain", "TMR-P-LAT", "--target", target).out
+
+
 def test_explain_says_how_long_a_test_takes_that_has_no_counts(
     hardstone: Hardstone, target: str
 ) -> None:

@@ -32,6 +32,7 @@ def explanation(test: Descriptor, entry: Entry) -> dict[str, Any]:
         "distorts": entry.distorts,
         "published": published_data(test.id),
         "uncounted": dict(entry.uncounted),
+        "enters_kernel": dict(entry.enters_kernel),
         "profiles": {
             name: {"samples": count.samples, "duration_ns": count.duration_ns}
             for name, count in entry.profiles.items()
@@ -54,6 +55,8 @@ def print_explanation(test: Descriptor, entry: Entry) -> None:
     _print_part(console, "parameters (-p name=value)", params)
     _print_part(console, "how much", _profile_lines(test, entry))
     _print_part(console, "what distorts it", _sentence(entry.distorts))
+    kinds = (words(f"{when}: {', '.join(found)}") for when, found in entry.kernel_kinds.items())
+    _print_part(console, "kinds that enter the kernel (Linux)", kinds)
     _print_part(console, "needs", [words(", ".join(test.needs) or "nothing that is not optional")])
     _print_part(console, "priority", _sentence(PRIORITY))
     for table in published_tables(test.id):
