@@ -7,18 +7,17 @@
 #include "base/posix_source.h"
 
 #include "base/rt_thread.h"
-#include "child_run.h"
 #include "fake_port.h"
+#include "one_cpu_run.h"
 #include "run/run.h"
 #include "tap.h"
 
 #include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
-enum { NO_SERIES = -1, TRIES = 8 };
+enum { NO_SERIES = -1 };
 
 static struct {
     bool has_no_memory, has_no_sets;
@@ -72,51 +71,9 @@ static void reset(void)
     memset(&fake_library, 0, sizeof fake_library);
 }
 
-/* The fake port claims one CPU and binds nobody: the whole process is bound instead. */
-static void bind_to_one_cpu(void)
-{
-#ifdef __linux__
-    cpu_set_t set;
-    int cpu = 0;
-    if (sched_getaffinity(0, sizeof set, &set) != 0)
-        return;
-    while (cpu < CPU_SETSIZE && !CPU_ISSET(cpu, &set))
-        cpu++;
-    CPU_ZERO(&set);
-    CPU_SET(cpu, &set);
-    sched_setaffinity(0, sizeof set, &set);
-#endif
-}
-
-static void be_on_one_cpu(struct request *request)
-{
-    (void)request;
-    bind_to_one_cpu();
-}
-
-static const char *stream_once(char *const words[])
-{
-    int code;
-    return child_run(words, be_on_one_cpu, &code);
-}
-
-/* A run from which the CPU was taken away says little; NULL and a skip when that goes on. */
-static const char *stream_of(char *const words[])
-{
-    struct timespec moment = {.tv_nsec = 300000000};
-    for (int i = 0; i < TRIES; i++) {
-        const char *text = stream_once(words);
-        if (!strstr(text, "\"throttled\""))
-            return text;
-        nanosleep(&moment, NULL);
-    }
-    tap_skip("something of higher priority has the CPU");
-    return NULL;
-}
-
 #define STREAM(id, ...)                                                                            \
-    stream_of((char *const[]){"hardstone-probe", "run", id, "--samples", "50", "--clock",          \
-                              "monotonic", __VA_ARGS__, NULL})
+    one_cpu_run((char *const[]){"hardstone-probe", "run", id, "--samples", "50", "--clock",        \
+                                "monotonic", __VA_ARGS__, NULL})
 
 static bool lacks_rights(void)
 {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -56,6 +57,21 @@ def test_fewer_levels_are_fewer_waiters(probe: Path, quick: list[str]) -> None:
     assert "5 waiters" in stream.events["fewer_levels"].text
     waiters = {series.labels["waiters"] for series in stream.of(StreamSeries)}
     assert waiters == {2, 5}
+
+
+@realtime
+def test_the_text_says_how_many_waiters_there_were(probe: Path, quick: list[str]) -> None:
+    words = ["run", "SEM-P-ARC", "-p", "kinds=eventfd,unnamed", "-p", "waiters=128", "--text"]
+    done = subprocess.run(
+        [probe, *words, "--samples", "20", "--priority", "6", *quick],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    rows = [line for line in done.stdout.splitlines() if line.startswith(("acquire", "release"))]
+    assert len(rows) == 8
+    assert all(" waiters 5 " in row for row in rows), rows
+    assert "5 waiters" in done.stdout
 
 
 @realtime

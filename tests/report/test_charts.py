@@ -14,8 +14,22 @@ from hardstone.model import RunDocument, Series
 from hardstone.report import svg
 from hardstone.report.charts import bars, exceedance, histogram, over_time
 from hardstone.report.charts.scale import ticks
-from hardstone.report.figures import KINDS, MOST_CHARTS, charts_each, notes_on_drawing, packed
-from hardstone.report.groups import MOST_COLOURS, MOST_LINES, MOST_PANELS, group
+from hardstone.report.drawing import Drawer
+from hardstone.report.figures import (
+    KINDS,
+    MOST_CHARTS,
+    charts_each,
+    figure_of,
+    notes_on_drawing,
+    packed,
+)
+from hardstone.report.groups import (
+    MOST_COLOURS,
+    MOST_LINES,
+    MOST_PANELS,
+    common_numbers,
+    group,
+)
 from hardstone.report.theme import interactive
 from hardstone.stats.histogram import bins_of, histogram_of
 from hardstone.stats.layout import edges_of, index_of, parse_layout
@@ -209,6 +223,20 @@ def test_hundreds_of_series_are_limited_to_those_with_the_highest_values() -> No
     assert len(found.lines) <= MOST_COLOURS * MOST_PANELS
     assert len(found.lines) + found.left_out == 300
     assert found.lines[-1].series.labels == {"waiters": 299}
+
+
+def test_a_chart_tells_the_numbers_by_which_no_line_is_named() -> None:
+    """As the number of waiters, which the levels of the system limit."""
+    values = np.array([10, 20])
+    some = [sample.series("acquire", values, kind=kind, waiters=97) for kind in ("one", "two")]
+    assert common_numbers(some) == common_numbers(some[:1]) == "waiters 97"
+    other = sample.series("acquire", values, kind="one", waiters=8)
+    assert common_numbers([*some, other]) == ""
+    with Drawer() as drawer:
+        figure = figure_of(KINDS[0], some, "SEM-P-ARC", "a", drawer, live=False)
+        plain = figure_of(KINDS[0], [*some, other], "SEM-P-ARC", "b", drawer, live=False)
+    assert figure and figure.about == f"{KINDS[0].about} With waiters 97."
+    assert plain and plain.about == KINDS[0].about
 
 
 def test_the_number_of_charts_is_bounded(run: RunDocument) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Sequence
 
+import msgspec
 import pytest
 
 from hardstone.model import Conditions, Plan, PlannedTest, Result, RunDocument, Verdict
@@ -99,6 +100,21 @@ def test_the_deepest_quantile_stands_in_the_table() -> None:
     """1 to 20 000 ns: of 0.5, 0.9, 0.99 and 0.999 the last one, as an upper edge."""
     line = " ".join(row_of(range(1, 20_001)))
     assert "p99.9 20.0 us" in line, line
+
+
+def test_the_number_of_waiters_stands_beside_each_figure() -> None:
+    """Also where it is the same in all rows: the system may have given fewer than asked for."""
+    found = [
+        msgspec.structs.replace(
+            make.series([10, 20], "acquire"),
+            labels={"kind": "unnamed", "scope": scope, "waiters": 97},
+        )
+        for scope in ("thread", "process")
+    ]
+    result = msgspec.structs.replace(make.result("SEM-P-ARC"), series=found)
+    text = printed(make.document(results=[result]))
+    for scope in ("thread", "process"):
+        assert f"  {scope}, waiters 97 " in text
 
 
 def test_a_dry_run_does_not_claim_any_cpu(capsys: pytest.CaptureFixture[str]) -> None:

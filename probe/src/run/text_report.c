@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { CELL_BYTES = 24, NAME_COLUMNS = 30 };
+enum { CELL_BYTES = 24, LABEL_BYTES = 2 * ARENA_NAME_BYTES, NAME_BYTES = 160, LEAST_COLUMNS = 30 };
 
 void plain_duration(char *text, size_t bytes, double ns)
 {
@@ -33,27 +33,46 @@ static void cell(char text[CELL_BYTES], const struct arena_series *series, doubl
         snprintf(text, CELL_BYTES, "%.6g", value);
 }
 
+/* A text, a duration, or a number with its name: "waiters 97". */
+static void label_words(char text[LABEL_BYTES], const struct arena_label *label)
+{
+    size_t length = strlen(label->key);
+    if (label->text[0])
+        snprintf(text, LABEL_BYTES, "%s", label->text);
+    else if (length > 3 && strcmp(label->key + length - 3, "_ns") == 0)
+        plain_duration(text, LABEL_BYTES, (double)label->number);
+    else
+        snprintf(text, LABEL_BYTES, "%s %lld", label->key, (long long)label->number);
+}
+
 static void series_name(char *text, size_t bytes, const struct arena_series *series)
 {
     size_t used = (size_t)snprintf(text, bytes, "%s", series->name);
     for (uint32_t i = 0; i < series->label_count && used < bytes; i++) {
-        const struct arena_label *label = &series->labels[i];
-        char number[CELL_BYTES];
-        if (strlen(label->key) > 3 && strcmp(label->key + strlen(label->key) - 3, "_ns") == 0)
-            plain_duration(number, sizeof number, (double)label->number);
-        else
-            snprintf(number, sizeof number, "%lld", (long long)label->number);
-        used += (size_t)snprintf(text + used, bytes - used, " %s",
-                                 label->text[0] ? label->text : number);
+        char label[LABEL_BYTES];
+        label_words(label, &series->labels[i]);
+        used += (size_t)snprintf(text + used, bytes - used, " %s", label);
     }
 }
 
-static void series_row(struct emit *emit, const struct arena *arena, uint32_t index,
+/* Of the names: as wide as the longest. */
+static int name_columns(const struct arena *arena)
+{
+    char name[NAME_BYTES];
+    int columns = LEAST_COLUMNS;
+    for (uint32_t i = 0; i < arena->series_count; i++) {
+        series_name(name, sizeof name, &arena->series[i]);
+        columns = (int)strlen(name) > columns ? (int)strlen(name) : columns;
+    }
+    return columns;
+}
+
+static void series_row(struct emit *emit, const struct arena *arena, uint32_t index, int columns,
                        struct record *scratch)
 {
     const struct arena_series *series = &arena->series[index];
     const struct record *record = arena_read(arena, index, scratch);
-    char name[96], min[CELL_BYTES] = "-", median[CELL_BYTES] = "-", max[CELL_BYTES] = "-";
+    char name[NAME_BYTES], min[CELL_BYTES] = "-", median[CELL_BYTES] = "-", max[CELL_BYTES] = "-";
     char p99[CELL_BYTES] = "-";
     series_name(name, sizeof name, series);
     if (record->count > 0) {
@@ -63,8 +82,17 @@ static void series_row(struct emit *emit, const struct arena *arena, uint32_t in
     }
     if (record->count >= 1000)
         cell(p99, series, (double)record_quantile(record, 0.99));
-    emit_format(emit, "%-*.*s %9llu %9s %9s %9s %9s\n", NAME_COLUMNS, NAME_COLUMNS, name,
+    emit_format(emit, "%-*s %9llu %9s %9s %9s %9s\n", columns, name,
                 (unsigned long long)record->count, min, median, p99, max);
+}
+
+static void series_table(struct emit *emit, const struct arena *arena, struct record *scratch)
+{
+    int columns = name_columns(arena);
+    emit_format(emit, "%-*s %9s %9s %9s %9s %9s\n", columns, "series", "count", "min", "median",
+                "p99", "max");
+    for (uint32_t i = 0; i < arena->series_count; i++)
+        series_row(emit, arena, i, columns, scratch);
 }
 
 static void head(struct emit *emit, const struct run *run)
@@ -104,10 +132,7 @@ void text_report(struct emit *emit, const struct run *run)
     head(emit, run);
     const struct arena *arena = run->arena;
     if (arena && arena->series_count > 0)
-        emit_format(emit, "%-*s %9s %9s %9s %9s %9s\n", NAME_COLUMNS, "series", "count", "min",
-                    "median", "p99", "max");
-    for (uint32_t i = 0; arena && i < arena->series_count; i++)
-        series_row(emit, arena, i, run->scratch);
+        series_table(emit, arena, run->scratch);
     calibrated(emit, arena);
     for (uint32_t i = 0; arena && i < arena->verdict_count; i++)
         emit_format(emit, "%s  %s: %s\n", arena->verdicts[i].pass ? "pass" : "FAIL",

@@ -13,7 +13,7 @@ from markupsafe import Markup
 from hardstone.model import Result, Series, Unit
 from hardstone.report.charts import bars, exceedance, histogram, over_time
 from hardstone.report.drawing import Drawer, Drawing
-from hardstone.report.groups import Group, group
+from hardstone.report.groups import Group, common_numbers, group
 from hardstone.report.safe import json_for_script
 from hardstone.report.text import format_value, series_text, shorten
 from hardstone.report.theme import CONFIG, Spec, interactive
@@ -129,11 +129,16 @@ def figure_of(
     return Figure(
         id=name,
         title=kind.title,
-        about=kind.about,
+        about=_about(kind, [line.series for line in lines.lines]),
         alt=_spoken(kind.title, subject, lines, unit),
         drawing=drawer.draw(spec),
         data=json_for_script(packed(interactive(spec))) if live else None,
     )
+
+
+def _about(kind: Kind, drawn: list[Series]) -> str:
+    numbers = common_numbers(drawn)
+    return f"{kind.about} With {numbers}." if numbers else kind.about
 
 
 def _spoken(title: str, test: str, lines: Group, unit: Unit) -> str:

@@ -74,6 +74,16 @@ def _count(found: list[Series], keys: list[str]) -> int:
     return len({_combined(series, keys) for series in found})
 
 
+def common_numbers(found: list[Series]) -> str:
+    """Numbers that are the same for all series, so that no line is named by them: "waiters 97"."""
+    same = set.intersection(*(set(series.labels.items()) for series in found))
+    return ", ".join(
+        label_text(key, value)
+        for key, value in found[0].labels.items()
+        if isinstance(value, int) and (key, value) in same
+    )
+
+
 def _panel_key(found: list[Series], keys: list[str]) -> str | None:
     """The label that makes the panels: few of them, few colours left, sizes before names."""
     if _count(found, keys) <= ONE_PANEL_LINES:

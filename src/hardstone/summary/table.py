@@ -113,10 +113,11 @@ def _by_name(found: list[Series]) -> dict[str, list[Series]]:
 
 
 def _varying_labels(series: Series, group: list[Series]) -> str:
+    """What tells the series apart, and numbers: they may be others than were asked for."""
     varying = {
         key: value
         for key, value in series.labels.items()
-        if len({other.labels.get(key) for other in group}) > 1
+        if isinstance(value, int) or len({other.labels.get(key) for other in group}) > 1
     }
     return labels_text(varying or series.labels)
 

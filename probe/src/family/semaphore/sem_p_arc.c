@@ -7,8 +7,9 @@
  *             after the call that made this waiter ready (the waiter has blocked in between)
  *   release   begin = the creator before its V; end = the woken waiter after its P
  * Each pair of stamps is taken by two threads on the same CPU. The waiters take the n priorities up
- * to the run's; the creator steps down to the one below them. If there are fewer priorities, as
- * many waiters as fit are used: the label `waiters` and the event fewer_levels say so. The first
+ * to the run's; the creator steps down to the one below them. 128 waiters were published. If there
+ * are fewer priorities, as many waiters as fit are used: Linux has 99 levels, so 97 at the default
+ * priority and 98 at the highest. The label `waiters` and the event fewer_levels say so. The first
  * round of a variant and after each rest is not recorded.
  *
  * Since the highest blocks first, each waiter queues behind all the others: the longest path
@@ -35,6 +36,8 @@
 #include "realtime/one_cpu.h"
 #include "realtime/scheduling.h"
 
+#include <sched.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { ACQUIRE, RELEASE };
@@ -93,13 +96,17 @@ static int most_waiters(const struct run *run)
 static void tell_levels(struct run *run)
 {
     const struct param_value *wanted = run_param(run, "waiters");
-    int levels = one_cpu_levels(run);
+    int most = one_cpu_levels(run) - 1, highest = sched_get_priority_max(run->setup.policy);
+    int above = highest - run->setup.priority;
+    char more[48] = "";
+    if (above > 0)
+        snprintf(more, sizeof more, " (%d with --priority %d)", most + above, highest);
     for (int i = 0; i < wanted->count; i++)
-        if (wanted->number[i] > levels - 1)
+        if (wanted->number[i] > most)
             arena_event(run->arena, "fewer_levels", -1,
                         "%lld waiters of different priorities were asked for; up to the measuring "
-                        "thread's there are %d levels, the creator takes one: %d waiters",
-                        (long long)wanted->number[i], levels, levels - 1);
+                        "thread's there are %d levels, the creator takes one: %d waiters%s",
+                        (long long)wanted->number[i], most + 1, most, more);
 }
 
 static int prepare(struct run *run)
