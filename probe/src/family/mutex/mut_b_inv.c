@@ -15,6 +15,9 @@
  * The others have no owner that could inherit a priority, or promise nothing: the order seen is an
  * event (`vulnerable` or `not_vulnerable`), and neither pass nor fail.
  *
+ * [G] found no system vulnerable with semaphores. On Xenomai it used pthread_mutex in place of
+ * sem_t: that result belongs beside a mutex here. `semaphore` is a POSIX semaphore in this test.
+ *
  * How it could be wrong: an order in which high never had to wait would show nothing, so a verdict
  * needs exactly the promised order; for the others the events show the order. The threads' log
  * entries are part of `delay`; MUT-P-INV measures it without a log.

@@ -3,8 +3,9 @@
  * The measuring thread alone, at the run's priority on the run's CPU; nobody waits.
  *   release   begin = before V at value 0, end = after the same call
  *   acquire   begin = before P at value 1, end = after the same call
- * Each call is timed alone, with fenced reads of the counter: the mean of a batch would hide every
- * slow call. The first 64 pairs of a variant and after each rest are not recorded.
+ * Batches are not allowed: each call is timed alone, with fenced reads of the counter, since the
+ * mean of a batch would hide every slow call. The first 64 pairs of a variant and after each rest
+ * are not recorded.
  *
  * An unnamed semaphore is measured private to a process and shared between processes, in shared
  * memory. The other kinds use the same code path for both and are measured once (uncontended.h).
