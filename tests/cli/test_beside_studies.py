@@ -51,8 +51,8 @@ def test_explain_says_what_the_highest_priority_changes(hardstone: Hardstone, ta
     assert "stop class (migration, lockup watchdog) preempt either" in out
 
 
-def keep(place: Path, *results: Result) -> None:
-    document = make.document(results=list(results))
+def keep(place: Path, *results: Result, **changed: object) -> None:
+    document = make.document(results=list(results), **changed)
     journal = Store(place).journal(document)
     journal.finish(document)
     journal.close()
@@ -92,6 +92,22 @@ def test_show_beside_published_figures_only_what_was_measured_as_they_were(
     assert re.search(r"add/time +none +this run, single +max 10 ms", out)
     assert re.search(r"add/time +heavy +Solaris 8, 2 CPUs +max 11236.5 ms", out)
     assert "storm" not in out and not re.search(r"heavy +this run", out)
+
+
+def test_only_kinds_that_enter_the_kernel_stand_beside_the_context_switch(
+    hardstone: Hardstone, tmp_path: Path
+) -> None:
+    found = []
+    for kind, value in (("unnamed", 5_000), ("sysv", 7_000)):
+        series = make.series([value], "context_switch")
+        series.labels = {"kind": kind, "scope": "thread"}
+        found.append(series)
+    result = make.result("SEM-P-RTP", series=found, conditions=Conditions(load="none"))
+    for name, shown, left_out in (("Linux", 7, 5), ("Other", 5, 7)):
+        keep(tmp_path / name, result, system={"kernel.name": name})
+        out = hardstone("show", "last", "--published", "--store", tmp_path / name).out
+        assert f"max {shown} us" in out and f"max {left_out} us" not in out
+        assert ("not comparable" in out) == (name == "Linux")
 
 
 def test_show_beside_nothing(hardstone: Hardstone, tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from hardstone.published import (
 )
 from hardstone.report.text import format_value
 from hardstone.stats.conditions import conditions_in
+from hardstone.summary.kernel_kinds import beside
 from hardstone.summary.published import PublishedTable, Row, published_tables, within
 from hardstone.summary.published_table import print_published
 from hardstone.summary.show import make_console
@@ -57,8 +58,10 @@ def _rows(document: RunDocument, address: Address, statistics: Sequence[str]) ->
     for result in document.results:
         if result.test == address.test and is_under(result, address.conditions):
             alone = msgspec.structs.replace(document, results=[result])
-            figures = _figures(alone, address, statistics or ("max",))
-            yield Row((within(address),), result.conditions.load, _name(document, result), figures)
+            for one, reason in beside(address, document.system):
+                told = f"- ({reason})" if reason else _figures(alone, one, statistics or ("max",))
+                name = _name(document, result)
+                yield Row((within(one),), result.conditions.load, name, told)
 
 
 def _name(document: RunDocument, result: Result) -> str:
