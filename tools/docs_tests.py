@@ -8,7 +8,7 @@ import textwrap
 from hardstone.catalogue import PROFILES, Catalogue, Entry, ProfileCount
 from hardstone.model import Descriptor, ParamSpec, Register
 from hardstone.summary.published import PublishedTable, published_tables
-from hardstone.summary.variants import variants_text, warm_up_text
+from hardstone.summary.variants import cpu_text, variants_text, warm_up_text
 from hardstone.units import format_count, format_ns, format_span
 
 CHANGES = re.compile(r"(<!-- tests -->\n).*?(<!-- end -->\n)", re.DOTALL)
@@ -21,6 +21,7 @@ def page(test: Descriptor, catalogue: Catalogue) -> str:
     parts += _section("What falsifies it", [entry.distorts] if entry.distorts else [])
     parts += _section("Which kinds enter the kernel", _kernel(entry))
     parts += _section("Needs", [", ".join(test.needs) + "."] if test.needs else [])
+    parts += _section("CPU", [cpu_text(test)])
     parts += _section("Series", _series(test))
     parts += _section("Verdicts", _verdicts(test))
     parts += _section("Shown, does not count for a rating", _uncounted(entry))

@@ -56,7 +56,7 @@ int port_pin_back(const struct cpus *before)
 
 int port_current_cpu(void)
 {
-    return -1;
+    return fake_port.current_cpu > 0 ? fake_port.current_cpu : -1;
 }
 
 bool port_counter_is_trusted(char *reason, size_t reason_bytes)
@@ -199,9 +199,10 @@ bool port_realtime_budget(int64_t *runtime_ns, int64_t *period_ns)
 
 void port_environment(int cpu, struct port_environment *environment)
 {
-    (void)cpu;
     *environment = (struct port_environment){-1, -1, -1, -1};
     environment->steal_ns = fake_port.steal_ns > 0 ? fake_port.steal_ns : -1;
+    if (fake_port.steal_cpu > 0 && cpu != fake_port.steal_cpu)
+        environment->steal_ns = 1;
 }
 
 void port_usage(struct port_usage *usage)

@@ -23,6 +23,8 @@ struct fake_port {
     int64_t stack_bytes;       /* 0: not known */
     int64_t steal_ns;          /* since boot; 0: not known */
     int bound_count;           /* processes of one CPU, with the ids from 1; -1: not told */
+    int current_cpu;           /* 0: not known */
+    int steal_cpu;             /* the only CPU with steal time; 0: all alike */
 };
 
 extern struct fake_port fake_port;

@@ -26,6 +26,7 @@ static void begin(bool is_listed, bool has_budget, bool counts_waits)
     fake_port.period_ns = 1000000000;
     fake_port.steal_ns = stolen_before_ns;
     run.is_realtime = true;
+    run.setup.cpu = -1;
     run.arena = arena_create(&run.plan, NULL, &run.outcome);
     rt_budget_init(&run.rt_budget);
     burst_begin(&burst, &run, 0);
@@ -197,6 +198,41 @@ static void test_stolen_once(void)
     check_taken();
 }
 
+/* Of a thread that is not bound: the CPU that it is on has the steal time that explains it. */
+static void test_stolen_on_its_cpu(void)
+{
+    stolen_before_ns = 1000;
+    begin(true, true, true);
+    fake_port.current_cpu = fake_port.steal_cpu = 2;
+    burst_next(&burst);
+    lose_to_host(1, 0);
+    CHECK_SAME(run.outcome.status, STATUS_MEASURED);
+    arena_free(run.arena);
+}
+
+static void test_stolen_on_another_cpu(void)
+{
+    stolen_before_ns = 1000;
+    begin(true, true, true);
+    fake_port.current_cpu = 1;
+    fake_port.steal_cpu = 2;
+    burst_next(&burst);
+    lose_to_host(1, 0);
+    check_taken();
+}
+
+/* Which of its CPUs the host took is not known. */
+static void test_stolen_and_moved(void)
+{
+    stolen_before_ns = 1000;
+    begin(true, true, true);
+    fake_port.current_cpu = 1;
+    burst_next(&burst);
+    fake_port.current_cpu = 2;
+    lose_to_host(1, 0);
+    check_taken();
+}
+
 TAP_MAIN({"a thread was ready all the while", test_ready},
          {"a thread was ready, and there is no limit on real-time threads",
           test_ready_without_limit},
@@ -208,4 +244,7 @@ TAP_MAIN({"a thread was ready all the while", test_ready},
          {"the host took it but for a step of its clock", test_stolen_but_for_a_step},
          {"the host took a part", test_stolen_in_part},
          {"the host took as much before", test_stolen_before},
-         {"the host took one of two losses", test_stolen_once})
+         {"the host took one of two losses", test_stolen_once},
+         {"the host took it from the CPU of a thread that is not bound", test_stolen_on_its_cpu},
+         {"the host took it from another CPU", test_stolen_on_another_cpu},
+         {"the host took it from a thread that moved", test_stolen_and_moved})

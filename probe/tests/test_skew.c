@@ -76,7 +76,7 @@ static int look_at_clock(struct run *run)
 
 static const struct test compares = {.id = "COMPARES",
                                      .title = "compares",
-                                     .needs = TEST_COMPARES_CPUS,
+                                     .needs = TEST_COMPARES_CPUS | TEST_NEEDS_A_CPU,
                                      .setup_ns = 1000000,
                                      .check = use_all,
                                      .measure = look_at_clock};
@@ -208,10 +208,28 @@ static void test_a_test_that_compares_none(void)
     struct test test = compares;
     reset();
     offset_ns[1] = 1000 * CLOCK_NS_PER_S;
-    test.needs = 0;
+    test.needs = TEST_NEEDS_ONE_CPU;
     const char *text = stream_of(&test);
     check_counter(text);
     CHECK_HOLDS(text, "\"skew\":[]");
+}
+
+/* Its thread is not bound, and may have stamps of all CPUs. */
+static void test_a_thread_that_is_not_bound(void)
+{
+    struct test test = compares;
+    reset();
+    test.needs = 0;
+    test.check = use_no_other;
+    const char *text = stream_of(&test);
+    check_counter(text);
+    CHECK_HOLDS(text, "\"cpu\":null");
+    CHECK_HOLDS(text, "\"skew\":[{\"cpu_a\":0,\"cpu_b\":1,");
+    CHECK_HOLDS(text, ",\"consistent\":true},{\"cpu_a\":0,\"cpu_b\":2,");
+    offset_ns[2] = 1000 * CLOCK_NS_PER_S;
+    text = stream_of(&test);
+    check_monotonic(text);
+    CHECK_HOLDS(text, "the counters of CPU 0 and 2 differ by");
 }
 
 TAP_MAIN({"counters that agree are used", test_counters_that_agree},
@@ -219,4 +237,5 @@ TAP_MAIN({"counters that agree are used", test_counters_that_agree},
          {"a CPU that cannot be chosen", test_a_cpu_that_cannot_be_chosen},
          {"no CPU can be chosen", test_no_cpu_can_be_chosen},
          {"nobody can be bound", test_nobody_can_be_bound}, {"one CPU in use", test_one_cpu_in_use},
-         {"a test that compares no CPUs", test_a_test_that_compares_none})
+         {"a test that compares no CPUs", test_a_test_that_compares_none},
+         {"a thread that is not bound", test_a_thread_that_is_not_bound})

@@ -131,7 +131,8 @@ class Instrument(msgspec.Struct, kw_only=True):
 class Conditions(msgspec.Struct, kw_only=True):
     """Under what a result was obtained, as it was and not as it was asked.
 
-    `settings` are those that were in force for the measurement only: "dma_latency".
+    `cpu`: null where the measuring thread was not bound to one. `settings` are those that were in
+    force for the measurement only: "dma_latency".
     """
 
     load: str = "none"

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from hardstone.model import Conditions, Plan, PlannedTest, Result, RunDocument, Verdict
+from hardstone.report.results import conditions_text
 from hardstone.summary import print_summary
 from hardstone.summary.header import header_lines
 from hardstone.summary.plan import print_plan
@@ -71,6 +72,12 @@ def test_a_condition_of_some_tests_says_of_how_many() -> None:
     assert said == (
         "policy fifo 98, CPU 1 (2 of 3), memory locked (2 of 3), load none, CPUs shared"
     )
+
+
+def test_a_thread_that_is_not_bound_is_told() -> None:
+    free = ran("CLK-P-BIN", cpu=None)
+    assert "not bound to a CPU" in conditions_of(free)
+    assert ", not bound," in conditions_text(free.conditions)
 
 
 def test_nothing_was_measured_is_said_only_where_it_is_true() -> None:

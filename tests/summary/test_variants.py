@@ -1,4 +1,4 @@
-"""What people read of variants and warm-up."""
+"""What people read of variants, warm-up and CPUs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 import docs_tests
 from hardstone.catalogue import load_catalogue
 from hardstone.model import Descriptor
-from hardstone.summary.variants import variants_text, warm_up_text
+from hardstone.summary.variants import cpu_text, variants_text, warm_up_text
 from tests.targets import sample
 
 
@@ -56,3 +56,15 @@ def test_the_page_of_a_test_tells_both() -> None:
     series, parameters = docs_tests.page(test, load_catalogue()).split("## Parameters")
     assert warm_up_text(test) in series.split("## Series")[1]
     assert variants_text(test, mark="`") in parameters
+
+
+@pytest.mark.parametrize(
+    ("test", "text"),
+    [
+        ("SEM-P-SHF", "on one CPU in every CPU configuration"),
+        ("TMR-P-LAT", "bound to the CPU that it measures"),
+        ("RSP-P-FIX", "Under `shared` its threads are not bound"),
+    ],
+)
+def test_where_a_test_runs(test: str, text: str) -> None:
+    assert text in cpu_text(described(test))

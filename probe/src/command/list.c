@@ -140,6 +140,10 @@ static void test_json(struct emit *emit, const struct test *test)
         emit_string(emit, "realtime");
     if (test->needs & TEST_NEEDS_TWO_CPUS)
         emit_string(emit, "two_cpus");
+    if (test->needs & TEST_NEEDS_ONE_CPU)
+        emit_string(emit, "one_cpu");
+    if (test->needs & TEST_NEEDS_A_CPU)
+        emit_string(emit, "a_cpu");
     emit_end_array(emit);
     series_json(emit, test);
     verdicts_json(emit, test);

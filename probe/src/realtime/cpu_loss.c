@@ -41,28 +41,38 @@ int cpu_loss_add_process(struct cpu_loss *cpu_loss, pid_t process)
     return error;
 }
 
-/* Steal time of the test's CPU since boot; -1: unknown. */
-static int64_t steal_ns(const struct run *run)
+/* The test's CPU; that of the caller where the test is not bound. -1: unknown. */
+static int test_cpu(const struct run *run)
+{
+    return run->setup.cpu >= 0 ? run->setup.cpu : port_current_cpu();
+}
+
+/* Steal time of `cpu` since boot; -1: unknown. */
+static int64_t steal_ns(int cpu)
 {
     struct port_environment now;
-    port_environment(run->setup.cpu, &now);
+    port_environment(cpu, &now);
     return now.steal_ns;
 }
 
 void cpu_loss_begin(struct cpu_loss *cpu_loss)
 {
-    if (cpu_loss->rested_ns != cpu_loss->run->rt_budget.rested_ns)
-        cpu_loss->steal_ns = steal_ns(cpu_loss->run);
+    int cpu = test_cpu(cpu_loss->run);
+    if (cpu_loss->rested_ns != cpu_loss->run->rt_budget.rested_ns || cpu_loss->cpu != cpu)
+        cpu_loss->steal_ns = steal_ns(cpu);
+    cpu_loss->cpu = cpu;
     cpu_loss->rested_ns = cpu_loss->run->rt_budget.rested_ns;
     cpu_loss->begin_wall_ns = clock_monotonic_ns();
     cpu_loss->begin_cpu_ns = used_cpu_ns(cpu_loss);
 }
 
 /* Whether the hypervisor took so much of the loss that the rest is no cut: steal time is counted in
- * steps of 10 ms. What explains this loss explains no other. */
+ * steps of 10 ms. What explains this loss explains no other. Of a thread that has changed its CPU
+ * it is not known what was stolen. */
 static bool was_stolen(struct cpu_loss *cpu_loss, int64_t lost_ns)
 {
-    int64_t now_ns = cpu_loss->steal_ns < 0 ? -1 : steal_ns(cpu_loss->run);
+    bool is_known = cpu_loss->steal_ns >= 0 && test_cpu(cpu_loss->run) == cpu_loss->cpu;
+    int64_t now_ns = is_known ? steal_ns(cpu_loss->cpu) : -1;
     int64_t stolen_ns = now_ns < 0 ? 0 : now_ns - cpu_loss->steal_ns;
     stolen_ns = stolen_ns < lost_ns ? stolen_ns : lost_ns;
     if (cpu_loss_is_cut(cpu_loss, lost_ns - stolen_ns))

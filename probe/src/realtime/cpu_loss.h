@@ -21,6 +21,7 @@ struct cpu_loss {
     int64_t begin_wall_ns, begin_cpu_ns; /* of the burst */
     int cut_count;                       /* bursts that lost too much */
     const struct run *run;
+    int cpu;               /* whose steal time was read; -1: unknown */
     int64_t rested_ns;     /* rests of the run when steal time was read; -1: not yet */
     int64_t steal_ns;      /* as read then, and what has explained a loss since; -1: unknown */
     int unexplained_count; /* cut bursts that steal time does not explain */
@@ -42,8 +43,8 @@ static inline bool cpu_loss_is_cut(const struct cpu_loss *cpu_loss, int64_t lost
     return lost_ns >= cpu_loss->pause_ns / 2;
 }
 
-/* Begin and end of a burst; the end reports the burst's loss. The first begin after a rest reads
- * the steal time of the run's CPU: that is slow, and caches are cold then anyway. */
+/* Begin and end of a burst; the end reports the burst's loss. The first begin after a rest, or on
+ * another CPU, reads the steal time: that is slow, and caches are cold then anyway. */
 void cpu_loss_begin(struct cpu_loss *cpu_loss);
 void cpu_loss_end(struct cpu_loss *cpu_loss, struct run *run);
 

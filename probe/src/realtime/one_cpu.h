@@ -9,7 +9,7 @@
  * machine's only one. */
 bool one_cpu_is_certain(const struct run *run);
 
-/* For a test's `prepare`: 0 if one_cpu_is_certain, else -1 with the outcome
+/* For a test with TEST_NEEDS_ONE_CPU: 0 if one_cpu_is_certain, else -1 with the outcome
  * STATUS_UNSUPPORTED. */
 int one_cpu_require(struct run *run);
 

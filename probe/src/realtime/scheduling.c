@@ -2,6 +2,7 @@
 
 #include "realtime/scheduling.h"
 
+#include "realtime/one_cpu.h"
 #include "run/shield_run.h"
 #include "shield/shield.h"
 
@@ -26,29 +27,53 @@ static int refuse_two_cpus(struct run *run)
                        cpu_config_name(run->request->cpu_config));
 }
 
-int scheduling_choose_cpu(struct run *run)
+/* Sets the outcome if the CPUs do not allow what the request and the test want. */
+static int check_cpus(struct run *run, const struct cpus *allowed, int count)
 {
-    struct cpus allowed;
-    int count = port_allowed_cpus(&allowed);
     int wanted = run->request->cpu;
-    bool is_shielded = run->request->cpu_config == CPU_CONFIG_SHIELDED;
-    run->setup.cpu = -1;
-    if (is_shielded && count > 0)
-        allow_isolated(&allowed);
     if (run->request->cpu_config != CPU_CONFIG_SHARED && run->test->needs & TEST_NEEDS_TWO_CPUS)
         return refuse_two_cpus(run);
     if (count < 0 && wanted >= 0)
         return outcome_set(&run->outcome, STATUS_UNSUPPORTED, "leave --cpu out",
                            "this port cannot choose a CPU");
-    if (wanted >= 0 && !cpus_has(&allowed, wanted))
+    if (wanted >= 0 && !cpus_has(allowed, wanted))
         return shield_run_deny(run, wanted);
     if (count >= 0 && count < 2 && run->test->needs & TEST_NEEDS_TWO_CPUS)
         return outcome_set(&run->outcome, STATUS_UNSUPPORTED, "allow this process a second CPU",
                            "the test needs two CPUs");
-    run->setup.cpu = wanted < 0 && is_shielded ? shield_default_cpu() : wanted;
-    if (run->setup.cpu < 0)
-        run->setup.cpu = cpus_last(&allowed);
     return 0;
+}
+
+/* Whether the run is on one CPU: by the request, or because the test is about one. */
+static bool is_bound(const struct run *run)
+{
+    const struct request *request = run->request;
+    return request->cpu >= 0 || request->cpu_config != CPU_CONFIG_SHARED || request->has_settings ||
+           run->test->needs & (TEST_NEEDS_ONE_CPU | TEST_NEEDS_A_CPU);
+}
+
+static int choose_one(const struct request *request, const struct cpus *allowed)
+{
+    int cpu = request->cpu;
+    if (cpu < 0 && request->cpu_config == CPU_CONFIG_SHIELDED)
+        cpu = shield_default_cpu();
+    return cpu < 0 ? cpus_last(allowed) : cpu;
+}
+
+int scheduling_choose_cpu(struct run *run)
+{
+    struct cpus allowed;
+    int count = port_allowed_cpus(&allowed);
+    run->setup.cpu = -1;
+    if (run->request->cpu_config == CPU_CONFIG_SHIELDED && count > 0)
+        allow_isolated(&allowed);
+    if (check_cpus(run, &allowed, count) != 0)
+        return -1;
+    if (is_bound(run) || count < 2)
+        run->setup.cpu = choose_one(run->request, &allowed);
+    else
+        run->uses_cpu = allowed;
+    return run->test->needs & TEST_NEEDS_ONE_CPU ? one_cpu_require(run) : 0;
 }
 
 static int deny_realtime(struct run *run, int error)

@@ -95,7 +95,7 @@ static int open_clock(struct run *run)
     return 0;
 }
 
-/* A thread that cannot be bound may change its CPU between two stamps.
+/* A thread that is not bound may change its CPU between two stamps.
  *
  * Runs before the load starts, which would widen the bounds, and before `prepare`, which may
  * already convert times with the clock. */

@@ -48,8 +48,10 @@ struct run {
     uint64_t anchor_ticks; /* latest run_anchor: a reading of `clock` ... */
     int64_t anchor_at_ns;  /* ... and its time since start_ns */
     struct rt_budget rt_budget;
-    struct rt_thread_setup setup; /* of the measuring thread */
-    struct cpus uses_cpu;         /* besides setup.cpu; set by the test's `check` or `declare` */
+    struct rt_thread_setup setup; /* of the measuring thread; cpu -1: not bound */
+    /* Besides setup.cpu: those that the test's `check` or `declare` adds, or all that a thread that
+     * is not bound may use. */
+    struct cpus uses_cpu;
     bool is_realtime, is_locked, is_interrupted, is_stuck;
     bool is_touched_elsewhere; /* some memory was first touched on another CPU */
     int64_t started_utc_ns;

@@ -10,11 +10,20 @@
 
 static bool uses_one_cpu(const struct run *run)
 {
-    if (run->setup.cpu < 0)
-        return one_cpu_is_certain(run);
-    struct cpus others = run->uses_cpu;
-    cpus_remove(&others, run->setup.cpu);
-    return cpus_count(&others) == 0;
+    struct cpus used = run->uses_cpu;
+    cpus_add(&used, run->setup.cpu);
+    int count = cpus_count(&used);
+    return count > 0 ? count == 1 : one_cpu_is_certain(run);
+}
+
+/* The run's policy and priority, on the CPU with which the others are compared: the run's, or the
+ * first that its thread may use. */
+static struct rt_thread_setup first_setup(const struct run *run)
+{
+    struct rt_thread_setup setup = run->setup;
+    if (setup.cpu < 0)
+        setup.cpu = cpus_first(&run->uses_cpu);
+    return setup;
 }
 
 static const char *cause(int error)
@@ -37,9 +46,10 @@ bool skew_is_consistent(struct run *run, char *reason, size_t reason_bytes)
     if (uses_one_cpu(run))
         return true;
     instrument->quantum_ns = clock_quantum_ns(&run->clock);
-    int error = run->setup.cpu < 0 ? ENOTSUP
-                                   : instrument_measure_skew_of(instrument, &run->clock,
-                                                                &run->setup, &run->uses_cpu);
+    struct rt_thread_setup first = first_setup(run);
+    int error = first.cpu < 0
+                    ? ENOTSUP
+                    : instrument_measure_skew_of(instrument, &run->clock, &first, &run->uses_cpu);
     for (uint32_t i = 0; i < instrument->skew_count; i++) {
         const struct instrument_skew *skew = &instrument->skew[i];
         if (skew->is_consistent)

@@ -97,14 +97,15 @@ static void add_counter(int64_t *sum, int64_t value)
     *sum = *sum < 0 || value < 0 ? -1 : *sum + value;
 }
 
-/* Sums the counters of all CPUs that the test uses. */
+/* Sums the counters of all CPUs that the test uses; where that is not known, the port's answer for
+ * the machine. */
 static void read_environment(const struct run *run, struct port_environment *sum)
 {
-    port_environment(run->setup.cpu, sum);
-    const struct cpus *used = &run->uses_cpu;
-    for (int cpu = cpus_first(used); cpu >= 0; cpu = cpus_next(used, cpu)) {
-        if (cpu == run->setup.cpu)
-            continue;
+    struct cpus used = run->uses_cpu;
+    cpus_add(&used, run->setup.cpu);
+    int cpu = cpus_first(&used);
+    port_environment(cpu, sum);
+    while (cpu >= 0 && (cpu = cpus_next(&used, cpu)) >= 0) {
         struct port_environment one;
         port_environment(cpu, &one);
         add_counter(&sum->steal_ns, one.steal_ns);

@@ -23,6 +23,12 @@ enum test_needs {
     /* Subtracts stamps of several CPUs (run->setup.cpu and those that `check` or `declare` adds to
      * run->uses_cpu): the run uses the counter only if the counters of these CPUs agree. */
     TEST_COMPARES_CPUS = 4,
+    /* About order, switching, blocking or inversion: all its threads share one CPU, in every CPU
+     * configuration. Unsupported where threads cannot be bound and there are several CPUs. */
+    TEST_NEEDS_ONE_CPU = 8,
+    /* Measures a CPU: the measuring thread is bound to it, where threads can be bound. A test with
+     * neither of the two is bound to nothing under `shared`. */
+    TEST_NEEDS_A_CPU = 16,
 };
 
 enum param_unit { PARAM_NS, PARAM_COUNT, PARAM_BYTES, PARAM_CPU, PARAM_NAME };

@@ -107,6 +107,8 @@ static void head(struct emit *emit, const struct run *run)
                 run->setup.priority);
     if (run->setup.cpu >= 0)
         emit_format(emit, "CPU %d, ", run->setup.cpu);
+    else
+        emit_raw(emit, "not bound to a CPU, ");
     emit_format(emit, "clock %s, memory %s\n", run->clock.name ? run->clock.name : "-",
                 run->is_locked ? "locked" : "not locked");
 }

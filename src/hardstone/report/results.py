@@ -161,7 +161,7 @@ def _outcome(result: Result, claims: list[Claim]) -> str:
 
 def conditions_text(conditions: Conditions) -> str:
     """The conditions in one line: "load heavy, shared, CPU 1, fifo 98"."""
-    cpu = "any CPU" if conditions.cpu is None else f"CPU {conditions.cpu}"
+    cpu = "not bound" if conditions.cpu is None else f"CPU {conditions.cpu}"
     how = f"{conditions.policy} {conditions.priority}" if conditions.realtime else conditions.policy
     return f"load {conditions.load}, {conditions.cpu_config}, {cpu}, {how}"
 
@@ -173,7 +173,7 @@ def _setting(result: Result) -> list[tuple[str, str]]:
         ("Load reached", reached_text(result)),
         ("CPU configuration", conditions.cpu_config),
         ("Settings in force", ", ".join(conditions.settings)),
-        ("CPU", "any" if conditions.cpu is None else str(conditions.cpu)),
+        ("CPU", "not bound" if conditions.cpu is None else str(conditions.cpu)),
         ("Policy", f"{conditions.policy}, priority {conditions.priority}"),
         ("Real-time", "yes" if conditions.realtime else "no"),
         ("Memory locked", "yes" if conditions.memory_locked else "no"),

@@ -18,7 +18,7 @@ from hardstone.summary.published_table import published_parts
 from hardstone.summary.show import make_console
 from hardstone.summary.tests import kind_of
 from hardstone.summary.text import spoken, words
-from hardstone.summary.variants import variants_text, warm_up_text
+from hardstone.summary.variants import cpu_text, variants_text, warm_up_text
 from hardstone.units import format_count, format_ns, format_span
 
 
@@ -58,6 +58,7 @@ def print_explanation(test: Descriptor, entry: Entry) -> None:
     kinds = (words(f"{when}: {', '.join(found)}") for when, found in entry.kernel_kinds.items())
     _print_part(console, "kinds that enter the kernel (Linux)", kinds)
     _print_part(console, "needs", [words(", ".join(test.needs) or "nothing that is not optional")])
+    _print_part(console, "CPU", [words(cpu_text(test))])
     _print_part(console, "priority", _sentence(PRIORITY))
     for table in published_tables(test.id):
         _print_part(console, f"published: {table.title}", published_parts(table))

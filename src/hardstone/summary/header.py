@@ -95,7 +95,7 @@ def _conditions_known(document: RunDocument) -> list[Conditions]:
 
 
 def _one_condition(conditions: Conditions) -> tuple[str, ...]:
-    cpu = "any CPU" if conditions.cpu is None else f"CPU {conditions.cpu}"
+    cpu = "not bound to a CPU" if conditions.cpu is None else f"CPU {conditions.cpu}"
     locked = "memory locked" if conditions.memory_locked else "memory not locked"
     return f"policy {conditions.policy} {conditions.priority}", cpu, locked
 

@@ -1,4 +1,4 @@
-"""How a test measures its variants, in words: which there are, and what is not recorded."""
+"""How a test measures, in words: which variants, what is not recorded, on which CPU."""
 
 from __future__ import annotations
 
@@ -32,3 +32,12 @@ def warm_up_text(test: Descriptor) -> str:
         f"Warm-up: the {first} of {each} and after each rest {are} not recorded. "
         "The test rests so that the kernel does not throttle it."
     )
+
+
+def cpu_text(test: Descriptor) -> str:
+    """On which CPU the threads of the test run."""
+    if "one_cpu" in test.needs:
+        return "All its threads run on one CPU in every CPU configuration: it is about their order."
+    if "a_cpu" in test.needs:
+        return "Each thread is bound to the CPU that it measures, in every CPU configuration."
+    return "Under `shared` its threads are not bound to a CPU, unless `--cpu` names one."

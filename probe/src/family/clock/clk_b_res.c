@@ -367,6 +367,7 @@ const struct test clk_b_res = {
     .source = "[O] Obenland 2000; [H] HP 1987",
     .series = series,
     .verdicts = verdicts,
+    .needs = TEST_NEEDS_A_CPU,
     .default_samples = READS,
     .setup_ns = 1000000000 + EXPIRY_STEP_NS,
     .sample_ns = 2000,

@@ -2,7 +2,6 @@
 
 #include "family/semaphore/ping_pong.h"
 
-#include "realtime/one_cpu.h"
 #include "run/supervise.h"
 
 #include <errno.h>
@@ -23,8 +22,6 @@ int ping_pong_refuse(struct run *run, const char *what)
 
 int ping_pong_prepare(struct run *run)
 {
-    if (one_cpu_require(run) != 0)
-        return -1;
     struct ping_pong *ping_pong = run_own(run, sizeof *ping_pong);
     if (!ping_pong || semaphore_guard(run, &ping_pong->ipc_cleanup, peer_wants_process(run)) != 0)
         return -1;

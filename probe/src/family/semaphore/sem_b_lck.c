@@ -57,7 +57,7 @@ struct own {
 
 static int prepare(struct run *run)
 {
-    if (one_cpu_require(run) != 0 || one_cpu_require_levels(run, 2) != 0)
+    if (one_cpu_require_levels(run, 2) != 0)
         return -1;
     struct own *own = run_own(run, sizeof *own);
     if (!own || semaphore_guard(run, &own->ipc_cleanup, true) != 0)
@@ -246,7 +246,7 @@ const struct test sem_b_lck = {
     .source = "[D] Dedicated Systems 2012",
     .params = params,
     .verdicts = verdicts,
-    .needs = TEST_NEEDS_REALTIME,
+    .needs = TEST_NEEDS_REALTIME | TEST_NEEDS_ONE_CPU,
     .setup_ns = INT64_C(100000000),
     .sample_ns = 1,
     .has_variant = peer_has_variant,

@@ -9,7 +9,7 @@
 
 int thread_scenario_check(struct run *run, int levels)
 {
-    return one_cpu_require(run) != 0 ? -1 : one_cpu_require_levels(run, levels);
+    return one_cpu_require_levels(run, levels);
 }
 
 struct rt_thread_setup thread_setup(const struct run *run, int policy, int below)

@@ -6,8 +6,8 @@
 
 #include "record/order_log.h"
 
-/* For `prepare`: checks that threads can be kept on one CPU (one_cpu.h) and that there are `levels`
- * priorities, the run's included, down from it. 0, or -1 with the outcome (unsupported; denied). */
+/* For `prepare`: checks that there are `levels` priorities, the run's included, down from it. 0, or
+ * -1 with the outcome (denied). */
 int thread_scenario_check(struct run *run, int levels);
 
 /* Setup of a thread of `policy`, `below` priorities under the run's, on the run's CPU. */

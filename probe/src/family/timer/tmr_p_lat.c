@@ -261,6 +261,7 @@ const struct test tmr_p_lat = {
     .params = params,
     .series = series,
     .default_duration_ns = INT64_C(10000000000),
+    .needs = TEST_NEEDS_A_CPU,
     .is_concurrent = true,
     .setup_ns = 500000000,
     .sample_param = "interval_ns",

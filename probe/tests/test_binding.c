@@ -1,0 +1,127 @@
+/* Which tests are bound to a CPU, and what a run that is not bound tells. The port is a fake. */
+#include "base/posix_source.h"
+
+#include "child_run.h"
+#include "fake_port.h"
+#include "realtime/scheduling.h"
+#include "run/run.h"
+#include "tap.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { CPUS = 3, LAST = CPUS - 1, STOLEN_NS = 5 };
+
+static void reset(void)
+{
+    fake_port = (struct fake_port){.is_counter_trusted = true, .cpu_count = CPUS};
+}
+
+/* The CPU that is chosen for `test`. */
+static int cpu_of(const struct test *test, const struct request *request)
+{
+    static struct run run;
+    memset(&run, 0, sizeof run);
+    run.test = test;
+    run.request = request;
+    CHECK_SAME(scheduling_choose_cpu(&run), 0);
+    return run.setup.cpu;
+}
+
+static struct request shared(void)
+{
+    return (struct request){.cpu = -1, .cpu_config = CPU_CONFIG_SHARED};
+}
+
+static bool is_free(const char *id)
+{
+    static const char *const ids[] = {"CLK-P-BIN", "TMR-P-JIT", "TMR-B-EDGE", "SEM-P-NEW",
+                                      "SEM-P-ARN", "SEM-P-SIG", "MUT-P-ARN",  "RSP-P-FIX"};
+    for (size_t i = 0; i < sizeof ids / sizeof ids[0]; i++)
+        if (strcmp(ids[i], id) == 0)
+            return true;
+    return false;
+}
+
+static void test_shared(void)
+{
+    struct request request = shared();
+    reset();
+    for (int i = 0; test_register[i]; i++)
+        if (!CHECK_SAME(cpu_of(test_register[i], &request),
+                        is_free(test_register[i]->id) ? -1 : LAST))
+            printf("# %s\n", test_register[i]->id);
+}
+
+static void test_a_cpu_is_named(void)
+{
+    struct request request = shared();
+    reset();
+    request.cpu = 1;
+    for (int i = 0; test_register[i]; i++)
+        CHECK_SAME(cpu_of(test_register[i], &request), 1);
+}
+
+static void test_one_cpu_by_the_request(void)
+{
+    const struct test *test = test_find("SEM-P-SIG");
+    struct request request = shared();
+    reset();
+    request.cpu_config = CPU_CONFIG_SINGLE;
+    CHECK_SAME(cpu_of(test, &request), LAST);
+    request = shared();
+    request.has_settings = true;
+    CHECK_SAME(cpu_of(test, &request), LAST);
+    request = shared();
+    fake_port.cpu_count = 1;
+    CHECK_SAME(cpu_of(test, &request), 0);
+}
+
+/* ---- what it tells ---- */
+
+static const struct test *fake_test;
+
+static void take_fake_test(struct request *request)
+{
+    request->test = fake_test;
+}
+
+static int lose_time_on_each(struct run *run)
+{
+    (void)run;
+    fake_port.steal_ns += STOLEN_NS;
+    return 0;
+}
+
+static const char *stream_of(unsigned needs)
+{
+    static struct test test = {
+        .id = "LOSES", .title = "loses time", .setup_ns = 1000000, .measure = lose_time_on_each};
+    int code;
+    reset();
+    fake_port.steal_ns = 1000;
+    test.needs = needs;
+    fake_test = &test;
+    const char *text = child_run((char *const[]){"hardstone-probe", "run", "SEM-P-SIG", "--policy",
+                                                 "other", "--clock", "monotonic", NULL},
+                                 take_fake_test, &code);
+    CHECK_SAME(code, 0);
+    return text;
+}
+
+/* Of all CPUs that the thread may use, each once. */
+static void test_environment(void)
+{
+    const char *text = stream_of(0);
+    CHECK_HOLDS(text, "\"cpu\":null");
+    CHECK_HOLDS(text, "\"steal_ns\":15");
+    CHECK(strstr(text, "memory_touched_elsewhere") == NULL);
+    text = stream_of(TEST_NEEDS_A_CPU);
+    CHECK_HOLDS(text, "\"cpu\":2");
+    CHECK_HOLDS(text, "\"steal_ns\":5");
+}
+
+TAP_MAIN({"only what is about a CPU is bound", test_shared},
+         {"a CPU that the user names", test_a_cpu_is_named},
+         {"one CPU by the request", test_one_cpu_by_the_request},
+         {"what is told of CPUs in use", test_environment})
