@@ -18,6 +18,7 @@
 #define JOURNAL_NAME "/hardstone-shield.journal"
 #define LATENCY_NAME "/dev/cpu_dma_latency"
 #define HERE "0-3"
+#define CPU_FOLDER "/sys/devices/system/cpu/cpu"
 
 enum { PATHS = 200, PATH_BYTES = 160, TEXT_BYTES = 160, THREADS = 24, FULL_BYTES = 320 };
 
@@ -66,6 +67,7 @@ static struct {
     int files, threads;
     const char *mount;
     bool is_v2, is_open;
+    int back_cpu, back_in; /* after so many waits the root cpuset has this CPU again; 0: has it */
     struct cpus own_mask;
 } state;
 
@@ -389,6 +391,118 @@ void made_up_groups_v2(void)
     made_up_put(MADE_UP_V2 "/cgroup.procs", "");
 }
 
+/* ---- CPUs that go offline ---- */
+
+static bool has_end(const char *text, const char *end)
+{
+    size_t length = strlen(text), end_length = strlen(end);
+    return length >= end_length && strcmp(text + length - end_length, end) == 0;
+}
+
+static void set_text(int file, const struct cpus *cpus)
+{
+    cpus_format_list(cpus, files[file].text, TEXT_BYTES);
+    store(files[file].path, files[file].text);
+}
+
+/* Its folders come back with the values of the kernel. */
+static void switch_own_file(int file, bool is_on)
+{
+    static const char *const values[][2] = {{"/disable", "0"},
+                                            {"/scaling_governor", "schedutil"},
+                                            {"/scaling_min_freq", "100"},
+                                            {"/scaling_max_freq", "900"}};
+    char full[FULL_BYTES];
+    snprintf(full, sizeof full, "%s%.159s", made_up.root, files[file].path);
+    if (!is_on)
+        unlink(full);
+    for (size_t i = 0; is_on && i < sizeof values / sizeof values[0]; i++)
+        if (has_end(files[file].path, values[i][0])) {
+            snprintf(files[file].text, TEXT_BYTES, "%s", values[i][1]);
+            store(files[file].path, files[file].text);
+        }
+}
+
+/* Groups of version 1 lose the CPU for good, and an interrupt of this CPU alone its affinity. */
+static void switch_list(int file, int cpu, bool is_on)
+{
+    const char *path = files[file].path;
+    bool is_group = !state.is_v2 && has_end(path, "/cpuset.cpus");
+    bool is_root = is_group && strlen(path) == strlen(state.mount) + strlen("/cpuset.cpus");
+    struct cpus cpus;
+    if ((!is_group && !has_end(path, "/smp_affinity_list")) ||
+        cpus_parse_list(files[file].text, &cpus) != 0)
+        return;
+    bool is_alone = cpus_has(&cpus, cpu) && cpus_count(&cpus) == 1;
+    if (is_root && is_on && state.back_in == 0)
+        cpus_add(&cpus, cpu);
+    if (is_group && !is_on)
+        cpus_remove(&cpus, cpu);
+    if (!is_group && !is_on && is_alone)
+        cpus_parse_list(HERE, &cpus);
+    set_text(file, &cpus);
+}
+
+static bool is_in_partition(int cpu)
+{
+    for (int i = 0; i < state.files; i++) {
+        char group[PATH_BYTES];
+        if (!has_end(files[i].path, "/" LINUX_PARTITION) || strcmp(files[i].text, "member") == 0)
+            continue;
+        snprintf(group, sizeof group, "%.159s", files[i].path);
+        above(group);
+        struct cpus cpus = cpus_of(group);
+        if (cpus_has(&cpus, cpu))
+            return true;
+    }
+    return false;
+}
+
+/* A thread of this CPU alone, in a group that has it, loses its affinity. */
+static void forget_masks(int cpu)
+{
+    for (int i = 0; i < state.threads; i++) {
+        struct cpus in_group = cpus_of(threads[i].group);
+        if (threads[i].flags != MADE_UP_BOUND && cpus_has(&in_group, cpu) &&
+            !is_in_partition(cpu) && cpus_has(&threads[i].mask, cpu) &&
+            cpus_count(&threads[i].mask) == 1)
+            cpus_parse_list(HERE, &threads[i].mask);
+    }
+}
+
+static void switch_cpu(const char *path, bool is_on)
+{
+    int cpu = atoi(path + strlen(CPU_FOLDER));
+    char own[PATH_BYTES];
+    snprintf(own, sizeof own, CPU_FOLDER "%d/cpu", cpu); /* cpuidle, cpufreq */
+    state.back_cpu = cpu;
+    state.back_in = is_on ? made_up.waits_for_groups : 0;
+    if (!is_on)
+        forget_masks(cpu);
+    for (int i = 0; i < state.files; i++)
+        if (has_prefix(files[i].path, own))
+            switch_own_file(i, is_on);
+        else
+            switch_list(i, cpu, is_on);
+}
+
+static void tell_groups_late(void)
+{
+    if (state.back_in == 0 || --state.back_in > 0)
+        return;
+    for (int i = 0; i < state.files; i++)
+        if (has_end(files[i].path, "/cpuset.cpus"))
+            switch_list(i, state.back_cpu, true);
+}
+
+void made_up_switch_cpu(int cpu, bool is_on)
+{
+    char path[PATH_BYTES];
+    snprintf(path, sizeof path, CPU_FOLDER "%d/online", cpu);
+    made_up_put(path, is_on ? "1" : "0");
+    switch_cpu(path, is_on);
+}
+
 /* ---- what a write does ---- */
 
 /* 0 or an errno value; `now` is what the file has then. */
@@ -410,6 +524,8 @@ static int obey(const char *path, const char *text, char now[TEXT_BYTES])
         return 0;
     }
     snprintf(now, TEXT_BYTES, "%s", text);
+    if (strcmp(name, "online") == 0)
+        switch_cpu(path, strcmp(text, "1") == 0);
     if (strcmp(name, "cpuset.cpus") == 0)
         return set_group_cpus(group, text);
     return strcmp(name, LINUX_EXCLUSIVE) == 0 ? set_exclusive(group, text) : 0;
@@ -622,6 +738,7 @@ int __wrap_nanosleep(const struct timespec *wanted, struct timespec *left)
         return __real_nanosleep(wanted, left);
     int64_t ns = (int64_t)wanted->tv_sec * 1000000000 + wanted->tv_nsec;
     made_up.waited_ns += ns;
+    tell_groups_late();
     if (made_up.shortest_wait_ns == 0 || ns < made_up.shortest_wait_ns)
         made_up.shortest_wait_ns = ns;
     if (ns > made_up.longest_wait_ns)

@@ -7,7 +7,9 @@
  * its siblings (else EINVAL). A group with members or children cannot be removed (EBUSY). A
  * partition (version 2) is invalid if a sibling lists its CPUs, or if the boot line isolates them
  * and it is not "isolated". Threads: each has an affinity; that of a bound kernel thread cannot be
- * changed (EINVAL). */
+ * changed (EINVAL). An offline CPU: groups of version 1 lose it for good, threads and interrupts of
+ * it alone lose their affinity, its cpuidle and cpufreq files go and come back with other values.
+ */
 #ifndef HS_MADE_UP_KERNEL_H
 #define HS_MADE_UP_KERNEL_H
 
@@ -45,6 +47,7 @@ struct made_up_kernel {
         pid_t mother, id; /* moving or binding `mother` finds that it has forked `id`; 0: none */
         const char *cpus;
     } birth;
+    int waits_for_groups; /* nanosleeps until the root cpuset has a CPU that came back */
     int64_t waited_ns, shortest_wait_ns, longest_wait_ns; /* of nanosleep, which returns at once */
     struct journal journal;
     struct shield_notes notes;
@@ -66,6 +69,8 @@ void made_up_groups_v2(void);
 void made_up_group(const char *name, const char *cpus);
 /* Adds a thread to the root group; `cpus` is its affinity as a list. */
 void made_up_thread(pid_t id, const char *name, unsigned flags, const char *cpus);
+/* Another program takes a CPU offline, or brings it back. */
+void made_up_switch_cpu(int cpu, bool is_on);
 /* Makes every write to `path` fail, or succeed and not be kept. */
 void made_up_refuse(const char *path, int error, const char *kept);
 

@@ -210,9 +210,11 @@ static void test_settings(void)
 {
     unsigned settings;
     char bad[48] = "";
+    CHECK_SAME(shield_parse_settings("offline", &settings, bad, sizeof bad),
+               -1); /* not to be named */
     CHECK_SAME(shield_parse_settings("cpuset,dma_latency", &settings, bad, sizeof bad), 0);
     CHECK_SAME(settings, 1u << SHIELD_CPUSET | 1u << SHIELD_DMA_LATENCY);
-    for (int i = 0; i < SHIELD_SETTINGS; i++)
+    for (int i = 0; i < SHIELD_OFFLINE; i++)
         CHECK_SAME(shield_parse_settings(shield_setting_name((enum shield_setting)i), &settings,
                                          bad, sizeof bad),
                    0);

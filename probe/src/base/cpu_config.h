@@ -3,8 +3,8 @@
 #define HS_BASE_CPU_CONFIG_H
 
 enum cpu_config {
-    CPU_CONFIG_SHARED,   /* nothing is reserved */
-    CPU_CONFIG_SINGLE,   /* tests and load on one CPU */
+    CPU_CONFIG_SHARED,   /* nothing is reserved, nothing bound without need */
+    CPU_CONFIG_SINGLE,   /* the other CPUs are offline; where refused, tests and load on one */
     CPU_CONFIG_SHIELDED, /* one CPU is reserved for the tests */
 };
 

@@ -147,7 +147,7 @@ static void settings_json(struct emit *emit, struct look *look)
 {
     char text[SHIELD_TEXT_BYTES];
     emit_member_array(emit, "settings");
-    for (int i = 0; i < SHIELD_SETTINGS; i++) {
+    for (int i = 0; i < SHIELD_OFFLINE; i++) {
         bool is_there = port_shield_show(&look->port, (enum shield_setting)i, text, sizeof text);
         emit_begin_object(emit);
         emit_member_text(emit, "name", shield_setting_name((enum shield_setting)i));
@@ -203,7 +203,7 @@ static void show_text(struct emit *emit, struct look *look)
         emit_raw(emit, "no CPU is reserved\n");
     cpus_format_list(&look->port.reserved, list, sizeof list);
     emit_format(emit, "what could be done for CPU %.200s:\n", list[0] ? list : "-");
-    for (int i = SHIELD_SETTINGS - 1; i >= 0; i--) {
+    for (int i = SHIELD_OFFLINE - 1; i >= 0; i--) {
         bool is_there = port_shield_show(&look->port, (enum shield_setting)i, text, sizeof text);
         emit_format(emit, "  %-12s %-4s %s\n", shield_setting_name((enum shield_setting)i),
                     is_there ? "yes" : "no", text);

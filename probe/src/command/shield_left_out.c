@@ -35,6 +35,17 @@ int shield_default_cpu(void)
     return -1;
 }
 
+int shield_staying_cpu(void)
+{
+    return -1;
+}
+
+void shield_other_cpus(int cpu, struct cpus *others)
+{
+    (void)cpu;
+    cpus_clear(others);
+}
+
 enum shield_answer shield_open(struct shield *shield, const struct shield_wish *wish)
 {
     (void)wish;

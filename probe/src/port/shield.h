@@ -11,7 +11,8 @@
 
 #include <sys/types.h>
 
-/* In the order in which they are applied; moving other threads off the CPUs comes last. */
+/* In the order in which they are applied. A shield moves other threads off the CPUs last;
+ * SHIELD_OFFLINE is no part of it, but of the CPU configuration `single`. */
 enum shield_setting {
     SHIELD_DMA_LATENCY,
     SHIELD_GOVERNOR,
@@ -20,6 +21,7 @@ enum shield_setting {
     SHIELD_WORKQUEUES,
     SHIELD_INTERRUPTS,
     SHIELD_CPUSET,
+    SHIELD_OFFLINE,
     SHIELD_SETTINGS
 };
 
@@ -42,7 +44,7 @@ struct port_shield {
 int port_shield_apply(struct port_shield *shield, enum shield_setting setting, char *text,
                       size_t bytes);
 
-/* Whether `setting` exists here; `text` describes its present value, or why it does not exist.
+/* Whether `setting`, not SHIELD_OFFLINE, exists here; `text` describes its present value, or why it does not exist.
  * Changes nothing. */
 bool port_shield_show(struct port_shield *shield, enum shield_setting setting, char *text,
                       size_t bytes);
@@ -74,6 +76,10 @@ uint64_t port_process_start(pid_t pid);
 /* CPUs that the kernel command line isolates (isolcpus=) and makes tickless (nohz_full=); empty
  * where not known. */
 void port_isolated_cpus(struct cpus *isolated, struct cpus *tickless);
+
+/* Whether `cpu` may be taken offline, without trying it: 0, or an errno value (ENOTSUP: the system
+ * has no means for that; EACCES, EROFS: not permitted). */
+int port_offline_error(int cpu);
 
 /* Stores the online CPUs in `online` and returns their number; -1: not known. */
 int port_online_cpus(struct cpus *online);

@@ -57,6 +57,10 @@ static int choose_one(const struct request *request, const struct cpus *allowed)
     int cpu = request->cpu;
     if (cpu < 0 && request->cpu_config == CPU_CONFIG_SHIELDED)
         cpu = shield_default_cpu();
+    if (cpu < 0 && request->cpu_config == CPU_CONFIG_SINGLE)
+        cpu = shield_staying_cpu();
+    if (cpu >= 0 && !cpus_has(allowed, cpu))
+        cpu = -1;
     return cpu < 0 ? cpus_last(allowed) : cpu;
 }
 

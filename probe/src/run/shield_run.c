@@ -3,6 +3,7 @@
 #include "run/shield_run.h"
 
 #include "base/build_options.h"
+#include "realtime/one_cpu.h"
 #include "shield/remedy.h"
 #include "shield/shield.h"
 
@@ -81,9 +82,81 @@ static void tell_done(struct run *run, const struct shield *shield)
     }
 }
 
+/* ---- single ---- */
+
+static void tell_online(struct run *run, const char *reason)
+{
+    arena_event(run->arena, "not_offline", -1,
+                "the other CPUs stay online (%s): measuring and load are on CPU %d only", reason,
+                run->setup.cpu);
+}
+
+/* Whether the system refused, and not another shield or what one has left. */
+static bool is_refusal(enum shield_answer answer, const struct shield *shield)
+{
+    return answer == SHIELD_DENIED || answer == SHIELD_UNSUPPORTED ||
+           (answer == SHIELD_FAILED && shield->has_begun);
+}
+
+static void tell_offline(struct run *run, const struct shield *shield)
+{
+    char text[DID_BYTES];
+    run->settings = 1u << SHIELD_OFFLINE;
+    shield_describe(shield, text, sizeof text);
+    arena_event(run->arena, "offline", -1, "%s", text);
+    if (shield->restored[0])
+        arena_event(run->arena, "restored_before", -1, "%s", shield->restored);
+}
+
+/* Without a second CPU on a port that cannot choose one, nothing is to be done either. */
+static int stay_alone(struct run *run)
+{
+    if (!one_cpu_is_certain(run))
+        return outcome_set(&run->outcome, STATUS_UNSUPPORTED, "use --cpu-config shared",
+                           "this port cannot choose a CPU, so measuring and load cannot be kept "
+                           "on one");
+    run->settings = 1u << SHIELD_OFFLINE;
+    arena_event(run->arena, "offline", -1, "no other CPU is online");
+    return 0;
+}
+
+/* Where the system refuses, the run goes on beside CPUs that are online. */
+static int take_others_offline(struct run *run)
+{
+    struct shield_wish wish = {.settings = SHIELD_SINGLE,
+                               .required = 1u << SHIELD_CPUSET | 1u << SHIELD_OFFLINE,
+                               .tell = tell,
+                               .context = run};
+    shield_other_cpus(run->setup.cpu, &wish.reserved);
+    if (run->setup.cpu < 0 || (HS_SHIELD && cpus_first(&wish.reserved) < 0))
+        return stay_alone(run);
+    struct shield *shield = calloc(1, sizeof *shield);
+    if (!shield)
+        return outcome_set(&run->outcome, STATUS_DENIED, "free memory", "memory for the shield");
+    enum shield_answer answer = shield_open(shield, &wish);
+    if (answer == SHIELD_DONE) {
+        run->shield = shield;
+        tell_offline(run, shield);
+        return 0;
+    }
+    bool goes_on = is_refusal(answer, shield);
+    if (goes_on)
+        tell_online(run, shield->reason);
+    else
+        refuse(run, answer, shield);
+    free(shield);
+    return goes_on ? 0 : -1;
+}
+
+/* ---- shielded, and single settings ---- */
+
 int shield_run_reserve(struct run *run)
 {
     const struct request *request = run->request;
+    if (request->cpu_config == CPU_CONFIG_SINGLE && !request->has_settings)
+        return take_others_offline(run);
+    if (request->cpu_config == CPU_CONFIG_SINGLE)
+        tell_online(run, "--settings names all that is changed");
     struct shield_wish wish = {.settings = wanted_settings(request),
                                .required = required_settings(request),
                                .tell = tell,

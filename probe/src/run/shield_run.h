@@ -16,8 +16,9 @@ bool shield_run_excludes(struct run *run, int cpu);
 /* Sets the outcome (denied) because this process may not use `cpu`. Returns -1. */
 int shield_run_deny(struct run *run, int cpu);
 
-/* Reserves run->setup.cpu according to request->cpu_config and request->settings. Called before
- * any load starts. 0, or -1 with the outcome (denied, unsupported, failed). */
+/* Reserves run->setup.cpu according to request->cpu_config and request->settings; under `single`
+ * takes all other CPUs offline, or adds the event `not_offline` where the system refuses. Called
+ * before any load starts. 0, or -1 with the outcome (denied, unsupported, failed). */
 int shield_run_reserve(struct run *run);
 
 /* Moves this process onto the reserved CPU. Called after the load has started and before any thread

@@ -17,7 +17,7 @@ static const char *const names[SHIELD_SETTINGS] = {
     [SHIELD_DMA_LATENCY] = "dma_latency", [SHIELD_GOVERNOR] = "governor",
     [SHIELD_WATCHDOG] = "watchdog",       [SHIELD_TIMERS] = "timers",
     [SHIELD_WORKQUEUES] = "workqueues",   [SHIELD_INTERRUPTS] = "interrupts",
-    [SHIELD_CPUSET] = "cpuset",
+    [SHIELD_CPUSET] = "cpuset",           [SHIELD_OFFLINE] = "offline",
 };
 
 const char *shield_setting_name(enum shield_setting setting)
@@ -31,7 +31,7 @@ int shield_parse_settings(const char *text, unsigned *settings, char *bad, size_
     for (const char *at = text;; at++) {
         size_t length = strcspn(at, ",");
         unsigned bit = 0;
-        for (int i = 0; i < SHIELD_SETTINGS; i++)
+        for (int i = 0; SHIELD_ALL >> i; i++)
             if (strlen(names[i]) == length && strncmp(at, names[i], length) == 0)
                 bit = 1u << i;
         if (bit == 0) {
@@ -60,6 +60,29 @@ int shield_default_cpu(void)
         }
     }
     return best;
+}
+
+int shield_staying_cpu(void)
+{
+    struct cpus online;
+    int staying = -1;
+    if (port_online_cpus(&online) < 0)
+        return -1;
+    for (int cpu = cpus_first(&online); cpu >= 0; cpu = cpus_next(&online, cpu)) {
+        if (port_offline_error(cpu) == 0)
+            continue;
+        if (staying >= 0)
+            return -1;
+        staying = cpu;
+    }
+    return staying;
+}
+
+void shield_other_cpus(int cpu, struct cpus *others)
+{
+    if (port_online_cpus(others) < 0)
+        cpus_clear(others);
+    cpus_remove(others, cpu);
 }
 
 static enum shield_answer answer(struct shield *shield, enum shield_answer what, const char *remedy,
@@ -117,6 +140,23 @@ static enum shield_answer check_cpus(struct shield *shield)
     if (cpus_first(&shield->port.others) < 0)
         return answer(shield, SHIELD_UNSUPPORTED, "leave one CPU at least to everything else",
                       "CPU %s cannot be reserved: no CPU would be left for everything else", list);
+    return SHIELD_DONE;
+}
+
+/* Before anything is changed for it. */
+static enum shield_answer check_offline(struct shield *shield, const struct shield_wish *wish)
+{
+    const struct cpus *cpus = &shield->port.reserved;
+    if (!(wish->settings & 1u << SHIELD_OFFLINE))
+        return SHIELD_DONE;
+    for (int cpu = cpus_first(cpus); cpu >= 0; cpu = cpus_next(cpus, cpu)) {
+        char text[SHIELD_TEXT_BYTES];
+        int error = port_offline_error(cpu);
+        snprintf(text, sizeof text, "CPU %d: %s", cpu,
+                 error == ENOTSUP ? "the kernel has no means for it" : strerror(error));
+        if (error)
+            return answer_error(shield, error, names[SHIELD_OFFLINE], text);
+    }
     return SHIELD_DONE;
 }
 
@@ -289,7 +329,10 @@ enum shield_answer shield_open(struct shield *shield, const struct shield_wish *
                                         .latency = -1};
     enum shield_answer done = check_cpus(shield);
     if (done == SHIELD_DONE)
+        done = check_offline(shield, wish);
+    if (done == SHIELD_DONE)
         done = begin(shield, wish);
+    shield->has_begun = done == SHIELD_DONE;
     if (done == SHIELD_DONE)
         done = apply(shield, wish);
     if (done != SHIELD_DONE)

@@ -18,7 +18,13 @@
 
 #include <stdbool.h>
 
-enum { SHIELD_ALL = (1 << SHIELD_SETTINGS) - 1, SHIELD_REASON_BYTES = 320 };
+/* SHIELD_ALL: all settings of a reserved CPU, which users may name. SHIELD_SINGLE: those that take
+ * CPUs offline, after everything that would lose them was moved off. */
+enum {
+    SHIELD_ALL = (1 << SHIELD_OFFLINE) - 1,
+    SHIELD_SINGLE = 1 << SHIELD_CPUSET | 1 << SHIELD_INTERRUPTS | 1 << SHIELD_OFFLINE,
+    SHIELD_REASON_BYTES = 320
+};
 
 struct shield_wish {
     struct cpus reserved;
@@ -48,6 +54,7 @@ struct shield {
     char restored[SHIELD_REASON_BYTES]; /* what was done with a stale journal; or empty */
     char reason[SHIELD_REASON_BYTES], remedy[SHIELD_REASON_BYTES];
     bool is_open;
+    bool has_begun; /* settings were applied, if only in part */
 };
 
 const char *shield_setting_name(enum shield_setting setting);
@@ -73,5 +80,12 @@ void shield_describe(const struct shield *shield, char *text, size_t bytes);
 /* The CPU to reserve when none is named: one that the boot line isolates (isolcpus, nohz_full),
  * else the last one that this process may use; -1: the port cannot bind to CPUs. */
 int shield_default_cpu(void);
+
+/* The CPU to measure on while the others are offline: the only one that cannot go offline; -1: that
+ * leaves the choice. */
+int shield_staying_cpu(void);
+
+/* Stores all online CPUs but `cpu` in `others`; empty: there is none, or the port cannot tell. */
+void shield_other_cpus(int cpu, struct cpus *others);
 
 #endif

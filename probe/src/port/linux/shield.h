@@ -37,6 +37,10 @@ bool linux_groups_join(char path[LINUX_PATH_BYTES], const char *group, const cha
 
 /* ---- restoring a file (shield_undo.c) ---- */
 
+/* Whether a journal may hold `value`: it has characters of CPU lists, CPU masks, numbers and names
+ * of governors only. */
+bool linux_shield_is_value(const char *value);
+
 enum port_undo linux_shield_undo_file(struct port_shield *shield, const char *path,
                                       const char *before, const char *ours, char *text,
                                       size_t bytes);
@@ -47,6 +51,18 @@ int linux_shield_interrupts(struct port_shield *shield, char *text, size_t bytes
 bool linux_shield_show_interrupts(struct port_shield *shield, char *text, size_t bytes);
 enum port_undo linux_shield_undo_irq(struct port_shield *shield,
                                      const struct journal_record *record, char *text, size_t bytes);
+
+/* ---- offline CPUs (shield_offline.c) ---- */
+
+int linux_shield_offline(struct port_shield *shield, char *text, size_t bytes);
+/* Brings a CPU back online, and returns when cpusets may have it. */
+enum port_undo linux_shield_undo_online(struct port_shield *shield,
+                                        const struct journal_record *record, char *text,
+                                        size_t bytes);
+/* Writes a value that the kernel forgets while a CPU is offline. */
+enum port_undo linux_shield_undo_kept(struct port_shield *shield,
+                                      const struct journal_record *record, char *text,
+                                      size_t bytes);
 
 /* ---- threads (shield_tasks.c) ---- */
 

@@ -23,8 +23,7 @@ static bool is_known_file(const struct port_shield *shield, const char *path)
     return linux_groups_has_cpus_file(&groups, path);
 }
 
-/* Characters of CPU lists, CPU masks and governor names. */
-static bool is_known_value(const char *value)
+bool linux_shield_is_value(const char *value)
 {
     return value[strspn(value, "abcdefghijklmnopqrstuvwxyz0123456789_,-")] == '\0';
 }
@@ -34,7 +33,8 @@ enum port_undo linux_shield_undo_file(struct port_shield *shield, const char *pa
                                       size_t bytes)
 {
     char now[CPUS_TEXT_BYTES];
-    if (!is_known_file(shield, path) || !is_known_value(before) || !is_known_value(ours)) {
+    if (!is_known_file(shield, path) || !linux_shield_is_value(before) ||
+        !linux_shield_is_value(ours)) {
         snprintf(text, bytes, "%.100s is not a file that a shield changes", path);
         return PORT_UNDO_REFUSED;
     }

@@ -55,6 +55,12 @@ void port_isolated_cpus(struct cpus *isolated, struct cpus *tickless)
     memset(tickless, 0, sizeof *tickless);
 }
 
+int port_offline_error(int cpu)
+{
+    (void)cpu;
+    return ENOTSUP;
+}
+
 int port_online_cpus(struct cpus *online)
 {
     (void)online;

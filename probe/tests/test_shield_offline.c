@@ -1,0 +1,309 @@
+/* CPUs that a shield takes offline: what the kernel would forget comes back, a refusal leaves
+ * nothing changed, and an undo may begin anywhere. The kernel is made up (made_up_kernel.h). */
+#include "made_up_kernel.h"
+#include "shield/shield.h"
+#include "tap.h"
+
+#include <errno.h>
+
+#define CPU_3 "/sys/devices/system/cpu/cpu3/"
+#define CPU_2 "/sys/devices/system/cpu/cpu2/"
+#define IRQ "/proc/irq/7/smp_affinity_list"
+#define SERVED "/proc/irq/7/effective_affinity_list"
+#define WIDE MADE_UP_V1 "/wide/cpuset.cpus"
+#define ALONE MADE_UP_V1 "/alone/cpuset.cpus"
+
+enum { ANYWHERE = 101, PINNED = 102 };
+
+/* In the place of the port's. */
+const char *linux_root(void);
+const char *linux_root(void)
+{
+    return made_up.root;
+}
+
+static char text[SHIELD_TEXT_BYTES];
+static int counts[MADE_UP_UNDO_KINDS];
+
+/* Two CPUs that may go offline, with values that no kernel has by itself. */
+static bool begin(void (*groups)(void))
+{
+    const char *why = made_up_is_missing();
+    if (why) {
+        tap_skip(why);
+        return false;
+    }
+    made_up_open();
+    if (groups)
+        groups();
+    made_up_thread(ANYWHERE, "anywhere", MADE_UP_USER, "0-3");
+    made_up_thread(PINNED, "pinned", MADE_UP_USER, "3");
+    made_up_put("/sys/devices/system/cpu/online", "0-3");
+    made_up_put(CPU_2 "online", "1");
+    made_up_put(CPU_3 "online", "1");
+    made_up_put(CPU_3 "cpuidle/state0/disable", "0");
+    made_up_put(CPU_3 "cpuidle/state1/disable", "1");
+    made_up_put(CPU_3 "cpufreq/scaling_governor", "userspace");
+    made_up_put(CPU_3 "cpufreq/scaling_min_freq", "300");
+    made_up_put(CPU_3 "cpufreq/scaling_max_freq", "600");
+    made_up_put(IRQ, "3");
+    made_up_put(SERVED, "3");
+    made_up_put("/proc/irq/default_smp_affinity", "f");
+    return true;
+}
+
+static bool begin_v1(void)
+{
+    if (!begin(made_up_groups_v1))
+        return false;
+    made_up_group("wide", "1-3");
+    made_up_group("alone", "3");
+    return true;
+}
+
+static int apply(enum shield_setting setting)
+{
+    text[0] = '\0';
+    return port_shield_apply(&made_up.shield, setting, text, sizeof text);
+}
+
+/* In the order in which a shield applies them. */
+static void apply_all(void)
+{
+    for (int i = 0; i < SHIELD_SETTINGS; i++)
+        if (SHIELD_SINGLE & 1 << i)
+            CHECK_SAME(apply((enum shield_setting)i), 0);
+}
+
+static void its_own_values_are_back(void)
+{
+    CHECK_TEXT(made_up_text(CPU_3 "online"), "1");
+    CHECK_TEXT(made_up_text(CPU_3 "cpuidle/state0/disable"), "0");
+    CHECK_TEXT(made_up_text(CPU_3 "cpuidle/state1/disable"), "1");
+    CHECK_TEXT(made_up_text(CPU_3 "cpufreq/scaling_governor"), "userspace");
+    CHECK_TEXT(made_up_text(CPU_3 "cpufreq/scaling_min_freq"), "300");
+    CHECK_TEXT(made_up_text(CPU_3 "cpufreq/scaling_max_freq"), "600");
+}
+
+static void all_is_back(void)
+{
+    its_own_values_are_back();
+    CHECK_TEXT(made_up_text(IRQ), "3");
+    CHECK_TEXT(made_up_mask_of(ANYWHERE), "0-3");
+    CHECK_TEXT(made_up_mask_of(PINNED), "3");
+    CHECK_TEXT(made_up_group_of(PINNED), "");
+}
+
+static void undo(void)
+{
+    CHECK(made_up_undo(counts) != NULL);
+    CHECK_SAME(counts[PORT_UNDO_FAILED] + counts[PORT_UNDO_REFUSED] + counts[PORT_UNDO_FOREIGN], 0);
+    CHECK(counts[PORT_UNDONE] > 0);
+}
+
+static void test_version_1(void)
+{
+    if (!begin_v1())
+        return;
+    apply_all();
+    CHECK_TEXT(made_up_text(CPU_3 "online"), "0");
+    CHECK_TEXT(made_up_text(CPU_3 "cpuidle/state1/disable"), "-");
+    CHECK_TEXT(made_up_text(CPU_2 "online"), "1");
+    undo();
+    all_is_back();
+    CHECK_TEXT(made_up_text(WIDE), "1-3");
+    CHECK_TEXT(made_up_text(ALONE), "3");
+    CHECK(!made_up_has(MADE_UP_V1 "/" LINUX_GROUP_RESERVED));
+    CHECK(made_up_undo(counts) != NULL); /* again, from the beginning */
+    CHECK_SAME(counts[PORT_UNDONE], 0);
+    made_up_close();
+}
+
+static void test_version_2_and_none(void)
+{
+    void (*const groups[])(void) = {made_up_groups_v2, NULL};
+    for (int i = 0; i < 2; i++) {
+        if (!begin(groups[i]))
+            return;
+        apply_all();
+        CHECK_TEXT(made_up_text(CPU_3 "online"), "0");
+        undo();
+        all_is_back();
+        made_up_close();
+    }
+}
+
+/* What the order is for: this kernel forgets what is not moved off before. */
+static void test_the_made_up_kernel_forgets(void)
+{
+    if (!begin_v1())
+        return;
+    made_up_switch_cpu(3, false);
+    made_up_switch_cpu(3, true);
+    CHECK_TEXT(made_up_text(CPU_3 "cpuidle/state1/disable"), "0");
+    CHECK_TEXT(made_up_text(CPU_3 "cpufreq/scaling_max_freq"), "900");
+    CHECK_TEXT(made_up_text(WIDE), "1-2");
+    CHECK_TEXT(made_up_text(IRQ), "0-3");
+    CHECK_TEXT(made_up_mask_of(PINNED), "0-3");
+    made_up_close();
+}
+
+static void test_the_journal_comes_first(void)
+{
+    if (!begin(NULL))
+        return;
+    CHECK_SAME(apply(SHIELD_OFFLINE), 0);
+    CHECK(made_up_when("sync;" CPU_3 "online=0;") >= 0);
+    made_up_close();
+}
+
+/* The tool was killed between the journal and the write. */
+static void test_killed_before_the_write(void)
+{
+    if (!begin(NULL))
+        return;
+    made_up_refuse(CPU_3 "online", EINTR, NULL);
+    CHECK_SAME(apply(SHIELD_OFFLINE), EINTR);
+    CHECK_SAME(made_up_lines("online"), 1);
+    CHECK(made_up_undo(counts) != NULL);
+    CHECK_SAME(counts[PORT_UNDO_NOTHING], made_up_lines(NULL));
+    all_is_back();
+    made_up_close();
+}
+
+static void test_the_second_cpu_is_refused(void)
+{
+    if (!begin(NULL))
+        return;
+    cpus_parse_list("2-3", &made_up.shield.reserved);
+    cpus_parse_list("0-1", &made_up.shield.others);
+    made_up_refuse(CPU_3 "online", EBUSY, NULL);
+    CHECK_SAME(apply(SHIELD_OFFLINE), EBUSY);
+    CHECK_HOLDS(text, "CPU 3");
+    CHECK_HOLDS(text, strerror(EBUSY));
+    CHECK_TEXT(made_up_text(CPU_2 "online"), "0");
+    undo();
+    CHECK_TEXT(made_up_text(CPU_2 "online"), "1");
+    all_is_back();
+    made_up_close();
+}
+
+static void test_somebody_brings_it_back(void)
+{
+    if (!begin_v1())
+        return;
+    apply_all();
+    made_up_switch_cpu(3, true);
+    undo();
+    all_is_back();
+    CHECK_TEXT(made_up_text(WIDE), "1-3");
+    made_up_close();
+}
+
+static void test_somebody_takes_it_offline_before(void)
+{
+    if (!begin(NULL))
+        return;
+    made_up_switch_cpu(3, false);
+    CHECK_SAME(apply(SHIELD_OFFLINE), 0);
+    CHECK_SAME(made_up_lines(NULL), 0);
+    CHECK(made_up_undo(counts) != NULL);
+    CHECK_TEXT(made_up_text(CPU_3 "online"), "0");
+    made_up_close();
+}
+
+/* What hangs on the CPU stays in the journal with it, and is done the next time. */
+static void test_it_does_not_come_back(void)
+{
+    if (!begin(NULL))
+        return;
+    CHECK_SAME(apply(SHIELD_OFFLINE), 0);
+    made_up_refuse(CPU_3 "online", EIO, NULL);
+    CHECK_HOLDS(made_up_undo(counts), "CPU 3 could not be brought back online");
+    CHECK_SAME(counts[PORT_UNDO_FAILED], made_up_lines(NULL));
+    made_up.refusal[0].path = NULL;
+    undo();
+    its_own_values_are_back();
+    made_up_close();
+}
+
+static void test_groups_that_learn_of_it_late(void)
+{
+    if (!begin_v1())
+        return;
+    apply_all();
+    made_up.waits_for_groups = 3;
+    undo();
+    CHECK_TEXT(made_up_text(WIDE), "1-3");
+    CHECK_TEXT(made_up_text(ALONE), "3");
+    made_up_close();
+}
+
+static void test_a_group_that_would_lose_it(void)
+{
+    if (!begin_v1())
+        return;
+    CHECK_SAME(apply(SHIELD_OFFLINE), EBUSY);
+    CHECK_HOLDS(text, "would lose it");
+    CHECK_SAME(made_up_lines(NULL), 0);
+    CHECK_TEXT(made_up_text(CPU_3 "online"), "1");
+    made_up_close();
+}
+
+static void test_hostile_lines(void)
+{
+    static const char *const lines[][3] = {
+        {"online", "-1"},
+        {"online", "3/../../x"},
+        {"online", "99999"},
+        {"online", ""},
+        {"kept", "/etc/passwd", "1"},
+        {"kept", CPU_3 "online", "0"},
+        {"kept", CPU_3 "cpuidle/state1/../../online", "0"},
+        {"kept", CPU_3 "cpuidle/state1/disable", "1;2"},
+        {"kept", CPU_3 "cpuidle/state1/disable"},
+    };
+    size_t count = sizeof lines / sizeof lines[0];
+    if (!begin(NULL))
+        return;
+    for (size_t i = 0; i < count; i++)
+        CHECK_SAME(journal_note(&made_up.journal, lines[i][2] ? 3 : 2, lines[i]), 0);
+    CHECK_SAME(journal_sync(&made_up.journal), 0);
+    CHECK(made_up_undo(counts) != NULL);
+    CHECK_SAME(counts[PORT_UNDO_REFUSED], (int)count);
+    its_own_values_are_back();
+    made_up_close();
+}
+
+/* ---- which CPU stays ---- */
+
+static void test_the_cpu_that_stays(void)
+{
+    struct cpus others, wanted;
+    if (!begin(NULL))
+        return;
+    CHECK_SAME(shield_staying_cpu(), -1); /* 0 and 1 cannot go */
+    CHECK_SAME(port_offline_error(1), ENOTSUP);
+    made_up_put("/sys/devices/system/cpu/cpu1/online", "1");
+    CHECK_SAME(shield_staying_cpu(), 0);
+    made_up_put("/sys/devices/system/cpu/cpu0/online", "1");
+    CHECK_SAME(shield_staying_cpu(), -1); /* any may */
+    made_up_put("/sys/devices/system/cpu/online", "0,2-3");
+    shield_other_cpus(2, &others);
+    cpus_parse_list("0,3", &wanted);
+    CHECK(cpus_same(&others, &wanted)); /* one that is offline is not touched */
+    made_up_close();
+}
+
+TAP_MAIN({"control groups, version 1", test_version_1},
+         {"control groups, version 2, and none", test_version_2_and_none},
+         {"the made-up kernel forgets", test_the_made_up_kernel_forgets},
+         {"the journal comes first", test_the_journal_comes_first},
+         {"killed before the write", test_killed_before_the_write},
+         {"the second CPU is refused", test_the_second_cpu_is_refused},
+         {"somebody brings the CPU back", test_somebody_brings_it_back},
+         {"somebody takes the CPU offline before", test_somebody_takes_it_offline_before},
+         {"the CPU does not come back", test_it_does_not_come_back},
+         {"groups that learn of the CPU late", test_groups_that_learn_of_it_late},
+         {"a group that would lose the CPU", test_a_group_that_would_lose_it},
+         {"hostile lines", test_hostile_lines}, {"the CPU that stays", test_the_cpu_that_stays})
