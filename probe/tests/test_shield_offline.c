@@ -227,6 +227,32 @@ static void test_it_does_not_come_back(void)
     made_up_close();
 }
 
+/* One that moves when it fires, and has not yet. */
+static void test_an_interrupt_that_has_not_moved(void)
+{
+    if (!begin(NULL))
+        return;
+    made_up_refuse(IRQ, 0, "3");
+    apply_all();
+    CHECK_TEXT(made_up_text(IRQ), "0-3");
+    made_up.refusal[0].path = NULL;
+    undo();
+    all_is_back();
+    made_up_close();
+}
+
+static void test_an_interrupt_that_somebody_moves(void)
+{
+    if (!begin(NULL))
+        return;
+    apply_all();
+    made_up_put(IRQ, "1");
+    CHECK_HOLDS(made_up_undo(counts), "left so");
+    CHECK_SAME(counts[PORT_UNDO_FOREIGN], 1);
+    CHECK_TEXT(made_up_text(IRQ), "1");
+    made_up_close();
+}
+
 static void test_groups_that_learn_of_it_late(void)
 {
     if (!begin_v1())
@@ -304,6 +330,8 @@ TAP_MAIN({"control groups, version 1", test_version_1},
          {"somebody brings the CPU back", test_somebody_brings_it_back},
          {"somebody takes the CPU offline before", test_somebody_takes_it_offline_before},
          {"the CPU does not come back", test_it_does_not_come_back},
+         {"an interrupt that has not moved", test_an_interrupt_that_has_not_moved},
+         {"an interrupt that somebody moves", test_an_interrupt_that_somebody_moves},
          {"groups that learn of the CPU late", test_groups_that_learn_of_it_late},
          {"a group that would lose the CPU", test_a_group_that_would_lose_it},
          {"hostile lines", test_hostile_lines}, {"the CPU that stays", test_the_cpu_that_stays})

@@ -15,6 +15,7 @@ from tests.e2e.shield_state import cpuset_mount, read_task, threads
 
 SLEEP_S = "300"
 LATENCY = "/dev/cpu_dma_latency"
+IDLE_STATE = "cpuidle/state[1-9]/disable"
 ODD_US = 77
 ELSEWHERE, AS_IT_WAS = 2, 3  # of the interrupts: one that need not move, one for a test to change
 
@@ -34,7 +35,7 @@ class Odd:
 
 
 @contextmanager
-def value(odd: Odd, setting: str, path: Path, wanted: str) -> Iterator[None]:
+def value(odd: Odd, setting: str | None, path: Path, wanted: str) -> Iterator[None]:
     """Writes `wanted` into a file of the kernel, where it is there and takes it."""
     try:
         before = path.read_text().strip()
@@ -48,7 +49,7 @@ def value(odd: Odd, setting: str, path: Path, wanted: str) -> Iterator[None]:
             yield
             return
         odd.files[str(path)] = wanted
-        odd.settings.add(setting)
+        odd.settings |= {setting} if setting else set()
         try:
             yield
         finally:
@@ -193,6 +194,8 @@ def odd_values(reserved: int) -> Iterator[Odd]:
             stack.enter_context(value(odd, setting, path, wanted))
         for path in list(Path("/sys/bus/workqueue/devices").glob("*/cpumask"))[:1]:
             stack.enter_context(value(odd, "workqueues", path, mask))
+        for path in list(Path(f"/sys/devices/system/cpu/cpu{reserved}").glob(IDLE_STATE))[:1]:
+            stack.enter_context(value(odd, None, path, "1"))
         governor = an_odd_governor(reserved)
         if governor is not None:
             stack.enter_context(value(odd, "governor", *governor))

@@ -22,6 +22,9 @@ FILES = (
     "sys/devices/virtual/workqueue/cpumask",
     "sys/bus/workqueue/devices/*/cpumask",
     "sys/devices/system/cpu/cpu*/cpufreq/scaling_governor",
+    "sys/devices/system/cpu/cpu*/cpufreq/scaling_m*_freq",
+    "sys/devices/system/cpu/cpu*/cpuidle/state*/disable",
+    "sys/devices/system/cpu/cpu*/online",
 )
 GROUP_FILES = ("cpuset.cpus", "cpuset.mems", "cpuset.cpu_exclusive", "cgroup.subtree_control")
 LATENCY = "/dev/cpu_dma_latency"  # reads as the request that holds, in microseconds

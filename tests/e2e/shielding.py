@@ -15,7 +15,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.shield_state import JOURNAL, State, differences, read_state, read_task
+from tests.e2e.shield_state import (
+    JOURNAL,
+    State,
+    differences,
+    guard_of,
+    read_state,
+    read_task,
+)
 
 RESERVED = max(os.sched_getaffinity(0))
 GIVE_UP_S = 30
@@ -128,3 +135,14 @@ def holds(members: Path, pid: int) -> bool:
     with suppress(OSError):
         return str(pid) in members.read_text().split()
     return False
+
+
+def kill_both(process: Shield) -> None:
+    """Owner and guard at one moment: nobody is left to put things back."""
+    guard = guard_of(process.pid)
+    os.kill(process.pid, signal.SIGSTOP)
+    os.kill(guard, signal.SIGKILL)
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate(timeout=GIVE_UP_S)
+    wait_until(lambda: is_over(guard), "the guard does not end")  # it holds the journal till then
+    assert JOURNAL.exists()

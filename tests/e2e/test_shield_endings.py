@@ -38,6 +38,7 @@ from tests.e2e.shielding import (
     assert_same,
     command,
     is_over,
+    kill_both,
     on_a_terminal,
     read_until,
     shielded,
@@ -142,17 +143,6 @@ def test_a_guard_at_its_work_is_waited_for(probe: Path, before: State, is_restor
         _, errors = second.communicate(timeout=GIVE_UP_S)
         assert second.returncode == 0, errors
     all_is_back(before)
-
-
-def kill_both(process: Shield) -> None:
-    """Owner and guard at one moment: nobody is left to put things back."""
-    guard = guard_of(process.pid)
-    os.kill(process.pid, signal.SIGSTOP)
-    os.kill(guard, signal.SIGKILL)
-    os.kill(process.pid, signal.SIGKILL)
-    process.communicate(timeout=GIVE_UP_S)
-    wait_until(lambda: is_over(guard), "the guard does not end")  # it holds the journal till then
-    assert JOURNAL.exists()
 
 
 def test_both_are_killed_and_restore_is_called(probe: Path, before: State) -> None:

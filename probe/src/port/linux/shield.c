@@ -293,7 +293,7 @@ enum port_undo port_shield_undo(struct port_shield *shield, const struct journal
         return linux_shield_undo_file(shield, record->field[1], record->field[2], record->field[3],
                                       text, bytes);
     if (strcmp(kind, "irq") == 0)
-        return linux_shield_undo_irq(shield, record, text, bytes);
+        return linux_shield_undo_irq(shield, image, record, text, bytes);
     if (strcmp(kind, "task") == 0 || strcmp(kind, "mask") == 0)
         return linux_shield_undo_task(shield, record, text, bytes);
     if (strcmp(kind, "heirs") == 0)

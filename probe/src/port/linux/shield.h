@@ -49,12 +49,16 @@ enum port_undo linux_shield_undo_file(struct port_shield *shield, const char *pa
 
 int linux_shield_interrupts(struct port_shield *shield, char *text, size_t bytes);
 bool linux_shield_show_interrupts(struct port_shield *shield, char *text, size_t bytes);
-enum port_undo linux_shield_undo_irq(struct port_shield *shield,
+enum port_undo linux_shield_undo_irq(struct port_shield *shield, const struct journal_image *image,
                                      const struct journal_record *record, char *text, size_t bytes);
 
 /* ---- offline CPUs (shield_offline.c) ---- */
 
 int linux_shield_offline(struct port_shield *shield, char *text, size_t bytes);
+/* Whether the kernel may have given an interrupt the affinity `now` because CPUs of this journal
+ * went offline. */
+bool linux_shield_is_broken(const struct port_shield *shield, const struct journal_image *image,
+                            const char *now);
 /* Brings a CPU back online, and returns when cpusets may have it. */
 enum port_undo linux_shield_undo_online(struct port_shield *shield,
                                         const struct journal_record *record, char *text,

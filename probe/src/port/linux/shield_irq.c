@@ -285,7 +285,7 @@ static int put_back(struct port_shield *shield, const char *path, const char *be
     return change(shield, path, before);
 }
 
-enum port_undo linux_shield_undo_irq(struct port_shield *shield,
+enum port_undo linux_shield_undo_irq(struct port_shield *shield, const struct journal_image *image,
                                      const struct journal_record *record, char *text, size_t bytes)
 {
     char path[IRQ_PATH_BYTES], now[CPUS_TEXT_BYTES];
@@ -309,7 +309,8 @@ enum port_undo linux_shield_undo_irq(struct port_shield *shield,
         linux_shield_write(shield, path, field[2]); /* a move to our mask may be pending */
     if (is_back || error == ENOENT)
         return PORT_UNDO_NOTHING;
-    if (error == 0 && !linux_shield_same(now, field[3])) {
+    if (error == 0 && !linux_shield_same(now, field[3]) &&
+        !linux_shield_is_broken(shield, image, now)) {
         snprintf(text, bytes,
                  "interrupt %s may run on CPUs %.60s now, not on the %.60s that the shield set: "
                  "left so",

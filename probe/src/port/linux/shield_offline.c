@@ -1,10 +1,11 @@
 /* Takes the reserved CPUs offline, and brings them back.
  *
- * What the kernel forgets of an offline CPU was tried on Linux 6.18 with odd values: `disable` of
- * its idle states is 0 afterwards. Those, and what is set for its frequency, which is left to
- * drivers, are journalled before and written again. Settings of threads, groups and interrupts are
- * lost where they name no other CPU: a cpuset of version 1 loses the CPU for good in any case. The
- * settings `cpuset` and `interrupts`, applied before, take all of them off the CPU. */
+ * What the kernel forgets of an offline CPU was tried on Linux 6.18 with odd values. `disable` of
+ * its idle states is 0 afterwards: it is journalled before and written again. So is what is set for
+ * its frequency, which is left to drivers. A cpuset of version 1 loses the CPU for good, and
+ * threads and interrupts that may run on no other CPU lose their affinity: the settings `cpuset`
+ * and `interrupts`, applied before, take all of them off the CPU. An interrupt that has not moved
+ * by then, since it moves when it fires, is given to all CPUs; undoing `interrupts` knows that. */
 #include "port/linux/shield.h"
 
 #include "port/linux/files.h"
@@ -18,6 +19,7 @@
 #include <unistd.h>
 
 #define CPU_FOLDER "/sys/devices/system/cpu/cpu"
+#define CPUS_ONLINE "/sys/devices/system/cpu/online"
 
 enum {
     OFFLINE_PATH_BYTES = 128,
@@ -177,6 +179,25 @@ static void wait_for_groups(const struct port_shield *shield, int cpu)
             return;
         nanosleep(&wait, NULL);
     }
+}
+
+/* All CPUs that stay: the kernel does so to an interrupt that only the offline CPU could serve, and
+ * to one that waits there to be moved. */
+bool linux_shield_is_broken(const struct port_shield *shield, const struct journal_image *image,
+                            const char *now)
+{
+    char list[CPUS_TEXT_BYTES];
+    struct cpus mask, online;
+    bool was_offline = false;
+    for (size_t i = 0; i < image->count; i++)
+        was_offline = was_offline || strcmp(image->records[i].field[0], "online") == 0;
+    if (!was_offline || cpus_parse_list(now, &mask) != 0 ||
+        linux_shield_read(shield, CPUS_ONLINE, list, sizeof list) != 0 ||
+        cpus_parse_list(list, &online) != 0)
+        return false;
+    struct cpus staying = cpus_without(&online, &image->head.reserved);
+    struct cpus missing = cpus_without(&staying, &mask);
+    return cpus_first(&missing) < 0;
 }
 
 static bool read_cpu(const char *text, int *cpu)

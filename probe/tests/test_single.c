@@ -1,0 +1,158 @@
+/* The CPU configuration `single`: what a run does and says when the other CPUs go offline, and when
+ * that is refused. The linker wraps the shield (--wrap); the port is a fake. */
+#include "base/posix_source.h"
+
+#include "child_run.h"
+#include "fake_port.h"
+#include "run/run.h"
+#include "shield/shield.h"
+#include "tap.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { CPUS = 3, MEASURED = 2 };
+
+static struct {
+    enum shield_answer answer;
+    bool has_begun, is_alone;
+} scene;
+
+enum shield_answer __wrap_shield_open(struct shield *shield, const struct shield_wish *wish);
+struct shield_undone __wrap_shield_close(struct shield *shield, shield_tell tell, void *context);
+void __wrap_shield_other_cpus(int cpu, struct cpus *others);
+
+enum shield_answer __wrap_shield_open(struct shield *shield, const struct shield_wish *wish)
+{
+    memset(shield, 0, sizeof *shield);
+    shield->port.reserved = wish->reserved;
+    shield->has_begun = scene.has_begun;
+    shield->applied = wish->settings;
+    snprintf(shield->reason, sizeof shield->reason, "an invented reason");
+    return scene.answer;
+}
+
+struct shield_undone __wrap_shield_close(struct shield *shield, shield_tell tell, void *context)
+{
+    struct shield_undone none = {0};
+    (void)shield;
+    tell(context, "told at the end");
+    return none;
+}
+
+void __wrap_shield_other_cpus(int cpu, struct cpus *others)
+{
+    cpus_clear(others);
+    for (int other = 0; other < CPUS && !scene.is_alone; other++)
+        if (other != cpu)
+            cpus_add(others, other);
+}
+
+static int end_at_once(struct run *run)
+{
+    (void)run;
+    return 0;
+}
+
+static void take_fake_test(struct request *request)
+{
+    static const struct test test = {
+        .id = "ENDS", .title = "ends", .setup_ns = 1000000, .measure = end_at_once};
+    request->test = &test;
+}
+
+/* `more`: an option and its value, or NULL. */
+static const char *stream_of(enum shield_answer answer, bool has_begun, const char *more,
+                             const char *value)
+{
+    int code;
+    fake_port = (struct fake_port){.is_counter_trusted = true, .cpu_count = CPUS};
+    scene.answer = answer;
+    scene.has_begun = has_begun;
+    const char *words[] = {
+        "hardstone-probe",   "run",       "SEM-P-SIG",    "--policy", "other",
+        "--clock",           "monotonic", "--cpu-config", "single",   more ? more : "--cpu",
+        value ? value : "2", NULL};
+    return child_run((char *const *)words, take_fake_test, &code);
+}
+
+static void test_offline(void)
+{
+    if (!tap_is_wrapped())
+        return;
+    const char *text = stream_of(SHIELD_DONE, true, NULL, NULL);
+    CHECK_HOLDS(text, "\"name\":\"offline\",\"text\":\"CPU 0-1: offline");
+    CHECK_HOLDS(text, "\"cpu_config\":\"single\",\"settings\":[\"offline\"],\"cpu\":2");
+    CHECK_HOLDS(text, "\"name\":\"not_put_back\",\"text\":\"told at the end\"");
+    CHECK_HOLDS(text, "\"status\":\"measured\"");
+}
+
+static void test_refused(void)
+{
+    static const struct {
+        enum shield_answer answer;
+        bool has_begun;
+    } refusals[] = {{SHIELD_DENIED, false},
+                    {SHIELD_DENIED, true},
+                    {SHIELD_UNSUPPORTED, false},
+                    {SHIELD_FAILED, true}};
+    if (!tap_is_wrapped())
+        return;
+    for (size_t i = 0; i < sizeof refusals / sizeof refusals[0]; i++) {
+        const char *text = stream_of(refusals[i].answer, refusals[i].has_begun, NULL, NULL);
+        CHECK_HOLDS(text, "\"name\":\"not_offline\"");
+        CHECK_HOLDS(text, "(an invented reason): measuring and load are on CPU 2 only");
+        CHECK_HOLDS(text, "\"settings\":[],\"cpu\":2");
+        CHECK_HOLDS(text, "\"status\":\"measured\"");
+    }
+}
+
+/* Another shield, or what one has left: the machine is not as it should be. */
+static void test_held(void)
+{
+    if (!tap_is_wrapped())
+        return;
+    const char *text = stream_of(SHIELD_HELD, false, NULL, NULL);
+    CHECK_HOLDS(text, "\"status\":\"denied\",\"reason\":\"an invented reason\"");
+    CHECK_HOLDS(stream_of(SHIELD_FAILED, false, NULL, NULL), "\"status\":\"failed\"");
+}
+
+static void test_no_other_cpu(void)
+{
+    if (!tap_is_wrapped())
+        return;
+    scene.is_alone = true;
+    const char *text = stream_of(SHIELD_UNSUPPORTED, false, NULL, NULL);
+    scene.is_alone = false;
+    CHECK_HOLDS(text, "no other CPU is online");
+    CHECK_HOLDS(text, "\"settings\":[\"offline\"]");
+}
+
+/* They are for the measuring CPU, and all that is changed. */
+static void test_single_settings(void)
+{
+    if (!tap_is_wrapped())
+        return;
+    const char *text = stream_of(SHIELD_DONE, true, "--settings", "timers");
+    CHECK_HOLDS(text, "(--settings names all that is changed)");
+    CHECK_HOLDS(text, "\"settings\":[\"timers\"]");
+}
+
+static void test_no_cpu_can_be_chosen(void)
+{
+    int code;
+    char *words[] = {"hardstone-probe", "run",       "SEM-P-SIG",    "--policy", "other",
+                     "--clock",         "monotonic", "--cpu-config", "single",   NULL};
+    fake_port = (struct fake_port){.is_counter_trusted = true, .cpu_count = -1};
+    const char *text = child_run(words, take_fake_test, &code);
+    if (sysconf(_SC_NPROCESSORS_ONLN) == 1)
+        CHECK_HOLDS(text, "no other CPU is online");
+    else
+        CHECK_HOLDS(text, "measuring and load cannot be kept on one");
+}
+
+TAP_MAIN({"the other CPUs are offline", test_offline}, {"it is refused", test_refused},
+         {"another shield", test_held}, {"no other CPU", test_no_other_cpu},
+         {"single settings", test_single_settings},
+         {"no CPU can be chosen", test_no_cpu_can_be_chosen})
