@@ -63,6 +63,17 @@ def test_what_a_condition_takes_to_set_up_is_planned() -> None:
         assert (test.samples, test.duration_ns) == (plain.samples, plain.duration_ns)
 
 
+def test_taking_cpus_offline_takes_longer_the_more_there_are() -> None:
+    def under(config: str, cpus: int) -> PlannedTest:
+        request = Request(tests=("CLK-P-BIN",), cpu_config=(config,))
+        facts = FACTS | {"cpu.count": cpus}
+        return make_plan(request, REGISTER, CATALOGUE, facts, LOADS).tests[0]
+
+    small, large = under("single", 2), under("single", 64)
+    assert under("shielded", 64).expected_ns < small.expected_ns < large.expected_ns
+    assert large.deadline_ns - small.deadline_ns > large.expected_ns - small.expected_ns
+
+
 def test_settings_reach_every_test() -> None:
     found = plan(settings=("dma_latency",))
     assert [test.settings for test in found.tests] == [["dma_latency"]] * 2

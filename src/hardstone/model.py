@@ -132,7 +132,7 @@ class Conditions(msgspec.Struct, kw_only=True):
     """Under what a result was obtained, as it was and not as it was asked.
 
     `cpu`: null where the measuring thread was not bound to one. `settings` are those that were in
-    force for the measurement only: "dma_latency".
+    force for the measurement only: "dma_latency"; "offline": all other CPUs were.
     """
 
     load: str = "none"

@@ -55,6 +55,13 @@ def test_a_note_of_many_conditions_names_the_first_and_counts_the_others() -> No
     assert rows == [("TMR-P-LAT [a]\nand 3 more conditions", "late")]
 
 
+def test_cpus_that_stayed_online_are_told_once_for_all_tests() -> None:
+    told = [under("shared"), under("single", ("not_offline", "it is read-only"))]
+    told.append(under("single", ("not_offline", "it is read-only")))
+    told[2].test = "CLK-P-BIN"
+    assert noted(*told) == [("TMR-P-LAT [single]\nCLK-P-BIN [single]", "it is read-only")]
+
+
 def test_elements_that_fell_short_are_one_line_that_names_all() -> None:
     result = under("a", *(("load_short", SHORT.format(one)) for one in ("cpu", "disk", "memory")))
     ((_, text),) = plain(load_rows(document(result)))

@@ -74,6 +74,22 @@ def test_a_condition_of_some_tests_says_of_how_many() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("settings", "text"),
+    [
+        ([["offline"], ["offline"]], "CPUs shared, single (others offline)"),
+        ([[], []], "CPUs shared, single (others online)"),
+        ([["offline"], []], "CPUs shared, single (others offline in 1 of 2)"),
+    ],
+)
+def test_single_says_where_the_other_cpus_were(settings: list[list[str]], text: str) -> None:
+    under = [ran("TMR-P-JIT") for _ in settings]
+    for result, names in zip(under, settings, strict=True):
+        result.conditions.cpu_config, result.conditions.settings = "single", names
+    assert conditions_of(ran("TMR-P-JIT"), *under).endswith(text)
+    assert "single (others " in conditions_text(under[0].conditions)
+
+
 def test_a_thread_that_is_not_bound_is_told() -> None:
     free = ran("CLK-P-BIN", cpu=None)
     assert "not bound to a CPU" in conditions_of(free)

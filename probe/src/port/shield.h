@@ -44,8 +44,8 @@ struct port_shield {
 int port_shield_apply(struct port_shield *shield, enum shield_setting setting, char *text,
                       size_t bytes);
 
-/* Whether `setting`, not SHIELD_OFFLINE, exists here; `text` describes its present value, or why it does not exist.
- * Changes nothing. */
+/* Whether `setting`, not SHIELD_OFFLINE, exists here; `text` describes its present value, or why it
+ * does not exist. Changes nothing. */
 bool port_shield_show(struct port_shield *shield, enum shield_setting setting, char *text,
                       size_t bytes);
 

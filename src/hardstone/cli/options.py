@@ -113,7 +113,7 @@ _PLAN_OPTIONS = (
         default=("shared",),
         metavar="CONFIGS",
         show_default=True,
-        help="CPU configurations, each test in each: shared,single,shielded.",
+        help="CPU configurations, each test in each: shared,single (others offline),shielded.",
     ),
     click.option("--seed", default="0", metavar="N", show_default=True, help="For random draws."),
     click.option("--name", default="", metavar="TEXT", help="A name for the run."),

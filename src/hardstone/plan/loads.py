@@ -9,7 +9,8 @@ from hardstone.plan.mixes import FOREIGN, NONE, REBUILD, is_load, read_mix
 from hardstone.plan.problems import Problems, nearest, quote
 
 SHARED = "shared"
-CPU_CONFIGS = (SHARED, "single", "shielded")
+SINGLE = "single"
+CPU_CONFIGS = (SHARED, SINGLE, "shielded")
 MOST_LOADS = 16
 _MAX_TEXT = 600
 

@@ -15,7 +15,7 @@ import msgspec
 
 from hardstone.catalogue import PROFILES, Catalogue, ProfileCount
 from hardstone.model import Descriptor, Loads, Plan, PlannedTest, Register, Scalar
-from hardstone.plan.loads import SHARED, check_cpu_configs, check_loads, started_processes
+from hardstone.plan.loads import SHARED, SINGLE, check_cpu_configs, check_loads, started_processes
 from hardstone.plan.machine import check_cpu, check_cpu_params, check_priority
 from hardstone.plan.mixes import NONE
 from hardstone.plan.numbers import MAX_SAMPLES, MAX_SEED, duration_ns, whole_number
@@ -33,6 +33,7 @@ _MAX_NAME = 100
 _LOAD_NS = _SECOND_NS
 _PROCESS_NS = 20_000_000
 _CONFIG_NS = _SECOND_NS
+_OFFLINE_NS = 200_000_000  # a CPU, there and back
 _PATIENCE_NS = 60 * _SECOND_NS
 
 
@@ -117,7 +118,7 @@ def make_plan(
     )
     problems.raise_if_any()
     tests_under = [
-        _under(test, load, config, request.settings, known_loads)
+        _under(test, load, _Config(config, request.settings, machine), known_loads)
         for test in alone
         for load in loads
         for config in configs
@@ -125,19 +126,33 @@ def make_plan(
     return msgspec.structs.replace(plan, tests=tests_under)
 
 
-def _under(
-    test: PlannedTest, load: str, config: str, settings: Sequence[str], known: Loads | None
-) -> PlannedTest:
+@dataclass(frozen=True)
+class _Config:
+    """A CPU configuration, and the facts of the machine that is brought into it."""
+
+    name: str
+    settings: Sequence[str]
+    facts: Mapping[str, Scalar]
+
+    @property
+    def setup_ns(self) -> int:
+        if self.name == SINGLE and not self.settings:
+            count = self.facts.get("cpu.count")
+            return _CONFIG_NS + _OFFLINE_NS * (count if isinstance(count, int) else 1)
+        return _CONFIG_NS if self.name != SHARED or self.settings else 0
+
+
+def _under(test: PlannedTest, load: str, config: _Config, known: Loads | None) -> PlannedTest:
     """`test` under one condition, with the time that the condition takes to set up."""
-    setup_ns = _CONFIG_NS if config != SHARED or settings else 0
+    setup_ns = config.setup_ns
     if load != NONE:
         setup_ns += _LOAD_NS + started_processes(load, known) * _PROCESS_NS
     patience_ns = _PATIENCE_NS + 10 * setup_ns if setup_ns else 0
     return msgspec.structs.replace(
         test,
         load=load,
-        cpu_config=config,
-        settings=list(settings),
+        cpu_config=config.name,
+        settings=list(config.settings),
         expected_ns=test.expected_ns + setup_ns,
         deadline_ns=min(test.deadline_ns + patience_ns, MAX_DURATION_NS),
     )

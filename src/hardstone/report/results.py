@@ -17,8 +17,10 @@ from hardstone.stats.conditions import (
     FOLDED_EVENTS,
     LEFT_EVENT,
     LEFT_REMEDY,
+    ONLINE_EVENT,
     Names,
     condition_of,
+    config_text,
 )
 from hardstone.units import format_count, format_ns, format_span
 
@@ -31,8 +33,13 @@ _WARNED = {
     "load_unseen": "The kernel did not count what the load sent or wrote",
     "load_ended_early": "The load ended early",
     DIFFER_EVENT: "Other conditions than asked for",
+    ONLINE_EVENT: "The other CPUs were not taken offline",
 }
-_FOLDED_TITLES = {"not_moved": "Not moved away", "shielded": "Moved away"}
+_FOLDED_TITLES = {
+    "not_moved": "Not moved away",
+    "shielded": "Moved away",
+    "offline": "Taken offline",
+}
 _ELSEWHERE = {*_WARNED, *_FOLDED_TITLES, LEFT_EVENT}
 
 
@@ -163,7 +170,7 @@ def conditions_text(conditions: Conditions) -> str:
     """The conditions in one line: "load heavy, shared, CPU 1, fifo 98"."""
     cpu = "not bound" if conditions.cpu is None else f"CPU {conditions.cpu}"
     how = f"{conditions.policy} {conditions.priority}" if conditions.realtime else conditions.policy
-    return f"load {conditions.load}, {conditions.cpu_config}, {cpu}, {how}"
+    return f"load {conditions.load}, {config_text(conditions)}, {cpu}, {how}"
 
 
 def _setting(result: Result) -> list[tuple[str, str]]:
@@ -171,7 +178,7 @@ def _setting(result: Result) -> list[tuple[str, str]]:
     found = [
         ("Load", conditions.load),
         ("Load reached", reached_text(result)),
-        ("CPU configuration", conditions.cpu_config),
+        ("CPU configuration", config_text(conditions)),
         ("Settings in force", ", ".join(conditions.settings)),
         ("CPU", "not bound" if conditions.cpu is None else str(conditions.cpu)),
         ("Policy", f"{conditions.policy}, priority {conditions.priority}"),

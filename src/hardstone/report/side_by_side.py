@@ -14,7 +14,13 @@ from hardstone.report.figures_table import level_text
 from hardstone.report.results import Settings, is_behaviour
 from hardstone.report.text import format_value, series_text, shorten, work_text
 from hardstone.stats.calibrated import UNEQUAL
-from hardstone.stats.conditions import LEFT_EVENT, SHORT_EVENTS, Condition, Names
+from hardstone.stats.conditions import (
+    LEFT_EVENT,
+    ONLINE_EVENT,
+    SHORT_EVENTS,
+    Condition,
+    Names,
+)
 from hardstone.stats.quantiles import Quantile, printable_quantiles
 from hardstone.stats.side_by_side import Comparison, SeriesRow, VerdictRow, ratio_to_first
 from hardstone.stats.summary import summarise
@@ -207,6 +213,8 @@ def _note(result: Result | None) -> str:
         return "not put back"
     if any(event.name in SHORT_EVENTS for event in result.events):
         return "load fell short"
+    if any(event.name == ONLINE_EVENT for event in result.events):
+        return "other CPUs online"
     return "" if result.complete else "incomplete"
 
 

@@ -10,13 +10,15 @@ from __future__ import annotations
 from os.path import commonprefix
 from typing import NamedTuple
 
-from hardstone.model import Event, PlannedTest, Result, RunDocument
+from hardstone.model import Conditions, Event, PlannedTest, Result, RunDocument
 
 DIFFER_EVENT = "conditions_differ"
 LEFT_EVENT = "not_put_back"
 LEFT_REMEDY = "hardstone shield --restore"
 SHORT_EVENTS = ("load_short", "load_unseen", "load_ended_early")
-FOLDED_EVENTS = ("not_moved", "shielded")
+FOLDED_EVENTS = ("not_moved", "shielded", "offline")
+ONLINE_EVENT = "not_offline"
+_SINGLE = "single"
 _LABEL_CHARACTERS = 32
 _HEAD_CHARACTERS = 10
 _CUT = "\N{HORIZONTAL ELLIPSIS}"
@@ -32,6 +34,17 @@ class Condition(NamedTuple):
 def condition_of(one: Result | PlannedTest) -> Condition:
     where = one.conditions if isinstance(one, Result) else one
     return Condition(where.load, where.cpu_config)
+
+
+def config_text(*conditions: Conditions) -> str:
+    """The CPU configuration of all these, and of `single` where the other CPUs were."""
+    config = conditions[0].cpu_config
+    if config != _SINGLE:
+        return config
+    offline = sum("offline" in one.settings for one in conditions)
+    if 0 < offline < len(conditions):
+        return f"{config} (others offline in {offline} of {len(conditions)})"
+    return f"{config} (others {'offline' if offline else 'online'})"
 
 
 def conditions_in(document: RunDocument) -> list[Condition]:

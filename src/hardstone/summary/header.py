@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from rich.text import Text
 
 from hardstone.model import Conditions, Instrument, RunDocument, Scalar
+from hardstone.stats.conditions import config_text
 from hardstone.stats.trust import has_run
 from hardstone.summary.text import short, words
 from hardstone.units import format_ns, format_span
@@ -78,7 +79,10 @@ def _conditions_text(document: RunDocument) -> str:
     kinds = zip(*(_one_condition(conditions) for conditions in ran), strict=True)
     how = ", ".join(_most_common(texts) for texts in kinds)
     loads = list(dict.fromkeys(conditions.load for conditions in ran))
-    configs = list(dict.fromkeys(conditions.cpu_config for conditions in ran))
+    under: dict[str, list[Conditions]] = {}
+    for conditions in ran:
+        under.setdefault(conditions.cpu_config, []).append(conditions)
+    configs = [config_text(*alike) for alike in under.values()]
     return f"{how}, load {', '.join(loads)}, CPUs {', '.join(configs)}"
 
 

@@ -15,6 +15,7 @@ from hardstone.stats.conditions import (
     FOLDED_EVENTS,
     LEFT_EVENT,
     LEFT_REMEDY,
+    ONLINE_EVENT,
     SHORT_EVENTS,
     conditions_in,
     names_in,
@@ -97,7 +98,8 @@ def event_rows(document: RunDocument) -> Iterator[Row]:
         for event in result.events:
             if event.name in _TOLD_BEFORE:
                 continue
-            alike = (result.test, _FIGURE.sub("#", event.text)) if is_folded else ("", event.text)
+            is_of_all = event.name == ONLINE_EVENT or not is_folded
+            alike = ("", event.text) if is_of_all else (result.test, _FIGURE.sub("#", event.text))
             note = notes.setdefault(alike, _Note(event.text))
             if event.text == note.text:
                 note.tests[names.name(result)] = None
