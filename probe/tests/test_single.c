@@ -16,12 +16,12 @@ enum { CPUS = 3, MEASURED = 2 };
 
 static struct {
     enum shield_answer answer;
-    bool has_begun, is_alone;
+    bool has_begun, is_alone, is_unknown;
 } scene;
 
 enum shield_answer __wrap_shield_open(struct shield *shield, const struct shield_wish *wish);
 struct shield_undone __wrap_shield_close(struct shield *shield, shield_tell tell, void *context);
-void __wrap_shield_other_cpus(int cpu, struct cpus *others);
+int __wrap_shield_other_cpus(int cpu, struct cpus *others);
 
 enum shield_answer __wrap_shield_open(struct shield *shield, const struct shield_wish *wish)
 {
@@ -41,12 +41,13 @@ struct shield_undone __wrap_shield_close(struct shield *shield, shield_tell tell
     return none;
 }
 
-void __wrap_shield_other_cpus(int cpu, struct cpus *others)
+int __wrap_shield_other_cpus(int cpu, struct cpus *others)
 {
     cpus_clear(others);
     for (int other = 0; other < CPUS && !scene.is_alone; other++)
-        if (other != cpu)
+        if (other != cpu && !scene.is_unknown)
             cpus_add(others, other);
+    return scene.is_unknown ? -1 : cpus_count(others);
 }
 
 static int end_at_once(struct run *run)
@@ -129,6 +130,18 @@ static void test_no_other_cpu(void)
     CHECK_HOLDS(text, "\"settings\":[\"offline\"]");
 }
 
+/* That is no proof that there is but one. */
+static void test_online_cpus_are_not_known(void)
+{
+    if (!tap_is_wrapped())
+        return;
+    scene.is_unknown = true;
+    const char *text = stream_of(SHIELD_UNSUPPORTED, false, NULL, NULL);
+    scene.is_unknown = false;
+    CHECK_HOLDS(text, "\"name\":\"not_offline\"");
+    CHECK_HOLDS(text, "\"settings\":[]");
+}
+
 /* They are for the measuring CPU, and all that is changed. */
 static void test_single_settings(void)
 {
@@ -154,5 +167,6 @@ static void test_no_cpu_can_be_chosen(void)
 
 TAP_MAIN({"the other CPUs are offline", test_offline}, {"it is refused", test_refused},
          {"another shield", test_held}, {"no other CPU", test_no_other_cpu},
+         {"online CPUs are not known", test_online_cpus_are_not_known},
          {"single settings", test_single_settings},
          {"no CPU can be chosen", test_no_cpu_can_be_chosen})

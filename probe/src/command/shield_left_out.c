@@ -40,10 +40,11 @@ int shield_staying_cpu(void)
     return -1;
 }
 
-void shield_other_cpus(int cpu, struct cpus *others)
+int shield_other_cpus(int cpu, struct cpus *others)
 {
     (void)cpu;
     cpus_clear(others);
+    return -1;
 }
 
 enum shield_answer shield_open(struct shield *shield, const struct shield_wish *wish)

@@ -104,11 +104,9 @@ static void tell_offline(struct run *run, const struct shield *shield)
     run->settings = 1u << SHIELD_OFFLINE;
     shield_describe(shield, text, sizeof text);
     arena_event(run->arena, "offline", -1, "%s", text);
-    if (shield->restored[0])
-        arena_event(run->arena, "restored_before", -1, "%s", shield->restored);
 }
 
-/* Without a second CPU on a port that cannot choose one, nothing is to be done either. */
+/* The measuring CPU is the only one online, or the port cannot choose one. */
 static int stay_alone(struct run *run)
 {
     if (!one_cpu_is_certain(run))
@@ -127,13 +125,14 @@ static int take_others_offline(struct run *run)
                                .required = 1u << SHIELD_CPUSET | 1u << SHIELD_OFFLINE,
                                .tell = tell,
                                .context = run};
-    shield_other_cpus(run->setup.cpu, &wish.reserved);
-    if (run->setup.cpu < 0 || (HS_SHIELD && cpus_first(&wish.reserved) < 0))
+    if (shield_other_cpus(run->setup.cpu, &wish.reserved) == 0 || run->setup.cpu < 0)
         return stay_alone(run);
     struct shield *shield = calloc(1, sizeof *shield);
     if (!shield)
         return outcome_set(&run->outcome, STATUS_DENIED, "free memory", "memory for the shield");
     enum shield_answer answer = shield_open(shield, &wish);
+    if (shield->restored[0])
+        arena_event(run->arena, "restored_before", -1, "%s", shield->restored);
     if (answer == SHIELD_DONE) {
         run->shield = shield;
         tell_offline(run, shield);

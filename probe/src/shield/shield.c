@@ -78,11 +78,13 @@ int shield_staying_cpu(void)
     return staying;
 }
 
-void shield_other_cpus(int cpu, struct cpus *others)
+int shield_other_cpus(int cpu, struct cpus *others)
 {
-    if (port_online_cpus(others) < 0)
+    bool is_known = port_online_cpus(others) > 0;
+    if (!is_known)
         cpus_clear(others);
     cpus_remove(others, cpu);
+    return is_known ? cpus_count(others) : -1;
 }
 
 static enum shield_answer answer(struct shield *shield, enum shield_answer what, const char *remedy,

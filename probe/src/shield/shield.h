@@ -85,7 +85,8 @@ int shield_default_cpu(void);
  * leaves the choice. */
 int shield_staying_cpu(void);
 
-/* Stores all online CPUs but `cpu` in `others`; empty: there is none, or the port cannot tell. */
-void shield_other_cpus(int cpu, struct cpus *others);
+/* Stores all online CPUs but `cpu` in `others` and returns their number; -1, with an empty set: not
+ * known. */
+int shield_other_cpus(int cpu, struct cpus *others);
 
 #endif

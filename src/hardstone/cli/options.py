@@ -79,7 +79,7 @@ _PLAN_OPTIONS = (
         metavar="KEY=VALUE",
         help="A parameter of the tests' own, lists with commas; see explain.",
     ),
-    click.option("-a", "--cpu", metavar="N", help="CPU of the measuring threads."),
+    click.option("-a", "--cpu", metavar="N", help="CPU of the measuring threads of every test."),
     click.option(
         "--priority",
         metavar="N|max",
