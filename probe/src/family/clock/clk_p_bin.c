@@ -1,10 +1,10 @@
 /* CLK-P-BIN: maximum kernel blocking time, "bintime" (Obenland 2000).
  *
- * The measuring thread, at the run's priority on the run's CPU, calls the time-of-day clock back to
- * back and reads the counter after each call. begin = one such reading, end = the next: one call,
- * one unfenced reading, one store, and anything that keeps the thread from running. The readings go
- * to an array of 4096 and become values between two batches; the event coverage reports the share
- * of the time that the batches cover. blocking = maximum - mean.
+ * The measuring thread, at the run's priority on the run's CPU if it has one, calls the time-of-day
+ * clock back to back and reads the counter after each call. begin = one such reading, end = the
+ * next: one call, one unfenced reading, one store, and anything that keeps the thread from running.
+ * The readings go to an array of 4096 and become values between two batches; the event coverage
+ * reports the share of the time that the batches cover. blocking = maximum - mean.
  *
  * The first batch of a variant and after each rest is not recorded: caches are cold, and the CPU
  * may have lowered its frequency.

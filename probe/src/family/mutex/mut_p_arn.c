@@ -1,6 +1,6 @@
 /* MUT-P-ARN: lock and unlock a mutex without contention (Dedicated Systems 2012).
  *
- * The measuring thread alone, at the run's priority on the run's CPU; nobody waits.
+ * The measuring thread alone, at the run's priority on the run's CPU if it has one; nobody waits.
  *   acquire   begin = before lock of a free mutex, end = after the same call
  *   release   begin = before unlock, end = after the same call
  * Each call is timed alone, with fenced reads of the counter, for each protocol. The ceiling of

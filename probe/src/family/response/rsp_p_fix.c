@@ -2,9 +2,9 @@
  *
  * Calibration finds, for each kind, the number of operations that take block_ns when nothing
  * disturbs: by the shortest of several tries, on a thread set up as the measuring thread (the run's
- * priority and CPU, memory locked), after the CPU had time to raise its frequency, and before the
- * load works. KIND_operations gives a number instead: that of another load or CPU configuration,
- * so that all do the same work. The result states the number either way.
+ * priority, its CPU if it has one, memory locked), after the CPU had time to raise its frequency,
+ * and before the load works. KIND_operations gives a number instead: that of another load or CPU
+ * configuration, so that all do the same work. The result states the number either way.
  *
  * Every block then does that number on the measuring thread. begin = the counter before a block's
  * first operation, end = the counter after its last. Interrupts, the kernel, the hypervisor or a

@@ -1,6 +1,6 @@
 /* SEM-P-ARN: acquire and release a semaphore without contention (Dedicated Systems 2012).
  *
- * The measuring thread alone, at the run's priority on the run's CPU; nobody waits.
+ * The measuring thread alone, at the run's priority on the run's CPU if it has one; nobody waits.
  *   release   begin = before V at value 0, end = after the same call
  *   acquire   begin = before P at value 1, end = after the same call
  * Batches are not allowed: each call is timed alone, with fenced reads of the counter, since the

@@ -1,17 +1,15 @@
 /* SEM-P-NEW: create and delete a semaphore (Dedicated Systems 2012).
  *
- * The measuring thread alone, at the run's priority on the run's CPU. create: begin = before the
- * calls that make a semaphore of value 0, end = after them; delete: the same for the calls that
- * undo it. The calls are:
- *   unnamed   sem_init; sem_destroy
- *   named     sem_open; sem_close and sem_unlink
- *   sysv      semget and semctl(SETVAL), since POSIX leaves the first value open; semctl(IPC_RMID)
- *   eventfd   making the descriptor; closing it
- * A futex is an integer and is not created, so it is left out. An unnamed semaphore is measured
- * private to a process and shared between processes; making the shared memory is not timed. The
- * other kinds have one form for both and are measured once. Case `used`: one V and one P between
- * create and delete, not timed; case `unused`: nothing. The first 4 semaphores of a variant and
- * after each rest are not recorded: the first names or sets may cost more than the later ones.
+ * The measuring thread alone, at the run's priority on the run's CPU if it has one. create: begin =
+ * before the calls that make a semaphore of value 0, end = after them; delete: the same for the
+ * calls that undo it. The calls are: unnamed   sem_init; sem_destroy named     sem_open; sem_close
+ * and sem_unlink sysv      semget and semctl(SETVAL), since POSIX leaves the first value open;
+ * semctl(IPC_RMID) eventfd   making the descriptor; closing it A futex is an integer and is not
+ * created, so it is left out. An unnamed semaphore is measured private to a process and shared
+ * between processes; making the shared memory is not timed. The other kinds have one form for both
+ * and are measured once. Case `used`: one V and one P between create and delete, not timed; case
+ * `unused`: nothing. The first 4 semaphores of a variant and after each rest are not recorded: the
+ * first names or sets may cost more than the later ones.
  *
  * How it could be wrong: making an unnamed semaphore may only store an integer. Its figure is then
  * close to the cost of the stamps.

@@ -1,10 +1,10 @@
 /* SEM-P-SIG: signal and wait in one thread, "sync test 1" (Obenland 2000).
  *
- * The measuring thread alone, at the run's priority on the run's CPU, signals a semaphore and waits
- * for it at once: it never blocks, so there is no context switch. begin = before the signal, end =
- * after the wait, with fenced reads of the counter. With the kind `mutex` it unlocks and locks a
- * pthread mutex that it holds. SEM-P-RTP subtracts the mean of this time to find the context
- * switch. The first 64 values of a variant and after each rest are not recorded.
+ * The measuring thread alone, at the run's priority on the run's CPU if it has one, signals a
+ * semaphore and waits for it at once: it never blocks, so there is no context switch. begin =
+ * before the signal, end = after the wait, with fenced reads of the counter. With the kind `mutex`
+ * it unlocks and locks a pthread mutex that it holds. SEM-P-RTP subtracts the mean of this time to
+ * find the context switch. The first 64 values of a variant and after each rest are not recorded.
  *
  * An unnamed semaphore or mutex is measured private to a process and shared between processes, in
  * shared memory. The other kinds use the same code path for both and are measured once

@@ -1,10 +1,10 @@
 /* TMR-P-JIT: periodic timer jitter (Obenland 2000, timer jitter test).
  *
- * The measuring thread, at the run's priority on the run's CPU, arms a periodic timer with
- * expirations base + k x period and waits for them one by one. begin = the time at which expiration
- * k was due, end = the thread's first clock reading after the wait; with timer-handler, the paper's
- * mechanism, the first act of the signal's handler, which runs on the measuring thread in
- * sigsuspend. Due times count from base, so a late expiration does not move the next. A wake-up
+ * The measuring thread, at the run's priority on the run's CPU if it has one, arms a periodic timer
+ * with expirations base + k x period and waits for them one by one. begin = the time at which
+ * expiration k was due, end = the thread's first clock reading after the wait; with timer-handler,
+ * the paper's mechanism, the first act of the signal's handler, which runs on the measuring thread
+ * in sigsuspend. Due times count from base, so a late expiration does not move the next. A wake-up
  * that serves several expirations gives a value for each. There is no warm-up: every expiration is
  * recorded.
  *
