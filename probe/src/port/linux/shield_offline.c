@@ -243,7 +243,7 @@ enum port_undo linux_shield_undo_kept(struct port_shield *shield,
         return PORT_UNDO_REFUSED;
     }
     const char *path = record->field[1], *before = record->field[2];
-    cpu_path(online, atoi(path + strlen(CPU_FOLDER)), "online");
+    cpu_path(online, (int)strtol(path + strlen(CPU_FOLDER), NULL, 10), "online");
     int error = linux_shield_read(shield, path, now, sizeof now);
     if (error == 0 && strcmp(now, before) == 0)
         return PORT_UNDO_NOTHING;
