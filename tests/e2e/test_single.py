@@ -6,8 +6,10 @@ Few of these run on the real kernel. Whatever happens, every CPU that was online
 from __future__ import annotations
 
 import os
+import random
 import shutil
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
@@ -33,6 +35,8 @@ from tests.e2e.shielding import (
 CPUS = Path("/sys/devices/system/cpu")
 STAYS = min(os.sched_getaffinity(0))
 OTHERS = sorted(os.sched_getaffinity(0) - {STAYS})
+KILLS = 10
+LATEST_KILL_S = 0.6
 SINGLE = ("--cpu-config", "single", "--cpu", str(STAYS))
 
 
@@ -101,6 +105,17 @@ def test_the_guard_brings_them_back_after_a_kill(probe: Path, before: State) -> 
         process.kill()
         process.communicate(timeout=GIVE_UP_S)
     all_is_back(before)
+
+
+def test_killed_at_any_moment(probe: Path, quick: list[str], before: State) -> None:
+    """Before, while and after the CPUs go offline; also between the journal and a write."""
+    draw = random.Random(4)
+    words = [str(probe), "run", "TMR-P-LAT", "--json", "--samples", "1000000", *quick]
+    for _ in range(KILLS):
+        with subprocess.Popen([*words, "--cpu-config", "single"], stdout=subprocess.DEVNULL) as run:
+            time.sleep(draw.uniform(0, LATEST_KILL_S))
+            run.kill()
+        all_is_back(before)
 
 
 def test_restore_brings_them_back_after_two_kills(probe: Path, before: State) -> None:
