@@ -236,6 +236,17 @@ int port_own_executable(char *path, size_t bytes);
  * total of whichever that is (the machine's memory or the group's limit); -1: not known. */
 int64_t port_available_bytes(int64_t *of_bytes);
 
+/* How many more processes may be made, by the limits of the user, of control groups and of the
+ * system; -1: not known. `limit`: the one that leaves the least, in words; else unchanged. */
+int64_t port_process_room(const char **limit);
+
+/* Lets the calling process run only when a CPU has nothing else to do. 0, or an errno value
+ * (ENOTSUP: the system has no such class). */
+int port_run_when_idle(void);
+
+/* Whether a process runs, or would run if it got a CPU. Also false where that is not known. */
+bool port_is_ready(pid_t process);
+
 /* TCP segments that this network namespace has sent; -1: not known. */
 int64_t port_tcp_segments_sent(void);
 

@@ -104,15 +104,37 @@ int64_t port_run_delay_ns(void)
     return end == delay ? -1 : delay_ns;
 }
 
-/* Field 4 of /proc/ID/stat, counted from the last ')': the name before it may contain anything. */
+int port_run_when_idle(void)
+{
+    struct sched_param none = {0};
+    return sched_setscheduler(0, SCHED_IDLE, &none) == 0 ? 0 : errno;
+}
+
+/* Field 3 of /proc/ID/stat and what follows, counted from the last ')': the name before it may
+ * contain anything. NULL: there is no such process. */
+static const char *fields_of(const char *id, char *text, size_t bytes)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%.20s/stat", id);
+    if (!linux_read(path, text, bytes))
+        return NULL;
+    const char *end = strrchr(text, ')');
+    return end && strlen(end) > 4 ? end + 2 : NULL;
+}
+
 static pid_t parent_of(const char *id)
 {
-    char path[64], text[512];
-    snprintf(path, sizeof path, "/proc/%.20s/stat", id);
-    if (!linux_read(path, text, sizeof text))
-        return -1;
-    const char *end = strrchr(text, ')');
-    return end && strlen(end) > 4 ? (pid_t)strtol(end + 4, NULL, 10) : -1;
+    char text[512];
+    const char *fields = fields_of(id, text, sizeof text);
+    return fields ? (pid_t)strtol(fields + 2, NULL, 10) : -1;
+}
+
+bool port_is_ready(pid_t process)
+{
+    char id[24], text[512];
+    snprintf(id, sizeof id, "%ld", (long)process);
+    const char *fields = fields_of(id, text, sizeof text);
+    return fields && *fields == 'R';
 }
 
 /* struct linux_dirent64: opendir would allocate. */

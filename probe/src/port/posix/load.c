@@ -111,6 +111,26 @@ int64_t port_available_bytes(int64_t *of_bytes)
     return -1;
 }
 
+/* How many of them the user has is not known. */
+int64_t port_process_room(const char **limit)
+{
+    long most = sysconf(_SC_CHILD_MAX);
+    if (most >= 0)
+        *limit = "the user's limit (CHILD_MAX)";
+    return most >= 0 ? most : -1;
+}
+
+int port_run_when_idle(void)
+{
+    return ENOTSUP;
+}
+
+bool port_is_ready(pid_t process)
+{
+    (void)process;
+    return false;
+}
+
 int64_t port_tcp_segments_sent(void)
 {
     return -1;
