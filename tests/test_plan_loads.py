@@ -107,7 +107,7 @@ FORMS = [
     ("heavy", "heavy"),
     (HEAVY, "heavy"),
     ("search+memory+syscall+network+interrupt+disk+cpu", "heavy"),
-    (f"build+{HEAVY}", "heavy+build"),
+    (f"build+{HEAVY}", "heavy+build=1"),
     ("storm", "storm"),
     ("kernel+build+storm=240+heavy", "storm"),
     (f"{HEAVY}+storm=0240+build+kernel", "storm"),
@@ -125,7 +125,22 @@ FORMS = [
     ("cpu=20ms/200ms", "cpu=20ms/200ms"),
     ("network", "network=4000/s"),
     ("network=004000/s", "network=4000/s"),
-    ("kernel+build+search", "search+build+kernel"),
+    ("kernel+build+search", "search+build=1+kernel"),
+    ("heavy@cpu", "heavy@cpu"),
+    ("+".join(f"{term}@cpu" for term in HEAVY.split("+")), "heavy@cpu"),
+    ("search@cpu+" + HEAVY.removesuffix("+search"), HEAVY + "@cpu"),
+    ("storm@cpu", "storm@cpu"),
+    ("kernel@cpu+build=1@cpu+storm=240@cpu+heavy@cpu", "storm@cpu"),
+    ("cpu@cpu", "cpu=10ms/100ms@cpu"),
+    ("cpu=0.01s/0.1s@cpu+search@cpu", "cpu=10ms/100ms@cpu+search@cpu"),
+    ("latstat", "latstat"),
+    ("build=3400+storm=240", "latstat"),
+    (f"latstat+{HEAVY}", "heavy+latstat"),
+    ("storm=7@cpu", "storm=7@cpu"),
+    ("network@cpu", "network=4000/s@cpu"),
+    ("network=4000/s@LocalHost:001", "network=4000/s@localhost:1"),
+    ("network=4000/s@[0:0::1]:1@cpu", "network=4000/s@[::1]:1@cpu"),
+    ("network=10/s@127.0.0.1:1", "network=10/s@127.0.0.1:1"),
     ("stress-ng:  --cpu 2   --vm 1 ", "stress-ng:--cpu 2 --vm 1"),
     ("search+cpu+stress-ng:--matrix 0", "cpu=10ms/100ms+search+stress-ng:--matrix 0"),
 ]
@@ -261,6 +276,15 @@ def test_the_terms_of_a_load_are_few(terms: int, is_too_many: bool) -> None:
         ("storm=" + "9" * 400, "not of the form N"),
         ("stress-ng:", "no options"),
         ("stress-ng:  ", "no options"),
+        ("none@cpu", "none stands alone"),
+        ("cpu@cpu@cpu", "unknown"),
+        ("network=5/s@host", "names no host and port"),
+        ("network=5/s@host:0", "names no host and port"),
+        ("network=5/s@::1:7", "names no host and port"),
+        ("network=5/s@[host]:7", "names no host and port"),
+        ("network=5/s@-host:7", "names no host and port"),
+        ("network=5/s@$(reboot):7", "names no host and port"),
+        ("storm=5@host:7", "not of the form N"),
         ("cpu\x1b[2J", "not printable"),
         ("cpu" * 300, "too long"),
         ("$(reboot)", "unknown '$(reboot)'"),
@@ -307,6 +331,12 @@ def test_a_probe_without_load_runs_none_and_nothing_else() -> None:
 def test_too_many_loads() -> None:
     (found,) = problems(load=(",".join(f"storm={n}" for n in range(1, 18)),))
     assert "17 loads" in found
+
+
+def test_a_load_of_each_cpu_takes_as_long_as_it_has_cpus() -> None:
+    of_all, of_each = plan(tests=("CLK-P-BIN",), load=("storm=50,storm=50@cpu",)).tests
+    assert FACTS["cpu.allowed"] == "0-2,5"
+    assert of_each.expected_ns - of_all.expected_ns == 3 * 50 * 20_000_000
 
 
 TEXTS = st.lists(

@@ -82,7 +82,7 @@ def test_a_reason_of_the_probe_is_kept_beside_the_missing_footer() -> None:
 BROKEN: list[tuple[list[bytes], str]] = [
     ([INSTRUMENT], "line 1: the header must come first"),
     ([HEADER, HEADER], "line 2: a second header"),
-    ([with_field(HEADER, schema="hardstone.stream/2")], "line 1: schema 'hardstone.stream/2'"),
+    ([with_field(HEADER, schema="hardstone.stream/3")], "line 1: schema 'hardstone.stream/3'"),
     ([with_field(HEADER, test="CLK-B-RES")], "test 'CLK-B-RES' where TMR-P-LAT was asked for"),
     ([with_field(HEADER, started_utc_ns=10**30)], "line 1: the start time 1000"),
     ([HEADER, INSTRUMENT, INSTRUMENT], "line 3: a second instrument"),
@@ -91,7 +91,7 @@ BROKEN: list[tuple[list[bytes], str]] = [
     ([HEADER, b"\xff\xfe"], "line 2: not"),
     ([HEADER, EVENT.replace(b"release", b"\xff")], "line 2: not UTF-8"),
     ([HEADER, b'{"type":"event","x":' + b"[" * 99_999], "line 2: nested too deeply"),
-    ([HEADER, b'{"type":"opinion"}'], "line 2: not a line of hardstone.stream/1"),
+    ([HEADER, b'{"type":"opinion"}'], "line 2: not a line of hardstone.stream/2"),
     ([HEADER, WAKEUP[:-20]], "line 2: not JSON"),
     ([HEADER, WAKEUP, WAKEUP], "line 3: series 'wakeup'"),
     ([HEADER, with_field(WAKEUP, count=7)], "holds 400 values and the count says 7"),

@@ -1,6 +1,7 @@
 /* Events of a load, from made-up figures. */
 #include "base/posix_source.h"
 
+#include "load/element/build.h"
 #include "load/element/disk.h"
 #include "load/element/kernel_classes.h"
 #include "load/elements.h"
@@ -290,6 +291,109 @@ static void test_too_short_for_two_rounds_is_no_event(void)
     }
 }
 
+/* Processes that run only when a CPU is free are there all the same. */
+static void test_background_that_waits_for_a_cpu_is_there(void)
+{
+    struct load_reached one;
+    if (!make_up("storm=3", 3, 1))
+        return;
+    load.places.asked[0] = load.places.numbers[0] = 3;
+    to[0].counters[COUNTER_ROUNDS] = 5;
+    to[1].is_ready = to[2].is_ready = true;
+    load_reached(&load, 0, &one);
+    CHECK_SAME(one.reached, 3);
+    CHECK_TEXT(one.seen_names[0], "ran_count");
+    CHECK_SAME(one.seen[0], 1);
+    to[1].is_ready = to[2].is_ready = false;
+    tell_all();
+    is_only("load_short", "storm reached 1 of 3 asked (33 %)");
+}
+
+static void test_how_the_background_runs_is_told(void)
+{
+    static const struct {
+        int first, second;
+        const char *how;
+    } cases[] = {{BEHIND_IDLE, BEHIND_IDLE, "SCHED_IDLE"},
+                 {BEHIND_NICE, BEHIND_NICE, "nice 19"},
+                 {BEHIND_IDLE, BEHIND_NICE, "SCHED_IDLE and nice 19"},
+                 {BEHIND_NONE, BEHIND_NONE, ""}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct load_reached one;
+        if (!make_up("storm=2", 2, 1))
+            return;
+        atomic_store(&load.map->slots[0].behind, cases[i].first);
+        atomic_store(&load.map->slots[1].behind, cases[i].second);
+        load_reached(&load, 0, &one);
+        CHECK_TEXT(one.how, cases[i].how);
+        munmap(load.map, load.map_bytes);
+    }
+}
+
+/* Two processes with four jobs each. */
+static void keep_jobs(int at_begin, int at_end, int rounds)
+{
+    load.places.asked[0] = load.places.numbers[0] = 8;
+    for (int i = 0; i < 2; i++) {
+        from[i].counters[BUILD_AT_ONCE] = i == 0 ? 4 : (uint64_t)at_begin;
+        to[i].counters[BUILD_AT_ONCE] = i == 0 ? 4 : (uint64_t)at_end;
+        to[i].counters[COUNTER_ROUNDS] = (uint64_t)rounds;
+    }
+}
+
+static void test_jobs_at_once_are_those_at_both_ends(void)
+{
+    static const struct {
+        int at_begin, at_end, reached;
+    } cases[] = {{4, 4, 8}, {1, 4, 5}, {4, 0, 4}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct load_reached one;
+        if (!make_up("build=8", 2, 1))
+            return;
+        keep_jobs(cases[i].at_begin, cases[i].at_end, 3);
+        load_reached(&load, 0, &one);
+        CHECK_SAME(one.asked, 8);
+        CHECK_SAME(one.reached, cases[i].reached);
+        tell_all();
+        CHECK_SAME(told.count, one.reached < 6.4 ? 1 : 0);
+    }
+}
+
+static void test_jobs_of_which_none_ends_are_told(void)
+{
+    if (!make_up("build=8", 2, 1))
+        return;
+    keep_jobs(4, 4, 0);
+    tell_all();
+    is_only("load_short", "build: no job ended during the measurement");
+}
+
+static void test_fewer_for_want_of_room_are_told(void)
+{
+    if (!make_up("storm=240", 2, 1))
+        return;
+    load.places.asked[0] = 240;
+    load.places.numbers[0] = 2;
+    load.room = (struct load_room){2, "a limit"};
+    load.is_measured = false;
+    tell_all();
+    is_only("load_limited", "storm: 2 of 240 are started: a limit leaves room for 2 processes");
+}
+
+/* A process of the whole load may arm its timers on any of its CPUs. */
+static void test_interrupts_of_the_whole_load_are_one_sum(void)
+{
+    if (!make_up("interrupt=1000/s", 1, 10))
+        return;
+    load.map->slots[0].cpu = -1;
+    see_interrupts(0, 10000, 2500);
+    tell_all();
+    is_only("load_unseen",
+            "interrupt: of 10000 timers delivered on the CPUs of the load the kernel "
+            "counted 2500 interrupts there (25 %): several were served by one, or "
+            "elsewhere");
+}
+
 /* What was done before the measurement, or by another element, is nothing of this one. */
 static void test_rounds_of_others_do_not_count(void)
 {
@@ -304,19 +408,25 @@ static void test_rounds_of_others_do_not_count(void)
     is_only("load_short", "build: 1 of 2 processes made no round during the measurement");
 }
 
-TAP_MAIN({"interrupts that the kernel saw", test_interrupts_that_the_kernel_saw},
-         {"interrupts that the kernel did not see", test_interrupts_that_the_kernel_did_not_see},
-         {"interrupts at the limit", test_interrupts_at_the_limit},
-         {"what cannot be seen is no event", test_what_cannot_be_seen_is_no_event},
-         {"packets that the kernel did not see", test_packets_that_the_kernel_did_not_see},
-         {"writes that the device did not get", test_writes_that_the_device_did_not_get},
-         {"a device that is not counted is no event",
-          test_a_device_that_is_not_counted_is_no_event},
-         {"a stop within the window is told", test_a_stop_within_the_window_is_told},
-         {"classes that never ran are named", test_classes_that_never_ran_are_named},
-         {"a class that ran anywhere ran", test_a_class_that_ran_anywhere_ran},
-         {"one round says nothing of classes", test_one_round_says_nothing_of_classes},
-         {"no round is one event", test_no_round_is_one_event},
-         {"a process without a round is told", test_a_process_without_a_round_is_told},
-         {"too short for two rounds is no event", test_too_short_for_two_rounds_is_no_event},
-         {"rounds of others do not count", test_rounds_of_others_do_not_count})
+TAP_MAIN(
+    {"interrupts that the kernel saw", test_interrupts_that_the_kernel_saw},
+    {"interrupts that the kernel did not see", test_interrupts_that_the_kernel_did_not_see},
+    {"interrupts at the limit", test_interrupts_at_the_limit},
+    {"what cannot be seen is no event", test_what_cannot_be_seen_is_no_event},
+    {"packets that the kernel did not see", test_packets_that_the_kernel_did_not_see},
+    {"writes that the device did not get", test_writes_that_the_device_did_not_get},
+    {"a device that is not counted is no event", test_a_device_that_is_not_counted_is_no_event},
+    {"a stop within the window is told", test_a_stop_within_the_window_is_told},
+    {"classes that never ran are named", test_classes_that_never_ran_are_named},
+    {"a class that ran anywhere ran", test_a_class_that_ran_anywhere_ran},
+    {"one round says nothing of classes", test_one_round_says_nothing_of_classes},
+    {"no round is one event", test_no_round_is_one_event},
+    {"background that waits for a CPU is there", test_background_that_waits_for_a_cpu_is_there},
+    {"how the background runs is told", test_how_the_background_runs_is_told},
+    {"jobs at once are those at both ends", test_jobs_at_once_are_those_at_both_ends},
+    {"jobs of which none ends are told", test_jobs_of_which_none_ends_are_told},
+    {"fewer for want of room are told", test_fewer_for_want_of_room_are_told},
+    {"interrupts of the whole load are one sum", test_interrupts_of_the_whole_load_are_one_sum},
+    {"a process without a round is told", test_a_process_without_a_round_is_told},
+    {"too short for two rounds is no event", test_too_short_for_two_rounds_is_no_event},
+    {"rounds of others do not count", test_rounds_of_others_do_not_count})

@@ -3,6 +3,7 @@
 
 #include "load/guard.h"
 #include "load/job.h"
+#include "load/limits.h"
 #include "run/load_run.h"
 #include "running_load.h"
 #include "tap.h"
@@ -18,12 +19,50 @@
 #include <time.h>
 #include <unistd.h>
 
-static bool all_reached_something(void)
+/* With CPU time, where that is counted: storm may wait for its CPU. */
+static bool has_worked(int term)
+{
+    struct load_reached one = reached(term);
+    bool measures_cpu = spec.terms[term].element->counters[COUNTER_CPU_NS] != NULL;
+    return one.reached > 0 && (!measures_cpu || one.counters[COUNTER_CPU_NS] > 0);
+}
+
+static bool all_have_worked(void)
 {
     bool is_all = true;
     for (int i = 0; i < spec.count; i++)
-        is_all = is_all && reached(i).reached > 0;
+        is_all = is_all && has_worked(i);
     return is_all;
+}
+
+static void test_a_process_of_the_whole_load_is_not_bound_to_one(void)
+{
+    if (!start("cpu+memory@cpu"))
+        return;
+    if (load.setup.cpu_count > 0) {
+        CHECK_SAME(load.map->slots[0].cpu, -1);
+        CHECK_SAME(load.map->slots[1].cpu, cpus_first(&load.setup.cpus));
+    }
+    load_free(&load);
+}
+
+/* A process keeps at most LOAD_JOBS_EACH of them. */
+static void test_so_many_jobs_are_at_once(void)
+{
+    if (!start("build=20"))
+        return;
+    CHECK_SAME(load.map->slot_count, 20 / LOAD_JOBS_EACH);
+    CHECK_SAME(load.map->process_count, 20 + 20 / LOAD_JOBS_EACH);
+    load_begin(&load);
+    for (int i = 0; i == 0 || (i < 100 && reached(0).counters[COUNTER_ROUNDS] < 40); i++) {
+        pass_ms(100);
+        load_end(&load);
+    }
+    end();
+    CHECK_SAME(reached(0).asked, 20);
+    CHECK(reached(0).reached > 0 && reached(0).reached <= 20);
+    CHECK_SAME(is_told("load_short", "build reached"), reached(0).reached < 16);
+    load_free(&load);
 }
 
 /* How long the slowest takes depends on who else is there. */
@@ -33,18 +72,14 @@ static void test_every_element_works(void)
     if (!start("heavy+storm=3+build+kernel"))
         return;
     load_begin(&load);
-    for (int i = 0; i == 0 || (i < TRIES && !all_reached_something()); i++) {
+    for (int i = 0; i == 0 || (i < TRIES && !all_have_worked()); i++) {
         pass_ms(500);
         load_end(&load);
     }
     end();
     for (int i = 0; i < spec.count; i++) {
-        struct load_reached one = reached(i);
-        if (!CHECK(one.reached > 0) || !CHECK(one.processes > 0))
+        if (!CHECK(has_worked(i)) || !CHECK(reached(i).processes > 0))
             printf("# %s\n", spec.terms[i].element->name);
-        const struct load_element *element = spec.terms[i].element;
-        bool measures_cpu = element->counters[COUNTER_CPU_NS] != NULL;
-        CHECK(!measures_cpu || one.counters[COUNTER_CPU_NS] > 0);
     }
     load_free(&load);
 }
@@ -293,6 +328,23 @@ static void test_a_start_that_stalls_is_given_up(void)
     load_free(&load);
 }
 
+static void test_one_of_hundreds_may_be_late(void)
+{
+    char error[LOAD_ERROR_BYTES];
+    struct outcome outcome = {0};
+    struct load_setup setup = {
+        .spec = &spec, .called_as = called_as, .limit_ns = now_ns() + LIMIT_NS, .cpu_count = -1};
+    CHECK_SAME(load_spec_parse("storm=120", &spec, error, sizeof error), 0);
+    if (!CHECK_SAME(load_start(&load, &setup, &outcome), 0))
+        return;
+    while (atomic_load(&load.map->slots[0].process) == 0)
+        pass_ms(1);
+    signal_slot(0, SIGSTOP);
+    CHECK(load_settle(&load, NULL, error, sizeof error));
+    CHECK(atomic_load(&load.map->slots[0].state) < WORKER_WORKS);
+    load_free(&load);
+}
+
 /* Two processes in a window of a second, one of which did much more than was asked. */
 static void test_the_least_is_judged(void)
 {
@@ -326,9 +378,12 @@ static void test_a_storm_is_lowest_and_others_are_not(void)
         return;
     for (int i = 0; i < 2; i++) {
         pid_t process = (pid_t)atomic_load(&load.map->slots[i].process);
-        CHECK_SAME(sched_getscheduler(process), SCHED_OTHER);
-        CHECK_SAME(getpriority(PRIO_PROCESS, (id_t)process), i == 1 ? 19 : 0);
+        bool is_idle = atomic_load(&load.map->slots[i].behind) == BEHIND_IDLE;
+        CHECK_SAME(sched_getscheduler(process) == SCHED_OTHER, !is_idle);
+        CHECK_SAME(getpriority(PRIO_PROCESS, (id_t)process), i == 1 && !is_idle ? 19 : 0);
+        CHECK(i == 1 || !is_idle);
     }
+    CHECK(strcmp(reached(1).how, "SCHED_IDLE") == 0 || strcmp(reached(1).how, "nice 19") == 0);
     load_free(&load);
 }
 
@@ -446,6 +501,9 @@ int main(int argc, char *argv[])
         return act_as_stress_ng();
     static const struct tap_test tests[] = {
         {"every element works", test_every_element_works},
+        {"a process of the whole load is not bound to one",
+         test_a_process_of_the_whole_load_is_not_bound_to_one},
+        {"so many jobs are at once", test_so_many_jobs_are_at_once},
         {"only the window counts", test_only_the_window_counts},
         {"the time of jobs is CPU time", test_the_time_of_jobs_is_cpu_time},
         {"a killed loader is told", test_a_killed_worker_is_told},
@@ -455,6 +513,7 @@ int main(int argc, char *argv[])
         {"what was left is swept", test_what_was_left_is_swept},
         {"patience has an end", test_patience_has_an_end},
         {"a start that stalls is given up", test_a_start_that_stalls_is_given_up},
+        {"one of hundreds may be late", test_one_of_hundreds_may_be_late},
         {"a storm is lowest and others are not", test_a_storm_is_lowest_and_others_are_not},
         {"each knows what the kernel saw", test_each_knows_what_the_kernel_saw},
         {"the least is judged", test_the_least_is_judged},

@@ -74,6 +74,53 @@ static void test_the_mixes_are_those_of_the_specification(void)
     CHECK(term("build")->element && term("kernel")->element);
 }
 
+static void test_latstat_is_a_storm_and_thousands_of_jobs(void)
+{
+    CHECK(parses("latstat"));
+    CHECK_SAME(spec.count, 2);
+    CHECK_SAME(term("storm")->degree.number, 240);
+    CHECK_SAME(term("build")->degree.number, 3400);
+}
+
+/* "@cpu" is of one term, and of all terms of a mix. */
+static void test_at_cpu_a_degree_is_that_of_each(void)
+{
+    CHECK(parses("cpu=1ms/10ms@cpu+search@cpu+network+storm=7@cpu"));
+    CHECK(term("cpu")->degree.is_each_cpus);
+    CHECK_TEXT(term("cpu")->degree_text, "1ms/10ms@cpu");
+    CHECK_SAME(term("cpu")->degree.period_ns, 10000000);
+    CHECK_TEXT(term("search")->degree_text, "@cpu");
+    CHECK(!term("network")->degree.is_each_cpus);
+    CHECK_TEXT(term("network")->degree_text, "4000/s");
+    CHECK_TEXT(term("storm")->degree_text, "7@cpu");
+    CHECK(parses("storm@cpu"));
+    for (int i = 0; i < spec.count && i < LOAD_TERMS; i++)
+        CHECK(spec.terms[i].degree.is_each_cpus);
+    CHECK(parses("heavy@cpu+storm=3"));
+    CHECK_SAME(spec.count, 8);
+    CHECK(term("disk")->degree.is_each_cpus);
+    CHECK(!term("storm")->degree.is_each_cpus);
+}
+
+static void test_network_may_name_a_host(void)
+{
+    static const char *const hosts[][3] = {{"target:7", "target", "7"},
+                                           {"10.0.0.1:65535", "10.0.0.1", "65535"},
+                                           {"[::1]:7", "::1", "7"},
+                                           {"[fe80::1%eth0]:7", "fe80::1%eth0", "7"}};
+    for (size_t i = 0; i < sizeof hosts / sizeof hosts[0]; i++) {
+        char text[100];
+        snprintf(text, sizeof text, "network=100/s@%s@cpu", hosts[i][0]);
+        CHECK(parses(text));
+        CHECK_TEXT(term("network")->degree.to.host, hosts[i][1]);
+        CHECK_TEXT(term("network")->degree.to.port, hosts[i][2]);
+        CHECK_SAME(term("network")->degree.number, 100);
+        CHECK(term("network")->degree.is_each_cpus);
+    }
+    CHECK(parses("network=5/s"));
+    CHECK_TEXT(term("network")->degree.to.host, "");
+}
+
 static void test_a_mix_in_a_mix(void)
 {
     CHECK(parses("heavy+storm=100"));
@@ -159,6 +206,29 @@ static void test_texts_that_are_refused(void)
         "cpu =1ms/2ms",
         "cpu\t",
         "none=1",
+        "none@cpu",
+        "@cpu",
+        "cpu@cpu@cpu",
+        "cpu@CPU",
+        "cpu=@cpu",
+        "build=0",
+        "build=5001",
+        "build=1/s",
+        "storm=3@host:7",
+        "network@host:7",
+        "network=5/s@host",
+        "network=5/s@",
+        "network=5/s@:7",
+        "network=5/s@host:",
+        "network=5/s@host:0",
+        "network=5/s@host:65536",
+        "network=5/s@host:7x",
+        "network=5/s@::1:7",
+        "network=5/s@[host]:7",
+        "network=5/s@-host:7",
+        "network=5/s@ho st:7",
+        "network=5/s@$(x):7",
+        "network=5/s@host:7@host:7",
     };
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         if (parses(wrong[i]))
@@ -171,7 +241,7 @@ static void test_texts_that_are_refused(void)
 /* No text, however long or strange, is taken for more than it is. */
 static void test_long_and_random_texts(void)
 {
-    static const char letters[] = "cpudisk+=/:0123456789ms- \x80\xff%heavystorm";
+    static const char letters[] = "cpudisk+=/:@[]0123456789ms- \x80\xff%heavystorm";
     char text[2000];
     uint64_t state = 7;
     memset(text, 'x', sizeof text - 1);
@@ -192,14 +262,16 @@ static void test_long_and_random_texts(void)
     }
 }
 
-TAP_MAIN({"none", test_none}, {"degrees", test_degrees},
-         {"an element alone has the degree of heavy",
-          test_an_element_alone_has_the_degree_of_heavy},
-         {"the mixes are those of the specification",
-          test_the_mixes_are_those_of_the_specification},
-         {"a mix in a mix", test_a_mix_in_a_mix},
-         {"the rest belongs to stress-ng", test_the_rest_belongs_to_stress_ng},
-         {"every text of the register parses", test_every_text_of_the_register_parses},
-         {"wrong names get the nearest", test_wrong_names_get_the_nearest},
-         {"texts that are refused", test_texts_that_are_refused},
-         {"long and random texts", test_long_and_random_texts})
+TAP_MAIN(
+    {"none", test_none}, {"degrees", test_degrees},
+    {"an element alone has the degree of heavy", test_an_element_alone_has_the_degree_of_heavy},
+    {"the mixes are those of the specification", test_the_mixes_are_those_of_the_specification},
+    {"latstat is a storm and thousands of jobs", test_latstat_is_a_storm_and_thousands_of_jobs},
+    {"@cpu: a degree is that of each", test_at_cpu_a_degree_is_that_of_each},
+    {"network may name a host", test_network_may_name_a_host},
+    {"a mix in a mix", test_a_mix_in_a_mix},
+    {"the rest belongs to stress-ng", test_the_rest_belongs_to_stress_ng},
+    {"every text of the register parses", test_every_text_of_the_register_parses},
+    {"wrong names get the nearest", test_wrong_names_get_the_nearest},
+    {"texts that are refused", test_texts_that_are_refused},
+    {"long and random texts", test_long_and_random_texts})

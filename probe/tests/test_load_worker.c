@@ -18,12 +18,20 @@
 enum { POLICY = COUNTER_OWN, NICE, BLOCKED, IGNORED, CORE };
 
 static struct load_map *map;
-static bool refuses_policies;
+static bool refuses_policies, has_no_idle_class;
 
 int __real_pthread_setschedparam(pthread_t thread, int policy, const struct sched_param *wanted);
 int __wrap_pthread_setschedparam(pthread_t thread, int policy, const struct sched_param *wanted);
 
+int __real_port_run_when_idle(void);
+int __wrap_port_run_when_idle(void);
+
 #ifdef WRAPPED
+int __wrap_port_run_when_idle(void)
+{
+    return has_no_idle_class ? ENOTSUP : __real_port_run_when_idle();
+}
+
 int __wrap_pthread_setschedparam(pthread_t thread, int policy, const struct sched_param *wanted)
 {
     return refuses_policies ? EPERM : __real_pthread_setschedparam(thread, policy, wanted);
@@ -48,8 +56,15 @@ static void work(struct worker *worker)
 }
 
 static const struct load_element usual = {.name = "test", .kind = LOAD_COUNT, .work = work};
-static const struct load_element lowest = {
-    .name = "test", .kind = LOAD_COUNT, .is_lowest = true, .work = work};
+
+/* The same after it has stepped back. */
+static void work_behind(struct worker *worker)
+{
+    worker_step_back(worker);
+    work(worker);
+}
+
+static const struct load_element behind = {.name = "test", .kind = LOAD_COUNT, .work = work_behind};
 
 /* Forks a worker from a process with this policy and niceness. False: that process may not have
  * them. */
@@ -135,8 +150,31 @@ static void test_its_niceness_is_its_own(void)
         CHECK_SAME(found(NICE) - 20, 0);
     else
         CHECK_HOLDS(load_slot_note(&map->slots[0]), "could not be set to nice 0");
-    if (be(&lowest, SCHED_OTHER, 5))
-        CHECK_SAME(found(NICE) - 20, 19);
+}
+
+static void test_behind_all_others_it_has_the_idle_class(void)
+{
+    if (!be(&behind, SCHED_OTHER, 0))
+        return;
+    int told = atomic_load(&map->slots[0].behind);
+    if (told == BEHIND_NICE) {
+        tap_skip("this system has no such class");
+        return;
+    }
+    CHECK_SAME(told, BEHIND_IDLE);
+    CHECK(found(POLICY) != SCHED_OTHER);
+}
+
+static void test_without_an_idle_class_it_is_lowest(void)
+{
+    if (!tap_is_wrapped())
+        return;
+    has_no_idle_class = true;
+    CHECK(be(&behind, SCHED_OTHER, 0));
+    has_no_idle_class = false;
+    CHECK_SAME(found(POLICY), SCHED_OTHER);
+    CHECK_SAME(found(NICE) - 20, 19);
+    CHECK_SAME(atomic_load(&map->slots[0].behind), BEHIND_NICE);
 }
 
 static void test_it_takes_signals_and_leaves_no_core(void)
@@ -170,6 +208,8 @@ int main(void)
         {"it is refused where it would stay real-time",
          test_it_is_refused_where_it_would_stay_real_time},
         {"its niceness is its own", test_its_niceness_is_its_own},
+        {"behind all others it has the idle class", test_behind_all_others_it_has_the_idle_class},
+        {"without an idle class it is lowest", test_without_an_idle_class_it_is_lowest},
         {"it takes signals and leaves no core", test_it_takes_signals_and_leaves_no_core},
         {"a note does not touch the one before", test_a_note_does_not_touch_the_one_before},
     };

@@ -1,7 +1,7 @@
 """The two documents that hardstone reads and writes, as types.
 
-`Stream*` are the lines that the probe sends (`hardstone.stream/1`, one JSON
-object a line). `RunDocument` is what the store keeps (`hardstone.run/1`).
+`Stream*` are the lines that the probe sends (`hardstone.stream/2`, one JSON
+object a line). `RunDocument` is what the store keeps (`hardstone.run/2`).
 Durations are integer nanoseconds unless the name says otherwise; `at_ns` counts
 from the start of the measurement; times of day are UTC. schema/HISTORY.md tells
 how both formats changed; schema/*.json is generated from this module.
@@ -13,10 +13,10 @@ from typing import Literal
 
 import msgspec
 
-STREAM_SCHEMA = "hardstone.stream/1"
-RUN_SCHEMA = "hardstone.run/1"
+STREAM_SCHEMA = "hardstone.stream/2"
+RUN_SCHEMA = "hardstone.run/2"
 REGISTER_SCHEMA = "hardstone.register/1"
-LOADS_SCHEMA = "hardstone.loads/1"
+LOADS_SCHEMA = "hardstone.loads/2"
 SHIELD_SCHEMA = "hardstone.shield/1"
 FACTS_SCHEMA = "hardstone.facts/1"
 
@@ -149,11 +149,13 @@ class Conditions(msgspec.Struct, kw_only=True):
 class LoadReached(msgspec.Struct, kw_only=True):
     """What one element of the load did while the test measured.
 
-    `unit`: "share" of the time of each load CPU, "per_s" on each load CPU, "processes" in
-    total, or "rounds_per_s" of an element that has no degree: then `asked` is null.
-    `reached` is the mean of its loaders, `least` what the one that did least reached (null:
-    from a probe that does not say).
+    `degree` is that of the whole system, or of each CPU where it ends with "@cpu".
+    `unit`: "share" of the time of a CPU, "per_s", "processes" and "jobs" in all, or
+    "rounds_per_s" of an element that has no degree: then `asked` is null.
+    `reached` is the mean of its loaders (of which the whole system has one), `least` what the one
+    that did least reached (null: from a probe that does not say).
     `processes` is the number of its loaders; `counters` are raw, each with its unit.
+    `how` says what the degree does not: "loopback", "to HOST:PORT", "SCHED_IDLE", "nice 19".
     """
 
     element: str
@@ -163,6 +165,7 @@ class LoadReached(msgspec.Struct, kw_only=True):
     least: float | None = None
     unit: str
     processes: int
+    how: str | None = None
     counters: dict[str, int] = {}
 
 
@@ -425,7 +428,8 @@ class LoadElement(msgspec.Struct, kw_only=True):
     """An element of load as the probe declares it.
 
     `degree` is its form: "BUSY/PERIOD", "N/s", "N", "OPTIONS", or null where it has none;
-    the limits are of that form.
+    the limits are of that form. `each_cpu`: it may be asked for on each CPU, "@cpu"; `host`: a
+    host may follow, "@HOST:PORT".
     """
 
     name: str
@@ -438,6 +442,8 @@ class LoadElement(msgspec.Struct, kw_only=True):
     min_busy_ns: int | None = None
     min_period_ns: int | None = None
     max_period_ns: int | None = None
+    each_cpu: bool = False
+    host: bool = False
     counters: list[str] = []
 
 

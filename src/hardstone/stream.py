@@ -33,9 +33,11 @@ from hardstone.model import (
     Verdict,
 )
 from hardstone.stats.identity import pair_problem, series_problem
+from hardstone.stats.old_loads import each_cpus_degree, each_cpus_load
 
 LINE_LIMIT_BYTES = 64 * 2**20
 STREAM_LIMIT_BYTES = 512 * 2**20
+OLD_SCHEMA = "hardstone.stream/1"
 NO_FOOTER = "the stream ended before its footer"
 _WORDS_LIMIT = 200
 
@@ -147,7 +149,7 @@ class StreamReader:
     def _take_header(self, line: StreamHeader) -> None:
         if self._header is not None:
             raise StreamError("a second header")
-        if line.schema != STREAM_SCHEMA:
+        if line.schema not in (STREAM_SCHEMA, OLD_SCHEMA):
             raise StreamError(f"schema {line.schema!r} where {STREAM_SCHEMA} is read")
         if line.test != self._result.test:
             raise StreamError(f"test {line.test!r} where {self._result.test} was asked for")
@@ -171,7 +173,10 @@ class StreamReader:
             raise StreamError(f"load of {line.element!r} for the second time")
         if min(line.reached, line.asked or 0.0, line.processes) < 0:
             raise StreamError(f"load of {line.element!r} below nothing")
-        self._result.load.append(LoadReached(**msgspec.structs.asdict(line)))
+        reached = LoadReached(**msgspec.structs.asdict(line))
+        if self._is_old:
+            reached.degree = each_cpus_degree(reached.element, reached.degree)
+        self._result.load.append(reached)
 
     def _take_series(self, line: StreamSeries) -> None:
         key = (line.name, tuple(sorted(line.labels.items())))
@@ -210,6 +215,12 @@ class StreamReader:
         result.interrupted, result.duration_ns = ending.interrupted, ending.duration_ns
         result.conditions, result.environment = ending.conditions, ending.environment
         result.calibrated = ending.calibrated
+        if self._is_old:
+            result.conditions.load = each_cpus_load(result.conditions.load)
+
+    @property
+    def _is_old(self) -> bool:
+        return self._header is not None and self._header.schema == OLD_SCHEMA
 
 
 def _decode(line: bytes) -> object:

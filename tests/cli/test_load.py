@@ -13,7 +13,7 @@ from tests.targets import sample
 
 HEADER = {
     "type": "header",
-    "schema": "hardstone.load/1",
+    "schema": "hardstone.load/2",
     "probe_version": "0.1.0",
     "load": "cpu",
     "started_utc_ns": 1,
@@ -69,8 +69,9 @@ def test_a_table(hardstone: Callable[..., Any], says: Callable[..., None]) -> No
 def test_a_document(hardstone: Callable[..., Any], says: Callable[..., None]) -> None:
     says(HEADER, RUNS, CPU, FOOTER)
     document = hardstone("load", "cpu", "-D", "1", "--json").document
-    assert document["schema"] == "hardstone.load/1"
-    assert document["elements"] == [{name: CPU[name] for name in CPU if name != "type"}]
+    assert document["schema"] == "hardstone.load/2"
+    element = {name: CPU[name] for name in CPU if name != "type"}
+    assert document["elements"] == [element | {"how": None}]
     assert [event["name"] for event in document["events"]] == ["load_runs"]
 
 

@@ -106,6 +106,17 @@ class RunningLoad:
         os.kill(pid, signal.SIGKILL)
         return pid
 
+    def own(self, name: str) -> list[int]:
+        """Processes of the load of this name, without what they started."""
+        return sorted(self._ours(name))
+
+    def stop(self) -> list[Line]:
+        """Ends its input, which is the order to end; its lines."""
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        self.process.stdin = None
+        return self.end()
+
     def _ours(self, name: str) -> set[int]:
         """Those of the load itself: what they start has their name until it has its own."""
         found = set(self.marked.named(name))

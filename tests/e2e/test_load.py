@@ -15,6 +15,7 @@ import pytest
 
 from tests.e2e import machine
 from tests.e2e.loads import Marked, elements, events, loading, once, wait_until
+from tests.e2e.shield_state import children
 
 pytestmark = pytest.mark.e2e
 
@@ -37,8 +38,9 @@ COUNTERS = {
 UNITS = {
     **dict.fromkeys(("cpu", "disk", "syscall", "memory"), "share"),
     **dict.fromkeys(("interrupt", "network"), "per_s"),
-    **dict.fromkeys(("search", "build", "kernel"), "rounds_per_s"),
+    **dict.fromkeys(("search", "kernel"), "rounds_per_s"),
     "storm": "processes",
+    "build": "jobs",
 }
 
 
@@ -69,8 +71,33 @@ def test_every_element_counts_what_it_does(storm_lines: Any, element: str) -> No
     idle = [name for name in COUNTERS[element] if line["counters"][name] <= 0]
     assert idle == []
     assert line["reached"] > 0
-    cpus = len(os.sched_getaffinity(0))
-    assert line["processes"] == (6 if element == "storm" else cpus)
+    assert line["processes"] == (6 if element == "storm" else 1)
+
+
+def test_a_load_of_the_whole_system_may_run_on_every_cpu(probe: Path, folder: Path) -> None:
+    """With @cpu there is one on each."""
+    allowed = os.sched_getaffinity(0)
+    load = "cpu=1ms/100ms+memory=1ms/100ms@cpu+storm=3+network=10/s@cpu"
+    with loading(probe, load, folder) as running:
+        found = {
+            name: sorted(map(sorted, map(os.sched_getaffinity, running.own(f"hs-load-{name}"))))
+            for name in ("cpu", "memory", "storm", "network")
+        }
+    each = [[cpu] for cpu in sorted(allowed)]
+    assert found == {
+        "cpu": [sorted(allowed)],
+        "memory": each,
+        "storm": [sorted(allowed)] * 3,
+        "network": each,
+    }
+
+
+def test_jobs_are_many_at_once(probe: Path, folder: Path) -> None:
+    """As the process table has them."""
+    with loading(probe, "build=40", folder) as running:
+        makers = running.own("hs-load-build")
+        assert len(makers) == 20
+        wait_until(lambda: sum(len(children(pid)) for pid in makers) == 40)
 
 
 def test_the_lines_have_an_order_and_an_end(storm_lines: Any) -> None:
@@ -78,7 +105,7 @@ def test_the_lines_have_an_order_and_an_end(storm_lines: Any) -> None:
     assert kinds[0] == "header"
     assert kinds[-1] == "footer"
     assert storm_lines[-1]["lines"] == len(kinds) - 1
-    assert storm_lines[0]["schema"] == "hardstone.load/1"
+    assert storm_lines[0]["schema"] == "hardstone.load/2"
     first_load = kinds.index("load")
     assert set(kinds[first_load:-1]) == {"load"}
 
@@ -203,21 +230,24 @@ def test_loaders_are_ordinary_processes(probe: Path, folder: Path, prefix: list[
         pytest.skip(f"no right to {' '.join(prefix)}")
     cpu = first_cpu()
     words = [*prefix, "env"]
-    with loading(probe, "cpu+storm=2", folder, "--cpus", str(cpu), prefix=words) as running:
+    load = "cpu+storm=2+memory@cpu"
+    with loading(probe, load, folder, "--cpus", str(cpu), prefix=words) as running:
         check_ordinary(running.marked, cpu, is_root=os.geteuid() == 0)
 
 
 def check_ordinary(marked: Marked, cpu: int, *, is_root: bool) -> None:
     for name in ("guard", "keeper"):
         assert os.sched_getscheduler(marked.wait_for(f"hs-load-{name}")) == os.SCHED_OTHER
-    for name, nice in (("cpu", 0), ("storm", 19)):
+    for name in ("cpu", "storm"):
         pid = marked.wait_for(f"hs-load-{name}")
-        assert os.sched_getscheduler(pid) == os.SCHED_OTHER
         assert os.sched_getaffinity(pid) == {cpu}
-        if is_root or nice == 19:  # others may only be nicer
-            assert os.getpriority(os.PRIO_PROCESS, pid) == nice
+        if is_root:  # others may only be nicer
+            assert os.getpriority(os.PRIO_PROCESS, pid) == 0
         assert int(status(pid, "SigBlk"), 16) == 0
         assert status(pid, "VmLck") == "0 kB"
+    assert os.sched_getscheduler(marked.wait_for("hs-load-cpu")) == os.SCHED_OTHER
+    storm = marked.wait_for("hs-load-storm")
+    wait_until(lambda: os.sched_getscheduler(storm) == os.SCHED_IDLE)
 
 
 @pytest.mark.skipif(machine.no_realtime() is not None, reason=machine.no_realtime() or "")
@@ -226,7 +256,7 @@ def test_the_load_of_a_real_time_run_is_ordinary(
 ) -> None:
     marked = Marked()
     run = [str(probe), "run", "TMR-P-LAT", "--policy", "fifo", "--priority", "20", "-D", "60"]
-    load = ["--load", "cpu+storm=2", "--cpu-config", "single", "--json"]
+    load = ["--load", "cpu+storm=2+memory@cpu", "--cpu-config", "single", "--json"]
     with subprocess.Popen(
         ["chrt", "-f", "10", *run, *load, *quick],
         stdout=subprocess.PIPE,

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.loads import Marked, elements, events, load_command, loading, wait_until
+from tests.e2e.shield_state import children
 
 pytestmark = pytest.mark.e2e
 
@@ -64,6 +65,27 @@ def test_a_kill_of_those_above_ends_everything(probe: Path, tmp_path: Path, vict
         told = events(running.end())
     assert "all of the load ended with it" in told["load_ended_early"]
     assert "load_short" in told
+
+
+@pytest.mark.parametrize("victim", ["probe", "hs-load-guard", "hs-load-keeper"])
+def test_many_jobs_go_too(probe: Path, tmp_path: Path, victim: str) -> None:
+    """Each of them waits for a CPU, and so do those that end them."""
+    with loading(probe, "storm=20+build=100", tmp_path) as running:
+        wait_until(lambda: len(running.marked.all()) > 100)
+        running.kill(victim)
+        others = set() if victim == "probe" else {running.process.pid}
+        wait_until(lambda: set(running.marked.all()) <= others)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_jobs_go_with_the_process_that_started_them(probe: Path, tmp_path: Path) -> None:
+    with loading(probe, "build=64", tmp_path, *ONE_CPU) as running:
+        maker = running.own("hs-load-build")[0]
+        jobs = set(wait_until(lambda: children(maker)))
+        os.kill(maker, signal.SIGKILL)
+        wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in {maker, *jobs}))
+        told = events(running.stop())
+    assert told["load_ended_early"].startswith("build: 1 of 32 processes")
 
 
 @pytest.mark.parametrize("element", ["cpu", "disk", "network", "build", "kernel", "storm"])

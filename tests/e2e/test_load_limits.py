@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -84,9 +85,45 @@ def test_no_right_to_more_processes(open_probe: Path, tmp_path: Path) -> None:
     lines = once(open_probe, "storm=60", tmp_path, "-D", "1", "--cpus", CPU, prefix=prefix)
     storm = elements(lines)["storm"]
     assert 0 < storm["reached"] < 12
-    told = events(lines)
-    assert "the process could not be made" in told["load_limited"]
-    assert "load_short" in told
+    told = [line["text"] for line in lines if line.get("name") == "load_limited"]
+    assert any("of 60 are started: the user's limit (ulimit -u)" in text for text in told)
+    assert "load_short" in events(lines)
+
+
+@pytest.fixture
+def few_processes() -> Iterator[list[str]]:
+    """Words before a command: at most 80 processes, in a control group of its own."""
+    mount = Path("/sys/fs/cgroup/pids")
+    mount = mount if mount.is_dir() else Path("/sys/fs/cgroup")
+    group = mount / f"hardstone-test-{os.getpid()}"
+    try:
+        group.mkdir()
+        (group / "pids.max").write_text("80")
+    except OSError as error:
+        with suppress(OSError):
+            group.rmdir()
+        pytest.skip(f"no group that limits processes can be made here: {error}")
+    try:
+        yield ["sh", "-c", f'echo $$ > {group}/cgroup.procs && exec "$@"', "sh"]
+    finally:
+        wait_until(lambda: (group / "cgroup.procs").read_text() == "")
+        group.rmdir()
+
+
+def test_a_group_with_few_processes_gets_few(
+    probe: Path, tmp_path: Path, few_processes: list[str]
+) -> None:
+    """And keeps some for others: none is refused."""
+    load = "storm=100+build=300"
+    lines = once(probe, load, tmp_path, "-D", "2", "--cpus", CPU, prefix=few_processes)
+    told = [line["text"] for line in lines if line.get("name") == "load_limited"]
+    assert len(told) == 2
+    assert all("pids.max of a control group leaves room for" in text for text in told)
+    for name, asked in (("storm", 100), ("build", 300)):
+        line = elements(lines)[name]
+        assert line["asked"] == asked
+        assert 0 < line["reached"] < 80
+    assert elements(lines)["build"]["counters"]["failed_count"] == 0
 
 
 @pytest.mark.skipif(machine.no_other_user() is not None, reason=machine.no_other_user() or "")
@@ -288,6 +325,10 @@ def test_run_with_stress_ng_that_is_not_there(
         ("storm=99999999999999999999", "from 1 to 5000"),
         ("search=3", "takes no degree"),
         ("heavy=3", "takes no degree"),
+        ("build=5001", "from 1 to 5000"),
+        ("network=5/s@host", "names no host and port"),
+        ("network=5/s@$(reboot):7", "names no host and port"),
+        ("cpu@cpu@cpu", "there is no element"),
         ("heavy+cpu=50ms/100ms", "cpu is there twice"),
         ("heavy+storm", "is there twice"),
         ("none+cpu", "none stands alone"),

@@ -1,4 +1,4 @@
-"""`heavy` costs what it says: by its own lines, and by what the kernel counts of it.
+"""`heavy@cpu` costs what it says: by its own lines, and by what the kernel counts of it.
 
 Only where CPUs and disk are free: beside other programs a load cannot get what it asks for.
 """
@@ -25,7 +25,7 @@ HEAVY = {
     "interrupt": 1000.0,
     "network": 4000.0,
 }
-WITHOUT_INTERRUPTS = "cpu+disk+network+syscall+memory+search"
+WITHOUT_INTERRUPTS = "cpu@cpu+disk@cpu+network@cpu+syscall@cpu+memory@cpu+search@cpu"
 NEAR = 0.2
 CPUS = sorted(os.sched_getaffinity(0))
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
@@ -208,7 +208,7 @@ def test_heavy_costs_what_it_says(probe: Path, folder: Path, alone: None) -> Non
     while time.monotonic() < give_up_s:
         try:
             before, other = quiet(), under(probe, WITHOUT_INTERRUPTS, folder)
-            heavy = under(probe, "heavy", folder)
+            heavy = under(probe, "heavy@cpu", folder)
             quiet()
             check_lines(heavy.lines)
             check_from_outside(before, other, heavy)
@@ -237,7 +237,7 @@ def check_lines(lines: list[Line]) -> None:
 
 def check_from_outside(before: Seen, other: Seen, heavy: Seen) -> None:
     """Search keeps the ticks of its CPU going and the others set timers too, so interrupts are
-    those of `heavy` less those of the same load without the element."""
+    those of `heavy@cpu` less those of the same load without the element."""
     for name in ("cpu", "syscall", "memory", "disk"):
         shares = heavy.shares(name)
         assert shares == pytest.approx([HEAVY[name]] * len(CPUS), rel=NEAR), name

@@ -39,7 +39,7 @@ def document(
             Result(test=one.test, status="measured", conditions=conditions, series=[series])
         )
     return RunDocument(
-        schema="hardstone.run/1",
+        schema="hardstone.run/2",
         id="20260101-000000-0000",
         name="p",
         started_utc="2026-01-01T00:00:00Z",

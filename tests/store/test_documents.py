@@ -53,8 +53,8 @@ BAD = [
     (b"\xff\x00", "not a run document"),
     (b"{" * 200_000, "not a run document"),
     (b'{"schema":' + b"[" * 200_000, "not a run document"),
-    (b'{"schema":"hardstone.run/1"}', "missing required field"),
-    (b'{"schema":"hardstone.run/2"}', "upgrade hardstone"),
+    (b'{"schema":"hardstone.run/2"}', "missing required field"),
+    (b'{"schema":"hardstone.run/3"}', "upgrade hardstone"),
     (b'{"schema":"hardstone.stream/1"}', "is not a run document but"),
     (b'{"schema":"cyclictest"}', "is not a run document but"),
     (b"\x1f\x8b\x08garbage", "damaged"),
@@ -107,7 +107,7 @@ def test_old_versions_are_converted_on_reading(
     old["schema"], old["title"] = "hardstone.run/0", old.pop("name")
 
     def upgrade(document: convert.Document) -> convert.Document:
-        return document | {"schema": "hardstone.run/1", "name": document["title"]}
+        return document | {"schema": "hardstone.run/2", "name": document["title"]}
 
     monkeypatch.setitem(convert.CONVERTERS, "hardstone.run/0", upgrade)
     (tmp_path / "old.json").write_bytes(msgspec.json.encode(old))

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from hardstone.errors import InputError
-from hardstone.model import Result, RunDocument
+from hardstone.model import RUN_SCHEMA, Result, RunDocument
 from hardstone.store import Store
 from hardstone.store.backing import remove_backing
 from hardstone.store.recovery import ENDED
@@ -152,6 +152,21 @@ def test_every_cut_of_a_journal_keeps_what_is_before_it(store: Store) -> None:
         if complete:
             assert len(store.load(document.id).results) == complete - 1
             store.path_of(document.id).unlink()
+
+
+def test_an_old_journal_keeps_the_meaning_of_its_loads(store: Store) -> None:
+    """Results that were finished, and the plan, from before "@cpu"."""
+    document = planned()
+    document.schema = "hardstone.run/1"
+    journal = store.journal(document)
+    journal.result(make.result("SEM-P-SIG"))
+    journal.close()
+    assert make.result("SEM-P-SIG").conditions.load == "heavy"
+    assert store.recover(dump) == [document.id]
+    found = store.load(document.id)
+    assert found.schema == RUN_SCHEMA
+    assert found.results[0].conditions.load == "heavy@cpu"
+    assert (document.plan.load, found.plan.load) == ("heavy", "heavy@cpu")
 
 
 def test_a_journal_without_its_plan_is_set_aside(store: Store) -> None:

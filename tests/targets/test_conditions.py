@@ -84,7 +84,7 @@ def test_the_list_of_loads(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["", "Cpu", "a b", "x" * 40, "\x1b"])
 def test_impossible_names_of_loads_are_refused(tmp_path: Path, name: str) -> None:
-    faulty = {"schema": "hardstone.loads/1", "elements": [], "mixes": [{"name": name, "load": ""}]}
+    faulty = {"schema": "hardstone.loads/2", "elements": [], "mixes": [{"name": name, "load": ""}]}
     with pytest.raises(InputError, match="impossible names"):
         FakeTarget(sample.scenario(tmp_path, {}, loads=faulty)).load_list()
 

@@ -2,11 +2,17 @@
 
 #include "load/element.h"
 
+#include "port/port.h"
+
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
+
+enum { LOWEST_NICE = 19 };
 
 bool worker_should_stop(const struct worker *worker)
 {
@@ -18,6 +24,17 @@ void worker_works(struct worker *worker)
 {
     if (atomic_load_explicit(&worker->slot->state, memory_order_relaxed) == WORKER_READY)
         atomic_store(&worker->slot->state, WORKER_WORKS);
+}
+
+void worker_step_back(struct worker *worker)
+{
+    bool is_idle = port_run_when_idle() == 0;
+    if (!is_idle && setpriority(PRIO_PROCESS, 0, LOWEST_NICE) != 0) {
+        worker_note(worker, "the priority could not be set to nice %d: %s", LOWEST_NICE,
+                    strerror(errno));
+        return;
+    }
+    atomic_store(&worker->slot->behind, is_idle ? BEHIND_IDLE : BEHIND_NICE);
 }
 
 void worker_note(struct worker *worker, const char *format, ...)

@@ -12,7 +12,9 @@
 #include <stdint.h>
 
 enum {
-    LOAD_DEGREE_BYTES = 32,
+    LOAD_DEGREE_BYTES = HS_LOAD ? 192 : 1,
+    LOAD_HOST_BYTES = HS_LOAD ? 128 : 1,
+    LOAD_PORT_BYTES = 8,
     LOAD_PATH_BYTES = 512,
     LOAD_OPTIONS_BYTES = HS_LOAD ? 512 : 1,
 };
@@ -20,14 +22,22 @@ enum {
 enum load_degree_kind {
     LOAD_SHARE,             /* BUSY/PERIOD: busy_ns of work in every period_ns */
     LOAD_RATE,              /* N/s */
-    LOAD_COUNT,             /* N processes in total */
+    LOAD_COUNT,             /* N processes */
+    LOAD_JOBS,              /* N jobs at once */
     LOAD_CONTINUOUS,        /* no degree: works all the time; counted in rounds */
     LOAD_EXTERNAL_STRESSOR, /* the options of another program */
 };
 
+/* A host that packets are sent to; no host: the loopback interface. */
+struct load_address {
+    char host[LOAD_HOST_BYTES], port[LOAD_PORT_BYTES];
+};
+
 struct load_degree {
     int64_t busy_ns, period_ns; /* LOAD_SHARE */
-    int64_t number;             /* LOAD_RATE, LOAD_COUNT */
+    int64_t number;             /* LOAD_RATE, LOAD_COUNT, LOAD_JOBS */
+    bool is_each_cpus;          /* holds for each CPU of the load; else for all of it */
+    struct load_address to;
 };
 
 /* One process of the load, as its element sees it. */
@@ -37,8 +47,9 @@ struct worker {
     const char *options; /* LOAD_EXTERNAL_STRESSOR */
     struct load_map *map;
     struct load_slot *slot;
-    int cpu;             /* bound to this CPU; -1: not bound to one */
+    int cpu;             /* bound to this CPU; -1: may run on all CPUs of the load */
     int place, places;   /* index of this process in the load, and their number */
+    int jobs;            /* LOAD_JOBS: so many at once are this process's part */
     int peers;           /* processes of this element; they share its limits */
     int supervisor;      /* process id of the parent */
     uint64_t random;     /* state of worker_random */
@@ -55,8 +66,8 @@ struct load_element {
     const char *default_degree; /* as text; NULL: takes no degree */
     /* Names of the slot's counters, in the order of map.h; NULL: not used. */
     const char *counters[LOAD_COUNTERS];
-    bool is_lowest;      /* runs at nice 19 */
     bool needs_names;    /* makes named files, in the scratch folder */
+    bool takes_host;     /* LOAD_RATE: N/s@HOST:PORT */
     bool judged_by_wall; /* LOAD_SHARE: busy is time within the work, not CPU time */
     /* Called once before the load begins. Returns 0, or an errno value; worker_note may say
      * more than strerror. NULL: nothing to prepare. */
@@ -71,6 +82,9 @@ bool worker_should_stop(const struct worker *worker);
 
 /* Sets WORKER_WORKS. Call it after the first piece of work; later calls do nothing. */
 void worker_works(struct worker *worker);
+
+/* Makes the process run only when a CPU has nothing else to do (SCHED_IDLE), else at nice 19. */
+void worker_step_back(struct worker *worker);
 
 /* Stores a note about this process for the event load_limited; replaces an earlier note. */
 void worker_note(struct worker *worker, const char *format, ...)

@@ -15,6 +15,7 @@ const struct load_mix load_mixes[] = {
     {"heavy", "cpu=10ms/100ms+disk=10ms/100ms+interrupt=1000/s+network=4000/s+"
               "syscall=10ms/100ms+memory=10ms/100ms+search"},
     {"storm", "heavy+storm=240+build+kernel"},
+    {"latstat", "storm=240+build=3400"},
     {NULL, NULL},
 };
 
@@ -90,6 +91,7 @@ const char *load_unit(enum load_degree_kind kind)
         [LOAD_SHARE] = "share",
         [LOAD_RATE] = "per_s",
         [LOAD_COUNT] = "processes",
+        [LOAD_JOBS] = "jobs",
         [LOAD_CONTINUOUS] = "rounds_per_s",
         [LOAD_EXTERNAL_STRESSOR] = "processes",
     };
@@ -99,11 +101,9 @@ const char *load_unit(enum load_degree_kind kind)
 static const char *form(enum load_degree_kind kind)
 {
     static const char *const forms[] = {
-        [LOAD_SHARE] = "BUSY/PERIOD",
-        [LOAD_RATE] = "N/s",
-        [LOAD_COUNT] = "N",
-        [LOAD_CONTINUOUS] = "",
-        [LOAD_EXTERNAL_STRESSOR] = "OPTIONS",
+        [LOAD_SHARE] = "BUSY/PERIOD", [LOAD_RATE] = "N/s",
+        [LOAD_COUNT] = "N",           [LOAD_JOBS] = "N",
+        [LOAD_CONTINUOUS] = "",       [LOAD_EXTERNAL_STRESSOR] = "OPTIONS",
     };
     return forms[kind];
 }
@@ -114,7 +114,7 @@ static void limits_json(struct emit *emit, enum load_degree_kind kind)
         emit_member_integer(emit, "min_busy_ns", LOAD_LEAST_BUSY_NS);
         emit_member_integer(emit, "min_period_ns", LOAD_LEAST_PERIOD_NS);
         emit_member_integer(emit, "max_period_ns", LOAD_MOST_PERIOD_NS);
-    } else if (kind == LOAD_RATE || kind == LOAD_COUNT) {
+    } else if (kind == LOAD_RATE || kind == LOAD_COUNT || kind == LOAD_JOBS) {
         emit_member_integer(emit, "min", 1);
         emit_member_integer(emit, "max", kind == LOAD_RATE ? LOAD_MOST_PER_S : LOAD_MOST_PROCESSES);
     }
@@ -129,6 +129,8 @@ static void element_json(struct emit *emit, const struct load_element *element)
     emit_member_text_or_null(emit, "default", element->default_degree);
     emit_member_text(emit, "unit", load_unit(element->kind));
     limits_json(emit, element->kind);
+    emit_member_bool(emit, "each_cpu", element->kind != LOAD_EXTERNAL_STRESSOR);
+    emit_member_bool(emit, "host", element->takes_host);
     emit_member_array(emit, "counters");
     for (int i = 0; i < LOAD_COUNTERS; i++)
         if (element->counters[i])
@@ -140,7 +142,7 @@ static void element_json(struct emit *emit, const struct load_element *element)
 void load_list_json(struct emit *emit)
 {
     emit_begin_object(emit);
-    emit_member_text(emit, "schema", "hardstone.loads/1");
+    emit_member_text(emit, "schema", "hardstone.loads/2");
     emit_member_array(emit, "elements");
     for (int i = 0; load_elements[i]; i++)
         element_json(emit, load_elements[i]);

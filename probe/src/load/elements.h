@@ -20,11 +20,11 @@ const struct load_mix *load_mix_find(const char *name, size_t length);
 /* The name of an element or mix that is closest to a wrong one (edit distance). */
 const char *load_nearest_name(const char *name, size_t length);
 
-/* Writes the register as one line of JSON, {"schema":"hardstone.loads/1",...}, or as a table. */
+/* Writes the register as one line of JSON, {"schema":"hardstone.loads/2",...}, or as a table. */
 void load_list_json(struct emit *emit);
 void load_list_text(struct emit *emit);
 
-/* Unit of a degree: "share", "per_s", "processes" or "rounds_per_s". */
+/* Unit of a degree: "share", "per_s", "processes", "jobs" or "rounds_per_s". */
 const char *load_unit(enum load_degree_kind kind);
 
 extern const struct load_element load_cpu, load_disk, load_interrupt, load_network, load_syscall,

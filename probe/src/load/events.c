@@ -58,6 +58,15 @@ static void tell_idle(const struct load *load, int term, load_teller *tell, void
     tell(context, "load_short", text, -1);
 }
 
+/* Continuous elements, and jobs of which each process keeps one: among hundreds some have no time
+ * for a round. */
+static bool has_rounds_of_each(const struct load *load, int term)
+{
+    enum load_degree_kind kind = load->setup.spec->terms[term].element->kind;
+    return kind == LOAD_CONTINUOUS ||
+           (kind == LOAD_JOBS && load->places.numbers[term] == load->places.processes[term]);
+}
+
 static void tell_short(const struct load *load, int term, load_teller *tell, void *context)
 {
     const struct load_element *element = load->setup.spec->terms[term].element;
@@ -70,13 +79,18 @@ static void tell_short(const struct load *load, int term, load_teller *tell, voi
         load_figure(got, sizeof got, element->kind, reached.least);
         snprintf(text, sizeof text, "%s reached %s of %s asked (%.0f %%)%s", element->name, got,
                  asked, 100 * reached.least / reached.asked,
-                 element->kind == LOAD_COUNT ? "" : ", by the process that did least");
+                 element->kind == LOAD_COUNT || element->kind == LOAD_JOBS
+                     ? ""
+                     : ", by the process that did least");
         tell(context, "load_short", text, -1);
     } else if (reached.asked < 0 && reached.reached <= 0) {
         snprintf(text, sizeof text, "%s %s during the measurement", element->name,
                  element->kind == LOAD_EXTERNAL_STRESSOR ? "did not run" : "made no round");
         tell(context, "load_short", text, -1);
-    } else if (element->kind == LOAD_CONTINUOUS) {
+    } else if (element->kind == LOAD_JOBS && reached.counters[COUNTER_ROUNDS] == 0) {
+        snprintf(text, sizeof text, "%s: no job ended during the measurement", element->name);
+        tell(context, "load_short", text, -1);
+    } else if (has_rounds_of_each(load, term)) {
         tell_idle(load, term, tell, context);
     }
 }
@@ -149,16 +163,24 @@ static const char *in_mib(char *text, size_t bytes, double value)
     return text;
 }
 
+static void tell_interrupts(const struct unseen *found, char *text, size_t bytes)
+{
+    char where[48] = "on the CPUs of the load";
+    if (found->cpu >= 0)
+        snprintf(where, sizeof where, "on CPU %d", found->cpu);
+    snprintf(text, bytes,
+             "interrupt: of %.0f timers delivered %s the kernel counted %.0f interrupts there "
+             "(%.0f %%): several were served by one, or elsewhere",
+             found->sent, where, found->seen, 100 * found->seen / found->sent);
+}
+
 static void tell_unseen(const struct load *load, int term, load_teller *tell, void *context)
 {
     const struct load_element *element = load->setup.spec->terms[term].element;
     struct unseen found = {0, 0, -1};
     char text[TEXT_BYTES], sent[32], seen[32];
     if (element == &load_interrupt && find_unseen_interrupts(load, term, &found))
-        snprintf(text, sizeof text,
-                 "interrupt: of %.0f timers delivered on CPU %d the kernel counted %.0f interrupts "
-                 "there (%.0f %%): several were served by one, or elsewhere",
-                 found.sent, found.cpu, found.seen, 100 * found.seen / found.sent);
+        tell_interrupts(&found, text, sizeof text);
     else if (element == &load_network && find_unseen_packets(load, term, &found))
         snprintf(text, sizeof text,
                  "network: of %.0f packets the kernel counted %.0f TCP segments (%.0f %%)",
@@ -298,6 +320,19 @@ static void tell_note(const struct load *load, int term, load_teller *tell, void
     tell(context, "load_limited", text, -1);
 }
 
+/* Fewer were started than asked for, to leave room for others. */
+static void tell_room(const struct load *load, int term, load_teller *tell, void *context)
+{
+    int asked = load->places.asked[term], number = load->places.numbers[term];
+    char text[TEXT_BYTES];
+    if (number >= asked)
+        return;
+    snprintf(text, sizeof text, "%s: %d of %d are started: %s leaves room for %lld processes",
+             load->setup.spec->terms[term].element->name, number, asked, load->room.limit,
+             (long long)load->room.processes);
+    tell(context, "load_limited", text, -1);
+}
+
 void load_events(const struct load *load, load_teller *tell, void *context)
 {
     if (!load->map)
@@ -305,6 +340,7 @@ void load_events(const struct load *load, load_teller *tell, void *context)
     tell_guards(load, tell, context);
     for (int i = 0; i < load->setup.spec->count; i++) {
         tell_ended(load, i, tell, context);
+        tell_room(load, i, tell, context);
         tell_note(load, i, tell, context);
         if (!load->is_measured)
             continue;

@@ -12,7 +12,8 @@ typedef void load_teller(void *context, const char *name, const char *text, int6
  *     than 20 % of the measurement, classes of `kernel` that never ran;
  * load_unseen: the kernel counted less than 80 % of what the element sent;
  * load_ended_early: processes ended before the load was stopped;
- * load_limited: the first note of an element's processes. */
+ * load_limited: fewer processes or jobs than asked, for want of room; the first note of an
+ * element's processes. */
 void load_events(const struct load *load, load_teller *tell, void *context);
 
 #endif

@@ -18,11 +18,19 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define GRACE_NS INT64_C(6000000000)
+#define GRACE_FOR_ONE_NS INT64_C(4000000)
 #define DEATH_NS INT64_C(1000000000) /* for the supervisor to die after SIGKILL */
 #define DEATH_LOOK_NS INT64_C(2000000)
 
+int64_t guard_grace_ns(const struct load_map *map)
+{
+    return GRACE_NS + map->process_count * GRACE_FOR_ONE_NS;
+}
+
 /* True when the supervisor reports that everything is gone; false if it ends first or is late. */
-static bool wait_for_supervisor(pid_t supervisor, int told, int order, int64_t limit_ns)
+static bool wait_for_supervisor(pid_t supervisor, int told, int order, int64_t limit_ns,
+                                int64_t grace_ns)
 {
     bool watches_order = true;
     for (;;) {
@@ -45,7 +53,7 @@ static bool wait_for_supervisor(pid_t supervisor, int told, int order, int64_t l
         if (ready > 0) { /* the supervisor sees the order too */
             watches_order = false;
             kill(supervisor, SIGCONT); /* it may be stopped; its id is valid until waitpid */
-            limit_ns = duty_now_ns() + GUARD_GRACE_NS;
+            limit_ns = duty_now_ns() + grace_ns;
         }
     }
 }
@@ -106,7 +114,8 @@ static void be_guard(struct supervisor_plan *plan)
     close(told[1]);
     close(lifeline[0]);
     close(plan->gate);
-    if (!wait_for_supervisor(supervisor, told[0], plan->order, plan->limit_ns + GUARD_GRACE_NS))
+    int64_t grace_ns = guard_grace_ns(plan->map);
+    if (!wait_for_supervisor(supervisor, told[0], plan->order, plan->limit_ns + grace_ns, grace_ns))
         replace_supervisor(plan, supervisor);
     while (waitpid(supervisor, NULL, 0) < 0 && errno == EINTR)
         ;

@@ -14,8 +14,9 @@
 
 #include "load/supervisor.h"
 
-/* Time for the supervisor to end everything after the order, EXTERNAL_STRESSOR_END_NS included. */
-#define GUARD_GRACE_NS INT64_C(6000000000)
+/* Time for the supervisor to end everything after the order, EXTERNAL_STRESSOR_END_NS included: it
+ * shares the CPUs with all that it ends. */
+int64_t guard_grace_ns(const struct load_map *map);
 
 /* Forks the guard. Returns its process id, or -1 with the errno of fork. The caller then closes
  * its copies of plan->order and plan->gate. */

@@ -11,33 +11,39 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { PASSES = 12, OBJECT_BYTES = 16384, SEARCH_BYTES = 1024 };
+enum { PASSES = 12, PART_BYTES = 4096, OBJECT_BYTES = 16384, SEARCH_BYTES = 1024 };
 
 /* Hashes words into a table, as a compiler's symbol table does. */
-static void fill_table(uint32_t *table, const char *source, ssize_t length)
+static void fill_table(uint32_t *table, const char *part, ssize_t length)
 {
     uint32_t hash = 2166136261u;
     for (int pass = 0; pass < PASSES; pass++)
         for (ssize_t i = 0; i < length; i++) {
-            hash = (hash ^ (unsigned char)source[i]) * 16777619u;
-            if (source[i] == ' ' || source[i] == '\n')
+            hash = (hash ^ (unsigned char)part[i]) * 16777619u;
+            if (part[i] == ' ' || part[i] == '\n')
                 table[hash % (OBJECT_BYTES / sizeof *table)] += hash;
         }
+}
+
+/* Reads the source in small parts: there may be thousands of jobs at once. */
+static bool read_source(uint32_t *table)
+{
+    char part[PART_BYTES];
+    off_t at = 0;
+    ssize_t length;
+    while ((length = pread(JOB_SOURCE, part, sizeof part, at)) > 0) {
+        fill_table(table, part, length);
+        at += length;
+    }
+    return length == 0 && at > 0;
 }
 
 /* Reads the source, computes, writes the object. */
 static int compile(void)
 {
-    char *source = malloc(JOB_SOURCE_BYTES);
     uint32_t *table = calloc(OBJECT_BYTES, 1);
-    bool is_written = false;
-    ssize_t length = source ? pread(JOB_SOURCE, source, JOB_SOURCE_BYTES, 0) : -1;
-    if (table && length > 0) {
-        fill_table(table, source, length);
-        is_written = ftruncate(JOB_OBJECT, 0) == 0 &&
-                     pwrite(JOB_OBJECT, table, OBJECT_BYTES, 0) == OBJECT_BYTES;
-    }
-    free(source);
+    bool is_written = table && read_source(table) && ftruncate(JOB_OBJECT, 0) == 0 &&
+                      pwrite(JOB_OBJECT, table, OBJECT_BYTES, 0) == OBJECT_BYTES;
     free(table);
     return is_written ? JOB_DONE : JOB_FAILED;
 }

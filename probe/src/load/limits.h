@@ -1,4 +1,4 @@
-/* Limits of a degree. */
+/* Limits of a degree, and of a whole load. */
 #ifndef HS_LOAD_LIMITS_H
 #define HS_LOAD_LIMITS_H
 
@@ -6,6 +6,10 @@
 #define LOAD_LEAST_PERIOD_NS INT64_C(1000000)
 #define LOAD_MOST_PERIOD_NS INT64_C(10000000000)
 
-enum { LOAD_MOST_PER_S = 100000, LOAD_MOST_PROCESSES = 5000 };
+enum { LOAD_MOST_PER_S = 100000, LOAD_MOST_PROCESSES = 5000, LOAD_MOST_PROCESSES_IN_ALL = 12000 };
+
+/* Jobs that one process of a load starts and waits for. Few, since it needs a part of the CPU as
+ * large as that of a job to keep them all under way. */
+enum { LOAD_JOBS_EACH = 2 };
 
 #endif

@@ -6,6 +6,7 @@
 #include "load/external_stressor.h"
 #include "load/guard.h"
 #include "load/job.h"
+#include "load/peer.h"
 #include "load/scratch.h"
 
 #include <errno.h>
@@ -23,58 +24,26 @@
 #define PATIENCE_FOR_ONE_NS INT64_C(50000000)
 #define MOST_PATIENCE_NS INT64_C(60000000000)
 #define STALL_NS INT64_C(15000000000)
+enum { LATE_PART = 100 };
+
 #define WARM_UP_NS INT64_C(100000000)
 #define LOOK_NS INT64_C(2000000)
-#define GUARD_END_NS (GUARD_GRACE_NS + INT64_C(2000000000))
-#define SUPERVISOR_END_NS INT64_C(5000000000)
+#define GUARD_END_NS INT64_C(2000000000) /* beyond its own patience */
 #define COUNT_NS INT64_C(300000000)
 
 /* ---- how many, and where ---- */
 
-static int cpus_of(const struct load_setup *setup)
+static struct load_cpus cpus_of(const struct load_setup *setup)
 {
-    long online = sysconf(_SC_NPROCESSORS_ONLN);
-    return setup->cpu_count > 0 ? setup->cpu_count : online > 0 ? (int)online : 1;
-}
-
-static int processes_of(const struct load_setup *setup, const struct load_term *term)
-{
-    if (term->element->kind == LOAD_COUNT)
-        return (int)term->degree.number;
-    return term->element->kind == LOAD_EXTERNAL_STRESSOR ? 1 : cpus_of(setup);
+    return (struct load_cpus){setup->cpus, setup->cpu_count};
 }
 
 int load_processes(const struct load_setup *setup)
 {
-    int count = 0;
-    for (int i = 0; i < setup->spec->count; i++)
-        count += processes_of(setup, &setup->spec->terms[i]);
-    return count;
-}
-
-/* CPU number `n` of the load, modulo their count; -1: the port cannot bind to CPUs. */
-static int nth_cpu(const struct load_setup *setup, int n)
-{
-    if (setup->cpu_count <= 0)
-        return -1;
-    int cpu = cpus_first(&setup->cpus);
-    for (n %= setup->cpu_count; n > 0; n--)
-        cpu = cpus_next(&setup->cpus, cpu);
-    return cpu;
-}
-
-static void fill_slots(struct load *load)
-{
-    const struct load_spec *spec = load->setup.spec;
-    int place = 0;
-    for (int term = 0; term < spec->count; term++) {
-        int count = processes_of(&load->setup, &spec->terms[term]);
-        bool is_foreign = spec->terms[term].element->kind == LOAD_EXTERNAL_STRESSOR;
-        for (int i = 0; i < count; i++, place++) {
-            load->map->slots[place].term = term;
-            load->map->slots[place].cpu = is_foreign ? -1 : nth_cpu(&load->setup, i);
-        }
-    }
+    struct load_cpus cpus = cpus_of(setup);
+    struct load_places places;
+    load_places_plan(&places, setup->spec, &cpus);
+    return load_places_processes(&places, setup->spec);
 }
 
 static bool has_kind(const struct load_spec *spec, enum load_degree_kind kind)
@@ -85,21 +54,36 @@ static bool has_kind(const struct load_spec *spec, enum load_degree_kind kind)
     return false;
 }
 
+/* Plans for as many as were asked for, or for as many as there is room for. */
+static void plan_places(struct load *load)
+{
+    const struct load_spec *spec = load->setup.spec;
+    struct load_cpus cpus = cpus_of(&load->setup);
+    load_places_plan(&load->places, spec, &cpus);
+    if (!has_kind(spec, LOAD_COUNT) && !has_kind(spec, LOAD_JOBS))
+        return;
+    load->room = load_room_now();
+    load_places_fit(&load->places, spec, &cpus, load->room.processes);
+}
+
 static int make_map(struct load *load)
 {
-    int slots = load_processes(&load->setup);
+    const struct load_spec *spec = load->setup.spec;
+    struct load_cpus cpus = cpus_of(&load->setup);
+    int slots = load_places_slots(&load->places, spec->count);
     load->map_bytes = sizeof *load->map + (size_t)slots * sizeof load->map->slots[0];
     load->map = port_shared_memory(load->map_bytes);
     load->begin.samples = calloc((size_t)slots, sizeof *load->begin.samples);
     load->end.samples = calloc((size_t)slots, sizeof *load->end.samples);
-    bool has_family = has_kind(load->setup.spec, LOAD_EXTERNAL_STRESSOR);
+    bool has_family = has_kind(spec, LOAD_EXTERNAL_STRESSOR);
     load->family = has_family ? load_family_make() : NULL;
     if (!load->map || !load->begin.samples || !load->end.samples || (has_family && !load->family))
         return ENOMEM;
     load->map->slot_count = slots;
     load->map->has_cpus = load->setup.cpu_count > 0;
     load->map->cpus = load->setup.cpus;
-    fill_slots(load);
+    load->map->process_count = load_places_processes(&load->places, spec);
+    load_places_fill(&load->places, spec, &cpus, load->map);
     return 0;
 }
 
@@ -153,13 +137,33 @@ static int start_guard(struct load *load)
     return error;
 }
 
+static bool find_peer(const struct load_spec *spec, struct load_peer *peer, struct outcome *outcome)
+{
+    char why[PEER_WHY_BYTES];
+    for (int i = 0; i < spec->count; i++)
+        if (spec->terms[i].degree.to.host[0] &&
+            !peer_find(&spec->terms[i].degree.to, peer, why, sizeof why)) {
+            outcome_set(outcome, STATUS_UNSUPPORTED,
+                        "name a host with an echo service (RFC 862), or leave @HOST:PORT out", "%s",
+                        why);
+            return false;
+        }
+    return true;
+}
+
+static int check(const struct load_spec *spec, struct load_peer *peer, struct outcome *outcome)
+{
+    if (has_kind(spec, LOAD_EXTERNAL_STRESSOR) && !is_installed("stress-ng"))
+        return outcome_set(outcome, STATUS_UNSUPPORTED,
+                           "install it (sudo apt install stress-ng), or choose other elements",
+                           "load: stress-ng is not installed");
+    return find_peer(spec, peer, outcome) ? 0 : -1;
+}
+
 int load_check(const struct load_spec *spec, struct outcome *outcome)
 {
-    if (!has_kind(spec, LOAD_EXTERNAL_STRESSOR) || is_installed("stress-ng"))
-        return 0;
-    return outcome_set(outcome, STATUS_UNSUPPORTED,
-                       "install it (sudo apt install stress-ng), or choose other elements",
-                       "load: stress-ng is not installed");
+    struct load_peer peer;
+    return check(spec, &peer, outcome);
 }
 
 int load_start(struct load *load, const struct load_setup *setup, struct outcome *outcome)
@@ -169,9 +173,13 @@ int load_start(struct load *load, const struct load_setup *setup, struct outcome
     load->started_ns = duty_now_ns();
     if (setup->spec->count == 0)
         return 0;
-    if (load_check(setup->spec, outcome) != 0)
+    struct load_peer peer = {.bytes = 0};
+    if (check(setup->spec, &peer, outcome) != 0)
         return -1;
+    plan_places(load);
     int error = make_map(load);
+    if (!error)
+        load->map->peer = peer;
     if (!error && job_find_program(setup->called_as, load->program, sizeof load->program) != 0)
         snprintf(load->program, sizeof load->program, "%s", setup->called_as);
     if (!error)
@@ -218,13 +226,14 @@ static void note_guard(struct load *load)
         atomic_compare_exchange_strong(&load->map->guard_ended_ns, &none, duty_now_ns());
 }
 
-/* Waits until every process has reached `state`, or has ended. */
+/* Waits until every process has reached `state`, or has ended. Of hundreds, one in a hundred may be
+ * late: it waits for a CPU behind all others, and what was reached tells of it. */
 static bool wait_for(struct load *load, int state, int64_t until_ns, bool (*should_stop)(void))
 {
     int64_t stall_ns = load->setup.stall_ns > 0 ? load->setup.stall_ns : STALL_NS;
     int64_t moved_ns = duty_now_ns();
     int late, before = load->map->slot_count + 1;
-    while ((late = count_below(load, state)) > 0) {
+    while ((late = count_below(load, state)) > load->map->slot_count / LATE_PART) {
         int64_t now_ns = duty_now_ns();
         moved_ns = late < before ? now_ns : moved_ns;
         before = late;
@@ -282,7 +291,7 @@ bool load_settle(struct load *load, bool (*should_stop)(void), char *text, size_
     text[0] = '\0';
     if (load->guard <= 0)
         return true;
-    int64_t until_ns = duty_now_ns() + load_patience_ns(load->map->slot_count);
+    int64_t until_ns = duty_now_ns() + load_patience_ns(load->map->process_count);
     bool is_good = wait_for(load, WORKER_READY, until_ns, should_stop);
     open_gate(load);
     is_good = is_good && wait_for(load, WORKER_WORKS, until_ns, should_stop);
@@ -319,6 +328,7 @@ void load_end(struct load *load)
         return;
     take_at(load, &load->end, &load->map->window_end_ns);
     load_snapshot_seen(load->map, load->setup.spec, &load->end);
+    load_snapshot_ready(load->map, load->setup.spec, &load->begin, &load->end);
     note_guard(load);
     if (has_kind(load->setup.spec, LOAD_EXTERNAL_STRESSOR))
         load_snapshot_external_stressor(load->map, load->setup.spec, load->family, &load->end);
@@ -373,7 +383,7 @@ static bool wait_for_break(int channel, int64_t span_ns)
 /* Waits for the guard's end. SIGCONT in case it is stopped, SIGKILL when the time is over. */
 static void end_guard(struct load *load)
 {
-    int64_t until_ns = duty_now_ns() + GUARD_END_NS;
+    int64_t until_ns = duty_now_ns() + guard_grace_ns(load->map) + GUARD_END_NS;
     if (has_kind(load->setup.spec,
                  LOAD_EXTERNAL_STRESSOR)) /* the guard may end it in place of the supervisor */
         until_ns += EXTERNAL_STRESSOR_END_NS;
@@ -391,14 +401,15 @@ static void end_guard(struct load *load)
 static void end_supervisor(struct load *load)
 {
     pid_t supervisor = atomic_load(&load->map->supervisor);
+    int64_t span_ns = guard_grace_ns(load->map);
     if (supervisor <= 0 || wait_for_break(load->order, 0)) {
-        (void)wait_for_break(load->order, SUPERVISOR_END_NS);
+        (void)wait_for_break(load->order, span_ns);
         return;
     }
     kill(supervisor, SIGCONT);
-    if (!wait_for_break(load->order, SUPERVISOR_END_NS)) {
+    if (!wait_for_break(load->order, span_ns)) {
         kill(supervisor, SIGKILL);
-        (void)wait_for_break(load->order, SUPERVISOR_END_NS);
+        (void)wait_for_break(load->order, span_ns);
     }
 }
 

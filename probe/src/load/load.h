@@ -3,6 +3,8 @@
 #define HS_LOAD_LOAD_H
 
 #include "base/status.h"
+#include "load/places.h"
+#include "load/room.h"
 #include "load/snapshot.h"
 #include "load/spec.h"
 #include "port/port.h"
@@ -25,6 +27,8 @@ struct load_family;
 
 struct load {
     struct load_setup setup;
+    struct load_places places;
+    struct load_room room; /* what limits the numbers of processes */
     struct load_map *map;
     size_t map_bytes;
     struct load_family *family; /* table of processes; NULL: no program outside is started */
@@ -37,17 +41,18 @@ struct load {
     struct load_snapshot begin, end;
 };
 
-/* Checks for programs that the spec needs: 0; -1 with outcome unsupported (stress-ng is not
- * installed). */
+/* Checks for what the spec needs: 0; -1 with outcome unsupported (stress-ng is not installed; the
+ * host of network is not found, takes no connection, or has no echo service). */
 int load_check(const struct load_spec *spec, struct outcome *outcome);
 
 /* Starts the processes of setup->spec; they prepare and wait. Call it before memory is locked and
- * before the caller gets a real-time priority. 0; -1 with the outcome: unsupported (stress-ng is
- * not installed, or no fork), denied (limits on processes, descriptors or memory), failed (any
+ * before the caller gets a real-time priority. 0; -1 with the outcome: unsupported (as load_check,
+ * or no fork), denied (limits on processes, descriptors or memory), failed (any
  * other error). With an empty spec nothing is started, and all functions below do nothing. */
 int load_start(struct load *load, const struct load_setup *setup, struct outcome *outcome);
 
-/* Number of processes of the load, and the longest time that load_settle waits for them, ns. */
+/* Number of processes asked for, with jobs, and the longest time that load_settle waits for them,
+ * ns. */
 int load_processes(const struct load_setup *setup);
 int64_t load_patience_ns(int processes);
 

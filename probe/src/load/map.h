@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/socket.h>
 
 enum { LOAD_COUNTERS = 16, LOAD_NOTE_BYTES = 160, LOAD_SCRATCH_BYTES = 256 };
 
@@ -29,11 +30,26 @@ enum load_state {
     WORKER_ENDED,   /* ended before the load was stopped */
 };
 
+/* How a process of storm stays behind the others. */
+enum load_behind {
+    BEHIND_NONE,
+    BEHIND_IDLE, /* runs only when a CPU is free: SCHED_IDLE */
+    BEHIND_NICE, /* nice 19 */
+};
+
+/* Address of the host of the element network, found before the load starts. */
+struct load_peer {
+    struct sockaddr_storage address;
+    socklen_t bytes;
+};
+
 struct load_slot {
     alignas(64) atomic_int state;
-    atomic_int process; /* 0: none (yet) */
-    atomic_int status;  /* of waitpid, when it has ended */
-    int term, cpu;
+    atomic_int process;       /* 0: none (yet) */
+    atomic_int status;        /* of waitpid, when it has ended */
+    atomic_int behind;        /* enum load_behind */
+    int term, cpu;            /* cpu -1: may run on all CPUs of the load */
+    int jobs;                 /* LOAD_JOBS: its part of the jobs */
     _Atomic int64_t ended_ns; /* CLOCK_MONOTONIC */
     /* Total time stopped (SIGSTOP). While stopped: that total minus the time of the stop, so it is
      * negative. One atomic word, so that a reader never sees half a change. */
@@ -68,6 +84,8 @@ struct load_map {
     struct cpus cpus;        /* affinity of processes that are not bound to one CPU */
     _Atomic uint64_t device; /* st_dev of the files of disk; 0: not known */
     atomic_int supervisor;   /* process id; 0: none (yet) */
+    struct load_peer peer;   /* bytes 0: none */
+    int process_count;       /* with the jobs */
     int slot_count;
     struct load_slot slots[];
 };

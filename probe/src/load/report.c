@@ -2,6 +2,7 @@
 
 #include "load/report.h"
 
+#include "load/element/build.h"
 #include "load/elements.h"
 
 #include <stdio.h>
@@ -12,22 +13,31 @@ static double window_s(const struct load *load)
     return (double)(load->end.at_ns - load->begin.at_ns) / 1e9;
 }
 
-/* A process that is stopped or gets no CPU is no load. */
-static bool did_work(const struct load_sample *from, const struct load_sample *to)
+/* Sums of a term's processes. */
+struct sums {
+    int working; /* worked during the measurement */
+    int ready;   /* did not, but only for want of a CPU */
+    int jobs;    /* under way at its begin and at its end */
+};
+
+static int jobs_of(const struct load_sample *from, const struct load_sample *to)
 {
-    return to->state == WORKER_WORKS &&
-           (to->counters[COUNTER_ROUNDS] > from->counters[COUNTER_ROUNDS] ||
-            to->counters[COUNTER_CPU_NS] > from->counters[COUNTER_CPU_NS]);
+    uint64_t before = from->counters[BUILD_AT_ONCE], after = to->counters[BUILD_AT_ONCE];
+    return to->state == WORKER_WORKS ? (int)(before < after ? before : after) : 0;
 }
 
-static void add_up(const struct load *load, int term, struct load_reached *reached, int *working)
+static void add_up(const struct load *load, int term, struct load_reached *reached,
+                   struct sums *sums)
 {
+    bool has_jobs = load->setup.spec->terms[term].element->kind == LOAD_JOBS;
     for (int i = 0; i < load->map->slot_count; i++) {
         const struct load_sample *from = &load->begin.samples[i], *to = &load->end.samples[i];
         if (load->map->slots[i].term != term)
             continue;
         reached->processes += from->state == WORKER_WORKS ? 1 : 0;
-        *working += did_work(from, to) ? 1 : 0;
+        sums->working += load_sample_did_work(from, to) ? 1 : 0;
+        sums->ready += to->is_ready ? 1 : 0;
+        sums->jobs += has_jobs ? jobs_of(from, to) : 0;
         for (int j = 0; j < LOAD_COUNTERS; j++)
             if (to->counters[j] > from->counters[j])
                 reached->counters[j] += to->counters[j] - from->counters[j];
@@ -79,18 +89,50 @@ static void add_seen(const struct load *load, const struct load_element *element
     }
 }
 
+/* The classes of the processes of storm: all have the same, unless one could not step back. */
+static void tell_behind(const struct load *load, int term, char *text, size_t bytes)
+{
+    int counts[BEHIND_NICE + 1] = {0};
+    for (int i = 0; i < load->map->slot_count; i++)
+        if (load->map->slots[i].term == term)
+            counts[atomic_load(&load->map->slots[i].behind)]++;
+    snprintf(text, bytes, "%s%s%s", counts[BEHIND_IDLE] > 0 ? "SCHED_IDLE" : "",
+             counts[BEHIND_IDLE] > 0 && counts[BEHIND_NICE] > 0 ? " and " : "",
+             counts[BEHIND_NICE] > 0 ? "nice 19" : "");
+}
+
+static void add_how(const struct load *load, int term, struct load_reached *reached)
+{
+    const struct load_term *asked = &load->setup.spec->terms[term];
+    const struct load_address *to = &asked->degree.to;
+    bool is_bracketed = strchr(to->host, ':') != NULL;
+    if (asked->element->kind == LOAD_COUNT)
+        tell_behind(load, term, reached->how, sizeof reached->how);
+    else if (to->host[0])
+        snprintf(reached->how, sizeof reached->how, "to %s%s%s:%s", is_bracketed ? "[" : "",
+                 to->host, is_bracketed ? "]" : "", to->port);
+    else if (asked->element->takes_host)
+        snprintf(reached->how, sizeof reached->how, "loopback");
+}
+
+static double asked_number(const struct load *load, int term)
+{
+    return (double)load->places.asked[term];
+}
+
 void load_reached(const struct load *load, int term, struct load_reached *reached)
 {
     const struct load_term *asked = &load->setup.spec->terms[term];
     const struct load_element *element = asked->element;
     double seconds = window_s(load), each = seconds * slots_of(load, term);
-    int working = 0;
+    struct sums sums = {0, 0, 0};
     memset(reached, 0, sizeof *reached);
     add_seen(load, element, reached);
+    add_how(load, term, reached);
     reached->asked = -1;
     if (!load->is_measured || seconds <= 0)
         return;
-    add_up(load, term, reached, &working);
+    add_up(load, term, reached, &sums);
     const uint64_t *counters = reached->counters;
     int used = element->judged_by_wall ? COUNTER_BUSY_NS : COUNTER_CPU_NS;
     switch (element->kind) {
@@ -105,8 +147,14 @@ void load_reached(const struct load *load, int term, struct load_reached *reache
         reached->least = least_of(load, term, COUNTER_OWN) / seconds;
         break;
     case LOAD_COUNT:
-        reached->asked = (double)asked->degree.number;
-        reached->reached = reached->least = working;
+        reached->asked = asked_number(load, term);
+        reached->reached = reached->least = sums.working + sums.ready;
+        reached->seen_names[0] = "ran_count";
+        reached->seen[0] = sums.working;
+        break;
+    case LOAD_JOBS:
+        reached->asked = asked_number(load, term);
+        reached->reached = reached->least = sums.jobs;
         break;
     case LOAD_CONTINUOUS:
         reached->reached = (double)counters[COUNTER_ROUNDS] / each;
@@ -157,6 +205,7 @@ static void load_line(struct emit *emit, const struct load *load, int term)
     emit_member_double(emit, "least", reached.least);
     emit_member_text(emit, "unit", load_unit(element->kind));
     emit_member_integer(emit, "processes", reached.processes);
+    emit_member_text_or_null(emit, "how", reached.how);
     counters_json(emit, element, &reached);
     emit_end_object(emit);
     emit_line(emit);
@@ -178,6 +227,7 @@ void load_figure(char *text, size_t bytes, enum load_degree_kind kind, double va
         snprintf(text, bytes, "%.4g%s", value,
                  kind == LOAD_RATE         ? "/s"
                  : kind == LOAD_CONTINUOUS ? " rounds/s"
+                 : kind == LOAD_JOBS       ? " jobs"
                                            : "");
 }
 
@@ -185,8 +235,8 @@ void load_table(struct emit *emit, const struct load *load)
 {
     if (!load->is_measured || load->setup.spec->count == 0)
         return;
-    emit_format(emit, "%-10s %-12s %12s %16s %9s %10s\n", "load", "degree", "asked", "reached",
-                "processes", "CPU time");
+    emit_format(emit, "%-10s %-12s %12s %16s %9s %10s  %s\n", "load", "degree", "asked", "reached",
+                "processes", "CPU time", "how");
     for (int i = 0; i < load->setup.spec->count; i++) {
         const struct load_element *element = load->setup.spec->terms[i].element;
         struct load_reached reached;
@@ -196,7 +246,7 @@ void load_table(struct emit *emit, const struct load *load)
         load_figure(got, sizeof got, element->kind, reached.reached);
         if (element->counters[COUNTER_CPU_NS])
             snprintf(cpu, sizeof cpu, "%.3g s", (double)reached.counters[COUNTER_CPU_NS] / 1e9);
-        emit_format(emit, "%-10s %-12.40s %12s %16s %9d %10s\n", element->name, degree_of(load, i),
-                    asked, got, reached.processes, cpu);
+        emit_format(emit, "%-10s %-12.40s %12s %16s %9d %10s  %s\n", element->name,
+                    degree_of(load, i), asked, got, reached.processes, cpu, reached.how);
     }
 }

@@ -5,6 +5,8 @@
 #include "base/emit.h"
 #include "load/load.h"
 
+enum { LOAD_HOW_BYTES = LOAD_HOST_BYTES + 32 };
+
 struct load_reached {
     double asked, reached; /* in load_unit; share and rates per process. asked < 0: no figure */
     double least;          /* `reached` of the process that did least; events.h judges it */
@@ -12,6 +14,7 @@ struct load_reached {
     uint64_t counters[LOAD_COUNTERS];
     int64_t seen[2]; /* counted by the kernel in the same time; -1: not known */
     const char *seen_names[2];
+    char how[LOAD_HOW_BYTES]; /* what the degree does not say: where to, or behind whom; or empty */
 };
 
 /* What term number `term` reached between load_begin and load_end. */

@@ -46,6 +46,13 @@ static int64_t stopped_ns(const struct load_slot *slot)
     return stopped_ns < 0 ? stopped_ns + duty_now_ns() : stopped_ns;
 }
 
+bool load_sample_did_work(const struct load_sample *from, const struct load_sample *to)
+{
+    return to->state == WORKER_WORKS &&
+           (to->counters[COUNTER_ROUNDS] > from->counters[COUNTER_ROUNDS] ||
+            to->counters[COUNTER_CPU_NS] > from->counters[COUNTER_CPU_NS]);
+}
+
 static void take_sample(const struct load_slot *slot, bool is_ended, struct load_sample *sample)
 {
     sample->stopped_ns = stopped_ns(slot);
@@ -62,6 +69,7 @@ static void take_sample(const struct load_slot *slot, bool is_ended, struct load
     *cpu_ns += sample->counters[COUNTER_CHILDREN];
 }
 
+/* `cpu` -1: the sum over the CPUs of the load, for processes that may run on all of them. */
 static void note_seen(const struct load_map *map, const struct load_spec *spec,
                       struct load_snapshot *snapshot, int cpu, int64_t timer_interrupts)
 {
@@ -89,6 +97,7 @@ static void count_interrupts(const struct load_map *map, const struct load_spec 
             snapshot->timer_interrupts +=
                 one.timer_interrupts + (snapshot->timer_interrupts < 0 ? 1 : 0);
     }
+    note_seen(map, spec, snapshot, -1, snapshot->timer_interrupts);
 }
 
 static bool has_element(const struct load_spec *spec, const struct load_element *element)
@@ -118,6 +127,18 @@ void load_snapshot_seen(const struct load_map *map, const struct load_spec *spec
         count_interrupts(map, spec, snapshot);
     snapshot->tcp_segments = has_element(spec, &load_network) ? port_tcp_segments_sent() : -1;
     snapshot->device_bytes = device != 0 ? port_device_written_bytes((dev_t)device) : -1;
+}
+
+void load_snapshot_ready(const struct load_map *map, const struct load_spec *spec,
+                         const struct load_snapshot *begin, struct load_snapshot *end)
+{
+    for (int i = 0; i < map->slot_count; i++) {
+        struct load_sample *sample = &end->samples[i];
+        bool is_counted = spec->terms[map->slots[i].term].element->kind == LOAD_COUNT;
+        sample->is_ready = is_counted && sample->state == WORKER_WORKS &&
+                           !load_sample_did_work(&begin->samples[i], sample) &&
+                           port_is_ready(atomic_load(&map->slots[i].process));
+    }
 }
 
 void load_snapshot_recount(const struct load_map *map, struct load_snapshot *snapshot)

@@ -5,13 +5,15 @@
 #include "load/map.h"
 #include "load/spec.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* State and counters of one worker at one time. */
 struct load_sample {
     int state;
     int64_t stopped_ns; /* total time stopped by a signal so far */
-    int64_t seen;       /* interrupt: timer interrupts of its CPU; -1: not known */
+    int64_t seen;       /* interrupt: timer interrupts where it may run; -1: not known */
+    bool is_ready;      /* storm: did not work, but waits for a CPU */
     uint64_t counters[LOAD_COUNTERS];
 };
 
@@ -40,6 +42,14 @@ void load_snapshot_seen(const struct load_map *map, const struct load_spec *spec
  * last. */
 void load_snapshot_external_stressor(const struct load_map *map, const struct load_spec *spec,
                                      struct load_family *family, struct load_snapshot *snapshot);
+
+/* Looks which processes of LOAD_COUNT that did not work between the two snapshots are ready to run.
+ * Slow, as it reads files of each. */
+void load_snapshot_ready(const struct load_map *map, const struct load_spec *spec,
+                         const struct load_snapshot *begin, struct load_snapshot *end);
+
+/* True if a process worked between two samples. One that is stopped or gets no CPU did not. */
+bool load_sample_did_work(const struct load_sample *from, const struct load_sample *to);
 
 /* Reads COUNTER_OWN again for elements that count events of the measurement late. */
 void load_snapshot_recount(const struct load_map *map, struct load_snapshot *snapshot);

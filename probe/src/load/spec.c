@@ -3,6 +3,7 @@
 #include "load/spec.h"
 
 #include "base/duration.h"
+#include "load/address.h"
 #include "load/elements.h"
 #include "load/limits.h"
 
@@ -12,12 +13,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char foreign_prefix[] = "stress-ng:";
+static const char foreign_prefix[] = "stress-ng:", each_cpus[] = "@cpu";
 
 struct parse {
     struct load_spec *spec;
     char *error;
     size_t error_bytes;
+    bool is_each_cpus; /* of the mix whose terms are read */
 };
 
 static int fail(struct parse *parse, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -45,7 +47,7 @@ static int parse_share(struct parse *parse, struct load_term *term)
     char copy[LOAD_DEGREE_BYTES];
     struct load_degree *degree = &term->degree;
     const char *name = term->element->name;
-    snprintf(copy, sizeof copy, "%s", term->degree_text);
+    memcpy(copy, term->degree_text, sizeof copy);
     char *slash = strchr(copy, '/');
     if (slash)
         *slash = '\0';
@@ -69,15 +71,24 @@ static int parse_number(struct parse *parse, struct load_term *term, const char 
     char *end;
     errno = 0;
     long long number = strtoll(text, &end, 10);
-    bool is_number = end != text && strcmp(end, tail) == 0 && *text != '+' && *text != ' ';
-    if (!is_number)
-        return fail(parse, "%s=%s is not a number%s; write %s=%s", name, text,
-                    *tail ? " of times in a second" : " of processes", name,
-                    term->element->default_degree);
+    bool is_number =
+        end != text && strncmp(end, tail, strlen(tail)) == 0 && *text != '+' && *text != ' ';
+    end += is_number ? strlen(tail) : 0;
+    if (!is_number || (*end != '\0' && !(term->element->takes_host && *end == '@')))
+        return fail(parse, "%s=%.60s is not a number of %s; write %s=%s", name, text,
+                    *tail                              ? "times in a second"
+                    : term->element->kind == LOAD_JOBS ? "jobs"
+                                                       : "processes",
+                    name, term->element->default_degree);
     if (errno != 0 || number < 1 || number > most)
-        return fail(parse, "%s=%s is out of limits; from 1%s to %d%s", name, text, tail, most,
+        return fail(parse, "%s=%.60s is out of limits; from 1%s to %d%s", name, text, tail, most,
                     tail);
     term->degree.number = number;
+    if (*end == '@' && !load_address_parse(end + 1, strlen(end + 1), &term->degree.to))
+        return fail(parse,
+                    "%s=%.60s names no host and port; write %s=%s@HOST:PORT, or "
+                    "@[::1]:7 with an IPv6 address",
+                    name, text, name, term->element->default_degree);
     return 0;
 }
 
@@ -89,10 +100,19 @@ static int parse_degree(struct parse *parse, struct load_term *term)
     case LOAD_RATE:
         return parse_number(parse, term, "/s", LOAD_MOST_PER_S);
     case LOAD_COUNT:
+    case LOAD_JOBS:
         return parse_number(parse, term, "", LOAD_MOST_PROCESSES);
     default:
         return 0;
     }
+}
+
+/* Appends "@cpu" to the text of a degree that holds for each CPU. */
+static void set_each_cpus(struct load_term *term)
+{
+    size_t used = strlen(term->degree_text);
+    term->degree.is_each_cpus = true;
+    snprintf(term->degree_text + used, sizeof term->degree_text - used, "%s", each_cpus);
 }
 
 static int add_term(struct parse *parse, const struct load_element *element, const char *degree,
@@ -108,12 +128,14 @@ static int add_term(struct parse *parse, const struct load_element *element, con
     struct load_term *term = &spec->terms[spec->count];
     memset(term, 0, sizeof *term);
     term->element = element;
-    if (length >= sizeof term->degree_text)
+    if (length + sizeof each_cpus > sizeof term->degree_text)
         return fail(parse, "load: the degree of %s is too long; write for example %s",
                     element->name, element->default_degree ? element->default_degree : "none");
     memcpy(term->degree_text, degree, length);
     if (parse_degree(parse, term) != 0)
         return -1;
+    if (parse->is_each_cpus && element->kind != LOAD_EXTERNAL_STRESSOR)
+        set_each_cpus(term);
     spec->count++;
     return 0;
 }
@@ -128,7 +150,7 @@ static int unknown(struct parse *parse, const char *name, size_t length)
                 (int)(length > 40 ? 40 : length), name, load_nearest_name(name, length));
 }
 
-static int add_one(struct parse *parse, const char *text, size_t length)
+static int add_plain(struct parse *parse, const char *text, size_t length)
 {
     const char *equals = memchr(text, '=', length);
     size_t name_length = equals ? (size_t)(equals - text) : length;
@@ -153,6 +175,20 @@ static int add_one(struct parse *parse, const char *text, size_t length)
         return add_term(parse, element, equals + 1, length - name_length - 1);
     const char *degree = element->default_degree ? element->default_degree : "";
     return add_term(parse, element, degree, strlen(degree));
+}
+
+/* A term with or without "@cpu" behind it; that of a mix is of all its terms. */
+static int add_one(struct parse *parse, const char *text, size_t length)
+{
+    size_t tail = sizeof each_cpus - 1;
+    bool was_each_cpus = parse->is_each_cpus;
+    if (length > tail && memcmp(text + length - tail, each_cpus, tail) == 0) {
+        parse->is_each_cpus = true;
+        length -= tail;
+    }
+    int answer = add_plain(parse, text, length);
+    parse->is_each_cpus = was_each_cpus;
+    return answer;
 }
 
 /* True if the option at `word` asks for the real-time I/O class, or for the stressor that uses all
@@ -219,7 +255,7 @@ void load_spec_none(struct load_spec *spec)
 
 int load_spec_parse(const char *text, struct load_spec *spec, char *error, size_t error_bytes)
 {
-    struct parse parse = {spec, error, error_bytes};
+    struct parse parse = {spec, error, error_bytes, false};
     load_spec_none(spec);
     if (strcmp(text, "none") == 0)
         return 0;

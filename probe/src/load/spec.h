@@ -1,5 +1,6 @@
-/* A load as text: "none", or terms ELEMENT[=DEGREE] and named mixes, joined by '+'. The options of
- * stress-ng come last and end the text: stress-ng:OPTIONS. */
+/* A load as text: "none", or terms ELEMENT[=DEGREE] and named mixes, joined by '+'. "@cpu" behind
+ * a term makes its degrees those of each CPU of the load. The options of stress-ng come last and
+ * end the text: stress-ng:OPTIONS. */
 #ifndef HS_LOAD_SPEC_H
 #define HS_LOAD_SPEC_H
 

@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { PROCESSES = 8192, LOOK_NS = 2000000 };
+enum { PROCESSES = 16384, LOOK_NS = 2000000 };
 
 #define PATIENCE_NS INT64_C(20000000000) /* for killed processes to end: disks may be slow */
 
@@ -69,6 +69,7 @@ static void start_one(const struct supervisor *supervisor, int place, pid_t self
         .cpu = slot->cpu,
         .place = place,
         .places = supervisor->map->slot_count,
+        .jobs = slot->jobs,
         .peers = peers_of(supervisor->map, slot->term),
         .supervisor = self,
         .random = plan->seed + (uint64_t)place * 1000003,

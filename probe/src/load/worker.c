@@ -18,7 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { LOWEST_NICE = 19, FIRST_KEPT = 3, ASIDE = 64, LAST_SIGNAL_NUMBER = 64 };
+enum { FIRST_KEPT = 3, ASIDE = 64, LAST_SIGNAL_NUMBER = 64 };
 
 void worker_name(const char *word)
 {
@@ -85,10 +85,8 @@ static void be_ordinary(struct worker *worker)
         refuse(worker);
     }
     errno = 0;
-    int wanted = worker->element->is_lowest ? LOWEST_NICE : 0;
-    if (setpriority(PRIO_PROCESS, 0, wanted) != 0)
-        worker_note(worker, "the priority could not be set to nice %d: %s", wanted,
-                    strerror(errno));
+    if (setpriority(PRIO_PROCESS, 0, 0) != 0)
+        worker_note(worker, "the priority could not be set to nice 0: %s", strerror(errno));
     error = port_ordinary_io();
     if (error)
         worker_note(worker, "its I/O priority could not be made ordinary: %s", strerror(error));

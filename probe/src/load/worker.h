@@ -4,7 +4,7 @@
 
 #include "load/element.h"
 
-/* Main function of a worker process. Sets SCHED_OTHER at nice 0 (19 if the element is_lowest), CPU
+/* Main function of a worker process. Sets SCHED_OTHER at nice 0, CPU
  * affinity and default signal handling (SIGPIPE and SIGXFSZ ignored), prepares the element, waits
  * for end of file on `gate` and works until the load ends. Keeps only `gate` and the three standard
  * descriptors. Never returns. */

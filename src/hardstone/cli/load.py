@@ -33,10 +33,11 @@ _TO_TELL = {*_LACKING, "load_limited"}
 def command(load: str, duration: str | None, cpus: str | None, as_json: bool, quiet: bool) -> int:
     """Load this machine, and say what was reached.
 
-    LOAD is heavy, storm, or elements joined by +, each with a degree of its own or the one it
-    has in heavy: cpu=10ms/100ms+disk+network=4000/s+search. The elements are cpu, disk,
+    LOAD is heavy, storm, latstat, or elements joined by +, each with a degree of its own or the
+    one it has in heavy: cpu=10ms/100ms+disk+network=4000/s+search. The elements are cpu, disk,
     interrupt, network, syscall, memory, search, storm, build, kernel, and
-    'stress-ng:OPTIONS'. A degree holds for each CPU.
+    'stress-ng:OPTIONS'. A degree is that of the whole system, with @cpu behind it that of each
+    CPU: heavy@cpu. Packets go to a host in network=4000/s@HOST:PORT, else over loopback.
 
     Without -D it runs until Ctrl-C, which then is its regular end. Exit code 3: an element
     reached less than 80 % of what was asked, or ended early.

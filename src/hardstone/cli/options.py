@@ -105,7 +105,7 @@ _PLAN_OPTIONS = (
         default=("none",),
         metavar="LOADS",
         show_default=True,
-        help="Loads, each test under each: none,heavy,storm,cpu=10ms/100ms+search.",
+        help="Loads, each test under each: none,heavy,heavy@cpu,latstat,cpu=10ms/100ms.",
     ),
     click.option(
         "--cpu-config",

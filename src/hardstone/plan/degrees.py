@@ -7,12 +7,29 @@ here. The probe has a reader of its own; what is written here is what that one t
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 from hardstone.model import LoadElement
+from hardstone.plan.addresses import read_address
 from hardstone.plan.problems import Problems, quote
 from hardstone.units import format_ns, parse_duration_ns, write_ns
 
+EACH_CPU = "@cpu"
 _NUMBER = re.compile(r"[0-9]{1,9}", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Degree:
+    """How much of an element: `text` None where it has no degree; of the whole system, or of
+    each CPU of the load."""
+
+    text: str | None
+    each_cpu: bool = False
+
+    def of(self, name: str) -> str:
+        """The term of a load: "cpu=10ms/100ms", "search@cpu"."""
+        term = name if self.text is None else f"{name}={self.text}"
+        return term + EACH_CPU if self.each_cpu else term
 
 
 def read_degree(element: LoadElement, text: str | None, problems: Problems) -> str | None:
@@ -29,6 +46,7 @@ def read_degree(element: LoadElement, text: str | None, problems: Problems) -> s
 
 def _read_number(what: str, element: LoadElement, degree: str, problems: Problems) -> str | None:
     tail = (element.degree or "").removeprefix("N")
+    degree, at, host = degree.partition("@") if element.host else (degree, "", "")
     number = degree.removesuffix(tail)
     low, high = element.min or 1, element.max or 10**9
     if not degree.endswith(tail) or not _NUMBER.fullmatch(number):
@@ -36,8 +54,11 @@ def _read_number(what: str, element: LoadElement, degree: str, problems: Problem
         problems.add(f"{what} is not of the form {element.degree}", example)
     elif not low <= int(number) <= high:
         problems.add(f"{what} is out of limits", f"give {low}{tail} to {high}{tail}")
+    elif at and read_address(host) is None:
+        example = f"write for example {element.name}={element.default}@HOST:PORT"
+        problems.add(f"{what} names no host and port", f"{example}, or @[::1]:7")
     else:
-        return f"{int(number)}{tail}"
+        return f"{int(number)}{tail}" + (f"@{read_address(host)}" if at else "")
     return None
 
 

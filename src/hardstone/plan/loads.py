@@ -64,13 +64,18 @@ def check_cpu_configs(given: Sequence[str], problems: Problems) -> list[str]:
     return configs
 
 
-def started_processes(load: str, known: Loads | None) -> int:
-    """How many processes a valid load starts by number ("storm=240"): each takes a while."""
+def started_processes(load: str, known: Loads | None, cpus: int) -> int:
+    """How many processes and jobs a valid load starts by number ("storm=240") on so many CPUs:
+    each takes a while."""
     if known is None or load == NONE:
         return 0
     degrees = read_mix(load, known, Problems()).degrees
     counted = {one.name for one in known.elements if one.degree == "N"}
-    return sum(int(degree or 0) for name, degree in degrees.items() if name in counted)
+    return sum(
+        int(degree.text or 0) * (cpus if degree.each_cpu else 1)
+        for name, degree in degrees.items()
+        if name in counted
+    )
 
 
 def _check_named(option: str, parts: Sequence[str], problems: Problems) -> None:

@@ -13,6 +13,12 @@ _MAX_CPU = 65_535
 _POSIX_PRIORITIES = (1, 255)
 
 
+def count_cpus(facts: Mapping[str, Scalar]) -> int:
+    """CPUs that this machine allows; 1 where that is not known."""
+    allowed = facts.get("cpu.allowed")
+    return max(1, len(_cpus(allowed))) if isinstance(allowed, str) else 1
+
+
 def check_cpu(text: str | None, facts: Mapping[str, Scalar], problems: Problems) -> int | None:
     """The CPU that was asked for, if the machine lets us run there."""
     if text is None:

@@ -16,7 +16,7 @@ import msgspec
 from hardstone.catalogue import PROFILES, Catalogue, ProfileCount
 from hardstone.model import Descriptor, Loads, Plan, PlannedTest, Register, Scalar
 from hardstone.plan.loads import SHARED, SINGLE, check_cpu_configs, check_loads, started_processes
-from hardstone.plan.machine import check_cpu, check_cpu_params, check_priority
+from hardstone.plan.machine import check_cpu, check_cpu_params, check_priority, count_cpus
 from hardstone.plan.mixes import NONE
 from hardstone.plan.numbers import MAX_SAMPLES, MAX_SEED, duration_ns, whole_number
 from hardstone.plan.params import check_names, fill_params, split_assignments
@@ -117,8 +117,10 @@ def make_plan(
         cpu_configs=configs,
     )
     problems.raise_if_any()
+    cpus = count_cpus(machine)
+    starts = {load: started_processes(load, known_loads, cpus) for load in loads}
     tests_under = [
-        _under(test, load, _Config(config, request.settings, machine), known_loads)
+        _under(test, load, _Config(config, request.settings, machine), starts[load])
         for test in alone
         for load in loads
         for config in configs
@@ -142,11 +144,12 @@ class _Config:
         return _CONFIG_NS if self.name != SHARED or self.settings else 0
 
 
-def _under(test: PlannedTest, load: str, config: _Config, known: Loads | None) -> PlannedTest:
-    """`test` under one condition, with the time that the condition takes to set up."""
+def _under(test: PlannedTest, load: str, config: _Config, started: int) -> PlannedTest:
+    """`test` under one condition, with the time that the condition takes to set up; `started`
+    are the processes of its load."""
     setup_ns = config.setup_ns
     if load != NONE:
-        setup_ns += _LOAD_NS + started_processes(load, known) * _PROCESS_NS
+        setup_ns += _LOAD_NS + started * _PROCESS_NS
     patience_ns = _PATIENCE_NS + 10 * setup_ns if setup_ns else 0
     return msgspec.structs.replace(
         test,

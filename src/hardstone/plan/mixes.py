@@ -1,8 +1,8 @@
 """One load as typed: a mix of elements, read and written in the one form of equal ones.
 
-A mix is elements joined by "+", each with or without a degree, and named mixes; from
-"stress-ng:" on the text is options. The probe knows elements, mixes and limits
-(`hardstone-probe load --list`), so nothing of that stands here.
+A mix is elements joined by "+", each with or without a degree, and named mixes; "@cpu" behind
+one makes its degrees those of each CPU. From "stress-ng:" on the text is options. The probe
+knows elements, mixes and limits (`hardstone-probe load --list`), so nothing of that stands here.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from hardstone.model import LoadElement, Loads
-from hardstone.plan.degrees import read_degree
+from hardstone.plan.degrees import EACH_CPU, Degree, read_degree
 from hardstone.plan.problems import Problems, nearest, quote
 
 NONE = "none"
@@ -24,12 +24,12 @@ _MOST_TERMS = 64
 
 @dataclass
 class Mix:
-    """What a load is made of: degrees by element, None where an element has none, and the
-    options of stress-ng where it is part of it."""
+    """What a load is made of: degrees by element, and the options of stress-ng where it is part
+    of it."""
 
     known: Loads
     problems: Problems
-    degrees: dict[str, str | None] = field(default_factory=dict)
+    degrees: dict[str, Degree] = field(default_factory=dict)
     options: str | None = None
     terms: int = 0
 
@@ -43,14 +43,14 @@ class Mix:
                 terms.append(name)
                 left = {one: degree for one, degree in left.items() if one not in held}
         order = [one.name for one in self.known.elements if one.name in left]
-        terms += [name if left[name] is None else f"{name}={left[name]}" for name in order]
+        terms += [left[name].of(name) for name in order]
         return "+".join(terms if self.options is None else [*terms, FOREIGN + self.options])
 
 
 def read_mix(text: str, known: Loads, problems: Problems) -> Mix:
     """The load `text`; what is wrong with it is noted."""
     mix = Mix(known, problems)
-    _add_terms(mix, text, 0)
+    _add_terms(mix, text, 0, each_cpu=False)
     return mix
 
 
@@ -62,18 +62,18 @@ def is_load(text: str, known: Loads) -> bool:
     return problems.is_empty
 
 
-def _named_mixes(known: Loads) -> list[tuple[str, dict[str, str | None]]]:
-    """The mixes that have a name, with what they hold; the largest first."""
+def _named_mixes(known: Loads) -> list[tuple[str, dict[str, Degree]]]:
+    """The mixes that have a name, with what they hold, also of each CPU; the largest first."""
     found = []
-    for one in known.mixes:
+    for name in [one.name + tail for one in known.mixes for tail in ("", EACH_CPU)]:
         problems = Problems()
-        held = read_mix(one.load, known, problems).degrees
+        held = read_mix(name, known, problems).degrees
         if problems.is_empty and held:
-            found.append((one.name, held))
+            found.append((name, held))
     return sorted(found, key=lambda mix: -len(mix[1]))
 
 
-def _add_terms(mix: Mix, text: str, depth: int) -> None:
+def _add_terms(mix: Mix, text: str, depth: int, *, each_cpu: bool) -> None:
     head, marker, options = text.partition(FOREIGN)
     if marker and (not head or head.endswith("+")):
         terms = head.split("+")[:-1]
@@ -81,10 +81,11 @@ def _add_terms(mix: Mix, text: str, depth: int) -> None:
     else:
         terms = text.split("+")
     for term in terms:
-        _add_term(mix, term, depth)
+        plain = term.removesuffix(EACH_CPU)
+        _add_term(mix, plain, depth, each_cpu=each_cpu or plain != term)
 
 
-def _add_term(mix: Mix, term: str, depth: int) -> None:
+def _add_term(mix: Mix, term: str, depth: int, *, each_cpu: bool) -> None:
     name, equals, degree = term.partition("=")
     elements = {one.name: one for one in mix.known.elements if one.degree != _OPTIONS}
     mixes = {one.name: one.load for one in mix.known.mixes}
@@ -94,9 +95,9 @@ def _add_term(mix: Mix, term: str, depth: int) -> None:
     elif not term:
         mix.problems.add("--load: a part of a mix is empty", "write for example cpu=10ms/100ms")
     elif name in mixes and not equals and depth < _MOST_NESTED:
-        _add_terms(mix, mixes[name], depth + 1)
+        _add_terms(mix, mixes[name], depth + 1, each_cpu=each_cpu)
     elif name in elements:
-        _add_element(mix, elements[name], degree if equals else None)
+        _add_element(mix, elements[name], degree if equals else None, each_cpu=each_cpu)
     elif name in mixes:
         mix.problems.add(f"--load: {name} is a mix and takes no degree", "write it alone")
     elif name == NONE:
@@ -106,12 +107,12 @@ def _add_term(mix: Mix, term: str, depth: int) -> None:
         mix.problems.add(f"--load: unknown {quote(name)}", nearest(name, names))
 
 
-def _add_element(mix: Mix, element: LoadElement, degree: str | None) -> None:
+def _add_element(mix: Mix, element: LoadElement, degree: str | None, *, each_cpu: bool) -> None:
     if element.name in mix.degrees:
         cause = f"--load: {element.name} is there twice"
         mix.problems.add(cause, "name it once; a named mix may hold it")
         return
-    mix.degrees[element.name] = read_degree(element, degree, mix.problems)
+    mix.degrees[element.name] = Degree(read_degree(element, degree, mix.problems), each_cpu)
 
 
 def _add_foreign(mix: Mix, options: str) -> None:

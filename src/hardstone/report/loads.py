@@ -14,6 +14,13 @@ ENOUGH = 0.8
 _SIGNIFICANT = 3
 _ALIKE = 0.95
 _AVERAGE = "load_average_1min_milli"
+_UNITS = {
+    "share": " %",
+    "per_s": "/s",
+    "processes": " processes",
+    "jobs": " jobs",
+    "rounds_per_s": " rounds/s",
+}
 
 
 @dataclass(frozen=True)
@@ -53,7 +60,7 @@ def reached_text(result: Result) -> str:
 
 
 def is_short(one: LoadReached) -> bool:
-    """Below 80 % of what was asked for, or without one round, on any CPU of the load."""
+    """Below 80 % of what was asked for, or without one round, in any process of the element."""
     least = _least(one)
     return least <= 0 if one.asked is None else least < ENOUGH * one.asked
 
@@ -77,20 +84,27 @@ def _rows(document: RunDocument, load: str, configs: list[str], label: str) -> I
         for one in result.load if under.load == load else ():
             by_config = cells.setdefault((one.element, one.degree), {})
             by_config.setdefault(under.cpu_config, []).append(one)
-    for (element, degree), by_config in cells.items():
+    for (element, _), by_config in cells.items():
         found = [by_config.get(config, []) for config in configs]
         first = next(one for part in found for one in part)
         asked = "continuous" if first.asked is None else _figure(first.asked, first.unit)
         yield LoadRow(
             load=label,
-            name=shorten(element),
-            element=shorten(element if not degree else f"{element}={degree}"),
+            name=shorten(f"{element}, {first.how}" if first.how else element),
+            element=_full_name(first),
             asked=asked,
             reached=[_range(part) for part in found],
             is_short=[any(map(is_short, part)) for part in found],
         )
     if cells:
         yield from _average_row(document, load, configs, label)
+
+
+def _full_name(one: LoadReached) -> str:
+    """ "network=4000/s, to target:7", "search@cpu"."""
+    equals = "=" if one.degree and not one.degree.startswith("@") else ""
+    how = f", {one.how}" if one.how else ""
+    return shorten(f"{one.element}{equals}{one.degree}{how}")
 
 
 def _average_row(
@@ -135,8 +149,7 @@ def _figure(value: float, unit: str) -> str:
 
 
 def _spoken(unit: str) -> str:
-    known = {"share": " %", "per_s": "/s", "processes": " processes", "rounds_per_s": " rounds/s"}
-    return known.get(unit, f" {shorten(unit, 20)}")
+    return _UNITS.get(unit, f" {shorten(unit, 20)}")
 
 
 def _number(value: float, unit: str) -> str:

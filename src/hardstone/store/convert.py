@@ -8,17 +8,58 @@ from typing import Any
 import msgspec
 
 from hardstone.errors import InputError
-from hardstone.model import RUN_SCHEMA, RunDocument
+from hardstone.model import RUN_SCHEMA, Result, RunDocument
+from hardstone.stats.old_loads import each_cpus_degree, each_cpus_load, each_cpus_loads
 from hardstone.store.older import fill_in
 
 Document = dict[str, Any]
-# From a schema to the converter that gives the next one, its "schema" field included.
-CONVERTERS: dict[str, Callable[[Document], Document]] = {}
 _FORMAT = "hardstone.run/"
+_FIRST = "hardstone.run/1"
 
 
 class _Head(msgspec.Struct):
     schema: str
+
+
+def _from_first(document: Document) -> Document:
+    """Degrees of a load were those of each CPU."""
+    plan = document["plan"]
+    tests = [_with_load(test, each_cpus_load) for test in plan["tests"]]
+    loads = [each_cpus_load(load) for load in plan.get("loads", [])]
+    plan = {**_with_load(plan, each_cpus_loads), "tests": tests, "loads": loads}
+    results = [_result_from_first(result) for result in document["results"]]
+    trust = _trust_from_first(document.get("trust"), document["plan"].get("loads", []))
+    today = {"schema": "hardstone.run/2", "plan": plan, "results": results}
+    return {**document, **today, **trust}
+
+
+def _trust_from_first(trust: Document | None, loads: list[str]) -> Document:
+    """Reasons name a test by its load where a run has several: "TMR-P-LAT [heavy, shared]"."""
+    if not trust:
+        return {}
+    reasons = trust.get("reasons", [])
+    for load in loads:
+        for end in (",", "]"):
+            old, new = f"[{load}{end}", f"[{each_cpus_load(load)}{end}"
+            reasons = [reason.replace(old, new) for reason in reasons]
+    return {"trust": {**trust, "reasons": reasons}}
+
+
+def _result_from_first(result: Document) -> Document:
+    conditions = _with_load(result.get("conditions", {}), each_cpus_load)
+    load = [
+        {**one, "degree": each_cpus_degree(one["element"], one["degree"])}
+        for one in result.get("load", [])
+    ]
+    return {**result, "conditions": conditions, "load": load}
+
+
+def _with_load(fields: Document, change: Callable[[str], str]) -> Document:
+    return {**fields, "load": change(fields["load"])} if "load" in fields else fields
+
+
+# From a schema to the converter that gives the next one, its "schema" field included.
+CONVERTERS: dict[str, Callable[[Document], Document]] = {_FIRST: _from_first}
 
 
 def decode_document(raw: bytes, source: str) -> RunDocument:
@@ -26,7 +67,7 @@ def decode_document(raw: bytes, source: str) -> RunDocument:
     try:
         schema = msgspec.json.decode(raw, type=_Head).schema
         if schema == RUN_SCHEMA:
-            return fill_in(msgspec.json.decode(raw, type=RunDocument))
+            return msgspec.json.decode(raw, type=RunDocument)
         if schema in CONVERTERS:
             return _converted(msgspec.json.decode(raw), schema)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, KeyError) as error:
@@ -36,11 +77,28 @@ def decode_document(raw: bytes, source: str) -> RunDocument:
     raise _unknown(schema, source)
 
 
+def converted_run(document: RunDocument) -> RunDocument:
+    """A document out of an old journal."""
+    if document.schema != _FIRST:
+        return document
+    return _converted(msgspec.to_builtins(document), document.schema)
+
+
+def converted_result(result: Result, schema: str) -> Result:
+    """A result out of the journal of a run of `schema`."""
+    if schema != _FIRST:
+        return result
+    return fill_in(msgspec.convert(_result_from_first(msgspec.to_builtins(result)), Result))
+
+
 def _converted(document: Document, schema: str) -> RunDocument:
     while schema != RUN_SCHEMA:
         document = CONVERTERS[schema](document)
         schema = document["schema"]
-    return msgspec.convert(document, RunDocument)
+    converted = msgspec.convert(document, RunDocument)
+    for result in converted.results:
+        fill_in(result)
+    return converted
 
 
 def _unknown(schema: str, source: str) -> InputError:

@@ -1,20 +1,19 @@
-"""What documents of the present version say otherwise, if they are older than a field."""
+"""What documents of the first version say otherwise than those of today."""
 
 from __future__ import annotations
 
 import re
 
-from hardstone.model import Result, RunDocument
+from hardstone.model import Result
 
 _BLOCK = re.compile(r"(\w{1,32}): a block is (\d{1,18}) operations", re.ASCII)
 
 
-def fill_in(document: RunDocument) -> RunDocument:
-    """Fills fields from what stood for them before they were there."""
-    for result in document.results:
-        if result.test == "RSP-P-FIX" and not result.calibrated:
-            result.calibrated = _told_operations(result)
-    return document
+def fill_in(result: Result) -> Result:
+    """Fills a field of `result` from what stood for it before there was one; returns `result`."""
+    if result.test == "RSP-P-FIX" and not result.calibrated:
+        result.calibrated = _told_operations(result)
+    return result
 
 
 def _told_operations(result: Result) -> dict[str, int]:

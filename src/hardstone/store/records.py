@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 from hardstone.model import Result, RunDocument
+from hardstone.store.convert import converted_result, converted_run
 from hardstone.store.documents import DOCUMENT_LIMIT_BYTES
 from hardstone.store.files import store_errors
 
@@ -65,12 +66,14 @@ class Replay:
     document: RunDocument | None = None
     results: list[Result] = field(default_factory=list)
     started: Started | None = None
+    schema: str = ""
 
     def take(self, record: Record) -> None:
         """Goes one record further."""
         match record:
             case RunRecord():
-                self.document = record.document
+                self.schema = record.document.schema
+                self.document = converted_run(record.document)
             case BeginRecord():
                 self.started = Started(record.test, record.number, Path(record.backing))
             case LineRecord():
@@ -78,7 +81,7 @@ class Replay:
                     self.started = Started(record.test)
                 self.started.lines.append(record.raw)
             case ResultRecord():
-                self.results.append(record.result)
+                self.results.append(converted_result(record.result, self.schema))
                 self.started = None
 
 

@@ -12,7 +12,12 @@ from hardstone.report.text import shorten
 from hardstone.summary.show import make_console
 from hardstone.summary.text import words
 
-_UNITS = {"per_s": "/s", "rounds_per_s": " rounds/s", "processes": " processes"}
+_UNITS = {
+    "per_s": "/s",
+    "rounds_per_s": " rounds/s",
+    "processes": " processes",
+    "jobs": " jobs",
+}
 
 
 class Reached(Protocol):
@@ -24,6 +29,7 @@ class Reached(Protocol):
     reached: float
     unit: str
     processes: int
+    how: str | None
     counters: dict[str, int]
 
 
@@ -37,12 +43,13 @@ def load_figure(value: float | None, unit: str) -> str:
 
 
 def print_load(lines: Sequence[Reached]) -> None:
-    """Prints one row for each element; shares and rates are those of each CPU of the load."""
+    """Prints one row for each element; shares and rates are those of one of its processes."""
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
     table.add_column("element", no_wrap=True)
     table.add_column("degree", overflow="fold")
     for heading in ("asked", "reached", "processes", "CPU time"):
         table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("how", overflow="fold")
     for line in lines:
         cpu_ns = line.counters.get("cpu_ns")
         cells = (
@@ -52,6 +59,7 @@ def print_load(lines: Sequence[Reached]) -> None:
             load_figure(line.reached, line.unit),
             str(line.processes),
             "-" if cpu_ns is None else f"{cpu_ns / 1e9:.3g} s",
+            shorten(line.how or "", 60),
         )
         table.add_row(*(words(cell) for cell in cells))
     make_console().print(table)

@@ -15,7 +15,7 @@ from hardstone.targets.base import REBUILD, Stop
 from hardstone.targets.lines import split_lines
 from hardstone.targets.process import Limits, ProbeProcess
 
-SCHEMA = "hardstone.load/1"
+SCHEMA = "hardstone.load/2"
 _CHECK_S = 15.0
 _START_S = 300.0  # a load of thousands of processes on a slow machine
 _YEAR_S = 366 * 86400.0

@@ -30,7 +30,7 @@ A scenario is TOML or JSON (by the end of the file's name):
     settings = ["cpuset"]           # that were in force
     status = "denied"               # with reason and remedy, and nothing measured
 
-`loads` is what the probe can make load (hardstone.loads/1), a table or a file; without it
+`loads` is what the probe can make load (hardstone.loads/2), a table or a file; without it
 the probe makes none. `shield` is in the same way what a shield could switch
 (hardstone.shield/1). What was asked stands in the result line of every stream.
 

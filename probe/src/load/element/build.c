@@ -1,10 +1,13 @@
-/* build: short jobs like those of a compiler, one after another: fork, exec, read, compute,
- * write, exit. Source and object are anonymous files. A round is one job. */
+/* build: short jobs like those of a compiler: fork, exec, read, compute, write, exit. N of them are
+ * under way at once. A process keeps at most LOAD_JOBS_EACH of them: it has to fork as often as
+ * they end, and gets no more of the CPUs than one of them: with 8 a third was not under way. Source
+ * and objects are anonymous files. A round is one job. */
 #include "base/posix_source.h"
 
-#include "load/element.h"
+#include "load/element/build.h"
 
 #include "load/job.h"
+#include "load/limits.h"
 #include "load/scratch.h"
 #include "port/port.h"
 
@@ -20,6 +23,7 @@ enum { FAILED = COUNTER_OWN, REST_NS = 10000000 };
 
 struct build {
     int source, object;
+    int running; /* jobs started and not waited for */
 };
 
 static int write_source(struct worker *worker, int file)
@@ -74,42 +78,81 @@ static void be_job(const struct worker *worker, pid_t parent)
     job_be(worker->program, "compile");
 }
 
-/* Runs one job: 0, or an errno value. */
-static int do_job(const struct worker *worker)
+/* Starts jobs until all of this process's part are under way. 0, or the errno value of fork. */
+static int start_missing(struct worker *worker, struct build *own)
 {
-    int status = 0;
-    pid_t parent = getpid(), child = port_fork();
-    if (child == 0)
-        be_job(worker, parent);
-    if (child < 0)
-        return errno;
-    while (waitpid(child, &status, 0) < 0)
-        if (errno != EINTR)
-            return errno;
+    pid_t parent = getpid();
+    while (own->running < worker->jobs && !worker_should_stop(worker)) {
+        worker_set(worker, BUILD_AT_ONCE, (uint64_t)own->running + 1);
+        pid_t child = port_fork();
+        if (child == 0)
+            be_job(worker, parent);
+        if (child < 0) {
+            int error = errno;
+            worker_set(worker, BUILD_AT_ONCE, (uint64_t)own->running);
+            return error;
+        }
+        own->running++;
+    }
+    return 0;
+}
+
+static int error_of(int status)
+{
     if (WIFEXITED(status) && WEXITSTATUS(status) == JOB_DONE)
         return 0;
     return WIFEXITED(status) && WEXITSTATUS(status) == JOB_NOT_STARTED ? ENOEXEC : ECANCELED;
 }
 
+/* Waits for one job, and takes note of all that have ended. 0, or the error of one of them. */
+static int take_ended(struct worker *worker, struct build *own)
+{
+    int status, error = 0;
+    for (int options = 0; own->running > 0; options = WNOHANG) {
+        pid_t child = waitpid(-1, &status, options);
+        if (child == 0 || (child < 0 && errno != EINTR))
+            break;
+        if (child < 0)
+            continue;
+        own->running--;
+        int one = error_of(status);
+        worker_count(worker, one ? FAILED : COUNTER_ROUNDS, 1);
+        error = one ? one : error;
+    }
+    worker_set(worker, COUNTER_CHILDREN, (uint64_t)worker_children_cpu_ns());
+    return error;
+}
+
+static void rest(struct worker *worker, const char *what, int error)
+{
+    struct timespec span = {.tv_nsec = REST_NS};
+    worker_note(worker, "%s: %s", what, strerror(error));
+    nanosleep(&span, NULL);
+}
+
+/* It works once all its jobs are under way, or as many as the system lets it have: what was asked
+ * is their number. Of thousands, each takes long to end. */
 static void work(struct worker *worker)
 {
-    struct timespec rest = {.tv_nsec = REST_NS};
+    struct build *own = worker->own;
     while (!worker_should_stop(worker)) {
-        int error = do_job(worker);
-        worker_set(worker, COUNTER_CHILDREN, (uint64_t)worker_children_cpu_ns());
-        worker_count(worker, error ? FAILED : COUNTER_ROUNDS, 1);
-        worker_works(worker);
+        int error = start_missing(worker, own);
         if (error) {
-            worker_note(worker, "a job failed: %s", strerror(error));
-            nanosleep(&rest, NULL);
+            worker_count(worker, FAILED, 1);
+            rest(worker, "a job could not be made", error);
         }
+        worker_works(worker);
+        error = take_ended(worker, own);
+        if (error)
+            rest(worker, "a job failed", error);
     }
 }
 
 const struct load_element load_build = {
     .name = "build",
-    .title = "short jobs like a compiler's: fork, exec, read, compute, write, exit",
-    .kind = LOAD_CONTINUOUS,
+    .title = "short jobs like a compiler's, N at once: fork, exec, read, compute, write, exit",
+    .kind = LOAD_JOBS,
+    .default_degree = "1",
     .counters = {NULL, "cpu_ns", NULL, "jobs_count", "failed_count"},
     .prepare = prepare,
     .work = work,

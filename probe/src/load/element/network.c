@@ -1,10 +1,13 @@
-/* network: TCP over the loopback interface.
+/* network: TCP over the loopback interface, or to a host that is named (network_host.c).
  *
- * Both ends are in one process, so a transfer costs the kernel's network stack but no context
+ * Over loopback:
+ * both ends are in one process, so a transfer costs the kernel's network stack but no context
  * switch. One message is one segment: TCP_NODELAY is set, and the other end reads a message before
  * the next is sent. The directions alternate, so each message carries the acknowledgement of the
  * previous one, and the kernel sends hardly any other segments. */
 #include "base/posix_source.h"
+
+#include "load/element/network_host.h"
 
 #include "load/duty.h"
 #include "load/rate.h"
@@ -20,15 +23,10 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-enum { PACKETS = COUNTER_OWN, SENT_BYTES, FAILED, MESSAGE_BYTES = 256 };
-
-#define TICK_NS INT64_C(1000000)
-#define BEHIND_NS INT64_C(100000000) /* later messages are skipped, not caught up */
-
 struct connection {
     int ends[2];
     bool is_back;
-    char message[MESSAGE_BYTES];
+    char message[NETWORK_MESSAGE_BYTES];
 };
 
 /* Limits each wait to 1 s; linger 0 avoids TIME_WAIT. */
@@ -89,7 +87,12 @@ static int open_connection(struct connection *own)
     return close_with(door, connect_to(door, own));
 }
 
-static int prepare(struct worker *worker)
+static bool has_host(const struct worker *worker)
+{
+    return worker->degree->to.host[0] != '\0';
+}
+
+static int prepare_loopback(struct worker *worker)
 {
     struct connection *own = calloc(1, sizeof *own);
     if (!own)
@@ -99,6 +102,11 @@ static int prepare(struct worker *worker)
     if (error)
         worker_note(worker, "no TCP connection over 127.0.0.1: %s", strerror(error));
     return error;
+}
+
+static int prepare(struct worker *worker)
+{
+    return has_host(worker) ? network_host_prepare(worker) : prepare_loopback(worker);
 }
 
 static bool receive_all(int end, char *bytes, size_t left)
@@ -116,8 +124,8 @@ static bool transfer(struct connection *own)
 {
     int from = own->ends[own->is_back], to = own->ends[!own->is_back];
     own->is_back = !own->is_back;
-    return send(from, own->message, MESSAGE_BYTES, MSG_NOSIGNAL) == MESSAGE_BYTES &&
-           receive_all(to, own->message, MESSAGE_BYTES);
+    return send(from, own->message, NETWORK_MESSAGE_BYTES, MSG_NOSIGNAL) == NETWORK_MESSAGE_BYTES &&
+           receive_all(to, own->message, NETWORK_MESSAGE_BYTES);
 }
 
 static bool send_what_is_due(struct worker *worker, struct rate *rate)
@@ -126,25 +134,25 @@ static bool send_what_is_due(struct worker *worker, struct rate *rate)
         rate_step(rate);
         if (!transfer(worker->own)) {
             worker_note(worker, "the connection over 127.0.0.1 broke: %s", strerror(errno));
-            worker_count(worker, FAILED, 1);
+            worker_count(worker, NETWORK_FAILED, 1);
             return false;
         }
-        worker_count(worker, PACKETS, 1);
-        worker_count(worker, SENT_BYTES, MESSAGE_BYTES);
+        worker_count(worker, NETWORK_PACKETS, 1);
+        worker_count(worker, NETWORK_SENT_BYTES, NETWORK_MESSAGE_BYTES);
         worker_works(worker);
     }
     return true;
 }
 
-static void work(struct worker *worker)
+static void work_over_loopback(struct worker *worker)
 {
     struct connection *own = worker->own;
     struct rate rate;
     rate_start(&rate, worker->degree->number, duty_now_ns());
     while (!worker_should_stop(worker)) {
         int64_t now_ns = duty_now_ns(), next_ns = rate_next_ns(&rate);
-        duty_sleep_until(next_ns > now_ns + TICK_NS ? next_ns : now_ns + TICK_NS);
-        rate_skip(&rate, duty_now_ns(), BEHIND_NS);
+        duty_sleep_until(next_ns > now_ns + NETWORK_TICK_NS ? next_ns : now_ns + NETWORK_TICK_NS);
+        rate_skip(&rate, duty_now_ns(), NETWORK_BEHIND_NS);
         if (send_what_is_due(worker, &rate))
             continue;
         close(own->ends[0]);
@@ -154,9 +162,18 @@ static void work(struct worker *worker)
     }
 }
 
+static void work(struct worker *worker)
+{
+    if (has_host(worker))
+        network_host_work(worker);
+    else
+        work_over_loopback(worker);
+}
+
 const struct load_element load_network = {
     .name = "network",
-    .title = "packets by TCP over the loopback interface",
+    .title = "packets by TCP over the loopback interface, or to the host named behind @",
+    .takes_host = true,
     .kind = LOAD_RATE,
     .default_degree = "4000/s",
     .counters = {NULL, "cpu_ns", NULL, NULL, "packets_count", "sent_bytes", "failed_count"},

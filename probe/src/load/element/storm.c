@@ -1,4 +1,5 @@
-/* storm: processes at nice 19 that are always ready to run. */
+/* storm: processes that are always ready to run, and run only when a CPU has nothing else to do:
+ * SCHED_IDLE where the system has it, else nice 19. */
 #include "base/posix_source.h"
 
 #include "load/duty.h"
@@ -6,11 +7,13 @@
 
 #define ASIDE_NS INT64_C(10000000)
 
-/* Each process sleeps after its first piece, so that the next need not wait for the end of its time
- * slice: load_settle waits for the first piece of every process. */
+/* Each process does its first piece as an ordinary one: behind thousands of others it would wait
+ * for it for minutes, and load_settle waits for the first piece of every process. Then it sleeps,
+ * so that the next need not wait for the end of its time slice. */
 static void begin(struct worker *worker)
 {
     whetstone_piece(worker);
+    worker_step_back(worker);
     worker_works(worker);
     duty_sleep_until(duty_now_ns() + ASIDE_NS);
 }
@@ -26,11 +29,10 @@ static void work(struct worker *worker)
 
 const struct load_element load_storm = {
     .name = "storm",
-    .title = "background processes of the lowest priority, always ready to run",
+    .title = "background processes, always ready, that run only when a CPU is free",
     .kind = LOAD_COUNT,
     .default_degree = "240",
     .counters = {NULL, "cpu_ns", NULL, "rounds_count"},
-    .is_lowest = true,
     .prepare = whetstone_prepare,
     .work = work,
 };

@@ -1,0 +1,131 @@
+#include "base/posix_source.h"
+
+#include "load/places.h"
+
+#include "load/limits.h"
+
+#include <unistd.h>
+
+static int cpus_of(const struct load_cpus *cpus)
+{
+    long online = sysconf(_SC_NPROCESSORS_ONLN);
+    return cpus->count > 0 ? cpus->count : online > 0 ? (int)online : 1;
+}
+
+static bool is_numbered(const struct load_term *term)
+{
+    return term->element->kind == LOAD_COUNT || term->element->kind == LOAD_JOBS;
+}
+
+static int copies_of(const struct load_term *term, const struct load_cpus *cpus)
+{
+    return term->degree.is_each_cpus ? cpus_of(cpus) : 1;
+}
+
+/* Processes that keep `number` jobs at once: the same for each CPU if the term is each CPU's. */
+static int keepers_of(int number, int copies)
+{
+    int each = (number + copies - 1) / copies;
+    return copies * ((each + LOAD_JOBS_EACH - 1) / LOAD_JOBS_EACH);
+}
+
+static int processes_of(const struct load_term *term, int number, const struct load_cpus *cpus)
+{
+    int copies = copies_of(term, cpus);
+    switch (term->element->kind) {
+    case LOAD_COUNT:
+        return number;
+    case LOAD_JOBS:
+        return keepers_of(number, copies);
+    case LOAD_EXTERNAL_STRESSOR:
+        return 1;
+    default:
+        return copies;
+    }
+}
+
+void load_places_plan(struct load_places *places, const struct load_spec *spec,
+                      const struct load_cpus *cpus)
+{
+    *places = (struct load_places){{0}, {0}, {0}};
+    for (int i = 0; i < spec->count; i++) {
+        const struct load_term *term = &spec->terms[i];
+        if (is_numbered(term))
+            places->asked[i] = (int)term->degree.number * copies_of(term, cpus);
+        places->numbers[i] = places->asked[i];
+        places->processes[i] = processes_of(term, places->asked[i], cpus);
+    }
+}
+
+int load_places_slots(const struct load_places *places, int terms)
+{
+    int count = 0;
+    for (int i = 0; i < terms; i++)
+        count += places->processes[i];
+    return count;
+}
+
+int load_places_processes(const struct load_places *places, const struct load_spec *spec)
+{
+    int count = load_places_slots(places, spec->count);
+    for (int i = 0; i < spec->count; i++)
+        count += spec->terms[i].element->kind == LOAD_JOBS ? places->numbers[i] : 0;
+    return count;
+}
+
+/* Processes of the terms with a number, their jobs included. */
+static int numbered_processes(const struct load_places *places, const struct load_spec *spec)
+{
+    int fixed = 0;
+    for (int i = 0; i < spec->count; i++)
+        fixed += is_numbered(&spec->terms[i]) ? 0 : places->processes[i];
+    return load_places_processes(places, spec) - fixed;
+}
+
+void load_places_fit(struct load_places *places, const struct load_spec *spec,
+                     const struct load_cpus *cpus, int64_t room)
+{
+    int all = load_places_processes(places, spec), numbered = numbered_processes(places, spec);
+    int64_t left = room - (all - numbered);
+    if (room >= all || numbered == 0)
+        return;
+    for (int i = 0; i < spec->count; i++) {
+        if (!is_numbered(&spec->terms[i]))
+            continue;
+        int64_t number = left > 0 ? places->asked[i] * left / numbered : 1;
+        places->numbers[i] = number > 1 ? (int)number : 1;
+        places->processes[i] = processes_of(&spec->terms[i], places->numbers[i], cpus);
+    }
+}
+
+/* CPU number `n` of the load, modulo their count; -1: the port cannot bind to CPUs. */
+static int nth_cpu(const struct load_cpus *cpus, int n)
+{
+    if (cpus->count <= 0)
+        return -1;
+    int cpu = cpus_first(&cpus->set);
+    for (n %= cpus->count; n > 0; n--)
+        cpu = cpus_next(&cpus->set, cpu);
+    return cpu;
+}
+
+/* Part `i` of `number`, shared evenly among `parts`. */
+static int part_of(int number, int parts, int i)
+{
+    return number / parts + (i < number % parts ? 1 : 0);
+}
+
+void load_places_fill(const struct load_places *places, const struct load_spec *spec,
+                      const struct load_cpus *cpus, struct load_map *map)
+{
+    struct load_slot *slot = map->slots;
+    for (int term = 0; term < spec->count; term++) {
+        bool has_jobs = spec->terms[term].element->kind == LOAD_JOBS;
+        bool is_bound = spec->terms[term].degree.is_each_cpus;
+        for (int i = 0; i < places->processes[term]; i++, slot++) {
+            slot->term = term;
+            slot->cpu = is_bound ? nth_cpu(cpus, i) : -1;
+            slot->jobs = has_jobs ? part_of(places->numbers[term], places->processes[term], i) : 0;
+        }
+    }
+}

@@ -1,0 +1,39 @@
+/* How many processes and jobs each term of a load has, and on which CPUs they run. A degree is that
+ * of the whole load, by processes that may run on all its CPUs; or, with "@cpu", that of each CPU,
+ * by processes bound to it. */
+#ifndef HS_LOAD_PLACES_H
+#define HS_LOAD_PLACES_H
+
+#include "load/map.h"
+#include "load/spec.h"
+
+/* CPUs of a load: `count` -1: the port cannot bind to CPUs. */
+struct load_cpus {
+    struct cpus set;
+    int count;
+};
+
+struct load_places {
+    int processes[LOAD_TERMS]; /* of the load's own: each has a slot */
+    int numbers[LOAD_TERMS];   /* LOAD_COUNT, LOAD_JOBS: so many are started; else 0 */
+    int asked[LOAD_TERMS];     /* and so many were asked for */
+};
+
+/* The places of all that was asked for. */
+void load_places_plan(struct load_places *places, const struct load_spec *spec,
+                      const struct load_cpus *cpus);
+
+/* Slots of a load, and all its processes with their jobs, guard and supervisor left out. */
+int load_places_slots(const struct load_places *places, int terms);
+int load_places_processes(const struct load_places *places, const struct load_spec *spec);
+
+/* Makes all numbers smaller in the same proportion, and none smaller than 1, so that `room`
+ * processes are enough. */
+void load_places_fit(struct load_places *places, const struct load_spec *spec,
+                     const struct load_cpus *cpus, int64_t room);
+
+/* Writes term, CPU and jobs into the slots of `map`. */
+void load_places_fill(const struct load_places *places, const struct load_spec *spec,
+                      const struct load_cpus *cpus, struct load_map *map);
+
+#endif

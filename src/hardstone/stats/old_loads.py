@@ -1,0 +1,47 @@
+"""Loads from before degrees were those of the whole system: each CPU had its own.
+
+They keep the meaning that they were measured with: "heavy" of such a document is "heavy@cpu",
+which is the same load today. Processes of `storm` were a total then too, but at nice 19 and
+bound to CPUs; no load of today does that, so their text is none.
+"""
+
+from __future__ import annotations
+
+_FOREIGN = "stress-ng:"
+_STORM = "storm=240"
+_NICE = " (nice 19)"
+_BUILD = "build=1@cpu"
+
+
+def each_cpus_load(load: str) -> str:
+    """A load as it is written today; "none" and options of stress-ng stay."""
+    if load == "none" or load.startswith(_FOREIGN):
+        return load
+    head, marker, options = load.partition(f"+{_FOREIGN}")
+    return "+".join(map(_term, head.split("+"))) + marker + options
+
+
+def each_cpus_loads(loads: str) -> str:
+    """As each_cpus_load, of loads joined by commas: those in options of stress-ng stay."""
+    head, marker, options = loads.partition(_FOREIGN)
+    *whole, last = head.split(",")
+    if marker:  # the last one goes on in the options
+        return ",".join([*map(each_cpus_load, whole), each_cpus_load(last + marker + options)])
+    return ",".join(map(each_cpus_load, [*whole, last]))
+
+
+def each_cpus_degree(element: str, degree: str) -> str:
+    """The degree that an element of a load had, as it is written today."""
+    if element == "stress-ng":
+        return degree
+    if element == "storm":
+        return degree + _NICE
+    return "1@cpu" if element == "build" else f"{degree}@cpu"
+
+
+def _term(term: str) -> str:
+    if term == "storm":
+        return f"heavy@cpu+{_STORM}{_NICE}+{_BUILD}+kernel@cpu"
+    if term.startswith("storm="):
+        return term + _NICE
+    return _BUILD if term == "build" else f"{term}@cpu"
