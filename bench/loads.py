@@ -23,12 +23,18 @@ DURATION_NS = 8_000_000_000
 SETTLE_S = 1.0
 MOST_S = 60
 NONE, HEAVY, STORM = "none", "heavy", "storm"
+# On each CPU, as those that they are compared with.
+LOADS = {
+    NONE: "none",
+    HEAVY: "heavy@cpu",
+    STORM: "heavy@cpu+storm=240+build@cpu+kernel@cpu",
+}
 BROKEN = ("load_ended_early", "load_not_settled")  # a load that is short is one, all the same
 
 
 def own(probe: Path) -> Metrics:
     """The worst under each of our loads, once for each peer, and without any."""
-    none, heavy, storm = (worst_ns(probe, "--load", load) for load in (NONE, HEAVY, STORM))
+    none, heavy, storm = (worst_ns(probe, "--load", load) for load in LOADS.values())
     return {
         NONE: none,
         "heavy_stress_ng": heavy,

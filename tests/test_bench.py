@@ -122,8 +122,9 @@ def asked_of_the_probe(monkeypatch: pytest.MonkeyPatch, *events: str) -> list[li
 def test_each_load_is_measured_under_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
     commands = asked_of_the_probe(monkeypatch)
     found = loads.own(Path("probe"))
-    under = {command[command.index("--load") + 1]: n for n, command in enumerate(commands, 1)}
-    assert under == {"none": 1, "heavy": 2, "storm": 3}
+    asked = [command[command.index("--load") + 1] for command in commands]
+    assert asked == list(loads.LOADS.values())
+    under = {"none": 1, "heavy": 2, "storm": 3}
     assert found == {name: under[name.partition("_")[0]] for name in under_load().metrics}
 
 
