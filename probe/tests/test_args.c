@@ -232,7 +232,7 @@ static void test_lists(void)
     CHECK_SAME(request.params[0].number[1], 250000);
     CHECK_SAME(request.params[0].number[2], 10000);
     CHECK_SAME(request.params[1].count, 1);
-    CHECK_SAME(request.params[1].number[0], 2);
+    CHECK_SAME(request.params[1].number[0], 3);
 }
 
 /* A list whose values are no variants may repeat one. */
