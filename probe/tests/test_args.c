@@ -15,12 +15,14 @@ struct line {
     const char *error;       /* part of it */
 };
 
+/* The request points to the words until the next call. */
 static int parse(const struct line *line, struct request *request, char *error)
 {
-    char *words[MOST_WORDS + 1] = {"hardstone-probe"};
+    static char *words[MOST_WORDS + 1] = {"hardstone-probe"};
     int count = 1;
     for (; line->words[count - 1]; count++)
         words[count] = line->words[count - 1];
+    words[count] = NULL;
     error[0] = '\0';
     return args_parse(count, words, request, error, ARGS_ERROR_BYTES);
 }

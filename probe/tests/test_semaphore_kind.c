@@ -166,23 +166,22 @@ static void test_a_mutex_is_locked_and_unlocked(void)
 
 /* ---- mutex with condition variable ---- */
 
-static struct rt_thread start_taker(struct game *game)
+static void start_taker(struct rt_thread *taker, struct game *game)
 {
     static const struct rt_thread_setup plain = {SCHED_OTHER, 0, -1};
-    struct rt_thread taker;
     atomic_store(&game->taken, 0);
-    CHECK_SAME(rt_thread_start(&taker, &plain, pass_through, game), 0);
-    rt_thread_go(&taker);
-    return taker;
+    CHECK_SAME(rt_thread_start(taker, &plain, pass_through, game), 0);
+    rt_thread_go(taker);
 }
 
 /* A wake-up without a V lets nobody pass. */
 static void test_a_condition_is_signalled(void)
 {
     struct timespec while_it_blocks = {.tv_nsec = 20000000};
+    struct rt_thread taker;
     struct game game;
     CHECK_SAME(semaphore_open(&game.semaphore, SEMAPHORE_CONDITION, false, NULL), 0);
-    struct rt_thread taker = start_taker(&game);
+    start_taker(&taker, &game);
     CHECK(rests_at(&game, 1));
     nanosleep(&while_it_blocks, NULL);
     pthread_cond_broadcast(&game.semaphore.condition);
