@@ -17,11 +17,28 @@ enum { CPUS = 3, MEASURED = 2 };
 static struct {
     enum shield_answer answer;
     bool has_begun, is_alone, is_unknown;
+    const char *left; /* by an earlier shield, which has the other CPUs offline */
 } scene;
 
 enum shield_answer __wrap_shield_open(struct shield *shield, const struct shield_wish *wish);
 struct shield_undone __wrap_shield_close(struct shield *shield, shield_tell tell, void *context);
 int __wrap_shield_other_cpus(int cpu, struct cpus *others);
+void __wrap_shield_clear_way(shield_tell tell, void *context, char restored[SHIELD_REASON_BYTES]);
+bool __wrap_shield_is_left(char text[SHIELD_REASON_BYTES]);
+
+void __wrap_shield_clear_way(shield_tell tell, void *context, char restored[SHIELD_REASON_BYTES])
+{
+    (void)tell, (void)context;
+    snprintf(restored, SHIELD_REASON_BYTES, "%s", scene.left ? scene.left : "");
+    scene.left = NULL;
+}
+
+bool __wrap_shield_is_left(char text[SHIELD_REASON_BYTES])
+{
+    if (scene.left)
+        snprintf(text, SHIELD_REASON_BYTES, "%s", scene.left);
+    return scene.left != NULL;
+}
 
 enum shield_answer __wrap_shield_open(struct shield *shield, const struct shield_wish *wish)
 {
@@ -44,7 +61,7 @@ struct shield_undone __wrap_shield_close(struct shield *shield, shield_tell tell
 int __wrap_shield_other_cpus(int cpu, struct cpus *others)
 {
     cpus_clear(others);
-    for (int other = 0; other < CPUS && !scene.is_alone; other++)
+    for (int other = 0; other < CPUS && !scene.is_alone && !scene.left; other++)
         if (other != cpu && !scene.is_unknown)
             cpus_add(others, other);
     return scene.is_unknown ? -1 : cpus_count(others);
@@ -130,6 +147,32 @@ static void test_no_other_cpu(void)
     CHECK_HOLDS(text, "\"settings\":[\"offline\"]");
 }
 
+/* They are restored before CPUs are counted. */
+static void test_what_was_left(void)
+{
+    if (!tap_is_wrapped())
+        return;
+    scene.left = "an invented process left it";
+    const char *text = stream_of(SHIELD_DONE, true, NULL, NULL);
+    CHECK_HOLDS(text, "\"name\":\"restored_before\",\"text\":\"an invented process left it\"");
+    CHECK_HOLDS(text, "\"name\":\"offline\",\"text\":\"CPU 0-1: offline");
+}
+
+/* A run that changes nothing itself says that the machine is not as it should be. */
+static void test_what_was_left_under_shared(void)
+{
+    int code;
+    char *words[] = {"hardstone-probe", "run",     "SEM-P-SIG", "--policy",
+                     "other",           "--clock", "monotonic", NULL};
+    if (!tap_is_wrapped())
+        return;
+    fake_port = (struct fake_port){.is_counter_trusted = true, .cpu_count = CPUS};
+    scene.left = "an invented process left it";
+    const char *text = child_run(words, take_fake_test, &code);
+    scene.left = NULL;
+    CHECK_HOLDS(text, "\"name\":\"not_put_back\",\"text\":\"an invented process left it\"");
+}
+
 /* That is no proof that there is but one. */
 static void test_online_cpus_are_not_known(void)
 {
@@ -167,6 +210,8 @@ static void test_no_cpu_can_be_chosen(void)
 
 TAP_MAIN({"the other CPUs are offline", test_offline}, {"it is refused", test_refused},
          {"another shield", test_held}, {"no other CPU", test_no_other_cpu},
+         {"what was left", test_what_was_left},
+         {"what was left, under shared", test_what_was_left_under_shared},
          {"online CPUs are not known", test_online_cpus_are_not_known},
          {"single settings", test_single_settings},
          {"no CPU can be chosen", test_no_cpu_can_be_chosen})

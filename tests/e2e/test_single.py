@@ -126,6 +126,22 @@ def test_restore_brings_them_back_after_two_kills(probe: Path, before: State) ->
     all_is_back(before)
 
 
+@pytest.mark.parametrize("config", ["single", "shielded"])
+def test_the_next_run_brings_them_back_after_two_kills(
+    probe: Path, before: State, config: str
+) -> None:
+    """Before it counts CPUs: the killed run has left one."""
+    with measuring(probe) as process:
+        kill_both(process)
+    assert are_online() == {STAYS}
+    told = run(probe, "SEM-P-SIG", "--samples", "200", "--cpu-config", "shared")
+    assert "hardstone shield --restore" in told.events["not_put_back"].text
+    stream = run(probe, "SEM-P-SIG", "--samples", "200", "--cpu-config", config)
+    assert stream.result.status == "measured"
+    assert "restored_before" in stream.events
+    all_is_back(before)
+
+
 def test_a_cpu_that_was_offline_before_stays_so(probe: Path) -> None:
     """The only ones that are left are the measuring CPU, and those that are taken offline."""
     online(RESERVED).write_text("0")

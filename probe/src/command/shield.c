@@ -332,7 +332,10 @@ static int reserve(const struct request *request)
                                .is_verbose = request->verbose,
                                .tell = tell};
     struct shield_signals before;
-    char text[LINE_BYTES];
+    char text[LINE_BYTES], restored[SHIELD_REASON_BYTES];
+    shield_clear_way(tell, NULL, restored);
+    if (restored[0])
+        tell(NULL, restored);
     wish.required = request->has_settings ? request->settings : 1u << SHIELD_CPUSET;
     if (!request->has_cpus)
         cpus_add(&wish.reserved, shield_default_cpu());

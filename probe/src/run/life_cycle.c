@@ -210,6 +210,7 @@ struct step {
 
 static const struct step steps[] = {
     {choose_limits, NULL},
+    {shield_run_look, shield_run_forget},
     {scheduling_choose_cpu, NULL},
     {size_records, free_records},
     {open_clock, NULL},

@@ -1,9 +1,10 @@
 /* The life cycle of one test.
  *
- * choose CPU -> check -> declare series -> allocate -> send header -> open clock -> choose
- * scheduling -> check the skew between CPUs -> reserve the CPU -> start the load's processes, which
- * wait -> enter the reserved CPU -> lock memory -> prepare -> calibrate -> let the load work ->
- * MEASURE -> stop load -> judge -> check the clock -> release the CPU -> send -> undo in reverse.
+ * restore what an earlier shield has left -> choose CPU -> check -> declare series -> allocate ->
+ * send header -> open clock -> choose scheduling -> check the skew between CPUs -> reserve the CPU
+ * -> start the load's processes, which wait -> enter the reserved CPU -> lock memory -> prepare ->
+ * calibrate -> let the load work -> MEASURE -> stop load -> judge -> check the clock -> release the
+ * CPU -> send -> undo in reverse.
  *
  * The main thread supervises. It runs above the test's priority if permitted, sleeps until the
  * test is done, asks it to stop at the deadline, on a signal or at the end of standard input, and

@@ -66,10 +66,11 @@ struct run {
     bool is_observed; /* the four above are valid */
     int done_pipe[2];
     struct run_watch watch;
-    struct shield *shield; /* NULL: nothing is reserved */
-    unsigned settings;     /* applied by the shield; bits 1 << enum shield_setting */
-    void *own;             /* state of the test, from prepare to finish */
-    _Atomic pid_t needed;  /* see supervise_process */
+    struct shield *shield;                 /* NULL: nothing is reserved */
+    struct earlier_shield *earlier_shield; /* what an earlier run has left of one */
+    unsigned settings;    /* applied by the shield; bits 1 << enum shield_setting */
+    void *own;            /* state of the test, from prepare to finish */
+    _Atomic pid_t needed; /* see supervise_process */
     const char *needed_party;
 };
 

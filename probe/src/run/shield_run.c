@@ -40,6 +40,46 @@ bool shield_run_excludes(struct run *run, int cpu)
     return true;
 }
 
+/* ---- what an earlier shield has left ---- */
+
+struct earlier_shield {
+    const char *event;
+    char text[SHIELD_REASON_BYTES];
+};
+
+static bool reserves(const struct request *request)
+{
+    return request->cpu_config != CPU_CONFIG_SHARED || request->has_settings;
+}
+
+int shield_run_look(struct run *run)
+{
+    struct earlier_shield *earlier = calloc(1, sizeof *earlier);
+    if (!earlier)
+        return 0;
+    earlier->event = reserves(run->request) ? "restored_before" : "not_put_back";
+    if (reserves(run->request))
+        shield_clear_way(NULL, NULL, earlier->text);
+    else
+        (void)shield_is_left(earlier->text);
+    run->earlier_shield = earlier;
+    return 0;
+}
+
+void shield_run_forget(struct run *run)
+{
+    free(run->earlier_shield);
+}
+
+static void tell_earlier(const struct run *run)
+{
+    const struct earlier_shield *earlier = run->earlier_shield;
+    if (earlier && earlier->text[0])
+        arena_event(run->arena, earlier->event, -1, "%s", earlier->text);
+}
+
+/* ---- what is reserved ---- */
+
 static unsigned wanted_settings(const struct request *request)
 {
     if (request->has_settings)
@@ -152,6 +192,7 @@ static int take_others_offline(struct run *run)
 int shield_run_reserve(struct run *run)
 {
     const struct request *request = run->request;
+    tell_earlier(run);
     if (request->cpu_config == CPU_CONFIG_SINGLE && !request->has_settings)
         return take_others_offline(run);
     if (request->cpu_config == CPU_CONFIG_SINGLE)

@@ -16,6 +16,10 @@ bool shield_run_excludes(struct run *run, int cpu);
 /* Sets the outcome (denied) because this process may not use `cpu`. Returns -1. */
 int shield_run_deny(struct run *run, int cpu);
 
+/* Looks for what an earlier shield has left, before CPUs are counted. Where the run changes the
+ * machine itself it is restored; else it is told. Always 0. */
+int shield_run_look(struct run *run);
+
 /* Reserves run->setup.cpu according to request->cpu_config and request->settings; under `single`
  * takes all other CPUs offline, or adds the event `not_offline` where the system refuses. Called
  * before any load starts. 0, or -1 with the outcome (denied, unsupported, failed). */
@@ -24,6 +28,9 @@ int shield_run_reserve(struct run *run);
 /* Moves this process onto the reserved CPU. Called after the load has started and before any thread
  * of the test. 0, or -1 with the outcome. */
 int shield_run_enter(struct run *run);
+
+/* Frees what shield_run_look has kept. */
+void shield_run_forget(struct run *run);
 
 /* Restores everything; what could not be restored becomes an event. Also the undo of
  * shield_run_reserve: a second call does nothing. */

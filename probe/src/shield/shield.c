@@ -2,6 +2,7 @@
 
 #include "shield/shield.h"
 
+#include "base/utc.h"
 #include "port/port.h"
 
 #include <errno.h>
@@ -11,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { LOOKS = 200, LOOK_NS = 50000000, SINCE_BYTES = 40 };
+enum { LOOKS = 200, LOOK_NS = 50000000 };
 
 static const char *const names[SHIELD_SETTINGS] = {
     [SHIELD_DMA_LATENCY] = "dma_latency", [SHIELD_GOVERNOR] = "governor",
@@ -162,20 +163,11 @@ static enum shield_answer check_offline(struct shield *shield, const struct shie
     return SHIELD_DONE;
 }
 
-static void format_since(int64_t utc_ns, char text[SINCE_BYTES])
-{
-    time_t seconds = (time_t)(utc_ns / 1000000000);
-    struct tm parts;
-    if (!gmtime_r(&seconds, &parts) ||
-        strftime(text, SINCE_BYTES, "%Y-%m-%d %H:%M:%S UTC", &parts) == 0)
-        snprintf(text, SINCE_BYTES, "an unknown time");
-}
-
 static enum shield_answer answer_held(struct shield *shield, const struct journal_head *head)
 {
-    char list[80], since[SINCE_BYTES];
+    char list[80], since[UTC_BYTES];
     cpus_format_list(&head->reserved, list, sizeof list);
-    format_since(head->since_utc_ns, since);
+    utc_format(head->since_utc_ns, since);
     return answer(shield, SHIELD_HELD, "wait for it to end",
                   "CPU %s is reserved by process %ld since %s", list, (long)head->owner, since);
 }
@@ -184,8 +176,8 @@ static enum shield_answer restore_stale(struct shield *shield, const struct shie
                                         struct journal *found, struct journal_image *image)
 {
     bool is_void;
-    char since[SINCE_BYTES];
-    format_since(image->head.since_utc_ns, since);
+    char since[UTC_BYTES];
+    utc_format(image->head.since_utc_ns, since);
     struct shield_undone undone =
         shield_undo_stale(found, image, &is_void, wish->tell, wish->context);
     if (undone.failed)
@@ -237,6 +229,35 @@ static enum shield_answer make_way(struct shield *shield, const struct shield_wi
         if (state == JOURNAL_HELD)
             nanosleep(&wait, NULL);
     }
+}
+
+void shield_clear_way(shield_tell tell, void *context, char restored[SHIELD_REASON_BYTES])
+{
+    struct shield shield;
+    const struct shield_wish wish = {.tell = tell, .context = context};
+    memset(&shield, 0, sizeof shield);
+    (void)make_way(&shield, &wish);
+    snprintf(restored, SHIELD_REASON_BYTES, "%s", shield.restored);
+}
+
+bool shield_is_left(char text[SHIELD_REASON_BYTES])
+{
+    struct journal found;
+    struct journal_image image;
+    char reason[200], list[80];
+    enum journal_state state = journal_find(&found, NULL, &image, reason, sizeof reason);
+    bool is_left = state == JOURNAL_STALE && image.head.owner > 0 && !shield_is_void(&image.head);
+    if (is_left) {
+        cpus_format_list(&image.head.reserved, list, sizeof list);
+        snprintf(text, SHIELD_REASON_BYTES,
+                 "process %ld had reserved CPU %s, or taken it offline, and ended without putting "
+                 "things back: hardstone shield --restore",
+                 (long)image.head.owner, list);
+    }
+    if (state == JOURNAL_HELD || state == JOURNAL_STALE)
+        journal_free_image(&image);
+    journal_close(&found);
+    return is_left;
 }
 
 static int write_head(struct shield *shield)

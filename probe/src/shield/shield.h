@@ -62,6 +62,14 @@ const char *shield_setting_name(enum shield_setting setting);
 /* Parses "cpuset,interrupts": 0, or -1 with the first unknown name in `bad`. */
 int shield_parse_settings(const char *text, unsigned *settings, char *bad, size_t bad_bytes);
 
+/* Restores what a shield has left whose owner was killed, and its guard too: a CPU may be offline.
+ * Call it before CPUs are counted or chosen. `restored` says what was done; "": nothing was left,
+ * or it could not be restored, which shield_open then says. `tell` as in shield_wish. */
+void shield_clear_way(shield_tell tell, void *context, char restored[SHIELD_REASON_BYTES]);
+
+/* Whether there is something left by a shield, and nobody restores it; then says whose it is. */
+bool shield_is_left(char text[SHIELD_REASON_BYTES]);
+
 /* Reserves the CPUs. On any other answer than SHIELD_DONE all changes are undone, and reason and
  * remedy are set. Only for a process with one thread. */
 enum shield_answer shield_open(struct shield *shield, const struct shield_wish *wish);

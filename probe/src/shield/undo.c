@@ -75,12 +75,17 @@ bool shield_owner_lives(const struct journal_head *head)
            head->owner_start != 0;
 }
 
+bool shield_is_void(const struct journal_head *head)
+{
+    char boot[JOURNAL_BOOT_BYTES];
+    return !port_boot_name(boot, sizeof boot) || strcmp(boot, head->boot) != 0;
+}
+
 struct shield_undone shield_undo_stale(struct journal *journal, struct journal_image *image,
                                        bool *is_void, shield_tell tell, void *context)
 {
     struct shield_undone sum = {0};
-    char boot[JOURNAL_BOOT_BYTES];
-    *is_void = !port_boot_name(boot, sizeof boot) || strcmp(boot, image->head.boot) != 0;
+    *is_void = shield_is_void(&image->head);
     struct port_shield port = {.root = "", .latency = -1, .reserved = image->head.reserved};
     if (!*is_void)
         return shield_undo_all(&port, journal, image, tell, context);

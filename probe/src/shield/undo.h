@@ -30,6 +30,9 @@ struct shield_undone shield_undo_all(struct port_shield *port, struct journal *j
 struct shield_undone shield_undo_stale(struct journal *journal, struct journal_image *image,
                                        bool *is_void, shield_tell tell, void *context);
 
+/* Whether the journal is of an earlier boot: no change outlives one. */
+bool shield_is_void(const struct journal_head *head);
+
 /* True if the process that made the journal still runs. */
 bool shield_owner_lives(const struct journal_head *head);
 

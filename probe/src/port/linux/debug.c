@@ -13,11 +13,12 @@
 static bool mount_point(const char *system, char *place, size_t bytes)
 {
     FILE *file = linux_open("/proc/self/mounts");
-    char line[1024], kind[64];
+    char line[1024];
+    struct linux_mount mount;
     bool is_found = false;
     while (file && !is_found && fgets(line, sizeof line, file))
-        is_found = sscanf(line, "%*1000s %255s %63s", place, kind) == 2 && bytes >= 256 &&
-                   strcmp(kind, system) == 0;
+        is_found = linux_mount_read(line, &mount) && strcmp(mount.kind, system) == 0 &&
+                   (size_t)snprintf(place, bytes, "%s", mount.place) < bytes;
     if (file)
         fclose(file);
     return is_found;

@@ -208,3 +208,12 @@ bool linux_boot_option(const char *name, char *value, size_t bytes)
     }
     return is_found;
 }
+
+bool linux_mount_read(char *line, struct linux_mount *mount)
+{
+    char *rest, *device = strtok_r(line, " \t", &rest);
+    mount->place = device ? strtok_r(NULL, " \t", &rest) : NULL;
+    mount->kind = mount->place ? strtok_r(NULL, " \t", &rest) : NULL;
+    mount->options = mount->kind ? strtok_r(NULL, " \t\n", &rest) : NULL;
+    return mount->options != NULL;
+}

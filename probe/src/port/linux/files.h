@@ -48,6 +48,13 @@ bool linux_cpuinfo(const char *name, char *value, size_t bytes);
 /* Value of the last "NAME=VALUE" of the kernel command line; "" for a bare NAME. False: none. */
 bool linux_boot_option(const char *name, char *value, size_t bytes);
 
+/* Words of a line of /proc/self/mounts; they lie in `line`, which is cut. False: there are fewer.
+ */
+struct linux_mount {
+    const char *place, *kind, *options;
+};
+bool linux_mount_read(char *line, struct linux_mount *mount);
+
 /* Folder of this process's control group of the cpu controller (version 1). False: that is not
  * mounted at its usual place. */
 bool linux_cpu_group(char *path, size_t bytes);

@@ -2,6 +2,8 @@
  * the shield's own groups. */
 #include "port/linux/shield.h"
 
+#include "port/linux/files.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,21 +32,20 @@ static bool has_controller(const struct port_shield *shield, const char *mount)
            linux_shield_read(shield, path, text, sizeof text) == 0 && has_word(text, "cpuset", " ");
 }
 
-static void take_mount(const struct port_shield *shield, const char *line,
-                       struct linux_groups *groups)
+static void take_mount(const struct port_shield *shield, char *line, struct linux_groups *groups)
 {
-    char where[sizeof groups->mount], kind[32], options[512];
-    if (sscanf(line, "%*s %255s %31s %511s", where, kind, options) != 3)
+    struct linux_mount mount;
+    if (!linux_mount_read(line, &mount) || strlen(mount.place) >= sizeof groups->mount)
         return;
-    if (strchr(where, '\\')) /* escaped white space: no usual mount point */
+    if (strchr(mount.place, '\\')) /* escaped white space: no usual mount point */
         return;
-    if (strcmp(kind, "cgroup") == 0 && has_word(options, "cpuset", ","))
+    if (strcmp(mount.kind, "cgroup") == 0 && has_word(mount.options, "cpuset", ","))
         groups->kind = LINUX_GROUPS_V1;
-    else if (strcmp(kind, "cgroup2") == 0 && has_controller(shield, where))
+    else if (strcmp(mount.kind, "cgroup2") == 0 && has_controller(shield, mount.place))
         groups->kind = LINUX_GROUPS_V2;
     else
         return;
-    snprintf(groups->mount, sizeof groups->mount, "%s", where);
+    snprintf(groups->mount, sizeof groups->mount, "%s", mount.place);
 }
 
 /* Path of this process's group, from a line "4:cpuset:/path" (version 1) or "0::/path". */
