@@ -85,6 +85,7 @@ def test_unequal_work_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_document_from_before_the_field(tmp_path: Path) -> None:
     """Its results calibrated each for itself; the numbers are in events."""
     found = document(result("none", 0), result("heavy", 0))
+    found.schema = "hardstone.run/1"
     for one, count in zip(found.results, (36_696_328, 30_000_001), strict=True):
         one.calibrated = {}
         texts = (f"add: a block is {count} operations", "add: a block is many operations")
