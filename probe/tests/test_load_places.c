@@ -156,6 +156,23 @@ static void test_less_room_makes_fewer_of_each(void)
         CHECK_SAME(jobs_on(-1), places.numbers[2]);
 }
 
+/* A process without a job would spin. */
+static void test_no_process_is_without_a_job(void)
+{
+    static const char *const loads[] = {"build=2@cpu", "build=3", "storm=240+build=5@cpu"};
+    for (size_t i = 0; i < sizeof loads / sizeof loads[0]; i++)
+        for (int room = 0; room < 20; room++) {
+            if (!plan(loads[i], 4))
+                return;
+            load_places_fit(&places, &spec, &cpus, room);
+            if (!fill())
+                return;
+            for (int slot = 0; slot < map->slot_count; slot++)
+                CHECK(map->slots[slot].jobs > 0 ||
+                      spec.terms[map->slots[slot].term].element->kind != LOAD_JOBS);
+        }
+}
+
 static void test_there_is_always_one(void)
 {
     if (!plan("heavy+storm=5000+build=5000", 2))
@@ -192,5 +209,6 @@ TAP_MAIN({"a degree is that of the whole load", test_a_degree_is_that_of_the_who
          {"jobs are shared among processes", test_jobs_are_shared_among_processes},
          {"without CPUs nothing is bound", test_without_cpus_nothing_is_bound},
          {"less room makes fewer of each", test_less_room_makes_fewer_of_each},
+         {"no process is without a job", test_no_process_is_without_a_job},
          {"there is always one", test_there_is_always_one},
          {"the last is left to others", test_the_last_is_left_to_others})

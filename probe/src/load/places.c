@@ -22,11 +22,13 @@ static int copies_of(const struct load_term *term, const struct load_cpus *cpus)
     return term->degree.is_each_cpus ? cpus_of(cpus) : 1;
 }
 
-/* Processes that keep `number` jobs at once: the same for each CPU if the term is each CPU's. */
+/* Processes that keep `number` jobs at once: the same for each CPU if the term is each CPU's. None
+ * has nothing to do, also where there is room for few jobs only. */
 static int keepers_of(int number, int copies)
 {
     int each = (number + copies - 1) / copies;
-    return copies * ((each + LOAD_JOBS_EACH - 1) / LOAD_JOBS_EACH);
+    int keepers = copies * ((each + LOAD_JOBS_EACH - 1) / LOAD_JOBS_EACH);
+    return keepers < number ? keepers : number;
 }
 
 static int processes_of(const struct load_term *term, int number, const struct load_cpus *cpus)

@@ -5,7 +5,8 @@
 #include "load/events.h"
 #include "run/supervise.h"
 
-#define START_NS INT64_C(60000000000) /* allowance to start the load and prepare the test */
+/* Allowance to start the load, to wait for it twice (load_patience_ns) and to prepare the test. */
+#define START_NS INT64_C(180000000000)
 
 int load_run_place(struct load_setup *setup, enum load_place place, int measured_cpu,
                    struct outcome *outcome)

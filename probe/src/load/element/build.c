@@ -119,6 +119,7 @@ static int take_ended(struct worker *worker, struct build *own)
         worker_count(worker, one ? FAILED : COUNTER_ROUNDS, 1);
         error = one ? one : error;
     }
+    worker_set(worker, BUILD_AT_ONCE, (uint64_t)own->running);
     worker_set(worker, COUNTER_CHILDREN, (uint64_t)worker_children_cpu_ns());
     return error;
 }

@@ -1,10 +1,11 @@
-/* interrupt: timer interrupts on each CPU of the load.
+/* interrupt: timer interrupts.
  *
- * A process bound to the CPU arms one-shot timers ahead of time. Their interrupts come on that CPU
- * whether or not the process runs. Timers armed one at a time, at each expiry, would be slowed down
- * by the rest of the load. The process arms more than 1 s ahead: beside a test that computes at a
- * real-time priority, other tasks get the CPU only once per second (throttling, fair server).
- * Timers due before they could be armed are counted as missed and not caught up.
+ * A process arms one-shot timers ahead of time, on the CPU where it is then; with @cpu it is bound
+ * to one. Their interrupts come there whether or not the process runs. Timers armed one at a time,
+ * at each expiry, would be slowed down by the rest of the load. The process arms more than 1 s
+ * ahead: beside a test that computes at a real-time priority, other tasks get the CPU only once per
+ * second (throttling, fair server). Timers due before they could be armed are counted as missed and
+ * not caught up.
  *
  * Each expiry sends a blocked signal that names its timer. The process drains the signals when it
  * gets the CPU again. An expiry counts if its due time lies within the measurement (map.h). After
@@ -194,7 +195,7 @@ static void work(struct worker *worker)
 
 const struct load_element load_interrupt = {
     .name = "interrupt",
-    .title = "timer interrupts on each CPU of the load",
+    .title = "interrupts of kernel timers that are armed ahead",
     .kind = LOAD_RATE,
     .default_degree = "1000/s",
     .counters = {NULL, "cpu_ns", NULL, NULL, "delivered_count", "missed_count"},
