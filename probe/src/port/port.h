@@ -117,8 +117,8 @@ struct port_thread_times {
 bool port_thread_times(pid_t process, pid_t thread, struct port_thread_times *times);
 
 /* Stores in `list` the ids of time-shared processes that may run on no other CPU than `cpu`, at
- * most `most`: threads of the kernel and others, without this process and its children. Returns how
- * many were stored, or -1 if they are not told. */
+ * most `most`, and that are the system's own: on Linux threads of the kernel. Returns how many were
+ * stored, or -1 if they are not told. */
 int port_bound_processes(int cpu, pid_t *list, int most);
 
 /* Real-time throttling: real-time threads may use `runtime_ns` of every `period_ns`. False: there

@@ -27,9 +27,9 @@
  *                begin and end of its operation
  *   system_processes
  *                while the thread of long_use is ready or spins, no time-shared process of the
- *                system that is bound to the CPU gets CPU time; on Linux these are kernel threads,
- *                as workers and ksoftirqd. It holds only if one was ready meanwhile: its run delay
- *                grew by more than the time around the spinning (system_threads.h)
+ *                system that is bound to the CPU gets CPU time; on Linux these are threads of the
+ *                kernel, as workers and ksoftirqd. It holds only if one was ready meanwhile: its
+ * run delay grew by more than the time around the spinning (system_threads.h)
  *
  * What is not seen: how long the call that a wake-up interrupts delays the measuring thread itself,
  * on a kernel that does not preempt it; work of the system that runs in
@@ -56,9 +56,11 @@ static const struct verdict_spec verdicts[] = {
     {"levels", "there are at least 32 real-time priorities"},
     {"long_use", "a real-time thread that has used the CPU for long is still preferred"},
     {"time_shared", "a time-shared thread does not delay a real-time one that it makes ready"},
-    {"system_calls",
-     "a time-shared process inside a system call does not delay a real-time thread"},
-    {"system_processes", "time-shared processes of the system do not delay a real-time thread"},
+    {"system_calls", "a time-shared process inside a system call does not run while a real-time "
+                     "thread is ready; how "
+                     "long the call keeps the CPU before is not seen"},
+    {"system_processes",
+     "time-shared processes of the system do not run while a real-time thread is ready"},
     {0},
 };
 

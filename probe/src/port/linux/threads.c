@@ -10,6 +10,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -82,14 +83,23 @@ static bool is_bound(pid_t process, int cpu)
            cpu < CPU_SETSIZE && CPU_ISSET((size_t)cpu, &set);
 }
 
+enum { KTHREADD = 2 };
+
+/* Made by kthreadd, which a process namespace does not show. */
+static bool is_of_the_kernel(const struct port_process *process)
+{
+    char name[32];
+    return process->parent == KTHREADD && linux_read("/proc/2/comm", name, sizeof name) &&
+           strcmp(name, "kthreadd") == 0;
+}
+
 int port_bound_processes(int cpu, pid_t *list, int most)
 {
     int room = port_processes(NULL, 0), count = 0;
     struct port_process *all = room > 0 ? calloc((size_t)room, sizeof *all) : NULL;
     int found = all && cpu >= 0 ? port_processes(all, room) : -1;
     for (int i = 0; i < found && i < room && count < most; i++)
-        if (all[i].id != getpid() && all[i].parent != getpid() && is_time_shared(all[i].id) &&
-            is_bound(all[i].id, cpu))
+        if (is_of_the_kernel(&all[i]) && is_time_shared(all[i].id) && is_bound(all[i].id, cpu))
             list[count++] = all[i].id;
     free(all);
     return found < 0 ? -1 : count;
