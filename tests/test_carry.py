@@ -16,6 +16,7 @@ from hardstone.campaign.pairs import pair_plan
 from hardstone.catalogue import load_catalogue
 from hardstone.model import Conditions, Plan, PlannedTest, Result, RunDocument, Series, Status
 from hardstone.plan import Request, make_plan
+from hardstone.report.reproduce import run_command
 from hardstone.report.reproduce import test_commands as commands_of
 from hardstone.store import Store
 from hardstone.targets.base import RunOptions, Stop
@@ -147,7 +148,12 @@ def test_each_run_calibrates_for_itself(tmp_path: Path) -> None:
     plan = plan_of("none", "heavy")
     document, _ = play(tmp_path, plan)
     assert document.plan == plan
-    assert all("-p add_operations=0" in command for command in commands_of(document.plan))
+    assert "add_operations" not in run_command(document.plan)
+
+
+def test_commands_of_single_tests_do_the_work_of_the_run(tmp_path: Path) -> None:
+    document, _ = play(tmp_path, plan_of("none", "heavy"))
+    assert all("-p add_operations=1001" in command for command in commands_of(document))
 
 
 def test_pairs_of_a_proof_do_the_same_work(tmp_path: Path) -> None:

@@ -30,15 +30,16 @@ from tests.report import sample
 def test_the_commands_of_a_run_from_before_loads_name_its_load() -> None:
     """Such a plan has one load for all tests, and lists of none."""
     tests = sample.document(count=300).plan.tests
-    old = msgspec.structs.replace(
-        sample.document(count=300).plan,
+    document = sample.document(count=300)
+    old = document.plan = msgspec.structs.replace(
+        document.plan,
         load="storm",
         cpu_config="single",
         loads=[],
         cpu_configs=[],
         tests=[msgspec.structs.replace(one, load="none", cpu_config="shared") for one in tests],
     )
-    for command in (reproduce.run_command(old), *reproduce.test_commands(old)):
+    for command in (reproduce.run_command(old), *reproduce.test_commands(document)):
         assert "--load storm --cpu-config single" in command
 
 
@@ -122,8 +123,17 @@ def test_the_plan_becomes_commands_that_a_shell_reads_back(run: RunDocument) -> 
     assert words[:2] == ["hardstone", "run"]
     assert words[words.index("--priority") + 1] == "98"
     assert "TMR-P-LAT" in words
-    line = next(one for one in reproduce.test_commands(run.plan) if "TMR-P-LAT" in one)
+    line = next(one for one in reproduce.test_commands(run) if "TMR-P-LAT" in one)
     assert "--duration 30000000000ns -p interval_ns=1000000" in line
+
+
+def test_a_storm_of_before_is_no_load_of_today(run: RunDocument) -> None:
+    plan = run.plan
+    assert reproduce.has_commands(plan)
+    storm = "heavy@cpu+storm=240 (nice 19)"
+    assert not reproduce.has_commands(msgspec.structs.replace(plan, loads=["none", storm]))
+    foreign = "stress-ng:--temp-path a (nice 19)"
+    assert reproduce.has_commands(msgspec.structs.replace(plan, loads=[foreign]))
 
 
 def test_hostile_names_stay_one_word_in_commands(run: RunDocument) -> None:

@@ -1,10 +1,11 @@
-"""The plan of a run as commands that do the same again."""
+"""A run as commands that do the same again."""
 
 from __future__ import annotations
 
 import shlex
 
-from hardstone.model import ParamValue, Plan, PlannedTest
+from hardstone.model import ParamValue, Plan, PlannedTest, Result, RunDocument
+from hardstone.stats.old_loads import is_of_today
 
 
 def run_command(plan: Plan) -> str:
@@ -14,18 +15,30 @@ def run_command(plan: Plan) -> str:
     return _joined(["hardstone", "run", *tests, "--profile", plan.profile, *_how(plan, under)])
 
 
-def test_commands(plan: Plan) -> list[str]:
-    """One command for each planned test, with every parameter filled in."""
-    return [_test_command(plan, test) for test in plan.tests]
+def has_commands(plan: Plan) -> bool:
+    """Whether there is a load today for each of the plan."""
+    return all(map(is_of_today, [plan.load, *plan.loads]))
 
 
-def _test_command(plan: Plan, test: PlannedTest) -> str:
+def test_commands(document: RunDocument) -> list[str]:
+    """One command for each test, with the parameters that it had: those that it was given from
+    results before it, or calibrated, too. A test that did not run has those of the plan."""
+    plan, results = document.plan, document.results
+    had = [_had(result) for result in results] + [{}] * (len(plan.tests) - len(results))
+    return [_test_command(plan, test, one) for test, one in zip(plan.tests, had, strict=False)]
+
+
+def _had(result: Result) -> dict[str, ParamValue]:
+    return {**result.params, **result.calibrated}
+
+
+def _test_command(plan: Plan, test: PlannedTest, had: dict[str, ParamValue]) -> str:
     words = ["hardstone", "run", test.test]
     if test.samples:
         words += ["--samples", str(test.samples)]
     if test.duration_ns:
         words += ["--duration", f"{test.duration_ns}ns"]
-    for name, value in test.params.items():
+    for name, value in {**test.params, **had}.items():
         words += ["-p", f"{name}={_value(value)}"]
     # In runs from before loads a planned test has no condition of its own.
     load, config = (test.load, test.cpu_config) if plan.loads else (plan.load, plan.cpu_config)

@@ -30,6 +30,11 @@ def each_cpus_loads(loads: str) -> str:
     return ",".join(map(each_cpus_load, [*whole, last]))
 
 
+def is_of_today(load: str) -> bool:
+    """Whether a load can be asked for today: a storm of that time cannot."""
+    return _NICE not in load.partition(_FOREIGN)[0]
+
+
 def each_cpus_degree(element: str, degree: str) -> str:
     """The degree that an element of a load had, as it is written today."""
     if element == "stress-ng":
