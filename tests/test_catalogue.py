@@ -22,7 +22,8 @@ MINUTE_NS = 60_000_000_000
 
 # What the probe knows of a test (its variants, how long a value takes) is not told here again.
 FIELDS = {
-    *("order", "category", "duration", "about", "distorts", "uncounted", "enters_kernel"),
+    *("order", "category", "duration", "about", "distorts"),
+    *("after", "uncounted", "enters_kernel"),
     *PROFILES,
 }
 # By the study of 2012: the place of a thread that lowers itself, unequal first slices, creation and

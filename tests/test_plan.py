@@ -42,7 +42,7 @@ def test_the_battery_is_every_test_in_catalogue_order() -> None:
 
 def test_globs_cases_and_repeats() -> None:
     found = plan(tests=("sem-p-rtp", "TMR-*", "SEM-P-?[IT]?", "Tmr-P-Lat"))
-    assert ids(found) == ["SEM-P-RTP", "TMR-P-JIT", "TMR-B-EDGE", "TMR-P-LAT", "SEM-P-SIG"]
+    assert ids(found) == ["SEM-P-SIG", "SEM-P-RTP", "TMR-P-JIT", "TMR-B-EDGE", "TMR-P-LAT"]
 
 
 def test_every_default_is_filled_in() -> None:
@@ -284,3 +284,15 @@ def test_names_that_are_left_out_are_counted() -> None:
     names = [f"name-{letter}" for letter in "abcdefghijk"]
     assert nearest("q", names[:8]) == f"there is {', '.join(names[:8])}"
     assert nearest("q", names) == f"there is {', '.join(names[:8])} and 3 more"
+
+
+@pytest.mark.parametrize("tests", [("SEM-P-RTP", "SEM-P-SIG"), ("SEM-P-SIG", "SEM-P-RTP")])
+def test_a_test_that_gives_figures_is_before_who_takes_them(tests: tuple[str, ...]) -> None:
+    """SEM-P-RTP takes off the mean of SEM-P-SIG, in whatever order they are named."""
+    names = ("RSP-P-FIX", *tests, "TMR-P-LAT")
+    planned = [one.test for one in plan(tests=names).tests]
+    assert planned == ["RSP-P-FIX", "SEM-P-SIG", "SEM-P-RTP", "TMR-P-LAT"]
+
+
+def test_a_test_that_takes_figures_may_be_alone() -> None:
+    assert [one.test for one in plan(tests=("SEM-P-RTP",)).tests] == ["SEM-P-RTP"]

@@ -49,6 +49,7 @@ class Entry:
     distorts: str
     takes_duration: bool
     profiles: Mapping[str, ProfileCount]
+    after: str = ""
     uncounted: Mapping[str, str] = field(default_factory=dict)
     enters_kernel: Mapping[str, str] = field(default_factory=dict)
 
@@ -120,6 +121,7 @@ def _entry(test: str, table: Mapping[str, Any]) -> Entry:
         distorts=_one_line(table["distorts"]),
         takes_duration=table.get("duration", True),
         profiles={name: _count(table[name]) for name in PROFILES},
+        after=table.get("after", ""),
         uncounted=table.get("uncounted", {}),
         enters_kernel=table.get("enters_kernel", {}),
     )

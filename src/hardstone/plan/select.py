@@ -30,7 +30,8 @@ def find_tests(
 def select_tests(
     patterns: Sequence[str], register: Register, catalogue: Catalogue, problems: Problems
 ) -> list[Descriptor]:
-    """The tests that `patterns` name, each once, in the order asked.
+    """The tests that `patterns` name, each once, in the order asked; a test that gives figures to
+    another one is before it.
 
     A glob gives battery order. What names nothing is noted with the nearest name.
     """
@@ -43,7 +44,18 @@ def select_tests(
         if not found:
             problems.add(*_unknown(pattern, list(ordered), catalogue))
         selected.update({test: ordered[test] for test in found})
-    return list(selected.values())
+    return [selected[test] for test in _givers_first(list(selected), catalogue)]
+
+
+def _givers_first(tests: Sequence[str], catalogue: Catalogue) -> list[str]:
+    """`tests` with each that gives figures to another one before that one."""
+    order: dict[str, None] = {}
+    for test in tests:
+        giver = catalogue.entry(test).after
+        if giver in tests:
+            order.setdefault(giver)
+        order.setdefault(test)
+    return list(order)
 
 
 def _match(pattern: str, ordered: Sequence[str]) -> list[str]:
