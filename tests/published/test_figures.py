@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Iterator
 from importlib import resources
 from typing import Any
 
@@ -25,6 +26,11 @@ from hardstone.summary.published import published_tables
 from tests.targets import sample
 
 FILE = json.loads(resources.files("hardstone.published").joinpath("published.json").read_bytes())
+# Fields that are no condition: keys, labels, and what is about the copy.
+READ_AS_THEY_ARE = {
+    *("unit", "test", "columns", "at", "load", "kind", "source"),
+    *("lost_in_our_copy", "sic"),
+}
 # What the file says without naming a test: reading.toml names it, figure by figure.
 BY_PATH = {
     "hp-ux-rt-1987/clock": {"CLK-B-RES"},
@@ -48,12 +54,51 @@ def value(text: str, system: str | None, statistic: str | None, load: str | None
     return found.value
 
 
+def leaves(found: Any, *path: str) -> Iterator[tuple[str, ...]]:
+    """Where each word and number of `found` stands; what was not published is none."""
+    if isinstance(found, dict):
+        for key, value in found.items():
+            yield from leaves(value, *path, key)
+    elif found is not None:
+        yield path
+
+
+def starts(path: tuple[str, ...], heads: Iterable[tuple[str, ...]]) -> bool:
+    return any(path[: len(head)] == head for head in heads)
+
+
 @pytest.mark.parametrize("key", FILE["studies"])
-def test_every_table_is_read_or_says_why_not(key: str) -> None:
+def test_every_word_and_number_is_read_or_says_why_not(key: str) -> None:
     study = load_studies()[key]
-    read = {*study.reading.tables, *(one.path[0] for one in study.reading.figures)}
-    assert not read & set(study.reading.unread)
-    assert read | set(study.reading.unread) == set(study.tables)
+    read = [(name,) for name in study.reading.tables]
+    read += [tuple(one.path) for one in study.reading.figures]
+    unread = [tuple(path.split("/")) for path in study.reading.unread]
+    for path in leaves(dict(study.tables)):
+        is_of_table = len(path) == 2 and path[1] in {"unit", "test"}
+        assert is_of_table or starts(path, read) != starts(path, unread), path
+    assert all(any(starts(path, [head]) for path in leaves(study.tables)) for head in unread)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [(study, table) for study in load_studies() for table in load_studies()[study].reading.tables],
+    ids="/".join,
+)
+def test_every_field_of_a_table_is_read_or_shown(table: tuple[str, str]) -> None:
+    found, reading = FILE["studies"][table[0]][table[1]], load_studies()[table[0]].reading
+    fields = {name for name, value in found.items() if value is not None} - READ_AS_THEY_ARE
+    if "rows" in found:
+        (shown,) = [
+            one
+            for one in published_tables(of(*table)[0].address.test)
+            if one.reference == "/".join(table)
+        ]
+        told = {line.partition(":")[0].replace(" ", "_") for line in shown.conditions}
+        assert fields - {"rows"} <= told | set(reading.tables[table[1]].params)
+    else:
+        values = [str(one.value) for one in of(*table)]
+        cells = [cell for row in found.values() for name, cell in row.items() if name != "via"]
+        assert {str(cell) for cell in cells} == set(values)
 
 
 @pytest.mark.parametrize(
@@ -178,6 +223,40 @@ def test_words_for_people_hold_every_figure() -> None:
     (statements,) = published_tables("MUT-P-INV")
     assert statements.rows[0].addresses == ("none/delay", "inherit/delay", "semaphore/delay")
     assert statements.columns == ["address", "load", "figures"]
+
+
+def test_a_unit_is_that_of_times_and_not_of_counts() -> None:
+    (kernel,) = published_tables("KRN-P-PRE")
+    assert kernel.conditions == (
+        "preemption points: 180",
+        "preemption regions: 20",
+        "longest paths: off fork, exec, user I/O copies; on terminal driver",
+    )
+    (response,) = published_tables("RSP-P-FIX")
+    assert response.conditions[0] == "calibrated block: 10 ms"
+
+
+@pytest.mark.parametrize(
+    ("test", "params"),
+    [
+        ("RSP-P-FIX", {"block_ns": 10_000_000}),
+        ("MUT-P-INV", {"medium_ns": 10_000_000}),
+        ("IRQ-S-SUS", {"interrupts": 10**9}),
+        ("SEM-P-RTP", {}),
+    ],
+)
+def test_what_a_study_fixes_goes_with_each_of_its_figures(
+    test: str, params: dict[str, int]
+) -> None:
+    assert all(one.params == params for one in figures_of(test))
+
+
+@pytest.mark.parametrize("test", sample.register().tests, ids=lambda one: one.id)
+def test_what_a_study_fixes_is_a_parameter_and_its_default(test: Descriptor) -> None:
+    defaults = {one.name: one.default for one in test.params}
+    for figure in figures_of(test.id):
+        for name, value in figure.params.items():
+            assert defaults[name] == [value]
 
 
 def test_the_context_switch_says_which_kinds_stand_beside_it() -> None:

@@ -6,7 +6,6 @@ from hardstone.published.figures import (
     all_figures,
     figures_of,
     is_measurable,
-    note_of,
     tables_of,
 )
 from hardstone.published.resolve import AddressError, Resolved, is_under, resolve
@@ -24,7 +23,6 @@ __all__ = [
     "is_measurable",
     "is_under",
     "load_studies",
-    "note_of",
     "parse_address",
     "resolve",
     "tables_of",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
@@ -24,7 +24,8 @@ _NO_LOAD = "any"
 @dataclass(frozen=True)
 class Figure:
     """One published figure. `value` is a number, words, or a bound such as {"below": 0.1};
-    `statistic` is None where it is words. `system` is the key of a system of the study."""
+    `statistic` is None where it is words. `system` is the key of a system of the study.
+    `params` are those of the test that the study fixes; `note` is what a reader must know."""
 
     study: str
     table: str
@@ -33,6 +34,8 @@ class Figure:
     statistic: str | None
     unit: str | None
     value: float | str | dict[str, float]
+    params: Mapping[str, int] = field(default_factory=dict)
+    note: str = ""
 
 
 @cache
@@ -54,12 +57,6 @@ def tables_of(test: str) -> list[str]:
 def is_measurable(figure: Figure, register: Register) -> bool:
     """Whether the probe has the test of `figure`; those of later tests have addresses already."""
     return any(test.id == figure.address.test for test in register.tests)
-
-
-def note_of(figure: Figure) -> str:
-    """What a reader must know before comparing with `figure`; empty for most."""
-    reading = load_studies()[figure.study].reading.tables.get(figure.table)
-    return " ".join(reading.note.split()) if reading else ""
 
 
 def study_figures(study: Study) -> Iterator[Figure]:
@@ -123,6 +120,8 @@ def _figures(
             statistic=_statistic(words.get("statistic", reading.statistic)),
             unit=words.get("unit"),
             value=value,
+            params={**reading.params, **case.params},
+            note=_one_line(reading.note),
         )
 
 
@@ -174,4 +173,9 @@ def _single(study: Study, single: FigureReading) -> Figure:
         statistic=single.statistic,
         unit=single.unit,
         value=value,
+        note=_one_line(single.note),
     )
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

@@ -28,6 +28,7 @@ class Case(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True
     series: str | None = None
     labels: dict[str, str] = {}
     each: dict[str, list[str]] = {}
+    params: dict[str, int] = {}
 
 
 class TableReading(Case, kw_only=True, frozen=True, forbid_unknown_fields=True):
@@ -39,6 +40,7 @@ class TableReading(Case, kw_only=True, frozen=True, forbid_unknown_fields=True):
     statistic: str | None = None
     at: dict[str, dict[str, str]] = {}
     cases: dict[str, Case] = {}
+    in_unit: list[str] = []
     note: str = ""
 
 
@@ -50,10 +52,11 @@ class FigureReading(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fi
     system: str | None = None
     statistic: str | None = None
     unit: str | None = None
+    note: str = ""
 
 
 class StudyReading(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
-    """How one study is read. `unread`: what is no figure, with the reason."""
+    """How one study is read. `unread`: what is no figure, by its path, with the reason."""
 
     short: str
     tables: dict[str, TableReading] = {}

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hardstone.published import Address, Figure, Study, figures_of, load_studies, note_of
+from hardstone.published import Address, Figure, Study, figures_of, load_studies
 
 _SHOWN_ELSEWHERE = {"unit", "test", "columns", "rows", "at", "kind", "source", "load"}
 _OF_THE_COPY = {"lost_in_our_copy", "sic"}  # about what was transcribed
@@ -65,11 +65,11 @@ def published_data(test: str) -> list[dict[str, Any]]:
     ]
 
 
-# Rows of others beside the published ones: for an address and the statistics it has.
-Beside = Callable[[Address, Sequence[str]], Iterable[Row]]
+# Rows of others beside the published ones: for the figures that one address has.
+Beside = Callable[[Sequence[Figure]], Iterable[Row]]
 
 
-def _nothing(address: Address, statistics: Sequence[str]) -> Iterable[Row]:
+def _nothing(figures: Sequence[Figure]) -> Iterable[Row]:
     return ()
 
 
@@ -95,7 +95,7 @@ def _table(reference: str, figures: list[Figure], beside: Beside) -> PublishedTa
         reference=reference,
         rows=_merged(rows) if all(one.statistic is None for one in figures) else rows,
         conditions=(*_conditions(study, figures[0].table), *_systems(study, figures)),
-        note=note_of(figures[0]),
+        note=" ".join(dict.fromkeys(filter(None, (one.note for one in figures)))),
     )
 
 
@@ -109,7 +109,7 @@ def _rows(study: Study, figures: list[Figure], beside: Beside) -> Iterator[Row]:
         systems.setdefault(system, []).append(one)
     for (address, load), systems in places.items():
         group = next(iter(systems.values()))
-        yield from beside(group[0].address, [one.statistic for one in group if one.statistic])
+        yield from beside(group)
         for system, group in systems.items():
             yield Row((address,), load, system, _figures(group))
 
@@ -131,9 +131,14 @@ def _figures(group: list[Figure]) -> str:
     return f"{', '.join(texts)} {unit}".strip() if texts else _value(group[0].value)
 
 
-def _value(value: float | str | Mapping[str, float]) -> str:
+def _value(value: Any) -> str:
     if isinstance(value, Mapping):
-        return ", ".join(f"{word} {_value(limit)}" for word, limit in value.items())
+        is_long = any(isinstance(one, list) for one in value.values())
+        return ("; " if is_long else ", ").join(
+            f"{key} {_value(one)}" for key, one in value.items()
+        )
+    if isinstance(value, list):
+        return ", ".join(map(_value, value))
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     return str(value)
@@ -151,10 +156,15 @@ def _conditions(study: Study, table: str) -> Iterator[str]:
         }
     for name, value in told.items():
         if value is not None:
-            unit = f" {fields['unit']}" if isinstance(value, int | float) else ""
-            yield f"{name.replace('_', ' ')}: {value}{unit}"
+            unit = f" {fields['unit']}" if name in _in_unit(study, table) else ""
+            yield f"{name.replace('_', ' ')}: {_value(value)}{unit}"
     if isinstance(fields, dict) and "load" in fields and fields["load"] is None:
         yield "load: not published"
+
+
+def _in_unit(study: Study, table: str) -> list[str]:
+    reading = study.reading.tables.get(table)
+    return reading.in_unit if reading else []
 
 
 def _systems(study: Study, figures: list[Figure]) -> Iterator[str]:
