@@ -7,21 +7,24 @@ from functools import partial
 
 import msgspec
 from rich.console import Console
+from rich.text import Text
 
 from hardstone.errors import InputError
 from hardstone.model import Result, RunDocument, Series
 from hardstone.published import (
-    Address,
     AddressError,
-    Resolved,
+    Figure,
     is_under,
     resolve,
     tables_of,
     value_of,
 )
 from hardstone.report.text import format_value
-from hardstone.stats.conditions import conditions_in
-from hardstone.summary.kernel_kinds import beside
+from hardstone.stats.conditions import config_text
+from hardstone.summary.beside_doubts import doubts_of, verdicts_text, why_another
+from hardstone.summary.findings import trust_rows
+from hardstone.summary.header import header_lines
+from hardstone.summary.kernel_kinds import Stand, beside
 from hardstone.summary.published import PublishedTable, Row, published_tables, within
 from hardstone.summary.published_table import print_published
 from hardstone.summary.show import make_console
@@ -41,10 +44,20 @@ def print_beside_published(document: RunDocument) -> None:
             "no test of this run has published figures", "hardstone explain shows those of a test"
         )
     console = make_console()
+    _print_head(console, document)
     for test in tests:
         for table in published_tables(test, partial(_rows, document)):
             _print_table(console, test, table)
     console.print(words(CLOSING, "dim"))
+
+
+def _print_head(console: Console, document: RunDocument) -> None:
+    """Under what the run was made, and how far it may be believed."""
+    for line in header_lines(document):
+        console.print(line)
+    for row in trust_rows(document):
+        console.print(Text(" ").join(row))
+    console.print()
 
 
 def _print_table(console: Console, test: str, table: PublishedTable) -> None:
@@ -53,33 +66,33 @@ def _print_table(console: Console, test: str, table: PublishedTable) -> None:
     console.print()
 
 
-def _rows(document: RunDocument, address: Address, statistics: Sequence[str]) -> Iterator[Row]:
+def _rows(document: RunDocument, figures: Sequence[Figure]) -> Iterator[Row]:
     """A row for each result that was measured under what the study says."""
+    address = figures[0].address
+    where = {name: value for name, value in address.conditions.items() if name != "policy"}
     for result in document.results:
-        if result.test == address.test and is_under(result, address.conditions):
-            alone = msgspec.structs.replace(document, results=[result])
-            for one, reason in beside(address, document.system):
-                told = f"- ({reason})" if reason else _figures(alone, one, statistics or ("max",))
-                name = _name(document, result)
-                yield Row((within(one),), result.conditions.load, name, told)
+        if result.test == address.test and is_under(result, where):
+            system = f"this run, {config_text(result.conditions)}"
+            for stand in beside(address, document.system):
+                refused = stand.refused or why_another(figures[0], result)
+                told = f"- ({refused})" if refused else _told(document, result, stand, figures)
+                yield Row((within(stand.address),), result.conditions.load, system, told)
 
 
-def _name(document: RunDocument, result: Result) -> str:
-    """The run as a system: with its CPU configuration where it has several."""
-    several = len({one.cpu_config for one in conditions_in(document)}) > 1
-    return f"this run, {result.conditions.cpu_config}" if several else "this run"
-
-
-def _figures(alone: RunDocument, address: Address, statistics: Sequence[str]) -> str:
+def _told(document: RunDocument, result: Result, stand: Stand, figures: Sequence[Figure]) -> str:
+    """The figures of `result` at the address, with what must be known in brackets."""
+    alone = msgspec.structs.replace(document, results=[result])
     try:
-        found = resolve(address, alone)
+        found = resolve(stand.address, alone)
     except AddressError as error:
-        return f"- ({error.cause.removeprefix(f'{address}: ')})"
+        return f"- ({error.cause.removeprefix(f'{stand.address}: ')})"
     if found.series is None:
-        told = _verdicts(found)
+        told = verdicts_text(found)
     else:
+        statistics = [one.statistic for one in figures if one.statistic] or ["max"]
         told = ", ".join([f"{one} {_value(found.series, one)}" for one in statistics])
-    return f"{told} ({'; '.join(found.notes)})" if found.notes else told
+    notes = list(filter(None, (stand.note, *found.notes, *doubts_of(found, document))))
+    return f"{told} ({'; '.join(notes)})" if notes else told
 
 
 def _value(series: Series, statistic: str) -> str:
@@ -87,8 +100,3 @@ def _value(series: Series, statistic: str) -> str:
         return format_value(value_of(series, statistic), series.unit)
     except AddressError as error:
         return f"- ({error.cause})"
-
-
-def _verdicts(found: Resolved) -> str:
-    failed = [one.name for one in found.verdicts if not one.passed]
-    return f"fail: {', '.join(failed)}" if failed else "pass"
