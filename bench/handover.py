@@ -22,7 +22,7 @@ SAMPLES = 50_000
 LOOPS = 50_000
 HANDOVERS = 1000
 INTERVAL_US = 500
-KINDS = ("unnamed", "futex", "eventfd")
+KINDS = ("unnamed", "futex", "eventfd", "mutex")
 USECS = re.compile(r"([0-9.]+) usecs/op")
 
 

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bench import gaps, handover, loads, memory, processes, switches, table, toolkit, wakeup
+from bench import gaps, handover, loads, memory, processes, switches, table, timers, toolkit, wakeup
 from bench.rounds import Joined, Metrics, Side, Spread, measure
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -76,6 +76,10 @@ def bare_wakeup() -> Metrics:
 
 def polled_wakeup() -> Metrics:
     return wakeup.bare(WAKEUP_LOOP, CYCLICTEST_POLL_NS)
+
+
+def own_timer(mechanism: str) -> Side:
+    return kept_awake(lambda: timers.hardstone(PROBE, mechanism))
 
 
 def own_instrument() -> Metrics:
@@ -186,6 +190,19 @@ def wakeups() -> list[Comparison]:
     ]
 
 
+def timer_signals() -> list[Comparison]:
+    taken = {"median_ns": ("jitter at 1 ms, the timer's signal taken, idle states off", "ns")}
+    handled = {"median_ns": ("jitter at 1 ms, the signal runs a handler, idle states off", "ns")}
+    waiting, handler = own_timer("timer-sigwaitinfo"), own_timer("timer-handler")
+    peer = kept_awake(timers.cyclictest)
+    return [
+        Comparison("timer", taken, waiting, peer, "cyclictest -x", reading=table.agreement),
+        Comparison(
+            "timer-handler", handled, handler, waiting, "the signal taken", reading=table.agreement
+        ),
+    ]
+
+
 def comparisons(folder: Path) -> list[Comparison]:
     steps = {
         "record_step_ns": ("recording one value", "ns"),
@@ -198,6 +215,7 @@ def comparisons(folder: Path) -> list[Comparison]:
     report = {"wall_ns": ("report of a run", "ms"), "size_bytes": ("its size", "KiB")}
     return [
         *wakeups(),
+        *timer_signals(),
         Comparison("switch", switch, own_switch, bare_switch, "sched_yield without stamps"),
         round_trips("thread"),
         round_trips("process"),

@@ -6,7 +6,9 @@ from __future__ import annotations
 import json
 import tempfile
 import time
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from bench import processes
 from bench.rounds import Metrics
@@ -49,10 +51,7 @@ def hardstone(probe: Path) -> Metrics:
     if not series:
         (result,) = (line for line in lines if line["type"] == "result")
         raise processes.Missing(f"TMR-P-LAT: {result['status']}: {result['reason']}")
-    histogram = series[0]["histogram"]
-    bits = parse_layout(histogram["layout"])
-    values = {sum(edges_of(index, bits)) / 2: count for index, count in histogram["buckets"]}
-    return {**observer.metrics, "median_ns": median(values)}
+    return {**observer.metrics, "median_ns": median(values_of(series[0]["histogram"]))}
 
 
 def cyclictest() -> Metrics:
@@ -92,6 +91,12 @@ def cyclictest_command(duration_s: int) -> list[str]:
     command = [program, "-m", "-q", "-N", "--laptop", "-t", "1", "-p", str(PRIORITY)]
     command += ["-a", str(processes.other_cpu()), "-i", str(INTERVAL_US)]
     return [*command, "-D", str(duration_s)]
+
+
+def values_of(histogram: Mapping[str, Any]) -> dict[float, int]:
+    """Counts by the middle of their bucket, of a series as the probe sends it."""
+    bits = parse_layout(histogram["layout"])
+    return {sum(edges_of(index, bits)) / 2: count for index, count in histogram["buckets"]}
 
 
 def median(values: dict[float, int]) -> float:
