@@ -115,6 +115,17 @@ static void pass_through(void *argument)
     semaphore_signal(&game->semaphore);
 }
 
+/* In memory that processes share; NULL, with a failed check, where there is none. */
+static struct game *open_shared_game(struct run *run, struct ipc_cleanup *ipc_cleanup)
+{
+    memset(run, 0, sizeof *run);
+    run->request = &request;
+    CHECK_SAME(ipc_cleanup_open(ipc_cleanup, run, true), 0);
+    struct game *game = peer_memory(sizeof *game, &ipc_cleanup->places[0]);
+    CHECK(game != NULL);
+    return game;
+}
+
 /* What was made to be shared wakes who waits in another process. */
 static void test_every_kind_between_processes(void)
 {
@@ -123,11 +134,8 @@ static void test_every_kind_between_processes(void)
     struct peer peer;
     struct rt_thread_setup plain = {SCHED_OTHER, 0, -1};
     struct timespec while_it_blocks = {.tv_nsec = 20000000};
-    memset(&run, 0, sizeof run);
-    run.request = &request;
-    CHECK_SAME(ipc_cleanup_open(&ipc_cleanup, &run, true), 0);
-    struct game *game = peer_memory(sizeof *game, &ipc_cleanup.places[0]);
-    if (!CHECK(game != NULL))
+    struct game *game = open_shared_game(&run, &ipc_cleanup);
+    if (!game)
         return;
     for (int kind = 0; kind < SEMAPHORE_KINDS; kind++) {
         if (semaphore_open(&game->semaphore, (enum semaphore_kind)kind, true,
@@ -209,11 +217,8 @@ static void test_a_condition_in_which_a_process_died(void)
     struct peer peer;
     struct rt_thread_setup plain = {SCHED_OTHER, 0, -1};
     struct timespec while_it_blocks = {.tv_nsec = 20000000};
-    memset(&run, 0, sizeof run);
-    run.request = &request;
-    CHECK_SAME(ipc_cleanup_open(&ipc_cleanup, &run, true), 0);
-    struct game *game = peer_memory(sizeof *game, &ipc_cleanup.places[0]);
-    if (!CHECK(game != NULL))
+    struct game *game = open_shared_game(&run, &ipc_cleanup);
+    if (!game)
         return;
     CHECK_SAME(semaphore_open(&game->semaphore, SEMAPHORE_CONDITION, true, NULL), 0);
     CHECK_SAME(peer_start(&peer, &run, &ipc_cleanup, PEER_PROCESS, &plain, wait_for_ever, game), 0);
