@@ -19,6 +19,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#define JOBS_FAIL "HARDSTONE_TEST_JOBS_FAIL" /* set where jobs are to end at once */
+
 /* With CPU time, where that is counted: storm may wait for its CPU. */
 static bool has_worked(int term)
 {
@@ -62,6 +64,25 @@ static void test_so_many_jobs_are_at_once(void)
     CHECK_SAME(reached(0).asked, 20);
     CHECK(reached(0).reached > 0 && reached(0).reached <= 20);
     CHECK_SAME(is_told("load_short", "build reached"), reached(0).reached < 16);
+    load_free(&load);
+}
+
+/* Jobs that end at once, with an error: their process rests before it starts others. */
+static void test_ended_jobs_are_not_under_way(void)
+{
+    setenv(JOBS_FAIL, "1", 1);
+    bool is_started = start("build=20");
+    unsetenv(JOBS_FAIL);
+    if (!is_started)
+        return;
+    load_begin(&load);
+    for (int i = 0; i == 0 || (i < 500 && reached(0).reached >= 20); i++) {
+        pass_ms(10);
+        load_end(&load);
+    }
+    CHECK(reached(0).reached < 20);
+    end();
+    CHECK(strstr(text_of("load_limited"), "a job failed") != NULL);
     load_free(&load);
 }
 
@@ -494,6 +515,8 @@ static void test_no_descriptor_stays_open(void)
 int main(int argc, char *argv[])
 {
     int code;
+    if (getenv(JOBS_FAIL))
+        return EXIT_FAILURE;
     if (job_main(argc, argv, &code))
         return code;
     called_as = argv[0];
@@ -504,6 +527,7 @@ int main(int argc, char *argv[])
         {"a process of the whole load is not bound to one",
          test_a_process_of_the_whole_load_is_not_bound_to_one},
         {"so many jobs are at once", test_so_many_jobs_are_at_once},
+        {"ended jobs are not under way", test_ended_jobs_are_not_under_way},
         {"only the window counts", test_only_the_window_counts},
         {"the time of jobs is CPU time", test_the_time_of_jobs_is_cpu_time},
         {"a killed loader is told", test_a_killed_worker_is_told},
