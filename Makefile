@@ -2,11 +2,12 @@
 SETUP = python=$$(sh tools/find-python.sh) && "$$python" tools/setup.py
 IN_VENV = PATH="$(CURDIR)/.venv/bin:$$PATH"
 
-.PHONY: help setup evaluate test bench docs format clean
+.PHONY: help setup evaluate check test bench docs format clean
 
 help:
 	@echo "make setup      .venv with all pinned dependencies, and the probe"
 	@echo "make evaluate   quick battery on this machine, summary and report"
+	@echo "make check      the quick checks: style, types, and tests that need no timing"
 	@echo "make test       every check that CI runs"
 	@echo "make bench      hardstone beside the tools of the field"
 	@echo "make docs       docs/reference and the output shown in the documents"
@@ -20,6 +21,10 @@ setup:
 evaluate:
 	@$(SETUP)
 	@$(IN_VENV) hardstone evaluate $(ARGS)
+
+check:
+	@$(SETUP) --dev --no-probe
+	@$(IN_VENV) python tools/check.py --quick $(ARGS)
 
 test:
 	@$(SETUP) --dev --no-probe

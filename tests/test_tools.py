@@ -67,7 +67,7 @@ def test_later_checks_run_after_a_failure_and_the_exit_status_tells(
 ) -> None:
     checks = [
         check.Check("first", lambda: [exits_with(1)]),
-        check.Check("second", lambda: [exits_with(0)]),
+        check.Check("second", lambda: [exits_with(0)], after="first"),
     ]
     monkeypatch.setattr(check, "CHECKS", checks)
     monkeypatch.setattr(check, "run_pytest", lambda arguments: True)
@@ -75,20 +75,52 @@ def test_later_checks_run_after_a_failure_and_the_exit_status_tells(
     assert check.main() == 1
     told = capsys.readouterr().out
     assert "ok    second" in told
-    assert "FAILED before pytest: first" in told
+    assert told.endswith("FAILED: first\n")
+
+
+def waits_for(file: Path, code: int = 0) -> Command:
+    """Ends when the file is there."""
+    waits = f"import os, sys, time\nwhile not os.path.exists({str(file)!r}): time.sleep(0.01)\n"
+    return [sys.executable, "-c", f"{waits}sys.exit({code})"]
 
 
 @pytest.mark.parametrize("code", [0, 1])
-def test_a_check_beside_others_counts_as_well(tmp_path: Path, code: int) -> None:
-    """It ends after what follows it: it waits for the file that the next one makes."""
-    file = tmp_path / "made"
-    waits = f"import os, sys, time\nwhile not os.path.exists({str(file)!r}): time.sleep(0.01)\n"
-    first = [sys.executable, "-c", f"{waits}sys.exit({code})"]
+def test_pytest_begins_when_the_probe_is_built_and_the_others_go_on_beside_it(
+    tmp_path: Path, code: int
+) -> None:
+    built, looked = tmp_path / "built", tmp_path / "looked"
     checks = [
-        check.Check("first", lambda: [first], beside=True),
-        check.Check("second", lambda: [["touch", str(file)]]),
+        check.Check(check.BUILD, lambda: [["touch", str(built)]]),
+        check.Check("beside", lambda: [waits_for(looked, code)]),
     ]
-    assert check.failed_checks(checks) == (["first"] if code else [])
+
+    def last() -> bool:
+        looked.touch()
+        return built.exists()
+
+    assert check.failed_checks(checks, last) == (["beside"] if code else [])
+
+
+def test_pytest_counts_as_a_check() -> None:
+    assert check.failed_checks([], lambda: False) == ["pytest"]
+
+
+def test_a_check_begins_when_the_one_that_it_builds_on_has_ended(tmp_path: Path) -> None:
+    file = tmp_path / "made"
+    slowly = [sys.executable, "-c", f"import time; time.sleep(0.2); open({str(file)!r}, 'w')"]
+    checks = [
+        check.Check("first", lambda: [slowly]),
+        check.Check("second", lambda: [["test", "-e", str(file)]], after="first"),
+    ]
+    assert check.failed_checks(checks) == []
+
+
+def test_the_quick_checks_are_some_of_all_and_each_runs_once() -> None:
+    quick, whole = (check.chosen_checks([], is_quick) for is_quick in (True, False))
+    assert {one.name for one in quick} - {one.name for one in whole} == {check.QUICK_TESTS}
+    assert {one.after for one in [*quick, *whole]} == {"", check.BUILD}
+    for chosen in (quick, whole):
+        assert chosen[0].name == check.BUILD
 
 
 def test_an_unknown_sanitizer_is_skipped() -> None:
@@ -114,7 +146,7 @@ def test_with_a_sanitizer_the_register_is_run(monkeypatch: pytest.MonkeyPatch) -
         *("-m", "tests.e2e.sanitized", "before"),
         f"{folder}/hardstone-probe",
     ]
-    plain = probe_checks.unit_tests("tests")()
+    plain = probe_checks.unit_tests("small")()
     assert not [words for words in plain if "tests.e2e.sanitized" in words]
 
 

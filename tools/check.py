@@ -1,7 +1,8 @@
-"""Runs every check of the project, whatever the earlier ones said; pytest is last.
+"""Runs every check of the project side by side, whatever the others said.
 
-`--only NAME...` runs some, `--list` names them, `--format` rewrites the source in
-the house format. Other arguments go to pytest.
+`--quick` leaves out what needs time, the machine as such or a browser, `--only NAME` runs
+one, `--list` names them, `--format` rewrites the source in the house format. Other
+arguments go to pytest.
 """
 
 from __future__ import annotations
@@ -13,48 +14,62 @@ import shlex
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 import probe_checks
 from probe_checks import ROOT, Command, Skip
 
+CPUS = os.cpu_count() or 1
+
 
 @dataclass(frozen=True)
 class Check:
-    """`commands` gives what to run, in turn or at once, or raises Skip with the reason."""
+    """`commands` gives what to run, in turn or at once, or raises Skip with the reason.
+
+    It begins when the check `after` has ended.
+    """
 
     name: str
     commands: Callable[[], Sequence[Command]]
+    after: str = ""
     at_once: int = 1
-    beside: bool = False  # runs while the checks after it do, up to pytest
+    is_quick: bool = False
 
 
 def python_tool(*command: str) -> Callable[[], Sequence[Command]]:
     return lambda: [[sys.executable, "-m", *command]]
 
 
+BUILD = "probe build"
+QUICK_TESTS = "probe quick tests"
+# What other checks build on comes first; what waits most comes before what computes most.
 CHECKS = [
-    Check("ruff check", python_tool("ruff", "check", ".")),
-    Check("ruff format", python_tool("ruff", "format", "--check", ".")),
-    Check("mypy", python_tool("mypy", "--strict", "src")),
-    Check("clang-format", probe_checks.formatting),
-    Check("probe build", lambda: [[sys.executable, "tools/setup.py", "--dev"]]),
-    Check("probe tests", probe_checks.unit_tests("tests")),
-    Check("probe analysis", probe_checks.analysis, at_once=os.cpu_count() or 1, beside=True),
-    Check(
-        "probe address,undefined",
-        probe_checks.unit_tests("address", "address,undefined"),
-        beside=True,
-    ),
+    Check(BUILD, probe_checks.build, is_quick=True),
+    Check("ruff check", python_tool("ruff", "check", "."), is_quick=True),
+    Check("ruff format", python_tool("ruff", "format", "--check", "."), is_quick=True),
+    Check("clang-format", probe_checks.formatting, is_quick=True),
+    Check(QUICK_TESTS, probe_checks.quick_tests, after=BUILD, is_quick=True),
+    Check("mypy", python_tool("mypy", "--strict", "src"), is_quick=True),
+    Check("probe tests", probe_checks.plain_tests, after=BUILD),
     Check("probe thread", probe_checks.unit_tests("thread", "thread")),
-    Check("probe portable", probe_checks.portable),
+    Check("probe address,undefined", probe_checks.unit_tests("address", "address,undefined")),
     Check("probe small", probe_checks.unit_tests("small", choices=probe_checks.SMALL)),
+    Check("probe portable", probe_checks.portable),
+    Check("probe analysis", probe_checks.analysis, after=BUILD, at_once=CPUS),
 ]
 PYTEST = "pytest"
+NAMES = [check.name for check in CHECKS] + [PYTEST]
+_TELLING = threading.Lock()
+
+
+def tell(text: str) -> None:
+    with _TELLING:
+        print(text, flush=True)
 
 
 def run_check(check: Check) -> bool:
@@ -63,26 +78,34 @@ def run_check(check: Check) -> bool:
     try:
         commands = check.commands()
     except Skip as reason:
-        print(f"SKIP  {check.name}: {reason}", flush=True)
+        tell(f"SKIP  {check.name}: {reason}")
         return True
     failures = failures_of(commands, check.at_once)
     if failures:
-        print("\n".join([*failures, f"FAIL  {check.name}"]), flush=True)
+        tell("\n".join([*failures, f"FAIL  {check.name}"]))
         return False
-    print(f"ok    {check.name} ({time.monotonic() - begin_s:.1f} s)", flush=True)
+    tell(f"ok    {check.name} ({time.monotonic() - begin_s:.1f} s)")
     return True
 
 
-def failed_checks(checks: Sequence[Check]) -> list[str]:
-    """Names of the checks that failed. All have ended."""
-    passed: dict[str, Callable[[], bool]] = {}
-    with ThreadPoolExecutor() as pool:
+def failed_checks(checks: Sequence[Check], run_last: Callable[[], bool] | None = None) -> list[str]:
+    """Names of the checks that failed. `run_last` is pytest, which has the terminal: it begins
+    when the probe is built, and the other checks go on beside it. All have ended."""
+    passed: dict[str, Future[bool]] = {}
+
+    def run(check: Check) -> bool:
+        if check.after in passed:
+            passed[check.after].result()
+        return run_check(check)
+
+    with ThreadPoolExecutor(CPUS) as pool:
         for check in checks:
-            begun = pool.submit(run_check, check)
-            passed[check.name] = begun.result
-            if not check.beside:
-                begun.result()
-    return [name for name, has_passed in passed.items() if not has_passed()]
+            passed[check.name] = pool.submit(run, check)
+        if BUILD in passed:
+            passed[BUILD].result()
+        has_last_passed = run_last is None or run_last()
+        failed = [name for name, has_passed in passed.items() if not has_passed.result()]
+    return failed if has_last_passed else [*failed, PYTEST]
 
 
 def failures_of(commands: Sequence[Command], at_once: int) -> list[str]:
@@ -110,8 +133,10 @@ def shown(command: Command) -> str:
     return textwrap.shorten(shlex.join(command), 200, placeholder=" ...")
 
 
-def run_pytest(arguments: list[str]) -> bool:
-    command = [sys.executable, "-m", PYTEST, *arguments]
+def run_pytest(arguments: Sequence[str]) -> bool:
+    """All that uses the machine as such is one group, in turn in one worker."""
+    workers = ["-n", str(max(2, CPUS)), "--dist", "loadgroup"]
+    command = [sys.executable, "-m", PYTEST, *workers, *arguments]
     return subprocess.run(command, cwd=ROOT, check=False).returncode == 0
 
 
@@ -122,25 +147,35 @@ def format_source() -> int:
     return max(subprocess.run(command, cwd=ROOT, check=False).returncode for command in commands)
 
 
+def chosen_checks(only: Sequence[str], is_quick: bool) -> list[Check]:
+    if only:
+        return [check for check in CHECKS if check.name in only]
+    if is_quick:
+        return [check for check in CHECKS if check.is_quick]
+    return [check for check in CHECKS if check.name != QUICK_TESTS]
+
+
 def main() -> int:
-    names = [check.name for check in CHECKS] + [PYTEST]
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--format", action="store_true")
-    parser.add_argument("--only", action="append", choices=names, metavar="NAME")
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--only", action="append", choices=NAMES, default=[], metavar="NAME")
     arguments, for_pytest = parser.parse_known_args()
     os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     if arguments.list:
-        print("\n".join(names))
+        print("\n".join(NAMES))
         return 0
     if arguments.format:
         return format_source()
-    chosen = arguments.only or names
-    failed = failed_checks([check for check in CHECKS if check.name in chosen])
+    quick = ["-m", "not slow"] if arguments.quick else []
+    is_with_pytest = not arguments.only or PYTEST in arguments.only
+    failed = failed_checks(
+        chosen_checks(arguments.only, arguments.quick),
+        (lambda: run_pytest([*quick, *for_pytest])) if is_with_pytest else None,
+    )
     if failed:
-        print(f"FAILED before pytest: {', '.join(failed)}", flush=True)
-    if PYTEST in chosen and not run_pytest(for_pytest):
-        failed.append(PYTEST)
+        print(f"FAILED: {', '.join(failed)}", flush=True)
     return 1 if failed else 0
 
 

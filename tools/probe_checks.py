@@ -43,6 +43,24 @@ def formatting() -> Sequence[Command]:
     return [format_command("--dry-run", "--Werror")]
 
 
+def build() -> Sequence[Command]:
+    """The probe that every other test uses, as set-up builds it."""
+    return [[sys.executable, "tools/setup.py", "--dev", "--strict"]]
+
+
+def plain_tests() -> Sequence[Command]:
+    return [meson_test(str(BUILD / "probe"))]
+
+
+def quick_tests() -> Sequence[Command]:
+    """Those that need no timing and no loop of kills."""
+    return [[*meson_test(str(BUILD / "probe")), "--no-suite", "slow"]]
+
+
+def meson_test(folder: str) -> Command:
+    return ["meson", "test", "-C", folder, "--no-rebuild", "--print-errorlogs"]
+
+
 # The thread sanitizer keeps 900 KB of its own on every stack.
 THREAD_SANITIZER_STACKS = ["-Dstack_bytes=2097152", "-Dsmall_stack_bytes=2097152"]
 SMALL = ["-Dport=posix", "-Dload=false", "-Dshield=false", "-Dcpus=8"]
@@ -62,7 +80,7 @@ def unit_tests(
         options += ["-Db_lundef=false"] if sanitizer != "none" else []
         options += THREAD_SANITIZER_STACKS if sanitizer == "thread" else []
         again = ["--reconfigure"] if (Path(folder) / "build.ninja").exists() else []
-        tests = [*runner, "meson", "test", "-C", folder, "--no-rebuild", "--print-errorlogs"]
+        tests = [*runner, *meson_test(folder)]
         # A second process starts threads, which the thread sanitizer follows only when told to.
         tests = ["env", "TSAN_OPTIONS=die_after_fork=0", *tests]
         register = [sys.executable, "-m", "tests.e2e.sanitized", *runner]
@@ -104,7 +122,7 @@ def succeeds(command: Command, stdin: str = "") -> bool:
 def analysis() -> Sequence[Command]:
     c_files = [file for file in sources((".c",)) if file.startswith("probe/src/")]
     if shutil.which("clang-tidy"):
-        options = ["clang-tidy", "--quiet", "--warnings-as-errors=*", "-p", "build/probe-tests"]
+        options = ["clang-tidy", "--quiet", "--warnings-as-errors=*", "-p", "build/probe"]
         return [["nice", *options, file] for file in c_files]
     if succeeds([*compiler(), "-fanalyzer", "-fsyntax-only", "-x", "c", "-"]):
         options = ["-std=c11", "-O1", "-fanalyzer", "-Werror", "-Iprobe/src", "-c"]

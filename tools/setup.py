@@ -107,14 +107,21 @@ def check_compiler() -> None:
         raise SetupError(f"{compiler[0]} cannot build a program: {remedy}")
 
 
-def build_probe() -> None:
+def build_probe(*, is_strict: bool) -> None:
+    """`is_strict`: what the compiler warns of is an error."""
     meson = str(VENV / "bin" / "meson")
     ninja = [str(VENV / "bin" / "ninja"), "-C", str(BUILD)]
-    if not is_configured(ninja):
+    strict = ["-Dwerror=true"] if is_strict else []
+    if is_configured(ninja):
+        if strict:
+            run_logged(
+                [meson, "configure", *strict, str(BUILD)], "meson cannot configure the probe"
+            )
+    else:
         check_compiler()
         say("building the probe")
         wipe = ["--wipe"] if (BUILD / "meson-private").exists() else []
-        command = [meson, "setup", *wipe, str(BUILD), str(ROOT / "probe")]
+        command = [meson, "setup", *strict, *wipe, str(BUILD), str(ROOT / "probe")]
         run_logged(command, "meson cannot configure the probe")
     run_logged(ninja, "the probe does not build")
 
@@ -131,12 +138,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--dev", action="store_true", help="what the checks need, too")
     parser.add_argument("--no-probe", action="store_true", help="leave the probe unbuilt")
+    parser.add_argument("--strict", action="store_true", help="the compiler's warnings are errors")
     arguments = parser.parse_args()
     try:
         make_venv()
         install("dev" if arguments.dev else "run")
         if not arguments.no_probe:
-            build_probe()
+            build_probe(is_strict=arguments.strict)
     except SetupError as error:
         print(f"setup: {error}", file=sys.stderr)
         return 1
