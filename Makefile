@@ -2,13 +2,14 @@
 SETUP = python=$$(sh tools/find-python.sh) && "$$python" tools/setup.py
 IN_VENV = PATH="$(CURDIR)/.venv/bin:$$PATH"
 
-.PHONY: help setup evaluate check test bench docs format clean
+.PHONY: help setup evaluate check test fresh bench docs format clean
 
 help:
 	@echo "make setup      .venv with all pinned dependencies, and the probe"
 	@echo "make evaluate   quick battery on this machine, summary and report"
 	@echo "make check      the quick checks: style, types, and tests that need no timing"
 	@echo "make test       every check that CI runs"
+	@echo "make fresh      both of them on a minimal Debian 12 and 13 (needs root, debootstrap)"
 	@echo "make bench      hardstone beside the tools of the field"
 	@echo "make docs       docs/reference and the output shown in the documents"
 	@echo "make format     source in the house format"
@@ -29,6 +30,9 @@ check:
 test:
 	@$(SETUP) --dev --no-probe
 	@$(IN_VENV) python tools/check.py $(ARGS)
+
+fresh:
+	@sh tools/fresh.sh $(ARGS)
 
 bench:
 	@$(SETUP)
