@@ -13,7 +13,11 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
+
+import moved
+import pip_failure
 
 ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
@@ -31,15 +35,21 @@ def say(text: str) -> None:
     print(f"setup: {text}", flush=True)
 
 
-def run_logged(command: list[str], failure: str) -> None:
+def run_logged(
+    command: list[str], failure: str, cause_of: Callable[[str], str] = lambda output: ""
+) -> None:
+    """SetupError, with what `cause_of` finds in the output, where the command fails."""
     with LOG.open("a") as log:
         log.write(f"\n$ {' '.join(command)}\n")
         log.flush()
+        begin = log.tell()
         done = subprocess.run(
             command, cwd=ROOT, stdout=log, stderr=subprocess.STDOUT, env=environment(), check=False
         )
     if done.returncode:
-        raise SetupError(f"{failure}: see the end of it with: tail {LOG.relative_to(ROOT)}")
+        cause = cause_of(LOG.read_bytes()[begin:].decode(errors="replace"))
+        told = f"{failure}: {cause}" if cause else failure
+        raise SetupError(f"{told}: see the end of it with: tail {LOG.relative_to(ROOT)}")
 
 
 def environment() -> dict[str, str]:
@@ -47,14 +57,28 @@ def environment() -> dict[str, str]:
     return {**os.environ, "PATH": path, "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
 
 
+def leave_former_folder() -> None:
+    for folder in moved.foreign_builds(BUILD.parent):
+        say(f"{folder.relative_to(ROOT)} was made elsewhere; removing it")
+        shutil.rmtree(folder)
+    former = moved.former_folder(VENV, ROOT)
+    if not former:
+        return
+    say(f".venv was made for {former}")
+    for line in moved.links_to_former(os.environ.get("PATH", ""), former, VENV):
+        say(line)
+
+
 def make_venv() -> None:
-    if works(PYTHON):
+    if not moved.former_folder(VENV, ROOT) and works(PYTHON):
         return
     say("making .venv")
     command = [sys.executable, "-m", "venv", "--clear", str(VENV)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise SetupError("cannot make .venv: sudo apt-get install python3-venv, then: make setup")
+        (*_, why) = ["no word why", *(done.stderr or done.stdout).splitlines()]
+        raise SetupError(f"cannot make .venv: {why}")
+    moved.write_stamp(VENV, ROOT)
 
 
 def works(python: Path) -> bool:
@@ -88,10 +112,10 @@ def install(name: str) -> None:
         return
     say(f"installing requirements/{name}.txt")
     pip = [str(PYTHON), "-m", "pip", "install", "--no-input"]
-    lock = str(inputs_of(name)[0])
-    run_logged([*pip, "--require-hashes", "-r", lock], f"cannot install requirements/{name}.txt")
+    lock = ["--require-hashes", "-r", str(inputs_of(name)[0])]
+    run_logged([*pip, *lock], f"cannot install requirements/{name}.txt", pip_failure.cause)
     editable = ["--no-deps", "--no-build-isolation", "--editable", "."]
-    run_logged([*pip, *editable], "cannot install hardstone itself")
+    run_logged([*pip, *editable], "cannot install hardstone itself", pip_failure.cause)
     (VENV / f"{name}.stamp").write_text(digest(*inputs_of(name)))
 
 
@@ -141,6 +165,7 @@ def main() -> int:
     parser.add_argument("--strict", action="store_true", help="the compiler's warnings are errors")
     arguments = parser.parse_args()
     try:
+        leave_former_folder()
         make_venv()
         install("dev" if arguments.dev else "run")
         if not arguments.no_probe:
