@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -22,6 +24,7 @@ from tests.e2e import sanitized
 from tests.targets import sample
 
 ROOT = Path(__file__).resolve().parent.parent
+PINNED = ("clang-format", "clang-tidy")
 
 
 def exits_with(code: int, says: str = "") -> Command:
@@ -268,3 +271,58 @@ def test_the_page_of_a_test_says_which_kinds_enter_the_kernel() -> None:
     (test,) = [one for one in sample.register().tests if one.id == "SEM-P-RTP"]
     _, _, told = docs_tests.page(test, load_catalogue()).partition("enter the kernel\n")
     assert "| always | `sysv`, `eventfd` |" in told.partition("##")[0]
+
+
+def test_what_judges_the_probe_is_pinned_and_not_what_the_path_has(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("PATH", "/nonexistent")
+    formatting = {words[0] for words in probe_checks.formatting()}
+    analysis = {words[1] for words in probe_checks.analysis()}
+    assert formatting | analysis == {str(ROOT / ".venv/bin" / name) for name in PINNED}
+    lock = (ROOT / "requirements/dev.txt").read_text()
+    assert all(f"\n{name}==" in lock for name in PINNED)
+
+
+# Mounts a TMPDIR where no program may run, in a mount name space of its own, then runs the words.
+NOEXEC = 'mount -t tmpfs -o noexec none "$TMPDIR" && exec "$@"'
+
+
+def with_noexec_tmpdir(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
+    if os.geteuid() != 0 or shutil.which("unshare") is None:
+        pytest.skip("mounting needs root and unshare")
+    return subprocess.run(
+        ["unshare", "--mount", "sh", "-c", NOEXEC, "sh", *command],
+        env=os.environ | {"TMPDIR": str(folder)},
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_programs_are_tried_out_where_programs_may_run(tmp_path: Path) -> None:
+    ask = "import probe_checks; print(probe_checks.sanitizer_runner('address'))"
+    here = subprocess.run(
+        [sys.executable, "-c", ask], cwd=ROOT / "tools", capture_output=True, text=True, check=False
+    )
+    path = f"import sys; sys.path.insert(0, 'tools'); {ask}"
+    there = with_noexec_tmpdir(tmp_path, sys.executable, "-c", path)
+    assert (there.returncode, there.stdout) == (here.returncode, here.stdout), there.stderr
+
+
+def test_checks_get_a_folder_for_temporary_files_where_programs_may_run(tmp_path: Path) -> None:
+    ask = (
+        "import sys; sys.path.insert(0, 'tools')\n"
+        "import os, pathlib, subprocess, check\n"
+        "check.leave_noexec_tmpdir()\n"
+        "import tempfile; folder = tempfile.mkdtemp()\n"
+        "program = pathlib.Path(folder, 'program')\n"
+        "program.write_text('#!/bin/sh\\necho ran')\n"
+        "program.chmod(0o755)\n"
+        "subprocess.run([program], check=True)\n"
+    )
+    done = with_noexec_tmpdir(tmp_path, sys.executable, "-c", ask)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.endswith("ran\n")
+    assert f"no program may run in {tmp_path} (noexec)" in done.stdout
