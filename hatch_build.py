@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -13,6 +14,11 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 PROBE = "hardstone-probe"
+NINJAS = ("ninja", "ninja-build", "samu")  # the names that Meson looks for
+
+
+class BuildError(Exception):
+    """Its last line is the cause."""
 
 
 class ProbeBuildHook(BuildHookInterface[Any]):
@@ -23,7 +29,10 @@ class ProbeBuildHook(BuildHookInterface[Any]):
             return
         # The folder must outlive this call: the wheel is written after it.
         self._folder = tempfile.TemporaryDirectory(prefix="hardstone-")
-        probe = build_probe(Path(self.root) / "probe", Path(self._folder.name))
+        try:
+            probe = build_probe(Path(self.root) / "probe", Path(self._folder.name))
+        except BuildError as error:
+            self.app.abort(f"hardstone: {error}")
         build_data["pure_python"] = False
         build_data["tag"] = f"py3-none-{platform_tag()}"
         build_data["force_include"][str(probe)] = f"hardstone/_probe/{PROBE}"
@@ -37,20 +46,34 @@ def platform_tag() -> str:
     return sysconfig.get_platform().replace("-", "_").replace(".", "_")
 
 
+def obstacle(folder: Path, path: str) -> str:
+    """What keeps Meson from building in `folder` with the programs on `path`; "" for nothing."""
+    compiler = os.environ.get("CC", "cc").split()[0]
+    if os.statvfs(folder).f_flag & os.ST_NOEXEC:
+        return f"no program may run in {folder.parent} (noexec): set TMPDIR to another folder"
+    if shutil.which(compiler, path=path) is None:
+        remedy = "sudo apt-get install build-essential"
+        return f"the wheel holds the probe, which needs a C compiler ({compiler}): {remedy}"
+    if not any(shutil.which(os.environ.get("NINJA", name), path=path) for name in NINJAS):
+        return "the probe is built with ninja, which is not on the PATH: pip install ninja"
+    return ""
+
+
 def build_probe(source: Path, build: Path) -> Path:
-    """Builds the probe; raises RuntimeError, with the compiler's words, where it cannot."""
+    """Builds the probe; raises BuildError, one line with the cause, where it cannot."""
+    path = f"{sysconfig.get_path('scripts')}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
+    if found := obstacle(build, path):
+        raise BuildError(found)
     meson = [sys.executable, "-m", "mesonbuild.mesonmain"]
-    run([*meson, "setup", str(build), str(source), "-Ddebug=false"])
-    run([*meson, "compile", "-C", str(build), PROBE])
+    run([*meson, "setup", str(build), str(source), "-Ddebug=false"], path)
+    run([*meson, "compile", "-C", str(build), PROBE], path)
     return build / PROBE
 
 
-def run(command: list[str]) -> None:
-    scripts = sysconfig.get_path("scripts")
-    environment = {**os.environ, "PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}"}
+def run(command: list[str], path: str) -> None:
     done = subprocess.run(
         command,
-        env=environment,
+        env={**os.environ, "PATH": path},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -58,5 +81,7 @@ def run(command: list[str]) -> None:
         check=False,
     )
     if done.returncode:
-        remedy = "the wheel holds the probe, which needs a C compiler (build-essential)"
-        raise RuntimeError(f"{' '.join(command)} failed; {remedy}\n{done.stdout}")
+        lines = done.stdout.splitlines()
+        errors = [line for line in lines if "ERROR: " in line or "error: " in line]
+        (*_, cause) = ["", *lines, *errors[:1]]
+        raise BuildError(f"{done.stdout}\nthe probe does not build: {cause}")

@@ -9,12 +9,14 @@ import subprocess
 import sys
 import sysconfig
 import zipfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 import pytest
 
 from hardstone.model import Register
+from hatch_build import obstacle
 
 ROOT = Path(__file__).resolve().parent.parent
 PROBE_IN_WHEEL = "hardstone/_probe/hardstone-probe"
@@ -40,10 +42,12 @@ def test_every_option_of_the_build_is_used() -> None:
     assert [name for name in options if f"'{name}'" not in build] == []
 
 
-def build_wheel(source: Path, out: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+def build_wheel(
+    source: Path, out: Path, prefix: Sequence[str] = (), **environment: str
+) -> subprocess.CompletedProcess[str]:
     pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
     return subprocess.run(
-        [*pip, "--wheel-dir", str(out), str(source)],
+        [*prefix, *pip, "--wheel-dir", str(out), str(source)],
         env={**os.environ, **environment},
         capture_output=True,
         text=True,
@@ -92,5 +96,42 @@ def test_the_data_of_the_toolkit_is_inside(wheel: Path) -> None:
 def test_without_a_compiler_it_fails_and_says_so(source: Path, tmp_path: Path) -> None:
     done = build_wheel(source, tmp_path, CC="/nonexistent/cc")
     assert done.returncode != 0
-    assert "needs a C compiler" in done.stdout + done.stderr
+    assert "needs a C compiler (/nonexistent/cc): " in the_line(done)
     assert list(tmp_path.glob("*.whl")) == []
+
+
+def the_line(done: subprocess.CompletedProcess[str]) -> str:
+    """The one line of the build hook in what pip tells; a traceback has more."""
+    told = done.stdout + done.stderr
+    assert "Traceback" not in told
+    (line,) = re.findall("hardstone: .*", told)
+    return line
+
+
+def test_a_compiler_that_does_not_build_is_told_with_its_words(
+    source: Path, tmp_path: Path
+) -> None:
+    done = build_wheel(source, tmp_path, CC="false")
+    assert done.returncode != 0
+    assert "the probe does not build: probe/meson.build:1:0: ERROR: " in done.stdout + done.stderr
+
+
+def test_without_ninja_the_compiler_is_not_blamed(tmp_path: Path) -> None:
+    compiler = shutil.which(os.environ.get("CC", "cc").split()[0])
+    if compiler is None:
+        pytest.skip("there is no C compiler: sudo apt-get install build-essential")
+    (tmp_path / Path(compiler).name).symlink_to(compiler)
+    told = obstacle(tmp_path, path=str(tmp_path))
+    assert "ninja" in told
+    assert "C compiler" not in told
+    (tmp_path / "samu").symlink_to("/bin/true")
+    assert obstacle(tmp_path, path=str(tmp_path)) == ""
+
+
+def test_a_noexec_tmpdir_is_the_cause(source: Path, tmp_path: Path) -> None:
+    if os.geteuid() != 0 or shutil.which("unshare") is None:
+        pytest.skip("mounting needs root and unshare")
+    mount = 'mount -t tmpfs -o noexec none "$TMPDIR" && exec "$@"'
+    prefix = ("unshare", "--mount", "sh", "-c", mount, "sh")
+    done = build_wheel(source, tmp_path, prefix, TMPDIR=str(tmp_path))
+    assert f"no program may run in {tmp_path} (noexec)" in the_line(done)
