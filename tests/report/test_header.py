@@ -6,9 +6,9 @@ import msgspec
 import pytest
 
 from hardstone.model import Event, Result, RunDocument
-from hardstone.report import render_html
 from hardstone.report.header import Banner, head_of
 from tests.report import sample
+from tests.report.sketches import sketched
 
 REST = "All other results are whole."
 
@@ -126,5 +126,5 @@ def test_a_machine_that_was_not_put_back_is_told_first_with_what_to_type() -> No
     assert (first.title, first.grave) == ("The machine was not put back as it was", True)
     assert first.lines[0] == f"{whole.results[0].test}: {event.text}."
     assert len(first.lines) == 2 and "Type hardstone shield --restore" in first.lines[1]
-    page = render_html(whole, sample.SPECS.get, bundle=lambda: None)
+    page = sketched(whole, sample.SPECS.get)
     assert f"Not put back: {event.text}; type hardstone shield --restore." in page

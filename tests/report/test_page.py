@@ -16,10 +16,11 @@ from hardstone.report.text import series_text
 from hardstone.units import format_count, format_ns
 from tests.report import sample
 from tests.report.hostile import hostile_document, hostile_lookup
+from tests.report.sketches import sketched
 
 
 def static(document: RunDocument) -> str:
-    return render_html(document, sample.SPECS.get, bundle=lambda: None)
+    return sketched(document, sample.SPECS.get)
 
 
 def words(page: str) -> str:
@@ -92,7 +93,7 @@ def test_the_words_that_stand_in_every_report(page: str) -> None:
 
 
 def test_a_test_without_descriptor_shows_its_id(run: RunDocument) -> None:
-    assert "SEM-P-RTP" in words(render_html(run, bundle=lambda: None))
+    assert "SEM-P-RTP" in words(sketched(run))
 
 
 def test_the_page_is_small_and_loads_nothing(page: str) -> None:
@@ -104,7 +105,7 @@ def test_the_page_is_small_and_loads_nothing(page: str) -> None:
 
 
 def test_without_scripts_nothing_but_drawings_is_in_the_page(run: RunDocument) -> None:
-    page = static(run)
+    page = render_html(run, bundle=lambda: None)
     assert "<script" not in page
     assert page.count("<svg") >= 20
     assert "script-src 'none'" in html.unescape(page)

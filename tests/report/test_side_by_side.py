@@ -16,6 +16,7 @@ from hardstone.report.side_by_side import ratio_text
 from hardstone.stats.side_by_side import comparisons_in, ratio_to_first
 from hardstone.summary import print_summary
 from tests.report import matrix, sample
+from tests.report.sketches import sketched
 
 TESTS = ("TMR-P-JIT", "RSP-P-FIX", "CLK-P-BIN", "TMR-P-LAT")
 
@@ -94,7 +95,7 @@ def test_one_condition_is_not_set_beside_anything() -> None:
     for result in alone.results:
         result.conditions = alone.results[0].conditions
     assert comparisons_in(alone) == []
-    assert 'id="beside"' not in render_html(alone, bundle=lambda: None)
+    assert 'id="beside"' not in sketched(alone)
 
 
 def test_the_page_is_small(page: str) -> None:
@@ -193,7 +194,7 @@ def test_claims_that_differ_are_shown(run: RunDocument) -> None:
     for place, result in enumerate(again.results[:6]):
         result.test, result.series = "TMR-B-EDGE", []
         result.verdicts = [matrix.verdict(place != 4)]
-    beside = part(render_html(again, bundle=lambda: None), "beside")
+    beside = part(sketched(again), "beside")
     assert words(beside).count("FAIL") == 1 and words(beside).count("pass") >= 5
 
 
@@ -202,7 +203,7 @@ def test_a_claim_that_does_not_count_is_no_failure_in_any_condition(run: RunDocu
     for result in again.results[:6]:
         result.test, result.series = "THR-B-RR", []
         result.verdicts = [Verdict(name="first_slice", passed=False, evidence="1 s")]
-    beside = part(render_html(again, bundle=lambda: None), "beside")
+    beside = part(sketched(again), "beside")
     assert "FAIL" not in words(beside)
     assert '<td class="uncounted"><strong>fail</strong>' in beside
 
@@ -213,7 +214,7 @@ def test_many_conditions_are_all_in_the_table(run: RunDocument) -> None:
         result.test = "TMR-P-JIT"
         result.conditions.load = f"storm={place + 1}"
     again.plan = msgspec.structs.replace(again.plan, tests=[])
-    page = render_html(again, bundle=lambda: None)
+    page = sketched(again)
     assert all(f"storm={place}, " in part(page, "beside") for place in range(1, 25))
 
 
@@ -253,7 +254,7 @@ def test_loads_that_are_cut_are_told_in_full_in_page_and_summary(
     run: RunDocument, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     again = with_loads(run, f"{LONG}1", f"{LONG}2")
-    page = render_html(again, bundle=lambda: None)
+    page = sketched(again)
     legend = re.findall(r"<dt>(.*?)</dt><dd>(stress-ng.*?)</dd>", part(page, "beside"))
     assert [load for _, load in legend] == [f"{LONG}1", f"{LONG}2"]
     text = summary(again, monkeypatch)
@@ -274,7 +275,7 @@ def test_one_cut_load_is_told_where_nothing_stands_beside_it(
     run: RunDocument, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     again = with_loads(run, LONG, LONG, "shared")
-    page = render_html(again, bundle=lambda: None)
+    page = sketched(again)
     assert 'id="beside"' not in page
     assert f"<dd>{LONG}</dd>" in part(page, "load")
     assert LONG.replace(" ", "") in "".join(
@@ -284,7 +285,7 @@ def test_one_cut_load_is_told_where_nothing_stands_beside_it(
 
 def test_what_did_not_run_is_named_as_its_column(run: RunDocument) -> None:
     again = with_loads(run, f"{LONG}1", f"{LONG}2")
-    text = words(part(render_html(again, bundle=lambda: None), "beside"))
+    text = words(part(sketched(again), "beside"))
     assert "#2, shielded: denied: cpusets cannot be made" in text
 
 
@@ -301,7 +302,7 @@ def test_a_hostile_load_is_words_in_page_and_summary(
                 msgspec.structs.replace(one, element=nasty, degree=nasty, unit=nasty)
                 for one in result.load[:1]
             ]
-    page = render_html(again, bundle=lambda: None)
+    page = sketched(again)
     text = summary(again, monkeypatch)
     assert "<b>" not in page and "\x1b" not in page + text
     assert max(map(len, text.splitlines())) <= 80

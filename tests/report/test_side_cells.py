@@ -9,9 +9,9 @@ import pytest
 
 from hardstone.model import Conditions, Result, RunDocument
 from hardstone.report.loads import load_table
-from hardstone.report.page import render_html
 from hardstone.summary import print_summary
 from tests.report import matrix, sample
+from tests.report.sketches import sketched
 from tests.stats import make
 
 
@@ -28,7 +28,7 @@ def under(under_load: str, counts: dict[str, int], scale: int = 1_000, **more: o
 
 
 def table_of(*results: Result) -> str:
-    page = render_html(make.document(results=list(results)), bundle=lambda: None)
+    page = sketched(make.document(results=list(results)))
     return page[page.index('id="beside"') : page.index("Drawn: ")]
 
 

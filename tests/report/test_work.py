@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from hardstone.model import Conditions, Event, Result, RunDocument
-from hardstone.report.page import render_html
 from hardstone.store.documents import read_document
 from hardstone.summary import print_summary
 from tests.report import sample
+from tests.report.sketches import sketched
 from tests.stats import make
 
 KINDS = ("add", "copy")
@@ -42,7 +42,7 @@ def summary(found: RunDocument) -> str:
 
 
 def page(found: RunDocument) -> str:
-    return plain(re.sub("<[^>]*>", " ", render_html(found, bundle=lambda: None)))
+    return plain(re.sub("<[^>]*>", " ", sketched(found)))
 
 
 def plain(text: str) -> str:

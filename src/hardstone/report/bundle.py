@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
+from collections.abc import Callable
 from importlib import metadata
 from pathlib import Path
 
@@ -22,8 +23,21 @@ def cache_dir() -> Path:
     return base / "hardstone"
 
 
-def load_bundle(directory: Path | None = None) -> str | None:
-    """Vega, Vega-Lite and Vega-Embed as one script; None where it cannot be built.
+def build_bundle() -> str | None:
+    """Vega, Vega-Lite and Vega-Embed as one script; None where it cannot be built."""
+    import vl_convert
+
+    try:
+        script = str(vl_convert.javascript_bundle(_SNIPPET))
+    except (ValueError, RuntimeError, OSError):
+        return None
+    return script if _is_sound(script) else None
+
+
+def load_bundle(
+    directory: Path | None = None, build: Callable[[], str | None] = build_bundle
+) -> str | None:
+    """What `build` gives, from before or now; None where it cannot be built.
 
     Kept in `directory` as one file: its SHA-256, a line end, the script. What does not
     match its digest is built again. A directory that cannot be written costs only time.
@@ -33,7 +47,7 @@ def load_bundle(directory: Path | None = None) -> str | None:
     kept = _read(path) if path else None
     if kept is not None:
         return kept
-    built = _build()
+    built = build()
     if built is not None and path is not None:
         _write(path, built)
     return built
@@ -49,16 +63,6 @@ def _own_directory() -> Path | None:
 def _file_name() -> str:
     snippet = hashlib.sha256(_SNIPPET.encode()).hexdigest()[:8]
     return f"charts-{metadata.version('vl-convert-python')}-{snippet}.js"
-
-
-def _build() -> str | None:
-    import vl_convert
-
-    try:
-        script = str(vl_convert.javascript_bundle(_SNIPPET))
-    except (ValueError, RuntimeError, OSError):
-        return None
-    return script if _is_sound(script) else None
 
 
 def _is_sound(script: str) -> bool:
