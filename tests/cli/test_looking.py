@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import shlex
+import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from hardstone.catalogue import load_catalogue
-from hardstone.errors import EXIT_OK, EXIT_UNREACHABLE, EXIT_USAGE
+from hardstone.errors import EXIT_OK, EXIT_PRIVILEGE, EXIT_UNREACHABLE, EXIT_USAGE
 from hardstone.store import Store
 from hardstone.summary.variants import variants_text, warm_up_text
-from hardstone.targets import build
 from tests.cli.conftest import Done
 from tests.stats import make
 from tests.targets import sample
@@ -183,38 +187,57 @@ def source_of_a_probe(root: Path, code: str) -> None:
 
 
 @pytest.fixture
-def no_meson(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    found = build.shutil.which
-    hidden = {"meson", "ninja"}
-    monkeypatch.setattr(build.shutil, "which", lambda name: None if name in hidden else found(name))
-    monkeypatch.setattr(build, "source_tree", lambda: tmp_path)
-    return tmp_path
+def copied(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Runs a copy of the package in `tmp_path`, with nothing on the path."""
+    package = tmp_path / "src" / "hardstone"
+    shutil.copytree(root / "src" / "hardstone", package, ignore=shutil.ignore_patterns("_probe"))
+    compiler = tmp_path / "compiler"
+    compiler.write_text(f'#!/bin/sh\nPATH={shlex.quote(os.environ["PATH"])} exec cc "$@"\n')
+    compiler.chmod(0o755)
+    monkeypatch.delenv("HARDSTONE_PROBE", raising=False)
+
+    def call(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        paths = {"PYTHONPATH": str(package.parent), "PATH": str(tmp_path / "empty")}
+        return subprocess.run(
+            [sys.executable, "-m", "hardstone", *words],
+            env={**os.environ, **paths, "CC": str(compiler), **environment},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    return call
 
 
-def test_probe_build_with_the_compiler_alone(hardstone: Hardstone, no_meson: Path) -> None:
-    source_of_a_probe(no_meson, "int main(void) { return 0; }\n")
-    done = hardstone("probe", "build")
-    assert done.code == EXIT_OK, done.err
-    assert done.out.strip() == str(no_meson / "build" / "probe" / "hardstone-probe")
-    assert Path(done.out.strip()).exists()
+Copied = Callable[..., subprocess.CompletedProcess[str]]
 
 
-def test_probe_build_shows_the_words_of_the_compiler(hardstone: Hardstone, no_meson: Path) -> None:
-    source_of_a_probe(no_meson, "int main(void) { return nonsense; }\n")
-    done = hardstone("probe", "build")
-    assert done.code == EXIT_UNREACHABLE
-    assert "nonsense" in done.err
+def test_probe_build_with_the_compiler_alone(copied: Copied, tmp_path: Path) -> None:
+    source_of_a_probe(tmp_path, "int main(void) { return 0; }\n")
+    done = copied("probe", "build")
+    assert done.returncode == EXIT_OK, done.stderr
+    assert done.stdout.strip() == str(tmp_path / "build" / "probe" / "hardstone-probe")
+    assert Path(done.stdout.strip()).exists()
 
 
-def test_probe_build_without_a_compiler(
-    hardstone: Hardstone, no_meson: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("CC", "no-such-compiler")
-    done = hardstone("probe", "build")
-    assert done.code == 5
-    assert "no C compiler 'no-such-compiler'" in done.err
+def test_probe_build_shows_the_words_of_the_compiler(copied: Copied, tmp_path: Path) -> None:
+    source_of_a_probe(tmp_path, "int main(void) { return nonsense; }\n")
+    done = copied("probe", "build")
+    assert done.returncode == EXIT_UNREACHABLE
+    assert "nonsense" in done.stderr
 
 
-def test_probe_build_without_source(hardstone: Hardstone, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(build, "source_tree", lambda: None)
-    assert "no source of the probe" in hardstone("probe", "build").err
+def test_probe_build_without_a_compiler(copied: Copied, tmp_path: Path) -> None:
+    source_of_a_probe(tmp_path, "")
+    done = copied("probe", "build", CC="no-such-compiler")
+    assert done.returncode == EXIT_PRIVILEGE
+    assert "no C compiler 'no-such-compiler'" in done.stderr
+
+
+def test_a_package_without_source_and_probe(copied: Copied) -> None:
+    assert "no source of the probe" in copied("probe", "build").stderr
+    done = copied("probe", "path")
+    assert done.returncode == EXIT_UNREACHABLE
+    assert "build it: hardstone probe build" in done.stderr

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import click
@@ -13,7 +13,13 @@ import pytest
 
 from hardstone import __version__
 from hardstone.cli import main
-from hardstone.errors import EXIT_INTERNAL, EXIT_INTERRUPTED, EXIT_USAGE, PrivilegeError
+from hardstone.errors import (
+    EXIT_INTERNAL,
+    EXIT_INTERRUPTED,
+    EXIT_PRIVILEGE,
+    EXIT_USAGE,
+    PrivilegeError,
+)
 from tests.cli.conftest import Done
 
 Hardstone = Callable[..., Done]
@@ -74,47 +80,48 @@ def test_wrong_usage_is_two_lines_at_most(
     assert all(line.startswith("hardstone: ") for line in done.err.splitlines())
 
 
-def fail_with(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
-    def fail() -> None:
-        raise error
+class Failing(tuple[str, ...]):
+    """Arguments that raise when the command reads them."""
 
-    monkeypatch.setattr(main, "_invoke", lambda arguments: fail())
+    error: BaseException
+
+    def __iter__(self) -> Iterator[str]:
+        raise self.error
+
+
+def failing(error: BaseException) -> Failing:
+    arguments = Failing()
+    arguments.error = error
+    return arguments
 
 
 def test_an_internal_error_is_one_line(
-    hardstone: Hardstone, monkeypatch: pytest.MonkeyPatch
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("HARDSTONE_DEBUG", raising=False)
-    fail_with(monkeypatch, RuntimeError("oh\x1b[2J"))
-    done = hardstone("list")
-    assert done.code == EXIT_INTERNAL
-    assert done.err == (
+    assert main.run(failing(RuntimeError("oh\x1b[2J"))) == EXIT_INTERNAL
+    assert capfd.readouterr().err == (
         "hardstone: internal error: RuntimeError: oh?[2J; HARDSTONE_DEBUG=1 shows where\n"
     )
 
 
-def test_who_debugs_sees_where(hardstone: Hardstone, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_debugs_sees_where(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HARDSTONE_DEBUG", "1")
-    fail_with(monkeypatch, RuntimeError("oh"))
-    with pytest.raises(RuntimeError):
-        hardstone("list")
+    with pytest.raises(RuntimeError, match="oh"):
+        main.run(failing(RuntimeError("oh")))
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), click.Abort()])
 def test_an_interrupt_between_tests(
-    hardstone: Hardstone, monkeypatch: pytest.MonkeyPatch, error: BaseException
+    capfd: pytest.CaptureFixture[str], error: BaseException
 ) -> None:
-    fail_with(monkeypatch, error)
-    done = hardstone("list")
-    assert (done.code, done.err) == (EXIT_INTERRUPTED, "hardstone: interrupted\n")
+    assert main.run(failing(error)) == EXIT_INTERRUPTED
+    assert capfd.readouterr().err == "hardstone: interrupted\n"
 
 
-def test_an_error_of_our_own_has_its_exit_code(
-    hardstone: Hardstone, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    fail_with(monkeypatch, PrivilegeError("not allowed", "sudo it"))
-    done = hardstone("list")
-    assert (done.code, done.err) == (5, "hardstone: not allowed; sudo it\n")
+def test_an_error_of_our_own_has_its_exit_code(capfd: pytest.CaptureFixture[str]) -> None:
+    assert main.run(failing(PrivilegeError("not allowed", "sudo it"))) == EXIT_PRIVILEGE
+    assert capfd.readouterr().err == "hardstone: not allowed; sudo it\n"
 
 
 def test_a_reader_that_leaves_is_no_error(root: Path, target: str) -> None:

@@ -2,31 +2,41 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
-import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from hardstone.cli.main import run
+from hardstone.errors import EXIT_USAGE
+from tests.targets import sample
 
-Call = tuple[str, list[str]]
+Shield = Callable[..., tuple[int, list[str]]]
+START = "from hardstone.cli.main import main; main()"
 
 
 @pytest.fixture
-def calls(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Call]:
-    """What would have been executed; signals are as they were afterwards."""
-    found: list[Call] = []
-    probe = tmp_path / "hardstone-probe"
-    probe.write_text("#!/bin/sh\n")
-    probe.chmod(0o755)
-    monkeypatch.setenv("HARDSTONE_PROBE", str(probe))
-    monkeypatch.setattr(os, "execv", lambda path, words: found.append((str(path), list(words))))
-    monkeypatch.setattr(signal, "signal", lambda number, what: None)
-    return found
+def shield(tmp_path: Path) -> Callable[..., tuple[int, list[str]]]:
+    """Exit code, and the words that the probe was given."""
+    probe = sample.executable(tmp_path, "lines(repr(sys.argv)); sys.exit(7)")
+
+    def call(*words: str) -> tuple[int, list[str]]:
+        done = subprocess.run(
+            [sys.executable, "-c", START, "shield", *words],
+            env={**os.environ, "HARDSTONE_PROBE": str(probe)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        given = ast.literal_eval(done.stdout) if done.stdout else []
+        assert given[:1] in ([], [str(probe)])
+        return done.returncode, given[1:]
+
+    return call
 
 
 @pytest.mark.parametrize(
@@ -60,23 +70,18 @@ def calls(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Call]:
     ],
     ids=lambda words: " ".join(words)[:20],
 )
-def test_the_words_are_passed_on(calls: list[Call], words: list[str], passed: list[str]) -> None:
-    assert run(["shield", *words]) == 0
-    ((path, given),) = calls
-    assert path == os.environ["HARDSTONE_PROBE"]
-    assert given == ["hardstone-probe", "shield", *passed]
+def test_the_words_are_passed_on(shield: Shield, words: list[str], passed: list[str]) -> None:
+    assert shield(*words) == (7, ["shield", *passed])
 
 
-def test_a_policy_that_is_none(calls: list[Call]) -> None:
-    assert run(["shield", "--policy", "deadline", "--", "true"]) == 2
-    assert calls == []
+def test_a_policy_that_is_none(shield: Shield) -> None:
+    assert shield("--policy", "deadline", "--", "true") == (EXIT_USAGE, [])
 
 
 def test_what_is_reserved(probe: Path) -> None:
     """Needs no right."""
-    start = "from hardstone.cli.main import main; main()"
     done = subprocess.run(
-        [sys.executable, "-c", start, "shield", "--show", "--json"],
+        [sys.executable, "-c", START, "shield", "--show", "--json"],
         env={**os.environ, "HARDSTONE_PROBE": str(probe)},
         capture_output=True,
         check=True,

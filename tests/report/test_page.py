@@ -16,7 +16,7 @@ from hardstone.report.text import series_text
 from hardstone.units import format_count, format_ns
 from tests.report import sample
 from tests.report.hostile import hostile_document, hostile_lookup
-from tests.report.sketches import sketched
+from tests.report.sketches import Sketches, sketched
 
 
 def static(document: RunDocument) -> str:
@@ -169,14 +169,15 @@ def test_write_replaces_the_whole_file_and_leaves_nothing_behind(
 ) -> None:
     path = tmp_path / "report.html"
     path.write_text("old")
-    write_html(run, path, bundle=lambda: None)
+    write_html(run, path, bundle=lambda: None, drawer=Sketches())
     assert path.read_text("utf-8").startswith("<!doctype html>")
     assert [one.name for one in tmp_path.iterdir()] == ["report.html"]
 
 
 def test_a_place_that_cannot_be_written_raises(tmp_path: Path, run: RunDocument) -> None:
     with pytest.raises(OSError):
-        write_html(run, tmp_path / "missing" / "report.html", bundle=lambda: None)
+        path = tmp_path / "missing" / "report.html"
+        write_html(run, path, bundle=lambda: None, drawer=Sketches())
 
 
 def crowded(*counts: int) -> RunDocument:

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from hardstone.store import Store, backing
+from hardstone.store import Store
+from tests.store.faults import SmallDisk, mounted
 
 
 @pytest.fixture
@@ -19,6 +20,15 @@ def memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     folder = tmp_path / "memory"
     folder.mkdir()
     monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
-    monkeypatch.setattr(backing, "MEMORY_FOLDER", str(folder))
+    monkeypatch.setenv("HARDSTONE_MEMORY_DIR", str(folder))
     yield folder
     assert list(folder.iterdir()) == []
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[SmallDisk]:
+    """Room for a run, and little more."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    with mounted(folder, "tmpfs", "size=8m"):
+        yield SmallDisk(folder)

@@ -1,6 +1,6 @@
 """A process that measures into a store until it is killed.
 
-python -m tests.store.owner STORE MEMORY-FOLDER SAMPLES SYNC-INTERVAL-S
+python -m tests.store.owner STORE SAMPLES SYNC-INTERVAL-S
 
 It says on standard output what it may rely on: "begin N PATH", "result N".
 """
@@ -11,7 +11,6 @@ import itertools
 import sys
 from pathlib import Path
 
-from hardstone.store import backing
 from hardstone.store.journal import Journal
 from hardstone.store.place import new_run_id, open_place
 from tests.stats import make
@@ -37,5 +36,4 @@ def main(root: Path, *, samples: int, sync_interval_s: float) -> None:
 
 
 if __name__ == "__main__":
-    backing.MEMORY_FOLDER = sys.argv[2]
-    main(Path(sys.argv[1]), samples=int(sys.argv[3]), sync_interval_s=float(sys.argv[4]))
+    main(Path(sys.argv[1]), samples=int(sys.argv[2]), sync_interval_s=float(sys.argv[3]))

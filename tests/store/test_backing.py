@@ -5,11 +5,9 @@ import stat
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
-from hardstone.store import backing
 from hardstone.store.backing import (
     SlotCopier,
     find_backing_folders,
@@ -18,6 +16,7 @@ from hardstone.store.backing import (
     remove_backing,
     slot_paths,
 )
+from tests.store.faults import files_up_to, mounted
 
 RUN = "20261121T032200Z-1a2b3c"
 
@@ -34,7 +33,7 @@ def test_the_folder_is_private_and_in_memory(tmp_path: Path, memory: Path) -> No
 def test_the_runtime_folder_serves_where_there_is_no_shared_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(backing, "MEMORY_FOLDER", str(tmp_path / "none"))
+    monkeypatch.setenv("HARDSTONE_MEMORY_DIR", str(tmp_path / "none"))
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     assert make_backing_folder(RUN, tmp_path / "journal").parent == tmp_path
 
@@ -42,7 +41,7 @@ def test_the_runtime_folder_serves_where_there_is_no_shared_memory(
 def test_the_journal_serves_where_there_is_no_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(backing, "MEMORY_FOLDER", str(tmp_path / "none"))
+    monkeypatch.setenv("HARDSTONE_MEMORY_DIR", str(tmp_path / "none"))
     (tmp_path / "journal").mkdir()
     assert make_backing_folder(RUN, tmp_path / "journal").parent == tmp_path / "journal"
 
@@ -80,25 +79,17 @@ def test_a_copy_is_the_same_bytes_also_where_they_are_zero(tmp_path: Path, tail:
     assert slot_paths(tmp_path, 1)[0].read_bytes() == content
 
 
-def test_a_copy_that_fails_leaves_the_one_before(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_copy_that_fails_leaves_the_one_before(tmp_path: Path) -> None:
     source, slots = tmp_path / "source", slot_paths(tmp_path, 1)
     copier = SlotCopier(source, slots)
     source.write_bytes(b"one")
     copier.copy()
-    monkeypatch.setattr(backing, "write_all", _full)
     source.write_bytes(b"two")
-    with pytest.raises(OSError, match="No space"):
+    with files_up_to(2), pytest.raises(OSError, match="File too large"):
         copier.copy()
-    assert slots[0].read_bytes() == b"one"
-    monkeypatch.undo()
+    assert slots[0].read_bytes() == b"one" and not slots[1].exists()
     copier.copy()
     assert slots[1].read_bytes() == b"two"
-
-
-def _full(_descriptor: int, _data: bytes) -> None:
-    raise OSError(28, "No space left on device")
 
 
 def test_removing_what_is_gone_is_fine(tmp_path: Path) -> None:
@@ -107,19 +98,19 @@ def test_removing_what_is_gone_is_fine(tmp_path: Path) -> None:
     assert find_backing_folders(RUN) == []
 
 
+@pytest.mark.parametrize(
+    ("kind", "options", "serves"),
+    [("tmpfs", "size=15m", False), ("tmpfs", "size=17m", True), ("ramfs", "", True)],
+)
 def test_a_full_memory_gives_way_to_the_journal(
-    tmp_path: Path, memory: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, memory: Path, kind: str, options: str, serves: bool
 ) -> None:
+    """A ramfs has no size, and room all the same."""
     journal = tmp_path / "journal"
     journal.mkdir()
-    for size, free in ((0, 0), (9, 9)):  # one without a size, one with room
-        state = SimpleNamespace(f_blocks=size, f_bavail=free, f_frsize=2**21)
-        monkeypatch.setattr(backing.os, "statvfs", lambda path, state=state: state)
-        assert make_backing_folder(RUN, journal).parent == memory
-    remove_backing(RUN)
-    full = SimpleNamespace(f_blocks=9, f_bavail=7, f_frsize=2**21)
-    monkeypatch.setattr(backing.os, "statvfs", lambda path: full)
-    assert make_backing_folder(RUN, journal).parent == journal
+    with mounted(memory, kind, options):
+        assert make_backing_folder(RUN, journal).parent == (memory if serves else journal)
+        remove_backing(RUN)
 
 
 COPY = """
@@ -164,6 +155,6 @@ def test_a_copy_is_on_disk_before_it_has_its_name(
 
     source, slots = tmp_path / "source", slot_paths(tmp_path, 1)
     source.write_bytes(b"one")
-    monkeypatch.setattr(backing.os, "fsync", fsync)
+    monkeypatch.setattr(os, "fsync", fsync)
     SlotCopier(source, slots).copy()
     assert synced == ["slot-1-a.tmp", tmp_path.name]

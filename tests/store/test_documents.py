@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from hardstone.errors import InputError
-from hardstone.store import Store, convert, read_document
+from hardstone.store import Store, read_document
 from hardstone.store.documents import write_document
 from hardstone.store.place import open_place
 from tests.stats import make
@@ -100,18 +100,15 @@ def test_what_is_no_file_is_refused_without_waiting(tmp_path: Path) -> None:
             read_document(path)
 
 
-def test_old_versions_are_converted_on_reading(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_old_versions_are_converted_on_reading(tmp_path: Path) -> None:
+    """The first version said "heavy" of a load that is "heavy@cpu" today."""
     old = msgspec.json.decode(msgspec.json.encode(make.document()))
-    old["schema"], old["title"] = "hardstone.run/0", old.pop("name")
-
-    def upgrade(document: convert.Document) -> convert.Document:
-        return document | {"schema": "hardstone.run/2", "name": document["title"]}
-
-    monkeypatch.setitem(convert.CONVERTERS, "hardstone.run/0", upgrade)
+    old["schema"] = "hardstone.run/1"
+    old["results"][0]["conditions"]["load"] = "heavy"
     (tmp_path / "old.json").write_bytes(msgspec.json.encode(old))
-    assert read_document(tmp_path / "old.json") == make.document()
+    found = read_document(tmp_path / "old.json")
+    assert (found.schema, found.id, found.name) == ("hardstone.run/2", old["id"], old["name"])
+    assert found.results[0].conditions.load == "heavy@cpu"
 
 
 def test_the_store_names_a_run_that_it_cannot_read(store: Store) -> None:

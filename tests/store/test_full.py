@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import shutil
 import subprocess
@@ -16,20 +15,23 @@ from hardstone.campaign import Campaign, CampaignEvent, Outcome, Warned
 from hardstone.catalogue import load_catalogue
 from hardstone.errors import EXIT_OK, EXIT_USAGE
 from hardstone.plan import Request, make_plan
-from hardstone.store import Store, StoreError, append, documents, reserve
+from hardstone.store import Journal, Store, StoreError, reserve
 from hardstone.store.recovery import ENDED
 from hardstone.targets.fake import FakeTarget
 from tests.stats import make
 from tests.store.fake_probe import dump
+from tests.store.faults import SmallDisk, files_up_to
 from tests.store.test_journal import journal_of, planned
 from tests.targets import sample
 
 TESTS = ("TMR-P-LAT", "SEM-P-SIG", "CLK-P-BIN")
 ROOT = Path(__file__).parents[2]
+LARGE = make.result("SEM-P-0", reason="x" * 8192)  # more than is left in a block
 
 
-def full(*_: object) -> None:
-    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+@pytest.fixture
+def store(disk: SmallDisk) -> Store:
+    return Store(disk.folder / "store")
 
 
 def run(
@@ -47,14 +49,13 @@ def run(
 
 
 def test_a_store_that_fails_ends_no_measurement(
-    store: Store, tmp_path: Path, memory: Path, monkeypatch: pytest.MonkeyPatch
+    store: Store, disk: SmallDisk, tmp_path: Path, memory: Path
 ) -> None:
-    """Full from the second result on: told once, all in memory, taken over later."""
+    """Full from the second test on: told once, all in memory, taken over later."""
 
     def take(event: CampaignEvent) -> None:
-        if getattr(event, "position", 0) == 2:
-            monkeypatch.setattr(append, "write_all", full)
-            monkeypatch.setattr(documents, "replace_file", full)
+        if getattr(event, "position", 0) >= 2:
+            disk.fill()
 
     outcome, events = run(tmp_path, store, take)
     document = outcome.document
@@ -68,72 +69,70 @@ def test_a_store_that_fails_ends_no_measurement(
     with pytest.raises(StoreError, match="No space left"):
         store.recover(dump)
     assert outcome.spare.exists()
-    monkeypatch.undo()
-    monkeypatch.setattr("hardstone.store.backing.MEMORY_FOLDER", str(memory))
+    disk.free()
     assert store.recover(dump) == [document.id]
     assert store.load("last") == document
 
 
+def fill_up(disk: SmallDisk, journal: Journal) -> None:
+    """Full, the place that the journal kept included."""
+    disk.fill()
+    with pytest.raises(StoreError):
+        journal.stream_line("SEM-P-0", b"x" * (2 * reserve.RESERVE_BYTES))
+    disk.fill()
+
+
 def test_a_tool_that_is_killed_after_its_store_failed_left_what_it_had(
-    store: Store, monkeypatch: pytest.MonkeyPatch
+    store: Store, disk: SmallDisk
 ) -> None:
     document = planned()
     journal = store.journal(document)
     journal.backing_file("SEM-P-0")
-    monkeypatch.setattr(append, "write_all", full)
-    document.results.append(make.result("SEM-P-0"))
+    fill_up(disk, journal)
+    document.results.append(LARGE)
     with pytest.raises(StoreError):
         journal.result(document.results[0])
     assert journal.spare(document) is not None
     journal.close()
-    monkeypatch.setattr(append, "write_all", os.write)
+    disk.free()
     assert store.recover(dump) == [document.id]
     assert store.load("last").results == document.results
     assert store.load("last").status == "incomplete"
 
 
-def test_without_a_spare_the_reason_is_the_true_one(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_a_spare_the_reason_is_the_true_one(store: Store, disk: SmallDisk) -> None:
     document = planned()
     with store.journal(document) as journal:
         journal.backing_file("SEM-P-0")
-        with monkeypatch.context() as patched, pytest.raises(StoreError):
-            patched.setattr(append, "write_all", full)
-            journal.result(make.result("SEM-P-0"))
+        fill_up(disk, journal)
+        with pytest.raises(StoreError):
+            journal.result(LARGE)
+    disk.free()
     assert store.recover(dump) == [document.id]
     (result,) = store.load("last").results
     assert result.reason is not None and ENDED not in result.reason
     assert "No space left on device" in result.reason
 
 
-def test_the_place_that_was_kept_takes_the_result(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_place_that_was_kept_takes_the_result(store: Store, disk: SmallDisk) -> None:
     document = planned()
     journal = store.journal(document)
     place = journal_of(store, document).parent / "reserve"
     assert place.stat().st_blocks * 512 >= reserve.RESERVE_BYTES
-    real = append.write_all
-
-    def when_free(descriptor: int, data: bytes) -> None:
-        if place.exists():
-            full()
-        real(descriptor, data)
-
-    monkeypatch.setattr(append, "write_all", when_free)
-    journal.result(make.result("SEM-P-0"))
+    disk.fill()
+    journal.result(LARGE)
     assert not place.exists()
-    monkeypatch.setattr(append, "write_all", real)
+    disk.free()
     journal.backing_file("SEM-P-1")
     assert place.exists()
     journal.close()
     assert store.recover(dump) == [document.id]
-    assert store.load("last").results[0] == make.result("SEM-P-0")
+    assert store.load("last").results[0] == LARGE
 
 
-def test_without_place_nothing_is_begun(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "posix_fallocate", full)
+def test_without_place_nothing_is_begun(store: Store, disk: SmallDisk) -> None:
+    store.runs()
+    disk.fill()
     with pytest.raises(StoreError, match="No space left") as caught:
         store.journal(planned())
     assert "--store DIR" in caught.value.remedy
@@ -141,16 +140,10 @@ def test_without_place_nothing_is_begun(store: Store, monkeypatch: pytest.Monkey
     assert store.recover(dump) == []
 
 
-@pytest.mark.parametrize("number", [errno.EOPNOTSUPP, errno.EINVAL, errno.EFBIG])
-def test_a_file_system_that_promises_nothing_serves(
-    store: Store, monkeypatch: pytest.MonkeyPatch, number: int
-) -> None:
-    def refuse(*_: object) -> None:
-        raise OSError(number, os.strerror(number))
-
-    monkeypatch.setattr(os, "posix_fallocate", refuse)
+def test_a_file_system_that_promises_nothing_serves(store: Store) -> None:
     document = planned()
-    with store.journal(document) as journal:
+    with files_up_to(reserve.RESERVE_BYTES - 1), store.journal(document) as journal:
+        assert not (journal_of(store, document).parent / "reserve").exists()
         assert journal.finish(document).exists()
 
 

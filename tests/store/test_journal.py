@@ -1,21 +1,25 @@
 from __future__ import annotations
 
+import ctypes
 import errno
 import os
+import resource
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
 
 import pytest
 
 from hardstone.model import RunDocument
-from hardstone.store import Journal, Store, StoreError, append, backing, new_run_id
+from hardstone.store import Journal, Store, StoreError, new_run_id
+from hardstone.store.append import AppendFile
 from hardstone.store.place import open_place
 from hardstone.store.records import replay
 from tests.stats import make
 from tests.store.fake_probe import Recording, dump, stream
+from tests.store.faults import files_up_to
 
 
 def planned(**changed: object) -> RunDocument:
@@ -88,63 +92,61 @@ def test_a_backing_file_is_copied_while_its_test_runs(store: Store) -> None:
     journal.finish(document)
 
 
-def test_a_copy_that_ends_after_its_test_is_taken_away(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    document, begun, go_on = planned(), threading.Event(), threading.Event()
-    write_slot = backing._write_slot
-
-    def slow(slot: Path, source: BinaryIO) -> None:
-        begun.set()
-        go_on.wait()
-        write_slot(slot, source)
-
-    monkeypatch.setattr(backing, "_write_slot", slow)
+def test_a_copy_that_ends_after_its_test_is_taken_away(store: Store) -> None:
+    """Of a large recording, so that the result comes while it is copied."""
+    document, caught = planned(), False
     with Journal(open_place(store.path), document, sync_interval_s=0.001) as journal:
-        Recording(journal.backing_file("TMR-P-LAT"), "TMR-P-LAT").record(7)
-        begun.wait()
-        journal.result(make.result())
-        go_on.set()
+        while not caught:
+            path = journal.backing_file("TMR-P-LAT")
+            path.write_bytes(os.urandom(2**20) * 16)
+            copy = journal_of(store, document).with_name(f"slot-{path.stem}-a.tmp")
+            wait_for(copy.exists)
+            journal.result(make.result())
+            caught = copy.exists()
     assert not list((store.path / "journals" / document.id).glob("slot*"))
     assert store.recover(dump) == [document.id]
 
 
-def test_a_copy_that_fails_does_not_end_the_run(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_copy_that_fails_does_not_end_the_run(store: Store) -> None:
+    """The thread goes on when there is room again, and the trouble is told once."""
     document = planned()
-    monkeypatch.setattr("hardstone.store.backing._write_slot", _full_disk)
     journal = Journal(open_place(store.path), document, sync_interval_s=0.001)
     Recording(journal.backing_file("TMR-P-LAT"), "TMR-P-LAT").record(7)
-    wait_for(lambda: journal.backing_problem is not None)
-    journal.result(make.result())
+    with files_up_to(2**19):
+        wait_for(lambda: journal.backing_problem is not None)
+        journal.result(make.result())
+    warning = journal.take_warning()
+    assert warning is not None and "File too large" in warning
+    assert journal.take_warning() is None
+    Recording(journal.backing_file("SEM-P-SIG"), "SEM-P-SIG").record(7)
+    wait_for((store.path / "journals" / document.id / "slot-2-a").exists)
+    wait_for(lambda: journal.backing_problem is None)
     assert journal.finish(document).exists()
 
 
-@pytest.mark.parametrize("what", ["copy", "sync"])
-def test_the_thread_outlives_whatever_goes_wrong(
-    store: Store, monkeypatch: pytest.MonkeyPatch, what: str
-) -> None:
-    """Short of memory, it goes on once there is some, and the trouble is told once."""
-    is_short = threading.Event()
-    is_short.set()
-    place = (backing.SlotCopier, "copy") if what == "copy" else (append.AppendFile, "try_sync")
-    real = getattr(*place)
+def interrupt(thread: threading.Thread, error: type[BaseException]) -> None:
+    """Raises `error` in another thread as soon as it goes on."""
+    number = ctypes.c_ulong(thread.ident or 0)
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(number, ctypes.py_object(error))
 
-    def short(self: object) -> None:
-        if is_short.is_set():
-            raise MemoryError
-        real(self)
 
-    monkeypatch.setattr(*place, short)
-    document = planned()
+# Wherever it strikes, also between opening the file and keeping it.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_the_thread_outlives_whatever_goes_wrong(store: Store) -> None:
+    """Short of memory, in the midst of reading what comes out of a pipe."""
+    document, others = planned(), set(threading.enumerate())
     journal = Journal(open_place(store.path), document, sync_interval_s=0.001)
-    Recording(journal.backing_file("TMR-P-LAT"), "TMR-P-LAT").record(7)
-    wait_for(lambda: journal.backing_problem is not None)
-    warning = journal.take_warning()
-    assert warning is not None and "MemoryError" in warning
+    (thread,) = set(threading.enumerate()) - others
+    path = journal.backing_file("TMR-P-LAT")
+    os.mkfifo(path)
+    with path.open("wb"):
+        interrupt(thread, MemoryError)
+        path.unlink()
+    while (warning := journal.take_warning()) is None:
+        os.sched_yield()
+    assert "MemoryError" in warning
     assert journal.take_warning() is None
-    is_short.clear()
+    Recording(path, "TMR-P-LAT").record(7)
     wait_for((store.path / "journals" / document.id / "slot-1-a").exists)
     wait_for(lambda: journal.backing_problem is None)
     assert journal.take_warning() is None
@@ -155,34 +157,16 @@ def _full_disk(*_: object) -> int:
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
-class Disk:
-    """Takes `room` bytes, then is full until there is more room."""
-
-    def __init__(self, room: int) -> None:
-        self.room = room
-
-    def write_all(self, descriptor: int, data: bytes) -> None:
-        os.write(descriptor, data[: self.room])
-        if len(data) > self.room:
-            self.room = 0
-            _full_disk()
-        self.room -= len(data)
-
-
-def test_a_full_disk_is_said_and_what_was_written_stays(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_cannot_grow_is_said_and_what_was_written_stays(store: Store) -> None:
     document = planned()
     journal = store.journal(document)
     journal.result(make.result("SEM-P-0"))
-    disk = Disk(100)
-    monkeypatch.setattr(append, "write_all", disk.write_all)
-    with pytest.raises(StoreError) as caught:
+    room = journal_of(store, document).stat().st_size + 100
+    with files_up_to(room), pytest.raises(StoreError) as caught:
         journal.result(make.result("SEM-P-1"))
-    assert str(store.path) in caught.value.cause and "No space left" in caught.value.cause
-    assert "free some space" in caught.value.remedy
+    assert str(store.path) in caught.value.cause and "File too large" in caught.value.cause
+    assert "raise the limit on file sizes" in caught.value.remedy
     assert caught.value.exit_code == 2
-    disk.room = 10**6
     journal.result(make.result("SEM-P-2"))
     state = replay(journal_of(store, document))
     assert [result.test for result in state.results] == ["SEM-P-0", "SEM-P-2"]
@@ -205,7 +189,7 @@ def test_a_result_that_could_not_be_synced_is_not_said_to_be_there(
 def test_a_sync_that_failed_behind_the_back_is_told_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    file = append.AppendFile(tmp_path / "file")
+    file = AppendFile(tmp_path / "file")
     file.append(b"one", is_sync=False)
     with monkeypatch.context() as patched:
         patched.setattr(os, "fsync", _full_disk)
@@ -217,14 +201,11 @@ def test_a_sync_that_failed_behind_the_back_is_told_once(
     file.close()
 
 
-def test_a_run_that_cannot_be_stored_stays_in_the_journal(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_that_cannot_be_stored_stays_in_the_journal(store: Store) -> None:
     document = planned(results=[make.result()])
     with store.journal(document) as journal:
         journal.result(make.result())
-        with monkeypatch.context() as patched, pytest.raises(StoreError, match="write the run"):
-            patched.setattr("hardstone.store.files.write_all", _full_disk)
+        with files_up_to(100), pytest.raises(StoreError, match="write the run"):
             journal.finish(document)
     assert store.runs() == []
     assert list((store.path / "runs").iterdir()) == []
@@ -232,11 +213,8 @@ def test_a_run_that_cannot_be_stored_stays_in_the_journal(
     assert store.load("last").results == document.results
 
 
-def test_a_journal_that_cannot_be_begun_leaves_nothing(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(append, "write_all", _full_disk)
-    with pytest.raises(StoreError, match="No space"):
+def test_a_journal_that_cannot_be_begun_leaves_nothing(store: Store) -> None:
+    with files_up_to(100), pytest.raises(StoreError, match="File too large"):
         store.journal(planned())
     assert list((store.path / "journals").iterdir()) == []
 
@@ -300,15 +278,25 @@ def test_lines_that_were_only_written_are_synced_without_another_call(
     journal.finish(document)
 
 
-def test_without_a_thread_results_are_kept_all_the_same(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(_: threading.Thread) -> None:
-        raise RuntimeError("can't start new thread")
+@contextmanager
+def no_thread_starts() -> Iterator[None]:
+    """The stack of a thread is larger than the memory that is to be had."""
+    used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    limits, size = resource.getrlimit(resource.RLIMIT_AS), threading.stack_size(2**28)
+    resource.setrlimit(resource.RLIMIT_AS, (used + 2**26, limits[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, limits)
+        threading.stack_size(size)
 
-    monkeypatch.setattr(threading.Thread, "start", fail)
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="there is no /proc")
+def test_without_a_thread_results_are_kept_all_the_same(store: Store) -> None:
     document = planned(results=[make.result()])
-    with store.journal(document) as journal:
+    with no_thread_starts():
+        begun = store.journal(document)
+    with begun as journal:
         journal.result(document.results[0])
         warning = journal.take_warning()
         assert warning is not None and "can't start new thread" in warning

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hardstone.store import StoreError, locks
+from hardstone.store import StoreError
 from hardstone.store.locks import exclusive, try_lock
 
 HOLD = """
@@ -43,14 +43,11 @@ def test_the_kernel_releases_the_lock_of_a_killed_process(tmp_path: Path) -> Non
     lock.release()
 
 
-def test_a_lock_that_stays_taken_is_an_error_and_no_hang(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(locks, "_WAIT_S", 0.05)
+def test_a_lock_that_stays_taken_is_an_error_and_no_hang(tmp_path: Path) -> None:
     with (
         exclusive(tmp_path / "lock"),
         pytest.raises(StoreError, match="busy"),
-        exclusive(tmp_path / "lock"),
+        exclusive(tmp_path / "lock", wait_s=0.05),
     ):
         pass
 

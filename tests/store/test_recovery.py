@@ -230,8 +230,8 @@ def test_a_store_that_was_never_written_has_nothing_to_recover(tmp_path: Path) -
 class Owner:
     """tests.store.owner as a process, and what it said that could be relied on."""
 
-    def __init__(self, root: Path, memory: Path, samples: int, sync_interval_s: float) -> None:
-        arguments = [str(root), str(memory), str(samples), str(sync_interval_s)]
+    def __init__(self, root: Path, samples: int, sync_interval_s: float) -> None:
+        arguments = [str(root), str(samples), str(sync_interval_s)]
         self._process = subprocess.Popen(
             [sys.executable, "-m", "tests.store.owner", *arguments],
             stdout=subprocess.PIPE,
@@ -256,7 +256,7 @@ class Owner:
 
 @pytest.mark.parametrize("round_number", range(10))
 def test_no_kill_loses_a_finished_result(store: Store, memory: Path, round_number: int) -> None:
-    owner = Owner(store.path, memory, samples=50 * round_number, sync_interval_s=0.02)
+    owner = Owner(store.path, samples=50 * round_number, sync_interval_s=0.02)
     said = [owner.line() for _ in range(7 * round_number + 1)]
     finished = [int(line.split()[1]) for line in said if line.startswith("result ")]
     finished += owner.kill()
@@ -273,7 +273,7 @@ def test_no_kill_loses_a_finished_result(store: Store, memory: Path, round_numbe
 def test_a_kill_in_the_middle_of_a_test_keeps_its_samples(
     store: Store, memory: Path, is_power_cut: bool
 ) -> None:
-    owner = Owner(store.path, memory, samples=10**12, sync_interval_s=0.01)
+    owner = Owner(store.path, samples=10**12, sync_interval_s=0.01)
     assert owner.line().startswith("begin 0 ")
     slots = store.path / "journals" / owner.run_id
     wait_for((slots / "slot-1-b").exists)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import fcntl
 import os
 import subprocess
@@ -67,23 +66,19 @@ def test_a_lock_that_cannot_be_made_is_no_reason_to_wait(tmp_path: Path) -> None
     assert str(tmp_path / "link") in said and "symbolic links" in said
 
 
-def test_a_lock_that_is_there_is_not_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The kernel refuses root O_CREAT for the file of another user in a sticky folder."""
-    asked: list[int] = []
-    real = os.open
-
-    def protected(path: str, flags: int, mode: int = 0o777) -> int:
-        asked.append(flags)
-        if flags & os.O_CREAT and Path(path).exists():
-            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-        return real(path, flags, mode)
-
-    lock, waits = tmp_path / "lock", list[str]()
+def test_a_lock_that_is_there_is_not_made(tmp_path: Path) -> None:
+    """Where fs.protected_regular is set, the kernel refuses root O_CREAT for it."""
+    shared, waits = tmp_path / "shared", list[str]()
+    shared.mkdir()
+    shared.chmod(0o1777)
+    lock = shared / "lock"
     lock.touch()
-    monkeypatch.setattr("hardstone.targets.alone.os.open", protected)
+    if os.geteuid() == 0:
+        os.chown(shared, 65533, 65533)
+        os.chown(lock, 65534, 65534)
     with alone(lock, waits), pytest.raises(BlockingIOError), lock.open() as second:
         fcntl.flock(second, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    assert asked and waits == []
+    assert waits == []
 
 
 def test_the_lock_is_released_after_an_error(tmp_path: Path) -> None:

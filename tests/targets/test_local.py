@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import errno
 import os
+import resource
 import signal
 import subprocess
-import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from hardstone.targets import find, find_target
 from hardstone.targets.base import ProbeError, ProbeTimeoutError, RunOptions, Stop
 from hardstone.targets.lines import split_lines
 from hardstone.targets.local import LocalTarget
-from hardstone.targets.process import Limits, ProbeProcess
+from hardstone.targets.process import Limits, ProbeProcess, cannot_start
 from tests.targets import sample
 
 LINES = [line.encode() for line in sample.stream()]
@@ -182,20 +183,31 @@ def test_a_reader_that_leaves_ends_the_probe(tmp_path: Path) -> None:
         os.kill(pid, 0)
 
 
-def test_what_is_written_just_before_the_end_arrives(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    script = "import time; time.sleep(0.3); print('the last words')"
-    process = ProbeProcess([sys.executable, "-c", script], Limits(30.0), Stop())
-    inner = process._process
-    real_poll = inner.poll
+class EndsMeanwhile(Stop):
+    """The probe ends after a look at its output and before the next step."""
 
-    def poll_after_the_end() -> int | None:
-        inner.wait()
-        return real_poll()
+    def __init__(self, go: Path) -> None:
+        self._go = go
+        super().__init__()
 
-    monkeypatch.setattr(inner, "poll", poll_after_the_end)
-    monkeypatch.setattr("hardstone.targets.process._POLL_S", 0.01)
+    @property  # type: ignore[override]
+    def is_abort(self) -> bool:
+        if not self._go.exists():
+            self._go.touch()
+            os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOWAIT)
+        return False
+
+    @is_abort.setter
+    def is_abort(self, value: bool) -> None:
+        assert not value
+
+
+def test_what_is_written_just_before_the_end_arrives(tmp_path: Path) -> None:
+    go = tmp_path / "go"
+    body = f"while not os.path.exists({str(go)!r}): time.sleep(0.01)\nlines('the last words')"
+    process = ProbeProcess(
+        [str(sample.executable(tmp_path, body))], Limits(60.0), EndsMeanwhile(go)
+    )
     assert b"".join(process.chunks()) == b"the last words\n"
 
 
@@ -261,10 +273,10 @@ def test_a_register_of_another_schema(tmp_path: Path) -> None:
         asked(tmp_path, body).probe_list()
 
 
-def test_a_register_that_never_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hardstone.targets.local._LIST_S", 0.2)
+def test_a_register_that_never_ends(tmp_path: Path) -> None:
+    path = sample.executable(tmp_path, "time.sleep(600)")
     with pytest.raises(InputError, match="did not end") as caught:
-        asked(tmp_path, "time.sleep(600)").probe_list()
+        LocalTarget(path, limits=Limits(0.2)).probe_list()
     assert caught.value.exit_code == EXIT_USAGE
 
 
@@ -330,15 +342,6 @@ def test_a_variable_that_names_none(
     assert words in caught.value.cause
 
 
-def test_without_a_probe_the_remedy_builds_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("HARDSTONE_PROBE", raising=False)
-    monkeypatch.setattr(find, "_PACKAGE", tmp_path / "lib" / "hardstone")
-    with pytest.raises(TargetError, match="hardstone probe build"):
-        find.find_probe()
-
-
 def test_the_signal_that_ended_it_is_not_ours(tmp_path: Path) -> None:
     """Only the child's own group is signalled: a bystander lives on."""
     bystander = subprocess.Popen(["sleep", "60"])
@@ -372,15 +375,46 @@ def test_an_unknown_target() -> None:
         (errno.EIO, "hardstone probe path"),
     ],
 )
-def test_the_remedy_is_that_of_the_cause(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, words: str
-) -> None:
-    def fail(*_: object, **__: object) -> None:
-        raise OSError(number, os.strerror(number))
+def test_the_remedy_is_that_of_the_cause(number: int, words: str) -> None:
+    error = cannot_start("/nowhere", OSError(number, os.strerror(number)))
+    assert error.cause == f"the probe /nowhere cannot be started: {os.strerror(number)}"
+    assert words in error.remedy
+    assert ("built for this machine" in error.remedy) == (number == errno.ENOEXEC)
 
-    monkeypatch.setattr("hardstone.targets.process.subprocess.Popen", fail)
-    with pytest.raises(TargetError) as caught:
-        ProbeProcess(["/nowhere"], Limits(1), Stop())
-    assert os.strerror(number) in caught.value.cause
+
+@contextmanager
+def without(what: str, probe: Path) -> Iterator[None]:
+    """Takes away what it needs to start."""
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with probe.open("ab") as file:
+        if what == "files":
+            resource.setrlimit(resource.RLIMIT_NOFILE, (file.fileno() + 1, before[1]))
+        elif what == "access":
+            probe.chmod(0o644)
+        elif what == "format":
+            probe.write_bytes(b"\x7fELF not for this machine")
+        elif what == "interpreter":
+            probe.write_bytes(b"#!/nowhere/sh\n")
+        if what != "quiet":
+            file.close()
+        try:
+            yield
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
+@pytest.mark.parametrize(
+    ("what", "words"),
+    [
+        ("files", "ulimit -n"),
+        ("access", "noexec"),
+        ("format", "built for this machine"),
+        ("interpreter", "built for this machine"),
+        ("quiet", "wait until its build has ended"),
+    ],
+)
+def test_a_probe_that_does_not_start(tmp_path: Path, what: str, words: str) -> None:
+    probe = sample.executable(tmp_path, "pass")
+    with without(what, probe), pytest.raises(TargetError, match="cannot be started") as caught:
+        ProbeProcess([str(probe)], Limits(60), Stop())
     assert words in caught.value.remedy
-    assert ("built for this machine" in caught.value.remedy) == (number == errno.ENOEXEC)

@@ -1,7 +1,7 @@
 """The file that a probe records into while it measures, and copies of it on disk.
 
 The file lies in memory, so that the probe waits for no disk; it outlives a kill of
-every process. What a power cut would take is copied into the journal.
+every process. `$HARDSTONE_MEMORY_DIR` names a folder in memory other than /dev/shm. What a power cut would take is copied into the journal.
 """
 
 from __future__ import annotations
@@ -167,7 +167,8 @@ def _prefix(run_id: str) -> str:
 
 
 def _memory_folders() -> list[Path]:
-    named = [MEMORY_FOLDER, os.environ.get("XDG_RUNTIME_DIR", "")]
+    first = os.environ.get("HARDSTONE_MEMORY_DIR") or MEMORY_FOLDER
+    named = [first, os.environ.get("XDG_RUNTIME_DIR", "")]
     folders = [Path(name) for name in named if Path(name).is_absolute()]
     return [path for path in folders if path.is_dir() and os.access(path, os.W_OK | os.X_OK)]
 

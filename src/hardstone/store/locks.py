@@ -12,7 +12,7 @@ from pathlib import Path
 
 from hardstone.store.files import StoreError
 
-_WAIT_S = 30.0
+WAIT_S = 30.0
 _STEP_S = 0.02
 
 
@@ -46,9 +46,9 @@ def try_lock(path: Path) -> FileLock | None:
 
 
 @contextlib.contextmanager
-def exclusive(path: Path) -> Iterator[None]:
+def exclusive(path: Path, wait_s: float = WAIT_S) -> Iterator[None]:
     """Hold the lock on `path` for a few file operations; StoreError if it stays taken."""
-    deadline_s = time.monotonic() + _WAIT_S
+    deadline_s = time.monotonic() + wait_s
     while (lock := try_lock(path)) is None:
         if time.monotonic() > deadline_s:
             raise StoreError(

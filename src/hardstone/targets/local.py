@@ -35,7 +35,10 @@ _FOOTER = b'{"type":"footer"'
 
 
 class LocalTarget:
-    """Runs the probe of this installation as a child process."""
+    """Runs the probe of this installation as a child process.
+
+    `limits` hold for every command of the probe; by default each has its own.
+    """
 
     name = "local"
 
@@ -109,6 +112,8 @@ class LocalTarget:
             raise
 
     def _ask(self, arguments: list[str], deadline_s: float) -> bytes:
+        if self._limits:
+            deadline_s = self._limits.deadline_s
         try:
             return collect([str(self._executable()), *arguments], deadline_s)
         except BrokenStreamError as error:

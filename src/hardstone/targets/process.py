@@ -184,6 +184,14 @@ class ProbeProcess:
         return f": {text.splitlines()[0][:300]}" if text else ""
 
 
+def cannot_start(program: str, error: OSError) -> TargetError:
+    """Why a probe did not start, and what to do about it."""
+    return TargetError(
+        f"the probe {program} cannot be started: {error.strerror or error}",
+        _REMEDIES.get(error.errno or 0, "look at the probe: hardstone probe path"),
+    )
+
+
 def _start(command: Sequence[str]) -> subprocess.Popen[bytes]:
     try:
         return subprocess.Popen(
@@ -195,11 +203,7 @@ def _start(command: Sequence[str]) -> subprocess.Popen[bytes]:
             close_fds=True,
         )
     except OSError as error:
-        reason = error.strerror or str(error)
-        raise TargetError(
-            f"the probe {command[0]} cannot be started: {reason}",
-            _REMEDIES.get(error.errno or 0, "look at the probe: hardstone probe path"),
-        ) from error
+        raise cannot_start(command[0], error) from error
 
 
 def _opened(stream: IO[bytes] | None) -> IO[bytes]:
