@@ -67,11 +67,13 @@ def wheel(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return built
 
 
+@pytest.mark.slow
 def test_the_tag_names_the_platform_and_no_python_version(wheel: Path) -> None:
     platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
     assert wheel.name.endswith(f"-py3-none-{platform}.whl")
 
 
+@pytest.mark.slow
 def test_the_probe_inside_runs(wheel: Path, tmp_path: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         info = archive.getinfo(PROBE_IN_WHEEL)
@@ -82,6 +84,7 @@ def test_the_probe_inside_runs(wheel: Path, tmp_path: Path) -> None:
     assert msgspec.json.decode(done.stdout, type=Register).tests
 
 
+@pytest.mark.slow
 def test_the_data_of_the_toolkit_is_inside(wheel: Path) -> None:
     data = {".toml", ".json", ".html", ".css", ".js", ".svg", ".j2", ".jinja"}
     wanted = {
@@ -93,6 +96,7 @@ def test_the_data_of_the_toolkit_is_inside(wheel: Path) -> None:
         assert wanted <= set(archive.namelist())
 
 
+@pytest.mark.slow
 def test_without_a_compiler_it_fails_and_says_so(source: Path, tmp_path: Path) -> None:
     done = build_wheel(source, tmp_path, CC="/nonexistent/cc")
     assert done.returncode != 0

@@ -41,6 +41,7 @@ def types(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_formats_hold_where_uint32_is_long(types: Path) -> None:
     is_linux = sys.platform == "linux"
     files = [str(file) for file in sorted(SOURCES.rglob("*.c"))]

@@ -18,6 +18,8 @@ from hardstone.model import RunDocument
 from hardstone.store import Store
 from tests.targets import sample
 
+pytestmark = pytest.mark.slow
+
 STUBBORN = "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
 
 

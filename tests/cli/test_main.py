@@ -124,6 +124,7 @@ def test_an_error_of_our_own_has_its_exit_code(capfd: pytest.CaptureFixture[str]
     assert capfd.readouterr().err == "hardstone: not allowed; sudo it\n"
 
 
+@pytest.mark.slow
 def test_a_reader_that_leaves_is_no_error(root: Path, target: str) -> None:
     program = "from hardstone.cli.main import main; main()"
     read, write = os.pipe()

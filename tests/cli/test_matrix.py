@@ -189,6 +189,7 @@ def test_the_report_sets_them_side_by_side(measure: Callable[..., Done], tmp_pat
     assert '<section id="beside"' in page and "load fell short" in page
 
 
+@pytest.mark.slow
 def test_a_kill_in_the_seventh_of_24_keeps_what_was_and_says_where(
     hardstone: Hardstone, tmp_path: Path, store: Path, root: Path
 ) -> None:

@@ -13,6 +13,8 @@ from hardstone.targets.local import LocalTarget
 from tests.cli.conftest import Done
 from tests.targets import sample
 
+pytestmark = pytest.mark.slow
+
 Hardstone = Callable[..., Done]
 
 

@@ -19,6 +19,8 @@ from hardstone.model import RunDocument
 from hardstone.store import Store
 from tests.cli.test_interrupt import measuring_pid, probe
 
+pytestmark = pytest.mark.slow
+
 PROGRAM = [sys.executable, "-c", "from hardstone.cli.main import main; main()"]
 TESTS = ("SEM-P-SIG", "TMR-P-LAT")
 FULL = Path("/dev/full")

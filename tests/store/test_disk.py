@@ -19,16 +19,16 @@ from tests.stats import make
 from tests.store.fake_probe import dump
 
 ROOT = Path(__file__).parents[2]
-ENVIRONMENT = os.environ | {"PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"}
+PATHS = {"PYTHONPATH": f"{ROOT / 'src'}:{ROOT}", "HARDSTONE_MEMORY_DIR": "/nonexistent"}
+ENVIRONMENT = os.environ | PATHS
 
 FILL = """
 import sys
 from pathlib import Path
-from hardstone.store import Store, StoreError, backing
+from hardstone.store import Store, StoreError
 from tests.stats import make
 from tests.store.test_journal import planned
 
-backing.MEMORY_FOLDER = "/nonexistent"
 store = Store(Path(sys.argv[1]))
 with store.journal(planned()) as journal:
     number = 0
@@ -93,10 +93,12 @@ def check_kept(store: Store, said: str) -> None:
     assert [result.test for result in results] == [f"SEM-P-{n}" for n in range(int(number))]
 
 
+@pytest.mark.slow
 def test_a_limit_on_file_sizes_loses_no_finished_result(store: Store) -> None:
     check_kept(store, run_python(LIMIT + FILL, str(store.path))[0])
 
 
+@pytest.mark.slow
 def test_a_full_disk_loses_no_finished_result(store: Store, tmp_path: Path) -> None:
     mount = (
         'mount -t tmpfs -o size=4m none "$1" && "$2" -c "$3" "$1/store"; '

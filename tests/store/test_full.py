@@ -193,6 +193,7 @@ shift 2
 
 
 @pytest.mark.parametrize(("size", "code"), [("64k", EXIT_USAGE), ("16m", EXIT_OK)])
+@pytest.mark.slow
 def test_a_small_disk_is_known_before_measuring(tmp_path: Path, size: str, code: int) -> None:
     """In a mount namespace of its own, which goes with the process."""
     if os.geteuid() != 0 or shutil.which("unshare") is None:

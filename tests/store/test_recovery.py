@@ -255,6 +255,7 @@ class Owner:
 
 
 @pytest.mark.parametrize("round_number", range(10))
+@pytest.mark.slow
 def test_no_kill_loses_a_finished_result(store: Store, memory: Path, round_number: int) -> None:
     owner = Owner(store.path, samples=50 * round_number, sync_interval_s=0.02)
     said = [owner.line() for _ in range(7 * round_number + 1)]
@@ -270,6 +271,7 @@ def test_no_kill_loses_a_finished_result(store: Store, memory: Path, round_numbe
 
 
 @pytest.mark.parametrize("is_power_cut", [False, True])
+@pytest.mark.slow
 def test_a_kill_in_the_middle_of_a_test_keeps_its_samples(
     store: Store, memory: Path, is_power_cut: bool
 ) -> None:

@@ -118,12 +118,14 @@ def test_a_probe_that_is_killed(run: Callable[..., list[bytes]]) -> None:
     assert run.got == [b"one"]  # type: ignore[attr-defined]
 
 
+@pytest.mark.slow
 def test_a_probe_that_never_ends(run: Callable[..., list[bytes]]) -> None:
     with pytest.raises(ProbeTimeoutError, match="did not end within its deadline"):
         run("lines('one'); time.sleep(600)", deadline_s=3, end_s=0.2)
     assert run.got == [b"one"]  # type: ignore[attr-defined]
 
 
+@pytest.mark.slow
 def test_a_probe_that_ignores_sigterm(run: Callable[..., list[bytes]]) -> None:
     body = "signal.signal(signal.SIGTERM, signal.SIG_IGN); lines(os.getpid()); time.sleep(600)"
     with pytest.raises(ProbeTimeoutError):
@@ -133,6 +135,7 @@ def test_a_probe_that_ignores_sigterm(run: Callable[..., list[bytes]]) -> None:
         os.kill(pid, 0)
 
 
+@pytest.mark.slow
 def test_what_comes_after_sigterm_is_kept(run: Callable[..., list[bytes]]) -> None:
     body = (
         "def end(*_):\n    lines('last'); sys.exit(0)\n"
@@ -216,6 +219,7 @@ def test_the_probe_has_a_session_of_its_own(run: Callable[..., list[bytes]]) -> 
     assert sid == pid
 
 
+@pytest.mark.slow
 def test_signs_of_life_while_nothing_comes(tmp_path: Path) -> None:
     looks: list[float] = []
     target = LocalTarget(sample.executable(tmp_path, "time.sleep(1.6); lines('one')"))
