@@ -18,6 +18,9 @@ from tests.report import sample
 from tests.report.hostile import hostile_document, hostile_lookup
 from tests.report.sketches import Sketches, sketched
 
+# One worker renders the page that they look at.
+pytestmark = pytest.mark.xdist_group("page")
+
 
 def static(document: RunDocument) -> str:
     return sketched(document, sample.SPECS.get)
@@ -216,6 +219,7 @@ def test_a_page_of_few_series_lists_all_highest_values() -> None:
     assert "the 8 highest" not in words(page)
 
 
+@pytest.mark.slow
 def test_a_full_battery_stays_below_two_megabytes() -> None:
     page = render_html(
         crowded(20, 4, 24, 0, 3, 0, 2, 0, 4, 2, 6, 3, 0, 0, 16, 10, 40, 6, 30, 10, 0, 9, 6, 6, 4),
