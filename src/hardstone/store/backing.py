@@ -1,7 +1,8 @@
 """The file that a probe records into while it measures, and copies of it on disk.
 
 The file lies in memory, so that the probe waits for no disk; it outlives a kill of
-every process. `$HARDSTONE_MEMORY_DIR` names a folder in memory other than /dev/shm. What a power cut would take is copied into the journal.
+every process. What a power cut would take is copied into the journal.
+`$HARDSTONE_MEMORY_DIR` names a folder in memory other than /dev/shm.
 """
 
 from __future__ import annotations
