@@ -13,7 +13,8 @@ from hardstone.targets.local import LocalTarget
 from tests.cli.conftest import Done
 from tests.targets import sample
 
-pytestmark = pytest.mark.slow
+# Two measurements at a time spoil each other: one worker has them all.
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("measuring")]
 
 Hardstone = Callable[..., Done]
 
