@@ -66,7 +66,7 @@ def measuring_pid(tmp_path: Path) -> int:
 
 
 def finish(process: subprocess.Popen[str], tmp_path: Path) -> tuple[RunDocument, str]:
-    out, err = process.communicate(timeout=120)
+    out, err = process.communicate()
     assert process.returncode == EXIT_INTERRUPTED, err
     document = Store(tmp_path / "store").load("last")
     assert json.loads(out)["id"] == document.id
