@@ -14,6 +14,7 @@ import pytest
 _NEW_MOUNTS, _OWN_FOLDER = 0x20000, 0x200  # CLONE_NEWNS, CLONE_FS
 _RECURSIVE, _PRIVATE = 1 << 14, 1 << 18
 _DETACH = 2
+_LIBC = ctypes.CDLL(None, use_errno=True)
 _BLOCK_BYTES = 4096
 
 
@@ -34,29 +35,33 @@ def mounted(folder: Path, kind: str, options: str = "") -> Iterator[None]:
 
     It goes with the process, however that ends. Skips where nothing can be mounted.
     """
-    libc = ctypes.CDLL(None, use_errno=True)
-
-    def call(name: str, *arguments: object) -> None:
-        if getattr(libc, name)(*arguments):
-            raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
-
+    if os.geteuid() != 0 or not Path("/proc/self/ns/mnt").exists():
+        pytest.skip("mounting takes root, and namespaces")
     before = os.open("/proc/self/ns/mnt", os.O_RDONLY)
     try:
-        try:
-            call("unshare", _NEW_MOUNTS)
-            call("mount", None, b"/", None, ctypes.c_ulong(_RECURSIVE | _PRIVATE), None)
-            flags = ctypes.c_ulong(0)
-            call("mount", b"none", os.fsencode(folder), kind.encode(), flags, options.encode())
-        except OSError as error:
-            pytest.skip(f"nothing can be mounted here: {error}")
-        try:
-            yield
-        finally:
-            call("umount2", os.fsencode(folder), _DETACH)
+        _mount(folder, kind, options)
+        yield
+        _call("umount2", os.fsencode(folder), _DETACH)
     finally:
-        call("unshare", _OWN_FOLDER)  # a thread may be left that shares it
-        call("setns", before, _NEW_MOUNTS)
+        with contextlib.suppress(PermissionError):  # root without rights never left
+            _call("unshare", _OWN_FOLDER)  # a thread may be left that shares it
+            _call("setns", before, _NEW_MOUNTS)
         os.close(before)
+
+
+def _mount(folder: Path, kind: str, options: str) -> None:
+    try:
+        _call("unshare", _NEW_MOUNTS)
+        _call("mount", None, b"/", None, ctypes.c_ulong(_RECURSIVE | _PRIVATE), None)
+        names = (b"none", os.fsencode(folder), kind.encode())
+        _call("mount", *names, ctypes.c_ulong(0), options.encode())
+    except PermissionError as error:
+        pytest.skip(f"nothing can be mounted here: {error}")
+
+
+def _call(name: str, *arguments: object) -> None:
+    if getattr(_LIBC, name)(*arguments):
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
 
 
 class SmallDisk:
