@@ -11,7 +11,8 @@ set -eu
 checkout=$(cd "$(dirname "$0")/.." && pwd)
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/hardstone/fresh
 logs=$checkout/build/fresh
-clone=/srv/hardstone # as the command sees it
+clone=/srv/hardstone # these two as the command sees them
+home=/srv/home
 packages=python3,python3-venv,gcc,libc6-dev,make,git,ca-certificates
 
 main() {
@@ -31,7 +32,7 @@ main() {
     mkdir -p "$cache" "$logs"
     exec 9>"$cache/lock"
     flock --nonblock 9 || { say "another one is running; waiting for it" && flock 9; }
-    trap 'remove "$cache/root"' EXIT
+    trap 'remove "$cache/machine"' EXIT
     trap 'exit 130' INT TERM
     table=
     failed=0
@@ -90,10 +91,10 @@ make_root() {
         rm -f "$cache"/new/var/cache/apt/archives/*.deb
         mv "$cache/new" "$cache/$1"
     fi
-    remove "$cache/root"
-    cp -a --one-file-system "$cache/$1" "$cache/root"
-    copy_settings "$cache/root"
-    git clone --quiet --no-hardlinks "$checkout" "$cache/root$clone"
+    remove "$cache/machine"
+    cp -a --one-file-system "$cache/$1" "$cache/machine"
+    copy_settings "$cache/machine"
+    git clone --quiet --no-hardlinks "$checkout" "$cache/machine$clone"
 }
 
 # What this site needs to reach package indexes; none of it stands in the project.
@@ -130,7 +131,7 @@ try() {
 inside() {
     cache=$1
     shift
-    root=$cache/root
+    root=$cache/machine
     trap 'exit 130' INT TERM
     keep_settings
     mount --bind "$root" "$root"
@@ -149,8 +150,8 @@ inside() {
     ln -s fd/1 "$root/dev/stdout"
     ln -s fd/2 "$root/dev/stderr"
     # Packages are checked by their hashes; fetching them once is enough.
-    mkdir -p "$cache/pip" "$root/root/.cache/pip"
-    mount --bind "$cache/pip" "$root/root/.cache/pip"
+    mkdir -p "$cache/pip" "$root$home/.cache/pip"
+    mount --bind "$cache/pip" "$root$home/.cache/pip"
     cd "$root"
     pivot_root . mnt
     chroot . sh -c 'umount --lazy /mnt && cd "$0" && exec "$@"' "$clone" "$@"
@@ -165,7 +166,7 @@ keep_settings() {
             *) unset "$name" ;;
         esac
     done
-    export HOME=/root LANG=C.UTF-8
+    export HOME=$home LANG=C.UTF-8
     export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 }
 
