@@ -21,7 +21,7 @@ setup:
 
 evaluate:
 	@$(SETUP)
-	@$(IN_VENV) hardstone evaluate $(ARGS)
+	@.venv/bin/hardstone evaluate $(ARGS)
 
 check:
 	@$(SETUP) --dev --no-probe

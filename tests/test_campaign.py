@@ -238,7 +238,7 @@ def test_without_realtime_it_measures_and_says_what_to_grant(play: Play) -> None
     outcome = play(sample.stream(FIRST, realtime=False, policy="other", priority=0))
     assert outcome.exit_code == EXIT_OK
     (advice,) = outcome.document.advice
-    assert "setcap cap_sys_nice,cap_ipc_lock+ep" in advice
+    assert "setcap cap_sys_nice,cap_ipc_lock=ep" in advice
 
 
 def test_who_asks_for_time_sharing_needs_no_advice(play: Play) -> None:

@@ -18,7 +18,11 @@ EXIT_INTERRUPTED = 130
 
 
 class HardstoneError(Exception):
-    """An error that a person can act on: one line of cause, one of remedy."""
+    """An error that a person can act on: one line of cause, one of remedy.
+
+    A remedy that is a command, or words and then one ("build it: hardstone probe build"),
+    is shown with the command on a line of its own, as it works where it is read.
+    """
 
     exit_code = EXIT_INTERNAL
 
@@ -26,6 +30,10 @@ class HardstoneError(Exception):
         super().__init__(cause)
         self.cause = cause
         self.remedy = remedy
+
+    def reasons(self) -> list[tuple[str, str]]:
+        """Each cause with its remedy; most errors have one."""
+        return [(self.cause, self.remedy)]
 
     def __str__(self) -> str:
         return f"{self.cause}; {self.remedy}" if self.remedy else self.cause

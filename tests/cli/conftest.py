@@ -19,6 +19,16 @@ class Done:
     err: str
 
     @property
+    def told(self) -> list[str]:
+        """The messages, without the lines that are to be typed."""
+        return [line for line in self.err.splitlines() if not line.startswith("    ")]
+
+    @property
+    def typed(self) -> list[str]:
+        """What the messages say is to be typed."""
+        return [line.strip() for line in self.err.splitlines() if line.startswith("    ")]
+
+    @property
     def document(self) -> Any:
         return json.loads(self.out)
 

@@ -88,7 +88,7 @@ def test_explain_names_the_nearest_test(hardstone: Hardstone, target: str) -> No
     done = hardstone("explain", "TMR-P-LATT", "nothing-*", "--target", target)
     assert done.code == EXIT_USAGE
     assert "did you mean TMR-P-LAT?" in done.err
-    assert len(done.err.splitlines()) == 2
+    assert len(done.told) == 2
 
 
 def stored(place: Path, name: str = "evening") -> str:
@@ -111,7 +111,7 @@ def test_a_store_without_a_name_is_refused(
     monkeypatch.chdir(tmp_path)
     done = hardstone("runs", "--store", name)
     assert done.code == EXIT_USAGE
-    assert done.err.count("\n") == 1 and "names no folder" in done.err
+    assert len(done.told) == 1 and "names no folder" in done.err
     assert list(tmp_path.iterdir()) == []
 
 
@@ -166,7 +166,7 @@ def test_report_into_a_place_that_cannot_be(hardstone: Hardstone, tmp_path: Path
     (tmp_path / "file").write_text("")
     done = hardstone("report", "last", "--store", tmp_path, "-o", tmp_path / "file" / "r.html")
     assert done.code == EXIT_USAGE
-    assert done.err.count("\n") == 1
+    assert len(done.told) == 1
 
 
 def test_probe_path(hardstone: Hardstone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -76,8 +76,9 @@ def test_wrong_usage_is_two_lines_at_most(
     assert done.code == EXIT_USAGE
     assert done.out == ""
     assert words in done.err
-    assert 1 <= len(done.err.splitlines()) <= 2
-    assert all(line.startswith("hardstone: ") for line in done.err.splitlines())
+    (told,) = done.told
+    assert told.startswith("hardstone: ")
+    assert len(done.typed) <= 1
 
 
 class Failing(tuple[str, ...]):
@@ -101,7 +102,7 @@ def test_an_internal_error_is_one_line(
     monkeypatch.delenv("HARDSTONE_DEBUG", raising=False)
     assert main.run(failing(RuntimeError("oh\x1b[2J"))) == EXIT_INTERNAL
     assert capfd.readouterr().err == (
-        "hardstone: internal error: RuntimeError: oh?[2J; HARDSTONE_DEBUG=1 shows where\n"
+        "hardstone: internal error: RuntimeError: oh\\x1b[2J; HARDSTONE_DEBUG=1 shows where\n"
     )
 
 
@@ -120,8 +121,8 @@ def test_an_interrupt_between_tests(
 
 
 def test_an_error_of_our_own_has_its_exit_code(capfd: pytest.CaptureFixture[str]) -> None:
-    assert main.run(failing(PrivilegeError("not allowed", "sudo it"))) == EXIT_PRIVILEGE
-    assert capfd.readouterr().err == "hardstone: not allowed; sudo it\n"
+    assert main.run(failing(PrivilegeError("not allowed", "ask"))) == EXIT_PRIVILEGE
+    assert capfd.readouterr().err == "hardstone: not allowed; ask\n"
 
 
 @pytest.mark.slow
@@ -152,4 +153,4 @@ def test_the_package_is_run_as_the_command_is(tmp_path: Path) -> None:
         check=False,
     )
     assert (done.returncode, done.stdout) == (EXIT_USAGE, "")
-    assert "see: hardstone run --help" in done.stderr
+    assert done.stderr.endswith("/hardstone run --help\n")

@@ -73,7 +73,8 @@ def test_one_command_runs_every_combination(measure: Callable[..., Done], store:
     assert document.plan.loads == ["none", "heavy"]
     assert "24 measurements under 6 conditions" in done.err
     assert "7 of 24  RSP-P-FIX [none, shared]" in done.err
-    assert max(map(len, done.out.splitlines())) <= 80
+    lines = [line for line in done.out.splitlines() if not line.startswith("    ")]
+    assert max(map(len, lines)) <= 80
 
 
 def test_a_dry_run_shows_load_and_configuration(hardstone: Hardstone, tmp_path: Path) -> None:
@@ -103,7 +104,7 @@ def test_errors_of_loads_come_with_the_others(hardstone: Hardstone, tmp_path: Pa
         *("--samples", "0", "--target", fake(tmp_path)),
     )
     assert done.code == EXIT_USAGE and done.out == ""
-    assert len(done.err.splitlines()) == 5
+    assert len(done.told) == 5
     assert "did you mean heavy?" in done.err and "did you mean single?" in done.err
 
 
@@ -144,7 +145,8 @@ def test_a_machine_that_was_not_put_back_exits_with_3_and_says_what_to_type(
     assert trust.reasons[0].startswith("the machine was not put back as it was by TMR-P-JIT [")
     assert trust.reasons[0].endswith(": hardstone shield --restore")
     flat = " ".join(done.out.split())
-    assert flat.count("not put back: /proc/irq/7/smp_affinity: Invalid argument; hardstone") == 4
+    assert flat.count("not put back: /proc/irq/7/smp_affinity: Invalid argument") == 4
+    assert any(line.endswith("/hardstone shield --restore") for line in done.out.splitlines())
     assert flat.index("not as asked") < flat.index("not put back:")
 
 

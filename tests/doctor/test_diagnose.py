@@ -53,7 +53,7 @@ def test_advice_is_short_and_names_the_next_step() -> None:
     assert lines == [
         "blocks: Memory cannot be locked (memory-lock)",
         "hurts: CPUs share cores (smt)",
-        "hardstone doctor says what to type",
+        "what to type: hardstone doctor",
     ]
     assert advice_lines(diagnose(machine())) == []
 
@@ -165,8 +165,8 @@ def test_a_group_that_grants_priority_is_named() -> None:
     )
     commands = [step.command for step in finding("realtime-priority", facts).steps]
     assert commands == [
-        "sudo usermod --append --groups realtime anna",
         "sudo setcap cap_sys_nice,cap_ipc_lock=ep '/opt/my probe'",
+        "sudo usermod --append --groups realtime anna",
     ]
     member = {**facts, "user.groups": "users,realtime"}
     assert len(finding("realtime-priority", member).steps) == 1  # the group did not help

@@ -445,7 +445,7 @@ def test_any_swap_is_swap(swap_bytes: int | None, state: str) -> None:
 def test_an_unknown_rule_gives_the_nearest_name() -> None:
     with pytest.raises(InputError, match="did you mean governor"):
         find_rule("governer")
-    with pytest.raises(InputError, match="hardstone doctor --all names every rule"):
+    with pytest.raises(InputError, match="see every rule: hardstone doctor --all"):
         find_rule("\x1b[31mzzz")
     assert find_rule("SMT")[0] == "smt"
 

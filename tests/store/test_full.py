@@ -180,7 +180,7 @@ def test_the_list_of_runs_names_what_a_lost_store_left(
     journal.close()
     shutil.rmtree(store.path)
     assert command(["runs", "--store", str(store.path.with_name("other"))]) == EXIT_OK
-    assert f"rm -r {folder} clears it" in capfd.readouterr().err
+    assert f"    rm -r {folder}\n" in capfd.readouterr().err
     shutil.rmtree(folder)
 
 
@@ -218,7 +218,11 @@ def test_a_small_disk_is_known_before_measuring(tmp_path: Path, size: str, code:
     assert done.returncode == code, done.stderr
     if code == EXIT_USAGE:
         # Of other runs' recordings, which may lie about in this machine's memory, nothing is asked.
-        told = [line for line in done.stderr.splitlines() if "clears it" not in line]
+        told = [
+            line
+            for line in done.stderr.splitlines()
+            if "to clear it" not in line and not line.startswith("    ")
+        ]
         assert "1 of 3" not in done.stderr and len(told) == 1
         assert "No space left on device" in done.stderr
         assert "no runs yet" in done.stdout

@@ -57,7 +57,7 @@ def test_the_nearest_names_are_offered(reference: str, near: str) -> None:
 def test_without_a_near_name_the_list_is_offered(reference: str) -> None:
     with pytest.raises(InputError) as caught:
         find_run(reference, ENTRIES)
-    assert caught.value.remedy == "hardstone runs lists them"
+    assert caught.value.remedy == "see all: hardstone runs"
     assert len(caught.value.cause) < 100
 
 

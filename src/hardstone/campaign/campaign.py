@@ -26,7 +26,7 @@ from hardstone.campaign.keeper import Keeper
 from hardstone.campaign.moved import environment_moved
 from hardstone.campaign.outcome import exit_code, realtime_advice
 from hardstone.doctor import advice_lines, diagnose
-from hardstone.errors import HardstoneError, InputError
+from hardstone.errors import EXIT_INTERRUPTED, HardstoneError, InputError
 from hardstone.model import (
     RUN_SCHEMA,
     Facts,
@@ -98,6 +98,8 @@ class Campaign:
             keeper.finish()
         self._on_event(RunFinished(document.id))
         code = exit_code(document, is_target_gone=self._gone is not None, is_broken=self._is_broken)
+        if self._stop.is_set() and self._gone is None:
+            code = EXIT_INTERRUPTED  # also where it came after the last test
         if keeper.problem is not None:
             code = keeper.problem.exit_code
         return Outcome(document, code, keeper.problem, keeper.spare)

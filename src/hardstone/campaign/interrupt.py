@@ -15,7 +15,8 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 @contextmanager
 def stop_on_signals(stop: Stop) -> Iterator[None]:
-    """Within, the first signal sets `stop`, the second aborts it, the third interrupts.
+    """Within, the first signal sets `stop`, the second aborts it, the third does what
+    Ctrl-C did before.
 
     A signal that is ignored (nohup) stays so. Outside of the main thread, where no
     handler can be set, nothing changes.
@@ -25,18 +26,22 @@ def stop_on_signals(stop: Stop) -> Iterator[None]:
         return
     before = {number: signal.getsignal(number) for number in _SIGNALS}
     wanted = [number for number in _SIGNALS if before[number] is not signal.SIG_IGN]
+    take = _handler(stop, before[signal.SIGINT])
     for number in wanted:
-        signal.signal(number, _handler(stop))
+        signal.signal(number, take)
     try:
         yield
     finally:
         for number in wanted:
-            signal.signal(number, before[number])
+            if signal.getsignal(number) is take:  # what an interrupt has set stays
+                signal.signal(number, before[number])
 
 
-def _handler(stop: Stop) -> Callable[[int, FrameType | None], None]:
+def _handler(stop: Stop, interrupt: object) -> Callable[[int, FrameType | None], None]:
     def take(number: int, frame: FrameType | None) -> None:
         if stop.is_abort:
+            if callable(interrupt):
+                interrupt(number, frame)
             raise KeyboardInterrupt
         if stop.is_set():
             stop.abort()

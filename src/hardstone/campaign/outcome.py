@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 
+from hardstone.calling import CAPABILITIES
 from hardstone.errors import (
     EXIT_GATE,
     EXIT_INTERRUPTED,
@@ -35,7 +37,7 @@ def exit_code(
         return EXIT_USAGE
     if any(crossed_threshold(result) for result in document.results):
         return EXIT_GATE
-    if any(result.status == "denied" for result in document.results):
+    if any(map(_is_denied, document.results)):
         return EXIT_PRIVILEGE
     is_whole = all(is_measured(result) for result in document.results)
     is_trusted = document.trust.grade != "untrustworthy"
@@ -57,14 +59,19 @@ def realtime_advice(
     document: RunDocument, facts: Mapping[str, Scalar], probe_path: str | None
 ) -> list[str]:
     """What to grant when tests ran without the real-time scheduling they asked for."""
-    ran = [result for result in document.results if has_run(result)]
-    is_lacking = any(not result.conditions.realtime for result in ran)
+    is_refused = facts.get("limits.can_realtime") is False
+    is_lacking = any(
+        not result.conditions.realtime if has_run(result) else is_refused and _is_denied(result)
+        for result in document.results
+    )
     if document.plan.policy == "other" or not is_lacking:
         return []
     reason = facts.get("limits.realtime_reason")
-    why = f" ({reason})" if isinstance(reason, str) and reason else ""
-    return [
-        "not scheduled as real-time: grant it with "
-        f"sudo setcap cap_sys_nice,cap_ipc_lock+ep {probe_path or 'PROBE'} "
-        f"or with rtprio and memlock in /etc/security/limits.conf{why}"
-    ]
+    why = f"{reason}; " if isinstance(reason, str) and reason else ""
+    probe = shlex.quote(probe_path or "hardstone-probe")
+    grant = f"sudo setcap {CAPABILITIES} {probe}"
+    return [f"not scheduled as real-time: {why}grant the probe its rights: {grant}"]
+
+
+def _is_denied(result: Result) -> bool:
+    return result.status == "denied"

@@ -86,14 +86,15 @@ def _progress(duration_ns: int | None, *, quiet: bool) -> Iterator[Callable[[], 
     if quiet or not sys.stderr.isatty():
         yield lambda: None
         return
-    from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    from hardstone.summary.show import make_console
 
     started_s = time.monotonic()
     total_s = None if duration_ns is None else duration_ns / 1e9
     text = "load" if total_s is not None else "load, Ctrl-C ends it"
     columns = (TextColumn(text), BarColumn(bar_width=None), TimeElapsedColumn())
-    console = Console(stderr=True)
+    console = make_console(sys.stderr)
     with Progress(*columns, console=console, auto_refresh=False, transient=True) as progress:
         task = progress.add_task("", total=total_s)
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import click
 
 from hardstone import __version__
+from hardstone.cli.interrupts import ignore, take_over
 from hardstone.errors import (
     EXIT_INTERNAL,
     EXIT_INTERRUPTED,
@@ -86,13 +87,24 @@ def hardstone(ctx: click.Context) -> int:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Runs the command line and exits; never returns."""
+    try:
+        take_over()
+        code = _run_with_streams(arguments)
+        ignore()
+    except KeyboardInterrupt:  # within the words about another error
+        code = _tell("interrupted", EXIT_INTERRUPTED)
+        ignore()
+    sys.exit(code)
+
+
+def _run_with_streams(arguments: Sequence[str] | None) -> int:
     from hardstone.cli.messages import fill_missing_streams, watch_stdout
 
     fill_missing_streams()
     watch_stdout()
     if hasattr(sys.stderr, "reconfigure"):
         sys.stderr.reconfigure(errors="replace")
-    sys.exit(run(arguments))
+    return run(arguments)
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
@@ -106,7 +118,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except (KeyboardInterrupt, click.Abort):
         return _tell("interrupted", EXIT_INTERRUPTED)
     except (click.ClickException, HardstoneError) as error:
-        return _tell(_explained(error), error.exit_code)
+        return _explain(error)
     except Exception as error:
         code = _output_failed()
         if code is None and os.environ.get("HARDSTONE_DEBUG"):
@@ -121,13 +133,19 @@ def _invoke(arguments: Sequence[str] | None) -> int:
     return code if isinstance(code, int) else EXIT_OK
 
 
-def _explained(error: click.ClickException | HardstoneError) -> str:
+def _explain(error: click.ClickException | HardstoneError) -> int:
+    from hardstone.cli.messages import tell, tell_error
+
     if isinstance(error, HardstoneError):
-        return str(error)
-    message = error.format_message().rstrip(".")
-    if isinstance(error, click.UsageError) and error.ctx is not None:
-        return f"{message}\nsee: {error.ctx.command_path} --help"
-    return message
+        tell_error(error)
+    else:
+        context = error.ctx if isinstance(error, click.UsageError) else None
+        text = error.format_message().rstrip(".")
+        if context is None:
+            tell(text)
+        else:
+            tell(f"{text}; see", f"{context.command_path} --help")
+    return error.exit_code
 
 
 def _tell(text: str, code: int) -> int:

@@ -12,13 +12,15 @@ from typing import Any
 
 from hardstone.campaign import Campaign, Outcome
 from hardstone.catalogue import load_catalogue
-from hardstone.cli.messages import abandon, print_json, tell
-from hardstone.cli.reports import default_report, write_report
+from hardstone.cli.ending import tell_code
+from hardstone.cli.messages import abandon, print_json, tell, tell_error
+from hardstone.cli.reports import default_report, no_folder, write_report
 from hardstone.cli.stores import open_store
 from hardstone.errors import EXIT_OK, EXIT_USAGE, HardstoneError, InputError
 from hardstone.model import Facts, Plan, Register
 from hardstone.plan import NONE, Request, make_plan
 from hardstone.report.place import regular_target
+from hardstone.store import StoreError
 from hardstone.targets import find_target
 from hardstone.targets.base import Target
 
@@ -106,7 +108,9 @@ def _run(prepared: _Prepared, options: Mapping[str, Any], *, wants_report: bool)
         output = default_report(store.path, outcome.document.id)
     is_printed = _print_outcome(outcome, as_json=options["as_json"])
     code = _finish(outcome, prepared.register, output)
-    return code if is_printed else code or EXIT_USAGE
+    code = code if is_printed else code or EXIT_USAGE
+    tell_code(code, outcome.document, prepared.facts.facts, prepared.target)
+    return code
 
 
 def _check_writable(output: Path) -> None:
@@ -118,7 +122,7 @@ def _check_writable(output: Path) -> None:
         raise InputError(f"-o: {output}: {reason}", "name another file") from error
     folder = target.parent
     if not folder.is_dir():
-        raise InputError(f"-o: there is no folder {folder}", f"mkdir -p {folder}")
+        raise no_folder(folder)
     places = [folder, target] if target.exists() else [folder]
     if not all(os.access(place, os.W_OK) for place in places):
         raise InputError(f"-o: {output} cannot be written", "name another file")
@@ -145,26 +149,28 @@ def _print_outcome(outcome: Outcome, *, as_json: bool) -> bool:
     return True
 
 
-def _not_stored(outcome: Outcome) -> str:
-    text = f"the run {outcome.document.id} is not stored: {outcome.problem}"
+def _tell_not_stored(outcome: Outcome, problem: StoreError) -> None:
+    tell_error(problem, f"the run {outcome.document.id} is not stored: ")
     if outcome.spare is None:
-        return f"{text}\nof it is left what the journal took; print it with --json to keep it"
-    return f"{text}\nuntil the machine ends it is in {outcome.spare}: hardstone runs stores it"
+        tell("of it is left what the journal took; print it with --json to keep it")
+    else:
+        tell(f"until the machine ends it is in {outcome.spare}; to store it", "hardstone runs")
 
 
 def _finish(outcome: Outcome, register: Register, output: Path | None) -> int:
+    run_id = outcome.document.id
     if outcome.problem is None:
-        tell(f"stored as {outcome.document.id} (hardstone show {outcome.document.id})")
+        tell(f"stored as {run_id}", f"hardstone show {run_id}")
     else:
-        tell(_not_stored(outcome))
+        _tell_not_stored(outcome, outcome.problem)
     if output is None:
         return outcome.exit_code
     try:
         write_report(outcome.document, output, register)
     except HardstoneError as error:
-        tell(f"the report is not written: {error}")
+        tell_error(error, "the report is not written: ")
         if outcome.problem is None:
-            tell(f"the run is stored; try: hardstone report {outcome.document.id} -o FILE")
+            tell("the run is stored; try", f"hardstone report {run_id} -o FILE")
         return outcome.exit_code or error.exit_code
     tell(f"report: {output}")
     return outcome.exit_code

@@ -1,4 +1,7 @@
-"""Messages to people: standard error, one line each, nothing that steers a terminal."""
+"""Messages to people: standard error, one line each, nothing that steers a terminal.
+
+What is to be typed stands on a line of its own below, as it works from here.
+"""
 
 from __future__ import annotations
 
@@ -9,18 +12,54 @@ from typing import TYPE_CHECKING, TextIO
 
 import click
 
+from hardstone.calling import as_typed, parted, parted_text
+from hardstone.errors import HardstoneError
+
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer as Buffer
 
+_INDENT = "    "
 
-def tell(text: str) -> None:
-    """Prints every line of `text` to standard error; where nobody can read it, nothing."""
+
+def tell(text: str, *commands: str) -> None:
+    """Prints `text` and what to type, to standard error; where nobody can read it, nothing."""
     try:
-        for line in text.splitlines() or [""]:
-            shown = "".join(char if char.isprintable() else "?" for char in line)
-            click.echo(f"hardstone: {shown}", err=True)
+        for line in message_lines(text, *commands):
+            click.echo(line, err=True)
     except (OSError, ValueError):  # ValueError: the stream was closed
         abandon(sys.stderr)
+
+
+def tell_error(error: HardstoneError, before: str = "") -> None:
+    """Prints each cause with its remedy, after the words `before`."""
+    for cause, remedy in error.reasons():
+        told, command = parted(remedy)
+        text = "; ".join(part for part in (before + cause, told) if part)
+        tell(text, *([command] if command else []))
+
+
+def message_lines(text: str, *commands: str) -> list[str]:
+    """The lines of a message: `text` is one, whatever is in it, and each command is one.
+
+    Without `commands` it is the one that `text` ends in, if any.
+    """
+    words, typed = (text, commands) if commands else _parted(text)
+    shown = f"hardstone: {visible(words)}{':' if typed else ''}"
+    return [shown, *(f"{_INDENT}{visible(as_typed(one))}" for one in typed)]
+
+
+def _parted(text: str) -> tuple[str, tuple[str, ...]]:
+    words, command = parted_text(text)
+    return (words, (command,)) if command and words else (text, ())
+
+
+def visible(text: str) -> str:
+    """Untrusted text as one line: control bytes, line breaks and bidi overrides escaped."""
+    return "".join(char if char.isprintable() else _escaped(char) for char in text)
+
+
+def _escaped(character: str) -> str:
+    return character.encode("unicode_escape").decode("ascii")
 
 
 def print_json(document: object) -> None:

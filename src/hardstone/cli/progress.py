@@ -19,9 +19,9 @@ from hardstone.campaign import (
     Tick,
     Warned,
 )
-from hardstone.cli.messages import abandon, tell
+from hardstone.cli.messages import abandon, message_lines, tell
 from hardstone.model import Plan, Result
-from hardstone.report.text import shorten
+from hardstone.report.text import clean, shorten
 from hardstone.stats.conditions import Names, condition_of
 from hardstone.summary.show import make_console
 from hardstone.targets.base import REBUILD
@@ -164,7 +164,8 @@ class LiveReporter(QuietReporter):
                 self._print(self._result_text(event.result))
             self._show(None, 0)
         elif isinstance(event, Warned):
-            self._print(f"hardstone: {event.text}")
+            for line in message_lines(event.text):
+                self._print(line)
 
     def _start(self, plan: Plan) -> None:
         self._plan = plan
@@ -186,7 +187,12 @@ class LiveReporter(QuietReporter):
         )
 
     def _print(self, text: str) -> None:
-        self._progress.console.print(shorten(text, 500), markup=False, highlight=False)
+        self._progress.console.print(_cut(text), markup=False, highlight=False, soft_wrap=True)
+
+
+def _cut(text: str) -> str:
+    """A line without controls; what is to be typed stays whole, as its indent does."""
+    return clean(text) if text.startswith(" ") else shorten(text, 500)
 
 
 def make_reporter(*, quiet: bool) -> Reporter:

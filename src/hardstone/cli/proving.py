@@ -12,7 +12,7 @@ from hardstone.campaign.pairs import pair_plan
 from hardstone.catalogue import load_catalogue
 from hardstone.cli.messages import abandon, print_json, tell
 from hardstone.cli.stores import open_store
-from hardstone.doctor import Rule, find_rule, load_rules, why_no_switch
+from hardstone.doctor import FOR_ANYONE, Rule, find_rule, load_rules, why_no_switch
 from hardstone.errors import (
     EXIT_OK,
     EXIT_UNTRUSTWORTHY,
@@ -31,8 +31,6 @@ from hardstone.targets.base import Target
 _MOST_PAIRS = 500
 _DEFAULTS = {"test": "TMR-P-LAT", "duration": "5s", "load": "none", "seed": "0"}
 _DEFAULT_PAIRS = 12
-# Whoever may open its device may use it; the others are root's.
-_FOR_ANYONE = {"dma_latency"}
 
 
 def prove(options: Mapping[str, Any]) -> int:
@@ -47,13 +45,13 @@ def prove(options: Mapping[str, Any]) -> int:
     with closing(find_target(options["target"])) as target:
         target.open()
         facts = target.facts()
-        _check_rights(rule, facts.facts)
+        _check_rights(name, rule, facts.facts)
         plan = _plan(options, target, facts, name, rule, pairs)
         _check_effect(name, rule, facts.facts, target.shield_look())
         outcome = _measure(options, target, facts, plan, rule)
     proof = proof_of(outcome.document, name, rule.settings)
     _print(proof, rule, as_json=options["as_json"])
-    tell(f"stored as {proof.run} (hardstone show {proof.run})")
+    tell(f"stored as {proof.run}", f"hardstone show {proof.run}")
     return _exit_code(outcome, proof)
 
 
@@ -71,12 +69,12 @@ def _pairs(text: str | None) -> int:
     return int(text)
 
 
-def _check_rights(rule: Rule, facts: Mapping[str, Scalar]) -> None:
+def _check_rights(name: str, rule: Rule, facts: Mapping[str, Scalar]) -> None:
     user = facts.get("user.effective_id")
-    if user not in (0, None) and not set(rule.settings) <= _FOR_ANYONE:
+    if user not in (0, None) and not set(rule.settings) <= FOR_ANYONE:
         raise PrivilegeError(
             f"user {user} may not switch {', '.join(rule.settings)}",
-            "run it as root: sudo hardstone doctor --prove RULE",
+            f"run it as root: sudo hardstone doctor --prove {name}",
         )
 
 
@@ -89,13 +87,13 @@ def _check_effect(
         settings = ", ".join(rule.settings)
         raise PrivilegeError(
             f"{settings} would change nothing here: {reason}",
-            f"hardstone doctor --explain {name} says what it looks at",
+            f"see what it looks at: hardstone doctor --explain {name}",
         )
     for one in look.settings if look is not None else ():
         if one.name in rule.settings and not one.available:
             raise PrivilegeError(
                 f"{one.name} cannot be switched here: {shorten(one.now, 200)}",
-                "hardstone shield --show says what can be",
+                "see what can be: hardstone shield --show",
             )
 
 

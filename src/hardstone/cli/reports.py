@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +21,21 @@ def default_report(store: Path, run_id: str) -> Path:
     with contextlib.suppress(OSError):  # the report that goes there says what is wrong
         folder.mkdir(parents=True, exist_ok=True)
     return folder / f"{run_id}.html"
+
+
+def no_folder(folder: Path) -> InputError:
+    """That there is no `folder` for the report, with a remedy that can work."""
+    above = next(one for one in folder.absolute().parents if one.exists())
+    if os.access(above, os.W_OK | os.X_OK):
+        return InputError(
+            f"-o: there is no folder {folder}", f"mkdir -p {shlex.quote(str(folder))}"
+        )
+    is_readonly = os.statvfs(above).f_flag & os.ST_RDONLY
+    why = "its file system is read-only" if is_readonly else "you may not write there"
+    return InputError(
+        f"there is no folder {folder}, and none can be made in {above}: {why}",
+        "name a file elsewhere with -o FILE",
+    )
 
 
 def write_report(document: RunDocument, output: Path, register: Register | None) -> None:
@@ -40,7 +57,7 @@ def _write(document: RunDocument, output: Path, register: Register | None, drawe
     try:
         folder = regular_target(output).parent
         if not folder.is_dir():
-            raise InputError(f"-o: there is no folder {folder}", f"mkdir -p {folder}")
+            raise no_folder(folder)
         write_html(document, output, tests.get, drawer=drawer)
     except OSError as error:
         reason = error.strerror or str(error)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import click
@@ -24,7 +25,10 @@ def command(store: Path | None, as_json: bool) -> int:
     for run_id, reason in unreadable.items():
         tell(f"{run_id} cannot be read: {reason}")
     for folder, root in opened.lost_recordings():
-        tell(f"{folder} is of a run whose store {root} is not there; rm -r {folder} clears it")
+        tell(
+            f"{folder} is of a run whose store {root} is not there; to clear it",
+            f"rm -r {shlex.quote(str(folder))}",
+        )
     if as_json:
         print_json(entries)
     else:

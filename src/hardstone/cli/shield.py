@@ -75,5 +75,6 @@ def _become(probe: Path, arguments: list[str]) -> None:
         os.execv(probe, ["hardstone-probe", *arguments])  # noqa: S606 - no shell is wanted
     except OSError as error:
         raise TargetError(
-            f"the probe {probe} cannot be started: {error.strerror}", "hardstone probe build"
+            f"the probe {probe} cannot be started: {error.strerror}",
+            "build it anew: hardstone probe build",
         ) from error

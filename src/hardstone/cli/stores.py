@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hardstone.cli.messages import tell
+from hardstone.calling import stay_in
+from hardstone.cli.messages import tell, tell_error
 from hardstone.errors import HardstoneError
 from hardstone.store import Store
 from hardstone.targets import find_target
@@ -13,6 +14,7 @@ from hardstone.targets.base import Target
 
 def open_store(root: Path | None, target: Target | None = None) -> Store:
     """The store in `root` or at its default place; runs that a crash cut are kept first."""
+    stay_in(root)
     store = Store(root)
     recover(store, target)
     return store
@@ -28,6 +30,6 @@ def recover(store: Store, target: Target | None = None) -> None:
 
     try:
         for run_id in store.recover(dump):
-            tell(f"recovered {run_id}, which was cut off (hardstone show {run_id})")
+            tell(f"recovered {run_id}, which was cut off", f"hardstone show {run_id}")
     except HardstoneError as error:
-        tell(f"a run that was cut off could not be recovered: {error}")
+        tell_error(error, "a run that was cut off could not be recovered: ")

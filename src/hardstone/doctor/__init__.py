@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from hardstone.doctor.diagnose import advice_lines, blocks, diagnose, why_no_switch
+from hardstone.doctor.diagnose import (
+    FOR_ANYONE,
+    advice_lines,
+    blocks,
+    diagnose,
+    prove_command,
+    why_no_switch,
+)
 from hardstone.doctor.findings import DOCTOR_SCHEMA, Diagnosis, Finding, Step
 from hardstone.doctor.rules import Rule, find_rule, load_rules
 
 __all__ = [
     "DOCTOR_SCHEMA",
+    "FOR_ANYONE",
     "Diagnosis",
     "Finding",
     "Rule",
@@ -17,5 +25,6 @@ __all__ = [
     "diagnose",
     "find_rule",
     "load_rules",
+    "prove_command",
     "why_no_switch",
 ]

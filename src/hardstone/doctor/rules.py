@@ -105,5 +105,5 @@ def find_rule(name: str) -> tuple[str, Rule]:
         return wanted, rules[wanted]
     shown = "".join(char if char.isprintable() else "?" for char in name)[:40]
     close = difflib.get_close_matches(wanted[:80], rules, n=1, cutoff=0.5)
-    hint = f"did you mean {close[0]}?" if close else "hardstone doctor --all names every rule"
+    hint = f"did you mean {close[0]}?" if close else "see every rule: hardstone doctor --all"
     raise InputError(f"there is no rule '{shown}'", hint)

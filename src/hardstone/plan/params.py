@@ -34,7 +34,7 @@ def check_names(given: Sequence[str], tests: Sequence[Descriptor], problems: Pro
     for name in given:
         if name not in known:
             cause = f"no chosen test has a parameter {quote(name)}"
-            problems.add(cause, f"{nearest(name, known)} (hardstone explain TEST)")
+            problems.add(cause, f"{nearest(name, known)} (explain TEST lists them)")
 
 
 def fill_params(

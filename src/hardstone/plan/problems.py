@@ -17,6 +17,11 @@ class PlanError(InputError):
         super().__init__("\n".join(problems))
         self.problems = tuple(problems)
 
+    def reasons(self) -> list[tuple[str, str]]:
+        """Each problem apart; the last clause of a line is its remedy."""
+        parts = (problem.rpartition("; ") for problem in self.problems)
+        return [(cause or remedy, remedy if cause else "") for cause, _, remedy in parts]
+
 
 class Problems:
     """Collects what is wrong with a request: one line each, cause; remedy."""

@@ -70,4 +70,4 @@ def _unknown(pattern: str, ordered: Sequence[str], catalogue: Catalogue) -> tupl
         return f"the probe has no test {quote(pattern)}", "update it: hardstone probe build"
     if any(char in pattern for char in "*?["):
         return f"no test matches {quote(pattern)}", "see: hardstone list"
-    return f"unknown test {quote(pattern)}", f"{nearest(pattern, ordered)} (hardstone list)"
+    return f"unknown test {quote(pattern)}", f"{nearest(pattern, ordered)}; see all: hardstone list"

@@ -16,7 +16,7 @@ _REMEDIES = {
     errno.ENOSPC: f"free some space there, {_ELSEWHERE}",
     errno.EDQUOT: f"free some space of your quota there, {_ELSEWHERE}",
     errno.EFBIG: f"raise the limit on file sizes, {_ELSEWHERE}",
-    errno.EROFS: f"mount it writable, {_ELSEWHERE}",
+    errno.EROFS: f"it is on a read-only file system: mount it writable, {_ELSEWHERE}",
     errno.EACCES: f"give yourself access, {_ELSEWHERE}",
     errno.EPERM: f"give yourself access, {_ELSEWHERE}",
     errno.ENOTDIR: f"move the file that is in the way, {_ELSEWHERE}",

@@ -46,7 +46,7 @@ def _ambiguous(reference: str, begun: Sequence[RunEntry]) -> InputError:
 def _unknown(reference: str, entries: Sequence[RunEntry]) -> InputError:
     words = list(dict.fromkeys(word for entry in reversed(entries) for word in _words(entry)))
     near = difflib.get_close_matches(reference, words, n=3, cutoff=0.5)
-    remedy = f"did you mean {', '.join(near)}?" if near else "hardstone runs lists them"
+    remedy = f"did you mean {', '.join(near)}?" if near else "see all: hardstone runs"
     return InputError(f"there is no run '{reference[:60]}'", remedy)
 
 

@@ -63,7 +63,7 @@ class Store:
     def path_of(self, run_id: str) -> Path:
         """Where the document of a run is, or would be."""
         if not is_run_id(run_id):
-            raise InputError(f"'{run_id[:60]}' is not the id of a run", "hardstone runs lists them")
+            raise InputError(f"'{run_id[:60]}' is not the id of a run", "see all: hardstone runs")
         return self._place.document(run_id)
 
     def rebuild_index(self) -> int:

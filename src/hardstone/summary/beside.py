@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 
 from rich import box
@@ -19,20 +20,20 @@ from hardstone.stats.quantiles import is_printable
 from hardstone.stats.side_by_side import Comparison, SeriesRow, comparisons_in, ratio_to_first
 from hardstone.stats.summary import median_of
 from hardstone.summary.text import labels_text, spoken, words
+from hardstone.summary.widths import print_table
 
 MOST_COLUMNS = 4
 MOST_SERIES = 4
 _SERIES_WIDTH = 19
-_NOTE = (
-    "worst observed; times that of the first condition; median. All series and quantiles: "
-    "hardstone report {run}"
-)
+_NOTE = "worst observed; times that of the first condition; median. All series and quantiles:"
 _RANGE_CHARACTERS = 14
 
 
 def print_side_by_side(console: Console, document: RunDocument) -> None:
     """Prints each test with its conditions beside each other, the series with the highest
     values first; nothing for a run with one condition."""
+    from hardstone.summary.show import print_command
+
     found = comparisons_in(document)
     timed = [one for one in found if one.series]
     names = names_in(document)
@@ -44,9 +45,10 @@ def print_side_by_side(console: Console, document: RunDocument) -> None:
     for start in range(0, len(places), step):
         # The first condition stands in every table: the ratios are to it.
         shown = [0, *places[max(start, 1) : start + step]]
-        console.print(_table(timed, names, shown))
+        print_table(console, _table(timed, names, shown))
         console.print()
-    console.print(words(_NOTE.format(run=document.id), "dim"))
+    console.print(words(_NOTE, "dim"))
+    print_command(console, f"hardstone report {shlex.quote(document.id)}")
     console.print()
 
 
@@ -67,7 +69,7 @@ def print_loads(console: Console, document: RunDocument) -> None:
     if table is None:
         return
     console.print(words("load, asked and reached", "bold"))
-    console.print(_load_grid(table))
+    print_table(console, _load_grid(table))
     console.print()
 
 

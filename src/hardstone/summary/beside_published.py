@@ -23,11 +23,10 @@ from hardstone.report.text import format_value
 from hardstone.stats.conditions import config_text
 from hardstone.summary.beside_doubts import doubts_of, verdicts_text, why_another
 from hardstone.summary.findings import trust_rows
-from hardstone.summary.header import header_lines
 from hardstone.summary.kernel_kinds import Stand, beside
 from hardstone.summary.published import PublishedTable, Row, published_tables, within
 from hardstone.summary.published_table import print_published
-from hardstone.summary.show import make_console
+from hardstone.summary.show import make_console, print_head
 from hardstone.summary.text import words
 
 CLOSING = (
@@ -41,7 +40,8 @@ def print_beside_published(document: RunDocument) -> None:
     tests = dict.fromkeys(one.test for one in document.results if tables_of(one.test))
     if not tests:
         raise InputError(
-            "no test of this run has published figures", "hardstone explain shows those of a test"
+            "no test of this run has published figures",
+            "see those of a test: hardstone explain TEST",
         )
     console = make_console()
     _print_head(console, document)
@@ -53,8 +53,7 @@ def print_beside_published(document: RunDocument) -> None:
 
 def _print_head(console: Console, document: RunDocument) -> None:
     """Under what the run was made, and how far it may be believed."""
-    for line in header_lines(document):
-        console.print(line)
+    print_head(console, document)
     for row in trust_rows(document):
         console.print(Text(" ").join(row))
     console.print()

@@ -10,9 +10,11 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from hardstone.calling import parted_text
+from hardstone.doctor import prove_command
 from hardstone.doctor.findings import Diagnosis, Finding, Step, brings_texts
 from hardstone.doctor.rules import Rule
-from hardstone.summary.show import make_console
+from hardstone.summary.show import make_console, print_command
 from hardstone.summary.text import words
 
 _STYLES = {"blocks": "bold red", "hurts": "yellow", "note": "bold", "fine": "green"}
@@ -37,7 +39,8 @@ def print_diagnosis(
     console.print(Text(diagnosis.conclusion, style="bold"))
     hidden = diagnosis.counts["fine"] + diagnosis.counts["unknown"]
     if hidden and not wants_all:
-        console.print(Text("hardstone doctor --all shows what is fine and unknown", style="dim"))
+        console.print(Text("what is fine and unknown:", style="dim"))
+        print_command(console, "hardstone doctor --all")
 
 
 def print_rule(name: str, rule: Rule, finding: Finding | None) -> None:
@@ -57,8 +60,8 @@ def print_rule(name: str, rule: Rule, finding: Finding | None) -> None:
         if finding.missing:
             _print_field(console, "missing", words(", ".join(finding.missing)))
     if rule.settings:
-        said = f"hardstone doctor --prove {name} (settings {','.join(rule.settings)})"
-        _print_field(console, "prove", words(said))
+        _print_field(console, "prove", words(f"settings {', '.join(rule.settings)}"))
+        _print_command(console, prove_command(name, rule.settings))
     else:
         _print_field(console, "prove", words(f"not by hardstone: {rule.fixed}"))
 
@@ -76,7 +79,8 @@ def _print_level(console: Console, level: str, findings: Iterable[Finding]) -> N
         _print_steps(console, finding.steps)
         _print_brings(console, finding)
         if finding.settings:
-            _print_field(console, "prove", words(f"hardstone doctor --prove {finding.rule}"))
+            _print_field(console, "prove", Text())
+            _print_command(console, prove_command(finding.rule, finding.settings))
     console.print()
 
 
@@ -84,13 +88,16 @@ def _print_steps(console: Console, steps: Iterable[Step]) -> None:
     for position, step in enumerate(steps):
         label = "or" if position else "type" if step.command else "do"
         if step.command is None:
-            _print_field(console, label, words(_with_reboot(step.words, step)))
+            told, command = parted_text(step.words)
+            _print_field(console, label, words(_with_reboot(told, step)))
+            if command:
+                _print_command(console, command)
             continue
-        _print_line(console, label, step.command)
-        if step.lasts or step.needs_reboot:
-            _print_field(console, "", words(_with_reboot(step.lasts, step)))
+        _print_field(console, label, words(_with_reboot(step.lasts, step)))
+        _print_command(console, step.command)
         if step.undo:
-            _print_line(console, "undo", step.undo)
+            _print_field(console, "undo", Text())
+            _print_command(console, step.undo)
 
 
 def _with_reboot(text: str, step: Step) -> str:
@@ -102,9 +109,8 @@ def _print_brings(console: Console, one: Rule | Finding) -> None:
         _print_field(console, label, words(text))
 
 
-def _print_line(console: Console, label: str, command: str) -> None:
-    text = Text(f"    {label:<{_LABEL_WIDTH}}") + words(command, "cyan")
-    console.print(text, soft_wrap=True)
+def _print_command(console: Console, command: str) -> None:
+    print_command(console, command, indent=4 + _LABEL_WIDTH)
 
 
 def _print_field(console: Console, label: str, text: Text) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 from rich.console import Console, RenderableType
 from rich.padding import Padding
+from rich.table import Table
 from rich.text import Text
 
 from hardstone.catalogue import Entry, ProfileCount
@@ -19,6 +20,7 @@ from hardstone.summary.show import make_console
 from hardstone.summary.tests import kind_of
 from hardstone.summary.text import spoken, words
 from hardstone.summary.variants import cpu_text, variants_text, warm_up_text
+from hardstone.summary.widths import print_table
 from hardstone.units import format_count, format_ns, format_span
 
 
@@ -72,7 +74,11 @@ def _print_part(console: Console, title: str, lines: Iterable[RenderableType]) -
     if title:
         console.print(words(title, "bold"))
     for line in found:
-        console.print(Padding(line, (0, 0, 0, 2 if title else 0)))
+        indent = 2 if title else 0
+        if isinstance(line, Table):
+            print_table(console, line, indent)
+        else:
+            console.print(Padding(line, (0, 0, 0, indent)))
 
 
 def _sentence(text: str) -> list[Text]:

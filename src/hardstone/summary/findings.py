@@ -6,13 +6,14 @@ from collections.abc import Iterator
 
 from rich.text import Text
 
+from hardstone.calling import parted_text
 from hardstone.catalogue import Entry
 from hardstone.model import Result, RunDocument, Verdict
-from hardstone.stats.conditions import names_in
-from hardstone.summary.notes import Row
+from hardstone.stats.conditions import LEFT_REMEDY, names_in
+from hardstone.summary.header import NOT_REALTIME
+from hardstone.summary.notes import Row, left_rows
 from hardstone.summary.text import short, spoken, words
 
-NOT_REALTIME = "not scheduled as real-time"
 _STYLE = {"full": "green", "indicative": "yellow", "untrustworthy": "bold red"}
 
 
@@ -37,23 +38,44 @@ def _verdict_word(verdict: Verdict, is_uncounted: bool) -> Text:
 def status_rows(document: RunDocument) -> Iterator[Row]:
     """Tests that gave less than was asked, with the reason and what would help."""
     names = names_in(document)
-    for result in document.results:
-        if result.status != "measured" or not result.complete:
-            yield words(names.name(result), "bold"), _status_text(result)
+    told: set[str | None] = set()
+    for result in _unfinished(document):
+        remedy = "" if result.remedy in told else parted_text(result.remedy or "")[0]
+        told.add(result.remedy)
+        yield words(names.name(result), "bold"), _status_text(result, remedy)
 
 
-def _status_text(result: Result) -> Text:
+def remedy_commands(document: RunDocument) -> list[str]:
+    """What those remedies, and what a shield left behind, say is to be typed; each once."""
+    found = [parted_text(result.remedy or "")[1] for result in _unfinished(document)]
+    if any(True for _ in left_rows(document)):
+        found.insert(0, f"sudo {LEFT_REMEDY}")
+    return [command for command in dict.fromkeys(found) if command]
+
+
+def _unfinished(document: RunDocument) -> list[Result]:
+    return [one for one in document.results if one.status != "measured" or not one.complete]
+
+
+def _status_text(result: Result, remedy: str) -> Text:
     state = result.status if result.complete else f"{result.status}, incomplete"
     line = Text(f"{state}: ", style="yellow")
     said = result.reason or "no reason was given"
-    return line + words(f"{said}; {result.remedy}" if result.remedy else said)
+    return line + words(f"{said}; {remedy}" if remedy else said)
 
 
 def advice_rows(document: RunDocument) -> Iterator[Row]:
     """What would make the machine fitter, but for what the head of the summary says."""
     for line in document.advice:
         if not line.startswith(NOT_REALTIME):
-            yield (words(line),)
+            told, command = parted_text(line)
+            yield (words(f"{told}:" if command else told),)
+
+
+def advice_commands(document: RunDocument) -> list[str]:
+    """What the advice says is to be typed."""
+    found = (parted_text(line)[1] for line in document.advice)
+    return [command for command in dict.fromkeys(found) if command]
 
 
 def trust_rows(document: RunDocument) -> Iterator[Row]:
@@ -61,7 +83,7 @@ def trust_rows(document: RunDocument) -> Iterator[Row]:
     trust = document.trust
     yield Text("trust:", style="bold"), Text(trust.grade, style=_STYLE[trust.grade])
     for reason in trust.reasons:
-        yield Text(""), words(reason)
+        yield Text(""), words(reason.removesuffix(f": {LEFT_REMEDY}"))
     for moved in document.environment_moved:
         before, after = short(moved.before) or "not known", short(moved.after) or "not known"
         yield Text(""), words(f"{moved.fact} moved from {before} to {after}")

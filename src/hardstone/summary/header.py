@@ -13,10 +13,12 @@ from hardstone.stats.trust import has_run
 from hardstone.summary.text import short, words
 from hardstone.units import format_ns, format_span
 
+NOT_REALTIME = "not scheduled as real-time"
+_GRANT = ": sudo setcap "
+
 
 def header_lines(document: RunDocument) -> Iterator[Text]:
-    """Title lines of a run, the gravest caveat first."""
-    yield from _not_realtime(document)
+    """Title lines of a run."""
     yield words(f"{document.id}  {document.name}", "bold")
     yield words(_state(document))
     yield words(_machine_text(document.system))
@@ -26,13 +28,20 @@ def header_lines(document: RunDocument) -> Iterator[Text]:
         yield words(_instrument_text(document.instrument))
 
 
-def _not_realtime(document: RunDocument) -> Iterator[Text]:
+def not_realtime_lines(document: RunDocument) -> Iterator[Text]:
+    """The gravest caveat, which comes first, with what the advice says about it."""
     lacking = [one for one in _conditions_known(document) if not one.realtime]
-    if document.plan.policy != "other" and lacking:
-        yield Text("not scheduled as real-time", style="bold red")
-        for line in document.advice:
-            if line.startswith("not scheduled as real-time"):
-                yield words("  " + line.partition(": ")[2])
+    said = [line for line in document.advice if line.startswith(NOT_REALTIME)]
+    if document.plan.policy != "other" and (lacking or said):
+        yield Text(NOT_REALTIME, style="bold red")
+        for line in said:
+            yield words("  " + line.partition(": ")[2].partition(_GRANT)[0])
+
+
+def grants(document: RunDocument) -> list[str]:
+    """The commands that the advice names for that."""
+    said = (line.partition(_GRANT) for line in document.advice if line.startswith(NOT_REALTIME))
+    return [_GRANT.removeprefix(": ") + rest for _, is_named, rest in said if is_named]
 
 
 def _state(document: RunDocument) -> str:

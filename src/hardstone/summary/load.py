@@ -11,6 +11,7 @@ from rich.table import Table
 from hardstone.report.text import shorten
 from hardstone.summary.show import make_console
 from hardstone.summary.text import words
+from hardstone.summary.widths import print_table
 
 _UNITS = {
     "per_s": "/s",
@@ -62,4 +63,4 @@ def print_load(lines: Sequence[Reached]) -> None:
             shorten(line.how or "", 60),
         )
         table.add_row(*(words(cell) for cell in cells))
-    make_console().print(table)
+    print_table(make_console(), table)

@@ -14,7 +14,6 @@ from hardstone.stats.conditions import (
     DIFFER_EVENT,
     FOLDED_EVENTS,
     LEFT_EVENT,
-    LEFT_REMEDY,
     ONLINE_EVENT,
     SHORT_EVENTS,
     conditions_in,
@@ -41,7 +40,7 @@ def left_rows(document: RunDocument) -> Iterator[Row]:
         if event.name == LEFT_EVENT
     ]
     for name, text in dict.fromkeys(told):
-        line = Text("not put back: ", style="bold red") + words(f"{text}; {LEFT_REMEDY}")
+        line = Text("not put back: ", style="bold red") + words(text)
         yield words(name, "bold"), line
 
 

@@ -10,6 +10,7 @@ from hardstone.model import Plan, PlannedTest
 from hardstone.stats.conditions import Condition, condition_of
 from hardstone.summary.show import make_console
 from hardstone.summary.text import param_text, words
+from hardstone.summary.widths import print_table
 from hardstone.units import format_count, format_span
 
 _LOAD_WIDTH = 20
@@ -34,7 +35,7 @@ def print_plan(plan: Plan) -> None:
         cells = _cells(test)
         under = () if is_plain else (words(test.load), words(test.cpu_config))
         table.add_row(cells[0], *under, *cells[1:])
-    console.print(table)
+    print_table(console, table)
 
 
 def _conditions(plan: Plan) -> str:

@@ -13,6 +13,7 @@ from hardstone.report.text import format_value
 from hardstone.stats.paired_runs import FEW_PAIRS, Effect, Maxima, PairValues, Proof
 from hardstone.summary.show import make_console
 from hardstone.summary.text import spoken, words
+from hardstone.summary.widths import print_table
 
 _STYLES = {"lower": "green", "higher": "bold red", "none seen": "", "not judged": "yellow"}
 
@@ -30,9 +31,9 @@ def print_proof(proof: Proof, title: str, stream: IO[str] | None = None) -> None
     )
     console.print()
     if proof.effects:
-        console.print(_pairs_table(proof))
+        print_table(console, _pairs_table(proof))
         console.print()
-        console.print(_effects_table(proof))
+        print_table(console, _effects_table(proof))
         console.print()
     for effect in proof.effects:
         console.print(words(effect_text(effect), _STYLES[effect.verdict]))

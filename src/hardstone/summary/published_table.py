@@ -11,6 +11,7 @@ from rich.text import Text
 
 from hardstone.summary.published import PublishedTable
 from hardstone.summary.text import words
+from hardstone.summary.widths import print_table
 
 
 def published_parts(table: PublishedTable) -> Iterator[RenderableType]:
@@ -24,7 +25,10 @@ def published_parts(table: PublishedTable) -> Iterator[RenderableType]:
 def print_published(console: Console, table: PublishedTable) -> None:
     """Prints all parts of `table`."""
     for part in published_parts(table):
-        console.print(part)
+        if isinstance(part, Table):
+            print_table(console, part)
+        else:
+            console.print(part)
 
 
 def _rows(table: PublishedTable) -> Table:

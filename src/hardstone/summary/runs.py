@@ -8,15 +8,17 @@ from rich import box
 from rich.table import Table
 
 from hardstone.store import RunEntry
-from hardstone.summary.show import make_console
+from hardstone.summary.show import make_console, print_command
 from hardstone.summary.text import words
+from hardstone.summary.widths import print_table
 
 
 def print_runs(entries: Sequence[RunEntry]) -> None:
     """Prints one row for each run, or that there is none."""
     console = make_console()
     if not entries:
-        console.print(words("no runs yet: hardstone evaluate"))
+        console.print(words("no runs yet; to measure:"))
+        print_command(console, "hardstone evaluate")
         return
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
     table.add_column("run", no_wrap=True)
@@ -27,4 +29,4 @@ def print_runs(entries: Sequence[RunEntry]) -> None:
     for entry in entries:
         cells = (entry.id, entry.name, str(entry.tests), entry.status, entry.grade)
         table.add_row(*(words(cell) for cell in cells))
-    console.print(table)
+    print_table(console, table)

@@ -9,14 +9,24 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from hardstone.calling import as_typed
 from hardstone.catalogue import load_catalogue
 from hardstone.model import RunDocument
+from hardstone.report.text import clean
 from hardstone.stats.conditions import conditions_in, names_in
-from hardstone.summary.findings import advice_rows, status_rows, trust_rows, verdict_row
-from hardstone.summary.header import header_lines
+from hardstone.summary.findings import (
+    advice_commands,
+    advice_rows,
+    remedy_commands,
+    status_rows,
+    trust_rows,
+    verdict_row,
+)
+from hardstone.summary.header import grants, header_lines, not_realtime_lines
 from hardstone.summary.notes import Row, event_rows, left_rows, load_rows, work_rows
 from hardstone.summary.table import SeriesTable
 from hardstone.summary.text import words
+from hardstone.summary.widths import print_table, width_of
 
 CLOSING = (
     "worst observed: the largest value of this run. No test inside a sample detects a "
@@ -29,8 +39,7 @@ def print_summary(document: RunDocument, stream: IO[str] | None = None) -> None:
     from hardstone.summary.beside import print_legend, print_loads, print_side_by_side
 
     console = make_console(stream)
-    for line in header_lines(document):
-        console.print(line)
+    print_head(console, document)
     console.print()
     if len(conditions_in(document)) > 1:
         print_side_by_side(console, document)
@@ -45,10 +54,20 @@ def print_summary(document: RunDocument, stream: IO[str] | None = None) -> None:
         *work_rows(document),
         *load_rows(document),
     ]
-    _print_rows(console, "not as asked", unlike)
+    _print_rows(console, "not as asked", unlike, remedy_commands(document))
     _print_rows(console, "to know", event_rows(document))
     _print_rows(console, "", trust_rows(document))
-    _print_rows(console, "advice", advice_rows(document))
+    _print_rows(console, "advice", advice_rows(document), advice_commands(document))
+
+
+def print_head(console: Console, document: RunDocument) -> None:
+    """Prints the title lines, the gravest caveat and what to type against it first."""
+    for line in not_realtime_lines(document):
+        console.print(line)
+    for command in grants(document):
+        print_command(console, command)
+    for line in header_lines(document):
+        console.print(line)
 
 
 def _print_series(console: Console, document: RunDocument) -> None:
@@ -56,7 +75,7 @@ def _print_series(console: Console, document: RunDocument) -> None:
     table = series.build()
     if table is None:
         return
-    console.print(table)
+    print_table(console, table)
     console.print()
     for note in series.notes:
         console.print(Text(note))
@@ -80,11 +99,29 @@ class _Console(Console):
 
 def make_console(stream: IO[str] | None = None) -> Console:
     """A console that reads no markup in what it prints."""
-    return _Console(file=stream, markup=False, highlight=False, emoji=False, soft_wrap=False)
+    return _Console(
+        file=stream,
+        width=width_of(stream),
+        markup=False,
+        highlight=False,
+        emoji=False,
+        soft_wrap=False,
+    )
 
 
-def _print_rows(console: Console, title: str, rows: Iterable[Row]) -> None:
-    """Rows in columns; the last one takes what is left and wraps below itself."""
+def print_command(console: Console, command: str, indent: int = 4) -> None:
+    """Prints what is to be typed as it works here: on a line of its own, never wrapped."""
+    text = Text(" " * indent) + Text(clean(as_typed(command)), style="cyan")
+    console.print(text, soft_wrap=True)
+
+
+def _print_rows(
+    console: Console, title: str, rows: Iterable[Row], commands: Iterable[str] = ()
+) -> None:
+    """Rows in columns; the last one takes what is left and wraps below itself.
+
+    `commands` are what the rows say is to be typed.
+    """
     found = list(rows)
     if not found:
         return
@@ -96,5 +133,7 @@ def _print_rows(console: Console, title: str, rows: Iterable[Row]) -> None:
         grid.add_row(*row)
     if title:
         console.print(words(title, "bold"))
-    console.print(grid)
+    print_table(console, grid)
+    for command in commands:
+        print_command(console, command)
     console.print()

@@ -10,6 +10,7 @@ from rich.table import Table
 from hardstone.model import Descriptor
 from hardstone.summary.show import make_console
 from hardstone.summary.text import words
+from hardstone.summary.widths import print_table
 
 _KINDS = {"B": "behaviour", "P": "timing", "S": "sustained"}
 
@@ -32,4 +33,4 @@ def print_tests(tests: Sequence[Descriptor]) -> None:
         needs = ", ".join(test.needs) or "-"
         cells = (test.id, test.title, kind_of(test.id), test.source, needs)
         table.add_row(*(words(cell) for cell in cells))
-    make_console().print(table)
+    print_table(make_console(), table)

@@ -13,7 +13,19 @@ from hardstone.errors import PrivilegeError, TargetError
 from hardstone.targets.find import built_probe, source_tree
 
 _DEADLINE_S = 600
-_COMPILER_HINT = "install one, for example: sudo apt install gcc libc6-dev"
+_COMPILER_HINT = "install one, for example: sudo apt-get install gcc libc6-dev"
+
+
+class BuildError(TargetError):
+    """The compiler refused; `cause` holds its words, in lines."""
+
+    def __init__(self, cause: str, code: int) -> None:
+        super().__init__(cause, f"exit code {code}")
+
+    def reasons(self) -> list[tuple[str, str]]:
+        """Each line apart, as the compiler wrote them."""
+        *lines, last = self.cause.splitlines()
+        return [*((line, "") for line in lines), (last, self.remedy)]
 
 
 def build_probe(tell: Callable[[str], None] = lambda text: None) -> Path:
@@ -81,6 +93,4 @@ def _call(command: Sequence[str], folder: Path) -> None:
         raise TargetError(f"{command[0]} failed: {error}", "look at the message above") from error
     if done.returncode:
         words = (done.stderr or done.stdout).decode("utf-8", "replace").strip()
-        raise TargetError(
-            f"the probe does not build:\n{words[-4000:]}", f"exit code {done.returncode}"
-        )
+        raise BuildError(f"the probe does not build:\n{words[-4000:]}", done.returncode)

@@ -31,7 +31,7 @@ def find_probe() -> Path:
     for path in _places():
         if path.exists():
             return _executable(path, "build it anew: hardstone probe build")
-    raise TargetError("there is no probe", "build it: hardstone probe build, or make setup")
+    raise TargetError("there is no probe", "build it: hardstone probe build")
 
 
 def _places() -> list[Path]:

@@ -120,7 +120,8 @@ class LocalTarget:
             raise InputError(f"hardstone-probe {arguments[0]}: {error.cause}", REBUILD) from error
         except ProbeError as error:
             raise TargetError(
-                f"hardstone-probe {arguments[0]}: {error.cause}", "hardstone probe build"
+                f"hardstone-probe {arguments[0]}: {error.cause}",
+                "build it anew: hardstone probe build",
             ) from error
 
     def _executable(self) -> Path:

@@ -249,6 +249,6 @@ void port_realtime_remedy(char *text, size_t bytes)
         snprintf(text, bytes, "give the container CAP_SYS_NICE (and CAP_IPC_LOCK)");
     else
         snprintf(text, bytes,
-                 "run with sudo, or `sudo setcap cap_sys_nice,cap_ipc_lock+ep` on hardstone-probe, "
-                 "or set rtprio and memlock in /etc/security/limits.conf");
+                 "grant hardstone-probe cap_sys_nice and cap_ipc_lock (setcap); what to type: "
+                 "hardstone doctor");
 }

@@ -1,0 +1,94 @@
+"""Widths of what is printed: a terminal that says nonsense, columns that hold names."""
+
+from __future__ import annotations
+
+import os
+from typing import IO
+
+from rich.console import Console
+from rich.measure import Measurement
+from rich.padding import Padding
+from rich.table import Column, Table
+
+_USUAL = 80
+_LEAST = 40
+_LONGEST_WORD = 24
+_WIDE = 10_000
+
+
+def width_of(stream: IO[str] | None) -> int:
+    """Columns: as $COLUMNS says, else of the terminal of `stream`, else 80; never below 40."""
+    told = os.environ.get("COLUMNS", "")
+    width = int(told) if told.isascii() and told.isdigit() and len(told) < 6 else 0
+    return max(width or _of_terminal(stream) or _USUAL, _LEAST)
+
+
+def _of_terminal(stream: IO[str] | None) -> int:
+    descriptors = [1, 2, 0] if stream is None else [_descriptor(stream)]
+    for descriptor in descriptors:
+        try:
+            return os.get_terminal_size(descriptor).columns
+        except OSError:
+            continue
+    return 0
+
+
+def _descriptor(stream: IO[str]) -> int:
+    try:
+        return stream.fileno()
+    except (OSError, ValueError):
+        return -1
+
+
+def print_table(console: Console, table: Table, indent: int = 0) -> None:
+    """Prints `table` so that no word is broken that a person looks for, such as a test's ID.
+
+    Columns that may wrap give up width, down to their longest word; where that is not enough
+    the lines are longer than the terminal.
+    """
+    spans = [_span(console, column) for column in table.columns]
+    for column, span in zip(table.columns, spans, strict=True):
+        column.min_width = span.minimum
+    room = console.width - indent
+    needed = _width_drawn(console, table, room)
+    if needed > room:
+        needed = _narrow(table, spans, room)
+    usual, console.width = console.width, max(console.width, needed + indent)
+    try:
+        console.print(Padding(table, (0, 0, 0, indent)) if indent else table)
+    finally:
+        console.width = usual
+
+
+def _span(console: Console, column: Column) -> Measurement:
+    """From the longest word that stays whole to all in one line."""
+    if column.width is not None:
+        return Measurement(column.width, column.width)
+    shown = [
+        Measurement.get(console, console.options.update_width(_WIDE), cell)
+        for cell in (column.header, *column.cells)
+    ]
+    most = min(max((one.maximum for one in shown), default=1), column.max_width or _WIDE)
+    if column.no_wrap:
+        return Measurement(most, most)
+    longest = max((one.minimum for one in shown), default=1)
+    return Measurement(min(longest, _LONGEST_WORD, most), most)
+
+
+def _width_drawn(console: Console, table: Table, room: int) -> int:
+    lines = console.render_lines(table, console.options.update_width(room), pad=False)
+    return max((sum(part.cell_length for part in line) for line in lines), default=0)
+
+
+def _narrow(table: Table, spans: list[Measurement], width: int) -> int:
+    """Sets the width of every column, the widest giving up first: the width of the table."""
+    widths = [span.maximum for span in spans]
+    gaps = (len(widths) - 1) * (1 if table.box is None else 2)
+    while sum(widths) + gaps > width:
+        able = [place for place, span in enumerate(spans) if widths[place] > span.minimum]
+        if not able:
+            break
+        widths[max(able, key=lambda place: widths[place])] -= 1
+    for column, own in zip(table.columns, widths, strict=True):
+        column.width = own
+    return sum(widths) + gaps
