@@ -8,6 +8,7 @@ from typing import IO
 from rich.console import Console
 from rich.measure import Measurement
 from rich.padding import Padding
+from rich.segment import Segment
 from rich.table import Column, Table
 
 _USUAL = 80
@@ -76,7 +77,8 @@ def _span(console: Console, column: Column) -> Measurement:
 
 
 def _width_drawn(console: Console, table: Table, room: int) -> int:
-    lines = console.render_lines(table, console.options.update_width(room), pad=False)
+    drawn = console.render(table, console.options.update_width(room))
+    lines = Segment.split_lines(drawn)
     return max((sum(part.cell_length for part in line) for line in lines), default=0)
 
 
