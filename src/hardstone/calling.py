@@ -15,7 +15,7 @@ _NAME = "hardstone"
 _OF_A_STORE = re.compile(r" (?:evaluate|runs|show|report)\b")
 _STORE: ContextVar[Path | None] = ContextVar("store", default=None)
 # What sudo and su search: of the person's own PATH nothing is left there.
-_ROOT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+ROOT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _ROOT_COMMAND = re.compile(rf"sudo {_NAME}\b(.*)", re.DOTALL)
 _OWN_COMMAND = re.compile(rf"{_NAME}\b(.*)", re.DOTALL)
 _REMEDY = re.compile(r"(?:(.*): )?((?:sudo|hardstone|mkdir|make|rm) .*)")
@@ -28,9 +28,9 @@ def as_typed(command: str) -> str:
     Of others only `sudo` is looked at. Arguments must be quoted already.
     """
     if found := _ROOT_COMMAND.fullmatch(command):
-        return as_root(_program(_ROOT_PATH) + _in_store(found[1]))
+        return as_root(_program(ROOT_PATH) + _in_store(found[1]))
     if found := _OWN_COMMAND.fullmatch(command):
-        search = _ROOT_PATH if _is_sudo() else os.environ.get("PATH", os.defpath)
+        search = ROOT_PATH if _is_sudo() else os.environ.get("PATH", os.defpath)
         return f"{'sudo ' if _is_sudo() else ''}{_program(search)}{_in_store(found[1])}"
     return as_root(command[5:]) if _is_one_sudo(command) else command
 
@@ -65,7 +65,7 @@ def grant_commands(probe: str) -> list[str]:
     The last command is setcap; one that installs it comes before where it is missing.
     """
     commands = [as_root(f"setcap {CAPABILITIES} {shlex.quote(shortest(Path(probe)))}")]
-    if shutil.which("setcap", path=_ROOT_PATH) is None and shutil.which("apt-get"):
+    if shutil.which("setcap", path=ROOT_PATH) is None and shutil.which("apt-get"):
         commands.insert(0, as_root("apt-get install libcap2-bin"))
     return commands
 

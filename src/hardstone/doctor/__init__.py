@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from hardstone.doctor.diagnose import (
-    FOR_ANYONE,
     advice_lines,
     blocks,
     diagnose,
@@ -15,7 +14,6 @@ from hardstone.doctor.rules import Rule, find_rule, load_rules
 
 __all__ = [
     "DOCTOR_SCHEMA",
-    "FOR_ANYONE",
     "Diagnosis",
     "Finding",
     "Rule",

@@ -16,8 +16,6 @@ from hardstone.model import Scalar
 
 LEVELS = ("blocks", "hurts", "note")
 NEXT_STEP = "what to type: hardstone doctor"
-# Whoever may open its device may use it; the others are root's.
-FOR_ANYONE = {"dma_latency"}
 _VERBS = ("args", "remove-args")
 _PLAIN_OPTION = re.compile(r"[A-Za-z0-9_.,=: -]+", re.ASCII)
 _BOOT_WORDS = "add {option} to the boot line of the kernel, by the means of its boot loader"
@@ -62,10 +60,9 @@ def advice_lines(diagnosis: Diagnosis) -> list[str]:
     return [*lines, NEXT_STEP] if lines else []
 
 
-def prove_command(name: str, settings: Sequence[str]) -> str:
-    """What measures the rule called `name`: with the rights that its settings need."""
-    sudo = "" if set(settings) <= FOR_ANYONE else "sudo "
-    return f"{sudo}hardstone doctor --prove {name}"
+def prove_command(name: str) -> str:
+    """What measures the rule called `name`; root may switch all of its settings."""
+    return f"sudo hardstone doctor --prove {name}"
 
 
 def why_no_switch(rule: Rule, facts: Mapping[str, Scalar]) -> str | None:

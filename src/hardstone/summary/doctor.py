@@ -61,7 +61,7 @@ def print_rule(name: str, rule: Rule, finding: Finding | None) -> None:
             _print_field(console, "missing", words(", ".join(finding.missing)))
     if rule.settings:
         _print_field(console, "prove", words(f"settings {', '.join(rule.settings)}"))
-        _print_command(console, prove_command(name, rule.settings))
+        _print_command(console, prove_command(name))
     else:
         _print_field(console, "prove", words(f"not by hardstone: {rule.fixed}"))
 
@@ -80,7 +80,7 @@ def _print_level(console: Console, level: str, findings: Iterable[Finding]) -> N
         _print_brings(console, finding)
         if finding.settings:
             _print_field(console, "prove", Text())
-            _print_command(console, prove_command(finding.rule, finding.settings))
+            _print_command(console, prove_command(finding.rule))
     console.print()
 
 
