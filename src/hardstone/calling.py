@@ -56,7 +56,9 @@ def as_root(command: str) -> str:
     """`command` with the rights of root: root needs nothing, small systems have no sudo."""
     if os.geteuid() == 0 and not _is_sudo():
         return command
-    return f"sudo {command}" if shutil.which("sudo") else f"su -c {shlex.quote(command)}"
+    if shutil.which("sudo"):
+        return f"sudo {command}"
+    return f"su -c {shlex.quote(f'PATH=$PATH:/usr/sbin:/sbin {command}')}"  # su keeps the PATH
 
 
 def grant_commands(probe: str) -> list[str]:
