@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hardstone.model import Conditions, Event, LoadReached, Result, RunDocument
+from hardstone.summary.findings import remedy_commands
 from hardstone.summary.notes import event_rows, left_rows, load_rows
 from hardstone.summary.show import print_summary
 from tests.stats import make
@@ -88,7 +89,8 @@ def test_what_was_not_put_back_stands_first_and_once_with_what_to_type(
     run = document(other, result)
     ((who, text),) = plain(left_rows(run))
     assert who == "TMR-P-LAT [shielded]"
-    assert text == f"not put back: {left[1]}; hardstone shield --restore"
+    assert text == f"not put back: {left[1]}"
+    assert remedy_commands(run) == ["sudo hardstone shield --restore"]
     assert left[1] not in str(plain(event_rows(run)))
     print_summary(run)
     lines = capsys.readouterr().out.partition("not as asked\n")[2].splitlines()

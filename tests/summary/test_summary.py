@@ -11,13 +11,15 @@ import pytest
 from hardstone.model import Conditions, Plan, PlannedTest, Result, RunDocument, Verdict
 from hardstone.report.results import conditions_text
 from hardstone.summary import print_summary
-from hardstone.summary.header import header_lines
+from hardstone.summary.header import header_lines, not_realtime_lines
 from hardstone.summary.plan import print_plan
 from tests.stats import make
 
 
 def header(*results: Result) -> list[str]:
-    return [line.plain for line in header_lines(make.document(results=list(results)))]
+    document = make.document(results=list(results))
+    lines = [*not_realtime_lines(document), *header_lines(document)]
+    return [line.plain for line in lines]
 
 
 def printed(document: RunDocument) -> str:
