@@ -1,12 +1,14 @@
-"""The store of a command: opened, and what a crash left behind recovered."""
+"""The store of a command: opened, and what a crash left behind recovered.
+
+What is broken in it is told on standard error, and ends no command.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from hardstone.calling import stay_in
-from hardstone.cli.messages import tell, tell_error
-from hardstone.errors import HardstoneError
+from hardstone.cli.messages import tell
 from hardstone.store import Store
 from hardstone.targets import find_target
 from hardstone.targets.base import Target
@@ -15,7 +17,7 @@ from hardstone.targets.base import Target
 def open_store(root: Path | None, target: Target | None = None) -> Store:
     """The store in `root` or at its default place; runs that a crash cut are kept first."""
     stay_in(root)
-    store = Store(root)
+    store = Store(root, tell)
     recover(store, target)
     return store
 
@@ -28,8 +30,5 @@ def recover(store: Store, target: Target | None = None) -> None:
         reader.open()
         return reader.dump(path)
 
-    try:
-        for run_id in store.recover(dump):
-            tell(f"recovered {run_id}, which was cut off", f"hardstone show {run_id}")
-    except HardstoneError as error:
-        tell_error(error, "a run that was cut off could not be recovered: ")
+    for run_id in store.recover(dump):
+        tell(f"recovered {run_id}, which was cut off", f"hardstone show {run_id}")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shutil
 import tempfile
 import zlib
@@ -16,7 +17,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from hardstone.store.files import sync_folder, write_all
+from hardstone.store.files import (
+    is_folder,
+    is_regular,
+    open_regular,
+    read_regular,
+    sync_folder,
+    write_all,
+)
 
 BACKING_LIMIT_BYTES = 512 * 2**20
 MEMORY_FOLDER = "/dev/shm"  # noqa: S108
@@ -25,6 +33,7 @@ SPARE_NAME = "run.json.gz"
 _PATH_BYTES = 4096
 _CHUNK_BYTES = 2**16
 _ROOM_BYTES = 16 * 2**20
+_FOLDER = re.compile(r"hardstone-[0-9]{8}T[0-9]{6}Z-[0-9a-f]{6}-[a-z0-9_]+")
 
 
 def make_backing_folder(run_id: str, journal: Path) -> Path:
@@ -55,12 +64,21 @@ def abandoned_folders() -> Iterator[tuple[Path, Path]]:
     """Folders in memory-backed storage whose journal is gone, each with that journal."""
     for base in _memory_folders():
         for folder in sorted(base.glob("hardstone-*")):
-            owner = folder / OWNER_NAME
-            with contextlib.suppress(OSError):
-                if _is_own_folder(folder) and not owner.is_symlink():
-                    journal = Path(os.fsdecode(owner.read_bytes()[:_PATH_BYTES]))
-                    if journal.is_absolute() and not journal.exists():
+            with contextlib.suppress(OSError, ValueError):
+                if _FOLDER.fullmatch(folder.name) and _is_own_folder(folder):
+                    journal = _owner(folder)
+                    # As Journal makes it: root, "journals", the run.
+                    if len(journal.parts) > 3 and not os.path.lexists(journal):
                         yield folder, journal
+
+
+def _owner(folder: Path) -> Path:
+    """The journal of a backing folder. OSError, and ValueError for what is no path."""
+    content = read_regular(folder / OWNER_NAME, _PATH_BYTES)
+    journal = Path(os.fsdecode(content))
+    if b"\0" in content or not journal.is_absolute():
+        raise ValueError("not the path of a journal")
+    return journal
 
 
 def remove_abandoned(journals: Path) -> None:
@@ -72,12 +90,17 @@ def remove_abandoned(journals: Path) -> None:
 
 def has_spare(folder: Path) -> bool:
     """Whether a backing folder has a run in it that could not be stored."""
-    return (folder / SPARE_NAME).exists()
+    return os.path.lexists(folder / SPARE_NAME)
 
 
 def is_backing_of(path: Path, run_id: str) -> bool:
-    """Whether `path` is a file in a backing folder of this run."""
+    """Whether `path` is in a backing folder of this run."""
     return path.parent.name.startswith(_prefix(run_id)) and _is_own_folder(path.parent)
+
+
+def is_recording(path: Path) -> bool:
+    """Whether a file that a probe may have recorded into is there."""
+    return is_regular(path, BACKING_LIMIT_BYTES)
 
 
 def remove_backing(run_id: str) -> None:
@@ -103,7 +126,7 @@ class SlotCopier:
     def copy(self) -> None:
         """Copy the file as it is now, if there is one and it changed. OSError if it fails."""
         try:
-            source = self._backing.open("rb")
+            source = open_regular(self._backing, BACKING_LIMIT_BYTES)
         except FileNotFoundError:
             return
         with source:
@@ -141,7 +164,8 @@ def _checksum(source: BinaryIO) -> int | None:
 
 def _write_slot(slot: Path, source: BinaryIO) -> None:
     temporary = slot.with_suffix(".tmp")
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    temporary.unlink(missing_ok=True)
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
         _write_sparse(descriptor, source)
         os.fsync(descriptor)
@@ -181,4 +205,7 @@ def _has_room(folder: Path) -> bool:
 
 
 def _is_own_folder(path: Path) -> bool:
-    return path.is_dir() and not path.is_symlink() and path.lstat().st_uid == os.geteuid()
+    try:
+        return is_folder(path) and path.lstat().st_uid == os.geteuid()
+    except OSError:  # it went away
+        return False

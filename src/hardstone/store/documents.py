@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import io
 import os
-import stat
 import zlib
 from pathlib import Path
 from typing import BinaryIO
@@ -16,7 +15,7 @@ from hardstone.errors import InputError
 from hardstone.model import RunDocument
 from hardstone.stats.identity import histogram_problem
 from hardstone.store.convert import decode_document
-from hardstone.store.files import StoreError, replace_file, store_errors
+from hardstone.store.files import StoreError, open_regular, replace_file, store_errors
 from hardstone.store.place import Place, is_run_id
 
 DOCUMENT_LIMIT_BYTES = 512 * 2**20
@@ -28,7 +27,7 @@ _CHUNK_BYTES = 2**20
 def write_document(place: Place, document: RunDocument) -> Path:
     """Store a document for good; StoreError if one of that id exists or the disk is full."""
     path = place.document(document.id)
-    if path.exists():
+    if os.path.lexists(path):
         raise StoreError(f"run {document.id} is stored already", "documents are never rewritten")
     with store_errors("write the run", path):
         path.parent.mkdir(exist_ok=True)
@@ -47,17 +46,31 @@ def read_document(path: Path, *, limit_bytes: int = DOCUMENT_LIMIT_BYTES) -> Run
     InputError when there is none, it is damaged, of a newer version, above `limit_bytes`
     before or after it is decompressed, or holds a histogram that cannot be read.
     """
-    document = decode_document(_content(path, limit_bytes), str(path))
+    return parse_document(_content(path, limit_bytes), str(path))
+
+
+def parse_document(raw: bytes, source: str) -> RunDocument:
+    """The run document in `raw`, JSON; InputError as `read_document`, which names `source`."""
+    document = decode_document(raw, source)
     if not is_run_id(document.id):
-        raise InputError(f"{path} has no valid run id: {document.id[:40]!r}", "name another file")
+        raise InputError(f"{source} has no valid run id: {document.id[:40]!r}", "name another file")
     for result in document.results:
         for series in result.series:
             problem = histogram_problem(series.histogram)
             if problem is not None:
                 raise InputError(
-                    f"{path}: {result.test[:40]} {series.name[:40]}: {problem}",
+                    f"{source}: {result.test[:40]} {series.name[:40]}: {problem}",
                     "import or measure it again",
                 )
+    return document
+
+
+def read_stored(place: Place, run_id: str) -> RunDocument:
+    """The document of a run of the store; InputError also if the file holds another run."""
+    path = place.document(run_id)
+    document = read_document(path)
+    if document.id != run_id:
+        raise InputError(f"{path} holds run {document.id}", "give the file the name of its run")
     return document
 
 
@@ -76,10 +89,7 @@ def _content(path: Path, limit_bytes: int) -> bytes:
 
 
 def _read_regular(path: Path, limit_bytes: int) -> bytes:
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
-    with os.fdopen(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise InputError(f"{path} is not a file", "name a run document")
+    with open_regular(path, limit_bytes) as file:
         return _read_limited(file, limit_bytes + 1)
 
 

@@ -1,4 +1,7 @@
-"""Files that are there after a power cut, and errors that say what to do."""
+"""Files that are there after a power cut, and errors that say what to do.
+
+A store may hold anything under a name of ours: `open_regular` is the one way to read it.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,10 @@ import contextlib
 import errno
 import os
 import secrets
+import stat
 from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 from hardstone.errors import InputError
 
@@ -24,8 +29,25 @@ _REMEDIES = {
 }
 
 
+_KINDS = {
+    stat.S_IFLNK: "a link",
+    stat.S_IFDIR: "a folder",
+    stat.S_IFIFO: "a pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
+
+
 class StoreError(InputError):
     """The store cannot be read or written. What is on disk already stays there."""
+
+
+class OddFileError(OSError):
+    """What has the name of a file of the store is none, or too large for one."""
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(errno.EINVAL, problem)
 
 
 @contextlib.contextmanager
@@ -34,9 +56,86 @@ def store_errors(doing: str, path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        remedy = _REMEDIES.get(error.errno or 0, f"look at the disk, {_ELSEWHERE}")
+        remedy = _remedy(error)
         reason = error.strerror or str(error)
         raise StoreError(f"cannot {doing} {path}: {reason}", remedy) from error
+
+
+def _remedy(error: OSError) -> str:
+    if isinstance(error, OddFileError):
+        return "move it away"
+    return _REMEDIES.get(error.errno or 0, f"look at the disk, {_ELSEWHERE}")
+
+
+def check_regular(mode: int) -> None:
+    """OddFileError unless `mode` is that of a file."""
+    if not stat.S_ISREG(mode):
+        raise OddFileError(f"it is {_KINDS.get(stat.S_IFMT(mode), 'no file')}, not a file")
+
+
+def check_folder(path: Path) -> None:
+    """OddFileError unless a folder has this name; a link to one is none."""
+    mode = path.lstat().st_mode
+    if not stat.S_ISDIR(mode):
+        raise OddFileError(f"it is {_KINDS.get(stat.S_IFMT(mode), 'a file')}, not a folder")
+
+
+def open_checked(path: Path, flags: int) -> int:
+    """A descriptor of a file that need not be ours; the last link of `path` is not followed.
+
+    Never waits (a pipe), never touches a device: the kind is looked at before and, since
+    the name may have changed hands, after. OddFileError for what is no file.
+    """
+    with contextlib.suppress(FileNotFoundError):
+        check_regular(path.lstat().st_mode)
+    safe = os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
+    descriptor = os.open(path, flags | safe, 0o600)
+    try:
+        check_regular(os.fstat(descriptor).st_mode)
+    except OSError:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def open_regular(path: Path, most_bytes: int) -> BinaryIO:
+    """Open a file for reading that need not be ours.
+
+    OddFileError for what is no file (a link is none) or has more than `most_bytes`.
+    """
+    file = os.fdopen(open_checked(path, os.O_RDONLY), "rb")
+    if os.fstat(file.fileno()).st_size > most_bytes:
+        file.close()
+        raise OddFileError(f"it holds more than {most_bytes} bytes")
+    return file
+
+
+def read_regular(path: Path, most_bytes: int) -> bytes:
+    """All of a file that need not be ours; errors as `open_regular`."""
+    with open_regular(path, most_bytes) as file:
+        return file.read(most_bytes)
+
+
+def is_folder(path: Path) -> bool:
+    """Whether a folder has this name; a link to one is none."""
+    try:
+        return stat.S_ISDIR(path.lstat().st_mode)
+    except (OSError, ValueError):  # ValueError: a NUL in a name that was read somewhere
+        return False
+
+
+def is_regular(path: Path, most_bytes: int) -> bool:
+    """Whether a file of at most `most_bytes` has this name; a link to one is none."""
+    try:
+        state = path.lstat()
+    except (OSError, ValueError):
+        return False
+    return stat.S_ISREG(state.st_mode) and state.st_size <= most_bytes
+
+
+def one_line(text: str) -> str:
+    """`text` for a message: names and contents of files may hold line breaks and worse."""
+    return "".join(char if char.isprintable() else "?" for char in text)
 
 
 def write_all(descriptor: int, data: bytes) -> None:

@@ -2,30 +2,47 @@
 
 The documents are the truth: an entry counts only while the size and time of its file
 are those that it was made from. A store that cannot be written is listed all the same.
+
+SQLite never opens the file: it is given the content, and gives one that replaces the
+file as a whole. So it follows no link and leaves nothing beside. What is no index of
+ours is left as it is, and the runs are listed without one.
 """
 
 from __future__ import annotations
 
 import contextlib
+import os
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import msgspec
 
 from hardstone.errors import InputError
 from hardstone.model import RunDocument, RunStatus, TrustGrade
-from hardstone.store.documents import read_document
-from hardstone.store.files import store_errors
+from hardstone.store.documents import read_stored
+from hardstone.store.files import (
+    OddFileError,
+    check_regular,
+    one_line,
+    read_regular,
+    replace_file,
+    store_errors,
+)
 from hardstone.store.place import DOCUMENT_SUFFIX, Place, is_run_id
 
-_BUSY_S = 5.0
-_VERSION = 1
-_TABLE = """CREATE TABLE IF NOT EXISTS runs (
+_VERSION = 2
+_TABLE = """CREATE TABLE runs (
     id TEXT PRIMARY KEY, name TEXT, started_utc TEXT, status TEXT, grade TEXT,
     tests INTEGER, size_bytes INTEGER, changed_ns INTEGER)"""
 _READ = "SELECT id, name, started_utc, status, grade, tests, size_bytes, changed_ns FROM runs"
-_WRITE = "INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+_WRITE = "INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+_NAMES = "SELECT type, name FROM sqlite_master WHERE name NOT LIKE 'sqlite_autoindex_runs_%'"
+_LIMIT_BYTES = 64 * 2**20  # some 300,000 runs
+_MOST_STEPS = 20_000_000  # of SQLite's machine: as many runs, and an end to endless ones
+_MODE = 0o644
+# Where the header says how the file is written: 1 for a rollback journal, 2 for a log.
+_WRITE_VERSIONS = slice(18, 20)
 
 Stamp = tuple[int, int]
 
@@ -49,96 +66,107 @@ class _Row(msgspec.Struct, frozen=True):
 class Index:
     """The runs of a place. `unreadable` names, after `entries`, what could not be read."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: Place, say: Callable[[str], object]) -> None:
         self._place = place
+        self._say = say
+        self._is_foreign = False
         self.unreadable: dict[str, str] = {}
 
     def entries(self) -> list[RunEntry]:
-        """All readable runs, oldest first, after bringing the index up to date."""
+        """All readable runs, oldest first by their ids, after bringing the index up to date."""
+        return self._update(self._known())
+
+    def rebuild(self) -> int:
+        """Make the index anew from the documents; how many there are."""
+        self._known()  # which also looks whether it is ours
+        return len(self._update({}))
+
+    def _update(self, known: dict[str, _Row]) -> list[RunEntry]:
         stamps = self._stamps()
-        known = self._known()
         rows = {key: row for key, row in known.items() if stamps.get(key) == row.stamp}
         missing = [key for key in stamps if key not in rows]
         added = self._read_rows(missing, stamps)
-        if added or len(rows) != len(known):
-            self._save(added, known.keys() - rows.keys())
-        found = [row.entry for row in (rows | added).values()]
-        return sorted(found, key=lambda entry: (entry.started_utc, entry.id))
+        rows |= added
+        if added or rows.keys() != known.keys():
+            self._save(rows)
+        return [rows[run_id].entry for run_id in sorted(rows)]
 
-    def rebuild(self) -> int:
-        """Throw the index away and make it from the documents; how many there are."""
-        self._drop()
-        return len(self.entries())
-
-    def _stamps(self) -> dict[str, Stamp]:
-        """Size and time of each document by run id."""
-        stamps: dict[str, Stamp] = {}
-        with (
-            store_errors("list the runs in", self._place.runs),
-            contextlib.suppress(FileNotFoundError),
-        ):
-            for path in self._place.runs.iterdir():
-                run_id = path.name.removesuffix(DOCUMENT_SUFFIX)
-                if path.name.endswith(DOCUMENT_SUFFIX) and is_run_id(run_id):
-                    with contextlib.suppress(FileNotFoundError):
-                        state = path.stat()
-                        stamps[run_id] = (state.st_size, state.st_mtime_ns)
+    def _stamps(self) -> dict[str, Stamp | None]:
+        """Size and time of each document by run id; None for what is no file."""
+        stamps: dict[str, Stamp | None] = {}
+        with store_errors("list the runs in", self._place.runs):
+            for path in _documents(self._place.runs):
+                with contextlib.suppress(FileNotFoundError):
+                    stamps[path.name.removesuffix(DOCUMENT_SUFFIX)] = _stamp(path)
         return stamps
 
-    def _read_rows(self, run_ids: Iterable[str], stamps: dict[str, Stamp]) -> dict[str, _Row]:
+    def _read_rows(
+        self, run_ids: Iterable[str], stamps: dict[str, Stamp | None]
+    ) -> dict[str, _Row]:
         rows: dict[str, _Row] = {}
         self.unreadable = {}
         for run_id in run_ids:
-            path = self._place.document(run_id)
             try:
-                rows[run_id] = _Row(_entry(read_document(path), run_id, path), stamps[run_id])
+                document, stamp = read_stored(self._place, run_id), stamps[run_id]
             except InputError as error:
-                self.unreadable[run_id] = str(error)
+                if os.path.lexists(self._place.document(run_id)):  # it may have gone
+                    self.unreadable[run_id] = one_line(str(error))
+                continue
+            if stamp is not None:
+                rows[run_id] = _Row(_entry(document), stamp)
         return rows
 
     def _known(self) -> dict[str, _Row]:
-        """What the index says; nothing if it is missing, of another version or damaged."""
-        address = f"{self._place.index.as_uri()}?mode=ro"
+        """What the index says; nothing if it is missing, of another version or not ours."""
+        self._is_foreign = False
         try:
-            with contextlib.closing(sqlite3.connect(address, uri=True, timeout=_BUSY_S)) as base:
-                if base.execute("PRAGMA user_version").fetchone() != (_VERSION,):
-                    return {}
-                return {row[0]: _row(row) for row in base.execute(_READ)}
-        except sqlite3.OperationalError:
+            content = read_regular(self._place.index, _LIMIT_BYTES)
+            return _rows(content) if content else {}
+        except FileNotFoundError:
             return {}
-        except (sqlite3.DatabaseError, msgspec.ValidationError, UnicodeDecodeError):
-            self._drop()
-            return {}
+        except OSError as error:
+            reason = error.strerror or str(error)
+        except (sqlite3.Error, MemoryError) as error:
+            reason = str(error)
+        self._is_foreign = True
+        self._say(
+            f"{self._place.index} is not used, and the runs are listed without it: "
+            f"{one_line(reason)[:200]}; move it away"
+        )
+        return {}
 
-    def _save(self, added: dict[str, _Row], gone: Iterable[str]) -> None:
-        """Write what changed; a damaged index is made anew, one that is read-only stays."""
-        for attempt in (1, 2):
-            try:
-                return self._write(added, gone)
-            except sqlite3.OperationalError:
-                return None
-            except sqlite3.DatabaseError:
-                if attempt == 1:
-                    self._drop()
+    def _save(self, rows: dict[str, _Row]) -> None:
+        """Replace the index. Where that cannot be, the next command reads the documents."""
+        if self._is_foreign:
+            return
+        content = _database(rows.values())
+        if len(content) <= _LIMIT_BYTES:
+            with contextlib.suppress(OSError):
+                replace_file(self._place.index, content, _MODE)
+
+
+def _documents(runs: Path) -> Iterator[Path]:
+    """What has the name of a document. A link to a folder as `runs` is its user's decision."""
+    try:
+        for path in runs.iterdir():
+            run_id = path.name.removesuffix(DOCUMENT_SUFFIX)
+            if path.name.endswith(DOCUMENT_SUFFIX) and is_run_id(run_id):
+                yield path
+    except FileNotFoundError:
+        if os.path.lexists(runs):
+            raise
+
+
+def _stamp(path: Path) -> Stamp | None:
+    state = path.lstat()
+    try:
+        check_regular(state.st_mode)
+    except OddFileError:
         return None
-
-    def _write(self, added: dict[str, _Row], gone: Iterable[str]) -> None:
-        with contextlib.closing(sqlite3.connect(self._place.index, timeout=_BUSY_S)) as base, base:
-            if base.execute("PRAGMA user_version").fetchone() != (_VERSION,):
-                base.execute("DROP TABLE IF EXISTS runs")
-                base.execute(f"PRAGMA user_version = {_VERSION}")
-            base.execute(_TABLE)
-            base.executemany("DELETE FROM runs WHERE id = ?", [(run_id,) for run_id in gone])
-            base.executemany(_WRITE, [_columns(row) for row in added.values()])
-
-    def _drop(self) -> None:
-        with contextlib.suppress(OSError):
-            self._place.index.unlink(missing_ok=True)
+    return state.st_size, state.st_mtime_ns
 
 
-def _entry(document: RunDocument, run_id: str, path: Path) -> RunEntry:
-    if document.id != run_id:
-        raise InputError(f"{path} holds run {document.id}", "give the file the name of its run")
+def _entry(document: RunDocument) -> RunEntry:
     return RunEntry(
         id=document.id,
         name=document.name,
@@ -147,6 +175,42 @@ def _entry(document: RunDocument, run_id: str, path: Path) -> RunEntry:
         grade=document.trust.grade,
         tests=len(document.results),
     )
+
+
+def _rows(content: bytes) -> dict[str, _Row]:
+    """The rows of an index; none of one of another version, or with damaged rows.
+
+    sqlite3.Error for what is no database, has something else in it or does not end.
+    """
+    with contextlib.closing(sqlite3.connect(":memory:")) as base:
+        base.deserialize(_with_rollback_journal(content))
+        base.set_progress_handler(lambda: 1, _MOST_STEPS)
+        base.execute("PRAGMA trusted_schema = OFF")
+        names = base.execute(_NAMES).fetchmany(2)
+        if names not in ([], [("table", "runs")]):
+            raise sqlite3.DatabaseError("it is not an index of runs")
+        if not names or base.execute("PRAGMA user_version").fetchone() != (_VERSION,):
+            return {}
+        with contextlib.suppress(msgspec.ValidationError):
+            return {row[0]: _row(row) for row in base.execute(_READ)}
+        return {}
+
+
+def _with_rollback_journal(content: bytes) -> bytes:
+    """In memory there is no log beside it that SQLite could open."""
+    changed = bytearray(content)
+    changed[_WRITE_VERSIONS] = b"\1\1"
+    return bytes(changed)
+
+
+def _database(rows: Iterable[_Row]) -> bytes:
+    """The content of the file for these rows."""
+    with contextlib.closing(sqlite3.connect(":memory:")) as base:
+        with base:
+            base.execute(f"PRAGMA user_version = {_VERSION}")
+            base.execute(_TABLE)
+            base.executemany(_WRITE, [_columns(row) for row in rows])
+        return base.serialize()
 
 
 def _row(columns: tuple[object, ...]) -> _Row:

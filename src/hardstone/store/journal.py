@@ -8,6 +8,7 @@ its folder; the kernel gives the lock free when the process dies.
 from __future__ import annotations
 
 import contextlib
+import os
 import shutil
 import threading
 from collections.abc import Callable
@@ -236,7 +237,7 @@ def remove_journal(place: Place, run_id: str, lock: FileLock) -> None:
     """Take away what a stored run has left behind, and give up its lock."""
     remove_backing(run_id)
     try:
-        with exclusive(place.journals_lock):
+        with exclusive(place.journals_lock, place.journals):
             shutil.rmtree(place.journals / run_id, ignore_errors=True)
     finally:
         lock.release()
@@ -247,11 +248,12 @@ def _create(place: Place, document: RunDocument) -> tuple[FileLock, AppendFile]:
     if not is_run_id(document.id):
         raise ValueError(f"{document.id[:40]!r} is not an id of new_run_id")
     folder = place.journals / document.id
-    if place.document(document.id).exists() or folder.exists():
+    if os.path.lexists(place.document(document.id)) or os.path.lexists(folder):
         raise StoreError(f"run {document.id} exists already", "give each run an id of its own")
+    for needed in (place.journals, place.runs):
+        with store_errors("make", needed):
+            needed.mkdir(exist_ok=True)
     with store_errors("make a journal in the store", place.root):
-        place.journals.mkdir(exist_ok=True)
-        place.runs.mkdir(exist_ok=True)
         lock = _claim_new(place, folder)
         try:
             return lock, _first_record(folder, document)
@@ -262,7 +264,7 @@ def _create(place: Place, document: RunDocument) -> tuple[FileLock, AppendFile]:
 
 
 def _claim_new(place: Place, folder: Path) -> FileLock:
-    with exclusive(place.journals_lock):
+    with exclusive(place.journals_lock, place.journals):
         folder.mkdir()
         lock = try_lock(folder / LOCK_NAME)
     if lock is None:

@@ -10,10 +10,14 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from hardstone.store.files import StoreError
+from hardstone.store.files import OddFileError, StoreError, open_checked
 
 WAIT_S = 30.0
 _STEP_S = 0.02
+
+
+class StoreBusyError(StoreError):
+    """Another process holds a lock for longer than a few file operations take."""
 
 
 class FileLock:
@@ -32,9 +36,13 @@ class FileLock:
 def try_lock(path: Path) -> FileLock | None:
     """The lock on `path`, made if missing; None when another one holds it.
 
-    OSError when the file cannot be opened, also when its folder is gone.
+    OSError when the file cannot be opened, also when its folder is gone; OddFileError for
+    what is no file.
     """
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    return _locked(open_checked(path, os.O_RDWR | os.O_CREAT))
+
+
+def _locked(descriptor: int) -> FileLock | None:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
@@ -46,12 +54,18 @@ def try_lock(path: Path) -> FileLock | None:
 
 
 @contextlib.contextmanager
-def exclusive(path: Path, wait_s: float = WAIT_S) -> Iterator[None]:
-    """Hold the lock on `path` for a few file operations; StoreError if it stays taken."""
+def exclusive(
+    path: Path, instead: Path | None = None, *, wait_s: float = WAIT_S
+) -> Iterator[None]:
+    """Hold the lock on `path` for a few file operations; StoreBusyError if it stays taken.
+
+    Where `path` is no file, or another user's, the folder `instead` is locked: everybody
+    finds the same there. (Not always: a network file system may lock files only.)
+    """
     deadline_s = time.monotonic() + wait_s
-    while (lock := try_lock(path)) is None:
+    while (lock := _try_either(path, instead)) is None:
         if time.monotonic() > deadline_s:
-            raise StoreError(
+            raise StoreBusyError(
                 f"the store is busy: another process holds {path}",
                 "end the other hardstone, or continue it if it is stopped",
             )
@@ -60,3 +74,12 @@ def exclusive(path: Path, wait_s: float = WAIT_S) -> Iterator[None]:
         yield
     finally:
         lock.release()
+
+
+def _try_either(path: Path, instead: Path | None) -> FileLock | None:
+    try:
+        return try_lock(path)
+    except (OddFileError, PermissionError):
+        if instead is None:
+            raise
+    return _locked(os.open(instead, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))

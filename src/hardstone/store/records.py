@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Annotated
 
 import msgspec
 
+from hardstone.errors import InputError
 from hardstone.model import Result, RunDocument
 from hardstone.store.convert import converted_result, converted_run
-from hardstone.store.documents import DOCUMENT_LIMIT_BYTES
-from hardstone.store.files import store_errors
+from hardstone.store.files import open_regular
 
 JOURNAL_NAME = "journal.jsonl"
 LOCK_NAME = "lock"
 RESERVE_NAME = "reserve"
+# Ten times and more what the longest run takes down.
+JOURNAL_LIMIT_BYTES = 512 * 2**20
+_LINE_LIMIT_BYTES = 128 * 2**20  # a line of a stream in base64
+_MOST_LINES = 1_000_000
+_MOST_RESULTS = 100_000
 
 
 class RunRecord(msgspec.Struct, tag="run", tag_field="kind"):
@@ -28,8 +35,8 @@ class BeginRecord(msgspec.Struct, tag="begin", tag_field="kind"):
     """A test starts; `backing` is the file that its probe records into."""
 
     test: str
-    number: int
-    backing: str
+    number: Annotated[int, msgspec.Meta(ge=0, le=10**9)]
+    backing: Annotated[str, msgspec.Meta(max_length=4096)]
 
 
 class LineRecord(msgspec.Struct, tag="line", tag_field="kind"):
@@ -79,9 +86,11 @@ class Replay:
             case LineRecord():
                 if self.started is None or self.started.test != record.test:
                     self.started = Started(record.test)
-                self.started.lines.append(record.raw)
+                if len(self.started.lines) < _MOST_LINES:
+                    self.started.lines.append(record.raw)
             case ResultRecord():
-                self.results.append(converted_result(record.result, self.schema))
+                if len(self.results) < _MOST_RESULTS:
+                    self.results.append(converted_result(record.result, self.schema))
                 self.started = None
 
 
@@ -90,17 +99,21 @@ def encode_record(record: Record) -> bytes:
 
 
 def replay(journal: Path) -> Replay:
-    """What the journal holds. A line that is cut or damaged is left out, the rest is taken."""
+    """What the journal holds. A line that is cut or damaged is left out, the rest is taken.
+
+    OSError if it cannot be read; OddFileError if it is no file or too large for a journal.
+    """
     state = Replay()
-    for record in _records(journal):
-        state.take(record)
+    for line in _lines(journal):
+        # KeyError, InputError: a run of an old version whose fields contradict it.
+        with contextlib.suppress(
+            msgspec.DecodeError, UnicodeDecodeError, RecursionError, KeyError, InputError
+        ):
+            state.take(_DECODER.decode(line))
     return state
 
 
-def _records(journal: Path) -> Iterator[Record]:
-    with store_errors("read the journal", journal), journal.open("rb") as file:
-        while line := file.readline(DOCUMENT_LIMIT_BYTES):
-            try:
-                yield _DECODER.decode(line)
-            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-                continue
+def _lines(journal: Path) -> Iterator[bytes]:
+    with open_regular(journal, JOURNAL_LIMIT_BYTES) as file:
+        while line := file.readline(_LINE_LIMIT_BYTES):
+            yield line

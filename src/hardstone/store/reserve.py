@@ -7,6 +7,8 @@ import errno
 import os
 from pathlib import Path
 
+from hardstone.store.files import open_checked
+
 RESERVE_BYTES = 2 * 2**20
 FULL = (errno.ENOSPC, errno.EDQUOT)
 
@@ -25,7 +27,7 @@ class Reserve:
         """
         if self._is_taken:
             return
-        descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT, 0o600)
+        descriptor = open_checked(self._path, os.O_WRONLY | os.O_CREAT)
         try:
             os.posix_fallocate(descriptor, 0, RESERVE_BYTES)
             self._is_taken = True

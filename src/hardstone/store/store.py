@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import os
+from collections.abc import Callable
 from pathlib import Path
 
 from hardstone.errors import InputError
 from hardstone.model import RunDocument
 from hardstone.store.backing import abandoned_folders
-from hardstone.store.documents import read_document
+from hardstone.store.documents import read_stored
+from hardstone.store.files import check_regular
 from hardstone.store.index import Index, RunEntry
 from hardstone.store.journal import Journal
 from hardstone.store.place import is_run_id, open_place
@@ -21,11 +24,18 @@ class Store:
 
     The folder is made if it is missing. StoreError (an InputError, exit code 2) with the
     remedy when it cannot be made or read; a folder that cannot be written can be listed.
+    What is broken in it costs nothing else: `on_problem` is told each such thing once, in
+    a line. What a file of the store may be is in files.py. The folder itself, "runs" and
+    "journals" may be links, as to another disk; nothing that is in them may.
     """
 
-    def __init__(self, path: Path | None = None) -> None:
+    def __init__(
+        self, path: Path | None = None, on_problem: Callable[[str], object] = lambda text: None
+    ) -> None:
         self._place = open_place(path)
-        self._index = Index(self._place)
+        self._on_problem = on_problem
+        self._told: set[str] = set()
+        self._index = Index(self._place, self._say)
 
     @property
     def path(self) -> Path:
@@ -44,7 +54,7 @@ class Store:
         return Journal(self._place, document, stored=self._refresh_index)
 
     def runs(self) -> list[RunEntry]:
-        """All runs, oldest first."""
+        """All runs that can be read, oldest first."""
         return self._index.entries()
 
     def load(self, reference: str) -> RunDocument:
@@ -52,8 +62,8 @@ class Store:
 
         InputError if there is none, with the nearest names, or if it cannot be read.
         """
-        if is_run_id(reference) and self.path_of(reference).exists():
-            return read_document(self.path_of(reference))
+        if is_run_id(reference) and os.path.lexists(self.path_of(reference)):
+            return read_stored(self._place, reference)
         document = self._load_found(reference)
         if reference not in (document.name, "last") and not document.id.startswith(reference):
             self._index.rebuild()
@@ -74,9 +84,11 @@ class Store:
         """Store the runs whose tool was ended, as incomplete ones; their ids.
 
         `dump(path)` gives the stream lines of a file that a probe recorded into (see
-        `hardstone-probe dump`). StoreError if a run cannot be stored; its journal stays.
+        `hardstone-probe dump`). Where a run cannot be stored, its journal stays; a journal
+        that is damaged is set aside.
         """
-        return recover_runs(self._place, dump)
+        self._check_lock()
+        return recover_runs(self._place, dump, self._say)
 
     def lost_recordings(self) -> list[tuple[Path, Path]]:
         """What runs left in memory-backed storage for a store that is not there (any more),
@@ -90,4 +102,17 @@ class Store:
             self._index.entries()
 
     def _load_found(self, reference: str) -> RunDocument:
-        return read_document(self._place.document(find_run(reference, self.runs()).id))
+        return read_stored(self._place, find_run(reference, self.runs()).id)
+
+    def _check_lock(self) -> None:
+        try:
+            check_regular(self._place.journals_lock.lstat().st_mode)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            self._say(f"{self._place.journals_lock} is not used: {error.strerror}; move it away")
+
+    def _say(self, problem: str) -> None:
+        if problem not in self._told:
+            self._told.add(problem)
+            self._on_problem(problem)

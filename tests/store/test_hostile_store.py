@@ -1,0 +1,300 @@
+"""A broken member of a store costs that member, in one line, and nothing else."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from hardstone.errors import InputError
+from hardstone.store import Store, new_run_id
+from hardstone.store.backing import slot_paths
+from hardstone.store.files import OddFileError, open_regular, read_regular
+from tests.stats import make
+from tests.store import odd
+from tests.store.fake_probe import dump, stream
+from tests.store.test_journal import journal_of, planned
+
+
+@pytest.fixture(autouse=True)
+def no_hang() -> Iterator[None]:
+    """A pipe that is waited for ends the test, and not the whole suite."""
+
+    def hangs(*_: object) -> None:
+        raise AssertionError("it hangs")
+
+    before = signal.signal(signal.SIGALRM, hangs)
+    signal.alarm(60)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
+
+
+@pytest.fixture
+def told(store: Store) -> list[str]:
+    """What `again` was told."""
+    return []
+
+
+def again(store: Store, told: list[str]) -> Store:
+    return Store(store.path, told.append)
+
+
+def stored(store: Store, *, name: str = "", run_id: str = "") -> str:
+    document = make.document(run_id=run_id or new_run_id(), name=name)
+    with store.journal(document) as journal:
+        journal.finish(document)
+    return document.id
+
+
+def cut_off(store: Store) -> Path:
+    """The folder of a journal with one result, and a test under way."""
+    document = planned()
+    with store.journal(document) as journal:
+        journal.result(make.result("SEM-P-SIG"))
+        journal.stream_line("TMR-P-LAT", stream("TMR-P-LAT", 3)[0])
+    return journal_of(store, document).parent
+
+
+# One way to open a file that need not be ours
+
+
+@pytest.mark.parametrize("kind", [*odd.KINDS, "socket"])
+def test_only_a_file_is_opened_and_only_up_to_its_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    path = tmp_path / "member"
+    odd.build(tmp_path / "root")
+    monkeypatch.chdir(tmp_path)
+    if kind == "socket":
+        with socket.socket(socket.AF_UNIX) as made:
+            made.bind("member")
+    else:
+        odd.KINDS[kind](path, tmp_path / "root")
+    if kind in ("empty", "garbage", "database", "another-run"):
+        assert read_regular(path, 10**5) == path.read_bytes()
+        return
+    with pytest.raises(OddFileError, match=r"not a file|holds more than"):
+        open_regular(path, 10**5)
+
+
+# Journals
+
+
+@pytest.mark.parametrize("name", ["failed-1-x", "failed-1-", f"failed-1-{'9' * 200}"])
+def test_a_note_that_tells_no_reason_is_none(store: Store, told: list[str], name: str) -> None:
+    document = planned()
+    with store.journal(document) as journal:
+        journal.backing_file("TMR-P-LAT")
+    (journal_of(store, document).parent / name).touch()
+    assert again(store, told).recover(dump) == [document.id]
+    assert told == []
+
+
+HUGE = "9" * 4000
+LINES = [
+    b'{"kind":"begin","test":"X","number":' + HUGE.encode() + b',"backing":"/x/y"}',
+    b'{"kind":"begin","test":"X","number":-1,"backing":"/x/y"}',
+    b'{"kind":"begin","test":"X","number":1,"backing":"' + b"a" * 10**5 + b'"}',
+    b'{"kind":"begin","test":"X","number":1,"backing":"/a\\u0000b/c"}',
+    b'{"kind":"begin","test":"X","number":1,"backing":""}',
+    b'{"kind":"begin","test":"X","number":999999999,"backing":"/x/y"}',
+    b"[" * 10**5,
+    b'{"kind":"run"}',
+    b"\xff\xfe\0",
+]
+
+
+@pytest.mark.parametrize("line", LINES, ids=range(len(LINES)))
+def test_a_hostile_line_costs_itself(store: Store, told: list[str], line: bytes) -> None:
+    folder = cut_off(store)
+    with (folder / "journal.jsonl").open("ab") as file:
+        file.write(line + b"\n")
+    assert again(store, told).recover(dump) == [folder.name]
+    assert told == []
+    assert store.load(folder.name).results[0] == make.result("SEM-P-SIG")
+
+
+@pytest.mark.parametrize("kind", ["pipe", "link-to-zero", "link-to-itself", "folder", "huge"])
+def test_a_journal_that_is_no_file_is_set_aside_and_costs_no_other(
+    store: Store, told: list[str], tmp_path: Path, kind: str
+) -> None:
+    folder, other = cut_off(store), cut_off(store)
+    for _ in range(2):  # the name to set it aside under may be taken
+        (folder / "journal.jsonl").unlink()
+        odd.KINDS[kind](folder / "journal.jsonl", tmp_path)
+        store = again(store, told)
+        assert store.recover(dump) in ([other.name], [])
+        assert not folder.exists()
+        folder.mkdir()
+        (folder / "journal.jsonl").touch()
+    assert store.load(other.name).results[0] == make.result("SEM-P-SIG")
+    assert [f"{folder.name} is damaged" in line for line in told] == [True, True]
+    assert "it is in" in told[1] and told[1].endswith(".damaged-2")
+
+
+def test_a_run_that_could_never_be_read_again_is_not_stored(store: Store, told: list[str]) -> None:
+    folder = cut_off(store)
+    journal = folder / "journal.jsonl"
+    bad = make.result("CLK-P-BIN")
+    bad.series[0].histogram.buckets = [(5, 1), (4, 2)]
+    with journal.open("ab") as file:
+        from hardstone.store.records import ResultRecord, encode_record
+
+        file.write(encode_record(ResultRecord(result=bad)) + b"\n")
+    assert again(store, told).recover(dump) == []
+    (line,) = told
+    assert "does not ascend" in line and f"{folder.name}.damaged" in line
+    assert store.runs() == []
+
+
+@pytest.mark.parametrize("kind", ["pipe", "link-to-foreign", "dangling-link", "folder", "huge"])
+def test_a_slot_that_is_no_file_is_not_read(store: Store, tmp_path: Path, kind: str) -> None:
+    odd.build(tmp_path / "root")
+    document = planned()
+    with store.journal(document) as journal:
+        journal.backing_file("TMR-P-LAT")
+    odd.KINDS[kind](slot_paths(journal_of(store, document).parent, 1)[0], tmp_path / "root")
+    dumped: list[Path] = []
+    assert store.recover(lambda path: [str(dumped.append(path)).encode()]) == [document.id]
+    assert dumped == []
+    assert odd.is_foreign_whole(tmp_path / "root")
+
+
+def test_a_journal_whose_run_has_a_broken_document_stays(store: Store, told: list[str]) -> None:
+    """What has the name of the document is not the run: the journal is all there is of it."""
+    folder = cut_off(store)
+    store.path_of(folder.name).write_bytes(b"damaged")
+    assert again(store, told).recover(dump) == []
+    assert len(told) == 1 and "not a run document" in told[0]
+    store.path_of(folder.name).unlink()
+    assert again(store, told).recover(dump) == [folder.name]
+
+
+def test_thousands_of_journals_need_few_files_and_few_lines(store: Store, told: list[str]) -> None:
+    kept = cut_off(store)
+    for number in range(3000):
+        journal = store.path / "journals" / f"20200101T000000Z-{number:06x}"
+        journal.symlink_to("nowhere") if number < 30 else journal.mkdir()
+    assert again(store, told).recover(dump) == [kept.name]
+    assert len(told) == 21 and "10 more journals" in told[-1]
+
+
+# Locks
+
+
+@pytest.mark.parametrize(
+    "kind", ["pipe", "link-to-itself", "link-to-zero", "dangling-link", "link-to-foreign", "folder"]
+)
+def test_without_the_lock_of_the_store_its_folder_serves(
+    store: Store, told: list[str], tmp_path: Path, kind: str
+) -> None:
+    odd.build(tmp_path / "root")
+    odd.KINDS[kind](store.path / "journals.lock", tmp_path / "root")
+    folder = cut_off(store)
+    store = again(store, told)
+    assert store.recover(dump) == [folder.name]
+    assert stored(store) in [entry.id for entry in store.runs()]
+    assert len(told) == 1 and "journals.lock is not used" in told[0]
+    assert odd.is_foreign_whole(tmp_path / "root")
+
+
+# The index
+
+
+DATABASES = {
+    "another table": "CREATE TABLE moz_places (url TEXT)",
+    "a table more": "CREATE TABLE runs (id TEXT); CREATE TABLE others (id TEXT)",
+    "other columns": "PRAGMA user_version = 2; CREATE TABLE runs (url TEXT)",
+    "a list without an end": "PRAGMA user_version = 2; CREATE VIEW runs AS WITH RECURSIVE n(id) AS"
+    " (SELECT 1 UNION ALL SELECT 1 FROM n) SELECT id FROM n",
+    "a log": "PRAGMA journal_mode = WAL; CREATE TABLE moz_places (url TEXT)",
+}
+
+
+@pytest.mark.parametrize("kind", DATABASES)
+def test_another_database_is_left_as_it_is(store: Store, told: list[str], kind: str) -> None:
+    import sqlite3
+    from contextlib import closing
+
+    run_id = stored(store)
+    place = store.path / "index.sqlite"
+    place.unlink()
+    with closing(sqlite3.connect(place)) as base:
+        base.executescript(DATABASES[kind])
+    before = {path.name: path.read_bytes() for path in store.path.glob("index*")}
+    store = again(store, told)
+    assert [entry.id for entry in store.runs()] == [run_id]
+    other = stored(store)
+    assert {run_id, other} == {entry.id for entry in store.runs()}
+    assert {path.name: path.read_bytes() for path in store.path.glob("index*")} == before
+    assert len(told) == 1 and "index.sqlite is not used" in told[0]
+
+
+# Documents
+
+
+def test_a_document_under_a_wrong_name_is_not_loaded(store: Store) -> None:
+    run_id, other = stored(store), "20200101T000000Z-00000a"
+    store.path_of(run_id).rename(store.path_of(other))
+    with pytest.raises(InputError, match=f"holds run {run_id}"):
+        store.load(other)
+
+
+def test_names_of_any_bytes_are_left_alone(store: Store) -> None:
+    run_id = stored(store)
+    for name in (
+        b"\xff.json.gz",
+        b"a\nb.json.gz",
+        b"\x1b[31m",
+        b"20261121T000000Z-00000b\n.json.gz",
+    ):
+        for folder in ("runs", "journals"):
+            (store.path / folder / os.fsdecode(name)).write_bytes(b"")
+    assert [entry.id for entry in store.runs()] == [run_id]
+    assert store.unreadable == {} and store.recover(dump) == []
+
+
+def test_runs_may_be_a_link_to_another_disk(store: Store, tmp_path: Path) -> None:
+    """Whoever makes the folder itself a link has decided so; where it leads must be there."""
+    (tmp_path / "disk").mkdir()
+    (store.path / "runs").symlink_to(tmp_path / "disk")
+    run_id = stored(store)
+    assert store.load("last").id == run_id
+    (tmp_path / "disk").rename(tmp_path / "gone")
+    with pytest.raises(InputError, match="cannot list the runs"):
+        store.runs()
+
+
+# In memory
+
+
+@pytest.mark.parametrize("owner", [b"/x", b"/", b"", b"x/y/z", b"/a\0b/journals/c", b"\xff" * 9000])
+def test_a_folder_in_memory_with_an_odd_owner_is_left_alone(
+    store: Store, memory: Path, owner: bytes
+) -> None:
+    folder = memory / "hardstone-20200101T000000Z-00000a-abcdefgh"
+    folder.mkdir()
+    (folder / "journal").write_bytes(owner)
+    assert store.lost_recordings() == []
+    assert store.recover(dump) == []
+    (folder / "journal").unlink()
+    folder.rmdir()
+
+
+@pytest.mark.parametrize("kind", ["pipe", "link-to-zero", "link-to-itself", "folder", "huge"])
+def test_an_owner_that_is_no_file_is_not_waited_for(
+    store: Store, memory: Path, tmp_path: Path, kind: str
+) -> None:
+    import shutil
+
+    folder = memory / "hardstone-20200101T000000Z-00000a-abcdefgh"
+    folder.mkdir()
+    odd.KINDS[kind](folder / "journal", tmp_path)
+    assert store.lost_recordings() == []
+    assert store.recover(dump) == []
+    shutil.rmtree(folder)
