@@ -230,19 +230,78 @@ def test_another_database_is_left_as_it_is(store: Store, told: list[str], kind: 
     store = again(store, told)
     assert [entry.id for entry in store.runs()] == [run_id]
     other = stored(store)
-    assert {run_id, other} == {entry.id for entry in store.runs()}
+    assert store.load("last").id == max(run_id, other)
     assert {path.name: path.read_bytes() for path in store.path.glob("index*")} == before
     assert len(told) == 1 and "index.sqlite is not used" in told[0]
 
 
-# Documents
+# Which run
+
+
+def test_the_last_run_is_the_newest_also_if_it_cannot_be_read(store: Store) -> None:
+    old = stored(store, run_id="20261120T000000Z-00000a", name="evening")
+    new = stored(store, run_id="20261121T000000Z-00000b", name="evening")
+    store.runs()
+    store.path_of(new).chmod(0o600)
+    store.path_of(new).write_bytes(b"damaged")
+    with pytest.raises(InputError) as caught:
+        store.load("last")
+    said = str(caught.value)
+    assert f"run {new} cannot be read" in said and "not a run document" in said
+    assert f"hardstone show {old}" in said
+    assert [entry.id for entry in store.runs()] == [old]
+
+
+def test_damage_that_the_index_does_not_see_is_no_reason_for_an_older_run(store: Store) -> None:
+    old = stored(store, run_id="20261120T000000Z-00000a", name="evening")
+    new = stored(store, run_id="20261121T000000Z-00000b", name="evening")
+    store.runs()
+    path = store.path_of(new)
+    state = path.stat()
+    path.chmod(0o600)
+    path.write_bytes(b"x" * state.st_size)
+    os.utime(path, ns=(state.st_atime_ns, state.st_mtime_ns))
+    for reference in ("last", "evening", "20261121"):
+        with pytest.raises(InputError, match=f"run {new} cannot be read") as caught:
+            store.load(reference)
+        assert f"hardstone show {old}" in caught.value.remedy
+
+
+def test_a_store_of_nothing_but_a_damaged_run_is_not_said_to_be_empty(store: Store) -> None:
+    run_id = stored(store)
+    store.path_of(run_id).unlink()
+    store.path_of(run_id).write_bytes(b"")
+    with pytest.raises(InputError, match=f"run {run_id} cannot be read") as caught:
+        store.load("last")
+    assert "no runs" not in str(caught.value) and caught.value.remedy == ""
+
+
+def test_a_prefix_may_mean_a_run_that_cannot_be_read(store: Store) -> None:
+    stored(store, run_id="20261120T000000Z-00000a")
+    for name in ("20261121T000000Z-00000b", "20261122T000000Z-00000c"):
+        store.path_of(name).write_bytes(b"")
+    with pytest.raises(InputError, match="run 20261121T000000Z-00000b cannot be read"):
+        store.load("20261121")
+    with pytest.raises(InputError, match="fits 3 runs"):
+        store.load("2026112")
+
+
+def test_a_name_that_a_newer_run_may_have_is_told(store: Store, told: list[str]) -> None:
+    old = stored(store, run_id="20261120T000000Z-00000a", name="evening")
+    new = "20261121T000000Z-00000b"
+    store.path_of(new).write_bytes(b"")
+    assert again(store, told).load("evening").id == old
+    assert len(told) == 1 and f"run {new} is newer and cannot be read" in told[0]
+    assert again(store, told).load(old[:12]).id == old
+    assert len(told) == 1
 
 
 def test_a_document_under_a_wrong_name_is_not_loaded(store: Store) -> None:
     run_id, other = stored(store), "20200101T000000Z-00000a"
     store.path_of(run_id).rename(store.path_of(other))
-    with pytest.raises(InputError, match=f"holds run {run_id}"):
-        store.load(other)
+    for reference in (other, "last", other[:10]):
+        with pytest.raises(InputError, match=f"holds run {run_id}"):
+            store.load(reference)
 
 
 def test_names_of_any_bytes_are_left_alone(store: Store) -> None:

@@ -64,3 +64,20 @@ def test_without_a_near_name_the_list_is_offered(reference: str) -> None:
 def test_an_empty_store_says_how_to_fill_it() -> None:
     with pytest.raises(InputError, match="holds no runs"):
         find_run("last", [])
+
+
+UNREADABLE = {"20261123T000000Z-eeeeee": "it is damaged", "20261119T000000Z-ffffff": "a pipe"}
+
+
+@pytest.mark.parametrize("reference", ["last", "20261123T000000Z-eeeeee", "20261123"])
+def test_no_other_run_is_taken_for_one_that_cannot_be_read(reference: str) -> None:
+    with pytest.raises(InputError, match="run 20261123T000000Z-eeeeee cannot be read") as caught:
+        find_run(reference, ENTRIES, UNREADABLE)
+    assert "it is damaged" in caught.value.cause
+    assert "hardstone show 20261122T000000Z-dddddd" in caught.value.remedy
+
+
+def test_an_older_run_that_cannot_be_read_hides_none() -> None:
+    older = {"20261119T000000Z-ffffff": "a pipe"}
+    assert find_run("last", ENTRIES, older) == ENTRIES[3]
+    assert find_run("2026112", ENTRIES[3:], older) == ENTRIES[3]

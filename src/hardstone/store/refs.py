@@ -3,40 +3,58 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from hardstone.errors import InputError
 from hardstone.store.index import RunEntry
 
 LAST = "last"
+_NONE: Mapping[str, str] = MappingProxyType({})
 
 
-def find_run(reference: str, entries: Sequence[RunEntry]) -> RunEntry:
+def find_run(
+    reference: str, entries: Sequence[RunEntry], unreadable: Mapping[str, str] = _NONE
+) -> RunEntry:
     """The run called `reference`: "last", an id, a name (the latest of it), a prefix of ids.
 
-    `entries` are ordered by start. InputError with the nearest names when there is none,
-    with the candidates when a prefix fits several.
+    `entries` are ordered by id, and so by start. `unreadable` are the runs that are there
+    and cannot be read, with the reason. InputError with that reason if one of them is
+    meant, with the nearest names when there is none, with the candidates when a prefix
+    fits several.
     """
-    if not entries:
+    ids = sorted({*(entry.id for entry in entries), *unreadable})
+    if not ids:
         raise InputError("the store holds no runs", "measure one: hardstone evaluate")
     if not reference:
         raise _unknown(reference, entries)
     if reference == LAST:
-        return entries[-1]
-    for exact in (
-        [entry for entry in entries if entry.id == reference],
-        [entry for entry in entries if entry.name == reference],
-    ):
-        if exact:
-            return exact[-1]
-    begun = [entry for entry in entries if entry.id.startswith(reference)]
+        return _readable(ids[-1], entries, unreadable)
+    if reference in ids:
+        return _readable(reference, entries, unreadable)
+    named = [entry for entry in entries if entry.name == reference]
+    if named:
+        return named[-1]
+    begun = [run_id for run_id in ids if run_id.startswith(reference)]
     if len(begun) == 1:
-        return begun[0]
+        return _readable(begun[0], entries, unreadable)
     raise _ambiguous(reference, begun) if begun else _unknown(reference, entries)
 
 
-def _ambiguous(reference: str, begun: Sequence[RunEntry]) -> InputError:
-    ids = [entry.id for entry in begun]
+def unreadable_run(run_id: str, reason: str, readable: Sequence[RunEntry]) -> InputError:
+    """The error for a run that is there and cannot be read; names one that can be."""
+    remedy = f"the newest that can be read: hardstone show {readable[-1].id}" if readable else ""
+    return InputError(f"run {run_id} cannot be read: {reason}", remedy)
+
+
+def _readable(run_id: str, entries: Sequence[RunEntry], unreadable: Mapping[str, str]) -> RunEntry:
+    for entry in entries:
+        if entry.id == run_id:
+            return entry
+    raise unreadable_run(run_id, unreadable[run_id], entries)
+
+
+def _ambiguous(reference: str, ids: Sequence[str]) -> InputError:
     return InputError(
         f"'{reference}' fits {len(ids)} runs",
         f"write more of one: {', '.join(ids[-3:])}" + (", ..." if len(ids) > 3 else ""),

@@ -16,7 +16,7 @@ from hardstone.store.index import Index, RunEntry
 from hardstone.store.journal import Journal
 from hardstone.store.place import is_run_id, open_place
 from hardstone.store.recovery import Dump, recover_runs
-from hardstone.store.refs import find_run
+from hardstone.store.refs import find_run, unreadable_run
 
 
 class Store:
@@ -60,7 +60,9 @@ class Store:
     def load(self, reference: str) -> RunDocument:
         """The run of an id, a unique prefix of one, a name (the latest), or "last".
 
-        InputError if there is none, with the nearest names, or if it cannot be read.
+        InputError if there is none, with the nearest names, or if it cannot be read: no
+        older run is taken for it. That is told where the run of a name is older than one
+        that cannot be read, which may have that name too.
         """
         if is_run_id(reference) and os.path.lexists(self.path_of(reference)):
             return read_stored(self._place, reference)
@@ -102,7 +104,17 @@ class Store:
             self._index.entries()
 
     def _load_found(self, reference: str) -> RunDocument:
-        return read_stored(self._place, find_run(reference, self.runs()).id)
+        entries = self.runs()
+        found = find_run(reference, entries, self.unreadable)
+        try:
+            document = read_stored(self._place, found.id)
+        except InputError as error:
+            others = [entry for entry in entries if entry.id != found.id]
+            raise unreadable_run(found.id, str(error), others) from None
+        newer = max(self.unreadable, default="")
+        if newer > found.id and found.name == reference:
+            self._say(f"run {newer} is newer and cannot be read: {self.unreadable[newer]}")
+        return document
 
     def _check_lock(self) -> None:
         try:
