@@ -20,7 +20,11 @@ def default_report(store: Path, run_id: str) -> Path:
     folder = store / "reports"
     with contextlib.suppress(OSError):  # the report that goes there says what is wrong
         folder.mkdir(parents=True, exist_ok=True)
-    return folder / f"{run_id}.html"
+    place = folder / f"{run_id}.html"
+    if place.is_symlink():  # nobody named the file that it leads to
+        with contextlib.suppress(OSError):
+            place.unlink()
+    return place
 
 
 def no_folder(folder: Path) -> InputError:
