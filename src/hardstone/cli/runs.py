@@ -18,7 +18,6 @@ def command(store: Path | None, as_json: bool) -> int:
     """List the stored runs, oldest first."""
     from hardstone.cli.messages import print_json, tell
     from hardstone.cli.stores import open_store
-    from hardstone.store.files import one_line
 
     opened = open_store(store)
     entries = opened.runs()
