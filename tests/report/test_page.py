@@ -153,7 +153,7 @@ def test_an_unreadable_histogram_is_named_and_costs_only_its_own_figures() -> No
     document = sample.document(count=500)
     document.results[2].series[0].histogram = Histogram(layout="unknown/1", buckets=[(1, 1)])
     text = words(static(document))
-    assert "Series that contradict themselves CLK-P-BIN call: histogram layout" in text
+    assert "Figures that contradict each other CLK-P-BIN call" in text
     assert "jitter, period 1 ms, timer" in text
 
 

@@ -7,7 +7,6 @@ from pathlib import Path
 import click
 
 from hardstone.cli.options import output_option, store_option
-from hardstone.errors import EXIT_OK
 
 
 @click.command("report")
@@ -18,16 +17,17 @@ def command(run: str, output: Path | None, store: Path | None) -> int:
     """Write the HTML report of a stored run; one file that needs no network.
 
     RUN is an ID, the start of one, a name, or "last"; see runs. Without -o the
-    report goes beside the store.
+    report goes beside the store. Exits with 3 where figures of the run contradict each other:
+    the report names them first, and marks them.
     """
     from hardstone.cli.messages import tell
     from hardstone.cli.registers import register_or_none
     from hardstone.cli.reports import default_report, write_report
-    from hardstone.cli.stores import open_store
+    from hardstone.cli.stores import consistency_exit, open_store
 
     opened = open_store(store)
     document = opened.load(run)
     place = output or default_report(opened.path, document.id)
     write_report(document, place, register_or_none())
     tell(f"report: {place}")
-    return EXIT_OK
+    return consistency_exit(document)

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from hardstone.cli.options import json_option, store_option
-from hardstone.errors import EXIT_OK, InputError
+from hardstone.errors import InputError
 
 
 @click.command("show")
@@ -18,10 +18,11 @@ from hardstone.errors import EXIT_OK, InputError
 def command(run: str, store: Path | None, as_json: bool, published: bool) -> int:
     """Show a stored run: its summary, or with --json the whole document.
 
-    RUN is an ID, the start of one, a name, or "last"; see runs.
+    RUN is an ID, the start of one, a name, or "last"; see runs. Exits with 3 where figures
+    of the run contradict each other: they are named first, and marked.
     """
     from hardstone.cli.messages import print_json
-    from hardstone.cli.stores import open_store
+    from hardstone.cli.stores import consistency_exit, open_store
 
     if published and as_json:
         raise InputError("--published and --json are both given", "give one of them")
@@ -37,4 +38,4 @@ def command(run: str, store: Path | None, as_json: bool, published: bool) -> int
         from hardstone.summary import print_summary
 
         print_summary(document)
-    return EXIT_OK
+    return consistency_exit(document)

@@ -9,6 +9,9 @@ from pathlib import Path
 
 from hardstone.calling import stay_in
 from hardstone.cli.messages import tell
+from hardstone.errors import EXIT_OK, EXIT_UNTRUSTWORTHY
+from hardstone.model import RunDocument
+from hardstone.stats.contradictions import TITLE, told
 from hardstone.store import Store
 from hardstone.targets import find_target
 from hardstone.targets.base import Target
@@ -32,3 +35,14 @@ def recover(store: Store, target: Target | None = None) -> None:
 
     for run_id in store.recover(dump):
         tell(f"recovered {run_id}, which was cut off", f"hardstone show {run_id}")
+
+
+def consistency_exit(document: RunDocument) -> int:
+    """The exit code of a command that shows `document`; says on standard error why it is not 0."""
+    lines = told(document)
+    if not lines:
+        return EXIT_OK
+    tell(f"{document.id}: {TITLE.lower()}")
+    for line in lines:
+        tell("  " + line)
+    return EXIT_UNTRUSTWORTHY

@@ -8,6 +8,7 @@ from math import ceil, floor
 
 from hardstone.model import Instrument, Series, Unit
 from hardstone.report.text import format_value, range_text, series_text, work_text
+from hardstone.stats.contradictions import MARK, MARK_NOTE, is_contradictory
 from hardstone.stats.quantiles import LADDER, Quantile
 from hardstone.stats.summary import SeriesSummary, instrument_limit, summarise
 from hardstone.units import format_count
@@ -79,8 +80,9 @@ def _row(
 ) -> Row:
     unit = series.unit
     by_level = {quantile.q: quantile for quantile in summary.quantiles}
+    mark = f" {MARK}" if is_contradictory(series) else ""
     return Row(
-        label=series_text(series),
+        label=series_text(series) + mark,
         count=format_count(series.count),
         minimum=format_value(series.min, unit),
         quantiles=[quantile_cell(by_level.get(q), unit) for q in levels],
@@ -124,7 +126,8 @@ def _notes(
     series: Series, instrument: Instrument | None, calibrated: Mapping[str, int]
 ) -> list[str]:
     work = work_text(series, calibrated)
-    notes = [f"work of each value: {work}"] if work else []
+    notes = [MARK_NOTE] if is_contradictory(series) else []
+    notes += [f"work of each value: {work}"] if work else []
     if series.derived:
         notes.append(f"derived, not timed: {series.derived}")
     limit = instrument_limit(series, instrument)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from hardstone.model import Result, RunDocument
-from hardstone.report.readable import broken_series
 from hardstone.stats.conditions import LEFT_EVENT, LEFT_REMEDY, names_in
+from hardstone.stats.contradictions import TITLE, told, trust_of
 
 _GRANT = (
     "Grant the probe CAP_SYS_NICE and CAP_IPC_LOCK, or raise rtprio and memlock for the user "
@@ -52,14 +52,15 @@ def did_run(result: Result) -> bool:
 
 
 def head_of(document: RunDocument) -> Head:
+    trust = trust_of(document)
     return Head(
         name=document.name or document.id,
         subject=_subject(document),
         banners=_banners(document),
         status=document.status,
-        trust=_TRUST_WORDS[document.trust.grade],
-        trust_grade=document.trust.grade,
-        trust_reasons=document.trust.reasons,
+        trust=_TRUST_WORDS[trust.grade],
+        trust_grade=trust.grade,
+        trust_reasons=trust.reasons,
         facts=_facts(document),
     )
 
@@ -99,11 +100,11 @@ def _moment(text: str | None) -> str:
 
 def _banners(document: RunDocument) -> list[Banner]:
     found = (
+        _contradictory(document),
         _not_put_back(document),
         _not_realtime(document),
         _unfinished(document),
         _untrustworthy(document),
-        _broken(document),
     )
     return [banner for banner in found if banner is not None]
 
@@ -200,9 +201,9 @@ def _missing(document: RunDocument) -> list[str]:
     ]
 
 
-def _broken(document: RunDocument) -> Banner | None:
-    lines = broken_series(document)
-    return Banner("Series that contradict themselves", lines, grave=True) if lines else None
+def _contradictory(document: RunDocument) -> Banner | None:
+    lines = told(document)
+    return Banner(TITLE, lines, grave=True) if lines else None
 
 
 def _untrustworthy(document: RunDocument) -> Banner | None:

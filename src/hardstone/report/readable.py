@@ -5,8 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from hardstone.model import Histogram, Result, RunDocument, Series
-from hardstone.stats.conditions import names_in
-from hardstone.stats.identity import histogram_problem, series_problem
+from hardstone.stats.identity import histogram_problem
 from hardstone.stats.layout import DEFAULT_LAYOUT
 
 
@@ -27,14 +26,3 @@ def _readable(series: Series) -> Series:
     if histogram_problem(series.histogram) is None:
         return series
     return msgspec.structs.replace(series, histogram=Histogram(layout=DEFAULT_LAYOUT, buckets=[]))
-
-
-def broken_series(document: RunDocument) -> list[str]:
-    """Every series that breaks a claim about itself, with the claim."""
-    names = names_in(document)
-    found = [
-        (names.name(result), series.name, series_problem(series))
-        for result in document.results
-        for series in result.series
-    ]
-    return [f"{test} {name}: {problem}" for test, name, problem in found if problem]

@@ -22,6 +22,8 @@ from hardstone.stats.conditions import (
     condition_of,
     config_text,
 )
+from hardstone.stats.contradictions import MARK
+from hardstone.stats.identity import duration_problem
 from hardstone.units import format_count, format_ns, format_span
 
 SpecLookup = Callable[[str], Descriptor | None]
@@ -124,7 +126,7 @@ def section_of(result: Result, anchor: str, settings: Settings) -> Section:
         label=_status_label(result),
         reason=result.reason or "",
         remedy=result.remedy or "",
-        duration=format_span(result.duration_ns) if result.duration_ns else "-",
+        duration=_duration(result.duration_ns),
         outcome=_outcome(result, claims),
         has_failed=any(one.look == "failed" for one in claims),
         shown=is_shown(result),
@@ -149,6 +151,11 @@ def section_of(result: Result, anchor: str, settings: Settings) -> Section:
         ],
         warnings=_warnings(result),
     )
+
+
+def _duration(duration_ns: int) -> str:
+    mark = f" {MARK}" if duration_problem(duration_ns) else ""
+    return format_span(duration_ns) + mark if duration_ns else "-"
 
 
 def _status_label(result: Result) -> str:

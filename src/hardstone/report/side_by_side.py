@@ -21,6 +21,7 @@ from hardstone.stats.conditions import (
     Condition,
     Names,
 )
+from hardstone.stats.contradictions import MARK, MARK_NOTE, is_contradictory
 from hardstone.stats.quantiles import Quantile, printable_quantiles
 from hardstone.stats.side_by_side import Comparison, SeriesRow, VerdictRow, ratio_to_first
 from hardstone.stats.summary import summarise
@@ -169,7 +170,7 @@ def _series_cell(
         lines.append(work)
     ratio = ratio_to_first(row, place)
     return Cell(
-        format_value(series.max, series.unit),
+        format_value(series.max, series.unit) + (f" {MARK}" if is_contradictory(series) else ""),
         "" if ratio is None else f"\N{MULTIPLICATION SIGN}\N{NO-BREAK SPACE}{ratio_text(ratio)}",
         tuple(lines),
     )
@@ -228,6 +229,8 @@ def _notes(one: Comparison, names: Names, rows: int) -> list[str]:
     works = [works_of(one, row) for row in one.series]
     if any(any(found) and not common_work(found) for found in works):
         notes.append(f"{UNEQUAL.capitalize()}.")
+    if any(is_contradictory(found) for row in one.series for found in row.found if found):
+        notes.append(f"{MARK_NOTE}.")
     if rows > MOST_ROWS:
         notes.append(f"{rows - MOST_ROWS} more series in the sections of the results.")
     return notes

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import chain
 
 from hardstone.errors import InputError
-from hardstone.model import Histogram, PairCost, Series
+from hardstone.model import Histogram, LoadReached, PairCost, Series
 from hardstone.stats.layout import MAX_VALUE, edges_of, last_index, parse_layout
 
 _ROUNDING = 1e-9  # of a mean that was added up in floating point
@@ -125,6 +125,17 @@ def pair_problem(pair: PairCost) -> str | None:
     if not pair.min <= pair.mean <= pair.max:
         return "the mean of the time-stamp pairs is not between minimum and maximum"
     return None
+
+
+def duration_problem(duration_ns: int) -> str | None:
+    """What is wrong with a time of measuring, or None."""
+    return f"a duration of {duration_ns} ns is negative" if duration_ns < 0 else None
+
+
+def load_problem(reached: LoadReached) -> str | None:
+    """What the load that an element reached says against itself, or None."""
+    is_below = min(reached.reached, reached.asked or 0.0, reached.processes) < 0
+    return "below nothing" if is_below else None
 
 
 def _range_problem(series: Series) -> str | None:

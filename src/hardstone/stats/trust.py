@@ -14,7 +14,7 @@ from hardstone.stats.conditions import (
     SHORT_EVENTS,
     names_in,
 )
-from hardstone.stats.identity import pair_problem, series_problem
+from hardstone.stats.contradictions import contradictions
 
 _EMULATOR = "TCG"  # the name that QEMU gives itself where it emulates the processor
 _SHORT_PROFILES = ("quick",)
@@ -86,16 +86,8 @@ def _skew_wrong(document: RunDocument) -> str | None:
 
 
 def _identity_broken(document: RunDocument) -> str | None:
-    for instrument in _instruments(document):
-        problem = pair_problem(instrument.pair)
-        if problem is not None:
-            return problem
-    for result in document.results:
-        for series in result.series:
-            problem = series_problem(series)
-            if problem is not None:
-                return f"{names_in(document).name(result)} {series.name}: {problem}"
-    return None
+    first = next(contradictions(document), None)
+    return first and first.text
 
 
 def _virtual(document: RunDocument) -> str | None:

@@ -20,6 +20,7 @@ import msgspec
 
 from hardstone.errors import InputError
 from hardstone.model import RunDocument, RunStatus, TrustGrade
+from hardstone.stats.contradictions import trust_of
 from hardstone.store.documents import read_stored
 from hardstone.store.files import (
     OddFileError,
@@ -172,7 +173,7 @@ def _entry(document: RunDocument) -> RunEntry:
         name=document.name,
         started_utc=document.started_utc,
         status=document.status,
-        grade=document.trust.grade,
+        grade=trust_of(document).grade,
         tests=len(document.results),
     )
 

@@ -16,6 +16,7 @@ from hardstone.report.loads import LoadTable, load_table
 from hardstone.report.side_by_side import common_work, ratio_text, works_of
 from hardstone.report.text import format_value
 from hardstone.stats.conditions import Names, names_in
+from hardstone.stats.contradictions import MARK, MARK_NOTE, is_contradictory
 from hardstone.stats.quantiles import is_printable
 from hardstone.stats.side_by_side import Comparison, SeriesRow, comparisons_in, ratio_to_first
 from hardstone.stats.summary import median_of
@@ -47,6 +48,9 @@ def print_side_by_side(console: Console, document: RunDocument) -> None:
         shown = [0, *places[max(start, 1) : start + step]]
         print_table(console, _table(timed, names, shown))
         console.print()
+    rows = (series for one in timed for row in one.series for series in row.found)
+    if any(series is not None and is_contradictory(series) for series in rows):
+        console.print(words(MARK_NOTE))
     console.print(words(_NOTE, "dim"))
     print_command(console, f"hardstone report {shlex.quote(document.id)}")
     console.print()
@@ -129,7 +133,8 @@ def _cell_lines(row: SeriesRow, place: int, work: str) -> Iterator[Text]:
         return
     ratio = ratio_to_first(row, place)
     times = "" if ratio is None else f" x{ratio_text(ratio)}"
-    yield Text(format_value(series.max, series.unit), style="bold") + Text(times)
+    mark = MARK if is_contradictory(series) else ""
+    yield Text(format_value(series.max, series.unit) + mark, style="bold") + Text(times)
     yield Text(_median(series), style="dim")
     if work:
         yield Text(work, style="yellow")

@@ -9,6 +9,8 @@ from hardstone.catalogue import Entry, load_catalogue
 from hardstone.model import Result, RunDocument, Series
 from hardstone.published import Figure, Resolved
 from hardstone.stats.calibrated import UNEQUAL, unequal_work, work_of
+from hardstone.stats.contradictions import MARK
+from hardstone.stats.identity import series_problem
 from hardstone.summary.text import param_text
 from hardstone.units import format_count
 
@@ -40,6 +42,9 @@ def doubts_of(found: Resolved, document: RunDocument) -> Iterator[str]:
     if not conditions.realtime:
         yield f"not scheduled as real-time: policy {conditions.policy}"
     if found.series is not None:
+        problem = series_problem(found.series)
+        if problem is not None:
+            yield f"{MARK} contradicts itself: {problem}"
         yield from _doubts_of_work(found.series, found.result, document)
         if _is_bound(found.series, found.result):
             yield AT_MOST

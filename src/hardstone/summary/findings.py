@@ -10,6 +10,7 @@ from hardstone.calling import parted_text
 from hardstone.catalogue import Entry
 from hardstone.model import Result, RunDocument, Verdict
 from hardstone.stats.conditions import LEFT_REMEDY, names_in
+from hardstone.stats.contradictions import TITLE, told, trust_of
 from hardstone.summary.header import NOT_REALTIME
 from hardstone.summary.notes import Row, left_rows
 from hardstone.summary.text import short, spoken, words
@@ -80,10 +81,18 @@ def advice_commands(document: RunDocument) -> list[str]:
 
 def trust_rows(document: RunDocument) -> Iterator[Row]:
     """The grade, every reason for it, and what moved meanwhile."""
-    trust = document.trust
+    trust = trust_of(document)
     yield Text("trust:", style="bold"), Text(trust.grade, style=_STYLE[trust.grade])
     for reason in trust.reasons:
         yield Text(""), words(reason.removesuffix(f": {LEFT_REMEDY}"))
     for moved in document.environment_moved:
         before, after = short(moved.before) or "not known", short(moved.after) or "not known"
         yield Text(""), words(f"{moved.fact} moved from {before} to {after}")
+
+
+def contradiction_lines(document: RunDocument) -> Iterator[Text]:
+    """Figures that contradict each other, under a title; nothing where none do."""
+    lines = told(document)
+    if lines:
+        yield Text(TITLE, style="bold red")
+        yield from (Text("  ") + words(line) for line in lines)

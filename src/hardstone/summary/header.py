@@ -9,6 +9,8 @@ from rich.text import Text
 
 from hardstone.model import Conditions, Instrument, RunDocument, Scalar
 from hardstone.stats.conditions import config_text
+from hardstone.stats.contradictions import MARK
+from hardstone.stats.identity import duration_problem
 from hardstone.stats.trust import has_run
 from hardstone.summary.text import short, words
 from hardstone.units import format_ns, format_span
@@ -47,7 +49,9 @@ def grants(document: RunDocument) -> list[str]:
 def _state(document: RunDocument) -> str:
     spent_ns = sum(result.duration_ns for result in document.results)
     started = document.started_utc.replace("T", " ").replace("Z", " UTC")
-    return f"{document.status}, {started}, {format_span(spent_ns)} of measuring"
+    is_wrong = any(duration_problem(result.duration_ns) for result in document.results)
+    mark = MARK if is_wrong else ""
+    return f"{document.status}, {started}, {format_span(spent_ns)}{mark} of measuring"
 
 
 def _machine_text(facts: Mapping[str, Scalar]) -> str:

@@ -17,6 +17,7 @@ from hardstone.stats.conditions import conditions_in, names_in
 from hardstone.summary.findings import (
     advice_commands,
     advice_rows,
+    contradiction_lines,
     remedy_commands,
     status_rows,
     trust_rows,
@@ -62,7 +63,7 @@ def print_summary(document: RunDocument, stream: IO[str] | None = None) -> None:
 
 def print_head(console: Console, document: RunDocument) -> None:
     """Prints the title lines, the gravest caveat and what to type against it first."""
-    for line in not_realtime_lines(document):
+    for line in (*contradiction_lines(document), *not_realtime_lines(document)):
         console.print(line)
     for command in grants(document):
         print_command(console, command)

@@ -12,11 +12,13 @@ from rich.text import Text
 from hardstone.errors import InputError
 from hardstone.model import Instrument, Result, RunDocument, Series
 from hardstone.report.text import format_value, work_text
+from hardstone.stats.contradictions import MARK, MARK_NOTE, is_contradictory
 from hardstone.stats.quantiles import DEEPEST_BY_PROFILE, LADDER, Quantile
 from hardstone.stats.summary import SeriesSummary, instrument_limit, summarise
 from hardstone.summary.text import labels_text, spoken, words
 from hardstone.units import format_count
 
+_MOST_ROWS = 400  # for the eye, and since each takes a terminal a while
 _MARKS = {"at the": "*", "within": "+"}
 
 
@@ -26,6 +28,7 @@ class SeriesTable:
     def __init__(self, document: RunDocument) -> None:
         self._document = document
         self._deepest = DEEPEST_BY_PROFILE.get(document.plan.profile, LADDER[-1])
+        self._left_out = 0
         self.notes: list[str] = []
 
     def build(self) -> Table | None:
@@ -36,12 +39,19 @@ class SeriesTable:
         table = _empty_table()
         for result in measured:
             self._add_result(table, result)
+        if self._left_out:
+            self.notes.append(f"{self._left_out} more series, in the report and with --json")
         return table
 
     def _add_result(self, table: Table, result: Result) -> None:
+        if table.row_count >= _MOST_ROWS:
+            self._left_out += len(result.series)
+            return
         state = "" if result.status == "measured" and result.complete else f" ({result.status})"
         table.add_row(words(result.test + state, "bold"))
-        for name, group in _by_name(result.series).items():
+        shown = result.series[: _MOST_ROWS - table.row_count]
+        self._left_out += len(result.series) - len(shown)
+        for name, group in _by_name(shown).items():
             self._add_group(table, name, group, result)
 
     def _add_group(self, table: Table, name: str, group: list[Series], result: Result) -> None:
@@ -71,17 +81,22 @@ class SeriesTable:
             table.add_row(label, Text("?"))
             self.notes.append(f"{series.name}: {error.cause}")
             return
-        table.add_row(label, *_cells(figures, quantum_ns, mark))
+        is_wrong = is_contradictory(series)
+        if is_wrong:
+            self._note(MARK_NOTE)
+        table.add_row(label, *_cells(figures, quantum_ns, mark, MARK if is_wrong else ""))
 
     def _mark(self, series: Series, instrument: Instrument | None) -> str:
         note = instrument_limit(series, instrument)
         if note is None:
             return ""
         mark = next((sign for start, sign in _MARKS.items() if note.startswith(start)), "*")
-        line = f"{mark} {note}"
+        self._note(f"{mark} {note}")
+        return mark
+
+    def _note(self, line: str) -> None:
         if line not in self.notes:
             self.notes.append(line)
-        return mark
 
 
 def _empty_table() -> Table:
@@ -122,17 +137,17 @@ def _varying_labels(series: Series, group: list[Series]) -> str:
     return labels_text(varying or series.labels)
 
 
-def _cells(figures: SeriesSummary, quantum_ns: float, mark: str) -> Iterator[Text]:
+def _cells(figures: SeriesSummary, quantum_ns: float, mark: str, wrong: str) -> Iterator[Text]:
     def shown(value: float | None) -> str:
         return format_value(value, figures.unit, quantum_ns)
 
     median = next((found for found in figures.quantiles if found.q == 0.5), None)
     deepest = figures.quantiles[-1] if len(figures.quantiles) > 1 else None
-    yield Text(format_count(figures.count))
-    yield Text(shown(figures.min))
+    yield Text(format_count(figures.count) + wrong)
+    yield Text(shown(figures.min) + wrong)
     yield Text(_quantile_value(median, shown) + mark)
     yield Text(f"{_percent(deepest.q)} {_quantile_value(deepest, shown)}" if deepest else "-")
-    yield Text(shown(figures.max), style="bold")
+    yield Text(shown(figures.max) + wrong, style="bold")
 
 
 def _quantile_value(found: Quantile | None, shown: Callable[[float | None], str]) -> str:
