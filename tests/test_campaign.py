@@ -181,6 +181,23 @@ def test_a_bad_stream_is_not_read_on(tmp_path: Path, store: Store) -> None:
     assert len(taken) == 1
 
 
+def test_empty_lines_are_not_kept(tmp_path: Path, store: Store) -> None:
+    held: list[int] = []
+
+    class Spaced(FakeTarget):
+        def run(self, planned, options, backing, stop, on_idle=lambda: None):  # type: ignore[no-untyped-def]
+            for line in super().run(planned, options, backing, stop, on_idle):
+                yield from (b"", b"\r", b"  ", line)
+            (journal,) = store.path.glob("journals/*/journal.jsonl")
+            held.append(sum(b'"kind":"line"' in one for one in journal.read_bytes().splitlines()))
+
+    steps = sample.stream(FIRST)
+    target = Spaced(sample.scenario(tmp_path, {FIRST: steps}))
+    outcome = Campaign(target, store).run(make((FIRST,)), target.facts())
+    assert outcome.document.results[0].complete
+    assert held == [len(steps)]
+
+
 @pytest.mark.parametrize("kill", [True, False])
 def test_killed_is_not_garbage(tmp_path: Path, store: Store, kill: bool) -> None:
     facts = (sample.GOLDEN / "facts.json").read_text()

@@ -53,6 +53,33 @@ def test_a_whole_stream_gives_a_complete_result() -> None:
     assert result.instrument is not None and result.instrument.pair.median == 19
 
 
+def test_a_flood_of_series_is_ended_and_what_came_before_is_kept() -> None:
+    empty = {"count": 0, "min": None, "mean": None, "stddev": None, "max": None, "worst": []}
+    empty |= {"histogram": {"layout": "log-linear/7", "buckets": []}, "maxima_per_s": []}
+    flood = (with_field(RELEASE, name=f"s{number}", **empty) for number in range(20_000))
+    reader = StreamReader(TEST)
+    for line in [HEADER, WAKEUP, *flood]:
+        reader.feed(line)
+    result = reader.finish()
+    assert (result.status, result.complete) == ("failed", False)
+    assert result.reason == "line 16386: more than 16384 lines of the kind series"
+    assert len(result.series) == 16_384 and result.series[0].name == "wakeup"
+
+
+def test_a_flood_of_empty_lines_is_ended() -> None:
+    reader = StreamReader(TEST)
+    for _ in range(70_000):
+        reader.feed(b"\r\n")
+    assert reader.problem == "line 0: more than 65536 empty lines"
+
+
+def test_a_flood_of_values_is_ended_before_they_are_decoded() -> None:
+    reader = StreamReader(TEST)
+    reader.feed(HEADER)
+    reader.feed(b'{"type":"event","name":[' + b"1," * 6_000_001)
+    assert reader.problem == "line 2: the stream holds more than 6000000 values"
+
+
 def test_line_ends_and_empty_lines_of_a_console_do_no_harm() -> None:
     lines = [b"\r\n", *[line + b"\r\n" for line in GOLDEN], b""]
     assert read(lines) == read(GOLDEN)
@@ -84,7 +111,12 @@ BROKEN: list[tuple[list[bytes], str]] = [
     ([HEADER, HEADER], "line 2: a second header"),
     ([with_field(HEADER, schema="hardstone.stream/3")], "line 1: schema 'hardstone.stream/3'"),
     ([with_field(HEADER, test="CLK-B-RES")], "test 'CLK-B-RES' where TMR-P-LAT was asked for"),
-    ([with_field(HEADER, started_utc_ns=10**30)], "line 1: the start time 1000"),
+    ([with_field(HEADER, started_utc_ns=10**30)], "<= 9223372036854775807 - at `$.started_utc_ns`"),
+    ([with_field(HEADER, started_utc_ns=-(2**63))], "line 1: the start time -9223372036854775"),
+    ([with_field(HEADER, started_utc_ns=2**63 - 1)], "line 1: the start time 9223372036854775807"),
+    ([HEADER, with_field(RESULT, duration_ns=2**62)], "- at `$.duration_ns`"),
+    ([HEADER, with_field(EVENT, text="x" * 70_000)], "length <= 65536 - at `$.text`"),
+    ([HEADER, with_field(WAKEUP, name="x" * 5000)], "length <= 4096 - at `$.name`"),
     ([HEADER, INSTRUMENT, INSTRUMENT], "line 3: a second instrument"),
     ([HEADER, with_field(INSTRUMENT, pair=BAD_PAIR)], "line 2: the mean of the time-stamp pairs"),
     ([HEADER, b"Kernel panic"], "line 2: not JSON"),
@@ -98,7 +130,7 @@ BROKEN: list[tuple[list[bytes], str]] = [
     ([HEADER, with_field(WAKEUP, max=None)], "exactly when there are values"),
     ([HEADER, with_field(WAKEUP, stddev=None)], "when there are several values"),
     ([HEADER, with_field(WAKEUP, min=10**9)], "is above the maximum"),
-    ([HEADER, with_field(WAKEUP, max=2**64)], "does not fit into 64 bits"),
+    ([HEADER, with_field(WAKEUP, max=2**64)], "<= 9223372036854775807 - at `$.max`"),
     ([HEADER, with_field(WAKEUP, maxima_interval_ns=0)], "not a time"),
     ([HEADER, with_buckets(lambda h: h["buckets"].reverse())], "does not ascend"),
     ([HEADER, with_buckets(lambda h: h.update(layout="linear"))], "layout 'linear' is not known"),

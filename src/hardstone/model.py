@@ -9,9 +9,10 @@ how both formats changed; schema/*.json is generated from this module.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
+from msgspec import Meta
 
 STREAM_SCHEMA = "hardstone.stream/2"
 RUN_SCHEMA = "hardstone.run/2"
@@ -24,8 +25,21 @@ Status = Literal["measured", "failed", "unsupported", "denied", "timeout", "skip
 RunStatus = Literal["complete", "interrupted", "incomplete"]
 TrustGrade = Literal["full", "indicative", "untrustworthy"]
 Unit = Literal["ns", "count", "bytes_per_s"]
-Scalar = bool | int | float | str | None
-ParamValue = int | str | list[int | str]
+
+# Bounds of what is read: all are ten times and more above anything that a run has held
+# (schema/HISTORY.md has the figures), so that damage is refused and no real document is.
+YEAR_NS = 31_557_600_000_000_000
+MOST_SERIES = 1 << 14  # of a result
+MOST_MAXIMA = 1 << 21  # of a series; the probe keeps at most 2**17
+Int64 = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
+DurationNs = Annotated[int, Meta(ge=-100 * YEAR_NS, le=100 * YEAR_NS)]
+Name = Annotated[str, Meta(max_length=4096)]
+Text = Annotated[str, Meta(max_length=65_536)]
+_FEW = Meta(max_length=1 << 12)
+_MANY = Meta(max_length=1 << 14)
+
+Scalar = bool | Int64 | float | Text | None
+ParamValue = Int64 | Text | Annotated[list[Int64 | Text], _FEW]
 
 
 class Histogram(msgspec.Struct, kw_only=True):
@@ -37,18 +51,18 @@ class Histogram(msgspec.Struct, kw_only=True):
     add up to the count of the series.
     """
 
-    layout: str
-    buckets: list[tuple[int, int]]
-    underflow: int = 0
-    overflow: int = 0
+    layout: Name
+    buckets: list[tuple[Int64, Int64]]
+    underflow: Int64 = 0
+    overflow: Int64 = 0
 
 
 class Worst(msgspec.Struct, kw_only=True):
     """One of the largest values: when it occurred and its sample number (from 0)."""
 
-    value_ns: int
-    at_ns: int
-    index: int
+    value_ns: Int64
+    at_ns: Int64
+    index: Int64
 
 
 class Series(msgspec.Struct, kw_only=True):
@@ -60,53 +74,53 @@ class Series(msgspec.Struct, kw_only=True):
     `derived` is the formula of a series that was computed and not timed.
     """
 
-    name: str
-    labels: dict[str, int | str]
+    name: Name
+    labels: Annotated[dict[Name, Int64 | Text], Meta(max_length=64)]
     unit: Unit
-    count: int
-    min: int | None
+    count: Int64
+    min: Int64 | None
     mean: float | None
     stddev: float | None
-    max: int | None
+    max: Int64 | None
     histogram: Histogram
-    worst: list[Worst] = []
-    maxima_per_s: list[int | None] = []
-    maxima_interval_ns: int = 1_000_000_000
-    derived: str | None = None
+    worst: Annotated[list[Worst], _FEW] = []
+    maxima_per_s: Annotated[list[Int64 | None], Meta(max_length=MOST_MAXIMA)] = []
+    maxima_interval_ns: Int64 = 1_000_000_000
+    derived: Text | None = None
 
 
 class Verdict(msgspec.Struct, kw_only=True):
     """A claim about behaviour: `evidence` is what was seen, in words and figures."""
 
-    name: str
+    name: Name
     passed: bool = msgspec.field(name="pass")
-    evidence: str
+    evidence: Text
 
 
 class Event(msgspec.Struct, kw_only=True):
     """Something that a reader must know: `at_ns` is null outside the measurement."""
 
-    name: str
-    text: str
-    at_ns: int | None = None
+    name: Name
+    text: Text
+    at_ns: Int64 | None = None
 
 
 class PairCost(msgspec.Struct, kw_only=True):
     """Distribution of empty time-stamp pairs, in ns."""
 
-    count: int
-    min: int
-    median: int
-    p99: int
+    count: Int64
+    min: Int64
+    median: Int64
+    p99: Int64
     mean: float
-    max: int
+    max: Int64
 
 
 class Skew(msgspec.Struct, kw_only=True):
     """Offset of the counter of `cpu_b` against `cpu_a`: true value within +-`bound_ns`."""
 
-    cpu_a: int
-    cpu_b: int
+    cpu_a: Int64
+    cpu_b: Int64
     offset_ns: float
     bound_ns: float
     consistent: bool
@@ -115,17 +129,17 @@ class Skew(msgspec.Struct, kw_only=True):
 class Instrument(msgspec.Struct, kw_only=True):
     """What the probe found out about itself before and after measuring."""
 
-    clock: str
+    clock: Name
     trusted: bool
-    reason: str | None
-    counter_hz: int | None
+    reason: Text | None
+    counter_hz: Int64 | None
     calibration_ppb: float | None
     drift_ppb: float | None
     quantum_ns: float
     pair: PairCost
     record_step_ns: float
     perturbation_ns: float
-    skew: list[Skew] = []
+    skew: Annotated[list[Skew], Meta(max_length=1 << 16)] = []
 
 
 class Conditions(msgspec.Struct, kw_only=True):
@@ -135,15 +149,15 @@ class Conditions(msgspec.Struct, kw_only=True):
     force for the measurement only: "dma_latency"; "offline": all other CPUs were.
     """
 
-    load: str = "none"
-    cpu_config: str = "shared"
-    cpu: int | None = None
-    policy: str = "other"
-    priority: int = 0
-    clock: str = "monotonic"
+    load: Text = "none"
+    cpu_config: Name = "shared"
+    cpu: Int64 | None = None
+    policy: Name = "other"
+    priority: Int64 = 0
+    clock: Name = "monotonic"
     memory_locked: bool = False
     realtime: bool = False
-    settings: list[str] = []
+    settings: Annotated[list[Name], _FEW] = []
 
 
 class LoadReached(msgspec.Struct, kw_only=True):
@@ -158,23 +172,23 @@ class LoadReached(msgspec.Struct, kw_only=True):
     `how` says what the degree does not: "loopback", "to HOST:PORT", "SCHED_IDLE", "nice 19".
     """
 
-    element: str
-    degree: str
+    element: Name
+    degree: Name
     asked: float | None
     reached: float
     least: float | None = None
-    unit: str
-    processes: int
-    how: str | None = None
-    counters: dict[str, int] = {}
+    unit: Name
+    processes: Int64
+    how: Text | None = None
+    counters: Annotated[dict[Name, Int64], _FEW] = {}
 
 
 class StreamHeader(msgspec.Struct, kw_only=True, tag_field="type", tag="header"):
-    schema: str
-    probe_version: str
-    test: str
-    params: dict[str, ParamValue]
-    started_utc_ns: int
+    schema: Name
+    probe_version: Name
+    test: Name
+    params: Annotated[dict[Name, ParamValue], _FEW]
+    started_utc_ns: Int64
 
 
 class StreamInstrument(Instrument, kw_only=True, tag_field="type", tag="instrument"):
@@ -205,22 +219,22 @@ class StreamResult(msgspec.Struct, kw_only=True, tag_field="type", tag="result")
     """
 
     status: Status
-    reason: str | None
-    remedy: str | None
+    reason: Text | None
+    remedy: Text | None
     interrupted: bool
-    duration_ns: int
+    duration_ns: DurationNs
     conditions: Conditions
-    environment: dict[str, int]
-    calibrated: dict[str, int] = {}
+    environment: Annotated[dict[Name, Int64], _FEW]
+    calibrated: Annotated[dict[Name, Int64], _FEW] = {}
 
 
 class StreamFooter(msgspec.Struct, kw_only=True, tag_field="type", tag="footer"):
     """Counts of what was sent. A stream without it is incomplete."""
 
-    lines: int
-    events: int
-    series: int
-    verdicts: int
+    lines: Int64
+    events: Int64
+    series: Int64
+    verdicts: Int64
 
 
 StreamLine = (
@@ -242,36 +256,36 @@ class Result(msgspec.Struct, kw_only=True):
     they were in the measurement.
     """
 
-    test: str
+    test: Name
     status: Status
-    reason: str | None = None
-    remedy: str | None = None
+    reason: Text | None = None
+    remedy: Text | None = None
     complete: bool = True
     interrupted: bool = False
-    params: dict[str, ParamValue] = {}
-    calibrated: dict[str, int] = {}
+    params: Annotated[dict[Name, ParamValue], _FEW] = {}
+    calibrated: Annotated[dict[Name, Int64], _FEW] = {}
     conditions: Conditions = msgspec.field(default_factory=Conditions)
-    started_utc: str | None = None
-    duration_ns: int = 0
-    series: list[Series] = []
-    verdicts: list[Verdict] = []
-    events: list[Event] = []
+    started_utc: Text | None = None
+    duration_ns: DurationNs = 0
+    series: Annotated[list[Series], Meta(max_length=MOST_SERIES)] = []
+    verdicts: Annotated[list[Verdict], _MANY] = []
+    events: Annotated[list[Event], _MANY] = []
     instrument: Instrument | None = None
-    environment: dict[str, int] = {}
-    load: list[LoadReached] = []
+    environment: Annotated[dict[Name, Int64], _FEW] = {}
+    load: Annotated[list[LoadReached], _FEW] = []
 
 
 class Trust(msgspec.Struct, kw_only=True):
     grade: TrustGrade
-    reasons: list[str] = []
+    reasons: Annotated[list[Text], _MANY] = []
 
 
 class Tool(msgspec.Struct, kw_only=True):
-    version: str
-    probe_version: str | None = None
-    probe_sha256: str | None = None
-    compiler: str | None = None
-    libc: str | None = None
+    version: Name
+    probe_version: Name | None = None
+    probe_sha256: Name | None = None
+    compiler: Text | None = None
+    libc: Text | None = None
 
 
 class PlannedTest(msgspec.Struct, kw_only=True, frozen=True):
@@ -280,15 +294,15 @@ class PlannedTest(msgspec.Struct, kw_only=True, frozen=True):
     `expected_ns` and `deadline_ns` count what load and CPU configuration take to set up.
     """
 
-    test: str
-    params: dict[str, ParamValue]
-    samples: int
-    duration_ns: int
-    deadline_ns: int
-    expected_ns: int
-    load: str = "none"
-    cpu_config: str = "shared"
-    settings: list[str] = []
+    test: Name
+    params: Annotated[dict[Name, ParamValue], _FEW]
+    samples: Int64
+    duration_ns: DurationNs
+    deadline_ns: DurationNs
+    expected_ns: DurationNs
+    load: Text = "none"
+    cpu_config: Name = "shared"
+    settings: Annotated[list[Name], _FEW] = []
 
 
 class Plan(msgspec.Struct, kw_only=True, frozen=True):
@@ -298,25 +312,25 @@ class Plan(msgspec.Struct, kw_only=True, frozen=True):
     `cpu_config` are the same as text, joined by commas. Runs from before loads have no lists.
     """
 
-    name: str
-    profile: str
-    target: str
-    tests: list[PlannedTest]
-    load: str = "none"
-    cpu_config: str = "shared"
-    cpu: int | None = None
-    policy: str = "fifo"
-    priority: int | None = None
-    clock: str = "auto"
-    seed: int = 0
-    loads: list[str] = []
-    cpu_configs: list[str] = []
+    name: Name
+    profile: Name
+    target: Name
+    tests: Annotated[list[PlannedTest], _MANY]
+    load: Text = "none"
+    cpu_config: Name = "shared"
+    cpu: Int64 | None = None
+    policy: Name = "fifo"
+    priority: Int64 | None = None
+    clock: Name = "auto"
+    seed: Int64 = 0
+    loads: Annotated[list[Text], _FEW] = []
+    cpu_configs: Annotated[list[Text], _FEW] = []
 
 
 class Moved(msgspec.Struct, kw_only=True):
     """A fact about the machine that differed at the end of the run."""
 
-    fact: str
+    fact: Name
     before: Scalar
     after: Scalar
 
@@ -324,21 +338,21 @@ class Moved(msgspec.Struct, kw_only=True):
 class RunDocument(msgspec.Struct, kw_only=True):
     """One run: written once, never rewritten. `system` maps fact names to values."""
 
-    schema: str
-    id: str
-    name: str
-    started_utc: str
-    finished_utc: str | None
+    schema: Name
+    id: Name
+    name: Name
+    started_utc: Text
+    finished_utc: Text | None
     status: RunStatus
     trust: Trust
     tool: Tool
-    system: dict[str, Scalar]
+    system: Annotated[dict[Name, Scalar], _MANY]
     plan: Plan
     instrument: Instrument | None
-    results: list[Result]
-    environment_moved: list[Moved] = []
-    advice: list[str] = []
-    rating: dict[str, Scalar] | None = None
+    results: Annotated[list[Result], _MANY]
+    environment_moved: Annotated[list[Moved], _MANY] = []
+    advice: Annotated[list[Text], _FEW] = []
+    rating: Annotated[dict[Name, Scalar], _FEW] | None = None
 
 
 class ParamSpec(msgspec.Struct, kw_only=True):

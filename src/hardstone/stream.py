@@ -7,6 +7,7 @@ the problem is named with its line number, and the result says that it is incomp
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
@@ -32,14 +33,24 @@ from hardstone.model import (
     StreamVerdict,
     Verdict,
 )
-from hardstone.stats.identity import pair_problem, series_problem
+from hardstone.stats.identity import (
+    duration_problem,
+    load_problem,
+    pair_problem,
+    series_problem,
+)
 from hardstone.stats.old_loads import each_cpus_degree, each_cpus_load
 
-LINE_LIMIT_BYTES = 64 * 2**20
-STREAM_LIMIT_BYTES = 512 * 2**20
+LINE_LIMIT_BYTES = 16 * 2**20
+STREAM_LIMIT_BYTES = 64 * 2**20
+# Of one test; the most that was seen is 32 000 values, 80 series and 6 events.
+MOST_VALUES = 6_000_000
+MOST_LINES = 1 << 14  # of each kind
+MOST_EMPTY_LINES = 1 << 16
 OLD_SCHEMA = "hardstone.stream/1"
 NO_FOOTER = "the stream ended before its footer"
 _WORDS_LIMIT = 200
+_YEAR_2200_NS = 7_258_118_400_000_000_000
 
 
 class StreamError(InputError):
@@ -50,7 +61,7 @@ class StreamReader:
     """Takes the lines of one test, in order, and gives its Result.
 
     `feed` each line as received, with or without its line end, then `finish`. Empty
-    lines are skipped and not counted (consoles add them). After the first problem
+    lines are skipped and not counted (consoles add some). After the first problem
     everything is ignored.
     """
 
@@ -69,7 +80,10 @@ class StreamReader:
         self._footer: StreamFooter | None = None
         self._series_seen: set[tuple[str, tuple[tuple[str, int | str], ...]]] = set()
         self._line_count = 0
+        self._empty_count = 0
+        self._value_count = 0
         self._byte_count = 0
+        self._counts: Counter[type] = Counter()
         self._problem: str | None = None
         self._takers: dict[type, Callable[[Any], None]] = {
             StreamHeader: self._take_header,
@@ -127,15 +141,25 @@ class StreamReader:
 
     def _take(self, line: bytes) -> None:
         if not line.strip():
+            self._empty_count += 1
+            if self._empty_count > MOST_EMPTY_LINES:
+                raise StreamError(f"more than {MOST_EMPTY_LINES} empty lines")
             return
         self._line_count += 1
         self._byte_count += len(line)
+        self._value_count += line.count(b",")
         if len(line) > self._line_limit_bytes:
             raise StreamError(f"longer than {self._line_limit_bytes} bytes")
         if self._byte_count > self._stream_limit_bytes:
             raise StreamError(f"the stream is longer than {self._stream_limit_bytes} bytes")
+        if self._value_count > MOST_VALUES:
+            raise StreamError(f"the stream holds more than {MOST_VALUES} values")
         taken = _decode(line)
         self._check_order(taken)
+        self._counts[type(taken)] += 1
+        if self._counts[type(taken)] > MOST_LINES:
+            kind = type(taken).__name__.removeprefix("Stream").lower()
+            raise StreamError(f"more than {MOST_LINES} lines of the kind {kind}")
         self._takers[type(taken)](taken)
 
     def _check_order(self, line: object) -> None:
@@ -171,8 +195,9 @@ class StreamReader:
     def _take_load(self, line: StreamLoad) -> None:
         if any(one.element == line.element for one in self._result.load):
             raise StreamError(f"load of {line.element!r} for the second time")
-        if min(line.reached, line.asked or 0.0, line.processes) < 0:
-            raise StreamError(f"load of {line.element!r} below nothing")
+        problem = load_problem(line)
+        if problem is not None:
+            raise StreamError(f"load of {line.element!r} {problem}")
         reached = LoadReached(**msgspec.structs.asdict(line))
         if self._is_old:
             reached.degree = each_cpus_degree(reached.element, reached.degree)
@@ -192,8 +217,9 @@ class StreamReader:
         self._result.verdicts.append(Verdict(**msgspec.structs.asdict(line)))
 
     def _take_result(self, line: StreamResult) -> None:
-        if line.duration_ns < 0:
-            raise StreamError(f"a duration of {line.duration_ns} ns")
+        problem = duration_problem(line.duration_ns)
+        if problem is not None:
+            raise StreamError(problem)
         self._ending = line
 
     def _take_footer(self, line: StreamFooter) -> None:
@@ -240,10 +266,10 @@ _DECODER: msgspec.json.Decoder[StreamLine] = msgspec.json.Decoder(StreamLine)
 
 
 def _utc(at_ns: int) -> str:
-    try:
-        at = datetime.fromtimestamp(at_ns // 1_000_000_000, UTC)
-    except (ValueError, OverflowError, OSError):
-        raise StreamError(f"the start time {str(at_ns)[:24]} ns is impossible") from None
+    """The clock of a target may not have been set: it then counts from 1970."""
+    if not 0 <= at_ns < _YEAR_2200_NS:
+        raise StreamError(f"the start time {at_ns} ns is impossible")
+    at = datetime.fromtimestamp(at_ns // 1_000_000_000, UTC)
     return at.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 

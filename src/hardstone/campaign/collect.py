@@ -59,7 +59,8 @@ def measure(common: Collector, planned: PlannedTest, on_idle: Callable[[], None]
         lines = common.target.run(planned, common.options, backing, common.stop, on_idle)
         with closing(lines):
             for raw in lines:
-                common.journal.stream_line(planned.test, raw)
+                if raw.strip():  # the reader skips empty lines too, and counts them
+                    common.journal.stream_line(planned.test, raw)
                 reader.feed(raw)
                 if reader.problem is not None:
                     break  # which ends the probe: nothing that follows would be taken

@@ -22,7 +22,8 @@ class _Head(msgspec.Struct):
 
 
 def _from_first(document: Document) -> Document:
-    """Degrees of a load were those of each CPU."""
+    """Degrees of a load were those of each CPU. ValidationError where a type is another."""
+    msgspec.convert(document, RunDocument)
     plan = document["plan"]
     tests = [_with_load(test, each_cpus_load) for test in plan["tests"]]
     loads = [each_cpus_load(load) for load in plan.get("loads", [])]
@@ -62,7 +63,7 @@ def _with_load(fields: Document, change: Callable[[str], str]) -> Document:
 CONVERTERS: dict[str, Callable[[Document], Document]] = {_FIRST: _from_first}
 
 
-def decode_document(raw: bytes, source: str) -> RunDocument:
+def decode_document(raw: bytes | bytearray, source: str) -> RunDocument:
     """The document in `raw`, JSON; InputError that names `source` if there is none."""
     try:
         schema = msgspec.json.decode(raw, type=_Head).schema

@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import gzip
-import io
-import os
-import zlib
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import BinaryIO
 
 import msgspec
 
 from hardstone.errors import InputError
 from hardstone.model import RunDocument
 from hardstone.stats.identity import histogram_problem
+from hardstone.store.content import DOCUMENT_LIMIT_BYTES, content_of
 from hardstone.store.convert import decode_document
-from hardstone.store.files import StoreError, open_regular, replace_file, store_errors
+from hardstone.store.files import StoreError, replace_file, store_errors
 from hardstone.store.place import Place, is_run_id
 
-DOCUMENT_LIMIT_BYTES = 512 * 2**20
-_GZIP_MAGIC = b"\x1f\x8b"
+MOST_SERIES_OF_RUN = 1 << 17
+_ANOTHER = "name another file"
 _MODE = 0o444
-_CHUNK_BYTES = 2**20
+_FIRST_YEAR, _PAST_YEAR = 2000, 2200
+_EPOCH_YEAR = 1970  # of a target without a clock that runs on
 
 
 def write_document(place: Place, document: RunDocument) -> Path:
@@ -44,24 +43,22 @@ def read_document(path: Path, *, limit_bytes: int = DOCUMENT_LIMIT_BYTES) -> Run
     """The run document in a file, JSON or compressed, of any version that is known.
 
     InputError when there is none, it is damaged, of a newer version, above `limit_bytes`
-    before or after it is decompressed, or holds a histogram that cannot be read.
+    before or after it is decompressed, holds more than any run can, or has a time or a
+    histogram that cannot be.
     """
-    return parse_document(_content(path, limit_bytes), str(path))
+    return parse_document(content_of(path, limit_bytes), str(path))
 
 
-def parse_document(raw: bytes, source: str) -> RunDocument:
-    """The run document in `raw`, JSON; InputError as `read_document`, which names `source`."""
+def parse_document(raw: bytes | bytearray, source: str) -> RunDocument:
+    """As `read_document`, out of JSON; errors name `source`."""
     document = decode_document(raw, source)
     if not is_run_id(document.id):
-        raise InputError(f"{source} has no valid run id: {document.id[:40]!r}", "name another file")
-    for result in document.results:
-        for series in result.series:
-            problem = histogram_problem(series.histogram)
-            if problem is not None:
-                raise InputError(
-                    f"{source}: {result.test[:40]} {series.name[:40]}: {problem}",
-                    "import or measure it again",
-                )
+        raise InputError(f"{source} has no valid run id: {document.id[:40]!r}", _ANOTHER)
+    if sum(len(result.series) for result in document.results) > MOST_SERIES_OF_RUN:
+        raise InputError(f"{source} holds more than {MOST_SERIES_OF_RUN} series", _ANOTHER)
+    problem = _time_problem(document) or _histogram_problem(document)
+    if problem is not None:
+        raise InputError(f"{source}: {problem}", "import or measure it again")
     return document
 
 
@@ -74,31 +71,30 @@ def read_stored(place: Place, run_id: str) -> RunDocument:
     return document
 
 
-def _content(path: Path, limit_bytes: int) -> bytes:
-    with store_errors("read", path):
-        data = _read_regular(path, limit_bytes)
-    if data.startswith(_GZIP_MAGIC):
-        try:
-            with gzip.GzipFile(fileobj=io.BytesIO(data)) as packed:
-                data = _read_limited(packed, limit_bytes + 1)
-        except (OSError, EOFError, zlib.error) as error:
-            raise InputError(f"{path} is damaged: {error}", "take it from a copy") from None
-    if len(data) > limit_bytes:
-        raise InputError(f"{path} holds more than {limit_bytes} bytes", "name another file")
-    return data
+def _histogram_problem(document: RunDocument) -> str | None:
+    for result in document.results:
+        for series in result.series:
+            problem = histogram_problem(series.histogram)
+            if problem is not None:
+                return f"{result.test[:40]} {series.name[:40]}: {problem}"
+    return None
 
 
-def _read_regular(path: Path, limit_bytes: int) -> bytes:
-    with open_regular(path, limit_bytes) as file:
-        return _read_limited(file, limit_bytes + 1)
+def _time_problem(document: RunDocument) -> str | None:
+    """A time at which no run was, or None."""
+    of_run = [document.started_utc, document.finished_utc]
+    of_results = [result.started_utc for result in document.results]
+    times = [(text, _FIRST_YEAR) for text in of_run] + [(one, _EPOCH_YEAR) for one in of_results]
+    for text, first in times:
+        if text is not None and not _is_time(text, first):
+            return f"{text[:40]!r} is no time between {first} and {_PAST_YEAR}"
+    return None
 
 
-def _read_limited(file: BinaryIO | gzip.GzipFile, most_bytes: int) -> bytes:
-    """At most `most_bytes`, piece by piece: asked at once, all of it would be allocated."""
-    data = bytearray()
-    while len(data) < most_bytes:
-        chunk = file.read(min(_CHUNK_BYTES, most_bytes - len(data)))
-        if not chunk:
-            break
-        data += chunk
-    return bytes(data)
+def _is_time(text: str, first_year: int) -> bool:
+    try:
+        at = datetime.fromisoformat(text)
+        year = at.astimezone(UTC).year if at.tzinfo is not None else at.year
+    except (ValueError, OverflowError):
+        return False
+    return first_year <= year < _PAST_YEAR

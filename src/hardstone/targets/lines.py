@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-_MOST_BYTES = (1 << 26) + 1  # just beyond what a line of a stream may have
+_MOST_BYTES = (1 << 24) + 1  # just beyond what a line of a stream may have
 
 
 def split_lines(chunks: Iterable[bytes], most_bytes: int = _MOST_BYTES) -> Iterator[bytes]:

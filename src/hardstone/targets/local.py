@@ -100,7 +100,7 @@ class LocalTarget:
 
     def dump(self, path: Path) -> list[bytes]:
         command = [str(self._executable()), "dump", str(path), "--json"]
-        return list(split_lines([collect(command, _DUMP_S, most_bytes=1 << 28)]))
+        return list(split_lines([collect(command, _DUMP_S, most_bytes=1 << 27)]))
 
     def _ask_newer(self, arguments: list[str]) -> bytes | None:
         """None from a probe from before there was such a command."""

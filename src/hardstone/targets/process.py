@@ -54,7 +54,7 @@ class Limits:
         *,
         stop_s: float = 30.0,
         end_s: float = 5.0,
-        most_bytes: int = 1 << 28,
+        most_bytes: int = 1 << 27,
     ) -> None:
         self.deadline_s = deadline_s
         self.stop_s = stop_s
