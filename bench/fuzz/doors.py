@@ -1,0 +1,103 @@
+"""The doors: each takes the bytes of an input as a command would, to what a person sees."""
+
+from __future__ import annotations
+
+import io
+import shutil
+import unicodedata
+from collections.abc import Callable
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from bench.fuzz.inputs import RUN_ID, STREAM_TEST
+from hardstone.errors import HardstoneError
+from hardstone.model import Result, RunDocument
+from hardstone.report import render_html, svg
+from hardstone.report.drawing import Drawer, Drawing
+from hardstone.store import Store, read_document
+from hardstone.stream import StreamReader
+from hardstone.summary import print_summary
+from hardstone.targets.lines import split_lines
+
+PAGES_EACH = 20  # a page takes ten times as long as a summary
+_CHUNK_BYTES = 1 << 16
+
+
+class Undrawn(Drawer):
+    """Checks what would be drawn; drawing itself takes as long as fifty inputs."""
+
+    def draw(self, spec: Any) -> Drawing:
+        drawn: Future[str] = Future()
+        try:
+            svg.encoded(spec)
+            drawn.set_result("")
+        except ValueError as error:
+            drawn.set_exception(error)
+        return Drawing(drawn)
+
+
+def enter(kind: str, raw: bytes, folder: Path, number: int) -> bool:
+    """Whether the input was accepted; what is refused in words is not. Raises what is a defect."""
+    try:
+        return _DOORS[kind](raw, folder, number)
+    except HardstoneError as error:
+        if not str(error).strip():
+            raise AssertionError("refused without words") from error
+        return False
+
+
+def _document(raw: bytes, folder: Path, number: int) -> bool:
+    path = folder / "run.json"
+    path.write_bytes(raw)
+    show(read_document(path), with_page=number % PAGES_EACH == 0)
+    return True
+
+
+def show(document: RunDocument, *, with_page: bool) -> None:
+    """As text, and as a page; AssertionError where one could steer a terminal."""
+    out = io.StringIO()
+    print_summary(document, out)
+    kinds = {char: unicodedata.category(char) for char in set(out.getvalue()) if char != "\n"}
+    steering = [char for char, kind in kinds.items() if kind in ("Cc", "Cf", "Cs")]
+    if steering:
+        raise AssertionError(f"the summary holds {[hex(ord(one)) for one in steering]}")
+    if with_page:
+        with Undrawn() as drawer:
+            page = render_html(document, bundle=lambda: None, drawer=drawer)
+        if "<script" in page:
+            raise AssertionError("the page holds a script")
+
+
+def _stream(raw: bytes, _folder: Path, _number: int) -> bool:
+    reader = StreamReader(STREAM_TEST)
+    chunks = (raw[at : at + _CHUNK_BYTES] for at in range(0, len(raw), _CHUNK_BYTES))
+    for line in split_lines(chunks):
+        reader.feed(line)
+        if reader.problem is not None:
+            break
+    result = reader.finish()
+    msgspec.convert(msgspec.to_builtins(result), Result)
+    return reader.is_complete
+
+
+def _journal(raw: bytes, folder: Path, number: int) -> bool:
+    store = folder / "store"
+    shutil.rmtree(store, ignore_errors=True)
+    journal = store / "journals" / RUN_ID
+    journal.mkdir(parents=True)
+    (journal / "journal.jsonl").write_bytes(raw)
+    opened = Store(store)
+    recovered = opened.recover(lambda _path: [])
+    for run_id in recovered:
+        show(opened.load(run_id), with_page=number % PAGES_EACH == 0)
+    return bool(recovered)
+
+
+_DOORS: dict[str, Callable[[bytes, Path, int], bool]] = {
+    "document": _document,
+    "stream": _stream,
+    "journal": _journal,
+}

@@ -1,0 +1,28 @@
+"""A slice of `python -m bench.fuzz`, the same inputs each time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bench.fuzz.inputs import KINDS, input_of
+from bench.fuzz.worker import take
+
+SEED = 20261122
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_damaged_inputs_are_refused_in_words_or_shown(kind: str, tmp_path: Path) -> None:
+    share = take(SEED, kind, range(60), tmp_path)
+    crashes = [one for one in share.failures if one.what == "crash"]
+    assert crashes == []
+    assert share.accepted and share.refused
+
+
+def test_the_same_seed_gives_the_same_inputs() -> None:
+    for kind in KINDS:
+        assert [input_of(1, kind, n) for n in range(20)] == [
+            input_of(1, kind, n) for n in range(20)
+        ]
+        assert input_of(1, kind, 3) != input_of(2, kind, 3)
