@@ -54,9 +54,7 @@ def _locked(descriptor: int) -> FileLock | None:
 
 
 @contextlib.contextmanager
-def exclusive(
-    path: Path, instead: Path | None = None, *, wait_s: float = WAIT_S
-) -> Iterator[None]:
+def exclusive(path: Path, instead: Path | None = None, *, wait_s: float = WAIT_S) -> Iterator[None]:
     """Hold the lock on `path` for a few file operations; StoreBusyError if it stays taken.
 
     Where `path` is no file, or another user's, the folder `instead` is locked: everybody

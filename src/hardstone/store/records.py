@@ -12,7 +12,6 @@ import msgspec
 
 from hardstone.errors import InputError
 from hardstone.model import Result, RunDocument
-from hardstone.store.content import DOCUMENT_LIMIT_BYTES
 from hardstone.store.convert import converted_result, converted_run
 from hardstone.store.files import open_regular
 
