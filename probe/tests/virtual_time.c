@@ -1,7 +1,8 @@
 /* A libc with virtual time, loaded before the real one (LD_PRELOAD). CLOCK_MONOTONIC advances only
- * when a thread sleeps until an absolute time or waits for a timer (virtual_timers.c): the wait
- * returns at once, and the clock shows that time plus a known lateness. So a test's results are
- * known to the nanosecond.
+ * when a thread sleeps until an absolute time, in nanosleep, or waits for a timer
+ * (virtual_timers.c): the wait returns at once, and the clock shows that time plus a known lateness
+ * (none of nanosleep). So a test's results are known to the nanosecond. The CPU time of the process
+ * advances with it: nobody takes the CPU.
  *
  * HARDSTONE_LATE_NS: lateness of successive waits, separated by commas, repeated.
  * HARDSTONE_TICK_NS: waits end at multiples of it; by default at the time that was asked for. A
@@ -9,7 +10,7 @@
  * HARDSTONE_READ_NS: time of a reading of the clock.
  * HARDSTONE_CALL_NS: time of a call that sleeps or sets a timer, before it looks at the clock, or
  *   that asks for overruns; of successive calls, as above.
- * Only sleeps until a time of CLOCK_MONOTONIC are virtual; other clocks and sleeps are real. */
+ * Other clocks and sleeps are real. */
 #define _GNU_SOURCE
 #include "virtual_time.h"
 
@@ -92,7 +93,7 @@ void virtual_expire(int64_t due_ns)
 int clock_gettime(clockid_t id, struct timespec *time)
 {
     static int (*next)(clockid_t, struct timespec *);
-    if (id == CLOCK_MONOTONIC) {
+    if (id == CLOCK_MONOTONIC || id == CLOCK_PROCESS_CPUTIME_ID) {
         *time = virtual_timespec(atomic_fetch_add(&now_ns, read_ns) + read_ns);
         return 0;
     }
@@ -112,4 +113,11 @@ int clock_nanosleep(clockid_t id, int flags, const struct timespec *wanted, stru
     if (!next)
         next = (__typeof__(next))dlsym(RTLD_NEXT, "clock_nanosleep");
     return next(id, flags, wanted, left);
+}
+
+int nanosleep(const struct timespec *wanted, struct timespec *left)
+{
+    (void)left;
+    virtual_pass(virtual_ns(wanted));
+    return 0;
 }

@@ -61,27 +61,29 @@ class Call:
     is_leave: bool
 
 
-def in_words(cost: dict[str, Cost]) -> str:
+def in_words(cost: dict[str, Cost], read_ns: int = READ_NS) -> str:
     costs = ",".join(f"{name} {c.enter} {c.leave} {c.blocked}" for name, c in cost.items())
-    return f"clock_gettime {READ_NS} 0 0,{costs}"
+    return f"clock_gettime {read_ns} 0 0,{costs}"
 
 
-def measure(probe: Path, libc: Path, *words: str, **variables: str) -> Stream:
+def measure(
+    probe: Path, libc: Path, *words: str, read_ns: int = READ_NS, **variables: str
+) -> Stream:
     """A run on virtual time; nothing that happens on the machine can change its figures. Whether
     the CPU was given is asked of the real kernel."""
     words = (*words, "--clock", "monotonic", "--cpu", str(machine.cpu()))
-    variables = {"LD_PRELOAD": str(libc), "HARDSTONE_COSTS": in_words(COST), **variables}
+    variables = {"LD_PRELOAD": str(libc), "HARDSTONE_COSTS": in_words(COST, read_ns), **variables}
     stream = uncut(lambda: run(probe, *words, variables=variables))
     assert stream.code == stream.told_code, stream.stderr
     return stream
 
 
 def measure_with_calls(
-    probe: Path, libc: Path, folder: Path, *words: str
+    probe: Path, libc: Path, folder: Path, *words: str, read_ns: int = READ_NS
 ) -> tuple[Stream, list[Call]]:
     """The same, and all calls that were made, in their order."""
     file = folder / "calls"
-    stream = measure(probe, libc, *words, HARDSTONE_CALLS=str(file))
+    stream = measure(probe, libc, *words, read_ns=read_ns, HARDSTONE_CALLS=str(file))
     return stream, list(read_calls(file))
 
 

@@ -94,7 +94,7 @@ def test_a_delay_occurs_when_high_has_the_lock(shared_probe: Path, virtual_calls
     """By then the whole delay has passed, so the first one is not longer than the time of its
     occurrence; later ones follow each other by a delay at least."""
     words = ("MUT-B-INV", "-p", "medium_ns=20ms", "-p", "primitives=none")
-    stream = measure(shared_probe, virtual_calls, *words)
+    stream = measure(shared_probe, virtual_calls, *words, read_ns=1000)
     (delay,) = (one for one in stream.of(StreamSeries) if one.name == "delay")
     values = sorted(delay.worst, key=lambda one: one.at_ns)
     assert len(values) == 5
@@ -112,7 +112,7 @@ def test_cold_rounds_are_no_delays(
     with 200 ms each there is one in the course of five."""
     words = ("MUT-B-INV", "-p", f"medium_ns={medium_ms}ms", "-p", "primitives=none")
     stream, calls = measure_with_calls(
-        shared_probe, virtual_calls, tmp_path, *words, "--priority", "60"
+        shared_probe, virtual_calls, tmp_path, *words, "--priority", "60", read_ns=1000
     )
     high = 59
     requests = [

@@ -30,7 +30,7 @@ def measure(probe: Path, libc: Path, late_ns: list[int], test: str, *words: str)
     stream = run(
         probe,
         test,
-        *("--samples", "120", "--clock", "monotonic", "--policy", "other"),
+        *("--samples", "120", "--clock", "monotonic"),
         *words,
         variables={
             "LD_PRELOAD": str(libc),
@@ -128,7 +128,7 @@ def test_the_threshold_is_crossed_above_it(
 ) -> None:
     stream = run(
         shared_probe,
-        *("TMR-P-LAT", "--samples", "20", "--clock", "monotonic", "--policy", "other"),
+        *("TMR-P-LAT", "--samples", "20", "--clock", "monotonic"),
         *("-p", f"interval_ns={INTERVAL_NS}", "-p", "threshold_ns=7000"),
         variables={"LD_PRELOAD": str(virtual_libc), "HARDSTONE_LATE_NS": f"1000,{late_ns},0"},
     )

@@ -19,7 +19,7 @@ pytestmark = [
 ]
 
 MECHANISMS = ("timer-handler", "timer-sigwaitinfo", "nanosleep", "timerfd", "setitimer")
-OPTIONS = ("--clock", "monotonic", "--policy", "other")
+OPTIONS = ("--clock", "monotonic")
 PERIOD_NS = 100_000
 READ_NS, CALL_NS = 50, 300
 MS = 1_000_000
