@@ -258,7 +258,7 @@ static void test_threads_that_step_down_to_it(void)
     fake.has_ordinary = true;
     const char *text = STREAM("SEM-P-RTP", FEW, "-p", "kinds=unnamed", "-p", "scopes=process");
     CHECK(strstr(text, "could not be") == NULL);
-    text = STREAM("THR-B-PRI", FEW);
+    text = STREAM("THR-B-PRI", "--samples", "1", "--priority", "50");
     CHECK(strstr(text, "Invalid argument") == NULL);
     text = STREAM("THR-P-SLS", "--samples", "20", "--priority", "1", "-p", "threads=2");
     CHECK_HOLDS(text, "\"type\":\"footer\"");

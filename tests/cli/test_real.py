@@ -2,42 +2,75 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+import os
+import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 
 from hardstone.model import Register
 from hardstone.targets.local import LocalTarget
-from tests.cli.conftest import Done
+from tests.conftest import PROBE, ROOT
 from tests.targets import sample
 
-# Two measurements at a time spoil each other: one worker has them all.
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("measuring")]
+pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
-Hardstone = Callable[..., Done]
-
-
-@pytest.fixture(autouse=True)
-def real_probe(probe: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HARDSTONE_PROBE", str(probe))
+TESTS = [one.id for one in sample.register().tests]
 
 
-@pytest.mark.e2e
+def hardstone(home: Path, *words: str) -> subprocess.CompletedProcess[bytes]:
+    names = ("XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME")
+    own = {
+        "HOME": str(home),
+        "HARDSTONE_LOCK_FILE": str(home / "lock"),
+        "PYTHONPATH": f"{ROOT}/src",
+    }
+    own |= {"HARDSTONE_PROBE": str(PROBE), **{name: str(home / name) for name in names}}
+    start = "from hardstone.cli.main import main; main()"
+    return subprocess.run(
+        [sys.executable, "-c", start, *words],
+        capture_output=True,
+        check=False,
+        env={**os.environ, **own},
+    )
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("home")
+
+
+@pytest.fixture(scope="module")
+def results(home: Path) -> dict[str, Any]:
+    """Of one run of all tests of the register, by their names."""
+    if not PROBE.exists():
+        pytest.skip("there is no build/probe/hardstone-probe: make setup")
+    quick = ("-D", "200ms", "-p", "mechanisms=nanosleep")  # which only some of them have
+    done = hardstone(home, "run", *TESTS, *quick, "--json", "--quiet")
+    assert done.stdout, done.stderr.decode()
+    return {one["test"]: one for one in json.loads(done.stdout)["results"]}
+
+
 def test_the_golden_register_is_that_of_the_probe(probe: Path) -> None:
     found: Register = LocalTarget(probe).probe_list()
     assert msgspec.to_builtins(found) == msgspec.to_builtins(sample.register())
 
 
-@pytest.mark.e2e
-@pytest.mark.parametrize("test", [one.id for one in sample.register().tests])
-def test_every_test_gives_a_result_that_is_stored(hardstone: Hardstone, test: str) -> None:
-    done = hardstone("run", test, "-D", "200ms", "--json", "--quiet")
-    (result,) = done.document["results"]
+@pytest.mark.parametrize("test", TESTS)
+def test_every_test_gives_a_result(results: dict[str, Any], test: str) -> None:
+    result = results[test]
     assert result["complete"], result["reason"]
     is_ended = result["status"] in ("measured", "denied", "unsupported")
     # Something above the test on a shared machine: the probe says so, which is what it must do.
     is_disturbed = result["status"] == "failed" and "CPU was not given" in result["reason"]
     assert is_ended or is_disturbed, result["reason"]
-    assert hardstone("show", "last").code == 0
+
+
+def test_the_results_are_stored(results: dict[str, Any], home: Path) -> None:
+    shown = hardstone(home, "show", "last")
+    assert shown.returncode == 0, shown.stderr.decode()
+    assert all(test.encode() in shown.stdout for test in results)

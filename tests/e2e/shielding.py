@@ -111,6 +111,20 @@ def wait_until(claim: Callable[[], bool], what: str) -> None:
         time.sleep(0.005)
 
 
+def journal_lines() -> int:
+    """-1 without a journal."""
+    with suppress(FileNotFoundError):
+        return JOURNAL.read_bytes().count(b"\n")
+    return -1
+
+
+def wait_for_moment(process: Shield, has_come: Callable[[], bool]) -> None:
+    """Or for the end, should the moment have passed unseen."""
+    give_up_s = time.monotonic() + GIVE_UP_S
+    while not has_come() and process.poll() is None:
+        assert time.monotonic() < give_up_s, "the moment does not come"
+
+
 def all_is_back(before: State) -> None:
     wait_until(lambda: not JOURNAL.exists(), "the journal is still there")
     assert_same(before)

@@ -1,6 +1,7 @@
 """A probe that is killed at any moment of a run of many short variants, and copies of its file.
 
-Variants share records: each has its place in the file when the next one begins."""
+Variants share records: each has its place in the file when the next one begins. Between any two
+instructions of that: probe/tests/test_arena_moves.c and test_record_recover.c."""
 
 from __future__ import annotations
 
@@ -20,8 +21,8 @@ from tests.e2e.running import Stream, measuring, run
 pytestmark = pytest.mark.e2e
 
 SAMPLES = 3000
-MOMENTS = 25
-COPIES = 8
+MOMENTS = 6
+COPIES = 5
 Counts = dict[tuple[str, ...], int]
 
 

@@ -58,7 +58,7 @@ def test_messages_that_come_back_are_counted(
 ) -> None:
     with echo(family, host) as port:
         load = f"network=500/s@{written}:{port}"
-        line = elements(once(probe, load, tmp_path, "-D", "1"))["network"]
+        line = elements(once(probe, load, tmp_path, "-D", "400ms"))["network"]
     assert line["degree"] == f"500/s@{written}:{port}"
     assert line["how"] == f"to {written}:{port}"
     assert 0 < line["counters"]["packets_count"] <= 500 * 1.5
@@ -67,13 +67,13 @@ def test_messages_that_come_back_are_counted(
 
 def test_a_name_is_looked_up(probe: Path, tmp_path: Path) -> None:
     with echo(socket.AF_INET, "127.0.0.1") as port:
-        line = elements(once(probe, f"network=100/s@localhost:{port}", tmp_path, "-D", "1"))
+        line = elements(once(probe, f"network=100/s@localhost:{port}", tmp_path, "-D", "400ms"))
     assert line["network"]["counters"]["packets_count"] > 0
 
 
 def test_a_connection_that_breaks_is_made_again_and_told(probe: Path, tmp_path: Path) -> None:
     with echo(socket.AF_INET, "127.0.0.1", most=256 * 20) as port:
-        lines = once(probe, f"network=1000/s@127.0.0.1:{port}", tmp_path, "-D", "2")
+        lines = once(probe, f"network=1000/s@127.0.0.1:{port}", tmp_path, "-D", "1")
     counters = elements(lines)["network"]["counters"]
     assert counters["failed_count"] >= 2
     assert counters["packets_count"] > 20
@@ -109,5 +109,5 @@ def test_a_host_that_is_not_there_is_told_before_anything_is_measured(
 
 
 def test_over_loopback_that_is_said(probe: Path, tmp_path: Path) -> None:
-    line = elements(once(probe, "network=100/s", tmp_path, "-D", "1"))["network"]
+    line = elements(once(probe, "network=100/s", tmp_path, "-D", "400ms"))["network"]
     assert line["how"] == "loopback"

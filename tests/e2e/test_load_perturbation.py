@@ -18,7 +18,7 @@ import pytest
 from tests.e2e.again import ATTEMPTS
 from tests.e2e.loads import Line, RunningLoad, elements, loading
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.free_machine]
 
 HEAVY = {
     **dict.fromkeys(("cpu", "disk", "syscall", "memory"), 0.1),
@@ -29,12 +29,12 @@ WITHOUT_INTERRUPTS = "cpu@cpu+disk@cpu+network@cpu+syscall@cpu+memory@cpu+search
 NEAR = 0.2
 CPUS = sorted(os.sched_getaffinity(0))
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
-WINDOW_S, QUIET_S = 2.0, 0.5
+WINDOW_S, QUIET_S = 1.0, 0.3
 SAMPLE_S = 0.002
 MOST_OF_OTHERS = 0.05  # of the CPUs, without load
 MOST_BESIDE = 0.1  # beside a load: threads of the kernel do what its writes ask for
 MOST_STALL_S = 0.05  # in a write: five times what a period of the load has for all of them
-PATIENCE_S = 45.0  # for the CPUs and the disk to be free
+PATIENCE_S = 12.0  # for the CPUs and the disk to be free
 
 
 class NotFreeError(Exception):

@@ -90,7 +90,7 @@ def test_kernel_and_build_write_nothing_where_there_is_no_room(probe: Path, moun
     """Of the classes of kernel only those that take room are left out."""
     (mounted / "others").write_bytes(b"x" * (150 * MIB))
     before = used_bytes(mounted)
-    lines = once(probe, "build+kernel", mounted, "-D", "2", "--cpus", CPU)
+    lines = once(probe, "build+kernel", mounted, "-D", "1", "--cpus", CPU)
     kernel = elements(lines)["kernel"]["counters"]
     assert (kernel["copy_count"], kernel["fsync_count"]) == (0, 0)
     assert min(kernel["file_count"], kernel["map_count"], kernel["pipe_count"]) > 0
@@ -111,7 +111,7 @@ printf %0100d 1 > /etc/own/file
 printf %07000d 1 > /etc/other/file
 ln -s other/file /etc/link
 mount -t tmpfs none /usr || exit 77
-exec "$0" load search -D 1 --json --cpus "$1"
+exec "$0" load search -D 300ms --json --cpus "$1"
 """
 
 

@@ -455,17 +455,20 @@ def test_delay_by_inversion(shared_probe: Path, virtual_calls: Path) -> None:
 
 
 def test_the_table_of_primitives(shared_probe: Path, virtual_calls: Path) -> None:
-    """The same delay for each primitive, with what is written to the log in between."""
-    stream = measure(shared_probe, virtual_calls, "MUT-B-INV", "-p", f"medium_ns={BURN_NS}")
-    both = 2 * POST.whole + 4 * READ_NS + WAIT.woken
-    end = POST.whole + TIMED.whole + READ_NS
-    medium = WAIT.woken + READ_NS + BURN_NS + end + WAIT.enter + READ_NS
+    """The same delay for each primitive, with what is written to the log in between. A reading of
+    the clock takes 100 ns: the watchdog of the spin lock comes after a second of them."""
+    read_ns = 100
+    words = ("MUT-B-INV", "-p", f"medium_ns={BURN_NS}")
+    stream = measure(shared_probe, virtual_calls, *words, read_ns=read_ns)
+    both = 2 * POST.whole + 4 * read_ns + WAIT.woken
+    end = POST.whole + TIMED.whole + read_ns
+    medium = WAIT.woken + read_ns + BURN_NS + end + WAIT.enter + read_ns
     # locked, asked, blocked, ran, made ready, let go, and medium's own; a ceiling blocks nobody
-    notes = 6 * READ_NS
+    notes = 6 * read_ns
     calls = {
         "none": lock("none").enter + unlock("none").enter + lock("none").woken + medium,
         "inherit": lock("inherit").enter + unlock("inherit").enter + lock("inherit").woken,
-        "protect": unlock("protect").enter + lock("protect").whole - READ_NS,
+        "protect": unlock("protect").enter + lock("protect").whole - read_ns,
         "semaphore": WAIT.enter + POST.enter + WAIT.woken + medium,
         "rwlock": medium,  # its calls cost nothing here
         "condition": 2 * (lock("none").whole + unlock("none").whole)

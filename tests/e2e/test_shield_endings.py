@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import random
 import shutil
 import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -38,11 +38,13 @@ from tests.e2e.shielding import (
     assert_same,
     command,
     is_over,
+    journal_lines,
     kill_both,
     on_a_terminal,
     read_until,
     shielded,
     tool,
+    wait_for_moment,
     wait_until,
 )
 
@@ -356,23 +358,40 @@ def kill_the_guard_too(process: subprocess.Popen[bytes]) -> None:
     process.kill()
 
 
+# By what the journal holds: nothing, its head, the first changes, most of them.
+JOURNAL_MOMENTS = [-1, 0, 1, 5, 6, 8, 16, 40]
+BACK_MOMENTS_S = [0, 0.002, 0.006]  # after COMMAND, while it puts back
+
+
 @pytest.mark.parametrize("kill", [kill_the_tool, kill_the_guard_too])
 def test_a_kill_at_any_moment(
     probe: Path, before: State, kill: Callable[[subprocess.Popen[bytes]], None]
 ) -> None:
-    """Also while it applies, and while it puts back. A kill before there is a guard leaves an empty
-    journal, which the next one removes."""
-    moments = random.Random(4)
-    for _ in range(15):
-        with subprocess.Popen(command(probe, "true"), stderr=subprocess.DEVNULL) as process:
-            time.sleep(moments.uniform(0, 0.06))
-            kill(process)
+    """While it applies, and while it puts back. A kill before there is a guard leaves an empty
+    journal, which the next one removes. Between any two changes: probe/tests/test_shield_*.c."""
+
+    def check(process: Shield) -> None:
+        kill(process)
+        process.wait(GIVE_UP_S)
         if kill is kill_the_guard_too:
             subprocess.run([probe, "shield", "--restore"], capture_output=True, check=True)
         wait_until(lambda: not JOURNAL.exists() or is_empty(JOURNAL), "things were not put back")
         assert_same(before)
+
+    for count in JOURNAL_MOMENTS:
+        with subprocess.Popen(command(probe, "true"), stderr=subprocess.DEVNULL) as process:
+            wait_for_moment(process, partial(has_lines, count))
+            check(process)
+    for after_s in BACK_MOMENTS_S:
+        with shielded(command(probe, "echo", "ready")) as process:
+            time.sleep(after_s)
+            check(process)
     subprocess.run([probe, "shield", "--restore"], capture_output=True, check=True)
     all_is_back(before)
+
+
+def has_lines(count: int) -> bool:
+    return journal_lines() >= count
 
 
 @pytest.mark.skipif(not shutil.which("unshare"), reason="unshare is not installed")

@@ -6,11 +6,9 @@ Few of these run on the real kernel. Whatever happens, every CPU that was online
 from __future__ import annotations
 
 import os
-import random
 import shutil
 import subprocess
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
@@ -28,15 +26,16 @@ from tests.e2e.shielding import (
     SHIELD_MARKS,
     Shield,
     all_is_back,
+    journal_lines,
     kill_both,
+    wait_for_moment,
     wait_until,
 )
 
 CPUS = Path("/sys/devices/system/cpu")
 STAYS = min(os.sched_getaffinity(0))
 OTHERS = sorted(os.sched_getaffinity(0) - {STAYS})
-KILLS = 10
-LATEST_KILL_S = 0.6
+HEAD_LINES = 5  # of a journal, before its first change
 SINGLE = ("--cpu-config", "single", "--cpu", str(STAYS))
 
 
@@ -107,14 +106,25 @@ def test_the_guard_brings_them_back_after_a_kill(probe: Path, before: State) -> 
     all_is_back(before)
 
 
+MOMENTS: dict[str, Callable[[], bool]] = {
+    "at its start": lambda: True,
+    "an empty journal": lambda: journal_lines() >= 0,
+    "a journal, and no change": lambda: journal_lines() > HEAD_LINES,
+    "offline": lambda: are_online() == {STAYS},
+}
+
+
 def test_killed_at_any_moment(probe: Path, quick: list[str], before: State) -> None:
-    """Before, while and after the CPUs go offline; also between the journal and a write."""
-    draw = random.Random(4)
+    """Before, while and after the CPUs go offline; also between the journal and a write, of which
+    probe/tests/test_shield_offline.c knows each. Killed before there is a guard it leaves an empty
+    journal, which the next one removes."""
     words = [str(probe), "run", "TMR-P-LAT", "--json", "--samples", "1000000", *quick]
-    for _ in range(KILLS):
+    for has_come in MOMENTS.values():
         with subprocess.Popen([*words, "--cpu-config", "single"], stdout=subprocess.DEVNULL) as run:
-            time.sleep(draw.uniform(0, LATEST_KILL_S))
+            wait_for_moment(run, has_come)
             run.kill()
+        wait_until(lambda: journal_lines() <= 0, "things were not put back")
+        subprocess.run([probe, "shield", "--restore"], check=True, capture_output=True)
         all_is_back(before)
 
 
