@@ -32,6 +32,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "xdist_group(name): one worker of pytest-xdist takes these")
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist looks at the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What uses the machine as such is for one worker, in turn: it measures, reserves CPUs, looks
     at all processes. What wants the machine for itself comes last, when the others are done."""
