@@ -110,6 +110,8 @@ def test_the_table_of_primitives(probe: Path, quick: list[str]) -> None:
     watched = table["ended_by_watchdog"]
     assert watched == {one: int(one == "spin") for one in watched}
     assert len(watched) == len(table["inverted"]) == 9
+    delays = [one for one in stream.of(StreamSeries) if one.name == "delay"]
+    assert [one.labels["primitive"] for one in delays if one.count == 0] == ["spin"]
 
 
 def test_inheritance_and_ceilings_spare_the_delay_of_medium(probe: Path, quick: list[str]) -> None:

@@ -455,20 +455,20 @@ def test_delay_by_inversion(shared_probe: Path, virtual_calls: Path) -> None:
 
 
 def test_the_table_of_primitives(shared_probe: Path, virtual_calls: Path) -> None:
-    """The same delay for each primitive, with what is written to the log in between. A reading of
-    the clock takes 100 ns: the watchdog of the spin lock comes after a second of them."""
-    read_ns = 100
-    words = ("MUT-B-INV", "-p", f"medium_ns={BURN_NS}")
-    stream = measure(shared_probe, virtual_calls, *words, read_ns=read_ns)
-    both = 2 * POST.whole + 4 * read_ns + WAIT.woken
-    end = POST.whole + TIMED.whole + read_ns
-    medium = WAIT.woken + read_ns + BURN_NS + end + WAIT.enter + read_ns
+    """The same delay for each primitive, with what is written to the log in between. The spin lock,
+    which its watchdog ends in real time: test_lock_doubts.py."""
+    primitives = "none,inherit,protect,semaphore,robust,robust-inherit,rwlock,condition"
+    words = ("-p", f"medium_ns={BURN_NS}", "-p", f"primitives={primitives}")
+    stream = measure(shared_probe, virtual_calls, "MUT-B-INV", *words)
+    both = 2 * POST.whole + 4 * READ_NS + WAIT.woken
+    end = POST.whole + TIMED.whole + READ_NS
+    medium = WAIT.woken + READ_NS + BURN_NS + end + WAIT.enter + READ_NS
     # locked, asked, blocked, ran, made ready, let go, and medium's own; a ceiling blocks nobody
-    notes = 6 * read_ns
+    notes = 6 * READ_NS
     calls = {
         "none": lock("none").enter + unlock("none").enter + lock("none").woken + medium,
         "inherit": lock("inherit").enter + unlock("inherit").enter + lock("inherit").woken,
-        "protect": unlock("protect").enter + lock("protect").whole - read_ns,
+        "protect": unlock("protect").enter + lock("protect").whole - READ_NS,
         "semaphore": WAIT.enter + POST.enter + WAIT.woken + medium,
         "rwlock": medium,  # its calls cost nothing here
         "condition": 2 * (lock("none").whole + unlock("none").whole)
@@ -477,7 +477,6 @@ def test_the_table_of_primitives(shared_probe: Path, virtual_calls: Path) -> Non
     }
     calls |= {"robust": calls["none"], "robust-inherit": calls["inherit"]}
     delays = {key[1]: value for key, value in figures(stream).items() if key[0] == "delay"}
-    assert delays.pop("spin") == [0, 0, 0]
     assert delays == {
         name: [5, both + notes + value, both + notes + value] for name, value in calls.items()
     }
@@ -485,11 +484,8 @@ def test_the_table_of_primitives(shared_probe: Path, virtual_calls: Path) -> Non
     ended = {
         key[1]: value for key, value in figures(stream).items() if key[0] == "ended_by_watchdog"
     }
-    # with a spin lock nobody runs before high but the watchdog
-    spared = {"inherit", "protect", "robust-inherit", "spin"}
+    spared = {"inherit", "protect", "robust-inherit"}
     assert {name: value[1:] for name, value in inverted.items()} == {
-        name: [0, 0] if name in spared else [1, 1] for name in [*calls, "spin"]
+        name: [0, 0] if name in spared else [1, 1] for name in calls
     }
-    assert {name: value[1:] for name, value in ended.items()} == {
-        name: [1, 1] if name == "spin" else [0, 0] for name in [*calls, "spin"]
-    }
+    assert {name: value[1:] for name, value in ended.items()} == {name: [0, 0] for name in calls}
