@@ -1,6 +1,7 @@
 #include "base/posix_source.h"
 
 #include "base/emit.h"
+#include "base/message.h"
 #include "command/args.h"
 #include "command/facts.h"
 #include "command/list.h"
@@ -67,7 +68,7 @@ static int dump(struct emit *emit, const char *path, bool is_json)
     char reason[200];
     struct arena *arena = arena_open(path, reason, sizeof reason);
     if (!arena) {
-        fprintf(stderr, "hardstone-probe: %s: %s\n", path, reason);
+        message_write("%s: %s", path, reason);
         return EXIT_USAGE;
     }
     (void)is_json; /* --text changes nothing: dump is a recovery tool */
@@ -75,7 +76,7 @@ static int dump(struct emit *emit, const char *path, bool is_json)
     if (scratch)
         stream_dump(emit, arena, scratch);
     else
-        fprintf(stderr, "hardstone-probe: %s: not enough memory to read it\n", path);
+        message_write("%s: not enough memory to read it", path);
     free(scratch);
     arena_free(arena);
     return scratch ? EXIT_FINE : EXIT_INTERNAL;
@@ -120,7 +121,7 @@ int main(int argc, char *argv[])
     if (job_main(argc, argv, &job_code))
         return job_code;
     if (args_parse(argc, argv, &request, error, sizeof error) != 0) {
-        fprintf(stderr, "hardstone-probe: %s\n", error);
+        message_write("%s", error);
         return EXIT_USAGE;
     }
     struct emit emit;

@@ -92,6 +92,13 @@ def test_an_exit_code_comes_with_the_words_of_the_probe(run: Callable[..., list[
         run("print('there is no such test', file=sys.stderr); sys.exit(2)")
 
 
+def test_words_of_the_probe_do_not_steer_a_terminal(run: Callable[..., list[bytes]]) -> None:
+    said = b"\x1b]0;t\x07red\xc2\x9b31m\xff\xe2\x80\xae!\nmore"
+    with pytest.raises(ProbeError) as caught:
+        run(f"sys.stderr.buffer.write({said!r}); sys.exit(2)")
+    assert str(caught.value).endswith("exit code 2: ?]0;t?red?31m\ufffd?!")
+
+
 @pytest.mark.parametrize("code", [3, 5])
 def test_a_result_that_is_no_measurement_is_a_result(
     run: Callable[..., list[bytes]], code: int

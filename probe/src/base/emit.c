@@ -2,6 +2,8 @@
 
 #include "base/emit.h"
 
+#include "base/utf8.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdarg.h>
@@ -53,6 +55,18 @@ void emit_raw(struct emit *emit, const char *text)
     put(emit, text, strlen(text));
 }
 
+void emit_text(struct emit *emit, const char *text)
+{
+    while (*text) {
+        size_t length = utf8_length(text);
+        if (*text == '\n' || utf8_is_shown(text, length))
+            put(emit, text, length);
+        else
+            put(emit, "?", 1);
+        text += length ? length : 1;
+    }
+}
+
 void emit_format(struct emit *emit, const char *format, ...)
 {
     char text[1024];
@@ -60,25 +74,7 @@ void emit_format(struct emit *emit, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    emit_raw(emit, text);
-}
-
-/* Length of the UTF-8 sequence at `text`; 0 if it is invalid. */
-static size_t utf8_length(const unsigned char *text)
-{
-    size_t length = text[0] < 0x80                      ? 1
-                    : text[0] >= 0xc2 && text[0] < 0xe0 ? 2
-                    : text[0] >= 0xe0 && text[0] < 0xf0 ? 3
-                    : text[0] >= 0xf0 && text[0] < 0xf5 ? 4
-                                                        : 0;
-    for (size_t i = 1; i < length; i++)
-        if ((text[i] & 0xc0) != 0x80)
-            return 0;
-    if (length == 3 && ((text[0] == 0xe0 && text[1] < 0xa0) || (text[0] == 0xed && text[1] > 0x9f)))
-        return 0;
-    if (length == 4 && ((text[0] == 0xf0 && text[1] < 0x90) || (text[0] == 0xf4 && text[1] > 0x8f)))
-        return 0;
-    return length;
+    emit_text(emit, text);
 }
 
 /* No comma after an opening bracket, a separator, or a line end. */
@@ -120,22 +116,29 @@ void emit_end_array(struct emit *emit)
     emit->depth--;
 }
 
+/* C0, DEL and C1, whose second byte is their code. */
+static bool is_control(const char *text, size_t length)
+{
+    unsigned char first = (unsigned char)text[0];
+    return length == 1 ? first < 0x20 || first == 0x7f
+                       : first == 0xc2 && (unsigned char)text[1] < 0xa0;
+}
+
 void emit_string(struct emit *emit, const char *text)
 {
     begin_value(emit);
     put(emit, "\"", 1);
-    const unsigned char *at = (const unsigned char *)text;
-    while (*at) {
-        size_t length = utf8_length(at);
+    while (*text) {
+        size_t length = utf8_length(text);
         if (length == 0)
             put(emit, "?", 1);
-        else if (*at == '"' || *at == '\\')
-            emit_format(emit, "\\%c", *at);
-        else if (*at < 0x20 || *at == 0x7f)
-            emit_format(emit, "\\u%04x", *at);
+        else if (*text == '"' || *text == '\\')
+            emit_format(emit, "\\%c", *text);
+        else if (is_control(text, length))
+            emit_format(emit, "\\u%04x", (unsigned char)text[length - 1]);
         else
-            put(emit, (const char *)at, length);
-        at += length ? length : 1;
+            put(emit, text, length);
+        text += length ? length : 1;
     }
     put(emit, "\"", 1);
 }

@@ -23,8 +23,12 @@ struct emit {
 /* Starts output to `descriptor` with an empty buffer. */
 void emit_open(struct emit *emit, int descriptor);
 
-/* Appends text as is; emit_format truncates it to 1023 bytes. */
+/* Appends text as is. */
 void emit_raw(struct emit *emit, const char *text);
+
+/* Append text for people, in which what a terminal would act upon (base/utf8.h), but for line ends,
+ * is replaced by '?'; emit_format truncates it to 1023 bytes. */
+void emit_text(struct emit *emit, const char *text);
 void emit_format(struct emit *emit, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* ---- JSON ----
@@ -36,7 +40,7 @@ void emit_end_object(struct emit *emit);
 void emit_begin_array(struct emit *emit);
 void emit_end_array(struct emit *emit);
 
-/* A string, quoted and escaped; invalid UTF-8 bytes become '?'. */
+/* A string, quoted and escaped; control characters too; invalid UTF-8 bytes become '?'. */
 void emit_string(struct emit *emit, const char *text);
 /* The same; null for NULL and for an empty text. */
 void emit_string_or_null(struct emit *emit, const char *text);

@@ -44,7 +44,7 @@ static void send_text(void *context, const char *name, const char *value)
     if (state->is_json)
         emit_string_or_null(state->emit, value);
     else
-        emit_raw(state->emit, value && *value ? value : "-");
+        emit_text(state->emit, value && *value ? value : "-");
     end(state);
 }
 

@@ -3,6 +3,7 @@
 #include "command/load.h"
 
 #include "base/clock.h"
+#include "base/message.h"
 #include "load/elements.h"
 #include "load/events.h"
 #include "load/load.h"
@@ -51,7 +52,7 @@ static void take_signals(void)
 
 static int complain(const char *text)
 {
-    fprintf(stderr, "hardstone-probe: %s\n", text);
+    message_write("%s", text);
     return EXIT_USAGE;
 }
 
@@ -168,7 +169,7 @@ static void send_result(struct emit *emit, const struct load *load, bool is_json
 
 static int refuse(const struct outcome *outcome)
 {
-    fprintf(stderr, "hardstone-probe: %s; %s\n", outcome->reason, outcome->remedy);
+    message_write("%s; %s", outcome->reason, outcome->remedy);
     return EXIT_MISSING;
 }
 
@@ -178,8 +179,8 @@ static void tell_start(const struct load_setup *setup)
     enum { MANY = 500 };
     int processes = load_processes(setup);
     if (processes > MANY)
-        fprintf(stderr, "hardstone-probe: %d processes are started, which may take up to %lld s\n",
-                processes, (long long)(load_patience_ns(processes) / 1000000000));
+        message_write("%d processes are started, which may take up to %lld s", processes,
+                      (long long)(load_patience_ns(processes) / 1000000000));
 }
 
 static int run_load(const struct request *request, const struct load_setup *setup,

@@ -3,6 +3,7 @@
 #include "base/posix_source.h"
 
 #include "base/build_options.h"
+#include "base/message.h"
 #include "command/load.h"
 #include "load/events.h"
 #include "load/job.h"
@@ -94,7 +95,7 @@ void load_table(struct emit *emit, const struct load *load)
 int load_command(const struct request *request, struct emit *emit)
 {
     (void)request, (void)emit;
-    fprintf(stderr, "hardstone-probe: " WHY "; " REMEDY "\n");
+    message_write(WHY "; " REMEDY);
     return EXIT_MISSING;
 }
 

@@ -2,6 +2,7 @@
 
 #include "command/shield.h"
 
+#include "base/message.h"
 #include "shield/child.h"
 
 #include <errno.h>
@@ -23,7 +24,7 @@ enum {
 static void tell(void *context, const char *text)
 {
     (void)context;
-    fprintf(stderr, "hardstone-probe: shield: %s\n", text);
+    message_write("shield: %s", text);
 }
 
 /* ---- shield --restore ---- */

@@ -3,6 +3,7 @@
 #include "base/posix_source.h"
 
 #include "base/build_options.h"
+#include "base/message.h"
 #include "command/shield.h"
 #include "shield/remedy.h"
 #include "shield/shield.h"
@@ -102,7 +103,7 @@ const char *shield_remedy(int cpu)
 int shield_command(const struct request *request, struct emit *emit)
 {
     (void)request, (void)emit;
-    fprintf(stderr, "hardstone-probe: " WHY "; " REMEDY "\n");
+    message_write(WHY "; " REMEDY);
     return SHIELD_EXIT_PRIVILEGE;
 }
 

@@ -2,6 +2,8 @@
 
 #include "shield/notes.h"
 
+#include "base/message.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -34,8 +36,7 @@ void shield_note(struct shield_notes *notes, const char *setting, const char *na
     vsnprintf(reason, sizeof reason, format, arguments);
     va_end(arguments);
     if (notes->is_verbose)
-        fprintf(stderr, "not moved: %s%s%s: %s\n", setting, name ? " " : "", name ? name : "",
-                reason);
+        message_write("not moved: %s%s%s: %s", setting, name ? " " : "", name ? name : "", reason);
     struct shield_note *note = find(notes, setting, reason);
     if (!note)
         return;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+_MOST_SAID = 600  # characters
 _MOST_BYTES = (1 << 24) + 1  # just beyond what a line of a stream may have
 
 
@@ -27,3 +28,11 @@ def split_lines(chunks: Iterable[bytes], most_bytes: int = _MOST_BYTES) -> Itera
             parts, held_bytes = [], 0
     if parts:
         yield b"".join(parts)
+
+
+def said_by_probe(stderr: bytes | bytearray) -> str:
+    """The first line of what a probe wrote to standard error, at most 600 characters; "?" stands
+    for each that does not print. It may come from a target that is not trusted."""
+    lines = stderr.decode("utf-8", "replace").strip().splitlines() or [""]
+    shown = (char if char.isprintable() else "?" for char in lines[0][:_MOST_SAID])
+    return "".join(shown)

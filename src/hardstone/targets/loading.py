@@ -12,7 +12,7 @@ import msgspec
 from hardstone.errors import InputError, PrivilegeError, TargetError
 from hardstone.model import StreamEvent, StreamLoad
 from hardstone.targets.base import REBUILD, Stop
-from hardstone.targets.lines import split_lines
+from hardstone.targets.lines import said_by_probe, split_lines
 from hardstone.targets.process import Limits, ProbeProcess
 
 SCHEMA = "hardstone.load/2"
@@ -49,7 +49,7 @@ def check_load(probe: Path, load: str, cpus: str | None) -> None:
         )
     except (OSError, ValueError, subprocess.TimeoutExpired) as error:
         raise TargetError(f"the probe {probe} does not answer", REBUILD) from error
-    words = done.stderr.decode("utf-8", "replace").strip().removeprefix("hardstone-probe: ")
+    words = said_by_probe(done.stderr).removeprefix("hardstone-probe: ")
     cause, _, remedy = words.partition("; ")
     if done.returncode == InputError.exit_code:
         raise InputError(cause, remedy)

@@ -25,6 +25,7 @@ from hardstone.targets.base import (
     ProbeTimeoutError,
     Stop,
 )
+from hardstone.targets.lines import said_by_probe
 from hardstone.units import format_span
 
 # Each look costs the machine that is being measured a wake-up.
@@ -180,8 +181,8 @@ class ProbeProcess:
             raise kind(code, self._said())
 
     def _said(self) -> str:
-        text = self._stderr.decode("utf-8", "replace").strip()
-        return f": {text.splitlines()[0][:300]}" if text else ""
+        text = said_by_probe(self._stderr)
+        return f": {text}" if text else ""
 
 
 def cannot_start(program: str, error: OSError) -> TargetError:
