@@ -45,8 +45,7 @@ static void holds(const struct place *place, const char *path, const char *wante
 /* Four CPUs, of which the last is to be reserved; two interrupts; control groups, version 1. */
 static void open_place(struct place *place)
 {
-    memset(place, 0, sizeof *place);
-    snprintf(place->root, sizeof place->root, "/tmp/hardstone-test-XXXXXX");
+    *place = (struct place){.root = "/tmp/hardstone-test-XXXXXX"};
     CHECK(mkdtemp(place->root) != NULL);
     place->shield = (struct port_shield){
         .root = place->root, .journal = &place->journal, .notes = &place->notes, .latency = -1};
@@ -477,7 +476,8 @@ enum { USUAL = 32 };
 static void wait_until_it_leads_a_session(pid_t pid)
 {
     const struct timespec wait = {.tv_nsec = 1000000};
-    while (getsid(pid) != pid && getsid(pid) > 0)
+    pid_t session; /* 0: its leader is in a PID namespace around this one; -1: it has ended */
+    while ((session = getsid(pid)) != pid && session != -1)
         nanosleep(&wait, NULL);
 }
 

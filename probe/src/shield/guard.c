@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { LOOK_MS = 1000, MOST_DESCRIPTORS = 1024 };
+enum { LOOK_MS = 1000, MOST_DESCRIPTORS = 1024, MOST_SIGNALS = 128 };
 
 /* True when the owner reports that all is restored; false when it ended without a report. */
 static bool wait_for_word(int end, pid_t owner)
@@ -50,11 +50,23 @@ static void close_all_but(int end, int journal)
             close(i);
 }
 
-static void live(struct port_shield *port, int end, pid_t owner)
+/* Blocked for this thread and ignored by the process: one that a runtime, such as a sanitizer's,
+ * has started beside may have left a signal open, and would take it. */
+static void hold_signals_off(void)
 {
+    struct sigaction action;
     sigset_t all;
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, NULL);
+    memset(&action, 0, sizeof action);
+    action.sa_handler = SIG_IGN;
+    for (int number = 1; number < MOST_SIGNALS; number++)
+        sigaction(number, &action, NULL); /* fails harmlessly for invalid numbers */
+}
+
+static void live(struct port_shield *port, int end, pid_t owner)
+{
+    hold_signals_off();
     port_leave_session();
     close_all_but(end, port->journal->descriptor);
     if (chdir("/") != 0 || !wait_for_word(end, owner))
