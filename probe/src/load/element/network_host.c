@@ -97,7 +97,7 @@ static bool is_echo(const struct stream *own, const unsigned char *bytes, size_t
 static void receive(struct worker *worker, struct stream *own)
 {
     unsigned char part[PART_BYTES];
-    ssize_t got;
+    ssize_t got = -1;
     while (!own->broken && (got = recv(own->end, part, sizeof part, MSG_DONTWAIT)) != 0) {
         if (is_passing(got))
             break;
