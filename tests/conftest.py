@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import signal
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
+
+if TYPE_CHECKING:
+    from xdist.remote import Producer
+    from xdist.scheduler import LoadFileScheduling
 
 # CI judges a change, not a draw of the day; `--hypothesis-profile=explore` goes looking.
 settings.register_profile("repeatable", derandomize=True, deadline=None)
@@ -19,6 +24,21 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 ROOT = Path(__file__).resolve().parent.parent
 PROBE = ROOT / "build" / "probe" / "hardstone-probe"
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadFileScheduling:
+    """A file is for one worker, and all that uses the machine as such is too, in turn: it
+    measures, reserves CPUs, looks at all processes."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class OneForTheMachine(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            path = nodeid.partition("::")[0]
+            is_machine = path.startswith("tests/e2e/") or path == "tests/cli/test_real.py"
+            return "machine" if is_machine else path
+
+    return OneForTheMachine(config, log)
 
 
 @pytest.fixture

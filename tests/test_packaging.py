@@ -18,9 +18,6 @@ import pytest
 from hardstone.model import Register
 from hatch_build import obstacle
 
-# One worker builds the wheel.
-pytestmark = pytest.mark.xdist_group("wheel")
-
 ROOT = Path(__file__).resolve().parent.parent
 PROBE_IN_WHEEL = "hardstone/_probe/hardstone-probe"
 PARTS = ["pyproject.toml", "hatch_build.py", "README.md", "LICENSE", "src", "probe", "schema"]

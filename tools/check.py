@@ -135,8 +135,7 @@ def shown(command: Command) -> str:
 
 
 def run_pytest(arguments: Sequence[str]) -> bool:
-    """All that uses the machine as such is one group, in turn in one worker."""
-    workers = ["-n", str(max(2, CPUS)), "--dist", "loadgroup"]
+    workers = ["-n", str(max(2, CPUS)), "--dist", "loadfile"]
     command = [sys.executable, "-m", PYTEST, *workers, *arguments]
     return subprocess.run(command, cwd=ROOT, check=False).returncode == 0
 

@@ -29,16 +29,13 @@ MACHINE_LOCK = default_lock_file()  # read before each test gets a home of its o
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "free_machine: wants all CPUs and the disk; comes last")
-    config.addinivalue_line("markers", "xdist_group(name): one worker of pytest-xdist takes these")
 
 
-@pytest.hookimpl(tryfirst=True)  # before pytest-xdist looks at the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What uses the machine as such is for one worker, in turn: it measures, reserves CPUs, looks
-    at all processes. What wants the machine for itself comes last, when the others are done."""
+    """What wants the machine for itself comes last, when the others are done."""
     for item in items:
-        if item.path.parent == HERE or item.get_closest_marker("e2e"):
-            item.add_marker(pytest.mark.xdist_group("machine"))
+        if item.path.parent == HERE:
+            item.add_marker(pytest.mark.slow)
     items.sort(key=lambda item: item.get_closest_marker("free_machine") is not None)
 
 

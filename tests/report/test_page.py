@@ -18,9 +18,6 @@ from tests.report import sample
 from tests.report.hostile import hostile_document, hostile_lookup
 from tests.report.sketches import Sketches, sketched
 
-# One worker renders the page that they look at.
-pytestmark = pytest.mark.xdist_group("page")
-
 
 def static(document: RunDocument) -> str:
     return sketched(document, sample.SPECS.get)

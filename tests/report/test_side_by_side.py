@@ -18,9 +18,6 @@ from hardstone.summary import print_summary
 from tests.report import matrix, sample
 from tests.report.sketches import sketched
 
-# One worker renders the page that they look at.
-pytestmark = pytest.mark.xdist_group("side_by_side")
-
 TESTS = ("TMR-P-JIT", "RSP-P-FIX", "CLK-P-BIN", "TMR-P-LAT")
 
 
