@@ -170,9 +170,5 @@ keep_settings() {
     export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 }
 
-if [ "${1:-}" = --inside ]; then
-    shift
-    inside "$@"
-else
-    main "$@"
-fi
+# One line: a shell reads on in a script that was changed while it ran.
+case ${1:-} in --inside) shift; inside "$@" ;; *) main "$@" ;; esac; exit
