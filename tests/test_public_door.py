@@ -11,7 +11,7 @@ import pytest
 TESTS = Path(__file__).resolve().parent
 PACKAGE = "hardstone"
 REPLACING = {"setattr", "delattr", "setitem", "delitem", "patch"}
-PRIVATE_OF_OTHERS = {"_exit", "_getframe"}
+PRIVATE_OF_OTHERS = {"_exit", "_getframe", "_current_frames"}
 
 
 def is_private(name: str) -> bool:

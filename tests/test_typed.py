@@ -295,8 +295,7 @@ def test_where_setcap_is_missing_its_package_comes_first(
         (tools / name).write_text("#!/bin/sh\n")
         (tools / name).chmod(0o755)
     monkeypatch.setenv("PATH", str(tools))
-    monkeypatch.setattr("hardstone.calling.ROOT_PATH", str(tools))
     monkeypatch.setenv("SUDO_UID", "1000")
-    first, second = grant_commands("/opt/probe")
+    first, second = grant_commands("/opt/probe", search=str(tools))
     assert first.endswith("apt-get install libcap2-bin")
     assert " setcap " in f" {second}"

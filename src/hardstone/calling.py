@@ -61,13 +61,13 @@ def as_root(command: str) -> str:
     return f"su -c {shlex.quote(f'PATH=$PATH:/usr/sbin:/sbin {command}')}"  # su keeps the PATH
 
 
-def grant_commands(probe: str) -> list[str]:
+def grant_commands(probe: str, search: str = ROOT_PATH) -> list[str]:
     """What gives the executable `probe` real-time scheduling and locked memory.
 
-    The last command is setcap; one that installs it comes before where it is missing.
+    The last command is setcap; where no folder of `search` has it, what installs it comes first.
     """
     commands = [as_root(f"setcap {CAPABILITIES} {shlex.quote(shortest(Path(probe)))}")]
-    if shutil.which("setcap", path=ROOT_PATH) is None and shutil.which("apt-get"):
+    if shutil.which("setcap", path=search) is None and shutil.which("apt-get"):
         commands.insert(0, as_root("apt-get install libcap2-bin"))
     return commands
 

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from hardstone.store import backing
 from tests.cli.conftest import Done
 from tests.store import odd
 
@@ -64,7 +63,7 @@ def test_a_broken_member_costs_itself(
     for number, kind in enumerate(KINDS):
         root = tmp_path / f"{number}"
         place = odd.build(root)
-        monkeypatch.setattr(backing, "MEMORY_FOLDER", str(root / "memory"))
+        monkeypatch.setenv("HARDSTONE_MEMORY_DIR", str(root / "memory"))
         odd.put(root, member, kind)
         for command in COMMANDS:
             done = hardstone(*words(command, place, target))
@@ -95,7 +94,7 @@ def test_it_is_told_in_one_line(
     said: str,
 ) -> None:
     place = odd.build(tmp_path / "root")
-    monkeypatch.setattr(backing, "MEMORY_FOLDER", str(tmp_path / "root/memory"))
+    monkeypatch.setenv("HARDSTONE_MEMORY_DIR", str(tmp_path / "root/memory"))
     hardstone("runs", "--store", place)  # what was cut off is recovered: only the odd is left
     if "journals/" in member:
         (place / "runs" / f"{odd.CUT}.json.gz").unlink()
@@ -115,10 +114,10 @@ def test_the_newest_run_if_damaged_is_named_with_the_next_step(
     hardstone("runs", "--store", place)
     for command in ("show", "report"):
         done = hardstone(command, "last", "--store", place)
-        (line,) = done.err.splitlines()
+        (line,), (typed,) = done.told, done.typed
         assert done.code == 2 and done.out == ""
         assert f"run {odd.NEW} cannot be read" in line
-        assert f"hardstone show {odd.OLD}" in line
+        assert f"hardstone show {odd.OLD}" in typed
     assert not list((place / "reports").iterdir())
 
 
@@ -137,14 +136,13 @@ CLOSED = """
 import os, shutil, sys
 from pathlib import Path
 from hardstone.cli.main import run
-from hardstone.store import backing
 from tests.store import odd
 
 root = Path(sys.argv[1])
 COMMANDS = {"runs": ["runs"], "show last": ["show", "last"], "show old": ["show", odd.OLD]}
 
 def build(folder):
-    backing.MEMORY_FOLDER = str(folder / "memory")
+    os.environ["HARDSTONE_MEMORY_DIR"] = str(folder / "memory")
     return odd.build(folder)
 
 place = build(root / "warm")

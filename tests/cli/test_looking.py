@@ -240,4 +240,4 @@ def test_a_package_without_source_and_probe(copied: Copied) -> None:
     assert "no source of the probe" in copied("probe", "build").stderr
     done = copied("probe", "path")
     assert done.returncode == EXIT_UNREACHABLE
-    assert "build it: hardstone probe build" in done.stderr
+    assert done.stderr.endswith("hardstone probe build\n")

@@ -4,8 +4,10 @@ import ctypes
 import errno
 import os
 import resource
+import sys
 import threading
 import time
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -130,18 +132,24 @@ def interrupt(thread: threading.Thread, error: type[BaseException]) -> None:
     ctypes.pythonapi.PyThreadState_SetAsyncExc(number, ctypes.py_object(error))
 
 
+def is_in(thread: threading.Thread, function: str) -> bool:
+    frames = traceback.walk_stack(sys._current_frames()[thread.ident or 0])
+    return any(frame.f_code.co_name == function for frame, _ in frames)
+
+
 # Wherever it strikes, also between opening the file and keeping it.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_the_thread_outlives_whatever_goes_wrong(store: Store) -> None:
-    """Short of memory, in the midst of reading what comes out of a pipe."""
+    """Short of memory, in the midst of reading a large recording."""
     document, others = planned(), set(threading.enumerate())
     journal = Journal(open_place(store.path), document, sync_interval_s=0.001)
     (thread,) = set(threading.enumerate()) - others
     path = journal.backing_file("TMR-P-LAT")
-    os.mkfifo(path)
-    with path.open("wb"):
-        interrupt(thread, MemoryError)
-        path.unlink()
+    with path.open("wb") as recording:
+        recording.truncate(400 * 2**20)
+    wait_for(lambda: is_in(thread, "copy"))
+    interrupt(thread, MemoryError)
+    path.unlink()
     while (warning := journal.take_warning()) is None:
         os.sched_yield()
     assert "MemoryError" in warning

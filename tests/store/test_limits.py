@@ -77,10 +77,10 @@ def test_a_target_without_a_clock_of_its_own_is_no_damage(tmp_path: Path) -> Non
 
 
 BOMBS: dict[str, tuple[Callable[[], bytes], str]] = {
-    "blanks": (lambda: gzip.compress(b" " * 100_000_000, 1), "more than 67108864 bytes"),
-    "values": (lambda: gzip.compress(_START + b"1," * 6_000_001, 1), "more than 6000000 values"),
-    "objects": (lambda: gzip.compress(_START + b"{}," * 500_001, 1), "more than 500000 objects"),
-    "fields": (lambda: gzip.compress(_START + b":" * 2_500_001, 1), "more than 2500000 fields"),
+    "blanks": (lambda: gzip.compress(b" " * 200_000_000, 1), "more than 134217728 bytes"),
+    "values": (lambda: gzip.compress(_START + b"1," * 12_000_001, 1), "more than 12000000 values"),
+    "objects": (lambda: gzip.compress(_START + b"{}," * 1_000_001, 1), "more than 1000000 objects"),
+    "fields": (lambda: gzip.compress(_START + b":" * 5_000_001, 1), "more than 5000000 fields"),
     "members": (lambda: gzip.compress(b"") * 3000, "more than 64 compressed members"),
     "rest": (lambda: gzip.compress(_START) + b"more", "is damaged"),
     "cut": (lambda: gzip.compress(_START)[:-4], "ends within what is compressed"),
@@ -97,7 +97,7 @@ def test_a_bomb_is_refused_before_it_is_decoded(tmp_path: Path, bomb: str) -> No
         peak_bytes = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert peak_bytes < 150 * 2**20  # twice the limit, while what was read grows
+    assert peak_bytes < 300 * 2**20  # twice the limit, while what was read grows
 
 
 def test_members_and_padding_are_read_as_one(tmp_path: Path) -> None:

@@ -154,9 +154,9 @@ def _load_grid(table: LoadTable) -> Table:
     grid.add_column("load", overflow="fold", max_width=12)
     longest = max(len(row.name) for row in table.rows)
     grid.add_column("element", overflow="fold", min_width=min(longest, 20), max_width=20)
-    grid.add_column("asked", justify="right", overflow="fold", no_wrap=True)
+    grid.add_column("asked", justify="right", overflow="fold")
     for config in table.cpu_configs:
-        grid.add_column(words(config), justify="right", overflow="fold", no_wrap=True)
+        grid.add_column(words(config), justify="right", overflow="fold")
     before = ""
     for row in table.rows:
         load, before = "" if row.load == before else row.load, row.load

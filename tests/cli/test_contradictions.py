@@ -16,8 +16,6 @@ from hardstone.store.place import open_place
 from tests.cli.conftest import Done
 from tests.stats import make
 
-pytest_plugins = ["tests.cli.conftest"]
-
 Hardstone = Callable[..., Done]
 Change = Callable[[RunDocument], None]
 
