@@ -153,4 +153,4 @@ def test_the_package_is_run_as_the_command_is(tmp_path: Path) -> None:
         check=False,
     )
     assert (done.returncode, done.stdout) == (EXIT_USAGE, "")
-    assert done.stderr.endswith("/hardstone run --help\n")
+    assert done.stderr.endswith("hardstone run --help\n")

@@ -13,7 +13,7 @@ from rich.table import Column, Table
 
 _USUAL = 80
 _LEAST = 40
-_LONGEST_WORD = 12
+_LONGEST_WORD = 11
 _WIDE = 10_000
 
 
