@@ -1,77 +1,88 @@
-/* Duty cycles and rates of a load: periods lie on a fixed grid and do not drift. */
+/* Duty cycles and rates of a load: periods lie on a fixed grid and do not drift. Time passes as the
+ * tests say, so what is busy is known to the nanosecond. */
 #include "base/posix_source.h"
 
+#include "base/clock.h"
 #include "load/duty.h"
 #include "load/rate.h"
-#include "port/port.h"
 #include "tap.h"
 
-#include <signal.h>
-#include <stdlib.h>
-#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define MS INT64_C(1000000)
+#define READ_NS INT64_C(100) /* what a reading takes */
 
-/* A piece that takes `piece_ns`; ends the load after so many of them. */
+/* One CPU. A wait for it begins right after a reading of the clock or of the run delay, or before
+ * it, which is after the one before. */
+static struct {
+    int64_t now_ns, cpu_ns; /* of CPU time */
+    int64_t delay_ns;       /* < 0: not known */
+    int64_t wait_ns;        /* another has the CPU for so long ... */
+    int readings, wait_at;  /* ... after this reading; 0: never */
+} fake;
+
+static void reset(void)
+{
+    memset(&fake, 0, sizeof fake);
+    fake.now_ns = 5000 * CLOCK_NS_PER_S;
+}
+
+static void pass_reading(void)
+{
+    fake.now_ns += READ_NS;
+    if (++fake.readings != fake.wait_at)
+        return;
+    fake.now_ns += fake.wait_ns;
+    fake.delay_ns += fake.wait_ns;
+}
+
+int clock_gettime(clockid_t id, struct timespec *time)
+{
+    *time = clock_ns_timespec(id == CLOCK_MONOTONIC ? fake.now_ns : fake.cpu_ns);
+    pass_reading();
+    return 0;
+}
+
+int clock_nanosleep(clockid_t id, int flags, const struct timespec *wanted, struct timespec *left)
+{
+    (void)id, (void)flags, (void)left;
+    int64_t until_ns = clock_timespec_ns(wanted);
+    fake.now_ns = until_ns > fake.now_ns ? until_ns : fake.now_ns;
+    return 0;
+}
+
+#ifdef WRAPPED
+int64_t __wrap_port_run_delay_ns(void);
+
+int64_t __wrap_port_run_delay_ns(void)
+{
+    int64_t told_ns = fake.delay_ns;
+    pass_reading();
+    return told_ns;
+}
+#endif
+
+/* A piece that takes `ns`; ends the load after `left` of them. */
 struct piece {
     int64_t ns;
     int left;
     bool is_idle;
-    int64_t begun_ns[64];
+    int64_t waits_ns, stopped_ns; /* in each */
+    int64_t begun_ns[16];
     int done;
 };
 
 static struct load_map map;
 static struct load_slot slot;
 
-#ifdef WRAPPED
-int64_t __real_port_run_delay_ns(void);
-int64_t __wrap_port_run_delay_ns(void);
-
-/* Once, when it is armed: another has the CPU between a reading of the delay and what comes next.
- */
-static bool is_armed;
-static int64_t injected_ns;
-
-int64_t __wrap_port_run_delay_ns(void)
-{
-    int64_t delay_ns = __real_port_run_delay_ns();
-    int64_t told_ns = delay_ns < 0 ? delay_ns : delay_ns + injected_ns;
-    if (is_armed && delay_ns >= 0) {
-        is_armed = false;
-        int64_t begin_ns = duty_now_ns();
-        duty_sleep_until(begin_ns + 50 * MS);
-        /* a real wait after the sleep is told by the kernel already */
-        injected_ns += duty_now_ns() - begin_ns - (__real_port_run_delay_ns() - delay_ns);
-    }
-    return told_ns;
-}
-#else
-static bool is_armed;
-static int64_t injected_ns;
-#endif
-
-/* Time in which this process did not wait for a CPU: that is not counted as work. */
-static int64_t unhindered_ns(void)
-{
-    int64_t delay_ns = port_run_delay_ns(), before_ns, now_ns;
-    do {
-        before_ns = delay_ns;
-        now_ns = duty_now_ns();
-        delay_ns = port_run_delay_ns();
-    } while (delay_ns != before_ns);
-    return now_ns - (delay_ns > 0 ? delay_ns : 0);
-}
-
 static void work(struct worker *worker)
 {
     struct piece *piece = worker->own;
-    int64_t begin_ns = unhindered_ns();
-    piece->begun_ns[piece->done++ % 64] = duty_now_ns();
+    piece->begun_ns[piece->done++ % 16] = fake.now_ns;
     worker->is_idle = piece->is_idle;
-    for (int64_t left_ns = piece->ns; left_ns > 0; left_ns = begin_ns + piece->ns - unhindered_ns())
-        duty_sleep_until(duty_now_ns() + left_ns);
+    fake.now_ns += piece->ns + piece->waits_ns + piece->stopped_ns;
+    fake.delay_ns += piece->waits_ns;
     if (--piece->left == 0)
         atomic_store(&map.stop, 1);
 }
@@ -101,143 +112,115 @@ static uint64_t counted(int counter)
     return atomic_load(&slot.counters[counter]);
 }
 
+/* What a piece took, with the readings at its ends. */
+static void check_busy(int64_t least_ns)
+{
+    enum { READINGS = 8 };
+    int64_t busy_ns = (int64_t)counted(COUNTER_BUSY_NS);
+    CHECK(busy_ns >= least_ns);
+    CHECK(busy_ns <= least_ns + (int64_t)counted(COUNTER_ROUNDS) * READINGS * READ_NS);
+}
+
+/* When each piece began, in periods of `period_ns` since the first. */
+static void check_periods(const struct piece *piece, int64_t period_ns, int each)
+{
+    for (int i = 1; i < piece->done; i++)
+        CHECK_SAME((piece->begun_ns[i] - piece->begun_ns[0] + period_ns / 2) / period_ns, i * each);
+}
+
 static void test_busy_is_what_the_pieces_took(void)
 {
     struct piece piece = {.ns = 2 * MS, .left = 5};
-    int64_t start_ns = duty_now_ns();
+    reset();
     keep(&piece, &by_wall, 2 * MS, 10 * MS);
-    int64_t all_ns = duty_now_ns() - start_ns;
     CHECK_SAME(counted(COUNTER_ROUNDS), 5);
-    CHECK(counted(COUNTER_BUSY_NS) >= 10 * (uint64_t)MS);
-    CHECK((int64_t)counted(COUNTER_BUSY_NS) <= all_ns);
+    check_busy(10 * MS);
+    check_periods(&piece, 10 * MS, 1);
     CHECK_SAME(atomic_load(&slot.state), WORKER_WORKS);
-    CHECK(all_ns >= 42 * MS); /* five periods, the last not to its end */
 }
 
 /* A piece of three times the share may come every third period only. */
 static void test_an_overdraft_is_paid_back(void)
 {
     struct piece piece = {.ns = 6 * MS, .left = 4};
-    int64_t start_ns = duty_now_ns();
+    reset();
     keep(&piece, &by_wall, 2 * MS, 10 * MS);
-    CHECK(duty_now_ns() - start_ns >= 3 * 30 * MS + 6 * MS - 10 * MS);
+    check_periods(&piece, 10 * MS, 3);
     CHECK_SAME(counted(COUNTER_ROUNDS), 4);
 }
 
 static void test_an_idle_piece_does_not_count(void)
 {
     struct piece piece = {.ns = 2 * MS, .left = 3, .is_idle = true};
+    reset();
     keep(&piece, &by_wall, 5 * MS, 10 * MS);
+    CHECK_SAME(piece.done, 3);
     CHECK_SAME(counted(COUNTER_BUSY_NS), 0);
     CHECK_SAME(counted(COUNTER_ROUNDS), 0);
     CHECK_SAME(atomic_load(&slot.state), WORKER_WORKS); /* as far as it can */
 }
 
-/* A process that is stopped works nothing, whatever the clock says. */
-static void work_and_be_stopped(struct worker *worker)
-{
-    pid_t self = getpid(), waker = fork();
-    if (waker == 0) {
-        duty_sleep_until(duty_now_ns() + 100 * MS);
-        kill(self, SIGCONT);
-        _exit(0);
-    }
-    kill(self, SIGSTOP);
-    waitpid(waker, NULL, 0);
-    work(worker);
-}
-
+/* A process that is stopped works nothing, whatever the clock says: at most one period. */
 static void test_stopped_time_does_not_count(void)
 {
-    struct load_element stopped = by_wall;
-    stopped.work = work_and_be_stopped;
-    struct piece piece = {.ns = 0, .left = 2};
-    keep(&piece, &stopped, 10 * MS, 10 * MS);
+    struct piece piece = {.ns = MS, .stopped_ns = 100 * MS, .left = 2};
+    reset();
+    keep(&piece, &by_wall, 10 * MS, 10 * MS);
     CHECK_SAME(piece.done, 2);
-    CHECK((int64_t)counted(COUNTER_BUSY_NS) <= 2 * 10 * MS);
-}
-
-/* Both want the one CPU: of the time on the clock it gets a part. */
-static int64_t waited_ns;
-
-static void work_beside_another(struct worker *worker)
-{
-    int64_t before_ns = port_run_delay_ns();
-    int64_t until_ns = duty_now_ns() + 200 * MS;
-    while (duty_now_ns() < until_ns)
-        ;
-    waited_ns = port_run_delay_ns() - before_ns;
-    work(worker);
+    CHECK_SAME(counted(COUNTER_BUSY_NS), 2 * 10 * MS);
 }
 
 static void test_waiting_for_a_cpu_does_not_count(void)
 {
-    struct cpus allowed;
-    if (port_run_delay_ns() < 0 || port_allowed_cpus(&allowed) < 1) {
-        tap_skip("the time spent waiting for a CPU is not known here");
+    if (!tap_is_wrapped())
         return;
-    }
-    CHECK_SAME(port_pin_self(cpus_first(&allowed)), 0);
-    pid_t other = fork();
-    for (alarm(other == 0 ? 10 : 0); other == 0;)
-        ;
-    struct load_element beside = by_wall;
-    beside.work = work_beside_another;
-    struct piece piece = {.ns = 0, .left = 1};
-    int64_t start_ns = duty_now_ns();
-    keep(&piece, &beside, 900 * MS, 1000 * MS);
-    int64_t all_ns = duty_now_ns() - start_ns;
-    kill(other, SIGKILL);
-    waitpid(other, NULL, 0);
-    CHECK(waited_ns > 0);
-    CHECK((int64_t)counted(COUNTER_BUSY_NS) <= all_ns - waited_ns);
-    (void)port_bind_self(&allowed);
+    struct piece piece = {.ns = 100 * MS, .waits_ns = 100 * MS, .left = 3};
+    reset();
+    keep(&piece, &by_wall, 900 * MS, 1000 * MS);
+    check_busy(3 * 100 * MS);
 }
 
-static bool arm_at_end;
-
-static void sleep_and_arm(struct worker *worker)
-{
-    struct piece *piece = worker->own;
-    duty_sleep_until(duty_now_ns() + piece->ns);
-    atomic_store(&map.stop, 1);
-    is_armed = arm_at_end;
-}
-
-/* A wait between reading delay and clock, at the begin of a piece or at its end, is no work. */
+/* Wherever it falls between two readings, before a piece, after it or between two. */
 static void test_a_wait_between_two_readings_does_not_count(void)
 {
     if (!tap_is_wrapped())
         return;
-    if (port_run_delay_ns() < 0) {
-        tap_skip("the time spent waiting for a CPU is not known here");
-        return;
+    reset();
+    for (int at = 1; fake.wait_at <= fake.readings; at++) {
+        struct piece piece = {.ns = 20 * MS, .left = 3};
+        reset();
+        fake.wait_ns = 50 * MS;
+        fake.wait_at = at;
+        keep(&piece, &by_wall, 900 * MS, 1000 * MS);
+        CHECK_SAME(counted(COUNTER_ROUNDS), 3);
+        check_busy(3 * 20 * MS);
     }
-    struct load_element sleeper = by_wall;
-    sleeper.work = sleep_and_arm;
-    for (int is_at_end = 0; is_at_end < 2; is_at_end++) {
-        struct piece piece = {.ns = 20 * MS};
-        int64_t before_ns = injected_ns, start_ns = duty_now_ns();
-        arm_at_end = is_at_end;
-        is_armed = !is_at_end;
-        keep(&piece, &sleeper, 900 * MS, 1000 * MS);
-        int64_t all_ns = duty_now_ns() - start_ns;
-        CHECK(injected_ns - before_ns >= 49 * MS);
-        CHECK((int64_t)counted(COUNTER_BUSY_NS) >= piece.ns - MS);
-        CHECK((int64_t)counted(COUNTER_BUSY_NS) <= all_ns - (injected_ns - before_ns));
-    }
+    CHECK(fake.wait_at > 3 * 2 * 2); /* readings: of two clocks, at both ends of each piece */
 }
 
-/* Sleeping takes no CPU time, so a share of that is not used up: the period ends it. */
+/* Where it is not known how long a process waited, all counts. */
+static void test_a_delay_that_is_not_known(void)
+{
+    if (!tap_is_wrapped())
+        return;
+    struct piece piece = {.ns = 20 * MS, .left = 3};
+    reset();
+    fake.delay_ns = -1;
+    keep(&piece, &by_wall, 900 * MS, 1000 * MS);
+    check_busy(3 * 20 * MS);
+}
+
+/* Without CPU time a share of that is not used up: the period ends it. */
 static void test_cpu_time_is_not_wall_time(void)
 {
     struct load_element by_cpu = by_wall;
     by_cpu.judged_by_wall = false;
     struct piece piece = {.ns = MS, .left = 12};
-    uint64_t before_ns = (uint64_t)worker_cpu_ns(); /* of the tests before this one */
+    reset();
     keep(&piece, &by_cpu, 2 * MS, 8 * MS);
-    CHECK(counted(COUNTER_BUSY_NS) >= 11 * (uint64_t)MS);
-    CHECK(counted(COUNTER_CPU_NS) - before_ns < counted(COUNTER_BUSY_NS));
+    check_busy(12 * MS);
+    check_periods(&piece, MS, 1); /* one after the other, all the period */
+    CHECK_SAME(counted(COUNTER_CPU_NS), 0);
 }
 
 static void test_a_lost_parent_ends_it(void)
@@ -251,6 +234,7 @@ static void test_a_lost_parent_ends_it(void)
                             .places = 1,
                             .supervisor = getppid() + 1,
                             .own = &piece};
+    reset();
     atomic_store(&map.stop, 0);
     duty_keep(&worker);
     CHECK_SAME(piece.done, 0);
@@ -294,4 +278,5 @@ TAP_MAIN({"busy is what the pieces took", test_busy_is_what_the_pieces_took},
          {"what is late is left out and counted", test_what_is_late_is_left_out_and_counted},
          {"a wait between two readings does not count",
           test_a_wait_between_two_readings_does_not_count},
+         {"a delay that is not known", test_a_delay_that_is_not_known},
          {"waiting for a CPU does not count", test_waiting_for_a_cpu_does_not_count})
