@@ -11,7 +11,7 @@ enum { DIFFERENCES = 20000 };
 /* CLOCK_MONOTONIC may be steered between the calibration and its check. */
 #define STEERING 50e-6
 
-/* Calibrated once: it takes a second. */
+/* Calibrated once: it takes a second. test_clock_made_up has the cases. */
 static const struct clock *counter(void)
 {
     static struct clock clock;
@@ -65,15 +65,12 @@ static void test_wrong_frequency_is_refused(void)
 {
     const struct clock *clock = counter();
     struct clock other;
-    static const double factors[] = {1.01, 0.99, 0.5, 1e-6};
     if (!clock)
         return;
-    for (size_t i = 0; i < sizeof factors / sizeof factors[0]; i++) {
-        clock_open(&other, true, (uint64_t)((double)clock->counter_hz * factors[i]) + 1);
-        CHECK(other.use_counter);
-        CHECK(fabs((double)other.counter_hz / (double)clock->counter_hz - 1) < STEERING);
-        CHECK(other.calibration_ppb >= 0);
-    }
+    clock_open(&other, true, clock->counter_hz / 100 * 99);
+    CHECK(other.use_counter);
+    CHECK(fabs((double)other.counter_hz / (double)clock->counter_hz - 1) < STEERING);
+    CHECK(other.calibration_ppb >= 0);
 }
 
 static void test_known_frequency_is_used(void)

@@ -193,7 +193,8 @@ static void test_a_known_rate(void)
     static const struct {
         double ppm;
         bool is_used;
-    } cases[] = {{0, true}, {90, true}, {-90, true}, {120, false}, {-120, false}};
+    } cases[] = {{0, true},    {90, true},    {-90, true},   {120, false},    {-120, false},
+                 {1e4, false}, {-1e4, false}, {-5e5, false}, {-999999, false}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct clock clock;
         uint64_t known_hz = (uint64_t)(TRUE_HZ * (1 + cases[i].ppm / 1e6));
