@@ -249,7 +249,7 @@ static void test_a_rest_between(void)
 
 static void test_one_deadline_for_both(void)
 {
-    const char *text = STREAM(take_half, take_half_again, 3, "--deadline-ns", "3s");
+    const char *text = STREAM(take_half, take_half_again, 3, "--deadline-ns", "500ms");
     CHECK_HOLDS(text, "\"status\":\"timeout\"");
 }
 

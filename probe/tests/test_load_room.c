@@ -222,7 +222,7 @@ static struct worker made_worker(const struct load_element *element, int peers)
 /* How far a file goes in so many writes of 64 KiB. */
 static int64_t grown(int peers)
 {
-    enum { WRITES = 3000 };
+    enum { WRITES = 1500 };
     struct worker worker = made_worker(&load_disk, peers);
     snprintf(map.folder, sizeof map.folder, "/tmp");
     if (!CHECK_SAME(load_disk.prepare(&worker), 0))
@@ -256,7 +256,7 @@ static void test_a_file_has_a_quota(void)
 /* The most that is held at a time; the pieces are the same in each run. */
 static int64_t most_held(int64_t available, int64_t limit, int peers)
 {
-    enum { TURNS = 2000 };
+    enum { TURNS = 500 };
     make_up(1000 * MIB, 1000 * MIB);
     struct worker worker = made_worker(&load_memory, peers);
     world.available = available;
