@@ -197,10 +197,12 @@ static int act_as_stress_ng(void)
 static void test_stress_ng_is_never_real_time(void)
 {
     char folder[] = "/tmp/test-load-XXXXXX", link[64], path[4096], program[LOAD_PATH_BYTES];
-    const char *before = getenv("PATH");
-    char *kept = strdup(before ? before : "");
     if (!CHECK(mkdtemp(folder) != NULL) || !CHECK(realpath(called_as, path) != NULL))
         return;
+    const char *before = getenv("PATH");
+    char *kept = strdup(before ? before : "");
+    if (!kept)
+        abort();
     snprintf(program, sizeof program, "%.500s", path);
     snprintf(link, sizeof link, "%s/stress-ng", folder);
     CHECK_SAME(symlink(program, link), 0);

@@ -83,10 +83,13 @@ int main(int argc, char *argv[])
         error = rt_thread_set_self(SCHED_FIFO, (int)strtol(argv[2], NULL, 10));
     if (!error && mlockall(MCL_CURRENT | MCL_FUTURE) != 0)
         error = errno;
-    if (error)
+    if (error) {
+        free(latency_ns);
         return refuse("CPU, priority or locked memory", error);
+    }
     measure(latency_ns, count, interval_ns);
     qsort(latency_ns, (size_t)count, sizeof *latency_ns, compare);
     printf("%lld\n", (long long)latency_ns[(count - 1) / 2]);
+    free(latency_ns);
     return 0;
 }
