@@ -2,7 +2,7 @@
 SETUP = python=$$(sh tools/find-python.sh) && "$$python" tools/setup.py
 IN_VENV = PATH="$(CURDIR)/.venv/bin:$$PATH"
 
-.PHONY: help setup evaluate check test fresh bench docs format clean
+.PHONY: help setup evaluate check test fresh bench fuzz docs format clean
 
 help:
 	@echo "make setup      .venv with all pinned dependencies, and the probe"
@@ -11,6 +11,7 @@ help:
 	@echo "make test       every check that CI runs"
 	@echo "make fresh      both of them on a minimal Debian 12 and 13 (needs root, debootstrap)"
 	@echo "make bench      hardstone beside the tools of the field"
+	@echo "make fuzz       100 000 damaged documents, streams and journals (ARGS=--inputs=N)"
 	@echo "make docs       docs/reference and the output shown in the documents"
 	@echo "make format     source in the house format"
 	@echo "make clean      remove what make setup and the checks made"
@@ -37,6 +38,10 @@ fresh:
 bench:
 	@$(SETUP)
 	@$(IN_VENV) python -m bench.run $(ARGS)
+
+fuzz:
+	@$(SETUP) --dev --no-probe
+	@$(IN_VENV) python -m bench.fuzz $(ARGS)
 
 docs:
 	@$(SETUP) --dev

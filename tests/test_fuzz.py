@@ -1,4 +1,4 @@
-"""A slice of `python -m bench.fuzz`, the same inputs each time."""
+"""A slice of `make fuzz`, the same inputs each time."""
 
 from __future__ import annotations
 
