@@ -29,6 +29,14 @@ def no_realtime() -> str | None:
     return None if done.returncode == 0 else "no right to SCHED_FIFO"
 
 
+def no_kernel_threads() -> str | None:
+    """Whether the threads of the kernel are to be seen: not in a PID name space of its own."""
+    with suppress(OSError):
+        if Path("/proc/2/comm").read_text() == "kthreadd\n":
+            return None
+    return "the kernel's threads are not to be seen here"
+
+
 def no_other_user() -> str | None:
     """Whether an ordinary user can be taken on."""
     if os.geteuid() != 0:

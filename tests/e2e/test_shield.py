@@ -94,12 +94,13 @@ def test_the_cpu_is_reserved_and_everything_is_put_back(
     assert all("left so" in line for line in between)  # what the kernel has bound meanwhile
     assert f"CPU {RESERVED} is reserved; not moved: " in first
     assert "--verbose tells each one and why" in first
-    assert "cpuset (" in first
+    assert "cpuset (" in first or machine.no_kernel_threads()
     assert "timers" not in first and "workqueues" not in first  # nothing of them was found to stay
     assert re.search(rf"CPU {RESERVED} is given back: [1-9]\d* put back", last)
     all_is_back(before)
 
 
+@pytest.mark.skipif(bool(machine.no_kernel_threads()), reason=str(machine.no_kernel_threads()))
 def test_verbose_tells_the_reasons(probe: Path, before: State) -> None:
     words = [str(probe), "shield", "--verbose", "--cpu", str(RESERVED), "--", "true"]
     done = subprocess.run(words, capture_output=True, timeout=GIVE_UP_S, check=True)
