@@ -20,8 +20,7 @@ from hardstone.store.place import Place, is_run_id
 MOST_SERIES_OF_RUN = 1 << 17
 _ANOTHER = "name another file"
 _MODE = 0o444
-_FIRST_YEAR, _PAST_YEAR = 2000, 2200
-_EPOCH_YEAR = 1970  # of a target without a clock that runs on
+_FIRST_YEAR, _PAST_YEAR = 1970, 2200  # 1970: no clock runs on while a machine is off
 
 
 def write_document(place: Place, document: RunDocument) -> Path:
@@ -85,17 +84,16 @@ def _time_problem(document: RunDocument) -> str | None:
     """A time at which no run was, or None."""
     of_run = [document.started_utc, document.finished_utc]
     of_results = [result.started_utc for result in document.results]
-    times = [(text, _FIRST_YEAR) for text in of_run] + [(one, _EPOCH_YEAR) for one in of_results]
-    for text, first in times:
-        if text is not None and not _is_time(text, first):
-            return f"{text[:40]!r} is no time between {first} and {_PAST_YEAR}"
+    for text in of_run + of_results:
+        if text is not None and not _is_time(text):
+            return f"{text[:40]!r} is no time between {_FIRST_YEAR} and {_PAST_YEAR}"
     return None
 
 
-def _is_time(text: str, first_year: int) -> bool:
+def _is_time(text: str) -> bool:
     try:
         at = datetime.fromisoformat(text)
         year = at.astimezone(UTC).year if at.tzinfo is not None else at.year
     except (ValueError, OverflowError):
         return False
-    return first_year <= year < _PAST_YEAR
+    return _FIRST_YEAR <= year < _PAST_YEAR
