@@ -81,6 +81,7 @@ CASES = [
     ("indicative", "not scheduled as real-time: TMR-P-LAT", _unprivileged("measured")),
     ("indicative", "not trusted", _instrument("monotonic")),
     ("indicative", "cpu.governor", make.document(environment_moved=MOVED)),
+    ("indicative", "clock was set back", make.document(finished_utc="2026-11-21T03:21:59Z")),
     ("indicative", "the run is interrupted", make.document(status="interrupted")),
     ("indicative", "incomplete: TMR-P-LAT", make.document(results=[make.result(complete=False)])),
     ("indicative", "shorter than standard", make.document(plan=_plan(profile="quick"))),

@@ -43,8 +43,6 @@ def contradictions(document: RunDocument) -> Iterator[Contradiction]:
         problem = pair_problem(document.instrument.pair)
         if problem is not None:
             yield Contradiction("instrument", problem)
-    if document.finished_utc is not None and document.finished_utc < document.started_utc:
-        yield Contradiction("run", "it finished before it started")
     names = names_in(document)
     for result in document.results:
         name = _shortened(names.name(result))

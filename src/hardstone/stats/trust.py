@@ -138,6 +138,13 @@ def _moved(document: RunDocument) -> str | None:
     return f"the machine changed during the run: {_listed(facts)}" if facts else None
 
 
+def _clock_set_back(document: RunDocument) -> str | None:
+    """No figure is taken by the time of day; when the run was is what is not known."""
+    if document.finished_utc is None or document.finished_utc >= document.started_utc:
+        return None
+    return "the clock was set back during the run: its times of day are wrong, its figures are not"
+
+
 def _unfinished(document: RunDocument) -> str | None:
     if document.status != "complete":
         return f"the run is {document.status}"
@@ -170,6 +177,7 @@ RULES: tuple[Rule, ...] = (
     Rule("indicative", _not_realtime),
     Rule("indicative", _counter_refused),
     Rule("indicative", _moved),
+    Rule("indicative", _clock_set_back),
     Rule("indicative", _unfinished),
     Rule("indicative", _short),
     Rule("indicative", _unloaded),
