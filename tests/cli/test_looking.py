@@ -101,6 +101,15 @@ def stored(place: Path, name: str = "evening") -> str:
 
 def test_runs_of_an_empty_store(hardstone: Hardstone, tmp_path: Path) -> None:
     assert "no runs yet" in hardstone("runs", "--store", tmp_path).out
+
+
+def test_a_store_whose_only_run_is_damaged_is_not_empty(
+    hardstone: Hardstone, tmp_path: Path
+) -> None:
+    damaged = Store(tmp_path).path_of(stored(tmp_path))
+    damaged.unlink()
+    damaged.write_bytes(b"damaged")
+    assert hardstone("runs", "--store", tmp_path).out == "no run can be read, of 1 that are there\n"
     assert hardstone("runs", "--store", tmp_path, "--json").document == []
 
 

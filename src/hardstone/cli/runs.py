@@ -34,5 +34,5 @@ def command(store: Path | None, as_json: bool) -> int:
     else:
         from hardstone.summary.runs import print_runs
 
-        print_runs(entries)
+        print_runs(entries, unreadable_count=len(unreadable))
     return EXIT_OK

@@ -13,9 +13,12 @@ from hardstone.summary.text import words
 from hardstone.summary.widths import print_table
 
 
-def print_runs(entries: Sequence[RunEntry]) -> None:
-    """Prints one row for each run, or that there is none."""
+def print_runs(entries: Sequence[RunEntry], *, unreadable_count: int = 0) -> None:
+    """Prints one row for each run, or that there is none, or none that can be read."""
     console = make_console()
+    if not entries and unreadable_count:
+        console.print(words(f"no run can be read, of {unreadable_count} that are there"))
+        return
     if not entries:
         console.print(words("no runs yet; to measure:"))
         print_command(console, "hardstone evaluate")
