@@ -137,6 +137,19 @@ def test_a_journal_that_is_no_file_is_set_aside_and_costs_no_other(
     assert "it is in" in told[1] and told[1].endswith(".damaged-2")
 
 
+@pytest.mark.parametrize("content", [b"\0" * 4096, b"damaged\n", b'{"kind":"run"}\n'])
+def test_a_journal_of_which_no_line_is_left_is_kept_and_told(
+    store: Store, told: list[str], content: bytes
+) -> None:
+    folder = cut_off(store)
+    (folder / "journal.jsonl").write_bytes(content)
+    assert again(store, told).recover(dump) == []
+    (line,) = told
+    assert "its plan is lost" in line
+    aside = folder.with_name(f"{folder.name}.damaged")
+    assert (aside / "journal.jsonl").read_bytes() == content
+
+
 def test_a_run_that_could_never_be_read_again_is_not_stored(store: Store, told: list[str]) -> None:
     folder = cut_off(store)
     journal = folder / "journal.jsonl"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -68,12 +67,16 @@ class Started:
 
 @dataclass
 class Replay:
-    """What a journal says: `document` is None if it ended before its first line."""
+    """What a journal says: `document` is None if it ended before its first line.
+
+    `is_damaged`: more was left out than a line that was cut at its end.
+    """
 
     document: RunDocument | None = None
     results: list[Result] = field(default_factory=list)
     started: Started | None = None
     schema: str = ""
+    is_damaged: bool = False
 
     def take(self, record: Record) -> None:
         """Goes one record further."""
@@ -105,11 +108,12 @@ def replay(journal: Path) -> Replay:
     """
     state = Replay()
     for line in _lines(journal):
-        # KeyError, InputError: a run of an old version whose fields contradict it.
-        with contextlib.suppress(
-            msgspec.DecodeError, UnicodeDecodeError, RecursionError, KeyError, InputError
-        ):
+        try:
             state.take(_DECODER.decode(line))
+        # KeyError, InputError: a run of an old version whose fields contradict it.
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, KeyError, InputError):
+            is_cut = line.startswith(b"{") and not line.endswith(b"\n")
+            state.is_damaged |= not is_cut and not line.isspace()
     return state
 
 

@@ -147,7 +147,7 @@ def _recovered(folder: Path, dump: Dump) -> RunDocument | None:
         state = _replay(folder)
         if state.document is not None:
             return _checked(_rebuild(folder, state, state.document, dump))
-        if not state.results and state.started is None:
+        if not state.results and state.started is None and not state.is_damaged:
             return None
         why = "its plan is lost"
     except OddFileError as error:
