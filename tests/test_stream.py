@@ -9,9 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hardstone.model import Result
+from hardstone.model import Event, Result
 from hardstone.schema import FOLDER
+from hardstone.store.documents import parse_document
 from hardstone.stream import NO_FOOTER, StreamReader
+from tests.stats import make
 
 TEST = "TMR-P-LAT"
 GOLDEN = (FOLDER / "golden" / "stream-1-tmr-p-lat.jsonl").read_bytes().splitlines()
@@ -64,6 +66,15 @@ def test_a_flood_of_series_is_ended_and_what_came_before_is_kept() -> None:
     assert (result.status, result.complete) == ("failed", False)
     assert result.reason == "line 16386: more than 16384 lines of the kind series"
     assert len(result.series) == 16_384 and result.series[0].name == "wakeup"
+
+
+def test_what_a_stream_may_hold_can_be_stored() -> None:
+    loads = (with_field(LOAD, element=f"e{number}") for number in range(5000))
+    floods = [[EVENT] * 20_000, loads, [with_field(RESULT, reason="x" * 65_536)]]
+    for flood in floods:
+        document = make.document(results=[read([HEADER, *flood])])
+        document.results[0].events.append(Event(name="conditions_differ", text="of our own"))
+        assert parse_document(msgspec.json.encode(document), "it").id == document.id
 
 
 def test_a_flood_of_empty_lines_is_ended() -> None:

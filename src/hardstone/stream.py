@@ -16,6 +16,7 @@ import msgspec
 
 from hardstone.errors import InputError
 from hardstone.model import (
+    MOST_SERIES,
     STREAM_SCHEMA,
     Event,
     Instrument,
@@ -45,11 +46,12 @@ LINE_LIMIT_BYTES = 16 * 2**20
 STREAM_LIMIT_BYTES = 64 * 2**20
 # Of one test; the most that was seen is 32 000 values, 80 series and 6 events.
 MOST_VALUES = 6_000_000
-MOST_LINES = 1 << 14  # of each kind
+MOST_LINES = 1 << 12  # of each other kind: a result may get some more before it is stored
 MOST_EMPTY_LINES = 1 << 16
 OLD_SCHEMA = "hardstone.stream/1"
 NO_FOOTER = "the stream ended before its footer"
 _WORDS_LIMIT = 200
+_REASON_LIMIT = 60_000  # and what is said of the stream fits too
 _YEAR_2200_NS = 7_258_118_400_000_000_000
 
 
@@ -133,7 +135,7 @@ class StreamReader:
             result.status, result.reason, result.complete = "failed", self._problem, False
         elif self._footer is None:
             result.complete = False
-            said = ending.reason if ending is not None else None
+            said = (ending.reason or "")[:_REASON_LIMIT] if ending is not None else ""
             result.reason = f"{said}; {NO_FOOTER}" if said else NO_FOOTER
             if ending is None and any(series.count for series in result.series):
                 result.status = "measured"
@@ -157,9 +159,10 @@ class StreamReader:
         taken = _decode(line)
         self._check_order(taken)
         self._counts[type(taken)] += 1
-        if self._counts[type(taken)] > MOST_LINES:
+        most = MOST_SERIES if isinstance(taken, StreamSeries) else MOST_LINES
+        if self._counts[type(taken)] > most:
             kind = type(taken).__name__.removeprefix("Stream").lower()
-            raise StreamError(f"more than {MOST_LINES} lines of the kind {kind}")
+            raise StreamError(f"more than {most} lines of the kind {kind}")
         self._takers[type(taken)](taken)
 
     def _check_order(self, line: object) -> None:

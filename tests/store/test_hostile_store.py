@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import socket
 from collections.abc import Iterator
@@ -369,4 +370,12 @@ def test_an_owner_that_is_no_file_is_not_waited_for(
     odd.KINDS[kind](folder / "journal", tmp_path)
     assert store.lost_recordings() == []
     assert store.recover(dump) == []
+    shutil.rmtree(folder)
+
+
+def test_an_owner_with_an_endless_name_ends_no_command(store: Store, memory: Path) -> None:
+    folder = memory / f"hardstone-{new_run_id()}-abc"
+    folder.mkdir()
+    (folder / "journal").write_text(f"/{'y' * 4000}/journals/{new_run_id()}")
+    assert store.lost_recordings() == []
     shutil.rmtree(folder)

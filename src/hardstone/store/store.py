@@ -96,7 +96,7 @@ class Store:
         """What runs left in memory-backed storage for a store that is not there (any more),
         each with that store."""
         found = ((folder, journal.parents[1]) for folder, journal in abandoned_folders())
-        return [(folder, root) for folder, root in found if not root.exists()]
+        return [(folder, root) for folder, root in found if _is_missing(root)]
 
     def _refresh_index(self) -> None:
         # A run that is stored is stored: the index is made at the latest when it is needed.
@@ -128,3 +128,14 @@ class Store:
         if problem not in self._told:
             self._told.add(problem)
             self._on_problem(problem)
+
+
+def _is_missing(path: Path) -> bool:
+    """Not so where it cannot be told, as in a folder that may not be searched."""
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError:
+        return False
+    return False
