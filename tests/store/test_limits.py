@@ -109,6 +109,19 @@ def test_a_bomb_is_refused_before_it_is_decoded(tmp_path: Path, bomb: str) -> No
     assert peak_bytes < 300 * 2**20  # twice the limit, while what was read grows
 
 
+def test_an_unknown_field_of_an_old_document_takes_no_memory(tmp_path: Path) -> None:
+    odd = _fields() | {"schema": "hardstone.run/1", "x": "@"}
+    raw = msgspec.json.encode(odd).replace(b'"@"', b"[" + b"[]," * 500_000 + b"1]")
+    (tmp_path / "run.json").write_bytes(raw)
+    tracemalloc.start()
+    try:
+        assert read_document(tmp_path / "run.json").name == "evening"
+        peak_bytes = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak_bytes < 10 * len(raw)
+
+
 def test_members_and_padding_are_read_as_one(tmp_path: Path) -> None:
     raw = msgspec.json.encode(make.document())
     half = len(raw) // 2
