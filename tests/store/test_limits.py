@@ -140,6 +140,17 @@ def test_many_series_are_shown_in_part(tmp_path: Path, capsys: pytest.CaptureFix
     assert len(out.splitlines()) < 1000
 
 
+def test_many_reasons_are_shown_in_part(capsys: pytest.CaptureFixture[str]) -> None:
+    from hardstone.summary import print_summary
+
+    document = make.document()
+    document.trust.reasons = [f"reason {number}" for number in range(1000)]
+    print_summary(document)
+    out = capsys.readouterr().out
+    assert "and 980 more, in the report" in out
+    assert "reason 19" in out and "reason 20" not in out
+
+
 def test_an_old_document_with_another_type_is_refused(tmp_path: Path) -> None:
     old = _fields() | {"schema": "hardstone.run/1", "plan": []}
     assert "not a run document" in _refused(tmp_path / "run.json", msgspec.json.encode(old))

@@ -7,6 +7,7 @@ more than what differs within the run.
 
 from __future__ import annotations
 
+from collections import Counter
 from os.path import commonprefix
 from typing import NamedTuple
 
@@ -125,7 +126,7 @@ def _shortened(loads: list[str]) -> dict[str, str]:
     for load in loads:
         heads.setdefault(_cut(load), []).append(load)
     cut = {load: _differing(load, heads[_cut(load)]) for load in loads}
-    same = {text for text in cut.values() if list(cut.values()).count(text) > 1}
+    same = {text for text, count in Counter(cut.values()).items() if count > 1}
     return {
         load: f"{text} #{number}" if text in same else text
         for number, (load, text) in enumerate(cut.items(), 1)

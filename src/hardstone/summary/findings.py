@@ -15,6 +15,7 @@ from hardstone.summary.header import NOT_REALTIME
 from hardstone.summary.notes import Row, left_rows
 from hardstone.summary.text import short, spoken, words
 
+_MOST_ROWS = 20  # of reasons, and of what moved
 _STYLE = {"full": "green", "indicative": "yellow", "untrustworthy": "bold red"}
 
 
@@ -83,11 +84,17 @@ def trust_rows(document: RunDocument) -> Iterator[Row]:
     """The grade, every reason for it, and what moved meanwhile."""
     trust = trust_of(document)
     yield Text("trust:", style="bold"), Text(trust.grade, style=_STYLE[trust.grade])
-    for reason in trust.reasons:
+    for reason in trust.reasons[:_MOST_ROWS]:
         yield Text(""), words(reason.removesuffix(f": {LEFT_REMEDY}"))
-    for moved in document.environment_moved:
+    for moved in document.environment_moved[:_MOST_ROWS]:
         before, after = short(moved.before) or "not known", short(moved.after) or "not known"
         yield Text(""), words(f"{moved.fact} moved from {before} to {after}")
+    more = sum(
+        max(len(of_a_kind) - _MOST_ROWS, 0)
+        for of_a_kind in (trust.reasons, document.environment_moved)
+    )
+    if more:
+        yield Text(""), words(f"and {more} more, in the report")
 
 
 def contradiction_lines(document: RunDocument) -> Iterator[Text]:
