@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 import socket
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -341,6 +342,17 @@ def test_runs_may_be_a_link_to_another_disk(store: Store, tmp_path: Path) -> Non
     (tmp_path / "disk").rename(tmp_path / "gone")
     with pytest.raises(InputError, match="cannot list the runs"):
         store.runs()
+
+
+# What a probe recorded into
+
+
+def test_a_probe_does_not_wait_for_a_pipe(probe: Path, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    command = [str(probe), "dump", str(tmp_path / "pipe")]
+    done = subprocess.run(command, capture_output=True, check=False, timeout=20)
+    assert done.returncode == 2
+    assert b"not a record file of a probe" in done.stderr
 
 
 # In memory

@@ -218,7 +218,7 @@ static const char *read_arena(int file, struct arena **arena)
 struct arena *arena_open(const char *path, char *reason, size_t reason_bytes)
 {
     struct arena *arena = NULL;
-    int file = open(path, O_RDONLY | O_CLOEXEC);
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe is not waited for */
     const char *why = file < 0 ? strerror(errno) : read_arena(file, &arena);
     if (file >= 0)
         close(file);
