@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -191,6 +194,70 @@ def without_index() -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PIP_")}
     local = {"PIP_INDEX_URL": "http://127.0.0.1:9/simple", "PIP_RETRIES": "1", "NO_PROXY": "*"}
     return kept | local | {"PIP_CONFIG_FILE": os.devnull}
+
+
+def start(*command: str | Path) -> subprocess.Popen[str]:
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True)
+
+
+def new_checkout(folder: Path) -> Path:
+    folder.mkdir()
+    return make_checkout(folder)
+
+
+def test_a_folder_whose_name_is_not_utf_8_is_refused(tmp_path: Path) -> None:
+    checkout = new_checkout(tmp_path / os.fsdecode(b"caf\xe9"))
+    setup = start(sys.executable, checkout / "tools" / "setup.py", "--no-probe")
+    assert setup.communicate() == (
+        "",
+        "setup: the path of this clone is not UTF-8: rename its folder\n",
+    )
+    assert setup.returncode == 1
+
+
+def test_a_folder_of_somebody_else_is_told_with_what_to_type(tmp_path: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root can make a folder of somebody else's")
+    user = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "/usr/bin/python3")
+    if shutil.which("setpriv") is None or not Path(user[-1]).exists():
+        pytest.skip("needs setpriv and /usr/bin/python3")
+    with tempfile.TemporaryDirectory() as place:
+        Path(place).chmod(0o755)
+        checkout = new_checkout(Path(place, "a clone"))
+        (checkout / ".venv").mkdir()
+        os.chown(checkout, 65534, 65534)
+        setup = start(*user, checkout / "tools" / "setup.py", "--no-probe")
+        _, told = setup.communicate()
+    assert setup.returncode == 1
+    assert told == (
+        f"setup: {checkout}/.venv cannot be written, it belongs to root: "
+        f"sudo chown -R 65534 '{checkout}/.venv'\n"
+    )
+
+
+def test_ctrl_c_is_one_line(tmp_path: Path) -> None:
+    checkout = new_checkout(tmp_path / "checkout")
+    setup = start(sys.executable, checkout / "tools" / "setup.py", "--no-probe")
+    assert setup.stdout is not None
+    assert setup.stdout.readline() == "setup: making .venv\n"
+    setup.send_signal(signal.SIGINT)
+    _, told = setup.communicate()
+    assert (told, setup.returncode) == ("setup: interrupted\n", 130)
+
+
+def test_two_set_ups_of_one_clone_wait_for_each_other(original: Path) -> None:
+    folder = os.open(original, os.O_RDONLY)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        setup = start(sys.executable, original / "tools" / "setup.py", "--no-probe")
+        assert setup.stdout is not None
+        told = setup.stdout.readline()
+    finally:
+        os.close(folder)
+    assert setup.communicate() == ("", "")
+    assert told == "setup: another set-up of this clone is running; waiting for it to finish\n"
+    assert setup.returncode == 0
 
 
 BROKEN = "WARNING: Retrying (Retry(total=0)) after connection broken by '{}': /simple/click/\n"

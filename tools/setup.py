@@ -7,8 +7,10 @@ what to type; the output of the commands is in .venv/setup.log.
 from __future__ import annotations
 
 import argparse
+import fcntl
 import hashlib
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -55,6 +57,38 @@ def run_logged(
 def environment() -> dict[str, str]:
     path = f"{VENV / 'bin'}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
     return {**os.environ, "PATH": path, "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+
+
+def check_folder() -> None:
+    """What Python, pip and Meson would each say in their own way, and late."""
+    try:
+        str(ROOT).encode()
+    except UnicodeEncodeError:
+        raise SetupError("the path of this clone is not UTF-8: rename its folder") from None
+    for folder in (ROOT, VENV, BUILD.parent, BUILD):
+        if folder.is_dir() and not os.access(folder, os.W_OK | os.X_OK):
+            raise SetupError(f"{folder} cannot be written{remedy_for(folder)}")
+
+
+def remedy_for(folder: Path) -> str:
+    """Whose `folder` it is, and how to get it; "" for one's own."""
+    owner, user = folder.stat().st_uid, os.geteuid()
+    if owner == user:
+        return ""
+    name = "root" if owner == 0 else f"user {owner}"
+    return f", it belongs to {name}: sudo chown -R {user} {shlex.quote(str(folder))}"
+
+
+def wait_for_another() -> None:
+    """Two set-ups of one clone at once would remove each other's .venv. Held until the end."""
+    folder = os.open(ROOT, os.O_RDONLY)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        say("another set-up of this clone is running; waiting for it to finish")
+        fcntl.flock(folder, fcntl.LOCK_EX)
+    except OSError:  # a file system without locks
+        return
 
 
 def leave_former_folder() -> None:
@@ -165,6 +199,8 @@ def main() -> int:
     parser.add_argument("--strict", action="store_true", help="the compiler's warnings are errors")
     arguments = parser.parse_args()
     try:
+        check_folder()
+        wait_for_another()
         leave_former_folder()
         make_venv()
         install("dev" if arguments.dev else "run")
@@ -173,6 +209,13 @@ def main() -> int:
     except SetupError as error:
         print(f"setup: {error}", file=sys.stderr)
         return 1
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        print(f"setup: {where}{error.strerror or error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("setup: interrupted", file=sys.stderr)
+        return 130
     return 0
 
 
