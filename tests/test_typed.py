@@ -14,7 +14,7 @@ from pathlib import Path
 import click
 import pytest
 
-from hardstone.calling import grant_commands
+from hardstone.calling import as_typed, grant_commands
 from hardstone.cli.main import hardstone as program
 from hardstone.cli.main import run
 from tests.targets import sample
@@ -299,3 +299,29 @@ def test_where_setcap_is_missing_its_package_comes_first(
     first, second = grant_commands("/opt/probe", search=str(tools))
     assert first.endswith("apt-get install libcap2-bin")
     assert " setcap " in f" {second}"
+
+
+@pytest.mark.parametrize("user", [0, 1000])
+def test_a_pipe_into_sudo_works_where_there_is_no_sudo(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, user: int
+) -> None:
+    """As of the advice of `doctor`. `su` is one that asks for no password."""
+    if shutil.which("sudo", path="/usr/bin:/bin"):
+        tools = tmp_path / "without sudo"
+        tools.mkdir()
+        for name in ("sh", "tee"):
+            (tools / name).symlink_to(str(shutil.which(name)))
+    else:
+        tools = Path("/usr/bin")
+    su = tmp_path / "su"
+    su.write_text('#!/bin/sh\nexec sh "$@"\n')
+    su.chmod(0o755)
+    monkeypatch.delenv("SUDO_UID", raising=False)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{tools}" if user else str(tools))
+    monkeypatch.setattr(os, "geteuid", lambda: user)
+    file = tmp_path / "a file"
+    command = f"printf '%s - rtprio 98\\n' me | sudo tee {shlex.quote(str(file))} && echo done"
+    typed_here = as_typed(command)
+    done = subprocess.run(["sh", "-c", typed_here], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, typed_here + done.stderr
+    assert file.read_text() == "me - rtprio 98\n"

@@ -17,6 +17,7 @@ _STORE: ContextVar[Path | None] = ContextVar("store", default=None)
 # What sudo and su search: of the person's own PATH nothing is left there.
 ROOT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _ROOT_COMMAND = re.compile(rf"sudo {_NAME}\b(.*)", re.DOTALL)
+_SUDO = re.compile(r"(^|[|;&] )sudo ")  # where a command begins
 _OWN_COMMAND = re.compile(rf"{_NAME}\b(.*)", re.DOTALL)
 _REMEDY = re.compile(r"(?:(.*): )?((?:sudo|hardstone|mkdir|make|rm) .*)")
 _PLAIN_REMEDY = re.compile(r"(?:(.*): )?((?:sudo )?hardstone [A-Za-z0-9 _.=,@-]+)")
@@ -25,14 +26,14 @@ _PLAIN_REMEDY = re.compile(r"(?:(.*): )?((?:sudo )?hardstone [A-Za-z0-9 _.=,@-]+
 def as_typed(command: str) -> str:
     """`command` of a text, `hardstone ...` or `sudo hardstone ...`, as it works here.
 
-    Of others only `sudo` is looked at. Arguments must be quoted already.
+    Of others, pipes too, only `sudo` is looked at. Arguments must be quoted already.
     """
     if found := _ROOT_COMMAND.fullmatch(command):
         return as_root(_program(ROOT_PATH) + _in_store(found[1]))
     if found := _OWN_COMMAND.fullmatch(command):
         search = ROOT_PATH if _is_sudo() else os.environ.get("PATH", os.defpath)
         return f"{'sudo ' if _is_sudo() else ''}{_program(search)}{_in_store(found[1])}"
-    return as_root(command[5:]) if _is_one_sudo(command) else command
+    return as_root(command[5:]) if _is_one_sudo(command) else _without_missing_sudo(command)
 
 
 def stay_in(store: Path | None) -> None:
@@ -50,6 +51,16 @@ def _in_store(arguments: str) -> str:
 def _is_one_sudo(command: str) -> bool:
     """`sudo` and one program: not a pipe, nor several commands, of which one has it."""
     return command.startswith("sudo ") and not re.search(r"[|;&]|sudo .*sudo ", command)
+
+
+def _without_missing_sudo(command: str) -> str:
+    """Several commands of which some need root: where there is no sudo, one shell of root's."""
+    if not _SUDO.search(command) or shutil.which("sudo"):
+        return command
+    plain = _SUDO.sub(r"\1", command)
+    if os.geteuid() == 0:
+        return plain
+    return f"su -c {shlex.quote(f'export PATH=$PATH:/usr/sbin:/sbin; {plain}')}"
 
 
 def as_root(command: str) -> str:
