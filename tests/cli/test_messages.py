@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from hardstone.calling import as_typed
 from hardstone.cli.messages import message_lines, tell, visible
 from hardstone.store import Store
 from tests.cli.conftest import Done
@@ -56,6 +57,13 @@ def test_the_name_of_a_series_in_a_damaged_document_stays_in_its_line(
     assert done.code == 2
     assert "\x1b" not in done.err
     assert not any(line.startswith("hardstone: all is well") for line in done.err.splitlines())
+
+
+def test_a_group_without_its_command_is_told_in_plain_lines(hardstone: Hardstone) -> None:
+    done = hardstone("probe")
+    assert done.code == 2
+    assert len(done.told) == 1 and "\\n" not in done.err
+    assert done.typed == [as_typed("hardstone probe --help")]
 
 
 READ_ONLY = """

@@ -7,7 +7,7 @@ import click
 from hardstone.errors import EXIT_OK
 
 
-@click.group("probe")
+@click.group("probe", no_args_is_help=False)
 def command() -> None:
     """The executable that measures: where it is, and how to build it."""
 
