@@ -56,6 +56,9 @@ def start(
     folder.mkdir(exist_ok=True)
     (folder / "sitecustomize.py").write_text(site)
     named = {} if probe is None else {"HARDSTONE_PROBE": str(probe)}
+    memory = tmp_path / "memory"  # a run that is ended at once leaves its recording there
+    memory.mkdir(exist_ok=True)
+    named["HARDSTONE_MEMORY_DIR"] = str(memory)
     return subprocess.run(
         [sys.executable, "-c", ENTRY, *arguments],
         env={**os.environ, "PYTHONPATH": f"{folder}{os.pathsep}{root / 'src'}", **named},
