@@ -126,6 +126,62 @@ def test_the_quick_checks_are_some_of_all_and_each_runs_once() -> None:
         assert chosen[0].name == check.BUILD
 
 
+@pytest.mark.parametrize("name", ["probe quick tests", "probe tests", "probe analysis", "pytest"])
+def test_one_check_alone_is_of_the_probe_as_its_source_is_now(name: str) -> None:
+    chosen = [one.name for one in check.chosen_checks([name], False)]
+    assert chosen == [check.BUILD, *([name] if name != check.PYTEST else [])]
+
+
+def test_one_check_that_needs_no_probe_builds_none() -> None:
+    assert [one.name for one in check.chosen_checks(["mypy"], False)] == ["mypy"]
+    assert [one.name for one in check.chosen_checks([check.BUILD], False)] == [check.BUILD]
+
+
+INTERRUPTED = """
+import os, pathlib, signal, sys, time
+import check
+
+folder = pathlib.Path(sys.argv[1])
+begun = [folder / f"begun {place}" for place in range(check.CPUS)]
+ends = 'trap "" INT; touch "$1"; while [ ! -e "$2" ]; do sleep 0.05; done'
+
+def runs(file):
+    return check.Check(file.name, lambda: [["sh", "-c", ends, "sh", file, folder / "end"]])
+
+def interrupted(arguments):
+    while not all(file.exists() for file in begun):
+        time.sleep(0.01)
+    try:
+        os.killpg(0, signal.SIGINT)
+        signal.pause()
+    finally:
+        (folder / "end").touch()
+
+later = check.Check("later", lambda: [["touch", folder / "later"]])
+check.CHECKS = [*map(runs, begun), later]
+check.run_pytest = interrupted
+sys.argv = ["check.py"]
+try:
+    check.main()
+except KeyboardInterrupt:
+    sys.exit(130)
+"""
+
+
+def test_after_ctrl_c_no_check_begins(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED, tmp_path],
+        env=os.environ | {"PYTHONPATH": str(ROOT / "tools")},
+        start_new_session=True,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+    assert (tmp_path / "end").exists() and not (tmp_path / "later").exists()
+
+
 def test_an_unknown_sanitizer_is_skipped() -> None:
     with pytest.raises(Skip, match="-fsanitize=nonsense"):
         probe_checks.unit_tests("nonsense", "nonsense")()

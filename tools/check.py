@@ -1,8 +1,8 @@
 """Runs every check of the project side by side, whatever the others said.
 
 `--quick` leaves out what needs time, the machine as such or a browser, `--only NAME` runs
-one, `--list` names them, `--format` rewrites the source in the house format. Other
-arguments go to pytest.
+one and the build that it needs, `--list` names them, `--format` rewrites the source in the
+house format. Other arguments go to pytest.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import argparse
 import itertools
 import os
 import shlex
+import signal
 import subprocess
 import sys
 import tempfile
@@ -21,6 +22,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
 
 import probe_checks
 from probe_checks import ROOT, Command, Skip
@@ -66,6 +68,7 @@ CHECKS = [
 PYTEST = "pytest"
 NAMES = [check.name for check in CHECKS] + [PYTEST]
 _TELLING = threading.Lock()
+_INTERRUPTED = threading.Event()  # what has not begun does not begin any more
 
 
 def tell(text: str) -> None:
@@ -77,11 +80,13 @@ def run_check(check: Check) -> bool:
     """True unless the check failed. Output is shown only where it did."""
     begin_s = time.monotonic()
     try:
-        commands = check.commands()
+        commands = [] if _INTERRUPTED.is_set() else check.commands()
     except Skip as reason:
         tell(f"SKIP  {check.name}: {reason}")
         return True
     failures = failures_of(commands, check.at_once)
+    if _INTERRUPTED.is_set():
+        return False
     if failures:
         tell("\n".join([*failures, f"FAIL  {check.name}"]))
         return False
@@ -119,6 +124,8 @@ def failures_of(commands: Sequence[Command], at_once: int) -> list[str]:
 
 def failure_of(command: Command) -> str:
     """What a command that failed said; empty for one that did not."""
+    if _INTERRUPTED.is_set():
+        return ""
     try:
         done = subprocess.run(
             command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
@@ -167,13 +174,24 @@ def format_source() -> int:
 
 def chosen_checks(only: Sequence[str], is_quick: bool) -> list[Check]:
     if only:
-        return [check for check in CHECKS if check.name in only]
+        chosen = [check for check in CHECKS if check.name in only]
+        # Nothing is tried on a probe of an earlier source.
+        is_for_probe = PYTEST in only or any(check.after == BUILD for check in chosen)
+        built = [check for check in CHECKS if check.name == BUILD and is_for_probe]
+        return [*built, *(check for check in chosen if check.name != BUILD or not built)]
     if is_quick:
         return [check for check in CHECKS if check.is_quick]
     return [check for check in CHECKS if check.name != QUICK_TESTS]
 
 
+def interrupt(number: int, frame: FrameType | None) -> None:
+    _INTERRUPTED.set()  # before anything that runs is waited for
+    raise KeyboardInterrupt
+
+
 def main() -> int:
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, interrupt)
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--format", action="store_true")
