@@ -20,7 +20,7 @@ main() {
     releases=
     while [ $# -gt 0 ]; do
         case $1 in
-            --only) only=${2:-} && shift ;;
+            --only) [ $# -gt 1 ] || usage "--only what?" && only=$2 && shift ;;
             bookworm | trixie) releases="$releases $1" ;;
             --) shift && break ;;
             *) usage "unknown: $1" ;;
