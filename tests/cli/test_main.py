@@ -154,3 +154,24 @@ def test_the_package_is_run_as_the_command_is(tmp_path: Path) -> None:
     )
     assert (done.returncode, done.stdout) == (EXIT_USAGE, "")
     assert done.stderr.endswith("hardstone run --help\n")
+
+
+@pytest.mark.parametrize("is_linked", [False, True])
+def test_the_script_of_a_copied_clone_does_not_run_the_original(
+    tmp_path: Path, is_linked: bool
+) -> None:
+    script = tmp_path / "a copy" / ".venv" / "bin" / "hardstone"
+    script.parent.mkdir(parents=True)
+    script.write_text(f"#!{sys.executable}\nfrom hardstone.__main__ import main\nmain()\n")
+    script.chmod(0o755)
+    link = tmp_path / "hardstone"
+    link.symlink_to(script)
+    done = subprocess.run(
+        [link if is_linked else script, "list"], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    told, typed = done.stderr.splitlines()
+    assert told.startswith(
+        f"hardstone: {tmp_path}/a copy/.venv is a copy and would run the code of "
+    )
+    assert typed == f"    make -C '{tmp_path}/a copy' setup"

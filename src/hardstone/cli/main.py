@@ -6,6 +6,7 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 import click
 
@@ -17,6 +18,7 @@ from hardstone.errors import (
     EXIT_OK,
     EXIT_USAGE,
     HardstoneError,
+    InputError,
 )
 
 COMMANDS = {
@@ -127,10 +129,24 @@ def run(arguments: Sequence[str] | None = None) -> int:
 
 
 def _invoke(arguments: Sequence[str] | None) -> int:
+    _refuse_copied_script()
     given = None if arguments is None else list(arguments)
     code = hardstone.main(given, prog_name="hardstone", standalone_mode=False)
     sys.stdout.flush()
     return code if isinstance(code, int) else EXIT_OK
+
+
+def _refuse_copied_script() -> None:
+    """The script in a copy of .venv names the Python of the original, whose code it would run."""
+    venv, original = Path(sys.argv[0]).resolve().parent.parent, Path(sys.prefix)
+    if venv.name != ".venv" or not venv.is_dir() or venv.samefile(original):
+        return
+    import shlex
+
+    raise InputError(
+        f"{venv} is a copy and would run the code of {original.parent}",
+        f"set the copy up: make -C {shlex.quote(str(venv.parent))} setup",
+    )
 
 
 def _explain(error: click.ClickException | HardstoneError) -> int:
