@@ -13,7 +13,8 @@ from rich.table import Column, Table
 
 _USUAL = 80
 _LEAST = 40
-_LONGEST_WORD = 11
+_LONGEST_NAME = 24
+_LONGEST_WORD = 9  # of a column of figures
 _WIDE = 10_000
 
 
@@ -73,7 +74,8 @@ def _span(console: Console, column: Column) -> Measurement:
     if column.no_wrap:
         return Measurement(most, most)
     longest = max((one.minimum for one in shown), default=1)
-    return Measurement(min(longest, _LONGEST_WORD, most), most)
+    whole = _LONGEST_NAME if column.justify == "left" else _LONGEST_WORD
+    return Measurement(min(longest, whole, most), most)
 
 
 def _width_drawn(console: Console, table: Table, room: int) -> int:
