@@ -162,6 +162,7 @@ def test_the_script_of_a_copied_clone_does_not_run_the_original(
 ) -> None:
     script = tmp_path / "a copy" / ".venv" / "bin" / "hardstone"
     script.parent.mkdir(parents=True)
+    (tmp_path / "a copy" / ".venv" / "pyvenv.cfg").touch()
     script.write_text(f"#!{sys.executable}\nfrom hardstone.__main__ import main\nmain()\n")
     script.chmod(0o755)
     link = tmp_path / "hardstone"

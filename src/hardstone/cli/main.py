@@ -139,7 +139,7 @@ def _invoke(arguments: Sequence[str] | None) -> int:
 def _refuse_copied_script() -> None:
     """The script in a copy of .venv names the Python of the original, whose code it would run."""
     venv, original = Path(sys.argv[0]).resolve().parent.parent, Path(sys.prefix)
-    if venv.name != ".venv" or not venv.is_dir() or venv.samefile(original):
+    if not (venv / "pyvenv.cfg").is_file() or venv.samefile(original):
         return
     import shlex
 
