@@ -18,6 +18,8 @@ import pytest
 import moved
 import pip_failure
 
+pytestmark = pytest.mark.slow  # each makes a .venv
+
 ROOT = Path(__file__).resolve().parent.parent
 # A package without dependencies that says where its source is, in place of the real one:
 # nothing is fetched.

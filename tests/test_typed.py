@@ -189,6 +189,7 @@ def to_type(text: str) -> list[str]:
     return [line.strip() for line in text.splitlines() if line.startswith("    ")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("user", [{}, {"SUDO_UID": "1000"}], ids=["themselves", "by sudo"])
 @pytest.mark.parametrize("activated", [False, True], ids=["plain", "activated"])
 @pytest.mark.parametrize("folder", [".", ".."], ids=["in the clone", "elsewhere"])
@@ -213,6 +214,7 @@ def test_hints_after_a_run_work_as_typed(
     assert "SEM-P-SIG" in again.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "wrong",
     [
