@@ -74,6 +74,31 @@ static void test_many_series(void)
     CHECK(plan.series == NULL && plan.series_count == 0);
 }
 
+/* A day on many CPUs: what is sent stays within what a reader takes, and no maximum is lost. */
+static void test_many_series_over_hours_share_their_maxima(void)
+{
+    enum { CPUS = 256, HOURS = 24, SECONDS = HOURS * 3600 };
+    static struct arena_plan plan;
+    const struct record_shape shape = {1023, 4};
+    memset(&plan, 0, sizeof plan);
+    plan.duration_ns = SECONDS * INT64_C(1000000000);
+    arena_plan_series(&plan, "latency", "ns", &shape);
+    CHECK_SAME(arena_room_ns(&plan), plan.duration_ns);
+    for (int i = 1; i < CPUS; i++)
+        arena_plan_series(&plan, "latency", "ns", &shape);
+    struct arena *arena = new_arena(&plan);
+    struct record *last = arena_record(arena, CPUS - 1);
+    CHECK(last->maxima_capacity <= ARENA_MAXIMA / CPUS + 4);
+    for (int i = 0; i < SECONDS; i++)
+        record_value(last, i == 1000 ? 900 : i % 7, i * INT64_C(1000000000));
+    CHECK(last->maxima_used <= last->maxima_capacity);
+    CHECK(last->maxima_interval_ns * last->maxima_used >= plan.duration_ns);
+    CHECK_SAME(record_maxima_view(last)[1000 * INT64_C(1000000000) / last->maxima_interval_ns],
+               900);
+    arena_free(arena);
+    arena_plan_free(&plan);
+}
+
 static void test_too_many_labels_and_long_names(void)
 {
     static struct arena_plan plan;
@@ -461,6 +486,7 @@ static void test_no_arena_to_free(void)
 
 TAP_MAIN({"series, labels and formulas of a plan", test_plan_is_kept},
          {"a thousand series", test_many_series},
+         {"a day on 256 CPUs", test_many_series_over_hours_share_their_maxima},
          {"too many labels, and long names", test_too_many_labels_and_long_names},
          {"records do not overlap", test_records_do_not_overlap},
          {"three series of fifty variants", test_shared_slots},

@@ -70,7 +70,8 @@ class Series(msgspec.Struct, kw_only=True):
 
     `stddev` is that of a sample (n - 1), and null for a single value too.
     `maxima_per_s` holds the largest value of each interval of `maxima_interval_ns`
-    (one second unless the run is longer than the recorder), null where none fell.
+    (one second unless that is more than the recorder or a document holds), null where
+    none fell.
     `derived` is the formula of a series that was computed and not timed.
     """
 

@@ -119,13 +119,20 @@ static void *map_file(const char *path, size_t bytes)
     return NULL;
 }
 
+int64_t arena_room_ns(const struct arena_plan *plan)
+{
+    uint32_t series_count = plan->series_count > 0 ? plan->series_count : 1;
+    int64_t most_ns = ARENA_MAXIMA / series_count * INT64_C(1000000000);
+    return plan->duration_ns < most_ns ? plan->duration_ns : most_ns;
+}
+
 /* The shape whose record is the largest. */
 static struct record_shape largest_shape(const struct arena_plan *plan)
 {
     struct record_shape largest = {0};
     size_t most = 0;
     for (uint32_t i = 0; i < plan->series_count; i++) {
-        size_t bytes = record_size(&plan->series[i].shape, plan->duration_ns);
+        size_t bytes = record_size(&plan->series[i].shape, arena_room_ns(plan));
         if (bytes > most) {
             largest = plan->series[i].shape;
             most = bytes;
@@ -138,7 +145,7 @@ static void fill_head(struct arena *head, const struct arena_plan *plan, bool is
 {
     memset(head, 0, sizeof *head);
     head->is_mapped = is_mapped;
-    head->duration_ns = plan->duration_ns;
+    head->duration_ns = arena_room_ns(plan);
     head->series_count = plan->series_count;
     head->slot_shape = largest_shape(plan);
     head->slot_count = plan->slot_count;
@@ -153,7 +160,7 @@ static void lay_out(struct arena *arena, const struct arena *head, const struct 
     if (plan->series_count > 0)
         memcpy(arena->series, plan->series, plan->series_count * sizeof plan->series[0]);
     for (uint32_t i = 0; i < arena->slot_count; i++)
-        record_init(arena_slot(arena, i), &arena->slot_shape, plan->duration_ns);
+        record_init(arena_slot(arena, i), &arena->slot_shape, arena->duration_ns);
     arena_mark(arena);
 }
 

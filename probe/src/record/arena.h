@@ -31,6 +31,7 @@ enum {
     ARENA_JSON_BYTES = HS_ARENA_JSON_BYTES,
     ARENA_KEPT_BYTES = HS_ARENA_KEPT_BYTES,         /* at least, for a series beside its maxima */
     ARENA_KEPT_ALL_BYTES = HS_ARENA_KEPT_ALL_BYTES, /* of all series, if that is more */
+    ARENA_MAXIMA = 1 << 20, /* of all series; a reader takes six times as many */
 };
 
 struct arena_label {
@@ -73,7 +74,7 @@ struct arena {
     uint64_t bytes;
     uint64_t version;                       /* of this layout, from the sizes of its parts */
     uint64_t is_mapped;                     /* from a file, not from the heap */
-    int64_t duration_ns;                    /* expected; sizes the records */
+    int64_t duration_ns;                    /* arena_room_ns of the plan; sizes the records */
     char header_json[ARENA_JSON_BYTES];     /* the stream's first line, ready to send */
     char conditions_json[ARENA_JSON_BYTES]; /* of the result line */
     int64_t started_ns, ended_ns;           /* CLOCK_MONOTONIC around the measurement; 0: not yet */
@@ -108,6 +109,10 @@ void arena_plan_derived(struct arena_plan *plan, int series, const char *formula
 
 /* The series added last shares the slot of the earlier `series`: it is measured after it. */
 void arena_plan_share(struct arena_plan *plan, int series);
+
+/* Duration for which each record has a place per second: that of the plan, or less where all series
+ * together would have more than ARENA_MAXIMA. The maxima have a longer interval then. */
+int64_t arena_room_ns(const struct arena_plan *plan);
 
 void arena_plan_free(struct arena_plan *plan);
 

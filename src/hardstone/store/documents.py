@@ -16,6 +16,7 @@ from hardstone.store.content import DOCUMENT_LIMIT_BYTES, content_of
 from hardstone.store.convert import decode_document
 from hardstone.store.files import StoreError, replace_file, store_errors
 from hardstone.store.place import Place, is_run_id
+from hardstone.store.thin import thinned
 
 MOST_SERIES_OF_RUN = 1 << 17
 _ANOTHER = "name another file"
@@ -35,8 +36,9 @@ def write_document(place: Place, document: RunDocument) -> Path:
 
 
 def encode_document(document: RunDocument) -> bytes:
-    """What the file of a run holds."""
-    return gzip.compress(msgspec.json.encode(document), mtime=0)
+    """What the file of a run holds. Where it would have more maxima than are read again,
+    they have longer intervals."""
+    return gzip.compress(msgspec.json.encode(thinned(document)), mtime=0)
 
 
 def read_document(path: Path, *, limit_bytes: int = DOCUMENT_LIMIT_BYTES) -> RunDocument:
