@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -12,6 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 PROBE = ROOT / "probe"
 BUILD = ROOT / "build"
+CPUS_LOCK = BUILD / "cpus.lock"
 # What judges is pinned in requirements/dev.txt: the same verdict everywhere.
 PINNED = ROOT / ".venv" / "bin"
 # A member that a table leaves out is zero, and says "the default".
@@ -57,7 +59,9 @@ def quick_tests() -> Sequence[Command]:
 
 
 def meson_test(folder: str) -> Command:
-    return ["meson", "test", "-C", folder, "--no-rebuild", "--print-errorlogs"]
+    """Not while a test takes a CPU from all others (the fixture `cpus_taken`)."""
+    beside = ["flock", "--shared", str(CPUS_LOCK)] if shutil.which("flock") else []
+    return [*beside, "meson", "test", "-C", folder, "--no-rebuild", "--print-errorlogs"]
 
 
 # The thread sanitizer keeps 900 KB of its own on every stack.

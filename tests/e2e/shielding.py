@@ -34,7 +34,7 @@ SHIELD_MARKS = [
     pytest.mark.e2e,
     pytest.mark.skipif(os.geteuid() != 0, reason="only root can reserve a CPU"),
     pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one CPU: none can be reserved"),
-    pytest.mark.usefixtures("alone"),
+    pytest.mark.usefixtures("cpus_taken"),
 ]
 
 

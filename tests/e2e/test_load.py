@@ -264,6 +264,7 @@ def check_ordinary(marked: Marked, cpu: int, *, is_root: bool) -> None:
     wait_until(lambda: os.sched_getscheduler(storm) == os.SCHED_IDLE)
 
 
+@pytest.mark.usefixtures("cpus_taken")
 @pytest.mark.skipif(machine.no_realtime() is not None, reason=machine.no_realtime() or "")
 def test_the_load_of_a_real_time_run_is_ordinary(
     probe: Path, folder: Path, quick: list[str]
