@@ -27,6 +27,13 @@ def _with(field: str, value: object) -> Callable[[Series], None]:
     return lambda series: setattr(series, field, value)
 
 
+def _with_maxima(maxima: list[int | None], interval_ns: int) -> Callable[[Series], None]:
+    def damage(series: Series) -> None:
+        series.maxima_per_s, series.maxima_interval_ns = maxima, interval_ns
+
+    return damage
+
+
 def _with_histogram(field: str, value: object) -> Callable[[Series], None]:
     return lambda series: setattr(series.histogram, field, value)
 
@@ -57,6 +64,7 @@ def _worst(value: int) -> Worst:
         (_with("maxima_per_s", [None, -(2**63)]), "64 bits"),
         (_with("worst", [Worst(value_ns=1, at_ns=2**70, index=0)]), "64 bits"),
         (_with("maxima_interval_ns", 0), "not a time"),
+        (_with_maxima([1, None, 3], 1 << 62), "not a time"),
         (_with_histogram("underflow", 1), "holds 4 values"),
         (_with_histogram("overflow", -3), "negative"),
         (_with_histogram("layout", "log-linear/99"), "not known"),

@@ -57,6 +57,12 @@ def test_the_longest_pay_first() -> None:
     assert long.maxima_interval_ns == 2 * short.maxima_interval_ns
 
 
+def test_series_that_end_a_second_apart_keep_one_interval() -> None:
+    ends = range(99, 104)
+    of_series = series_of(thinned(run_of(*([7] * end for end in ends)), 330))
+    assert {one.maxima_interval_ns for one in of_series} == {2_000_000_000}
+
+
 def test_a_run_beyond_the_limits_of_a_document_is_stored_and_read(tmp_path: Path) -> None:
     one = make.document().results[0].series[0].max
     maxima: list[int | None] = [one] * (1 << 20)

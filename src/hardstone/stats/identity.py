@@ -145,6 +145,6 @@ def _range_problem(series: Series) -> str | None:
     for value in chain((series.min, series.max), series.maxima_per_s, worst):
         if value is not None and abs(value) > MAX_VALUE:
             return "a value does not fit into 64 bits"
-    if not 0 < series.maxima_interval_ns <= MAX_VALUE:
+    if not 0 < series.maxima_interval_ns * max(1, len(series.maxima_per_s)) <= MAX_VALUE:
         return "the interval of the maxima is not a time"
     return None

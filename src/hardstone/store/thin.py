@@ -12,12 +12,16 @@ MOST_STORED_MAXIMA = 6_000_000
 
 def thinned(document: RunDocument, most: int = MOST_STORED_MAXIMA) -> RunDocument:
     """`document` with at most `most` maxima (or one per series): those of the series that
-    have the most are joined in twos, their interval doubled. No maximum is lost."""
+    have the most are joined in twos, their interval doubled. No maximum is lost.
+
+    Lengths are told apart by powers of two: series of one time, of which some end a second
+    earlier, keep one interval.
+    """
     lengths = [len(one.maxima_per_s) for result in document.results for one in result.series]
-    longest = max(lengths, default=0)
+    longest = 1 << max(lengths, default=0).bit_length()
     while longest > 1 and sum(min(length, longest) for length in lengths) > most:
         longest //= 2
-    if longest == max(lengths, default=0):
+    if longest >= max(lengths, default=0):
         return document
     results = [
         msgspec.structs.replace(result, series=[joined(one, longest) for one in result.series])
