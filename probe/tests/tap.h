@@ -45,6 +45,7 @@ static inline bool tap_same(int64_t got, int64_t wanted, const char *what, const
 static inline bool tap_text(const char *got, const char *wanted, bool is_part, const char *file,
                             int line)
 {
+    got = got ? got : "(null)";
     bool is_good = is_part ? strstr(got, wanted) != NULL : strcmp(got, wanted) == 0;
     if (tap_note(is_good))
         printf("# %s:%d: got '%s', wanted '%s'\n", file, line, got, wanted);

@@ -85,11 +85,13 @@ static uint64_t counted(int counter)
     return atomic_load(&slot.counters[counter]);
 }
 
-/* A worker that is to work has the time for it, also where others have the CPU. */
+/* A worker has the time to begin, and one that is to work the time for that, also where others
+ * have the CPU. */
 static void on_alarm(int number)
 {
     (void)number;
-    if (arms.is_to_work && atomic_load(&slot.state) != WORKER_WORKS && arms.alarms++ < 100) {
+    bool is_soon = arms.calls == 0 || (arms.is_to_work && atomic_load(&slot.state) != WORKER_WORKS);
+    if (is_soon && arms.alarms++ < 300) {
         struct itimerval again = {{0, 0}, {0, 100000}};
         setitimer(ITIMER_REAL, &again, NULL);
         return;
@@ -161,6 +163,7 @@ static bool run(int64_t per_s, int peers, long ms)
 static void test_what_is_delivered_counts(void)
 {
     begin();
+    arms.is_to_work = true;
     if (!run(2000, 1, 300))
         return;
     CHECK(counted(DELIVERED) > 0);
@@ -206,15 +209,22 @@ static void test_signals_of_others_do_not_count(void)
     CHECK_SAME(atomic_load(&slot.state), WORKER_READY);
 }
 
+/* Where others have the CPU for so long that not all of the window was armed: then again. */
 static void test_only_the_window_counts(void)
 {
-    int64_t now_ns = duty_now_ns();
-    begin();
-    atomic_store(&map.window_begin_ns, now_ns + 200000000);
-    atomic_store(&map.window_end_ns, now_ns + 400000000);
-    arms.until_ns = now_ns + 400000000;
-    if (!run(1000, 1, 20000))
-        return;
+    enum { TRIES = 20 };
+    bool is_whole = false;
+    for (int i = 0; i < TRIES && !is_whole; i++) {
+        int64_t now_ns = duty_now_ns();
+        begin();
+        atomic_store(&map.window_begin_ns, now_ns + 200000000);
+        atomic_store(&map.window_end_ns, now_ns + 400000000);
+        arms.until_ns = now_ns + 400000000;
+        if (!run(1000, 1, 20000))
+            return;
+        is_whole = arms.first_ns < now_ns + 200000000 && counted(MISSED) == 0;
+    }
+    CHECK(is_whole);
     CHECK_SAME(counted(DELIVERED), 200);
     begin();
     atomic_store(&map.window_begin_ns, 0);
@@ -254,6 +264,7 @@ static void test_those_refused_are_missed(void)
 {
     begin();
     arms.each = 3;
+    arms.is_to_work = true;
     if (!run(500, 1, 300))
         return;
     CHECK(counted(DELIVERED) > 0);
@@ -275,6 +286,7 @@ static void test_with_few_timers_it_goes_on(void)
 {
     begin();
     timers.most = 20;
+    arms.is_to_work = true;
     if (!run(1000, 1, 300))
         return;
     CHECK_SAME(timers.count, 20);

@@ -169,7 +169,7 @@ static void check_it_ends(void)
     load_stop(&load);
     CHECK_SAME(atomic_load(&load.map->supervisor_ended_ns), 0); /* none was replaced */
     CHECK(now_ns() < limit_ns - LIMIT_NS / 2);
-    for (int i = 0; i < 500 && kill(worker, 0) == 0; i++)
+    for (int i = 0; i < 2000 && kill(worker, 0) == 0; i++)
         pass_ms(10);
     CHECK(kill(worker, 0) != 0);
     load_free(&load);

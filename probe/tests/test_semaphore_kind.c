@@ -38,7 +38,7 @@ static void give_all(struct game *game)
 static bool rests_at(struct game *game, int taken)
 {
     struct timespec step = {.tv_nsec = 1000000};
-    for (int i = 0; i < 2000 && atomic_load(&game->taken) != taken; i++)
+    for (int i = 0; i < 20000 && atomic_load(&game->taken) != taken; i++)
         nanosleep(&step, NULL);
     return atomic_load(&game->taken) == taken;
 }
@@ -226,7 +226,7 @@ static void test_a_condition_in_which_a_process_died(void)
     nanosleep(&while_it_blocks, NULL);
     kill(peer.process, SIGKILL);
     CHECK_SAME(peer_join(&peer), ECHILD);
-    alarm(10); /* ends the test where it would wait for ever */
+    alarm(30); /* ends the test where it would wait for ever */
     semaphore_abandon(&game->semaphore);
     semaphore_close(&game->semaphore);
     alarm(0);
