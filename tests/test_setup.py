@@ -229,13 +229,19 @@ def test_a_folder_of_somebody_else_is_told_with_what_to_type(tmp_path: Path) -> 
         checkout = new_checkout(Path(place, "a clone"))
         (checkout / ".venv").mkdir()
         os.chown(checkout, 65534, 65534)
-        setup = start(*user, checkout / "tools" / "setup.py", "--no-probe")
-        _, told = setup.communicate()
-    assert setup.returncode == 1
-    assert told == (
-        f"setup: {checkout}/.venv cannot be written, it belongs to root: "
-        f"sudo chown -R 65534 '{checkout}/.venv'\n"
-    )
+        command = f"chown -R 65534 {shlex.quote(str(checkout / '.venv'))}"
+        told = []
+        for path in ("bin", "empty"):  # with sudo, and without
+            (Path(place) / path).mkdir()
+            if path == "bin":
+                (Path(place) / path / "sudo").symlink_to("/bin/true")
+            env = ("env", f"PATH={place}/{path}")
+            setup = start(*user[:-1], *env, user[-1], checkout / "tools" / "setup.py", "--no-probe")
+            told.append(setup.communicate()[1])
+            assert setup.returncode == 1
+    begin = f"setup: {checkout}/.venv cannot be written, it belongs to root: "
+    quoted = shlex.quote(f"PATH=$PATH:/usr/sbin:/sbin {command}")
+    assert told == [f"{begin}sudo {command}\n", f"{begin}su -c {quoted}\n"]
 
 
 def test_ctrl_c_is_one_line(tmp_path: Path) -> None:

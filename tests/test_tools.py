@@ -42,6 +42,17 @@ def test_a_failure_is_shown_and_stops_the_commands_that_build_on_it(
     assert "later" not in told
 
 
+def test_words_that_nothing_takes_are_wrong_usage(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(check, "CHECKS", [check.Check("mypy", list)])
+    monkeypatch.setattr(sys, "argv", ["check.py", "--only", "mypy", "--strictly"])
+    with pytest.raises(SystemExit) as ended:
+        check.main()
+    assert ended.value.code == 2
+    assert "no check takes --strictly" in capsys.readouterr().err
+
+
 def test_checks_that_run_at_once_show_every_failure(capsys: pytest.CaptureFixture[str]) -> None:
     commands = [exits_with(1, "one"), exits_with(0), exits_with(1, "two")]
     assert not check.run_check(check.Check("example", lambda: commands, at_once=2))
@@ -316,7 +327,28 @@ def test_a_python_without_venv_names_the_package(tmp_path: Path) -> None:
     assert done.stderr.endswith(": sudo apt-get install python3-venv\n")
 
 
-def find_python(path: Path) -> subprocess.CompletedProcess[str]:
+@pytest.mark.parametrize(
+    ("user", "has_sudo", "told"),
+    [
+        (0, False, "apt-get install python3 python3-venv"),
+        (0, True, "apt-get install python3 python3-venv"),
+        (1000, True, "sudo apt-get install python3 python3-venv"),
+        (1000, False, "su -c 'PATH=$PATH:/usr/sbin:/sbin apt-get install python3 python3-venv'"),
+    ],
+)
+def test_what_installs_python_is_said_as_it_is_typed_there(
+    tmp_path: Path, user: int, has_sudo: bool, told: str
+) -> None:
+    done = find_python(tmp_path, user=user, has_sudo=has_sudo)
+    assert done.stderr == f"setup: there is no python3: {told}\n"
+
+
+def find_python(
+    path: Path, *, user: int = 1000, has_sudo: bool = True
+) -> subprocess.CompletedProcess[str]:
+    for name, body in {"id": f"echo {user}", **({"sudo": ""} if has_sudo else {})}.items():
+        (path / name).write_text(f"#!/bin/sh\n{body}\n")
+        (path / name).chmod(0o755)
     command = ["/bin/sh", str(ROOT / "tools/find-python.sh")]
     return subprocess.run(
         command, env={"PATH": str(path)}, capture_output=True, text=True, check=False

@@ -198,6 +198,9 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--only", action="append", choices=NAMES, default=[], metavar="NAME")
     arguments, for_pytest = parser.parse_known_args()
+    is_with_pytest = not arguments.only or PYTEST in arguments.only
+    if for_pytest and not is_with_pytest:
+        parser.error(f"no check takes {shlex.join(for_pytest)}: pytest would, and is not run")
     os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     if arguments.list:
         print("\n".join(NAMES))
@@ -206,7 +209,6 @@ def main() -> int:
         return format_source()
     leave_noexec_tmpdir()
     quick = ["-m", "not slow"] if arguments.quick else []
-    is_with_pytest = not arguments.only or PYTEST in arguments.only
     failed = failed_checks(
         chosen_checks(arguments.only, arguments.quick),
         (lambda: run_pytest([*quick, *for_pytest])) if is_with_pytest else None,

@@ -2,8 +2,19 @@
 # Prints a Python of 3.11 or newer that can make a virtual environment, or one line
 # that says what to type.
 fail() {
-    echo "setup: $1: $2" >&2
+    echo "setup: $1: $(as_root "$2")" >&2
     exit 1
+}
+
+# Root needs nothing, and small systems have no sudo.
+as_root() {
+    if [ "$(id -u 2>/dev/null)" = 0 ]; then
+        echo "$1"
+    elif command -v sudo >/dev/null; then
+        echo "sudo $1"
+    else
+        echo "su -c 'PATH=\$PATH:/usr/sbin:/sbin $1'"
+    fi
 }
 
 seen=
@@ -17,9 +28,9 @@ for name in "${PYTHON:-python3}" python3 python3.13 python3.12 python3.11; do
 done
 
 [ -n "$name" ] || [ -n "$seen" ] ||
-    fail "there is no python3" "sudo apt-get install python3 python3-venv"
+    fail "there is no python3" "apt-get install python3 python3-venv"
 [ -n "$name" ] ||
-    fail "Python 3.11 or newer is needed, $seen" "sudo apt-get install python3.11 python3.11-venv"
+    fail "Python 3.11 or newer is needed, $seen" "apt-get install python3.11 python3.11-venv"
 "$name" -c 'import venv, ensurepip' 2>/dev/null ||
-    fail "$name cannot make a virtual environment" "sudo apt-get install ${name##*/}-venv"
+    fail "$name cannot make a virtual environment" "apt-get install ${name##*/}-venv"
 echo "$name"

@@ -76,7 +76,16 @@ def remedy_for(folder: Path) -> str:
     if owner == user:
         return ""
     name = "root" if owner == 0 else f"user {owner}"
-    return f", it belongs to {name}: sudo chown -R {user} {shlex.quote(str(folder))}"
+    return f", it belongs to {name}: {as_root(f'chown -R {user} {shlex.quote(str(folder))}')}"
+
+
+def as_root(command: str) -> str:
+    """`command` as it is typed here: root needs nothing, small systems have no sudo."""
+    if os.geteuid() == 0:
+        return command
+    if shutil.which("sudo"):
+        return f"sudo {command}"
+    return f"su -c {shlex.quote(f'PATH=$PATH:/usr/sbin:/sbin {command}')}"
 
 
 def wait_for_another() -> None:
@@ -155,7 +164,7 @@ def install(name: str) -> None:
 
 def check_compiler() -> None:
     compiler = os.environ.get("CC", "cc").split()
-    remedy = "sudo apt-get install build-essential, then: make setup"
+    remedy = f"{as_root('apt-get install build-essential')}, then: make setup"
     if shutil.which(compiler[0]) is None:
         raise SetupError(f"there is no C compiler ({compiler[0]}): {remedy}")
     with tempfile.TemporaryDirectory() as folder:
