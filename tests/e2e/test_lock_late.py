@@ -23,6 +23,7 @@ ONE_ARC = (*ARC, "-p", "protocols=inherit")
 INV = ("MUT-B-INV", "-p", "medium_ns=1ms")
 MS = 1_000_000
 WARM_UP = 8
+TRIES = 5
 WATCHDOG = "late_watchdog,unseen"  # by a host of which the guest sees nothing
 
 
@@ -44,13 +45,18 @@ def test_a_late_host_fails_no_verdict(
     shared_probe: Path, broken_libc: Path, quick: list[str], breach: str, words: tuple[str, ...]
 ) -> None:
     """Without a verdict at all where others take the CPU meanwhile."""
-    stream = broken(shared_probe, broken_libc, quick, breach, words)
-    assert not failed(stream), stream.of(StreamVerdict)
-    if "throttled" not in stream.events:
+    for _ in range(TRIES):  # where the host pauses, the made up lateness may fall into nothing
+        stream = broken(shared_probe, broken_libc, quick, breach, words)
+        assert not failed(stream), stream.of(StreamVerdict)
+        if words == INV:
+            check_lock_ups(stream)
+        if "throttled" in stream.events:
+            return
         assert stream.result.status == "measured", stream.result
-        assert stream.verdicts and "round_repeated" in stream.events
-    if words == INV:
-        check_lock_ups(stream)
+        assert stream.verdicts
+        if "round_repeated" in stream.events:
+            return
+    pytest.fail(f"no round was repeated in {TRIES} runs")
 
 
 def check_lock_ups(stream: Stream) -> None:
@@ -67,12 +73,16 @@ def test_a_late_watchdog_fails_no_figures(
     shared_probe: Path, broken_libc: Path, quick: list[str], test: str
 ) -> None:
     words = (test, "--samples", "10", "-p", "protocols=none,inherit")
-    stream = broken(shared_probe, broken_libc, quick, WATCHDOG, words)
-    assert "not_the_case" not in stream.events
-    if "throttled" not in stream.events:
+    for _ in range(TRIES):
+        stream = broken(shared_probe, broken_libc, quick, WATCHDOG, words)
+        assert "not_the_case" not in stream.events
+        if "throttled" in stream.events:
+            return
         assert stream.result.status == "measured", stream.result
         assert {one.count for one in stream.of(StreamSeries)} == {10}
-        assert "round_repeated" in stream.events
+        if "round_repeated" in stream.events:
+            return
+    pytest.fail(f"no round was repeated in {TRIES} runs")
 
 
 @pytest.mark.parametrize("words", [ARC, INV], ids=lambda words: words[0])
