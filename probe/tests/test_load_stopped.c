@@ -152,12 +152,14 @@ static void test_what_fired_beside_a_stopped_worker_counts(void)
     load_free(&load);
 }
 
-/* Stops a process again and again, until this process ends it. */
+/* Stops a process again and again, until this process ends it, or has died. */
 static pid_t stop_always(pid_t process)
 {
-    pid_t stopper = fork();
-    for (; stopper == 0; pass_ms(1))
+    pid_t parent = getpid(), stopper = fork();
+    for (; stopper == 0 && getppid() == parent; pass_ms(1))
         kill(process, SIGSTOP);
+    if (stopper == 0)
+        _exit(0);
     return stopper;
 }
 
