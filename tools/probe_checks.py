@@ -127,7 +127,7 @@ def succeeds(command: Command, stdin: str = "") -> bool:
 def analysis() -> Sequence[Command]:
     c_files = [file for file in sources((".c",)) if file.startswith("probe/src/")]
     options = ["--quiet", "--warnings-as-errors=*", "-p", "build/probe"]
-    return [["nice", str(PINNED / "clang-tidy"), *options, file] for file in c_files]
+    return [["nice", "-n4", str(PINNED / "clang-tidy"), *options, file] for file in c_files]
 
 
 def portable() -> Sequence[Command]:
