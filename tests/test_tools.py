@@ -366,7 +366,7 @@ def test_what_judges_the_probe_is_pinned_and_not_what_the_path_has(
 ) -> None:
     monkeypatch.setenv("PATH", "/nonexistent")
     formatting = {words[0] for words in probe_checks.formatting()}
-    analysis = {words[1] for words in probe_checks.analysis()}
+    analysis = {words[2] for words in probe_checks.analysis()}
     assert formatting | analysis == {str(ROOT / ".venv/bin" / name) for name in PINNED}
     lock = (ROOT / "requirements/dev.txt").read_text()
     assert all(f"\n{name}==" in lock for name in PINNED)
