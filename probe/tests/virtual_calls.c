@@ -42,7 +42,7 @@ enum {
     MOST_NOTES = 200000,
     MOST_MUTEXES = 64,
     NOBODY_MS = 2000,
-    PATIENCE = 10
+    PATIENCE = 100
 };
 
 /* Locking costs by the protocol of the mutex. */
