@@ -23,6 +23,11 @@ MARK = "HARDSTONE_TEST_MARK"
 Line = dict[str, Any]
 
 
+def _state_and_start(process: Path) -> tuple[str, str]:
+    fields = (process / "stat").read_text().rpartition(")")[2].split()
+    return fields[0], fields[19]
+
+
 class Marked:
     """The processes that carry one mark, or work in the folder: stress-ng writes over its
     environment."""
@@ -30,18 +35,24 @@ class Marked:
     def __init__(self) -> None:
         self.mark = uuid.uuid4().hex
         self._folder: Path | None = None
+        self._known: set[tuple[int, str]] = set()  # with their starts: ids are given again
 
     def environment(self, folder: Path) -> dict[str, str]:
         self._folder = folder
         return {**os.environ, MARK: self.mark, "TMPDIR": str(folder)}
 
     def all(self) -> dict[int, str]:
-        """Name by id. The dead that nobody has waited for yet have no environment."""
+        """Name by id. Whoever ends loses its environment first, and its files and sockets after
+        it: those that were seen count until they are dead."""
         found = {}
         for path in Path("/proc").glob("[0-9]*"):
             with suppress(OSError):
-                if self._is_marked(path):
-                    found[int(path.name)] = (path / "comm").read_text().strip()
+                state, start = _state_and_start(path)
+                one = (int(path.name), start)
+                if state in "ZX" or (one not in self._known and not self._is_marked(path)):
+                    continue
+                self._known.add(one)
+                found[one[0]] = (path / "comm").read_text().strip()
         return found
 
     def _is_marked(self, process: Path) -> bool:

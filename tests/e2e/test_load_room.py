@@ -21,12 +21,12 @@ from tests.e2e.loads import (
     used_bytes,
     wait_until,
 )
+from tests.e2e.shield_state import children
 
 pytestmark = pytest.mark.e2e
 
 MIB = 2**20
 CPU = str(machine.cpu())
-ABOVE = {"hs-load-guard", "hs-load-keeper", "hardstone-probe"}
 MEMORY = Path("/sys/fs/cgroup/memory")
 
 
@@ -65,7 +65,9 @@ def test_memory_keeps_within_its_group(probe: Path, small_group: Path, tmp_path:
 
 
 def is_over(running: RunningLoad, folder: Path) -> bool:
-    return set(running.marked.all().values()) <= ABOVE and used_bytes(folder) == 0
+    """Not even a dead child is left: the keeper has noted how it ended."""
+    keeper = running.marked.wait_for("hs-load-keeper")
+    return children(keeper) == [] and used_bytes(folder) == 0
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a file system")
@@ -75,10 +77,7 @@ def test_stress_ng_does_not_fill_a_disk(probe: Path, mounted: Path) -> None:
     load = "stress-ng:--hdd 8 --hdd-bytes 900m"
     with loading(probe, load, mounted, "--cpus", CPU) as running:
         wait_until(lambda: is_over(running, mounted))  # how full it was is told below
-        assert running.process.stdin is not None
-        running.process.stdin.close()
-        running.process.stdin = None
-        told = running.end()
+        told = running.stop()
     texts = [line["text"] for line in told if line.get("name", "").startswith("load_")]
     assert any("stress-ng: was ended since too little free space" in text for text in texts)
     assert any("stress-ng: 1 of 1 processes ended" in text for text in texts)
