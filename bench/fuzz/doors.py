@@ -1,4 +1,4 @@
-"""The doors: each takes the bytes of an input as a command would, to what a person sees."""
+"""The doors: each takes an input, a file, as a command would, to what a person sees."""
 
 from __future__ import annotations
 
@@ -39,19 +39,17 @@ class Undrawn(Drawer):
         return Drawing(drawn)
 
 
-def enter(kind: str, raw: bytes, folder: Path, number: int) -> bool:
+def enter(kind: str, path: Path, number: int) -> bool:
     """Whether the input was accepted; what is refused in words is not. Raises what is a defect."""
     try:
-        return _DOORS[kind](raw, folder, number)
+        return _DOORS[kind](path, number)
     except HardstoneError as error:
         if not str(error).strip():
             raise AssertionError("refused without words") from error
         return False
 
 
-def _document(raw: bytes, folder: Path, number: int) -> bool:
-    path = folder / "run.json"
-    path.write_bytes(raw)
+def _document(path: Path, number: int) -> bool:
     show(read_document(path), with_page=number % PAGES_EACH == 0)
     return True
 
@@ -71,24 +69,24 @@ def show(document: RunDocument, *, with_page: bool) -> None:
             raise AssertionError("the page holds a script")
 
 
-def _stream(raw: bytes, _folder: Path, _number: int) -> bool:
+def _stream(path: Path, _number: int) -> bool:
     reader = StreamReader(STREAM_TEST)
-    chunks = (raw[at : at + _CHUNK_BYTES] for at in range(0, len(raw), _CHUNK_BYTES))
-    for line in split_lines(chunks):
-        reader.feed(line)
-        if reader.problem is not None:
-            break
+    with path.open("rb") as file:
+        for line in split_lines(iter(lambda: file.read(_CHUNK_BYTES), b"")):
+            reader.feed(line)
+            if reader.problem is not None:
+                break
     result = reader.finish()
     msgspec.convert(msgspec.to_builtins(result), Result)
     return reader.is_complete
 
 
-def _journal(raw: bytes, folder: Path, number: int) -> bool:
-    store = folder / "store"
+def _journal(path: Path, number: int) -> bool:
+    store = path.parent / "store"
     shutil.rmtree(store, ignore_errors=True)
     journal = store / "journals" / RUN_ID
     journal.mkdir(parents=True)
-    (journal / "journal.jsonl").write_bytes(raw)
+    path.rename(journal / "journal.jsonl")
     opened = Store(store)
     recovered = opened.recover(lambda _path: [])
     for run_id in recovered:
@@ -96,7 +94,7 @@ def _journal(raw: bytes, folder: Path, number: int) -> bool:
     return bool(recovered)
 
 
-_DOORS: dict[str, Callable[[bytes, Path, int], bool]] = {
+_DOORS: dict[str, Callable[[Path, int], bool]] = {
     "document": _document,
     "stream": _stream,
     "journal": _journal,

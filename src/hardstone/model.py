@@ -37,6 +37,7 @@ Name = Annotated[str, Meta(max_length=4096)]
 Text = Annotated[str, Meta(max_length=65_536)]
 _FEW = Meta(max_length=1 << 12)
 _MANY = Meta(max_length=1 << 14)
+MOST_RESULTS = _MANY
 
 Scalar = bool | Int64 | float | Text | None
 ParamValue = Int64 | Text | Annotated[list[Int64 | Text], _FEW]
@@ -350,7 +351,7 @@ class RunDocument(msgspec.Struct, kw_only=True):
     system: Annotated[dict[Name, Scalar], _MANY]
     plan: Plan
     instrument: Instrument | None
-    results: Annotated[list[Result], _MANY]
+    results: Annotated[list[Result], MOST_RESULTS]
     environment_moved: Annotated[list[Moved], _MANY] = []
     advice: Annotated[list[Text], _FEW] = []
     rating: Annotated[dict[Name, Scalar], _FEW] | None = None

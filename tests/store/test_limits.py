@@ -122,6 +122,20 @@ def test_an_unknown_field_of_an_old_document_takes_no_memory(tmp_path: Path) -> 
     assert peak_bytes < 10 * len(raw)
 
 
+def test_results_are_counted_before_they_are_decoded(tmp_path: Path) -> None:
+    fields = _fields()
+    fields["results"] *= 16_385
+    raw = msgspec.json.encode(fields)
+    tracemalloc.start()
+    try:
+        said = _refused(tmp_path / "run.json", raw)
+        peak_bytes = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert "length <= 16384 - at `$.results`" in said
+    assert peak_bytes < 1.5 * len(raw)  # what was read, and next to nothing
+
+
 def test_members_and_padding_are_read_as_one(tmp_path: Path) -> None:
     raw = msgspec.json.encode(make.document())
     half = len(raw) // 2

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
 from hardstone.errors import InputError
-from hardstone.model import RUN_SCHEMA, Result, RunDocument
+from hardstone.model import MOST_RESULTS, RUN_SCHEMA, Result, RunDocument
 from hardstone.stats.old_loads import each_cpus_degree, each_cpus_load, each_cpus_loads
 from hardstone.store.older import fill_in
 
@@ -17,8 +17,16 @@ _FORMAT = "hardstone.run/"
 _FIRST = "hardstone.run/1"
 
 
+class _Counted(msgspec.Struct, gc=False):
+    """Takes next to no memory, whatever it stands for holds."""
+
+
 class _Head(msgspec.Struct):
+    """What is known before the rest takes memory: an array is decoded before its length is
+    looked at."""
+
     schema: str
+    results: Annotated[list[_Counted], MOST_RESULTS] = []
 
 
 def _from_first(document: Document) -> Document:
