@@ -133,6 +133,7 @@ def measuring_commands() -> list[str]:
     )
 
 
+@pytest.mark.slow  # the probe takes a second to measure its counter
 @pytest.mark.parametrize("command", measuring_commands())
 def test_what_measures_can_be_planned_here(
     command: str, probe: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path

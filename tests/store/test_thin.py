@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -63,6 +64,7 @@ def test_series_that_end_a_second_apart_keep_one_interval() -> None:
     assert {one.maxima_interval_ns for one in of_series} == {2_000_000_000}
 
 
+@pytest.mark.slow  # six million values
 def test_a_run_beyond_the_limits_of_a_document_is_stored_and_read(tmp_path: Path) -> None:
     one = make.document().results[0].series[0].max
     maxima: list[int | None] = [one] * (1 << 20)
