@@ -8,7 +8,8 @@ from collections.abc import Sequence
 import msgspec
 import pytest
 
-from hardstone.model import Conditions, Plan, PlannedTest, Result, RunDocument, Verdict
+from hardstone.calling import as_typed
+from hardstone.model import Conditions, Event, Plan, PlannedTest, Result, RunDocument, Verdict
 from hardstone.report.results import conditions_text
 from hardstone.summary import print_summary
 from hardstone.summary.header import header_lines, not_realtime_lines
@@ -164,3 +165,15 @@ def test_loads_that_are_cut_in_columns_are_spelled_out_below() -> None:
     assert lines[lines.index("loads whose names are cut") + 1] in claimed.splitlines()
     short = [make.result(conditions=Conditions(load=load)) for load in ("none", "heavy")]
     assert "heavy: heavy" not in printed(make.document(results=short))
+
+
+def test_what_an_event_says_to_type_stands_on_a_line_of_its_own() -> None:
+    text = "was refused; grant it (setcap); what to type: hardstone doctor"
+    tests = [ran("CLK-P-BIN"), ran("TMR-P-JIT")]
+    for test in tests:
+        test.events = [Event(name="not_realtime", text=text)]
+    out = printed(make.document(results=tests))
+    told = [line.strip() for line in out.partition("to know")[2].splitlines()]
+    (command,) = [line for line in told if "hardstone doctor" in line]
+    assert command == as_typed("hardstone doctor")
+    assert "grant it (setcap); what to type" in out

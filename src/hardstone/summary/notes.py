@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from rich.text import Text
 
+from hardstone.calling import parted_text
 from hardstone.model import Event, Result, RunDocument
 from hardstone.stats.calibrated import UNEQUAL, unequal_work
 from hardstone.stats.conditions import (
@@ -106,9 +107,21 @@ def event_rows(document: RunDocument) -> Iterator[Row]:
                 note.like_it += 1
     for note in list(notes.values())[:_MOST_NOTES]:
         more = f" (and {note.like_it} like it, in the report)" if note.like_it else ""
-        yield _who(note, is_folded), words(note.text + more)
+        yield _who(note, is_folded), words(parted_text(note.text)[0] + more)
     if len(notes) > _MOST_NOTES:
         yield Text("..."), words(f"and {len(notes) - _MOST_NOTES} more, in the report")
+
+
+def event_commands(document: RunDocument) -> list[str]:
+    """What those texts say is to be typed, each once."""
+    texts = [
+        event.text
+        for result in document.results
+        for event in result.events
+        if event.name not in _TOLD_BEFORE
+    ]
+    found = [parted_text(text)[1] for text in texts]
+    return [command for command in dict.fromkeys(found) if command][:_MOST_NOTES]
 
 
 def _who(note: _Note, is_folded: bool) -> Text:

@@ -24,7 +24,14 @@ from hardstone.summary.findings import (
     verdict_row,
 )
 from hardstone.summary.header import grants, header_lines, not_realtime_lines
-from hardstone.summary.notes import Row, event_rows, left_rows, load_rows, work_rows
+from hardstone.summary.notes import (
+    Row,
+    event_commands,
+    event_rows,
+    left_rows,
+    load_rows,
+    work_rows,
+)
 from hardstone.summary.table import SeriesTable
 from hardstone.summary.text import words
 from hardstone.summary.widths import print_table, width_of
@@ -56,7 +63,7 @@ def print_summary(document: RunDocument, stream: IO[str] | None = None) -> None:
         *load_rows(document),
     ]
     _print_rows(console, "not as asked", unlike, remedy_commands(document))
-    _print_rows(console, "to know", event_rows(document))
+    _print_rows(console, "to know", event_rows(document), event_commands(document))
     _print_rows(console, "", trust_rows(document))
     _print_rows(console, "advice", advice_rows(document), advice_commands(document))
 
