@@ -72,6 +72,7 @@ struct run {
     void *own;            /* state of the test, from prepare to finish */
     _Atomic pid_t needed; /* see supervise_process */
     const char *needed_party;
+    const char *lost_party; /* of the supervisor: the party that died; NULL: none */
 };
 
 /* Whether a stop was requested; loops of a test poll it. */

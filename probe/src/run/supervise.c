@@ -31,7 +31,7 @@ static void on_signal(int number)
     stop_from_outside();
 }
 
-/* No-op: SIGCHLD only has to interrupt pselect (see is_alone). */
+/* No-op: SIGCHLD only has to interrupt pselect (see needed_has_died). */
 static void on_child(int number)
 {
     (void)number;
@@ -44,18 +44,27 @@ int supervise_ended_early(struct run *run, const char *party)
 }
 
 /* Whether the process that the test depends on has ended other than by returning 0. */
-static bool is_alone(struct run *run)
+static bool needed_has_died(struct run *run)
 {
     bool is_well = true;
     pid_t needed = atomic_load(&run->needed);
     return needed > 0 && port_has_ended(needed, &is_well) && !is_well;
 }
 
+/* The same at any time until now: once the test is told to stop it no longer depends on it. */
+static bool is_alone(struct run *run)
+{
+    if (!run->lost_party && needed_has_died(run))
+        run->lost_party = run->needed_party;
+    return run->lost_party != NULL;
+}
+
 void supervise_process(struct run *run, pid_t process, const char *party)
 {
-    run->needed_party = party;
+    if (process > 0)
+        run->needed_party = party;
     atomic_store(&run->needed, process);
-    if (is_alone(run)) /* SIGCHLD may have come before `needed` was set */
+    if (needed_has_died(run)) /* SIGCHLD may have come before `needed` was set */
         kill(getpid(), SIGCHLD);
 }
 
@@ -249,7 +258,7 @@ static void note_stuck(struct run *run)
     load_end(&run->load);
     run->load_average_milli = port_load_average_milli();
     if (is_alone(run))
-        supervise_ended_early(run, run->needed_party);
+        supervise_ended_early(run, run->lost_party);
     outcome_set(&run->outcome, STATUS_TIMEOUT, "tell the authors: the test ignored its end",
                 "the test did not end when it was asked to; what was measured is kept");
 }
@@ -327,6 +336,8 @@ static void supervise(struct run *run, struct rt_thread *measuring_thread)
         rt_thread_join(measuring_thread);
     if (run->is_stuck)
         return;
+    if (run->lost_party)
+        supervise_ended_early(run, run->lost_party);
     read_environment(run, &run->after);
     run->load_average_milli = port_load_average_milli();
     lower_supervisor(run);

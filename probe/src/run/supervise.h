@@ -21,7 +21,7 @@ void supervise_end(struct run *run);
 
 /* Called by the measuring thread when it starts to depend on `process` (0: it no longer does). If
  * that process dies, the thread would wait forever, so the supervisor stops the test. `party` names
- * the process for supervise_ended_early. */
+ * the process for supervise_ended_early; with 0 it is ignored. */
 void supervise_process(struct run *run, pid_t process, const char *party);
 
 /* Sets the outcome (failed) because a process of `party` ("second party", "waiters") died before

@@ -1,0 +1,106 @@
+/* What a run says when the process that its test depends on dies. Each run is that of a process of
+ * its own, with an invented test. */
+#include "base/posix_source.h"
+
+#include "child_run.h"
+#include "port/port.h"
+#include "run/run.h"
+#include "run/supervise.h"
+#include "tap.h"
+
+#include <signal.h>
+#include <stdatomic.h>
+#include <time.h>
+
+static const struct timespec rest = {0, 1000000};
+static const struct series_spec series[] = {{"value", "ns", "", "nothing", NULL}, {0}};
+
+/* Depends on a process that is killed, until the supervisor has seen it and asks for the end. */
+static void lose_the_party(struct run *run)
+{
+    pid_t party = fork();
+    if (party == 0)
+        for (;;)
+            pause();
+    supervise_process(run, party, "invented party");
+    kill(party, SIGKILL);
+    while (!run_should_stop())
+        nanosleep(&rest, NULL);
+    supervise_process(run, 0, NULL);
+    waitpid(party, NULL, 0);
+}
+
+static int end_well(struct run *run)
+{
+    lose_the_party(run);
+    record_value(arena_record(run->arena, 0), 1, 0);
+    return 0;
+}
+
+/* As on a CPU that others take: the thread depends on nobody, and has no time to say so. */
+static int end_never(struct run *run)
+{
+    static atomic_bool has_time;
+    lose_the_party(run);
+    while (!atomic_load(&has_time))
+        nanosleep(&rest, NULL);
+    return 0;
+}
+
+static int end_at_the_deadline(struct run *run)
+{
+    (void)run;
+    while (!run_should_stop())
+        nanosleep(&rest, NULL);
+    return 0;
+}
+
+static int (*measure_with)(struct run *run);
+
+static void take_test(struct request *request)
+{
+    static struct test invented = {
+        .id = "INVENTED", .title = "is supervised", .setup_ns = 1000000, .series = series};
+    invented.measure = measure_with;
+    request->test = &invented;
+}
+
+static const char *stream_of(int (*measure)(struct run *run), char *deadline)
+{
+    char *words[] = {"hardstone-probe", "run",   "SEM-P-SIG",     "--clock", "monotonic",
+                     "--policy",        "other", "--deadline-ns", deadline,  NULL};
+    int code;
+    measure_with = measure;
+    const char *text = child_run(words, take_test, &code);
+    CHECK_SAME(code, 3);
+    return text;
+}
+
+static void check_lost(int (*measure)(struct run *run))
+{
+    if (!port_has_processes()) {
+        tap_skip("this system makes no second process");
+        return;
+    }
+    const char *text = stream_of(measure, "60s");
+    CHECK_HOLDS(text, "\"status\":\"failed\"");
+    CHECK_HOLDS(text, "the process of the invented party ended before its time");
+}
+
+static void test_who_ends_at_once(void)
+{
+    check_lost(end_well);
+}
+
+static void test_who_does_not_end(void)
+{
+    check_lost(end_never);
+}
+
+static void test_the_deadline(void)
+{
+    CHECK_HOLDS(stream_of(end_at_the_deadline, "100ms"), "\"status\":\"timeout\"");
+}
+
+TAP_MAIN({"who ends at once", test_who_ends_at_once}, {"who does not end", test_who_does_not_end},
+         {"the deadline", test_the_deadline})
