@@ -51,7 +51,8 @@ static bool needed_has_died(struct run *run)
     return needed > 0 && port_has_ended(needed, &is_well) && !is_well;
 }
 
-/* The same at any time until now: once the test is told to stop it no longer depends on it. */
+/* Whether it had at this look or an earlier one: a test that is told to stop depends on it no
+ * longer. */
 static bool is_alone(struct run *run)
 {
     if (!run->lost_party && needed_has_died(run))

@@ -86,6 +86,13 @@ class _Note:
     like_it: int = 0
 
 
+def _to_know(document: RunDocument) -> Iterator[tuple[Result, Event]]:
+    for result in document.results:
+        for event in result.events:
+            if event.name not in _TOLD_BEFORE:
+                yield result, event
+
+
 def event_rows(document: RunDocument) -> Iterator[Row]:
     """What the probe wants a reader to know, each text once with the tests that said it.
 
@@ -94,17 +101,14 @@ def event_rows(document: RunDocument) -> Iterator[Row]:
     names = names_in(document)
     is_folded = len(conditions_in(document)) > 1
     notes: dict[tuple[str, str], _Note] = {}
-    for result in document.results:
-        for event in result.events:
-            if event.name in _TOLD_BEFORE:
-                continue
-            is_of_all = event.name == ONLINE_EVENT or not is_folded
-            alike = ("", event.text) if is_of_all else (result.test, _FIGURE.sub("#", event.text))
-            note = notes.setdefault(alike, _Note(event.text))
-            if event.text == note.text:
-                note.tests[names.name(result)] = None
-            else:
-                note.like_it += 1
+    for result, event in _to_know(document):
+        is_of_all = event.name == ONLINE_EVENT or not is_folded
+        alike = ("", event.text) if is_of_all else (result.test, _FIGURE.sub("#", event.text))
+        note = notes.setdefault(alike, _Note(event.text))
+        if event.text == note.text:
+            note.tests[names.name(result)] = None
+        else:
+            note.like_it += 1
     for note in list(notes.values())[:_MOST_NOTES]:
         more = f" (and {note.like_it} like it, in the report)" if note.like_it else ""
         yield _who(note, is_folded), words(parted_text(note.text)[0] + more)
@@ -114,13 +118,7 @@ def event_rows(document: RunDocument) -> Iterator[Row]:
 
 def event_commands(document: RunDocument) -> list[str]:
     """What those texts say is to be typed, each once."""
-    texts = [
-        event.text
-        for result in document.results
-        for event in result.events
-        if event.name not in _TOLD_BEFORE
-    ]
-    found = [parted_text(text)[1] for text in texts]
+    found = [parted_text(event.text)[1] for _, event in _to_know(document)]
     return [command for command in dict.fromkeys(found) if command][:_MOST_NOTES]
 
 
