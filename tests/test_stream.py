@@ -120,7 +120,7 @@ def test_a_reason_of_the_probe_is_kept_beside_the_missing_footer() -> None:
 BROKEN: list[tuple[list[bytes], str]] = [
     ([INSTRUMENT], "line 1: the header must come first"),
     ([HEADER, HEADER], "line 2: a second header"),
-    ([with_field(HEADER, schema="hardstone.stream/3")], "line 1: schema 'hardstone.stream/3'"),
+    ([with_field(HEADER, schema="hardstone.stream/4")], "line 1: schema 'hardstone.stream/4'"),
     ([with_field(HEADER, test="CLK-B-RES")], "test 'CLK-B-RES' where TMR-P-LAT was asked for"),
     ([with_field(HEADER, started_utc_ns=10**30)], "<= 9223372036854775807 - at `$.started_utc_ns`"),
     ([with_field(HEADER, started_utc_ns=-(2**63))], "line 1: the start time -9223372036854775"),
@@ -134,7 +134,7 @@ BROKEN: list[tuple[list[bytes], str]] = [
     ([HEADER, b"\xff\xfe"], "line 2: not"),
     ([HEADER, EVENT.replace(b"release", b"\xff")], "line 2: not UTF-8"),
     ([HEADER, b'{"type":"event","x":' + b"[" * 99_999], "line 2: nested too deeply"),
-    ([HEADER, b'{"type":"opinion"}'], "line 2: not a line of hardstone.stream/2"),
+    ([HEADER, b'{"type":"opinion"}'], "line 2: not a line of hardstone.stream/3"),
     ([HEADER, WAKEUP[:-20]], "line 2: not JSON"),
     ([HEADER, WAKEUP, WAKEUP], "line 3: series 'wakeup'"),
     ([HEADER, with_field(WAKEUP, count=7)], "holds 400 values and the count says 7"),
@@ -287,3 +287,43 @@ def test_no_value_in_any_field_raises(at: int, data: st.DataObject) -> None:
     except OverflowError:
         return
     check_sound(read([*GOLDEN[:at], raw, *GOLDEN[at + 1 :]]))
+
+
+def noisy(*lines: bytes) -> Result:
+    reader = StreamReader("TMR-P-LAT", is_noisy=True)
+    for line in lines:
+        reader.feed(line)
+    return reader.finish()
+
+
+BOOT = b"[    0.000000] Linux version 6.12\x1b[0m\r\n"
+
+
+def test_lines_of_others_on_a_console_are_kept_apart_and_counted() -> None:
+    result = noisy(BOOT, *GOLDEN[:3], b"login: \n", *GOLDEN[3:], b"[  9.0] reboot: Power down\n")
+    assert result.complete and result.status == "measured"
+    assert result.foreign_count == 3
+    assert result.foreign_lines[1:] == ["login: ", "[  9.0] reboot: Power down"]
+    assert "\x1b" not in result.foreign_lines[0]
+
+
+def test_what_others_left_without_a_line_end_is_parted_from_a_line_of_the_probe() -> None:
+    result = noisy(*GOLDEN[:2], b"[  1.0] no line end " + GOLDEN[2], *GOLDEN[3:])
+    assert (result.complete, result.foreign_count) == (True, 1)
+    assert result.foreign_lines == ["[  1.0] no line end "]
+
+
+def test_a_line_of_the_probe_that_others_broke_is_missed() -> None:
+    broken = WAKEUP[:100] + b"[  1.0] hello\n"
+    result = noisy(*GOLDEN[:3], broken, WAKEUP[100:], *GOLDEN[4:])
+    assert not result.complete and result.foreign_count == 2
+    assert "the footer counts" in (result.reason or "")
+
+
+def test_only_the_first_lines_of_others_are_kept() -> None:
+    result = noisy(*[BOOT] * 50, *GOLDEN)
+    assert (result.complete, result.foreign_count, len(result.foreign_lines)) == (True, 50, 20)
+
+
+def test_where_nobody_else_writes_a_line_of_others_ends_the_stream() -> None:
+    assert not read([BOOT, *GOLDEN]).complete

@@ -1,7 +1,7 @@
 """The two documents that hardstone reads and writes, as types.
 
-`Stream*` are the lines that the probe sends (`hardstone.stream/2`, one JSON
-object a line). `RunDocument` is what the store keeps (`hardstone.run/2`).
+`Stream*` are the lines that the probe sends (`hardstone.stream/3`, one JSON
+object a line). `RunDocument` is what the store keeps (`hardstone.run/3`).
 Durations are integer nanoseconds unless the name says otherwise; `at_ns` counts
 from the start of the measurement; times of day are UTC. schema/HISTORY.md tells
 how both formats changed; schema/*.json is generated from this module.
@@ -14,8 +14,8 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-STREAM_SCHEMA = "hardstone.stream/2"
-RUN_SCHEMA = "hardstone.run/2"
+STREAM_SCHEMA = "hardstone.stream/3"
+RUN_SCHEMA = "hardstone.run/3"
 REGISTER_SCHEMA = "hardstone.register/1"
 LOADS_SCHEMA = "hardstone.loads/2"
 SHIELD_SCHEMA = "hardstone.shield/1"
@@ -41,6 +41,7 @@ MOST_RESULTS = _MANY
 
 Scalar = bool | Int64 | float | Text | None
 ParamValue = Int64 | Text | Annotated[list[Int64 | Text], _FEW]
+DataValue = bool | Int64 | float | Text | Annotated[list[Int64 | Text], _FEW] | None
 
 
 class Histogram(msgspec.Struct, kw_only=True):
@@ -100,11 +101,16 @@ class Verdict(msgspec.Struct, kw_only=True):
 
 
 class Event(msgspec.Struct, kw_only=True):
-    """Something that a reader must know: `at_ns` is null outside the measurement."""
+    """Something that a reader must know: `at_ns` is null outside the measurement.
+
+    `data` is what a program reads: every name and figure that `text` speaks of, with the unit at
+    the end of its key. Its `command` is what to type. `text` is for people, and for nobody else.
+    """
 
     name: Name
     text: Text
     at_ns: Int64 | None = None
+    data: Annotated[dict[Name, DataValue], Meta(max_length=64)] = {}
 
 
 class PairCost(msgspec.Struct, kw_only=True):
@@ -145,21 +151,24 @@ class Instrument(msgspec.Struct, kw_only=True):
 
 
 class Conditions(msgspec.Struct, kw_only=True):
-    """Under what a result was obtained, as it was and not as it was asked.
+    """Under what a result was obtained, as it was and not as it was asked. Null: not known.
 
-    `cpu`: null where the measuring thread was not bound to one. `settings` are those that were in
-    force for the measurement only: "dma_latency"; "offline": all other CPUs were.
+    `cpu` is null too where the measuring thread was not bound to one. `settings` are those that
+    were in force for the measurement only: "dma_latency"; "offline": all other CPUs were.
+    `dma_latency_us`: the bound on the wake-up time of idle states that was held meanwhile; null
+    where none was.
     """
 
-    load: Text = "none"
-    cpu_config: Name = "shared"
+    load: Text | None = None
+    cpu_config: Name | None = None
     cpu: Int64 | None = None
-    policy: Name = "other"
-    priority: Int64 = 0
-    clock: Name = "monotonic"
-    memory_locked: bool = False
-    realtime: bool = False
+    policy: Name | None = None
+    priority: Int64 | None = None
+    clock: Name | None = None
+    memory_locked: bool | None = None
+    realtime: bool | None = None
     settings: Annotated[list[Name], _FEW] = []
+    dma_latency_us: Int64 | None = None
 
 
 class LoadReached(msgspec.Struct, kw_only=True):
@@ -255,7 +264,8 @@ class Result(msgspec.Struct, kw_only=True):
     """One test of a run under one condition. `complete` is false without a footer.
 
     `params` are those of the request; of those that the test calibrates `calibrated` says what
-    they were in the measurement.
+    they were in the measurement. `foreign_count` lines of the stream were not the probe's, on a
+    console that others write to; `foreign_lines` are the first of them.
     """
 
     test: Name
@@ -275,6 +285,8 @@ class Result(msgspec.Struct, kw_only=True):
     instrument: Instrument | None = None
     environment: Annotated[dict[Name, Int64], _FEW] = {}
     load: Annotated[list[LoadReached], _FEW] = []
+    foreign_count: Int64 = 0
+    foreign_lines: Annotated[list[Text], _FEW] = []
 
 
 class Trust(msgspec.Struct, kw_only=True):
@@ -312,6 +324,9 @@ class Plan(msgspec.Struct, kw_only=True, frozen=True):
 
     `tests` holds each test under each of `loads` in each of `cpu_configs`; `load` and
     `cpu_config` are the same as text, joined by commas. Runs from before loads have no lists.
+    `command` holds the words after `hardstone` that make this plan again; none where no command
+    does. `dma_latency_us`: the bound on the wake-up time of idle states that is held while
+    measuring; null: none.
     """
 
     name: Name
@@ -327,6 +342,8 @@ class Plan(msgspec.Struct, kw_only=True, frozen=True):
     seed: Int64 = 0
     loads: Annotated[list[Text], _FEW] = []
     cpu_configs: Annotated[list[Text], _FEW] = []
+    command: Annotated[list[Text], _MANY] = []
+    dma_latency_us: Int64 | None = None
 
 
 class Moved(msgspec.Struct, kw_only=True):
@@ -337,26 +354,6 @@ class Moved(msgspec.Struct, kw_only=True):
     after: Scalar
 
 
-class RunDocument(msgspec.Struct, kw_only=True):
-    """One run: written once, never rewritten. `system` maps fact names to values."""
-
-    schema: Name
-    id: Name
-    name: Name
-    started_utc: Text
-    finished_utc: Text | None
-    status: RunStatus
-    trust: Trust
-    tool: Tool
-    system: Annotated[dict[Name, Scalar], _MANY]
-    plan: Plan
-    instrument: Instrument | None
-    results: Annotated[list[Result], MOST_RESULTS]
-    environment_moved: Annotated[list[Moved], _MANY] = []
-    advice: Annotated[list[Text], _FEW] = []
-    rating: Annotated[dict[Name, Scalar], _FEW] | None = None
-
-
 class ParamSpec(msgspec.Struct, kw_only=True):
     """A parameter of a test as the probe declares it. `unit` "name" takes `choices`.
 
@@ -364,15 +361,15 @@ class ParamSpec(msgspec.Struct, kw_only=True):
     says which; null: one setting for the whole test.
     """
 
-    name: str
+    name: Name
     unit: Literal["ns", "count", "bytes", "name", "cpu", "hz"]
-    default: list[int | str]
+    default: Annotated[list[Int64 | Text], _FEW]
     is_list: bool
-    about: str
-    min: int | None = None
-    max: int | None = None
-    choices: list[str] = []
-    label: str | None = None
+    about: Text
+    min: Int64 | None = None
+    max: Int64 | None = None
+    choices: Annotated[list[Name], _FEW] = []
+    label: Name | None = None
 
 
 class SeriesSpec(msgspec.Struct, kw_only=True):
@@ -382,12 +379,12 @@ class SeriesSpec(msgspec.Struct, kw_only=True):
     and `end` is empty. `derived` is the formula of a series that is computed and not timed.
     """
 
-    name: str
+    name: Name
     unit: Unit
-    labels: list[str]
-    begin: str
-    end: str
-    derived: str | None = None
+    labels: Annotated[list[Name], _FEW]
+    begin: Text
+    end: Text
+    derived: Text | None = None
 
     @property
     def meaning(self) -> str:
@@ -396,8 +393,8 @@ class SeriesSpec(msgspec.Struct, kw_only=True):
 
 
 class VerdictSpec(msgspec.Struct, kw_only=True):
-    name: str
-    claim: str
+    name: Name
+    claim: Text
 
 
 class Descriptor(msgspec.Struct, kw_only=True):
@@ -411,27 +408,52 @@ class Descriptor(msgspec.Struct, kw_only=True):
     and after each rest. The defaults of the times are for probes that do not say them.
     """
 
-    id: str
-    title: str
-    source: str
-    params: list[ParamSpec]
-    needs: list[str]
-    series: list[SeriesSpec]
-    verdicts: list[VerdictSpec]
-    default_samples: int
-    default_duration_ns: int
-    setup_ns: int = 1_000_000_000
-    sample_ns: int = 100_000
-    sample_percent: int = 100
-    sample_param: str | None = None
-    extra_samples: int = 0
-    warm_up_samples: int = 0
+    id: Name
+    title: Text
+    source: Text
+    params: Annotated[list[ParamSpec], _FEW]
+    needs: Annotated[list[Name], _FEW]
+    series: Annotated[list[SeriesSpec], _FEW]
+    verdicts: Annotated[list[VerdictSpec], _FEW]
+    default_samples: Int64
+    default_duration_ns: Int64
+    setup_ns: Int64 = 1_000_000_000
+    sample_ns: Int64 = 100_000
+    sample_percent: Int64 = 100
+    sample_param: Name | None = None
+    extra_samples: Int64 = 0
+    warm_up_samples: Int64 = 0
     is_concurrent: bool = msgspec.field(name="concurrent", default=False)
 
     @property
     def variant_params(self) -> list[ParamSpec]:
         """The parameters whose values are variants."""
         return [spec for spec in self.params if spec.label is not None]
+
+
+class RunDocument(msgspec.Struct, kw_only=True):
+    """One run: written once, never rewritten. `system` maps fact names to values.
+
+    `descriptors` are those of the tests in it, as the probe that ran them declared them: what
+    shows a run needs no probe. Runs from before have none.
+    """
+
+    schema: Name
+    id: Name
+    name: Name
+    started_utc: Text
+    finished_utc: Text | None
+    status: RunStatus
+    trust: Trust
+    tool: Tool
+    system: Annotated[dict[Name, Scalar], _MANY]
+    plan: Plan
+    instrument: Instrument | None
+    results: Annotated[list[Result], MOST_RESULTS]
+    descriptors: Annotated[list[Descriptor], _FEW] = []
+    environment_moved: Annotated[list[Moved], _MANY] = []
+    advice: Annotated[list[Text], _FEW] = []
+    rating: Annotated[dict[Name, Scalar], _FEW] | None = None
 
 
 class Register(msgspec.Struct, kw_only=True):

@@ -34,13 +34,14 @@ from hardstone.model import (
     StreamVerdict,
     Verdict,
 )
+from hardstone.older.events import with_data
+from hardstone.older.loads import each_cpus_degree, each_cpus_load
 from hardstone.stats.identity import (
     duration_problem,
     load_problem,
     pair_problem,
     series_problem,
 )
-from hardstone.stats.old_loads import each_cpus_degree, each_cpus_load
 
 LINE_LIMIT_BYTES = 16 * 2**20
 STREAM_LIMIT_BYTES = 64 * 2**20
@@ -48,7 +49,10 @@ STREAM_LIMIT_BYTES = 64 * 2**20
 MOST_VALUES = 6_000_000
 MOST_LINES = 1 << 12  # of each other kind: a result may get some more before it is stored
 MOST_EMPTY_LINES = 1 << 16
-OLD_SCHEMA = "hardstone.stream/1"
+_FIRST = "hardstone.stream/1"
+_OLD = (_FIRST, "hardstone.stream/2")
+_LINE_START = b'{"type":'
+_MOST_FOREIGN_LINES = 20
 NO_FOOTER = "the stream ended before its footer"
 _WORDS_LIMIT = 200
 _REASON_LIMIT = 60_000  # and what is said of the stream fits too
@@ -65,19 +69,26 @@ class StreamReader:
     `feed` each line as received, with or without its line end, then `finish`. Empty
     lines are skipped and not counted (consoles add some). After the first problem
     everything is ignored.
+
+    `is_noisy`: others write to the console that the stream comes through. Their lines are
+    counted and the first of them kept; one that breaks a line of the probe makes the footer's
+    counts differ, which is a problem.
     """
 
     def __init__(
         self,
         test: str,
         *,
+        is_noisy: bool = False,
         line_limit_bytes: int = LINE_LIMIT_BYTES,
         stream_limit_bytes: int = STREAM_LIMIT_BYTES,
     ) -> None:
         self._result = Result(test=test, status="failed")
+        self._is_noisy = is_noisy
         self._line_limit_bytes = line_limit_bytes
         self._stream_limit_bytes = stream_limit_bytes
         self._header: StreamHeader | None = None
+        self._schema = STREAM_SCHEMA
         self._ending: StreamResult | None = None
         self._footer: StreamFooter | None = None
         self._series_seen: set[tuple[str, tuple[tuple[str, int | str], ...]]] = set()
@@ -156,7 +167,10 @@ class StreamReader:
             raise StreamError(f"the stream is longer than {self._stream_limit_bytes} bytes")
         if self._value_count > MOST_VALUES:
             raise StreamError(f"the stream holds more than {MOST_VALUES} values")
-        taken = _decode(line)
+        taken = self._decoded(line)
+        if taken is None:
+            self._line_count -= 1  # the footer counts the probe's
+            return
         self._check_order(taken)
         self._counts[type(taken)] += 1
         most = MOST_SERIES if isinstance(taken, StreamSeries) else MOST_LINES
@@ -164,6 +178,27 @@ class StreamReader:
             kind = type(taken).__name__.removeprefix("Stream").lower()
             raise StreamError(f"more than {most} lines of the kind {kind}")
         self._takers[type(taken)](taken)
+
+    def _decoded(self, line: bytes) -> object | None:
+        """The line of the probe; None for one of others, which is kept apart."""
+        if not self._is_noisy:
+            return _decode(line)
+        start = line.find(_LINE_START)
+        own = line[start:] if start > 0 else line  # others may write without a line end
+        try:
+            taken = _decode(own)
+        except StreamError:
+            self._keep_foreign(line)
+            return None
+        if start > 0:
+            self._keep_foreign(line[:start])
+        return taken
+
+    def _keep_foreign(self, line: bytes) -> None:
+        self._result.foreign_count += 1
+        if len(self._result.foreign_lines) < _MOST_FOREIGN_LINES:
+            text = line.decode("utf-8", "replace").rstrip("\r\n")
+            self._result.foreign_lines.append(_printable(text))
 
     def _check_order(self, line: object) -> None:
         if self._footer is not None:
@@ -176,10 +211,11 @@ class StreamReader:
     def _take_header(self, line: StreamHeader) -> None:
         if self._header is not None:
             raise StreamError("a second header")
-        if line.schema not in (STREAM_SCHEMA, OLD_SCHEMA):
+        if line.schema not in (STREAM_SCHEMA, *_OLD):
             raise StreamError(f"schema {line.schema!r} where {STREAM_SCHEMA} is read")
         if line.test != self._result.test:
             raise StreamError(f"test {line.test!r} where {self._result.test} was asked for")
+        self._schema = line.schema
         self._result.started_utc = _utc(line.started_utc_ns)
         self._result.params = line.params
         self._header = line
@@ -193,7 +229,8 @@ class StreamReader:
         self._result.instrument = Instrument(**msgspec.structs.asdict(line))
 
     def _take_event(self, line: StreamEvent) -> None:
-        self._result.events.append(Event(**msgspec.structs.asdict(line)))
+        event = Event(**msgspec.structs.asdict(line))
+        self._result.events.append(with_data(event) if self._schema in _OLD else event)
 
     def _take_load(self, line: StreamLoad) -> None:
         if any(one.element == line.element for one in self._result.load):
@@ -202,7 +239,7 @@ class StreamReader:
         if problem is not None:
             raise StreamError(f"load of {line.element!r} {problem}")
         reached = LoadReached(**msgspec.structs.asdict(line))
-        if self._is_old:
+        if self._schema == _FIRST:
             reached.degree = each_cpus_degree(reached.element, reached.degree)
         self._result.load.append(reached)
 
@@ -223,6 +260,9 @@ class StreamReader:
         problem = duration_problem(line.duration_ns)
         if problem is not None:
             raise StreamError(problem)
+        load = line.conditions.load
+        if self._schema == _FIRST and load is not None:
+            line.conditions.load = each_cpus_load(load)
         self._ending = line
 
     def _take_footer(self, line: StreamFooter) -> None:
@@ -244,12 +284,6 @@ class StreamReader:
         result.interrupted, result.duration_ns = ending.interrupted, ending.duration_ns
         result.conditions, result.environment = ending.conditions, ending.environment
         result.calibrated = ending.calibrated
-        if self._is_old:
-            result.conditions.load = each_cpus_load(result.conditions.load)
-
-    @property
-    def _is_old(self) -> bool:
-        return self._header is not None and self._header.schema == OLD_SCHEMA
 
 
 def _decode(line: bytes) -> object:

@@ -80,7 +80,13 @@ def beside(
 
 
 def conditions(load: str = "none", **changed: Any) -> Conditions:
-    fields = {"load": load, "policy": "fifo", "priority": 98, "realtime": True}
+    fields = {
+        "load": load,
+        "cpu_config": "shared",
+        "policy": "fifo",
+        "priority": 98,
+        "realtime": True,
+    }
     return Conditions(**(fields | changed))
 
 
@@ -222,13 +228,12 @@ def test_what_was_not_scheduled_as_real_time_says_so(beside: Beside) -> None:
 
 
 def test_a_step_that_is_hidden_is_at_most_the_smallest_value(beside: Beside) -> None:
-    text = "latency and the time to arm hide the step of expiries of {}: the step is at most"
-    for named, is_bound in (("nanosleep, setitimer", True), ("nanosleep, timerfd", False)):
+    for named, is_bound in ((["nanosleep", "setitimer"], True), (["nanosleep", "timerfd"], False)):
         result = make.result(
             "CLK-B-RES",
             series=[labelled("expiry_step", 60_000, mechanism="setitimer")],
             conditions=conditions(),
-            events=[Event(name="expiry_step_bounded", text=text.format(named))],
+            events=[Event(name="expiry_step_bounded", text="-", data={"mechanisms": named})],
         )
         said = cell(beside(result), "setitimer/expiry_step")
         assert said.startswith("min 60 us") and ("the step is at most this" in said) == is_bound
@@ -243,7 +248,7 @@ def test_a_verdict_that_does_not_count_fails_nothing(beside: Beside) -> None:
 
 
 def test_a_verdict_that_is_missing_was_not_seen(beside: Beside) -> None:
-    event = Event(name="not_seen", text="first_slice: no verdict, because no first slice ended")
+    event = Event(name="not_seen", text="-", data={"verdict": "first_slice"})
     assert cell(beside(behaviour("THR-B-RR", events=[event])), "verdicts") == (
         "pass; not seen: first_slice"
     )

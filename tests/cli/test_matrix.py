@@ -176,7 +176,7 @@ def test_a_probe_that_measures_under_other_conditions_is_not_trusted(
     facts, register = ((sample.GOLDEN / f"{name}.json") for name in ("facts", "register"))
     answers = {"facts": facts.read_text(), "list": register.read_text()}
     answers["load"] = (sample.GOLDEN / "loads.json").read_text()
-    answers["run"] = "\n".join(sample.stream("TMR-P-LAT"))
+    answers["run"] = "\n".join(sample.stream("TMR-P-LAT", load="none"))
     probe = sample.executable(tmp_path, f"lines({answers!r}[sys.argv[1]])")
     monkeypatch.setenv("HARDSTONE_PROBE", str(probe))
     done = hardstone("run", "TMR-P-LAT", "--load", "heavy", "--store", store)

@@ -62,7 +62,7 @@ def test_quiet_keeps_progress_to_itself(hardstone: Hardstone, target: str) -> No
 def test_json_is_exactly_one_document(hardstone: Hardstone, target: str) -> None:
     done = hardstone("run", "sem-p-sig", "--target", target, "--json", "--name", "mine")
     assert done.code == EXIT_OK
-    assert done.document["schema"] == "hardstone.run/2"
+    assert done.document["schema"] == "hardstone.run/3"
     assert done.document["name"] == "mine"
     assert [result["test"] for result in done.document["results"]] == ["SEM-P-SIG"]
 

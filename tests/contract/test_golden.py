@@ -44,6 +44,11 @@ def _kept(old: Any, new: Any) -> bool:
     return type(old) is type(new) and bool(old == new)
 
 
+def _as_read(document: Any) -> Any:
+    """As JSON gives it, which has no tuples."""
+    return msgspec.json.decode(msgspec.json.encode(document))
+
+
 def _read(path: Path) -> StreamReader:
     lines = path.read_bytes().splitlines(keepends=True)
     reader = StreamReader(msgspec.json.decode(lines[0])["test"])
@@ -83,14 +88,14 @@ def test_each_golden_run_is_valid_and_comes_back_as_it_was(path: Path) -> None:
     _validator(golden["schema"]).validate(golden)
     again = msgspec.json.encode(read_document(path))
     while golden["schema"] in CONVERTERS:
-        golden = CONVERTERS[golden["schema"]](golden)
+        golden = _as_read(CONVERTERS[golden["schema"]](golden))
     assert _kept(golden, msgspec.json.decode(again))
 
 
 def test_what_is_converted_is_only_the_loads() -> None:
     """Each other field of an old document stays."""
     golden = msgspec.json.decode((GOLDEN / "run-1-conditions.json").read_bytes())
-    today = CONVERTERS[golden["schema"]](golden)
+    today = _as_read(CONVERTERS[golden["schema"]](golden))
     for document in (golden, today):
         del document["schema"], document["trust"]
         for place in (document["plan"], *document["plan"]["tests"]):
@@ -98,7 +103,7 @@ def test_what_is_converted_is_only_the_loads() -> None:
         del document["plan"]["loads"]
         for result in document["results"]:
             del result["conditions"]["load"], result["load"]
-    assert today == golden
+    assert _kept(golden, today)
 
 
 def test_old_loads_are_those_of_each_cpu() -> None:

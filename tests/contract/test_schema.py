@@ -14,7 +14,10 @@ from hardstone import model, schema
 
 SCHEMA_FILES = sorted(schema.FOLDER.glob("*.schema.json"))
 # Versions that are still read, as they were.
-OF_BEFORE = {f"hardstone.{name}-1.schema.json" for name in ("run", "stream", "loads")}
+OF_BEFORE = {
+    f"hardstone.{name}.schema.json"
+    for name in ("run-1", "run-2", "stream-1", "stream-2", "loads-1")
+}
 SCHEMAS = [model.RUN_SCHEMA, model.STREAM_SCHEMA, model.REGISTER_SCHEMA, model.FACTS_SCHEMA]
 
 
@@ -45,11 +48,11 @@ def test_check_names_what_is_out_of_date_and_write_mends_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert schema.main(["--check", "--folder", str(tmp_path)]) == 1
-    assert "hardstone.run-2.schema.json" in capsys.readouterr().err
+    assert "hardstone.run-3.schema.json" in capsys.readouterr().err
     assert schema.main(["--write", "--folder", str(tmp_path)]) == 0
     assert schema.main(["--check", "--folder", str(tmp_path)]) == 0
-    (tmp_path / "hardstone.run-2.schema.json").write_text("{}")
-    assert schema.outdated(tmp_path) == ["hardstone.run-2.schema.json"]
+    (tmp_path / "hardstone.run-3.schema.json").write_text("{}")
+    assert schema.outdated(tmp_path) == ["hardstone.run-3.schema.json"]
 
 
 def test_the_history_has_an_entry_for_each_format() -> None:

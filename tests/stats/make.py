@@ -65,7 +65,9 @@ def result(test: str = "TMR-P-LAT", values: Sequence[int] = (1, 2, 3), **changed
     fields: dict[str, object] = {
         "test": test,
         "status": "measured",
-        "conditions": Conditions(load="heavy", policy="fifo", priority=98, realtime=True),
+        "conditions": Conditions(
+            load="heavy", cpu_config="shared", policy="fifo", priority=98, realtime=True
+        ),
         "series": [series(values)],
         "environment": {"steal_ns": 0, "throttled_count": 0},
     }

@@ -12,7 +12,8 @@ from jsonschema import Draft202012Validator
 
 from hardstone import schema
 from hardstone.campaign.pairs import pair_plan
-from hardstone.model import Conditions, Event, Plan, Result, RunDocument, Tool, Trust
+from hardstone.model import RUN_SCHEMA, Conditions, Event, Plan, Result, RunDocument, Tool, Trust
+from hardstone.older.events import with_data
 from hardstone.stats.paired_runs import PROOF_SCHEMA, Proof, prove, why_useless
 from hardstone.stats.signed_rank import hodges_lehmann, holm
 from hardstone.summary.proof import effect_text, maxima_text, print_proof
@@ -39,7 +40,7 @@ def document(
             Result(test=one.test, status="measured", conditions=conditions, series=[series])
         )
     return RunDocument(
-        schema="hardstone.run/2",
+        schema=RUN_SCHEMA,
         id="20260101-000000-0000",
         name="p",
         started_utc="2026-01-01T00:00:00Z",
@@ -269,7 +270,7 @@ def test_a_setting_that_found_nothing_to_change_proves_nothing(
         if planned.settings:
             planned.settings[:] = settings
             result.conditions.settings = list(settings)
-            result.events = [Event(name="shielded", text=told)]
+            result.events = [with_data(Event(name="shielded", text=told))]
     found = prove(run, "isolated-cpus", settings)
     assert found.pairs_counted == counted
     if not counted:

@@ -54,12 +54,15 @@ def _instrument(clock: str) -> RunDocument:
     return make.document(instrument=make.instrument(clock=clock, trusted=False))
 
 
+UNPRIVILEGED = Conditions(load="heavy", cpu_config="shared", policy="other", realtime=False)
+
+
 def _unprivileged(status: str) -> RunDocument:
-    return make.document(results=[make.result(status=status, conditions=Conditions(load="heavy"))])
+    return make.document(results=[make.result(status=status, conditions=UNPRIVILEGED)])
 
 
 MOVED = [Moved(fact="cpu.governor", before="performance", after="powersave")]
-NO_LOAD = Conditions(realtime=True)
+NO_LOAD = Conditions(load="none", realtime=True)
 
 CASES = [
     ("untrustworthy", "pairs do not ascend", _broken_pair()),
@@ -157,7 +160,7 @@ def test_what_ran_without_realtime_counts_however_it_ended(status: str) -> None:
 
 @pytest.mark.parametrize("status", ["failed", "timeout"])
 def test_what_failed_before_it_measured_says_nothing_about_scheduling(status: str) -> None:
-    result = make.result(status=status, series=[], conditions=Conditions(load="heavy"))
+    result = make.result(status=status, series=[], conditions=UNPRIVILEGED)
     assert grade_run(make.document(results=[result])).grade == "full"
     result.series = [make.series([])]
     assert grade_run(make.document(results=[result])).grade == "full"

@@ -53,8 +53,8 @@ BAD = [
     (b"\xff\x00", "not a run document"),
     (b"{" * 200_000, "not a run document"),
     (b'{"schema":' + b"[" * 200_000, "not a run document"),
-    (b'{"schema":"hardstone.run/2"}', "missing required field"),
-    (b'{"schema":"hardstone.run/3"}', "upgrade hardstone"),
+    (b'{"schema":"hardstone.run/3"}', "missing required field"),
+    (b'{"schema":"hardstone.run/4"}', "upgrade hardstone"),
     (b'{"schema":"hardstone.stream/1"}', "is not a run document but"),
     (b'{"schema":"cyclictest"}', "is not a run document but"),
     (b"\x1f\x8b\x08garbage", "damaged"),
@@ -107,7 +107,7 @@ def test_old_versions_are_converted_on_reading(tmp_path: Path) -> None:
     old["results"][0]["conditions"]["load"] = "heavy"
     (tmp_path / "old.json").write_bytes(msgspec.json.encode(old))
     found = read_document(tmp_path / "old.json")
-    assert (found.schema, found.id, found.name) == ("hardstone.run/2", old["id"], old["name"])
+    assert (found.schema, found.id, found.name) == ("hardstone.run/3", old["id"], old["name"])
     assert found.results[0].conditions.load == "heavy@cpu"
 
 

@@ -18,7 +18,7 @@ from hardstone.store import Store, new_run_id, read_document
 from tests.stats import make
 
 Fields = dict[str, Any]
-_START = b'{"schema":"hardstone.run/2","x":['
+_START = b'{"schema":"hardstone.run/3","x":['
 
 
 def _fields(document: RunDocument | None = None) -> Fields:

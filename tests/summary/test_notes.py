@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hardstone.model import Conditions, Event, LoadReached, Result, RunDocument
+from hardstone.older.events import with_data
 from hardstone.summary.findings import remedy_commands
 from hardstone.summary.notes import event_rows, left_rows, load_rows
 from hardstone.summary.show import print_summary
@@ -16,7 +17,7 @@ SHORT = "{} reached 3.0 % of 10.0 % asked (30 %)"
 def under(config: str, *events: tuple[str, str]) -> Result:
     return make.result(
         conditions=Conditions(load="heavy", cpu_config=config),
-        events=[Event(name=name, text=text) for name, text in events],
+        events=[with_data(Event(name=name, text=text)) for name, text in events],
         load=[
             LoadReached(element=one, degree="", asked=0.1, reached=0.03, unit="share", processes=2)
             for one in ("cpu", "disk", "memory")

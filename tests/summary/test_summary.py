@@ -31,7 +31,13 @@ def printed(document: RunDocument) -> str:
 
 def ran(test: str, *, locked: bool = True, cpu: int | None = 1, **changed: object) -> Result:
     conditions = Conditions(
-        load="none", policy="fifo", priority=98, cpu=cpu, realtime=True, memory_locked=locked
+        load="none",
+        cpu_config="shared",
+        policy="fifo",
+        priority=98,
+        cpu=cpu,
+        realtime=True,
+        memory_locked=locked,
     )
     return make.result(test, conditions=conditions, **changed)
 
@@ -112,7 +118,8 @@ def test_nothing_was_measured_is_said_only_where_it_is_true() -> None:
 def test_what_failed_before_scheduling_is_no_lack_of_realtime(status: str) -> None:
     failed = make.result("TMR-P-LAT", status=status, series=[], conditions=Conditions())
     assert "not scheduled as real-time" not in " ".join(header(failed, ran("CLK-P-BIN")))
-    lacking = make.result("TMR-P-LAT", status=status, conditions=Conditions())
+    ordinary = Conditions(policy="other", realtime=False)
+    lacking = make.result("TMR-P-LAT", status=status, conditions=ordinary)
     assert header(lacking)[0] == "not scheduled as real-time"
 
 

@@ -32,6 +32,7 @@ from hardstone.model import (
     Facts,
     Plan,
     PlannedTest,
+    Register,
     Result,
     RunDocument,
     RunStatus,
@@ -81,9 +82,15 @@ class Campaign:
         self._is_cut_short = False
         self._is_broken = False
 
-    def run(self, plan: Plan, facts: Facts) -> Outcome:
-        """Runs every test of `plan`; `facts` are those that the plan was made with."""
+    def run(self, plan: Plan, facts: Facts, register: Register | None = None) -> Outcome:
+        """Runs every test of `plan`; `facts` are those that the plan was made with.
+
+        The document keeps what `register` declares of the tests of the plan.
+        """
         document = _new_document(plan, facts, self._target)
+        asked = {one.test for one in plan.tests}
+        known = register.tests if register is not None else []
+        document.descriptors = [one for one in known if one.id in asked]
         with (
             stop_on_signals(self._stop),
             self._target.alone(self._stop, self._wait, self._unlocked),

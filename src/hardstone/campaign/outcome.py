@@ -61,7 +61,9 @@ def realtime_advice(
     """What to grant when tests ran without the real-time scheduling they asked for."""
     is_refused = facts.get("limits.can_realtime") is False
     is_lacking = any(
-        not result.conditions.realtime if has_run(result) else is_refused and _is_denied(result)
+        result.conditions.realtime is False
+        if has_run(result)
+        else is_refused and _is_denied(result)
         for result in document.results
     )
     if document.plan.policy == "other" or not is_lacking:

@@ -103,7 +103,7 @@ def _run(prepared: _Prepared, options: Mapping[str, Any], *, wants_report: bool)
     store = open_store(options["store"], prepared.target)
     with make_reporter(quiet=options["quiet"]) as reporter:
         campaign = Campaign(prepared.target, store, reporter.take)
-        outcome = campaign.run(prepared.plan, prepared.facts)
+        outcome = campaign.run(prepared.plan, prepared.facts, prepared.register)
     if output is None and wants_report:
         output = default_report(store.path, outcome.document.id)
     is_printed = _print_outcome(outcome, as_json=options["as_json"])

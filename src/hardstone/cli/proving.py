@@ -131,7 +131,7 @@ def _measure(
         campaign = Campaign(
             target, store, reporter.take, lambda document: why_useless(document, rule.settings)
         )
-        return campaign.run(plan, facts)
+        return campaign.run(plan, facts, target.probe_list())
 
 
 def _print(proof: Proof, rule: Rule, *, as_json: bool) -> None:

@@ -134,7 +134,7 @@ def _not_put_back(document: RunDocument) -> Banner | None:
 def _not_realtime(document: RunDocument) -> Banner | None:
     ran = [result for result in document.results if did_run(result)]
     names = names_in(document)
-    ordinary = [names.name(result) for result in ran if not result.conditions.realtime]
+    ordinary = [names.name(result) for result in ran if result.conditions.realtime is False]
     if not ordinary:
         return None
     which = "All tests" if len(ordinary) == len(ran) else ", ".join(dict.fromkeys(ordinary))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 
 from hardstone.model import ParamValue, Plan, PlannedTest, Result, RunDocument
-from hardstone.stats.old_loads import is_of_today
+from hardstone.older.loads import is_of_today
 
 
 def run_command(plan: Plan) -> str:

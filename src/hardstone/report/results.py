@@ -218,7 +218,7 @@ def _warnings(result: Result) -> list[str]:
     left = dict.fromkeys(event.text for event in result.events if event.name == LEFT_EVENT)
     found = [f"Not put back: {text.rstrip('.')}; type {LEFT_REMEDY}." for text in left]
     found += [_sentence(event) for event in result.events if event.name in _WARNED]
-    if not result.conditions.realtime:
+    if result.conditions.realtime is False:
         found.append("Not scheduled as real-time.")
     if result.interrupted:
         found.append("Interrupted: the figures are of the time until then.")

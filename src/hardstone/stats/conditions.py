@@ -11,7 +11,7 @@ from collections import Counter
 from os.path import commonprefix
 from typing import NamedTuple
 
-from hardstone.model import Conditions, Event, PlannedTest, Result, RunDocument
+from hardstone.model import Conditions, DataValue, Event, PlannedTest, Result, RunDocument
 
 DIFFER_EVENT = "conditions_differ"
 LEFT_EVENT = "not_put_back"
@@ -19,6 +19,7 @@ LEFT_REMEDY = "hardstone shield --restore"
 SHORT_EVENTS = ("load_short", "load_unseen", "load_ended_early")
 FOLDED_EVENTS = ("not_moved", "shielded", "offline")
 ONLINE_EVENT = "not_offline"
+NOT_KNOWN = "not known"
 _SINGLE = "single"
 _LABEL_CHARACTERS = 32
 _HEAD_CHARACTERS = 10
@@ -26,7 +27,7 @@ _CUT = "\N{HORIZONTAL ELLIPSIS}"
 
 
 class Condition(NamedTuple):
-    """Load and CPU configuration, as they were asked for."""
+    """Load and CPU configuration, as they were asked for; NOT_KNOWN where nobody knows."""
 
     load: str
     cpu_config: str
@@ -34,12 +35,12 @@ class Condition(NamedTuple):
 
 def condition_of(one: Result | PlannedTest) -> Condition:
     where = one.conditions if isinstance(one, Result) else one
-    return Condition(where.load, where.cpu_config)
+    return Condition(where.load or NOT_KNOWN, where.cpu_config or NOT_KNOWN)
 
 
 def config_text(*conditions: Conditions) -> str:
     """The CPU configuration of all these, and of `single` where the other CPUs were."""
-    config = conditions[0].cpu_config
+    config = conditions[0].cpu_config or NOT_KNOWN
     if config != _SINGLE:
         return config
     offline = sum("offline" in one.settings for one in conditions)
@@ -71,10 +72,17 @@ def result_under(planned: PlannedTest, result: Result) -> Result:
     A probe that says it measured under others is believed in that: an event tells.
     """
     asked, said = condition_of(planned), condition_of(result)
-    if asked != said and result.complete and result.status == "measured":
+    differs = any(b not in (a, NOT_KNOWN) for a, b in zip(asked, said, strict=True))
+    if differs and result.complete and result.status == "measured":
         text = f"asked were load {asked.load} and CPUs {asked.cpu_config}, the probe says that "
         text += f"load {said.load} and CPUs {said.cpu_config} were in force"
-        result.events.append(Event(name=DIFFER_EVENT, text=text))
+        data: dict[str, DataValue] = {
+            "asked_load": asked.load,
+            "asked_cpu_config": asked.cpu_config,
+            "load": said.load,
+            "cpu_config": said.cpu_config,
+        }
+        result.events.append(Event(name=DIFFER_EVENT, text=text, data=data))
     result.conditions.load, result.conditions.cpu_config = asked
     return result
 

@@ -9,7 +9,6 @@ length of the run and with luck.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from statistics import median
 from typing import Literal
@@ -27,12 +26,9 @@ ALPHA = 0.05
 LEAST_PAIRS = 10
 FEW_PAIRS = f"fewer than {LEAST_PAIRS} pairs show nothing that can be trusted"
 _FIGURES = {0.5: "median", 0.99: "p99", 0.999: "p99.9"}
-# How the probe words, in its event of a shield, a setting that had nothing to change:
-# "CPU 1: timers (new ones go to other CPUs already); interrupts (0 of 26 interrupts moved)".
 _REFUSED = ("denied", "unsupported")
 _SHIELD_EVENT = "shielded"
 _NOT_PUT_BACK = f"the machine was not put back as it was: {LEFT_REMEDY}"
-_IDLE_SETTING = re.compile(r" ([a-z_]+) \((?:[^()]* already|0 of \d+ interrupts moved)\)", re.ASCII)
 
 
 class PairValues(msgspec.Struct, kw_only=True):
@@ -185,8 +181,11 @@ def _other_settings(planned: PlannedTest, result: Result, settings: Sequence[str
 
 def _changed_nothing(result: Result, settings: Sequence[str]) -> bool:
     """Whether both sides of the pair were the same machine, by what the probe did."""
-    told = " ".join(one.text for one in result.events if one.name == _SHIELD_EVENT)
-    return set(settings) <= set(_IDLE_SETTING.findall(told))
+    unchanged: set[object] = set()
+    for event in result.events:
+        found = event.data.get("unchanged") if event.name == _SHIELD_EVENT else None
+        unchanged.update(found if isinstance(found, list) else [])
+    return set(settings) <= unchanged
 
 
 def _was_left(result: Result) -> bool:

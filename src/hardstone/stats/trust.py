@@ -118,7 +118,9 @@ def _clocked_down(document: RunDocument) -> str | None:
 
 def _not_realtime(document: RunDocument) -> str | None:
     lacking = (
-        result for result in document.results if has_run(result) and not result.conditions.realtime
+        result
+        for result in document.results
+        if has_run(result) and result.conditions.realtime is False
     )
     tests = _names(document, lacking)
     return tests and f"not scheduled as real-time: {tests}"

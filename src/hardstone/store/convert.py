@@ -9,12 +9,12 @@ import msgspec
 
 from hardstone.errors import InputError
 from hardstone.model import MOST_RESULTS, RUN_SCHEMA, Result, RunDocument
-from hardstone.stats.old_loads import each_cpus_degree, each_cpus_load, each_cpus_loads
-from hardstone.store.older import fill_in
+from hardstone.older.loads import each_cpus_load, each_cpus_loads
+from hardstone.older.results import result_from_first, result_from_second
 
 Document = dict[str, Any]
 _FORMAT = "hardstone.run/"
-_FIRST = "hardstone.run/1"
+_FIRST, _SECOND = "hardstone.run/1", "hardstone.run/2"
 
 
 class _Counted(msgspec.Struct, gc=False):
@@ -31,15 +31,23 @@ class _Head(msgspec.Struct):
 
 def _from_first(document: Document) -> Document:
     """Degrees of a load were those of each CPU. ValidationError where a type is another."""
-    msgspec.convert(document, RunDocument)
     plan = document["plan"]
     tests = [_with_load(test, each_cpus_load) for test in plan["tests"]]
     loads = [each_cpus_load(load) for load in plan.get("loads", [])]
     plan = {**_with_load(plan, each_cpus_loads), "tests": tests, "loads": loads}
-    results = [_result_from_first(result) for result in document["results"]]
     trust = _trust_from_first(document.get("trust"), document["plan"].get("loads", []))
-    today = {"schema": "hardstone.run/2", "plan": plan, "results": results}
-    return {**document, **today, **trust}
+    results = _results(document, result_from_first)
+    return {**document, "schema": _SECOND, "plan": plan, "results": results, **trust}
+
+
+def _from_second(document: Document) -> Document:
+    """Events had no data, and conditions that nobody knew had values."""
+    return {**document, "schema": RUN_SCHEMA, "results": _results(document, result_from_second)}
+
+
+def _results(document: Document, convert: Callable[[Result], Result]) -> list[Document]:
+    results = msgspec.convert(document["results"], list[Result])
+    return [msgspec.to_builtins(convert(result)) for result in results]
 
 
 def _trust_from_first(trust: Document | None, loads: list[str]) -> Document:
@@ -54,21 +62,15 @@ def _trust_from_first(trust: Document | None, loads: list[str]) -> Document:
     return {"trust": {**trust, "reasons": reasons}}
 
 
-def _result_from_first(result: Document) -> Document:
-    conditions = _with_load(result.get("conditions", {}), each_cpus_load)
-    load = [
-        {**one, "degree": each_cpus_degree(one["element"], one["degree"])}
-        for one in result.get("load", [])
-    ]
-    return {**result, "conditions": conditions, "load": load}
-
-
 def _with_load(fields: Document, change: Callable[[str], str]) -> Document:
     return {**fields, "load": change(fields["load"])} if "load" in fields else fields
 
 
 # From a schema to the converter that gives the next one, its "schema" field included.
-CONVERTERS: dict[str, Callable[[Document], Document]] = {_FIRST: _from_first}
+CONVERTERS: dict[str, Callable[[Document], Document]] = {
+    _FIRST: _from_first,
+    _SECOND: _from_second,
+}
 
 
 def decode_document(raw: bytes | bytearray, source: str) -> RunDocument:
@@ -88,27 +90,20 @@ def decode_document(raw: bytes | bytearray, source: str) -> RunDocument:
 
 
 def converted_run(document: RunDocument) -> RunDocument:
-    """A document out of an old journal."""
-    if document.schema != _FIRST:
+    """A document of any version, by its `schema`, as one of today."""
+    if document.schema not in CONVERTERS:
         return document
-    return _converted(msgspec.to_builtins(document), document.schema)
+    converted = msgspec.to_builtins(document)
+    while converted["schema"] in CONVERTERS:
+        converted = CONVERTERS[converted["schema"]](converted)
+    return msgspec.convert(converted, RunDocument)
 
 
 def converted_result(result: Result, schema: str) -> Result:
-    """A result out of the journal of a run of `schema`."""
-    if schema != _FIRST:
-        return result
-    return fill_in(msgspec.convert(_result_from_first(msgspec.to_builtins(result)), Result))
-
-
-def _converted(document: Document, schema: str) -> RunDocument:
-    while schema != RUN_SCHEMA:
-        document = CONVERTERS[schema](document)
-        schema = document["schema"]
-    converted = msgspec.convert(document, RunDocument)
-    for result in converted.results:
-        fill_in(result)
-    return converted
+    """A result out of the journal of a run of `schema`, as one of today."""
+    if schema == _FIRST:
+        result = result_from_first(result)
+    return result_from_second(result) if schema in CONVERTERS else result
 
 
 def _unknown(schema: str, source: str) -> InputError:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from hardstone.catalogue import Entry, load_catalogue
-from hardstone.model import Result, RunDocument, Series
+from hardstone.model import DataValue, Result, RunDocument, Series
 from hardstone.published import Figure, Resolved
 from hardstone.stats.calibrated import UNEQUAL, unequal_work, work_of
 from hardstone.stats.contradictions import MARK
@@ -39,7 +38,7 @@ def why_another(figure: Figure, result: Result) -> str:
 def doubts_of(found: Resolved, document: RunDocument) -> Iterator[str]:
     """What a reader of the figure must know, beside what `found` says itself."""
     conditions = found.result.conditions
-    if not conditions.realtime:
+    if conditions.realtime is False:
         yield f"not scheduled as real-time: policy {conditions.policy}"
     if found.series is not None:
         problem = series_problem(found.series)
@@ -68,10 +67,14 @@ def _is_bound(series: Series, result: Result) -> bool:
     """Whether an event names the mechanism of `series`."""
     mechanism = series.labels.get("mechanism")
     return series.name == _BOUNDED_SERIES and any(
-        mechanism in re.findall(r"[\w-]+", event.text)
+        mechanism in _listed(event.data.get("mechanisms"))
         for event in result.events
         if event.name == _BOUNDED_EVENT
     )
+
+
+def _listed(value: DataValue) -> list[int | str]:
+    return value if isinstance(value, list) else []
 
 
 def verdicts_text(found: Resolved) -> str:
@@ -82,7 +85,7 @@ def verdicts_text(found: Resolved) -> str:
     told = f"fail: {', '.join(counted)}" if counted else "pass"
     told += _uncounted_text(entry, failed)
     unseen = [
-        event.text.partition(":")[0]
+        str(event.data.get("verdict", ""))
         for event in found.result.events
         if event.name == _NOT_SEEN_EVENT
     ]

@@ -20,7 +20,7 @@ from hardstone.published import (
     value_of,
 )
 from hardstone.report.text import format_value
-from hardstone.stats.conditions import config_text
+from hardstone.stats.conditions import NOT_KNOWN, config_text
 from hardstone.summary.beside_doubts import doubts_of, verdicts_text, why_another
 from hardstone.summary.findings import trust_rows
 from hardstone.summary.kernel_kinds import Stand, beside
@@ -75,7 +75,9 @@ def _rows(document: RunDocument, figures: Sequence[Figure]) -> Iterator[Row]:
             for stand in beside(address, document.system):
                 refused = stand.refused or why_another(figures[0], result)
                 told = f"- ({refused})" if refused else _told(document, result, stand, figures)
-                yield Row((within(stand.address),), result.conditions.load, system, told)
+                yield Row(
+                    (within(stand.address),), result.conditions.load or NOT_KNOWN, system, told
+                )
 
 
 def _told(document: RunDocument, result: Result, stand: Stand, figures: Sequence[Figure]) -> str:

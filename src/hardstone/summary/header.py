@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from rich.text import Text
 
 from hardstone.model import Conditions, Instrument, RunDocument, Scalar
-from hardstone.stats.conditions import config_text
+from hardstone.stats.conditions import NOT_KNOWN, config_text
 from hardstone.stats.contradictions import MARK
 from hardstone.stats.identity import duration_problem
 from hardstone.stats.trust import has_run
@@ -32,7 +32,7 @@ def header_lines(document: RunDocument) -> Iterator[Text]:
 
 def not_realtime_lines(document: RunDocument) -> Iterator[Text]:
     """The gravest caveat, which comes first, with what the advice says about it."""
-    lacking = [one for one in _conditions_known(document) if not one.realtime]
+    lacking = [one for one in _conditions_known(document) if one.realtime is False]
     said = [line for line in document.advice if line.startswith(NOT_REALTIME)]
     if document.plan.policy != "other" and (lacking or said):
         yield Text(NOT_REALTIME, style="bold red")
@@ -91,10 +91,10 @@ def _conditions_text(document: RunDocument) -> str:
         return f"load {document.plan.load}, CPUs {document.plan.cpu_config}, {state}"
     kinds = zip(*(_one_condition(conditions) for conditions in ran), strict=True)
     how = ", ".join(_most_common(texts) for texts in kinds)
-    loads = list(dict.fromkeys(conditions.load for conditions in ran))
+    loads = list(dict.fromkeys(conditions.load or NOT_KNOWN for conditions in ran))
     under: dict[str, list[Conditions]] = {}
     for conditions in ran:
-        under.setdefault(conditions.cpu_config, []).append(conditions)
+        under.setdefault(conditions.cpu_config or NOT_KNOWN, []).append(conditions)
     configs = [config_text(*alike) for alike in under.values()]
     return f"{how}, load {', '.join(loads)}, CPUs {', '.join(configs)}"
 

@@ -75,8 +75,7 @@ def _short_texts(result: Result) -> Iterator[str]:
 
 def _element(event: Event, result: Result) -> str:
     """The element of the load that `event` speaks of; empty where it speaks of none."""
-    named = [one.element for one in result.load if event.text.startswith(f"{one.element} ")]
-    return named[0] if named else ""
+    return str(event.data.get("element", ""))
 
 
 @dataclass

@@ -1,0 +1,45 @@
+"""Data of events from before `hardstone.run/3`: names that stood in their texts only.
+
+The one place that reads these texts, each as the probe of that time worded it.
+"""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from hardstone.calling import parted_text
+from hardstone.model import DataValue, Event
+
+# "cpu reached 0.4 % of 1.0 % asked", "network: 4000/s asked"
+_ELEMENT = re.compile(
+    r"(cpu|disk|interrupt|network|syscall|memory|search|storm|build|kernel|stress-ng)[: ]"
+)
+# "CPU 1: timers (new ones go to other CPUs already); interrupts (0 of 26 interrupts moved)"
+_UNCHANGED = re.compile(r" ([a-z_]+) \((?:[^()]* already|0 of \d+ interrupts moved)\)", re.ASCII)
+_BOUNDED = re.compile(r"expiries of ([^:]+):")
+_LOAD_EVENTS = ("load_short", "load_unseen", "load_ended_early")
+
+
+def with_data(event: Event) -> Event:
+    """`event` with the data that its text tells; as it is where it has data already."""
+    if event.data:
+        return event
+    text, command = parted_text(event.text)
+    data = _data(event.name, event.text)
+    if command:
+        data["command"] = command
+    return msgspec.structs.replace(event, text=text, data=data) if data else event
+
+
+def _data(name: str, text: str) -> dict[str, DataValue]:
+    if name in _LOAD_EVENTS and (found := _ELEMENT.match(text)):
+        return {"element": found[1]}
+    if name == "shielded":
+        return {"unchanged": list(_UNCHANGED.findall(text))}
+    if name == "not_seen" and ":" in text:
+        return {"verdict": text.partition(":")[0]}
+    if name == "expiry_step_bounded" and (found := _BOUNDED.search(text)):
+        return {"mechanisms": list(found[1].split(", "))}
+    return {}

@@ -1,0 +1,67 @@
+"""Names and figures of older events are found in their texts, once."""
+
+from __future__ import annotations
+
+import pytest
+
+from hardstone.model import Conditions, DataValue, Event, Result
+from hardstone.older.events import with_data
+from hardstone.older.results import result_from_second
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "data"),
+    [
+        ("load_short", "cpu reached 0.4 % of 1.0 % asked (42 %)", {"element": "cpu"}),
+        ("load_short", "stress-ng: 4000/s asked, 2914/s reached", {"element": "stress-ng"}),
+        ("not_seen", "lower/fifo: no verdict, because x: y", {"verdict": "lower/fifo"}),
+        (
+            "expiry_step_bounded",
+            "latency and the time to arm hide the step of expiries of sleep, timerfd: the step is",
+            {"mechanisms": ["sleep", "timerfd"]},
+        ),
+        (
+            "shielded",
+            "CPU 1: timers (new ones go to other CPUs already); interrupts (3 of 26 moved)",
+            {"unchanged": ["timers"]},
+        ),
+        ("coverage", "vdso: calls covered 84.0 %", {}),
+    ],
+)
+def test_what_a_text_names_is_data(name: str, text: str, data: dict[str, DataValue]) -> None:
+    found = with_data(Event(name=name, text=text))
+    assert (found.text, found.data) == (text, data)
+    assert with_data(found) == found
+
+
+def test_what_to_type_leaves_the_text() -> None:
+    text = "what a shield changed is not put back; sudo hardstone shield --restore"
+    found = with_data(Event(name="not_put_back", text=text))
+    assert found.text == "what a shield changed is not put back"
+    assert found.data == {"command": "sudo hardstone shield --restore"}
+
+
+def test_data_that_is_there_is_left() -> None:
+    event = Event(name="load_short", text="cpu reached little", data={"element": "disk"})
+    assert with_data(event) is event
+
+
+@pytest.mark.parametrize(("complete", "policy"), [(False, None), (True, "other")])
+def test_a_result_without_an_end_never_told_how_it_was_scheduled(
+    complete: bool, policy: str | None
+) -> None:
+    said = Conditions(
+        load="heavy",
+        policy="other",
+        priority=0,
+        clock="monotonic",
+        memory_locked=False,
+        realtime=False,
+    )
+    old = Result(test="TMR-P-LAT", status="failed", complete=complete, conditions=said)
+    found = result_from_second(old).conditions
+    assert (found.load, found.policy, found.realtime) == (
+        "heavy",
+        policy,
+        False if complete else None,
+    )
