@@ -312,6 +312,7 @@ class Plan(msgspec.Struct, kw_only=True, frozen=True):
 
     `tests` holds each test under each of `loads` in each of `cpu_configs`; `load` and
     `cpu_config` are the same as text, joined by commas. Runs from before loads have no lists.
+    `command`: words after `hardstone` that make this plan again; empty in documents from before.
     """
 
     name: Name
@@ -327,6 +328,7 @@ class Plan(msgspec.Struct, kw_only=True, frozen=True):
     seed: Int64 = 0
     loads: Annotated[list[Text], _FEW] = []
     cpu_configs: Annotated[list[Text], _FEW] = []
+    command: Annotated[list[Text], _FEW] = []
 
 
 class Moved(msgspec.Struct, kw_only=True):
