@@ -13,7 +13,7 @@ from hardstone.campaign import Campaign, Outcome
 from hardstone.campaign.pairs import pair_plan
 from hardstone.catalogue import load_catalogue
 from hardstone.cli.messages import abandon, print_json, tell
-from hardstone.cli.stores import open_store
+from hardstone.cli.open_store import open_store
 from hardstone.doctor import Rule, find_rule, load_rules, prove_command, why_no_switch
 from hardstone.errors import (
     EXIT_OK,

@@ -1,7 +1,7 @@
 """Plan: what will be run, checked in one go and without touching the target."""
 
 from hardstone.plan.command import proving_words
-from hardstone.plan.loads import SHARED, check_load
+from hardstone.plan.condition_options import SHARED, check_load
 from hardstone.plan.make import Request, make_plan
 from hardstone.plan.mixes import NONE
 from hardstone.plan.params import limits_text

@@ -16,11 +16,17 @@ import msgspec
 from hardstone.catalogue import PROFILES, Catalogue, ProfileCount
 from hardstone.model import Descriptor, Loads, Plan, PlannedTest, Register, Scalar
 from hardstone.plan.command import measuring_words
-from hardstone.plan.loads import SHARED, SINGLE, check_cpu_configs, check_loads, started_processes
-from hardstone.plan.machine import check_cpu, check_cpu_params, check_priority, count_cpus
+from hardstone.plan.condition_options import (
+    SHARED,
+    SINGLE,
+    check_cpu_configs,
+    check_loads,
+    started_processes,
+)
 from hardstone.plan.mixes import NONE
 from hardstone.plan.numbers import MAX_SAMPLES, MAX_SEED, duration_ns, whole_number
 from hardstone.plan.params import check_names, fill_params, split_assignments
+from hardstone.plan.placement import check_cpu, check_cpu_params, check_priority, count_cpus
 from hardstone.plan.problems import Problems, nearest, quote
 from hardstone.plan.select import select_tests
 from hardstone.plan.times import expected_ns
