@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hardstone.catalogue import load_catalogue
 from hardstone.model import LoadMix, Loads, Plan, PlannedTest
 from hardstone.plan import PlanError, Request, make_plan
-from hardstone.plan.loads import check_loads, split_loads
+from hardstone.plan.condition_options import check_loads, split_loads
 from hardstone.plan.problems import Problems
 from tests.targets import sample
 

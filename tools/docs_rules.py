@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hardstone.doctor import Rule, load_rules
-from hardstone.doctor.findings import brings_texts
+from hardstone.doctor.diagnosis import brings_texts
 from hardstone.doctor.rules import StepRule
 
 LEVELS = {

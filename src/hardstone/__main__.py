@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 
-from hardstone.cli.interrupts import end_at_once
+from hardstone.cli.ctrl_c import end_at_once
 
 
 def main() -> None:

@@ -34,8 +34,8 @@ from hardstone.model import (
     StreamVerdict,
     Verdict,
 )
-from hardstone.older.events import with_data
-from hardstone.older.loads import each_cpus_degree, each_cpus_load
+from hardstone.older.old_events import with_data
+from hardstone.older.old_loads import each_cpus_degree, each_cpus_load
 from hardstone.stats.identity import (
     duration_problem,
     load_problem,

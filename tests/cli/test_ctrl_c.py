@@ -77,7 +77,7 @@ def start(
         "hardstone.cli.main",  # start-up
         "click",
         "hardstone.cli.runs",  # the command is known
-        "hardstone.cli.stores",  # it runs
+        "hardstone.cli.open_store",  # it runs
         "hardstone.summary.runs",  # it prints
     ],
 )
@@ -106,7 +106,7 @@ def test_what_a_finalizer_swallows_still_ends_it(tmp_path: Path, root: Path) -> 
 
 def test_a_ctrl_c_that_is_ignored_stays_so(tmp_path: Path, root: Path) -> None:
     site = "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n"
-    site += AT_IMPORT.format(name="hardstone.cli.stores", count=2)
+    site += AT_IMPORT.format(name="hardstone.cli.open_store", count=2)
     done = start(tmp_path, root, site, "runs", "--store", str(tmp_path / "store"))
     assert done.returncode == 0, done.stderr
 

@@ -13,8 +13,8 @@ from jsonschema import Draft202012Validator
 from hardstone import schema
 from hardstone.doctor import DOCTOR_SCHEMA, Finding, advice_lines, blocks, diagnose
 from hardstone.doctor.derive import cpus_of, derive
+from hardstone.doctor.placeholders import fill, fill_command
 from hardstone.doctor.rules import Rules, parse_rules
-from hardstone.doctor.texts import fill, fill_command
 from hardstone.model import Scalar
 from tests.doctor.machine import machine
 

@@ -9,11 +9,11 @@ import pytest
 
 from hardstone.catalogue import load_catalogue
 from hardstone.doctor import Finding, diagnose, find_rule, load_rules
-from hardstone.doctor.conditions import facts_used
 from hardstone.doctor.derive import derive
-from hardstone.doctor.findings import brings_texts
+from hardstone.doctor.diagnosis import brings_texts
+from hardstone.doctor.placeholders import keeps_facts_whole, names_in
+from hardstone.doctor.predicate import facts_used
 from hardstone.doctor.rules import StepRule, parse_rules
-from hardstone.doctor.texts import keeps_facts_whole, names_in
 from hardstone.errors import InputError
 from hardstone.model import Scalar
 from hardstone.published import figures_of

@@ -13,7 +13,7 @@ from hardstone.report.drawing import Drawer
 from hardstone.report.loads import is_short, load_table, reached_text
 from hardstone.report.page import render_html
 from hardstone.report.side_by_side import ratio_text
-from hardstone.stats.side_by_side import comparisons_in, ratio_to_first
+from hardstone.stats.comparison import comparisons_in, ratio_to_first
 from hardstone.summary import print_summary
 from tests.report import matrix, sample
 from tests.report.sketches import sketched

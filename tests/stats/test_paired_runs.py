@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator
 from hardstone import schema
 from hardstone.campaign.pairs import pair_plan
 from hardstone.model import RUN_SCHEMA, Conditions, Event, Plan, Result, RunDocument, Tool, Trust
-from hardstone.older.events import with_data
+from hardstone.older.old_events import with_data
 from hardstone.stats.paired_runs import PROOF_SCHEMA, Proof, prove, why_useless
 from hardstone.stats.signed_rank import hodges_lehmann, holm
 from hardstone.summary.proof import effect_text, maxima_text, print_proof

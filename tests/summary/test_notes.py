@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hardstone.model import Conditions, Event, LoadReached, Result, RunDocument
-from hardstone.older.events import with_data
+from hardstone.older.old_events import with_data
 from hardstone.summary.findings import remedy_commands
 from hardstone.summary.notes import event_rows, left_rows, load_rows
 from hardstone.summary.show import print_summary

@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from hardstone import __version__
-from hardstone.cli.interrupts import ignore, take_over
+from hardstone.cli.ctrl_c import ignore, take_over
 from hardstone.errors import (
     EXIT_INTERNAL,
     EXIT_INTERRUPTED,

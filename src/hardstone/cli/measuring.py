@@ -14,8 +14,8 @@ from hardstone.campaign import Campaign, Outcome
 from hardstone.catalogue import load_catalogue
 from hardstone.cli.ending import tell_code
 from hardstone.cli.messages import abandon, print_json, tell, tell_error
+from hardstone.cli.open_store import open_store
 from hardstone.cli.reports import default_report, no_folder, write_report
-from hardstone.cli.stores import open_store
 from hardstone.errors import EXIT_OK, EXIT_USAGE, HardstoneError, InputError
 from hardstone.model import Facts, Plan, Register
 from hardstone.plan import NONE, Request, make_plan

@@ -7,11 +7,13 @@ from collections.abc import Mapping
 from contextlib import closing
 from typing import Any
 
+import msgspec
+
 from hardstone.campaign import Campaign, Outcome
 from hardstone.campaign.pairs import pair_plan
 from hardstone.catalogue import load_catalogue
 from hardstone.cli.messages import abandon, print_json, tell
-from hardstone.cli.stores import open_store
+from hardstone.cli.open_store import open_store
 from hardstone.doctor import Rule, find_rule, load_rules, prove_command, why_no_switch
 from hardstone.errors import (
     EXIT_OK,
@@ -20,7 +22,7 @@ from hardstone.errors import (
     PrivilegeError,
 )
 from hardstone.model import Facts, Plan, Scalar, ShieldLook
-from hardstone.plan import NONE, Request, make_plan
+from hardstone.plan import NONE, Request, make_plan, proving_words
 from hardstone.report.text import shorten
 from hardstone.stats.paired_runs import FEW_PAIRS, LEAST_PAIRS, Proof, why_useless
 from hardstone.stats.paired_runs import prove as proof_of
@@ -118,7 +120,8 @@ def _plan(
     test = plan.tests[0].test
     if kind_of(test) == "behaviour":
         raise InputError(f"{test} times nothing that a setting could move", "name a -P- test")
-    return pair_plan(plan, rule.settings, pairs, plan.seed)
+    plan = pair_plan(plan, rule.settings, pairs, plan.seed)
+    return msgspec.structs.replace(plan, command=proving_words(plan, name, pairs))
 
 
 def _measure(

@@ -21,9 +21,9 @@ def command(run: str, output: Path | None, store: Path | None) -> int:
     the report names them first, and marks them.
     """
     from hardstone.cli.messages import tell
+    from hardstone.cli.open_store import consistency_exit, open_store
     from hardstone.cli.registers import register_or_none
     from hardstone.cli.reports import default_report, write_report
-    from hardstone.cli.stores import consistency_exit, open_store
 
     opened = open_store(store)
     document = opened.load(run)

@@ -17,7 +17,7 @@ from hardstone.errors import EXIT_OK
 def command(store: Path | None, as_json: bool) -> int:
     """List the stored runs, oldest first."""
     from hardstone.cli.messages import print_json, tell
-    from hardstone.cli.stores import open_store
+    from hardstone.cli.open_store import open_store
 
     opened = open_store(store)
     entries = opened.runs()

@@ -22,7 +22,7 @@ def command(run: str, store: Path | None, as_json: bool, published: bool) -> int
     of the run contradict each other: they are named first, and marked.
     """
     from hardstone.cli.messages import print_json
-    from hardstone.cli.stores import consistency_exit, open_store
+    from hardstone.cli.open_store import consistency_exit, open_store
 
     if published and as_json:
         raise InputError("--published and --json are both given", "give one of them")

@@ -9,7 +9,7 @@ from hardstone.doctor.diagnose import (
     prove_command,
     why_no_switch,
 )
-from hardstone.doctor.findings import DOCTOR_SCHEMA, Diagnosis, Finding, Step
+from hardstone.doctor.diagnosis import DOCTOR_SCHEMA, Diagnosis, Finding, Step
 from hardstone.doctor.rules import Rule, find_rule, load_rules
 
 __all__ = [

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from hardstone.doctor.conditions import Truth, evaluate, facts_used
 from hardstone.doctor.derive import derive
-from hardstone.doctor.findings import DOCTOR_SCHEMA, Diagnosis, Finding, State, Step
+from hardstone.doctor.diagnosis import DOCTOR_SCHEMA, Diagnosis, Finding, State, Step
+from hardstone.doctor.placeholders import fill, fill_command, names_in
+from hardstone.doctor.predicate import Truth, evaluate, facts_used
 from hardstone.doctor.rules import Rule, Rules, StepRule, load_rules
-from hardstone.doctor.texts import fill, fill_command, names_in
 from hardstone.model import Scalar
 
 LEVELS = ("blocks", "hurts", "note")

@@ -9,9 +9,9 @@ from importlib import resources
 
 import msgspec
 
-from hardstone.doctor.conditions import Condition
-from hardstone.doctor.findings import Brings, Level
-from hardstone.doctor.texts import keeps_facts_whole, names_in
+from hardstone.doctor.diagnosis import Brings, Level
+from hardstone.doctor.placeholders import keeps_facts_whole, names_in
+from hardstone.doctor.predicate import Predicate
 from hardstone.errors import InputError
 
 
@@ -29,7 +29,7 @@ class StepRule(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=
     words: str | None = None
     undo: str | None = None
     lasts: str = ""
-    when: Condition | None = None
+    when: Predicate | None = None
 
     def __post_init__(self) -> None:
         if sum(one is not None for one in (self.command, self.boot, self.words)) != 1:
@@ -44,7 +44,7 @@ class Obstacle(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=
     """Where `when` certainly holds, a setting cannot be switched, or that would change nothing,
     as `says`."""
 
-    when: Condition
+    when: Predicate
     says: str
 
 
@@ -60,8 +60,8 @@ class Rule(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True
     title: str
     topic: str
     level: Level
-    found: Condition
-    fine: Condition | None = None
+    found: Predicate
+    fine: Predicate | None = None
     says: str
     says_fine: str
     unknown: str

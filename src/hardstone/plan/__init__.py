@@ -1,6 +1,7 @@
 """Plan: what will be run, checked in one go and without touching the target."""
 
-from hardstone.plan.loads import SHARED, check_load
+from hardstone.plan.command import proving_words
+from hardstone.plan.condition_options import SHARED, check_load
 from hardstone.plan.make import Request, make_plan
 from hardstone.plan.mixes import NONE
 from hardstone.plan.params import limits_text
@@ -21,4 +22,5 @@ __all__ = [
     "limits_text",
     "make_plan",
     "own_time_ns",
+    "proving_words",
 ]

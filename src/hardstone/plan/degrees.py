@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 
 from hardstone.model import LoadElement
-from hardstone.plan.addresses import read_address
+from hardstone.plan.host_port import read_address
 from hardstone.plan.problems import Problems, quote
 from hardstone.units import format_ns, parse_duration_ns, write_ns
 

@@ -15,15 +15,22 @@ import msgspec
 
 from hardstone.catalogue import PROFILES, Catalogue, ProfileCount
 from hardstone.model import Descriptor, Loads, Plan, PlannedTest, Register, Scalar
-from hardstone.plan.loads import SHARED, SINGLE, check_cpu_configs, check_loads, started_processes
-from hardstone.plan.machine import check_cpu, check_cpu_params, check_priority, count_cpus
+from hardstone.plan.command import measuring_words
+from hardstone.plan.condition_options import (
+    SHARED,
+    SINGLE,
+    check_cpu_configs,
+    check_loads,
+    started_processes,
+)
 from hardstone.plan.mixes import NONE
 from hardstone.plan.numbers import MAX_SAMPLES, MAX_SEED, duration_ns, whole_number
 from hardstone.plan.params import check_names, fill_params, split_assignments
+from hardstone.plan.placement import check_cpu, check_cpu_params, check_priority, count_cpus
 from hardstone.plan.problems import Problems, nearest, quote
 from hardstone.plan.select import select_tests
 from hardstone.plan.times import expected_ns
-from hardstone.units import MAX_DURATION_NS, format_span
+from hardstone.units import MAX_DURATION_NS, format_span, write_ns
 
 POLICIES = ("fifo", "rr", "other")
 CLOCKS = ("auto", "monotonic")
@@ -125,7 +132,21 @@ def make_plan(
         for load in loads
         for config in configs
     ]
-    return msgspec.structs.replace(plan, tests=tests_under)
+    return msgspec.structs.replace(plan, tests=tests_under, command=_command(request, plan, wish))
+
+
+def _command(request: Request, plan: Plan, wish: _Wish) -> list[str]:
+    """No command line applies `settings` in every condition."""
+    if request.settings:
+        return []
+    return measuring_words(
+        plan,
+        tests=request.tests,
+        name=request.name,
+        samples=wish.samples,
+        duration_ns=wish.duration_ns,
+        params=wish.params,
+    )
 
 
 @dataclass(frozen=True)
@@ -197,7 +218,7 @@ def _given_params(request: Request, tests: list[Descriptor], problems: Problems)
     if "interval_ns" in given:
         problems.add("-i and -p interval_ns are both given", "give one of them")
     interval = duration_ns(request.interval, "-i", "us", problems)
-    return given if interval is None else {**given, "interval_ns": str(interval)}
+    return given if interval is None else {**given, "interval_ns": write_ns(interval)}
 
 
 def _planned(

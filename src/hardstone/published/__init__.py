@@ -1,7 +1,7 @@
 """Figures that others have published, and where a run has the same figure."""
 
 from hardstone.published.address import Address, parse_address
-from hardstone.published.figures import (
+from hardstone.published.read_figures import (
     Figure,
     all_figures,
     figures_of,

@@ -35,9 +35,9 @@ from hardstone.report.results import (
 from hardstone.report.safe import content_security_policy
 from hardstone.report.side_by_side import charts_beside, side_tables
 from hardstone.report.text import clean
+from hardstone.stats.comparison import Comparison, comparisons_in
 from hardstone.stats.conditions import names_in
 from hardstone.stats.quantiles import DEEPEST_BY_PROFILE, LADDER
-from hardstone.stats.side_by_side import Comparison, comparisons_in
 
 _TEMPLATES = Path(__file__).parent / "templates"
 

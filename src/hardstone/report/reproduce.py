@@ -5,14 +5,17 @@ from __future__ import annotations
 import shlex
 
 from hardstone.model import ParamValue, Plan, PlannedTest, Result, RunDocument
-from hardstone.older.loads import is_of_today
+from hardstone.older.old_loads import is_of_today
 
 
 def run_command(plan: Plan) -> str:
-    """One command for the whole plan: the same tests, profile and conditions."""
+    """The command that makes `plan` again. Plans from before they held it lose duration, samples
+    and parameters."""
+    if plan.command:
+        return shlex.join(["hardstone", *plan.command])
     tests = list(dict.fromkeys(test.test for test in plan.tests))
     under = _under(plan.loads or [plan.load], plan.cpu_configs or [plan.cpu_config])
-    return _joined(["hardstone", "run", *tests, "--profile", plan.profile, *_how(plan, under)])
+    return shlex.join(["hardstone", "run", *tests, "--profile", plan.profile, *_how(plan, under)])
 
 
 def has_commands(plan: Plan) -> bool:
@@ -42,7 +45,7 @@ def _test_command(plan: Plan, test: PlannedTest, had: dict[str, ParamValue]) -> 
         words += ["-p", f"{name}={_value(value)}"]
     # In runs from before loads a planned test has no condition of its own.
     load, config = (test.load, test.cpu_config) if plan.loads else (plan.load, plan.cpu_config)
-    return _joined([*words, *_how(plan, _under([load], [config]))])
+    return shlex.join([*words, *_how(plan, _under([load], [config]))])
 
 
 def _under(loads: list[str], configs: list[str]) -> list[str]:
@@ -63,7 +66,3 @@ def _how(plan: Plan, under: list[str]) -> list[str]:
 
 def _value(value: ParamValue) -> str:
     return ",".join(map(str, value)) if isinstance(value, list) else str(value)
-
-
-def _joined(words: list[str]) -> str:
-    return shlex.join(words)

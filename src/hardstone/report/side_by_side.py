@@ -14,6 +14,7 @@ from hardstone.report.figures_table import level_text
 from hardstone.report.results import Settings, is_behaviour
 from hardstone.report.text import format_value, series_text, shorten, work_text
 from hardstone.stats.calibrated import UNEQUAL
+from hardstone.stats.comparison import Comparison, SeriesRow, VerdictRow, ratio_to_first
 from hardstone.stats.conditions import (
     LEFT_EVENT,
     ONLINE_EVENT,
@@ -23,7 +24,6 @@ from hardstone.stats.conditions import (
 )
 from hardstone.stats.contradictions import MARK, MARK_NOTE, is_contradictory
 from hardstone.stats.quantiles import Quantile, printable_quantiles
-from hardstone.stats.side_by_side import Comparison, SeriesRow, VerdictRow, ratio_to_first
 from hardstone.stats.summary import summarise
 from hardstone.units import format_count
 

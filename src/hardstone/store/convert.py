@@ -9,8 +9,8 @@ import msgspec
 
 from hardstone.errors import InputError
 from hardstone.model import MOST_RESULTS, RUN_SCHEMA, Result, RunDocument
-from hardstone.older.loads import each_cpus_load, each_cpus_loads
-from hardstone.older.results import result_from_first, result_from_second
+from hardstone.older.old_loads import each_cpus_load, each_cpus_loads
+from hardstone.older.old_results import result_from_first, result_from_second
 
 Document = dict[str, Any]
 _FORMAT = "hardstone.run/"

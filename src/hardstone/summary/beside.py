@@ -15,10 +15,10 @@ from hardstone.model import RunDocument, Series
 from hardstone.report.loads import LoadTable, load_table
 from hardstone.report.side_by_side import common_work, ratio_text, works_of
 from hardstone.report.text import format_value
+from hardstone.stats.comparison import Comparison, SeriesRow, comparisons_in, ratio_to_first
 from hardstone.stats.conditions import Names, names_in
 from hardstone.stats.contradictions import MARK, MARK_NOTE, is_contradictory
 from hardstone.stats.quantiles import is_printable
-from hardstone.stats.side_by_side import Comparison, SeriesRow, comparisons_in, ratio_to_first
 from hardstone.stats.summary import median_of
 from hardstone.summary.text import labels_text, spoken, words
 from hardstone.summary.widths import print_table

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from hardstone.calling import parted_text
 from hardstone.doctor import prove_command
-from hardstone.doctor.findings import Diagnosis, Finding, Step, brings_texts
+from hardstone.doctor.diagnosis import Diagnosis, Finding, Step, brings_texts
 from hardstone.doctor.rules import Rule
 from hardstone.summary.show import make_console, print_command
 from hardstone.summary.text import words

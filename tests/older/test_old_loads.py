@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hardstone.older.loads import each_cpus_degree, each_cpus_load, each_cpus_loads
+from hardstone.older.old_loads import each_cpus_degree, each_cpus_load, each_cpus_loads
 
 STORM = "heavy@cpu+storm=240 (nice 19)+build=1@cpu+kernel@cpu"
 

@@ -1,4 +1,4 @@
-"""Conditions over facts, in three values: true, false, and not known.
+"""Predicates over facts, in three values: true, false, and not known.
 
 A fact that is missing, or of a type that cannot be compared, makes a comparison not
 known (None). `all` and `any` follow Kleene: false and not known is false, true or not
@@ -19,8 +19,8 @@ Facts = Mapping[str, Scalar]
 Truth = bool | None
 
 
-class Condition(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
-    """One comparison of a fact, or a combination of conditions; exactly one of them.
+class Predicate(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
+    """One comparison of a fact, or a combination of predicates; exactly one of them.
 
     `above`, `below` and `at_least` take a number or the name of another fact; "unlimited"
     is above every number. `one_of`: the fact's text is one of these. `has`: it is a word of
@@ -37,9 +37,9 @@ class Condition(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields
     at_least: int | str | None = None
     null: bool | None = None
     known: bool | None = None
-    all: list[Condition] | None = None
-    any: list[Condition] | None = None
-    negate: Condition | None = msgspec.field(name="not", default=None)
+    all: list[Predicate] | None = None
+    any: list[Predicate] | None = None
+    negate: Predicate | None = msgspec.field(name="not", default=None)
 
     def __post_init__(self) -> None:
         tests = (self.equals, self.one_of, self.has, self.above, self.below)
@@ -47,34 +47,34 @@ class Condition(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields
         compared = sum(one is not None for one in (*tests, *more))
         joined = sum(one is not None for one in (self.all, self.any, self.negate))
         if (self.fact is None) != (compared == 0) or compared + joined != 1:
-            raise ValueError("a condition compares one fact once, or joins conditions once")
+            raise ValueError("a predicate compares one fact once, or joins predicates once")
 
 
-def evaluate(condition: Condition, facts: Facts) -> Truth:
-    """Whether `condition` holds; None where the facts do not tell."""
-    if condition.all is not None:
-        return _all([evaluate(one, facts) for one in condition.all])
-    if condition.any is not None:
-        return _inverse(_all([_inverse(evaluate(one, facts)) for one in condition.any]))
-    if condition.negate is not None:
-        return _inverse(evaluate(condition.negate, facts))
-    return _compare(condition, facts)
+def evaluate(predicate: Predicate, facts: Facts) -> Truth:
+    """Whether `predicate` holds; None where the facts do not tell."""
+    if predicate.all is not None:
+        return _all([evaluate(one, facts) for one in predicate.all])
+    if predicate.any is not None:
+        return _inverse(_all([_inverse(evaluate(one, facts)) for one in predicate.any]))
+    if predicate.negate is not None:
+        return _inverse(evaluate(predicate.negate, facts))
+    return _compare(predicate, facts)
 
 
-def facts_used(condition: Condition | None) -> Iterator[str]:
-    """Names of the facts that `condition` looks at, each once."""
-    yield from dict.fromkeys(_names(condition))
+def facts_used(predicate: Predicate | None) -> Iterator[str]:
+    """Names of the facts that `predicate` looks at, each once."""
+    yield from dict.fromkeys(_names(predicate))
 
 
-def _names(condition: Condition | None) -> Iterator[str]:
-    if condition is None:
+def _names(predicate: Predicate | None) -> Iterator[str]:
+    if predicate is None:
         return
-    if condition.fact is not None:
-        yield condition.fact
-    for limit in (condition.above, condition.below, condition.at_least):
+    if predicate.fact is not None:
+        yield predicate.fact
+    for limit in (predicate.above, predicate.below, predicate.at_least):
         if isinstance(limit, str):
             yield limit
-    for part in (*(condition.all or ()), *(condition.any or ()), condition.negate):
+    for part in (*(predicate.all or ()), *(predicate.any or ()), predicate.negate):
         yield from _names(part)
 
 
@@ -88,29 +88,29 @@ def _inverse(truth: Truth) -> Truth:
     return None if truth is None else not truth
 
 
-def _compare(condition: Condition, facts: Facts) -> Truth:
-    name = condition.fact or ""
-    if condition.known is not None:
-        return (name in facts) == condition.known
+def _compare(predicate: Predicate, facts: Facts) -> Truth:
+    name = predicate.fact or ""
+    if predicate.known is not None:
+        return (name in facts) == predicate.known
     if name not in facts:
         return None
     value = facts[name]
-    if condition.null is not None:
-        return (value is None) == condition.null
-    if condition.equals is not None:
-        return _same(value, condition.equals)
-    if condition.one_of is not None or condition.has is not None:
-        return _among(condition, value)
-    return _beyond(condition, value, facts)
+    if predicate.null is not None:
+        return (value is None) == predicate.null
+    if predicate.equals is not None:
+        return _same(value, predicate.equals)
+    if predicate.one_of is not None or predicate.has is not None:
+        return _among(predicate, value)
+    return _beyond(predicate, value, facts)
 
 
-def _among(condition: Condition, value: Scalar) -> Truth:
+def _among(predicate: Predicate, value: Scalar) -> Truth:
     """Nothing is no text, and that is known; any other type is one that nobody expects."""
     if not isinstance(value, str):
         return False if value is None else None
-    if condition.one_of is not None:
-        return value in condition.one_of
-    return condition.has in value.replace(",", " ").split()
+    if predicate.one_of is not None:
+        return value in predicate.one_of
+    return predicate.has in value.replace(",", " ").split()
 
 
 def _same(value: Scalar, wanted: bool | int | str) -> Truth:
@@ -119,15 +119,15 @@ def _same(value: Scalar, wanted: bool | int | str) -> Truth:
     return value == wanted if type(value) is type(wanted) else None
 
 
-def _beyond(condition: Condition, value: Scalar, facts: Facts) -> Truth:
+def _beyond(predicate: Predicate, value: Scalar, facts: Facts) -> Truth:
     number = _number(value)
-    limit = _limit(condition.above, facts)
+    limit = _limit(predicate.above, facts)
     if number is not None and limit is not None:
         return number > limit
-    limit = _limit(condition.below, facts)
+    limit = _limit(predicate.below, facts)
     if number is not None and limit is not None:
         return number < limit
-    limit = _limit(condition.at_least, facts)
+    limit = _limit(predicate.at_least, facts)
     return None if number is None or limit is None else number >= limit
 
 

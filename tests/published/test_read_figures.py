@@ -20,7 +20,7 @@ from hardstone.published import (
     load_studies,
     tables_of,
 )
-from hardstone.published.figures import study_figures
+from hardstone.published.read_figures import study_figures
 from hardstone.published.studies import read_studies
 from hardstone.summary.published import published_tables
 from tests.targets import sample

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from hardstone.model import Conditions, DataValue, Event, Result
-from hardstone.older.events import with_data
-from hardstone.older.results import result_from_second
+from hardstone.older.old_events import with_data
+from hardstone.older.old_results import result_from_second
 
 
 @pytest.mark.parametrize(

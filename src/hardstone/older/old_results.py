@@ -7,8 +7,8 @@ import re
 import msgspec
 
 from hardstone.model import Conditions, Result
-from hardstone.older.events import with_data
-from hardstone.older.loads import each_cpus_degree, each_cpus_load
+from hardstone.older.old_events import with_data
+from hardstone.older.old_loads import each_cpus_degree, each_cpus_load
 
 _BLOCK = re.compile(r"(\w{1,32}): a block is (\d{1,18}) operations", re.ASCII)
 # What stood for "not known" before null did.

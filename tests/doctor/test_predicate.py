@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hardstone.doctor.conditions import Condition, Truth, evaluate
+from hardstone.doctor.predicate import Predicate, Truth, evaluate
 from hardstone.model import Scalar
 
 FACTS: dict[str, Scalar] = {
@@ -23,12 +23,12 @@ FACTS: dict[str, Scalar] = {
 }
 
 
-def truth(**condition: Any) -> Truth:
-    return evaluate(msgspec.convert(condition, Condition), FACTS)
+def truth(**predicate: Any) -> Truth:
+    return evaluate(msgspec.convert(predicate, Predicate), FACTS)
 
 
 @pytest.mark.parametrize(
-    ("condition", "wanted"),
+    ("predicate", "wanted"),
     [
         ({"fact": "a.one", "equals": 1}, True),
         ({"fact": "a.one", "equals": 2}, False),
@@ -57,8 +57,8 @@ def truth(**condition: Any) -> Truth:
         ({"fact": "a.nothing", "known": True}, True),
     ],
 )
-def test_comparisons(condition: dict[str, Any], wanted: Truth) -> None:
-    assert truth(**condition) is wanted
+def test_comparisons(predicate: dict[str, Any], wanted: Truth) -> None:
+    assert truth(**predicate) is wanted
 
 
 YES: dict[str, Any] = {"fact": "a.one", "equals": 1}
@@ -89,7 +89,7 @@ def test_not() -> None:
 
 
 @pytest.mark.parametrize(
-    "condition",
+    "predicate",
     [
         {},
         {"fact": "a.one"},
@@ -100,9 +100,9 @@ def test_not() -> None:
         {"fact": "a.one", "matches": "x"},
     ],
 )
-def test_a_condition_is_one_thing(condition: dict[str, Any]) -> None:
+def test_a_condition_is_one_thing(predicate: dict[str, Any]) -> None:
     with pytest.raises(ValueError):
-        msgspec.convert(condition, Condition)
+        msgspec.convert(predicate, Predicate)
 
 
 _SCALARS = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=5))
@@ -125,8 +125,8 @@ _CONDITIONS = st.recursive(
 
 @given(_CONDITIONS, st.dictionaries(st.sampled_from("abc"), _SCALARS), st.sampled_from("abc"))
 def test_knowing_more_never_turns_an_answer_round(
-    condition: dict[str, Any], facts: dict[str, Scalar], left_out: str
+    predicate: dict[str, Any], facts: dict[str, Scalar], left_out: str
 ) -> None:
-    parsed = msgspec.convert(condition, Condition)
+    parsed = msgspec.convert(predicate, Predicate)
     less = evaluate(parsed, {key: value for key, value in facts.items() if key != left_out})
     assert less is None or less is evaluate(parsed, facts)

@@ -1,0 +1,51 @@
+"""The command that makes a plan again: words that the command line reads back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from hardstone.model import Plan
+from hardstone.units import write_ns
+
+
+def measuring_words(
+    plan: Plan,
+    *,
+    tests: Sequence[str],
+    name: str,
+    samples: int | None,
+    duration_ns: int | None,
+    params: Mapping[str, str],
+) -> list[str]:
+    """Words after `hardstone` that make `plan` again on the same machine.
+
+    `tests`, `name` and `params` are as they were asked for; what `plan` resolved (loads in their
+    one form, the number that "max" priority is) comes from it. Defaults are written out, so that
+    the words outlive them.
+    """
+    words = ["evaluate"] if tuple(tests) == ("*",) else ["run", *tests]
+    words += _option("--name", name or None)
+    words += ["--profile", plan.profile, "--target", plan.target]
+    words += _option("--samples", samples)
+    words += _option("--duration", None if duration_ns is None else write_ns(duration_ns))
+    for key, text in params.items():
+        words += ["-p", f"{key}={text}"]
+    for load in plan.loads:  # one option each: the options of stress-ng may hold commas
+        words += ["--load", load]
+    words += ["--cpu-config", plan.cpu_config]
+    words += _option("--cpu", plan.cpu)
+    words += ["--policy", plan.policy]
+    words += _option("--priority", plan.priority)
+    return [*words, "--clock", plan.clock, "--seed", str(plan.seed)]
+
+
+def proving_words(plan: Plan, rule: str, pairs: int) -> list[str]:
+    """Words after `hardstone` that prove `rule` as `plan` does, which holds one test in pairs."""
+    one = plan.tests[0]
+    words = ["doctor", "--prove", rule, "--pairs", str(pairs), "--test", one.test]
+    words += ["--duration", write_ns(one.duration_ns), "--load", one.load]
+    return [*words, "--target", plan.target, "--seed", str(plan.seed)]
+
+
+def _option(name: str, value: str | int | None) -> list[str]:
+    return [] if value is None else [name, str(value)]
