@@ -30,7 +30,7 @@ from hardstone.errors import (
 )
 from hardstone.model import Plan
 from hardstone.plan import Request, make_plan
-from hardstone.report.header import head_of
+from hardstone.report.masthead import head_of
 from hardstone.store import Store
 from hardstone.targets.fake import FakeTarget
 from hardstone.targets.local import LocalTarget

@@ -22,6 +22,7 @@ MINUTE_NS = 60_000_000_000
 
 # What the probe knows of a test (its variants, how long a value takes) is not told here again.
 FIELDS = {
+    "means",
     *("order", "category", "duration", "about", "distorts"),
     *("after", "uncounted", "enters_kernel"),
     *PROFILES,
@@ -193,3 +194,10 @@ def test_the_command_line_offers_the_profiles_of_the_catalogue() -> None:
 
     options = {one.name: one for one in plan_options(command).__click_params__}  # type: ignore[attr-defined]
     assert options["profile"].metavar == f"[{'|'.join(PROFILES)}]"
+
+
+def test_every_claim_says_what_its_failure_means_for_a_program() -> None:
+    for test in sample.register().tests:
+        told = CATALOGUE.entry(test.id).means
+        assert set(told) == {one.name for one in test.verdicts}
+        assert all(text and not text.endswith(".") for text in told.values())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hardstone.model import Descriptor
-from hardstone.summary.tests import kind_of
+from hardstone.terminal.tests import kind_of
 from tests.targets import sample
 
 TESTS = sample.register().tests

@@ -16,7 +16,7 @@ import docs_output
 from hardstone.cli.main import hardstone
 from hardstone.model import Register
 from hardstone.stats.trust import grade_run
-from hardstone.summary.show import CLOSING
+from hardstone.terminal.whole_run import CLOSING
 from tests.stats.test_trust import CASES as TRUST_CASES
 
 ROOT = Path(__file__).resolve().parent.parent

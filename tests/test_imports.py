@@ -11,13 +11,14 @@ from pathlib import Path
 import pytest
 
 SOURCE = Path(__file__).resolve().parent.parent / "src" / "hardstone"
-LEAVES = {"model", "errors", "units"}
+LEAVES = {"model", "errors", "units", "event_names"}
 # Every module and folder below the package; what is not listed may not be there.
 ALLOWED: dict[str, set[str]] = {
     "__init__": set(),
     "units": set(),
     "calling": set(),
     "errors": set(),
+    "event_names": set(),
     "model": set(),
     "catalogue": {"errors", "units"},
     "stats": LEAVES,
@@ -27,8 +28,8 @@ ALLOWED: dict[str, set[str]] = {
     "plan": LEAVES | {"catalogue"},
     "doctor": LEAVES,
     "schema": {"model", "doctor", "stats"},
-    "present": LEAVES | {"stats", "catalogue", "published"},
-    "report": LEAVES | {"stats", "catalogue", "present", "older"},
+    "present": LEAVES | {"stats", "catalogue", "calling", "older"},
+    "report": LEAVES | {"stats", "catalogue", "present"},
     "store": LEAVES | {"stats", "stream", "older"},
     "targets": LEAVES,
     "campaign": LEAVES | {"calling", "plan", "targets", "store", "stats", "stream", "doctor"},
@@ -36,16 +37,14 @@ ALLOWED: dict[str, set[str]] = {
 # What lays out for a terminal may look into whatever it lays out.
 LAID_OUT = {"catalogue", "doctor", "plan", "present", "published", "stats", "store"}
 ALLOWED["terminal"] = LEAVES | {"calling"} | LAID_OUT
-ALLOWED["summary"] = ALLOWED["terminal"] | {"report"}
 ALLOWED["cli"] = set(ALLOWED) - {"__init__", "schema"}
 ALLOWED["__main__"] = {"cli"}
-COMING = {"present", "terminal"}
 # What runs on a target, or starts what does.
 RUNNING = {"targets", "campaign", "cli"}
 # Libraries that only lay out or compute, and the rooms that do so.
 LIBRARIES = {
     "click": {"cli"},
-    "rich": {"cli", "summary", "terminal"},
+    "rich": {"cli", "terminal"},
     "jinja2": {"report"},
     "markupsafe": {"report"},
     "vl_convert": {"report"},
@@ -84,8 +83,7 @@ def imported_parts(path: Path) -> set[str]:
 
 def test_every_room_has_a_rule() -> None:
     rooms = {part(path) for path in modules()}
-    assert rooms - set(ALLOWED) == set()
-    assert set(ALLOWED) - rooms <= COMING
+    assert set(ALLOWED) == rooms
 
 
 def test_the_rule_makes_no_circle() -> None:

@@ -19,8 +19,8 @@ from hardstone.report import render_html, svg
 from hardstone.report.drawing import Drawer, Drawing
 from hardstone.store import Store, read_document
 from hardstone.stream import StreamReader
-from hardstone.summary import print_summary
 from hardstone.targets.lines import split_lines
+from hardstone.terminal.whole_run import print_whole
 
 PAGES_EACH = 20  # a page takes ten times as long as a summary
 _CHUNK_BYTES = 1 << 16
@@ -57,7 +57,7 @@ def _document(path: Path, number: int) -> bool:
 def show(document: RunDocument, *, with_page: bool) -> None:
     """As text, and as a page; AssertionError where one could steer a terminal."""
     out = io.StringIO()
-    print_summary(document, out)
+    print_whole(document, out)
     kinds = {char: unicodedata.category(char) for char in set(out.getvalue()) if char != "\n"}
     steering = [char for char, kind in kinds.items() if kind in ("Cc", "Cf", "Cs")]
     if steering:

@@ -65,6 +65,7 @@ class Entry(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=Tru
     after: str = ""
     uncounted: dict[str, str] = {}
     enters_kernel: dict[str, KernelEntry] = {}
+    means: dict[str, str] = {}
     quick: _Count
     standard: _Count
     soak: _Count
@@ -135,3 +136,12 @@ def load_catalogue() -> Catalogue:
     return parse_catalogue(
         resources.files("hardstone").joinpath("catalogue.toml").read_text("utf-8")
     )
+
+
+_KINDS = {"B": "behaviour", "P": "timing", "S": "sustained"}
+
+
+def kind_of(test: str) -> str:
+    """What the middle part of an ID says: behaviour, timing or sustained load."""
+    parts = test.split("-")
+    return _KINDS.get(parts[1], "other") if len(parts) > 1 else "other"

@@ -288,4 +288,4 @@ def test_show_beside_nothing(hardstone: Hardstone, tmp_path: Path) -> None:
     assert done.code == EXIT_USAGE
     assert "no test of this run has published figures" in done.err
     done = hardstone("show", "last", "--published", "--json", "--store", tmp_path)
-    assert done.code == EXIT_USAGE and "both given" in done.err
+    assert done.code == EXIT_USAGE and "give --json alone" in done.err

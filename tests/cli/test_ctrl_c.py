@@ -78,7 +78,7 @@ def start(
         "click",
         "hardstone.cli.runs",  # the command is known
         "hardstone.cli.open_store",  # it runs
-        "hardstone.summary.runs",  # it prints
+        "hardstone.terminal.runs",  # it prints
     ],
 )
 def test_at_start_up_it_is_130_in_one_line(

@@ -15,7 +15,7 @@ import pytest
 from hardstone.catalogue import load_catalogue
 from hardstone.errors import EXIT_OK, EXIT_PRIVILEGE, EXIT_UNREACHABLE, EXIT_USAGE
 from hardstone.store import Store
-from hardstone.summary.variants import variants_text, warm_up_text
+from hardstone.terminal.variants import variants_text, warm_up_text
 from tests.cli.conftest import Done
 from tests.stats import make
 from tests.targets import sample

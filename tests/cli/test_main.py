@@ -63,7 +63,7 @@ def test_without_a_command_the_help_is_a_usage_error(hardstone: Hardstone) -> No
         (["run", "TMR-*", "--load", "none,"], "a name is empty"),
         (["run", "TMR-*", "--cpu-config", "shieldd"], "did you mean shielded?"),
         (["show"], "Missing argument"),
-        (["show", "one", "two"], "unexpected extra argument"),
+        (["report", "one", "two"], "unexpected extra argument"),
         (["probe", "burn"], "No such command"),
         (["run", "TMR-*", "--target", "mars"], "unknown target 'mars'"),
         (["list", "--target", "fake:/missing.toml"], "cannot be read"),

@@ -15,7 +15,7 @@ from hardstone.catalogue import load_catalogue
 from hardstone.cli.main import COMMANDS
 from hardstone.model import Plan, RunDocument
 from hardstone.plan import PlanError, Request, make_plan
-from hardstone.report.reproduce import run_command
+from hardstone.present.reproduce import run_command
 from hardstone.store import Store
 from tests.cli.conftest import Done
 from tests.cli.test_doctor import stub

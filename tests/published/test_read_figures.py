@@ -22,7 +22,7 @@ from hardstone.published import (
 )
 from hardstone.published.read_figures import study_figures
 from hardstone.published.studies import read_studies
-from hardstone.summary.published import published_tables
+from hardstone.terminal.published import published_tables
 from tests.targets import sample
 
 FILE = json.loads(resources.files("hardstone.published").joinpath("published.json").read_bytes())

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from hardstone.model import RunDocument, Series
 from hardstone.report import svg
-from hardstone.report.charts import bars, exceedance, histogram, over_time
+from hardstone.report.charts import bars, exceedance_chart, histogram_chart, over_time
 from hardstone.report.charts.scale import ticks
 from hardstone.report.drawing import Drawer
 from hardstone.report.figures import (
@@ -51,8 +51,8 @@ def rows(spec: dict[str, Any]) -> list[dict[str, Any]]:
 @settings(max_examples=60, deadline=None)
 def test_drawn_bins_hold_every_value_and_split_no_bucket(values: list[int], bits: int) -> None:
     held = histogram_of(np.array(values), layout=f"log-linear/{bits}")
-    edges = histogram.grid([held])
-    bins = histogram.draw_bins(held, edges)
+    edges = histogram_chart.grid([held])
+    bins = histogram_chart.draw_bins(held, edges)
     assert sum(one.count for one in bins) == len(values)
     assert bins[0].low <= min(values)
     assert max(values) < bins[-1].high
@@ -66,7 +66,7 @@ def test_bins_of_the_sample_add_up_to_its_buckets(run: RunDocument) -> None:
     for result in run.results:
         for series in result.series:
             held = series.histogram
-            bins = histogram.draw_bins(held, histogram.grid([held]))
+            bins = histogram_chart.draw_bins(held, histogram_chart.grid([held]))
             outside = held.underflow + held.overflow
             assert sum(one.count for one in bins) + outside == series.count
 
@@ -74,10 +74,10 @@ def test_bins_of_the_sample_add_up_to_its_buckets(run: RunDocument) -> None:
 def test_unlike_layouts_share_the_edges_of_the_coarser() -> None:
     values = np.arange(1, 90_000, 7)
     held = [histogram_of(values, layout=f"log-linear/{bits}") for bits in (4, 10)]
-    edges = histogram.grid(held)
+    edges = histogram_chart.grid(held)
     coarse = parse_layout("log-linear/4")
     assert all(edges_of(index_of(edge, coarse), coarse)[0] == edge for edge in edges[1:-1])
-    first, second = (histogram.draw_bins(one, edges) for one in held)
+    first, second = (histogram_chart.draw_bins(one, edges) for one in held)
     assert [(b.low, b.count) for b in first] == [(b.low, b.count) for b in second]
 
 
@@ -86,7 +86,7 @@ def test_unlike_layouts_share_the_edges_of_the_coarser() -> None:
 def test_points_of_the_exceedance_curve_are_exact(values: list[int]) -> None:
     series = sample.series("latency", np.array(values))
     series.histogram = histogram_of(np.array(values))
-    points = exceedance.curve(series)
+    points = exceedance_chart.curve(series)
     shares = [share for _, share in points]
     assert shares == sorted(shares, reverse=True)
     assert points[-1][0] == float(max(values))
@@ -97,14 +97,14 @@ def test_points_of_the_exceedance_curve_are_exact(values: list[int]) -> None:
 def test_the_exceedance_curve_of_a_hundred_thousand_values_stays_small(run: RunDocument) -> None:
     series = of("TMR-P-LAT", run)[0]
     assert len(bins_of(series.histogram).count) > 300
-    assert len(exceedance.curve(series)) <= 2 * exceedance.RESOLUTION + 3
+    assert len(exceedance_chart.curve(series)) <= 2 * exceedance_chart.RESOLUTION + 3
 
 
 def test_the_bound_and_the_worst_observed_are_drawn_for_every_line(run: RunDocument) -> None:
     lines = group(of("SEM-P-SIG", run))
-    bounds = [row for row in rows(exceedance.chart(lines, "ns")) if "b" in row]
+    bounds = [row for row in rows(exceedance_chart.chart(lines, "ns")) if "b" in row]
     assert [row["b"] for row in bounds] == pytest.approx([3 / 20_000] * 4, rel=0.01)
-    worst = [row["v"] for row in rows(histogram.chart(lines, "ns")) if "w" in row]
+    worst = [row["v"] for row in rows(histogram_chart.chart(lines, "ns")) if "w" in row]
     assert worst == [line.series.max for line in lines.lines]
 
 
@@ -160,8 +160,8 @@ def test_empty_and_lone_series_have_no_distribution() -> None:
     lone = sample.series("a", np.array([5]))
     assert [kind.title for kind in KINDS if kind.shows(empty)] == []
     assert [kind.module for kind in KINDS if kind.shows(lone)] == [bars]
-    assert exceedance.curve(empty) == []
-    assert histogram.draw_bins(empty.histogram, []) == []
+    assert exceedance_chart.curve(empty) == []
+    assert histogram_chart.draw_bins(empty.histogram, []) == []
 
 
 def test_twelve_series_make_three_panels_of_four_colours(run: RunDocument) -> None:
@@ -187,7 +187,7 @@ ALIKE = {
 
 
 @pytest.mark.parametrize("kind", ALIKE)
-@pytest.mark.parametrize("module", [exceedance, histogram, over_time])
+@pytest.mark.parametrize("module", [exceedance_chart, histogram_chart, over_time])
 def test_lines_that_cover_each_other_are_all_seen(kind: str, module: Any) -> None:
     found = ALIKE[kind]
     for series in found:
@@ -246,7 +246,7 @@ def test_the_number_of_charts_is_bounded(run: RunDocument) -> None:
 
 
 def test_packed_data_give_the_rows_again(run: RunDocument) -> None:
-    spec = exceedance.chart(group(of("TMR-P-LAT", run)), "ns")
+    spec = exceedance_chart.chart(group(of("TMR-P-LAT", run)), "ns")
     again = [
         {**line["keys"], **dict(zip(line["fields"], point, strict=True))}
         for line in packed(spec)["lines"]

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from hardstone.model import Event, Result, RunDocument
-from hardstone.report.header import Banner, head_of
+from hardstone.report.masthead import Banner, head_of
 from tests.report import sample
 from tests.report.sketches import sketched
 

@@ -11,11 +11,9 @@ import numpy as np
 import pytest
 
 from hardstone.model import RunDocument
-from hardstone.report import bundle, machine, reproduce
-from hardstone.report.charts.scale import ticks
-from hardstone.report.figures_table import quantile_cell, share_text, table_of
-from hardstone.report.safe import can_be_inlined, content_security_policy, json_for_script
-from hardstone.report.text import (
+from hardstone.present import reproduce
+from hardstone.present.quantile_text import quantile_cell, share_text
+from hardstone.present.wording import (
     clean,
     format_value,
     label_text,
@@ -23,6 +21,10 @@ from hardstone.report.text import (
     range_text,
     shorten,
 )
+from hardstone.report import bundle, machine
+from hardstone.report.charts.scale import ticks
+from hardstone.report.figures_table import table_of
+from hardstone.report.safe import can_be_inlined, content_security_policy, json_for_script
 from hardstone.stats.quantiles import Quantile
 from tests.report import sample
 
@@ -78,7 +80,7 @@ def test_quantiles_are_printed_only_with_ten_values_beyond() -> None:
     many = sample.series("a", sample.latencies(rng, 10_000, 5_000))
     few = sample.series("b", sample.latencies(rng, 100, 5_000))
     table = table_of([many, few], None, 0.999, {})
-    assert table.levels == ["median", "90 %", "99 %", "99.9 %"]
+    assert table.levels == ["median", "p90", "p99", "p99.9"]
     assert [cell.value for cell in table.rows[1].quantiles[2:]] == ["-", "-"]
 
 

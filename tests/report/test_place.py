@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hardstone.cli.reports import default_report, write_report
+from hardstone.cli.report_file import default_report, write_report
 from hardstone.errors import EXIT_USAGE, InputError
 from hardstone.model import RunDocument
 from hardstone.report import write_html

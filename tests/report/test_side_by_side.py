@@ -9,12 +9,12 @@ import msgspec
 import pytest
 
 from hardstone.model import Result, RunDocument, Verdict
+from hardstone.present.load_table import is_short, load_table, reached_text
+from hardstone.present.wording import ratio_text
 from hardstone.report.drawing import Drawer
-from hardstone.report.loads import is_short, load_table, reached_text
 from hardstone.report.page import render_html
-from hardstone.report.side_by_side import ratio_text
 from hardstone.stats.comparison import comparisons_in, ratio_to_first
-from hardstone.summary import print_summary
+from hardstone.terminal.whole_run import print_whole
 from tests.report import matrix, sample
 from tests.report.sketches import sketched
 
@@ -44,7 +44,7 @@ def part(page: str, name: str) -> str:
 def summary(run: RunDocument, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setenv("COLUMNS", "80")
     out = io.StringIO()
-    print_summary(run, out)
+    print_whole(run, out)
     return out.getvalue()
 
 
@@ -126,7 +126,7 @@ def test_quantiles_need_values_in_every_condition(run: RunDocument, page: str) -
         r'<article id="beside-2".*?</article>', part(page, "beside"), flags=re.DOTALL
     )
     assert {one.count for one in run.results[6].series} == {500}
-    assert "90 %" in words(fixed) and "99 %" not in words(fixed).split("Drawn")[0]
+    assert "p90" in words(fixed) and "p99" not in words(fixed).split("Drawn")[0]
 
 
 def test_links_lead_to_the_results(page: str) -> None:

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from hardstone.model import Conditions, Result, RunDocument
-from hardstone.report.loads import load_table
-from hardstone.summary import print_summary
+from hardstone.present.load_table import load_table
+from hardstone.terminal.whole_run import print_whole
 from tests.report import matrix, sample
 from tests.report.sketches import sketched
 from tests.stats import make
@@ -35,15 +35,15 @@ def table_of(*results: Result) -> str:
 def summary_of(monkeypatch: pytest.MonkeyPatch, document: RunDocument) -> str:
     monkeypatch.setenv("COLUMNS", "80")
     out = io.StringIO()
-    print_summary(document, out)
+    print_whole(document, out)
     return out.getvalue()
 
 
 def test_a_quantile_is_shown_where_the_fewest_values_allow_it() -> None:
     alike = table_of(under("none", {"wakeup": 20_000}), under("heavy", {"wakeup": 20_000}))
-    assert alike.count("99.9 %") == 2
+    assert alike.count("p99.9 ") == 2
     apart = table_of(under("none", {"wakeup": 20_000}), under("heavy", {"wakeup": 200}))
-    assert "99.9 %" not in apart and apart.count("90 %") == 2
+    assert "p99.9 " not in apart and apart.count("p90 ") == 2
 
 
 @pytest.mark.parametrize(("count", "is_told"), [(1000, False), (950, False), (800, True)])

@@ -12,7 +12,7 @@ import pytest
 
 from hardstone.model import Conditions, Event, Result, RunDocument
 from hardstone.store.documents import read_document
-from hardstone.summary import print_summary
+from hardstone.terminal.whole_run import print_whole
 from tests.report import sample
 from tests.report.sketches import sketched
 from tests.stats import make
@@ -37,7 +37,7 @@ def document(*results: Result) -> RunDocument:
 
 def summary(found: RunDocument) -> str:
     out = io.StringIO()
-    print_summary(found, out)
+    print_whole(found, out)
     return plain(out.getvalue())
 
 

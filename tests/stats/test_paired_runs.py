@@ -16,7 +16,7 @@ from hardstone.model import RUN_SCHEMA, Conditions, Event, Plan, Result, RunDocu
 from hardstone.older.old_events import with_data
 from hardstone.stats.paired_runs import PROOF_SCHEMA, Proof, prove, why_useless
 from hardstone.stats.signed_rank import hodges_lehmann, holm
-from hardstone.summary.proof import effect_text, maxima_text, print_proof
+from hardstone.terminal.proof import effect_text, maxima_text, print_proof
 from tests.conftest import ROOT
 from tests.stats import make
 from tests.targets import sample

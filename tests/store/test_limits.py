@@ -145,21 +145,21 @@ def test_members_and_padding_are_read_as_one(tmp_path: Path) -> None:
 
 
 def test_many_series_are_shown_in_part(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from hardstone.summary import print_summary
+    from hardstone.terminal.whole_run import print_whole
 
     (tmp_path / "run.json").write_bytes(_with(lambda fields: _series(fields, 5000)))
-    print_summary(read_document(tmp_path / "run.json"))
+    print_whole(read_document(tmp_path / "run.json"))
     out = capsys.readouterr().out
     assert "4601 more series, in the report and with --json" in " ".join(out.split())
     assert len(out.splitlines()) < 1000
 
 
 def test_many_reasons_are_shown_in_part(capsys: pytest.CaptureFixture[str]) -> None:
-    from hardstone.summary import print_summary
+    from hardstone.terminal.whole_run import print_whole
 
     document = make.document()
     document.trust.reasons = [f"reason {number}" for number in range(1000)]
-    print_summary(document)
+    print_whole(document)
     out = capsys.readouterr().out
     assert "and 980 more, in the report" in out
     assert "reason 19" in out and "reason 20" not in out

@@ -15,10 +15,9 @@ from hardstone.errors import (
     EXIT_UNTRUSTWORTHY,
     EXIT_USAGE,
 )
+from hardstone.event_names import THRESHOLD
 from hardstone.model import Result, RunDocument, Scalar
 from hardstone.stats.trust import has_run
-
-THRESHOLD_EVENT = "threshold_crossed"
 
 
 def exit_code(
@@ -51,7 +50,7 @@ def is_measured(result: Result) -> bool:
 
 def crossed_threshold(result: Result) -> bool:
     """Whether a limit that the user gave was passed: a finding, and a failed gate."""
-    is_event = any(event.name == THRESHOLD_EVENT for event in result.events)
+    is_event = any(event.name == THRESHOLD for event in result.events)
     return result.status == "failed" and result.complete and is_event
 
 

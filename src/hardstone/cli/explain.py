@@ -21,7 +21,7 @@ def command(tests: tuple[str, ...], target: str, as_json: bool) -> int:
     from hardstone.cli.messages import print_json
     from hardstone.cli.registers import read_register
     from hardstone.plan import find_tests
-    from hardstone.summary.explain import explanation, print_explanation
+    from hardstone.terminal.explain import explanation, print_explanation
 
     catalogue = load_catalogue()
     found = find_tests(tests, read_register(target), catalogue)

@@ -24,15 +24,14 @@ def command(target: str, as_json: bool) -> int:
     if as_json:
         print_json([_row(test) for test in tests])
     else:
-        from hardstone.summary.tests import print_tests
+        from hardstone.terminal.tests import print_tests
 
         print_tests(tests)
     return EXIT_OK
 
 
 def _row(test: Any) -> dict[str, Any]:
-    from hardstone.catalogue import load_catalogue
-    from hardstone.summary.tests import kind_of
+    from hardstone.catalogue import kind_of, load_catalogue
 
     return {
         "id": test.id,

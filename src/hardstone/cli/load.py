@@ -88,7 +88,7 @@ def _progress(duration_ns: int | None, *, quiet: bool) -> Iterator[Callable[[], 
         return
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-    from hardstone.summary.show import make_console
+    from hardstone.terminal.console import make_console
 
     started_s = time.monotonic()
     total_s = None if duration_ns is None else duration_ns / 1e9
@@ -108,8 +108,8 @@ def _report(load: str, lines: list[AnyLine], *, as_json: bool) -> int:
     from hardstone.cli.messages import print_json, tell
     from hardstone.errors import UntrustworthyError
     from hardstone.model import StreamEvent, StreamLoad
-    from hardstone.summary.load import print_load
     from hardstone.targets.loading import LoadFooter
+    from hardstone.terminal.load import print_load
 
     reached = [line for line in lines if isinstance(line, StreamLoad)]
     events = [line for line in lines if isinstance(line, StreamEvent) and line.name in _TO_TELL]

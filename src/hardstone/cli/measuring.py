@@ -15,11 +15,11 @@ from hardstone.catalogue import load_catalogue
 from hardstone.cli.ending import tell_code
 from hardstone.cli.messages import abandon, print_json, tell, tell_error
 from hardstone.cli.open_store import open_store
-from hardstone.cli.reports import default_report, no_folder, write_report
+from hardstone.cli.report_file import default_report, no_folder, write_report
 from hardstone.errors import EXIT_OK, EXIT_USAGE, HardstoneError, InputError
 from hardstone.model import Facts, Plan, Register
 from hardstone.plan import NONE, Request, make_plan
-from hardstone.report.place import regular_target
+from hardstone.report.output_file import regular_target
 from hardstone.store import StoreError
 from hardstone.targets import find_target
 from hardstone.targets.base import Target
@@ -90,7 +90,7 @@ def _print_plan(plan: Plan, *, as_json: bool) -> int:
     if as_json:
         print_json(plan)
     else:
-        from hardstone.summary.plan import print_plan
+        from hardstone.terminal.plan import print_plan
 
         print_plan(plan)
     return EXIT_OK
@@ -107,7 +107,7 @@ def _run(prepared: _Prepared, options: Mapping[str, Any], *, wants_report: bool)
     if output is None and wants_report:
         output = default_report(store.path, outcome.document.id)
     is_printed = _print_outcome(outcome, as_json=options["as_json"])
-    code = _finish(outcome, prepared.register, output)
+    code = _finish(outcome, output, is_named=not options["as_json"])
     code = code if is_printed else code or EXIT_USAGE
     tell_code(code, outcome.document, prepared.facts.facts, prepared.target)
     return code
@@ -130,13 +130,13 @@ def _check_writable(output: Path) -> None:
 
 def _print_outcome(outcome: Outcome, *, as_json: bool) -> bool:
     """Whether all of it went to standard output, or to a reader that had seen enough."""
-    from hardstone.summary import print_summary
+    from hardstone.terminal.one_screen import print_screen
 
     try:
         if as_json:
             print_json(outcome.document)
         else:
-            print_summary(outcome.document)
+            print_screen(outcome.document)
         sys.stdout.flush()
     except BrokenPipeError:
         abandon(sys.stdout)
@@ -157,16 +157,17 @@ def _tell_not_stored(outcome: Outcome, problem: StoreError) -> None:
         tell(f"until the machine ends it is in {outcome.spare}; to store it", "hardstone runs")
 
 
-def _finish(outcome: Outcome, register: Register, output: Path | None) -> int:
+def _finish(outcome: Outcome, output: Path | None, *, is_named: bool) -> int:
+    """`is_named`: what was printed names the run and how to see all of it."""
     run_id = outcome.document.id
-    if outcome.problem is None:
+    if outcome.problem is None and not is_named:
         tell(f"stored as {run_id}", f"hardstone show {run_id}")
-    else:
+    elif outcome.problem is not None:
         _tell_not_stored(outcome, outcome.problem)
     if output is None:
         return outcome.exit_code
     try:
-        write_report(outcome.document, output, register)
+        write_report(outcome.document, output)
     except HardstoneError as error:
         tell_error(error, "the report is not written: ")
         if outcome.problem is None:

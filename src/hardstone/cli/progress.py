@@ -21,10 +21,10 @@ from hardstone.campaign import (
 )
 from hardstone.cli.messages import abandon, message_lines, tell
 from hardstone.model import Plan, Result
-from hardstone.report.text import clean, shorten
+from hardstone.present.wording import clean, shorten
 from hardstone.stats.conditions import Names, condition_of
-from hardstone.summary.show import make_console
 from hardstone.targets.base import REBUILD
+from hardstone.terminal.console import make_console
 from hardstone.units import format_span
 
 
@@ -67,7 +67,7 @@ class QuietReporter:
 
 
 class PlainReporter(QuietReporter):
-    """One line for each test: for pipes, logs and consoles without cursor."""
+    """One line for each test, and no more: for pipes, logs and consoles without cursor."""
 
     def take(self, event: CampaignEvent) -> None:
         super().take(event)
@@ -79,8 +79,6 @@ class PlainReporter(QuietReporter):
             span = format_span(event.planned.expected_ns)
             name = self._names.name(event.planned)
             tell(f"{event.position} of {event.total}  {name}  about {span}")
-        elif isinstance(event, MeasuringFinished) and _is_to_tell(event.result):
-            tell(self._result_text(event.result))
 
 
 class UnfailingReporter:

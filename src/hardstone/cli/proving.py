@@ -11,7 +11,7 @@ import msgspec
 
 from hardstone.campaign import Campaign, Outcome
 from hardstone.campaign.pairs import pair_plan
-from hardstone.catalogue import load_catalogue
+from hardstone.catalogue import kind_of, load_catalogue
 from hardstone.cli.messages import abandon, print_json, tell
 from hardstone.cli.open_store import open_store
 from hardstone.doctor import Rule, find_rule, load_rules, prove_command, why_no_switch
@@ -23,10 +23,9 @@ from hardstone.errors import (
 )
 from hardstone.model import Facts, Plan, Scalar, ShieldLook
 from hardstone.plan import NONE, Request, make_plan, proving_words
-from hardstone.report.text import shorten
+from hardstone.present.wording import shorten
 from hardstone.stats.paired_runs import FEW_PAIRS, LEAST_PAIRS, Proof, why_useless
 from hardstone.stats.paired_runs import prove as proof_of
-from hardstone.summary.tests import kind_of
 from hardstone.targets import find_target
 from hardstone.targets.base import Target
 
@@ -138,7 +137,7 @@ def _measure(
 
 
 def _print(proof: Proof, rule: Rule, *, as_json: bool) -> None:
-    from hardstone.summary.proof import print_proof
+    from hardstone.terminal.proof import print_proof
 
     try:
         if as_json:

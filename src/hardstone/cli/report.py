@@ -23,11 +23,11 @@ def command(run: str, output: Path | None, store: Path | None) -> int:
     from hardstone.cli.messages import tell
     from hardstone.cli.open_store import consistency_exit, open_store
     from hardstone.cli.registers import register_or_none
-    from hardstone.cli.reports import default_report, write_report
+    from hardstone.cli.report_file import default_report, write_report
 
     opened = open_store(store)
     document = opened.load(run)
     place = output or default_report(opened.path, document.id)
-    write_report(document, place, register_or_none())
+    write_report(document, place, None if document.descriptors else register_or_none())
     tell(f"report: {place}")
     return consistency_exit(document)

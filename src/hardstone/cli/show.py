@@ -1,41 +1,83 @@
-"""`hardstone show`: the summary of a stored run."""
+"""`hardstone show`: a stored run on one screen, or all of it."""
 
 from __future__ import annotations
 
+from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from hardstone.cli.options import json_option, store_option
 from hardstone.errors import InputError
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hardstone.model import RunDocument
+
 
 @click.command("show")
 @click.argument("run")
+@click.argument("tests", nargs=-1, metavar="[TEST]...")
 @store_option
 @json_option
+@click.option("--all", "is_all", is_flag=True, help="All series, claims and notes of the run.")
 @click.option("--published", is_flag=True, help="Beside the published figures of its tests.")
-def command(run: str, store: Path | None, as_json: bool, published: bool) -> int:
-    """Show a stored run: its summary, or with --json the whole document.
+def command(
+    run: str,
+    tests: tuple[str, ...],
+    store: Path | None,
+    as_json: bool,
+    is_all: bool,
+    published: bool,
+) -> int:
+    """Show a stored run on one screen; with --all, or of the TESTs named, everything.
 
-    RUN is an ID, the start of one, a name, or "last"; see runs. Exits with 3 where figures
-    of the run contradict each other: they are named first, and marked.
+    RUN is an ID, the start of one, a name, or "last"; see runs. TEST may be a pattern such as
+    'MUT-*'. --json prints the whole document. Exits with 3 where figures of the run contradict
+    each other: they are named first, and marked.
     """
     from hardstone.cli.messages import print_json
     from hardstone.cli.open_store import consistency_exit, open_store
 
-    if published and as_json:
-        raise InputError("--published and --json are both given", "give one of them")
+    if as_json and (published or is_all or tests):
+        raise InputError(
+            "--json prints the whole document, whatever else is asked for", "give --json alone"
+        )
     opened = open_store(store)
     document = opened.load(run)
     if as_json:
         print_json(document)
-    elif published:
-        from hardstone.summary.beside_published import print_beside_published
+        return consistency_exit(document)
+    shown = _of_tests(document, tests) if tests else document
+    if published:
+        from hardstone.terminal.beside_published import print_beside_published
 
-        print_beside_published(document)
+        print_beside_published(shown)
+    elif is_all or tests:
+        from hardstone.terminal.whole_run import print_whole
+
+        print_whole(shown)
     else:
-        from hardstone.summary import print_summary
+        from hardstone.terminal.one_screen import print_screen
 
-        print_summary(document)
+        print_screen(document)
     return consistency_exit(document)
+
+
+def _of_tests(document: RunDocument, patterns: Sequence[str]) -> RunDocument:
+    """The run with the results of the tests that `patterns` name; InputError for an idle one."""
+    import msgspec
+
+    names = {result.test for result in document.results}
+    for pattern in patterns:
+        if not any(fnmatchcase(name, pattern.upper()) for name in names):
+            known = ", ".join(sorted(names)) or "no test"
+            raise InputError(f"the run has no test '{pattern[:60]}'", f"it has {known}")
+    results = [
+        result
+        for result in document.results
+        if any(fnmatchcase(result.test, pattern.upper()) for pattern in patterns)
+    ]
+    return msgspec.structs.replace(document, results=results)

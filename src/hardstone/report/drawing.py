@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Self
 import msgspec
 from markupsafe import Markup
 
+from hardstone.present.wording import shorten
 from hardstone.report import svg
 from hardstone.report.helper import Answer
-from hardstone.report.text import shorten
 
 if TYPE_CHECKING:
     from hardstone.model import RunDocument

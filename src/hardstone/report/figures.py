@@ -11,11 +11,11 @@ from typing import Any
 from markupsafe import Markup
 
 from hardstone.model import Result, Series, Unit
-from hardstone.report.charts import bars, exceedance, histogram, over_time
+from hardstone.present.wording import format_value, series_text, shorten
+from hardstone.report.charts import bars, exceedance_chart, histogram_chart, over_time
 from hardstone.report.drawing import Drawer, Drawing
 from hardstone.report.groups import Group, common_numbers, group
 from hardstone.report.safe import json_for_script
-from hardstone.report.text import format_value, series_text, shorten
 from hardstone.report.theme import CONFIG, Spec, interactive
 from hardstone.units import format_count, format_ns
 
@@ -49,13 +49,13 @@ KINDS = (
         "Exceedance",
         "Share of values above each duration. The open triangle is the 95 % bound for "
         "what lies above the worst observed.",
-        exceedance,
+        exceedance_chart,
         _has_values,
     ),
     Kind(
         "Histogram",
         "Values per bin; the triangle on the axis marks the worst observed.",
-        histogram,
+        histogram_chart,
         _has_values,
     ),
     Kind(

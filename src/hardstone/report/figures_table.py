@@ -4,22 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import ceil, floor
 
-from hardstone.model import Instrument, Series, Unit
-from hardstone.report.text import format_value, range_text, series_text, work_text
+from hardstone.model import Instrument, Series
+from hardstone.present.quantile_text import Cell, bound_text, level_text, quantile_cell
+from hardstone.present.wording import format_value, series_text, work_text
 from hardstone.stats.contradictions import MARK, MARK_NOTE, is_contradictory
-from hardstone.stats.quantiles import LADDER, Quantile
+from hardstone.stats.quantiles import LADDER
 from hardstone.stats.summary import SeriesSummary, instrument_limit, summarise
 from hardstone.units import format_count
-
-
-@dataclass(frozen=True)
-class Cell:
-    """A figure and, under it, its interval."""
-
-    value: str
-    interval: str = ""
 
 
 @dataclass(frozen=True)
@@ -66,11 +58,6 @@ def table_of(
     return Table([level_text(q) for q in levels], rows, empty)
 
 
-def level_text(q: float) -> str:
-    """A quantile as a heading: "median", "99.9 %"."""
-    return "median" if q == 0.5 else f"{100 * q:.10g} %"
-
-
 def _row(
     series: Series,
     summary: SeriesSummary,
@@ -92,34 +79,6 @@ def _row(
         bound=bound_text(summary),
         notes=notes,
     )
-
-
-def quantile_cell(quantile: Quantile | None, unit: Unit) -> Cell:
-    """A quantile with its 95 % interval; what lies outside of all buckets is said so."""
-    if quantile is None:
-        return Cell("-")
-    if quantile.value is None:
-        beyond = f"above {format_value(quantile.above, unit)}"
-        return Cell(beyond if quantile.above is not None else "below 0")
-    low = "unbounded" if quantile.low is None else format_value(quantile.low, unit)
-    high = "unbounded" if quantile.high is None else format_value(quantile.high, unit)
-    return Cell(format_value(quantile.value, unit), range_text(low, high))
-
-
-def bound_text(summary: SeriesSummary) -> str:
-    """The bound for what was not seen: none above the worst observed, at 95 %."""
-    if summary.derived or summary.p_exceed_bound > 0.1:
-        return "-"
-    return f"< {share_text(summary.p_exceed_bound)}"
-
-
-def share_text(share: float) -> str:
-    """A share, never rounded in favour of the system: "1 in 10 000", "63 %"."""
-    if share > 0.1:
-        return f"{min(ceil(100 * share), 100)} %"
-    whole = floor(1 / share)
-    digits = 10 ** max(len(str(whole)) - 3, 0)
-    return f"1 in\N{NO-BREAK SPACE}{format_count(whole // digits * digits)}"
 
 
 def _notes(

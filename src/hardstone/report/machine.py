@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from hardstone.model import Instrument, Moved, RunDocument, Scalar
-from hardstone.report.text import fact_text
+from hardstone.present.wording import fact_text
 from hardstone.stats.conditions import names_in
 from hardstone.units import format_count, format_ns
 

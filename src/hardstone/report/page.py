@@ -13,28 +13,29 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from hardstone.catalogue import kind_of
 from hardstone.model import Descriptor, Result, RunDocument
-from hardstone.report import machine, reproduce
+from hardstone.present import reproduce
+from hardstone.present.key_figures import Finding, finding_of
+from hardstone.present.load_table import load_table
+from hardstone.present.wording import clean
+from hardstone.report import machine
 from hardstone.report.bundle import load_bundle
 from hardstone.report.drawing import Drawer, helpers_for
 from hardstone.report.figures import CHART_CONFIG, MOST_CHARTS, charts_each
-from hardstone.report.findings import Finding, finding_of
-from hardstone.report.header import head_of
-from hardstone.report.loads import load_table
-from hardstone.report.place import regular_target
+from hardstone.report.masthead import head_of
+from hardstone.report.output_file import regular_target
 from hardstone.report.readable import with_readable_histograms
 from hardstone.report.results import (
     Section,
     Settings,
     SpecLookup,
-    is_behaviour,
     is_shown,
     section_of,
     worst_each,
 )
 from hardstone.report.safe import content_security_policy
 from hardstone.report.side_by_side import charts_beside, side_tables
-from hardstone.report.text import clean
 from hardstone.stats.comparison import Comparison, comparisons_in
 from hardstone.stats.conditions import names_in
 from hardstone.stats.quantiles import DEEPEST_BY_PROFILE, LADDER
@@ -182,7 +183,7 @@ def _findings(results: list[Result], sections: list[Section], deepest: float) ->
     found = [
         finding_of(result, one.anchor, "" if common else one.conditions, deepest)
         for result, one in zip(results, sections, strict=True)
-        if not is_behaviour(result.test)
+        if kind_of(result.test) != "behaviour"
     ]
     return [finding for finding in found if finding is not None]
 

@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from hardstone import event_names
+from hardstone.catalogue import kind_of
 from hardstone.model import Conditions, Descriptor, Event, Instrument, Result, Series
-from hardstone.report.claims import Claim, claim_of, claims_text
+from hardstone.present.claims import Claim, claim_of, claims_text
+from hardstone.present.load_table import reached_text
+from hardstone.present.notices import warnings_of
+from hardstone.present.wording import format_value, parameter_text, series_text
 from hardstone.report.drawing import Drawer
 from hardstone.report.figures import Figure, figures_of, notes_on_drawing
 from hardstone.report.figures_table import Table, table_of
-from hardstone.report.loads import reached_text
-from hardstone.report.text import format_value, parameter_text, series_text
 from hardstone.stats.conditions import (
-    DIFFER_EVENT,
-    FOLDED_EVENTS,
-    LEFT_EVENT,
-    LEFT_REMEDY,
-    ONLINE_EVENT,
     Names,
     condition_of,
     config_text,
@@ -30,19 +28,12 @@ SpecLookup = Callable[[str], Descriptor | None]
 MOST_WORST_TABLES = 24
 MANY_SERIES = 40
 WORST_OF_MANY = 8
-_WARNED = {
-    "load_short": "The load fell short",
-    "load_unseen": "The kernel did not count what the load sent or wrote",
-    "load_ended_early": "The load ended early",
-    DIFFER_EVENT: "Other conditions than asked for",
-    ONLINE_EVENT: "The other CPUs were not taken offline",
-}
 _FOLDED_TITLES = {
     "not_moved": "Not moved away",
     "shielded": "Moved away",
     "offline": "Taken offline",
 }
-_ELSEWHERE = {*_WARNED, *_FOLDED_TITLES, LEFT_EVENT}
+_ELSEWHERE = {*event_names.DEVIATIONS, *_FOLDED_TITLES, event_names.LEFT}
 
 
 @dataclass(frozen=True)
@@ -101,11 +92,6 @@ def worst_each(results: list[Result]) -> int | None:
     return WORST_OF_MANY if sum(len(one.series) for one in results) > MANY_SERIES else None
 
 
-def is_behaviour(test: str) -> bool:
-    """Whether the ID is that of a test of behaviour: its series are evidence, not timings."""
-    return test.split("-")[1:2] == ["B"]
-
-
 def is_shown(result: Result) -> bool:
     """Whether a result has a section of its own."""
     return bool(result.series or result.verdicts or result.events)
@@ -115,7 +101,7 @@ def section_of(result: Result, anchor: str, settings: Settings) -> Section:
     """Everything that the page says about `result`."""
     spec = settings.lookup(result.test)
     instrument = result.instrument or settings.instrument
-    behaves = is_behaviour(result.test)
+    behaves = kind_of(result.test) == "behaviour"
     claims = [claim_of(verdict, result.test, spec) for verdict in result.verdicts]
     return Section(
         anchor=anchor,
@@ -147,9 +133,9 @@ def section_of(result: Result, anchor: str, settings: Settings) -> Section:
         folded=[
             (_FOLDED_TITLES[event.name], event.text)
             for event in result.events
-            if event.name in FOLDED_EVENTS
+            if event.name in event_names.SHIELD_DETAILS
         ],
-        warnings=_warnings(result),
+        warnings=warnings_of(result),
     )
 
 
@@ -212,23 +198,6 @@ def _moments(result: Result, spec: Descriptor | None) -> list[tuple[str, str]]:
     present = {series.name for series in result.series}
     known = spec.series if spec else []
     return [(one.name, one.meaning) for one in known if one.name in present]
-
-
-def _warnings(result: Result) -> list[str]:
-    left = dict.fromkeys(event.text for event in result.events if event.name == LEFT_EVENT)
-    found = [f"Not put back: {text.rstrip('.')}; type {LEFT_REMEDY}." for text in left]
-    found += [_sentence(event) for event in result.events if event.name in _WARNED]
-    if result.conditions.realtime is False:
-        found.append("Not scheduled as real-time.")
-    if result.interrupted:
-        found.append("Interrupted: the figures are of the time until then.")
-    if not result.complete:
-        found.append("Incomplete: the figures are of what arrived.")
-    return found
-
-
-def _sentence(event: Event) -> str:
-    return f"{_WARNED[event.name]}: {event.text.rstrip('.')}."
 
 
 def _worst_tables(found: list[Series], each: int | None) -> list[WorstTable]:

@@ -6,24 +6,24 @@ from dataclasses import dataclass
 
 import msgspec
 
+from hardstone.catalogue import kind_of
 from hardstone.model import Result, Series, Verdict
-from hardstone.report.charts import bars, exceedance
-from hardstone.report.claims import claim_of
+from hardstone.present.calibrated_work import common_work, works_of
+from hardstone.present.claims import claim_of
+from hardstone.present.notices import column_note
+from hardstone.present.quantile_text import level_text, quantile_value
+from hardstone.present.wording import format_value, ratio_text, series_text, shorten
+from hardstone.report.charts import bars, exceedance_chart
 from hardstone.report.figures import KINDS, Figure, figure_of
-from hardstone.report.figures_table import level_text
-from hardstone.report.results import Settings, is_behaviour
-from hardstone.report.text import format_value, series_text, shorten, work_text
+from hardstone.report.results import Settings
 from hardstone.stats.calibrated import UNEQUAL
 from hardstone.stats.comparison import Comparison, SeriesRow, VerdictRow, ratio_to_first
 from hardstone.stats.conditions import (
-    LEFT_EVENT,
-    ONLINE_EVENT,
-    SHORT_EVENTS,
     Condition,
     Names,
 )
 from hardstone.stats.contradictions import MARK, MARK_NOTE, is_contradictory
-from hardstone.stats.quantiles import Quantile, printable_quantiles
+from hardstone.stats.quantiles import printable_quantiles
 from hardstone.stats.summary import summarise
 from hardstone.units import format_count
 
@@ -32,7 +32,7 @@ CHARTS_EACH = 2
 MOST_TESTS_DRAWN = 12
 _TAIL = 0.999
 _UNLIKE_COUNTS = 1.1
-_KINDS = [kind for kind in KINDS if kind.module in (exceedance, bars)]
+_KINDS = [kind for kind in KINDS if kind.module in (exceedance_chart, bars)]
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class SideTable:
 
 def charts_beside(found: list[Comparison]) -> int:
     """How many charts this part of the page has."""
-    timed = sum(1 for one in found if one.series and not is_behaviour(one.test))
+    timed = sum(1 for one in found if one.series and kind_of(one.test) != "behaviour")
     return min(timed, MOST_TESTS_DRAWN) * CHARTS_EACH
 
 
@@ -86,7 +86,7 @@ def side_tables(
         rows = _rows(one, settings)
         if not rows:
             continue
-        is_drawn = len(tables) < MOST_TESTS_DRAWN and not is_behaviour(one.test)
+        is_drawn = len(tables) < MOST_TESTS_DRAWN and kind_of(one.test) != "behaviour"
         row = _drawn_row(one) if is_drawn else None
         spec = settings.lookup(one.test)
         tables.append(
@@ -105,7 +105,7 @@ def side_tables(
 
 def _rows(one: Comparison, settings: Settings) -> list[SideRow]:
     claims = [_verdict_row(row, one.test) for row in one.verdicts if not _is_dull(row)]
-    if is_behaviour(one.test):
+    if kind_of(one.test) == "behaviour":
         return claims
     return claims + [_series_row(one, row, settings) for row in one.series]
 
@@ -125,21 +125,6 @@ def _verdict_cell(verdict: Verdict | None, test: str) -> Cell:
         return Cell("-")
     claim = claim_of(verdict, test, None)
     return Cell(claim.word, look=claim.look)
-
-
-def works_of(one: Comparison, row: SeriesRow) -> list[str]:
-    """The calibrated work of a value under each condition: "36 696 328 operations", or empty."""
-    pairs = zip(one.results, row.found, strict=True)
-    return [
-        work_text(series, result.calibrated) if result is not None and series is not None else ""
-        for result, series in pairs
-    ]
-
-
-def common_work(works: list[str]) -> str:
-    """The work that all conditions have; empty where it differs, or there is none."""
-    found = list(dict.fromkeys(work for work in works if work))
-    return found[0] if len(found) == 1 else ""
 
 
 def _series_row(one: Comparison, row: SeriesRow, settings: Settings) -> SideRow:
@@ -163,7 +148,7 @@ def _series_cell(
     summary = summarise(series, deepest=min(deepest, _TAIL))
     levels = (0.5, _common_level(row))
     shown = [found for found in summary.quantiles if found.q in levels]
-    lines = [f"{level_text(found.q)} {_quantile(found, series)}" for found in shown]
+    lines = [f"{level_text(found.q)} {quantile_value(found, series.unit)}" for found in shown]
     if _counts_differ(row):
         lines.append(f"{format_count(series.count)} values")
     if work:
@@ -182,19 +167,6 @@ def _common_level(row: SeriesRow) -> float:
     return max(printable_quantiles(fewest, _TAIL), default=0.5)
 
 
-def _quantile(found: Quantile, series: Series) -> str:
-    if found.value is not None:
-        return format_value(found.value, series.unit)
-    return "below 0" if found.above is None else f"above {format_value(found.above, series.unit)}"
-
-
-def ratio_text(ratio: float) -> str:
-    """Two digits, or whole from 10 on: "0.64", "1.0", "23", "1 200"."""
-    if ratio >= 9.95:
-        return format_count(round(ratio))
-    return f"{ratio:.1f}" if ratio >= 0.995 else f"{ratio:.2g}"
-
-
 def _counts_differ(row: SeriesRow) -> bool:
     counts = [series.count for series in row.found if series is not None]
     return max(counts) > _UNLIKE_COUNTS * min(counts)
@@ -202,21 +174,9 @@ def _counts_differ(row: SeriesRow) -> bool:
 
 def _columns(one: Comparison, anchors: dict[int, str], names: Names) -> list[Column]:
     return [
-        Column(names.label(condition), anchors.get(id(result), ""), _note(result))
+        Column(names.label(condition), anchors.get(id(result), ""), column_note(result))
         for condition, result in zip(one.conditions, one.results, strict=True)
     ]
-
-
-def _note(result: Result | None) -> str:
-    if result is None:
-        return "not run"
-    if any(event.name == LEFT_EVENT for event in result.events):
-        return "not put back"
-    if any(event.name in SHORT_EVENTS for event in result.events):
-        return "load fell short"
-    if any(event.name == ONLINE_EVENT for event in result.events):
-        return "other CPUs online"
-    return "" if result.complete else "incomplete"
 
 
 def _notes(one: Comparison, names: Names, rows: int) -> list[str]:

@@ -11,14 +11,9 @@ from collections import Counter
 from os.path import commonprefix
 from typing import NamedTuple
 
+from hardstone.event_names import DIFFER
 from hardstone.model import Conditions, DataValue, Event, PlannedTest, Result, RunDocument
 
-DIFFER_EVENT = "conditions_differ"
-LEFT_EVENT = "not_put_back"
-LEFT_REMEDY = "hardstone shield --restore"
-SHORT_EVENTS = ("load_short", "load_unseen", "load_ended_early")
-FOLDED_EVENTS = ("not_moved", "shielded", "offline")
-ONLINE_EVENT = "not_offline"
 NOT_KNOWN = "not known"
 _SINGLE = "single"
 _LABEL_CHARACTERS = 32
@@ -82,7 +77,7 @@ def result_under(planned: PlannedTest, result: Result) -> Result:
             "load": said.load,
             "cpu_config": said.cpu_config,
         }
-        result.events.append(Event(name=DIFFER_EVENT, text=text, data=data))
+        result.events.append(Event(name=DIFFER, text=text, data=data))
     result.conditions.load, result.conditions.cpu_config = asked
     return result
 

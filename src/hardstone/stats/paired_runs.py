@@ -15,8 +15,8 @@ from typing import Literal
 
 import msgspec
 
+from hardstone.event_names import LEFT, LEFT_REMEDY, SHIELDED
 from hardstone.model import PlannedTest, Result, RunDocument, Series, Unit
-from hardstone.stats.conditions import LEFT_EVENT, LEFT_REMEDY
 from hardstone.stats.histogram import bins_of
 from hardstone.stats.quantiles import is_printable, quantile_of_bins
 from hardstone.stats.signed_rank import Shift, hodges_lehmann, holm, signed_rank_p
@@ -27,7 +27,6 @@ LEAST_PAIRS = 10
 FEW_PAIRS = f"fewer than {LEAST_PAIRS} pairs show nothing that can be trusted"
 _FIGURES = {0.5: "median", 0.99: "p99", 0.999: "p99.9"}
 _REFUSED = ("denied", "unsupported")
-_SHIELD_EVENT = "shielded"
 _NOT_PUT_BACK = f"the machine was not put back as it was: {LEFT_REMEDY}"
 
 
@@ -183,13 +182,13 @@ def _changed_nothing(result: Result, settings: Sequence[str]) -> bool:
     """Whether both sides of the pair were the same machine, by what the probe did."""
     unchanged: set[object] = set()
     for event in result.events:
-        found = event.data.get("unchanged") if event.name == _SHIELD_EVENT else None
+        found = event.data.get("unchanged") if event.name == SHIELDED else None
         unchanged.update(found if isinstance(found, list) else [])
     return set(settings) <= unchanged
 
 
 def _was_left(result: Result) -> bool:
-    return any(event.name == LEFT_EVENT for event in result.events)
+    return any(event.name == LEFT for event in result.events)
 
 
 def _has_values(result: Result) -> bool:

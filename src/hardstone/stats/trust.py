@@ -5,15 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from hardstone import event_names
 from hardstone.model import Instrument, Result, RunDocument, Trust, TrustGrade
 from hardstone.stats.calibrated import UNEQUAL, unequal_work
-from hardstone.stats.conditions import (
-    DIFFER_EVENT,
-    LEFT_EVENT,
-    LEFT_REMEDY,
-    SHORT_EVENTS,
-    names_in,
-)
+from hardstone.stats.conditions import names_in
 from hardstone.stats.contradictions import contradictions
 
 _EMULATOR = "TCG"  # the name that QEMU gives itself where it emulates the processor
@@ -45,17 +40,17 @@ def grade_run(document: RunDocument) -> Trust:
 
 def _left_changed(document: RunDocument) -> str | None:
     """What came after it was measured on a machine that nobody had asked for."""
-    tests = _with_event(document, LEFT_EVENT)
-    return tests and f"the machine was not put back as it was by {tests}: {LEFT_REMEDY}"
+    tests = _with_event(document, event_names.LEFT)
+    return tests and f"the machine was not put back as it was by {tests}: {event_names.LEFT_REMEDY}"
 
 
 def _throttled(document: RunDocument) -> str | None:
-    tests = _with_event(document, "throttled")
+    tests = _with_event(document, event_names.THROTTLED)
     return tests and f"the CPU was not given to {tests} (throttling, or something above them)"
 
 
 def _other_conditions(document: RunDocument) -> str | None:
-    tests = _with_event(document, DIFFER_EVENT)
+    tests = _with_event(document, event_names.DIFFER)
     return tests and f"measured under other conditions than asked for: {tests}"
 
 
@@ -66,7 +61,7 @@ def _unequal_work(document: RunDocument) -> str | None:
 
 
 def _load_short(document: RunDocument) -> str | None:
-    tests = _with_event(document, *SHORT_EVENTS)
+    tests = _with_event(document, *event_names.SHORT)
     return tests and f"the load did not reach what was asked for during {tests}"
 
 

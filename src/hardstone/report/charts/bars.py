@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from hardstone.model import Unit
+from hardstone.present.wording import shorten
 from hardstone.report.charts.frame import Row, colour, figure, keys, tooltip, value_title
 from hardstone.report.charts.scale import domain, drawn, value_axis, value_scale
 from hardstone.report.groups import Group, Line
-from hardstone.report.text import shorten
 from hardstone.report.theme import WIDTH, Spec, mark
 
 ROW_HEIGHT = 22

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from hardstone.model import Unit
+from hardstone.present.wording import shorten
 from hardstone.report.groups import Group, Line
-from hardstone.report.text import shorten
 from hardstone.report.theme import CONFIG, DASHES, HEIGHT, PALETTE, PANEL_HEIGHT, WIDTH, Spec
 
 _TITLE_OF_UNIT: dict[Unit, str] = {"ns": "duration", "count": "count", "bytes_per_s": "throughput"}

@@ -1,0 +1,70 @@
+"""HTML reports: where they go, and what the report may ask about a test."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hardstone.errors import InputError
+from hardstone.model import Register, RunDocument
+
+if TYPE_CHECKING:
+    from hardstone.report.drawing import Drawer
+
+
+def default_report(store: Path, run_id: str) -> Path:
+    """Place of a report that nobody named: beside the store, in a folder made for it."""
+    folder = store / "reports"
+    with contextlib.suppress(OSError):  # the report that goes there says what is wrong
+        folder.mkdir(parents=True, exist_ok=True)
+    place = folder / f"{run_id}.html"
+    if place.is_symlink():  # nobody named the file that it leads to
+        with contextlib.suppress(OSError):
+            place.unlink()
+    return place
+
+
+def no_folder(folder: Path) -> InputError:
+    """That there is no `folder` for the report, with a remedy that can work."""
+    above = next(one for one in folder.absolute().parents if one.exists())
+    if os.access(above, os.W_OK | os.X_OK):
+        return InputError(
+            f"-o: there is no folder {folder}", f"mkdir -p {shlex.quote(str(folder))}"
+        )
+    is_readonly = os.statvfs(above).f_flag & os.ST_RDONLY
+    why = "its file system is read-only" if is_readonly else "you may not write there"
+    return InputError(
+        f"there is no folder {folder}, and none can be made in {above}: {why}",
+        "name a file elsewhere with -o FILE",
+    )
+
+
+def write_report(document: RunDocument, output: Path, register: Register | None = None) -> None:
+    """Writes the report. Tests are explained by the descriptors of the document, in one from
+    before it had any by those of `register`.
+
+    InputError where there is no folder for it or something else than a file is.
+    """
+    from hardstone.report.drawing import Drawer, helpers_for
+
+    with Drawer(helpers_for(document)) as drawer:  # which start while the rest is loaded
+        _write(document, output, register, drawer)
+
+
+def _write(document: RunDocument, output: Path, register: Register | None, drawer: Drawer) -> None:
+    from hardstone.report.output_file import regular_target
+    from hardstone.report.page import write_html
+
+    known = document.descriptors or (register.tests if register is not None else [])
+    tests = {test.id: test for test in known}
+    try:
+        folder = regular_target(output).parent
+        if not folder.is_dir():
+            raise no_folder(folder)
+        write_html(document, output, tests.get, drawer=drawer)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise InputError(f"{output} cannot be written: {reason}", "name a file with -o") from error

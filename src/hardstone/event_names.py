@@ -1,0 +1,28 @@
+"""Names of events that the toolkit acts on, by what they mean for a reader.
+
+Every other event is a detail. The probe declares its events where it sends them.
+"""
+
+from __future__ import annotations
+
+LEFT = "not_put_back"  # a shield left a setting changed
+LEFT_REMEDY = "hardstone shield --restore"
+DIFFER = "conditions_differ"
+THROTTLED = "throttled"
+THRESHOLD = "threshold_crossed"
+NOT_SEEN = "not_seen"  # a verdict that could not be given
+STEP_BOUNDED = "expiry_step_bounded"
+SHIELDED = "shielded"
+ONLINE = "not_offline"
+# The load was not what was asked for.
+SHORT = ("load_short", "load_unseen", "load_ended_early")
+# What a shield did: long, and the same in every test.
+SHIELD_DETAILS = ("not_moved", SHIELDED, "offline")
+# Deviations from the request that one result has.
+DEVIATIONS = {
+    "load_short": "The load fell short",
+    "load_unseen": "The kernel did not count what the load sent or wrote",
+    "load_ended_early": "The load ended early",
+    DIFFER: "Other conditions than asked for",
+    ONLINE: "The other CPUs were not taken offline",
+}

@@ -1,0 +1,148 @@
+"""What stands above all figures of a run: contradictions, a machine left changed, no real-time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hardstone import event_names
+from hardstone.model import RunDocument
+from hardstone.stats.conditions import names_in
+from hardstone.stats.contradictions import TITLE, told
+from hardstone.stats.trust import has_run
+
+_GRANT = (
+    "Grant the probe CAP_SYS_NICE and CAP_IPC_LOCK, or raise rtprio and memlock for the user "
+    "(/etc/security/limits.conf, then log in again), or run it as root."
+)
+_NO_FACTS_AT_THE_END = (
+    "The target did not tell its facts at the end: what moved during the run is not known."
+)
+_THE_REST = "All other results are whole."
+_MOST_NAMED = 6
+
+
+@dataclass(frozen=True)
+class Banner:
+    """Something that stands above all figures: `grave` in the colour of failure."""
+
+    title: str
+    lines: list[str]
+    grave: bool = False
+
+
+def caveats(document: RunDocument) -> list[Banner]:
+    """Everything that a reader must be told before any figure, the gravest first."""
+    found = (
+        _contradictory(document),
+        _not_put_back(document),
+        _not_realtime(document),
+        _unfinished(document),
+        _untrustworthy(document),
+    )
+    return [banner for banner in found if banner is not None]
+
+
+def _not_put_back(document: RunDocument) -> Banner | None:
+    """It concerns more than this run: the machine is still as a shield left it."""
+    names = names_in(document)
+    told = [
+        f"{names.name(result)}: {event.text.rstrip('.')}."
+        for result in document.results
+        for event in result.events
+        if event.name == event_names.LEFT
+    ]
+    if not told:
+        return None
+    lines = list(dict.fromkeys(told))
+    more = len(lines) - _MOST_NAMED
+    rest = [f"And {more} more, in the sections of the results."] if more > 0 else []
+    remedy = (
+        f"Type {event_names.LEFT_REMEDY}; what was measured afterwards was measured on a changed "
+        "machine."
+    )
+    return Banner(
+        "The machine was not put back as it was",
+        [*lines[:_MOST_NAMED], *rest, remedy],
+        grave=True,
+    )
+
+
+def _not_realtime(document: RunDocument) -> Banner | None:
+    ran = [result for result in document.results if has_run(result)]
+    names = names_in(document)
+    ordinary = [names.name(result) for result in ran if result.conditions.realtime is False]
+    if not ordinary:
+        return None
+    which = "All tests" if len(ordinary) == len(ran) else ", ".join(dict.fromkeys(ordinary))
+    reason = document.system.get("limits.realtime_reason")
+    lines = [
+        f"{which} ran as ordinary time-shared threads. The figures tell how the system "
+        "treats such threads, not what it can do for real-time ones.",
+        f"Reason: {reason}." if reason else "",
+        _remedy(document),
+    ]
+    return Banner("Not scheduled as real-time", [line for line in lines if line], grave=True)
+
+
+def _remedy(document: RunDocument) -> str:
+    if document.plan.policy == "other":
+        return "The plan asked for policy other. Repeat with --policy fifo."
+    remedy = document.system.get("limits.realtime_remedy")
+    return f"What to grant: {remedy}" if remedy else _GRANT
+
+
+def _unfinished(document: RunDocument) -> Banner | None:
+    if document.status == "complete":
+        return None
+    cut, missing = _cut_results(document), _missing(document)
+    if document.status == "interrupted":
+        said = "The run was stopped before its end. What was measured until then is shown."
+        return Banner("Interrupted run", [said, *cut, *missing])
+    lines = [*_end_of_tool(document), *cut, *missing] or [_NO_FACTS_AT_THE_END]
+    return Banner("Incomplete run", [*lines, _THE_REST], grave=True)
+
+
+def _end_of_tool(document: RunDocument) -> list[str]:
+    """Of a run that was recovered nobody knows more than that it has no end."""
+    if document.finished_utc is not None:
+        return []
+    return ["The tool, or the machine that it ran on, was ended before the run was."]
+
+
+def _cut_results(document: RunDocument) -> list[str]:
+    """Each result that is not whole, with the reason that it has."""
+    cut = [one for one in document.results if not one.complete]
+    names = names_in(document)
+    said = [
+        f"{names.name(one)}: {one.reason or 'its record ends early'}." for one in cut[:_MOST_NAMED]
+    ]
+    more = len(cut) - len(said)
+    return [*said, f"And {more} more, see the table of all results."] if more else said
+
+
+def _missing(document: RunDocument) -> list[str]:
+    """What was asked for and has no result, or one that says that it was not run."""
+    names = names_in(document)
+    reasons: dict[str, list[str]] = {}
+    for one in document.results:
+        if one.status == "skipped":
+            reason = (one.reason or "").removeprefix("not run: ")
+            reasons.setdefault(reason, []).append(names.name(one))
+    left = [names.name(one) for one in document.plan.tests[len(document.results) :]]
+    if left:
+        reasons.setdefault("", []).extend(left)
+    return [
+        f"Did not run: {', '.join(tests)}{f' ({reason})' if reason else ''}."
+        for reason, tests in reasons.items()
+    ]
+
+
+def _contradictory(document: RunDocument) -> Banner | None:
+    lines = told(document)
+    return Banner(TITLE, lines, grave=True) if lines else None
+
+
+def _untrustworthy(document: RunDocument) -> Banner | None:
+    if document.trust.grade != "untrustworthy":
+        return None
+    return Banner("Do not rely on these figures", document.trust.reasons, grave=True)

@@ -1,0 +1,142 @@
+"""Machine, conditions and instrument of a run, a line each."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from hardstone.model import Conditions, Instrument, RunDocument, Scalar
+from hardstone.present.wording import short
+from hardstone.stats.conditions import NOT_KNOWN, config_text
+from hardstone.stats.contradictions import MARK
+from hardstone.stats.identity import duration_problem
+from hardstone.stats.trust import has_run
+from hardstone.units import format_ns, format_span
+
+
+def headline(document: RunDocument) -> list[str]:
+    """Run, state, machine, kernel, conditions, and instrument where it is known."""
+    lines = [
+        f"{document.id}  {document.name}",
+        state_text(document),
+        machine_text(document.system),
+        kernel_text(document.system),
+        conditions_text(document),
+    ]
+    return [*lines, instrument_text(document.instrument)] if document.instrument else lines
+
+
+def state_text(document: RunDocument, *, has_start: bool = True) -> str:
+    """Status, start (which an ID holds too), and the time that measuring took."""
+    spent_ns = sum(result.duration_ns for result in document.results)
+    is_wrong = any(duration_problem(result.duration_ns) for result in document.results)
+    mark = MARK if is_wrong else ""
+    started = f"{moment_text(document.started_utc)}, " if has_start else ""
+    return f"{document.status}, {started}{format_span(spent_ns)}{mark} of measuring"
+
+
+def moment_text(utc: str | None) -> str:
+    """A time of day: "2026-11-23 03:32:03 UTC"; empty where there is none."""
+    if not utc:
+        return ""
+    return utc.replace("T", " ").removesuffix("Z").removesuffix("+00:00") + " UTC"
+
+
+def machine_text(facts: Mapping[str, Scalar]) -> str:
+    """Processor, CPUs, what is virtual, governor."""
+    parts = [processor_text(facts)]
+    count = facts.get("cpu.count")
+    parts.append(f"{count} CPU{'' if count == 1 else 's'}" if count else "")
+    parts.append(_virtual(facts))
+    governor = short(facts.get("power.governor"))
+    parts.append(f"governor {governor}" if governor else "")
+    return ", ".join(part for part in parts if part) or "machine not known"
+
+
+def processor_text(facts: Mapping[str, Scalar]) -> str:
+    """The processor's own name, or the architecture; empty where neither is known."""
+    return short(facts.get("machine.cpu_model")) or short(facts.get("machine.arch"))
+
+
+def _virtual(facts: Mapping[str, Scalar]) -> str:
+    found = [short(facts.get(f"virtual.{key}")) for key in ("hypervisor", "container")]
+    named = [name for name in found if name and name not in ("none", "False")]
+    parts = [f"virtual: {' '.join(named)}"] if named else []
+    parts += ["emulated"] if facts.get("virtual.emulated") is True else []
+    return ", ".join(parts)
+
+
+def kernel_text(facts: Mapping[str, Scalar]) -> str:
+    """Kernel, preemption, tick rate, distribution."""
+    kernel = f"{short(facts.get('kernel.name'))} {short(facts.get('kernel.release'))}".strip()
+    preemption = short(facts.get("kernel.preemption"))
+    rate = facts.get("kernel.hz")
+    parts = [
+        kernel or "kernel not known",
+        f"preemption {preemption}" if preemption else "preemption not known",
+        f"{rate} Hz" if rate else "",
+        short(facts.get("os.name")),
+    ]
+    return ", ".join(part for part in parts if part)
+
+
+def conditions_text(document: RunDocument) -> str:
+    """How the tests ran: what holds for most of them, and for how many where not for all."""
+    ran = known_conditions(document)
+    if not ran:
+        is_empty = not any(one.series or one.verdicts for one in document.results)
+        state = "nothing was measured" if is_empty else "how the tests ran is not known"
+        return f"load {document.plan.load}, CPUs {document.plan.cpu_config}, {state}"
+    kinds = zip(*(_one_condition(conditions) for conditions in ran), strict=True)
+    how = ", ".join(text for texts in kinds if (text := _most_common(texts)))
+    loads = list(dict.fromkeys(conditions.load or NOT_KNOWN for conditions in ran))
+    under: dict[str, list[Conditions]] = {}
+    for conditions in ran:
+        under.setdefault(conditions.cpu_config or NOT_KNOWN, []).append(conditions)
+    configs = [config_text(*alike) for alike in under.values()]
+    return f"{how}, load {', '.join(loads)}, CPUs {', '.join(configs)}"
+
+
+def _most_common(texts: Sequence[str]) -> str:
+    text, count = Counter(texts).most_common(1)[0]
+    return text if count == len(texts) or not text else f"{text} ({count} of {len(texts)})"
+
+
+def known_conditions(document: RunDocument) -> list[Conditions]:
+    """Conditions of the results that told how they ran; where a stream broke off nobody knows."""
+    results = [one for one in document.results if has_run(one)]
+    return [one.conditions for one in results if one.complete or one.status == "measured"]
+
+
+def _one_condition(conditions: Conditions) -> tuple[str, ...]:
+    cpu = "not bound to a CPU" if conditions.cpu is None else f"CPU {conditions.cpu}"
+    held = conditions.dma_latency_us
+    return (
+        policy_text(conditions),
+        cpu,
+        memory_text(conditions),
+        "" if held is None else f"cpu_dma_latency {held} us",
+    )
+
+
+def policy_text(conditions: Conditions) -> str:
+    """ "policy fifo 98", "policy other", "policy not known"."""
+    policy, priority = conditions.policy or NOT_KNOWN, conditions.priority
+    return f"policy {policy} {priority}" if priority is not None else f"policy {policy}"
+
+
+def memory_text(conditions: Conditions) -> str:
+    if conditions.memory_locked is None:
+        return "memory lock not known"
+    return "memory locked" if conditions.memory_locked else "memory not locked"
+
+
+def instrument_text(instrument: Instrument) -> str:
+    """The clock, what a pair of time stamps costs, and why it is not trusted."""
+    pair = instrument.pair
+    text = (
+        f"clock {instrument.clock}: a pair of time stamps costs {format_ns(pair.median)} "
+        f"(median), {format_ns(pair.max)} (worst observed)"
+    )
+    why = f"; not trusted: {instrument.reason}" if not instrument.trusted else ""
+    return text + why

@@ -1,0 +1,66 @@
+"""Key findings: for each timing test the worst observed, and how much that is worth."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hardstone.model import Result, Series
+from hardstone.present.quantile_text import Cell, level_text, quantile_cell, share_text
+from hardstone.present.wording import format_value, series_text, work_text
+from hardstone.stats.summary import SeriesSummary, summarise
+from hardstone.units import format_count, format_span
+
+
+@dataclass(frozen=True)
+class Finding:
+    test: str
+    anchor: str
+    condition: str
+    series: str
+    worst: str
+    median: Cell
+    deepest_level: str
+    deepest: Cell
+    count: str
+    span: str
+    bound: str
+
+
+def finding_of(result: Result, anchor: str, condition: str, deepest: float) -> Finding | None:
+    """The series of `result` with the highest value; None where no duration was timed."""
+    timed = [one for one in result.series if one.unit == "ns" and one.max is not None]
+    timed = [one for one in timed if not one.derived] or timed
+    if not timed:
+        return None
+    series = max(timed, key=lambda one: one.max or 0)
+    return _finding(result, series, summarise(series, deepest=deepest), anchor, condition)
+
+
+def _finding(
+    result: Result, series: Series, summary: SeriesSummary, anchor: str, condition: str
+) -> Finding:
+    quantiles = {quantile.q: quantile for quantile in summary.quantiles}
+    last = max(quantiles, default=None)
+    work = work_text(series, result.calibrated)
+    return Finding(
+        test=result.test,
+        anchor=anchor,
+        condition=condition,
+        series=f"{series_text(series)}, {work}" if work else series_text(series),
+        worst=format_value(series.max, series.unit),
+        median=quantile_cell(quantiles.get(0.5), series.unit),
+        deepest_level="" if last in (None, 0.5) else level_text(last or 0),
+        deepest=quantile_cell(quantiles.get(last or 0), series.unit),
+        count=format_count(series.count),
+        span=format_span(result.duration_ns) if result.duration_ns else "-",
+        bound=_unseen(series, summary),
+    )
+
+
+def _unseen(series: Series, summary: SeriesSummary) -> str:
+    if series.derived:
+        return f"derived: {series.derived}"
+    return (
+        f"no value above {format_value(series.max, series.unit)} in "
+        f"{format_count(series.count)}: at 95 % fewer than {share_text(summary.p_exceed_bound)}"
+    )

@@ -1,0 +1,157 @@
+"""What the load of a run was to do, and what it did."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from hardstone.model import LoadReached, Result, RunDocument
+from hardstone.present.wording import shorten
+from hardstone.stats.conditions import condition_of, conditions_in, names_in
+from hardstone.units import format_count
+
+ENOUGH = 0.8
+_SIGNIFICANT = 3
+_ALIKE = 0.95
+_AVERAGE = "load_average_1min_milli"
+_UNITS = {
+    "share": " %",
+    "per_s": "/s",
+    "processes": " processes",
+    "jobs": " jobs",
+    "rounds_per_s": " rounds/s",
+}
+
+
+@dataclass(frozen=True)
+class LoadRow:
+    """An element of a load; `reached` is for each CPU configuration, from test to test."""
+
+    load: str
+    name: str
+    element: str
+    asked: str
+    reached: list[str]
+    is_short: list[bool]
+
+
+@dataclass(frozen=True)
+class LoadTable:
+    cpu_configs: list[str]
+    rows: list[LoadRow]
+
+
+def load_table(document: RunDocument) -> LoadTable | None:
+    """Asked and reached by element; None where the run had no load."""
+    conditions = conditions_in(document)
+    configs = list(dict.fromkeys(one.cpu_config for one in conditions))
+    labels = names_in(document)
+    rows = [
+        row
+        for load in dict.fromkeys(one.load for one in conditions)
+        for row in _rows(document, load, configs, labels.load(load))
+    ]
+    return LoadTable(configs, rows) if rows else None
+
+
+def reached_text(result: Result) -> str:
+    """All elements in one line: "cpu 9.97 % of 10 %, search 5.2 rounds/s"."""
+    return ", ".join(map(_element_text, result.load))
+
+
+def is_short(one: LoadReached) -> bool:
+    """Below 80 % of what was asked for, or without one round, in any process of the element."""
+    least = _least(one)
+    return least <= 0 if one.asked is None else least < ENOUGH * one.asked
+
+
+def _least(one: LoadReached) -> float:
+    """A mean would hide the CPU on which hardly anything was done."""
+    return one.reached if one.least is None else min(one.least, one.reached)
+
+
+def _element_text(one: LoadReached) -> str:
+    text = f"{shorten(one.element)} {_figure(one.reached, one.unit)}"
+    if _least(one) < _ALIKE * one.reached:
+        text += f" (least {_figure(_least(one), one.unit)})"
+    return text if one.asked is None else f"{text} of {_figure(one.asked, one.unit)}"
+
+
+def _rows(document: RunDocument, load: str, configs: list[str], label: str) -> Iterable[LoadRow]:
+    cells: dict[tuple[str, str], dict[str, list[LoadReached]]] = {}
+    for result in document.results:
+        under = condition_of(result)
+        for one in result.load if under.load == load else ():
+            by_config = cells.setdefault((one.element, one.degree), {})
+            by_config.setdefault(under.cpu_config, []).append(one)
+    for (element, _), by_config in cells.items():
+        found = [by_config.get(config, []) for config in configs]
+        first = next(one for part in found for one in part)
+        asked = "continuous" if first.asked is None else _figure(first.asked, first.unit)
+        yield LoadRow(
+            load=label,
+            name=shorten(f"{element}, {first.how}" if first.how else element),
+            element=_full_name(first),
+            asked=asked,
+            reached=[_range(part) for part in found],
+            is_short=[any(map(is_short, part)) for part in found],
+        )
+    if cells:
+        yield from _average_row(document, load, configs, label)
+
+
+def _full_name(one: LoadReached) -> str:
+    """ "network=4000/s, to target:7", "search@cpu"."""
+    equals = "=" if one.degree and not one.degree.startswith("@") else ""
+    how = f", {one.how}" if one.how else ""
+    return shorten(f"{one.element}{equals}{one.degree}{how}")
+
+
+def _average_row(
+    document: RunDocument, load: str, configs: list[str], label: str
+) -> Iterable[LoadRow]:
+    """The kernel's load average of a minute at the end of the tests, where it was read."""
+    averages: dict[str, list[float]] = {}
+    for result in document.results:
+        milli = result.environment.get(_AVERAGE)
+        if condition_of(result).load == load and milli is not None:
+            averages.setdefault(condition_of(result).cpu_config, []).append(milli / 1000)
+    if averages:
+        yield LoadRow(
+            load=label,
+            name="load average",
+            element="load average of a minute, at the end",
+            asked="-",
+            reached=[_span(averages.get(config, [])) for config in configs],
+            is_short=[False] * len(configs),
+        )
+
+
+def _span(found: list[float]) -> str:
+    if not found:
+        return "-"
+    low, high = _number(min(found), ""), _number(max(found), "")
+    return low if low == high else f"{low} to {high}"
+
+
+def _range(found: list[LoadReached]) -> str:
+    """From the least on any CPU to the mean in the best test, as one figure where alike."""
+    if not found:
+        return "-"
+    unit = found[0].unit
+    low = _number(min(map(_least, found)), unit)
+    high = _number(max(one.reached for one in found), unit)
+    return (low if low == high else f"{low} to {high}") + _spoken(unit)
+
+
+def _figure(value: float, unit: str) -> str:
+    return _number(value, unit) + _spoken(unit)
+
+
+def _spoken(unit: str) -> str:
+    return _UNITS.get(unit, f" {shorten(unit, 20)}")
+
+
+def _number(value: float, unit: str) -> str:
+    value = 100 * value if unit == "share" else value
+    return format_count(round(value)) if value >= 100 else f"{value:.{_SIGNIFICANT}g}"

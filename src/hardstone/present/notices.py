@@ -1,0 +1,173 @@
+"""What a reader must know beside the figures: deviations from the request, and notes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Literal
+
+from hardstone import event_names
+from hardstone.calling import parted_text
+from hardstone.model import DataValue, Event, Result, RunDocument
+from hardstone.stats.calibrated import UNEQUAL, unequal_work
+from hardstone.stats.conditions import conditions_in, names_in
+
+# Told as a deviation, or by what a shield did.
+_NO_NOTES = {*event_names.SHORT, event_names.DIFFER, event_names.LEFT, *event_names.SHIELD_DETAILS}
+_SHORT_OR_OTHER = (*event_names.SHORT, event_names.DIFFER)
+
+
+@dataclass(frozen=True)
+class Notice:
+    """A deviation of `who`: a test, or a result by its name. `command` is what to type, or ""."""
+
+    kind: Literal["left", "status", "work", "load"]
+    who: str
+    text: str
+    command: str = ""
+
+
+def deviations(document: RunDocument) -> list[Notice]:
+    """Where the run differs from what was asked for, the gravest kind first."""
+    return [
+        *_left(document),
+        *_unfinished(document),
+        *_unequal(document),
+        *_load_short(document),
+    ]
+
+
+def _left(document: RunDocument) -> Iterator[Notice]:
+    """What a shield did not put back, each once."""
+    names = names_in(document)
+    told = dict.fromkeys(
+        (names.name(result), event.text)
+        for result in document.results
+        for event in result.events
+        if event.name == event_names.LEFT
+    )
+    for who, text in told:
+        yield Notice("left", who, f"not put back: {text}", f"sudo {event_names.LEFT_REMEDY}")
+
+
+def _unfinished(document: RunDocument) -> Iterator[Notice]:
+    """Tests that gave less than was asked, with the reason and, once, what would help."""
+    names = names_in(document)
+    told: set[str | None] = set()
+    for result in document.results:
+        if result.status == "measured" and result.complete:
+            continue
+        remedy, command = parted_text(result.remedy or "")
+        state = result.status if result.complete else f"{result.status}, incomplete"
+        parts = [result.reason or "no reason was given"]
+        if result.remedy not in told:
+            parts += [remedy] if remedy else []
+            told.add(result.remedy)
+        yield Notice("status", names.name(result), f"{state}: {'; '.join(parts)}", command)
+
+
+def _unequal(document: RunDocument) -> Iterator[Notice]:
+    """Tests whose results did unequal work: their times do not compare."""
+    for test, names in unequal_work(document).items():
+        differ = ", ".join(name.replace("_", " ") for name in names)
+        yield Notice("work", test, f"{UNEQUAL}: {differ}")
+
+
+def _load_short(document: RunDocument) -> Iterator[Notice]:
+    """Results whose load was not what was asked for: their figures are of less."""
+    names = names_in(document)
+    for result in document.results:
+        for kind in _SHORT_OR_OTHER:
+            events = [event for event in result.events if event.name == kind]
+            for text in _together(events):
+                yield Notice("load", names.name(result), f"load: {text}")
+
+
+def _together(events: list[Event]) -> list[str]:
+    """One text where each event names its element: the first, and the others by name."""
+    elements = [str(event.data.get("element", "")) for event in events]
+    if not all(elements[1:]):
+        return [event.text for event in events]
+    others = ", ".join(elements[1:])
+    also = f"; {others} fell short too" if others else ""
+    return [f"{events[0].text}{also}"] if events else []
+
+
+@dataclass
+class Note:
+    """An event's text with the results that said it; `like_it` differ in figures only."""
+
+    text: str
+    who: list[str] = field(default_factory=list)
+    like_it: int = 0
+    command: str = ""
+
+
+def notes(document: RunDocument) -> list[Note]:
+    """Details that the probe wants a reader to know, each text once.
+
+    Under several conditions a test says much that differs in its figures only: once.
+    """
+    names = names_in(document)
+    is_folded = len(conditions_in(document)) > 1
+    found: dict[object, Note] = {}
+    for result in document.results:
+        for event in result.events:
+            if event.name in _NO_NOTES:
+                continue
+            command = str(event.data.get("command", ""))
+            alike = _likeness(result, event) if is_folded else event.text
+            note = found.setdefault(alike, Note(event.text, command=command))
+            if event.text != note.text:
+                note.like_it += 1
+            elif (who := names.name(result)) not in note.who:
+                note.who.append(who)
+    return list(found.values())
+
+
+def _likeness(result: Result, event: Event) -> object:
+    """What two events have in common that differ in figures only."""
+    if event.name == event_names.ONLINE:
+        return event.text
+    if not event.data:
+        return result.test, event.name, event.text
+    said = {key: value for key, value in event.data.items() if not _is_figure(value)}
+    return result.test, event.name, repr(said)
+
+
+def _is_figure(value: DataValue) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def warnings_of(result: Result) -> list[str]:
+    """Sentences about one result: what it lacks of what was asked for."""
+    left = dict.fromkeys(one.text for one in result.events if one.name == event_names.LEFT)
+    found = [f"Not put back: {text.rstrip('.')}; type {event_names.LEFT_REMEDY}." for text in left]
+    found += [
+        f"{event_names.DEVIATIONS[event.name]}: {event.text.rstrip('.')}."
+        for event in result.events
+        if event.name in event_names.DEVIATIONS
+    ]
+    if result.conditions.realtime is False:
+        found.append("Not scheduled as real-time.")
+    if result.interrupted:
+        found.append("Interrupted: the figures are of the time until then.")
+    if not result.complete:
+        found.append("Incomplete: the figures are of what arrived.")
+    if result.foreign_count:
+        found.append(f"Others wrote {result.foreign_count} lines to the console of this stream.")
+    return found
+
+
+def column_note(result: Result | None) -> str:
+    """What a column of a table of conditions must say of its result, in a word or two."""
+    if result is None:
+        return "not run"
+    said = {event.name for event in result.events}
+    if event_names.LEFT in said:
+        return "not put back"
+    if said & set(event_names.SHORT):
+        return "load fell short"
+    if event_names.ONLINE in said:
+        return "other CPUs online"
+    return "" if result.complete else "incomplete"

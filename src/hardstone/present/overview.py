@@ -1,0 +1,283 @@
+"""What a person sees of a run first: claims by family, decisive timings, what stands out.
+
+The same values for the terminal's one screen and for the opening of the report.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import zip_longest
+
+from hardstone import event_names
+from hardstone.catalogue import kind_of, load_catalogue
+from hardstone.errors import InputError
+from hardstone.model import Result, RunDocument, Series
+from hardstone.present.notices import deviations
+from hardstone.present.wording import one_line, series_text, shorten, spoken, work_text
+from hardstone.stats.conditions import condition_of, names_in
+from hardstone.stats.contradictions import contradictions, is_contradictory
+from hardstone.stats.summary import median_of
+from hardstone.stats.trust import has_run
+from hardstone.units import format_count, format_ns
+
+MOST_STANDING_OUT = 5
+_LABEL_CHARACTERS = 60
+_MOST_NAMES = 3
+_NO_FAULT = ("unsupported", "skipped")
+
+
+@dataclass(frozen=True)
+class FailedClaim:
+    """A claim that failed, with all its cases: "fifo", "rr". `meaning`: for a program.
+
+    `uncounted`: why it does not count for a rating; empty where it does.
+    """
+
+    test: str
+    name: str
+    cases: list[str]
+    meaning: str
+    uncounted: str
+
+    @property
+    def title(self) -> str:
+        """ "THR-B-RR slice length (fifo, rr)"."""
+        cases = [case for case in self.cases if case]
+        return f"{self.test} {self.name}" + (f" ({', '.join(cases)})" if cases else "")
+
+
+@dataclass
+class Family:
+    """Claims of one category of the catalogue."""
+
+    name: str
+    held_count: int = 0
+    claim_count: int = 0
+    unseen_count: int = 0
+    failed: list[FailedClaim] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        """ "21 of 23 claims hold, 2 could not be judged"."""
+        unseen = f", {self.unseen_count} could not be judged" if self.unseen_count else ""
+        return f"{self.held_count} of {self.claim_count} claims hold{unseen}"
+
+
+@dataclass(frozen=True)
+class Timing:
+    """The series of a result with the highest value. `median_ns`: None where it is not known.
+
+    `under` tells the result apart from others of its test, `label` is the series in words.
+    """
+
+    test: str
+    family: str
+    under: str
+    label: str
+    series: Series
+    worst_ns: int
+    median_ns: int | None
+    count: int
+    is_contradictory: bool
+
+
+@dataclass(frozen=True)
+class StandsOut:
+    """One line that must not be missed; `is_grave` in the colour of failure."""
+
+    text: str
+    is_grave: bool = False
+
+
+def families(document: RunDocument) -> list[Family]:
+    """The claims of a run by family, in the order of the battery."""
+    found: dict[str, Family] = {}
+    failed: dict[tuple[str, str], FailedClaim] = {}
+    names = names_in(document)
+    for result in document.results:
+        entry = load_catalogue().entry(result.test)
+        unseen = sum(event.name == event_names.NOT_SEEN for event in result.events)
+        if not result.verdicts and not unseen:
+            continue
+        family = found.setdefault(entry.category, Family(entry.category))
+        family.unseen_count += unseen
+        family.claim_count += len(result.verdicts)
+        for verdict in result.verdicts:
+            if verdict.passed:
+                family.held_count += 1
+                continue
+            name, _, case = verdict.name.partition("/")
+            under = names.label(condition_of(result))
+            key = (result.test, name)
+            if key not in failed:
+                meaning = meaning_of(document, result.test, name)
+                uncounted = entry.why_uncounted(verdict.name)
+                failed[key] = FailedClaim(result.test, spoken(name), [], meaning, uncounted)
+                family.failed.append(failed[key])
+            failed[key].cases.append(one_line(", ".join(filter(None, (case, under)))))
+    for family in found.values():
+        family.failed.sort(key=lambda one: bool(one.uncounted))
+    return list(found.values())
+
+
+def meaning_of(document: RunDocument, test: str, verdict: str) -> str:
+    """What it means for a program that a claim fails; of an unknown one, the claim itself."""
+    known = load_catalogue().entry(test).means.get(verdict)
+    if known:
+        return known
+    claims = {
+        one.name: one.claim
+        for spec in document.descriptors
+        if spec.id == test
+        for one in spec.verdicts
+    }
+    claim = claims.get(verdict)
+    return f"it does not hold that {claim}" if claim else "the claim does not hold"
+
+
+def timings(document: RunDocument) -> list[Timing]:
+    """The decisive series of each result that timed something, in the order of the run."""
+    names = names_in(document)
+    found = []
+    for result in document.results:
+        if kind_of(result.test) == "behaviour":
+            continue
+        series = decisive_series(result)
+        if series is not None and series.max is not None:
+            found.append(_timing(result, series, names.label(condition_of(result))))
+    return found
+
+
+def decisive_series(result: Result) -> Series | None:
+    """The timed series of `result` with the highest value; derived ones only where no other is."""
+    timed = [one for one in result.series if one.unit == "ns" and one.max is not None]
+    timed = [one for one in timed if not one.derived] or timed
+    return max(timed, key=lambda one: one.max or 0, default=None)
+
+
+def _timing(result: Result, series: Series, under: str) -> Timing:
+    try:
+        median = median_of(series)
+    except InputError:  # its histogram is unreadable, and a contradiction says so
+        median = None
+    work = work_text(series, result.calibrated)
+    label = ", ".join(filter(None, (series_text(series), work)))
+    return Timing(
+        test=result.test,
+        family=load_catalogue().entry(result.test).category,
+        under=under,
+        label=shorten(label, _LABEL_CHARACTERS),
+        series=series,
+        worst_ns=series.max or 0,
+        median_ns=median,
+        count=series.count,
+        is_contradictory=is_contradictory(series),
+    )
+
+
+def decisive(found: list[Timing], most: int) -> list[Timing]:
+    """At most `most` of `found`, in their order: of each family in turn the highest."""
+    if len(found) <= most:
+        return found
+    by_family: dict[str, list[Timing]] = {}
+    for one in sorted(found, key=lambda one: -one.worst_ns):
+        by_family.setdefault(one.family, []).append(one)
+    ranked = [one for row in zip_longest(*by_family.values()) for one in row if one is not None]
+    kept = {id(one) for one in ranked[: max(most, 0)]}
+    return [one for one in found if id(one) in kept]
+
+
+def stands_out(document: RunDocument) -> list[StandsOut]:
+    """What must not be missed, the most important first, at most MOST_STANDING_OUT lines."""
+    found = list(_standing_out(document))
+    if len(found) <= MOST_STANDING_OUT:
+        return found
+    more = len(found) - MOST_STANDING_OUT + 1
+    return [*found[: MOST_STANDING_OUT - 1], StandsOut(f"{more} more: see all of the run")]
+
+
+def _standing_out(document: RunDocument) -> Iterator[StandsOut]:
+    contradictory = sum(1 for _ in contradictions(document))
+    if contradictory:
+        are = "figure contradicts" if contradictory == 1 else "figures contradict"
+        yield StandsOut(f"{contradictory} {are} others: do not use this run", is_grave=True)
+    unlike = deviations(document)
+    left = [one for one in unlike if one.kind == "left"]
+    if left:
+        who = _named([one.who for one in left])
+        yield StandsOut(f"the machine was not put back as it was by {who}", is_grave=True)
+    claims = [one for family in families(document) for one in family.failed if not one.uncounted]
+    if claims:
+        are = "claim" if len(claims) == 1 else "claims"
+        names = _named([f"{one.test} {one.name}" for one in claims])
+        yield StandsOut(f"{len(claims)} {are} failed: {names}", is_grave=True)
+    yield from _not_measured(document)
+    yield from _cpu_lost(document)
+    yield from _releases_missed(document)
+    loads = list(dict.fromkeys(one.text for one in unlike if one.kind == "load"))
+    if loads:
+        who = _named(list(dict.fromkeys(one.who for one in unlike if one.kind == "load")))
+        yield StandsOut(f"{loads[0]}: {who}")
+    if any(one.kind == "work" for one in unlike):
+        who = _named([one.who for one in unlike if one.kind == "work"])
+        yield StandsOut(f"unequal work, its times do not compare: {who}")
+
+
+def _not_measured(document: RunDocument) -> Iterator[StandsOut]:
+    """Tests that gave less than was asked, together where they say the same."""
+    lacking: dict[str, list[str]] = {}
+    for one in deviations(document):
+        if one.kind == "status":
+            lacking.setdefault(one.text, []).append(one.who)
+    for text, who in lacking.items():
+        yield StandsOut(f"{_named(who)} {text}", is_grave=not text.startswith(_NO_FAULT))
+
+
+def _cpu_lost(document: RunDocument) -> Iterator[StandsOut]:
+    """CPU time that the tests did not get: throttling, or a hypervisor."""
+    names = names_in(document)
+    throttled = [
+        names.name(one)
+        for one in document.results
+        if any(event.name == event_names.THROTTLED for event in one.events)
+    ]
+    if throttled:
+        yield StandsOut(f"the CPU was not given to {_named(throttled)}", is_grave=True)
+    stolen = {
+        names.name(one): one.environment["steal_ns"]
+        for one in document.results
+        if one.environment.get("steal_ns", 0) > 0
+    }
+    if stolen:
+        total = format_ns(sum(stolen.values()))
+        yield StandsOut(f"steal time: the hypervisor took {total} during {_named(list(stolen))}")
+
+
+def _releases_missed(document: RunDocument) -> Iterator[StandsOut]:
+    """Releases that came while an earlier one was late, by their own series."""
+    names = names_in(document)
+    missed: dict[str, int] = {}
+    for result in document.results:
+        for series in result.series:
+            if series.unit == "count" and series.name in ("missed", "overrun") and series.mean:
+                total = round(series.mean * series.count)
+                who = names.name(result)
+                missed[who] = missed.get(who, 0) + total
+    missed = {who: count for who, count in missed.items() if count > 0}
+    if missed:
+        total = sum(missed.values())
+        are = "release was" if total == 1 else "releases were"
+        yield StandsOut(f"{format_count(total)} {are} missed: {_named(list(missed))}")
+
+
+def _named(names: list[str]) -> str:
+    """The first names, and how many more there are."""
+    names = list(dict.fromkeys(names))
+    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+    return ", ".join(names[:_MOST_NAMES]) + more
+
+
+def has_measured(document: RunDocument) -> bool:
+    """Whether any test of the run got as far as measuring."""
+    return any(has_run(result) for result in document.results)

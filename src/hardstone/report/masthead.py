@@ -1,0 +1,61 @@
+"""The head of a report: what, on what, when, and everything a reader must be told first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from hardstone.model import RunDocument
+from hardstone.present.caveats import Banner, caveats
+from hardstone.present.headline import kernel_text, machine_text, moment_text
+from hardstone.stats.contradictions import trust_of
+
+_TRUST_WORDS = {
+    "full": "Full",
+    "indicative": "Indicative only",
+    "untrustworthy": "Not trustworthy",
+}
+
+
+@dataclass(frozen=True)
+class Head:
+    name: str
+    subject: str
+    banners: list[Banner]
+    status: str
+    trust: str
+    trust_grade: str
+    trust_reasons: list[str]
+    facts: list[tuple[str, str]] = field(default_factory=list)
+
+
+def head_of(document: RunDocument) -> Head:
+    trust = trust_of(document)
+    return Head(
+        name=document.name or document.id,
+        subject=f"{machine_text(document.system)}; {kernel_text(document.system)}",
+        banners=caveats(document),
+        status=document.status,
+        trust=_TRUST_WORDS[trust.grade],
+        trust_grade=trust.grade,
+        trust_reasons=trust.reasons,
+        facts=_facts(document),
+    )
+
+
+def _facts(document: RunDocument) -> list[tuple[str, str]]:
+    tool, plan = document.tool, document.plan
+    built = ", ".join(part for part in (tool.compiler, tool.libc) if part)
+    found = [
+        ("Target", plan.target),
+        ("Node", str(document.system.get("machine.node") or "")),
+        ("Profile", plan.profile),
+        ("Load", ", ".join(plan.loads) or plan.load),
+        ("CPU configuration", ", ".join(plan.cpu_configs) or plan.cpu_config),
+        ("Started", moment_text(document.started_utc)),
+        ("Finished", moment_text(document.finished_utc) or "not finished"),
+        ("hardstone", tool.version),
+        ("Probe", " ".join(part for part in (tool.probe_version, built and f"({built})") if part)),
+        ("Probe SHA-256", (tool.probe_sha256 or "")[:16]),
+        ("Run", document.id),
+    ]
+    return [(name, value) for name, value in found if value]

@@ -1,0 +1,1 @@
+"""Text for a terminal of 80 columns, or for a pipe."""

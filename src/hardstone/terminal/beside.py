@@ -1,0 +1,175 @@
+"""Several conditions in a table of 80 columns: worst observed, its ratio, the median."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from hardstone.errors import InputError
+from hardstone.model import RunDocument, Series
+from hardstone.present.calibrated_work import common_work, works_of
+from hardstone.present.load_table import LoadTable, load_table
+from hardstone.present.wording import format_value, labels_text, ratio_text, spoken
+from hardstone.stats.comparison import Comparison, SeriesRow, comparisons_in, ratio_to_first
+from hardstone.stats.conditions import Names, names_in
+from hardstone.stats.contradictions import MARK, MARK_NOTE, is_contradictory
+from hardstone.stats.quantiles import is_printable
+from hardstone.stats.summary import median_of
+from hardstone.terminal.console import print_command
+from hardstone.terminal.widths import print_table
+from hardstone.terminal.words import words
+
+MOST_COLUMNS = 4
+MOST_SERIES = 4
+_SERIES_WIDTH = 19
+_NOTE = "worst observed; times that of the first condition; median. All series and quantiles:"
+_RANGE_CHARACTERS = 14
+
+
+def print_side_by_side(console: Console, document: RunDocument) -> None:
+    """Prints each test with its conditions beside each other, the series with the highest
+    values first; nothing for a run with one condition."""
+    found = comparisons_in(document)
+    timed = [one for one in found if one.series]
+    names = names_in(document)
+    if not timed:
+        return
+    configs = len({condition.cpu_config for condition in found[0].conditions})
+    step = configs if 1 < configs < MOST_COLUMNS else MOST_COLUMNS - 1
+    places = range(len(found[0].conditions))
+    for start in range(0, len(places), step):
+        # The first condition stands in every table: the ratios are to it.
+        shown = [0, *places[max(start, 1) : start + step]]
+        print_table(console, _table(timed, names, shown))
+        console.print()
+    rows = (series for one in timed for row in one.series for series in row.found)
+    if any(series is not None and is_contradictory(series) for series in rows):
+        console.print(words(MARK_NOTE))
+    console.print(words(_NOTE, "dim"))
+    print_command(console, f"hardstone report {shlex.quote(document.id)}")
+    console.print()
+
+
+def print_legend(console: Console, document: RunDocument) -> None:
+    """Prints the loads, in full, whose names are cut anywhere in the summary."""
+    legend = names_in(document).legend()
+    if not legend:
+        return
+    console.print(words("loads whose names are cut", "bold"))
+    for text, load in legend.items():
+        console.print(words(f"{text}: {load}"))
+    console.print()
+
+
+def print_loads(console: Console, document: RunDocument) -> None:
+    """Prints a line for each element of load: asked and reached."""
+    table = load_table(document)
+    if table is None:
+        return
+    console.print(words("load, asked and reached", "bold"))
+    print_table(console, _load_grid(table))
+    console.print()
+
+
+def _table(found: list[Comparison], names: Names, places: list[int]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
+    table.add_column("test, series", overflow="fold", width=_SERIES_WIDTH)
+    for place in places:
+        title = names.label(found[0].conditions[place]).replace(", ", "\n")
+        table.add_column(words_of_lines(title), justify="right", overflow="fold")
+    for one in found:
+        table.add_row(words(one.test, "bold"), *(_state(one, place) for place in places))
+        rows = sorted(one.series, key=lambda row: -row.highest)[:MOST_SERIES]
+        for row in rows:
+            table.add_row(*_row(one, row, places))
+        if len(rows) < len(one.series):
+            table.add_row(words(f" {len(one.series) - len(rows)} more series", "dim"))
+    return table
+
+
+def words_of_lines(text: str) -> Text:
+    return Text("\n").join(words(line) for line in text.split("\n"))
+
+
+def _row(one: Comparison, row: SeriesRow, places: list[int]) -> Iterator[Text]:
+    """The work of a value stands in the label, or with each condition where it differs."""
+    works = works_of(one, row)
+    common = common_work(works)
+    yield _label(row, common)
+    for place in places:
+        yield _cell(row, place, "" if common else works[place])
+
+
+def _label(row: SeriesRow, work: str) -> Text:
+    labels = labels_text(row.first.labels)
+    name = words(f"{spoken(row.first.name)}, {labels}" if labels else spoken(row.first.name))
+    return Text("\n").join([name, Text(work)]) if work else name
+
+
+def _state(one: Comparison, place: int) -> Text:
+    """What is wrong with the result of a condition, if anything."""
+    result = one.results[place]
+    if result is None:
+        return words("not run", "yellow")
+    if result.status != "measured":
+        return words(result.status, "yellow")
+    return words("") if result.complete else words("incomplete", "yellow")
+
+
+def _cell(row: SeriesRow, place: int, work: str) -> Text:
+    return Text("\n").join(_cell_lines(row, place, work))
+
+
+def _cell_lines(row: SeriesRow, place: int, work: str) -> Iterator[Text]:
+    series = row.found[place]
+    if series is None:
+        yield Text("-")
+        return
+    ratio = ratio_to_first(row, place)
+    times = "" if ratio is None else f" x{ratio_text(ratio)}"
+    mark = MARK if is_contradictory(series) else ""
+    yield Text(format_value(series.max, series.unit) + mark, style="bold") + Text(times)
+    yield Text(_median(series), style="dim")
+    if work:
+        yield Text(work, style="yellow")
+
+
+def _median(series: Series) -> str:
+    """Only where half of the values are enough to say so."""
+    try:
+        median = median_of(series) if is_printable(0.5, series.count) else None
+    except InputError:
+        return "?"
+    return "" if median is None else format_value(median, series.unit)
+
+
+def _load_grid(table: LoadTable) -> Table:
+    grid = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
+    grid.add_column("load", overflow="fold", max_width=12)
+    longest = max(len(row.name) for row in table.rows)
+    grid.add_column("element", overflow="fold", min_width=min(longest, 20), max_width=20)
+    grid.add_column("asked", justify="right", overflow="fold")
+    for config in table.cpu_configs:
+        grid.add_column(words(config), justify="right", overflow="fold")
+    before = ""
+    for row in table.rows:
+        load, before = "" if row.load == before else row.load, row.load
+        reached = (
+            Text("\n").join(words(part, "bold red" if is_short else "") for part in _parted(text))
+            for text, is_short in zip(row.reached, row.is_short, strict=True)
+        )
+        grid.add_row(words(load), words(row.name), words(row.asked), *reached)
+    return grid
+
+
+def _parted(text: str) -> list[str]:
+    """A long range in lines: a terminal would break it within its numbers."""
+    low, to, high = text.partition(" to ")
+    if not to or len(text) <= _RANGE_CHARACTERS:
+        return [text]
+    return [low, *f"to {high}".replace(" rounds", "\nrounds").split("\n")]

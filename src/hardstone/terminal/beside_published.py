@@ -1,0 +1,104 @@
+"""A run beside the published figures of its tests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+import msgspec
+from rich.console import Console
+from rich.text import Text
+
+from hardstone.errors import InputError
+from hardstone.model import Result, RunDocument, Series
+from hardstone.present.wording import format_value
+from hardstone.published import (
+    AddressError,
+    Figure,
+    is_under,
+    resolve,
+    tables_of,
+    value_of,
+)
+from hardstone.stats.conditions import NOT_KNOWN, config_text
+from hardstone.terminal.beside_doubts import doubts_of, verdicts_text, why_another
+from hardstone.terminal.console import make_console
+from hardstone.terminal.kernel_kinds import Stand, beside
+from hardstone.terminal.published import PublishedTable, Row, published_tables, within
+from hardstone.terminal.published_table import print_published
+from hardstone.terminal.run_rows import trust_rows
+from hardstone.terminal.whole_run import print_head
+from hardstone.terminal.words import words
+
+CLOSING = (
+    "An address names the same figure in a run and in a study. Hardware, kernel and conditions "
+    "differ: compare how far the worst is from the mean, and what load changes."
+)
+
+
+def print_beside_published(document: RunDocument) -> None:
+    """Prints what the run and the studies say at the same address. InputError if nothing does."""
+    tests = dict.fromkeys(one.test for one in document.results if tables_of(one.test))
+    if not tests:
+        raise InputError(
+            "no test of this run has published figures",
+            "see those of a test: hardstone explain TEST",
+        )
+    console = make_console()
+    _print_head(console, document)
+    for test in tests:
+        for table in published_tables(test, partial(_rows, document)):
+            _print_table(console, test, table)
+    console.print(words(CLOSING, "dim"))
+
+
+def _print_head(console: Console, document: RunDocument) -> None:
+    """Under what the run was made, and how far it may be believed."""
+    print_head(console, document)
+    for row in trust_rows(document):
+        console.print(Text(" ").join(row))
+    console.print()
+
+
+def _print_table(console: Console, test: str, table: PublishedTable) -> None:
+    console.print(words(f"{test}, published: {table.title}", "bold"))
+    print_published(console, table)
+    console.print()
+
+
+def _rows(document: RunDocument, figures: Sequence[Figure]) -> Iterator[Row]:
+    """A row for each result that was measured under what the study says."""
+    address = figures[0].address
+    where = {name: value for name, value in address.conditions.items() if name != "policy"}
+    for result in document.results:
+        if result.test == address.test and is_under(result, where):
+            system = f"this run, {config_text(result.conditions)}"
+            for stand in beside(address, document.system):
+                refused = stand.refused or why_another(figures[0], result)
+                told = f"- ({refused})" if refused else _told(document, result, stand, figures)
+                yield Row(
+                    (within(stand.address),), result.conditions.load or NOT_KNOWN, system, told
+                )
+
+
+def _told(document: RunDocument, result: Result, stand: Stand, figures: Sequence[Figure]) -> str:
+    """The figures of `result` at the address, with what must be known in brackets."""
+    alone = msgspec.structs.replace(document, results=[result])
+    try:
+        found = resolve(stand.address, alone)
+    except AddressError as error:
+        return f"- ({error.cause.removeprefix(f'{stand.address}: ')})"
+    if found.series is None:
+        told = verdicts_text(found)
+    else:
+        statistics = [one.statistic for one in figures if one.statistic] or ["max"]
+        told = ", ".join([f"{one} {_value(found.series, one)}" for one in statistics])
+    notes = list(filter(None, (stand.note, *found.notes, *doubts_of(found, document))))
+    return f"{told} ({'; '.join(notes)})" if notes else told
+
+
+def _value(series: Series, statistic: str) -> str:
+    try:
+        return format_value(value_of(series, statistic), series.unit)
+    except AddressError as error:
+        return f"- ({error.cause})"

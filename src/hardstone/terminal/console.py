@@ -1,0 +1,65 @@
+"""The console that everything is printed to, rows in columns, and what is to be typed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import IO
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from hardstone.calling import as_typed
+from hardstone.present.wording import clean
+from hardstone.terminal.widths import print_table, width_of
+from hardstone.terminal.words import words
+
+Row = tuple[Text, ...]
+
+
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        """Left to the command, which knows its exit code; rich would exit with 1."""
+        raise BrokenPipeError
+
+
+def make_console(stream: IO[str] | None = None) -> Console:
+    """A console that reads no markup in what it prints."""
+    return _Console(
+        file=stream,
+        width=width_of(stream),
+        markup=False,
+        highlight=False,
+        emoji=False,
+        soft_wrap=False,
+    )
+
+
+def print_command(console: Console, command: str, indent: int = 4) -> None:
+    """Prints what is to be typed as it works here: on a line of its own, never wrapped."""
+    text = Text(" " * indent) + Text(clean(as_typed(command)), style="cyan")
+    console.print(text, soft_wrap=True)
+
+
+def print_rows(
+    console: Console, title: str, rows: Iterable[Row], commands: Iterable[str] = ()
+) -> None:
+    """Rows in columns; the last one takes what is left and wraps below itself.
+
+    `commands` are what the rows say is to be typed.
+    """
+    found = list(rows)
+    if not found:
+        return
+    grid = Table.grid(padding=(0, 1, 0, 0))
+    for column in range(len(found[0])):
+        is_long = column == len(found[0]) - 1
+        grid.add_column(overflow="fold", ratio=1 if is_long else None)
+    for row in found:
+        grid.add_row(*row)
+    if title:
+        console.print(words(title, "bold"))
+    print_table(console, grid)
+    for command in commands:
+        print_command(console, command)
+    console.print()

@@ -1,0 +1,131 @@
+"""Rows of a run: claims with evidence, deviations, notes, trust, advice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.text import Text
+
+from hardstone.calling import parted_text
+from hardstone.catalogue import Entry
+from hardstone.event_names import LEFT_REMEDY
+from hardstone.model import RunDocument, Verdict
+from hardstone.present.headline import known_conditions
+from hardstone.present.notices import Note, Notice, notes
+from hardstone.present.wording import short, spoken
+from hardstone.stats.conditions import conditions_in
+from hardstone.stats.contradictions import TITLE, told, trust_of
+from hardstone.terminal.console import Row
+from hardstone.terminal.words import words
+
+NOT_REALTIME = "not scheduled as real-time"
+TRUST_STYLE = {"full": "green", "indicative": "yellow", "untrustworthy": "bold red"}
+_GRANT = ": sudo setcap "
+_MOST_ROWS = 20
+_MOST_NAMES = 2
+
+
+def verdict_row(verdict: Verdict, entry: Entry) -> Row:
+    """A claim about behaviour with its evidence; one that failed is a finding if it counts."""
+    name, slash, label = verdict.name.partition("/")
+    uncounted = entry.why_uncounted(verdict.name)
+    evidence = [verdict.evidence]
+    if uncounted:
+        reason = "" if verdict.passed else f": {uncounted}"
+        evidence.append(f"(does not count for a rating{reason})")
+    word = Text("FAIL", style="bold red")
+    if verdict.passed:
+        word = Text("pass", style="green")
+    elif uncounted:
+        word = Text("fail", style="yellow")
+    return word, words(f"{spoken(name)}{slash}{label}"), words(" ".join(evidence))
+
+
+def deviation_row(one: Notice) -> Row:
+    """Who deviates, and how; the kind in colour."""
+    kind, colon, rest = one.text.partition(": ")
+    style = "bold red" if one.kind == "left" else "yellow"
+    return words(one.who, "bold"), words(kind, style) + words(f"{colon}{rest}" if rest else "")
+
+
+def note_rows(document: RunDocument) -> tuple[list[Row], list[str]]:
+    """Details that the probe noted, the first of them, and what they say is to be typed."""
+    is_folded = len(conditions_in(document)) > 1
+    found = notes(document)
+    shown = found[:_MOST_ROWS]
+    rows: list[Row] = [(_who(note, is_folded), words(_note_text(note))) for note in shown]
+    if len(found) > len(shown):
+        rows.append((Text("..."), words(f"and {len(found) - len(shown)} more, in the report")))
+    return rows, list(dict.fromkeys(note.command for note in shown if note.command))
+
+
+def _note_text(note: Note) -> str:
+    return note.text + (f" (and {note.like_it} like it, in the report)" if note.like_it else "")
+
+
+def _who(note: Note, is_folded: bool) -> Text:
+    names = note.who
+    if is_folded and len(names) > _MOST_NAMES:
+        names = [names[0], f"and {len(names) - 1} more conditions"]
+    return Text("\n").join(words(name, "bold") for name in names)
+
+
+def not_realtime_lines(document: RunDocument) -> Iterator[Text]:
+    """The gravest caveat, which comes first, with what the advice says about it."""
+    if is_not_realtime(document):
+        yield Text(NOT_REALTIME, style="bold red")
+        for line in document.advice:
+            if line.startswith(NOT_REALTIME):
+                yield words("  " + line.partition(": ")[2].partition(_GRANT)[0])
+
+
+def is_not_realtime(document: RunDocument) -> bool:
+    """Whether tests ran without the real-time scheduling that they asked for."""
+    is_lacking = any(one.realtime is False for one in known_conditions(document))
+    is_said = any(line.startswith(NOT_REALTIME) for line in document.advice)
+    return document.plan.policy != "other" and (is_lacking or is_said)
+
+
+def grants(document: RunDocument) -> list[str]:
+    """The commands that the advice names for that."""
+    said = (line.partition(_GRANT) for line in document.advice if line.startswith(NOT_REALTIME))
+    return [_GRANT.removeprefix(": ") + rest for _, is_named, rest in said if is_named]
+
+
+def advice_rows(document: RunDocument) -> Iterator[Row]:
+    """What would make the machine fitter, but for what the head of the summary says."""
+    for line in document.advice:
+        if not line.startswith(NOT_REALTIME):
+            said, command = parted_text(line)
+            yield (words(f"{said}:" if command else said),)
+
+
+def advice_commands(document: RunDocument) -> list[str]:
+    """What the advice says is to be typed."""
+    found = (parted_text(line)[1] for line in document.advice)
+    return [command for command in dict.fromkeys(found) if command]
+
+
+def trust_rows(document: RunDocument) -> Iterator[Row]:
+    """The grade, every reason for it, and what moved meanwhile."""
+    trust = trust_of(document)
+    yield Text("trust:", style="bold"), Text(trust.grade, style=TRUST_STYLE[trust.grade])
+    for reason in trust.reasons[:_MOST_ROWS]:
+        yield Text(""), words(reason.removesuffix(f": {LEFT_REMEDY}"))
+    for moved in document.environment_moved[:_MOST_ROWS]:
+        before, after = short(moved.before) or "not known", short(moved.after) or "not known"
+        yield Text(""), words(f"{moved.fact} moved from {before} to {after}")
+    more = sum(
+        max(len(of_a_kind) - _MOST_ROWS, 0)
+        for of_a_kind in (trust.reasons, document.environment_moved)
+    )
+    if more:
+        yield Text(""), words(f"and {more} more, in the report")
+
+
+def contradiction_lines(document: RunDocument) -> Iterator[Text]:
+    """Figures that contradict each other, under a title; nothing where none do."""
+    lines = told(document)
+    if lines:
+        yield Text(TITLE, style="bold red")
+        yield from (Text("  ") + words(line) for line in lines)

@@ -1,0 +1,88 @@
+"""All of a run, from its document alone: `hardstone show RUN --all`."""
+
+from __future__ import annotations
+
+from typing import IO
+
+from rich.console import Console
+from rich.text import Text
+
+from hardstone.catalogue import load_catalogue
+from hardstone.model import RunDocument
+from hardstone.present.headline import headline
+from hardstone.present.notices import deviations
+from hardstone.stats.conditions import conditions_in, names_in
+from hardstone.terminal.console import make_console, print_command, print_rows
+from hardstone.terminal.run_rows import (
+    advice_commands,
+    advice_rows,
+    contradiction_lines,
+    deviation_row,
+    grants,
+    not_realtime_lines,
+    note_rows,
+    trust_rows,
+    verdict_row,
+)
+from hardstone.terminal.series_table import SeriesTable
+from hardstone.terminal.widths import print_table
+from hardstone.terminal.words import words
+
+CLOSING = (
+    "worst observed: the largest value of this run. No test inside a sample detects a "
+    "path that was not taken."
+)
+
+
+def print_whole(document: RunDocument, stream: IO[str] | None = None) -> None:
+    """Prints `document` to `stream` (default: standard output), in colour on a terminal."""
+    from hardstone.terminal.beside import print_legend, print_loads, print_side_by_side
+
+    console = make_console(stream)
+    print_head(console, document)
+    console.print()
+    if len(conditions_in(document)) > 1:
+        print_side_by_side(console, document)
+    else:
+        _print_series(console, document)
+    print_loads(console, document)
+    print_legend(console, document)
+    _print_verdicts(console, document)
+    unlike = deviations(document)
+    commands = dict.fromkeys(one.command for one in unlike if one.command)
+    print_rows(console, "deviations from the request", map(deviation_row, unlike), commands)
+    rows, to_type = note_rows(document)
+    print_rows(console, "notes", rows, to_type)
+    print_rows(console, "", trust_rows(document))
+    print_rows(console, "advice", advice_rows(document), advice_commands(document))
+
+
+def print_head(console: Console, document: RunDocument) -> None:
+    """Prints the title lines, the gravest caveat and what to type against it first."""
+    for line in (*contradiction_lines(document), *not_realtime_lines(document)):
+        console.print(line)
+    for command in grants(document):
+        print_command(console, command)
+    for number, text in enumerate(headline(document)):
+        console.print(words(text, "" if number else "bold"))
+
+
+def _print_series(console: Console, document: RunDocument) -> None:
+    series = SeriesTable(document)
+    table = series.build()
+    if table is None:
+        return
+    print_table(console, table)
+    console.print()
+    for note in series.notes:
+        console.print(Text(note))
+    console.print(Text(CLOSING, style="dim"))
+    console.print()
+
+
+def _print_verdicts(console: Console, document: RunDocument) -> None:
+    names = names_in(document)
+    for result in document.results:
+        entry = load_catalogue().entry(result.test)
+        rows = [verdict_row(verdict, entry) for verdict in result.verdicts]
+        print_rows(console, f"behaviours of {names.name(result)}", rows)
