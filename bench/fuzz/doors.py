@@ -33,10 +33,10 @@ class Undrawn(Drawer):
         drawn: Future[str] = Future()
         try:
             svg.encoded(spec)
-            drawn.set_result("")
+            drawn.set_result("<svg></svg>")
         except ValueError as error:
             drawn.set_exception(error)
-        return Drawing(drawn)
+        return Drawing(spec, drawn)
 
 
 def enter(kind: str, path: Path, number: int) -> bool:

@@ -111,7 +111,7 @@ def test_errors_of_loads_come_with_the_others(hardstone: Hardstone, tmp_path: Pa
 def test_a_short_load_is_seen_and_lowers_the_trust(
     measure: Callable[..., Done], hardstone: Hardstone, store: Path
 ) -> None:
-    done = measure(SHORT)
+    measure(SHORT)
     document = Store(store).load("last")
     assert document.trust.grade == "indicative"
     (reason,) = [one for one in document.trust.reasons if "load" in one]

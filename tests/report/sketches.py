@@ -17,7 +17,7 @@ class Sketches(Drawer):
     def draw(self, spec: Spec) -> Drawing:
         drawn: Future[str] = Future()
         drawn.set_result(f"<svg aria-hidden='true'><!-- {len(svg.encoded(spec))} --></svg>")
-        return Drawing(drawn)
+        return Drawing(spec, drawn)
 
 
 def no_descriptor(_test: str) -> Descriptor | None:

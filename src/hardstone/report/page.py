@@ -24,6 +24,7 @@ from hardstone.report.bundle import load_bundle
 from hardstone.report.drawing import Drawer, helpers_for
 from hardstone.report.figures import CHART_CONFIG, MOST_CHARTS, charts_each
 from hardstone.report.masthead import head_of
+from hardstone.report.opening import opening_of
 from hardstone.report.output_file import regular_target
 from hardstone.report.readable import with_readable_histograms
 from hardstone.report.results import (
@@ -152,6 +153,7 @@ def _context(
     sections = [section_of(one, anchors[id(one)], settings) for one in results]
     return {
         "head": head,
+        "opening": opening_of(document, drawer, live=live),
         "beside": tables,
         "condition_count": len(beside[0].conditions) if beside else 1,
         "legend": list(settings.names.legend().items()),

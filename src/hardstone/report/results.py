@@ -109,7 +109,7 @@ def section_of(result: Result, anchor: str, settings: Settings) -> Section:
         under=settings.names.label(condition_of(result)),
         title=spec.title if spec else "",
         status=result.status,
-        label=_status_label(result),
+        label=_status_label(result, claims),
         reason=result.reason or "",
         remedy=result.remedy or "",
         duration=_duration(result.duration_ns),
@@ -144,7 +144,10 @@ def _duration(duration_ns: int) -> str:
     return format_span(duration_ns) + mark if duration_ns else "-"
 
 
-def _status_label(result: Result) -> str:
+def _status_label(result: Result, claims: list[Claim]) -> str:
+    failed = sum(one.look == "failed" for one in claims)
+    if result.status == "measured" and failed:
+        return "measured, a claim failed" if failed == 1 else f"measured, {failed} claims failed"
     if result.status == "measured" and not result.complete:
         return "measured, incomplete"
     return result.status

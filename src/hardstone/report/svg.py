@@ -11,6 +11,12 @@ import msgspec
 if TYPE_CHECKING:
     from hardstone.report.theme import Spec
 
+# A small chart, which starts the converter.
+START: Spec = {
+    "data": {"values": [{"a": "a"}]},
+    "mark": "point",
+    "encoding": {"x": {"field": "a"}},
+}
 _SVG = "http://www.w3.org/2000/svg"
 _TAGS = {"svg", "g", "path", "line", "text", "rect", "tspan"}
 _ATTRIBUTES = {
@@ -40,27 +46,18 @@ def render(spec: Spec) -> str:
 
     Raises ValueError when the chart cannot be drawn or holds anything but shapes.
     """
-    return draw(encoded(spec))
+    import vl_convert  # type: ignore[import-untyped,unused-ignore]
+
+    text = encoded(spec)
+    return tidy(vl_convert.vegalite_to_svg(text, allowed_base_urls=[]))
 
 
 def encoded(spec: Spec) -> str:
-    """A specification as one line of JSON; ValueError where it cannot be drawn."""
+    """A specification as JSON; ValueError where it cannot be drawn."""
     text = msgspec.json.encode(spec).decode()
     if _UNDRAWABLE.search(text):
         raise ValueError("a label holds characters that cannot be drawn")
     return text
-
-
-def draw(text: str) -> str:
-    """SVG text of what `encoded` gave. ValueError as `render`."""
-    import vl_convert  # type: ignore[import-untyped,unused-ignore]
-
-    return tidy(vl_convert.vegalite_to_svg(text, allowed_base_urls=[]))
-
-
-def start() -> None:
-    """Starts the converter, which takes half a second, by a small chart."""
-    draw('{"data": {"values": [{"a": "a"}]}, "mark": "point", "encoding": {"x": {"field": "a"}}}')
 
 
 def tidy(svg: str) -> str:

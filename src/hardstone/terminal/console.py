@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from typing import IO
 
@@ -24,7 +25,10 @@ class _Console(Console):
 
 
 def make_console(stream: IO[str] | None = None) -> Console:
-    """A console that reads no markup in what it prints."""
+    """A console that reads no markup in what it prints, and writes what its stream can."""
+    reconfigure = getattr(stream or sys.stdout, "reconfigure", None)
+    if reconfigure is not None:
+        reconfigure(errors="replace")
     return _Console(
         file=stream,
         width=width_of(stream),

@@ -1,0 +1,75 @@
+"""The opening of a report: what the terminal shows on one screen, with a figure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hardstone.model import RunDocument
+from hardstone.present.overview import (
+    FailedClaim,
+    StandsOut,
+    Timing,
+    decisive,
+    families,
+    stands_out,
+    timings,
+)
+from hardstone.present.wording import format_value
+from hardstone.report.charts import glance
+from hardstone.report.drawing import Drawer
+from hardstone.report.figures import Figure, packed
+from hardstone.report.safe import json_for_script
+from hardstone.report.theme import interactive
+
+MOST_DRAWN = 24
+_MOST_SPOKEN = 8
+
+
+@dataclass(frozen=True)
+class Opening:
+    """`failed`: those that count for a rating first; `families`: (name, text, whether all hold)."""
+
+    failed: list[FailedClaim]
+    families: list[tuple[str, str, bool]]
+    standing_out: list[StandsOut]
+    figure: Figure | None
+    left_out: int
+
+
+def opening_of(document: RunDocument, drawer: Drawer, *, live: bool) -> Opening:
+    """What a reader sees of `document` before everything else."""
+    by_family = families(document)
+    claims = [claim for family in by_family for claim in family.failed]
+    found = timings(document)
+    shown = decisive(found, MOST_DRAWN)
+    return Opening(
+        failed=sorted(claims, key=lambda one: bool(one.uncounted)),
+        families=[(one.name, one.text, one.held_count == one.claim_count) for one in by_family],
+        standing_out=stands_out(document),
+        figure=_figure(shown, drawer, live=live) if shown else None,
+        left_out=len(found) - len(shown),
+    )
+
+
+def _figure(shown: list[Timing], drawer: Drawer, *, live: bool) -> Figure:
+    spec = glance.chart(shown)
+    return Figure(
+        id="glance-chart",
+        title="Median and worst observed of each test",
+        about="Tick: median. Point: worst observed, of the series with the highest value.",
+        alt=_spoken(shown),
+        drawing=drawer.draw(spec),
+        data=json_for_script(packed(interactive(spec))) if live else None,
+    )
+
+
+def _spoken(shown: list[Timing]) -> str:
+    """The figures themselves, for those who hear the page."""
+    told = [
+        f"{glance.name_of(one)}: median {format_value(one.median_ns, 'ns')}, worst observed "
+        f"{format_value(one.worst_ns, 'ns')}"
+        for one in shown[:_MOST_SPOKEN]
+    ]
+    more = len(shown) - len(told)
+    rest = f"; and {more} more, all in the table of key findings" if more > 0 else ""
+    return f"Median and worst observed. {'; '.join(told)}{rest}."

@@ -1,0 +1,183 @@
+"""What a person sees first: nothing that failed is missing, and it stays bounded."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from hardstone.model import Conditions, Event, Result, RunDocument, Series, Trust, Verdict
+from hardstone.present.overview import (
+    MOST_STANDING_OUT,
+    decisive,
+    families,
+    stands_out,
+    timings,
+)
+from tests.stats import make
+
+
+def document(*results: Result, **changed: Any) -> RunDocument:
+    return make.document(results=list(results), **changed)
+
+
+def claims(test: str, *failed: str, held: tuple[str, ...] = (), **changed: Any) -> Result:
+    verdicts = [Verdict(name=name, passed=False, evidence="seen") for name in failed]
+    verdicts += [Verdict(name=name, passed=True, evidence="seen") for name in held]
+    return make.result(test, series=[], verdicts=verdicts, **changed)
+
+
+def count_series(name: str, *values: int) -> Series:
+    found = make.series(values, name)
+    found.unit = "count"
+    return found
+
+
+def told(*results: Result) -> list[str]:
+    return [one.text for one in stands_out(document(*results))]
+
+
+def test_claims_are_counted_by_family() -> None:
+    found = families(
+        document(
+            claims("THR-B-RR", "fair", held=("rotates", "slice_length")),
+            claims("THR-B-PRI", held=("levels",)),
+            claims("MUT-B-ARC", held=("avoided/inherit",)),
+        )
+    )
+    assert [(one.name, one.text) for one in found] == [
+        ("threads", "3 of 4 claims hold"),
+        ("mutexes", "1 of 1 claims hold"),
+    ]
+
+
+def test_a_failed_claim_is_named_once_with_its_cases_and_its_meaning() -> None:
+    (family,) = families(document(claims("THR-B-NEW", "lower/fifo", "lower/rr", held=("equal",))))
+    (claim,) = family.failed
+    assert claim.title == "THR-B-NEW lower (fifo, rr)"
+    assert claim.meaning.startswith("a new thread can run before its creator")
+    assert not claim.uncounted
+
+
+def test_what_does_not_count_for_a_rating_comes_after_what_does() -> None:
+    (family,) = families(document(claims("THR-B-RR", "first_slice", "fair")))
+    assert [(one.name, bool(one.uncounted)) for one in family.failed] == [
+        ("fair", False),
+        ("first slice", True),
+    ]
+    assert told(claims("THR-B-RR", "first_slice", "fair")) == ["1 claim failed: THR-B-RR fair"]
+
+
+def test_a_claim_of_an_unknown_test_means_what_its_probe_says() -> None:
+    (family,) = families(document(claims("NEW-B-ONE", "holds")))
+    assert family.failed[0].meaning == "the claim does not hold"
+
+
+def test_a_claim_that_could_not_be_judged_is_counted_apart() -> None:
+    unseen = Event(name="not_seen", text="-", data={"verdict": "first_slice"})
+    (family,) = families(document(claims("THR-B-RR", held=("fair",), events=[unseen])))
+    assert family.text == "1 of 1 claims hold, 1 could not be judged"
+
+
+def test_a_test_is_timed_by_its_series_with_the_highest_value() -> None:
+    derived = make.series((9000,), "blocking")
+    derived.derived = "max - mean"
+    result = make.result("CLK-P-BIN", series=[make.series((5, 7)), derived, make.series((8, 30))])
+    (found,) = timings(document(result))
+    assert (found.worst_ns, found.median_ns, found.count) == (30, 8, 2)
+    assert found.family == "clock" and not found.is_contradictory
+
+
+def test_series_of_a_behaviour_are_no_timings() -> None:
+    assert timings(document(make.result("THR-B-RR"))) == []
+
+
+def test_an_unreadable_histogram_has_no_median_and_is_marked() -> None:
+    result = make.result()
+    result.series[0].histogram.layout = "nonsense"
+    (found,) = timings(document(result))
+    assert found.median_ns is None and found.is_contradictory
+
+
+def test_where_not_all_fit_each_family_keeps_its_highest() -> None:
+    tests = {"SEM-P-NEW": 900, "SEM-P-ARN": 800, "SEM-P-ARC": 700, "TMR-P-LAT": 5, "MUT-P-ARN": 3}
+    found = timings(document(*(make.result(test, (1, worst)) for test, worst in tests.items())))
+    assert [one.test for one in decisive(found, 3)] == ["SEM-P-NEW", "TMR-P-LAT", "MUT-P-ARN"]
+    assert [one.test for one in decisive(found, 4)][:2] == ["SEM-P-NEW", "SEM-P-ARN"]
+    assert decisive(found, 5) == found and decisive(found, 0) == []
+
+
+def test_a_machine_that_is_fine_has_nothing_that_stands_out() -> None:
+    assert told(make.result(), claims("THR-B-RR", held=("fair",))) == []
+
+
+@pytest.mark.parametrize(
+    ("result", "text"),
+    [
+        (claims("THR-B-RR", "fair"), "1 claim failed: THR-B-RR fair"),
+        (
+            make.result(events=[Event(name="throttled", text="-")]),
+            "the CPU was not given to TMR-P-LAT",
+        ),
+        (
+            make.result(environment={"steal_ns": 2_000_000}),
+            "steal time: the hypervisor took 2 ms during TMR-P-LAT",
+        ),
+        (
+            make.result(series=[count_series("missed", 3, 4)]),
+            "7 releases were missed: TMR-P-LAT",
+        ),
+        (
+            make.result(
+                events=[
+                    Event(name="load_short", text="cpu reached little", data={"element": "cpu"})
+                ]
+            ),
+            "load: cpu reached little: TMR-P-LAT",
+        ),
+        (
+            make.result(status="denied", series=[], reason="no rights"),
+            "TMR-P-LAT denied: no rights",
+        ),
+        (
+            make.result(complete=False, reason="the stream ended"),
+            "TMR-P-LAT measured, incomplete: the stream ended",
+        ),
+        (
+            make.result(events=[Event(name="not_put_back", text="governor")]),
+            "the machine was not put back as it was by TMR-P-LAT",
+        ),
+    ],
+)
+def test_each_kind_of_trouble_stands_out(result: Result, text: str) -> None:
+    assert told(result) == [text]
+
+
+def test_the_most_important_comes_first_and_the_rest_is_counted() -> None:
+    troubled = make.result(
+        events=[Event(name="throttled", text="-"), Event(name="load_short", text="little")],
+        environment={"steal_ns": 1000},
+        series=[count_series("missed", 3)],
+    )
+    skipped = make.result("SEM-P-SIG", status="skipped", series=[], reason="not run")
+    found = stands_out(document(claims("THR-B-RR", "fair"), skipped, troubled))
+    assert len(found) == MOST_STANDING_OUT
+    assert found[0].text.startswith("1 claim failed") and found[0].is_grave
+    assert found[1].text == "SEM-P-SIG skipped: not run" and not found[1].is_grave
+    assert found[2].text.startswith("the CPU was not given")
+    assert found[-1].text == "2 more: see all of the run"
+
+
+def test_figures_that_contradict_each_other_stand_above_all() -> None:
+    result = make.result(events=[Event(name="not_put_back", text="governor")])
+    result.series[0].count = 7
+    first = stands_out(document(result, trust=Trust(grade="full")))[0]
+    assert first.text == "1 figure contradicts others: do not use this run"
+
+
+def test_results_of_one_test_are_told_apart_by_their_conditions() -> None:
+    heavy, idle = (
+        make.result(conditions=Conditions(load=load, cpu_config="shared"))
+        for load in ("heavy", "none")
+    )
+    assert [one.under for one in timings(document(heavy, idle))] == ["heavy", "none"]

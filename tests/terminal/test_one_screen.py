@@ -1,0 +1,160 @@
+"""One screen holds any run, and the lines that matter are on it."""
+
+from __future__ import annotations
+
+import io
+import re
+from typing import Any
+
+import pytest
+
+from hardstone.catalogue import kind_of, load_catalogue
+from hardstone.model import Conditions, Event, Result, RunDocument, Trust, Verdict
+from hardstone.terminal.one_screen import MOST_LINES, print_screen
+from tests.stats import make
+from tests.targets import sample
+
+WORDS = "words that go on and on " * 20
+
+
+def printed(document: RunDocument, width: int = 80, encoding: str = "utf-8") -> list[str]:
+    stream = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COLUMNS", str(width))
+        print_screen(document, stream)
+    stream.seek(0)
+    return stream.read().splitlines()
+
+
+def battery(*conditions: Conditions, **changed: Any) -> list[Result]:
+    """Each test of the register under each of the conditions."""
+    return [
+        _one(test.id, where, changed) for where in conditions for test in sample.register().tests
+    ]
+
+
+def _one(test: str, where: Conditions, changed: dict[str, Any]) -> Result:
+    if kind_of(test) == "behaviour":
+        known = load_catalogue().entry(test).means
+        verdicts = [Verdict(name=f"{name}/case", passed=True, evidence="-") for name in known]
+        return make.result(test, series=[], verdicts=verdicts, conditions=where, **changed)
+    return make.result(test, (1000, 2000, 500_000), conditions=where, **changed)
+
+
+def where(load: str = "none", config: str = "shared") -> Conditions:
+    return Conditions(load=load, cpu_config=config, policy="fifo", priority=98, realtime=True)
+
+
+def is_command(line: str) -> bool:
+    return "hardstone " in line or "setcap " in line
+
+
+def test_the_battery_fits_with_a_line_for_each_family_and_test() -> None:
+    lines = printed(make.document(results=battery(where())))
+    assert len(lines) <= MOST_LINES
+    for family in ("clock", "timers", "threads", "semaphores", "mutexes"):
+        assert any(re.match(rf"{family} +\d+ of \d+ claims hold$", line) for line in lines)
+    timed = [test.id for test in sample.register().tests if kind_of(test.id) == "timing"]
+    assert [line.split()[0] for line in lines if "-P-" in line[:9]] == timed
+
+
+def worst_case(conditions: list[Conditions]) -> RunDocument:
+    results = battery(*conditions)
+    for number, result in enumerate(results):
+        for verdict in result.verdicts:
+            verdict.passed = False
+        result.events = [
+            Event(name="throttled", text=WORDS),
+            Event(name="not_put_back", text=f"{WORDS}{number}"),
+            Event(name="load_short", text=f"{WORDS}{number}", data={"element": "cpu"}),
+        ]
+        result.environment = {"steal_ns": 5}
+    extra = [make.result(f"NEW-P-{n:03}", (n, n + 1), conditions=conditions[0]) for n in range(90)]
+    lacking = [
+        make.result(f"OLD-P-{n:03}", status="denied", series=[], reason=f"{n} {WORDS}")
+        for n in range(30)
+    ]
+    broken = make.result("BAD-P-ONE")
+    broken.series[0].count = 70
+    return make.document(
+        name=WORDS,
+        results=[*results, *extra, *lacking, broken],
+        trust=Trust(grade="untrustworthy", reasons=[WORDS] * 30),
+        advice=[f"not scheduled as real-time: {WORDS}: sudo setcap x y", *[WORDS] * 20],
+        system={"machine.cpu_model": WORDS, "kernel.name": WORDS, "os.name": WORDS},
+    )
+
+
+@pytest.mark.parametrize("width", [40, 80, 132, 300])
+@pytest.mark.parametrize("count", [1, 2, 9])
+def test_no_run_is_longer_than_a_screen(width: int, count: int) -> None:
+    conditions = [where(f"load-{number}", "shared") for number in range(count)]
+    lines = printed(worst_case(conditions), width)
+    assert len(lines) <= MOST_LINES
+    if width >= 80:
+        assert max(len(line) for line in lines if not is_command(line)) <= width
+
+
+def test_a_failed_claim_stands_with_what_it_means_for_a_program() -> None:
+    results = battery(where())
+    (round_robin,) = [one for one in results if one.test == "THR-B-RR"]
+    round_robin.verdicts[1].passed = False
+    text = " ".join(" ".join(printed(make.document(results=results))).split())
+    assert "FAIL THR-B-RR fair (case): equal SCHED_RR threads get unequal shares" in text
+    assert "1 claim failed: THR-B-RR fair" in text
+
+
+def bar_of(line: str) -> str:
+    return line[line.index("\u2501" if "\u2501" in line else "\u25cf") :]
+
+
+def test_the_bar_goes_from_the_median_to_the_worst_on_a_logarithmic_scale() -> None:
+    short, long = (1000,) * 9 + (10_000,), (1000,) * 9 + (1_000_000,)
+    results = [make.result("TMR-P-LAT", short), make.result("SEM-P-SIG", long)]
+    lines = {
+        line.split()[0]: line
+        for line in printed(make.document(results=results))
+        if "-P-" in line[:9]
+    }
+    assert len(bar_of(lines["SEM-P-SIG"])) == pytest.approx(
+        3 * len(bar_of(lines["TMR-P-LAT"])), abs=3
+    )
+    assert lines["SEM-P-SIG"].index("\u2501") == lines["TMR-P-LAT"].index("\u2501")
+
+
+def test_a_terminal_without_unicode_gets_a_bar_too() -> None:
+    lines = printed(make.document(results=[make.result(values=(10, 10, 900))]), encoding="ascii")
+    (line,) = [one for one in lines if one.startswith("TMR-P-LAT")]
+    assert re.search(r"-+#$", line)
+
+
+def test_conditions_stand_side_by_side_with_their_ratio_to_the_first() -> None:
+    idle = make.result(values=(1000, 2000), conditions=where())
+    heavy = make.result(values=(1000, 9000), conditions=where("heavy"))
+    lines = printed(make.document(results=[idle, heavy]))
+    (line,) = [one for one in lines if one.startswith("TMR-P-LAT")]
+    assert line.split()[-3:] == ["9", "us", "x4.5"] and "2 us" in line
+
+
+def test_of_many_conditions_the_first_and_those_with_the_highest_ratios_are_shown() -> None:
+    results = [
+        make.result(values=(10, 1000 * number), conditions=where(f"load{number}"))
+        for number in (3, 1, 9, 4, 5, 2)
+    ]
+    (heading,) = [
+        one for one in printed(make.document(results=results)) if "load3" in one and "test" in one
+    ]
+    assert heading.split()[-4:] == ["load3", "load9", "load4", "load5"]
+
+
+def test_what_to_type_is_never_cut() -> None:
+    lines = printed(make.document(results=[make.result()]), 40)
+    assert any(line.endswith("show 20261121T032200Z-1a2b3c --all") for line in lines)
+
+
+def test_names_cannot_steer_the_terminal() -> None:
+    evil = "\x1b[31mred\x07\u202e"
+    result = make.result(evil, status="failed", reason=evil)
+    document = make.document(name=evil, results=[result], system={"machine.cpu_model": evil})
+    text = "\n".join(printed(document))
+    assert "\x1b" not in text and "\x07" not in text and "\u202e" not in text
