@@ -210,7 +210,7 @@ def test_an_unknown_rule_gives_the_nearest(
         (["--prove", "smt"], "cannot be switched for a measurement"),
         (["--prove", "governor", "--pairs", "0"], "--pairs"),
         (["--prove", "governor", "--pairs", "9999999999"], "--pairs"),
-        (["--prove", "governor", "--pairs", "x"], "'x' is no number of pairs; give 10 to 500"),
+        (["--prove", "governor", "--pairs", "x"], "'x' is not a number of pairs; give 10 to 500"),
         (
             ["--prove", "governor", "--pairs", "9"],
             "fewer than 10 pairs show nothing that can be trusted; give at least 10",
@@ -220,10 +220,13 @@ def test_an_unknown_rule_gives_the_nearest(
         (["--prove", "governor", "--test", "TMR-*"], "one test"),
         (["--prove", "governor", "--load", "none,heavy"], "one load"),
         (["--prove", "governor", "--load", "hevy"], "did you mean heavy?"),
-        (["--prove", "governor", "--test", "SEM-B-LCK"], "SEM-B-LCK times nothing"),
+        (
+            ["--prove", "governor", "--test", "SEM-B-LCK"],
+            "SEM-B-LCK tests behaviour and times nothing",
+        ),
         (["--prove", "governor", "--explain", "smt"], "both given"),
-        (["--pairs", "3"], "--pairs goes with --prove only"),
-        (["--seed", "3"], "--seed goes with --prove only"),
+        (["--pairs", "3"], "--pairs needs --prove"),
+        (["--seed", "3"], "--seed needs --prove"),
     ],
 )
 def test_wrong_usage_is_told(
