@@ -208,7 +208,7 @@ def test_the_highest_priority_is_planned_as_a_number(policy: str, highest: int) 
 
 
 def test_the_highest_priority_of_an_unknown_machine_is_not_guessed() -> None:
-    with pytest.raises(PlanError, match="does not tell its highest priority"):
+    with pytest.raises(PlanError, match="does not report its highest priority"):
         make_plan(Request(priority="max"), REGISTER, CATALOGUE)
 
 
@@ -282,8 +282,8 @@ def test_a_deadline_is_beyond_what_is_expected(samples: int) -> None:
 
 def test_names_that_are_left_out_are_counted() -> None:
     names = [f"name-{letter}" for letter in "abcdefghijk"]
-    assert nearest("q", names[:8]) == f"there is {', '.join(names[:8])}"
-    assert nearest("q", names) == f"there is {', '.join(names[:8])} and 3 more"
+    assert nearest("q", names[:8]) == f"choose from {', '.join(names[:8])}"
+    assert nearest("q", names) == f"choose from {', '.join(names[:8])} and 3 more"
 
 
 @pytest.mark.parametrize("tests", [("SEM-P-RTP", "SEM-P-SIG"), ("SEM-P-SIG", "SEM-P-RTP")])

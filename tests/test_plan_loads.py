@@ -207,8 +207,8 @@ def test_loads_of_unlike_degrees_are_not_the_same() -> None:
 def test_a_load_behind_options_of_stress_ng_is_not_taken_for_one(load: str, taken: str) -> None:
     (found,) = problems(load=(load,))
     assert found == (
-        f"--load: all that follows stress-ng: would be its options, '{taken}' too; "
-        f"name '{taken}' before stress-ng:, or put an option of that program behind it"
+        f"--load: all text after stress-ng: is an option of it, '{taken}' too; "
+        f"put '{taken}' before stress-ng:, or an option of stress-ng after it"
     )
 
 
@@ -251,32 +251,32 @@ def test_the_terms_of_a_load_are_few(terms: int, is_too_many: bool) -> None:
         ("Heavy", "did you mean heavy?"),
         ("netwrok=5/s", "did you mean network?"),
         ("heavy=3", "heavy is a mix and takes no degree"),
-        ("heavy+none", "none stands alone"),
-        ("heavy+cpu=1ms/10ms", "cpu is there twice"),
-        ("storm+storm=3", "storm is there twice"),
+        ("heavy+none", "none cannot be part of a mix"),
+        ("heavy+cpu=1ms/10ms", "cpu is given twice"),
+        ("storm+storm=3", "storm is given twice"),
         ("cpu++search", "a part of a mix is empty"),
         ("+cpu", "a part of a mix is empty"),
         ("search=4", "search takes no degree"),
-        ("cpu=", "not a time in each period"),
-        ("cpu=10ms", "not a time in each period"),
-        ("cpu=10/100", "not a time in each period"),
-        ("cpu=0ms/100ms", "not a time in each period"),
-        ("cpu=-1ms/100ms", "not a time in each period"),
-        ("cpu=nanms/1s", "not a time in each period"),
-        ("cpu=200ms/100ms", "time of work out of limits"),
-        ("cpu=1us/1ms", "time of work out of limits"),
-        ("cpu=1us/1us", "period out of limits"),
-        ("cpu=1s/1h", "period out of limits"),
-        ("network=4000", "not of the form N/s"),
+        ("cpu=", "not have the form BUSY/PERIOD"),
+        ("cpu=10ms", "not have the form BUSY/PERIOD"),
+        ("cpu=10/100", "not have the form BUSY/PERIOD"),
+        ("cpu=0ms/100ms", "not have the form BUSY/PERIOD"),
+        ("cpu=-1ms/100ms", "not have the form BUSY/PERIOD"),
+        ("cpu=nanms/1s", "not have the form BUSY/PERIOD"),
+        ("cpu=200ms/100ms", "busy time is out of limits"),
+        ("cpu=1us/1ms", "busy time is out of limits"),
+        ("cpu=1us/1us", "period is out of limits"),
+        ("cpu=1s/1h", "period is out of limits"),
+        ("network=4000", "not have the form N/s"),
         ("network=0/s", "out of limits; give 1/s to 100000/s"),
-        ("network=1e3/s", "not of the form N/s"),
-        ("network=٣/s", "not of the form N/s"),
+        ("network=1e3/s", "not have the form N/s"),
+        ("network=٣/s", "not have the form N/s"),
         ("storm=0", "out of limits; give 1 to 5000"),
         ("storm=99999", "out of limits"),
-        ("storm=" + "9" * 400, "not of the form N"),
+        ("storm=" + "9" * 400, "not have the form N"),
         ("stress-ng:", "no options"),
         ("stress-ng:  ", "no options"),
-        ("none@cpu", "none stands alone"),
+        ("none@cpu", "none cannot be part of a mix"),
         ("cpu@cpu@cpu", "unknown"),
         ("network=5/s@host", "names no host and port"),
         ("network=5/s@host:0", "names no host and port"),
@@ -284,7 +284,7 @@ def test_the_terms_of_a_load_are_few(terms: int, is_too_many: bool) -> None:
         ("network=5/s@[host]:7", "names no host and port"),
         ("network=5/s@-host:7", "names no host and port"),
         ("network=5/s@$(reboot):7", "names no host and port"),
-        ("storm=5@host:7", "not of the form N"),
+        ("storm=5@host:7", "not have the form N"),
         ("cpu\x1b[2J", "not printable"),
         ("cpu" * 300, "too long"),
         ("$(reboot)", "unknown '$(reboot)'"),
@@ -302,7 +302,7 @@ def test_all_problems_of_loads_come_with_the_others() -> None:
         cpu_config=("shared,shielde,shared",),
         samples="0",
     )
-    expected = ("TMR-P-JIT?", "heavy?", "each period", "no degree", "shielded?", "--samples")
+    expected = ("TMR-P-JIT?", "heavy?", "form BUSY/PERIOD", "no degree", "shielded?", "--samples")
     assert len(found) == 7
     for words in (*expected, "'shared' is given twice"):
         assert any(words in line for line in found), words
@@ -325,7 +325,7 @@ def test_what_is_no_cpu_configuration(configs: tuple[str, ...], words: str) -> N
 def test_a_probe_without_load_runs_none_and_nothing_else() -> None:
     assert plan(None).loads == ["none"]
     (found,) = problems(None, load=("none,heavy",))
-    assert "the probe makes no load" in found and "hardstone probe build" in found
+    assert "the probe supports no load" in found and "hardstone probe build" in found
 
 
 def test_too_many_loads() -> None:

@@ -50,7 +50,7 @@ def test_words_that_nothing_takes_are_wrong_usage(
     with pytest.raises(SystemExit) as ended:
         check.main()
     assert ended.value.code == 2
-    assert "no check takes --strictly" in capsys.readouterr().err
+    assert "--strictly is for pytest" in capsys.readouterr().err
 
 
 def test_checks_that_run_at_once_show_every_failure(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,8 +1,8 @@
-"""Runs every check of the project side by side, whatever the others said.
+"""Runs all checks of the project in parallel; a failed check stops no other one.
 
-`--quick` leaves out what needs time, the machine as such or a browser, `--only NAME` runs
-one and the build that it needs, `--list` names them, `--format` rewrites the source in the
-house format. Other arguments go to pytest.
+`--quick` skips what needs time, real processes or a browser, `--only NAME` runs one check and
+the build that it needs, `--list` names the checks, `--format` rewrites the source in the house
+format. Other arguments go to pytest.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ CPUS = os.cpu_count() or 1
 
 @dataclass(frozen=True)
 class Check:
-    """`commands` gives what to run, in turn or at once, or raises Skip with the reason.
+    """A check. `commands` returns its commands, or raises Skip with the reason.
 
-    It begins when the check `after` has ended.
+    `at_once` of them run at the same time. The check begins when the check `after` has ended.
     """
 
     name: str
@@ -50,7 +50,7 @@ def python_tool(*command: str) -> Callable[[], Sequence[Command]]:
 
 BUILD = "probe build"
 QUICK_TESTS = "probe quick tests"
-# What other checks build on comes first; what waits most comes before what computes most.
+# Checks that others depend on come first; those that wait come before those that compute.
 CHECKS = [
     Check(BUILD, probe_checks.build, is_quick=True),
     Check("ruff check", python_tool("ruff", "check", "."), is_quick=True),
@@ -68,7 +68,7 @@ CHECKS = [
 PYTEST = "pytest"
 NAMES = [check.name for check in CHECKS] + [PYTEST]
 _TELLING = threading.Lock()
-_INTERRUPTED = threading.Event()  # what has not begun does not begin any more
+_INTERRUPTED = threading.Event()  # no further check begins
 
 
 def tell(text: str) -> None:
@@ -77,7 +77,7 @@ def tell(text: str) -> None:
 
 
 def run_check(check: Check) -> bool:
-    """True unless the check failed. Output is shown only where it did."""
+    """True unless the check failed; only then its output is shown."""
     begin_s = time.monotonic()
     try:
         commands = [] if _INTERRUPTED.is_set() else check.commands()
@@ -95,8 +95,8 @@ def run_check(check: Check) -> bool:
 
 
 def failed_checks(checks: Sequence[Check], run_last: Callable[[], bool] | None = None) -> list[str]:
-    """Names of the checks that failed. `run_last` is pytest, which has the terminal: it begins
-    when the probe is built, and the other checks go on beside it. All have ended."""
+    """Names of the failed checks, when all have ended. `run_last` is pytest, which owns the
+    terminal: it begins when the probe is built and runs beside the other checks."""
     passed: dict[str, Future[bool]] = {}
 
     def run(check: Check) -> bool:
@@ -115,7 +115,7 @@ def failed_checks(checks: Sequence[Check], run_last: Callable[[], bool] | None =
 
 
 def failures_of(commands: Sequence[Command], at_once: int) -> list[str]:
-    """In turn only the first: the later commands build on the earlier ones."""
+    """Outputs of failed commands; in turn only the first, on which the later ones depend."""
     if at_once == 1:
         return list(itertools.islice(filter(None, map(failure_of, commands)), 1))
     with ThreadPoolExecutor(at_once) as pool:
@@ -123,7 +123,7 @@ def failures_of(commands: Sequence[Command], at_once: int) -> list[str]:
 
 
 def failure_of(command: Command) -> str:
-    """What a command that failed said; empty for one that did not."""
+    """The output of a failed command; empty for one that succeeded."""
     if _INTERRUPTED.is_set():
         return ""
     try:
@@ -148,13 +148,13 @@ def run_pytest(arguments: Sequence[str]) -> bool:
 
 
 def leave_noexec_tmpdir() -> None:
-    """Tests run programs that they write where temporary files go."""
+    """Moves temporary files out of a noexec folder: tests run programs that they write there."""
     folder = tempfile.gettempdir()
     if not is_noexec(folder):
         return
     own = ROOT / "build" / "tmp"
     own.mkdir(parents=True, exist_ok=True)
-    # Some tests need a place that every user can get at.
+    # Some tests need a folder that every user can reach.
     shared = "/var/tmp"  # noqa: S108
     chosen = str(own) if is_noexec(shared) else shared
     tempfile.tempdir = os.environ["TMPDIR"] = chosen
@@ -175,7 +175,7 @@ def format_source() -> int:
 def chosen_checks(only: Sequence[str], is_quick: bool) -> list[Check]:
     if only:
         chosen = [check for check in CHECKS if check.name in only]
-        # Nothing is tried on a probe of an earlier source.
+        # No check uses a probe that was built from older source.
         is_for_probe = PYTEST in only or any(check.after == BUILD for check in chosen)
         built = [check for check in CHECKS if check.name == BUILD and is_for_probe]
         return [*built, *(check for check in chosen if check.name != BUILD or not built)]
@@ -185,7 +185,7 @@ def chosen_checks(only: Sequence[str], is_quick: bool) -> list[Check]:
 
 
 def interrupt(number: int, frame: FrameType | None) -> None:
-    _INTERRUPTED.set()  # before anything that runs is waited for
+    _INTERRUPTED.set()  # before waiting for running checks
     raise KeyboardInterrupt
 
 
@@ -200,7 +200,7 @@ def main() -> int:
     arguments, for_pytest = parser.parse_known_args()
     is_with_pytest = not arguments.only or PYTEST in arguments.only
     if for_pytest and not is_with_pytest:
-        parser.error(f"no check takes {shlex.join(for_pytest)}: pytest would, and is not run")
+        parser.error(f"{shlex.join(for_pytest)} is for pytest, which these options do not run")
     os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     if arguments.list:
         print("\n".join(NAMES))

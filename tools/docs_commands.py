@@ -1,4 +1,4 @@
-"""The pages of the commands: click's own help, as a person sees it."""
+"""The pages of the commands: the help that click prints."""
 
 from __future__ import annotations
 

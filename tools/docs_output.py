@@ -1,7 +1,7 @@
 """Real output in documents, between `<!-- output: COMMAND -->` and `<!-- end -->`.
 
-`<!-- measured: COMMAND -->` is the same for a command whose figures differ from run
-to run: it is refreshed only when asked, all such blocks of a document in one store.
+`<!-- measured: COMMAND -->` is the same for a command whose figures differ from run to run. Such
+blocks are refreshed only on request, all those of a document in one store.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 BLOCK = re.compile(r"<!-- (output|measured): (.+?) -->\n(.*?)<!-- end -->\n", re.DOTALL)
+# Whether another run was measuring is not part of a command's output.
+WAITING = re.compile(r"hardstone: .*\banother hardstone measurement\b", re.IGNORECASE)
 PROGRAMS = {
     "hardstone": ROOT / ".venv" / "bin" / "hardstone",
     "hardstone-probe": ROOT / "build" / "probe" / "hardstone-probe",
@@ -25,9 +27,9 @@ PROGRAMS = {
 def refresh(
     text: str, *, measure: bool, afterwards: Callable[[Path], None] = lambda home: None
 ) -> str:
-    """`text` with the output in its blocks as it is now.
+    """`text` with the current output in its blocks.
 
-    `afterwards` sees the home in which the commands ran, before it is removed.
+    `afterwards` gets the home in which the commands ran, before it is removed.
     """
     with tempfile.TemporaryDirectory(prefix="hardstone-") as home:
 
@@ -44,7 +46,7 @@ def refresh(
 
 
 def run(command: str, home: str) -> str:
-    """Output of one of our programs, at home in `home`, which is shown as `~`."""
+    """Output of one of our programs with `home`, shown as `~`, as its home."""
     program, *arguments = shlex.split(command)
     environment = {
         **os.environ,
@@ -66,6 +68,5 @@ def run(command: str, home: str) -> str:
     if done.returncode not in (0, 1, 3):
         raise RuntimeError(f"{command} ended with {done.returncode}: {done.stdout}")
     lines = done.stdout.replace(home, "~").splitlines()
-    # Who else was measuring is no part of the output of this command.
-    lines = [line for line in lines if not line.startswith("hardstone: waiting for another")]
+    lines = [line for line in lines if not WAITING.match(line)]
     return "\n".join(line.rstrip() for line in lines).strip("\n")

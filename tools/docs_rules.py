@@ -9,19 +9,19 @@ from hardstone.doctor.diagnosis import brings_texts
 from hardstone.doctor.rules import StepRule
 
 LEVELS = {
-    "blocks": "there is no real-time work without it",
-    "hurts": "figures are worse for it",
-    "note": "good to know",
+    "blocks": "real-time work is impossible",
+    "hurts": "figures get worse",
+    "note": "worth knowing",
 }
 HEAD = """\
 # Rules of the doctor
 
-`hardstone doctor` judges a machine by these rules from what the probe tells
-([facts](facts.md)). Each is *found*, *fine* or *unknown*: fine only where that is known, so what
-cannot be seen (no privilege, a container, a hypervisor, another system than Linux) is unknown.
-`{fact}` stands for what the machine says; facts that begin with `derived.` follow from others. What
-is typed is shown for the machine at hand: a step that does not apply to it is left out, and root is
-shown no `sudo`.
+`hardstone doctor` judges a machine by these rules, from the [facts](facts.md) that the probe
+reports. Each rule is *found*, *fine* or *unknown*. It is fine only when the facts prove it: what
+the probe cannot see (no privilege, a container, a hypervisor, a system other than Linux) is
+unknown. `{fact}` stands for the value of a fact; facts whose names begin with `derived.` are
+computed from others. The doctor shows commands for the machine at hand: it leaves out steps that do
+not apply, and shows root no `sudo`.
 
 The data is `src/hardstone/doctor/rules.toml`.
 """
@@ -56,7 +56,7 @@ def _lines(rule: Rule) -> Iterator[str]:
     for label, text in brings_texts(rule.brings, rule.settings):
         yield f"- {label.capitalize()}: {text}."
     if rule.settings:
-        yield f"- `--prove`: by the settings {', '.join(f'`{one}`' for one in rule.settings)}."
+        yield f"- `--prove`: with the settings {', '.join(f'`{one}`' for one in rule.settings)}."
     else:
         yield f"- `--prove`: no, {rule.fixed}."
 

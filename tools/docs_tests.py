@@ -24,7 +24,7 @@ def page(test: Descriptor, catalogue: Catalogue) -> str:
     parts += _section("CPU", [cpu_text(test)])
     parts += _section("Series", _series(test))
     parts += _section("Verdicts", _verdicts(test))
-    parts += _section("Shown, does not count for a rating", _uncounted(entry))
+    parts += _section("Shown but not rated", _uncounted(entry))
     parts += _section("Parameters", _parameters(test))
     parts += _section("Counts", _profiles(entry))
     parts += _section("Published figures", _published(test.id))

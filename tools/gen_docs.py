@@ -1,8 +1,8 @@
 """Writes docs/reference from the register, the catalogue and the commands, refreshes the
-output that the documents show, and keeps the register for tests that have no probe.
+output that the documents show, and saves the register for tests without a probe.
 
-`--check` writes nothing and fails where something is out of date; `--measure`
-refreshes blocks that take a measurement too.
+`--check` writes nothing and fails if something is out of date; `--measure` also refreshes
+blocks that need a measurement.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ def read_register() -> bytes:
 
 
 def golden_register(document: bytes) -> str:
-    """The register as the probe sends it, a line for each value so that a diff shows it."""
+    """The register as the probe sends it, one line per value for readable diffs."""
     return json.dumps(json.loads(document), indent=1, ensure_ascii=False) + "\n"
 
 
 def generated_files() -> dict[Path, str]:
-    """Text of every file that is written whole, by its place."""
+    """Text of every file that is generated as a whole, by path."""
     document, catalogue = read_register(), load_catalogue()
     register = msgspec.json.decode(document, type=Register)
     commands = docs_commands.all_commands()
@@ -69,11 +69,11 @@ def stale_pages(pages: dict[Path, str]) -> list[Path]:
 
 
 def take_pictures(home: Path) -> None:
-    """Of the report that the commands of a document wrote, so that both show one run."""
+    """Takes pictures of the report that a document's commands wrote, so that both show one run."""
     browser = picture.find_browser()
     for report in home.rglob("*.html"):
         if browser is None:
-            print("docs/images stay as they are: there is no Chromium")
+            print("docs/images are unchanged: there is no Chromium")
             return
         for path, at in PICTURES.items():
             picture.take(report, path, browser, at)

@@ -1,7 +1,7 @@
 """Pins every dependency, with the hashes of all its files: requirements/*.txt.
 
-run.txt is what `hardstone` and its build need, dev.txt all that the checks need
-too; both agree on versions. No address is written: each site uses its own index.
+run.txt holds what `hardstone` and its build need, dev.txt also what the checks need; both
+agree on versions. Neither holds an address: each site uses its own index.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What setup made for one folder is of no use in another: a clone may be moved or copied.
+"""Finds set-up files that were made for another folder: a clone may be moved or copied.
 
 Scripts in .venv name its interpreter, the installed hardstone names its source, and a build
 folder names source and target, all by absolute path: a copy would run the original.
@@ -15,7 +15,7 @@ STAMP = "made-for"
 
 
 def former_folder(venv: Path, root: Path) -> str:
-    """The folder that `venv` was made for, "" where that is `root` or there is no `venv`."""
+    """The folder that `venv` was made for; "" if that is `root` or there is no `venv`."""
     if not venv.exists():
         return ""
     try:
@@ -30,7 +30,7 @@ def write_stamp(venv: Path, root: Path) -> None:
 
 
 def foreign_builds(build: Path) -> list[Path]:
-    """Folders below `build` that Meson configured when they were elsewhere, or not to the end."""
+    """Folders below `build` that Meson configured in another place, or only in part."""
     folders = sorted(path.parent for path in build.glob("*/meson-private"))
     return [folder for folder in folders if configured_as(folder) != str(folder.resolve())]
 

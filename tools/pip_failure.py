@@ -1,4 +1,4 @@
-"""Why pip failed: where it reaches no index, it says in the end that there is no such version."""
+"""Why pip failed: without a package index its last line claims that there is no such version."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ PROGRESS = ("Collecting ", "Downloading ", "Using cached ")
 
 
 def cause(output: str) -> str:
-    """One line, "" where pip gives no reason."""
+    """One line; "" if pip gives no reason."""
     lines = [line.strip() for line in output.splitlines()]
     since = max((n for n, line in enumerate(lines) if line.startswith(PROGRESS)), default=0)
     broken = [match[1] for line in lines[since:] if (match := BROKEN.search(line))]
@@ -21,5 +21,5 @@ def cause(output: str) -> str:
 
 
 def reason(exception: str) -> str:
-    """The last words of pip's nested exceptions: before them stand classes, objects and hosts."""
+    """The last words of pip's nested exceptions, after classes, objects and hosts."""
     return str(WORDS.findall(exception)[-1]).strip(" .,")

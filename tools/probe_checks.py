@@ -14,9 +14,9 @@ ROOT = Path(__file__).resolve().parent.parent
 PROBE = ROOT / "probe"
 BUILD = ROOT / "build"
 CPUS_LOCK = BUILD / "cpus.lock"
-# What judges is pinned in requirements/dev.txt: the same verdict everywhere.
+# Tools that judge are pinned in requirements/dev.txt: one verdict everywhere.
 PINNED = ROOT / ".venv" / "bin"
-# A member that a table leaves out is zero, and says "the default".
+# A member that an initialiser leaves out is zero, which means "the default".
 WARNINGS = ["-std=c11", "-pedantic", "-Wall", "-Wextra", "-Werror"]
 WARNINGS += ["-Wno-missing-field-initializers"]
 
@@ -24,7 +24,7 @@ Command = list[str]
 
 
 class Skip(Exception):
-    """Why a check does not run here."""
+    """The reason why a check does not run here."""
 
 
 def compiler() -> Command:
@@ -54,12 +54,12 @@ def plain_tests() -> Sequence[Command]:
 
 
 def quick_tests() -> Sequence[Command]:
-    """Those that need no timing and no loop of kills."""
+    """Tests without timing and without loops of kills."""
     return [[*meson_test(str(BUILD / "probe")), "--no-suite", "slow"]]
 
 
 def meson_test(folder: str) -> Command:
-    """Not while a test takes a CPU from all others (the fixture `cpus_taken`)."""
+    """Waits while a test takes a CPU from all others (the fixture `cpus_taken`)."""
     beside = ["flock", "--shared", str(CPUS_LOCK)] if shutil.which("flock") else []
     return [*beside, "meson", "test", "-C", folder, "--no-rebuild", "--print-errorlogs"]
 
@@ -79,12 +79,12 @@ def unit_tests(
         runner = sanitizer_runner(sanitizer)
         folder = str(BUILD / f"probe-{name}")
         options = ["-Dwerror=true", f"-Db_sanitize={sanitizer}", *choices]
-        # Sanitizers replace functions of libc, which the linker would call undefined.
+        # Sanitizers replace libc functions, which the linker would report as undefined.
         options += ["-Db_lundef=false"] if sanitizer != "none" else []
         options += THREAD_SANITIZER_STACKS if sanitizer == "thread" else []
         again = ["--reconfigure"] if (Path(folder) / "build.ninja").exists() else []
         tests = [*runner, *meson_test(folder)]
-        # A second process starts threads, which the thread sanitizer follows only when told to.
+        # A forked process starts threads; the thread sanitizer ends it unless told otherwise.
         tests = ["env", "TSAN_OPTIONS=die_after_fork=0", *tests]
         register = [sys.executable, "-m", "tests.e2e.sanitized", *runner]
         return [
@@ -98,11 +98,11 @@ def unit_tests(
 
 
 def sanitizer_runner(sanitizer: str) -> Command:
-    """What must stand before a command for `sanitizer` to work on this machine."""
+    """The words before a command without which `sanitizer` does not work on this machine."""
     if sanitizer == "none":
         return []
     BUILD.mkdir(exist_ok=True)
-    # Not where temporary files go: programs may be forbidden to run there.
+    # Not in the folder of temporary files, which may be mounted noexec.
     with tempfile.TemporaryDirectory(dir=BUILD) as folder:
         program = f"{folder}/program"
         build = [*compiler(), f"-fsanitize={sanitizer}", "-x", "c", "-", "-o", program]
@@ -110,7 +110,7 @@ def sanitizer_runner(sanitizer: str) -> Command:
             raise Skip(f"{compiler()[0]} has no -fsanitize={sanitizer} here")
         if succeeds([program]):
             return []
-        # The thread sanitizer needs addresses that a strongly randomised layout takes.
+        # The thread sanitizer needs addresses that strong randomisation of the layout occupies.
         if succeeds(["setarch", "-R", program]):
             return ["setarch", "-R"]
     raise Skip(f"programs with -fsanitize={sanitizer} do not run on this kernel")
@@ -131,7 +131,7 @@ def analysis() -> Sequence[Command]:
 
 
 def portable() -> Sequence[Command]:
-    """One call of the plain compiler, with nothing but POSIX; the result must run."""
+    """One call of the compiler, with only POSIX; the result must run."""
     program = BUILD / "portable" / "hardstone-probe"
     program.parent.mkdir(parents=True, exist_ok=True)
     files = [file for file in sources((".c",)) if is_portable(Path(file))]

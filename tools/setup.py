@@ -1,7 +1,7 @@
 """Makes .venv, installs the pinned dependencies, builds the probe.
 
-Does only what has changed since the last time. What goes wrong is one line with
-what to type; the output of the commands is in .venv/setup.log.
+Skips what has not changed since the last time. An error is one line with the command to
+type; the output of the commands is in .venv/setup.log.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def say(text: str) -> None:
 def run_logged(
     command: list[str], failure: str, cause_of: Callable[[str], str] = lambda output: ""
 ) -> None:
-    """SetupError, with what `cause_of` finds in the output, where the command fails."""
+    """Runs a command; SetupError, with what `cause_of` finds in the output, if it fails."""
     with LOG.open("a") as log:
         log.write(f"\n$ {' '.join(command)}\n")
         log.flush()
@@ -51,7 +51,7 @@ def run_logged(
     if done.returncode:
         cause = cause_of(LOG.read_bytes()[begin:].decode(errors="replace"))
         told = f"{failure}: {cause}" if cause else failure
-        raise SetupError(f"{told}: see the end of it with: tail {LOG.relative_to(ROOT)}")
+        raise SetupError(f"{told}: see the end of its output: tail {LOG.relative_to(ROOT)}")
 
 
 def environment() -> dict[str, str]:
@@ -60,7 +60,7 @@ def environment() -> dict[str, str]:
 
 
 def check_folder() -> None:
-    """What Python, pip and Meson would each say in their own way, and late."""
+    """Reports early what Python, pip and Meson would each report late in words of their own."""
     try:
         str(ROOT).encode()
     except UnicodeEncodeError:
@@ -71,7 +71,7 @@ def check_folder() -> None:
 
 
 def remedy_for(folder: Path) -> str:
-    """Whose `folder` it is, and how to get it; "" for one's own."""
+    """The owner of `folder` and the command that takes it over; "" for one's own."""
     owner, user = folder.stat().st_uid, os.geteuid()
     if owner == user:
         return ""
@@ -80,7 +80,7 @@ def remedy_for(folder: Path) -> str:
 
 
 def as_root(command: str) -> str:
-    """`command` as it is typed here: root needs nothing, small systems have no sudo."""
+    """`command` with the rights of root; root needs no sudo, and small systems have none."""
     if os.geteuid() == 0:
         return command
     if shutil.which("sudo"):
@@ -89,7 +89,7 @@ def as_root(command: str) -> str:
 
 
 def wait_for_another() -> None:
-    """Two set-ups of one clone at once would remove each other's .venv. Held until the end."""
+    """Takes a lock until the end: two set-ups of one clone would remove each other's .venv."""
     folder = os.open(ROOT, os.O_RDONLY)
     try:
         fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -119,7 +119,7 @@ def make_venv() -> None:
     command = [sys.executable, "-m", "venv", "--clear", str(VENV)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
-        (*_, why) = ["no word why", *(done.stderr or done.stdout).splitlines()]
+        (*_, why) = ["no reason given", *(done.stderr or done.stdout).splitlines()]
         raise SetupError(f"cannot make .venv: {why}")
     moved.write_stamp(VENV, ROOT)
 
@@ -175,7 +175,7 @@ def check_compiler() -> None:
 
 
 def build_probe(*, is_strict: bool) -> None:
-    """`is_strict`: what the compiler warns of is an error."""
+    """`is_strict`: warnings of the compiler are errors."""
     meson = str(VENV / "bin" / "meson")
     ninja = [str(VENV / "bin" / "ninja"), "-C", str(BUILD)]
     strict = ["-Dwerror=true"] if is_strict else []
@@ -194,7 +194,7 @@ def build_probe(*, is_strict: bool) -> None:
 
 
 def is_configured(ninja: list[str]) -> bool:
-    """False too where the plan was made by a Meson that is no longer there."""
+    """Also False if the Meson that configured the build is gone."""
     if not (BUILD / "build.ninja").exists():
         return False
     renew = [*ninja, "build.ninja"]
@@ -203,8 +203,8 @@ def is_configured(ninja: list[str]) -> bool:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--dev", action="store_true", help="what the checks need, too")
-    parser.add_argument("--no-probe", action="store_true", help="leave the probe unbuilt")
+    parser.add_argument("--dev", action="store_true", help="also install what the checks need")
+    parser.add_argument("--no-probe", action="store_true", help="do not build the probe")
     parser.add_argument("--strict", action="store_true", help="the compiler's warnings are errors")
     arguments = parser.parse_args()
     try:

@@ -1,4 +1,4 @@
-"""Commands as this person types them, from the folder and with the PATH that they have."""
+"""Commands in the form that works for this user, from the current folder and with their PATH."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CAPABILITIES = "cap_sys_nice,cap_ipc_lock=ep"
 _NAME = "hardstone"
 _OF_A_STORE = re.compile(r" (?:evaluate|runs|show|report)\b")
 _STORE: ContextVar[Path | None] = ContextVar("store", default=None)
-# What sudo and su search: of the person's own PATH nothing is left there.
+# The PATH of sudo and su, which do not keep the user's own.
 ROOT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _ROOT_COMMAND = re.compile(rf"sudo {_NAME}\b(.*)", re.DOTALL)
 _SUDO = re.compile(r"(^|[|;&] )sudo ")  # where a command begins
@@ -24,9 +24,9 @@ _PLAIN_REMEDY = re.compile(r"(?:(.*): )?((?:sudo )?hardstone [A-Za-z0-9 _.=,@-]+
 
 
 def as_typed(command: str) -> str:
-    """`command` of a text, `hardstone ...` or `sudo hardstone ...`, as it works here.
+    """`command`, `hardstone ...` or `sudo hardstone ...` in a text, in the form that works here.
 
-    Of others, pipes too, only `sudo` is looked at. Arguments must be quoted already.
+    Of other commands and pipes only `sudo` is adapted. Arguments must be quoted already.
     """
     if found := _ROOT_COMMAND.fullmatch(command):
         return as_root(_program(ROOT_PATH) + _in_store(found[1]))
@@ -37,7 +37,7 @@ def as_typed(command: str) -> str:
 
 
 def stay_in(store: Path | None) -> None:
-    """Commands on runs are for the store that the person has named, from now on."""
+    """From now on, commands on runs name the store that the user has named."""
     _STORE.set(store)
 
 
@@ -49,12 +49,12 @@ def _in_store(arguments: str) -> str:
 
 
 def _is_one_sudo(command: str) -> bool:
-    """`sudo` and one program: not a pipe, nor several commands, of which one has it."""
+    """Whether `command` is `sudo` and one program, and no pipe or list of commands."""
     return command.startswith("sudo ") and not re.search(r"[|;&]|sudo .*sudo ", command)
 
 
 def _without_missing_sudo(command: str) -> str:
-    """Several commands of which some need root: where there is no sudo, one shell of root's."""
+    """`command` with parts that need root; without sudo on the system, in one root shell."""
     if not _SUDO.search(command) or shutil.which("sudo"):
         return command
     plain = _SUDO.sub(r"\1", command)
@@ -64,7 +64,7 @@ def _without_missing_sudo(command: str) -> str:
 
 
 def as_root(command: str) -> str:
-    """`command` with the rights of root: root needs nothing, small systems have no sudo."""
+    """`command` with the rights of root; root needs no sudo, and small systems have none."""
     if os.geteuid() == 0 and not _is_sudo():
         return command
     if shutil.which("sudo"):
@@ -73,9 +73,9 @@ def as_root(command: str) -> str:
 
 
 def grant_commands(probe: str, search: str = ROOT_PATH) -> list[str]:
-    """What gives the executable `probe` real-time scheduling and locked memory.
+    """The commands that grant the executable `probe` real-time scheduling and locked memory.
 
-    The last command is setcap; where no folder of `search` has it, what installs it comes first.
+    The last one is setcap. If no folder of `search` has it, the command that installs it is first.
     """
     commands = [as_root(f"setcap {CAPABILITIES} {shlex.quote(shortest(Path(probe)))}")]
     if shutil.which("setcap", path=search) is None and shutil.which("apt-get"):
@@ -86,14 +86,14 @@ def grant_commands(probe: str, search: str = ROOT_PATH) -> list[str]:
 def parted(remedy: str) -> tuple[str, str]:
     """The words of "words: command", and the command; one of the two may be empty.
 
-    For remedies of the toolkit's own, which quote what they did not choose.
+    Only for the toolkit's own remedies, which quote foreign text.
     """
     found = _REMEDY.fullmatch(remedy)
     return (found[1] or "", found[2]) if found else (remedy, "")
 
 
 def parted_text(text: str) -> tuple[str, str]:
-    """The same for a text whose last clause may be of others: plain hardstone commands only."""
+    """The same for a text that may end in foreign words: accepts plain hardstone commands only."""
     before, _, last = text.rpartition("; ")
     found = _PLAIN_REMEDY.fullmatch(last)
     if not found:
@@ -103,7 +103,7 @@ def parted_text(text: str) -> tuple[str, str]:
 
 
 def shortest(path: Path) -> str:
-    """`path` from the current folder, or from the root where that is shorter; with a slash."""
+    """`path` relative to the current folder, or absolute if that is shorter; with a slash."""
     whole = str(path.absolute())
     if not _is_folder_of_the_person():
         return whole
@@ -114,7 +114,7 @@ def shortest(path: Path) -> str:
 
 
 def _program(search: str) -> str:
-    """The shell words that start this program where `search` is the PATH."""
+    """The shell words that start this program when `search` is the PATH."""
     script = _script()
     if script is None:
         return f"{shlex.quote(shortest(Path(sys.executable)))} -m {_NAME}"
@@ -125,19 +125,19 @@ def _program(search: str) -> str:
 
 
 def _script() -> Path | None:
-    """The command as it was called; of `python -m hardstone` the one beside that Python."""
+    """The script that was called; for `python -m hardstone`, the one beside that Python."""
     places = [Path(sys.argv[0]), Path(sys.executable).parent / _NAME]
     own = [place for place in places if place.name == _NAME and place.is_file()]
     return own[0] if own else None
 
 
 def _is_sudo() -> bool:
-    """Whether the person is another one, who became root for this command."""
+    """Whether another user became root for this command."""
     return os.geteuid() == 0 and os.environ.get("SUDO_UID", "0") != "0"
 
 
 def _is_folder_of_the_person() -> bool:
-    """Not after `make -C`, which went elsewhere than the shell that its person types in."""
+    """Whether this is the folder of the user's shell: not so after `make -C`, which left it."""
     if "w" in os.environ.get("MAKEFLAGS", "").partition(" ")[0]:
         return False
     try:

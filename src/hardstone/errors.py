@@ -1,4 +1,4 @@
-"""What can go wrong, each with its cause, the next step and its exit code.
+"""Errors, each with its cause, a remedy and an exit code.
 
 Exit codes: 0 fine; 1 a gate or threshold failed; 2 wrong usage or input; 3 not
 trustworthy or not measurable; 4 target unreachable; 5 privilege or facility
@@ -20,8 +20,8 @@ EXIT_INTERRUPTED = 130
 class HardstoneError(Exception):
     """An error that a person can act on: one line of cause, one of remedy.
 
-    A remedy that is a command, or words and then one ("build it: hardstone probe build"),
-    is shown with the command on a line of its own, as it works where it is read.
+    A remedy may be a command, or words and a command ("build it: hardstone probe build"). The
+    command is shown on a line of its own, in the form that works for its reader.
     """
 
     exit_code = EXIT_INTERNAL

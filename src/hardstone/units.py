@@ -1,7 +1,4 @@
-"""The one place where nanoseconds meet people.
-
-Inside hardstone every duration is an integer of nanoseconds.
-"""
+"""Reads and writes durations for people; elsewhere every duration is an integer of ns."""
 
 from __future__ import annotations
 
@@ -25,8 +22,8 @@ MAX_DURATION_NS = 366 * _NS_PER["d"]
 def parse_duration_ns(text: str, *, bare: str = "s") -> int:
     """Duration such as "30s", "1.5ms", "24h" or a bare number of `bare` units, in ns.
 
-    Raises ValueError, with the accepted forms, for anything else, for a result
-    that is negative, zero, not a whole number of ns, or above a year.
+    Raises ValueError, with the accepted forms, for anything else, and for a duration that is
+    not above zero, not a whole number of ns, or longer than a year.
     """
     match = _DURATION.fullmatch(text.replace("\N{MICRO SIGN}", "u").replace(_MU, "u"))
     unit = (match[3].lower() or bare) if match else ""
@@ -35,7 +32,7 @@ def parse_duration_ns(text: str, *, bare: str = "s") -> int:
             f"'{text[:40]}' is not a duration: write 300, 30s, 5m, 24h, 250us or 1.5ms"
         )
     if len(text) > 40:
-        raise ValueError(f"'{text[:24]}...' has more digits than a duration needs")
+        raise ValueError(f"'{text[:24]}...' has too many digits for a duration")
     scale = _NS_PER[unit]
     fraction = (match[2] or ".0")[1:]
     value, rest = divmod(int(fraction) * scale, int(10 ** len(fraction)))
@@ -45,12 +42,12 @@ def parse_duration_ns(text: str, *, bare: str = "s") -> int:
     if value <= 0:
         raise ValueError(f"'{text}' is not a duration above zero")
     if value > MAX_DURATION_NS:
-        raise ValueError(f"'{text}' is too long a duration: at most 366d")
+        raise ValueError(f"'{text}' is too long: a duration is at most 366d")
     return value
 
 
 def write_ns(value_ns: int) -> str:
-    """A duration as it is typed, exactly and in one way: "10ms", "1500us", "2s"."""
+    """A duration as people type it, exact and in one form: "10ms", "1500us", "2s"."""
     for unit in ("s", "ms", "us"):
         if value_ns % _NS_PER[unit] == 0:
             return f"{value_ns // _NS_PER[unit]}{unit}"

@@ -40,7 +40,7 @@ def _pair(document: RunDocument) -> None:
 CASES: list[tuple[Change, str]] = [
     (
         _count,
-        "TMR-P-LAT wakeup [part total]: the histogram holds 3 values and the count says 7",
+        "TMR-P-LAT wakeup [part total]: the histogram holds 3 values but the count is 7",
     ),
     (_extremes, "TMR-P-LAT wakeup [part total]: the minimum 9 is above the maximum 3"),
     (_duration, "TMR-P-LAT: a duration of -5 ns is negative"),

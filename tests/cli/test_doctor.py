@@ -132,7 +132,7 @@ def test_what_is_history_is_not_what_a_change_brings(hardstone: Hardstone, tmp_p
         hardstone("doctor", "--explain", "preemption", "--target", target),
     ):
         lines = [line.split() for line in done.out.splitlines()]
-        assert ["brings", "not", "known"] in lines
+        assert ["brings", "unknown"] in lines
         assert any(line[:2] == ["history", "HP-UX"] for line in lines)
 
 
@@ -210,7 +210,7 @@ def test_an_unknown_rule_gives_the_nearest(
         (["--prove", "smt"], "cannot be switched for a measurement"),
         (["--prove", "governor", "--pairs", "0"], "--pairs"),
         (["--prove", "governor", "--pairs", "9999999999"], "--pairs"),
-        (["--prove", "governor", "--pairs", "x"], "'x' is no number of pairs; give 10 to 500"),
+        (["--prove", "governor", "--pairs", "x"], "'x' is not a number of pairs; give 10 to 500"),
         (
             ["--prove", "governor", "--pairs", "9"],
             "fewer than 10 pairs show nothing that can be trusted; give at least 10",
@@ -220,10 +220,13 @@ def test_an_unknown_rule_gives_the_nearest(
         (["--prove", "governor", "--test", "TMR-*"], "one test"),
         (["--prove", "governor", "--load", "none,heavy"], "one load"),
         (["--prove", "governor", "--load", "hevy"], "did you mean heavy?"),
-        (["--prove", "governor", "--test", "SEM-B-LCK"], "SEM-B-LCK times nothing"),
+        (
+            ["--prove", "governor", "--test", "SEM-B-LCK"],
+            "SEM-B-LCK tests behaviour and times nothing",
+        ),
         (["--prove", "governor", "--explain", "smt"], "both given"),
-        (["--pairs", "3"], "--pairs goes with --prove only"),
-        (["--seed", "3"], "--seed goes with --prove only"),
+        (["--pairs", "3"], "--pairs needs --prove"),
+        (["--seed", "3"], "--seed needs --prove"),
     ],
 )
 def test_wrong_usage_is_told(
@@ -293,29 +296,34 @@ def test_prove_without_privilege_exits_with_5_and_measures_nothing(
     [
         ("governor", ("power.governors",), {}, "no frequency governor"),
         ("governor", (), {"power__governors": None}, "no frequency governor"),
-        ("governor", (), {"power__governors": "performance"}, "performance already"),
-        ("idle-states", ("power.dma_latency_us",), {}, "not there, or cannot be opened"),
-        ("idle-states", (), {"power__dma_latency_us": 0}, "at 0 already"),
-        ("idle-states", (), {"power__idle_driver": "none"}, "no driver of idle states"),
-        ("idle-states", (), {"power__idle_boot": "poll"}, "poll already"),
+        (
+            "governor",
+            (),
+            {"power__governors": "performance"},
+            "already has the governor performance",
+        ),
+        ("idle-states", ("power.dma_latency_us",), {}, "missing or cannot be opened"),
+        ("idle-states", (), {"power__dma_latency_us": 0}, "already holds"),
+        ("idle-states", (), {"power__idle_driver": "none"}, "no idle driver"),
+        ("idle-states", (), {"power__idle_boot": "poll"}, "already poll"),
         ("watchdog", (), {}, "watchdogs are off"),
-        ("timer-migration", (), {"cpu__count": 1}, "there is one CPU"),
-        ("timer-migration", ("kernel.timer_migration",), {}, "no kernel.timer_migration"),
+        ("timer-migration", (), {"cpu__count": 1}, "there is only one CPU"),
+        ("timer-migration", ("kernel.timer_migration",), {}, "no setting kernel.timer_migration"),
         (
             "timer-migration",
             (),
             {"kernel__timer_migration": 0, "kernel__nohz_full_cpus": None},
-            "kernel.timer_migration is 0 already",
+            "kernel.timer_migration is already 0",
         ),
-        ("isolated-cpus", (), {"cpu__count": 1}, "there is one CPU"),
-        ("isolated-cpus", ("kernel.timer_migration",), {}, "no kernel.timer_migration"),
+        ("isolated-cpus", (), {"cpu__count": 1}, "there is only one CPU"),
+        ("isolated-cpus", ("kernel.timer_migration",), {}, "no setting kernel.timer_migration"),
         *(
             one
             for rule in ("interrupts-here", "interrupts-one-cpu", "interrupts-everywhere")
             for one in (
-                (rule, (), {"cpu__count": 1}, "there is one CPU"),
-                (rule, ("interrupts.device_lines",), {}, "no interrupt of a device is visible"),
-                (rule, (), {"interrupts__device_lines": 0}, "no interrupt of a device is visible"),
+                (rule, (), {"cpu__count": 1}, "there is only one CPU"),
+                (rule, ("interrupts.device_lines",), {}, "no device interrupt is visible"),
+                (rule, (), {"interrupts__device_lines": 0}, "no device interrupt is visible"),
                 (rule, (), {"interrupts__quiet_cpus": "3,5"}, "directed to CPU 5"),
             )
         ),

@@ -71,5 +71,5 @@ def test_a_run_that_is_not_whole_says_what_3_means(
     capfd: pytest.CaptureFixture[str], own_probe: Path
 ) -> None:
     (line,) = told(capfd, own_probe, EXIT_UNTRUSTWORTHY)
-    assert line == "hardstone: exit code 3: 1 of 2 measurements was not measured (1 denied)"
+    assert line == "hardstone: exit code 3: 1 of 2 measurements was not completed (1 denied)"
     assert told(capfd, own_probe, EXIT_OK) == []

@@ -135,11 +135,11 @@ def test_the_probe_gets_the_one_form_of_a_load(
     ("load", "words"),
     [
         ("cpuu", "unknown 'cpuu'; did you mean cpu?"),
-        ("", "'' is no load; write for example heavy"),
-        ("none", "'none' is no load; write for example heavy"),
+        ("", "'' is not a load; write for example heavy"),
+        ("none", "'none' is not a load; write for example heavy"),
         ("heavy,storm", "'heavy,storm' names 2 loads; give one; + joins elements"),
-        ("cpu=10", "cpu=10 is not a time in each period; write for example cpu=10ms/100ms"),
-        ("stress-ng:--cpu 1,heavy", "'heavy' too; name 'heavy' before stress-ng:"),
+        ("cpu=10", "cpu=10 does not have the form BUSY/PERIOD; write for example cpu=10ms/100ms"),
+        ("stress-ng:--cpu 1,heavy", "'heavy' too; put 'heavy' before stress-ng:"),
     ],
 )
 def test_what_is_no_load_is_told_in_one_line(

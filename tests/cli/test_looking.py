@@ -120,7 +120,7 @@ def test_a_store_without_a_name_is_refused(
     monkeypatch.chdir(tmp_path)
     done = hardstone("runs", "--store", name)
     assert done.code == EXIT_USAGE
-    assert len(done.told) == 1 and "names no folder" in done.err
+    assert len(done.told) == 1 and "name of the folder is empty" in done.err
     assert list(tmp_path.iterdir()) == []
 
 

@@ -55,7 +55,7 @@ def test_without_a_command_the_help_is_a_usage_error(hardstone: Hardstone) -> No
     ("arguments", "words"),
     [
         (["evalute"], "did you mean evaluate?"),
-        (["frobnicate"], "there is evaluate"),
+        (["frobnicate"], "choose from evaluate"),
         (["--frobnicate"], "No such option"),
         (["run"], "Missing argument"),
         (["run", "TMR-*", "--sample", "3"], "No such option"),
@@ -102,7 +102,8 @@ def test_an_internal_error_is_one_line(
     monkeypatch.delenv("HARDSTONE_DEBUG", raising=False)
     assert main.run(failing(RuntimeError("oh\x1b[2J"))) == EXIT_INTERNAL
     assert capfd.readouterr().err == (
-        "hardstone: internal error: RuntimeError: oh\\x1b[2J; HARDSTONE_DEBUG=1 shows where\n"
+        "hardstone: internal error: RuntimeError: oh\\x1b[2J; "
+        "HARDSTONE_DEBUG=1 shows the traceback\n"
     )
 
 

@@ -107,7 +107,7 @@ def test_all_input_errors_come_at_once(hardstone: Hardstone, target: str, tmp_pa
     assert done.out == ""
     assert len(done.told) == 11
     assert "unknown policy 'fio'; did you mean fifo?" in done.err
-    assert "unknown clock 'tsc'; there is auto, monotonic" in done.err
+    assert "unknown clock 'tsc'; choose from auto, monotonic" in done.err
     assert "unknown profile 'slow'" in done.err
     assert f"--store: {tmp_path / 'file'} is not a folder" in done.err
     assert f"there is no folder {tmp_path / 'no'}" in done.err

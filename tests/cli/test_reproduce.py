@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from hardstone.catalogue import load_catalogue
 from hardstone.cli.main import COMMANDS
-from hardstone.model import Plan, RunDocument
+from hardstone.model import Plan
 from hardstone.plan import PlanError, Request, make_plan
 from hardstone.present.reproduce import run_command
 from hardstone.store import Store
@@ -122,17 +122,14 @@ def test_a_proof_names_its_own_command(
     hardstone: Hardstone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stub(tmp_path, monkeypatch)
-    place = ("--store", tmp_path / "store", "--quiet")
     asked = ("--pairs", "10", "-D", "0.5", "--test", "tmr-p-lat", "--load", "cpu=0.01s/0.1s")
-    hardstone("doctor", "--prove", "IDLE-states", *asked, "--seed", "5", *place)
-    first = last_run(tmp_path)
+    hardstone("doctor", "--prove", "IDLE-states", *asked, "--seed", "5", *stored(tmp_path / "one"))
+    first = Store(tmp_path / "one").load("last")
     assert first.plan.command[:3] == ["doctor", "--prove", "idle-states"]
     assert run_command(first.plan).startswith("hardstone doctor --prove idle-states --pairs 10 ")
-    hardstone(*first.plan.command, *place)
-    again = last_run(tmp_path)
-    assert again.id != first.id
-    assert again.plan == first.plan
+    hardstone(*first.plan.command, *stored(tmp_path / "two"))
+    assert Store(tmp_path / "two").load("last").plan == first.plan
 
 
-def last_run(folder: Path) -> RunDocument:
-    return Store(folder / "store").load("last")
+def stored(folder: Path) -> tuple[object, ...]:
+    return ("--store", folder, "--quiet")

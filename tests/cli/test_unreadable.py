@@ -106,7 +106,7 @@ def test_output_that_cannot_be_written_is_one_line(
     assert done.returncode == EXIT_USAGE
     assert done.stderr == (
         b"hardstone: standard output cannot be written: No space left on device; "
-        b"send it elsewhere\n"
+        b"redirect it elsewhere\n"
     )
 
 

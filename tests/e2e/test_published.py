@@ -31,7 +31,7 @@ OPTIONS = {
     "RSP-P-FIX": ("--samples", "3"),
     "MUT-P-INV": ("--samples", "5"),
 }
-FEWER = re.compile(r"\d+ waiters in place of 128")
+FEWER = re.compile(r"\d+ waiters instead of 128")
 
 
 def registered() -> Register:

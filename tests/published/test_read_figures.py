@@ -199,7 +199,7 @@ def study(table: dict[str, Any], reading: dict[str, Any]) -> list[Figure]:
 
 def test_a_key_with_other_parts_than_said_is_refused() -> None:
     table = {"test": "A-P-B", "columns": ["x/y/z"], "rows": {"a": [1]}}
-    with pytest.raises(InputError, match="'x/y/z' has not the parts kind, load"):
+    with pytest.raises(InputError, match="'x/y/z' does not have the parts kind, load"):
         study(table, {"rows": ["system"], "columns": ["kind", "load"]})
 
 

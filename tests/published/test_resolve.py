@@ -88,7 +88,7 @@ def test_what_is_measured_once_serves_both_scopes(scope: str) -> None:
 
 def test_several_that_fit_are_refused_with_their_labels() -> None:
     told = refused("SEM-P-NEW/used/unnamed/create", CREATED)
-    assert "2 series of create fit" in told
+    assert "2 series of create match" in told
     assert "scope thread; case used, kind unnamed, scope process" in told
 
 
@@ -133,7 +133,7 @@ def test_fewer_waiters_than_asked_for_are_said(labels_: dict[str, str]) -> None:
     parts = ("acquire",) if labels_ else ("128", "acquire")
     resolved = resolve(Address("SEM-P-ARC", parts, labels_), run(contended(1, 8, 97)))
     assert labels(resolved)["waiters"] == 97
-    assert resolved.notes == ["97 waiters in place of 128"]
+    assert resolved.notes == ["97 waiters instead of 128"]
 
 
 def test_as_many_waiters_as_published_need_no_note() -> None:
@@ -183,5 +183,5 @@ def test_a_result_that_is_not_whole_says_so(changed: dict[str, Any], note: str) 
 
 @pytest.mark.parametrize("text", ["", "/", "THR-P-SLS/", "THR-P-SLS//switch", "/switch"])
 def test_what_is_no_address(text: str) -> None:
-    with pytest.raises(Exception, match="no address of a figure"):
+    with pytest.raises(Exception, match="not the address of a figure"):
         parse_address(text)

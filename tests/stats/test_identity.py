@@ -45,7 +45,7 @@ def _worst(value: int) -> Worst:
 @pytest.mark.parametrize(
     ("damage", "said"),
     [
-        (_with("count", 4), "holds 3 values and the count says 4"),
+        (_with("count", 4), "holds 3 values but the count is 4"),
         (_with("min", None), "minimum, mean and maximum"),
         (_with("mean", None), "minimum, mean and maximum"),
         (_with("stddev", None), "deviation"),
@@ -56,7 +56,7 @@ def _worst(value: int) -> Worst:
         (_with("stddev", -5.0), "the deviation -5 is below 0"),
         (_with("min", 0), "the minimum 0 is not in the first bucket, 1 to 1"),
         (_with("max", 3000), "the maximum 3000 is not in the last bucket, 3 to 3"),
-        (_with("worst", [_worst(2)]), "the worst value is 2 and the maximum 3"),
+        (_with("worst", [_worst(2)]), "the worst value is 2 but the maximum is 3"),
         (_with("worst", [_worst(2), _worst(3)]), "do not descend"),
         (_with("maxima_per_s", [2, None, 4]), "the largest of the maxima is 4"),
         (_with("maxima_per_s", [2, None, 1]), "the largest of the maxima is 2"),
@@ -80,9 +80,9 @@ def test_each_broken_identity_is_named(damage: Callable[[Series], None], said: s
 @pytest.mark.parametrize(
     ("values", "limit", "field", "value", "said"),
     [
-        ([-3, 5], 100, "min", 1, "the minimum is 1 and 1 values are below 0"),
-        ([3, 5], 100, "min", -1, "the minimum is -1 and 0 values are below 0"),
-        ([3, 5000], 100, "max", 3, "overflowed, and the maximum 3 is in a bucket"),
+        ([-3, 5], 100, "min", 1, "the minimum is 1 but 1 values are below 0"),
+        ([3, 5], 100, "min", -1, "the minimum is -1 but 0 values are below 0"),
+        ([3, 5000], 100, "max", 3, "overflowed, but the maximum 3 is in a bucket"),
         ([-3, -2], 100, "max", 7, "the maximum 7 is in no bucket"),
         ([3_000_001], 10**9, "min", 2_900_000, "not in the first bucket"),
     ],

@@ -73,7 +73,7 @@ CASES = [
     ("untrustworthy", "under other conditions than asked for", _told("conditions_differ")),
     ("untrustworthy", "went wrong", _instrument("tsc")),
     ("untrustworthy", "CPU 0 and 1 disagree", _skewed(consistent=False)),
-    ("untrustworthy", "the count says 4", _broken()),
+    ("untrustworthy", "the count is 4", _broken()),
     ("indicative", "virtual machine (kvm)", make.document(system={"virtual.hypervisor": "kvm"})),
     ("indicative", "emulated", make.document(system={"virtual.emulated": True})),
     ("indicative", "the load did not reach", _told("load_short")),

@@ -1,1 +1,1 @@
-"""Command line: one thin module for each command, imported when it is used."""
+"""Command line: one thin module for each command, imported on use."""

@@ -17,28 +17,26 @@ _PROVE_ONLY = ("pairs", "duration", "test", "load", "seed", "store")
 
 
 @click.command("doctor")
-@click.option("--all", "wants_all", is_flag=True, help="Show what is fine and unknown, too.")
-@click.option("--explain", metavar="RULE", help="Explain one rule, and what it says here.")
-@click.option(
-    "--prove", metavar="RULE", help="Measure before and after, for rules that can be switched."
-)
+@click.option("--all", "wants_all", is_flag=True, help="Also show rules that are fine or unknown.")
+@click.option("--explain", metavar="RULE", help="Explain one rule and its result here.")
+@click.option("--prove", metavar="RULE", help="Measure the effect of a rule's settings in pairs.")
 @click.option("--pairs", metavar="N", help="Pairs of runs of --prove, at least 10 (default: 12).")
 @click.option(
     "-D", "--duration", metavar="TIME", help="Measuring time of each run of --prove (default: 5s)."
 )
 @click.option("--test", metavar="TEST", help="Test of --prove (default: TMR-P-LAT).")
-@click.option("--load", metavar="LOAD", help="Load of --prove, on both sides (default: none).")
-@click.option("--seed", metavar="N", help="For the order within the pairs of --prove (default: 0).")
+@click.option("--load", metavar="LOAD", help="Load of all runs of --prove (default: none).")
+@click.option("--seed", metavar="N", help="Seed for the order in pairs of --prove (default: 0).")
 @target_option
 @store_option
 @json_option
-@click.option("-q", "--quiet", is_flag=True, help="No progress.")
+@click.option("-q", "--quiet", is_flag=True, help="Show no progress.")
 def command(**options: Any) -> int:
-    """Say whether a machine is fit for real-time work, and what to change.
+    """Check whether a machine is fit for real-time work, and say what to change.
 
-    Each rule is found, fine or unknown, judged for the user who would run the probe.
-    What is found has a level: blocks, hurts, or note. Nothing is changed but by --prove,
-    whose setting is in force only during its own runs. Exit code 5 when something blocks.
+    Each rule is found, fine or unknown, for the user who would run the probe. A rule that
+    is found has a level: blocks, hurts or note. The doctor changes nothing. Only --prove
+    applies settings, and only during its own runs. Exit code 5 when a rule blocks.
     """
     _check_options(options)
     if options["prove"] is not None:
@@ -55,7 +53,7 @@ def _check_options(options: dict[str, Any]) -> None:
         raise InputError("--prove and --explain are both given", "give one of them")
     given = [name for name in _PROVE_ONLY if options[name] is not None]
     if options["prove"] is None and given:
-        raise InputError(f"--{given[0]} goes with --prove only", "add --prove RULE")
+        raise InputError(f"--{given[0]} needs --prove", "add --prove RULE")
 
 
 def _diagnose(options: dict[str, Any]) -> int:
@@ -98,7 +96,7 @@ def _explain(options: dict[str, Any]) -> int:
         finding = next(one for one in found if one.rule == name)
     except HardstoneError:
         if options["target"] != "local":
-            raise  # who names a target wants to know about it
+            raise  # the user named this target, so its failure matters
     if options["as_json"]:
         print_json({"name": name, "rule": rule, "finding": finding})
     else:

@@ -1,4 +1,4 @@
-"""Why a run ends with exit code 3 or 5, in one line, and what to type."""
+"""Explains exit codes 3 and 5 of a run in one line, with the command to type next."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hardstone.targets.base import Target
 def tell_code(
     code: int, document: RunDocument, facts: Mapping[str, Scalar], target: Target
 ) -> None:
-    """Explains the exit codes that `make` shows as an error although the run is stored."""
+    """Explains exit codes that `make` reports as an error although the run is stored."""
     if code == EXIT_PRIVILEGE:
         _tell_denied(document, grantable_probe(facts, target))
     elif code == EXIT_UNTRUSTWORTHY:
@@ -24,10 +24,10 @@ def tell_code(
 
 
 def grantable_probe(facts: Mapping[str, Scalar], target: Target) -> str | None:
-    """The executable that capabilities would give what it lacks; None where they would not.
+    """The executable to which capabilities would give the missing rights; None if they would not.
 
-    Root has them, a container or a control group without budget withholds them, and a file
-    system that is mounted nosuid ignores those of files.
+    Root has all capabilities. A container, or a control group without budget, refuses the rights
+    all the same. A file system mounted nosuid ignores the capabilities of files.
     """
     path = target.probe_path()
     user = facts.get("user.effective_id")
@@ -50,7 +50,7 @@ def _tell_denied(document: RunDocument, probe: str | None) -> None:
     denied = sum(result.status == "denied" for result in document.results)
     text = f"exit code {EXIT_PRIVILEGE}: {_of_tests(denied, document)} denied a right or facility"
     if probe is None:
-        tell(f"{text}; what grants it here", "hardstone doctor")
+        tell(f"{text}; the doctor says what grants it", "hardstone doctor")
     else:
         tell(f"{text}; grant the probe its rights, then measure again", *grant_commands(probe))
 
@@ -64,7 +64,7 @@ def _untrustworthy(document: RunDocument) -> str:
         if one.status != "measured" or not one.complete
     )
     kinds = ", ".join(f"{count} {status}" for status, count in lacking.items())
-    return f"{_of_tests(lacking.total(), document)} not measured ({kinds})"
+    return f"{_of_tests(lacking.total(), document)} not completed ({kinds})"
 
 
 def _of_tests(count: int, document: RunDocument) -> str:

@@ -12,9 +12,9 @@ from hardstone.cli.options import plan_options
 @click.command("evaluate")
 @plan_options
 def command(**options: Any) -> int:
-    """Run the whole battery: stored run, summary, HTML report.
+    """Run the whole battery, store the run, print its summary and write an HTML report.
 
-    The report is written beside the store unless -o names a file.
+    The report goes into the folder `reports` of the store, unless -o names a file.
     """
     from hardstone.cli.measuring import measure
 

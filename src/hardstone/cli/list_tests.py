@@ -1,4 +1,4 @@
-"""`hardstone list`: the tests that there are."""
+"""`hardstone list`: the available tests."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hardstone.errors import EXIT_OK
 @target_option
 @json_option
 def command(target: str, as_json: bool) -> int:
-    """List the tests: ID, title, origin, kind, what each needs."""
+    """List the tests: ID, title, origin, kind, needs."""
     from hardstone.catalogue import load_catalogue
     from hardstone.cli.messages import print_json
     from hardstone.cli.registers import read_register

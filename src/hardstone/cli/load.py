@@ -1,4 +1,4 @@
-"""`hardstone load`: only the load."""
+"""`hardstone load`: a load without a measurement."""
 
 from __future__ import annotations
 
@@ -25,22 +25,25 @@ _TO_TELL = {*_LACKING, "load_limited"}
 @click.command("load")
 @click.argument("load", metavar="LOAD")
 @click.option(
-    "-D", "--duration", metavar="TIME", help="How long: 300 (seconds), 30s, 5m (default: Ctrl-C)."
+    "-D",
+    "--duration",
+    metavar="TIME",
+    help="How long: 300 (seconds), 30s, 5m (default: until Ctrl-C).",
 )
 @click.option("--cpus", metavar="LIST", help="CPUs of the load, such as 0,2-3 (default: all).")
 @json_option
 @click.option("-q", "--quiet", is_flag=True, help="No progress.")
 def command(load: str, duration: str | None, cpus: str | None, as_json: bool, quiet: bool) -> int:
-    """Load this machine, and say what was reached.
+    """Load this machine, and report what each element of the load reached.
 
-    LOAD is heavy, storm, latstat, or elements joined by +, each with a degree of its own or the
-    one it has in heavy: cpu=10ms/100ms+disk+network=4000/s+search. The elements are cpu, disk,
-    interrupt, network, syscall, memory, search, storm, build, kernel, and
-    'stress-ng:OPTIONS'. A degree is that of the whole system, with @cpu behind it that of each
-    CPU: heavy@cpu. Packets go to a host in network=4000/s@HOST:PORT, else over loopback.
+    LOAD is heavy, storm, latstat, or elements joined by +, each with or without a degree:
+    cpu=10ms/100ms+disk+network=4000/s+search. The elements are cpu, disk, interrupt, network,
+    syscall, memory, search, storm, build, kernel, and 'stress-ng:OPTIONS'. A degree holds for
+    the whole system, or with @cpu for each CPU: heavy@cpu. network=4000/s@HOST:PORT sends
+    packets to a host; without a host they go over loopback.
 
-    Without -D it runs until Ctrl-C, which then is its regular end. Exit code 3: an element
-    reached less than 80 % of what was asked, or ended early.
+    Without -D the load runs until Ctrl-C, which then is no error. Exit code 3: an element
+    reached less than 80 % of its degree, or ended early.
     """
     from hardstone.campaign.interrupt import stop_on_signals
     from hardstone.targets.base import Stop
@@ -59,7 +62,7 @@ def command(load: str, duration: str | None, cpus: str | None, as_json: bool, qu
 
 
 def _one_load(probe: Path, text: str) -> str:
-    """The load as commands that measure understand it, so that a text is the same to all."""
+    """The load in its one form, as measuring commands read it."""
     from hardstone.plan import Problems, check_load
     from hardstone.targets.local import LocalTarget
 
@@ -82,7 +85,7 @@ def _duration_ns(text: str) -> int:
 
 @contextmanager
 def _progress(duration_ns: int | None, *, quiet: bool) -> Iterator[Callable[[], None]]:
-    """A live line on a terminal; redrawn when the probe is looked at, without a thread."""
+    """A live line on a terminal, redrawn whenever the probe is polled; it needs no thread."""
     if quiet or not sys.stderr.isatty():
         yield lambda: None
         return
@@ -92,7 +95,7 @@ def _progress(duration_ns: int | None, *, quiet: bool) -> Iterator[Callable[[], 
 
     started_s = time.monotonic()
     total_s = None if duration_ns is None else duration_ns / 1e9
-    text = "load" if total_s is not None else "load, Ctrl-C ends it"
+    text = "load" if total_s is not None else "load (Ctrl-C ends it)"
     columns = (TextColumn(text), BarColumn(bar_width=None), TimeElapsedColumn())
     console = make_console(sys.stderr)
     with Progress(*columns, console=console, auto_refresh=False, transient=True) as progress:
@@ -114,7 +117,9 @@ def _report(load: str, lines: list[AnyLine], *, as_json: bool) -> int:
     reached = [line for line in lines if isinstance(line, StreamLoad)]
     events = [line for line in lines if isinstance(line, StreamEvent) and line.name in _TO_TELL]
     if not any(isinstance(line, LoadFooter) for line in lines):
-        raise UntrustworthyError("the probe ended before it said what was reached", "try again")
+        raise UntrustworthyError(
+            "the probe ended before it reported what the load reached", "try again"
+        )
     if as_json:
         print_json(_document(load, lines))
     else:

@@ -1,4 +1,4 @@
-"""Entry point: finds the command, turns every error into a line and an exit code."""
+"""Entry point: finds the command, turns every error into a message and an exit code."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _unknown_command(name: str) -> str:
     import difflib
 
     close = difflib.get_close_matches(name[:40], COMMANDS, n=1, cutoff=0.6)
-    hint = f"did you mean {close[0]}?" if close else f"there is {', '.join(COMMANDS)}"
+    hint = f"did you mean {close[0]}?" if close else f"choose from {', '.join(COMMANDS)}"
     return f"unknown command '{name[:40]}'; {hint}"
 
 
@@ -93,7 +93,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         take_over()
         code = _run_with_streams(arguments)
         ignore()
-    except KeyboardInterrupt:  # within the words about another error
+    except KeyboardInterrupt:  # while another error is being reported
         code = _tell("interrupted", EXIT_INTERRUPTED)
         ignore()
     sys.exit(code)
@@ -180,7 +180,7 @@ def _reader_left() -> int:
 
 def _internal(error: Exception) -> int:
     text = f"internal error: {type(error).__name__}: {error}"
-    return _tell(f"{text}; HARDSTONE_DEBUG=1 shows where", EXIT_INTERNAL)
+    return _tell(f"{text}; HARDSTONE_DEBUG=1 shows the traceback", EXIT_INTERNAL)
 
 
 def _output_failed() -> int | None:
@@ -192,4 +192,4 @@ def _output_failed() -> int | None:
         return None
     abandon(sys.stdout)
     reason = problem.strerror or str(problem)
-    return _tell(f"standard output cannot be written: {reason}; send it elsewhere", EXIT_USAGE)
+    return _tell(f"standard output cannot be written: {reason}; redirect it elsewhere", EXIT_USAGE)

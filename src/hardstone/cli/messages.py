@@ -1,6 +1,6 @@
-"""Messages to people: standard error, one line each, nothing that steers a terminal.
+"""Messages to people: on standard error, one line each, without control characters.
 
-What is to be typed stands on a line of its own below, as it works from here.
+A command to type stands on a line of its own below, in the form that works from here.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _INDENT = "    "
 
 
 def tell(text: str, *commands: str) -> None:
-    """Prints `text` and what to type, to standard error; where nobody can read it, nothing."""
+    """Prints `text` and the commands to type to standard error; nothing if that is closed."""
     try:
         for line in message_lines(text, *commands):
             click.echo(line, err=True)
@@ -39,9 +39,9 @@ def tell_error(error: HardstoneError, before: str = "") -> None:
 
 
 def message_lines(text: str, *commands: str) -> list[str]:
-    """The lines of a message: `text` is one, whatever is in it, and each command is one.
+    """The lines of a message: one for `text`, whatever it holds, and one for each command.
 
-    Without `commands` it is the one that `text` ends in, if any.
+    Without `commands`, a command at the end of `text` gets a line of its own.
     """
     words, typed = (text, commands) if commands else _parted(text)
     shown = f"hardstone: {visible(words)}{':' if typed else ''}"
@@ -72,7 +72,7 @@ def print_json(document: object) -> None:
 
 
 def abandon(stream: TextIO | None) -> None:
-    """After the reader of a pipe left (head, less): no second complaint at the end."""
+    """Sends `stream` to /dev/null: when its reader is gone, Python must not complain at exit."""
     if stream is None:
         return
     try:
@@ -84,7 +84,7 @@ def abandon(stream: TextIO | None) -> None:
 
 
 def fill_missing_streams() -> None:
-    """A standard stream that is closed would give its number to the next file opened."""
+    """Opens closed standard streams; the next file opened would get their number."""
     for name in ("stdin", "stdout", "stderr"):
         if getattr(sys, name) is None:
             descriptor = os.open(os.devnull, os.O_RDWR)
@@ -93,7 +93,7 @@ def fill_missing_streams() -> None:
 
 
 class _WatchedFile(io.FileIO):
-    """Remembers that it could not be written."""
+    """A file that remembers its write error."""
 
     problem: OSError | None = None
 
@@ -106,7 +106,7 @@ class _WatchedFile(io.FileIO):
 
 
 def watch_stdout() -> None:
-    """From now on `stdout_problem` tells what went wrong with standard output."""
+    """Lets `stdout_problem` report write errors of standard output from now on."""
     try:
         raw = _WatchedFile(sys.stdout.fileno(), "w", closefd=False)
     except (OSError, ValueError):
@@ -120,6 +120,6 @@ def watch_stdout() -> None:
 
 
 def stdout_problem() -> OSError | None:
-    """Why standard output could not be written, None where it could."""
+    """The write error of standard output; None if there was none."""
     raw = getattr(getattr(sys.stdout, "buffer", None), "raw", None)
     return raw.problem if isinstance(raw, _WatchedFile) else None

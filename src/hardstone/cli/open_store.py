@@ -1,6 +1,6 @@
-"""The store of a command: opened, and what a crash left behind recovered.
+"""Opens the store for a command and recovers what a crash left.
 
-What is broken in it is told on standard error, and ends no command.
+Damage is reported on standard error and ends no command.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from hardstone.targets.base import Target
 
 
 def open_store(root: Path | None, target: Target | None = None) -> Store:
-    """The store in `root` or at its default place; runs that a crash cut are kept first."""
+    """The store in `root` or at its default place, once runs cut off by a crash are recovered."""
     stay_in(root)
     store = Store(root, tell)
     recover(store, target)
@@ -26,7 +26,7 @@ def open_store(root: Path | None, target: Target | None = None) -> Store:
 
 
 def recover(store: Store, target: Target | None = None) -> None:
-    """Turns journals that were never finished into runs, and says so."""
+    """Turns unfinished journals into runs, and reports each."""
 
     def dump(path: Path) -> list[bytes]:
         reader = target or find_target("local")

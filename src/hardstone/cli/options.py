@@ -1,4 +1,4 @@
-"""Options that several commands share. Figures stay texts: the plan checks them all."""
+"""Options that several commands share. Numbers stay texts: the plan checks them all."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 
 class _StoreFolder(click.Path):
-    """A folder that is named: an empty text would mean the current one."""
+    """A folder with a name: an empty text would mean the current folder."""
 
     def convert(
         self,
@@ -25,7 +25,9 @@ class _StoreFolder(click.Path):
         ctx: click.Context | None,
     ) -> str | bytes | os.PathLike[str]:
         if not os.fspath(value).strip():
-            raise InputError("--store: an empty text names no folder", "name one, or leave it out")
+            raise InputError(
+                "--store: the name of the folder is empty", "name one, or leave it out"
+            )
         return super().convert(value, param, ctx)
 
 
@@ -40,17 +42,15 @@ store_option = click.option(
     "--store",
     type=_StoreFolder(path_type=Path),
     metavar="DIR",
-    help="Where runs are kept (default: $XDG_DATA_HOME/hardstone).",
+    help="Folder of the stored runs (default: $XDG_DATA_HOME/hardstone).",
 )
-json_option = click.option(
-    "--json", "as_json", is_flag=True, help="One JSON document on standard output."
-)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 output_option = click.option(
     "-o",
     "--output",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Where the HTML report is written.",
+    help="File to write the HTML report to.",
 )
 
 _PLAN_OPTIONS = (
@@ -59,9 +59,9 @@ _PLAN_OPTIONS = (
         metavar="[quick|standard|soak]",
         default="quick",
         show_default=True,
-        help="How long: about 1 minute, 10 minutes, or hours for the whole battery.",
+        help="Length of the whole battery: about 1 minute, 10 minutes, or hours.",
     ),
-    click.option("--samples", metavar="N", help="Values per series, in place of the profile's."),
+    click.option("--samples", metavar="N", help="Samples per series, instead of the profile's."),
     click.option(
         "-D",
         "--duration",
@@ -69,7 +69,7 @@ _PLAN_OPTIONS = (
         help="Measuring time of each test: 300 (seconds), 30s, 5m, 24h.",
     ),
     click.option(
-        "-i", "--interval", metavar="US", help="Interval in us, of tests that have interval_ns."
+        "-i", "--interval", metavar="US", help="Interval in us, for tests with interval_ns."
     ),
     click.option(
         "-p",
@@ -77,13 +77,13 @@ _PLAN_OPTIONS = (
         "params",
         multiple=True,
         metavar="KEY=VALUE",
-        help="A parameter of the tests' own, lists with commas; see explain.",
+        help="A parameter of a test, lists with commas; see explain.",
     ),
-    click.option("-a", "--cpu", metavar="N", help="CPU of the measuring threads of every test."),
+    click.option("-a", "--cpu", metavar="N", help="CPU for the measuring threads of all tests."),
     click.option(
         "--priority",
         metavar="N|max",
-        help="Real-time priority (default: maximum - 1; max: what the studies used).",
+        help="Real-time priority (default: maximum - 1; max: as in the studies).",
     ),
     click.option(
         "--policy",
@@ -97,7 +97,7 @@ _PLAN_OPTIONS = (
         metavar="[auto|monotonic]",
         default="auto",
         show_default=True,
-        help="The processor's counter if it passes its checks, or clock_gettime.",
+        help="The processor's counter if it passes its checks, or clock_gettime only.",
     ),
     click.option(
         "--load",
@@ -105,7 +105,7 @@ _PLAN_OPTIONS = (
         default=("none",),
         metavar="LOADS",
         show_default=True,
-        help="Loads, each test under each: none,heavy,heavy@cpu,latstat,cpu=10ms/100ms.",
+        help="Loads; each test runs under each: none,heavy,heavy@cpu,latstat,cpu=10ms/100ms.",
     ),
     click.option(
         "--cpu-config",
@@ -113,16 +113,18 @@ _PLAN_OPTIONS = (
         default=("shared",),
         metavar="CONFIGS",
         show_default=True,
-        help="CPU configurations, each test in each: shared,single (others offline),shielded.",
+        help="CPU configurations; each test runs in each: shared,single (others offline),shielded.",
     ),
-    click.option("--seed", default="0", metavar="N", show_default=True, help="For random draws."),
+    click.option(
+        "--seed", default="0", metavar="N", show_default=True, help="Seed for random draws."
+    ),
     click.option("--name", default="", metavar="TEXT", help="A name for the run."),
     target_option,
     store_option,
     output_option,
     click.option("--dry-run", is_flag=True, help="Print the plan and measure nothing."),
     json_option,
-    click.option("-q", "--quiet", is_flag=True, help="No progress."),
+    click.option("-q", "--quiet", is_flag=True, help="Show no progress."),
 )
 
 

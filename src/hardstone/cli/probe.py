@@ -9,12 +9,12 @@ from hardstone.errors import EXIT_OK
 
 @click.group("probe", no_args_is_help=False)
 def command() -> None:
-    """The executable that measures: where it is, and how to build it."""
+    """Find or build the probe, the executable that measures."""
 
 
 @command.command("path")
 def path() -> int:
-    """Print the path of the executable in use."""
+    """Print the path of the probe in use."""
     from hardstone.targets.find import find_probe
 
     click.echo(str(find_probe()))
@@ -23,7 +23,7 @@ def path() -> int:
 
 @command.command("build")
 def build() -> int:
-    """Build it from the source tree with Meson, or with cc alone."""
+    """Build the probe from the source tree, with Meson or with cc alone."""
     from hardstone.cli.messages import tell
     from hardstone.targets.build import build_probe
 

@@ -82,7 +82,7 @@ class PlainReporter(QuietReporter):
 
 
 class UnfailingReporter:
-    """Another reporter until it cannot be read any more: that ends no measurement."""
+    """Silences a reporter after its first write error, so that the measurement goes on."""
 
     def __init__(self, reporter: Reporter) -> None:
         self._reporter = reporter
@@ -117,7 +117,7 @@ class UnfailingReporter:
 
 
 class LiveReporter(QuietReporter):
-    """One live line; redrawn with the ticks only, so that no thread runs beside the test."""
+    """One live line, redrawn only on ticks, so that no thread runs beside the test."""
 
     def __init__(self, console: Console) -> None:
         super().__init__()
@@ -189,7 +189,7 @@ class LiveReporter(QuietReporter):
 
 
 def _cut(text: str) -> str:
-    """A line without controls; what is to be typed stays whole, as its indent does."""
+    """A line without control characters; a command to type stays whole, with its indent."""
     return clean(text) if text.startswith(" ") else shorten(text, 500)
 
 
@@ -215,12 +215,12 @@ def _start_text(plan: Plan) -> str:
 
 
 def _legend(plan: Plan, names: Names) -> list[str]:
-    """Loads in full that are cut in the names of measurements; one load is in no name."""
+    """Full texts of the loads that names of measurements cut; one load is in no name."""
     if len(plan.loads) < 2:
         return []
     return [f"{text}: {load}" for text, load in names.legend().items()]
 
 
 def _is_to_tell(result: Result) -> bool:
-    """Of a stream that is none, a warning has told cause and remedy."""
+    """Not if a warning about an unreadable stream has already given cause and remedy."""
     return result.status != "measured" and result.remedy != REBUILD

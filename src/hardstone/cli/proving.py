@@ -1,4 +1,4 @@
-"""`hardstone doctor --prove`: what a setting brings on this machine, measured in pairs."""
+"""`hardstone doctor --prove`: the effect of a setting on this machine, measured in pairs."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from hardstone.targets.base import Target
 _MOST_PAIRS = 500
 _DEFAULTS = {"test": "TMR-P-LAT", "duration": "5s", "load": "none", "seed": "0"}
 _DEFAULT_PAIRS = 12
-# Whoever may open its device may use it; the others are root's.
+# Every user who may open its device may use it; the other settings need root.
 _FOR_ANYONE = {"dma_latency"}
 
 
@@ -65,7 +65,7 @@ def _pairs(text: str | None) -> int:
     if not is_number or int(text) > _MOST_PAIRS:
         shown = "".join(char if char.isprintable() else "?" for char in text)[:40]
         raise InputError(
-            f"--pairs: '{shown}' is no number of pairs", f"give {LEAST_PAIRS} to {_MOST_PAIRS}"
+            f"--pairs: '{shown}' is not a number of pairs", f"give {LEAST_PAIRS} to {_MOST_PAIRS}"
         )
     if int(text) < LEAST_PAIRS:
         raise InputError(f"--pairs {int(text)}: {FEW_PAIRS}", f"give at least {LEAST_PAIRS}")
@@ -84,19 +84,19 @@ def _check_rights(name: str, rule: Rule, facts: Mapping[str, Scalar]) -> None:
 def _check_effect(
     name: str, rule: Rule, facts: Mapping[str, Scalar], look: ShieldLook | None
 ) -> None:
-    """Before anything is measured: pairs of a machine and itself would prove nothing."""
+    """Refuses a setting without effect: pairs of equal runs would prove nothing."""
     reason = why_no_switch(rule, facts)
     if reason is not None:
         settings = ", ".join(rule.settings)
         raise PrivilegeError(
             f"{settings} would change nothing here: {reason}",
-            f"see what it looks at: hardstone doctor --explain {name}",
+            f"see the facts behind it: hardstone doctor --explain {name}",
         )
     for one in look.settings if look is not None else ():
         if one.name in rule.settings and not one.available:
             raise PrivilegeError(
                 f"{one.name} cannot be switched here: {shorten(one.now, 200)}",
-                "see what can be: hardstone shield --show",
+                "see which settings can be: hardstone shield --show",
             )
 
 
@@ -118,7 +118,7 @@ def _plan(
         raise InputError("--prove measures one test under one load", "name one of each")
     test = plan.tests[0].test
     if kind_of(test) == "behaviour":
-        raise InputError(f"{test} times nothing that a setting could move", "name a -P- test")
+        raise InputError(f"{test} tests behaviour and times nothing", "name a -P- test")
     plan = pair_plan(plan, rule.settings, pairs, plan.seed)
     return msgspec.structs.replace(plan, command=proving_words(plan, name, pairs))
 
@@ -146,11 +146,11 @@ def _print(proof: Proof, rule: Rule, *, as_json: bool) -> None:
             print_proof(proof, rule.title)
     except OSError as error:
         abandon(sys.stdout)
-        tell(f"the proof cannot be printed ({error.strerror}); the run is stored all the same")
+        tell(f"the proof cannot be printed ({error.strerror}); the run is stored")
 
 
 def _exit_code(outcome: Outcome, proof: Proof) -> int:
-    """Distrust of the whole run (a virtual machine, say) is no failure of the comparison."""
+    """An untrustworthy run (on a virtual machine, say) can still hold a valid comparison."""
     if outcome.exit_code not in (EXIT_OK, EXIT_UNTRUSTWORTHY):
         return outcome.exit_code
     is_whole = proof.pairs_counted == proof.pairs_asked

@@ -1,4 +1,4 @@
-"""The register of a target's probe, for commands that only look."""
+"""The register of a target's probe, for commands that measure nothing."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def read_register(target_name: str) -> Register:
 
 
 def register_or_none(target_name: str = "local") -> Register | None:
-    """The same where there is a probe; a stored run can be shown without."""
+    """The same, or None without a probe: a stored run can be shown all the same."""
     try:
         return read_register(target_name)
     except HardstoneError:

@@ -26,7 +26,7 @@ def command(store: Path | None, as_json: bool) -> int:
         tell(f"{run_id} cannot be read: {reason}")
     for folder, root in opened.lost_recordings():
         tell(
-            f"{folder} is of a run whose store {root} is not there; to clear it",
+            f"{folder} belongs to a run whose store {root} is missing; to remove it",
             f"rm -r {shlex.quote(str(folder))}",
         )
     if as_json:

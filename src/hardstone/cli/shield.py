@@ -1,4 +1,4 @@
-"""`hardstone shield`: becomes the probe, which does the whole work."""
+"""`hardstone shield`: replaces itself by the probe, which does all the work."""
 
 from __future__ import annotations
 
@@ -21,30 +21,30 @@ _FLAGS = ("restore", "forget", "show", "verbose")
 @click.option(
     "--policy",
     type=click.Choice(["fifo", "rr", "other"]),
-    help="Scheduling policy of COMMAND (default: as it is; fifo with --priority).",
+    help="Scheduling policy of COMMAND (default: unchanged; fifo with --priority).",
 )
 @click.option(
     "--priority",
     metavar="N|max",
-    help="Real-time priority of COMMAND (50 if just --policy is given).",
+    help="Real-time priority of COMMAND (50 if only --policy is given).",
 )
 @click.option(
     "--settings",
     metavar="LIST",
-    help="Only these, of cpuset, interrupts, workqueues, timers, watchdog, governor, dma_latency.",
+    help="Only some of cpuset, interrupts, workqueues, timers, watchdog, governor, dma_latency.",
 )
-@click.option("--restore", is_flag=True, help="Put back what a shield left that was killed.")
-@click.option("--forget", is_flag=True, help="With --restore: drop what cannot be put back.")
-@click.option("--show", is_flag=True, help="What is reserved now, and what could be.")
-@click.option("--verbose", is_flag=True, help="All that was done and all that could not be moved.")
+@click.option("--restore", is_flag=True, help="Restore the settings that a killed shield left.")
+@click.option("--forget", is_flag=True, help="With --restore: give up what cannot be restored.")
+@click.option("--show", is_flag=True, help="Show what is reserved now, and what can be.")
+@click.option("--verbose", is_flag=True, help="List every change, and all that could not be moved.")
 @click.option("--json", "as_json", is_flag=True, help="With --show: one JSON document.")
 @click.argument("words", metavar="[-- COMMAND ARG...]", nargs=-1, type=click.UNPROCESSED)
 def command(words: tuple[str, ...], as_json: bool, **options: str | bool | None) -> int:
-    """Reserve a CPU, run COMMAND there, and put everything back.
+    """Reserve a CPU, run COMMAND there, then restore all settings.
 
-    Other processes, interrupts and movable kernel threads are kept off the CPU as
-    long as COMMAND runs; its input, output and exit code are passed through. What
-    could not be moved is told on standard error. Needs root.
+    While COMMAND runs, other processes, interrupts and movable kernel threads are kept
+    off the CPU. Input, output and exit code are those of COMMAND. Standard error names
+    what could not be moved. Needs root.
     """
     from hardstone.targets.find import find_probe
 
@@ -66,7 +66,7 @@ def _last(words: Sequence[str]) -> list[str]:
 
 
 def _become(probe: Path, arguments: list[str]) -> None:
-    """The same process from here on: its signals and its end are those of the shield."""
+    """Replaces this process, so that the shield gets its signals and gives its exit code."""
     from hardstone.errors import TargetError
 
     for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores them; COMMAND must not
@@ -76,5 +76,5 @@ def _become(probe: Path, arguments: list[str]) -> None:
     except OSError as error:
         raise TargetError(
             f"the probe {probe} cannot be started: {error.strerror}",
-            "build it anew: hardstone probe build",
+            "rebuild it: hardstone probe build",
         ) from error

@@ -1,4 +1,4 @@
-"""Is a machine fit for real-time work? Rules over the facts that a probe tells; pure."""
+"""Is a machine fit for real-time work? Rules over the facts that a probe reports; pure."""
 
 from __future__ import annotations
 

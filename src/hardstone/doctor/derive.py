@@ -1,4 +1,4 @@
-"""Facts that follow from facts: left out where what they follow from is not known."""
+"""Facts computed from other facts; left out when those are unknown."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MOST_CPUS = 4096
 
 
 def derive(facts: Mapping[str, Scalar], probe_path: str | None = None) -> dict[str, Scalar]:
-    """`facts` with what follows from them, under names that begin with "derived."."""
+    """`facts`, with those computed from them under names that begin with "derived."."""
     return {**facts, **dict(_derived(facts, probe_path))}
 
 
@@ -36,7 +36,7 @@ def _derived(facts: Mapping[str, Scalar], probe_path: str | None) -> Iterator[tu
         yield "derived.probe_path", probe_path
     allowed = cpus_of(facts.get("cpu.allowed"))
     if allowed:
-        # where the probe measures unless it is told otherwise
+        # where the probe measures by default
         yield "derived.measuring_cpu", allowed[-1]
         if len(allowed) > 1:
             yield "derived.other_cpu", allowed[0]
@@ -61,7 +61,7 @@ def _throttling(facts: Mapping[str, Scalar]) -> Iterator[tuple[str, Scalar]]:
 
 
 def _granting_group(facts: Mapping[str, Scalar]) -> Iterator[tuple[str, Scalar]]:
-    """The group that is granted the highest priority, if the user is not in it."""
+    """The group with the highest granted priority, unless the user is a member."""
     granted = facts.get("limits.granted_rtprio")
     groups = _GROUP.findall(granted) if isinstance(granted, str) else []
     if groups:
@@ -72,23 +72,23 @@ def _granting_group(facts: Mapping[str, Scalar]) -> Iterator[tuple[str, Scalar]]
 
 
 def _by_release(facts: Mapping[str, Scalar]) -> Iterator[tuple[str, Scalar]]:
-    """What changed between releases of Linux, and is seen in no file that anybody may read."""
+    """What differs between releases of Linux and is in no file that every user may read."""
     runtime, period = (facts.get(f"kernel.fair_server_{one}_ns") for one in ("runtime", "period"))
     is_seen = isinstance(runtime, int) and isinstance(period, int) and period > 0
     release = re.match(r"(\d{1,4})\.(\d{1,4})", str(facts.get("kernel.release")), re.ASCII)
     if facts.get("kernel.name") != "Linux" or release is None:
         return
     number = (int(release[1]), int(release[2]))
-    # 6.12: ordinary tasks that starve get a share from a server, nobody is throttled
+    # 6.12: a fair server serves starving ordinary tasks; real-time throttling is gone
     yield "derived.has_fair_server", is_seen or number >= (6, 12)
     yield "derived.fair_share", _share(runtime, period)
-    # 6.9: idle CPUs have timers of the timer wheel fetched by others ("pull model")
+    # 6.9: other CPUs fetch the timer-wheel timers of an idle CPU ("pull model")
     wheel = "" if number >= (6, 9) else " and those of the timer wheel"
     yield "derived.migrating_timers", f"high-resolution timers{wheel}"
 
 
 def _share(runtime_ns: Scalar, period_ns: Scalar) -> str:
-    """The default is that of the kernel's source, and says that it is."""
+    """The share in force, else the default of the kernel's source, named as such."""
     if not isinstance(runtime_ns, int) or not isinstance(period_ns, int):
-        return "50 ms of each second, unless that was changed, which cannot be read here"
+        return "50 ms of each second by default; the value in force cannot be read here"
     return f"{runtime_ns / 1e6:.10g} ms of each {period_ns / 1e6:.10g} ms"

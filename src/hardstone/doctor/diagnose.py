@@ -1,4 +1,4 @@
-"""From facts to findings: pure, the same facts always give the same findings."""
+"""From facts to findings. Pure: the same facts always give the same findings."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LEVELS = ("blocks", "hurts", "note")
 NEXT_STEP = "what to type: hardstone doctor"
 _VERBS = ("args", "remove-args")
 _PLAIN_OPTION = re.compile(r"[A-Za-z0-9_.,=: -]+", re.ASCII)
-_BOOT_WORDS = "add {option} to the boot line of the kernel, by the means of its boot loader"
+_BOOT_WORDS = "add {option} to the boot line of the kernel, in the configuration of its boot loader"
 
 
 def diagnose(
@@ -29,7 +29,7 @@ def diagnose(
     probe_path: str | None = None,
     rules: Rules | None = None,
 ) -> Diagnosis:
-    """Every rule on a machine with `facts`: found, fine, or unknown."""
+    """Judges a machine with `facts` by every rule: found, fine or unknown."""
     known = derive(facts, probe_path)
     every = load_rules() if rules is None else rules
     findings = [judge(name, rule, known) for name, rule in every.items()]
@@ -45,12 +45,12 @@ def diagnose(
 
 
 def blocks(diagnosis: Diagnosis) -> bool:
-    """Whether something was found without which there is no real-time work."""
+    """Whether a finding rules out real-time work."""
     return diagnosis.counts["blocks"] > 0
 
 
 def advice_lines(diagnosis: Diagnosis) -> list[str]:
-    """One short line for each finding that blocks or hurts, and the next step."""
+    """One short line for each finding that blocks or hurts, then the next step."""
     lines = [
         f"{found.level}: {found.title} ({found.rule})"
         for level in ("blocks", "hurts")
@@ -61,19 +61,19 @@ def advice_lines(diagnosis: Diagnosis) -> list[str]:
 
 
 def prove_command(name: str) -> str:
-    """What measures the rule called `name`; root may switch all of its settings."""
+    """The command that measures the rule `name`; root may switch all of its settings."""
     return f"sudo hardstone doctor --prove {name}"
 
 
 def why_no_switch(rule: Rule, facts: Mapping[str, Scalar]) -> str | None:
-    """Why the settings of `rule` would certainly change nothing here; None where they may."""
+    """Why the settings of `rule` cannot change anything here; None when they may."""
     known = derive(facts)
     met = (one.says for one in rule.cannot if evaluate(one.when, known) is True)
     return next((fill(says, known) for says in met), None)
 
 
 def judge(name: str, rule: Rule, facts: Mapping[str, Scalar]) -> Finding:
-    """One rule; `facts` hold the derived ones too."""
+    """Judges by one rule; `facts` include the derived ones."""
     state = _state(evaluate(rule.found, facts), rule, facts)
     texts = {"found": rule.says, "fine": rule.says_fine, "unknown": rule.unknown}
     used = list(dict.fromkeys([*facts_used(rule.found), *facts_used(rule.fine)]))
@@ -123,7 +123,7 @@ def _steps(name: str, rule: Rule, facts: Mapping[str, Scalar]) -> list[Step]:
 
 
 def _step(name: str, rule: StepRule, facts: Mapping[str, Scalar]) -> Step | None:
-    """None where it does not apply, or would need a fact that is not known."""
+    """None when the step does not apply or needs an unknown fact."""
     if rule.when is not None and evaluate(rule.when, facts) is not True:
         return None
     step = _made(name, rule, facts)
@@ -161,7 +161,7 @@ def _boot_step(name: str, option: str, facts: Mapping[str, Scalar]) -> Step:
 
 
 def _without_sudo(step: Step) -> Step:
-    """Root needs none, and small systems have none."""
+    """Root needs no sudo, and small systems have none."""
     texts = {name: getattr(step, name) for name in ("command", "words", "undo", "lasts")}
     plain = {name: text and text.replace("sudo ", "") for name, text in texts.items()}
     return msgspec.structs.replace(step, **plain)

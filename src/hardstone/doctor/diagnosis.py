@@ -16,9 +16,9 @@ State = Literal["found", "fine", "unknown"]
 
 
 class Step(msgspec.Struct, kw_only=True, frozen=True):
-    """One thing to do: a command or, where `command` is null, what to do in words.
+    """One thing to do: a command or, when `command` is null, instructions in words.
 
-    `undo` is the command that takes it back. `lasts` says for how long it holds.
+    `undo` is the command that reverts it. `lasts` says how long it stays in force.
     """
 
     command: str | None = None
@@ -29,10 +29,10 @@ class Step(msgspec.Struct, kw_only=True, frozen=True):
 
 
 class Brings(msgspec.Struct, kw_only=True, frozen=True):
-    """How much a change is known to bring, and who measured that.
+    """The published effect of a change, and who measured it.
 
-    `is_history`: another system of another time, which says what kind of thing a change is and
-    not how much it brings here.
+    `is_history`: measured on a system of another time. It shows the kind of effect, not its size
+    on this machine.
     """
 
     text: str
@@ -41,19 +41,19 @@ class Brings(msgspec.Struct, kw_only=True, frozen=True):
 
 
 def brings_texts(brings: Brings | None, settings: Sequence[str]) -> list[tuple[str, str]]:
-    """What a change brings, as labels and texts; figures of other systems are history."""
+    """The effect of a change as labels and texts; old systems are labelled "history"."""
     said = f"{brings.text} ({brings.source})" if brings else ""
     if brings is not None and not brings.is_history:
         return [("brings", said)]
-    here = "not known; measure it" if settings else "not known"
+    here = "unknown; measure it" if settings else "unknown"
     return [("brings", here), *([("history", said)] if said else [])]
 
 
 class Finding(msgspec.Struct, kw_only=True):
     """One rule on one machine.
 
-    `facts` are those that the rule looked at and that are known, `missing` those that are
-    not. `found` says what was seen, in every state. `steps` are for state "found" only.
+    `facts` are the known facts that the rule compares or quotes, `missing` the unknown ones.
+    `found` says in every state what was seen. `steps` are for state "found" only.
     """
 
     rule: str

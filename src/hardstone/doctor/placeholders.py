@@ -1,4 +1,4 @@
-"""Facts put into the texts of rules. Facts are untrusted: cleaned, cut, quoted in commands."""
+"""Puts facts into the texts of rules. Facts are untrusted: cleaned, cut, quoted in commands."""
 
 from __future__ import annotations
 
@@ -16,21 +16,22 @@ _READ_AGAIN = ("-c", "eval")
 
 
 def fill(text: str, facts: Mapping[str, Scalar]) -> str:
-    """`text` with each `{fact}` as its value; one that is not known says so."""
+    """`text` with each `{fact}` replaced by its value, or by "(unknown)"."""
     return _replace(text, facts, spoken)
 
 
 def fill_command(text: str, facts: Mapping[str, Scalar]) -> str | None:
-    """The same for what is typed in a shell; None where a fact is not known or is nothing."""
+    """The same for a shell command; None when a fact is unknown or null."""
     if any(facts.get(name) is None for name in names_in(text)):
         return None
     return _replace(text, facts, lambda value: shlex.quote(spoken(value)))
 
 
 def keeps_facts_whole(text: str) -> bool:
-    """Whether each fact in a command is a word, or part of one, whatever it holds.
+    """Whether each fact in a command stays one word, or part of one, whatever its value.
 
-    Not so within quotes, where its own quotes end them, nor in what another shell reads again.
+    It does not inside quotes, which the quotes of the value would close, nor in text that another
+    shell parses again.
     """
     odd = "'; a \" $(b) `c`"
     try:
@@ -45,12 +46,12 @@ def keeps_facts_whole(text: str) -> bool:
 
 
 def names_in(text: str) -> list[str]:
-    """Names of the facts that `text` asks for."""
+    """Names of the facts that `text` quotes."""
     return _NAME.findall(text)
 
 
 def spoken(value: Scalar) -> str:
-    """One value as a short line without anything that steers a terminal."""
+    """One value as a short line without control characters."""
     if value is None:
         return "none"
     if isinstance(value, bool):
@@ -68,6 +69,6 @@ def _plain(character: str) -> str:
 
 def _replace(text: str, facts: Mapping[str, Scalar], shown: Callable[[Scalar], str]) -> str:
     def value(match: re.Match[str]) -> str:
-        return shown(facts[match[1]]) if match[1] in facts else "(not known)"
+        return shown(facts[match[1]]) if match[1] in facts else "(unknown)"
 
     return _NAME.sub(value, text)

@@ -1,9 +1,8 @@
-"""Predicates over facts, in three values: true, false, and not known.
+"""Predicates over facts with three values: true, false and unknown (None).
 
-A fact that is missing, or of a type that cannot be compared, makes a comparison not
-known (None). `all` and `any` follow Kleene: false and not known is false, true or not
-known is true, everything else with a part that is not known is not known. So nothing is
-ever concluded from what nobody told.
+A comparison is unknown when its fact is missing or of a type that cannot be compared. `all` and
+`any` follow Kleene's logic: "false and unknown" is false, "true or unknown" is true, any other
+combination with an unknown part is unknown. So a missing fact never leads to a conclusion.
 """
 
 from __future__ import annotations
@@ -20,12 +19,12 @@ Truth = bool | None
 
 
 class Predicate(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
-    """One comparison of a fact, or a combination of predicates; exactly one of them.
+    """Either one comparison of a fact, or one combination of predicates.
 
     `above`, `below` and `at_least` take a number or the name of another fact; "unlimited"
-    is above every number. `one_of`: the fact's text is one of these. `has`: it is a word of
-    the fact's list (commas or spaces between). `null`: the fact is known to be nothing.
-    `known`: it was told at all, which is never "not known".
+    is above every number. `one_of`: the fact's text is one of these. `has`: the fact's list,
+    separated by commas or spaces, holds this word. `null`: the fact is known to be null.
+    `known`: the fact is there, null or not; this comparison is never unknown.
     """
 
     fact: str | None = None
@@ -47,11 +46,11 @@ class Predicate(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields
         compared = sum(one is not None for one in (*tests, *more))
         joined = sum(one is not None for one in (self.all, self.any, self.negate))
         if (self.fact is None) != (compared == 0) or compared + joined != 1:
-            raise ValueError("a predicate compares one fact once, or joins predicates once")
+            raise ValueError("a predicate compares one fact once, or combines predicates once")
 
 
 def evaluate(predicate: Predicate, facts: Facts) -> Truth:
-    """Whether `predicate` holds; None where the facts do not tell."""
+    """Whether `predicate` holds; None when it is unknown."""
     if predicate.all is not None:
         return _all([evaluate(one, facts) for one in predicate.all])
     if predicate.any is not None:
@@ -62,7 +61,7 @@ def evaluate(predicate: Predicate, facts: Facts) -> Truth:
 
 
 def facts_used(predicate: Predicate | None) -> Iterator[str]:
-    """Names of the facts that `predicate` looks at, each once."""
+    """Names of the facts that `predicate` compares, each once."""
     yield from dict.fromkeys(_names(predicate))
 
 
@@ -105,7 +104,7 @@ def _compare(predicate: Predicate, facts: Facts) -> Truth:
 
 
 def _among(predicate: Predicate, value: Scalar) -> Truth:
-    """Nothing is no text, and that is known; any other type is one that nobody expects."""
+    """False for a null fact; unknown for a type that is not text."""
     if not isinstance(value, str):
         return False if value is None else None
     if predicate.one_of is not None:

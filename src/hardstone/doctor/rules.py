@@ -18,10 +18,9 @@ from hardstone.errors import InputError
 class StepRule(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
     """A step as data: exactly one of `command`, `boot` and `words`.
 
-    `boot` is an option of the boot line; how it gets there depends on the machine. A step
-    whose texts name a fact that is not known is left out; so is one whose `when` is not
-    certainly true. `undo` is empty where nothing is typed to take a command back; `lasts`
-    says how it ends.
+    `boot` is an option of the boot line; how to add it depends on the machine. A step is left out
+    when its texts name an unknown fact or its `when` is not certainly true. `undo` is empty when
+    no command reverts the step; `lasts` then says how it ends.
     """
 
     command: str | None = None
@@ -33,28 +32,28 @@ class StepRule(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=
 
     def __post_init__(self) -> None:
         if sum(one is not None for one in (self.command, self.boot, self.words)) != 1:
-            raise ValueError("a step has a command, a boot option or words")
+            raise ValueError("a step needs exactly one of command, boot and words")
         if self.command is not None and self.undo is None:
-            raise ValueError("a command says how it is taken back")
+            raise ValueError("a command needs an undo")
         if not all(keeps_facts_whole(one) for one in (self.command, self.undo) if one):
-            raise ValueError("a fact in a command stands outside of quotes")
+            raise ValueError("a fact in a command must stand outside of quotes")
 
 
 class Obstacle(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
-    """Where `when` certainly holds, a setting cannot be switched, or that would change nothing,
-    as `says`."""
+    """When `when` certainly holds, switching the setting is impossible or has no effect; `says`
+    gives the reason."""
 
     when: Predicate
     says: str
 
 
 class Rule(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
-    """One rule. `{fact}` in its texts is replaced by what the machine says.
+    """One rule. `{fact}` in its texts is replaced by the value of the fact.
 
-    Found where `found` holds. Where it does not, the machine is fine only if `fine` holds
-    too (where there is one); in every other case nobody knows. `settings` are those of the
-    probe that switch what the rule is about while the system runs (`--prove`), `cannot` what
-    stands in their way; where there are none, `fixed` says why.
+    The state is "found" when `found` holds. When it does not hold, the state is "fine" if `fine`
+    holds or is absent. In every other case it is "unknown". `settings` are the probe's settings
+    that switch the subject of the rule at run time (`--prove`); `cannot` lists what prevents
+    that. A rule without settings says why in `fixed`.
     """
 
     title: str
@@ -74,18 +73,20 @@ class Rule(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True
 
     def __post_init__(self) -> None:
         if bool(self.settings) == bool(self.fixed):
-            raise ValueError("a rule has settings, or says why there are none")
+            raise ValueError("a rule needs either settings or fixed, which says why there are none")
         if bool(self.settings) != bool(self.cannot):
-            raise ValueError("a rule with settings says what stands in their way")
+            raise ValueError("a rule has settings and cannot, or neither")
         if names_in(self.why + self.title + self.fixed):
-            raise ValueError("why, title and fixed are the same on every machine: no facts")
+            raise ValueError(
+                "why, title and fixed must not name facts: they are the same on every machine"
+            )
 
 
 Rules = dict[str, Rule]
 
 
 def parse_rules(text: str) -> Rules:
-    """Rules from TOML, in its order. ValueError where the data is faulty."""
+    """Rules from TOML, in its order. ValueError when the data is faulty."""
     return msgspec.convert(tomllib.loads(text), Rules)
 
 
@@ -98,7 +99,7 @@ def load_rules() -> Rules:
 
 
 def find_rule(name: str) -> tuple[str, Rule]:
-    """The rule called `name`, in any case. InputError with the nearest name."""
+    """The rule called `name`, in any case. InputError, with the nearest name, if there is none."""
     rules = load_rules()
     wanted = name.strip().lower()
     if wanted in rules:

@@ -1,4 +1,4 @@
-"""Plan: what will be run, checked in one go and without touching the target."""
+"""Plan: what will be run, checked as a whole and without touching the target."""
 
 from hardstone.plan.command import proving_words
 from hardstone.plan.condition_options import SHARED, check_load

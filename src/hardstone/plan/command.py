@@ -1,4 +1,4 @@
-"""The command that makes a plan again: words that the command line reads back."""
+"""The command that makes a plan again, as words of a command line."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ def measuring_words(
 ) -> list[str]:
     """Words after `hardstone` that make `plan` again on the same machine.
 
-    `tests`, `name` and `params` are as they were asked for; what `plan` resolved (loads in their
-    one form, the number that "max" priority is) comes from it. Defaults are written out, so that
-    the words outlive them.
+    `tests`, `name` and `params` are those of the request. Resolved values come from `plan`: loads
+    in their one form, the number of priority "max". Defaults are written out, because a later
+    version may have others.
     """
     words = ["evaluate"] if tuple(tests) == ("*",) else ["run", *tests]
     words += _option("--name", name or None)
@@ -40,7 +40,7 @@ def measuring_words(
 
 
 def proving_words(plan: Plan, rule: str, pairs: int) -> list[str]:
-    """Words after `hardstone` that prove `rule` as `plan` does, which holds one test in pairs."""
+    """Words after `hardstone` that prove `rule` again; `plan` holds one test in `pairs` pairs."""
     one = plan.tests[0]
     words = ["doctor", "--prove", rule, "--pairs", str(pairs), "--test", one.test]
     words += ["--duration", write_ns(one.duration_ns), "--load", one.load]

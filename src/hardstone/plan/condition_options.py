@@ -1,4 +1,4 @@
-"""Loads and CPU configurations as typed: lists, each of which may be there once."""
+"""The options --load and --cpu-config: lists of loads and CPU configurations, each given once."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MAX_TEXT = 600
 
 
 def split_loads(given: Sequence[str]) -> list[str]:
-    """Single loads of all comma lists; from "stress-ng:" on a value is taken whole."""
+    """The loads of all comma lists; from "stress-ng:" on, a value is not split."""
     found: list[str] = []
     for value in given:
         head, marker, options = value.partition(FOREIGN)
@@ -28,8 +28,8 @@ def split_loads(given: Sequence[str]) -> list[str]:
 
 
 def check_loads(given: Sequence[str], known: Loads | None, problems: Problems) -> list[str]:
-    """The loads that were asked for, each in the one form that equal loads share; what is
-    wrong with any of them is noted, and it is left as typed."""
+    """The requested loads, each in the one form that equal loads share. A faulty load is noted
+    and left as typed."""
     typed = split_loads(given)
     _check_named("--load", typed, problems)
     if len(typed) > MOST_LOADS:
@@ -41,19 +41,19 @@ def check_loads(given: Sequence[str], known: Loads | None, problems: Problems) -
 
 
 def check_load(text: str, known: Loads | None, problems: Problems) -> str:
-    """As check_loads, where there is to be one, and it is not "none"."""
+    """The same for exactly one load, which is not "none"."""
     typed = split_loads([text])
     if len(typed) > 1:
         problems.add(f"{quote(text)} names {len(typed)} loads", "give one; + joins elements")
     elif typed[0] in ("", NONE):
-        problems.add(f"{quote(text)} is no load", "write for example heavy")
+        problems.add(f"{quote(text)} is not a load", "write for example heavy")
     else:
         return check_loads(typed, known, problems)[0]
     return text
 
 
 def check_cpu_configs(given: Sequence[str], problems: Problems) -> list[str]:
-    """The CPU configurations that were asked for, each known and named once."""
+    """The requested CPU configurations, each known and named once."""
     configs = [part.strip() for value in given for part in value.split(",")]
     _check_named("--cpu-config", configs, problems)
     _check_once("--cpu-config", configs, configs, problems)
@@ -65,8 +65,8 @@ def check_cpu_configs(given: Sequence[str], problems: Problems) -> list[str]:
 
 
 def started_processes(load: str, known: Loads | None, cpus: int) -> int:
-    """How many processes and jobs a valid load starts by number ("storm=240") on so many CPUs:
-    each takes a while."""
+    """Processes and jobs whose number a valid load gives ("storm=240"), on `cpus` CPUs; each
+    takes time to start."""
     if known is None or load == NONE:
         return 0
     degrees = read_mix(load, known, Problems()).degrees
@@ -80,13 +80,13 @@ def started_processes(load: str, known: Loads | None, cpus: int) -> int:
 
 def _check_named(option: str, parts: Sequence[str], problems: Problems) -> None:
     if not parts or "" in parts:
-        problems.add(f"{option}: a name is empty", "give names, with commas between them")
+        problems.add(f"{option}: a name is empty", "give names separated by commas")
 
 
 def _check_once(
     option: str, typed: Sequence[str], parts: Sequence[str], problems: Problems
 ) -> None:
-    """`parts` are what was `typed` in the form in which equal ones are the same text."""
+    """`parts` are the `typed` texts in the one form that equal ones share."""
     first: dict[str, str] = {}
     for text, part in zip(typed, parts, strict=True):
         if part and part in first and text == first[part]:
@@ -101,7 +101,7 @@ def _one_form(load: str, known: Loads | None, problems: Problems) -> str:
     if load in (NONE, ""):
         return load
     if known is None:
-        problems.add("--load: the probe makes no load", REBUILD)
+        problems.add("--load: the probe supports no load", REBUILD)
         return load
     own = Problems()
     found = _read_load(load, known, own)
@@ -121,10 +121,10 @@ def _read_load(load: str, known: Loads, problems: Problems) -> str:
 
 
 def _check_options(load: str, known: Loads, problems: Problems) -> None:
-    """Behind a comma in the options of stress-ng a load would be an option, unasked.
+    """Refuses a load after a comma in the options of stress-ng: it would become an option.
 
-    Where an option of stress-ng follows, or names stand before and behind the comma, it is
-    a list of that program (--class cpu,memory).
+    The comma belongs to a list of stress-ng (--class cpu,memory) if another option follows, or
+    if bare names stand on both sides.
     """
     parts = [part.strip() for part in load.partition(FOREIGN)[2].split(",")]
     for at, part in enumerate(parts[1:], 1):
@@ -133,13 +133,13 @@ def _check_options(load: str, known: Loads, problems: Problems) -> None:
             continue
         if is_load(part, known):
             problems.add(
-                f"--load: all that follows stress-ng: would be its options, {quote(part)} too",
-                f"name {quote(part)} before stress-ng:, or put an option of that program behind it",
+                f"--load: all text after stress-ng: is an option of it, {quote(part)} too",
+                f"put {quote(part)} before stress-ng:, or an option of stress-ng after it",
             )
             return
 
 
 def _is_listed(before: str, part: str, known: Loads) -> bool:
-    """Whether `part` is the bare name of an element, behind another bare name."""
+    """Whether `part` is the bare name of an element and follows another bare name."""
     values = before.split()[-1:]
     return values != [] and values[0].isalpha() and part in {one.name for one in known.elements}

@@ -1,7 +1,7 @@
-"""Degrees of the elements of a load: checked, and written in the one form of equal ones.
+"""Degrees of load elements, checked and normalised.
 
-The form and its limits are those that the probe tells of the element, so no element stands
-here. The probe has a reader of its own; what is written here is what that one takes.
+The probe's list of elements gives the form and the limits of each degree, so this file names no
+element. The probe has a parser of its own, which accepts what this module writes.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ _NUMBER = re.compile(r"[0-9]{1,9}", re.ASCII)
 
 @dataclass(frozen=True)
 class Degree:
-    """How much of an element: `text` None where it has no degree; of the whole system, or of
-    each CPU of the load."""
+    """How much of an element, for the whole system or for each CPU of the load. `text` is None
+    if the element takes no degree."""
 
     text: str | None
     each_cpu: bool = False
@@ -33,8 +33,8 @@ class Degree:
 
 
 def read_degree(element: LoadElement, text: str | None, problems: Problems) -> str | None:
-    """The degree `text` of `element`, None being the one it has by itself, in its one form:
-    "0.01s/0.1s" is "10ms/100ms". None where an element has no degree, or `text` is none."""
+    """The degree `text` of `element` (None: its default) in its one form, "10ms/100ms" for
+    "0.01s/0.1s". None if the element takes no degree, or, with a problem noted, for a fault."""
     if element.degree is None or element.default is None:
         if text is not None:
             problems.add(f"--load: {element.name} takes no degree", f"write {element.name} alone")
@@ -51,7 +51,7 @@ def _read_number(what: str, element: LoadElement, degree: str, problems: Problem
     low, high = element.min or 1, element.max or 10**9
     if not degree.endswith(tail) or not _NUMBER.fullmatch(number):
         example = f"write for example {element.name}={element.default}"
-        problems.add(f"{what} is not of the form {element.degree}", example)
+        problems.add(f"{what} does not have the form {element.degree}", example)
     elif not low <= int(number) <= high:
         problems.add(f"{what} is out of limits", f"give {low}{tail} to {high}{tail}")
     elif at and read_address(host) is None:
@@ -67,24 +67,24 @@ def _read_share(what: str, element: LoadElement, degree: str, problems: Problems
     spans = [_span_ns(text) for text in (busy, period)]
     if not slash or None in spans:
         example = f"write for example {element.name}={element.default}"
-        problems.add(f"{what} is not a time in each period", example)
+        problems.add(f"{what} does not have the form {element.degree}", example)
         return None
     busy_ns, period_ns = (span or 0 for span in spans)
     least, most = element.min_period_ns or 1, element.max_period_ns or period_ns
     least_busy = element.min_busy_ns or 1
     if not least <= period_ns <= most:
         limits = f"give a period of {format_ns(least)} to {format_ns(most)}"
-        problems.add(f"{what} has a period out of limits", limits)
+        problems.add(f"{what}: the period is out of limits", limits)
     elif not least_busy <= busy_ns <= period_ns:
-        limits = f"give {format_ns(least_busy)} to the whole period"
-        problems.add(f"{what} has a time of work out of limits", limits)
+        limits = f"give {format_ns(least_busy)} up to the whole period"
+        problems.add(f"{what}: the busy time is out of limits", limits)
     else:
         return f"{write_ns(busy_ns)}/{write_ns(period_ns)}"
     return None
 
 
 def _span_ns(text: str) -> int | None:
-    """Of a time with its unit: a bare number would be a guess."""
+    """The duration in ns; None for a faulty one, and without a unit, which would be a guess."""
     try:
         return parse_duration_ns(text) if text[-1:].isalpha() else None
     except ValueError:

@@ -1,4 +1,4 @@
-"""Addresses of a host, HOST:PORT or [IPV6]:PORT: untrusted text, in the one form of equal ones."""
+"""Host addresses, HOST:PORT or [IPV6]:PORT: untrusted text, checked and normalised."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MOST_PORT = 65535
 
 
 def read_address(text: str) -> str | None:
-    """ "[0::1]:007" is "[::1]:7", "Target:7" is "target:7"; None where `text` is no address."""
+    """`text` in one form: "[::1]:7" for "[0::1]:007", "target:7" for "Target:7"; None if faulty."""
     host, colon, port = text.rpartition(":")
     found = _bracketed(host) if host.startswith("[") else _named(host)
     is_port = _PORT.fullmatch(port) is not None and 1 <= int(port) <= _MOST_PORT
@@ -26,7 +26,7 @@ def _named(host: str) -> str | None:
 
 
 def _bracketed(host: str) -> str | None:
-    """An IPv6 address, with the link behind % where it is of one."""
+    """An IPv6 address, with its zone after % if it has one."""
     if not host.endswith("]") or len(host) > _MAX_HOST:
         return None
     number, percent, zone = host[1:-1].partition("%")

@@ -1,9 +1,8 @@
-"""From a request to a plan: pure, the same request always gives the same plan.
+"""Makes a plan from a request. Pure: the same request always gives the same plan.
 
-Order: test by test, and each under all its conditions one right after the other, since
-those are what a reader compares: a machine that warms up or gets company would otherwise
-move one of them against the rest. Within a test load by load, so that what a load leaves
-behind (dirty pages, heat) meets no measurement of the same test without load.
+Order: test by test, each under all its conditions in direct succession. Readers compare those,
+and a machine that drifts between them would shift one against the others. Within a test, load by
+load: measurements without load do not alternate with loaded ones, which leave dirty pages and heat.
 """
 
 from __future__ import annotations
@@ -36,21 +35,21 @@ POLICIES = ("fifo", "rr", "other")
 CLOCKS = ("auto", "monotonic")
 _SECOND_NS = 1_000_000_000
 _MAX_NAME = 100
-# What a condition takes to set up and to take down, and how long it may take at most.
+# Time to set up and undo a condition, and the most that it may take.
 _LOAD_NS = _SECOND_NS
 _PROCESS_NS = 20_000_000
 _CONFIG_NS = _SECOND_NS
-_OFFLINE_NS = 200_000_000  # a CPU, there and back
+_OFFLINE_NS = 200_000_000  # for a CPU, offline and online again
 _PATIENCE_NS = 60 * _SECOND_NS
 
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """What a person asked for, as typed: figures are texts until the plan checks them.
+    """What was asked for, as typed: numbers are texts until the plan checks them.
 
-    `tests` holds IDs and globs, `load` and `cpu_config` names and comma lists of them;
-    `settings` are applied in every condition. `interval` is in us where it has no unit, `duration`
-    in seconds. None means "as the profile has it".
+    `tests` holds IDs and globs; `load` and `cpu_config` hold names and comma lists of names.
+    `settings` apply in every condition. Without a unit `interval` is in us and `duration` in
+    seconds. None stands for the default.
     """
 
     tests: tuple[str, ...] = ("*",)
@@ -73,7 +72,7 @@ class Request:
 
 @dataclass(frozen=True)
 class _Wish:
-    """What holds for every test: figures as checked, parameters as typed."""
+    """What holds for every test: numbers as checked, parameters as typed."""
 
     profile: str
     samples: int | None
@@ -82,7 +81,7 @@ class _Wish:
     facts: Mapping[str, Scalar]
 
     def count(self, profile: ProfileCount) -> ProfileCount:
-        """A figure that was given replaces both limits of the profile."""
+        """The limits of a test: a given number replaces both limits of its profile."""
         if self.samples is None and self.duration_ns is None:
             return profile
         return ProfileCount(self.samples or 0, self.duration_ns or 0)
@@ -96,10 +95,10 @@ def make_plan(
     known_loads: Loads | None = None,
     others: Sequence[str] = (),
 ) -> Plan:
-    """What will be run for `request`. Raises PlanError that lists every problem.
+    """The plan for `request`. Raises PlanError, which lists every problem.
 
-    `known_loads`: of what the probe can make load; None where it makes none. `others` are
-    problems that were found elsewhere, to be told in one go with those.
+    `known_loads` are the loads of the probe, None if it supports none. `others` are problems
+    found elsewhere, which are reported with these.
     """
     problems = Problems(others)
     machine = facts or {}
@@ -136,7 +135,7 @@ def make_plan(
 
 
 def _command(request: Request, plan: Plan, wish: _Wish) -> list[str]:
-    """No command line applies `settings` in every condition."""
+    """Words that make `plan` again; none with `settings`, which no option applies."""
     if request.settings:
         return []
     return measuring_words(
@@ -151,7 +150,7 @@ def _command(request: Request, plan: Plan, wish: _Wish) -> list[str]:
 
 @dataclass(frozen=True)
 class _Config:
-    """A CPU configuration, and the facts of the machine that is brought into it."""
+    """A CPU configuration, and what its set-up time depends on."""
 
     name: str
     settings: Sequence[str]
@@ -166,8 +165,8 @@ class _Config:
 
 
 def _under(test: PlannedTest, load: str, config: _Config, started: int) -> PlannedTest:
-    """`test` under one condition, with the time that the condition takes to set up; `started`
-    are the processes of its load."""
+    """`test` under one condition, with the time to set that up; `started` is the number of
+    processes of its load."""
     setup_ns = config.setup_ns
     if load != NONE:
         setup_ns += _LOAD_NS + started * _PROCESS_NS
@@ -244,7 +243,7 @@ def _planned(
 
 
 def _deadline_ns(expected: int, is_timed: bool) -> int:
-    """A limit that only what hangs can reach: counted tests depend on the machine."""
+    """A limit that only a hanging test reaches; counted tests depend on the machine's speed."""
     allowance = expected // 4 if is_timed else expected * 19
     return min(expected + allowance + 60 * _SECOND_NS, MAX_DURATION_NS)
 

@@ -1,8 +1,8 @@
-"""One load as typed: a mix of elements, read and written in the one form of equal ones.
+"""One load as typed: a mix of elements, parsed and normalised.
 
-A mix is elements joined by "+", each with or without a degree, and named mixes; "@cpu" behind
-one makes its degrees those of each CPU. From "stress-ng:" on the text is options. The probe
-knows elements, mixes and limits (`hardstone-probe load --list`), so nothing of that stands here.
+A mix joins elements, with or without a degree, and named mixes by "+"; "@cpu" after one applies
+its degrees to each CPU. The text from "stress-ng:" on is options of that program. Elements, mixes
+and limits come from the probe (`hardstone-probe load --list`).
 """
 
 from __future__ import annotations
@@ -24,8 +24,7 @@ _MOST_TERMS = 64
 
 @dataclass
 class Mix:
-    """What a load is made of: degrees by element, and the options of stress-ng where it is part
-    of it."""
+    """The parts of a load: degrees by element, and the options of stress-ng if that is one."""
 
     known: Loads
     problems: Problems
@@ -34,8 +33,8 @@ class Mix:
     terms: int = 0
 
     def text(self) -> str:
-        """The same for all texts of the same load: named mixes first, the largest one before
-        the others, then elements in the order of the probe, each with its degree."""
+        """The one form of equal loads: named mixes, the largest first, then elements in the
+        order of the probe, each with its degree."""
         left = dict(self.degrees)
         terms = []
         for name, held in _named_mixes(self.known):
@@ -48,7 +47,7 @@ class Mix:
 
 
 def read_mix(text: str, known: Loads, problems: Problems) -> Mix:
-    """The load `text`; what is wrong with it is noted."""
+    """Parses the load `text`; faults are noted."""
     mix = Mix(known, problems)
     _add_terms(mix, text, 0, each_cpu=False)
     return mix
@@ -63,7 +62,7 @@ def is_load(text: str, known: Loads) -> bool:
 
 
 def _named_mixes(known: Loads) -> list[tuple[str, dict[str, Degree]]]:
-    """The mixes that have a name, with what they hold, also of each CPU; the largest first."""
+    """Named mixes with their degrees, also with "@cpu"; the largest first."""
     found = []
     for name in [one.name + tail for one in known.mixes for tail in ("", EACH_CPU)]:
         problems = Problems()
@@ -101,7 +100,7 @@ def _add_term(mix: Mix, term: str, depth: int, *, each_cpu: bool) -> None:
     elif name in mixes:
         mix.problems.add(f"--load: {name} is a mix and takes no degree", "write it alone")
     elif name == NONE:
-        mix.problems.add("--load: none stands alone", "leave it out of the mix")
+        mix.problems.add("--load: none cannot be part of a mix", "leave it out")
     else:
         names = [*elements, *mixes, NONE]
         mix.problems.add(f"--load: unknown {quote(name)}", nearest(name, names))
@@ -109,16 +108,16 @@ def _add_term(mix: Mix, term: str, depth: int, *, each_cpu: bool) -> None:
 
 def _add_element(mix: Mix, element: LoadElement, degree: str | None, *, each_cpu: bool) -> None:
     if element.name in mix.degrees:
-        cause = f"--load: {element.name} is there twice"
-        mix.problems.add(cause, "name it once; a named mix may hold it")
+        cause = f"--load: {element.name} is given twice"
+        mix.problems.add(cause, "name it once (a named mix may include it)")
         return
     mix.degrees[element.name] = Degree(read_degree(element, degree, mix.problems), each_cpu)
 
 
 def _add_foreign(mix: Mix, options: str) -> None:
-    """The probe splits options at spaces, so how many there are is all the same."""
+    """Joins the options by single spaces; the probe splits them at spaces."""
     if all(one.degree != _OPTIONS for one in mix.known.elements):
-        mix.problems.add("--load: the probe knows no stress-ng", REBUILD)
+        mix.problems.add("--load: the probe does not support stress-ng", REBUILD)
     mix.options = " ".join(word for word in options.split(" ") if word)
     if not mix.options or len(mix.options) > _MAX_OPTIONS:
         cause = f"--load: stress-ng: has {'too many' if mix.options else 'no'} options"

@@ -1,4 +1,4 @@
-"""Figures that a person typed: whole numbers, durations, sizes, CPU lists."""
+"""Reads numbers as typed: whole numbers, durations, sizes, CPU lists."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def duration_ns(text: str, name: str, bare: str, problems: Problems) -> int | No
 
 
 def size_bytes(text: str, name: str, problems: Problems) -> int | None:
-    """Size such as 4096, 4k or 1M (powers of 1024) in bytes; None if it is none."""
+    """Size such as 4096, 4k or 1M (powers of 1024) in bytes; None, with a problem noted, else."""
     match = _SIZE.fullmatch(text.strip())
     if match is None:
         problems.add(f"{name}: {quote(text)} is not a size", "give bytes, or 4k, 1M, 2G")

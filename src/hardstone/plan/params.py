@@ -14,7 +14,7 @@ _INT64 = 2**63 - 1
 
 
 def split_assignments(pairs: Sequence[str], problems: Problems) -> dict[str, str]:
-    """Names and texts of `key=value` pairs; faulty and repeated ones are problems."""
+    """Names and texts of `key=value` pairs; faulty and repeated pairs are noted."""
     given: dict[str, str] = {}
     for pair in pairs:
         name, equals, text = pair.partition("=")
@@ -40,7 +40,7 @@ def check_names(given: Sequence[str], tests: Sequence[Descriptor], problems: Pro
 def fill_params(
     test: Descriptor, given: dict[str, str], problems: Problems
 ) -> dict[str, ParamValue]:
-    """Every parameter of `test`: as given, else its default."""
+    """Every parameter of `test`, with the given value or its default."""
     filled: dict[str, ParamValue] = {}
     for spec in test.params:
         values = _values(test.id, spec, given, problems)
@@ -100,7 +100,7 @@ def _is_within(spec: ParamSpec, value: int) -> bool:
 
 
 def limits_text(spec: ParamSpec) -> str:
-    """What a parameter takes, for people: "10 us to 1 s", "add, copy"."""
+    """The values that a parameter takes, in words: "10 us to 1 s", "add, copy"."""
     if spec.unit == "name":
         return ", ".join(spec.choices) or "any name"
     show = format_ns if spec.unit == "ns" else format_count

@@ -14,13 +14,13 @@ _POSIX_PRIORITIES = (1, 255)
 
 
 def count_cpus(facts: Mapping[str, Scalar]) -> int:
-    """CPUs that this machine allows; 1 where that is not known."""
+    """Number of CPUs that the machine allows; 1 if that is unknown."""
     allowed = facts.get("cpu.allowed")
     return max(1, len(_cpus(allowed))) if isinstance(allowed, str) else 1
 
 
 def check_cpu(text: str | None, facts: Mapping[str, Scalar], problems: Problems) -> int | None:
-    """The CPU that was asked for, if the machine lets us run there."""
+    """The requested CPU; one that the machine does not allow is noted."""
     if text is None:
         return None
     cpu = whole_number(text, "--cpu", 0, _MAX_CPU, problems)
@@ -35,7 +35,7 @@ def check_cpu_params(
     facts: Mapping[str, Scalar],
     problems: Problems,
 ) -> None:
-    """Notes every CPU among the parameters of `test` that the machine does not let us use."""
+    """Notes every CPU among the parameters of `test` that the machine does not allow."""
     for spec in test.params:
         value = params.get(spec.name, [])
         if spec.unit == "cpu":
@@ -64,14 +64,14 @@ def _cpus(allowed: str) -> set[int]:
 def check_priority(
     text: str | None, policy: str, facts: Mapping[str, Scalar], problems: Problems
 ) -> int | None:
-    """The priority that was asked for, if `policy` has it on this machine."""
+    """The requested priority, if `policy` has it on this machine."""
     if text is None:
         return None
     if policy == "other":
         if text.strip() != "0":
             problems.add(
                 f"--priority: policy other has no priority {quote(text)}",
-                "leave it out, or take --policy fifo or rr",
+                "leave it out, or use --policy fifo or rr",
             )
         return 0
     if text.strip() == HIGHEST:
@@ -82,11 +82,11 @@ def check_priority(
 
 
 def _highest(facts: Mapping[str, Scalar], problems: Problems) -> int | None:
-    """The plan holds the number, so that a run can be repeated and compared."""
+    """The number, so that a run can be repeated and compared."""
     value = facts.get("limits.priority_max")
     if isinstance(value, int):
         return value
-    problems.add("--priority: the machine does not tell its highest priority", "give the number")
+    problems.add("--priority: the machine does not report its highest priority", "give the number")
     return None
 
 

@@ -1,4 +1,4 @@
-"""Input errors are collected, so that a person sees all of them in one go."""
+"""Collects input errors, so that a person sees all of them at once."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ class PlanError(InputError):
         self.problems = tuple(problems)
 
     def reasons(self) -> list[tuple[str, str]]:
-        """Each problem apart; the last clause of a line is its remedy."""
+        """Each problem as cause and remedy; the remedy is the last clause of its line."""
         parts = (problem.rpartition("; ") for problem in self.problems)
         return [(cause or remedy, remedy if cause else "") for cause, _, remedy in parts]
 
 
 class Problems:
-    """Collects what is wrong with a request: one line each, cause; remedy."""
+    """The problems of a request, one line each: cause; remedy."""
 
     def __init__(self, known: Sequence[str] = ()) -> None:
         self._lines = list(known)
@@ -42,23 +42,23 @@ class Problems:
         return not self._lines
 
     def raise_if_any(self, option: str = "") -> None:
-        """Raises PlanError with every problem so far, without `option` where it begins so."""
+        """Raises PlanError with every problem so far; drops `option` at the start of each."""
         if self._lines:
             raise PlanError([line.removeprefix(option) for line in self._lines])
 
 
 def quote(text: str, limit: int = 40) -> str:
-    """Input of a person as it may stand in a message: quoted, printable, short."""
+    """Typed text for a message: quoted, printable, short."""
     shown = "".join(char if char.isprintable() else "?" for char in text)
     return f"'{shown if len(shown) <= limit else shown[: limit - 3] + '...'}'"
 
 
 def nearest(text: str, names: Iterable[str]) -> str:
-    """ "did you mean X?", or the names there are when none is near."""
+    """ "did you mean X?", or the known names if none is close."""
     known = list(names)
     by_fold = {name.casefold(): name for name in known}
     close = difflib.get_close_matches(text[:200].casefold(), by_fold, n=1, cutoff=0.5)
     if close:
         return f"did you mean {by_fold[close[0]]}?"
     more = f" and {len(known) - _MOST_NAMED} more" if len(known) > _MOST_NAMED else ""
-    return f"there is {', '.join(known[:_MOST_NAMED])}{more}" if known else "there is none"
+    return f"choose from {', '.join(known[:_MOST_NAMED])}{more}" if known else "there are none"

@@ -1,4 +1,4 @@
-"""Which tests are meant: IDs and globs, in any case."""
+"""Selects tests by ID or glob, in any case."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MAX_PATTERN = 100
 
 
 def battery(register: Register, catalogue: Catalogue) -> list[Descriptor]:
-    """All tests of the probe in the order of the catalogue; unknown ones at the end."""
+    """All tests of the probe in the order of the catalogue, which may lack the last ones."""
     return sorted(register.tests, key=lambda test: (catalogue.entry(test.id).order, test.id))
 
 
@@ -30,10 +30,10 @@ def find_tests(
 def select_tests(
     patterns: Sequence[str], register: Register, catalogue: Catalogue, problems: Problems
 ) -> list[Descriptor]:
-    """The tests that `patterns` name, each once, in the order asked; a test that gives figures to
-    another one is before it.
+    """The tests that `patterns` name, each once, in the given order; a test that gives figures
+    to another one comes before it.
 
-    A glob gives battery order. What names nothing is noted with the nearest name.
+    A glob gives battery order. A pattern without a match is noted, with the nearest name.
     """
     if not patterns:
         problems.add("no test was named", "see: hardstone list")
@@ -48,7 +48,7 @@ def select_tests(
 
 
 def _givers_first(tests: Sequence[str], catalogue: Catalogue) -> list[str]:
-    """`tests` with each that gives figures to another one before that one."""
+    """`tests`, in which a test that gives figures to another one comes before it."""
     order: dict[str, None] = {}
     for test in tests:
         giver = catalogue.entry(test).after

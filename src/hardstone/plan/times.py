@@ -1,4 +1,4 @@
-"""How long a test takes, from what its descriptor says of one value of one variant."""
+"""How long a test takes, from the time per sample in its descriptor."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Params = Mapping[str, ParamValue]
 def expected_ns(
     test: Descriptor, entry: Entry, samples: int, duration_ns: int, params: Params
 ) -> int:
-    """Time that `test` takes: the duration if it has one, else from the samples."""
+    """Time that `test` takes: its duration if it has one, else the time of its samples."""
     round_ns = _sample_ns(test, params) * variant_count(test, params)
     if duration_ns and entry.takes_duration:
         return test.setup_ns + test.extra_samples * round_ns + duration_ns
@@ -31,7 +31,7 @@ def own_time_ns(test: Descriptor, entry: Entry) -> int:
 
 
 def variant_count(test: Descriptor, params: Params) -> int:
-    """Variants that are measured one after another. A probe may leave some of them out."""
+    """Number of variants measured in succession; a probe may leave some of them out."""
     if test.is_concurrent:
         return 1
     lists = (params.get(spec.name) for spec in test.variant_params)
@@ -39,7 +39,7 @@ def variant_count(test: Descriptor, params: Params) -> int:
 
 
 def _sample_ns(test: Descriptor, params: Params) -> int:
-    """What one value takes, on the mean of the variants."""
+    """Time per sample, as a mean over the variants."""
     named = params.get(test.sample_param or "")
     spans = named if isinstance(named, list) else [named]
     known = [span for span in spans if isinstance(span, int)]

@@ -1,4 +1,4 @@
-"""Figures that others have published, and where a run has the same figure."""
+"""Published figures, and where a run holds the same figure."""
 
 from hardstone.published.address import Address, parse_address
 from hardstone.published.read_figures import (

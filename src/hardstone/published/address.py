@@ -10,11 +10,11 @@ from hardstone.errors import InputError
 
 @dataclass(frozen=True)
 class Address:
-    """Where a figure stands in a run.
+    """The place of a figure in a run.
 
-    `parts` are label values in any order, and last the name of the series, which may be left
-    out where a test has one. `labels` are values whose label is known. `conditions` are fields of
-    the result's conditions that must hold: load, policy.
+    `parts` are label values in any order, then the name of the series, which may be left out if
+    the test has only one. `labels` are values with a known label. `conditions` are the values that
+    the result's conditions must have: load, policy.
     """
 
     test: str
@@ -28,8 +28,10 @@ class Address:
 
 
 def parse_address(text: str) -> Address:
-    """Address from its text. InputError where a part is empty."""
+    """Address from its text. InputError if a part is empty."""
     test, *parts = text.split("/")
     if not test or not all(parts):
-        raise InputError(f"'{text}' is no address of a figure", "write TEST/label-values/series")
+        raise InputError(
+            f"'{text}' is not the address of a figure", "write TEST/label-values/series"
+        )
     return Address(test.upper(), tuple(parts))

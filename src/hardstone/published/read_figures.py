@@ -1,4 +1,4 @@
-"""Every figure of published.json with its address."""
+"""Reads every figure of published.json, with its address."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hardstone.model import Register
 from hardstone.published.address import Address, parse_address
 from hardstone.published.studies import Case, FigureReading, Study, TableReading, load_studies
 
-# Fields of a table, and words of its keys, that are no label of a series.
+# Fields of a table, and roles of its keys, that are not labels of a series.
 _NO_LABELS = {"address", "test", "series", "statistic", "unit", "system", "load"}
 _LABEL_FIELDS = ("kind", "source", "via")
 _CONDITIONS = ("load", "policy", "cpu_config")
@@ -24,8 +24,8 @@ _NO_LOAD = "any"
 @dataclass(frozen=True)
 class Figure:
     """One published figure. `value` is a number, words, or a bound such as {"below": 0.1};
-    `statistic` is None where it is words. `system` is the key of a system of the study.
-    `params` are those of the test that the study fixes; `note` is what a reader must know."""
+    `statistic` is None if it is words. `system` is the key of a system of the study. `params`
+    are the test parameters that the study fixes; `note` is what a reader must know."""
 
     study: str
     table: str
@@ -45,22 +45,22 @@ def all_figures() -> tuple[Figure, ...]:
 
 
 def figures_of(test: str) -> list[Figure]:
-    """The published figures of `test`; none where nobody has published any."""
+    """The published figures of `test`; often none."""
     return [figure for figure in all_figures() if figure.address.test == test]
 
 
 def tables_of(test: str) -> list[str]:
-    """Where published.json speaks of `test`: STUDY/TABLE, each once."""
+    """The tables of published.json with figures of `test`: STUDY/TABLE, each once."""
     return list(dict.fromkeys(f"{one.study}/{one.table}" for one in figures_of(test)))
 
 
 def is_measurable(figure: Figure, register: Register) -> bool:
-    """Whether the probe has the test of `figure`; those of later tests have addresses already."""
+    """Whether the probe has the test of `figure`; some figures belong to tests to come."""
     return any(test.id == figure.address.test for test in register.tests)
 
 
 def study_figures(study: Study) -> Iterator[Figure]:
-    """The figures of one study. InputError where file and reading do not fit."""
+    """The figures of one study. InputError if file and reading do not match."""
     for name, reading in study.reading.tables.items():
         table = study.tables[name]
         for words, value in _cells(table, reading):
@@ -70,7 +70,7 @@ def study_figures(study: Study) -> Iterator[Figure]:
 
 
 def _cells(table: Mapping[str, Any], reading: TableReading) -> Iterator[tuple[dict[str, str], Any]]:
-    """What each cell's keys say, and the cell. A table without `rows` is its rows."""
+    """Each cell with the values of its keys by role. A table without `rows` is its rows."""
     common = {name: table[name] for name in ("test", "unit", "load") if table.get(name)}
     common |= {name: table[name] for name in _LABEL_FIELDS if name in table}
     for key, row in table.get("rows", table).items():
@@ -93,12 +93,12 @@ def _columns(
 
 
 def _said(key: str, roles: list[str]) -> dict[str, str]:
-    """The parts of a key by what they are: "thread/none/max", "qnx avg"."""
+    """The parts of a key by role: "thread/none/max", "qnx avg"."""
     if len(roles) == 1:
         return {roles[0]: key}
     parts = key.split("/") if "/" in key else key.split()
     if len(parts) != len(roles):
-        raise InputError(f"published.json: '{key}' has not the parts {', '.join(roles)}")
+        raise InputError(f"published.json: '{key}' does not have the parts {', '.join(roles)}")
     return dict(zip(roles, parts, strict=True))
 
 
@@ -143,7 +143,7 @@ def _address(
 
 
 def _at(at: Mapping[str, Mapping[str, Any]], test: str) -> dict[str, str]:
-    """What `at` implies for `test`: its keys are the first words of IDs."""
+    """What `at` implies for `test`; the keys of `at` are first words of test IDs."""
     found: dict[str, str] = {}
     for words, implied in at.items():
         if test == words or test.startswith(f"{words}-"):

@@ -1,4 +1,4 @@
-"""From the address of a figure to the one series of a run that has it."""
+"""Finds the one series of a run that the address of a figure names."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from hardstone.errors import InputError
 from hardstone.model import Result, RunDocument, Series, Verdict
 from hardstone.published.address import Address
 
-_BOTH = "both"  # measured once, since threads and processes take the same way
+_BOTH = "both"  # measured once: threads and processes take the same way
 _SCOPES = {"thread", "process"}
 
 
 class AddressError(InputError):
-    """An address that no series of the run has, or more than one."""
+    """An address that names no series of the run, or several."""
 
 
 @dataclass(frozen=True)
 class Resolved:
-    """What an address stands for in a run: a series, or the verdicts of a test of behaviour.
+    """What an address names in a run: a series, or the verdicts of a test of behaviour.
 
-    `notes` say where the series is not quite what was asked for.
+    `notes` say how the series differs from what was asked for.
     """
 
     result: Result
@@ -32,10 +32,10 @@ class Resolved:
 
 
 def resolve(address: Address, document: RunDocument, **conditions: str) -> Resolved:
-    """The one series at `address`. AddressError, which says why, where there is not just one.
+    """The one series at `address`. AddressError, with the reason, if there is none or several.
 
-    `conditions` (load, cpu_config, policy) choose between results where the study did not say
-    under which its figure was measured; what it did say stands.
+    `conditions` (load, cpu_config, policy) choose between results where the study does not say
+    under which it measured; conditions of the study take precedence.
     """
     result = _result(address, document, {**conditions, **address.conditions})
     if not address.parts and (result.verdicts or _is_behaviour(address.test)):
@@ -66,7 +66,7 @@ def _behaviour(address: Address, result: Result) -> Resolved:
 
 
 def _unlike(result: Result) -> list[str]:
-    """Where a result that has figures is not a whole one."""
+    """How a result that has figures is incomplete."""
     if result.status != "measured":
         return [f"{result.status}: {result.reason or 'no reason was given'}"]
     return [] if result.complete and not result.interrupted else ["cut off before its end"]
@@ -101,7 +101,7 @@ def is_under(result: Result, conditions: Mapping[str, str]) -> bool:
 
 @dataclass(frozen=True)
 class _Named:
-    """The series that an address may mean by name, and the label values it has besides."""
+    """The series that an address matches by name, and its label values."""
 
     series: list[Series]
     values: tuple[str, ...]
@@ -125,7 +125,7 @@ class _Shortened:
 
 
 def _has_labels(series: Series, wanted: Address) -> bool:
-    """Whether the labels of `series` hold what is named, and all values that are not."""
+    """Whether `series` has the named labels and, under other labels, the remaining values."""
     labels = {name: str(value) for name, value in series.labels.items()}
     same = _SCOPES if labels.get("scope") == _BOTH else set()
     named = {name: _BOTH if value in same else value for name, value in wanted.labels.items()}
@@ -135,25 +135,25 @@ def _has_labels(series: Series, wanted: Address) -> bool:
 
 
 def _shortened(wanted: Address, result: Result, among: list[Series]) -> Iterator[_Shortened]:
-    """Series whose number nobody asked for: the system has fewer than `wanted`, which was."""
+    """Series with a smaller number than `wanted`, since the system has no more."""
     for text in (*wanted.labels.values(), *wanted.parts):
         asked = _asked(text, result)
         for one in among:
             for label, used in one.labels.items():
                 is_fewer = isinstance(used, int) and asked and used < int(text)
                 if is_fewer and used not in asked and _has_labels(one, _with(wanted, text, used)):
-                    yield _Shortened(one, f"{used} {label} in place of {text}")
+                    yield _Shortened(one, f"{used} {label} instead of {text}")
 
 
 def _with(wanted: Address, text: str, used: int | str) -> Address:
-    """`wanted` with the number that was used."""
+    """`wanted` with the number `used` in place of `text`."""
     labels = {name: str(used) if word == text else word for name, word in wanted.labels.items()}
     parts = tuple(str(used) if word == text else word for word in wanted.parts)
     return Address(wanted.test, parts, labels)
 
 
 def _asked(text: str, result: Result) -> list[int | str]:
-    """The list of a parameter that holds the number `text`; empty where none does."""
+    """The list of a parameter that holds the number `text`; empty if none does."""
     lists = (value for value in result.params.values() if isinstance(value, list))
     return next((one for one in lists if text.isdecimal() and int(text) in one), [])
 
@@ -162,7 +162,7 @@ def _only(address: Address, result: Result, found: list[Series], notes: list[str
     if len(found) > 1:
         seen = "; ".join(_labels(one) for one in found)
         raise AddressError(
-            f"{address}: {len(found)} series of {found[0].name} fit: {seen}",
+            f"{address}: {len(found)} series of {found[0].name} match: {seen}",
             "name the label values that tell them apart",
         )
     if found[0].count == 0:

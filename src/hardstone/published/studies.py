@@ -1,4 +1,4 @@
-"""published.json and how it is read, as data."""
+"""published.json and reading.toml, as types."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _OWN = {"title", "author", "hardware", "systems", "load", "configuration"}
 
 
 class System(msgspec.Struct, kw_only=True, frozen=True):
-    """A system that a study measured; more is in the file than a reader needs here."""
+    """A system that a study measured; further fields of the file are ignored."""
 
     name: str
     hardware: str = ""
@@ -32,7 +32,7 @@ class Case(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True
 
 
 class TableReading(Case, kw_only=True, frozen=True, forbid_unknown_fields=True):
-    """What the keys of a table say; the names are explained in reading.toml."""
+    """What the keys of a table mean; the names are explained in reading.toml."""
 
     rows: list[str]
     columns: list[str] = []
@@ -56,7 +56,7 @@ class FigureReading(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fi
 
 
 class StudyReading(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
-    """How one study is read. `unread`: what is no figure, by its path, with the reason."""
+    """How one study is read. `unread`: paths that hold no figure, with the reason."""
 
     short: str
     tables: dict[str, TableReading] = {}
@@ -87,7 +87,7 @@ def load_studies() -> Mapping[str, Study]:
 
 
 def read_studies(found: Mapping[str, Any], readings: Mapping[str, Any]) -> Mapping[str, Study]:
-    """Studies from both files. KeyError or msgspec.ValidationError where they do not fit."""
+    """Studies from both files. KeyError or msgspec.ValidationError if they do not match."""
     return {key: _study(key, table, readings[key]) for key, table in found.items()}
 
 

@@ -1,4 +1,4 @@
-"""What a series gives for the statistic that a study published."""
+"""The value that a series has for a published statistic."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _OF_A_SERIES = ("min", "mean", "max")
 
 
 def value_of(series: Series, statistic: str) -> float:
-    """The `statistic` of `series` in its unit. AddressError where the series has none."""
+    """The `statistic` of `series` in its unit. AddressError if the series has none."""
     if statistic in _OF_A_SERIES:
         value = getattr(series, statistic)
         if value is None:

@@ -1,4 +1,4 @@
-"""One test under several conditions, series by series: what a reader compares."""
+"""Compares one test under several conditions, series by series."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ Key = tuple[str, tuple[tuple[str, int | str], ...]]
 
 @dataclass(frozen=True)
 class SeriesRow:
-    """A series under each condition; None where it has no value there."""
+    """A series under each condition; None if it has no values there."""
 
     key: Key
     found: list[Series | None]
 
     @property
     def first(self) -> Series:
-        """One that has values, to name the row by."""
+        """A series with values, which names the row."""
         return next(series for series in self.found if series is not None)
 
     @property
@@ -29,7 +29,7 @@ class SeriesRow:
 
 @dataclass(frozen=True)
 class VerdictRow:
-    """A claim under each condition; None where nothing was claimed."""
+    """A verdict under each condition; None if there is none."""
 
     name: str
     found: list[Verdict | None]
@@ -37,7 +37,7 @@ class VerdictRow:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Results of `test`, one for each of `conditions`; None where there is none."""
+    """Results of `test`, one for each of `conditions`; None if there is none."""
 
     test: str
     conditions: list[Condition]
@@ -58,7 +58,7 @@ def comparisons_in(document: RunDocument) -> list[Comparison]:
 
 
 def ratio_to_first(row: SeriesRow, place: int) -> float | None:
-    """How often the worst observed is that of the first condition; None where that is no claim."""
+    """The worst observed divided by that of the first condition; None unless both are durations."""
     first, this = row.found[0], row.found[place]
     if place == 0 or first is None or this is None or this.unit != "ns":
         return None

@@ -1,4 +1,4 @@
-"""How often a value is passed, and what may be said about what was never seen."""
+"""How often a value is exceeded, and the bound for what was never seen."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def exceedance(histogram: Histogram) -> list[ExceedancePoint]:
     """The complementary distribution function at the upper edge of each used bucket.
 
     Starts at -1 when there is no underflow, so that the first point has probability 1.
-    What overflowed is in each count; so the last point is above 0 if anything did.
+    Values that overflowed are in each count, so the last point is above 0 if there are any.
     """
     bins = bins_of(histogram)
     total = bins.total
@@ -69,7 +69,7 @@ def upper_bound(events: int, total: int, confidence: float = CONFIDENCE) -> floa
 
 
 def samples_for(probability: float, confidence: float = CONFIDENCE) -> int:
-    """Samples without an event that it takes to claim an event rarer than `probability`."""
+    """Samples without an event needed to claim that it is rarer than `probability`."""
     if not 0 < probability < 1:
         raise ValueError(f"{probability} is not a probability between 0 and 1")
     return int(np.ceil(np.log1p(-confidence) / np.log1p(-probability)))
@@ -89,7 +89,7 @@ def clopper_pearson(events: int, total: int, confidence: float = CONFIDENCE) -> 
 def deadline_miss(
     histogram: Histogram, deadline: int, *, confidence: float = CONFIDENCE
 ) -> DeadlineMiss:
-    """How often `deadline` was exceeded and the interval for how often it will be.
+    """How often `deadline` was exceeded, and an interval for the probability of that.
 
     A deadline inside a bucket, or past the last one while values overflowed, leaves
     the count open between `least` and `most`; the interval spans both.

@@ -31,7 +31,7 @@ class Bins:
 
 
 def bins_of(histogram: Histogram) -> Bins:
-    """The buckets that hold something, with their edges; InputError if it is unreadable."""
+    """The used buckets with their edges; InputError if the histogram is unreadable."""
     problem = histogram_problem(histogram)
     if problem is not None:
         raise InputError(f"unreadable histogram: {problem}", "measure again or repair the file")

@@ -1,4 +1,4 @@
-"""The claims that a series makes about itself, checked without any library."""
+"""Checks that the figures of a series agree with each other; needs no numpy."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ def _bucket_problem(buckets: list[tuple[int, int]], last: int) -> str | None:
 
 
 def total_count(histogram: Histogram) -> int:
-    """Values recorded, those outside of the buckets too."""
+    """Number of recorded values, including those outside of the buckets."""
     inside = sum(count for _, count in histogram.buckets)
     return histogram.underflow + inside + histogram.overflow
 
 
 def series_problem(series: Series) -> str | None:
-    """The identity that a series breaks, in words, or None.
+    """The first contradiction in a series, in words, or None.
 
-    Held: a readable histogram; underflow + buckets + overflow = count; minimum, mean
+    Checked: a readable histogram; underflow + buckets + overflow = count; minimum, mean
     and maximum exist exactly when there is a value, the deviation when there are two;
     minimum <= mean <= maximum; the deviation is not negative; minimum and maximum lie in
     the first and the last bucket in use; the worst value and the largest of the maxima
@@ -55,7 +55,7 @@ def series_problem(series: Series) -> str | None:
         return problem
     held = total_count(series.histogram)
     if held != series.count:
-        return f"the histogram holds {held} values and the count says {series.count}"
+        return f"the histogram holds {held} values but the count is {series.count}"
     return _figure_problem(series)
 
 
@@ -92,32 +92,32 @@ def _end_problem(series: Series, least: int, most: int) -> str | None:
     bits = parse_layout(histogram.layout)
     used = [edges_of(index, bits) for index, count in histogram.buckets if count]
     if (least < 0) != (histogram.underflow > 0):
-        return f"the minimum is {least} and {histogram.underflow} values are below 0"
+        return f"the minimum is {least} but {histogram.underflow} values are below 0"
     if used and not histogram.underflow and not used[0][0] <= least <= used[0][1]:
         return f"the minimum {least} is not in the first bucket, {used[0][0]} to {used[0][1]}"
     if histogram.overflow:
         is_past = not used or most > used[-1][1]
-        return None if is_past else f"values overflowed, and the maximum {most} is in a bucket"
+        return None if is_past else f"values overflowed, but the maximum {most} is in a bucket"
     if used and not used[-1][0] <= most <= used[-1][1]:
         return f"the maximum {most} is not in the last bucket, {used[-1][0]} to {used[-1][1]}"
     return None if used or most < 0 else f"the maximum {most} is in no bucket"
 
 
 def _largest_problem(series: Series, most: int) -> str | None:
-    """What is kept beside the histogram, where it is kept, has the maximum too."""
+    """The maximum must also be the largest of the worst values and of the maxima, if kept."""
     worst = [entry.value_ns for entry in series.worst]
     if worst and worst != sorted(worst, reverse=True):
         return "the worst values do not descend"
     if worst and worst[0] != most:
-        return f"the worst value is {worst[0]} and the maximum {most}"
+        return f"the worst value is {worst[0]} but the maximum is {most}"
     largest = max((one for one in series.maxima_per_s if one is not None), default=most)
     if largest != most:
-        return f"the largest of the maxima is {largest} and the maximum {most}"
+        return f"the largest of the maxima is {largest} but the maximum is {most}"
     return None
 
 
 def pair_problem(pair: PairCost) -> str | None:
-    """What the cost of a pair of time stamps says against itself, or None."""
+    """A contradiction in the cost of time-stamp pairs, or None."""
     if pair.count < 0:
         return "the count of time-stamp pairs is negative"
     if not pair.min <= pair.median <= pair.p99 <= pair.max:
@@ -128,7 +128,7 @@ def pair_problem(pair: PairCost) -> str | None:
 
 
 def duration_problem(duration_ns: int) -> str | None:
-    """What is wrong with a time of measuring, or None."""
+    """What is wrong with a measuring time, or None."""
     return f"a duration of {duration_ns} ns is negative" if duration_ns < 0 else None
 
 

@@ -2,7 +2,7 @@
 
 Wilcoxon's signed-rank test with zeros ranked and then left out (Pratt 1959), tied ranks
 averaged, and the null distribution counted exactly over all signs, ties included. The
-estimate is that of Hodges and Lehmann (1963), its interval the one that belongs to the test.
+estimate is that of Hodges and Lehmann (1963), with the interval that inverts the test.
 scipy.stats.wilcoxon gives the same where there are neither ties nor zeros, and takes a
 second to import.
 """
@@ -16,9 +16,9 @@ import msgspec
 
 
 class Shift(msgspec.Struct, kw_only=True, frozen=True):
-    """By how much a difference is shifted. `low` and `high` are the interval at
-    `confidence`, the largest not above what was asked for that so few differences give;
-    None: so few that there is none."""
+    """An estimated shift of differences. `low` and `high` are its interval at `confidence`, the
+    least attainable one not below the requested; all three are None if the differences are too
+    few for any interval."""
 
     estimate: float
     low: float | None
@@ -59,7 +59,7 @@ def hodges_lehmann(differences: Sequence[float], confidence: float = 0.95) -> Sh
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Adjusted p of each, so that the chance of any false alarm stays as asked (Holm 1979)."""
+    """Adjusted p values, in order; they bound the chance of any false alarm (Holm 1979)."""
     order = sorted(range(len(p_values)), key=lambda at: p_values[at])
     adjusted = [0.0] * len(p_values)
     so_far = 0.0
@@ -70,7 +70,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def _interval_rank(count: int, alpha: float) -> tuple[int, float | None]:
-    """Which mean from either end bounds the interval, from 1, and its true confidence."""
+    """The rank, from 1, of the mean that bounds the interval at either end, and its confidence."""
     counts = _sign_sums(range(1, count + 1))
     below, rank, achieved = 0, 0, None
     for value, ways in enumerate(counts):

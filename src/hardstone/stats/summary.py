@@ -1,4 +1,4 @@
-"""A series in one line: what the terminal and the report print of it."""
+"""The figures of a series that terminal and report print."""
 
 from __future__ import annotations
 
@@ -69,10 +69,10 @@ def median_of(series: Series) -> int | None:
 
 
 def instrument_limit(series: Series, instrument: Instrument | None) -> str | None:
-    """What must be said of a series of durations that is close to the cost of the clock.
+    """A remark on a series of durations that are close to the cost of the clock.
 
     Under 5 times the median cost of a pair of time stamps: at the instrument's limit.
-    Under 10 times: both figures must stand side by side. None: neither, or not timed.
+    Under 10 times: both figures must be shown together. None: neither, or not timed.
     """
     is_timed = series.unit == "ns" and series.derived is None
     median = median_of(series) if instrument is not None and is_timed else None
