@@ -33,7 +33,7 @@ from hardstone.plan import Request, make_plan
 from hardstone.report.masthead import head_of
 from hardstone.store import Store
 from hardstone.targets.fake import FakeTarget
-from hardstone.targets.local import LocalTarget
+from hardstone.targets.local import local_target
 from tests.targets import sample
 
 FIRST, SECOND = "TMR-P-LAT", "SEM-P-SIG"
@@ -203,7 +203,7 @@ def test_killed_is_not_garbage(tmp_path: Path, store: Store, kill: bool) -> None
     facts = (sample.GOLDEN / "facts.json").read_text()
     end = "os.kill(os.getpid(), signal.SIGKILL)" if kill else "sys.exit(0)"
     body = f"if sys.argv[1] == 'facts': lines({facts!r}); sys.exit(0)\nos.write(1, b'{{')\n{end}"
-    target = LocalTarget(sample.executable(tmp_path, body))
+    target = local_target(sample.executable(tmp_path, body))
     outcome = Campaign(target, store).run(make((FIRST,)), target.facts())
     assert outcome.exit_code == (EXIT_UNTRUSTWORTHY if kill else EXIT_USAGE)
     assert outcome.document.status == "incomplete"
@@ -319,7 +319,7 @@ def test_who_measures_unlocked_is_told(
     facts, stream = (sample.GOLDEN / "facts.json").read_text(), sample.stream(FIRST)
     body = f"if sys.argv[1] == 'facts': lines({facts!r})\nelse: lines(*{stream!r})"
     events: list[CampaignEvent] = []
-    target = LocalTarget(sample.executable(tmp_path, body))
+    target = local_target(sample.executable(tmp_path, body))
     Campaign(target, store, events.append).run(make((FIRST,)), target.facts())
     (said,) = [event.text for event in events if isinstance(event, Warned)]
     assert str(tmp_path / "link") in said and "spoil" in said

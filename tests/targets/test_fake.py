@@ -11,7 +11,7 @@ import pytest
 from hardstone.errors import InputError, TargetError
 from hardstone.targets.base import ProbeError, ProbeTimeoutError, RunOptions, Stop, Target
 from hardstone.targets.fake import FakeTarget
-from hardstone.targets.local import LocalTarget
+from hardstone.targets.local import local_target
 from tests.targets import sample
 
 
@@ -21,7 +21,7 @@ def play(folder: Path, *steps: Any, stop: Stop | None = None, **changed: Any) ->
 
 
 def test_both_targets_keep_the_protocol(tmp_path: Path) -> None:
-    targets: list[Target] = [LocalTarget(), FakeTarget(tmp_path / "s.toml")]
+    targets: list[Target] = [local_target(), FakeTarget(tmp_path / "s.toml")]
     assert [target.name.partition(":")[0] for target in targets] == ["local", "fake"]
 
 

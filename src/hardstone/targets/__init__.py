@@ -10,9 +10,9 @@ def find_target(name: str) -> Target:
     """The target called `name`. InputError where there is none of that name."""
     kind, _, rest = name.partition(":")
     if name == "local":
-        from hardstone.targets.local import LocalTarget
+        from hardstone.targets.local import local_target
 
-        return LocalTarget()
+        return local_target()
     if kind == "fake":
         from hardstone.targets.fake import fake_target
 

@@ -22,15 +22,16 @@ class ProbeError(HardstoneError):
 
 
 class ProbeExitError(ProbeError):
-    """The probe ended with an exit code, `code`, that is not 0."""
+    """The probe ended with the exit code `code`, not 0, and wrote `said` to standard error."""
 
     def __init__(self, code: int, said: str) -> None:
-        super().__init__(f"the probe ended with exit code {code}{said}")
+        super().__init__(f"the probe ended with exit code {code}{said and f': {said}'}")
         self.code = code
+        self.said = said
 
 
 class ProbeRefusedError(ProbeExitError):
-    """The probe does not know what it was asked for."""
+    """The probe does not know the command or an option."""
 
 
 class BrokenStreamError(ProbeError):
@@ -94,6 +95,8 @@ class Target(Protocol):
     """
 
     name: str
+    is_noisy: bool
+    """Lines of others may come between those of `run`, as on a serial console."""
 
     def open(self) -> None:
         """Reaches the target; TargetError, with what to do, where it cannot."""

@@ -33,6 +33,8 @@ _POLL_S = 0.05
 class FakeTarget:
     """`fake:FILE`: every answer comes from the scenario in FILE."""
 
+    is_noisy = False
+
     def __init__(self, path: Path) -> None:
         self.name = f"fake:{path}"
         self._path = path

@@ -26,6 +26,7 @@ from hardstone.targets.base import (
     Stop,
 )
 from hardstone.targets.lines import said_by_probe
+from hardstone.targets.transport import Limits
 from hardstone.units import format_span
 
 # Each look costs the machine that is being measured a wake-up.
@@ -44,23 +45,6 @@ _REMEDIES = {
     errno.ENOEXEC: _REBUILD,
     errno.ENOENT: _REBUILD,  # of an executable that is there: its loader is not
 }
-
-
-class Limits:
-    """How long and how much a process may go on; times in seconds."""
-
-    def __init__(
-        self,
-        deadline_s: float,
-        *,
-        stop_s: float = 30.0,
-        end_s: float = 5.0,
-        most_bytes: int = 1 << 27,
-    ) -> None:
-        self.deadline_s = deadline_s
-        self.stop_s = stop_s
-        self.end_s = end_s
-        self.most_bytes = most_bytes
 
 
 class ProbeProcess:
@@ -175,14 +159,11 @@ class ProbeProcess:
         if self._end_at is not None:
             raise ProbeTimeoutError(self._late_text())
         if code < 0:
-            raise ProbeError(f"the probe was killed by signal {-code}{self._said()}")
+            said = said_by_probe(self._stderr)
+            raise ProbeError(f"the probe was killed by signal {-code}{said and f': {said}'}")
         if code > 0:
             kind = ProbeRefusedError if code == EXIT_USAGE else ProbeExitError
-            raise kind(code, self._said())
-
-    def _said(self) -> str:
-        text = said_by_probe(self._stderr)
-        return f": {text}" if text else ""
+            raise kind(code, said_by_probe(self._stderr))
 
 
 def cannot_start(program: str, error: OSError) -> TargetError:
@@ -211,14 +192,3 @@ def _opened(stream: IO[bytes] | None) -> IO[bytes]:
     if stream is None:
         raise TypeError("the stream of the process is not a pipe")
     return stream
-
-
-def collect(
-    command: Sequence[str],
-    deadline_s: float,
-    stop: Stop | None = None,
-    most_bytes: int = 1 << 24,
-) -> bytes:
-    """Whole output of a short command; ProbeError for anything but a clean end."""
-    limits = Limits(deadline_s, stop_s=1.0, end_s=1.0, most_bytes=most_bytes)
-    return b"".join(ProbeProcess(command, limits, stop or Stop()).chunks())
