@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from hardstone.errors import InputError
+from hardstone.files import OddFileError, open_regular, read_regular
 from hardstone.store import Store, new_run_id
 from hardstone.store.backing import slot_paths
-from hardstone.store.files import OddFileError, open_regular, read_regular
 from tests.stats import make
 from tests.store import odd
 from tests.store.fake_probe import dump, stream

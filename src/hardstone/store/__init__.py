@@ -1,7 +1,7 @@
 """Where runs are kept: immutable documents, written through a journal, with an index."""
 
 from hardstone.store.documents import read_document
-from hardstone.store.files import StoreError
+from hardstone.store.errors import StoreError
 from hardstone.store.index import RunEntry
 from hardstone.store.journal import Journal
 from hardstone.store.place import new_run_id

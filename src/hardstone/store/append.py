@@ -6,7 +6,7 @@ import os
 import threading
 from pathlib import Path
 
-from hardstone.store.files import write_all
+from hardstone.files import write_all
 
 
 class AppendFile:

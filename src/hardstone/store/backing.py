@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from hardstone.store.files import (
+from hardstone.files import (
     is_folder,
     is_regular,
     open_regular,

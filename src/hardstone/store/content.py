@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from hardstone.errors import InputError
-from hardstone.store.files import open_regular, store_errors
+from hardstone.files import open_regular
+from hardstone.store.errors import store_errors
 
 DOCUMENT_LIMIT_BYTES = 128 * 2**20
 _ANOTHER = "name another file"

@@ -10,11 +10,12 @@ from pathlib import Path
 import msgspec
 
 from hardstone.errors import InputError
+from hardstone.files import replace_file
 from hardstone.model import RunDocument
 from hardstone.stats.identity import histogram_problem
 from hardstone.store.content import DOCUMENT_LIMIT_BYTES, content_of
 from hardstone.store.convert import decode_document
-from hardstone.store.files import StoreError, replace_file, store_errors
+from hardstone.store.errors import StoreError, store_errors
 from hardstone.store.place import Place, is_run_id
 from hardstone.store.thin import thinned
 

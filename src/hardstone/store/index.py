@@ -19,17 +19,11 @@ from pathlib import Path
 import msgspec
 
 from hardstone.errors import InputError
+from hardstone.files import OddFileError, check_regular, one_line, read_regular, replace_file
 from hardstone.model import RunDocument, RunStatus, TrustGrade
 from hardstone.stats.contradictions import trust_of
 from hardstone.store.documents import read_stored
-from hardstone.store.files import (
-    OddFileError,
-    check_regular,
-    one_line,
-    read_regular,
-    replace_file,
-    store_errors,
-)
+from hardstone.store.errors import store_errors
 from hardstone.store.place import DOCUMENT_SUFFIX, Place, is_run_id
 
 _VERSION = 2

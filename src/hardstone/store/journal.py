@@ -17,6 +17,7 @@ from typing import Self
 
 import msgspec
 
+from hardstone.files import replace_file, sync_folder
 from hardstone.model import Result, RunDocument
 from hardstone.store.append import AppendFile
 from hardstone.store.backing import (
@@ -27,7 +28,7 @@ from hardstone.store.backing import (
     slot_paths,
 )
 from hardstone.store.documents import encode_document, write_document
-from hardstone.store.files import StoreError, replace_file, store_errors, sync_folder
+from hardstone.store.errors import StoreError, store_errors
 from hardstone.store.locks import FileLock, exclusive, try_lock
 from hardstone.store.place import Place, is_run_id
 from hardstone.store.records import (

@@ -10,7 +10,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from hardstone.store.files import OddFileError, StoreError, open_checked
+from hardstone.files import OddFileError, open_checked
+from hardstone.store.errors import StoreError
 
 WAIT_S = 30.0
 _STEP_S = 0.02

@@ -10,9 +10,9 @@ from typing import Annotated
 import msgspec
 
 from hardstone.errors import InputError
+from hardstone.files import open_regular
 from hardstone.model import Result, RunDocument
 from hardstone.store.convert import converted_result, converted_run
-from hardstone.store.files import open_regular
 
 JOURNAL_NAME = "journal.jsonl"
 LOCK_NAME = "lock"

@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 
 from hardstone.errors import InputError
+from hardstone.files import OddFileError, check_folder
 from hardstone.model import Result, RunDocument
 from hardstone.stats.conditions import result_under
 from hardstone.stats.trust import grade_run
@@ -28,7 +29,7 @@ from hardstone.store.documents import (
     read_stored,
     write_document,
 )
-from hardstone.store.files import OddFileError, StoreError, check_folder, store_errors
+from hardstone.store.errors import StoreError, store_errors
 from hardstone.store.journal import remove_journal
 from hardstone.store.locks import FileLock, StoreBusyError, exclusive, try_lock
 from hardstone.store.place import Place, is_run_id

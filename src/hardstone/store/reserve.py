@@ -7,7 +7,7 @@ import errno
 import os
 from pathlib import Path
 
-from hardstone.store.files import open_checked
+from hardstone.files import open_checked
 
 RESERVE_BYTES = 2 * 2**20
 FULL = (errno.ENOSPC, errno.EDQUOT)

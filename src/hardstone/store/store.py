@@ -8,10 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from hardstone.errors import InputError
+from hardstone.files import check_regular
 from hardstone.model import RunDocument
 from hardstone.store.backing import abandoned_folders
 from hardstone.store.documents import read_stored
-from hardstone.store.files import check_regular
 from hardstone.store.index import Index, RunEntry
 from hardstone.store.journal import Journal
 from hardstone.store.place import is_run_id, open_place
@@ -25,7 +25,7 @@ class Store:
     The folder is made if it is missing. StoreError (an InputError, exit code 2) with the
     remedy when it cannot be made or read; a folder that cannot be written can be listed.
     What is broken in it costs nothing else: `on_problem` is told each such thing once, in
-    a line. What a file of the store may be is in files.py. The folder itself, "runs" and
+    a line. What a file of the store may be is in hardstone.files. The folder itself, "runs" and
     "journals" may be links, as to another disk; nothing that is in them may.
     """
 

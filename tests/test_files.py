@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hardstone.store.files import replace_file
+from hardstone.files import replace_file
 
 Call = tuple[str, Path]
 

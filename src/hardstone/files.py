@@ -1,6 +1,6 @@
-"""Files that are there after a power cut, and errors that say what to do.
+"""Files that may be anything, read with care, and files that are written as a whole.
 
-A store may hold anything under a name of ours: `open_regular` is the one way to read it.
+A folder of ours may hold anything under a name of ours: `open_regular` is the one way to read it.
 """
 
 from __future__ import annotations
@@ -10,24 +10,8 @@ import errno
 import os
 import secrets
 import stat
-from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
-
-from hardstone.errors import InputError
-
-_ELSEWHERE = "or name another place with --store DIR"
-_REMEDIES = {
-    errno.ENOSPC: f"free some space there, {_ELSEWHERE}",
-    errno.EDQUOT: f"free some space of your quota there, {_ELSEWHERE}",
-    errno.EFBIG: f"raise the limit on file sizes, {_ELSEWHERE}",
-    errno.EROFS: f"it is on a read-only file system: mount it writable, {_ELSEWHERE}",
-    errno.EACCES: f"give yourself access, {_ELSEWHERE}",
-    errno.EPERM: f"give yourself access, {_ELSEWHERE}",
-    errno.ENOTDIR: f"move the file that is in the way, {_ELSEWHERE}",
-    errno.EEXIST: f"move the file that is in the way, {_ELSEWHERE}",
-}
-
 
 _KINDS = {
     stat.S_IFLNK: "a link",
@@ -39,32 +23,11 @@ _KINDS = {
 }
 
 
-class StoreError(InputError):
-    """The store cannot be read or written. What is on disk already stays there."""
-
-
 class OddFileError(OSError):
     """What has the name of a file of the store is none, or too large for one."""
 
     def __init__(self, problem: str) -> None:
         super().__init__(errno.EINVAL, problem)
-
-
-@contextlib.contextmanager
-def store_errors(doing: str, path: Path) -> Iterator[None]:
-    """Turns an OSError inside into a StoreError that names the path and the remedy."""
-    try:
-        yield
-    except OSError as error:
-        remedy = _remedy(error)
-        reason = error.strerror or str(error)
-        raise StoreError(f"cannot {doing} {path}: {reason}", remedy) from error
-
-
-def _remedy(error: OSError) -> str:
-    if isinstance(error, OddFileError):
-        return "move it away"
-    return _REMEDIES.get(error.errno or 0, f"look at the disk, {_ELSEWHERE}")
 
 
 def check_regular(mode: int) -> None:
