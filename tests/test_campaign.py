@@ -34,6 +34,7 @@ from hardstone.report.masthead import head_of
 from hardstone.store import Store
 from hardstone.targets.fake import FakeTarget
 from hardstone.targets.local import local_target
+from tests.store.fake_probe import recover
 from tests.targets import sample
 
 FIRST, SECOND = "TMR-P-LAT", "SEM-P-SIG"
@@ -305,7 +306,7 @@ def test_a_reporter_that_fails_leaves_a_journal_to_recover(tmp_path: Path, store
 
     with pytest.raises(RuntimeError):
         Campaign(target, store, fail).run(make((FIRST, SECOND)), target.facts())
-    (run_id,) = store.recover(lambda path: [])
+    (run_id,) = recover(store, lambda path: [])
     document = store.load(run_id)
     assert document.status == "incomplete"
     assert document.results[0].series[0].count == 2000
@@ -339,7 +340,7 @@ class _Recorded(FakeTarget):
     """Leaves a recording behind, as a probe that was killed does."""
 
     def run(self, planned, options, backing, stop, on_idle=lambda: None):  # type: ignore[no-untyped-def]
-        backing.write_bytes(b"recorded")
+        Path(backing).write_bytes(b"recorded")
         yield from super().run(planned, options, backing, stop, on_idle)
 
 

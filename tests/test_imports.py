@@ -19,6 +19,7 @@ ALLOWED: dict[str, set[str]] = {
     "calling": set(),
     "errors": set(),
     "files": set(),
+    "memory": set(),
     "event_names": set(),
     "model": set(),
     "catalogue": {"errors", "units"},
@@ -31,8 +32,8 @@ ALLOWED: dict[str, set[str]] = {
     "schema": {"model", "doctor", "stats"},
     "present": LEAVES | {"stats", "catalogue", "calling", "older"},
     "report": LEAVES | {"files", "stats", "catalogue", "present"},
-    "store": LEAVES | {"files", "stats", "stream", "older"},
-    "targets": LEAVES | {"files"},
+    "store": LEAVES | {"files", "memory", "stats", "stream", "older"},
+    "targets": LEAVES | {"files", "memory"},
     "campaign": LEAVES | {"calling", "plan", "targets", "store", "stats", "stream", "doctor"},
 }
 # What lays out for a terminal may look into whatever it lays out.

@@ -18,6 +18,7 @@ from hardstone.store import Store
 from hardstone.terminal.variants import variants_text, warm_up_text
 from tests.cli.conftest import Done
 from tests.stats import make
+from tests.store.fake_probe import Here
 from tests.targets import sample
 
 Hardstone = Callable[..., Done]
@@ -93,7 +94,7 @@ def test_explain_names_the_nearest_test(hardstone: Hardstone, target: str) -> No
 
 def stored(place: Path, name: str = "evening") -> str:
     document = make.document(name=name)
-    journal = Store(place).journal(document)
+    journal = Store(place).journal(document, Here())
     journal.finish(document)
     journal.close()
     return document.id

@@ -19,6 +19,7 @@ from hardstone.store import Store
 from hardstone.store.documents import write_document
 from hardstone.store.place import open_place
 from tests.stats import make
+from tests.store.fake_probe import Here
 
 OLD = "20261120T000000Z-00000a"
 NEW = "20261121T000000Z-00000b"
@@ -76,9 +77,9 @@ def cut_off(place: Path, backing: Path) -> None:
     """What a killed run leaves: a journal, and a folder in memory with a recording."""
     document = make.document(run_id=CUT, results=[], status="incomplete", finished_utc=None)
     store = Store(place)
-    with store.journal(document) as journal:
+    with store.journal(document, Here()) as journal:
         journal.result(make.result("SEM-P-SIG"))
-        made = journal.backing_file("TMR-P-LAT")
+        made = Path(journal.backing_file("TMR-P-LAT"))
         made.write_bytes(b"recorded")
     lines = place / "journals" / CUT / "journal.jsonl"
     lines.write_bytes(lines.read_bytes().replace(os.fsencode(made.parent), os.fsencode(backing)))

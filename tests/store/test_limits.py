@@ -16,6 +16,7 @@ from hardstone.errors import InputError
 from hardstone.model import RunDocument
 from hardstone.store import Store, new_run_id, read_document
 from tests.stats import make
+from tests.store.fake_probe import Here
 
 Fields = dict[str, Any]
 _START = b'{"schema":"hardstone.run/3","x":['
@@ -78,7 +79,7 @@ def test_a_machine_whose_clock_is_not_set_is_no_damage(tmp_path: Path) -> None:
     document = make.document(run_id=run_id, started_utc=at, finished_utc="2026-11-21T03:22:00Z")
     document.results[0].started_utc = at
     store = Store(tmp_path)
-    journal = store.journal(document)
+    journal = store.journal(document, Here())
     journal.finish(document)
     journal.close()
     assert [entry.id for entry in store.runs()] == [run_id]

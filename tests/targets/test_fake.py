@@ -106,9 +106,9 @@ def test_a_test_that_the_scenario_lacks(tmp_path: Path) -> None:
 
 
 def test_a_dump(tmp_path: Path) -> None:
-    assert FakeTarget(sample.scenario(tmp_path, {}, dump=["x"])).dump(tmp_path) == [b"x"]
+    assert FakeTarget(sample.scenario(tmp_path, {}, dump=["x"])).dump(str(tmp_path)) == [b"x"]
     with pytest.raises(ProbeError):
-        FakeTarget(sample.scenario(tmp_path, {})).dump(tmp_path)
+        FakeTarget(sample.scenario(tmp_path, {})).dump(str(tmp_path))
 
 
 @pytest.mark.parametrize(

@@ -65,7 +65,7 @@ def test_arguments_reach_the_probe_one_by_one(tmp_path: Path) -> None:
     target = local_target(sample.executable(tmp_path, "lines(*sys.argv[1:])"))
     planned = sample.planned(params={"a": [1, 2], "b": "x; rm -rf $HOME", "c": []})
     options = RunOptions(cpu=1, priority=9, policy="rr", clock="monotonic", seed=3, counter_hz=5)
-    got = [line.decode() for line in target.run(planned, options, tmp_path / "b", Stop())]
+    got = [line.decode() for line in target.run(planned, options, str(tmp_path / "b"), Stop())]
     pairs = set(pairwise(got))
     assert got[:4] == ["run", "TMR-P-LAT", "--json", "--until-eof"]
     assert {("-p", "a=1,2"), ("-p", "b=x; rm -rf $HOME"), ("--cpu", "1")} <= pairs
@@ -326,7 +326,7 @@ def test_a_probe_that_vanishes_between_tests(tmp_path: Path) -> None:
 
 def test_dump_passes_the_file(tmp_path: Path) -> None:
     target = asked(tmp_path, "lines(*sys.argv[1:])")
-    got = target.dump(tmp_path / "left")
+    got = target.dump(str(tmp_path / "left"))
     assert got == [b"dump", str(tmp_path / "left").encode(), b"--json"]
 
 

@@ -94,7 +94,7 @@ class Campaign:
         with (
             stop_on_signals(self._stop),
             self._target.alone(self._stop, self._wait, self._unlocked),
-            closing(self._store.journal(document)) as journal,
+            closing(self._store.journal(document, self._target)) as journal,
         ):
             self._on_event(RunStarted(document.id, plan))
             options = run_options(plan, facts)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
-from pathlib import Path
 
 from hardstone.campaign.keeper import Keeper
 from hardstone.errors import HardstoneError, TargetError
@@ -53,9 +52,10 @@ class Measured:
 def measure(common: Collector, planned: PlannedTest, on_idle: Callable[[], None]) -> Measured:
     """Runs one test. TargetGoneError when the target is lost meanwhile."""
     reader = StreamReader(planned.test)
-    backing = common.journal.backing_file(planned.test)
+    backing: str | None = None
     error: HardstoneError | None = None
     try:
+        backing = common.journal.backing_file(planned.test)
         lines = common.target.run(planned, common.options, backing, common.stop, on_idle)
         with closing(lines):
             for raw in lines:
@@ -72,8 +72,8 @@ def measure(common: Collector, planned: PlannedTest, on_idle: Callable[[], None]
     is_broken = not reader.is_complete if error is None else isinstance(error, BrokenStreamError)
     if is_broken:
         result.remedy = REBUILD
-    if error:
-        result = _salvage(common.target, result, backing)
+    if error and backing is not None and not result.series and common.journal.has_recording():
+        _salvage(common.target, result, backing)
     return Measured(result_under(planned, result), is_broken)
 
 
@@ -99,16 +99,14 @@ def _result(reader: StreamReader, planned: PlannedTest, error: HardstoneError | 
     return result
 
 
-def _salvage(target: Target, result: Result, backing: Path | None) -> Result:
-    """What the probe had recorded when it ended, where it sent no series itself."""
-    if result.series or backing is None or not backing.exists():
-        return result
+def _salvage(target: Target, result: Result, backing: str) -> None:
+    """Adds to `result`, which has no series, what the probe had recorded when it ended."""
     reader = StreamReader(result.test)
     try:
         for raw in target.dump(backing):
             reader.feed(raw)
     except HardstoneError:
-        return result
+        return
     found = reader.finish()
     if any(series.count for series in found.series):
         result.series, result.events = found.series, result.events + found.events
@@ -118,4 +116,3 @@ def _salvage(target: Target, result: Result, backing: Path | None) -> Result:
         result.load = result.load or found.load
         result.started_utc = result.started_utc or found.started_utc
         result.duration_ns = result.duration_ns or found.duration_ns
-    return result

@@ -26,13 +26,16 @@ class Keeper:
         self.problem: StoreError | None = None
         self.spare: Path | None = None
 
-    def backing_file(self, test: str) -> Path | None:
-        """As that of the journal; None where there is no place for it."""
+    def backing_file(self, test: str) -> str | None:
+        """As that of the journal; None where the store fails."""
         try:
             return self._journal.backing_file(test)
         except StoreError as error:
             self._fail(error)
             return None
+
+    def has_recording(self) -> bool:
+        return self._journal.has_recording()
 
     def stream_line(self, test: str, raw: bytes) -> None:
         try:

@@ -17,16 +17,10 @@ from typing import Self
 
 import msgspec
 
-from hardstone.files import replace_file, sync_folder
+from hardstone.files import sync_folder
+from hardstone.memory import Memory, Recorder
 from hardstone.model import Result, RunDocument
 from hardstone.store.append import AppendFile
-from hardstone.store.backing import (
-    SPARE_NAME,
-    SlotCopier,
-    make_backing_folder,
-    remove_backing,
-    slot_paths,
-)
 from hardstone.store.documents import encode_document, write_document
 from hardstone.store.errors import StoreError, store_errors
 from hardstone.store.locks import FileLock, exclusive, try_lock
@@ -43,6 +37,7 @@ from hardstone.store.records import (
     encode_record,
 )
 from hardstone.store.reserve import FULL, Reserve
+from hardstone.store.slots import SlotCopier, slot_paths
 
 SYNC_INTERVAL_S = 0.5
 
@@ -60,6 +55,7 @@ class Journal:
         self,
         place: Place,
         document: RunDocument,
+        recorder: Recorder,
         *,
         stored: Callable[[], object] = lambda: None,
         sync_interval_s: float = SYNC_INTERVAL_S,
@@ -70,20 +66,26 @@ class Journal:
         self._stored = stored
         self._sync_interval_s = sync_interval_s
         self._number = 0
+        self._memory = recorder.memory(document.id, self._folder)
+        self._recording: str | None = None
         self._copier: SlotCopier | None = None
-        self._backing_folder: Path | None = None
         self._ended = threading.Event()
         self.backing_problem: str | None = None
         self._warning: str | None = None
         self._is_warned = False
-        self._lock, self._file = _create(place, document)
+        record = RunRecord(
+            document=msgspec.structs.replace(document, results=[]),
+            target=recorder.name,
+            is_noisy=recorder.is_noisy,
+        )
+        self._lock, self._file = _create(place, record)
         self._reserve = Reserve(self._folder / RESERVE_NAME)
         try:
             with store_errors("keep space for results in the store", place.root):
                 self._reserve.take()
         except StoreError:
             self._file.close()
-            remove_journal(place, self._run_id, self._lock)
+            remove_journal(place, self._run_id, self._lock, self._memory)
             raise
         self._thread = threading.Thread(target=self._keep, name="journal", daemon=True)
         self._start()
@@ -94,21 +96,25 @@ class Journal:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def backing_file(self, test: str) -> Path:
-        """Say that `test` begins; the path, where nothing is yet, for the probe's --backing.
+    def backing_file(self, test: str) -> str:
+        """Notes that `test` begins; the path on the target for the probe's --backing.
 
-        The file is in memory-backed storage if there is any. It goes with the result.
+        Nothing is there yet. What the probe records there is removed with the result. Raises
+        TargetError where the memory of the target cannot be reached.
         """
         with store_errors("prepare a test in the journal", self._folder):
             self._reserve.take()
-            if self._backing_folder is None:
-                self._backing_folder = make_backing_folder(self._run_id, self._folder)
+            path = self._memory.path_for(self._number + 1)
         self._leave_test()
         self._number += 1
-        path = self._backing_folder / f"{self._number}.rec"
-        self._append(BeginRecord(test=test, number=self._number, backing=str(path)), is_sync=True)
-        self._copier = SlotCopier(path, slot_paths(self._folder, self._number))
+        self._append(BeginRecord(test=test, number=self._number, backing=path), is_sync=True)
+        self._recording = path
+        self._copier = SlotCopier(self._memory, path, slot_paths(self._folder, self._number))
         return path
+
+    def has_recording(self) -> bool:
+        """Whether the probe has recorded anything of the running test."""
+        return self._recording is not None and self._memory.has(self._recording)
 
     def stream_line(self, test: str, raw: bytes) -> None:
         """Take down a line as it was received. It is on disk within a second."""
@@ -132,22 +138,15 @@ class Journal:
         path = write_document(self._place, document)
         self._stored()
         self._stop()
-        remove_journal(self._place, self._run_id, self._lock)
+        remove_journal(self._place, self._run_id, self._lock, self._memory)
         return path
 
     def spare(self, document: RunDocument) -> Path | None:
-        """Keep the run, as far as it is, in memory-backed storage; None where there is none.
+        """Keeps the run, as far as it is, outside of the store; None where there is no place.
 
         For a store that cannot be written: `Store.recover` takes it from there.
         """
-        try:
-            if self._backing_folder is None:
-                self._backing_folder = make_backing_folder(self._run_id, self._folder)
-            path = self._backing_folder / SPARE_NAME
-            replace_file(path, encode_document(document), 0o600)
-        except OSError:
-            return None
-        return path
+        return self._memory.keep(encode_document(document))
 
     def take_warning(self) -> str | None:
         """What went wrong beside the measuring, the first time that it is asked for."""
@@ -187,6 +186,7 @@ class Journal:
             failure_note(self._folder, self._number, error.errno or 0).touch()
 
     def _leave_test(self) -> None:
+        self._recording = None
         copier, self._copier = self._copier, None
         if copier is not None:
             copier.remove()
@@ -234,9 +234,9 @@ def failure_note(folder: Path, number: int, reason: int) -> Path:
     return folder / f"failed-{number}-{reason}"
 
 
-def remove_journal(place: Place, run_id: str, lock: FileLock) -> None:
-    """Take away what a stored run has left behind, and give up its lock."""
-    remove_backing(run_id)
+def remove_journal(place: Place, run_id: str, lock: FileLock, memory: Memory) -> None:
+    """Removes what a stored run has left in `memory` and journal, and releases its lock."""
+    memory.remove()
     try:
         with exclusive(place.journals_lock, place.journals):
             shutil.rmtree(place.journals / run_id, ignore_errors=True)
@@ -244,8 +244,9 @@ def remove_journal(place: Place, run_id: str, lock: FileLock) -> None:
         lock.release()
 
 
-def _create(place: Place, document: RunDocument) -> tuple[FileLock, AppendFile]:
+def _create(place: Place, record: RunRecord) -> tuple[FileLock, AppendFile]:
     """The folder with its lock held and the first record on disk, or nothing of it."""
+    document = record.document
     if not is_run_id(document.id):
         raise ValueError(f"{document.id[:40]!r} is not an id of new_run_id")
     folder = place.journals / document.id
@@ -257,7 +258,7 @@ def _create(place: Place, document: RunDocument) -> tuple[FileLock, AppendFile]:
     with store_errors("make a journal in the store", place.root):
         lock = _claim_new(place, folder)
         try:
-            return lock, _first_record(folder, document)
+            return lock, _first_record(folder, record)
         except OSError:
             lock.release()
             shutil.rmtree(folder, ignore_errors=True)
@@ -273,11 +274,10 @@ def _claim_new(place: Place, folder: Path) -> FileLock:
     return lock
 
 
-def _first_record(folder: Path, document: RunDocument) -> AppendFile:
-    skeleton = msgspec.structs.replace(document, results=[])
+def _first_record(folder: Path, record: RunRecord) -> AppendFile:
     file = AppendFile(folder / JOURNAL_NAME)
     try:
-        file.append(encode_record(RunRecord(document=skeleton)), is_sync=True)
+        file.append(encode_record(record), is_sync=True)
         for changed in (folder, folder.parent, folder.parent.parent):
             sync_folder(changed)
     except OSError:

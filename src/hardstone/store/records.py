@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,6 +15,7 @@ from hardstone.files import open_regular
 from hardstone.model import Result, RunDocument
 from hardstone.store.convert import converted_result, converted_run
 
+LOCAL = "local"
 JOURNAL_NAME = "journal.jsonl"
 LOCK_NAME = "lock"
 RESERVE_NAME = "reserve"
@@ -25,13 +27,18 @@ _MOST_RESULTS = 100_000
 
 
 class RunRecord(msgspec.Struct, tag="run", tag_field="kind"):
-    """The run as it was planned, without results."""
+    """The run as it was planned, without results, and the target whose memory it uses.
+
+    Journals from before there was a choice of memory used that of this machine.
+    """
 
     document: RunDocument
+    target: Annotated[str, msgspec.Meta(max_length=4096)] = LOCAL
+    is_noisy: bool = False
 
 
 class BeginRecord(msgspec.Struct, tag="begin", tag_field="kind"):
-    """A test starts; `backing` is the file that its probe records into."""
+    """A test starts; its probe records at the path `backing` on the target."""
 
     test: str
     number: Annotated[int, msgspec.Meta(ge=0, le=10**9)]
@@ -61,7 +68,7 @@ class Started:
 
     test: str
     number: int | None = None
-    backing: Path | None = None
+    backing: str | None = None
     lines: list[bytes] = field(default_factory=list)
 
 
@@ -76,6 +83,7 @@ class Replay:
     results: list[Result] = field(default_factory=list)
     started: Started | None = None
     schema: str = ""
+    is_noisy: bool = False
     is_damaged: bool = False
 
     def take(self, record: Record) -> None:
@@ -83,9 +91,10 @@ class Replay:
         match record:
             case RunRecord():
                 self.schema = record.document.schema
+                self.is_noisy = record.is_noisy
                 self.document = converted_run(record.document)
             case BeginRecord():
-                self.started = Started(record.test, record.number, Path(record.backing))
+                self.started = Started(record.test, record.number, record.backing)
             case LineRecord():
                 if self.started is None or self.started.test != record.test:
                     self.started = Started(record.test)
@@ -115,6 +124,15 @@ def replay(journal: Path) -> Replay:
             is_cut = line.startswith(b"{") and not line.endswith(b"\n")
             state.is_damaged |= not is_cut and not line.isspace()
     return state
+
+
+def target_of(journal: Path) -> str:
+    """The target whose memory a run uses, by its name; this machine where that is not known."""
+    with contextlib.suppress(OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        for line in _lines(journal):
+            record = _DECODER.decode(line)
+            return record.target if isinstance(record, RunRecord) else LOCAL
+    return LOCAL
 
 
 def _lines(journal: Path) -> Iterator[bytes]:

@@ -9,13 +9,14 @@ from pathlib import Path
 
 from hardstone.errors import InputError
 from hardstone.files import check_regular
+from hardstone.memory import Recorder
 from hardstone.model import RunDocument
-from hardstone.store.backing import abandoned_folders
 from hardstone.store.documents import read_stored
 from hardstone.store.index import Index, RunEntry
 from hardstone.store.journal import Journal
 from hardstone.store.place import is_run_id, open_place
-from hardstone.store.recovery import Dump, recover_runs
+from hardstone.store.rebuild import Dump, Reopen
+from hardstone.store.recovery import recover_runs
 from hardstone.store.refs import find_run, unreadable_run
 
 
@@ -46,12 +47,13 @@ class Store:
         """After `runs`: run ids whose documents could not be read, each with the reason."""
         return self._index.unreadable
 
-    def journal(self, document: RunDocument) -> Journal:
-        """Begin to take down the run that `document`, still without results, describes.
+    def journal(self, document: RunDocument, recorder: Recorder) -> Journal:
+        """Begins to record the run that `document`, still without results, describes.
 
-        Its id must be a new one of `new_run_id`. StoreError if it cannot be written.
+        Its probes run on the target `recorder`. Its id must be a new one of `new_run_id`.
+        StoreError if the journal cannot be written.
         """
-        return Journal(self._place, document, stored=self._refresh_index)
+        return Journal(self._place, document, recorder, stored=self._refresh_index)
 
     def runs(self) -> list[RunEntry]:
         """All runs that can be read, oldest first."""
@@ -82,21 +84,16 @@ class Store:
         """Make the index anew from the documents; how many there are."""
         return self._index.rebuild()
 
-    def recover(self, dump: Dump) -> list[str]:
-        """Store the runs whose tool was ended, as incomplete ones; their ids.
+    def recover(self, dump: Dump, reopen: Reopen) -> list[str]:
+        """Stores the runs whose tool was ended, as incomplete ones; their ids.
 
-        `dump(path)` gives the stream lines of a file that a probe recorded into (see
-        `hardstone-probe dump`). Where a run cannot be stored, its journal stays; a journal
-        that is damaged is set aside.
+        `reopen(name)` gives the target of that name, not yet reached, whose memory has the
+        recording of the test that ran. `dump(path)` gives the stream lines of a copy on this
+        machine (see `hardstone-probe dump`). Where a run cannot be stored, its journal stays; a
+        damaged journal is set aside.
         """
         self._check_lock()
-        return recover_runs(self._place, dump, self._say)
-
-    def lost_recordings(self) -> list[tuple[Path, Path]]:
-        """What runs left in memory-backed storage for a store that is not there (any more),
-        each with that store."""
-        found = ((folder, journal.parents[1]) for folder, journal in abandoned_folders())
-        return [(folder, root) for folder, root in found if _is_missing(root)]
+        return recover_runs(self._place, dump, reopen, self._say)
 
     def _refresh_index(self) -> None:
         # A run that is stored is stored: the index is made at the latest when it is needed.
@@ -128,14 +125,3 @@ class Store:
         if problem not in self._told:
             self._told.add(problem)
             self._on_problem(problem)
-
-
-def _is_missing(path: Path) -> bool:
-    """Not so where it cannot be told, as in a folder that may not be searched."""
-    try:
-        path.stat()
-    except (FileNotFoundError, NotADirectoryError):
-        return True
-    except OSError:
-        return False
-    return False

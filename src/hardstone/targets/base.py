@@ -6,10 +6,10 @@ import threading
 from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Protocol
 
 from hardstone.errors import EXIT_UNTRUSTWORTHY, EXIT_USAGE, HardstoneError
+from hardstone.memory import Recorder
 from hardstone.model import Facts, Loads, Plan, PlannedTest, Register, ShieldLook
 
 REBUILD = "is this probe of this version? rebuild it: hardstone probe build"
@@ -86,17 +86,14 @@ def run_options(plan: Plan, facts: Facts) -> RunOptions:
     )
 
 
-class Target(Protocol):
-    """A system under test. Every call has a deadline of its own.
+class Target(Recorder, Protocol):
+    """A system under test. Every call has a deadline of its own. `name` is what `--target` takes;
+    where it `is_noisy`, lines of others come between those of `run`, as on a serial console.
 
     Calls raise TargetError when the target cannot be reached or its probe does not
     answer, InputError when the answer is none; `run` raises ProbeError when the probe did
     wrong and the target lives.
     """
-
-    name: str
-    is_noisy: bool
-    """Lines of others may come between those of `run`, as on a serial console."""
 
     def open(self) -> None:
         """Reaches the target; TargetError, with what to do, where it cannot."""
@@ -134,15 +131,13 @@ class Target(Protocol):
         self,
         planned: PlannedTest,
         options: RunOptions,
-        backing: Path | None,
+        backing: str | None,
         stop: Stop,
         on_idle: Callable[[], None] = lambda: None,
     ) -> Generator[bytes]:
         """Runs one test: yields the lines as received, without line ends.
 
-        A last line that was cut off is yielded as it is. `on_idle` is called now and
-        then while nothing comes, as the probe is silent while it measures.
+        A last line that was cut is yielded as it is. The probe records at the path `backing` on
+        the target. `on_idle` is called now and then while nothing comes: the probe is silent
+        while it measures.
         """
-
-    def dump(self, path: Path) -> list[bytes]:
-        """The stream that a killed probe left in its backing file."""

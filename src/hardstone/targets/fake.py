@@ -22,6 +22,7 @@ from hardstone.targets.base import (
 )
 from hardstone.targets.conditions import under_conditions
 from hardstone.targets.decode import decode_facts, decode_loads, decode_register, decode_shield
+from hardstone.targets.host_memory import HostMemory
 from hardstone.targets.scenario import LoadedScenario, Step, Under, load_scenario
 from hardstone.units import format_span
 
@@ -77,7 +78,7 @@ class FakeTarget:
         self,
         planned: PlannedTest,
         options: RunOptions,
-        backing: Path | None,
+        backing: str | None,
         stop: Stop,
         on_idle: Callable[[], None] = lambda: None,
     ) -> Generator[bytes]:
@@ -98,7 +99,10 @@ class FakeTarget:
                 return
             yield from player.play(step)
 
-    def dump(self, path: Path) -> list[bytes]:
+    def memory(self, run_id: str, journal: Path) -> HostMemory:
+        return HostMemory(run_id, journal)
+
+    def dump(self, path: str) -> list[bytes]:
         lines = self._loaded().dump
         if not lines:
             raise ProbeError("the scenario has no dump")

@@ -10,6 +10,7 @@ from pathlib import Path
 from hardstone.targets.alone import measuring_alone
 from hardstone.targets.base import Stop
 from hardstone.targets.find import find_probe
+from hardstone.targets.host_memory import HostMemory
 from hardstone.targets.probe_target import ProbeTarget
 from hardstone.targets.process import ProbeProcess
 from hardstone.targets.transport import Limits
@@ -41,6 +42,9 @@ class LocalTransport:
     def probe_sha256(self) -> str | None:
         with self._executable().open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
+
+    def memory(self, run_id: str, journal: Path) -> HostMemory:
+        return HostMemory(run_id, journal)
 
     def chunks(
         self,

@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, closing
 from pathlib import Path
 
 from hardstone.errors import EXIT_PRIVILEGE, EXIT_UNTRUSTWORTHY, InputError, TargetError
+from hardstone.memory import Memory
 from hardstone.model import Facts, Loads, PlannedTest, Register, ShieldLook
 from hardstone.targets.base import (
     REBUILD,
@@ -79,7 +80,7 @@ class ProbeTarget:
         self,
         planned: PlannedTest,
         options: RunOptions,
-        backing: Path | None,
+        backing: str | None,
         stop: Stop,
         on_idle: Callable[[], None] = lambda: None,
     ) -> Generator[bytes]:
@@ -95,8 +96,11 @@ class ProbeTarget:
                 if error.code not in _RESULT_CODES or not is_ended:
                     raise
 
-    def dump(self, path: Path) -> list[bytes]:
-        output = collect(self._transport, ["dump", str(path), "--json"], _DUMP_S, _DUMP_BYTES)
+    def memory(self, run_id: str, journal: Path) -> Memory:
+        return self._transport.memory(run_id, journal)
+
+    def dump(self, path: str) -> list[bytes]:
+        output = collect(self._transport, ["dump", path, "--json"], _DUMP_S, _DUMP_BYTES)
         return list(split_lines([output]))
 
     def _ask_newer(self, arguments: list[str]) -> bytes | None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import Protocol
 
+from hardstone.memory import Memory
 from hardstone.targets.base import Stop
 
 
@@ -56,6 +58,9 @@ class Transport(Protocol):
 
     def probe_sha256(self) -> str | None:
         """Digest of the probe's executable, None where it cannot be read."""
+
+    def memory(self, run_id: str, journal: Path) -> Memory:
+        """The crash-safe memory of the system; as `Recorder.memory`."""
 
     def chunks(
         self,
