@@ -46,7 +46,10 @@ class Recorder(Protocol):
     """What a journal and its recovery need of a target. `name` is enough to find it again."""
 
     name: str
-    is_noisy: bool
+
+    @property
+    def is_noisy(self) -> bool:
+        """Lines of others come between those of the probe, as on a serial console."""
 
     def memory(self, run_id: str, journal: Path) -> Memory:
         """The memory of a run whose journal is the folder `journal`, on this machine.

@@ -21,6 +21,8 @@ from hardstone.targets.base import (
     Target,
 )
 
+QUIET = "other programs write to this console: silence them (sudo dmesg -n 1) and run it again"
+
 
 class TargetGoneError(TargetError):
     """The target vanished during a test; `result` is what had come until then."""
@@ -51,7 +53,8 @@ class Measured:
 
 def measure(common: Collector, planned: PlannedTest, on_idle: Callable[[], None]) -> Measured:
     """Runs one test. TargetGoneError when the target is lost meanwhile."""
-    reader = StreamReader(planned.test)
+    is_noisy = common.target.is_noisy
+    reader = StreamReader(planned.test, is_noisy=is_noisy)
     backing: str | None = None
     error: HardstoneError | None = None
     try:
@@ -71,7 +74,7 @@ def measure(common: Collector, planned: PlannedTest, on_idle: Callable[[], None]
         raise TargetGoneError(error, result_under(planned, result))
     is_broken = not reader.is_complete if error is None else isinstance(error, BrokenStreamError)
     if is_broken:
-        result.remedy = REBUILD
+        result.remedy = QUIET if is_noisy else REBUILD
     if error and backing is not None and not result.series and common.journal.has_recording():
         _salvage(common.target, result, backing)
     return Measured(result_under(planned, result), is_broken)
@@ -101,7 +104,7 @@ def _result(reader: StreamReader, planned: PlannedTest, error: HardstoneError | 
 
 def _salvage(target: Target, result: Result, backing: str) -> None:
     """Adds to `result`, which has no series, what the probe had recorded when it ended."""
-    reader = StreamReader(result.test)
+    reader = StreamReader(result.test, is_noisy=target.is_noisy)
     try:
         for raw in target.dump(backing):
             reader.feed(raw)

@@ -46,7 +46,7 @@ def rebuilt(left: Left, state: Replay, document: RunDocument) -> RunDocument:
     results = max(list(state.results), kept, key=len)
     is_kept = state.started is not None and (state.started.number or 0) <= len(kept)
     if state.started is not None and not is_kept:
-        result = _unfinished(left, state.started)
+        result = _unfinished(left, state.started, is_noisy=state.is_noisy)
         results.append(_under_plan(document, len(results), result))
     run = msgspec.structs.replace(document, results=results, status="incomplete", finished_utc=None)
     run.trust = grade_run(run)
@@ -72,24 +72,25 @@ def _under_plan(document: RunDocument, place: int, result: Result) -> Result:
     return result
 
 
-def _unfinished(left: Left, started: Started) -> Result:
+def _unfinished(left: Left, started: Started, *, is_noisy: bool) -> Result:
     """The result of the test that ran: its stream if that is whole, else the one of stream,
     recording and copies that holds most."""
-    streamed = _read(started.test, started.lines)
+    streamed = _read(started.test, started.lines, is_noisy=is_noisy)
     if streamed.is_complete:
         return streamed.finish()
     why = _why_ended(left.folder, started)
     candidates = [streamed]
     if started.number is not None and started.backing is not None:
         try:
-            candidates.append(_read(started.test, _recorded(left, started.backing)))
+            recorded = _recorded(left, started.backing)
+            candidates.append(_read(started.test, recorded, is_noisy=is_noisy))
         except TargetError as error:
             why = f"{why}; its recording is out of reach: {error.cause}"
         for slot in slot_paths(left.folder, started.number):
             if is_regular(slot, RECORDING_LIMIT_BYTES):
                 # Whatever goes wrong with one copy, the finished results must not be lost.
                 with contextlib.suppress(Exception):
-                    candidates.append(_read(started.test, left.dump(slot)))
+                    candidates.append(_read(started.test, left.dump(slot), is_noisy=False))
     best = max(candidates, key=_worth)
     result = best.finish()
     result.status = "measured" if _samples(best) else "failed"
@@ -118,8 +119,8 @@ def _why_ended(folder: Path, started: Started) -> str:
     return ENDED
 
 
-def _read(test: str, lines: list[bytes]) -> StreamReader:
-    reader = StreamReader(test)
+def _read(test: str, lines: list[bytes], *, is_noisy: bool) -> StreamReader:
+    reader = StreamReader(test, is_noisy=is_noisy)
     for line in lines:
         reader.feed(line)
     return reader

@@ -87,8 +87,7 @@ def run_options(plan: Plan, facts: Facts) -> RunOptions:
 
 
 class Target(Recorder, Protocol):
-    """A system under test. Every call has a deadline of its own. `name` is what `--target` takes;
-    where it `is_noisy`, lines of others come between those of `run`, as on a serial console.
+    """A system under test. Every call has a deadline of its own. `name` is what `--target` takes.
 
     Calls raise TargetError when the target cannot be reached or its probe does not
     answer, InputError when the answer is none; `run` raises ProbeError when the probe did

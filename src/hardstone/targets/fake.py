@@ -34,13 +34,15 @@ _POLL_S = 0.05
 class FakeTarget:
     """`fake:FILE`: every answer comes from the scenario in FILE."""
 
-    is_noisy = False
-
     def __init__(self, path: Path) -> None:
         self.name = f"fake:{path}"
         self._path = path
         self._scenario: LoadedScenario | None = None
         self._is_gone = False
+
+    @property
+    def is_noisy(self) -> bool:
+        return self._loaded().noisy
 
     def open(self) -> None:
         self._loaded()

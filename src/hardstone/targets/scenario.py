@@ -6,6 +6,7 @@ A scenario is TOML or JSON (by the end of the file's name):
     register = "register.json"      # a table, or a file beside the scenario
     facts = "facts.json"
     real_time = false               # true: delays are waited for
+    noisy = false                   # true: a console to which others write lines too
 
     [tests.CLK-B-RES]
     steps = [
@@ -106,6 +107,7 @@ class Scenario(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     loads: dict[str, Any] | str | None = None
     shield: dict[str, Any] | str | None = None
     real_time: bool = False
+    noisy: bool = False
     dump: list[str] = []
 
 
@@ -119,6 +121,7 @@ class LoadedScenario(msgspec.Struct, kw_only=True):
     loads: bytes | None
     shield: bytes | None
     real_time: bool
+    noisy: bool
     dump: list[str]
 
 
@@ -136,6 +139,7 @@ def load_scenario(path: Path) -> LoadedScenario:
         loads=None if scenario.loads is None else _document(folder, scenario.loads),
         shield=None if scenario.shield is None else _document(folder, scenario.shield),
         real_time=scenario.real_time,
+        noisy=scenario.noisy,
         dump=scenario.dump,
     )
 
