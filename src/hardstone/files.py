@@ -117,19 +117,24 @@ def sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-def replace_file(path: Path, data: bytes, mode: int) -> None:
-    """Put `data` at `path`: either all of it is there, also after a power cut, or nothing."""
+def replace_file(path: Path, data: bytes, mode: int, *, is_durable: bool = True) -> None:
+    """Puts `data` at `path`: either all of it is there, also after a power cut, or nothing.
+
+    Where it need not be durable, a power cut may leave an empty file.
+    """
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
     try:
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         try:
             write_all(descriptor, data)
             os.fchmod(descriptor, mode)
-            os.fsync(descriptor)
+            if is_durable:
+                os.fsync(descriptor)
         finally:
             os.close(descriptor)
         temporary.rename(path)
     except OSError:
         temporary.unlink(missing_ok=True)
         raise
-    sync_folder(path.parent)
+    if is_durable:
+        sync_folder(path.parent)

@@ -3,13 +3,20 @@ from __future__ import annotations
 import pytest
 
 from hardstone.errors import InputError
-from hardstone.store.index import RunEntry
 from hardstone.store.refs import find_run
+from hardstone.store.summary import RunEntry
 
 
 def _entry(run_id: str, name: str) -> RunEntry:
     return RunEntry(
-        id=run_id, name=name, started_utc=run_id, status="complete", grade="full", tests=1
+        id=run_id,
+        name=name,
+        started_utc=run_id,
+        status="complete",
+        grade="full",
+        tests=1,
+        profile="standard",
+        target="local",
     )
 
 

@@ -2,9 +2,9 @@
 
 from hardstone.store.documents import read_document
 from hardstone.store.errors import StoreError
-from hardstone.store.index import RunEntry
 from hardstone.store.journal import Journal
 from hardstone.store.place import new_run_id
 from hardstone.store.store import Store
+from hardstone.store.summary import RunEntry
 
 __all__ = ["Journal", "RunEntry", "Store", "StoreError", "new_run_id", "read_document"]

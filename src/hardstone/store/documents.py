@@ -17,6 +17,7 @@ from hardstone.store.content import DOCUMENT_LIMIT_BYTES, content_of
 from hardstone.store.convert import decode_document
 from hardstone.store.errors import StoreError, store_errors
 from hardstone.store.place import Place, is_run_id
+from hardstone.store.summary import entry_of, write_summary
 from hardstone.store.thin import thinned
 
 MOST_SERIES_OF_RUN = 1 << 17
@@ -33,6 +34,7 @@ def write_document(place: Place, document: RunDocument) -> Path:
     with store_errors("write the run", path):
         path.parent.mkdir(exist_ok=True)
         replace_file(path, encode_document(document), _MODE)
+    write_summary(place, entry_of(document))
     return path
 
 

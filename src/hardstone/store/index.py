@@ -1,7 +1,7 @@
-"""A list of the runs that spares reading every document. It can be lost at any time.
+"""A list of the runs that spares reading a file for each. It can be lost at any time.
 
-The documents are the truth: an entry counts only while the size and time of its file
-are those that it was made from. A store that cannot be written is listed all the same.
+An entry counts only while the document has the stamp that it was made from; others are taken
+from the summaries, and these from the documents. A store that cannot be written is listed too.
 
 SQLite never opens the file: it is given the content, and gives one that replaces the
 file as a whole. So it follows no link and leaves nothing beside. What is no index of
@@ -19,38 +19,32 @@ from pathlib import Path
 import msgspec
 
 from hardstone.errors import InputError
-from hardstone.files import OddFileError, check_regular, one_line, read_regular, replace_file
-from hardstone.model import RunDocument, RunStatus, TrustGrade
-from hardstone.stats.contradictions import trust_of
+from hardstone.files import one_line, read_regular, replace_file
 from hardstone.store.documents import read_stored
 from hardstone.store.errors import store_errors
 from hardstone.store.place import DOCUMENT_SUFFIX, Place, is_run_id
+from hardstone.store.summary import (
+    RunEntry,
+    Stamp,
+    entry_of,
+    read_summary,
+    stamp_of,
+    write_summary,
+)
 
-_VERSION = 2
+_VERSION = 3
 _TABLE = """CREATE TABLE runs (
     id TEXT PRIMARY KEY, name TEXT, started_utc TEXT, status TEXT, grade TEXT,
-    tests INTEGER, size_bytes INTEGER, changed_ns INTEGER)"""
-_READ = "SELECT id, name, started_utc, status, grade, tests, size_bytes, changed_ns FROM runs"
-_WRITE = "INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+    tests INTEGER, profile TEXT, target TEXT, size_bytes INTEGER, changed_ns INTEGER)"""
+_COLUMNS = (*RunEntry.__struct_fields__, *Stamp._fields)
+_READ = f"SELECT {', '.join(_COLUMNS)} FROM runs"  # noqa: S608 - names of ours
+_WRITE = f"INSERT INTO runs VALUES ({', '.join('?' for _ in _COLUMNS)})"  # noqa: S608
 _NAMES = "SELECT type, name FROM sqlite_master WHERE name NOT LIKE 'sqlite_autoindex_runs_%'"
 _LIMIT_BYTES = 64 * 2**20  # some 300,000 runs
 _MOST_STEPS = 20_000_000  # of SQLite's machine: as many runs, and an end to endless ones
 _MODE = 0o644
 # Where the header says how the file is written: 1 for a rollback journal, 2 for a log.
 _WRITE_VERSIONS = slice(18, 20)
-
-Stamp = tuple[int, int]
-
-
-class RunEntry(msgspec.Struct, kw_only=True, frozen=True):
-    """A run as a list shows it. `tests` counts its results."""
-
-    id: str
-    name: str
-    started_utc: str
-    status: RunStatus
-    grade: TrustGrade
-    tests: int
 
 
 class _Row(msgspec.Struct, frozen=True):
@@ -72,15 +66,20 @@ class Index:
         return self._update(self._known())
 
     def rebuild(self) -> int:
-        """Make the index anew from the documents; how many there are."""
+        """Makes the index again from the summaries; how many runs there are."""
         self._known()  # which also looks whether it is ours
         return len(self._update({}))
 
-    def _update(self, known: dict[str, _Row]) -> list[RunEntry]:
+    def reread(self) -> None:
+        """Makes summaries and index again from the documents: one of them was wrong."""
+        self._known()
+        self._update({}, are_summaries_used=False)
+
+    def _update(self, known: dict[str, _Row], *, are_summaries_used: bool = True) -> list[RunEntry]:
         stamps = self._stamps()
         rows = {key: row for key, row in known.items() if stamps.get(key) == row.stamp}
         missing = [key for key in stamps if key not in rows]
-        added = self._read_rows(missing, stamps)
+        added = self._read_rows(missing, stamps, are_summaries_used=are_summaries_used)
         rows |= added
         if added or rows.keys() != known.keys():
             self._save(rows)
@@ -92,23 +91,32 @@ class Index:
         with store_errors("list the runs in", self._place.runs):
             for path in _documents(self._place.runs):
                 with contextlib.suppress(FileNotFoundError):
-                    stamps[path.name.removesuffix(DOCUMENT_SUFFIX)] = _stamp(path)
+                    stamps[path.name.removesuffix(DOCUMENT_SUFFIX)] = stamp_of(path)
         return stamps
 
     def _read_rows(
-        self, run_ids: Iterable[str], stamps: dict[str, Stamp | None]
+        self,
+        run_ids: Iterable[str],
+        stamps: dict[str, Stamp | None],
+        *,
+        are_summaries_used: bool,
     ) -> dict[str, _Row]:
         rows: dict[str, _Row] = {}
         self.unreadable = {}
         for run_id in run_ids:
-            try:
-                document, stamp = read_stored(self._place, run_id), stamps[run_id]
-            except InputError as error:
-                if os.path.lexists(self._place.document(run_id)):  # it may have gone
-                    self.unreadable[run_id] = one_line(str(error))
-                continue
+            stamp, entry = stamps[run_id], None
+            if stamp is not None and are_summaries_used:
+                entry = read_summary(self._place, run_id, stamp)
+            if entry is None:
+                try:
+                    entry = entry_of(read_stored(self._place, run_id))
+                except InputError as error:
+                    if os.path.lexists(self._place.document(run_id)):  # it may be gone
+                        self.unreadable[run_id] = one_line(str(error))
+                    continue
+                write_summary(self._place, entry)
             if stamp is not None:
-                rows[run_id] = _Row(_entry(document), stamp)
+                rows[run_id] = _Row(entry, stamp)
         return rows
 
     def _known(self) -> dict[str, _Row]:
@@ -152,26 +160,6 @@ def _documents(runs: Path) -> Iterator[Path]:
             raise
 
 
-def _stamp(path: Path) -> Stamp | None:
-    state = path.lstat()
-    try:
-        check_regular(state.st_mode)
-    except OddFileError:
-        return None
-    return state.st_size, state.st_mtime_ns
-
-
-def _entry(document: RunDocument) -> RunEntry:
-    return RunEntry(
-        id=document.id,
-        name=document.name,
-        started_utc=document.started_utc,
-        status=document.status,
-        grade=trust_of(document).grade,
-        tests=len(document.results),
-    )
-
-
 def _rows(content: bytes) -> dict[str, _Row]:
     """The rows of an index; none of one of another version, or with damaged rows.
 
@@ -211,7 +199,7 @@ def _database(rows: Iterable[_Row]) -> bytes:
 def _row(columns: tuple[object, ...]) -> _Row:
     *fields, size_bytes, changed_ns = columns
     entry = dict(zip(RunEntry.__struct_fields__, fields, strict=True))
-    return msgspec.convert({"entry": entry, "stamp": (size_bytes, changed_ns)}, _Row)
+    return msgspec.convert({"entry": entry, "stamp": [size_bytes, changed_ns]}, _Row)
 
 
 def _columns(row: _Row) -> tuple[object, ...]:

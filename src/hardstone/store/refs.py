@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from hardstone.errors import InputError
-from hardstone.store.index import RunEntry
+from hardstone.store.summary import RunEntry
 
 LAST = "last"
 _NONE: Mapping[str, str] = MappingProxyType({})

@@ -12,12 +12,13 @@ from hardstone.files import check_regular
 from hardstone.memory import Recorder
 from hardstone.model import RunDocument
 from hardstone.store.documents import read_stored
-from hardstone.store.index import Index, RunEntry
+from hardstone.store.index import Index
 from hardstone.store.journal import Journal
 from hardstone.store.place import is_run_id, open_place
 from hardstone.store.rebuild import Dump, Reopen
 from hardstone.store.recovery import recover_runs
 from hardstone.store.refs import find_run, unreadable_run
+from hardstone.store.summary import RunEntry
 
 
 class Store:
@@ -70,7 +71,7 @@ class Store:
             return read_stored(self._place, reference)
         document = self._load_found(reference)
         if reference not in (document.name, "last") and not document.id.startswith(reference):
-            self._index.rebuild()
+            self._index.reread()
             document = self._load_found(reference)
         return document
 
@@ -81,7 +82,7 @@ class Store:
         return self._place.document(run_id)
 
     def rebuild_index(self) -> int:
-        """Make the index anew from the documents; how many there are."""
+        """Makes the index again from summaries and documents; how many runs there are."""
         return self._index.rebuild()
 
     def recover(self, dump: Dump, reopen: Reopen) -> list[str]:
