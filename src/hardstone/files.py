@@ -117,23 +117,28 @@ def sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-def replace_file(path: Path, data: bytes, mode: int, *, is_durable: bool = True) -> None:
-    """Puts `data` at `path`: either all of it is there, also after a power cut, or nothing.
+def replace_file(path: Path, data: bytes, mode: int | None, *, is_durable: bool) -> None:
+    """Puts `data` at `path` as a whole, or raises OSError and leaves what was there.
 
-    Where it need not be durable, a power cut may leave an empty file.
+    With `mode` None the umask decides who may read it. Durable: also after a power cut either all
+    of it is there or what was before; else the file may then be empty. A link at `path` is
+    replaced, not followed.
     """
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+    # Part of a name only: all of it and what is added may be longer than a name can be.
+    temporary = path.with_name(f".{path.name[:40]}.{secrets.token_hex(4)}.tmp")
     try:
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+        descriptor = os.open(temporary, flags, 0o666 if mode is None else 0o600)
         try:
             write_all(descriptor, data)
-            os.fchmod(descriptor, mode)
+            if mode is not None:
+                os.fchmod(descriptor, mode)
             if is_durable:
                 os.fsync(descriptor)
         finally:
             os.close(descriptor)
         temporary.rename(path)
-    except OSError:
+    except BaseException:
         temporary.unlink(missing_ok=True)
         raise
     if is_durable:

@@ -33,7 +33,7 @@ def write_document(place: Place, document: RunDocument) -> Path:
         raise StoreError(f"run {document.id} is stored already", "documents are never rewritten")
     with store_errors("write the run", path):
         path.parent.mkdir(exist_ok=True)
-        replace_file(path, encode_document(document), _MODE)
+        replace_file(path, encode_document(document), _MODE, is_durable=True)
     write_summary(place, entry_of(document))
     return path
 

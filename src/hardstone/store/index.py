@@ -145,7 +145,7 @@ class Index:
         content = _database(rows.values())
         if len(content) <= _LIMIT_BYTES:
             with contextlib.suppress(OSError):
-                replace_file(self._place.index, content, _MODE)
+                replace_file(self._place.index, content, _MODE, is_durable=True)
 
 
 def _documents(runs: Path) -> Iterator[Path]:

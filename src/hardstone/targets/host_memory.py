@@ -65,7 +65,7 @@ class HostMemory:
     def keep(self, document: bytes) -> Path | None:
         try:
             path = self._made() / _SPARE_NAME
-            replace_file(path, document, 0o600)
+            replace_file(path, document, 0o600, is_durable=True)
         except OSError:
             return None
         return path
