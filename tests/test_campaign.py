@@ -323,7 +323,7 @@ def test_who_measures_unlocked_is_told(
     target = local_target(sample.executable(tmp_path, body))
     Campaign(target, store, events.append).run(make((FIRST,)), target.facts())
     (said,) = [event.text for event in events if isinstance(event, Warned)]
-    assert str(tmp_path / "link") in said and "spoil" in said
+    assert str(tmp_path / "link") in said and "disturb each other" in said
 
 
 def test_the_frequency_is_passed_on_only_where_it_is_trusted() -> None:

@@ -24,7 +24,7 @@ _KINDS = {
 
 
 class OddFileError(OSError):
-    """What has the name of a file of the store is none, or too large for one."""
+    """A path that should be a file is something else, or too large."""
 
     def __init__(self, problem: str) -> None:
         super().__init__(errno.EINVAL, problem)
@@ -33,21 +33,21 @@ class OddFileError(OSError):
 def check_regular(mode: int) -> None:
     """OddFileError unless `mode` is that of a file."""
     if not stat.S_ISREG(mode):
-        raise OddFileError(f"it is {_KINDS.get(stat.S_IFMT(mode), 'no file')}, not a file")
+        raise OddFileError(f"it is {_KINDS.get(stat.S_IFMT(mode), 'something else')}, not a file")
 
 
 def check_folder(path: Path) -> None:
-    """OddFileError unless a folder has this name; a link to one is none."""
+    """OddFileError unless `path` is a folder; a link to one is not."""
     mode = path.lstat().st_mode
     if not stat.S_ISDIR(mode):
         raise OddFileError(f"it is {_KINDS.get(stat.S_IFMT(mode), 'a file')}, not a folder")
 
 
 def open_checked(path: Path, flags: int) -> int:
-    """A descriptor of a file that need not be ours; the last link of `path` is not followed.
+    """A descriptor of a file that may be anybody's; a link at `path` is not followed.
 
-    Never waits (a pipe), never touches a device: the kind is looked at before and, since
-    the name may have changed hands, after. OddFileError for what is no file.
+    Never waits for a pipe, never touches a device: the kind is checked before and, since the name
+    may have been given to another file, after. OddFileError for what is not a file.
     """
     with contextlib.suppress(FileNotFoundError):
         check_regular(path.lstat().st_mode)
@@ -62,9 +62,9 @@ def open_checked(path: Path, flags: int) -> int:
 
 
 def open_regular(path: Path, most_bytes: int) -> BinaryIO:
-    """Open a file for reading that need not be ours.
+    """Opens a file for reading that may be anybody's.
 
-    OddFileError for what is no file (a link is none) or has more than `most_bytes`.
+    OddFileError for what is not a file (a link is not) or has more than `most_bytes`.
     """
     file = os.fdopen(open_checked(path, os.O_RDONLY), "rb")
     if os.fstat(file.fileno()).st_size > most_bytes:
@@ -74,13 +74,13 @@ def open_regular(path: Path, most_bytes: int) -> BinaryIO:
 
 
 def read_regular(path: Path, most_bytes: int) -> bytes:
-    """All of a file that need not be ours; errors as `open_regular`."""
+    """The content of a file that may be anybody's; errors as `open_regular`."""
     with open_regular(path, most_bytes) as file:
         return file.read(most_bytes)
 
 
 def is_folder(path: Path) -> bool:
-    """Whether a folder has this name; a link to one is none."""
+    """Whether `path` is a folder; a link to one is not."""
     try:
         return stat.S_ISDIR(path.lstat().st_mode)
     except (OSError, ValueError):  # ValueError: a NUL in a name that was read somewhere
@@ -88,7 +88,7 @@ def is_folder(path: Path) -> bool:
 
 
 def is_regular(path: Path, most_bytes: int) -> bool:
-    """Whether a file of at most `most_bytes` has this name; a link to one is none."""
+    """Whether `path` is a file of at most `most_bytes`; a link to one is not."""
     try:
         state = path.lstat()
     except (OSError, ValueError):
@@ -97,19 +97,19 @@ def is_regular(path: Path, most_bytes: int) -> bool:
 
 
 def one_line(text: str) -> str:
-    """`text` for a message: names and contents of files may hold line breaks and worse."""
+    """`text` for a message, with "?" for line breaks and all else that does not print."""
     return "".join(char if char.isprintable() else "?" for char in text)
 
 
 def write_all(descriptor: int, data: bytes) -> None:
-    """Write all of `data`; OSError with what was written before still in the file."""
+    """Writes all of `data`. After an OSError a part of it may be in the file."""
     rest = memoryview(data)
     while rest:
         rest = rest[os.write(descriptor, rest) :]
 
 
 def sync_folder(folder: Path) -> None:
-    """Make names that were added to or taken from `folder` last."""
+    """Puts on disk which names were added to `folder` or removed from it."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)

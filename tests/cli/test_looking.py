@@ -247,7 +247,7 @@ def test_probe_build_without_a_compiler(copied: Copied, tmp_path: Path) -> None:
 
 
 def test_a_package_without_source_and_probe(copied: Copied) -> None:
-    assert "no source of the probe" in copied("probe", "build").stderr
+    assert "not contain the source of the probe" in copied("probe", "build").stderr
     done = copied("probe", "path")
     assert done.returncode == EXIT_UNREACHABLE
     assert done.stderr.endswith("hardstone probe build\n")

@@ -65,7 +65,7 @@ def test_a_store_that_fails_ends_no_measurement(
     assert outcome.exit_code == EXIT_USAGE
     assert outcome.problem is not None and "No space left" in str(outcome.problem)
     (warned,) = [event.text for event in events if isinstance(event, Warned)]
-    assert "No space left on device" in warned and "measuring goes on" in warned
+    assert "No space left on device" in warned and "measuring continues" in warned
     assert outcome.spare is not None and outcome.spare.parent.parent == memory
     told: list[str] = []
     assert recover(Store(store.path, told.append), dump) == []

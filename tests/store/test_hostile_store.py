@@ -137,7 +137,7 @@ def test_a_journal_that_is_no_file_is_set_aside_and_costs_no_other(
         (folder / "journal.jsonl").touch()
     assert store.load(other.name).results[0] == make.result("SEM-P-SIG")
     assert [f"{folder.name} is damaged" in line for line in told] == [True, True]
-    assert "it is in" in told[1] and told[1].endswith(".damaged-2")
+    assert "it was moved to" in told[1] and told[1].endswith(".damaged-2")
 
 
 @pytest.mark.parametrize("content", [b"\0" * 4096, b"damaged\n", b'{"kind":"run"}\n'])
@@ -298,7 +298,7 @@ def test_a_prefix_may_mean_a_run_that_cannot_be_read(store: Store) -> None:
         store.path_of(name).write_bytes(b"")
     with pytest.raises(InputError, match="run 20261121T000000Z-00000b cannot be read"):
         store.load("20261121")
-    with pytest.raises(InputError, match="fits 3 runs"):
+    with pytest.raises(InputError, match="matches 3 runs"):
         store.load("2026112")
 
 

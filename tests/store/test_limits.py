@@ -58,10 +58,10 @@ FIELDS: list[tuple[Callable[[Fields], object], str]] = [
     (_result(duration_ns=10**30), "- at `$.results[0].duration_ns`"),
     (_result(duration_ns=4 * 10**18), "- at `$.results[0].duration_ns`"),
     (_result(environment={"steal_ns": 2**63}), "<= 9223372036854775807"),
-    (lambda fields: fields.update(started_utc="1677-09-21T00:12:43Z"), "no time between 1970"),
-    (lambda fields: fields.update(started_utc="2200-01-01T00:00:00Z"), "no time between 1970"),
-    (lambda fields: fields.update(finished_utc="yesterday"), "'yesterday' is no time"),
-    (_result(started_utc="1969-12-31T23:59:59Z"), "no time between 1970 and 2200"),
+    (lambda fields: fields.update(started_utc="1677-09-21T00:12:43Z"), "not a time between 1970"),
+    (lambda fields: fields.update(started_utc="2200-01-01T00:00:00Z"), "not a time between 1970"),
+    (lambda fields: fields.update(finished_utc="yesterday"), "'yesterday' is not a time"),
+    (_result(started_utc="1969-12-31T23:59:59Z"), "not a time between 1970 and 2200"),
     (lambda fields: _series(fields, 20_000), "length <= 16384 - at `$.results[0].series`"),
 ]
 

@@ -46,7 +46,7 @@ def test_a_run_is_found_by_id_name_prefix_or_last(reference: str, at: int) -> No
 def test_a_prefix_of_several_names_them() -> None:
     with pytest.raises(InputError) as caught:
         find_run("20261120", ENTRIES)
-    assert "fits 2 runs" in caught.value.cause
+    assert "matches 2 runs" in caught.value.cause
     assert "20261120T000000Z-aabbbb" in caught.value.remedy
 
 

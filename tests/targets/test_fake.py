@@ -101,7 +101,7 @@ def test_real_time_delays_end_with_stop(tmp_path: Path) -> None:
 
 def test_a_test_that_the_scenario_lacks(tmp_path: Path) -> None:
     target = FakeTarget(sample.scenario(tmp_path, {}))
-    with pytest.raises(ProbeError, match="has no TMR-P-LAT"):
+    with pytest.raises(ProbeError, match="does not contain TMR-P-LAT"):
         list(target.run(sample.planned(), RunOptions(), None, Stop()))
 
 

@@ -304,7 +304,7 @@ def test_a_line_without_an_end_is_passed_on_in_parts() -> None:
 @pytest.mark.parametrize("name", ["../../etc", "tmr-p-lat", "", "A-B-C/D", "A" * 99])
 def test_a_register_with_impossible_ids(tmp_path: Path, name: str) -> None:
     text = (sample.GOLDEN / "register.json").read_text().replace("TMR-P-LAT", name)
-    with pytest.raises(InputError, match="impossible test IDs"):
+    with pytest.raises(InputError, match="invalid test IDs"):
         asked(tmp_path, f"lines({text!r})").probe_list()
 
 
@@ -355,7 +355,7 @@ def test_a_variable_that_names_none(
     with pytest.raises(TargetError) as caught:
         local_target().open()
     assert caught.value.remedy == "HARDSTONE_PROBE names it: correct or unset it"
-    words = "is not there" if kind == "missing" else "is not an executable file"
+    words = "does not exist" if kind == "missing" else "is not an executable file"
     assert words in caught.value.cause
 
 

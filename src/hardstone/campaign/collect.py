@@ -1,4 +1,4 @@
-"""One test: raw lines to the journal first, then to a result."""
+"""One test: its raw lines go to the journal first, then into a result."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from hardstone.model import Conditions, Plan, PlannedTest, Result
 from hardstone.stats.conditions import Names, result_under
 from hardstone.stream import StreamReader
 from hardstone.targets.base import (
+    QUIET,
     REBUILD,
     BrokenStreamError,
     ProbeError,
@@ -21,11 +22,9 @@ from hardstone.targets.base import (
     Target,
 )
 
-QUIET = "other programs write to this console: silence them (sudo dmesg -n 1) and run it again"
-
 
 class TargetGoneError(TargetError):
-    """The target vanished during a test; `result` is what had come until then."""
+    """The target was lost during a test; `result` holds what had arrived until then."""
 
     def __init__(self, error: TargetError, result: Result) -> None:
         super().__init__(error.cause, error.remedy)
@@ -34,7 +33,7 @@ class TargetGoneError(TargetError):
 
 @dataclass(frozen=True)
 class Collector:
-    """What every test of a run has in common."""
+    """What all tests of a run share."""
 
     target: Target
     options: RunOptions
@@ -62,11 +61,11 @@ def measure(common: Collector, planned: PlannedTest, on_idle: Callable[[], None]
         lines = common.target.run(planned, common.options, backing, common.stop, on_idle)
         with closing(lines):
             for raw in lines:
-                if raw.strip():  # the reader skips empty lines too, and counts them
+                if raw.strip():  # the reader counts empty lines too
                     common.journal.stream_line(planned.test, raw)
                 reader.feed(raw)
                 if reader.problem is not None:
-                    break  # which ends the probe: nothing that follows would be taken
+                    break  # leaving ends the probe: the reader ignores what follows
     except (ProbeError, TargetError) as caught:
         error = caught
     result = _result(reader, planned, error)
@@ -81,7 +80,7 @@ def measure(common: Collector, planned: PlannedTest, on_idle: Callable[[], None]
 
 
 def skipped(planned: PlannedTest, plan: Plan, reason: str) -> Result:
-    """A test that was asked for and did not run."""
+    """The result of a planned test that did not run."""
     conditions = Conditions(load=planned.load, cpu_config=planned.cpu_config, cpu=plan.cpu)
     return Result(
         test=planned.test,

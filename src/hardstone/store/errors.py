@@ -41,4 +41,4 @@ def store_errors(doing: str, path: Path) -> Iterator[None]:
 def _remedy(error: OSError) -> str:
     if isinstance(error, OddFileError):
         return "move it away"
-    return _REMEDIES.get(error.errno or 0, f"look at the disk, {_ELSEWHERE}")
+    return _REMEDIES.get(error.errno or 0, f"check the disk, {_ELSEWHERE}")

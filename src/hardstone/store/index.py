@@ -3,9 +3,9 @@
 An entry counts only while the document has the stamp that it was made from; others are taken
 from the summaries, and these from the documents. A store that cannot be written is listed too.
 
-SQLite never opens the file: it is given the content, and gives one that replaces the
-file as a whole. So it follows no link and leaves nothing beside. What is no index of
-ours is left as it is, and the runs are listed without one.
+SQLite never opens the file: it gets the content, and gives one that replaces the file as a whole.
+So it follows no link and leaves no files beside it. A file that is not an index of ours is left as
+it is, and the runs are listed without it.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _READ = f"SELECT {', '.join(_COLUMNS)} FROM runs"  # noqa: S608 - names of ours
 _WRITE = f"INSERT INTO runs VALUES ({', '.join('?' for _ in _COLUMNS)})"  # noqa: S608
 _NAMES = "SELECT type, name FROM sqlite_master WHERE name NOT LIKE 'sqlite_autoindex_runs_%'"
 _LIMIT_BYTES = 64 * 2**20  # some 300,000 runs
-_MOST_STEPS = 20_000_000  # of SQLite's machine: as many runs, and an end to endless ones
+_MOST_STEPS = 20_000_000  # of SQLite's virtual machine: as many runs, and no endless query
 _MODE = 0o644
 # Where the header says how the file is written: 1 for a rollback journal, 2 for a log.
 _WRITE_VERSIONS = slice(18, 20)
@@ -53,7 +53,7 @@ class _Row(msgspec.Struct, frozen=True):
 
 
 class Index:
-    """The runs of a place. `unreadable` names, after `entries`, what could not be read."""
+    """The runs of a place. After `entries`, `unreadable` has the runs that could not be read."""
 
     def __init__(self, place: Place, say: Callable[[str], object]) -> None:
         self._place = place
@@ -62,7 +62,7 @@ class Index:
         self.unreadable: dict[str, str] = {}
 
     def entries(self) -> list[RunEntry]:
-        """All readable runs, oldest first by their ids, after bringing the index up to date."""
+        """All readable runs, oldest first by their ids. Brings the index up to date."""
         return self._update(self._known())
 
     def rebuild(self) -> int:
@@ -86,7 +86,7 @@ class Index:
         return [rows[run_id].entry for run_id in sorted(rows)]
 
     def _stamps(self) -> dict[str, Stamp | None]:
-        """Size and time of each document by run id; None for what is no file."""
+        """The stamp of each document by run id; None for what is not a file."""
         stamps: dict[str, Stamp | None] = {}
         with store_errors("list the runs in", self._place.runs):
             for path in _documents(self._place.runs):
@@ -120,7 +120,7 @@ class Index:
         return rows
 
     def _known(self) -> dict[str, _Row]:
-        """What the index says; nothing if it is missing, of another version or not ours."""
+        """The rows of the index; none if it is missing, of another version or not ours."""
         self._is_foreign = False
         try:
             content = read_regular(self._place.index, _LIMIT_BYTES)
@@ -139,7 +139,7 @@ class Index:
         return {}
 
     def _save(self, rows: dict[str, _Row]) -> None:
-        """Replace the index. Where that cannot be, the next command reads the documents."""
+        """Replaces the index. If that fails, the next command reads the summaries."""
         if self._is_foreign:
             return
         content = _database(rows.values())
@@ -149,7 +149,7 @@ class Index:
 
 
 def _documents(runs: Path) -> Iterator[Path]:
-    """What has the name of a document. A link to a folder as `runs` is its user's decision."""
+    """Files with the name of a document. `runs` may be a link that its user has made."""
     try:
         for path in runs.iterdir():
             run_id = path.name.removesuffix(DOCUMENT_SUFFIX)
@@ -161,9 +161,9 @@ def _documents(runs: Path) -> Iterator[Path]:
 
 
 def _rows(content: bytes) -> dict[str, _Row]:
-    """The rows of an index; none of one of another version, or with damaged rows.
+    """The rows of an index; none if it is of another version or has damaged rows.
 
-    sqlite3.Error for what is no database, has something else in it or does not end.
+    sqlite3.Error for what is not a database, has other tables or takes endless time.
     """
     with contextlib.closing(sqlite3.connect(":memory:")) as base:
         base.deserialize(_with_rollback_journal(content))
@@ -180,7 +180,7 @@ def _rows(content: bytes) -> dict[str, _Row]:
 
 
 def _with_rollback_journal(content: bytes) -> bytes:
-    """In memory there is no log beside it that SQLite could open."""
+    """In memory SQLite cannot open a log beside the file."""
     changed = bytearray(content)
     changed[_WRITE_VERSIONS] = b"\1\1"
     return bytes(changed)

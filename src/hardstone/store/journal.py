@@ -1,8 +1,8 @@
-"""The journal of one run: what was measured is on disk before anybody relies on it.
+"""The journal of one run: results are on disk before anybody relies on them.
 
-A thread makes it last at least once a second and, while a test runs, copies the file
-that the probe records into. The journal belongs to the process that holds the lock in
-its folder; the kernel gives the lock free when the process dies.
+A thread syncs it at least once a second and, while a test runs, copies the recording of the probe.
+The journal belongs to the process that holds the lock in its folder; the kernel releases the lock
+when the process dies.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ SYNC_INTERVAL_S = 0.5
 
 
 class Journal:
-    """Takes down a run while it is measured. Made by `Store.journal`.
+    """Records a run while it is measured. Made by `Store.journal`.
 
-    Leaving its `with` block closes it. Every method but `close` raises StoreError (an
-    InputError) when the disk is full or fails. What was written before stays, and the
-    journal can be used on: a call may be repeated when there is space again, and `close`
-    leaves all of it to `Store.recover`.
+    Leaving its `with` block closes it. Every method but `close` raises StoreError (an InputError)
+    when the disk is full or fails. What was written before stays, and the journal can still be
+    used: a call may be repeated when there is space again, and `close` leaves all of it to
+    `Store.recover`.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class Journal:
         self._lock, self._file = _create(place, record)
         self._reserve = Reserve(self._folder / RESERVE_NAME)
         try:
-            with store_errors("keep space for results in the store", place.root):
+            with store_errors("reserve space for results in the store", place.root):
                 self._reserve.take()
         except StoreError:
             self._file.close()
@@ -117,16 +117,16 @@ class Journal:
         return self._recording is not None and self._memory.has(self._recording)
 
     def stream_line(self, test: str, raw: bytes) -> None:
-        """Take down a line as it was received. It is on disk within a second."""
+        """Records a line as it was received. It is on disk within a second."""
         self._append(LineRecord(test=test, raw=raw), is_sync=False)
 
     def result(self, result: Result) -> None:
-        """Take down a finished result; it is on disk when this returns."""
+        """Records a finished result; it is on disk when this returns."""
         self._append(ResultRecord(result=result), is_sync=True)
         self._leave_test()
 
     def finish(self, document: RunDocument) -> Path:
-        """Store the run for good, then take the journal and the backing files away.
+        """Stores the run, then removes its journal and recordings.
 
         Returns the path of the document. After a StoreError the journal is as it was.
         """
@@ -149,14 +149,14 @@ class Journal:
         return self._memory.keep(encode_document(document))
 
     def take_warning(self) -> str | None:
-        """What went wrong beside the measuring, the first time that it is asked for."""
+        """The first problem of the thread; None when it was returned before."""
         if self._is_warned or self._warning is None:
             return None
         self._is_warned = True
         return self._warning
 
     def close(self) -> None:
-        """Stop the thread and leave the journal as it is for `Store.recover`. Never raises."""
+        """Stops the thread and leaves the journal to `Store.recover`. Never raises."""
         self._stop()
         self._lock.release()
 
@@ -172,7 +172,7 @@ class Journal:
                 raise
 
     def _append_line(self, line: bytes, *, is_sync: bool) -> None:
-        """Into the space that was kept, where there is no other."""
+        """Uses the reserved space when there is no other."""
         try:
             self._file.append(line, is_sync=is_sync)
         except OSError as error:
@@ -181,7 +181,7 @@ class Journal:
             self._file.append(line, is_sync=is_sync)
 
     def _note(self, error: OSError) -> None:
-        """An empty file may find a place where a line does not: why a test has no result."""
+        """Notes why a test has no result: an empty file may fit where a line does not."""
         with contextlib.suppress(OSError):
             failure_note(self._folder, self._number, error.errno or 0).touch()
 
@@ -192,11 +192,11 @@ class Journal:
             copier.remove()
 
     def _start(self) -> None:
-        """Without a thread, results are on disk at once all the same; only lines are not."""
+        """Without the thread, results are still on disk at once; lines are not."""
         try:
             self._thread.start()
         except RuntimeError as error:
-            self._warning = f"the journal lasts from test to test only: {error}"
+            self._warning = f"the journal is synced only after each test: {error}"
 
     def _keep(self) -> None:
         while not self._ended.wait(self._sync_interval_s):
@@ -204,13 +204,13 @@ class Journal:
                 self._file.try_sync()
                 self._copy_backing()
                 self.backing_problem = None
-            except Exception as error:  # short of memory, say: the next round may do
+            except Exception as error:  # such as too little memory: the next round may succeed
                 said = error.strerror if isinstance(error, OSError) else repr(error)
-                self.backing_problem = f"cannot copy the records of the running test: {said}"
+                self.backing_problem = f"cannot copy the recording of the running test: {said}"
                 self._warning = self._warning or self.backing_problem
 
     def _copy_backing(self) -> None:
-        """A copy that fails is tried again: only a power cut would make it count."""
+        """A copy that fails is tried again; it matters only after a power cut."""
         copier = self._copier
         if copier is None:
             return
@@ -230,7 +230,7 @@ class Journal:
 
 
 def failure_note(folder: Path, number: int, reason: int) -> Path:
-    """The name that tells that test `number` could not be taken down, and the errno."""
+    """A file whose name says that test `number` could not be recorded, and the errno."""
     return folder / f"failed-{number}-{reason}"
 
 
@@ -245,13 +245,13 @@ def remove_journal(place: Place, run_id: str, lock: FileLock, memory: Memory) ->
 
 
 def _create(place: Place, record: RunRecord) -> tuple[FileLock, AppendFile]:
-    """The folder with its lock held and the first record on disk, or nothing of it."""
+    """The folder, with its lock held and the first record on disk. Leaves nothing if it fails."""
     document = record.document
     if not is_run_id(document.id):
         raise ValueError(f"{document.id[:40]!r} is not an id of new_run_id")
     folder = place.journals / document.id
     if os.path.lexists(place.document(document.id)) or os.path.lexists(folder):
-        raise StoreError(f"run {document.id} exists already", "give each run an id of its own")
+        raise StoreError(f"run {document.id} exists already", "use a new id for each run")
     for needed in (place.journals, place.runs):
         with store_errors("make", needed):
             needed.mkdir(exist_ok=True)

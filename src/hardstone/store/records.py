@@ -1,4 +1,4 @@
-"""What a journal holds: one JSON object a line, the plan-bearing document first."""
+"""The lines of a journal: JSON objects, first the document with its plan."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LOCAL = "local"
 JOURNAL_NAME = "journal.jsonl"
 LOCK_NAME = "lock"
 RESERVE_NAME = "reserve"
-# Ten times and more what the longest run takes down.
+# More than ten times the journal of the longest run.
 JOURNAL_LIMIT_BYTES = 512 * 2**20
 _LINE_LIMIT_BYTES = 128 * 2**20  # a line of a stream in base64
 _MOST_LINES = 1_000_000
@@ -46,7 +46,7 @@ class BeginRecord(msgspec.Struct, tag="begin", tag_field="kind"):
 
 
 class LineRecord(msgspec.Struct, tag="line", tag_field="kind"):
-    """A line as the target sent it (base64, since it may be anything)."""
+    """A line as the target sent it; in base64, since it may be any bytes."""
 
     test: str
     raw: bytes
@@ -64,7 +64,7 @@ _DECODER: msgspec.json.Decoder[Record] = msgspec.json.Decoder(Record)
 
 @dataclass
 class Started:
-    """A test that began: what is left of it when it has no result."""
+    """A test that began and has no result: what is left of it."""
 
     test: str
     number: int | None = None
@@ -74,9 +74,9 @@ class Started:
 
 @dataclass
 class Replay:
-    """What a journal says: `document` is None if it ended before its first line.
+    """The content of a journal; `document` is None if it ended before its first line.
 
-    `is_damaged`: more was left out than a line that was cut at its end.
+    `is_damaged`: more was left out than a last line that was cut.
     """
 
     document: RunDocument | None = None
@@ -87,7 +87,7 @@ class Replay:
     is_damaged: bool = False
 
     def take(self, record: Record) -> None:
-        """Goes one record further."""
+        """Adds the next record."""
         match record:
             case RunRecord():
                 self.schema = record.document.schema
@@ -111,9 +111,9 @@ def encode_record(record: Record) -> bytes:
 
 
 def replay(journal: Path) -> Replay:
-    """What the journal holds. A line that is cut or damaged is left out, the rest is taken.
+    """The content of a journal, without lines that are cut or damaged.
 
-    OSError if it cannot be read; OddFileError if it is no file or too large for a journal.
+    OSError if it cannot be read; OddFileError if it is not a file or too large for a journal.
     """
     state = Replay()
     for line in _lines(journal):

@@ -1,4 +1,4 @@
-"""Runs whose tool was ended: what was finished is taken as it is, the rest is labelled."""
+"""Recovers runs whose tool was killed: claims each journal, stores its run, removes it."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ def recover_runs(
             except DamagedError as error:
                 failures.append(str(error))
             except StoreError as error:
-                failures.append(f"a run that was cut off could not be recovered: {error}")
+                failures.append(f"an unfinished run could not be recovered: {error}")
                 if isinstance(error, StoreBusyError):  # and would be for each journal
                     break
     except StoreError as error:
-        failures.append(f"runs that were cut off are not recovered: {error}")
+        failures.append(f"unfinished runs are not recovered: {error}")
     _tell(failures, say)
     return recovered
 
@@ -68,7 +68,7 @@ def _tell(failures: list[str], say: Callable[[str], object]) -> None:
 
 
 def _journals(place: Place) -> list[Path]:
-    """What may be journals. A link to a folder as place.journals is its user's decision."""
+    """Names of journals. The folder may be a link that its user has made."""
     try:
         with store_errors("look for journals in", place.journals):
             return sorted(path for path in place.journals.iterdir() if is_run_id(path.name))
@@ -104,7 +104,7 @@ def _claim(place: Place, folder: Path) -> FileLock | None:
 
 
 def _store(place: Place, folder: Path, lock: FileLock, left: Left) -> bool:
-    """Whether a document was stored. A journal that ended before its plan held nothing."""
+    """Whether a document was stored; not for a journal that ended before its plan."""
     run_id = folder.name
     document = None if _is_stored(place, run_id) else _recovered(folder, left)
     if document is not None:
@@ -123,7 +123,9 @@ def _is_stored(place: Place, run_id: str) -> bool:
     try:
         read_stored(place, run_id)
     except InputError as error:
-        raise StoreError(f"what has its name cannot be read: {error.cause}", error.remedy) from None
+        raise StoreError(
+            f"the file with its name cannot be read: {error.cause}", error.remedy
+        ) from None
     return True
 
 
@@ -152,7 +154,7 @@ def _recovered(folder: Path, left: Left) -> RunDocument | None:
 
 
 def _set_aside(folder: Path, why: str) -> DamagedError:
-    """Give a journal a name under which it is not looked at again."""
+    """Renames a journal so that it is not read again."""
     with store_errors("set aside the journal", folder):
         for number in range(1, 1000):
             ending = "damaged" if number == 1 else f"damaged-{number}"
@@ -160,7 +162,9 @@ def _set_aside(folder: Path, why: str) -> DamagedError:
             if not os.path.lexists(aside):
                 break
         folder.rename(aside)
-    return DamagedError(f"the journal of run {folder.name} is damaged ({why})", f"it is in {aside}")
+    return DamagedError(
+        f"the journal of run {folder.name} is damaged ({why})", f"it was moved to {aside}"
+    )
 
 
 def _replay(folder: Path) -> Replay:
@@ -174,5 +178,5 @@ def _replay(folder: Path) -> Replay:
 
 
 def _checked(document: RunDocument) -> RunDocument:
-    """What was taken from a journal must be readable as a run ever after."""
+    """What is stored must be readable as a run."""
     return parse_document(msgspec.json.encode(document), "the run")

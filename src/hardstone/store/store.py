@@ -1,4 +1,4 @@
-"""The store: what was measured, kept for good."""
+"""The store of runs: list, load, record, recover."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from hardstone.store.summary import RunEntry
 class Store:
     """Runs in the folder `path`, by default $XDG_DATA_HOME/hardstone.
 
-    The folder is made if it is missing. StoreError (an InputError, exit code 2) with the
-    remedy when it cannot be made or read; a folder that cannot be written can be listed.
-    What is broken in it costs nothing else: `on_problem` is told each such thing once, in
-    a line. What a file of the store may be is in hardstone.files. The folder itself, "runs" and
-    "journals" may be links, as to another disk; nothing that is in them may.
+    The folder is made if it is missing. StoreError (an InputError, exit code 2) with the remedy
+    if it cannot be made or read; one that cannot be written can be listed. A broken file affects
+    nothing else: `on_problem` is called once for each, with one line. What its files may be:
+    hardstone.files. The folder itself, "runs" and "journals" may be links, as to another disk;
+    nothing that is in them may.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class Store:
 
     @property
     def unreadable(self) -> dict[str, str]:
-        """After `runs`: run ids whose documents could not be read, each with the reason."""
+        """After `runs`: the reason for each run whose document could not be read, by id."""
         return self._index.unreadable
 
     def journal(self, document: RunDocument, recorder: Recorder) -> Journal:
@@ -63,9 +63,9 @@ class Store:
     def load(self, reference: str) -> RunDocument:
         """The run of an id, a unique prefix of one, a name (the latest), or "last".
 
-        InputError if there is none, with the nearest names, or if it cannot be read: no
-        older run is taken for it. That is told where the run of a name is older than one
-        that cannot be read, which may have that name too.
+        InputError if there is none, with the nearest names, or if it cannot be read: an older run
+        never takes its place. `on_problem` is called if a newer run, which may have the same
+        name, cannot be read.
         """
         if is_run_id(reference) and os.path.lexists(self.path_of(reference)):
             return read_stored(self._place, reference)
@@ -97,7 +97,7 @@ class Store:
         return recover_runs(self._place, dump, reopen, self._say)
 
     def _refresh_index(self) -> None:
-        # A run that is stored is stored: the index is made at the latest when it is needed.
+        # The run is stored; the index is made at the latest when it is needed.
         with contextlib.suppress(InputError):
             self._index.entries()
 

@@ -7,7 +7,7 @@ from hardstone.targets.base import Target
 
 
 def find_target(name: str) -> Target:
-    """The target called `name`. InputError where there is none of that name."""
+    """The target called `name`, not yet reached. InputError for an unknown name."""
     kind, _, rest = name.partition(":")
     if name == "local":
         from hardstone.targets.local import local_target
@@ -18,4 +18,4 @@ def find_target(name: str) -> Target:
 
         return fake_target(rest)
     shown = "".join(char if char.isprintable() else "?" for char in name)[:60]
-    raise InputError(f"unknown target '{shown}'", "there is local and fake:SCENARIO-FILE")
+    raise InputError(f"unknown target '{shown}'", "known targets: local, fake:SCENARIO-FILE")

@@ -1,4 +1,4 @@
-"""What a target is: a place where a probe runs, reached over a small protocol."""
+"""What a target is: a system under test with a probe, reached over a small protocol."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from hardstone.errors import EXIT_UNTRUSTWORTHY, EXIT_USAGE, HardstoneError
 from hardstone.memory import Recorder
 from hardstone.model import Facts, Loads, Plan, PlannedTest, Register, ShieldLook
 
-REBUILD = "is this probe of this version? rebuild it: hardstone probe build"
+REBUILD = "the probe may be of another version; rebuild it: hardstone probe build"
+QUIET = "others write to the target's console; silence them there (dmesg -n 1), then run it again"
 
 
 class ProbeError(HardstoneError):
-    """The probe answered wrongly: the test is lost, the target is still there."""
+    """The probe failed: the test is lost, the target can still be reached."""
 
     exit_code = EXIT_UNTRUSTWORTHY
 
@@ -35,20 +36,20 @@ class ProbeRefusedError(ProbeExitError):
 
 
 class BrokenStreamError(ProbeError):
-    """What the probe sends cannot be its stream: bad input, and the probe was ended."""
+    """The probe sent what is not a stream, and was ended: bad input."""
 
     exit_code = EXIT_USAGE
 
 
 class ProbeTimeoutError(BrokenStreamError):
-    """The probe outlived its deadline and was ended."""
+    """The probe did not end before its deadline, and was ended."""
 
 
 class Stop(threading.Event):
-    """Asks a running test to end early and keep what it has; `abort` to end at once.
+    """Asks a running test to end early and keep its results; `abort` asks to end at once.
 
-    A signal handler sets it, so the same thread must look with `is_set` and not `wait`,
-    which holds a lock that `set` takes.
+    A signal handler sets it. The same thread must therefore poll `is_set`: `wait` holds a lock
+    that `set` takes.
     """
 
     def __init__(self) -> None:
@@ -56,14 +57,14 @@ class Stop(threading.Event):
         self.is_abort = False
 
     def abort(self) -> None:
-        """Nothing is kept that is not here yet."""
+        """What has not arrived yet is lost."""
         self.is_abort = True
         self.set()
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
-    """How the measuring threads run; None leaves it to the probe."""
+    """How the measuring threads run; None leaves the choice to the probe."""
 
     cpu: int | None = None
     policy: str = "fifo"
@@ -89,13 +90,12 @@ def run_options(plan: Plan, facts: Facts) -> RunOptions:
 class Target(Recorder, Protocol):
     """A system under test. Every call has a deadline of its own. `name` is what `--target` takes.
 
-    Calls raise TargetError when the target cannot be reached or its probe does not
-    answer, InputError when the answer is none; `run` raises ProbeError when the probe did
-    wrong and the target lives.
+    Calls raise TargetError when the target cannot be reached or its probe does not answer, and
+    InputError when the answer cannot be decoded. `run` raises ProbeError when the probe fails.
     """
 
     def open(self) -> None:
-        """Reaches the target; TargetError, with what to do, where it cannot."""
+        """Reaches the target; TargetError with the remedy where that fails."""
 
     def close(self) -> None:
         """Lets go of the target; may be called twice."""
@@ -103,25 +103,25 @@ class Target(Recorder, Protocol):
     def alone(
         self, stop: Stop, on_wait: Callable[[], None], on_unlocked: Callable[[str], None]
     ) -> AbstractContextManager[None]:
-        """Holds the target for one measurement at a time; waits for another until `stop`.
+        """Locks the target for one measurement; waits for another one until `stop`.
 
-        Where it cannot be held, `on_unlocked` is told why and nothing is waited for.
+        If it cannot be locked, `on_unlocked` is called with the reason, and there is no wait.
         """
 
     def probe_path(self) -> str | None:
-        """Where the probe's executable is on the target, None where there is none."""
+        """Path of the probe's executable on the target, None where it is not a file."""
 
     def probe_sha256(self) -> str | None:
-        """Digest of the probe's executable, None where it cannot be known."""
+        """Digest of the probe's executable, None where it cannot be read."""
 
     def probe_list(self) -> Register:
         """The tests that the probe has."""
 
     def load_list(self) -> Loads | None:
-        """Of what the probe can make load; None where it makes none."""
+        """The elements of load that the probe has; None from a probe without load."""
 
     def shield_look(self) -> ShieldLook | None:
-        """What a shield could switch; None where the probe has none."""
+        """The settings that a shield could switch; None from a probe without shields."""
 
     def facts(self) -> Facts:
         """Facts about the machine, and the instrument."""

@@ -1,4 +1,4 @@
-"""A scenario's stream as it would be under the conditions that a test was asked for."""
+"""A scenario's stream under the load and CPU configuration of a planned test."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Line = dict[str, Any]
 def under_conditions(
     lines: Iterable[bytes], planned: PlannedTest, found: Sequence[Under]
 ) -> Iterator[bytes]:
-    """`lines` with what `found` says of load and CPU configuration, counted in the footer.
+    """`lines` with what `found` has for these conditions; the footer counts it.
 
     Lines that are not of a stream pass as they are.
     """
@@ -38,7 +38,7 @@ class _Stream:
         self._change: Counter[str] = Counter()  # of lines, by type
 
     def take(self, raw: bytes) -> Iterator[bytes]:
-        """The lines that stand for the line `raw` under these conditions; none or several."""
+        """The lines that replace the line `raw` under these conditions; none or several."""
         line = _decoded(raw)
         if line is None:
             yield raw

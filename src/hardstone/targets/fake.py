@@ -1,7 +1,7 @@
 """A target that plays a scenario: for tests, and for work without a machine to measure.
 
-Time is virtual unless the scenario says `real_time`: a delay passes at once and
-counts against the deadline all the same, so a test that hangs ends immediately.
+Time is virtual unless the scenario says `real_time`: a delay takes no time but counts against the
+deadline, so a test that hangs ends immediately.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ class FakeTarget:
 
     def _check_reachable(self) -> None:
         if self._is_gone:
-            raise TargetError("the target is gone", "look whether it is still running")
+            raise TargetError("the target is gone", "check that it is still running")
 
 
 def _steps(
@@ -128,7 +128,7 @@ def _steps(
     if own:
         return [step if isinstance(step, Step) else Step(line=step) for step in own[-1]]
     if planned.test not in scenario.tests:
-        raise ProbeError(f"the scenario has no {planned.test}")
+        raise ProbeError(f"the scenario does not contain {planned.test}")
     return scenario.tests[planned.test]
 
 
@@ -188,7 +188,7 @@ class _Player:
 
     def _check_abort(self) -> None:
         if self._stop.is_abort:
-            raise ProbeError("ended at once, as asked")
+            raise ProbeError("ended at once, on request")
 
     def _exit(self, step: Step) -> None:
         if step.exit:
@@ -216,5 +216,5 @@ def _encoded(text: str) -> bytes:
 def fake_target(path: str) -> FakeTarget:
     """The fake target of a scenario file; InputError without a file's name."""
     if not path:
-        raise InputError("'fake:' names no scenario", "write --target fake:SCENARIO-FILE")
+        raise InputError("'fake:' needs a scenario file", "write --target fake:SCENARIO-FILE")
     return FakeTarget(Path(path))

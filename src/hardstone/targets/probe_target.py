@@ -122,7 +122,7 @@ class ProbeTarget:
         except ProbeError as error:
             raise TargetError(
                 f"hardstone-probe {arguments[0]}: {error.cause}",
-                "build it anew: hardstone probe build",
+                "rebuild it: hardstone probe build",
             ) from error
         return _document_in(output) if self.is_noisy else output
 

@@ -1,4 +1,4 @@
-"""One probe process: read with a deadline, ended early or hard, never left behind.
+"""One probe process: read with a deadline, stopped or killed, never left behind.
 
 The process has a session of its own, so that Ctrl-C reaches only the tool. Its
 standard input is a pipe: closing it asks the probe to stop and send what it has.
@@ -29,11 +29,11 @@ from hardstone.targets.lines import said_by_probe
 from hardstone.targets.transport import Limits
 from hardstone.units import format_span
 
-# Each look costs the machine that is being measured a wake-up.
+# Each poll is a wake-up on the machine that is being measured.
 _POLL_S = 0.5
 _CHUNK_BYTES = 1 << 16
 _MAX_STDERR_BYTES = 1 << 14
-_REBUILD = "look whether it is built for this machine: hardstone probe build"
+_REBUILD = "check that it was built for this machine: hardstone probe build"
 _REMEDIES = {
     errno.EMFILE: "raise the limit on open files: ulimit -n 256",
     errno.ENFILE: "the whole machine has too many files open: end some programs",
@@ -61,7 +61,7 @@ class ProbeProcess:
         self._process = _start(command)
 
     def chunks(self, on_idle: Callable[[], None] = lambda: None) -> Generator[bytes]:
-        """Output until its end. ProbeError for a flood, a failure, a deadline, an abort.
+        """The output until its end. ProbeError for a flood, a failure, a deadline, an abort.
 
         The process is gone when this returns or raises.
         """
@@ -84,8 +84,8 @@ class ProbeProcess:
                 self._look_after()
                 if not ready:
                     if is_over:
-                        return  # a child of the probe may hold the pipe open
-                    # what was written between that look and its end is still to be read
+                        return  # a child of the probe may still hold the pipe open
+                    # read once more: it may have written between select and its end
                     is_over = self._process.poll() is not None
                     on_idle()
 
@@ -115,13 +115,13 @@ class ProbeProcess:
     def _look_after(self) -> None:
         now = time.monotonic()
         if self._stop.is_abort:
-            raise ProbeError("ended at once, as asked")
+            raise ProbeError("ended at once, on request")
         if self._stop.is_set() and self._stop_at is None:
             _opened(self._process.stdin).close()
             self._stop_at = now + self._limits.stop_s
         is_late = now >= self._deadline_at or (self._stop_at is not None and now >= self._stop_at)
         if is_late and self._end_at is None:
-            # The probe takes SIGTERM as a wish to stop: what it has may still come.
+            # On SIGTERM the probe stops and may still send what it has.
             self._signal(signal.SIGTERM)
             self._end_at = now + self._limits.end_s
         if self._end_at is not None and now >= self._end_at:
@@ -170,7 +170,7 @@ def cannot_start(program: str, error: OSError) -> TargetError:
     """Why a probe did not start, and what to do about it."""
     return TargetError(
         f"the probe {program} cannot be started: {error.strerror or error}",
-        _REMEDIES.get(error.errno or 0, "look at the probe: hardstone probe path"),
+        _REMEDIES.get(error.errno or 0, "check the probe: hardstone probe path"),
     )
 
 
