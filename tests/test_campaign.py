@@ -33,7 +33,8 @@ from hardstone.plan import Request, make_plan
 from hardstone.report.masthead import head_of
 from hardstone.store import Store
 from hardstone.targets.fake import FakeTarget
-from hardstone.targets.local import LocalTarget
+from hardstone.targets.local import local_target
+from tests.store.fake_probe import recover
 from tests.targets import sample
 
 FIRST, SECOND = "TMR-P-LAT", "SEM-P-SIG"
@@ -203,7 +204,7 @@ def test_killed_is_not_garbage(tmp_path: Path, store: Store, kill: bool) -> None
     facts = (sample.GOLDEN / "facts.json").read_text()
     end = "os.kill(os.getpid(), signal.SIGKILL)" if kill else "sys.exit(0)"
     body = f"if sys.argv[1] == 'facts': lines({facts!r}); sys.exit(0)\nos.write(1, b'{{')\n{end}"
-    target = LocalTarget(sample.executable(tmp_path, body))
+    target = local_target(sample.executable(tmp_path, body))
     outcome = Campaign(target, store).run(make((FIRST,)), target.facts())
     assert outcome.exit_code == (EXIT_UNTRUSTWORTHY if kill else EXIT_USAGE)
     assert outcome.document.status == "incomplete"
@@ -305,7 +306,7 @@ def test_a_reporter_that_fails_leaves_a_journal_to_recover(tmp_path: Path, store
 
     with pytest.raises(RuntimeError):
         Campaign(target, store, fail).run(make((FIRST, SECOND)), target.facts())
-    (run_id,) = store.recover(lambda path: [])
+    (run_id,) = recover(store, lambda path: [])
     document = store.load(run_id)
     assert document.status == "incomplete"
     assert document.results[0].series[0].count == 2000
@@ -319,10 +320,10 @@ def test_who_measures_unlocked_is_told(
     facts, stream = (sample.GOLDEN / "facts.json").read_text(), sample.stream(FIRST)
     body = f"if sys.argv[1] == 'facts': lines({facts!r})\nelse: lines(*{stream!r})"
     events: list[CampaignEvent] = []
-    target = LocalTarget(sample.executable(tmp_path, body))
+    target = local_target(sample.executable(tmp_path, body))
     Campaign(target, store, events.append).run(make((FIRST,)), target.facts())
     (said,) = [event.text for event in events if isinstance(event, Warned)]
-    assert str(tmp_path / "link") in said and "spoil" in said
+    assert str(tmp_path / "link") in said and "disturb each other" in said
 
 
 def test_the_frequency_is_passed_on_only_where_it_is_trusted() -> None:
@@ -339,7 +340,7 @@ class _Recorded(FakeTarget):
     """Leaves a recording behind, as a probe that was killed does."""
 
     def run(self, planned, options, backing, stop, on_idle=lambda: None):  # type: ignore[no-untyped-def]
-        backing.write_bytes(b"recorded")
+        Path(backing).write_bytes(b"recorded")
         yield from super().run(planned, options, backing, stop, on_idle)
 
 

@@ -103,7 +103,7 @@ class Moody(FakeTarget):
         self,
         planned: PlannedTest,
         options: RunOptions,
-        backing: Path | None,
+        backing: str | None,
         stop: Stop,
         on_idle: Callable[[], None] = lambda: None,
     ) -> Generator[bytes]:

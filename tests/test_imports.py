@@ -18,6 +18,8 @@ ALLOWED: dict[str, set[str]] = {
     "units": set(),
     "calling": set(),
     "errors": set(),
+    "files": set(),
+    "memory": set(),
     "event_names": set(),
     "model": set(),
     "catalogue": {"errors", "units"},
@@ -29,9 +31,9 @@ ALLOWED: dict[str, set[str]] = {
     "doctor": LEAVES,
     "schema": {"model", "doctor", "stats"},
     "present": LEAVES | {"stats", "catalogue", "calling", "older"},
-    "report": LEAVES | {"stats", "catalogue", "present"},
-    "store": LEAVES | {"stats", "stream", "older"},
-    "targets": LEAVES,
+    "report": LEAVES | {"files", "stats", "catalogue", "present"},
+    "store": LEAVES | {"files", "memory", "stats", "stream", "older"},
+    "targets": LEAVES | {"files", "memory"},
     "campaign": LEAVES | {"calling", "plan", "targets", "store", "stats", "stream", "doctor"},
 }
 # What lays out for a terminal may look into whatever it lays out.

@@ -20,6 +20,7 @@ from hardstone.report.drawing import Drawer, Drawing
 from hardstone.store import Store, read_document
 from hardstone.stream import StreamReader
 from hardstone.targets.lines import split_lines
+from hardstone.targets.local import local_target
 from hardstone.terminal.whole_run import print_whole
 
 PAGES_EACH = 20  # a page takes ten times as long as a summary
@@ -88,7 +89,7 @@ def _journal(path: Path, number: int) -> bool:
     journal.mkdir(parents=True)
     path.rename(journal / "journal.jsonl")
     opened = Store(store)
-    recovered = opened.recover(lambda _path: [])
+    recovered = opened.recover(lambda _path: [], lambda _name: local_target())
     for run_id in recovered:
         show(opened.load(run_id), with_page=number % PAGES_EACH == 0)
     return bool(recovered)

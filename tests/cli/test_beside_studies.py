@@ -14,6 +14,7 @@ from hardstone.model import Conditions, Event, Result, Series, Trust, Verdict
 from hardstone.store import Store
 from tests.cli.conftest import Done
 from tests.stats import make
+from tests.store.fake_probe import Here
 from tests.targets import sample
 
 Hardstone = Callable[..., Done]
@@ -57,7 +58,7 @@ def test_explain_says_what_the_highest_priority_changes(hardstone: Hardstone, ta
 
 def keep(place: Path, *results: Result, **changed: object) -> None:
     document = make.document(results=list(results), **changed)
-    journal = Store(place).journal(document)
+    journal = Store(place).journal(document, Here())
     journal.finish(document)
     journal.close()
 

@@ -145,7 +145,7 @@ def test_while_the_probe_is_asked_it_is_130_without_a_traceback(
         assert Store(store).load("last").results[0].series != []
     if moment == "run" and count == 2:  # the second ends it at once: what came before it stays
         result = Store(store).load("last").results[0]
-        assert result.series != [] or result.reason == "ended at once, as asked"
+        assert result.series != [] or result.reason == "ended at once, on request"
 
 
 WHILE_STORING = """

@@ -11,7 +11,7 @@ import pytest
 from hardstone.cli.ending import tell_code
 from hardstone.errors import EXIT_OK, EXIT_PRIVILEGE, EXIT_UNTRUSTWORTHY
 from hardstone.model import Scalar
-from hardstone.targets.local import LocalTarget
+from hardstone.targets.local import local_target
 from tests.stats import make
 
 ORDINARY: dict[str, Scalar] = {
@@ -29,7 +29,7 @@ def told(
     capfd: pytest.CaptureFixture[str], probe: Path, code: int = EXIT_PRIVILEGE, **facts: Scalar
 ) -> list[str]:
     named = {name.replace("__", "."): value for name, value in facts.items()}
-    tell_code(code, DENIED, {**ORDINARY, **named}, LocalTarget(probe))
+    tell_code(code, DENIED, {**ORDINARY, **named}, local_target(probe))
     return capfd.readouterr().err.splitlines()
 
 

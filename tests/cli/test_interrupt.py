@@ -100,7 +100,7 @@ def test_the_second_ends_at_once(tmp_path: Path, root: Path) -> None:
         document, _ = finish(process, tmp_path)
     first, second = document.results
     assert document.status == "interrupted"
-    assert (first.status, first.reason) == ("failed", "ended at once, as asked")
+    assert (first.status, first.reason) == ("failed", "ended at once, on request")
     assert second.status == "skipped"
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)

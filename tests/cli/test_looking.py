@@ -18,6 +18,7 @@ from hardstone.store import Store
 from hardstone.terminal.variants import variants_text, warm_up_text
 from tests.cli.conftest import Done
 from tests.stats import make
+from tests.store.fake_probe import Here
 from tests.targets import sample
 
 Hardstone = Callable[..., Done]
@@ -93,7 +94,7 @@ def test_explain_names_the_nearest_test(hardstone: Hardstone, target: str) -> No
 
 def stored(place: Path, name: str = "evening") -> str:
     document = make.document(name=name)
-    journal = Store(place).journal(document)
+    journal = Store(place).journal(document, Here())
     journal.finish(document)
     journal.close()
     return document.id
@@ -246,7 +247,7 @@ def test_probe_build_without_a_compiler(copied: Copied, tmp_path: Path) -> None:
 
 
 def test_a_package_without_source_and_probe(copied: Copied) -> None:
-    assert "no source of the probe" in copied("probe", "build").stderr
+    assert "not contain the source of the probe" in copied("probe", "build").stderr
     done = copied("probe", "path")
     assert done.returncode == EXIT_UNREACHABLE
     assert done.stderr.endswith("hardstone probe build\n")

@@ -206,7 +206,7 @@ def test_a_stream_that_is_none_is_bad_input_in_one_line(
 ) -> None:
     done = hardstone("run", "SEM-P-SIG", "--target", scenario(tmp_path, steps=steps))
     assert done.code == EXIT_USAGE
-    (line,) = [line for line in done.told if "is this probe of this version" in line]
+    (line,) = [line for line in done.told if "the probe may be of another version" in line]
     assert line.startswith("hardstone: SEM-P-SIG: ") and line.isprintable()
     assert [one for one in done.typed if one.endswith("hardstone probe build")] != []
     assert "SEM-P-SIG failed" not in done.err and "SEM-P-SIG timeout" not in done.err

@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from hardstone.model import Register
-from hardstone.targets.local import LocalTarget
+from hardstone.targets.local import local_target
 from tests.conftest import PROBE, ROOT
 from tests.targets import sample
 
@@ -56,7 +56,7 @@ def results(home: Path) -> dict[str, Any]:
 
 
 def test_the_golden_register_is_that_of_the_probe(probe: Path) -> None:
-    found: Register = LocalTarget(probe).probe_list()
+    found: Register = local_target(probe).probe_list()
     assert msgspec.to_builtins(found) == msgspec.to_builtins(sample.register())
 
 

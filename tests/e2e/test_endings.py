@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from hardstone.model import StreamHeader, StreamSeries
-from hardstone.store.backing import SlotCopier, slot_paths
+from hardstone.store.slots import SlotCopier, slot_paths
+from hardstone.targets.host_memory import HostMemory
 from tests.e2e import machine
 from tests.e2e.running import GIVE_UP_S, Running, Stream, command, measuring, run
 
@@ -120,7 +121,7 @@ def test_a_copy_made_at_work_is_read(
 ) -> None:
     """Of a test that records all the time, so that most copies hold parts of several moments: what
     a power cut leaves. The file itself is read at work too."""
-    copier = SlotCopier(backing, slots := slot_paths(tmp_path, 1))
+    copier = SlotCopier(HostMemory("", tmp_path), str(backing), slots := slot_paths(tmp_path, 1))
     words = ["-p", "kinds=unnamed", "-p", "scopes=thread"]
     with measuring(probe, "SEM-P-RTP", "--backing", str(backing), *words, *LONG, *quick) as running:
         while dump(probe, backing, "SEM-P-RTP").sample_count == 0:

@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from hardstone.model import StreamSeries
-from hardstone.store.backing import SlotCopier
+from hardstone.store.slots import SlotCopier
+from hardstone.targets.host_memory import HostMemory
 from tests.e2e import machine
 from tests.e2e.again import uncut
 from tests.e2e.running import Stream, measuring, run
@@ -40,7 +41,7 @@ def counts_of(stream: Stream) -> Counts:
 
 
 def copy_as_the_journal(file: Path, to: Path) -> None:
-    SlotCopier(file, [to, to]).copy()
+    SlotCopier(HostMemory("", file.parent), str(file), [to, to]).copy()
 
 
 def dump(probe: Path, file: Path) -> Counts:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import mmap
 import struct
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 
 from hardstone.errors import InputError
+from hardstone.memory import Memory
 from hardstone.model import (
     STREAM_SCHEMA,
     Conditions,
@@ -17,6 +19,8 @@ from hardstone.model import (
     StreamResult,
     StreamSeries,
 )
+from hardstone.store import Store
+from hardstone.targets.host_memory import HostMemory
 from tests.stats import make
 
 _MAGIC = b"RECORDED"
@@ -71,3 +75,24 @@ def stream(test: str, count: int) -> list[bytes]:
         StreamFooter(lines=3, events=0, series=1, verdicts=0),
     ]
     return [msgspec.json.encode(line) for line in lines]
+
+
+class Here:
+    """This machine as a target, as far as journals and recovery use one."""
+
+    name = "local"
+    is_noisy = False
+
+    def __init__(self, dump: Callable[[Path], list[bytes]] = dump) -> None:
+        self._dump = dump
+
+    def memory(self, run_id: str, journal: Path) -> Memory:
+        return HostMemory(run_id, journal)
+
+    def dump(self, path: str) -> list[bytes]:
+        return self._dump(Path(path))
+
+
+def recover(store: Store, dump: Callable[[Path], list[bytes]]) -> list[str]:
+    """As a command does: every target is this machine."""
+    return store.recover(dump, lambda _: Here(dump))

@@ -19,6 +19,7 @@ from hardstone.store import Store
 from hardstone.store.documents import write_document
 from hardstone.store.place import open_place
 from tests.stats import make
+from tests.store.fake_probe import Here
 
 OLD = "20261120T000000Z-00000a"
 NEW = "20261121T000000Z-00000b"
@@ -34,6 +35,8 @@ MEMBERS = (
     f"store/runs/{OLD}.json.gz",
     f"store/runs/{NEW}.json.gz",
     "store/runs/20261122T000000Z-00000d.json.gz",
+    f"store/runs/{NEW}.summary.json",
+    f"store/runs/{CUT}.summary.json",
     "store/runs/notes",
     f"store/runs/.{CUT}.json.gz.1.tmp",
     f"store/journals/{CUT}",
@@ -76,9 +79,9 @@ def cut_off(place: Path, backing: Path) -> None:
     """What a killed run leaves: a journal, and a folder in memory with a recording."""
     document = make.document(run_id=CUT, results=[], status="incomplete", finished_utc=None)
     store = Store(place)
-    with store.journal(document) as journal:
+    with store.journal(document, Here()) as journal:
         journal.result(make.result("SEM-P-SIG"))
-        made = journal.backing_file("TMR-P-LAT")
+        made = Path(journal.backing_file("TMR-P-LAT"))
         made.write_bytes(b"recorded")
     lines = place / "journals" / CUT / "journal.jsonl"
     lines.write_bytes(lines.read_bytes().replace(os.fsencode(made.parent), os.fsencode(backing)))
@@ -107,7 +110,7 @@ def _folder(path: Path, _: Path) -> None:
 def _database(path: Path, _: Path) -> None:
     """One whose list of runs does not end."""
     with closing(sqlite3.connect(path)) as base, base:
-        base.execute("PRAGMA user_version = 2")
+        base.execute("PRAGMA user_version = 3")
         base.execute(
             "CREATE VIEW runs AS WITH RECURSIVE n(id) AS (SELECT 1 UNION ALL SELECT 1"
             " FROM n) SELECT id, 1 AS name, 1 AS started_utc FROM n"
@@ -158,9 +161,9 @@ def expected_code(member: str, kind: str, command: str) -> int:
     """
     name = member.removeprefix("store/")
     needed = {
-        "show last": ("runs/20261122", f"runs/{NEW}"),
-        "show old": (f"runs/{OLD}",),
-        "report last": ("runs/20261122", f"runs/{NEW}"),
+        "show last": ("runs/20261122", f"runs/{NEW}.json"),
+        "show old": (f"runs/{OLD}.json",),
+        "report last": ("runs/20261122", f"runs/{NEW}.json"),
     }
     is_needed = name.startswith(needed.get(command, ("-",)))
     if name == "runs":

@@ -14,17 +14,17 @@ from pathlib import Path
 from hardstone.store.journal import Journal
 from hardstone.store.place import new_run_id, open_place
 from tests.stats import make
-from tests.store.fake_probe import Recording, stream
+from tests.store.fake_probe import Here, Recording, stream
 
 
 def main(root: Path, *, samples: int, sync_interval_s: float) -> None:
     run_id = new_run_id()
     document = make.document(run_id=run_id, results=[], status="incomplete", finished_utc=None)
-    journal = Journal(open_place(root), document, sync_interval_s=sync_interval_s)
+    journal = Journal(open_place(root), document, Here(), sync_interval_s=sync_interval_s)
     print(run_id, flush=True)
     for number in itertools.count():
         test = f"SEM-P-{number}"
-        path = journal.backing_file(test)
+        path = Path(journal.backing_file(test))
         recording = Recording(path, test)
         print(f"begin {number} {path}", flush=True)
         for count in range(1, samples):

@@ -16,7 +16,7 @@ from hardstone.store import Store
 from hardstone.store.documents import write_document
 from hardstone.store.place import open_place
 from tests.stats import make
-from tests.store.fake_probe import dump
+from tests.store.fake_probe import dump, recover
 
 ROOT = Path(__file__).parents[2]
 PATHS = {"PYTHONPATH": f"{ROOT / 'src'}:{ROOT}", "HARDSTONE_MEMORY_DIR": "/nonexistent"}
@@ -27,10 +27,11 @@ import sys
 from pathlib import Path
 from hardstone.store import Store, StoreError
 from tests.stats import make
+from tests.store.fake_probe import Here
 from tests.store.test_journal import planned
 
 store = Store(Path(sys.argv[1]))
-with store.journal(planned()) as journal:
+with store.journal(planned(), Here()) as journal:
     number = 0
     try:
         while number < 10_000:
@@ -48,6 +49,7 @@ import os, sys
 from pathlib import Path
 from hardstone.store import Store, StoreError, new_run_id
 from tests.stats import make
+from tests.store.fake_probe import Here
 
 if os.geteuid() == 0:
     os.seteuid(65534)
@@ -57,7 +59,7 @@ LIST = """
 store = Store(Path(sys.argv[1]))
 print(*[entry.id for entry in store.runs()], store.load("last").name)
 try:
-    store.journal(make.document(run_id=new_run_id()))
+    store.journal(make.document(run_id=new_run_id()), Here())
 except StoreError as error:
     print(error)
 """
@@ -88,7 +90,7 @@ def check_kept(store: Store, said: str) -> None:
     assert exit_code == "2"
     assert "--store DIR" in message
     assert int(number) > 0
-    assert len(store.recover(dump)) == 1
+    assert len(recover(store, dump)) == 1
     results = store.load("last").results
     assert [result.test for result in results] == [f"SEM-P-{n}" for n in range(int(number))]
 

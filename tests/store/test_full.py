@@ -16,10 +16,11 @@ from hardstone.catalogue import load_catalogue
 from hardstone.errors import EXIT_OK, EXIT_USAGE
 from hardstone.plan import Request, make_plan
 from hardstone.store import Journal, Store, StoreError, reserve
-from hardstone.store.recovery import ENDED
+from hardstone.store.rebuild import ENDED
 from hardstone.targets.fake import FakeTarget
+from hardstone.targets.host_memory import lost_recordings, remove_abandoned
 from tests.stats import make
-from tests.store.fake_probe import dump
+from tests.store.fake_probe import Here, dump, recover
 from tests.store.faults import SmallDisk, files_up_to
 from tests.store.test_journal import journal_of, planned
 from tests.targets import sample
@@ -64,14 +65,14 @@ def test_a_store_that_fails_ends_no_measurement(
     assert outcome.exit_code == EXIT_USAGE
     assert outcome.problem is not None and "No space left" in str(outcome.problem)
     (warned,) = [event.text for event in events if isinstance(event, Warned)]
-    assert "No space left on device" in warned and "measuring goes on" in warned
+    assert "No space left on device" in warned and "measuring continues" in warned
     assert outcome.spare is not None and outcome.spare.parent.parent == memory
     told: list[str] = []
-    assert Store(store.path, told.append).recover(dump) == []
+    assert recover(Store(store.path, told.append), dump) == []
     assert len(told) == 1 and "No space left" in told[0]
     assert outcome.spare.exists()
     disk.free()
-    assert store.recover(dump) == [document.id]
+    assert recover(store, dump) == [document.id]
     assert store.load("last") == document
 
 
@@ -87,7 +88,7 @@ def test_a_tool_that_is_killed_after_its_store_failed_left_what_it_had(
     store: Store, disk: SmallDisk
 ) -> None:
     document = planned()
-    journal = store.journal(document)
+    journal = store.journal(document, Here())
     journal.backing_file("SEM-P-0")
     fill_up(disk, journal)
     document.results.append(LARGE)
@@ -96,20 +97,20 @@ def test_a_tool_that_is_killed_after_its_store_failed_left_what_it_had(
     assert journal.spare(document) is not None
     journal.close()
     disk.free()
-    assert store.recover(dump) == [document.id]
+    assert recover(store, dump) == [document.id]
     assert store.load("last").results == document.results
     assert store.load("last").status == "incomplete"
 
 
 def test_without_a_spare_the_reason_is_the_true_one(store: Store, disk: SmallDisk) -> None:
     document = planned()
-    with store.journal(document) as journal:
+    with store.journal(document, Here()) as journal:
         journal.backing_file("SEM-P-0")
         fill_up(disk, journal)
         with pytest.raises(StoreError):
             journal.result(LARGE)
     disk.free()
-    assert store.recover(dump) == [document.id]
+    assert recover(store, dump) == [document.id]
     (result,) = store.load("last").results
     assert result.reason is not None and ENDED not in result.reason
     assert "No space left on device" in result.reason
@@ -117,7 +118,7 @@ def test_without_a_spare_the_reason_is_the_true_one(store: Store, disk: SmallDis
 
 def test_the_place_that_was_kept_takes_the_result(store: Store, disk: SmallDisk) -> None:
     document = planned()
-    journal = store.journal(document)
+    journal = store.journal(document, Here())
     place = journal_of(store, document).parent / "reserve"
     assert place.stat().st_blocks * 512 >= reserve.RESERVE_BYTES
     disk.fill()
@@ -127,7 +128,7 @@ def test_the_place_that_was_kept_takes_the_result(store: Store, disk: SmallDisk)
     journal.backing_file("SEM-P-1")
     assert place.exists()
     journal.close()
-    assert store.recover(dump) == [document.id]
+    assert recover(store, dump) == [document.id]
     assert store.load("last").results[0] == LARGE
 
 
@@ -135,15 +136,15 @@ def test_without_place_nothing_is_begun(store: Store, disk: SmallDisk) -> None:
     store.runs()
     disk.fill()
     with pytest.raises(StoreError, match="No space left") as caught:
-        store.journal(planned())
+        store.journal(planned(), Here())
     assert "--store DIR" in caught.value.remedy
     assert list((store.path / "journals").iterdir()) == []
-    assert store.recover(dump) == []
+    assert recover(store, dump) == []
 
 
 def test_a_file_system_that_promises_nothing_serves(store: Store) -> None:
     document = planned()
-    with files_up_to(reserve.RESERVE_BYTES - 1), store.journal(document) as journal:
+    with files_up_to(reserve.RESERVE_BYTES - 1), store.journal(document, Here()) as journal:
         assert not (journal_of(store, document).parent / "reserve").exists()
         assert journal.finish(document).exists()
 
@@ -152,21 +153,21 @@ def test_a_recording_goes_with_its_journal_and_stays_without_its_store(
     store: Store, memory: Path
 ) -> None:
     document = planned()
-    journal = store.journal(document)
-    folder = journal.backing_file("SEM-P-0").parent
+    journal = store.journal(document, Here())
+    folder = Path(journal.backing_file("SEM-P-0")).parent
     journal.close()
     away = store.path.with_name("away")
     store.path.rename(away)
     elsewhere = Store(store.path.with_name("elsewhere"))
-    elsewhere.recover(dump)
+    remove_abandoned(elsewhere.path / "journals")
     assert folder.exists(), "the store may be on a disk that comes back"
-    assert elsewhere.lost_recordings() == [(folder, store.path)]
+    assert lost_recordings() == [(folder, store.path)]
     away.rename(store.path)
-    assert elsewhere.lost_recordings() == []
+    assert lost_recordings() == []
     shutil.rmtree(store.path / "journals" / document.id)
-    elsewhere.recover(dump)
+    remove_abandoned(elsewhere.path / "journals")
     assert folder.exists(), "it is for its own store to clear"
-    store.recover(dump)
+    remove_abandoned(store.path / "journals")
     assert not folder.exists()
     assert list(memory.iterdir()) == []
 
@@ -176,8 +177,8 @@ def test_the_list_of_runs_names_what_a_lost_store_left(
 ) -> None:
     from hardstone.cli.main import run as command
 
-    journal = store.journal(planned())
-    folder = journal.backing_file("SEM-P-0").parent
+    journal = store.journal(planned(), Here())
+    folder = Path(journal.backing_file("SEM-P-0")).parent
     journal.close()
     shutil.rmtree(store.path)
     assert command(["runs", "--store", str(store.path.with_name("other"))]) == EXIT_OK

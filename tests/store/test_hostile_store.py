@@ -13,12 +13,13 @@ from pathlib import Path
 import pytest
 
 from hardstone.errors import InputError
+from hardstone.files import OddFileError, open_regular, read_regular
 from hardstone.store import Store, new_run_id
-from hardstone.store.backing import slot_paths
-from hardstone.store.files import OddFileError, open_regular, read_regular
+from hardstone.store.slots import slot_paths
+from hardstone.targets.host_memory import lost_recordings, remove_abandoned
 from tests.stats import make
 from tests.store import odd
-from tests.store.fake_probe import dump, stream
+from tests.store.fake_probe import Here, dump, recover, stream
 from tests.store.test_journal import journal_of, planned
 
 
@@ -48,7 +49,7 @@ def again(store: Store, told: list[str]) -> Store:
 
 def stored(store: Store, *, name: str = "", run_id: str = "") -> str:
     document = make.document(run_id=run_id or new_run_id(), name=name)
-    with store.journal(document) as journal:
+    with store.journal(document, Here()) as journal:
         journal.finish(document)
     return document.id
 
@@ -56,7 +57,7 @@ def stored(store: Store, *, name: str = "", run_id: str = "") -> str:
 def cut_off(store: Store) -> Path:
     """The folder of a journal with one result, and a test under way."""
     document = planned()
-    with store.journal(document) as journal:
+    with store.journal(document, Here()) as journal:
         journal.result(make.result("SEM-P-SIG"))
         journal.stream_line("TMR-P-LAT", stream("TMR-P-LAT", 3)[0])
     return journal_of(store, document).parent
@@ -90,10 +91,10 @@ def test_only_a_file_is_opened_and_only_up_to_its_limit(
 @pytest.mark.parametrize("name", ["failed-1-x", "failed-1-", f"failed-1-{'9' * 200}"])
 def test_a_note_that_tells_no_reason_is_none(store: Store, told: list[str], name: str) -> None:
     document = planned()
-    with store.journal(document) as journal:
+    with store.journal(document, Here()) as journal:
         journal.backing_file("TMR-P-LAT")
     (journal_of(store, document).parent / name).touch()
-    assert again(store, told).recover(dump) == [document.id]
+    assert recover(again(store, told), dump) == [document.id]
     assert told == []
 
 
@@ -116,7 +117,7 @@ def test_a_hostile_line_costs_itself(store: Store, told: list[str], line: bytes)
     folder = cut_off(store)
     with (folder / "journal.jsonl").open("ab") as file:
         file.write(line + b"\n")
-    assert again(store, told).recover(dump) == [folder.name]
+    assert recover(again(store, told), dump) == [folder.name]
     assert told == []
     assert store.load(folder.name).results[0] == make.result("SEM-P-SIG")
 
@@ -130,13 +131,13 @@ def test_a_journal_that_is_no_file_is_set_aside_and_costs_no_other(
         (folder / "journal.jsonl").unlink()
         odd.KINDS[kind](folder / "journal.jsonl", tmp_path)
         store = again(store, told)
-        assert store.recover(dump) in ([other.name], [])
+        assert recover(store, dump) in ([other.name], [])
         assert not folder.exists()
         folder.mkdir()
         (folder / "journal.jsonl").touch()
     assert store.load(other.name).results[0] == make.result("SEM-P-SIG")
     assert [f"{folder.name} is damaged" in line for line in told] == [True, True]
-    assert "it is in" in told[1] and told[1].endswith(".damaged-2")
+    assert "it was moved to" in told[1] and told[1].endswith(".damaged-2")
 
 
 @pytest.mark.parametrize("content", [b"\0" * 4096, b"damaged\n", b'{"kind":"run"}\n'])
@@ -145,7 +146,7 @@ def test_a_journal_of_which_no_line_is_left_is_kept_and_told(
 ) -> None:
     folder = cut_off(store)
     (folder / "journal.jsonl").write_bytes(content)
-    assert again(store, told).recover(dump) == []
+    assert recover(again(store, told), dump) == []
     (line,) = told
     assert "its plan is lost" in line
     aside = folder.with_name(f"{folder.name}.damaged")
@@ -161,7 +162,7 @@ def test_a_run_that_could_never_be_read_again_is_not_stored(store: Store, told: 
         from hardstone.store.records import ResultRecord, encode_record
 
         file.write(encode_record(ResultRecord(result=bad)) + b"\n")
-    assert again(store, told).recover(dump) == []
+    assert recover(again(store, told), dump) == []
     (line,) = told
     assert "does not ascend" in line and f"{folder.name}.damaged" in line
     assert store.runs() == []
@@ -171,11 +172,11 @@ def test_a_run_that_could_never_be_read_again_is_not_stored(store: Store, told: 
 def test_a_slot_that_is_no_file_is_not_read(store: Store, tmp_path: Path, kind: str) -> None:
     odd.build(tmp_path / "root")
     document = planned()
-    with store.journal(document) as journal:
+    with store.journal(document, Here()) as journal:
         journal.backing_file("TMR-P-LAT")
     odd.KINDS[kind](slot_paths(journal_of(store, document).parent, 1)[0], tmp_path / "root")
     dumped: list[Path] = []
-    assert store.recover(lambda path: [str(dumped.append(path)).encode()]) == [document.id]
+    assert recover(store, lambda path: [str(dumped.append(path)).encode()]) == [document.id]
     assert dumped == []
     assert odd.is_foreign_whole(tmp_path / "root")
 
@@ -184,10 +185,10 @@ def test_a_journal_whose_run_has_a_broken_document_stays(store: Store, told: lis
     """What has the name of the document is not the run: the journal is all there is of it."""
     folder = cut_off(store)
     store.path_of(folder.name).write_bytes(b"damaged")
-    assert again(store, told).recover(dump) == []
+    assert recover(again(store, told), dump) == []
     assert len(told) == 1 and "not a run document" in told[0]
     store.path_of(folder.name).unlink()
-    assert again(store, told).recover(dump) == [folder.name]
+    assert recover(again(store, told), dump) == [folder.name]
 
 
 def test_thousands_of_journals_need_few_files_and_few_lines(store: Store, told: list[str]) -> None:
@@ -195,7 +196,7 @@ def test_thousands_of_journals_need_few_files_and_few_lines(store: Store, told: 
     for number in range(3000):
         journal = store.path / "journals" / f"20200101T000000Z-{number:06x}"
         journal.symlink_to("nowhere") if number < 30 else journal.mkdir()
-    assert again(store, told).recover(dump) == [kept.name]
+    assert recover(again(store, told), dump) == [kept.name]
     assert len(told) == 21 and "10 more journals" in told[-1]
 
 
@@ -212,7 +213,7 @@ def test_without_the_lock_of_the_store_its_folder_serves(
     odd.KINDS[kind](store.path / "journals.lock", tmp_path / "root")
     folder = cut_off(store)
     store = again(store, told)
-    assert store.recover(dump) == [folder.name]
+    assert recover(store, dump) == [folder.name]
     assert stored(store) in [entry.id for entry in store.runs()]
     assert len(told) == 1 and "journals.lock is not used" in told[0]
     assert odd.is_foreign_whole(tmp_path / "root")
@@ -224,8 +225,8 @@ def test_without_the_lock_of_the_store_its_folder_serves(
 DATABASES = {
     "another table": "CREATE TABLE moz_places (url TEXT)",
     "a table more": "CREATE TABLE runs (id TEXT); CREATE TABLE others (id TEXT)",
-    "other columns": "PRAGMA user_version = 2; CREATE TABLE runs (url TEXT)",
-    "a list without an end": "PRAGMA user_version = 2; CREATE VIEW runs AS WITH RECURSIVE n(id) AS"
+    "other columns": "PRAGMA user_version = 3; CREATE TABLE runs (url TEXT)",
+    "a list without an end": "PRAGMA user_version = 3; CREATE VIEW runs AS WITH RECURSIVE n(id) AS"
     " (SELECT 1 UNION ALL SELECT 1 FROM n) SELECT id FROM n",
     "a log": "PRAGMA journal_mode = WAL; CREATE TABLE moz_places (url TEXT)",
 }
@@ -297,7 +298,7 @@ def test_a_prefix_may_mean_a_run_that_cannot_be_read(store: Store) -> None:
         store.path_of(name).write_bytes(b"")
     with pytest.raises(InputError, match="run 20261121T000000Z-00000b cannot be read"):
         store.load("20261121")
-    with pytest.raises(InputError, match="fits 3 runs"):
+    with pytest.raises(InputError, match="matches 3 runs"):
         store.load("2026112")
 
 
@@ -330,7 +331,7 @@ def test_names_of_any_bytes_are_left_alone(store: Store) -> None:
         for folder in ("runs", "journals"):
             (store.path / folder / os.fsdecode(name)).write_bytes(b"")
     assert [entry.id for entry in store.runs()] == [run_id]
-    assert store.unreadable == {} and store.recover(dump) == []
+    assert store.unreadable == {} and recover(store, dump) == []
 
 
 def test_runs_may_be_a_link_to_another_disk(store: Store, tmp_path: Path) -> None:
@@ -365,8 +366,8 @@ def test_a_folder_in_memory_with_an_odd_owner_is_left_alone(
     folder = memory / "hardstone-20200101T000000Z-00000a-abcdefgh"
     folder.mkdir()
     (folder / "journal").write_bytes(owner)
-    assert store.lost_recordings() == []
-    assert store.recover(dump) == []
+    assert lost_recordings() == []
+    remove_abandoned(store.path / "journals")
     (folder / "journal").unlink()
     folder.rmdir()
 
@@ -380,8 +381,8 @@ def test_an_owner_that_is_no_file_is_not_waited_for(
     folder = memory / "hardstone-20200101T000000Z-00000a-abcdefgh"
     folder.mkdir()
     odd.KINDS[kind](folder / "journal", tmp_path)
-    assert store.lost_recordings() == []
-    assert store.recover(dump) == []
+    assert lost_recordings() == []
+    remove_abandoned(store.path / "journals")
     shutil.rmtree(folder)
 
 
@@ -389,5 +390,5 @@ def test_an_owner_with_an_endless_name_ends_no_command(store: Store, memory: Pat
     folder = memory / f"hardstone-{new_run_id()}-abc"
     folder.mkdir()
     (folder / "journal").write_text(f"/{'y' * 4000}/journals/{new_run_id()}")
-    assert store.lost_recordings() == []
+    assert lost_recordings() == []
     shutil.rmtree(folder)

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import json
 import os
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -11,6 +13,7 @@ from hardstone.store import Store
 from hardstone.store.documents import write_document
 from hardstone.store.place import open_place
 from tests.stats import make
+from tests.store import odd
 
 IDS = [f"2026112{day}T000000Z-00000{day}" for day in range(4)]
 
@@ -45,12 +48,108 @@ def test_an_empty_store_has_no_runs(store: Store) -> None:
     assert store.runs() == []
 
 
-def test_documents_are_read_once(filled: Store) -> None:
-    filled.runs()
+def test_documents_are_not_read_for_a_list(filled: Store) -> None:
+    """Neither with an index nor, from the summaries, without."""
     for run_id in IDS:
         overwrite(filled.path_of(run_id))
+    assert filled.rebuild_index() == len(IDS)
+    assert ids(again(filled)) == IDS
+    for run_id in IDS:
+        summary_of(filled, run_id).unlink()
     assert ids(again(filled)) == IDS
     assert filled.rebuild_index() == 0
+
+
+def summary_of(store: Store, run_id: str) -> Path:
+    return store.path / "runs" / f"{run_id}.summary.json"
+
+
+def test_a_summary_is_small_and_says_what_a_list_shows(filled: Store) -> None:
+    content = summary_of(filled, IDS[0]).read_bytes()
+    assert len(content) < 500
+    state = filled.path_of(IDS[0]).stat()
+    assert json.loads(content) == {
+        "schema": "hardstone.summary/1",
+        "run": {
+            "id": IDS[0],
+            "name": "run 0",
+            "started_utc": "2026-11-20T00:00:00Z",
+            "status": "complete",
+            "grade": "full",
+            "tests": 1,
+            "profile": "standard",
+            "target": "local",
+        },
+        "document": [state.st_size, state.st_mtime_ns],
+    }
+
+
+def damaged(content: bytes) -> bytes:
+    return content[:-30]
+
+
+def later(content: bytes) -> bytes:
+    return content.replace(b"summary/1", b"summary/2")
+
+
+def of_another(content: bytes) -> bytes:
+    return content.replace(IDS[0].encode(), IDS[1].encode())
+
+
+def stale(content: bytes) -> bytes:
+    return content.replace(b'"document":[', b'"document":[1')
+
+
+def endless(content: bytes) -> bytes:
+    return content[:-1] + b" " * 10**6 + b"}"
+
+
+def nested(content: bytes) -> bytes:
+    return b"[" * 10**4
+
+
+def absurd(content: bytes) -> bytes:
+    return content.replace(b'"tests":1', b'"tests":-1')
+
+
+@pytest.mark.parametrize("damage", [damaged, later, of_another, stale, endless, nested, absurd])
+def test_a_summary_that_is_not_good_is_made_again(
+    filled: Store, damage: Callable[[bytes], bytes]
+) -> None:
+    expected = filled.runs()
+    path = summary_of(filled, IDS[0])
+    good = path.read_bytes()
+    # Whatever it says of the run besides, none of it is believed.
+    path.write_bytes(damage(good.replace(b"run 0", b"a lie")))
+    assert path.read_bytes() != good
+    (filled.path / "index.sqlite").unlink()
+    assert again(filled).runs() == expected
+    assert path.read_bytes() == good
+
+
+@pytest.mark.parametrize("kind", ["pipe", "link-to-itself", "link-to-zero", "folder", "huge"])
+def test_what_is_not_a_summary_is_not_read(filled: Store, tmp_path: Path, kind: str) -> None:
+    expected = filled.runs()
+    summary_of(filled, IDS[0]).unlink()
+    odd.KINDS[kind](summary_of(filled, IDS[0]), tmp_path)
+    (filled.path / "index.sqlite").unlink()
+    assert again(filled).runs() == expected
+
+
+def test_a_lying_summary_does_not_give_the_wrong_run(filled: Store) -> None:
+    for run_id, name, lie in ((IDS[0], b"run 0", b"run 3"), (IDS[3], b"run 3", b"run 0")):
+        path = summary_of(filled, run_id)
+        path.write_bytes(path.read_bytes().replace(name, lie))
+    assert again(filled).runs()[0].name == "run 3"
+    assert again(filled).load("run 3").id == IDS[3]
+    assert [entry.name for entry in again(filled).runs()] == [f"run {day}" for day in range(4)]
+
+
+def test_a_store_from_before_summaries_gets_them(filled: Store) -> None:
+    for run_id in IDS:
+        summary_of(filled, run_id).unlink()
+    assert ids(again(filled)) == IDS
+    assert all(summary_of(filled, run_id).exists() for run_id in IDS)
 
 
 def overwrite(path: Path) -> None:
@@ -101,7 +200,7 @@ def rows(store: Store) -> int:
         "DELETE FROM runs",
         "DROP TABLE runs",
         "PRAGMA user_version = 99",
-        "INSERT INTO runs VALUES ('x', 'x', 'x', 'complete', 'full', 1, 1, 1)",
+        "INSERT INTO runs VALUES ('x', 'x', 'x', 'complete', 'full', 1, 'quick', 'local', 1, 1)",
     ],
 )
 def test_an_index_that_does_not_fit_the_documents_is_mended(filled: Store, damage: str) -> None:
@@ -160,7 +259,7 @@ def test_the_name_in_a_lying_index_does_not_give_the_wrong_run(filled: Store) ->
 
 
 def test_the_database_module_is_told_where_to_look(filled: Store, tmp_path: Path) -> None:
-    odd = tmp_path / "a ?#%41 b"
-    filled.path.rename(odd)
-    assert ids(Store(odd)) == IDS
-    assert ids(Store(odd)) == IDS
+    place = tmp_path / "a ?#%41 b"
+    filled.path.rename(place)
+    assert ids(Store(place)) == IDS
+    assert ids(Store(place)) == IDS

@@ -20,7 +20,7 @@ from hardstone.store.append import AppendFile
 from hardstone.store.place import open_place
 from hardstone.store.records import replay
 from tests.stats import make
-from tests.store.fake_probe import Recording, dump, stream
+from tests.store.fake_probe import Here, Recording, dump, recover, stream
 from tests.store.faults import files_up_to
 
 
@@ -41,8 +41,8 @@ def wait_for(condition: Callable[[], bool]) -> None:
 
 def test_a_run_goes_through_the_journal_into_the_store(store: Store, memory: Path) -> None:
     document = planned()
-    with store.journal(document) as journal:
-        path = journal.backing_file("TMR-P-LAT")
+    with store.journal(document, Here()) as journal:
+        path = Path(journal.backing_file("TMR-P-LAT"))
         assert path.parent.parent == memory and not path.exists()
         Recording(path, "TMR-P-LAT")
         for line in stream("TMR-P-LAT", 3):
@@ -59,7 +59,7 @@ def test_a_run_goes_through_the_journal_into_the_store(store: Store, memory: Pat
 
 def test_everything_is_in_the_journal_as_soon_as_it_is_said(store: Store) -> None:
     document = planned()
-    journal = store.journal(document)
+    journal = store.journal(document, Here())
     journal.result(make.result("SEM-P-SIG"))
     journal.backing_file("TMR-P-LAT")
     journal.stream_line("TMR-P-LAT", b"\xff raw \0")
@@ -72,7 +72,7 @@ def test_everything_is_in_the_journal_as_soon_as_it_is_said(store: Store) -> Non
 
 def test_a_damaged_line_of_a_journal_is_left_out(store: Store) -> None:
     document = planned()
-    journal = store.journal(document)
+    journal = store.journal(document, Here())
     for number in range(3):
         journal.result(make.result(f"SEM-P-{number}"))
     journal.close()
@@ -84,8 +84,8 @@ def test_a_damaged_line_of_a_journal_is_left_out(store: Store) -> None:
 
 def test_a_backing_file_is_copied_while_its_test_runs(store: Store) -> None:
     document = planned()
-    journal = Journal(open_place(store.path), document, sync_interval_s=0.001)
-    Recording(journal.backing_file("TMR-P-LAT"), "TMR-P-LAT").record(7)
+    journal = Journal(open_place(store.path), document, Here(), sync_interval_s=0.001)
+    Recording(Path(journal.backing_file("TMR-P-LAT")), "TMR-P-LAT").record(7)
     slot = store.path / "journals" / document.id / "slot-1-a"
     wait_for(slot.exists)
     assert dump(slot) == stream("TMR-P-LAT", 7)
@@ -97,23 +97,23 @@ def test_a_backing_file_is_copied_while_its_test_runs(store: Store) -> None:
 def test_a_copy_that_ends_after_its_test_is_taken_away(store: Store) -> None:
     """Of a large recording, so that the result comes while it is copied."""
     document, caught = planned(), False
-    with Journal(open_place(store.path), document, sync_interval_s=0.001) as journal:
+    with Journal(open_place(store.path), document, Here(), sync_interval_s=0.001) as journal:
         while not caught:
-            path = journal.backing_file("TMR-P-LAT")
+            path = Path(journal.backing_file("TMR-P-LAT"))
             path.write_bytes(os.urandom(2**20) * 16)
             copy = journal_of(store, document).with_name(f"slot-{path.stem}-a.tmp")
             wait_for(lambda: copy.exists() or copy.with_suffix("").exists())  # noqa: B023
             journal.result(make.result())
             caught = copy.exists()
     assert not list((store.path / "journals" / document.id).glob("slot*"))
-    assert store.recover(dump) == [document.id]
+    assert recover(store, dump) == [document.id]
 
 
 def test_a_copy_that_fails_does_not_end_the_run(store: Store) -> None:
     """The thread goes on when there is room again, and the trouble is told once."""
     document = planned()
-    journal = Journal(open_place(store.path), document, sync_interval_s=0.001)
-    path = journal.backing_file("TMR-P-LAT")
+    journal = Journal(open_place(store.path), document, Here(), sync_interval_s=0.001)
+    path = Path(journal.backing_file("TMR-P-LAT"))
     ready = path.with_suffix(".ready")
     Recording(ready, "TMR-P-LAT").record(7)
     with files_up_to(2**19):
@@ -123,7 +123,7 @@ def test_a_copy_that_fails_does_not_end_the_run(store: Store) -> None:
     warning = journal.take_warning()
     assert warning is not None and "File too large" in warning
     assert journal.take_warning() is None
-    Recording(journal.backing_file("SEM-P-SIG"), "SEM-P-SIG").record(7)
+    Recording(Path(journal.backing_file("SEM-P-SIG")), "SEM-P-SIG").record(7)
     wait_for((store.path / "journals" / document.id / "slot-2-a").exists)
     wait_for(lambda: journal.backing_problem is None)
     assert journal.finish(document).exists()
@@ -145,9 +145,9 @@ def is_in(thread: threading.Thread, function: str) -> bool:
 def test_the_thread_outlives_whatever_goes_wrong(store: Store) -> None:
     """Short of memory, in the midst of reading a large recording."""
     document, others = planned(), set(threading.enumerate())
-    journal = Journal(open_place(store.path), document, sync_interval_s=0.001)
+    journal = Journal(open_place(store.path), document, Here(), sync_interval_s=0.001)
     (thread,) = set(threading.enumerate()) - others
-    path = journal.backing_file("TMR-P-LAT")
+    path = Path(journal.backing_file("TMR-P-LAT"))
     with path.open("wb") as recording:
         recording.truncate(400 * 2**20)
     wait_for(lambda: is_in(thread, "copy"))
@@ -170,7 +170,7 @@ def _full_disk(*_: object) -> int:
 
 def test_a_file_that_cannot_grow_is_said_and_what_was_written_stays(store: Store) -> None:
     document = planned()
-    journal = store.journal(document)
+    journal = store.journal(document, Here())
     journal.result(make.result("SEM-P-0"))
     room = journal_of(store, document).stat().st_size + 100
     with files_up_to(room), pytest.raises(StoreError) as caught:
@@ -188,7 +188,7 @@ def test_a_result_that_could_not_be_synced_is_not_said_to_be_there(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     document = planned()
-    with store.journal(document) as journal:
+    with store.journal(document, Here()) as journal:
         with monkeypatch.context() as patched, pytest.raises(StoreError):
             patched.setattr(os, "fsync", _full_disk)
             journal.result(make.result("SEM-P-0"))
@@ -214,37 +214,37 @@ def test_a_sync_that_failed_behind_the_back_is_told_once(
 
 def test_a_run_that_cannot_be_stored_stays_in_the_journal(store: Store) -> None:
     document = planned(results=[make.result()])
-    with store.journal(document) as journal:
+    with store.journal(document, Here()) as journal:
         journal.result(make.result())
         with files_up_to(100), pytest.raises(StoreError, match="write the run"):
             journal.finish(document)
     assert store.runs() == []
     assert list((store.path / "runs").iterdir()) == []
-    assert store.recover(dump) == [document.id]
+    assert recover(store, dump) == [document.id]
     assert store.load("last").results == document.results
 
 
 def test_a_journal_that_cannot_be_begun_leaves_nothing(store: Store) -> None:
     with files_up_to(100), pytest.raises(StoreError, match="File too large"):
-        store.journal(planned())
+        store.journal(planned(), Here())
     assert list((store.path / "journals").iterdir()) == []
 
 
 def test_an_id_is_used_once(store: Store) -> None:
     document = planned()
-    journal = store.journal(document)
+    journal = store.journal(document, Here())
     with pytest.raises(StoreError, match="exists already"):
-        store.journal(document)
+        store.journal(document, Here())
     journal.finish(document)
     with pytest.raises(StoreError, match="exists already"):
-        store.journal(document)
+        store.journal(document, Here())
 
 
 def test_wrong_use_is_told_to_the_programmer(store: Store) -> None:
     with pytest.raises(ValueError, match="not an id"):
-        store.journal(make.document(run_id="evening"))
+        store.journal(make.document(run_id="evening"), Here())
     document = planned()
-    journal = store.journal(document)
+    journal = store.journal(document, Here())
     with pytest.raises(ValueError, match="not of"):
         journal.finish(planned())
     journal.finish(document)
@@ -256,10 +256,10 @@ def test_wrong_use_is_told_to_the_programmer(store: Store) -> None:
 
 def test_a_test_that_is_begun_again_leaves_no_file(store: Store) -> None:
     document = planned()
-    with store.journal(document) as journal:
-        first = journal.backing_file("TMR-P-LAT")
+    with store.journal(document, Here()) as journal:
+        first = Path(journal.backing_file("TMR-P-LAT"))
         Recording(first, "TMR-P-LAT")
-        second = journal.backing_file("TMR-P-LAT")
+        second = Path(journal.backing_file("TMR-P-LAT"))
         assert second != first and not first.exists()
         journal.finish(document)
 
@@ -276,7 +276,7 @@ def test_lines_that_were_only_written_are_synced_without_another_call(
         if os.path.samestat(os.fstat(descriptor), path.stat()):
             synced.append((threading.current_thread().name, size_bytes))
 
-    journal = Journal(open_place(store.path), document, sync_interval_s=0.001)
+    journal = Journal(open_place(store.path), document, Here(), sync_interval_s=0.001)
     path = journal_of(store, document)
     monkeypatch.setattr(os, "fsync", noted)
     journal.stream_line("TMR-P-LAT", b"a line")
@@ -306,7 +306,7 @@ def no_thread_starts() -> Iterator[None]:
 def test_without_a_thread_results_are_kept_all_the_same(store: Store) -> None:
     document = planned(results=[make.result()])
     with no_thread_starts():
-        begun = store.journal(document)
+        begun = store.journal(document, Here())
     with begun as journal:
         journal.result(document.results[0])
         warning = journal.take_warning()

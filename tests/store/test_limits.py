@@ -16,6 +16,7 @@ from hardstone.errors import InputError
 from hardstone.model import RunDocument
 from hardstone.store import Store, new_run_id, read_document
 from tests.stats import make
+from tests.store.fake_probe import Here
 
 Fields = dict[str, Any]
 _START = b'{"schema":"hardstone.run/3","x":['
@@ -57,10 +58,10 @@ FIELDS: list[tuple[Callable[[Fields], object], str]] = [
     (_result(duration_ns=10**30), "- at `$.results[0].duration_ns`"),
     (_result(duration_ns=4 * 10**18), "- at `$.results[0].duration_ns`"),
     (_result(environment={"steal_ns": 2**63}), "<= 9223372036854775807"),
-    (lambda fields: fields.update(started_utc="1677-09-21T00:12:43Z"), "no time between 1970"),
-    (lambda fields: fields.update(started_utc="2200-01-01T00:00:00Z"), "no time between 1970"),
-    (lambda fields: fields.update(finished_utc="yesterday"), "'yesterday' is no time"),
-    (_result(started_utc="1969-12-31T23:59:59Z"), "no time between 1970 and 2200"),
+    (lambda fields: fields.update(started_utc="1677-09-21T00:12:43Z"), "not a time between 1970"),
+    (lambda fields: fields.update(started_utc="2200-01-01T00:00:00Z"), "not a time between 1970"),
+    (lambda fields: fields.update(finished_utc="yesterday"), "'yesterday' is not a time"),
+    (_result(started_utc="1969-12-31T23:59:59Z"), "not a time between 1970 and 2200"),
     (lambda fields: _series(fields, 20_000), "length <= 16384 - at `$.results[0].series`"),
 ]
 
@@ -78,7 +79,7 @@ def test_a_machine_whose_clock_is_not_set_is_no_damage(tmp_path: Path) -> None:
     document = make.document(run_id=run_id, started_utc=at, finished_utc="2026-11-21T03:22:00Z")
     document.results[0].started_utc = at
     store = Store(tmp_path)
-    journal = store.journal(document)
+    journal = store.journal(document, Here())
     journal.finish(document)
     journal.close()
     assert [entry.id for entry in store.runs()] == [run_id]

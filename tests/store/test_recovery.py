@@ -4,21 +4,24 @@ import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
-from hardstone.errors import InputError
+from hardstone.errors import InputError, TargetError
+from hardstone.memory import Memory, Recorder
 from hardstone.model import RUN_SCHEMA, Result, RunDocument
-from hardstone.store import Store
-from hardstone.store.backing import remove_backing
-from hardstone.store.recovery import ENDED
+from hardstone.store import Journal, Store
+from hardstone.store.place import open_place
+from hardstone.store.rebuild import ENDED
+from hardstone.targets.host_memory import HostMemory
 from tests.stats import make
-from tests.store.fake_probe import Recording, dump, stream
+from tests.store.fake_probe import Here, Recording, dump, recover, stream
 from tests.store.test_journal import journal_of, planned, wait_for
 
 TEST = "TMR-P-LAT"
+GOLDEN = Path(__file__).parent / "golden"
 
 
 def left_behind(
@@ -26,9 +29,9 @@ def left_behind(
 ) -> RunDocument:
     """A run whose tool went away during TEST, after SEM-P-SIG was finished."""
     document = planned()
-    journal = store.journal(document)
+    journal = store.journal(document, Here())
     journal.result(make.result("SEM-P-SIG"))
-    path = journal.backing_file(TEST)
+    path = Path(journal.backing_file(TEST))
     if recorded is not None:
         Recording(path, TEST).record(recorded)
     for line in lines:
@@ -39,13 +42,13 @@ def left_behind(
 
 def recovered(store: Store, document: RunDocument) -> Result:
     """The result of TEST after recovering, with all that must hold in every case."""
-    assert store.recover(dump) == [document.id]
+    assert recover(store, dump) == [document.id]
     found = store.load(document.id)
     assert found.status == "incomplete"
     assert found.results[0] == make.result("SEM-P-SIG")
     assert found.trust.grade != "full"
     assert list((store.path / "journals").iterdir()) == []
-    assert store.recover(dump) == []
+    assert recover(store, dump) == []
     assert len(found.results) == 2
     return found.results[1]
 
@@ -85,7 +88,7 @@ def test_a_dump_that_fails_costs_nothing_else(store: Store) -> None:
     def fail(path: Path) -> list[bytes]:
         raise subprocess.TimeoutExpired("hardstone-probe", 1)
 
-    assert store.recover(fail) == [document.id]
+    assert recover(store, fail) == [document.id]
     assert store.load(document.id).results[0] == make.result("SEM-P-SIG")
 
 
@@ -119,7 +122,7 @@ def test_samples_of_a_damaged_recording_are_better_than_none(store: Store) -> No
     def damaged(path: Path) -> list[bytes]:
         return [*stream(TEST, 5)[:2], b"garbage"]
 
-    store.recover(damaged)
+    recover(store, damaged)
     result = store.load(document.id).results[1]
     assert (result.status, result.series[0].count) == ("measured", 5)
     assert result.reason is not None and result.reason.startswith(f"{ENDED}; line 3: not JSON")
@@ -127,18 +130,18 @@ def test_samples_of_a_damaged_recording_are_better_than_none(store: Store) -> No
 
 def test_the_last_line_of_a_journal_may_be_cut(store: Store) -> None:
     document = planned()
-    with store.journal(document) as journal:
+    with store.journal(document, Here()) as journal:
         for number in range(3):
             journal.result(make.result(f"SEM-P-{number}"))
     path = journal_of(store, document)
     path.write_bytes(path.read_bytes()[:-30])
-    assert store.recover(dump) == [document.id]
+    assert recover(store, dump) == [document.id]
     assert [result.test for result in store.load("last").results] == ["SEM-P-0", "SEM-P-1"]
 
 
 def test_every_cut_of_a_journal_keeps_what_is_before_it(store: Store) -> None:
     document = planned()
-    with store.journal(document) as journal:
+    with store.journal(document, Here()) as journal:
         for number in range(3):
             journal.result(make.result(f"SEM-P-{number}"))
     whole = journal_of(store, document).read_bytes()
@@ -146,7 +149,7 @@ def test_every_cut_of_a_journal_keeps_what_is_before_it(store: Store) -> None:
     for cut in range(0, len(whole), 37):
         journal_of(store, document).parent.mkdir(exist_ok=True)
         journal_of(store, document).write_bytes(whole[:cut])
-        found = store.recover(dump)
+        found = recover(store, dump)
         complete = sum(end - 1 <= cut for end in ends)
         assert found == ([document.id] if complete else [])
         if complete:
@@ -158,33 +161,149 @@ def test_an_old_journal_keeps_the_meaning_of_its_loads(store: Store) -> None:
     """Results that were finished, and the plan, from before "@cpu"."""
     document = planned()
     document.schema = "hardstone.run/1"
-    journal = store.journal(document)
+    journal = store.journal(document, Here())
     journal.result(make.result("SEM-P-SIG"))
     journal.close()
     assert make.result("SEM-P-SIG").conditions.load == "heavy"
-    assert store.recover(dump) == [document.id]
+    assert recover(store, dump) == [document.id]
     found = store.load(document.id)
     assert found.schema == RUN_SCHEMA
     assert found.results[0].conditions.load == "heavy@cpu"
     assert (document.plan.load, found.plan.load) == ("heavy", "heavy@cpu")
 
 
+@pytest.mark.parametrize("is_recorded", [True, False])
+def test_a_journal_from_before_targets_had_memory(
+    store: Store, memory: Path, is_recorded: bool
+) -> None:
+    """It names no target: its recording is in the memory of this machine."""
+    run_id = "20261122T101112Z-0a1b2c"
+    backing = memory / f"hardstone-{run_id}-ua4ogw7v" / "1.rec"
+    backing.parent.mkdir()
+    if is_recorded:
+        Recording(backing, TEST).record(40)
+    folder = store.path / "journals" / run_id
+    folder.mkdir(parents=True)
+    old = (GOLDEN / "journal-before-memory.jsonl").read_text()
+    (folder / "journal.jsonl").write_text(old.replace("@BACKING@", str(backing)))
+    assert recover(store, dump) == [run_id]
+    finished, cut = store.load(run_id).results
+    assert (finished.test, finished.complete) == ("SEM-P-SIG", True)
+    assert finished.series == make.result().series
+    assert (cut.test, cut.complete, cut.reason) == (TEST, False, ENDED)
+    assert sum(series.count for series in cut.series) == (40 if is_recorded else 0)
+    assert not backing.parent.exists()
+
+
+class Elsewhere(Here):
+    """A target whose memory is in another place than this machine's, and may be out of reach."""
+
+    name = "elsewhere"
+
+    def __init__(self, place: Path, is_up: bool = True) -> None:
+        super().__init__()
+        self._place = place
+        self._is_up = is_up
+
+    def memory(self, run_id: str, journal: Path) -> Memory:
+        return FarMemory(self._place, run_id, journal)
+
+    def dump(self, path: str) -> list[bytes]:
+        if not self._is_up:
+            raise TargetError("elsewhere does not answer", "switch it on")
+        return dump(self._place / path)
+
+
+class FarMemory(HostMemory):
+    """Paths mean something on the target only: below `place`."""
+
+    def __init__(self, place: Path, run_id: str, journal: Path) -> None:
+        super().__init__(run_id, journal)
+        self._place = place
+        self._name = f"of-{run_id}"
+
+    def path_for(self, number: int) -> str:
+        (self._place / self._name).mkdir(exist_ok=True)
+        return f"{self._name}/{number}.rec"
+
+    def has(self, path: str) -> bool:
+        return path.startswith(self._name) and (self._place / path).is_file()
+
+    def copy(self, path: str) -> Iterator[bytes] | None:
+        return super().copy(str(self._place / path))
+
+    def drop(self, path: str) -> None:
+        super().drop(str(self._place / path))
+
+    def remove(self) -> None:
+        super().remove()
+        shutil.rmtree(self._place / self._name, ignore_errors=True)
+
+
+@pytest.mark.parametrize("is_up", [True, False])
+def test_a_recording_is_asked_of_the_target_that_made_it(
+    store: Store, tmp_path: Path, is_up: bool
+) -> None:
+    """Where the target does not answer, the copies in the journal serve."""
+    far = tmp_path / "far"
+    far.mkdir()
+    document = planned()
+    journal = Journal(open_place(store.path), document, Elsewhere(far), sync_interval_s=0.001)
+    path = journal.backing_file(TEST)
+    Recording(far / path, TEST).record(40)
+    slot = journal_of(store, document).parent / "slot-1-a"
+    wait_for(slot.exists)
+    journal.close()
+    Recording(replaced(far / path), TEST).record(41)
+    asked: list[str] = []
+
+    def reopen(name: str) -> Recorder:
+        asked.append(name)
+        return Elsewhere(far, is_up)
+
+    assert store.recover(dump, reopen) == [document.id]
+    assert asked == ["elsewhere"]
+    (result,) = store.load(document.id).results
+    assert result.series[0].count == (41 if is_up else 40)
+    assert result.reason == (
+        ENDED if is_up else f"{ENDED}; its recording is out of reach: elsewhere does not answer"
+    )
+    assert list(far.iterdir()) == []
+
+
+def replaced(path: Path) -> Path:
+    path.unlink()
+    return path
+
+
+def test_a_finished_run_leaves_nothing_on_its_target(store: Store, tmp_path: Path) -> None:
+    document = planned(results=[make.result(TEST)])
+    with store.journal(document, Elsewhere(tmp_path)) as journal:
+        path = tmp_path / journal.backing_file(TEST)
+        Recording(path, TEST)
+        assert journal.has_recording()
+        journal.result(document.results[0])
+        assert not path.exists() and not journal.has_recording()
+        journal.finish(document)
+    assert not path.parent.exists()
+
+
 def test_a_journal_without_its_plan_is_set_aside(store: Store) -> None:
     document = left_behind(store)
     path = journal_of(store, document)
     path.write_bytes(b"damaged\n" + b"\n".join(path.read_bytes().splitlines()[1:]))
-    assert store.recover(dump) == []
+    assert recover(store, dump) == []
     damaged = path.parent.with_name(f"{document.id}.damaged") / "journal.jsonl"
     assert b"SEM-P-SIG" in damaged.read_bytes()
-    assert store.recover(dump) == []
-    remove_backing(document.id)
+    assert recover(store, dump) == []
+    HostMemory(document.id, path.parent).remove()
 
 
 def test_a_journal_in_use_is_left_alone(store: Store) -> None:
     document = planned()
-    with store.journal(document) as journal:
+    with store.journal(document, Here()) as journal:
         journal.result(make.result())
-        assert store.recover(dump) == []
+        assert recover(store, dump) == []
         journal.finish(document)
 
 
@@ -192,13 +311,14 @@ def test_a_run_that_was_stored_before_the_kill_is_not_touched(store: Store) -> N
     document = left_behind(store, recorded=3)
     folder = journal_of(store, document).parent
     kept = shutil.copytree(folder, store.path / "kept")
-    store.recover(dump)
+    recover(store, dump)
     before = store.path_of(document.id).read_bytes()
     shutil.move(kept, folder)
     (store.path / "runs" / f".{document.id}.json.gz.1.tmp").write_bytes(b"")
-    assert store.recover(dump) == []
+    assert recover(store, dump) == []
     assert store.path_of(document.id).read_bytes() == before
-    assert [path.name for path in (store.path / "runs").iterdir()] == [f"{document.id}.json.gz"]
+    names = {path.name for path in (store.path / "runs").iterdir()}
+    assert names == {f"{document.id}.json.gz", f"{document.id}.summary.json"}
 
 
 def test_two_that_recover_at_once_share_the_work(store: Store) -> None:
@@ -206,11 +326,11 @@ def test_two_that_recover_at_once_share_the_work(store: Store) -> None:
     found: list[list[str]] = []
     start = threading.Barrier(3)
 
-    def recover() -> None:
+    def share() -> None:
         start.wait()
-        found.append(Store(store.path).recover(dump))
+        found.append(recover(Store(store.path), dump))
 
-    threads = [threading.Thread(target=recover) for _ in range(3)]
+    threads = [threading.Thread(target=share) for _ in range(3)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -220,7 +340,7 @@ def test_two_that_recover_at_once_share_the_work(store: Store) -> None:
 
 
 def test_a_store_that_was_never_written_has_nothing_to_recover(tmp_path: Path) -> None:
-    assert Store(tmp_path).recover(dump) == []
+    assert recover(Store(tmp_path), dump) == []
     assert list(tmp_path.glob("journals*")) == []
 
 
@@ -261,7 +381,7 @@ def test_no_kill_loses_a_finished_result(store: Store, memory: Path, round_numbe
     said = [owner.line() for _ in range(7 * round_number + 1)]
     finished = [int(line.split()[1]) for line in said if line.startswith("result ")]
     finished += owner.kill()
-    assert store.recover(dump) == [owner.run_id]
+    assert recover(store, dump) == [owner.run_id]
     results = {result.test: result for result in store.load(owner.run_id).results}
     for number in finished:
         assert results[f"SEM-P-{number}"] == make.result(f"SEM-P-{number}", [number] * 5)
@@ -282,7 +402,7 @@ def test_a_kill_in_the_middle_of_a_test_keeps_its_samples(
     assert owner.kill() == []
     if is_power_cut:
         shutil.rmtree(next(memory.iterdir()))
-    assert store.recover(_capped_dump) == [owner.run_id]
+    assert recover(store, _capped_dump) == [owner.run_id]
     result = store.load("last").results[0]
     assert (result.status, result.complete, result.reason) == ("measured", False, ENDED)
     assert result.series[0].count > 0

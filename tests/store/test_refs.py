@@ -3,13 +3,20 @@ from __future__ import annotations
 import pytest
 
 from hardstone.errors import InputError
-from hardstone.store.index import RunEntry
 from hardstone.store.refs import find_run
+from hardstone.store.summary import RunEntry
 
 
 def _entry(run_id: str, name: str) -> RunEntry:
     return RunEntry(
-        id=run_id, name=name, started_utc=run_id, status="complete", grade="full", tests=1
+        id=run_id,
+        name=name,
+        started_utc=run_id,
+        status="complete",
+        grade="full",
+        tests=1,
+        profile="standard",
+        target="local",
     )
 
 
@@ -39,7 +46,7 @@ def test_a_run_is_found_by_id_name_prefix_or_last(reference: str, at: int) -> No
 def test_a_prefix_of_several_names_them() -> None:
     with pytest.raises(InputError) as caught:
         find_run("20261120", ENTRIES)
-    assert "fits 2 runs" in caught.value.cause
+    assert "matches 2 runs" in caught.value.cause
     assert "20261120T000000Z-aabbbb" in caught.value.remedy
 
 

@@ -5,11 +5,12 @@ import pytest
 from hardstone.errors import InputError
 from hardstone.store import Store, new_run_id
 from tests.stats import make
+from tests.store.fake_probe import Here
 
 
 def stored(store: Store, name: str) -> str:
     document = make.document(run_id=new_run_id(), name=name)
-    with store.journal(document) as journal:
+    with store.journal(document, Here()) as journal:
         journal.finish(document)
     return document.id
 

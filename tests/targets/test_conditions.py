@@ -13,7 +13,7 @@ from hardstone.model import PlannedTest, Result
 from hardstone.stream import StreamReader
 from hardstone.targets.base import ProbeError, RunOptions, Stop
 from hardstone.targets.fake import FakeTarget
-from hardstone.targets.local import LocalTarget
+from hardstone.targets.local import local_target
 from hardstone.targets.request import probe_arguments
 from tests.targets import sample
 
@@ -85,14 +85,14 @@ def test_the_list_of_loads(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["", "Cpu", "a b", "x" * 40, "\x1b"])
 def test_impossible_names_of_loads_are_refused(tmp_path: Path, name: str) -> None:
     faulty = {"schema": "hardstone.loads/2", "elements": [], "mixes": [{"name": name, "load": ""}]}
-    with pytest.raises(InputError, match="impossible names"):
+    with pytest.raises(InputError, match="invalid names"):
         FakeTarget(sample.scenario(tmp_path, {}, loads=faulty)).load_list()
 
 
 @pytest.mark.parametrize("code", [2, 70])
 def test_only_a_probe_that_knows_no_load_makes_none(tmp_path: Path, code: int) -> None:
     body = f"sys.stderr.write('unknown command load'); sys.exit({code})"
-    target = LocalTarget(sample.executable(tmp_path, body))
+    target = local_target(sample.executable(tmp_path, body))
     if code == 2:
         assert target.load_list() is None
     else:
@@ -103,7 +103,7 @@ def test_only_a_probe_that_knows_no_load_makes_none(tmp_path: Path, code: int) -
 def test_the_list_of_loads_is_asked_of_the_probe(tmp_path: Path) -> None:
     text = (sample.GOLDEN / "loads.json").read_text()
     body = f"assert sys.argv[1:] == ['load', '--list', '--json']\nprint({text!r})"
-    assert LocalTarget(sample.executable(tmp_path, body)).load_list() == sample.loads()
+    assert local_target(sample.executable(tmp_path, body)).load_list() == sample.loads()
 
 
 def test_the_request_names_conditions_only_where_there_are_any() -> None:
@@ -122,7 +122,7 @@ def test_the_request_names_conditions_only_where_there_are_any() -> None:
 
 def test_a_test_that_the_scenario_lacks(tmp_path: Path) -> None:
     target = FakeTarget(sample.scenario(tmp_path, {}))
-    with pytest.raises(ProbeError, match="has no TMR-P-LAT"):
+    with pytest.raises(ProbeError, match="does not contain TMR-P-LAT"):
         list(target.run(sample.planned(), RunOptions(), None, Stop()))
 
 
@@ -132,7 +132,7 @@ def test_what_a_shield_could_switch(tmp_path: Path) -> None:
     fake = FakeTarget(sample.scenario(tmp_path, {}, shield=look)).shield_look()
     asked = "assert sys.argv[1:] == ['shield', '--show', '--json']"
     body = f"{asked}\nlines({json.dumps(look)!r})"
-    local = LocalTarget(sample.executable(tmp_path, body)).shield_look()
+    local = local_target(sample.executable(tmp_path, body)).shield_look()
     for found in (fake, local):
         assert found is not None
         there = {one.name: (one.available, one.now) for one in found.settings}
@@ -141,13 +141,13 @@ def test_what_a_shield_could_switch(tmp_path: Path) -> None:
 
 
 def test_a_probe_from_before_shields_does_not_tell(tmp_path: Path) -> None:
-    assert LocalTarget(sample.executable(tmp_path, "sys.exit(2)")).shield_look() is None
+    assert local_target(sample.executable(tmp_path, "sys.exit(2)")).shield_look() is None
     with pytest.raises(TargetError):
-        LocalTarget(sample.executable(tmp_path, "sys.exit(70)")).shield_look()
+        local_target(sample.executable(tmp_path, "sys.exit(70)")).shield_look()
 
 
 @pytest.mark.parametrize("look", [{"schema": "hardstone.shield/2"}, {"settings": 3}])
 def test_a_look_that_is_none(tmp_path: Path, look: dict[str, Any]) -> None:
     faulty = {**sample.shield_look(), **look}
-    with pytest.raises(InputError, match="look at shields"):
+    with pytest.raises(InputError, match="list of shield settings"):
         FakeTarget(sample.scenario(tmp_path, {}, shield=faulty)).shield_look()

@@ -11,7 +11,7 @@ import pytest
 from hardstone.errors import InputError, TargetError
 from hardstone.targets.base import ProbeError, ProbeTimeoutError, RunOptions, Stop, Target
 from hardstone.targets.fake import FakeTarget
-from hardstone.targets.local import LocalTarget
+from hardstone.targets.local import local_target
 from tests.targets import sample
 
 
@@ -21,7 +21,7 @@ def play(folder: Path, *steps: Any, stop: Stop | None = None, **changed: Any) ->
 
 
 def test_both_targets_keep_the_protocol(tmp_path: Path) -> None:
-    targets: list[Target] = [LocalTarget(), FakeTarget(tmp_path / "s.toml")]
+    targets: list[Target] = [local_target(), FakeTarget(tmp_path / "s.toml")]
     assert [target.name.partition(":")[0] for target in targets] == ["local", "fake"]
 
 
@@ -101,14 +101,14 @@ def test_real_time_delays_end_with_stop(tmp_path: Path) -> None:
 
 def test_a_test_that_the_scenario_lacks(tmp_path: Path) -> None:
     target = FakeTarget(sample.scenario(tmp_path, {}))
-    with pytest.raises(ProbeError, match="has no TMR-P-LAT"):
+    with pytest.raises(ProbeError, match="does not contain TMR-P-LAT"):
         list(target.run(sample.planned(), RunOptions(), None, Stop()))
 
 
 def test_a_dump(tmp_path: Path) -> None:
-    assert FakeTarget(sample.scenario(tmp_path, {}, dump=["x"])).dump(tmp_path) == [b"x"]
+    assert FakeTarget(sample.scenario(tmp_path, {}, dump=["x"])).dump(str(tmp_path)) == [b"x"]
     with pytest.raises(ProbeError):
-        FakeTarget(sample.scenario(tmp_path, {})).dump(tmp_path)
+        FakeTarget(sample.scenario(tmp_path, {})).dump(str(tmp_path))
 
 
 @pytest.mark.parametrize(

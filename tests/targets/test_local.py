@@ -19,8 +19,10 @@ from hardstone.errors import EXIT_UNREACHABLE, EXIT_USAGE, InputError, TargetErr
 from hardstone.targets import find, find_target
 from hardstone.targets.base import ProbeError, ProbeTimeoutError, RunOptions, Stop
 from hardstone.targets.lines import split_lines
-from hardstone.targets.local import LocalTarget
-from hardstone.targets.process import Limits, ProbeProcess, cannot_start
+from hardstone.targets.local import local_target
+from hardstone.targets.probe_target import ProbeTarget
+from hardstone.targets.process import ProbeProcess, cannot_start
+from hardstone.targets.transport import Limits
 from tests.targets import sample
 
 LINES = [line.encode() for line in sample.stream()]
@@ -42,7 +44,7 @@ def run(tmp_path: Path) -> Callable[..., list[bytes]]:
         play.got = []  # type: ignore[attr-defined]
         most = int(limits.pop("most_bytes", 1 << 28))
         deadline_s = limits.pop("deadline_s", 60.0)
-        target = LocalTarget(
+        target = local_target(
             sample.executable(tmp_path, body),
             limits=Limits(deadline_s, most_bytes=most, **limits),
         )
@@ -60,10 +62,10 @@ def test_a_whole_stream_arrives_as_sent(run: Callable[..., list[bytes]]) -> None
 
 
 def test_arguments_reach_the_probe_one_by_one(tmp_path: Path) -> None:
-    target = LocalTarget(sample.executable(tmp_path, "lines(*sys.argv[1:])"))
+    target = local_target(sample.executable(tmp_path, "lines(*sys.argv[1:])"))
     planned = sample.planned(params={"a": [1, 2], "b": "x; rm -rf $HOME", "c": []})
     options = RunOptions(cpu=1, priority=9, policy="rr", clock="monotonic", seed=3, counter_hz=5)
-    got = [line.decode() for line in target.run(planned, options, tmp_path / "b", Stop())]
+    got = [line.decode() for line in target.run(planned, options, str(tmp_path / "b"), Stop())]
     pairs = set(pairwise(got))
     assert got[:4] == ["run", "TMR-P-LAT", "--json", "--until-eof"]
     assert {("-p", "a=1,2"), ("-p", "b=x; rm -rf $HOME"), ("--cpu", "1")} <= pairs
@@ -73,7 +75,7 @@ def test_arguments_reach_the_probe_one_by_one(tmp_path: Path) -> None:
 
 
 def test_a_test_without_limits_gets_none(tmp_path: Path) -> None:
-    target = LocalTarget(sample.executable(tmp_path, "lines(*sys.argv[1:])"))
+    target = local_target(sample.executable(tmp_path, "lines(*sys.argv[1:])"))
     planned = sample.planned(duration_ns=0)
     got = list(target.run(planned, RunOptions(), None, Stop()))
     assert b"--samples" not in got and b"--duration-ns" not in got
@@ -233,14 +235,14 @@ def test_the_probe_has_a_session_of_its_own(run: Callable[..., list[bytes]]) -> 
 
 def test_signs_of_life_while_nothing_comes(tmp_path: Path) -> None:
     looks: list[float] = []
-    target = LocalTarget(sample.executable(tmp_path, "time.sleep(0.7); lines('one')"))
+    target = local_target(sample.executable(tmp_path, "time.sleep(0.7); lines('one')"))
     idle = lambda: looks.append(time.monotonic())  # noqa: E731
     assert list(target.run(sample.planned(), RunOptions(), None, Stop(), idle)) == [b"one"]
     assert looks
 
 
-def asked(tmp_path: Path, body: str) -> LocalTarget:
-    return LocalTarget(sample.executable(tmp_path, body))
+def asked(tmp_path: Path, body: str) -> ProbeTarget:
+    return local_target(sample.executable(tmp_path, body))
 
 
 def test_register_and_facts(tmp_path: Path) -> None:
@@ -291,7 +293,7 @@ def test_a_register_of_another_schema(tmp_path: Path) -> None:
 def test_a_register_that_never_ends(tmp_path: Path) -> None:
     path = sample.executable(tmp_path, "time.sleep(600)")
     with pytest.raises(InputError, match="did not end") as caught:
-        LocalTarget(path, limits=Limits(0.2)).probe_list()
+        local_target(path, limits=Limits(0.2)).probe_list()
     assert caught.value.exit_code == EXIT_USAGE
 
 
@@ -302,7 +304,7 @@ def test_a_line_without_an_end_is_passed_on_in_parts() -> None:
 @pytest.mark.parametrize("name", ["../../etc", "tmr-p-lat", "", "A-B-C/D", "A" * 99])
 def test_a_register_with_impossible_ids(tmp_path: Path, name: str) -> None:
     text = (sample.GOLDEN / "register.json").read_text().replace("TMR-P-LAT", name)
-    with pytest.raises(InputError, match="impossible test IDs"):
+    with pytest.raises(InputError, match="invalid test IDs"):
         asked(tmp_path, f"lines({text!r})").probe_list()
 
 
@@ -311,7 +313,7 @@ def test_a_probe_that_cannot_be_started(tmp_path: Path) -> None:
     path.write_bytes(b"\x7fELF not for this machine")
     path.chmod(0o755)
     with pytest.raises(TargetError, match="cannot be started"):
-        LocalTarget(path).probe_list()
+        local_target(path).probe_list()
 
 
 def test_a_probe_that_vanishes_between_tests(tmp_path: Path) -> None:
@@ -324,7 +326,7 @@ def test_a_probe_that_vanishes_between_tests(tmp_path: Path) -> None:
 
 def test_dump_passes_the_file(tmp_path: Path) -> None:
     target = asked(tmp_path, "lines(*sys.argv[1:])")
-    got = target.dump(tmp_path / "left")
+    got = target.dump(str(tmp_path / "left"))
     assert got == [b"dump", str(tmp_path / "left").encode(), b"--json"]
 
 
@@ -351,9 +353,9 @@ def test_a_variable_that_names_none(
         path.chmod(0o644)
     monkeypatch.setenv("HARDSTONE_PROBE", str(path))
     with pytest.raises(TargetError) as caught:
-        LocalTarget().open()
+        local_target().open()
     assert caught.value.remedy == "HARDSTONE_PROBE names it: correct or unset it"
-    words = "is not there" if kind == "missing" else "is not an executable file"
+    words = "does not exist" if kind == "missing" else "is not an executable file"
     assert words in caught.value.cause
 
 

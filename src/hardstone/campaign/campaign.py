@@ -1,4 +1,4 @@
-"""The only place that joins target, conditions and plan."""
+"""Runs a plan on a target: the only place that joins target, conditions and plan."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ _TICK_NS = 1_000_000_000
 
 @dataclass(frozen=True)
 class Outcome:
-    """The document, and the exit code that says how it went.
+    """The document of a run and its exit code.
 
-    `problem` says why it is not stored, and `spare` where it is kept until it can be.
+    `problem` says why the document is not stored, and `spare` where it is kept until it can be.
     """
 
     document: RunDocument
@@ -70,7 +70,7 @@ class Campaign:
         on_event: Callable[[CampaignEvent], None] = lambda event: None,
         why_end: Callable[[RunDocument], str | None] = lambda document: None,
     ) -> None:
-        """`why_end` is asked after each result: a reason ends the run, the rest is skipped."""
+        """`why_end` is called after each result: with a reason, the other tests are skipped."""
         self._target = target
         self._store = store
         self._on_event = on_event
@@ -94,7 +94,7 @@ class Campaign:
         with (
             stop_on_signals(self._stop),
             self._target.alone(self._stop, self._wait, self._unlocked),
-            closing(self._store.journal(document)) as journal,
+            closing(self._store.journal(document, self._target)) as journal,
         ):
             self._on_event(RunStarted(document.id, plan))
             options = run_options(plan, facts)
@@ -128,18 +128,16 @@ class Campaign:
         self._is_cut_short = self._stop.is_set()
 
     def _wait(self) -> None:
-        self._on_event(
-            Warned(
-                "waiting for another hardstone measurement on this machine: two spoil each other"
-            )
-        )
+        running = "Another hardstone measurement is running on this machine"
+        self._on_event(Warned(f"{running}; waiting for it to finish."))
 
     def _store_fails(self, error: StoreError) -> None:
-        self._on_event(Warned(f"{error}; measuring goes on"))
+        self._on_event(Warned(f"{error}; measuring continues"))
 
     def _unlocked(self, why: str) -> None:
-        spoil = "another hardstone that measures meanwhile would spoil the figures unnoticed"
-        self._on_event(Warned(f"{why}; {spoil}"))
+        self._on_event(
+            Warned(f"{why}; measurements at the same time would disturb each other unnoticed")
+        )
 
     def _skip_reason(self) -> str | None:
         if self._gone is not None:
@@ -149,7 +147,7 @@ class Campaign:
         return "not run: the run was interrupted" if self._stop.is_set() else None
 
     def _measure(self, planned: PlannedTest, asked: PlannedTest, collector: Collector) -> Result:
-        """The result of `asked`, which is `planned` with what the run has found."""
+        """The result of `asked`: `planned` with the parameters that the run has found."""
         ticker = _Ticker(lambda elapsed_ns: self._tick(planned, collector, elapsed_ns))
         try:
             measured = measure(collector, asked, ticker.look)
@@ -167,14 +165,16 @@ class Campaign:
     def _tick(self, planned: PlannedTest, collector: Collector, elapsed_ns: int) -> None:
         warning = collector.journal.take_warning()
         if warning is not None:
-            self._on_event(Warned(f"{warning}; a power cut now would cost this test"))
+            self._on_event(Warned(f"{warning}; a power cut now would lose this test"))
         if self._stop.is_set() and not self._is_announced:
             self._is_announced = True
-            self._on_event(Warned("stopping, what was measured is kept; again to end at once"))
+            self._on_event(
+                Warned("Stopping; results so far are kept. Press Ctrl-C again to quit now.")
+            )
         self._on_event(Tick(planned, elapsed_ns))
 
     def _close(self, document: RunDocument, before: Facts) -> None:
-        """What can be said only at the end."""
+        """Adds what is known only at the end of the run."""
         after = self._facts_after()
         if after is not None:
             document.environment_moved = environment_moved(before.facts, after.facts)
@@ -203,12 +203,12 @@ class Campaign:
                 self._is_broken = True
             else:
                 self._gone = error.cause
-            self._on_event(Warned(f"the facts at the end are missing: {error}"))
+            self._on_event(Warned(f"the facts could not be read again after the run: {error}"))
             return None
 
 
 class _Ticker:
-    """Passes on at most one look a second."""
+    """Calls `on_tick` at most once a second."""
 
     def __init__(self, on_tick: Callable[[int], None]) -> None:
         self._on_tick = on_tick

@@ -1,7 +1,6 @@
-"""What a test of a run is given from earlier results of the same run.
+"""Parameters that a test takes from earlier results of the same run.
 
-Pure. The stored plan has what was asked for; the parameters of a result have what its probe was
-given.
+Pure. The stored plan has the parameters as requested, a result those that its probe was given.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ def carried(planned: PlannedTest, results: Sequence[Result]) -> PlannedTest:
 
 
 def _calibrated(planned: PlannedTest, results: Sequence[Result]) -> dict[str, ParamValue]:
-    """What the test found under whatever condition was measured first."""
+    """What the test calibrated under the condition that was measured first."""
     found: dict[str, ParamValue] = {}
     for result in results:
         if result.test != planned.test or not is_asked_alike(planned.params, result):
@@ -51,7 +50,7 @@ def _calibrated(planned: PlannedTest, results: Sequence[Result]) -> dict[str, Pa
 
 
 def _means(planned: PlannedTest, results: Sequence[Result]) -> dict[str, ParamValue]:
-    """What another test measured under the same condition; 0 where it has no value."""
+    """The means of another test under the same condition; 0 where it has none."""
     wanted = _MEANS.get(planned.test)
     asked = planned.params.get(wanted.param) if wanted is not None else None
     kinds, scopes = planned.params.get("kinds"), planned.params.get("scopes")

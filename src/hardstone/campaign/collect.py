@@ -1,11 +1,10 @@
-"""One test: raw lines to the journal first, then to a result."""
+"""One test: its raw lines go to the journal first, then into a result."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
-from pathlib import Path
 
 from hardstone.campaign.keeper import Keeper
 from hardstone.errors import HardstoneError, TargetError
@@ -13,6 +12,7 @@ from hardstone.model import Conditions, Plan, PlannedTest, Result
 from hardstone.stats.conditions import Names, result_under
 from hardstone.stream import StreamReader
 from hardstone.targets.base import (
+    QUIET,
     REBUILD,
     BrokenStreamError,
     ProbeError,
@@ -24,7 +24,7 @@ from hardstone.targets.base import (
 
 
 class TargetGoneError(TargetError):
-    """The target vanished during a test; `result` is what had come until then."""
+    """The target was lost during a test; `result` holds what had arrived until then."""
 
     def __init__(self, error: TargetError, result: Result) -> None:
         super().__init__(error.cause, error.remedy)
@@ -33,7 +33,7 @@ class TargetGoneError(TargetError):
 
 @dataclass(frozen=True)
 class Collector:
-    """What every test of a run has in common."""
+    """What all tests of a run share."""
 
     target: Target
     options: RunOptions
@@ -52,18 +52,20 @@ class Measured:
 
 def measure(common: Collector, planned: PlannedTest, on_idle: Callable[[], None]) -> Measured:
     """Runs one test. TargetGoneError when the target is lost meanwhile."""
-    reader = StreamReader(planned.test)
-    backing = common.journal.backing_file(planned.test)
+    is_noisy = common.target.is_noisy
+    reader = StreamReader(planned.test, is_noisy=is_noisy)
+    backing: str | None = None
     error: HardstoneError | None = None
     try:
+        backing = common.journal.backing_file(planned.test)
         lines = common.target.run(planned, common.options, backing, common.stop, on_idle)
         with closing(lines):
             for raw in lines:
-                if raw.strip():  # the reader skips empty lines too, and counts them
+                if raw.strip():  # the reader counts empty lines too
                     common.journal.stream_line(planned.test, raw)
                 reader.feed(raw)
                 if reader.problem is not None:
-                    break  # which ends the probe: nothing that follows would be taken
+                    break  # leaving ends the probe: the reader ignores what follows
     except (ProbeError, TargetError) as caught:
         error = caught
     result = _result(reader, planned, error)
@@ -71,14 +73,14 @@ def measure(common: Collector, planned: PlannedTest, on_idle: Callable[[], None]
         raise TargetGoneError(error, result_under(planned, result))
     is_broken = not reader.is_complete if error is None else isinstance(error, BrokenStreamError)
     if is_broken:
-        result.remedy = REBUILD
-    if error:
-        result = _salvage(common.target, result, backing)
+        result.remedy = QUIET if is_noisy else REBUILD
+    if error and backing is not None and not result.series and common.journal.has_recording():
+        _salvage(common.target, result, backing)
     return Measured(result_under(planned, result), is_broken)
 
 
 def skipped(planned: PlannedTest, plan: Plan, reason: str) -> Result:
-    """A test that was asked for and did not run."""
+    """The result of a planned test that did not run."""
     conditions = Conditions(load=planned.load, cpu_config=planned.cpu_config, cpu=plan.cpu)
     return Result(
         test=planned.test,
@@ -99,16 +101,14 @@ def _result(reader: StreamReader, planned: PlannedTest, error: HardstoneError | 
     return result
 
 
-def _salvage(target: Target, result: Result, backing: Path | None) -> Result:
-    """What the probe had recorded when it ended, where it sent no series itself."""
-    if result.series or backing is None or not backing.exists():
-        return result
-    reader = StreamReader(result.test)
+def _salvage(target: Target, result: Result, backing: str) -> None:
+    """Adds to `result`, which has no series, what the probe had recorded when it ended."""
+    reader = StreamReader(result.test, is_noisy=target.is_noisy)
     try:
         for raw in target.dump(backing):
             reader.feed(raw)
     except HardstoneError:
-        return result
+        return
     found = reader.finish()
     if any(series.count for series in found.series):
         result.series, result.events = found.series, result.events + found.events
@@ -118,4 +118,3 @@ def _salvage(target: Target, result: Result, backing: Path | None) -> Result:
         result.load = result.load or found.load
         result.started_utc = result.started_utc or found.started_utc
         result.duration_ns = result.duration_ns or found.duration_ns
-    return result

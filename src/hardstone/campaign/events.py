@@ -1,4 +1,4 @@
-"""What a campaign tells while it runs; reporters print it."""
+"""Events of a campaign while it runs; reporters print them."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class MeasuringFinished:
 
 @dataclass(frozen=True)
 class Warned:
-    """Something that a person should know now."""
+    """A message for the person who waits."""
 
     text: str
 

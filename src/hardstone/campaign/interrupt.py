@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM: first keep what was measured, then end hard."""
+"""Ctrl-C and SIGTERM: the first signal stops and keeps results, the second quits now."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 @contextmanager
 def stop_on_signals(stop: Stop) -> Iterator[None]:
-    """Within, the first signal sets `stop`, the second aborts it, the third does what
+    """Within, the first signal sets `stop`, the second aborts it, and the third does what
     Ctrl-C did before.
 
-    A signal that is ignored (nohup) stays so. Outside of the main thread, where no
-    handler can be set, nothing changes.
+    A signal that is ignored (nohup) stays ignored. Only the main thread can set handlers; in
+    another one nothing changes.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -1,4 +1,4 @@
-"""The journal of a run that goes on when its store is full."""
+"""The journal of a run that continues when its store is full."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from hardstone.store import Journal, StoreError
 
 
 class Keeper:
-    """Takes down what it can: a store that fails is told once and ends no measurement.
+    """Records what it can: a store that fails is reported once, and measuring continues.
 
-    From then on the run is kept in memory-backed storage too, where there is any, and the
-    next command on the store takes it from there.
+    From then on the run is kept outside of the store too, and the next command on the store
+    takes it from there.
     """
 
     def __init__(
@@ -26,13 +26,16 @@ class Keeper:
         self.problem: StoreError | None = None
         self.spare: Path | None = None
 
-    def backing_file(self, test: str) -> Path | None:
-        """As that of the journal; None where there is no place for it."""
+    def backing_file(self, test: str) -> str | None:
+        """As that of the journal; None where the store fails."""
         try:
             return self._journal.backing_file(test)
         except StoreError as error:
             self._fail(error)
             return None
+
+    def has_recording(self) -> bool:
+        return self._journal.has_recording()
 
     def stream_line(self, test: str, raw: bytes) -> None:
         try:
@@ -41,7 +44,7 @@ class Keeper:
             self._fail(error)
 
     def result(self, result: Result) -> None:
-        """Take down a result that the document has already."""
+        """Records a result that the document already has."""
         try:
             self._journal.result(result)
         except StoreError as error:
@@ -53,7 +56,7 @@ class Keeper:
         return self._journal.take_warning()
 
     def finish(self) -> None:
-        """Store the document. Where that fails, `problem` says why, `spare` where it is."""
+        """Stores the document. If that fails, `problem` says why and `spare` where it is."""
         try:
             self._journal.finish(self._document)
         except StoreError as error:

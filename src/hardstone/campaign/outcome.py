@@ -23,10 +23,10 @@ from hardstone.stats.trust import has_run
 def exit_code(
     document: RunDocument, *, is_target_gone: bool = False, is_broken: bool = False
 ) -> int:
-    """0 only when every test that was asked for was measured and can be trusted.
+    """0 only if every requested test was measured and can be trusted.
 
-    `is_broken`: what the probe sent was no stream, which is bad input.
-    Behaviours that fail are findings about the system, and fine.
+    `is_broken`: the probe sent something else than a stream, which is bad input. A behaviour
+    that fails is a finding about the system and not an error.
     """
     if is_target_gone:
         return EXIT_UNREACHABLE
@@ -49,7 +49,7 @@ def is_measured(result: Result) -> bool:
 
 
 def crossed_threshold(result: Result) -> bool:
-    """Whether a limit that the user gave was passed: a finding, and a failed gate."""
+    """Whether a value passed the limit that the user gave, which is a failed gate."""
     is_event = any(event.name == THRESHOLD for event in result.events)
     return result.status == "failed" and result.complete and is_event
 
@@ -57,7 +57,7 @@ def crossed_threshold(result: Result) -> bool:
 def realtime_advice(
     document: RunDocument, facts: Mapping[str, Scalar], probe_path: str | None
 ) -> list[str]:
-    """What to grant when tests ran without the real-time scheduling they asked for."""
+    """What to grant if tests ran without the real-time scheduling that was requested."""
     is_refused = facts.get("limits.can_realtime") is False
     is_lacking = any(
         result.conditions.realtime is False

@@ -13,8 +13,8 @@ from hardstone.model import Plan, PlannedTest
 def pair_plan(plan: Plan, settings: Sequence[str], pairs: int, seed: int) -> Plan:
     """`plan`, of one test, as `pairs` pairs of it.
 
-    Of every two pairs one begins without the settings and one with them, drawn by `seed`:
-    what drifts, or comes second, is not taken for the effect.
+    Of every two pairs one begins without the settings and one with them, in an order drawn by
+    `seed`, so that neither drift nor order looks like an effect.
     """
     if len(plan.tests) != 1:
         raise ValueError("pairs are of one test")

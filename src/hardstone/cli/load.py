@@ -14,9 +14,8 @@ from hardstone.cli.options import json_option
 from hardstone.errors import EXIT_INTERRUPTED, EXIT_OK, EXIT_UNTRUSTWORTHY
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from hardstone.targets.loading import AnyLine
+    from hardstone.targets.transport import Transport
 
 _LACKING = {"load_short", "load_unseen", "load_ended_early", "load_not_settled"}
 _TO_TELL = {*_LACKING, "load_limited"}
@@ -47,27 +46,27 @@ def command(load: str, duration: str | None, cpus: str | None, as_json: bool, qu
     """
     from hardstone.campaign.interrupt import stop_on_signals
     from hardstone.targets.base import Stop
-    from hardstone.targets.find import find_probe
     from hardstone.targets.loading import check_load, load_lines
+    from hardstone.targets.local import LocalTransport
 
     duration_ns = None if duration is None else _duration_ns(duration)
-    probe = find_probe()
-    load = _one_load(probe, load)
-    check_load(probe, load, cpus)
+    transport = LocalTransport()
+    load = _one_load(transport, load)
+    check_load(transport, load, cpus)
     stop = Stop()
     with stop_on_signals(stop), _progress(duration_ns, quiet=quiet) as show:
-        lines = list(load_lines(probe, load, duration_ns, cpus, stop, show))
+        lines = list(load_lines(transport, load, duration_ns, cpus, stop, show))
     code = _report(load, lines, as_json=as_json)
     return EXIT_INTERRUPTED if stop.is_set() and duration_ns is not None else code
 
 
-def _one_load(probe: Path, text: str) -> str:
+def _one_load(transport: Transport, text: str) -> str:
     """The load in its one form, as measuring commands read it."""
     from hardstone.plan import Problems, check_load
-    from hardstone.targets.local import LocalTarget
+    from hardstone.targets.probe_target import ProbeTarget
 
     problems = Problems()
-    load = check_load(text, LocalTarget(probe).load_list(), problems)
+    load = check_load(text, ProbeTarget(transport).load_list(), problems)
     problems.raise_if_any("--load: ")
     return load
 

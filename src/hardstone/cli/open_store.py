@@ -9,12 +9,13 @@ from pathlib import Path
 
 from hardstone.calling import stay_in
 from hardstone.cli.messages import tell
-from hardstone.errors import EXIT_OK, EXIT_UNTRUSTWORTHY
+from hardstone.errors import EXIT_OK, EXIT_UNTRUSTWORTHY, InputError
 from hardstone.model import RunDocument
 from hardstone.stats.contradictions import TITLE, told
 from hardstone.store import Store
 from hardstone.targets import find_target
 from hardstone.targets.base import Target
+from hardstone.targets.host_memory import remove_abandoned
 
 
 def open_store(root: Path | None, target: Target | None = None) -> Store:
@@ -27,13 +28,19 @@ def open_store(root: Path | None, target: Target | None = None) -> Store:
 
 def recover(store: Store, target: Target | None = None) -> None:
     """Turns unfinished journals into runs, and reports each."""
+    here = find_target("local")
 
-    def dump(path: Path) -> list[bytes]:
-        reader = target or find_target("local")
-        reader.open()
-        return reader.dump(path)
+    def reopen(name: str) -> Target:
+        if target is not None and target.name == name:
+            return target
+        try:
+            return find_target(name)
+        except InputError:  # of another version, or damaged
+            return here
 
-    for run_id in store.recover(dump):
+    recovered = store.recover(lambda copy: here.dump(str(copy)), reopen)
+    remove_abandoned(store.path / "journals")
+    for run_id in recovered:
         tell(f"recovered {run_id}, which was cut off", f"hardstone show {run_id}")
 
 

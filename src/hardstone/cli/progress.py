@@ -23,7 +23,7 @@ from hardstone.cli.messages import abandon, message_lines, tell
 from hardstone.model import Plan, Result
 from hardstone.present.wording import clean, shorten
 from hardstone.stats.conditions import Names, condition_of
-from hardstone.targets.base import REBUILD
+from hardstone.targets.base import QUIET, REBUILD
 from hardstone.terminal.console import make_console
 from hardstone.units import format_span
 
@@ -223,4 +223,4 @@ def _legend(plan: Plan, names: Names) -> list[str]:
 
 def _is_to_tell(result: Result) -> bool:
     """Not if a warning about an unreadable stream has already given cause and remedy."""
-    return result.status != "measured" and result.remedy != REBUILD
+    return result.status != "measured" and result.remedy not in (QUIET, REBUILD)

@@ -18,13 +18,14 @@ def command(store: Path | None, as_json: bool) -> int:
     """List the stored runs, oldest first."""
     from hardstone.cli.messages import print_json, tell
     from hardstone.cli.open_store import open_store
+    from hardstone.targets.host_memory import lost_recordings
 
     opened = open_store(store)
     entries = opened.runs()
     unreadable = opened.unreadable
     for run_id, reason in unreadable.items():
         tell(f"{run_id} cannot be read: {reason}")
-    for folder, root in opened.lost_recordings():
+    for folder, root in lost_recordings():
         tell(
             f"{folder} belongs to a run whose store {root} is missing; to remove it",
             f"rm -r {shlex.quote(str(folder))}",

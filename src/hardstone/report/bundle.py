@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import os
-import tempfile
 from collections.abc import Callable
 from importlib import metadata
 from pathlib import Path
 
+from hardstone.files import replace_file
 from hardstone.report.safe import can_be_inlined
 
 _LEAST_BYTES = 100_000
@@ -86,9 +86,7 @@ def _write(path: Path, script: str) -> None:
     data = script.encode()
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name)
-        with os.fdopen(handle, "wb") as file:
-            file.write(hashlib.sha256(data).hexdigest().encode() + b"\n" + data)
-        Path(name).replace(path)
+        digest = hashlib.sha256(data).hexdigest().encode()
+        replace_file(path, digest + b"\n" + data, 0o600, is_durable=False)
     except OSError:
         return

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Callable
 from contextlib import nullcontext
 from functools import cache
@@ -14,6 +12,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from hardstone.catalogue import kind_of
+from hardstone.files import replace_file
 from hardstone.model import Descriptor, Result, RunDocument
 from hardstone.present import reproduce
 from hardstone.present.key_figures import Finding, finding_of
@@ -83,22 +82,9 @@ def write_html(
     """
     target = regular_target(path)
     text = render_html(document, spec_lookup, bundle=bundle, drawer=drawer)
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:40]}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", errors="xmlcharrefreplace") as file:
-            file.write(text)
-        Path(name).chmod(0o666 & ~_umask())
-        # Rendering took a while: the place may hold something else by now.
-        Path(name).replace(regular_target(target))
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-
-
-def _umask() -> int:
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask
+    # Rendering took a while: the place may hold something else by now.
+    data = text.encode("utf-8", "xmlcharrefreplace")
+    replace_file(regular_target(target), data, None, is_durable=False)
 
 
 @cache

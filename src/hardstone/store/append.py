@@ -6,11 +6,11 @@ import os
 import threading
 from pathlib import Path
 
-from hardstone.store.files import write_all
+from hardstone.files import write_all
 
 
 class AppendFile:
-    """Made anew at `path`. One thread appends while another one may sync."""
+    """A new file at `path`. One thread appends while another one may sync."""
 
     def __init__(self, path: Path) -> None:
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND
@@ -21,9 +21,9 @@ class AppendFile:
         self._failure: OSError | None = None
 
     def append(self, line: bytes, *, is_sync: bool) -> None:
-        """Add a line, on disk when `is_sync`; OSError, and the file as before, if it fails.
+        """Adds a line, on disk if `is_sync`. If that fails, OSError, and the file is as before.
 
-        OSError also, once, for what failed in `try_sync` since the last call.
+        Raises OSError also, once, if `try_sync` has failed since the last call.
         """
         with self._writing:
             failure, self._failure = self._failure, None
@@ -41,7 +41,7 @@ class AppendFile:
                 self._synced_bytes = self._size_bytes
 
     def try_sync(self) -> None:
-        """Make all that was added last. A failure is kept: the kernel tells it only once."""
+        """Puts on disk what was added. Keeps an error, which the kernel reports only once."""
         size_bytes = self._size_bytes
         if self._synced_bytes == size_bytes:
             return

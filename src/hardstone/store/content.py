@@ -1,4 +1,4 @@
-"""What a file of a run holds, with limits that are checked before memory is taken."""
+"""The content of a run's file, with limits that are checked before memory is taken."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from pathlib import Path
 from typing import BinaryIO
 
 from hardstone.errors import InputError
-from hardstone.store.files import open_regular, store_errors
+from hardstone.files import open_regular
+from hardstone.store.errors import store_errors
 
 DOCUMENT_LIMIT_BYTES = 128 * 2**20
 _ANOTHER = "name another file"
 _GZIP_MAGIC = b"\x1f\x8b"
 _CHUNK_BYTES = 2**18
 _MOST_MEMBERS = 64
-# Characters of JSON that stand for memory, with what they are and how many a document may have:
-# counted before any of it is decoded. The whole battery under one condition has some 110 000,
+# Characters of JSON that stand for memory, what each is, and how many a document may have. They are
+# counted before anything is decoded. The whole battery under one condition has some 110 000,
 # 45 000 and 8 000, under the most conditions 48 times as many; CPUs and hours come on top.
 _COUNTED = ((b",", "values", 12_000_000), (b":", "fields", 5_000_000), (b"{", "objects", 1_000_000))
 
 
 def content_of(path: Path, limit_bytes: int = DOCUMENT_LIMIT_BYTES) -> bytearray:
-    """The JSON in a file, JSON or compressed, taken in pieces and given up as soon as it is
-    too much: InputError."""
+    """The JSON in a file, plain or compressed. InputError as soon as it passes a limit."""
     data = bytearray()
     counts = dict.fromkeys((character for character, _, _ in _COUNTED), 0)
     with store_errors("read", path), open_regular(path, limit_bytes) as file:
@@ -49,7 +49,7 @@ def _unpacked(file: BinaryIO, path: Path, limit_bytes: int) -> Iterator[bytes]:
     try:
         yield from _decompressed(first, chunks, path)
     except (EOFError, zlib.error) as error:
-        raise InputError(f"{path} is damaged: {error}", "take it from a copy") from None
+        raise InputError(f"{path} is damaged: {error}", "restore it from a copy") from None
 
 
 def _chunks(file: BinaryIO, path: Path, limit_bytes: int) -> Iterator[bytes]:

@@ -10,49 +10,52 @@ from pathlib import Path
 import msgspec
 
 from hardstone.errors import InputError
+from hardstone.files import replace_file
 from hardstone.model import RunDocument
 from hardstone.stats.identity import histogram_problem
 from hardstone.store.content import DOCUMENT_LIMIT_BYTES, content_of
 from hardstone.store.convert import decode_document
-from hardstone.store.files import StoreError, replace_file, store_errors
+from hardstone.store.errors import StoreError, store_errors
 from hardstone.store.place import Place, is_run_id
+from hardstone.store.summary import entry_of, write_summary
 from hardstone.store.thin import thinned
 
 MOST_SERIES_OF_RUN = 1 << 17
 _ANOTHER = "name another file"
 _MODE = 0o444
-_FIRST_YEAR, _PAST_YEAR = 1970, 2200  # 1970: no clock runs on while a machine is off
+_FIRST_YEAR, _PAST_YEAR = 1970, 2200  # 1970: a machine whose clock is not set
 
 
 def write_document(place: Place, document: RunDocument) -> Path:
-    """Store a document for good; StoreError if one of that id exists or the disk is full."""
+    """Stores a document; StoreError if one of that id exists or the disk is full."""
     path = place.document(document.id)
     if os.path.lexists(path):
         raise StoreError(f"run {document.id} is stored already", "documents are never rewritten")
     with store_errors("write the run", path):
         path.parent.mkdir(exist_ok=True)
-        replace_file(path, encode_document(document), _MODE)
+        replace_file(path, encode_document(document), _MODE, is_durable=True)
+    write_summary(place, entry_of(document))
     return path
 
 
 def encode_document(document: RunDocument) -> bytes:
-    """What the file of a run holds. Where it would have more maxima than are read again,
-    they have longer intervals."""
+    """The content of a run's file. A run with more maxima than can be read again gets longer
+    intervals."""
     return gzip.compress(msgspec.json.encode(thinned(document)), mtime=0)
 
 
 def read_document(path: Path, *, limit_bytes: int = DOCUMENT_LIMIT_BYTES) -> RunDocument:
     """The run document in a file, JSON or compressed, of any version that is known.
 
-    InputError when there is none, it is damaged, of a newer version, above `limit_bytes`
-    before or after it is decompressed, holds more than any run can, or has a time or a
-    histogram that cannot be.
+    InputError if the file is missing, damaged, of a newer version, larger than `limit_bytes`
+    before or after it is decompressed, holds more than any run can, or has an impossible time or
+    histogram.
     """
     return parse_document(content_of(path, limit_bytes), str(path))
 
 
 def parse_document(raw: bytes | bytearray, source: str) -> RunDocument:
-    """As `read_document`, out of JSON; errors name `source`."""
+    """As `read_document`, from JSON; errors name `source`."""
     document = decode_document(raw, source)
     if not is_run_id(document.id):
         raise InputError(f"{source} has no valid run id: {document.id[:40]!r}", _ANOTHER)
@@ -65,7 +68,7 @@ def parse_document(raw: bytes | bytearray, source: str) -> RunDocument:
 
 
 def read_stored(place: Place, run_id: str) -> RunDocument:
-    """The document of a run of the store; InputError also if the file holds another run."""
+    """The stored document of a run; InputError also if the file holds another run."""
     path = place.document(run_id)
     document = read_document(path)
     if document.id != run_id:
@@ -83,12 +86,12 @@ def _histogram_problem(document: RunDocument) -> str | None:
 
 
 def _time_problem(document: RunDocument) -> str | None:
-    """A time at which no run was, or None."""
+    """The first impossible time, or None."""
     of_run = [document.started_utc, document.finished_utc]
     of_results = [result.started_utc for result in document.results]
     for text in of_run + of_results:
         if text is not None and not _is_time(text):
-            return f"{text[:40]!r} is no time between {_FIRST_YEAR} and {_PAST_YEAR}"
+            return f"{text[:40]!r} is not a time between {_FIRST_YEAR} and {_PAST_YEAR}"
     return None
 
 

@@ -1,11 +1,11 @@
-"""A list of the runs that spares reading every document. It can be lost at any time.
+"""A list of the runs that spares reading a file for each. It can be lost at any time.
 
-The documents are the truth: an entry counts only while the size and time of its file
-are those that it was made from. A store that cannot be written is listed all the same.
+An entry counts only while the document has the stamp that it was made from; others are taken
+from the summaries, and these from the documents. A store that cannot be written is listed too.
 
-SQLite never opens the file: it is given the content, and gives one that replaces the
-file as a whole. So it follows no link and leaves nothing beside. What is no index of
-ours is left as it is, and the runs are listed without one.
+SQLite never opens the file: it gets the content, and gives one that replaces the file as a whole.
+So it follows no link and leaves no files beside it. A file that is not an index of ours is left as
+it is, and the runs are listed without it.
 """
 
 from __future__ import annotations
@@ -19,44 +19,32 @@ from pathlib import Path
 import msgspec
 
 from hardstone.errors import InputError
-from hardstone.model import RunDocument, RunStatus, TrustGrade
-from hardstone.stats.contradictions import trust_of
+from hardstone.files import one_line, read_regular, replace_file
 from hardstone.store.documents import read_stored
-from hardstone.store.files import (
-    OddFileError,
-    check_regular,
-    one_line,
-    read_regular,
-    replace_file,
-    store_errors,
-)
+from hardstone.store.errors import store_errors
 from hardstone.store.place import DOCUMENT_SUFFIX, Place, is_run_id
+from hardstone.store.summary import (
+    RunEntry,
+    Stamp,
+    entry_of,
+    read_summary,
+    stamp_of,
+    write_summary,
+)
 
-_VERSION = 2
+_VERSION = 3
 _TABLE = """CREATE TABLE runs (
     id TEXT PRIMARY KEY, name TEXT, started_utc TEXT, status TEXT, grade TEXT,
-    tests INTEGER, size_bytes INTEGER, changed_ns INTEGER)"""
-_READ = "SELECT id, name, started_utc, status, grade, tests, size_bytes, changed_ns FROM runs"
-_WRITE = "INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+    tests INTEGER, profile TEXT, target TEXT, size_bytes INTEGER, changed_ns INTEGER)"""
+_COLUMNS = (*RunEntry.__struct_fields__, *Stamp._fields)
+_READ = f"SELECT {', '.join(_COLUMNS)} FROM runs"  # noqa: S608 - names of ours
+_WRITE = f"INSERT INTO runs VALUES ({', '.join('?' for _ in _COLUMNS)})"  # noqa: S608
 _NAMES = "SELECT type, name FROM sqlite_master WHERE name NOT LIKE 'sqlite_autoindex_runs_%'"
 _LIMIT_BYTES = 64 * 2**20  # some 300,000 runs
-_MOST_STEPS = 20_000_000  # of SQLite's machine: as many runs, and an end to endless ones
+_MOST_STEPS = 20_000_000  # of SQLite's virtual machine: as many runs, and no endless query
 _MODE = 0o644
 # Where the header says how the file is written: 1 for a rollback journal, 2 for a log.
 _WRITE_VERSIONS = slice(18, 20)
-
-Stamp = tuple[int, int]
-
-
-class RunEntry(msgspec.Struct, kw_only=True, frozen=True):
-    """A run as a list shows it. `tests` counts its results."""
-
-    id: str
-    name: str
-    started_utc: str
-    status: RunStatus
-    grade: TrustGrade
-    tests: int
 
 
 class _Row(msgspec.Struct, frozen=True):
@@ -65,7 +53,7 @@ class _Row(msgspec.Struct, frozen=True):
 
 
 class Index:
-    """The runs of a place. `unreadable` names, after `entries`, what could not be read."""
+    """The runs of a place. After `entries`, `unreadable` has the runs that could not be read."""
 
     def __init__(self, place: Place, say: Callable[[str], object]) -> None:
         self._place = place
@@ -74,51 +62,65 @@ class Index:
         self.unreadable: dict[str, str] = {}
 
     def entries(self) -> list[RunEntry]:
-        """All readable runs, oldest first by their ids, after bringing the index up to date."""
+        """All readable runs, oldest first by their ids. Brings the index up to date."""
         return self._update(self._known())
 
     def rebuild(self) -> int:
-        """Make the index anew from the documents; how many there are."""
+        """Makes the index again from the summaries; how many runs there are."""
         self._known()  # which also looks whether it is ours
         return len(self._update({}))
 
-    def _update(self, known: dict[str, _Row]) -> list[RunEntry]:
+    def reread(self) -> None:
+        """Makes summaries and index again from the documents: one of them was wrong."""
+        self._known()
+        self._update({}, are_summaries_used=False)
+
+    def _update(self, known: dict[str, _Row], *, are_summaries_used: bool = True) -> list[RunEntry]:
         stamps = self._stamps()
         rows = {key: row for key, row in known.items() if stamps.get(key) == row.stamp}
         missing = [key for key in stamps if key not in rows]
-        added = self._read_rows(missing, stamps)
+        added = self._read_rows(missing, stamps, are_summaries_used=are_summaries_used)
         rows |= added
         if added or rows.keys() != known.keys():
             self._save(rows)
         return [rows[run_id].entry for run_id in sorted(rows)]
 
     def _stamps(self) -> dict[str, Stamp | None]:
-        """Size and time of each document by run id; None for what is no file."""
+        """The stamp of each document by run id; None for what is not a file."""
         stamps: dict[str, Stamp | None] = {}
         with store_errors("list the runs in", self._place.runs):
             for path in _documents(self._place.runs):
                 with contextlib.suppress(FileNotFoundError):
-                    stamps[path.name.removesuffix(DOCUMENT_SUFFIX)] = _stamp(path)
+                    stamps[path.name.removesuffix(DOCUMENT_SUFFIX)] = stamp_of(path)
         return stamps
 
     def _read_rows(
-        self, run_ids: Iterable[str], stamps: dict[str, Stamp | None]
+        self,
+        run_ids: Iterable[str],
+        stamps: dict[str, Stamp | None],
+        *,
+        are_summaries_used: bool,
     ) -> dict[str, _Row]:
         rows: dict[str, _Row] = {}
         self.unreadable = {}
         for run_id in run_ids:
-            try:
-                document, stamp = read_stored(self._place, run_id), stamps[run_id]
-            except InputError as error:
-                if os.path.lexists(self._place.document(run_id)):  # it may have gone
-                    self.unreadable[run_id] = one_line(str(error))
-                continue
+            stamp, entry = stamps[run_id], None
+            if stamp is not None and are_summaries_used:
+                entry = read_summary(self._place, run_id, stamp)
+            if entry is None:
+                try:
+                    entry = entry_of(read_stored(self._place, run_id))
+                except InputError as error:
+                    if os.path.lexists(self._place.document(run_id)):  # it may be gone
+                        self.unreadable[run_id] = one_line(str(error))
+                    continue
+                write_summary(self._place, entry)
             if stamp is not None:
-                rows[run_id] = _Row(_entry(document), stamp)
+                rows[run_id] = _Row(entry, stamp)
         return rows
 
     def _known(self) -> dict[str, _Row]:
-        """What the index says; nothing if it is missing, of another version or not ours."""
+        """The rows of the index; none if it is missing, of another version or not ours."""
         self._is_foreign = False
         try:
             content = read_regular(self._place.index, _LIMIT_BYTES)
@@ -137,17 +139,17 @@ class Index:
         return {}
 
     def _save(self, rows: dict[str, _Row]) -> None:
-        """Replace the index. Where that cannot be, the next command reads the documents."""
+        """Replaces the index. If that fails, the next command reads the summaries."""
         if self._is_foreign:
             return
         content = _database(rows.values())
         if len(content) <= _LIMIT_BYTES:
             with contextlib.suppress(OSError):
-                replace_file(self._place.index, content, _MODE)
+                replace_file(self._place.index, content, _MODE, is_durable=True)
 
 
 def _documents(runs: Path) -> Iterator[Path]:
-    """What has the name of a document. A link to a folder as `runs` is its user's decision."""
+    """Files with the name of a document. `runs` may be a link that its user has made."""
     try:
         for path in runs.iterdir():
             run_id = path.name.removesuffix(DOCUMENT_SUFFIX)
@@ -158,30 +160,10 @@ def _documents(runs: Path) -> Iterator[Path]:
             raise
 
 
-def _stamp(path: Path) -> Stamp | None:
-    state = path.lstat()
-    try:
-        check_regular(state.st_mode)
-    except OddFileError:
-        return None
-    return state.st_size, state.st_mtime_ns
-
-
-def _entry(document: RunDocument) -> RunEntry:
-    return RunEntry(
-        id=document.id,
-        name=document.name,
-        started_utc=document.started_utc,
-        status=document.status,
-        grade=trust_of(document).grade,
-        tests=len(document.results),
-    )
-
-
 def _rows(content: bytes) -> dict[str, _Row]:
-    """The rows of an index; none of one of another version, or with damaged rows.
+    """The rows of an index; none if it is of another version or has damaged rows.
 
-    sqlite3.Error for what is no database, has something else in it or does not end.
+    sqlite3.Error for what is not a database, has other tables or takes endless time.
     """
     with contextlib.closing(sqlite3.connect(":memory:")) as base:
         base.deserialize(_with_rollback_journal(content))
@@ -198,7 +180,7 @@ def _rows(content: bytes) -> dict[str, _Row]:
 
 
 def _with_rollback_journal(content: bytes) -> bytes:
-    """In memory there is no log beside it that SQLite could open."""
+    """In memory SQLite cannot open a log beside the file."""
     changed = bytearray(content)
     changed[_WRITE_VERSIONS] = b"\1\1"
     return bytes(changed)
@@ -217,7 +199,7 @@ def _database(rows: Iterable[_Row]) -> bytes:
 def _row(columns: tuple[object, ...]) -> _Row:
     *fields, size_bytes, changed_ns = columns
     entry = dict(zip(RunEntry.__struct_fields__, fields, strict=True))
-    return msgspec.convert({"entry": entry, "stamp": (size_bytes, changed_ns)}, _Row)
+    return msgspec.convert({"entry": entry, "stamp": [size_bytes, changed_ns]}, _Row)
 
 
 def _columns(row: _Row) -> tuple[object, ...]:

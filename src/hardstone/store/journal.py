@@ -1,8 +1,8 @@
-"""The journal of one run: what was measured is on disk before anybody relies on it.
+"""The journal of one run: results are on disk before anybody relies on them.
 
-A thread makes it last at least once a second and, while a test runs, copies the file
-that the probe records into. The journal belongs to the process that holds the lock in
-its folder; the kernel gives the lock free when the process dies.
+A thread syncs it at least once a second and, while a test runs, copies the recording of the probe.
+The journal belongs to the process that holds the lock in its folder; the kernel releases the lock
+when the process dies.
 """
 
 from __future__ import annotations
@@ -17,17 +17,12 @@ from typing import Self
 
 import msgspec
 
+from hardstone.files import sync_folder
+from hardstone.memory import Memory, Recorder
 from hardstone.model import Result, RunDocument
 from hardstone.store.append import AppendFile
-from hardstone.store.backing import (
-    SPARE_NAME,
-    SlotCopier,
-    make_backing_folder,
-    remove_backing,
-    slot_paths,
-)
 from hardstone.store.documents import encode_document, write_document
-from hardstone.store.files import StoreError, replace_file, store_errors, sync_folder
+from hardstone.store.errors import StoreError, store_errors
 from hardstone.store.locks import FileLock, exclusive, try_lock
 from hardstone.store.place import Place, is_run_id
 from hardstone.store.records import (
@@ -42,23 +37,25 @@ from hardstone.store.records import (
     encode_record,
 )
 from hardstone.store.reserve import FULL, Reserve
+from hardstone.store.slots import SlotCopier, slot_paths
 
 SYNC_INTERVAL_S = 0.5
 
 
 class Journal:
-    """Takes down a run while it is measured. Made by `Store.journal`.
+    """Records a run while it is measured. Made by `Store.journal`.
 
-    Leaving its `with` block closes it. Every method but `close` raises StoreError (an
-    InputError) when the disk is full or fails. What was written before stays, and the
-    journal can be used on: a call may be repeated when there is space again, and `close`
-    leaves all of it to `Store.recover`.
+    Leaving its `with` block closes it. Every method but `close` raises StoreError (an InputError)
+    when the disk is full or fails. What was written before stays, and the journal can still be
+    used: a call may be repeated when there is space again, and `close` leaves all of it to
+    `Store.recover`.
     """
 
     def __init__(
         self,
         place: Place,
         document: RunDocument,
+        recorder: Recorder,
         *,
         stored: Callable[[], object] = lambda: None,
         sync_interval_s: float = SYNC_INTERVAL_S,
@@ -69,20 +66,26 @@ class Journal:
         self._stored = stored
         self._sync_interval_s = sync_interval_s
         self._number = 0
+        self._memory = recorder.memory(document.id, self._folder)
+        self._recording: str | None = None
         self._copier: SlotCopier | None = None
-        self._backing_folder: Path | None = None
         self._ended = threading.Event()
         self.backing_problem: str | None = None
         self._warning: str | None = None
         self._is_warned = False
-        self._lock, self._file = _create(place, document)
+        record = RunRecord(
+            document=msgspec.structs.replace(document, results=[]),
+            target=recorder.name,
+            is_noisy=recorder.is_noisy,
+        )
+        self._lock, self._file = _create(place, record)
         self._reserve = Reserve(self._folder / RESERVE_NAME)
         try:
-            with store_errors("keep space for results in the store", place.root):
+            with store_errors("reserve space for results in the store", place.root):
                 self._reserve.take()
         except StoreError:
             self._file.close()
-            remove_journal(place, self._run_id, self._lock)
+            remove_journal(place, self._run_id, self._lock, self._memory)
             raise
         self._thread = threading.Thread(target=self._keep, name="journal", daemon=True)
         self._start()
@@ -93,33 +96,37 @@ class Journal:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def backing_file(self, test: str) -> Path:
-        """Say that `test` begins; the path, where nothing is yet, for the probe's --backing.
+    def backing_file(self, test: str) -> str:
+        """Notes that `test` begins; the path on the target for the probe's --backing.
 
-        The file is in memory-backed storage if there is any. It goes with the result.
+        Nothing is there yet. What the probe records there is removed with the result. Raises
+        TargetError where the memory of the target cannot be reached.
         """
         with store_errors("prepare a test in the journal", self._folder):
             self._reserve.take()
-            if self._backing_folder is None:
-                self._backing_folder = make_backing_folder(self._run_id, self._folder)
+            path = self._memory.path_for(self._number + 1)
         self._leave_test()
         self._number += 1
-        path = self._backing_folder / f"{self._number}.rec"
-        self._append(BeginRecord(test=test, number=self._number, backing=str(path)), is_sync=True)
-        self._copier = SlotCopier(path, slot_paths(self._folder, self._number))
+        self._append(BeginRecord(test=test, number=self._number, backing=path), is_sync=True)
+        self._recording = path
+        self._copier = SlotCopier(self._memory, path, slot_paths(self._folder, self._number))
         return path
 
+    def has_recording(self) -> bool:
+        """Whether the probe has recorded anything of the running test."""
+        return self._recording is not None and self._memory.has(self._recording)
+
     def stream_line(self, test: str, raw: bytes) -> None:
-        """Take down a line as it was received. It is on disk within a second."""
+        """Records a line as it was received. It is on disk within a second."""
         self._append(LineRecord(test=test, raw=raw), is_sync=False)
 
     def result(self, result: Result) -> None:
-        """Take down a finished result; it is on disk when this returns."""
+        """Records a finished result; it is on disk when this returns."""
         self._append(ResultRecord(result=result), is_sync=True)
         self._leave_test()
 
     def finish(self, document: RunDocument) -> Path:
-        """Store the run for good, then take the journal and the backing files away.
+        """Stores the run, then removes its journal and recordings.
 
         Returns the path of the document. After a StoreError the journal is as it was.
         """
@@ -131,32 +138,25 @@ class Journal:
         path = write_document(self._place, document)
         self._stored()
         self._stop()
-        remove_journal(self._place, self._run_id, self._lock)
+        remove_journal(self._place, self._run_id, self._lock, self._memory)
         return path
 
     def spare(self, document: RunDocument) -> Path | None:
-        """Keep the run, as far as it is, in memory-backed storage; None where there is none.
+        """Keeps the run, as far as it is, outside of the store; None where there is no place.
 
         For a store that cannot be written: `Store.recover` takes it from there.
         """
-        try:
-            if self._backing_folder is None:
-                self._backing_folder = make_backing_folder(self._run_id, self._folder)
-            path = self._backing_folder / SPARE_NAME
-            replace_file(path, encode_document(document), 0o600)
-        except OSError:
-            return None
-        return path
+        return self._memory.keep(encode_document(document))
 
     def take_warning(self) -> str | None:
-        """What went wrong beside the measuring, the first time that it is asked for."""
+        """The first problem of the thread; None when it was returned before."""
         if self._is_warned or self._warning is None:
             return None
         self._is_warned = True
         return self._warning
 
     def close(self) -> None:
-        """Stop the thread and leave the journal as it is for `Store.recover`. Never raises."""
+        """Stops the thread and leaves the journal to `Store.recover`. Never raises."""
         self._stop()
         self._lock.release()
 
@@ -172,7 +172,7 @@ class Journal:
                 raise
 
     def _append_line(self, line: bytes, *, is_sync: bool) -> None:
-        """Into the space that was kept, where there is no other."""
+        """Uses the reserved space when there is no other."""
         try:
             self._file.append(line, is_sync=is_sync)
         except OSError as error:
@@ -181,21 +181,22 @@ class Journal:
             self._file.append(line, is_sync=is_sync)
 
     def _note(self, error: OSError) -> None:
-        """An empty file may find a place where a line does not: why a test has no result."""
+        """Notes why a test has no result: an empty file may fit where a line does not."""
         with contextlib.suppress(OSError):
             failure_note(self._folder, self._number, error.errno or 0).touch()
 
     def _leave_test(self) -> None:
+        self._recording = None
         copier, self._copier = self._copier, None
         if copier is not None:
             copier.remove()
 
     def _start(self) -> None:
-        """Without a thread, results are on disk at once all the same; only lines are not."""
+        """Without the thread, results are still on disk at once; lines are not."""
         try:
             self._thread.start()
         except RuntimeError as error:
-            self._warning = f"the journal lasts from test to test only: {error}"
+            self._warning = f"the journal is synced only after each test: {error}"
 
     def _keep(self) -> None:
         while not self._ended.wait(self._sync_interval_s):
@@ -203,13 +204,13 @@ class Journal:
                 self._file.try_sync()
                 self._copy_backing()
                 self.backing_problem = None
-            except Exception as error:  # short of memory, say: the next round may do
+            except Exception as error:  # such as too little memory: the next round may succeed
                 said = error.strerror if isinstance(error, OSError) else repr(error)
-                self.backing_problem = f"cannot copy the records of the running test: {said}"
+                self.backing_problem = f"cannot copy the recording of the running test: {said}"
                 self._warning = self._warning or self.backing_problem
 
     def _copy_backing(self) -> None:
-        """A copy that fails is tried again: only a power cut would make it count."""
+        """A copy that fails is tried again; it matters only after a power cut."""
         copier = self._copier
         if copier is None:
             return
@@ -229,13 +230,13 @@ class Journal:
 
 
 def failure_note(folder: Path, number: int, reason: int) -> Path:
-    """The name that tells that test `number` could not be taken down, and the errno."""
+    """A file whose name says that test `number` could not be recorded, and the errno."""
     return folder / f"failed-{number}-{reason}"
 
 
-def remove_journal(place: Place, run_id: str, lock: FileLock) -> None:
-    """Take away what a stored run has left behind, and give up its lock."""
-    remove_backing(run_id)
+def remove_journal(place: Place, run_id: str, lock: FileLock, memory: Memory) -> None:
+    """Removes what a stored run has left in `memory` and journal, and releases its lock."""
+    memory.remove()
     try:
         with exclusive(place.journals_lock, place.journals):
             shutil.rmtree(place.journals / run_id, ignore_errors=True)
@@ -243,20 +244,21 @@ def remove_journal(place: Place, run_id: str, lock: FileLock) -> None:
         lock.release()
 
 
-def _create(place: Place, document: RunDocument) -> tuple[FileLock, AppendFile]:
-    """The folder with its lock held and the first record on disk, or nothing of it."""
+def _create(place: Place, record: RunRecord) -> tuple[FileLock, AppendFile]:
+    """The folder, with its lock held and the first record on disk. Leaves nothing if it fails."""
+    document = record.document
     if not is_run_id(document.id):
         raise ValueError(f"{document.id[:40]!r} is not an id of new_run_id")
     folder = place.journals / document.id
     if os.path.lexists(place.document(document.id)) or os.path.lexists(folder):
-        raise StoreError(f"run {document.id} exists already", "give each run an id of its own")
+        raise StoreError(f"run {document.id} exists already", "use a new id for each run")
     for needed in (place.journals, place.runs):
         with store_errors("make", needed):
             needed.mkdir(exist_ok=True)
     with store_errors("make a journal in the store", place.root):
         lock = _claim_new(place, folder)
         try:
-            return lock, _first_record(folder, document)
+            return lock, _first_record(folder, record)
         except OSError:
             lock.release()
             shutil.rmtree(folder, ignore_errors=True)
@@ -272,11 +274,10 @@ def _claim_new(place: Place, folder: Path) -> FileLock:
     return lock
 
 
-def _first_record(folder: Path, document: RunDocument) -> AppendFile:
-    skeleton = msgspec.structs.replace(document, results=[])
+def _first_record(folder: Path, record: RunRecord) -> AppendFile:
     file = AppendFile(folder / JOURNAL_NAME)
     try:
-        file.append(encode_record(RunRecord(document=skeleton)), is_sync=True)
+        file.append(encode_record(record), is_sync=True)
         for changed in (folder, folder.parent, folder.parent.parent):
             sync_folder(changed)
     except OSError:

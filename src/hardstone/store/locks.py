@@ -10,7 +10,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from hardstone.store.files import OddFileError, StoreError, open_checked
+from hardstone.files import OddFileError, open_checked
+from hardstone.store.errors import StoreError
 
 WAIT_S = 30.0
 _STEP_S = 0.02
@@ -27,17 +28,17 @@ class FileLock:
         self._descriptor = descriptor
 
     def release(self) -> None:
-        """Give the lock up. Harmless when it was given up before."""
+        """Releases the lock; may be called twice."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
 
 
 def try_lock(path: Path) -> FileLock | None:
-    """The lock on `path`, made if missing; None when another one holds it.
+    """The lock on `path`, made if missing; None when another process holds it.
 
-    OSError when the file cannot be opened, also when its folder is gone; OddFileError for
-    what is no file.
+    OSError if the file cannot be opened or its folder is gone; OddFileError for what is not a
+    file.
     """
     return _locked(open_checked(path, os.O_RDWR | os.O_CREAT))
 
@@ -55,10 +56,10 @@ def _locked(descriptor: int) -> FileLock | None:
 
 @contextlib.contextmanager
 def exclusive(path: Path, instead: Path | None = None, *, wait_s: float = WAIT_S) -> Iterator[None]:
-    """Hold the lock on `path` for a few file operations; StoreBusyError if it stays taken.
+    """Holds the lock on `path` for a few file operations; StoreBusyError if it stays taken.
 
-    Where `path` is no file, or another user's, the folder `instead` is locked: everybody
-    finds the same there. (Not always: a network file system may lock files only.)
+    If `path` is not a file, or belongs to another user, the folder `instead` is locked, as every
+    process does then. (A network file system may lock files only.)
     """
     deadline_s = time.monotonic() + wait_s
     while (lock := _try_either(path, instead)) is None:

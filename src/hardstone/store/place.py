@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from hardstone.errors import InputError
-from hardstone.store.files import store_errors
+from hardstone.store.errors import store_errors
 
 DOCUMENT_SUFFIX = ".json.gz"
 _RUN_ID = re.compile(r"[0-9]{8}T[0-9]{6}Z-[0-9a-f]{6}")
@@ -18,7 +18,8 @@ _RUN_ID = re.compile(r"[0-9]{8}T[0-9]{6}Z-[0-9a-f]{6}")
 
 @dataclass(frozen=True)
 class Place:
-    """runs/ID.json.gz are the documents, journals/ID/ what is not finished."""
+    """runs/ID.json.gz are the documents, each with runs/ID.summary.json; journals/ID/ are the runs
+    that are not finished."""
 
     root: Path
 
@@ -40,6 +41,9 @@ class Place:
 
     def document(self, run_id: str) -> Path:
         return self.runs / f"{run_id}{DOCUMENT_SUFFIX}"
+
+    def summary(self, run_id: str) -> Path:
+        return self.runs / f"{run_id}.summary.json"
 
 
 def new_run_id(now: datetime | None = None) -> str:

@@ -1,7 +1,8 @@
-"""What a journal holds: one JSON object a line, the plan-bearing document first."""
+"""The lines of a journal: JSON objects, first the document with its plan."""
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,14 +11,15 @@ from typing import Annotated
 import msgspec
 
 from hardstone.errors import InputError
+from hardstone.files import open_regular
 from hardstone.model import Result, RunDocument
 from hardstone.store.convert import converted_result, converted_run
-from hardstone.store.files import open_regular
 
+LOCAL = "local"
 JOURNAL_NAME = "journal.jsonl"
 LOCK_NAME = "lock"
 RESERVE_NAME = "reserve"
-# Ten times and more what the longest run takes down.
+# More than ten times the journal of the longest run.
 JOURNAL_LIMIT_BYTES = 512 * 2**20
 _LINE_LIMIT_BYTES = 128 * 2**20  # a line of a stream in base64
 _MOST_LINES = 1_000_000
@@ -25,13 +27,18 @@ _MOST_RESULTS = 100_000
 
 
 class RunRecord(msgspec.Struct, tag="run", tag_field="kind"):
-    """The run as it was planned, without results."""
+    """The run as it was planned, without results, and the target whose memory it uses.
+
+    Journals from before there was a choice of memory used that of this machine.
+    """
 
     document: RunDocument
+    target: Annotated[str, msgspec.Meta(max_length=4096)] = LOCAL
+    is_noisy: bool = False
 
 
 class BeginRecord(msgspec.Struct, tag="begin", tag_field="kind"):
-    """A test starts; `backing` is the file that its probe records into."""
+    """A test starts; its probe records at the path `backing` on the target."""
 
     test: str
     number: Annotated[int, msgspec.Meta(ge=0, le=10**9)]
@@ -39,7 +46,7 @@ class BeginRecord(msgspec.Struct, tag="begin", tag_field="kind"):
 
 
 class LineRecord(msgspec.Struct, tag="line", tag_field="kind"):
-    """A line as the target sent it (base64, since it may be anything)."""
+    """A line as the target sent it; in base64, since it may be any bytes."""
 
     test: str
     raw: bytes
@@ -57,35 +64,37 @@ _DECODER: msgspec.json.Decoder[Record] = msgspec.json.Decoder(Record)
 
 @dataclass
 class Started:
-    """A test that began: what is left of it when it has no result."""
+    """A test that began and has no result: what is left of it."""
 
     test: str
     number: int | None = None
-    backing: Path | None = None
+    backing: str | None = None
     lines: list[bytes] = field(default_factory=list)
 
 
 @dataclass
 class Replay:
-    """What a journal says: `document` is None if it ended before its first line.
+    """The content of a journal; `document` is None if it ended before its first line.
 
-    `is_damaged`: more was left out than a line that was cut at its end.
+    `is_damaged`: more was left out than a last line that was cut.
     """
 
     document: RunDocument | None = None
     results: list[Result] = field(default_factory=list)
     started: Started | None = None
     schema: str = ""
+    is_noisy: bool = False
     is_damaged: bool = False
 
     def take(self, record: Record) -> None:
-        """Goes one record further."""
+        """Adds the next record."""
         match record:
             case RunRecord():
                 self.schema = record.document.schema
+                self.is_noisy = record.is_noisy
                 self.document = converted_run(record.document)
             case BeginRecord():
-                self.started = Started(record.test, record.number, Path(record.backing))
+                self.started = Started(record.test, record.number, record.backing)
             case LineRecord():
                 if self.started is None or self.started.test != record.test:
                     self.started = Started(record.test)
@@ -102,9 +111,9 @@ def encode_record(record: Record) -> bytes:
 
 
 def replay(journal: Path) -> Replay:
-    """What the journal holds. A line that is cut or damaged is left out, the rest is taken.
+    """The content of a journal, without lines that are cut or damaged.
 
-    OSError if it cannot be read; OddFileError if it is no file or too large for a journal.
+    OSError if it cannot be read; OddFileError if it is not a file or too large for a journal.
     """
     state = Replay()
     for line in _lines(journal):
@@ -115,6 +124,15 @@ def replay(journal: Path) -> Replay:
             is_cut = line.startswith(b"{") and not line.endswith(b"\n")
             state.is_damaged |= not is_cut and not line.isspace()
     return state
+
+
+def target_of(journal: Path) -> str:
+    """The target whose memory a run uses, by its name; this machine where that is not known."""
+    with contextlib.suppress(OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        for line in _lines(journal):
+            record = _DECODER.decode(line)
+            return record.target if isinstance(record, RunRecord) else LOCAL
+    return LOCAL
 
 
 def _lines(journal: Path) -> Iterator[bytes]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from hardstone.errors import InputError
-from hardstone.store.index import RunEntry
+from hardstone.store.summary import RunEntry
 
 LAST = "last"
 _NONE: Mapping[str, str] = MappingProxyType({})
@@ -16,12 +16,11 @@ _NONE: Mapping[str, str] = MappingProxyType({})
 def find_run(
     reference: str, entries: Sequence[RunEntry], unreadable: Mapping[str, str] = _NONE
 ) -> RunEntry:
-    """The run called `reference`: "last", an id, a name (the latest of it), a prefix of ids.
+    """The run called `reference`: "last", an id, a name (its latest run), or a prefix of an id.
 
-    `entries` are ordered by id, and so by start. `unreadable` are the runs that are there
-    and cannot be read, with the reason. InputError with that reason if one of them is
-    meant, with the nearest names when there is none, with the candidates when a prefix
-    fits several.
+    `entries` are ordered by id, and so by start. `unreadable` has the reasons of runs that cannot
+    be read. InputError: with that reason for one of those; with the nearest names for an unknown
+    one; with the candidates for a prefix of several.
     """
     ids = sorted({*(entry.id for entry in entries), *unreadable})
     if not ids:
@@ -42,7 +41,7 @@ def find_run(
 
 
 def unreadable_run(run_id: str, reason: str, readable: Sequence[RunEntry]) -> InputError:
-    """The error for a run that is there and cannot be read; names one that can be."""
+    """The error for a run that cannot be read; its remedy names one that can."""
     remedy = f"the newest that can be read: hardstone show {readable[-1].id}" if readable else ""
     return InputError(f"run {run_id} cannot be read: {reason}", remedy)
 
@@ -56,8 +55,8 @@ def _readable(run_id: str, entries: Sequence[RunEntry], unreadable: Mapping[str,
 
 def _ambiguous(reference: str, ids: Sequence[str]) -> InputError:
     return InputError(
-        f"'{reference}' fits {len(ids)} runs",
-        f"write more of one: {', '.join(ids[-3:])}" + (", ..." if len(ids) > 3 else ""),
+        f"'{reference}' matches {len(ids)} runs",
+        f"type more of one: {', '.join(ids[-3:])}" + (", ..." if len(ids) > 3 else ""),
     )
 
 

@@ -1,4 +1,4 @@
-"""Space on disk that is kept free for what must be written when the disk is full."""
+"""Disk space that is reserved for what must be written when the disk is full."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ import errno
 import os
 from pathlib import Path
 
-from hardstone.store.files import open_checked
+from hardstone.files import open_checked
 
 RESERVE_BYTES = 2 * 2**20
 FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 class Reserve:
-    """A file that holds `RESERVE_BYTES` for the journal beside it."""
+    """A file of `RESERVE_BYTES` whose space the journal beside it may use."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._is_taken = False
 
     def take(self) -> None:
-        """Have the space, if it is not had yet; OSError where the disk is too full.
+        """Reserves the space unless it is reserved; OSError if the disk is too full.
 
-        A file system that cannot promise space, or no file of that size, has none to give.
+        Does nothing on a file system that cannot reserve, or not a file of that size.
         """
         if self._is_taken:
             return
@@ -39,7 +39,7 @@ class Reserve:
             os.close(descriptor)
 
     def give(self) -> bool:
-        """Free the space for use; whether there was any."""
+        """Frees the space for use; whether there was any."""
         was_taken, self._is_taken = self._is_taken, False
         if was_taken:
             with contextlib.suppress(OSError):

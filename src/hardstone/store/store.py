@@ -1,4 +1,4 @@
-"""The store: what was measured, kept for good."""
+"""The store of runs: list, load, record, recover."""
 
 from __future__ import annotations
 
@@ -8,25 +8,27 @@ from collections.abc import Callable
 from pathlib import Path
 
 from hardstone.errors import InputError
+from hardstone.files import check_regular
+from hardstone.memory import Recorder
 from hardstone.model import RunDocument
-from hardstone.store.backing import abandoned_folders
 from hardstone.store.documents import read_stored
-from hardstone.store.files import check_regular
-from hardstone.store.index import Index, RunEntry
+from hardstone.store.index import Index
 from hardstone.store.journal import Journal
 from hardstone.store.place import is_run_id, open_place
-from hardstone.store.recovery import Dump, recover_runs
+from hardstone.store.rebuild import Dump, Reopen
+from hardstone.store.recovery import recover_runs
 from hardstone.store.refs import find_run, unreadable_run
+from hardstone.store.summary import RunEntry
 
 
 class Store:
     """Runs in the folder `path`, by default $XDG_DATA_HOME/hardstone.
 
-    The folder is made if it is missing. StoreError (an InputError, exit code 2) with the
-    remedy when it cannot be made or read; a folder that cannot be written can be listed.
-    What is broken in it costs nothing else: `on_problem` is told each such thing once, in
-    a line. What a file of the store may be is in files.py. The folder itself, "runs" and
-    "journals" may be links, as to another disk; nothing that is in them may.
+    The folder is made if it is missing. StoreError (an InputError, exit code 2) with the remedy
+    if it cannot be made or read; one that cannot be written can be listed. A broken file affects
+    nothing else: `on_problem` is called once for each, with one line. What its files may be:
+    hardstone.files. The folder itself, "runs" and "journals" may be links, as to another disk;
+    nothing that is in them may.
     """
 
     def __init__(
@@ -43,15 +45,16 @@ class Store:
 
     @property
     def unreadable(self) -> dict[str, str]:
-        """After `runs`: run ids whose documents could not be read, each with the reason."""
+        """After `runs`: the reason for each run whose document could not be read, by id."""
         return self._index.unreadable
 
-    def journal(self, document: RunDocument) -> Journal:
-        """Begin to take down the run that `document`, still without results, describes.
+    def journal(self, document: RunDocument, recorder: Recorder) -> Journal:
+        """Begins to record the run that `document`, still without results, describes.
 
-        Its id must be a new one of `new_run_id`. StoreError if it cannot be written.
+        Its probes run on the target `recorder`. Its id must be a new one of `new_run_id`.
+        StoreError if the journal cannot be written.
         """
-        return Journal(self._place, document, stored=self._refresh_index)
+        return Journal(self._place, document, recorder, stored=self._refresh_index)
 
     def runs(self) -> list[RunEntry]:
         """All runs that can be read, oldest first."""
@@ -60,15 +63,15 @@ class Store:
     def load(self, reference: str) -> RunDocument:
         """The run of an id, a unique prefix of one, a name (the latest), or "last".
 
-        InputError if there is none, with the nearest names, or if it cannot be read: no
-        older run is taken for it. That is told where the run of a name is older than one
-        that cannot be read, which may have that name too.
+        InputError if there is none, with the nearest names, or if it cannot be read: an older run
+        never takes its place. `on_problem` is called if a newer run, which may have the same
+        name, cannot be read.
         """
         if is_run_id(reference) and os.path.lexists(self.path_of(reference)):
             return read_stored(self._place, reference)
         document = self._load_found(reference)
         if reference not in (document.name, "last") and not document.id.startswith(reference):
-            self._index.rebuild()
+            self._index.reread()
             document = self._load_found(reference)
         return document
 
@@ -79,27 +82,22 @@ class Store:
         return self._place.document(run_id)
 
     def rebuild_index(self) -> int:
-        """Make the index anew from the documents; how many there are."""
+        """Makes the index again from summaries and documents; how many runs there are."""
         return self._index.rebuild()
 
-    def recover(self, dump: Dump) -> list[str]:
-        """Store the runs whose tool was ended, as incomplete ones; their ids.
+    def recover(self, dump: Dump, reopen: Reopen) -> list[str]:
+        """Stores the runs whose tool was ended, as incomplete ones; their ids.
 
-        `dump(path)` gives the stream lines of a file that a probe recorded into (see
-        `hardstone-probe dump`). Where a run cannot be stored, its journal stays; a journal
-        that is damaged is set aside.
+        `reopen(name)` gives the target of that name, not yet reached, whose memory has the
+        recording of the test that ran. `dump(path)` gives the stream lines of a copy on this
+        machine (see `hardstone-probe dump`). Where a run cannot be stored, its journal stays; a
+        damaged journal is set aside.
         """
         self._check_lock()
-        return recover_runs(self._place, dump, self._say)
-
-    def lost_recordings(self) -> list[tuple[Path, Path]]:
-        """What runs left in memory-backed storage for a store that is not there (any more),
-        each with that store."""
-        found = ((folder, journal.parents[1]) for folder, journal in abandoned_folders())
-        return [(folder, root) for folder, root in found if _is_missing(root)]
+        return recover_runs(self._place, dump, reopen, self._say)
 
     def _refresh_index(self) -> None:
-        # A run that is stored is stored: the index is made at the latest when it is needed.
+        # The run is stored; the index is made at the latest when it is needed.
         with contextlib.suppress(InputError):
             self._index.entries()
 
@@ -128,14 +126,3 @@ class Store:
         if problem not in self._told:
             self._told.add(problem)
             self._on_problem(problem)
-
-
-def _is_missing(path: Path) -> bool:
-    """Not so where it cannot be told, as in a folder that may not be searched."""
-    try:
-        path.stat()
-    except (FileNotFoundError, NotADirectoryError):
-        return True
-    except OSError:
-        return False
-    return False

@@ -1,4 +1,4 @@
-"""A run that is longer than a document: its maxima get longer intervals, as in the probe."""
+"""Limits the maxima of a long run by longer intervals, as the probe does."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ MOST_STORED_MAXIMA = 6_000_000
 
 
 def thinned(document: RunDocument, most: int = MOST_STORED_MAXIMA) -> RunDocument:
-    """`document` with at most `most` maxima (or one per series): those of the series that
-    have the most are joined in twos, their interval doubled. No maximum is lost.
+    """`document` with at most `most` maxima, or one per series.
 
-    Lengths are told apart by powers of two: series of one time, of which some end a second
-    earlier, keep one interval.
+    In the series that have the most, neighbours are joined in twos and the interval doubled. No
+    maximum is lost. Lengths are rounded to powers of two, so that series of the same time, of
+    which some end a second earlier, keep the same interval.
     """
     lengths = [len(one.maxima_per_s) for result in document.results for one in result.series]
     longest = 1 << max(lengths, default=0).bit_length()

@@ -1,4 +1,4 @@
-"""One measurement at a time: two on one machine spoil each other's figures."""
+"""One measurement at a time: two on one machine would disturb each other."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LOOK_AGAIN_S = 0.2
 
 
 def default_lock_file() -> Path:
-    """A place that every user of the machine shares; `$HARDSTONE_LOCK_FILE` names another."""
+    """A file that all users of the machine share; `$HARDSTONE_LOCK_FILE` names another."""
     if named := os.environ.get("HARDSTONE_LOCK_FILE"):
         return Path(named)
     shared = Path("/run/lock")
@@ -30,17 +30,17 @@ def measuring_alone(
     on_unlocked: Callable[[str], None],
     lock_file: Path | None = None,
 ) -> Iterator[None]:
-    """Holds the machine's measuring lock; the kernel releases it with the process.
+    """Holds the measuring lock of this machine; the kernel releases it with the process.
 
-    Waits while another process holds it, after one call of `on_wait`, until
-    `is_stopped`. Where there is no such file and none can be made, nothing is locked:
-    that is no reason not to measure, but `on_unlocked` is told why.
+    If another process holds it, calls `on_wait` once and waits until it is free or `is_stopped`.
+    If the file cannot be opened or made, nothing is locked and `on_unlocked` is called with the
+    reason; measuring continues.
     """
     path = lock_file or default_lock_file()
     try:
         file = _opened(path)
     except OSError as error:
-        on_unlocked(f"the lock {path} cannot be had: {error.strerror or error}")
+        on_unlocked(f"the lock {path} cannot be opened: {error.strerror or error}")
         yield
         return
     try:
@@ -54,8 +54,8 @@ def measuring_alone(
 
 
 def _opened(path: Path) -> int:
-    """The file as it is, else made: in a sticky folder the kernel may refuse root to make
-    (O_CREAT) what another user has made there (fs.protected_regular)."""
+    """Without O_CREAT first: in a sticky folder the kernel refuses that even to root for a file
+    of another user (fs.protected_regular)."""
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
         return os.open(path, flags)

@@ -1,4 +1,4 @@
-"""What a target is: a place where a probe runs, reached over a small protocol."""
+"""What a target is: a system under test with a probe, reached over a small protocol."""
 
 from __future__ import annotations
 
@@ -6,48 +6,50 @@ import threading
 from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Protocol
 
 from hardstone.errors import EXIT_UNTRUSTWORTHY, EXIT_USAGE, HardstoneError
+from hardstone.memory import Recorder
 from hardstone.model import Facts, Loads, Plan, PlannedTest, Register, ShieldLook
 
-REBUILD = "is this probe of this version? rebuild it: hardstone probe build"
+REBUILD = "the probe may be of another version; rebuild it: hardstone probe build"
+QUIET = "others write to the target's console; silence them there (dmesg -n 1), then run it again"
 
 
 class ProbeError(HardstoneError):
-    """The probe answered wrongly: the test is lost, the target is still there."""
+    """The probe failed: the test is lost, the target can still be reached."""
 
     exit_code = EXIT_UNTRUSTWORTHY
 
 
 class ProbeExitError(ProbeError):
-    """The probe ended with an exit code, `code`, that is not 0."""
+    """The probe ended with the exit code `code`, not 0, and wrote `said` to standard error."""
 
     def __init__(self, code: int, said: str) -> None:
-        super().__init__(f"the probe ended with exit code {code}{said}")
+        super().__init__(f"the probe ended with exit code {code}{said and f': {said}'}")
         self.code = code
+        self.said = said
 
 
 class ProbeRefusedError(ProbeExitError):
-    """The probe does not know what it was asked for."""
+    """The probe does not know the command or an option."""
 
 
 class BrokenStreamError(ProbeError):
-    """What the probe sends cannot be its stream: bad input, and the probe was ended."""
+    """The probe sent what is not a stream, and was ended: bad input."""
 
     exit_code = EXIT_USAGE
 
 
 class ProbeTimeoutError(BrokenStreamError):
-    """The probe outlived its deadline and was ended."""
+    """The probe did not end before its deadline, and was ended."""
 
 
 class Stop(threading.Event):
-    """Asks a running test to end early and keep what it has; `abort` to end at once.
+    """Asks a running test to end early and keep its results; `abort` asks to end at once.
 
-    A signal handler sets it, so the same thread must look with `is_set` and not `wait`,
-    which holds a lock that `set` takes.
+    A signal handler sets it. The same thread must therefore poll `is_set`: `wait` holds a lock
+    that `set` takes.
     """
 
     def __init__(self) -> None:
@@ -55,14 +57,14 @@ class Stop(threading.Event):
         self.is_abort = False
 
     def abort(self) -> None:
-        """Nothing is kept that is not here yet."""
+        """What has not arrived yet is lost."""
         self.is_abort = True
         self.set()
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
-    """How the measuring threads run; None leaves it to the probe."""
+    """How the measuring threads run; None leaves the choice to the probe."""
 
     cpu: int | None = None
     policy: str = "fifo"
@@ -85,18 +87,15 @@ def run_options(plan: Plan, facts: Facts) -> RunOptions:
     )
 
 
-class Target(Protocol):
-    """A system under test. Every call has a deadline of its own.
+class Target(Recorder, Protocol):
+    """A system under test. Every call has a deadline of its own. `name` is what `--target` takes.
 
-    Calls raise TargetError when the target cannot be reached or its probe does not
-    answer, InputError when the answer is none; `run` raises ProbeError when the probe did
-    wrong and the target lives.
+    Calls raise TargetError when the target cannot be reached or its probe does not answer, and
+    InputError when the answer cannot be decoded. `run` raises ProbeError when the probe fails.
     """
 
-    name: str
-
     def open(self) -> None:
-        """Reaches the target; TargetError, with what to do, where it cannot."""
+        """Reaches the target; TargetError with the remedy where that fails."""
 
     def close(self) -> None:
         """Lets go of the target; may be called twice."""
@@ -104,25 +103,25 @@ class Target(Protocol):
     def alone(
         self, stop: Stop, on_wait: Callable[[], None], on_unlocked: Callable[[str], None]
     ) -> AbstractContextManager[None]:
-        """Holds the target for one measurement at a time; waits for another until `stop`.
+        """Locks the target for one measurement; waits for another one until `stop`.
 
-        Where it cannot be held, `on_unlocked` is told why and nothing is waited for.
+        If it cannot be locked, `on_unlocked` is called with the reason, and there is no wait.
         """
 
     def probe_path(self) -> str | None:
-        """Where the probe's executable is on the target, None where there is none."""
+        """Path of the probe's executable on the target, None where it is not a file."""
 
     def probe_sha256(self) -> str | None:
-        """Digest of the probe's executable, None where it cannot be known."""
+        """Digest of the probe's executable, None where it cannot be read."""
 
     def probe_list(self) -> Register:
         """The tests that the probe has."""
 
     def load_list(self) -> Loads | None:
-        """Of what the probe can make load; None where it makes none."""
+        """The elements of load that the probe has; None from a probe without load."""
 
     def shield_look(self) -> ShieldLook | None:
-        """What a shield could switch; None where the probe has none."""
+        """The settings that a shield could switch; None from a probe without shields."""
 
     def facts(self) -> Facts:
         """Facts about the machine, and the instrument."""
@@ -131,15 +130,13 @@ class Target(Protocol):
         self,
         planned: PlannedTest,
         options: RunOptions,
-        backing: Path | None,
+        backing: str | None,
         stop: Stop,
         on_idle: Callable[[], None] = lambda: None,
     ) -> Generator[bytes]:
         """Runs one test: yields the lines as received, without line ends.
 
-        A last line that was cut off is yielded as it is. `on_idle` is called now and
-        then while nothing comes, as the probe is silent while it measures.
+        A last line that was cut is yielded as it is. The probe records at the path `backing` on
+        the target. `on_idle` is called now and then while nothing comes: the probe is silent
+        while it measures.
         """
-
-    def dump(self, path: Path) -> list[bytes]:
-        """The stream that a killed probe left in its backing file."""

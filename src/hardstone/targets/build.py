@@ -17,24 +17,24 @@ _COMPILER_HINT = "install one, for example: sudo apt-get install gcc libc6-dev"
 
 
 class BuildError(TargetError):
-    """The compiler refused; `cause` holds its words, in lines."""
+    """The compiler failed; `cause` holds its lines."""
 
     def __init__(self, cause: str, code: int) -> None:
         super().__init__(cause, f"exit code {code}")
 
     def reasons(self) -> list[tuple[str, str]]:
-        """Each line apart, as the compiler wrote them."""
+        """One reason for each line that the compiler wrote."""
         *lines, last = self.cause.splitlines()
         return [*((line, "") for line in lines), (last, self.remedy)]
 
 
 def build_probe(tell: Callable[[str], None] = lambda text: None) -> Path:
-    """Builds the probe and gives its path. TargetError with the compiler's words if it fails."""
+    """Builds the probe and gives its path. TargetError with the compiler's output if it fails."""
     root = source_tree()
     if root is None:
         raise TargetError(
-            "this installation has no source of the probe",
-            "build it in a checkout of hardstone, and name it with HARDSTONE_PROBE",
+            "this installation does not contain the source of the probe",
+            "build it in a checkout of hardstone and set HARDSTONE_PROBE to its path",
         )
     output = built_probe(root)
     compiler = os.environ.get("CC") or "cc"
@@ -64,7 +64,7 @@ def _build_with_compiler(root: Path, output: Path, compiler: str) -> None:
 
 
 def compiler_command(root: Path, compiler: str) -> list[str]:
-    """The call that needs no build system, without its output."""
+    """The compiler's arguments for a build without Meson, without -o."""
     source = root / "probe" / "src"
     ports = source / "port"
     own = [file for file in sorted(source.rglob("*.c")) if ports not in file.parents]

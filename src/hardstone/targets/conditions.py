@@ -1,7 +1,8 @@
-"""A scenario's stream as it would be under the conditions that a test was asked for."""
+"""A scenario's stream under the load and CPU configuration of a planned test."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -17,9 +18,9 @@ Line = dict[str, Any]
 def under_conditions(
     lines: Iterable[bytes], planned: PlannedTest, found: Sequence[Under]
 ) -> Iterator[bytes]:
-    """`lines` with what `found` says of load and CPU configuration, counted in the footer.
+    """`lines` with what `found` has for these conditions; the footer counts it.
 
-    Lines that are none of a stream pass as they are.
+    Lines that are not of a stream pass as they are.
     """
     if not found and (planned.load, planned.cpu_config) == ("none", "shared"):
         yield from lines
@@ -34,22 +35,25 @@ class _Stream:
         self._planned = planned
         self._found = found
         self._ending = next((one for one in reversed(found) if one.status), None)
-        self._sent = dict.fromkeys(("lines", "event", "series", "verdict"), 0)
+        self._change: Counter[str] = Counter()  # of lines, by type
 
     def take(self, raw: bytes) -> Iterator[bytes]:
-        """The lines that stand for the line `raw` under these conditions; none or several."""
+        """The lines that replace the line `raw` under these conditions; none or several."""
         line = _decoded(raw)
         if line is None:
             yield raw
             return
         if self._ending is not None and line["type"] in _MEASURED:
+            self._change[line["type"]] -= 1
             return
         if line["type"] == "result":
-            yield from map(self._encoded, self._added())
+            for added in self._added():
+                self._change[added["type"]] += 1
+                yield msgspec.json.encode(added)
             line = self._result(line)
         elif line["type"] == "footer":
-            line = self._footer()
-        yield self._encoded(line)
+            line = self._footer(line)
+        yield msgspec.json.encode(line)
 
     def _added(self) -> Iterator[Line]:
         for under in self._found:
@@ -73,21 +77,11 @@ class _Stream:
         said = {"status": end.status, "reason": end.reason, "remedy": end.remedy}
         return {**line, **said, "conditions": conditions}
 
-    def _footer(self) -> Line:
-        sent = self._sent
-        return {
-            "type": "footer",
-            "lines": sent["lines"],
-            "events": sent["event"],
-            "series": sent["series"],
-            "verdicts": sent["verdict"],
-        }
-
-    def _encoded(self, line: Line) -> bytes:
-        self._sent["lines"] += 1
-        if line["type"] in self._sent:
-            self._sent[line["type"]] += 1
-        return msgspec.json.encode(line)
+    def _footer(self, line: Line) -> Line:
+        change = {"lines": self._change.total()}
+        change |= {f"{name}s": self._change[name] for name in ("event", "verdict")}
+        change["series"] = self._change["series"]
+        return line | {name: line.get(name, 0) + more for name, more in change.items()}
 
 
 def _decoded(raw: bytes) -> Line | None:

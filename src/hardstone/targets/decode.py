@@ -29,32 +29,32 @@ Document = TypeVar("Document", Register, Facts, Loads, ShieldLook)
 
 
 def decode_register(raw: bytes) -> Register:
-    """The register in `raw`; InputError where it is none."""
+    """The register in `raw`; InputError for anything else."""
     register = _decode(raw, Register, REGISTER_SCHEMA, "list of tests")
     ids = [test.id for test in register.tests]
     faulty = [test for test in ids if not _TEST_ID.fullmatch(test)]
     if faulty or len(ids) > _MAX_TESTS or len(set(ids)) != len(ids):
-        raise InputError("the probe's list of tests has impossible test IDs", _REMEDY)
+        raise InputError("the probe's list of tests contains invalid test IDs", _REMEDY)
     return register
 
 
 def decode_loads(raw: bytes) -> Loads:
-    """The elements and mixes of load in `raw`; InputError where there are none."""
+    """The elements and mixes of load in `raw`; InputError for anything else."""
     loads = _decode(raw, Loads, LOADS_SCHEMA, "list of loads")
     for names in ([one.name for one in loads.elements], [one.name for one in loads.mixes]):
         faulty = [name for name in names if not _LOAD_NAME.fullmatch(name)]
         if faulty or len(names) > _MAX_LOADS or len(set(names)) != len(names):
-            raise InputError("the probe's list of loads has impossible names", _REMEDY)
+            raise InputError("the probe's list of loads contains invalid names", _REMEDY)
     return loads
 
 
 def decode_shield(raw: bytes) -> ShieldLook:
-    """What a shield could switch, from `raw`; InputError where it does not tell."""
-    return _decode(raw, ShieldLook, SHIELD_SCHEMA, "look at shields")
+    """The settings that a shield could switch, in `raw`; InputError for anything else."""
+    return _decode(raw, ShieldLook, SHIELD_SCHEMA, "list of shield settings")
 
 
 def decode_facts(raw: bytes) -> Facts:
-    """The facts in `raw`; InputError where there are none."""
+    """The facts in `raw`; InputError for anything else."""
     return _decode(raw, Facts, FACTS_SCHEMA, "facts")
 
 

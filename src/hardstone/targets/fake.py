@@ -1,7 +1,7 @@
 """A target that plays a scenario: for tests, and for work without a machine to measure.
 
-Time is virtual unless the scenario says `real_time`: a delay passes at once and
-counts against the deadline all the same, so a test that hangs ends immediately.
+Time is virtual unless the scenario says `real_time`: a delay takes no time but counts against the
+deadline, so a test that hangs ends immediately.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from hardstone.targets.base import (
 )
 from hardstone.targets.conditions import under_conditions
 from hardstone.targets.decode import decode_facts, decode_loads, decode_register, decode_shield
+from hardstone.targets.host_memory import HostMemory
 from hardstone.targets.scenario import LoadedScenario, Step, Under, load_scenario
 from hardstone.units import format_span
 
@@ -38,6 +39,10 @@ class FakeTarget:
         self._path = path
         self._scenario: LoadedScenario | None = None
         self._is_gone = False
+
+    @property
+    def is_noisy(self) -> bool:
+        return self._loaded().noisy
 
     def open(self) -> None:
         self._loaded()
@@ -75,7 +80,7 @@ class FakeTarget:
         self,
         planned: PlannedTest,
         options: RunOptions,
-        backing: Path | None,
+        backing: str | None,
         stop: Stop,
         on_idle: Callable[[], None] = lambda: None,
     ) -> Generator[bytes]:
@@ -96,7 +101,10 @@ class FakeTarget:
                 return
             yield from player.play(step)
 
-    def dump(self, path: Path) -> list[bytes]:
+    def memory(self, run_id: str, journal: Path) -> HostMemory:
+        return HostMemory(run_id, journal)
+
+    def dump(self, path: str) -> list[bytes]:
         lines = self._loaded().dump
         if not lines:
             raise ProbeError("the scenario has no dump")
@@ -109,7 +117,7 @@ class FakeTarget:
 
     def _check_reachable(self) -> None:
         if self._is_gone:
-            raise TargetError("the target is gone", "look whether it is still running")
+            raise TargetError("the target is gone", "check that it is still running")
 
 
 def _steps(
@@ -120,7 +128,7 @@ def _steps(
     if own:
         return [step if isinstance(step, Step) else Step(line=step) for step in own[-1]]
     if planned.test not in scenario.tests:
-        raise ProbeError(f"the scenario has no {planned.test}")
+        raise ProbeError(f"the scenario does not contain {planned.test}")
     return scenario.tests[planned.test]
 
 
@@ -180,7 +188,7 @@ class _Player:
 
     def _check_abort(self) -> None:
         if self._stop.is_abort:
-            raise ProbeError("ended at once, as asked")
+            raise ProbeError("ended at once, on request")
 
     def _exit(self, step: Step) -> None:
         if step.exit:
@@ -208,5 +216,5 @@ def _encoded(text: str) -> bytes:
 def fake_target(path: str) -> FakeTarget:
     """The fake target of a scenario file; InputError without a file's name."""
     if not path:
-        raise InputError("'fake:' names no scenario", "write --target fake:SCENARIO-FILE")
+        raise InputError("'fake:' needs a scenario file", "write --target fake:SCENARIO-FILE")
     return FakeTarget(Path(path))

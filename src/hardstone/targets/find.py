@@ -24,13 +24,13 @@ def built_probe(root: Path) -> Path:
 
 
 def find_probe() -> Path:
-    """The executable in use. TargetError, with what to do, where there is none."""
+    """The executable in use. TargetError with the remedy where there is none."""
     chosen = os.environ.get(VARIABLE)
     if chosen:
         return _executable(Path(chosen), f"{VARIABLE} names it: correct or unset it")
     for path in _places():
         if path.exists():
-            return _executable(path, "build it anew: hardstone probe build")
+            return _executable(path, "rebuild it: hardstone probe build")
     raise TargetError("there is no probe", "build it: hardstone probe build")
 
 
@@ -42,7 +42,7 @@ def _places() -> list[Path]:
 
 def _executable(path: Path, remedy: str) -> Path:
     if not path.exists():
-        raise TargetError(f"the probe {path} is not there", remedy)
+        raise TargetError(f"the probe {path} does not exist", remedy)
     if not path.is_file() or not os.access(path, os.X_OK):
         raise TargetError(f"the probe {path} is not an executable file", remedy)
     return path.resolve()

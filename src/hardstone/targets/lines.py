@@ -31,8 +31,8 @@ def split_lines(chunks: Iterable[bytes], most_bytes: int = _MOST_BYTES) -> Itera
 
 
 def said_by_probe(stderr: bytes | bytearray) -> str:
-    """The first line of what a probe wrote to standard error, at most 600 characters; "?" stands
-    for each that does not print. It may come from a target that is not trusted."""
+    """The first line that a probe wrote to standard error, at most 600 characters, with "?" for
+    each that does not print: a target is not trusted."""
     lines = stderr.decode("utf-8", "replace").strip().splitlines() or [""]
     shown = (char if char.isprintable() else "?" for char in lines[0][:_MOST_SAID])
     return "".join(shown)

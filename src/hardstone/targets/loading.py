@@ -1,19 +1,17 @@
-"""Only the load, on this machine: `hardstone-probe load` with its lines decoded."""
+"""Only the load: `hardstone-probe load` with its lines decoded."""
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Callable, Generator
 from contextlib import closing
-from pathlib import Path
 
 import msgspec
 
 from hardstone.errors import InputError, PrivilegeError, TargetError
 from hardstone.model import StreamEvent, StreamLoad
-from hardstone.targets.base import REBUILD, Stop
-from hardstone.targets.lines import said_by_probe, split_lines
-from hardstone.targets.process import Limits, ProbeProcess
+from hardstone.targets.base import REBUILD, ProbeError, ProbeExitError, Stop
+from hardstone.targets.lines import split_lines
+from hardstone.targets.transport import Limits, Transport, collect
 
 SCHEMA = "hardstone.load/2"
 _CHECK_S = 15.0
@@ -36,57 +34,46 @@ AnyLine = LoadHeader | StreamEvent | StreamLoad | LoadFooter
 _decoder: msgspec.json.Decoder[AnyLine] = msgspec.json.Decoder(AnyLine)
 
 
-def check_load(probe: Path, load: str, cpus: str | None) -> None:
-    """InputError for a text that is no load, PrivilegeError for what is not installed."""
-    command = [str(probe), "load", "--check", load, *_cpus(cpus)]
+def check_load(transport: Transport, load: str, cpus: str | None) -> None:
+    """InputError where `load` is not a load, PrivilegeError where it needs what is missing."""
     try:
-        done = subprocess.run(
-            command,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=_CHECK_S,
-            check=False,
-        )
-    except (OSError, ValueError, subprocess.TimeoutExpired) as error:
-        raise TargetError(f"the probe {probe} does not answer", REBUILD) from error
-    words = said_by_probe(done.stderr).removeprefix("hardstone-probe: ")
-    cause, _, remedy = words.partition("; ")
-    if done.returncode == InputError.exit_code:
-        raise InputError(cause, remedy)
-    if done.returncode == PrivilegeError.exit_code:
-        raise PrivilegeError(cause, remedy)
-    if done.returncode != 0:
-        raise TargetError(f"the probe cannot check a load: {words[:200]}", REBUILD)
+        collect(transport, ["load", "--check", load, *_cpus(cpus)], _CHECK_S)
+    except ProbeExitError as error:
+        words = error.said.removeprefix("hardstone-probe: ")
+        cause, _, remedy = words.partition("; ")
+        for kind in (InputError, PrivilegeError):
+            if error.code == kind.exit_code:
+                raise kind(cause, remedy) from None
+        raise TargetError(f"the probe cannot check a load: {words[:200]}", REBUILD) from error
+    except ProbeError as error:
+        raise TargetError(f"the probe cannot check a load: {error.cause}", REBUILD) from error
 
 
 def load_lines(
-    probe: Path,
+    transport: Transport,
     load: str,
     duration_ns: int | None,
     cpus: str | None,
     stop: Stop,
     on_idle: Callable[[], None] = lambda: None,
 ) -> Generator[AnyLine]:
-    """Runs the load until its duration, or `stop`. Its lines as they come; ProbeError where the
-    probe fails, InputError where a line is none."""
-    command = [str(probe), "load", load, "--json", "--until-eof", *_cpus(cpus)]
+    """Runs the load for its duration or until `stop`; yields its lines as they come.
+
+    ProbeError where the probe fails, InputError for a line that cannot be decoded.
+    """
+    arguments = ["load", load, "--json", "--until-eof", *_cpus(cpus)]
     if duration_ns is not None:
-        command += ["--duration-ns", str(duration_ns)]
+        arguments += ["--duration-ns", str(duration_ns)]
     span_s = _YEAR_S if duration_ns is None else duration_ns / 1e9
     limits = Limits(span_s + _START_S)
-    with closing(ProbeProcess(command, limits, stop).chunks(on_idle)) as chunks:
+    with closing(transport.chunks(arguments, limits, stop, on_idle)) as chunks:
         for line in split_lines(chunks):
-            yield _decode(line)
-
-
-def _decode(line: bytes) -> AnyLine:
-    try:
-        return _decoder.decode(line)
-    except msgspec.DecodeError as error:
-        text = str(error)[:120]
-        raise InputError(
-            f"hardstone-probe load: a line is not understood: {text}", REBUILD
-        ) from error
+            try:
+                yield _decoder.decode(line)
+            except msgspec.DecodeError as error:
+                raise InputError(
+                    f"hardstone-probe load: a line cannot be decoded: {str(error)[:120]}", REBUILD
+                ) from error
 
 
 def _cpus(cpus: str | None) -> list[str]:

@@ -1,54 +1,32 @@
-"""This machine as the target."""
+"""This machine as the system under test."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Generator
-from contextlib import AbstractContextManager, closing
+from collections.abc import Callable, Generator, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 
-from hardstone.errors import EXIT_PRIVILEGE, EXIT_UNTRUSTWORTHY, InputError, TargetError
-from hardstone.model import Facts, Loads, PlannedTest, Register, ShieldLook
 from hardstone.targets.alone import measuring_alone
-from hardstone.targets.base import (
-    REBUILD,
-    BrokenStreamError,
-    ProbeError,
-    ProbeExitError,
-    ProbeRefusedError,
-    RunOptions,
-    Stop,
-)
-from hardstone.targets.decode import decode_facts, decode_loads, decode_register, decode_shield
+from hardstone.targets.base import Stop
 from hardstone.targets.find import find_probe
-from hardstone.targets.lines import split_lines
-from hardstone.targets.process import Limits, ProbeProcess, collect
-from hardstone.targets.request import probe_arguments
-
-_LIST_S = 15.0
-_FACTS_S = 60.0
-_DUMP_S = 60.0
-_DEADLINE_GRACE_S = 15.0
-# Of a run whose result says why nothing, or not all, was measured.
-_RESULT_CODES = (EXIT_UNTRUSTWORTHY, EXIT_PRIVILEGE)
-_FOOTER = b'{"type":"footer"'
+from hardstone.targets.host_memory import HostMemory
+from hardstone.targets.probe_target import ProbeTarget
+from hardstone.targets.process import ProbeProcess
+from hardstone.targets.transport import Limits
 
 
-class LocalTarget:
-    """Runs the probe of this installation as a child process.
-
-    `limits` hold for every command of the probe; by default each has its own.
-    """
+class LocalTransport:
+    """Runs the probe of this installation, or `probe`, as a child process."""
 
     name = "local"
+    is_noisy = False
 
-    def __init__(self, probe: Path | None = None, *, limits: Limits | None = None) -> None:
+    def __init__(self, probe: Path | None = None) -> None:
         self._probe = probe
-        self._limits = limits
 
     def open(self) -> None:
-        if self._probe is None:
-            self._probe = find_probe()
+        self._executable()
 
     def close(self) -> None:
         """Nothing is held between calls."""
@@ -65,67 +43,24 @@ class LocalTarget:
         with self._executable().open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
 
-    def probe_list(self) -> Register:
-        return decode_register(self._ask(["list", "--json"], _LIST_S))
+    def memory(self, run_id: str, journal: Path) -> HostMemory:
+        return HostMemory(run_id, journal)
 
-    def load_list(self) -> Loads | None:
-        raw = self._ask_newer(["load", "--list", "--json"])
-        return None if raw is None else decode_loads(raw)
-
-    def shield_look(self) -> ShieldLook | None:
-        raw = self._ask_newer(["shield", "--show", "--json"])
-        return None if raw is None else decode_shield(raw)
-
-    def facts(self) -> Facts:
-        return decode_facts(self._ask(["facts", "--json"], _FACTS_S))
-
-    def run(
+    def chunks(
         self,
-        planned: PlannedTest,
-        options: RunOptions,
-        backing: Path | None,
+        arguments: Sequence[str],
+        limits: Limits,
         stop: Stop,
         on_idle: Callable[[], None] = lambda: None,
     ) -> Generator[bytes]:
-        command = [str(self._executable()), *probe_arguments(planned, options, backing)]
-        limits = self._limits or Limits(planned.deadline_ns / 1e9 + _DEADLINE_GRACE_S)
-        with closing(ProbeProcess(command, limits, stop).chunks(on_idle)) as chunks:
-            line = b""
-            try:
-                for line in split_lines(chunks):
-                    yield line
-            except ProbeExitError as error:
-                if error.code not in _RESULT_CODES or not line.startswith(_FOOTER):
-                    raise
-
-    def dump(self, path: Path) -> list[bytes]:
-        command = [str(self._executable()), "dump", str(path), "--json"]
-        return list(split_lines([collect(command, _DUMP_S, most_bytes=1 << 27)]))
-
-    def _ask_newer(self, arguments: list[str]) -> bytes | None:
-        """None from a probe from before there was such a command."""
-        try:
-            return self._ask(arguments, _LIST_S)
-        except TargetError as error:
-            if isinstance(error.__cause__, ProbeRefusedError):
-                return None
-            raise
-
-    def _ask(self, arguments: list[str], deadline_s: float) -> bytes:
-        if self._limits:
-            deadline_s = self._limits.deadline_s
-        try:
-            return collect([str(self._executable()), *arguments], deadline_s)
-        except BrokenStreamError as error:
-            raise InputError(f"hardstone-probe {arguments[0]}: {error.cause}", REBUILD) from error
-        except ProbeError as error:
-            raise TargetError(
-                f"hardstone-probe {arguments[0]}: {error.cause}",
-                "build it anew: hardstone probe build",
-            ) from error
+        return ProbeProcess([str(self._executable()), *arguments], limits, stop).chunks(on_idle)
 
     def _executable(self) -> Path:
-        self.open()
         if self._probe is None:
-            raise TargetError("there is no probe", "build it: hardstone probe build")
+            self._probe = find_probe()
         return self._probe
+
+
+def local_target(probe: Path | None = None, *, limits: Limits | None = None) -> ProbeTarget:
+    """This machine, measured with the probe of this installation or with `probe`."""
+    return ProbeTarget(LocalTransport(probe), limits=limits)

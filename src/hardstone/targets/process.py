@@ -1,4 +1,4 @@
-"""One probe process: read with a deadline, ended early or hard, never left behind.
+"""One probe process: read with a deadline, stopped or killed, never left behind.
 
 The process has a session of its own, so that Ctrl-C reaches only the tool. Its
 standard input is a pipe: closing it asks the probe to stop and send what it has.
@@ -26,13 +26,14 @@ from hardstone.targets.base import (
     Stop,
 )
 from hardstone.targets.lines import said_by_probe
+from hardstone.targets.transport import Limits
 from hardstone.units import format_span
 
-# Each look costs the machine that is being measured a wake-up.
+# Each poll is a wake-up on the machine that is being measured.
 _POLL_S = 0.5
 _CHUNK_BYTES = 1 << 16
 _MAX_STDERR_BYTES = 1 << 14
-_REBUILD = "look whether it is built for this machine: hardstone probe build"
+_REBUILD = "check that it was built for this machine: hardstone probe build"
 _REMEDIES = {
     errno.EMFILE: "raise the limit on open files: ulimit -n 256",
     errno.ENFILE: "the whole machine has too many files open: end some programs",
@@ -44,23 +45,6 @@ _REMEDIES = {
     errno.ENOEXEC: _REBUILD,
     errno.ENOENT: _REBUILD,  # of an executable that is there: its loader is not
 }
-
-
-class Limits:
-    """How long and how much a process may go on; times in seconds."""
-
-    def __init__(
-        self,
-        deadline_s: float,
-        *,
-        stop_s: float = 30.0,
-        end_s: float = 5.0,
-        most_bytes: int = 1 << 27,
-    ) -> None:
-        self.deadline_s = deadline_s
-        self.stop_s = stop_s
-        self.end_s = end_s
-        self.most_bytes = most_bytes
 
 
 class ProbeProcess:
@@ -77,7 +61,7 @@ class ProbeProcess:
         self._process = _start(command)
 
     def chunks(self, on_idle: Callable[[], None] = lambda: None) -> Generator[bytes]:
-        """Output until its end. ProbeError for a flood, a failure, a deadline, an abort.
+        """The output until its end. ProbeError for a flood, a failure, a deadline, an abort.
 
         The process is gone when this returns or raises.
         """
@@ -100,8 +84,8 @@ class ProbeProcess:
                 self._look_after()
                 if not ready:
                     if is_over:
-                        return  # a child of the probe may hold the pipe open
-                    # what was written between that look and its end is still to be read
+                        return  # a child of the probe may still hold the pipe open
+                    # read once more: it may have written between select and its end
                     is_over = self._process.poll() is not None
                     on_idle()
 
@@ -131,13 +115,13 @@ class ProbeProcess:
     def _look_after(self) -> None:
         now = time.monotonic()
         if self._stop.is_abort:
-            raise ProbeError("ended at once, as asked")
+            raise ProbeError("ended at once, on request")
         if self._stop.is_set() and self._stop_at is None:
             _opened(self._process.stdin).close()
             self._stop_at = now + self._limits.stop_s
         is_late = now >= self._deadline_at or (self._stop_at is not None and now >= self._stop_at)
         if is_late and self._end_at is None:
-            # The probe takes SIGTERM as a wish to stop: what it has may still come.
+            # On SIGTERM the probe stops and may still send what it has.
             self._signal(signal.SIGTERM)
             self._end_at = now + self._limits.end_s
         if self._end_at is not None and now >= self._end_at:
@@ -175,21 +159,18 @@ class ProbeProcess:
         if self._end_at is not None:
             raise ProbeTimeoutError(self._late_text())
         if code < 0:
-            raise ProbeError(f"the probe was killed by signal {-code}{self._said()}")
+            said = said_by_probe(self._stderr)
+            raise ProbeError(f"the probe was killed by signal {-code}{said and f': {said}'}")
         if code > 0:
             kind = ProbeRefusedError if code == EXIT_USAGE else ProbeExitError
-            raise kind(code, self._said())
-
-    def _said(self) -> str:
-        text = said_by_probe(self._stderr)
-        return f": {text}" if text else ""
+            raise kind(code, said_by_probe(self._stderr))
 
 
 def cannot_start(program: str, error: OSError) -> TargetError:
     """Why a probe did not start, and what to do about it."""
     return TargetError(
         f"the probe {program} cannot be started: {error.strerror or error}",
-        _REMEDIES.get(error.errno or 0, "look at the probe: hardstone probe path"),
+        _REMEDIES.get(error.errno or 0, "check the probe: hardstone probe path"),
     )
 
 
@@ -211,14 +192,3 @@ def _opened(stream: IO[bytes] | None) -> IO[bytes]:
     if stream is None:
         raise TypeError("the stream of the process is not a pipe")
     return stream
-
-
-def collect(
-    command: Sequence[str],
-    deadline_s: float,
-    stop: Stop | None = None,
-    most_bytes: int = 1 << 24,
-) -> bytes:
-    """Whole output of a short command; ProbeError for anything but a clean end."""
-    limits = Limits(deadline_s, stop_s=1.0, end_s=1.0, most_bytes=most_bytes)
-    return b"".join(ProbeProcess(command, limits, stop or Stop()).chunks())

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from hardstone.model import ParamValue, PlannedTest
 from hardstone.targets.base import RunOptions
 
 
-def probe_arguments(planned: PlannedTest, options: RunOptions, backing: Path | None) -> list[str]:
+def probe_arguments(planned: PlannedTest, options: RunOptions, backing: str | None) -> list[str]:
     """Arguments of `hardstone-probe` that run `planned`; never for a shell."""
     arguments = ["run", planned.test, "--json", "--until-eof"]
     for name, value in planned.params.items():
@@ -25,7 +23,7 @@ def probe_arguments(planned: PlannedTest, options: RunOptions, backing: Path | N
     arguments += _optional("--cpu", options.cpu)
     arguments += _optional("--priority", options.priority)
     arguments += _optional("--counter-hz", options.counter_hz)
-    return arguments + ([] if backing is None else ["--backing", str(backing)])
+    return arguments + ([] if backing is None else ["--backing", backing])
 
 
 def _conditions(planned: PlannedTest) -> list[str]:

@@ -1,4 +1,4 @@
-"""Scenario files of the fake target: what a probe says, and how it goes wrong.
+"""Scenario files of the fake target: what a probe sends, and how it fails.
 
 A scenario is TOML or JSON (by the end of the file's name):
 
@@ -6,6 +6,7 @@ A scenario is TOML or JSON (by the end of the file's name):
     register = "register.json"      # a table, or a file beside the scenario
     facts = "facts.json"
     real_time = false               # true: delays are waited for
+    noisy = false                   # true: a console to which others write lines too
 
     [tests.CLK-B-RES]
     steps = [
@@ -20,8 +21,8 @@ A scenario is TOML or JSON (by the end of the file's name):
       { exit = 2, stderr = "..." }, # the probe ends with this code
     ]
 
-    [[under]]                       # how tests fare under conditions: each entry that fits
-    test = "TMR-*"                  # globs; what is left out fits all
+    [[under]]                       # results under conditions: each entry that matches
+    test = "TMR-*"                  # globs; one that is left out matches all
     load = "heavy"
     cpu_config = "shielded"
     steps = [...]                   # in place of the test's own
@@ -30,11 +31,11 @@ A scenario is TOML or JSON (by the end of the file's name):
     settings = ["cpuset"]           # that were in force
     status = "denied"               # with reason and remedy, and nothing measured
 
-`loads` is what the probe can make load (hardstone.loads/2), a table or a file; without it
-the probe makes none. `shield` is in the same way what a shield could switch
-(hardstone.shield/1). What was asked stands in the result line of every stream.
+`loads` (hardstone.loads/2) are the probe's elements of load, a table or a file; without it the
+probe has none. `shield` (hardstone.shield/1) are the settings that a shield could switch. The
+requested conditions are put into the result line of every stream.
 
-Later steps of a test are not reached after `cut` at the end, `hang`, `vanish`, `exit`.
+Steps after `cut` at the end, `hang`, `vanish` or `exit` are not reached.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ _MAX_STEPS = 100_000
 
 
 class Step(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """One thing that the fake probe does; exactly one field is set (stderr with exit)."""
+    """One action of the fake probe; exactly one field is set (stderr with exit)."""
 
     line: str | None = None
     file: str | None = None
@@ -75,7 +76,7 @@ class FakeTest(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 class Under(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """What is different for the tests and conditions that the globs fit."""
+    """What is different for tests and conditions that the globs match."""
 
     test: str = "*"
     load: str = "*"
@@ -89,7 +90,7 @@ class Under(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     remedy: str | None = None
 
     def fits(self, planned: PlannedTest) -> bool:
-        """Whether this is about `planned`."""
+        """Whether the globs match `planned`."""
         asked = (planned.test, planned.load, planned.cpu_config)
         globs = (self.test, self.load, self.cpu_config)
         return all(fnmatchcase(text, glob) for text, glob in zip(asked, globs, strict=True))
@@ -106,6 +107,7 @@ class Scenario(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     loads: dict[str, Any] | str | None = None
     shield: dict[str, Any] | str | None = None
     real_time: bool = False
+    noisy: bool = False
     dump: list[str] = []
 
 
@@ -119,6 +121,7 @@ class LoadedScenario(msgspec.Struct, kw_only=True):
     loads: bytes | None
     shield: bytes | None
     real_time: bool
+    noisy: bool
     dump: list[str]
 
 
@@ -136,6 +139,7 @@ def load_scenario(path: Path) -> LoadedScenario:
         loads=None if scenario.loads is None else _document(folder, scenario.loads),
         shield=None if scenario.shield is None else _document(folder, scenario.shield),
         real_time=scenario.real_time,
+        noisy=scenario.noisy,
         dump=scenario.dump,
     )
 

@@ -1,0 +1,145 @@
+"""Files that may be anything, read with care, and files that are written as a whole.
+
+A folder of ours may hold anything under a name of ours: `open_regular` is the one way to read it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import secrets
+import stat
+from pathlib import Path
+from typing import BinaryIO
+
+_KINDS = {
+    stat.S_IFLNK: "a link",
+    stat.S_IFDIR: "a folder",
+    stat.S_IFIFO: "a pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
+
+
+class OddFileError(OSError):
+    """A path that should be a file is something else, or too large."""
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(errno.EINVAL, problem)
+
+
+def check_regular(mode: int) -> None:
+    """OddFileError unless `mode` is that of a file."""
+    if not stat.S_ISREG(mode):
+        raise OddFileError(f"it is {_KINDS.get(stat.S_IFMT(mode), 'something else')}, not a file")
+
+
+def check_folder(path: Path) -> None:
+    """OddFileError unless `path` is a folder; a link to one is not."""
+    mode = path.lstat().st_mode
+    if not stat.S_ISDIR(mode):
+        raise OddFileError(f"it is {_KINDS.get(stat.S_IFMT(mode), 'a file')}, not a folder")
+
+
+def open_checked(path: Path, flags: int) -> int:
+    """A descriptor of a file that may be anybody's; a link at `path` is not followed.
+
+    Never waits for a pipe, never touches a device: the kind is checked before and, since the name
+    may have been given to another file, after. OddFileError for what is not a file.
+    """
+    with contextlib.suppress(FileNotFoundError):
+        check_regular(path.lstat().st_mode)
+    safe = os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
+    descriptor = os.open(path, flags | safe, 0o600)
+    try:
+        check_regular(os.fstat(descriptor).st_mode)
+    except OSError:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def open_regular(path: Path, most_bytes: int) -> BinaryIO:
+    """Opens a file for reading that may be anybody's.
+
+    OddFileError for what is not a file (a link is not) or has more than `most_bytes`.
+    """
+    file = os.fdopen(open_checked(path, os.O_RDONLY), "rb")
+    if os.fstat(file.fileno()).st_size > most_bytes:
+        file.close()
+        raise OddFileError(f"it holds more than {most_bytes} bytes")
+    return file
+
+
+def read_regular(path: Path, most_bytes: int) -> bytes:
+    """The content of a file that may be anybody's; errors as `open_regular`."""
+    with open_regular(path, most_bytes) as file:
+        return file.read(most_bytes)
+
+
+def is_folder(path: Path) -> bool:
+    """Whether `path` is a folder; a link to one is not."""
+    try:
+        return stat.S_ISDIR(path.lstat().st_mode)
+    except (OSError, ValueError):  # ValueError: a NUL in a name that was read somewhere
+        return False
+
+
+def is_regular(path: Path, most_bytes: int) -> bool:
+    """Whether `path` is a file of at most `most_bytes`; a link to one is not."""
+    try:
+        state = path.lstat()
+    except (OSError, ValueError):
+        return False
+    return stat.S_ISREG(state.st_mode) and state.st_size <= most_bytes
+
+
+def one_line(text: str) -> str:
+    """`text` for a message, with "?" for line breaks and all else that does not print."""
+    return "".join(char if char.isprintable() else "?" for char in text)
+
+
+def write_all(descriptor: int, data: bytes) -> None:
+    """Writes all of `data`. After an OSError a part of it may be in the file."""
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(descriptor, rest) :]
+
+
+def sync_folder(folder: Path) -> None:
+    """Puts on disk which names were added to `folder` or removed from it."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def replace_file(path: Path, data: bytes, mode: int | None, *, is_durable: bool) -> None:
+    """Puts `data` at `path` as a whole, or raises OSError and leaves what was there.
+
+    With `mode` None the umask decides who may read it. Durable: also after a power cut either all
+    of it is there or what was before; else the file may then be empty. A link at `path` is
+    replaced, not followed.
+    """
+    # Part of a name only: all of it and what is added may be longer than a name can be.
+    temporary = path.with_name(f".{path.name[:40]}.{secrets.token_hex(4)}.tmp")
+    try:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+        descriptor = os.open(temporary, flags, 0o666 if mode is None else 0o600)
+        try:
+            write_all(descriptor, data)
+            if mode is not None:
+                os.fchmod(descriptor, mode)
+            if is_durable:
+                os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        temporary.rename(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    if is_durable:
+        sync_folder(path.parent)

@@ -1,0 +1,61 @@
+"""The crash-safe memory of a target, as a journal and its recovery use it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Protocol
+
+RECORDING_LIMIT_BYTES = 512 * 2**20
+
+
+class Memory(Protocol):
+    """The files of one run on its target. They outlive a kill of every process there.
+
+    Making one touches nothing: files are made when they are needed, and a second one for the same
+    run finds those of the first. Calls raise OSError, or TargetError where the target cannot be
+    reached.
+    """
+
+    def path_for(self, number: int) -> str:
+        """Where on the target test `number` of the run may record; nothing is there yet."""
+
+    def has(self, path: str) -> bool:
+        """Whether a recording of this run is at `path`, a text that may be damaged."""
+
+    def copy(self, path: str) -> Iterator[bytes] | None:
+        """The recording at `path` as it is now, in pieces.
+
+        None where there is none, or where a copy would disturb what is being measured.
+        """
+
+    def drop(self, path: str) -> None:
+        """Removes the recording at `path`. Never raises."""
+
+    def keep(self, document: bytes) -> Path | None:
+        """Keeps a run that cannot be stored, on this machine; None where there is no place."""
+
+    def kept(self) -> list[Path]:
+        """Where `keep` may have left this run, on this machine."""
+
+    def remove(self) -> None:
+        """Removes all that this run has left. Never raises."""
+
+
+class Recorder(Protocol):
+    """What a journal and its recovery need of a target. `name` is enough to find it again."""
+
+    name: str
+
+    @property
+    def is_noisy(self) -> bool:
+        """Lines of others come between those of the probe, as on a serial console."""
+
+    def memory(self, run_id: str, journal: Path) -> Memory:
+        """The memory of a run whose journal is the folder `journal`, on this machine.
+
+        Where the target has no such memory and is this machine, the journal itself serves.
+        """
+
+    def dump(self, path: str) -> list[bytes]:
+        """The stream that a killed probe left at `path` on the target."""

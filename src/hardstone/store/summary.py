@@ -1,0 +1,91 @@
+"""What a list shows of a run, kept beside its document: hundreds of bytes instead of all of it.
+
+The document is the truth: a summary counts only while size and time of the document are those
+that it was made from. One that is missing, damaged or stale is made again from the document.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+from typing import Annotated, Literal, NamedTuple
+
+import msgspec
+
+from hardstone.files import OddFileError, check_regular, read_regular, replace_file
+from hardstone.model import RunDocument, RunStatus, TrustGrade
+from hardstone.stats.contradictions import trust_of
+from hardstone.store.place import Place
+
+_LIMIT_BYTES = 16 * 2**10
+_MODE = 0o644
+
+
+class Stamp(NamedTuple):
+    """Size of a document and the time at which it was last changed."""
+
+    size_bytes: int
+    changed_ns: int
+
+
+class RunEntry(msgspec.Struct, kw_only=True, frozen=True):
+    """A run as a list shows it. `tests` counts its results."""
+
+    id: str
+    name: str
+    started_utc: str
+    status: RunStatus
+    grade: TrustGrade
+    tests: Annotated[int, msgspec.Meta(ge=0)]
+    profile: str
+    target: str
+
+
+class _Summary(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    schema: Literal["hardstone.summary/1"] = "hardstone.summary/1"
+    run: RunEntry
+    document: Stamp
+
+
+def stamp_of(path: Path) -> Stamp | None:
+    """The stamp of the document at `path`, None for what is not a file."""
+    state = path.lstat()
+    try:
+        check_regular(state.st_mode)
+    except OddFileError:
+        return None
+    return Stamp(state.st_size, state.st_mtime_ns)
+
+
+def entry_of(document: RunDocument) -> RunEntry:
+    """`document` as a list shows it; its grade as its figures say by now."""
+    return RunEntry(
+        id=document.id,
+        name=document.name,
+        started_utc=document.started_utc,
+        status=document.status,
+        grade=trust_of(document).grade,
+        tests=len(document.results),
+        profile=document.plan.profile,
+        target=document.plan.target,
+    )
+
+
+def read_summary(place: Place, run_id: str, stamp: Stamp) -> RunEntry | None:
+    """The entry of a run whose document has `stamp`; None where there is no good summary."""
+    try:
+        content = read_regular(place.summary(run_id), _LIMIT_BYTES)
+        summary = msgspec.json.decode(content, type=_Summary)
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    is_fitting = summary.run.id == run_id and summary.document == stamp
+    return summary.run if is_fitting else None
+
+
+def write_summary(place: Place, entry: RunEntry) -> None:
+    """Puts a summary beside the document of a run; without space or access, none."""
+    with contextlib.suppress(OSError):
+        stamp = stamp_of(place.document(entry.id))
+        if stamp is not None:
+            content = msgspec.json.encode(_Summary(run=entry, document=stamp))
+            replace_file(place.summary(entry.id), content, _MODE, is_durable=False)

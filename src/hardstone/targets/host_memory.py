@@ -1,0 +1,172 @@
+"""Crash-safe memory of this machine: a private folder for each run in /dev/shm.
+
+Files there outlive a kill of every process, and the probe waits for no disk.
+`$HARDSTONE_MEMORY_DIR` names a folder other than /dev/shm; $XDG_RUNTIME_DIR comes next.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from hardstone.files import (
+    is_folder,
+    is_regular,
+    open_regular,
+    read_regular,
+    replace_file,
+)
+from hardstone.memory import RECORDING_LIMIT_BYTES
+
+_DEFAULT = "/dev/shm"  # noqa: S108
+_OWNER_NAME = "journal"
+_SPARE_NAME = "run.json.gz"
+_PATH_BYTES = 4096
+_CHUNK_BYTES = 2**16
+_ROOM_BYTES = 16 * 2**20
+_FOLDER = re.compile(r"hardstone-[0-9]{8}T[0-9]{6}Z-[0-9a-f]{6}-[a-z0-9_]+")
+
+
+class HostMemory:
+    """The files of the run `run_id`, whose journal is the folder `journal`.
+
+    They are in the journal where no memory-backed folder has 16 MiB of space.
+    """
+
+    def __init__(self, run_id: str, journal: Path) -> None:
+        self._prefix = f"hardstone-{run_id}-"
+        self._journal = journal
+        self._folder: Path | None = None
+
+    def path_for(self, number: int) -> str:
+        return str(self._made() / f"{number}.rec")
+
+    def has(self, path: str) -> bool:
+        folder = Path(path).parent
+        is_ours = folder.name.startswith(self._prefix) and _is_own_folder(folder)
+        return is_ours and is_regular(Path(path), RECORDING_LIMIT_BYTES)
+
+    def copy(self, path: str) -> Iterator[bytes] | None:
+        try:
+            return _chunks(open_regular(Path(path), RECORDING_LIMIT_BYTES))
+        except FileNotFoundError:
+            return None
+
+    def drop(self, path: str) -> None:
+        with contextlib.suppress(OSError):
+            Path(path).unlink()
+
+    def keep(self, document: bytes) -> Path | None:
+        try:
+            path = self._made() / _SPARE_NAME
+            replace_file(path, document, 0o600, is_durable=True)
+        except OSError:
+            return None
+        return path
+
+    def kept(self) -> list[Path]:
+        return [folder / _SPARE_NAME for folder in self._folders()]
+
+    def remove(self) -> None:
+        for folder in self._folders():
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def _folders(self) -> list[Path]:
+        """Folders of this run in memory-backed storage, made by this user."""
+        found = [path for base in _bases() for path in base.glob(f"{self._prefix}*")]
+        return [path for path in found if _is_own_folder(path)]
+
+    def _made(self) -> Path:
+        """The folder, private: in a folder such as /dev/shm the kernel refuses root a file of
+        another user, and a probe may run as root."""
+        if self._folder is None:
+            self._folder = self._in_memory() or Path(
+                tempfile.mkdtemp(prefix=self._prefix, dir=self._journal)
+            )
+        return self._folder
+
+    def _in_memory(self) -> Path | None:
+        for base in filter(_has_room, _bases()):
+            with contextlib.suppress(OSError):
+                folder = Path(tempfile.mkdtemp(prefix=self._prefix, dir=base))
+                try:
+                    (folder / _OWNER_NAME).write_bytes(os.fsencode(self._journal))
+                except OSError:
+                    shutil.rmtree(folder, ignore_errors=True)
+                    raise
+                return folder
+        return None
+
+
+def remove_abandoned(journals: Path) -> None:
+    """Removes the folders of runs whose journal in `journals` is gone; none that holds a run."""
+    for folder, journal in _abandoned():
+        has_run = os.path.lexists(folder / _SPARE_NAME)
+        if journal.parent == journals and journals.is_dir() and not has_run:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def lost_recordings() -> list[tuple[Path, Path]]:
+    """Folders of runs whose store is missing, each with the path of that store."""
+    found = ((folder, journal.parents[1]) for folder, journal in _abandoned())
+    return [(folder, root) for folder, root in found if _is_missing(root)]
+
+
+def _abandoned() -> Iterator[tuple[Path, Path]]:
+    """Folders whose journal is gone, each with the path of that journal."""
+    for base in _bases():
+        for folder in sorted(base.glob("hardstone-*")):
+            with contextlib.suppress(OSError, ValueError):
+                if _FOLDER.fullmatch(folder.name) and _is_own_folder(folder):
+                    content = read_regular(folder / _OWNER_NAME, _PATH_BYTES)
+                    journal = Path(os.fsdecode(content))
+                    # A journal is ROOT/journals/RUN.
+                    is_path = b"\0" not in content and journal.is_absolute()
+                    if is_path and len(journal.parts) > 3 and not os.path.lexists(journal):
+                        yield folder, journal
+
+
+def _chunks(file: BinaryIO) -> Iterator[bytes]:
+    """Pieces of a file, which may be larger than the memory of the tool."""
+    left = RECORDING_LIMIT_BYTES
+    with file:
+        while left and (chunk := file.read(min(_CHUNK_BYTES, left))):
+            left -= len(chunk)
+            yield chunk
+
+
+def _bases() -> list[Path]:
+    first = os.environ.get("HARDSTONE_MEMORY_DIR") or _DEFAULT
+    named = [first, os.environ.get("XDG_RUNTIME_DIR", "")]
+    folders = [Path(name) for name in named if Path(name).is_absolute()]
+    return [path for path in folders if path.is_dir() and os.access(path, os.W_OK | os.X_OK)]
+
+
+def _has_room(folder: Path) -> bool:
+    """Whether the recordings of a test fit; a file system without a size reports no blocks."""
+    state = os.statvfs(folder)
+    return not state.f_blocks or state.f_bavail * state.f_frsize >= _ROOM_BYTES
+
+
+def _is_own_folder(path: Path) -> bool:
+    try:
+        return is_folder(path) and path.lstat().st_uid == os.geteuid()
+    except OSError:  # removed meanwhile
+        return False
+
+
+def _is_missing(path: Path) -> bool:
+    """False where it cannot be told, as in a folder that may not be searched."""
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError:
+        return False
+    return False

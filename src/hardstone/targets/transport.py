@@ -1,0 +1,86 @@
+"""What a transport is: how commands reach the probe of a system, and how bytes come back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Protocol
+
+from hardstone.memory import Memory
+from hardstone.targets.base import Stop
+
+
+class Limits:
+    """How long a command may take, in seconds, and how much it may send.
+
+    `stop_s`: from the request to stop to its end. `end_s`: from the hard end to its death.
+    """
+
+    def __init__(
+        self,
+        deadline_s: float,
+        *,
+        stop_s: float = 30.0,
+        end_s: float = 5.0,
+        most_bytes: int = 1 << 27,
+    ) -> None:
+        self.deadline_s = deadline_s
+        self.stop_s = stop_s
+        self.end_s = end_s
+        self.most_bytes = most_bytes
+
+
+class Transport(Protocol):
+    """A way to one system under test. It starts the probe there and knows nothing of its commands.
+
+    TargetError, with cause and remedy, where the system cannot be reached.
+    """
+
+    name: str
+    """The system as `--target` names it."""
+    is_noisy: bool
+    """Others write between the lines of the probe, as a kernel does on a serial console."""
+
+    def open(self) -> None:
+        """Reaches the system and finds the probe there."""
+
+    def close(self) -> None:
+        """Lets go of the system; may be called twice."""
+
+    def alone(
+        self, stop: Stop, on_wait: Callable[[], None], on_unlocked: Callable[[str], None]
+    ) -> AbstractContextManager[None]:
+        """Locks the system for one measurement; as `Target.alone`."""
+
+    def probe_path(self) -> str | None:
+        """Path of the probe's executable on the system, None where it is not a file."""
+
+    def probe_sha256(self) -> str | None:
+        """Digest of the probe's executable, None where it cannot be read."""
+
+    def memory(self, run_id: str, journal: Path) -> Memory:
+        """The crash-safe memory of the system; as `Recorder.memory`."""
+
+    def chunks(
+        self,
+        arguments: Sequence[str],
+        limits: Limits,
+        stop: Stop,
+        on_idle: Callable[[], None] = lambda: None,
+    ) -> Generator[bytes]:
+        """Runs the probe with `arguments`, which no shell interprets; yields its output.
+
+        When `stop` is set, the probe's standard input is closed: it stops and sends what it has.
+        At `limits` and at an abort it is ended, and always when the generator is closed. `on_idle`
+        is called now and then while nothing comes. ProbeError for a probe that fails, floods or
+        outlives its limits.
+        """
+
+
+def collect(
+    transport: Transport, arguments: Sequence[str], deadline_s: float, most_bytes: int = 1 << 24
+) -> bytes:
+    """The whole output of a short command; errors as `Transport.chunks`."""
+    limits = Limits(deadline_s, stop_s=1.0, end_s=1.0, most_bytes=most_bytes)
+    return b"".join(transport.chunks(arguments, limits, Stop()))
