@@ -239,7 +239,8 @@ void port_facts(const struct port_fact_sink *sink)
     (void)sink;
 }
 
-void port_realtime_remedy(char *text, size_t bytes)
+const char *port_realtime_remedy(char *text, size_t bytes)
 {
     snprintf(text, bytes, FAKE_REMEDY);
+    return NULL;
 }

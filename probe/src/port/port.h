@@ -169,8 +169,8 @@ struct port_fact_sink {
 void port_facts(const struct port_fact_sink *sink);
 
 /* How to get real-time scheduling that the system has refused: which privilege or group budget is
- * missing, and what to type. Empty text: nothing known. */
-void port_realtime_remedy(char *text, size_t bytes);
+ * missing. Returns what to type, which `text` leaves out; NULL: nothing. */
+const char *port_realtime_remedy(char *text, size_t bytes);
 
 /* ---- for load ---- */
 

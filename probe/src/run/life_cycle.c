@@ -83,8 +83,9 @@ static void free_records(struct run *run)
 
 static void tell_monotonic(struct run *run)
 {
-    arena_event(run->arena, "counter_not_used", -1, "%s; CLOCK_MONOTONIC is used instead",
-                run->clock.reason);
+    arena_event(run->arena, "counter_not_used", -1,
+                DATA(data_text("reason", run->clock.reason), data_text("clock", "monotonic")),
+                "%s; CLOCK_MONOTONIC is used instead", run->clock.reason);
 }
 
 static int open_clock(struct run *run)
@@ -116,7 +117,7 @@ static int lock_memory(struct run *run)
     scheduling_visit_cpu(run, &visit);
     run->is_locked = mlockall(MCL_CURRENT | MCL_FUTURE) == 0;
     if (!run->is_locked)
-        arena_event(run->arena, "memory_not_locked", -1,
+        arena_event(run->arena, "memory_not_locked", -1, DATA(data_text("error", strerror(errno))),
                     "memory could not be locked (%s): page faults may add to the figures; raise "
                     "ulimit -l or grant CAP_IPC_LOCK",
                     strerror(errno));
