@@ -477,3 +477,24 @@ def test_inflate_survives_garbage() -> None:
 def _inflate(packed: bytes) -> tuple[int, bytes]:
     done = subprocess.run([TOOL, "--inflate"], input=packed, capture_output=True, check=False)
     return done.returncode, done.stdout
+
+
+def test_the_device_tree_names_what_nothing_else_does(machine: Root) -> None:
+    machine.write("proc/cpuinfo", "processor\t: 0\nCPU implementer\t: 0x41\n")
+    machine.write("proc/device-tree/model", "Raspberry Pi 5 Model B Rev 1.0\0")
+    facts = machine.facts()
+    assert facts["machine.cpu_model"] == facts["machine.board"] == "Raspberry Pi 5 Model B Rev 1.0"
+
+
+def test_what_cpuinfo_and_dmi_name_comes_first(machine: Root) -> None:
+    machine.write("proc/cpuinfo", "model name\t: A Processor\n")
+    machine.write("sys/class/dmi/id/board_name", "A Board\n")
+    machine.write("proc/device-tree/model", "Raspberry Pi 5 Model B Rev 1.0\0")
+    facts = machine.facts()
+    assert (facts["machine.cpu_model"], facts["machine.board"]) == ("A Processor", "A Board")
+
+
+def test_emulation_is_told_with_its_reason(machine: Root) -> None:
+    facts = machine.facts()
+    assert facts["virtual.emulated"] in (True, False, None)
+    assert facts["virtual.emulated_reason"]
