@@ -12,6 +12,7 @@ import pytest
 from hardstone.doctor import diagnose
 from hardstone.model import Scalar
 from tests.conftest import PROBE
+from tests.test_facts import check_value
 
 TOOL = PROBE.parent / "tests" / "hardstone-facts-of-root"
 CPU = "sys/devices/system/cpu"
@@ -60,7 +61,10 @@ class Root:
     def facts(self) -> dict[str, Scalar]:
         done = subprocess.run([TOOL, self.folder], capture_output=True, check=True)
         lines = done.stdout.decode("utf-8", "replace").split("\n")
-        return dict(map(_fact, filter(None, lines)))
+        found = dict(map(_fact, filter(None, lines)))
+        for name, value in found.items():
+            check_value(name, value)
+        return found
 
     def state(self, rule: str) -> str:
         found = diagnose(self.facts()).findings
