@@ -3,6 +3,7 @@
 #include "run/life_cycle.h"
 
 #include "realtime/scheduling.h"
+#include "run/dma_latency.h"
 #include "run/load_run.h"
 #include "run/run.h"
 #include "run/shield_run.h"
@@ -192,6 +193,7 @@ static int check_clock(struct run *run)
 /* Runs before the results are sent, so that they can report what was not restored. */
 static int release(struct run *run)
 {
+    dma_latency_release(run);
     shield_run_release(run);
     return 0;
 }
@@ -201,6 +203,7 @@ static int release(struct run *run)
 static void release_early(struct run *run)
 {
     load_stop(&run->load);
+    dma_latency_release(run);
     shield_run_release(run);
 }
 
@@ -220,6 +223,7 @@ static const struct step steps[] = {
     {shield_run_reserve, shield_run_release},
     {load_run_start, load_run_free},
     {shield_run_enter, NULL},
+    {dma_latency_hold, dma_latency_release}, /* after processes that would share the descriptor */
     {lock_memory, unlock_memory},
     {prepare, finish},
     {calibrate, supervise_end},

@@ -252,3 +252,11 @@ const char *port_realtime_remedy(char *text, size_t bytes)
                  "grant hardstone-probe cap_sys_nice and cap_ipc_lock (setcap); what to type");
     return geteuid() == 0 ? NULL : "hardstone doctor";
 }
+
+int port_hold_dma_latency(int32_t us, int *descriptor, int32_t *in_force_us)
+{
+    char path[LINUX_PLACE_BYTES];
+    snprintf(path, sizeof path, "%s/dev/cpu_dma_latency", linux_root());
+    int error = linux_dma_latency_hold(path, us, descriptor, in_force_us);
+    return error == ENOENT || error == ENODEV ? ENOTSUP : error;
+}

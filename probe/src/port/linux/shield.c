@@ -7,7 +7,6 @@
 #include "port/linux/files.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -103,22 +102,11 @@ static int timers(struct port_shield *shield, char *text, size_t bytes)
 static int dma_latency(struct port_shield *shield, char *text, size_t bytes)
 {
     char full[LINUX_PATH_BYTES];
-    const int32_t none_us = 0;
-    int32_t now_us = -1;
+    int32_t now_us;
     linux_shield_path(shield, LATENCY_FILE, full);
-    int file = open(full, O_RDWR | O_CLOEXEC);
-    int error = file < 0 ? errno : 0;
-    if (!error && write(file, &none_us, sizeof none_us) != sizeof none_us)
-        error = errno;
-    if (!error && (lseek(file, 0, SEEK_SET) < 0 ||
-                   read(file, &now_us, sizeof now_us) != sizeof now_us || now_us != none_us))
-        error = EAGAIN;
-    if (error) {
-        if (file >= 0)
-            close(file);
+    int error = linux_dma_latency_hold(full, 0, &shield->latency, &now_us);
+    if (error)
         return explain(text, bytes, LATENCY_FILE, error);
-    }
-    shield->latency = file;
     snprintf(text, bytes, "no idle state that takes time to leave");
     return 0;
 }
