@@ -115,6 +115,11 @@ _PLAN_OPTIONS = (
         show_default=True,
         help="CPU configurations, each test in each: shared,single (others offline),shielded.",
     ),
+    click.option(
+        "--dma-latency",
+        metavar="US",
+        help="While a test measures, no idle state that takes longer to leave (cyclictest: 0).",
+    ),
     click.option("--seed", default="0", metavar="N", show_default=True, help="For random draws."),
     click.option("--name", default="", metavar="TEXT", help="A name for the run."),
     target_option,

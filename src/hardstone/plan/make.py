@@ -24,7 +24,13 @@ from hardstone.plan.condition_options import (
     started_processes,
 )
 from hardstone.plan.mixes import NONE
-from hardstone.plan.numbers import MAX_SAMPLES, MAX_SEED, duration_ns, whole_number
+from hardstone.plan.numbers import (
+    MAX_LATENCY_US,
+    MAX_SAMPLES,
+    MAX_SEED,
+    duration_ns,
+    whole_number,
+)
 from hardstone.plan.params import check_names, fill_params, split_assignments
 from hardstone.plan.placement import check_cpu, check_cpu_params, check_priority, count_cpus
 from hardstone.plan.problems import Problems, nearest, quote
@@ -50,7 +56,8 @@ class Request:
 
     `tests` holds IDs and globs, `load` and `cpu_config` names and comma lists of them;
     `settings` are applied in every condition. `interval` is in us where it has no unit, `duration`
-    in seconds. None means "as the profile has it".
+    in seconds, `dma_latency` in us. None means "as the profile has it", of `dma_latency` that idle
+    states are left alone.
     """
 
     tests: tuple[str, ...] = ("*",)
@@ -69,6 +76,7 @@ class Request:
     interval: str | None = None
     params: tuple[str, ...] = ()
     seed: str = "0"
+    dma_latency: str | None = None
 
 
 @dataclass(frozen=True)
@@ -122,6 +130,7 @@ def make_plan(
         seed=whole_number(request.seed, "--seed", 0, MAX_SEED, problems) or 0,
         loads=loads,
         cpu_configs=configs,
+        dma_latency_us=_dma_latency_us(request.dma_latency, problems),
     )
     problems.raise_if_any()
     cpus = count_cpus(machine)
@@ -133,6 +142,12 @@ def make_plan(
         for config in configs
     ]
     return msgspec.structs.replace(plan, tests=tests_under, command=_command(request, plan, wish))
+
+
+def _dma_latency_us(text: str | None, problems: Problems) -> int | None:
+    if text is None:
+        return None
+    return whole_number(text, "--dma-latency", 0, MAX_LATENCY_US, problems)
 
 
 def _command(request: Request, plan: Plan, wish: _Wish) -> list[str]:

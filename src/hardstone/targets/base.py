@@ -62,7 +62,10 @@ class Stop(threading.Event):
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
-    """How the measuring threads run; None leaves it to the probe."""
+    """How the measuring threads run; None leaves it to the probe.
+
+    `dma_latency_us`: the bound on the exit latency of idle states meanwhile; None: no bound.
+    """
 
     cpu: int | None = None
     policy: str = "fifo"
@@ -70,6 +73,7 @@ class RunOptions:
     clock: str = "auto"
     seed: int = 0
     counter_hz: int | None = None
+    dma_latency_us: int | None = None
 
 
 def run_options(plan: Plan, facts: Facts) -> RunOptions:
@@ -82,6 +86,7 @@ def run_options(plan: Plan, facts: Facts) -> RunOptions:
         clock=plan.clock,
         seed=plan.seed,
         counter_hz=clock.counter_hz if clock.trusted and plan.clock == "auto" else None,
+        dma_latency_us=plan.dma_latency_us,
     )
 
 
