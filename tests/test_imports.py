@@ -23,6 +23,7 @@ ALLOWED: dict[str, set[str]] = {
     "event_names": set(),
     "model": set(),
     "catalogue": {"errors", "units"},
+    "facts": set(),
     "stats": LEAVES,
     "older": LEAVES | {"calling"},
     "stream": LEAVES | {"stats", "older"},

@@ -114,6 +114,8 @@ def test_a_long_block_leaves_time_to_calibrate() -> None:
 
 def test_machine_and_conditions() -> None:
     found = plan(cpu="5", priority="90", policy="rr", clock="monotonic", seed="7", name="mine")
+    assert found.dma_latency_us is None
+    assert plan(dma_latency="0").dma_latency_us == 0
     assert (found.cpu, found.priority, found.policy) == (5, 90, "rr")
     assert (found.clock, found.seed, found.name) == ("monotonic", 7, "mine")
 
@@ -175,6 +177,9 @@ def test_machine_and_conditions() -> None:
         ({"priority": "max", "policy": "other"}, "policy other has no priority"),
         ({"priority": "50", "policy": "other"}, "policy other has no priority"),
         ({"seed": "-1"}, "out of range"),
+        ({"dma_latency": "2000000001"}, "out of range"),
+        ({"dma_latency": "-1"}, "out of range"),
+        ({"dma_latency": "5us"}, "not a whole number"),
         ({"seed": "x"}, "not a whole number"),
         ({"name": "x" * 200}, "too long or not printable"),
         ({"name": "a\x1b[2J"}, "too long or not printable"),

@@ -16,6 +16,7 @@ from pathlib import Path
 import msgspec
 
 import docs_commands
+import docs_facts
 import docs_output
 import docs_rules
 import docs_tests
@@ -55,6 +56,7 @@ def generated_files() -> dict[Path, str]:
         path = REFERENCE / "commands" / docs_commands.file_name(words)
         pages[path] = docs_commands.page(words, command)
     pages[REFERENCE / "rules.md"] = docs_rules.page()
+    pages[REFERENCE / "facts.md"] = docs_facts.page()
     pages[REFERENCE / "tests" / "README.md"] = docs_tests.index(register, catalogue)
     pages[REFERENCE / "commands" / "README.md"] = docs_commands.index(commands)
     pages[CHANGELOG] = docs_tests.changes(CHANGELOG.read_text(), register)

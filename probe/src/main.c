@@ -43,6 +43,7 @@ static const char help[] =
     "  --cpu-config shared|single|shielded   nothing reserved; one CPU for all; one reserved\n"
     "  --settings LIST                 what a shield changes, out of cpuset, interrupts,\n"
     "                                  workqueues, timers, watchdog, governor, dma_latency\n"
+    "  --dma-latency-us N              no idle state that takes longer than N us to leave\n"
     "  --seed N                        for what is drawn at random\n"
     "  --deadline-ns N  --duration-ns N  --counter-hz N  --until-eof  --backing FILE\n"
     "\n"

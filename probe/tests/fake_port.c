@@ -239,7 +239,18 @@ void port_facts(const struct port_fact_sink *sink)
     (void)sink;
 }
 
-void port_realtime_remedy(char *text, size_t bytes)
+const char *port_realtime_remedy(char *text, size_t bytes)
 {
     snprintf(text, bytes, FAKE_REMEDY);
+    return NULL;
+}
+
+int port_hold_dma_latency(int32_t us, int *descriptor, int32_t *in_force_us)
+{
+    int32_t others_us = fake_port.latency_of_others;
+    if (fake_port.latency_error)
+        return fake_port.latency_error;
+    *descriptor = fake_port.latency_descriptor = dup(STDERR_FILENO);
+    *in_force_us = others_us > 0 && others_us < us ? others_us : us;
+    return 0;
 }

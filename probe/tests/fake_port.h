@@ -24,6 +24,9 @@ struct fake_port {
     int64_t steal_ns;          /* since boot; 0: not known */
     int bound_count;           /* processes of one CPU, with the ids from 1; -1: not told */
     int current_cpu;           /* 0: not known */
+    int latency_error;         /* of port_hold_dma_latency */
+    int32_t latency_of_others; /* a lower bound that is in force; 0: none */
+    int latency_descriptor;    /* that it gave last */
     int steal_cpu;             /* the only CPU with steal time; 0: all alike */
 };
 

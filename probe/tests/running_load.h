@@ -29,9 +29,10 @@ static struct load load;
 static struct load_spec spec;
 static struct told told;
 
-static inline void tell(void *context, const char *name, const char *text, int64_t at_ns)
+static inline void tell(void *context, const char *name, int64_t at_ns, const struct datum *data,
+                        const char *text)
 {
-    (void)context, (void)at_ns;
+    (void)context, (void)at_ns, (void)data;
     if (told.count == EVENTS)
         return;
     snprintf(told.names[told.count], sizeof told.names[0], "%s", name);
@@ -74,8 +75,7 @@ static inline bool start(const char *text)
     cpus_add(&setup.cpus, cpus_first(&allowed));
     memset(&told, 0, sizeof told);
     return CHECK_SAME(load_spec_parse(text, &spec, error, sizeof error), 0) &&
-           CHECK_SAME(load_start(&load, &setup, &outcome), 0) &&
-           CHECK(load_settle(&load, NULL, error, sizeof error));
+           CHECK_SAME(load_start(&load, &setup, &outcome), 0) && CHECK(load_settle(&load, NULL));
 }
 
 static inline void pass_ms(long ms)

@@ -414,7 +414,7 @@ static void test_too_many_events(void)
     memset(&plan, 0, sizeof plan);
     struct arena *arena = new_arena(&plan);
     for (int i = 0; i < ARENA_EVENTS + 5; i++)
-        arena_event(arena, "late", i, "number %d", i);
+        arena_event(arena, "late", i, NO_DATA, "number %d", i);
     CHECK_SAME(arena->event_count, ARENA_EVENTS + 5);
     CHECK_TEXT(arena->events[ARENA_EVENTS - 1].text, "number 47");
     CHECK_SAME(arena->events[ARENA_EVENTS - 1].at_ns, ARENA_EVENTS - 1);
@@ -445,7 +445,7 @@ static void test_long_texts_are_cut(void)
     memset(text, 't', sizeof text - 1);
     text[sizeof text - 1] = '\0';
     struct arena *arena = new_arena(&plan);
-    arena_event(arena, text, -1, "%s", text);
+    arena_event(arena, text, -1, NO_DATA, "%s", text);
     arena_verdict(arena, true, text, "%s", text);
     CHECK_SAME(strlen(arena->events[0].text), ARENA_TEXT_BYTES - 1);
     CHECK_SAME(strlen(arena->verdicts[0].evidence), ARENA_TEXT_BYTES - 1);
@@ -457,8 +457,29 @@ static void test_long_texts_are_cut(void)
 static void *note_events(void *argument)
 {
     for (int i = 0; i < EVENTS_EACH; i++)
-        arena_event(argument, "from_a_thread", i, "number %d", i);
+        arena_event(argument, "from_a_thread", i, DATA(data_text("command", "of a thread")),
+                    "number %d", i);
     return NULL;
+}
+
+static void test_an_event_has_data(void)
+{
+    static struct arena_plan plan;
+    memset(&plan, 0, sizeof plan);
+    struct arena *arena = new_arena(&plan);
+    arena_event(arena, "not_put_back", 7, DATA(data_text("command", "hardstone doctor")), "%s",
+                "x");
+    arena_event(arena, "no_data", -1, NO_DATA, "%s", "y");
+    arena_event_once(arena, "once", DATA(data_text("command", "first")), "%s", "z");
+    arena_event_once(arena, "once", DATA(data_text("command", "second")), "%s", "z");
+    CHECK_SAME(arena->event_count, 3);
+    for (int i = 0; i < 3; i++) {
+        static const char *const commands[] = {"hardstone doctor", "", "first"};
+        const struct arena_event *event = &arena->events[i];
+        const char *command = data_find_text(event->data, sizeof event->data, "command");
+        CHECK_TEXT(command ? command : "", commands[i]);
+    }
+    arena_free(arena);
 }
 
 static void test_events_of_many_threads(void)
@@ -473,8 +494,11 @@ static void test_events_of_many_threads(void)
     for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
     CHECK_SAME(arena->event_count, THREADS * EVENTS_EACH);
-    for (int i = 0; i < ARENA_EVENTS; i++)
-        CHECK_TEXT(arena->events[i].name, "from_a_thread");
+    for (int i = 0; i < ARENA_EVENTS; i++) {
+        const struct arena_event *event = &arena->events[i];
+        CHECK_TEXT(event->name, "from_a_thread");
+        CHECK_TEXT(data_find_text(event->data, sizeof event->data, "command"), "of a thread");
+    }
     arena_free(arena);
 }
 
@@ -501,5 +525,6 @@ TAP_MAIN({"series, labels and formulas of a plan", test_plan_is_kept},
          {"too many events are counted", test_too_many_events},
          {"too many verdicts are told", test_too_many_verdicts},
          {"long texts are cut", test_long_texts_are_cut},
+         {"an event has data", test_an_event_has_data},
          {"events of four threads at once", test_events_of_many_threads},
          {"freeing nothing", test_no_arena_to_free})

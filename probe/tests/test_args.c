@@ -93,6 +93,8 @@ static void test_bad_numbers(void)
         {{"run", LAT, "--seed", "-5"}, "--seed -5: a whole number"},
         {{"run", LAT, "--counter-hz", "2.4e9"}, "--counter-hz 2.4e9: a whole number"},
         {{"run", LAT, "--counter-hz", "1000000000001"}, "from 0 to 1000000000000"},
+        {{"run", LAT, "--dma-latency-us", "-1"}, "--dma-latency-us -1: a whole number"},
+        {{"run", LAT, "--dma-latency-us", "2000000001"}, "from 0 to 2000000000"},
     };
     REFUSE(lines);
 }

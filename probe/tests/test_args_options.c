@@ -45,6 +45,7 @@ static const struct {
     {"--settings", "timers", "run shield"},
     {"--clock", "monotonic", "run facts"},
     {"--counter-hz", "5", "run"},
+    {"--dma-latency-us", "5", "run"},
     {"--seed", "5", "run " LOADS},
     {"--backing", "file", "run"},
     {"--until-eof", NULL, "run " LOADS},

@@ -30,7 +30,7 @@ static void tell(const struct run *run, const char *step)
     pthread_getschedparam(pthread_self(), &policy, &own);
     bool is_as_set = policy == run->setup.policy && own.sched_priority == run->setup.priority;
     bool has_load = run->load.map != NULL;
-    arena_event(run->arena, step, run_event_at_ns(run, clock_monotonic_ns()),
+    arena_event(run->arena, step, run_event_at_ns(run, clock_monotonic_ns()), NO_DATA,
                 "ready %d, working %d, scheduled as set %d, after locking %d",
                 has_load ? count_from(run, WORKER_READY) : 0,
                 has_load ? count_from(run, WORKER_WORKS) : 0, is_as_set,
@@ -133,7 +133,8 @@ static int spin(struct run *run)
 static int look_for_rest(struct run *run)
 {
     int64_t between_ns = run->start_ns - calibrated_at_ns;
-    arena_event(run->arena, "between", -1, "a rest: %d", between_ns >= run->rt_budget.rest_ns);
+    arena_event(run->arena, "between", -1, NO_DATA, "a rest: %d",
+                between_ns >= run->rt_budget.rest_ns);
     return measure(run);
 }
 
@@ -173,8 +174,8 @@ static const char *stream_of(int (*calibrate)(struct run *run), int (*then)(stru
 static void test_before_the_load_works(void)
 {
     const char *text = STREAM(look, measure, 0, "--load", "storm=3");
-    CHECK_HOLDS(text, "\"text\":\"ready 3, working 0, scheduled as set 1, after locking 1\","
-                      "\"at_ns\":null");
+    CHECK_HOLDS(text, "\"at_ns\":null,\"data\":{},"
+                      "\"text\":\"ready 3, working 0, scheduled as set 1, after locking 1\"");
     CHECK_HOLDS(text, "\"text\":\"ready 3, working 3, scheduled as set 1, after locking 1\"");
     CHECK_HOLDS(text, "\"calibrated\":{\"turns\":4711}");
     CHECK(strstr(text, "\"calibrating\"") < strstr(text, "\"measuring\""));

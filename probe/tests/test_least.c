@@ -38,8 +38,8 @@ static void test_one_thread(void)
                       "\"thread\"},\"unit\":\"ns\",\"derived\":null,\"count\":50");
     CHECK_HOLDS(text, "\"name\":\"signal_wait\",\"labels\":{\"kind\":\"mutex\",\"scope\":"
                       "\"thread\"},\"unit\":\"ns\",\"derived\":null,\"count\":50");
-    CHECK_HOLDS(text, "\"kind_unsupported\",\"text\":\"named");
-    CHECK_HOLDS(text, "\"kind_unsupported\",\"text\":\"sysv");
+    CHECK_HOLDS(text, "\"kind_unsupported\",\"at_ns\":null,\"data\":{\"kind\":\"named\",");
+    CHECK_HOLDS(text, "\"kind_unsupported\",\"at_ns\":null,\"data\":{\"kind\":\"sysv\",");
     CHECK_HOLDS(text, "\"scope_unsupported\"");
     CHECK_HOLDS(text, "\"no_cleanup_process\"");
 }

@@ -116,6 +116,7 @@ static void test_there_and_back(void)
     holds(&place, "/proc/sys/kernel/timer_migration", "0");
     holds(&place, "/sys/devices/virtual/workqueue/cpumask", "7");
     holds(&place, "/sys/devices/system/cpu/cpu3/cpufreq/scaling_governor", "performance");
+    CHECK_SAME(place.shield.unchanged, 0);
     undo(&place, counts);
     CHECK_SAME(counts[PORT_UNDONE], 7);
     holds(&place, "/proc/irq/7/smp_affinity_list", "3");
@@ -127,6 +128,25 @@ static void test_there_and_back(void)
     holds(&place, "/sys/devices/system/cpu/cpu3/cpufreq/scaling_governor", "ondemand");
     undo(&place, counts); /* once more does nothing */
     CHECK_SAME(counts[PORT_UNDO_NOTHING], 7);
+    close_place(&place);
+}
+
+/* Applied again, each setting finds what it wants. */
+static void test_what_was_as_wanted_is_known(void)
+{
+    static const enum shield_setting settings[] = {SHIELD_GOVERNOR, SHIELD_WATCHDOG, SHIELD_TIMERS,
+                                                   SHIELD_WORKQUEUES, SHIELD_INTERRUPTS};
+    struct place place;
+    int counts[PORT_UNDO_REFUSED + 1];
+    open_place(&place);
+    for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++)
+        apply(&place, settings[i]);
+    for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++) {
+        place.shield.unchanged = 0;
+        apply(&place, settings[i]);
+        CHECK_SAME(place.shield.unchanged, 1u << settings[i]);
+    }
+    undo(&place, counts);
     close_place(&place);
 }
 
@@ -341,13 +361,18 @@ static void test_a_reserve_that_is_not_exclusive_is_noted(void)
 
 struct told {
     int count;
-    char last[600];
+    char last[600], about[200];
 };
 
-static void listen(void *context, const char *text)
+static void listen(void *context, const struct datum *data, const char *text)
 {
     struct told *told = context;
     told->count++;
+    char room[200];
+    data_pack(room, sizeof room, data);
+    const char *path = data_find_text(room, sizeof room, "path");
+    const char *setting = data_find_text(room, sizeof room, "setting");
+    snprintf(told->about, sizeof told->about, "%s", path ? path : setting ? setting : "");
     snprintf(told->last, sizeof told->last, "%s", text);
 }
 
@@ -417,6 +442,7 @@ static void test_what_cannot_be_put_back_is_kept(void)
         CHECK_SAME(told.count, 1);
         CHECK_HOLDS(told.last, "watchdog_cpumask could not be set back to 0-3");
         CHECK_TEXT(undone.failure, told.last);
+        CHECK_TEXT(told.about, "/proc/sys/kernel/watchdog_cpumask");
         CHECK_SAME(lines_kept(&place, first, sizeof first), 1);
         CHECK_TEXT(first, "/proc/sys/kernel/watchdog_cpumask");
         holds(&place, "/proc/sys/kernel/timer_migration", i == 0 ? "1" : "0");
@@ -590,6 +616,7 @@ static void test_threads_that_the_kernel_has_bound_since(void)
 
 TAP_MAIN(
     {"there and back", test_there_and_back},
+    {"what was as wanted is known", test_what_was_as_wanted_is_known},
     {"what others changed stays", test_what_others_changed_stays},
     {"what is not here", test_what_is_not_here}, {"groups are narrowed", test_groups_are_narrowed},
     {"kinds of groups", test_kinds_of_groups}, {"lines about threads", test_lines_about_threads},

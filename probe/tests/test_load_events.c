@@ -21,14 +21,21 @@ static struct load_spec spec;
 static struct load_sample from[MOST_SLOTS], to[MOST_SLOTS];
 static struct {
     int count;
-    char names[EVENTS][40], texts[EVENTS][400];
+    char names[EVENTS][40], texts[EVENTS][400], data[EVENTS][EMIT_BYTES];
 } told;
 
-static void tell(void *context, const char *name, const char *text, int64_t at_ns)
+static void tell(void *context, const char *name, int64_t at_ns, const struct datum *data,
+                 const char *text)
 {
     (void)context, (void)at_ns;
     if (!CHECK(told.count < EVENTS))
         return;
+    static struct emit emit;
+    char room[400];
+    data_pack(room, sizeof room, data);
+    emit_open(&emit, -1);
+    data_emit(&emit, room, sizeof room);
+    memcpy(told.data[told.count], emit.buffer, emit.used);
     snprintf(told.names[told.count], sizeof told.names[0], "%s", name);
     snprintf(told.texts[told.count++], sizeof told.texts[0], "%s", text);
 }
@@ -71,6 +78,11 @@ static bool is_only(const char *name, const char *text)
     return is_one && CHECK_TEXT(told.names[0], name) && CHECK_TEXT(told.texts[0], text);
 }
 
+static void has_data(const char *json)
+{
+    CHECK_TEXT(told.data[0], json);
+}
+
 static void see_interrupts(int slot, int sent, int seen)
 {
     from[slot].counters[COUNTER_OWN] = 50;
@@ -100,6 +112,8 @@ static void test_interrupts_that_the_kernel_did_not_see(void)
     tell_all();
     is_only("load_unseen", "interrupt: of 10000 timers delivered on CPU 2 the kernel counted 2500 "
                            "interrupts there (25 %): several were served by one, or elsewhere");
+    has_data("{\"element\":\"interrupt\",\"asked\":10000,\"reached\":2500,\"unit\":\"interrupts\","
+             "\"cpu\":2}");
 }
 
 /* The kernel's counters are read around the window: there is nothing to allow for. */
@@ -182,6 +196,7 @@ static void test_writes_that_the_device_did_not_get(void)
         CHECK_SAME(told.count, cases[i].events);
     }
     is_only("load_unseen", "disk: of 44 MiB written the device got 1.0 MiB (2 %)");
+    has_data("{\"element\":\"disk\",\"asked\":46137344,\"reached\":1048576,\"unit\":\"bytes\"}");
 }
 
 static void test_a_device_that_is_not_counted_is_no_event(void)
@@ -213,6 +228,8 @@ static void test_a_stop_within_the_window_is_told(void)
     tell_all();
     is_only("load_short", "search: 2 of 3 processes were stopped for up to 2.3 s of the 3 s of "
                           "the measurement");
+    has_data("{\"element\":\"search\",\"why\":\"stopped\",\"processes_count\":3,\"stopped_count\":"
+             "2,\"longest_ns\":2300000000,\"measured_ns\":3000000000}");
 }
 
 static void do_classes(int slot, int rounds, int but)
@@ -231,6 +248,8 @@ static void test_classes_that_never_ran_are_named(void)
     to[0].counters[KERNEL_FIRST_CLASS + 1] = to[1].counters[KERNEL_FIRST_CLASS + 1] = 0;
     tell_all();
     is_only("load_short", "kernel: never ran: fork, exec");
+    has_data(
+        "{\"element\":\"kernel\",\"why\":\"classes_missing\",\"classes\":[\"fork\",\"exec\"]}");
 }
 
 static void test_a_class_that_ran_anywhere_ran(void)
@@ -260,6 +279,8 @@ static void test_no_round_is_one_event(void)
         return;
     tell_all();
     is_only("load_short", "kernel made no round during the measurement");
+    has_data("{\"element\":\"kernel\",\"why\":\"nothing_done\",\"reached\":0,\"unit\":\"rounds_per_"
+             "s\"}");
 }
 
 /* A share or rate has the process that did least; these have nothing that was asked. */
@@ -307,6 +328,8 @@ static void test_background_that_waits_for_a_cpu_is_there(void)
     to[1].is_ready = to[2].is_ready = false;
     tell_all();
     is_only("load_short", "storm reached 1 of 3 asked (33 %)");
+    has_data("{\"element\":\"storm\",\"why\":\"less_than_asked\",\"asked\":3,\"reached\":1,"
+             "\"unit\":\"processes\"}");
 }
 
 static void test_how_the_background_runs_is_told(void)
@@ -378,6 +401,8 @@ static void test_fewer_for_want_of_room_are_told(void)
     load.is_measured = false;
     tell_all();
     is_only("load_limited", "storm: 2 of 240 are started: a limit leaves room for 2 processes");
+    has_data("{\"element\":\"storm\",\"limit\":\"a "
+             "limit\",\"asked\":240,\"reached\":2,\"room_count\":2}");
 }
 
 /* A process of the whole load may arm its timers on any of its CPUs. */

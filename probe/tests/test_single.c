@@ -23,20 +23,22 @@ static struct {
 enum shield_answer __wrap_shield_open(struct shield *shield, const struct shield_wish *wish);
 struct shield_undone __wrap_shield_close(struct shield *shield, shield_tell tell, void *context);
 int __wrap_shield_other_cpus(int cpu, struct cpus *others);
-void __wrap_shield_clear_way(shield_tell tell, void *context, char restored[SHIELD_REASON_BYTES]);
-bool __wrap_shield_is_left(char text[SHIELD_REASON_BYTES]);
+void __wrap_shield_clear_way(shield_tell tell, void *context, struct shield_earlier *restored);
+bool __wrap_shield_is_left(struct shield_earlier *left);
 
-void __wrap_shield_clear_way(shield_tell tell, void *context, char restored[SHIELD_REASON_BYTES])
+void __wrap_shield_clear_way(shield_tell tell, void *context, struct shield_earlier *restored)
 {
     (void)tell, (void)context;
-    snprintf(restored, SHIELD_REASON_BYTES, "%s", scene.left ? scene.left : "");
+    *restored = (struct shield_earlier){.cpus = "0-1", .owner = 77, .undone = 3, .foreign = 1};
+    snprintf(restored->text, sizeof restored->text, "%s", scene.left ? scene.left : "");
     scene.left = NULL;
 }
 
-bool __wrap_shield_is_left(char text[SHIELD_REASON_BYTES])
+bool __wrap_shield_is_left(struct shield_earlier *left)
 {
+    *left = (struct shield_earlier){.cpus = "0-1", .owner = 77};
     if (scene.left)
-        snprintf(text, SHIELD_REASON_BYTES, "%s", scene.left);
+        snprintf(left->text, sizeof left->text, "%s", scene.left);
     return scene.left != NULL;
 }
 
@@ -54,7 +56,7 @@ struct shield_undone __wrap_shield_close(struct shield *shield, shield_tell tell
 {
     struct shield_undone none = {0};
     (void)shield;
-    tell(context, "told at the end");
+    tell(context, NO_DATA, "told at the end");
     return none;
 }
 
@@ -100,9 +102,12 @@ static void test_offline(void)
     if (!tap_is_wrapped())
         return;
     const char *text = stream_of(SHIELD_DONE, true, NULL, NULL);
-    CHECK_HOLDS(text, "\"name\":\"offline\",\"text\":\"CPU 0-1: offline");
+    CHECK_HOLDS(text, "\"name\":\"offline\",\"at_ns\":null,\"data\":{\"cpu\":2,\"cpus\":\"0-1\","
+                      "\"changed\":[\"offline\",\"cpuset\",\"interrupts\"],\"unchanged\":[]},"
+                      "\"text\":\"CPU 0-1: offline");
     CHECK_HOLDS(text, "\"cpu_config\":\"single\",\"settings\":[\"offline\"],\"cpu\":2");
-    CHECK_HOLDS(text, "\"name\":\"not_put_back\",\"text\":\"told at the end\"");
+    CHECK_HOLDS(text, "\"name\":\"not_put_back\",\"at_ns\":null,\"data\":{},"
+                      "\"text\":\"told at the end\"");
     CHECK_HOLDS(text, "\"status\":\"measured\"");
 }
 
@@ -154,8 +159,12 @@ static void test_what_was_left(void)
         return;
     scene.left = "an invented process left it";
     const char *text = stream_of(SHIELD_DONE, true, NULL, NULL);
-    CHECK_HOLDS(text, "\"name\":\"restored_before\",\"text\":\"an invented process left it\"");
-    CHECK_HOLDS(text, "\"name\":\"offline\",\"text\":\"CPU 0-1: offline");
+    CHECK_HOLDS(text, "\"name\":\"restored_before\",\"at_ns\":null,\"data\":{\"process_id\":77,"
+                      "\"cpus\":\"0-1\",\"is_of_earlier_boot\":false,\"put_back_count\":3,"
+                      "\"left_count\":1},\"text\":\"an invented process left it\"");
+    CHECK_HOLDS(text, "\"name\":\"offline\",\"at_ns\":null,\"data\":{\"cpu\":2,\"cpus\":\"0-1\","
+                      "\"changed\":[\"offline\",\"cpuset\",\"interrupts\"],\"unchanged\":[]},"
+                      "\"text\":\"CPU 0-1: offline");
 }
 
 /* A run that changes nothing itself says that the machine is not as it should be. */
@@ -170,7 +179,9 @@ static void test_what_was_left_under_shared(void)
     scene.left = "an invented process left it";
     const char *text = child_run(words, take_fake_test, &code);
     scene.left = NULL;
-    CHECK_HOLDS(text, "\"name\":\"not_put_back\",\"text\":\"an invented process left it\"");
+    CHECK_HOLDS(text, "\"name\":\"not_put_back\",\"at_ns\":null,\"data\":{\"process_id\":77,"
+                      "\"cpus\":\"0-1\",\"command\":\"hardstone shield --restore\"},"
+                      "\"text\":\"an invented process left it\"");
 }
 
 /* That is no proof that there is but one. */

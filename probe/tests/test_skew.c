@@ -68,7 +68,8 @@ static int look_at_clock(struct run *run)
     const struct clock *clock = &run->clock;
     int64_t ahead_ns = (int64_t)clock_begin(clock) - clock_monotonic_ns();
     int64_t second_ns = clock_ns(clock, clock_ticks_of_ns(clock, 1000000000));
-    arena_event(run->arena, "reads", -1, "%s", ahead_ns > AHEAD_NS / 2 ? "counter" : "monotonic");
+    arena_event(run->arena, "reads", -1, NO_DATA, "%s",
+                ahead_ns > AHEAD_NS / 2 ? "counter" : "monotonic");
     arena_verdict(run->arena, second_ns > 999999000 && second_ns <= 1000000000, "second", "%lld",
                   (long long)second_ns);
     return 0;

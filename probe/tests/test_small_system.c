@@ -100,7 +100,7 @@ static void test_texts(void)
 {
     struct arena *arena = new_arena(1);
     for (int i = 0; i < 20; i++) {
-        arena_event(arena, "name", -1, "%0300d", i);
+        arena_event(arena, "name", -1, NO_DATA, "%0300d", i);
         arena_verdict(arena, true, "name", "%0300d", i);
     }
     CHECK_SAME(arena->verdict_count, 8);

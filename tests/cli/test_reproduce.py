@@ -43,6 +43,7 @@ TYPED = [
     ["run", "TMR-P-JIT", "--load", "none,stress-ng:--class cpu,memory  --temp-path /a"],
     ["run", "TMR-P-JIT", "--load", f"search+stress-ng:--temp-path {HOSTILE} --cpu 2,--vm 1"],
     ["run", "TMR-P-JIT", "--load", "network=4000/s@[0:0::1]:01,storm=7"],
+    ["run", "TMR-P-JIT", "--dma-latency", " 007 "],
     ["run", "TMR-P-JIT", "--cpu-config", "single, shared", "--cpu-config", "shielded"],
 ]
 
@@ -102,6 +103,7 @@ REQUESTS = st.builds(
     interval=st.sampled_from([None, "250", "0.5ms"]),
     params=st.sampled_from([(), ("kinds=futex , unnamed",), (" interval_ns = 1ms",)]),
     seed=st.integers(0, 2**63 - 1).map(str),
+    dma_latency=st.none() | st.integers(0, 2_000_000_000).map(str),
 )
 
 

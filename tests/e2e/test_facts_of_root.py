@@ -12,6 +12,7 @@ import pytest
 from hardstone.doctor import diagnose
 from hardstone.model import Scalar
 from tests.conftest import PROBE
+from tests.test_facts import check_value
 
 TOOL = PROBE.parent / "tests" / "hardstone-facts-of-root"
 CPU = "sys/devices/system/cpu"
@@ -60,7 +61,10 @@ class Root:
     def facts(self) -> dict[str, Scalar]:
         done = subprocess.run([TOOL, self.folder], capture_output=True, check=True)
         lines = done.stdout.decode("utf-8", "replace").split("\n")
-        return dict(map(_fact, filter(None, lines)))
+        found = dict(map(_fact, filter(None, lines)))
+        for name, value in found.items():
+            check_value(name, value)
+        return found
 
     def state(self, rule: str) -> str:
         found = diagnose(self.facts()).findings
@@ -477,3 +481,24 @@ def test_inflate_survives_garbage() -> None:
 def _inflate(packed: bytes) -> tuple[int, bytes]:
     done = subprocess.run([TOOL, "--inflate"], input=packed, capture_output=True, check=False)
     return done.returncode, done.stdout
+
+
+def test_the_device_tree_names_what_nothing_else_does(machine: Root) -> None:
+    machine.write("proc/cpuinfo", "processor\t: 0\nCPU implementer\t: 0x41\n")
+    machine.write("proc/device-tree/model", "Raspberry Pi 5 Model B Rev 1.0\0")
+    facts = machine.facts()
+    assert facts["machine.cpu_model"] == facts["machine.board"] == "Raspberry Pi 5 Model B Rev 1.0"
+
+
+def test_what_cpuinfo_and_dmi_name_comes_first(machine: Root) -> None:
+    machine.write("proc/cpuinfo", "model name\t: A Processor\n")
+    machine.write("sys/class/dmi/id/board_name", "A Board\n")
+    machine.write("proc/device-tree/model", "Raspberry Pi 5 Model B Rev 1.0\0")
+    facts = machine.facts()
+    assert (facts["machine.cpu_model"], facts["machine.board"]) == ("A Processor", "A Board")
+
+
+def test_emulation_is_told_with_its_reason(machine: Root) -> None:
+    facts = machine.facts()
+    assert facts["virtual.emulated"] in (True, False, None)
+    assert facts["virtual.emulated_reason"]

@@ -312,7 +312,7 @@ def facts() -> Mapping[str, bool | int | float | str | None]:
         "machine.arch": "x86_64",
         "machine.page_bytes": 4096,
         "machine.memory_bytes": 8_254_390_272,
-        "cpu.model": "Intel(R) Atom(TM) x7-E3950",
+        "machine.cpu_model": "Intel(R) Atom(TM) x7-E3950",
         "cpu.count": 2,
         "cpu.allowed": "0-1",
         "cpu.smt": False,

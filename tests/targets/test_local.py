@@ -64,13 +64,22 @@ def test_a_whole_stream_arrives_as_sent(run: Callable[..., list[bytes]]) -> None
 def test_arguments_reach_the_probe_one_by_one(tmp_path: Path) -> None:
     target = local_target(sample.executable(tmp_path, "lines(*sys.argv[1:])"))
     planned = sample.planned(params={"a": [1, 2], "b": "x; rm -rf $HOME", "c": []})
-    options = RunOptions(cpu=1, priority=9, policy="rr", clock="monotonic", seed=3, counter_hz=5)
+    options = RunOptions(
+        cpu=1,
+        priority=9,
+        policy="rr",
+        clock="monotonic",
+        seed=3,
+        counter_hz=5,
+        dma_latency_us=0,
+    )
     got = [line.decode() for line in target.run(planned, options, str(tmp_path / "b"), Stop())]
     pairs = set(pairwise(got))
     assert got[:4] == ["run", "TMR-P-LAT", "--json", "--until-eof"]
     assert {("-p", "a=1,2"), ("-p", "b=x; rm -rf $HOME"), ("--cpu", "1")} <= pairs
     assert {("--priority", "9"), ("--policy", "rr"), ("--clock", "monotonic")} <= pairs
     assert {("--seed", "3"), ("--counter-hz", "5"), ("--backing", str(tmp_path / "b"))} <= pairs
+    assert ("--dma-latency-us", "0") in pairs
     assert not any(text.startswith("c=") for text in got)
 
 
@@ -79,6 +88,7 @@ def test_a_test_without_limits_gets_none(tmp_path: Path) -> None:
     planned = sample.planned(duration_ns=0)
     got = list(target.run(planned, RunOptions(), None, Stop()))
     assert b"--samples" not in got and b"--duration-ns" not in got
+    assert b"--dma-latency-us" not in got
 
 
 def test_a_line_that_is_cut_is_passed_on(run: Callable[..., list[bytes]]) -> None:

@@ -51,6 +51,10 @@
 #ifndef HS_ARENA_TEXT_BYTES
 #define HS_ARENA_TEXT_BYTES 400
 #endif
+/* Packed data of an event (base/data.h). */
+#ifndef HS_ARENA_DATA_BYTES
+#define HS_ARENA_DATA_BYTES 640
+#endif
 /* Header line of the stream, and the conditions of its result line: one buffer each. */
 #ifndef HS_ARENA_JSON_BYTES
 #define HS_ARENA_JSON_BYTES 4096
@@ -90,6 +94,9 @@
 #endif
 #if HS_RECORD_SUB_BITS < 1 || HS_RECORD_SUB_BITS > 10
 #error "HS_RECORD_SUB_BITS: 1 to 10"
+#endif
+#if HS_ARENA_DATA_BYTES < 16
+#error "HS_ARENA_DATA_BYTES: at least 16"
 #endif
 #if HS_RECORD_WORST < 1 || HS_ARENA_EVENTS < 1 || HS_ARENA_VERDICTS < 1
 #error "HS_RECORD_WORST, HS_ARENA_EVENTS, HS_ARENA_VERDICTS: at least 1"

@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -199,4 +200,12 @@ int rt_thread_ordinary_priority(void)
 int rt_thread_set_self_ordinary(void)
 {
     return rt_thread_set_self(SCHED_OTHER, rt_thread_ordinary_priority());
+}
+
+void rt_thread_remedy(char *text, size_t bytes)
+{
+    const char *command = port_realtime_remedy(text, bytes);
+    size_t used = strlen(text);
+    if (command)
+        snprintf(text + used, bytes - used, ": %s", command);
 }

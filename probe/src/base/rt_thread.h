@@ -79,4 +79,7 @@ int rt_thread_ordinary_priority(void);
 /* Sets the calling thread to SCHED_OTHER: 0 or an errno value. */
 int rt_thread_set_self_ordinary(void);
 
+/* How to get real-time scheduling that was refused, with what to type. */
+void rt_thread_remedy(char *text, size_t bytes);
+
 #endif

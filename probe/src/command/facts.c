@@ -119,7 +119,7 @@ static void right_facts(const struct port_fact_sink *sink)
     int error = rt_thread_try(&highest);
     sink->truth(sink->context, "limits.can_realtime", error == 0 || rt_thread_try(&lowest) == 0);
     if (error) {
-        port_realtime_remedy(remedy, sizeof remedy);
+        rt_thread_remedy(remedy, sizeof remedy);
         sink->text(sink->context, "limits.realtime_reason", strerror(error));
         sink->text(sink->context, "limits.realtime_remedy", remedy);
     }

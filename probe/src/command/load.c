@@ -118,22 +118,28 @@ static void wait_for_end(const struct request *request)
 
 /* ---- what is sent ---- */
 
-static void send_event(void *context, const char *name, const char *text, int64_t at_ns)
+static void send_event(void *context, const char *name, int64_t at_ns, const struct datum *data,
+                       const char *text)
 {
     struct emit *emit = context;
+    char packed[HS_ARENA_DATA_BYTES];
     (void)at_ns;
+    data_pack(packed, sizeof packed, data);
     emit_begin_object(emit);
     emit_member_text(emit, "type", "event");
     emit_member_text(emit, "name", name);
-    emit_member_text(emit, "text", text);
     emit_member_null(emit, "at_ns");
+    emit_key(emit, "data");
+    data_emit(emit, packed, sizeof packed);
+    emit_member_text(emit, "text", text);
     emit_end_object(emit);
     emit_line(emit);
 }
 
-static void tell_event(void *context, const char *name, const char *text, int64_t at_ns)
+static void tell_event(void *context, const char *name, int64_t at_ns, const struct datum *data,
+                       const char *text)
 {
-    (void)name, (void)at_ns;
+    (void)name, (void)at_ns, (void)data;
     emit_format(context, "note  %s\n", text);
 }
 
@@ -188,7 +194,6 @@ static int run_load(const struct request *request, const struct load_setup *setu
 {
     struct load load;
     struct outcome outcome = {0};
-    char text[LOAD_ERROR_BYTES];
     tell_start(setup);
     if (load_start(&load, setup, &outcome) != 0) {
         load_free(&load);
@@ -196,12 +201,12 @@ static int run_load(const struct request *request, const struct load_setup *setu
     }
     if (request->json)
         send_header(emit, setup->spec);
-    bool is_recovered = load_settle(&load, should_stop, text, sizeof text);
+    bool is_recovered = load_settle(&load, should_stop);
     load_teller *tell = request->json ? send_event : tell_event;
     if (!is_recovered)
-        tell(emit, "load_not_settled", text, -1);
+        load_unsettled_events(&load, tell, emit);
     else if (request->json)
-        send_event(emit, "load_runs", "every process of the load works", -1);
+        send_event(emit, "load_runs", -1, NO_DATA, "every process of the load works");
     load_begin(&load);
     if (emit_flush(emit) == 0)
         wait_for_end(request);

@@ -51,9 +51,9 @@ void load_wait_ready(struct load *load)
     (void)load;
 }
 
-bool load_settle(struct load *load, bool (*should_stop)(void), char *text, size_t bytes)
+bool load_settle(struct load *load, bool (*should_stop)(void))
 {
-    (void)load, (void)should_stop, (void)text, (void)bytes;
+    (void)load, (void)should_stop;
     return true;
 }
 
@@ -75,6 +75,11 @@ void load_stop(struct load *load)
 void load_free(struct load *load)
 {
     (void)load;
+}
+
+void load_unsettled_events(const struct load *load, load_teller *tell, void *context)
+{
+    (void)load, (void)tell, (void)context;
 }
 
 void load_events(const struct load *load, load_teller *tell, void *context)

@@ -106,6 +106,16 @@ static int take_counter_hz(struct parser *parser, const char *option, const char
     return answer;
 }
 
+/* The kernel's own default is 2000 s: no limit. */
+static int take_dma_latency(struct parser *parser, const char *option, const char *text)
+{
+    int64_t number = 0;
+    int answer = take_whole(parser, option, text, 2000000000, &number);
+    parser->request->dma_latency_us = (int32_t)number;
+    parser->request->has_dma_latency = true;
+    return answer;
+}
+
 static int take_seed(struct parser *parser, const char *option, const char *text)
 {
     int64_t number = 0;
@@ -200,6 +210,7 @@ static const struct option {
     {"--settings", RUN | SHIELD, take_settings},
     {"--clock", RUN | FACTS, take_clock},
     {"--counter-hz", RUN, take_counter_hz},
+    {"--dma-latency-us", RUN, take_dma_latency},
     {"--seed", RUN | LOAD, take_seed},
     {"--backing", RUN, take_backing},
     {"--until-eof", RUN | LOAD, FLAG(until_eof, true)},

@@ -3,6 +3,7 @@
 #include "command/shield.h"
 
 #include "base/message.h"
+#include "base/rt_thread.h"
 #include "shield/child.h"
 
 #include <errno.h>
@@ -21,10 +22,16 @@ enum {
     LOOK_NS = 50000000
 };
 
-static void tell(void *context, const char *text)
+static void say(const char *text)
 {
-    (void)context;
     message_write("shield: %s", text);
+}
+
+static void tell(void *context, const struct datum *data, const char *text)
+{
+    const char *command = data_command(data);
+    (void)context;
+    message_write("shield: %s%s%s", text, command ? ": " : "", command ? command : "");
 }
 
 /* ---- shield --restore ---- */
@@ -36,7 +43,7 @@ static int tell_bad(const struct journal *journal, const char *reason)
     snprintf(text, sizeof text, "%s: %s%s", journal->path, reason,
              is_denied ? "; run it as root (sudo)"
                        : "; look at it, and drop it: hardstone shield --restore --forget");
-    tell(NULL, text);
+    say(text);
     return is_denied ? SHIELD_EXIT_PRIVILEGE : SHIELD_EXIT_USAGE;
 }
 
@@ -52,7 +59,7 @@ static int forget(void)
     else
         snprintf(text, sizeof text, "%s is dropped: what is told above stays as it is",
                  journal.path);
-    tell(NULL, text);
+    say(text);
     return error == 0                          ? 0
            : error == EACCES || error == EPERM ? SHIELD_EXIT_PRIVILEGE
            : error == EBUSY                    ? SHIELD_EXIT_USAGE
@@ -83,7 +90,7 @@ static int tell_held(const struct journal_head *head)
                  ? "the CPU is reserved by process %ld, which lives: end it instead"
                  : "the guard of process %ld, which has ended, still puts things back: wait for it",
              (long)head->owner);
-    tell(NULL, text);
+    say(text);
     return SHIELD_EXIT_USAGE;
 }
 
@@ -97,7 +104,7 @@ static int restore(bool may_forget)
     int code = 0;
     switch (find_at_rest(&journal, &image, reason, sizeof reason)) {
     case JOURNAL_NONE:
-        tell(NULL, "nothing is to be put back");
+        say("nothing is to be put back");
         return 0;
     case JOURNAL_BAD:
         code = tell_bad(&journal, reason);
@@ -111,10 +118,10 @@ static int restore(bool may_forget)
                  is_void ? "the journal was of an earlier boot: removed"
                          : "%d put back, %d left as others set them, %d failed",
                  undone.undone, undone.foreign, undone.failed);
-        tell(NULL, text);
+        say(text);
         code = undone.failed ? SHIELD_EXIT_INTERNAL : 0;
         if (undone.failed && !may_forget)
-            tell(NULL, SHIELD_WAY_OUT);
+            say(SHIELD_WAY_OUT);
         break;
     }
     journal_free_image(&image);
@@ -258,13 +265,13 @@ static int explain(const struct shield_child_end *end, const struct shield_child
         return end->code;
     case CHILD_EXEC:
         snprintf(text, sizeof text, "%.200s: %s", child->words[0], error);
-        tell(NULL, text);
+        say(text);
         return end->error == ENOENT ? SHIELD_EXIT_NOT_FOUND : SHIELD_EXIT_CANNOT_RUN;
     case CHILD_POLICY:
-        port_realtime_remedy(remedy, sizeof remedy);
+        rt_thread_remedy(remedy, sizeof remedy);
         snprintf(text, sizeof text, "priority %d was refused: %s; %s", child->priority, error,
                  remedy);
-        tell(NULL, text);
+        say(text);
         return end->error == EINVAL ? SHIELD_EXIT_USAGE : SHIELD_EXIT_PRIVILEGE;
     case CHILD_FORK:
     case CHILD_ENTER:
@@ -272,7 +279,7 @@ static int explain(const struct shield_child_end *end, const struct shield_child
     }
     snprintf(text, sizeof text, "the command could not be brought onto the reserved CPU: %s",
              error);
-    tell(NULL, text);
+    say(text);
     return SHIELD_EXIT_INTERNAL;
 }
 
@@ -300,14 +307,14 @@ static void tell_reserved(const struct shield *shield, bool is_verbose)
     char text[LINE_BYTES], list[CPUS_LIST_BYTES], folded[NOTES_FOLDED_BYTES];
     if (is_verbose) { /* what was not moved has already been listed */
         shield_describe(shield, text, sizeof text);
-        tell(NULL, text);
+        say(text);
         return;
     }
     cpus_format_list(&shield->port.reserved, list, sizeof list);
     bool has_notes = shield_notes_fold(&shield->notes, folded, sizeof folded);
     snprintf(text, sizeof text, "CPU %s is reserved%s%s%s", list, has_notes ? "; not moved: " : "",
              folded, has_notes ? "; --verbose tells each one and why" : "");
-    tell(NULL, text);
+    say(text);
 }
 
 /* One line after COMMAND; shield_close has listed what could not be restored. */
@@ -322,7 +329,7 @@ static void tell_given_back(const struct shield *shield, const struct shield_und
         snprintf(failed, sizeof failed, ", %d failed", undone->failed);
     snprintf(text, sizeof text, "CPU %s is %sgiven back: %d put back%s%s", list,
              undone->failed ? "not wholly " : "", undone->undone, foreign, failed);
-    tell(NULL, text);
+    say(text);
 }
 
 static int reserve(const struct request *request)
@@ -333,20 +340,21 @@ static int reserve(const struct request *request)
                                .is_verbose = request->verbose,
                                .tell = tell};
     struct shield_signals before;
-    char text[LINE_BYTES], restored[SHIELD_REASON_BYTES];
-    shield_clear_way(tell, NULL, restored);
-    if (restored[0])
-        tell(NULL, restored);
+    char text[LINE_BYTES];
+    struct shield_earlier restored;
+    shield_clear_way(tell, NULL, &restored);
+    if (restored.text[0])
+        say(restored.text);
     wish.required = request->has_settings ? request->settings : 1u << SHIELD_CPUSET;
     if (!request->has_cpus)
         cpus_add(&wish.reserved, shield_default_cpu());
     shield_child_hold_signals(&before);
     enum shield_answer answer = shield_open(&shield, &wish);
-    if (shield.restored[0])
-        tell(NULL, shield.restored);
+    if (shield.restored.text[0])
+        say(shield.restored.text);
     if (answer != SHIELD_DONE) {
         snprintf(text, sizeof text, "%s; %s", shield.reason, shield.remedy);
-        tell(NULL, text);
+        say(text);
         return exit_of(answer);
     }
     tell_reserved(&shield, request->verbose);

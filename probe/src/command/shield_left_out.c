@@ -48,15 +48,15 @@ int shield_other_cpus(int cpu, struct cpus *others)
     return -1;
 }
 
-void shield_clear_way(shield_tell tell, void *context, char restored[SHIELD_REASON_BYTES])
+void shield_clear_way(shield_tell tell, void *context, struct shield_earlier *restored)
 {
     (void)tell, (void)context;
-    restored[0] = '\0';
+    memset(restored, 0, sizeof *restored);
 }
 
-bool shield_is_left(char text[SHIELD_REASON_BYTES])
+bool shield_is_left(struct shield_earlier *left)
 {
-    (void)text;
+    (void)left;
     return false;
 }
 
@@ -80,6 +80,13 @@ struct shield_undone shield_close(struct shield *shield, shield_tell tell, void 
     struct shield_undone none = {0};
     (void)shield, (void)tell, (void)context;
     return none;
+}
+
+int shield_settings(const struct shield *shield, bool is_changed,
+                    const char *settings[SHIELD_SETTINGS])
+{
+    (void)shield, (void)is_changed, (void)settings;
+    return 0;
 }
 
 void shield_describe(const struct shield *shield, char *text, size_t bytes)

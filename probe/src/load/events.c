@@ -53,9 +53,13 @@ static void tell_idle(const struct load *load, int term, load_teller *tell, void
     }
     if (idle == 0)
         return;
-    snprintf(text, sizeof text, "%s: %d of %d processes made no round during the measurement",
-             load->setup.spec->terms[term].element->name, idle, all);
-    tell(context, "load_short", text, -1);
+    const char *name = load->setup.spec->terms[term].element->name;
+    snprintf(text, sizeof text, "%s: %d of %d processes made no round during the measurement", name,
+             idle, all);
+    tell(context, "load_short", -1,
+         DATA(data_text("element", name), data_text("why", "no_round"),
+              data_integer("processes_count", all), data_integer("idle_count", idle)),
+         text);
 }
 
 /* Continuous elements, and jobs of which each process keeps one: among hundreds some have no time
@@ -82,14 +86,22 @@ static void tell_short(const struct load *load, int term, load_teller *tell, voi
                  element->kind == LOAD_COUNT || element->kind == LOAD_JOBS
                      ? ""
                      : ", by the process that did least");
-        tell(context, "load_short", text, -1);
+        tell(context, "load_short", -1,
+             DATA(data_text("element", element->name), data_text("why", "less_than_asked"),
+                  data_number("asked", reached.asked), data_number("reached", reached.least),
+                  data_text("unit", load_unit(element->kind))),
+             text);
     } else if (reached.asked < 0 && reached.reached <= 0) {
         snprintf(text, sizeof text, "%s %s during the measurement", element->name,
                  element->kind == LOAD_EXTERNAL_STRESSOR ? "did not run" : "made no round");
-        tell(context, "load_short", text, -1);
+        tell(context, "load_short", -1,
+             DATA(data_text("element", element->name), data_text("why", "nothing_done"),
+                  data_number("reached", 0), data_text("unit", load_unit(element->kind))),
+             text);
     } else if (element->kind == LOAD_JOBS && reached.counters[COUNTER_ROUNDS] == 0) {
         snprintf(text, sizeof text, "%s: no job ended during the measurement", element->name);
-        tell(context, "load_short", text, -1);
+        tell(context, "load_short", -1,
+             DATA(data_text("element", element->name), data_text("why", "no_job_ended")), text);
     } else if (has_rounds_of_each(load, term)) {
         tell_idle(load, term, tell, context);
     }
@@ -191,7 +203,14 @@ static void tell_unseen(const struct load *load, int term, load_teller *tell, vo
                  100 * found.seen / found.sent);
     else
         return;
-    tell(context, "load_unseen", text, -1);
+    tell(context, "load_unseen", -1,
+         DATA(data_text("element", element->name), data_number("asked", found.sent),
+              data_number("reached", found.seen),
+              data_text("unit", element == &load_interrupt ? "interrupts"
+                                : element == &load_network ? "tcp_segments"
+                                                           : "bytes"),
+              found.cpu >= 0 ? data_integer("cpu", found.cpu) : data_none()),
+         text);
 }
 
 /* ---- stopped processes, missing classes ---- */
@@ -211,12 +230,17 @@ static void tell_stopped(const struct load *load, int term, load_teller *tell, v
     if (stopped == 0)
         return;
     char text[TEXT_BYTES];
+    const char *name = load->setup.spec->terms[term].element->name;
     snprintf(text, sizeof text,
              "%s: %d of %d processes were stopped for up to %.3g s of the %.3g s of the "
              "measurement",
-             load->setup.spec->terms[term].element->name, stopped, all, (double)longest_ns / 1e9,
-             window_ns(load) / 1e9);
-    tell(context, "load_short", text, -1);
+             name, stopped, all, (double)longest_ns / 1e9, window_ns(load) / 1e9);
+    tell(context, "load_short", -1,
+         DATA(data_text("element", name), data_text("why", "stopped"),
+              data_integer("processes_count", all), data_integer("stopped_count", stopped),
+              data_integer("longest_ns", longest_ns),
+              data_integer("measured_ns", load->end.at_ns - load->begin.at_ns)),
+         text);
 }
 
 static bool did_class(const struct load *load, int term, int class)
@@ -230,16 +254,22 @@ static bool did_class(const struct load *load, int term, int class)
 static void tell_classes(const struct load *load, int term, load_teller *tell, void *context)
 {
     char text[TEXT_BYTES];
+    const char *classes[KERNEL_CLASSES];
     int missing = 0;
     size_t used = (size_t)snprintf(text, sizeof text, "kernel: never ran:");
     if (load->setup.spec->terms[term].element != &load_kernel || !has_whole_round(load, term))
         return;
-    for (int i = 0; i < KERNEL_CLASSES && used < sizeof text; i++)
+    for (int i = 0; i < KERNEL_CLASSES; i++)
         if (!did_class(load, term, i))
-            used += (size_t)snprintf(text + used, sizeof text - used, "%s %s",
-                                     missing++ > 0 ? "," : "", kernel_classes[i].name);
+            classes[missing++] = kernel_classes[i].name;
+    for (int i = 0; i < missing && used < sizeof text; i++)
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s %s", i > 0 ? "," : "",
+                                 classes[i]);
     if (missing > 0)
-        tell(context, "load_short", text, -1);
+        tell(context, "load_short", -1,
+             DATA(data_text("element", load_kernel.name), data_text("why", "classes_missing"),
+                  data_texts("classes", classes, missing)),
+             text);
 }
 
 /* ---- ended, limited ---- */
@@ -281,7 +311,12 @@ static void tell_ended(const struct load *load, int term, load_teller *tell, voi
              element->kind == LOAD_EXTERNAL_STRESSOR && !is_explained
                  ? "; try stress-ng with these options by hand"
                  : "");
-    tell(context, "load_ended_early", text, first_ns);
+    tell(context, "load_ended_early", first_ns,
+         DATA(data_text("element", element->name), data_integer("asked", all),
+              data_integer("reached", all - ended), data_text("unit", "processes"),
+              WIFSIGNALED(status) ? data_integer("signal", WTERMSIG(status))
+                                  : data_integer("exit_code", WEXITSTATUS(status))),
+         text);
 }
 
 static void tell_guards(const struct load *load, load_teller *tell, void *context)
@@ -289,13 +324,11 @@ static void tell_guards(const struct load *load, load_teller *tell, void *contex
     int64_t supervisor_ns = atomic_load(&load->map->supervisor_ended_ns);
     int64_t guard_ns = atomic_load(&load->map->guard_ended_ns);
     if (supervisor_ns > 0)
-        tell(context, "load_ended_early",
-             "the process that keeps the load was killed: all of the load ended with it",
-             supervisor_ns);
+        tell(context, "load_ended_early", supervisor_ns, DATA(data_text("killed", "supervisor")),
+             "the process that keeps the load was killed: all of the load ended with it");
     else if (guard_ns > 0)
-        tell(context, "load_ended_early",
-             "the process that guards the load was killed: all of the load ended with it",
-             guard_ns);
+        tell(context, "load_ended_early", guard_ns, DATA(data_text("killed", "guard")),
+             "the process that guards the load was killed: all of the load ended with it");
 }
 
 /* Reports only the first note of a term: its processes mostly have the same one. */
@@ -315,9 +348,12 @@ static void tell_note(const struct load *load, int term, load_teller *tell, void
     if (!first)
         return;
     char text[TEXT_BYTES];
-    snprintf(text, sizeof text, "%s: %s (%d of %d processes)",
-             load->setup.spec->terms[term].element->name, first, notes, all);
-    tell(context, "load_limited", text, -1);
+    const char *name = load->setup.spec->terms[term].element->name;
+    snprintf(text, sizeof text, "%s: %s (%d of %d processes)", name, first, notes, all);
+    tell(context, "load_limited", -1,
+         DATA(data_text("element", name), data_text("why", first),
+              data_integer("processes_count", all), data_integer("limited_count", notes)),
+         text);
 }
 
 /* Fewer were started than asked for, to leave room for others. */
@@ -327,10 +363,32 @@ static void tell_room(const struct load *load, int term, load_teller *tell, void
     char text[TEXT_BYTES];
     if (number >= asked)
         return;
-    snprintf(text, sizeof text, "%s: %d of %d are started: %s leaves room for %lld processes",
-             load->setup.spec->terms[term].element->name, number, asked, load->room.limit,
-             (long long)load->room.processes);
-    tell(context, "load_limited", text, -1);
+    const char *name = load->setup.spec->terms[term].element->name;
+    snprintf(text, sizeof text, "%s: %d of %d are started: %s leaves room for %lld processes", name,
+             number, asked, load->room.limit, (long long)load->room.processes);
+    tell(context, "load_limited", -1,
+         DATA(data_text("element", name), data_text("limit", load->room.limit),
+              data_integer("asked", asked), data_integer("reached", number),
+              data_integer("room_count", load->room.processes)),
+         text);
+}
+
+void load_unsettled_events(const struct load *load, load_teller *tell, void *context)
+{
+    for (int term = 0; load->map && term < load->setup.spec->count; term++) {
+        const char *element = load->setup.spec->terms[term].element->name;
+        char text[TEXT_BYTES];
+        int working, all;
+        load_working(load, term, &working, &all);
+        if (working == all)
+            continue;
+        snprintf(text, sizeof text, "not all processes of the load work: %s %d of %d", element,
+                 working, all);
+        tell(context, "load_not_settled", -1,
+             DATA(data_text("element", element), data_integer("asked", all),
+                  data_integer("reached", working), data_text("unit", "processes")),
+             text);
+    }
 }
 
 void load_events(const struct load *load, load_teller *tell, void *context)

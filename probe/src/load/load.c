@@ -252,24 +252,15 @@ static void open_gate(struct load *load)
     load->gate = 0;
 }
 
-static void tell_late(const struct load *load, char *text, size_t bytes)
+void load_working(const struct load *load, int term, int *working, int *processes)
 {
-    const char *separator = "";
-    size_t used = (size_t)snprintf(text, bytes, "not all processes of the load work:");
-    const struct load_spec *spec = load->setup.spec;
-    for (int term = 0; term < spec->count; term++) {
-        int late = 0, all = 0;
-        for (int i = 0; i < load->map->slot_count; i++) {
-            const struct load_slot *slot = &load->map->slots[i];
-            if (slot->term != term)
-                continue;
-            all++;
-            late += atomic_load(&slot->state) < WORKER_WORKS ? 1 : 0;
-        }
-        if (late > 0 && used < bytes)
-            used += (size_t)snprintf(text + used, bytes - used, "%s %s %d of %d", separator,
-                                     spec->terms[term].element->name, all - late, all);
-        separator = late > 0 ? "," : separator;
+    *working = *processes = 0;
+    for (int i = 0; i < load->map->slot_count; i++) {
+        const struct load_slot *slot = &load->map->slots[i];
+        if (slot->term != term)
+            continue;
+        ++*processes;
+        *working += atomic_load(&slot->state) < WORKER_WORKS ? 0 : 1;
     }
 }
 
@@ -286,9 +277,8 @@ void load_wait_ready(struct load *load)
                        NULL);
 }
 
-bool load_settle(struct load *load, bool (*should_stop)(void), char *text, size_t bytes)
+bool load_settle(struct load *load, bool (*should_stop)(void))
 {
-    text[0] = '\0';
     if (load->guard <= 0)
         return true;
     int64_t until_ns = duty_now_ns() + load_patience_ns(load->map->process_count);
@@ -297,8 +287,6 @@ bool load_settle(struct load *load, bool (*should_stop)(void), char *text, size_
     is_good = is_good && wait_for(load, WORKER_WORKS, until_ns, should_stop);
     if (is_good)
         duty_sleep_until(duty_now_ns() + WARM_UP_NS);
-    else
-        tell_late(load, text, bytes);
     return is_good;
 }
 

@@ -61,10 +61,12 @@ int64_t load_patience_ns(int processes);
 void load_wait_ready(struct load *load);
 
 /* Lets the load begin, and waits until every process has done its first piece of work and 0.1 s
- * more. False, with the elements and counts in `text`, if the deadline (load_patience_ns) passes,
- * no process makes progress for stall_ns, the load ends, or `should_stop` (may be NULL) returns
- * true. */
-bool load_settle(struct load *load, bool (*should_stop)(void), char *text, size_t bytes);
+ * more. False if the deadline (load_patience_ns) passes, no process makes progress for stall_ns,
+ * the load ends, or `should_stop` (may be NULL) returns true; load_unsettled_events says which. */
+bool load_settle(struct load *load, bool (*should_stop)(void));
+
+/* The processes of a term, and how many of them work; for what load_settle tells. */
+void load_working(const struct load *load, int term, int *working, int *processes);
 
 /* Read the counters of all processes right before and after the measurement. They neither allocate
  * nor wait; load_stop adds the counts that arrive late. */

@@ -169,8 +169,13 @@ struct port_fact_sink {
 void port_facts(const struct port_fact_sink *sink);
 
 /* How to get real-time scheduling that the system has refused: which privilege or group budget is
- * missing, and what to type. Empty text: nothing known. */
-void port_realtime_remedy(char *text, size_t bytes);
+ * missing. Returns what to type, which `text` leaves out; NULL: nothing. */
+const char *port_realtime_remedy(char *text, size_t bytes);
+
+/* Keeps CPUs out of idle states that take longer than `us` to leave, until `descriptor` is closed,
+ * or the process ends. `in_force_us`: the lowest bound of all programs. 0, or an errno value
+ * (ENOTSUP: the system has no such bound). */
+int port_hold_dma_latency(int32_t us, int *descriptor, int32_t *in_force_us);
 
 /* ---- for load ---- */
 

@@ -32,9 +32,10 @@ struct port_shield {
     struct cpus reserved, others;
     struct journal *journal;
     struct shield_notes *notes;
-    bool has_group; /* SHIELD_CPUSET has made a control group for the reserved CPUs */
-    int latency;    /* descriptor of the latency request; -1: none. Owner and guard hold it: the
-                       kernel drops the request when the last one is closed */
+    unsigned unchanged; /* bits of the settings that were as wanted: nothing was changed */
+    bool has_group;     /* SHIELD_CPUSET has made a control group for the reserved CPUs */
+    int latency;        /* descriptor of the latency request; -1: none. Owner and guard hold it: the
+                           kernel drops the request when the last one is closed */
 };
 
 /* Applies `setting`: journal, change, read back. 0: `text` says what was done, and the notes name

@@ -56,6 +56,7 @@ static void tell_gap(struct burst *burst, int64_t lost_ns)
     if (burst->gap_count++ < TOLD)
         arena_event(burst->run->arena, "idle_gap",
                     run_event_at_ns(burst->run, clock_monotonic_ns()),
+                    DATA(data_integer("gap_ns", lost_ns)),
                     "for %lld us between two looks no thread of the test ran and none was ready: "
                     "wake-ups that took long, which the figures hold",
                     (long long)(lost_ns / 1000));

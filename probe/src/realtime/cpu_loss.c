@@ -118,6 +118,8 @@ void cpu_loss_end(struct cpu_loss *cpu_loss, struct run *run)
     int64_t lost_ns = cpu_loss_lost_ns(cpu_loss, now_ns);
     if (note_loss(cpu_loss, lost_ns))
         arena_event(run->arena, "throttled", run_event_at_ns(run, now_ns),
+                    DATA(data_integer("burst_ns", wall_ns), data_integer("lost_ns", lost_ns),
+                         data_bool("is_limited", cpu_loss->is_limited)),
                     "of a burst of %lld us the test's threads were given %lld us: %s",
                     (long long)(wall_ns / 1000), (long long)((wall_ns - lost_ns) / 1000),
                     possible_causes(cpu_loss));
@@ -128,6 +130,8 @@ void cpu_loss_note_pause(struct cpu_loss *cpu_loss, struct run *run, int64_t pau
 {
     if (note_loss(cpu_loss, pause_ns))
         arena_event(run->arena, "throttled", run_event_at_ns(run, clock_monotonic_ns()),
+                    DATA(data_text("waiting", what), data_integer("lost_ns", pause_ns),
+                         data_bool("is_limited", cpu_loss->is_limited)),
                     "%s was ready and did not run for %lld us: %s", what,
                     (long long)(pause_ns / 1000), possible_causes(cpu_loss));
 }

@@ -83,7 +83,7 @@ int scheduling_choose_cpu(struct run *run)
 static int deny_realtime(struct run *run, int error)
 {
     char remedy[STATUS_TEXT_BYTES];
-    port_realtime_remedy(remedy, sizeof remedy);
+    rt_thread_remedy(remedy, sizeof remedy);
     return outcome_set(&run->outcome, STATUS_DENIED, remedy, "priority %d under %s was refused: %s",
                        run->setup.priority,
                        run->setup.policy == SCHED_RR ? "SCHED_RR" : "SCHED_FIFO", strerror(error));
@@ -98,6 +98,8 @@ static bool lower_priority(struct run *run)
         if (rt_thread_try(&setup) != 0)
             continue;
         arena_event(run->arena, "priority_lowered", -1,
+                    DATA(data_integer("asked_priority", run->setup.priority),
+                         data_integer("priority", priority)),
                     "priority %d was refused; %d is the highest that is granted",
                     run->setup.priority, priority);
         run->setup.priority = priority;
@@ -117,8 +119,10 @@ static int fall_back(struct run *run, int error)
         return 0;
     }
     char remedy[STATUS_TEXT_BYTES];
-    port_realtime_remedy(remedy, sizeof remedy);
+    const char *command = port_realtime_remedy(remedy, sizeof remedy);
     arena_event(run->arena, "not_realtime", -1,
+                DATA(data_text("error", strerror(error)), data_text("remedy", remedy),
+                     command ? data_text("command", command) : data_none()),
                 "not scheduled as real-time: real-time scheduling was refused (%s); %s",
                 strerror(error), remedy);
     run->setup.policy = SCHED_OTHER;
@@ -191,6 +195,7 @@ static void tell_elsewhere(struct run *run, int error)
         return;
     run->is_touched_elsewhere = true;
     arena_event(run->arena, "memory_touched_elsewhere", -1,
+                DATA(data_integer("cpu", run->setup.cpu), data_text("error", strerror(error))),
                 "memory of the test could not be touched on CPU %d (%s): where the machine has "
                 "several memory nodes it may lie far from that CPU",
                 run->setup.cpu, strerror(error));

@@ -223,13 +223,15 @@ static void keep(struct arena *arena, const struct record *record)
     size_t bytes = kept_write(to, room_for(arena, series), record, number);
     if (bytes == 0) {
         arena_event(arena, "series_not_kept", -1,
+                    DATA(data_text("series", series->name), data_integer("series_number", number),
+                         data_integer("lost_count", (int64_t)(record->count - before))),
                     "no room was left for the last %llu values of %s, series %lu of this test",
                     (unsigned long long)(record->count - before), series->name,
                     (unsigned long)number);
         return;
     }
     if (kept_is_coarser(to, record))
-        arena_event_once(arena, "series_coarser",
+        arena_event_once(arena, "series_coarser", NO_DATA,
                          "series that are measured one after another share memory, which was short "
                          "here: some have a coarser histogram or fewer maxima, as they state");
     arena->kept_count += series->kept_offset == 0 ? 1 : 0;
@@ -278,7 +280,8 @@ uint64_t arena_count(const struct arena *arena, uint32_t number)
     return series->kept_offset ? kept_count((const char *)arena + series->kept_offset) : 0;
 }
 
-void arena_event(struct arena *arena, const char *name, int64_t at_ns, const char *format, ...)
+void arena_event(struct arena *arena, const char *name, int64_t at_ns, const struct datum *data,
+                 const char *format, ...)
 {
     uint32_t place = atomic_fetch_add(&arena->event_count, 1);
     if (place >= ARENA_EVENTS)
@@ -286,13 +289,15 @@ void arena_event(struct arena *arena, const char *name, int64_t at_ns, const cha
     struct arena_event *event = &arena->events[place];
     copy_name(event->name, sizeof event->name, name);
     event->at_ns = at_ns;
+    data_pack(event->data, sizeof event->data, data);
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(event->text, sizeof event->text, format, arguments);
     va_end(arguments);
 }
 
-void arena_event_once(struct arena *arena, const char *name, const char *format, ...)
+void arena_event_once(struct arena *arena, const char *name, const struct datum *data,
+                      const char *format, ...)
 {
     char text[ARENA_TEXT_BYTES];
     va_list arguments;
@@ -303,7 +308,7 @@ void arena_event_once(struct arena *arena, const char *name, const char *format,
     for (uint32_t i = 0; i < count; i++)
         if (strcmp(arena->events[i].name, name) == 0 && strcmp(arena->events[i].text, text) == 0)
             return;
-    arena_event(arena, name, -1, "%s", text);
+    arena_event(arena, name, -1, data, "%s", text);
 }
 
 void arena_calibrated(struct arena *arena, const char *param, int64_t value)
@@ -319,7 +324,8 @@ void arena_calibrated(struct arena *arena, const char *param, int64_t value)
 void arena_verdict(struct arena *arena, bool pass, const char *name, const char *format, ...)
 {
     if (arena->verdict_count == ARENA_VERDICTS) {
-        arena_event(arena, "too_many_verdicts", -1, "%s did not fit", name);
+        arena_event(arena, "too_many_verdicts", -1, DATA(data_text("verdict", name)),
+                    "%s did not fit", name);
         return;
     }
     struct arena_verdict *verdict = &arena->verdicts[arena->verdict_count++];

@@ -14,6 +14,7 @@
 #define HS_RECORD_ARENA_H
 
 #include "base/build_options.h"
+#include "base/data.h"
 #include "base/status.h"
 #include "record/record.h"
 
@@ -28,6 +29,7 @@ enum {
     ARENA_CALIBRATED = 8,
     ARENA_NAME_BYTES = 40,
     ARENA_TEXT_BYTES = HS_ARENA_TEXT_BYTES,
+    ARENA_DATA_BYTES = HS_ARENA_DATA_BYTES,
     ARENA_JSON_BYTES = HS_ARENA_JSON_BYTES,
     ARENA_KEPT_BYTES = HS_ARENA_KEPT_BYTES,         /* at least, for a series beside its maxima */
     ARENA_KEPT_ALL_BYTES = HS_ARENA_KEPT_ALL_BYTES, /* of all series, if that is more */
@@ -54,7 +56,8 @@ struct arena_series {
 struct arena_event {
     char name[ARENA_NAME_BYTES];
     char text[ARENA_TEXT_BYTES];
-    int64_t at_ns; /* since the start of the measurement; -1: outside it */
+    char data[ARENA_DATA_BYTES]; /* packed (base/data.h) */
+    int64_t at_ns;               /* since the start of the measurement; -1: outside it */
 };
 
 struct arena_verdict {
@@ -149,13 +152,15 @@ size_t arena_scratch_bytes(const struct arena *arena);
 /* Number of values of the series. */
 uint64_t arena_count(const struct arena *arena, uint32_t series);
 
-/* Notes something that a reader must know. Safe from any thread of the probe. */
-void arena_event(struct arena *arena, const char *name, int64_t at_ns, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
+/* Notes something that a reader must know. `data` has each name, figure and choice that the text
+ * speaks of, for programs, and as `command` what a person may type, which the text leaves out.
+ * Safe from any thread of the probe. */
+void arena_event(struct arena *arena, const char *name, int64_t at_ns, const struct datum *data,
+                 const char *format, ...) __attribute__((format(printf, 5, 6)));
 
 /* The same, unless an event of this name with the same text is there. From one thread only. */
-void arena_event_once(struct arena *arena, const char *name, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+void arena_event_once(struct arena *arena, const char *name, const struct datum *data,
+                      const char *format, ...) __attribute__((format(printf, 4, 5)));
 
 /* Adds a verdict; more than ARENA_VERDICTS are told as an event. */
 void arena_verdict(struct arena *arena, bool pass, const char *name, const char *format, ...)

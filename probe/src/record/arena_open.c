@@ -74,7 +74,7 @@ static void find_kept(struct arena *arena)
         at += bytes;
     }
     if (at < arena->kept_end)
-        arena_event(arena, "file_damaged", -1,
+        arena_event(arena, "file_damaged", -1, DATA(data_integer("from_byte", (int64_t)at)),
                     "the finished series from byte %llu of the file on cannot be read: they are "
                     "empty here",
                     (unsigned long long)at);
@@ -98,6 +98,12 @@ static void recover(struct arena *arena, struct record *record)
     struct recovered recovered = record_recover(record);
     if (record_was_recovered(&recovered))
         arena_event(arena, "read_at_work", -1,
+                    DATA(data_text("series", arena->series[record->owner - 1].name),
+                         data_integer("value_count", (int64_t)record->count),
+                         data_integer("later_count", (int64_t)recovered.later_count),
+                         data_bool("has_moments", !recovered.has_other_moments),
+                         data_bool("has_worst", !recovered.lost_worst),
+                         data_bool("has_maxima", !recovered.lost_maxima)),
                     "the recording of %s was left or copied at work: of its %llu values %llu came "
                     "after the count%s%s%s",
                     arena->series[record->owner - 1].name, (unsigned long long)record->count,

@@ -3,6 +3,7 @@
 #include "run/life_cycle.h"
 
 #include "realtime/scheduling.h"
+#include "run/dma_latency.h"
 #include "run/load_run.h"
 #include "run/run.h"
 #include "run/shield_run.h"
@@ -83,8 +84,9 @@ static void free_records(struct run *run)
 
 static void tell_monotonic(struct run *run)
 {
-    arena_event(run->arena, "counter_not_used", -1, "%s; CLOCK_MONOTONIC is used instead",
-                run->clock.reason);
+    arena_event(run->arena, "counter_not_used", -1,
+                DATA(data_text("reason", run->clock.reason), data_text("clock", "monotonic")),
+                "%s; CLOCK_MONOTONIC is used instead", run->clock.reason);
 }
 
 static int open_clock(struct run *run)
@@ -116,7 +118,7 @@ static int lock_memory(struct run *run)
     scheduling_visit_cpu(run, &visit);
     run->is_locked = mlockall(MCL_CURRENT | MCL_FUTURE) == 0;
     if (!run->is_locked)
-        arena_event(run->arena, "memory_not_locked", -1,
+        arena_event(run->arena, "memory_not_locked", -1, DATA(data_text("error", strerror(errno))),
                     "memory could not be locked (%s): page faults may add to the figures; raise "
                     "ulimit -l or grant CAP_IPC_LOCK",
                     strerror(errno));
@@ -191,6 +193,7 @@ static int check_clock(struct run *run)
 /* Runs before the results are sent, so that they can report what was not restored. */
 static int release(struct run *run)
 {
+    dma_latency_release(run);
     shield_run_release(run);
     return 0;
 }
@@ -200,6 +203,7 @@ static int release(struct run *run)
 static void release_early(struct run *run)
 {
     load_stop(&run->load);
+    dma_latency_release(run);
     shield_run_release(run);
 }
 
@@ -219,6 +223,7 @@ static const struct step steps[] = {
     {shield_run_reserve, shield_run_release},
     {load_run_start, load_run_free},
     {shield_run_enter, NULL},
+    {dma_latency_hold, dma_latency_release}, /* after processes that would share the descriptor */
     {lock_memory, unlock_memory},
     {prepare, finish},
     {calibrate, supervise_end},

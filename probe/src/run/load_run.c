@@ -41,19 +41,19 @@ int load_run_start(struct run *run)
     return load_start(&run->load, &setup, &run->outcome);
 }
 
-int load_run_settle(struct run *run)
-{
-    char text[ARENA_TEXT_BYTES];
-    if (!load_settle(&run->load, NULL, text, sizeof text))
-        arena_event(run->arena, "load_not_settled", -1, "%s", text);
-    return 0;
-}
-
-static void tell(void *context, const char *name, const char *text, int64_t at_ns)
+static void tell(void *context, const char *name, int64_t at_ns, const struct datum *data,
+                 const char *text)
 {
     const struct run *run = context;
     bool is_inside = at_ns >= run->start_ns && at_ns <= run->arena->ended_ns;
-    arena_event(run->arena, name, is_inside ? run_at_ns(run, at_ns) : -1, "%s", text);
+    arena_event(run->arena, name, is_inside ? run_at_ns(run, at_ns) : -1, data, "%s", text);
+}
+
+int load_run_settle(struct run *run)
+{
+    if (!load_settle(&run->load, NULL))
+        load_unsettled_events(&run->load, tell, run);
+    return 0;
 }
 
 int load_run_stop(struct run *run)

@@ -32,6 +32,14 @@ struct run_watch {
     int policy, priority;
 };
 
+/* Bound on the exit latency of idle states (run/dma_latency.h). */
+struct run_dma_latency {
+    bool is_held; /* by this run, or its shield */
+    int32_t us;   /* in force, if it is */
+    bool is_open; /* `descriptor` holds it */
+    int descriptor;
+};
+
 struct run {
     const struct request *request;
     const struct test *test;
@@ -68,7 +76,8 @@ struct run {
     struct run_watch watch;
     struct shield *shield;                 /* NULL: nothing is reserved */
     struct earlier_shield *earlier_shield; /* what an earlier run has left of one */
-    unsigned settings;    /* applied by the shield; bits 1 << enum shield_setting */
+    unsigned settings; /* applied by the shield; bits 1 << enum shield_setting */
+    struct run_dma_latency dma_latency;
     void *own;            /* state of the test, from prepare to finish */
     _Atomic pid_t needed; /* see supervise_process */
     const char *needed_party;

@@ -43,8 +43,8 @@ bool shield_run_excludes(struct run *run, int cpu)
 /* ---- what an earlier shield has left ---- */
 
 struct earlier_shield {
-    const char *event;
-    char text[SHIELD_REASON_BYTES];
+    bool is_restored; /* else it was left as it is */
+    struct shield_earlier found;
 };
 
 static bool reserves(const struct request *request)
@@ -57,11 +57,11 @@ int shield_run_look(struct run *run)
     struct earlier_shield *earlier = calloc(1, sizeof *earlier);
     if (!earlier)
         return 0;
-    earlier->event = reserves(run->request) ? "restored_before" : "not_put_back";
-    if (reserves(run->request))
-        shield_clear_way(NULL, NULL, earlier->text);
+    earlier->is_restored = reserves(run->request);
+    if (earlier->is_restored)
+        shield_clear_way(NULL, NULL, &earlier->found);
     else
-        (void)shield_is_left(earlier->text);
+        (void)shield_is_left(&earlier->found);
     run->earlier_shield = earlier;
     return 0;
 }
@@ -71,11 +71,29 @@ void shield_run_forget(struct run *run)
     free(run->earlier_shield);
 }
 
+static void tell_restored(const struct run *run, const struct shield_earlier *restored)
+{
+    if (restored->text[0])
+        arena_event(run->arena, "restored_before", -1,
+                    DATA(data_integer("process_id", restored->owner),
+                         data_text("cpus", restored->cpus),
+                         data_bool("is_of_earlier_boot", restored->is_void),
+                         data_integer("put_back_count", restored->undone),
+                         data_integer("left_count", restored->foreign)),
+                    "%s", restored->text);
+}
+
 static void tell_earlier(const struct run *run)
 {
     const struct earlier_shield *earlier = run->earlier_shield;
-    if (earlier && earlier->text[0])
-        arena_event(run->arena, earlier->event, -1, "%s", earlier->text);
+    if (earlier && earlier->is_restored)
+        tell_restored(run, &earlier->found);
+    else if (earlier && earlier->found.text[0])
+        arena_event(run->arena, "not_put_back", -1,
+                    DATA(data_integer("process_id", earlier->found.owner),
+                         data_text("cpus", earlier->found.cpus),
+                         data_text("command", SHIELD_RESTORE_COMMAND)),
+                    "%s", earlier->found.text);
 }
 
 /* ---- what is reserved ---- */
@@ -94,11 +112,11 @@ static unsigned required_settings(const struct request *request)
     return request->cpu_config == CPU_CONFIG_SHIELDED ? 1u << SHIELD_CPUSET : 0;
 }
 
-static void tell(void *context, const char *text)
+static void tell(void *context, const struct datum *data, const char *text)
 {
     struct run *run = context;
     if (run->arena)
-        arena_event(run->arena, "not_put_back", -1, "%s", text);
+        arena_event(run->arena, "not_put_back", -1, data, "%s", text);
 }
 
 static int refuse(struct run *run, enum shield_answer answer, const struct shield *shield)
@@ -109,17 +127,38 @@ static int refuse(struct run *run, enum shield_answer answer, const struct shiel
     return outcome_set(&run->outcome, status, shield->remedy, "%s", shield->reason);
 }
 
+static void tell_applied(struct run *run, const struct shield *shield, const char *event)
+{
+    const char *changed[SHIELD_SETTINGS], *unchanged[SHIELD_SETTINGS];
+    int changed_count = shield_settings(shield, true, changed);
+    int unchanged_count = shield_settings(shield, false, unchanged);
+    char text[DID_BYTES], cpus[SHIELD_CPUS_BYTES];
+    cpus_format_list(&shield->port.reserved, cpus, sizeof cpus);
+    shield_describe(shield, text, sizeof text);
+    arena_event(run->arena, event, -1,
+                DATA(data_integer("cpu", run->setup.cpu), data_text("cpus", cpus),
+                     data_texts("changed", changed, changed_count),
+                     data_texts("unchanged", unchanged, unchanged_count)),
+                "%s", text);
+}
+
+static void tell_note(struct run *run, const struct shield_note *note)
+{
+    char text[NOTE_TEXT_BYTES];
+    shield_note_text(note, text, sizeof text);
+    arena_event(run->arena, "not_moved", -1,
+                DATA(data_text("setting", note->setting), data_text("reason", note->reason),
+                     note->named ? data_integer("count", note->count) : data_none(),
+                     note->named ? data_text("names", note->names) : data_none()),
+                "%s", text);
+}
+
 static void tell_done(struct run *run, const struct shield *shield)
 {
-    char text[DID_BYTES];
-    shield_describe(shield, text, sizeof text);
-    arena_event(run->arena, "shielded", -1, "%s", text);
-    if (shield->restored[0])
-        arena_event(run->arena, "restored_before", -1, "%s", shield->restored);
-    for (int i = 0; i < shield->notes.count; i++) {
-        shield_note_text(&shield->notes.note[i], text, sizeof text);
-        arena_event(run->arena, "not_moved", -1, "%s", text);
-    }
+    tell_applied(run, shield, "shielded");
+    tell_restored(run, &shield->restored);
+    for (int i = 0; i < shield->notes.count; i++)
+        tell_note(run, &shield->notes.note[i]);
 }
 
 /* ---- single ---- */
@@ -127,6 +166,7 @@ static void tell_done(struct run *run, const struct shield *shield)
 static void tell_online(struct run *run, const char *reason)
 {
     arena_event(run->arena, "not_offline", -1,
+                DATA(data_text("reason", reason), data_integer("cpu", run->setup.cpu)),
                 "the other CPUs stay online (%s): measuring and load are on CPU %d only", reason,
                 run->setup.cpu);
 }
@@ -140,10 +180,8 @@ static bool is_refusal(enum shield_answer answer, const struct shield *shield)
 
 static void tell_offline(struct run *run, const struct shield *shield)
 {
-    char text[DID_BYTES];
     run->settings = 1u << SHIELD_OFFLINE;
-    shield_describe(shield, text, sizeof text);
-    arena_event(run->arena, "offline", -1, "%s", text);
+    tell_applied(run, shield, "offline");
 }
 
 /* The measuring CPU is the only one online, or the port cannot choose one. */
@@ -154,7 +192,9 @@ static int stay_alone(struct run *run)
                            "this port cannot choose a CPU, so measuring and load cannot be kept "
                            "on one");
     run->settings = 1u << SHIELD_OFFLINE;
-    arena_event(run->arena, "offline", -1, "no other CPU is online");
+    arena_event(run->arena, "offline", -1,
+                DATA(data_integer("cpu", run->setup.cpu), data_text("cpus", "")),
+                "no other CPU is online");
     return 0;
 }
 
@@ -171,8 +211,7 @@ static int take_others_offline(struct run *run)
     if (!shield)
         return outcome_set(&run->outcome, STATUS_DENIED, "free memory", "memory for the shield");
     enum shield_answer answer = shield_open(shield, &wish);
-    if (shield->restored[0])
-        arena_event(run->arena, "restored_before", -1, "%s", shield->restored);
+    tell_restored(run, &shield->restored);
     if (answer == SHIELD_DONE) {
         run->shield = shield;
         tell_offline(run, shield);

@@ -46,7 +46,7 @@ static void header(struct emit *emit, const struct run *run)
 {
     const struct param_spec *specs = run->test->params;
     begin_line(emit, "header");
-    emit_member_text(emit, "schema", "hardstone.stream/2");
+    emit_member_text(emit, "schema", "hardstone.stream/3");
     emit_member_text(emit, "probe_version", PROBE_VERSION);
     emit_member_text(emit, "test", run->test->id);
     emit_member_integer(emit, "started_utc_ns", run->started_utc_ns);
@@ -96,6 +96,7 @@ static void conditions(struct emit *emit, const struct run *run)
     emit_member_text(emit, "clock", run->clock.name ? run->clock.name : "monotonic");
     emit_member_bool(emit, "memory_locked", run->is_locked);
     emit_member_bool(emit, "realtime", run->is_realtime);
+    known_integer(emit, "dma_latency_us", run->dma_latency.is_held ? run->dma_latency.us : -1);
     emit_end_object(emit);
 }
 
@@ -187,12 +188,15 @@ static void instrument_line(struct emit *emit, const struct run *run)
     end_line(emit);
 }
 
-static void event_line(struct emit *emit, const char *name, const char *text, int64_t at_ns)
+static void event_line(struct emit *emit, const char *name, int64_t at_ns, const char *data,
+                       size_t data_bytes, const char *text)
 {
     begin_line(emit, "event");
     emit_member_text(emit, "name", name);
-    emit_member_text(emit, "text", text);
     known_integer(emit, "at_ns", at_ns);
+    emit_key(emit, "data");
+    data_emit(emit, data, data_bytes);
+    emit_member_text(emit, "text", text);
     end_line(emit);
 }
 
@@ -200,13 +204,16 @@ static uint32_t events(struct emit *emit, const struct arena *arena)
 {
     uint32_t noted = arena->event_count;
     uint32_t kept = noted < ARENA_EVENTS ? noted : ARENA_EVENTS;
-    char text[64];
-    for (uint32_t i = 0; i < kept; i++)
-        event_line(emit, arena->events[i].name, arena->events[i].text, arena->events[i].at_ns);
+    char text[64], data[64];
+    for (uint32_t i = 0; i < kept; i++) {
+        const struct arena_event *event = &arena->events[i];
+        event_line(emit, event->name, event->at_ns, event->data, sizeof event->data, event->text);
+    }
     if (noted == kept)
         return kept;
     snprintf(text, sizeof text, "%" PRIu32 " more events did not fit", noted - kept);
-    event_line(emit, "events_dropped", text, -1);
+    data_pack(data, sizeof data, DATA(data_integer("dropped_count", noted - kept)));
+    event_line(emit, "events_dropped", -1, data, sizeof data, text);
     return kept + 1;
 }
 

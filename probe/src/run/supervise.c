@@ -285,6 +285,8 @@ static void tell_not_above(struct run *run, int priority, int error)
         snprintf(own, sizeof own, "has priority %d as well", priority);
     arena_event(
         run->arena, "supervisor_not_above", -1,
+        DATA(data_integer("priority", priority), data_integer("test_priority", run->setup.priority),
+             data_text("error", error ? strerror(error) : "")),
         "the thread that supervises the test %s: none above the test's %d is to be had (%s). "
         "While the test computes it may see the deadline, Ctrl-C and the end "
         "of its input late; allow a higher one (ulimit -r), or ask for a lower --priority",
@@ -315,6 +317,7 @@ static void lower_supervisor(struct run *run)
     run->watch.has_priority = false;
     if (error)
         arena_event(run->arena, "supervisor_stays_above", -1,
+                    DATA(data_text("error", strerror(error))),
                     "the thread that supervises the test could not be given back its priority "
                     "(%s): what this process does next is real-time",
                     strerror(error));

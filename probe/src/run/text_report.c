@@ -129,6 +129,13 @@ static void tell_outcome(struct emit *emit, const struct run *run)
         emit_format(emit, "  -> %s\n", run->outcome.remedy);
 }
 
+/* What to type is data: on a screen it ends the text. */
+static void note(struct emit *emit, const struct arena_event *event)
+{
+    const char *command = data_find_text(event->data, sizeof event->data, "command");
+    emit_format(emit, "note  %s%s%s\n", event->text, command ? ": " : "", command ? command : "");
+}
+
 void text_report(struct emit *emit, const struct run *run)
 {
     head(emit, run);
@@ -143,7 +150,7 @@ void text_report(struct emit *emit, const struct run *run)
         load_table(emit, &run->load);
     uint32_t event_count = arena ? arena->event_count : 0;
     for (uint32_t i = 0; i < event_count && i < ARENA_EVENTS; i++)
-        emit_format(emit, "note  %s\n", arena->events[i].text);
+        note(emit, &arena->events[i]);
     if (run->instrument.pair_count > 0)
         emit_format(emit, "instrument: pair of stamps median %lld ns, record step %.1f ns\n",
                     (long long)run->instrument.pair_median_ns, run->instrument.record_step_ns);

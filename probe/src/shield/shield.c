@@ -188,12 +188,18 @@ static enum shield_answer restore_stale(struct shield *shield, const struct shie
             (long)image->head.owner, undone.failed, undone.failure);
     if (image->head.owner == 0)
         return SHIELD_DONE;
+    struct shield_earlier *restored = &shield->restored;
+    *restored = (struct shield_earlier){.owner = image->head.owner,
+                                        .undone = undone.undone,
+                                        .foreign = undone.foreign,
+                                        .is_void = is_void};
+    cpus_format_list(&image->head.reserved, restored->cpus, sizeof restored->cpus);
     if (is_void)
-        snprintf(shield->restored, sizeof shield->restored,
+        snprintf(restored->text, sizeof restored->text,
                  "the journal of process %ld was of an earlier boot, and is removed",
                  (long)image->head.owner);
     else
-        snprintf(shield->restored, sizeof shield->restored,
+        snprintf(restored->text, sizeof restored->text,
                  "process %ld, which had reserved a CPU since %s, ended without putting things "
                  "back: done now (%d put back, %d left as others set them)",
                  (long)image->head.owner, since, undone.undone, undone.foreign);
@@ -231,28 +237,30 @@ static enum shield_answer make_way(struct shield *shield, const struct shield_wi
     }
 }
 
-void shield_clear_way(shield_tell tell, void *context, char restored[SHIELD_REASON_BYTES])
+void shield_clear_way(shield_tell tell, void *context, struct shield_earlier *restored)
 {
     struct shield shield;
     const struct shield_wish wish = {.tell = tell, .context = context};
     memset(&shield, 0, sizeof shield);
     (void)make_way(&shield, &wish);
-    snprintf(restored, SHIELD_REASON_BYTES, "%s", shield.restored);
+    *restored = shield.restored;
 }
 
-bool shield_is_left(char text[SHIELD_REASON_BYTES])
+bool shield_is_left(struct shield_earlier *left)
 {
     struct journal found;
     struct journal_image image;
-    char reason[200], list[80];
+    char reason[200];
     enum journal_state state = journal_find(&found, NULL, &image, reason, sizeof reason);
+    memset(left, 0, sizeof *left);
     bool is_left = state == JOURNAL_STALE && image.head.owner > 0 && !shield_is_void(&image.head);
     if (is_left) {
-        cpus_format_list(&image.head.reserved, list, sizeof list);
-        snprintf(text, SHIELD_REASON_BYTES,
+        left->owner = image.head.owner;
+        cpus_format_list(&image.head.reserved, left->cpus, sizeof left->cpus);
+        snprintf(left->text, sizeof left->text,
                  "process %ld had reserved CPU %s, or taken it offline, and ended without putting "
-                 "things back: hardstone shield --restore",
-                 (long)image.head.owner, list);
+                 "things back",
+                 left->owner, left->cpus);
     }
     if (state == JOURNAL_HELD || state == JOURNAL_STALE)
         journal_free_image(&image);
@@ -385,16 +393,32 @@ struct shield_undone shield_close(struct shield *shield, shield_tell tell, void 
         undone = shield_undo_all(&shield->port, &shield->journal, &image, tell, context);
         journal_free_image(&image);
         if (undone.failed && tell)
-            tell(context, "what could not be put back is kept in the journal; " SHIELD_WAY_OUT);
+            tell(context,
+                 DATA(data_integer("failed_count", undone.failed),
+                      data_text("command", SHIELD_RESTORE_COMMAND)),
+                 "what could not be put back is kept in the journal; remove the cause and repeat "
+                 "it (with --forget it is left so)");
     } else {
         undone.failed = 1;
         snprintf(undone.failure, sizeof undone.failure, "%s", reason);
         if (tell)
-            tell(context, reason);
+            tell(context, DATA(data_text("reason", reason)), reason);
     }
     journal_close(&shield->journal);
     shield_guard_dismiss(&shield->guard);
     return undone;
+}
+
+int shield_settings(const struct shield *shield, bool is_changed,
+                    const char *settings[SHIELD_SETTINGS])
+{
+    unsigned wanted =
+        shield->applied & (is_changed ? ~shield->port.unchanged : shield->port.unchanged);
+    int count = 0;
+    for (int i = SHIELD_SETTINGS - 1; i >= 0; i--)
+        if (wanted & 1u << i)
+            settings[count++] = names[i];
+    return count;
 }
 
 void shield_describe(const struct shield *shield, char *text, size_t bytes)

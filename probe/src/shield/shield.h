@@ -23,7 +23,17 @@
 enum {
     SHIELD_ALL = (1 << SHIELD_OFFLINE) - 1,
     SHIELD_SINGLE = 1 << SHIELD_CPUSET | 1 << SHIELD_INTERRUPTS | 1 << SHIELD_OFFLINE,
-    SHIELD_REASON_BYTES = 320
+    SHIELD_REASON_BYTES = 320,
+    SHIELD_CPUS_BYTES = 80,
+};
+
+/* What an earlier shield left, whose owner ended without restoring. An empty text: nothing. */
+struct shield_earlier {
+    char text[SHIELD_REASON_BYTES];
+    char cpus[SHIELD_CPUS_BYTES]; /* that it had reserved, or taken offline */
+    long owner;
+    int undone, foreign; /* restored now; left alone, since others have changed it */
+    bool is_void;        /* of an earlier boot: nothing of it was left */
 };
 
 struct shield_wish {
@@ -51,7 +61,7 @@ struct shield {
     struct shield_notes notes;
     unsigned applied;
     char did[SHIELD_SETTINGS][SHIELD_TEXT_BYTES];
-    char restored[SHIELD_REASON_BYTES]; /* what was done with a stale journal; or empty */
+    struct shield_earlier restored; /* what was done with a stale journal */
     char reason[SHIELD_REASON_BYTES], remedy[SHIELD_REASON_BYTES];
     bool is_open;
     bool has_begun; /* settings were applied, if only in part */
@@ -63,12 +73,14 @@ const char *shield_setting_name(enum shield_setting setting);
 int shield_parse_settings(const char *text, unsigned *settings, char *bad, size_t bad_bytes);
 
 /* Restores what a shield has left whose owner was killed, and its guard too: a CPU may be offline.
- * Call it before CPUs are counted or chosen. `restored` says what was done; "": nothing was left,
- * or it could not be restored, which shield_open then says. `tell` as in shield_wish. */
-void shield_clear_way(shield_tell tell, void *context, char restored[SHIELD_REASON_BYTES]);
+ * Call it before CPUs are counted or chosen. `restored` says what was done; it is empty if nothing
+ * was left, or if it could not be restored, which shield_open then says. `tell` as in shield_wish.
+ */
+void shield_clear_way(shield_tell tell, void *context, struct shield_earlier *restored);
 
-/* Whether there is something left by a shield, and nobody restores it; then says whose it is. */
-bool shield_is_left(char text[SHIELD_REASON_BYTES]);
+/* Whether there is something left by a shield, and nobody restores it; then says whose it is.
+ * SHIELD_RESTORE_COMMAND restores it. */
+bool shield_is_left(struct shield_earlier *left);
 
 /* Reserves the CPUs. On any other answer than SHIELD_DONE all changes are undone, and reason and
  * remedy are set. Only for a process with one thread. */
@@ -81,6 +93,11 @@ int shield_enter(struct shield *shield);
 /* Restores everything. Tells what could not be restored (shield/undo.h); that stays in the journal.
  * A second call does nothing. */
 struct shield_undone shield_close(struct shield *shield, shield_tell tell, void *context);
+
+/* The names of the settings in force: those that `is_changed` says, changed or as wanted already.
+ * Returns their number. */
+int shield_settings(const struct shield *shield, bool is_changed,
+                    const char *settings[SHIELD_SETTINGS]);
 
 /* What was changed, in one line. */
 void shield_describe(const struct shield *shield, char *text, size_t bytes);

@@ -21,6 +21,33 @@ static bool hangs_on_a_later_one(const struct journal_image *image, size_t index
     return false;
 }
 
+/* The setting that makes changes of this kind; NULL: several do, which change a file each. */
+static const char *setting_of(const char *kind)
+{
+    static const struct {
+        const char *kind, *setting;
+    } settings[] = {{"irq", "interrupts"}, {"task", "cpuset"},  {"mask", "cpuset"},
+                    {"heirs", "cpuset"},   {"group", "cpuset"}, {"control", "cpuset"},
+                    {"online", "offline"}, {"kept", "offline"}};
+    for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++)
+        if (strcmp(settings[i].kind, kind) == 0)
+            return settings[i].setting;
+    return NULL;
+}
+
+static void tell_left(const struct journal_record *record, bool is_failed, const char *text,
+                      shield_tell tell, void *context)
+{
+    const char *kind = record->field[0], *setting = setting_of(kind);
+    bool is_file = strcmp(kind, "file") == 0 && record->count > 1;
+    tell(context,
+         DATA(data_text("change", kind), data_bool("is_failed", is_failed),
+              setting   ? data_text("setting", setting)
+              : is_file ? data_text("path", record->field[1])
+                        : data_none()),
+         text);
+}
+
 static struct shield_undone undo_each(struct port_shield *port, struct journal_image *image,
                                       shield_tell tell, void *context)
 {
@@ -28,6 +55,7 @@ static struct shield_undone undo_each(struct port_shield *port, struct journal_i
     for (size_t i = image->count; i > 0; i--) {
         char text[UNDO_TEXT_BYTES] = "";
         bool is_told = true;
+        int failed = sum.failed;
         if (sum.failed > 0 && hangs_on_a_later_one(image, i - 1)) {
             image->records[i - 1].is_left = true;
             continue;
@@ -53,7 +81,7 @@ static struct shield_undone undo_each(struct port_shield *port, struct journal_i
             break;
         }
         if (text[0] && tell && is_told)
-            tell(context, text);
+            tell_left(&image->records[i - 1], sum.failed > failed, text, tell, context);
     }
     return sum;
 }

@@ -2,15 +2,20 @@
 #ifndef HS_SHIELD_UNDO_H
 #define HS_SHIELD_UNDO_H
 
+#include "base/data.h"
 #include "port/shield.h"
 
 /* Remedy for changes that could not be restored. */
 #define SHIELD_WAY_OUT                                                                             \
     "mend the cause and repeat it: hardstone shield --restore; with --forget it is left so"
 
-/* Gets one line for each thing that was not restored, with the reason. Threads that the kernel has
- * bound meanwhile are told only if is_verbose of the port's notes is set. May be NULL. */
-typedef void (*shield_tell)(void *context, const char *text);
+/* What restores the changes that are kept in the journal. */
+#define SHIELD_RESTORE_COMMAND "hardstone shield --restore"
+
+/* Gets one line for each thing that was not restored, with the reason; `data` has it for programs,
+ * and as `command` what to type. Threads that the kernel has bound meanwhile are told only if
+ * is_verbose of the port's notes is set. May be NULL. */
+typedef void (*shield_tell)(void *context, const struct datum *data, const char *text);
 
 struct shield_undone {
     int undone;                      /* values restored */

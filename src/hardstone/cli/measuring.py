@@ -39,6 +39,7 @@ _REQUEST_FIELDS = (
     "interval",
     "params",
     "seed",
+    "dma_latency",
 )
 
 

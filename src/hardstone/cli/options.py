@@ -118,6 +118,11 @@ _PLAN_OPTIONS = (
     click.option(
         "--seed", default="0", metavar="N", show_default=True, help="Seed for random draws."
     ),
+    click.option(
+        "--dma-latency",
+        metavar="US",
+        help="While a test measures, no idle state that takes longer to leave (cyclictest: 0).",
+    ),
     click.option("--name", default="", metavar="TEXT", help="A name for the run."),
     target_option,
     store_option,

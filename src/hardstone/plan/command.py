@@ -36,6 +36,7 @@ def measuring_words(
     words += _option("--cpu", plan.cpu)
     words += ["--policy", plan.policy]
     words += _option("--priority", plan.priority)
+    words += _option("--dma-latency", plan.dma_latency_us)
     return [*words, "--clock", plan.clock, "--seed", str(plan.seed)]
 
 

@@ -23,7 +23,13 @@ from hardstone.plan.condition_options import (
     started_processes,
 )
 from hardstone.plan.mixes import NONE
-from hardstone.plan.numbers import MAX_SAMPLES, MAX_SEED, duration_ns, whole_number
+from hardstone.plan.numbers import (
+    MAX_LATENCY_US,
+    MAX_SAMPLES,
+    MAX_SEED,
+    duration_ns,
+    whole_number,
+)
 from hardstone.plan.params import check_names, fill_params, split_assignments
 from hardstone.plan.placement import check_cpu, check_cpu_params, check_priority, count_cpus
 from hardstone.plan.problems import Problems, nearest, quote
@@ -49,7 +55,8 @@ class Request:
 
     `tests` holds IDs and globs; `load` and `cpu_config` hold names and comma lists of names.
     `settings` apply in every condition. Without a unit `interval` is in us and `duration` in
-    seconds. None stands for the default.
+    seconds; `dma_latency` is in us. None stands for the default, which for `dma_latency` is to leave
+    idle states alone.
     """
 
     tests: tuple[str, ...] = ("*",)
@@ -68,6 +75,7 @@ class Request:
     interval: str | None = None
     params: tuple[str, ...] = ()
     seed: str = "0"
+    dma_latency: str | None = None
 
 
 @dataclass(frozen=True)
@@ -121,6 +129,7 @@ def make_plan(
         seed=whole_number(request.seed, "--seed", 0, MAX_SEED, problems) or 0,
         loads=loads,
         cpu_configs=configs,
+        dma_latency_us=_dma_latency_us(request.dma_latency, problems),
     )
     problems.raise_if_any()
     cpus = count_cpus(machine)
@@ -132,6 +141,12 @@ def make_plan(
         for config in configs
     ]
     return msgspec.structs.replace(plan, tests=tests_under, command=_command(request, plan, wish))
+
+
+def _dma_latency_us(text: str | None, problems: Problems) -> int | None:
+    if text is None:
+        return None
+    return whole_number(text, "--dma-latency", 0, MAX_LATENCY_US, problems)
 
 
 def _command(request: Request, plan: Plan, wish: _Wish) -> list[str]:

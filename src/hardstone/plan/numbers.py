@@ -9,6 +9,7 @@ from hardstone.units import parse_duration_ns
 
 MAX_SAMPLES = 10**12
 MAX_SEED = 2**63 - 1
+MAX_LATENCY_US = 2_000_000_000  # what the kernel has where nobody asks for less
 _WHOLE = re.compile(r"[+-]?[0-9]{1,19}", re.ASCII)
 _SIZE = re.compile(r"([0-9]{1,12})([kmg]?)(?:i?b)?", re.ASCII | re.IGNORECASE)
 _SIZE_UNIT = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}

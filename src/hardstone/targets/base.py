@@ -64,7 +64,10 @@ class Stop(threading.Event):
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
-    """How the measuring threads run; None leaves the choice to the probe."""
+    """How the measuring threads run; None leaves it to the probe.
+
+    `dma_latency_us`: the bound on the exit latency of idle states meanwhile; None: no bound.
+    """
 
     cpu: int | None = None
     policy: str = "fifo"
@@ -72,6 +75,7 @@ class RunOptions:
     clock: str = "auto"
     seed: int = 0
     counter_hz: int | None = None
+    dma_latency_us: int | None = None
 
 
 def run_options(plan: Plan, facts: Facts) -> RunOptions:
@@ -84,6 +88,7 @@ def run_options(plan: Plan, facts: Facts) -> RunOptions:
         clock=plan.clock,
         seed=plan.seed,
         counter_hz=clock.counter_hz if clock.trusted and plan.clock == "auto" else None,
+        dma_latency_us=plan.dma_latency_us,
     )
 
 

@@ -235,7 +235,9 @@ static bool go_to_cpu(struct run *run, int cpu)
 {
     int error = port_pin_self(cpu);
     if (error)
-        arena_event_once(run->arena, "cpu_not_looked_at", "CPU %d: %s", cpu, strerror(error));
+        arena_event_once(run->arena, "cpu_not_looked_at",
+                         DATA(data_integer("cpu", cpu), data_text("error", strerror(error))),
+                         "CPU %d: %s", cpu, strerror(error));
     return error == 0;
 }
 
@@ -247,8 +249,10 @@ static void find_absent(struct run *run)
         struct timespec now;
         subject->is_absent = !subject->is_counter && clock_gettime(subject->id, &now) != 0;
         if (subject->is_absent)
-            arena_event(run->arena, "clock_unsupported", -1, "%s cannot be read: %s", subject->name,
-                        strerror(errno));
+            arena_event(
+                run->arena, "clock_unsupported", -1,
+                DATA(data_text("clock", subject->name), data_text("error", strerror(errno))),
+                "%s cannot be read: %s", subject->name, strerror(errno));
     }
 }
 
@@ -291,10 +295,16 @@ static void compare_cpus(struct run *run, const int *cpus, int count)
 static void tell_steerable(struct run *run, const struct clock_subject *subject)
 {
     if (subject->back_count > 0)
-        arena_event(run->arena, "steerable_clock_went_back", -1, "%s: %llu steps back",
-                    subject->name, (unsigned long long)subject->back_count);
+        arena_event(run->arena, "steerable_clock_went_back", -1,
+                    DATA(data_text("clock", subject->name),
+                         data_integer("back_count", (int64_t)subject->back_count)),
+                    "%s: %llu steps back", subject->name, (unsigned long long)subject->back_count);
     if (subject->still_count > 0)
         arena_event(run->arena, "clock_stands_still", -1,
+                    DATA(data_text("clock", subject->name),
+                         data_integer("equal_count", (int64_t)subject->still_read_count),
+                         data_integer("looking_ns", subject->still_ns),
+                         data_integer("cpu_count", subject->still_count)),
                     "%s does not move: %llu equal readings in %.1f s on %d CPUs", subject->name,
                     (unsigned long long)subject->still_read_count, (double)subject->still_ns / 1e9,
                     subject->still_count);
@@ -351,7 +361,7 @@ static int measure(struct run *run)
     if (count > 1 && go_to_cpu(run, cpus[0])) {
         compare_cpus(run, cpus, count);
     } else if (count == 1) {
-        arena_event(run->arena, "one_cpu", -1,
+        arena_event(run->arena, "one_cpu", -1, NO_DATA,
                     "CPUs cannot be compared: there is one, or this port cannot choose among them");
     }
     for (int i = 0; i < own->subject_count; i++)

@@ -111,9 +111,12 @@ static int take_batch(struct run *run)
 static void tell_coverage(const struct run *run, int64_t awake_ns)
 {
     const struct own *own = run->own;
-    arena_event(run->arena, "coverage", -1, "%s: calls covered %.1f %% of %.2f s of looking",
-                variant_text(run, "via"), 100.0 * (double)own->inside_ns / (double)awake_ns,
-                (double)awake_ns / 1e9);
+    arena_event(run->arena, "coverage", -1,
+                DATA(data_text("via", variant_text(run, "via")),
+                     data_number("covered_ratio", (double)own->inside_ns / (double)awake_ns),
+                     data_integer("looking_ns", awake_ns)),
+                "%s: calls covered %.1f %% of %.2f s of looking", variant_text(run, "via"),
+                100.0 * (double)own->inside_ns / (double)awake_ns, (double)awake_ns / 1e9);
 }
 
 /* Not if the test failed: the longest call may contain throttling. */
@@ -144,7 +147,9 @@ static int measure_variant(struct run *run)
     struct timespec time;
     own->is_system_call = variant_number(run, "via") == VIA_SYSTEM_CALL;
     if (own->is_system_call && port_clock_system_call(CLOCK_REALTIME, &time) != 0)
-        arena_event(run->arena, "via_unsupported", -1, "this port cannot force a real system call");
+        arena_event(run->arena, "via_unsupported", -1,
+                    DATA(data_text("via", variant_text(run, "via"))),
+                    "this port cannot force a real system call");
     else
         measure_via(run);
     return 0;

@@ -76,6 +76,8 @@ static void tell_ring(struct run *run, const struct clock_ring *ring)
     char name[ARENA_NAME_BYTES];
     if (ring->step_count == 0) {
         arena_event(run->arena, "clock_stands_still", -1,
+                    DATA(data_text("clock", subject->name), data_integer("equal_count", ring->turn),
+                         data_integer("cpu_count", ring->count)),
                     "%s: %d readings handed round among CPUs are all the same: nothing compared",
                     subject->name, ring->turn);
         return;
@@ -97,8 +99,9 @@ void clock_ring_run(struct run *run, struct clock_ring *ring, const struct clock
     ring->count = count;
     int error = start_members(ring, cpus, count);
     if (error) {
-        arena_event(run->arena, "ring_not_started", -1, "%s across CPUs: %s", subject->name,
-                    strerror(error));
+        arena_event(run->arena, "ring_not_started", -1,
+                    DATA(data_text("clock", subject->name), data_text("error", strerror(error))),
+                    "%s across CPUs: %s", subject->name, strerror(error));
         return;
     }
     rt_budget_rest_ahead(&run->rt_budget, CLOCK_SUBJECT_STEPS_NS);

@@ -165,15 +165,22 @@ static void tell(const struct run *run, const struct look *look, const struct re
 {
     const char *name = mechanism_names[look->kind];
     if (look->early_count > 0)
-        arena_event(run->arena, "early_expirations", -1,
-                    "%s: %d one-shots expired before they were due: not counted", name,
-                    look->early_count);
+        arena_event(
+            run->arena, "early_expirations", -1,
+            DATA(data_text("mechanism", name), data_integer("early_count", look->early_count)),
+            "%s: %d one-shots expired before they were due: not counted", name, look->early_count);
     if (look->error == ENOTSUP || look->error == ENOSYS)
-        arena_event(run->arena, "mechanism_unsupported", -1, "%s: %s", name, strerror(look->error));
+        arena_event(run->arena, "mechanism_unsupported", -1,
+                    DATA(data_text("mechanism", name), data_text("error", strerror(look->error))),
+                    "%s: %s", name, strerror(look->error));
     else if (look->error)
-        arena_event(run->arena, "expiry_step_cut", -1, "%s: %s", name, strerror(look->error));
+        arena_event(run->arena, "expiry_step_cut", -1,
+                    DATA(data_text("mechanism", name), data_text("error", strerror(look->error))),
+                    "%s: %s", name, strerror(look->error));
     else if (record->count == 0 && !run_should_stop())
         arena_event(run->arena, "expiry_step_unseen", -1,
+                    DATA(data_text("mechanism", name), data_integer("looking_ns", LIMIT_NS),
+                         data_integer("lead_ns", look->lead_ns)),
                     "%s: no step of expiries found in %lld ms; requests up to %lld ns ahead", name,
                     (long long)(LIMIT_NS / 1000000), (long long)look->lead_ns);
 }
@@ -207,14 +214,18 @@ int expiry_step_declare(struct arena_plan *plan, int share)
 void expiry_step_measure(struct run *run, int series)
 {
     char bounded[ARENA_TEXT_BYTES] = "";
+    const char *mechanisms[TIMER_KINDS];
     size_t used = 0;
+    int count = 0;
     for (int kind = 0; kind < TIMER_KINDS && !run_should_stop(); kind++)
-        if (measure_one(run, (enum timer_kind)kind, arena_record(run->arena, series + kind)) &&
-            used < sizeof bounded)
-            used += (size_t)snprintf(bounded + used, sizeof bounded - used, "%s%s",
-                                     used > 0 ? ", " : "", mechanism_names[kind]);
-    if (used > 0)
+        if (measure_one(run, (enum timer_kind)kind, arena_record(run->arena, series + kind)))
+            mechanisms[count++] = mechanism_names[kind];
+    for (int i = 0; i < count && used < sizeof bounded; i++)
+        used += (size_t)snprintf(bounded + used, sizeof bounded - used, "%s%s", i > 0 ? ", " : "",
+                                 mechanisms[i]);
+    if (count > 0)
         arena_event(run->arena, "expiry_step_bounded", -1,
+                    DATA(data_texts("mechanisms", mechanisms, count)),
                     "latency and the time to arm hide the step of expiries of %s: the step is at "
                     "most the smallest value, and may be smaller",
                     bounded);

@@ -299,8 +299,10 @@ static void tell_repeats(struct inversion *scenario, int count, const char *why)
 {
     if (count > 0 && scenario->told_count++ < TOLD)
         arena_event(scenario->run->arena, "round_repeated",
-                    run_at_ns(scenario->run, clock_monotonic_ns()), "%s: %s; repeats: %d",
-                    lock_kind_names[scenario->setup.kind], why, count);
+                    run_at_ns(scenario->run, clock_monotonic_ns()),
+                    DATA(data_text("protocol", lock_kind_names[scenario->setup.kind]),
+                         data_integer("repeated_count", count), data_text("why", why)),
+                    "%s: %s; repeats: %d", lock_kind_names[scenario->setup.kind], why, count);
 }
 
 static const char ended_by_watchdog[] = "the watchdog ended a round that was not over in time";
@@ -409,7 +411,9 @@ int inversion_refuse(const struct inversion *scenario, struct run *run, bool is_
                            : "high did not ask for the lock while low had it, so nobody waited";
     char remedy[STATUS_TEXT_BYTES];
     snprintf(remedy, sizeof remedy, "see what %s says", test);
-    arena_event(run->arena, "not_the_case", -1, "%s: %s; the value is left out", name, what);
+    arena_event(run->arena, "not_the_case", -1,
+                DATA(data_text("variant", name), data_integer("count", 1), data_text("why", what)),
+                "%s: %s; the value is left out", name, what);
     return outcome_set(&run->outcome, STATUS_FAILED, remedy, "%s: %s", name, what);
 }
 

@@ -2,6 +2,8 @@
 
 #include "family/mutex/lock_kind.h"
 
+#include "base/rt_thread.h"
+
 #include <errno.h>
 #include <sched.h>
 #include <stdio.h>
@@ -237,9 +239,11 @@ static void deny_kind(struct run *run, const char *name, int error)
 {
     char what[STATUS_TEXT_BYTES / 2], remedy[STATUS_TEXT_BYTES] = "";
     snprintf(what, sizeof what, "making or taking a lock of the kind %s", name);
-    arena_event_once(run->arena, "protocol_denied", "%s: %s", name, strerror(error));
+    arena_event_once(run->arena, "protocol_denied",
+                     DATA(data_text("protocol", name), data_text("error", strerror(error))),
+                     "%s: %s", name, strerror(error));
     if (error == EPERM) /* the ceiling is a real-time priority */
-        port_realtime_remedy(remedy, sizeof remedy);
+        rt_thread_remedy(remedy, sizeof remedy);
     outcome_set_errno(&run->outcome, error, what, remedy[0] ? remedy : NULL);
 }
 
@@ -255,11 +259,13 @@ bool lock_kind_is_here(struct run *run, enum lock_kind kind)
         lock_close(&lock);
     }
     if (error && status_is_missing(error))
-        arena_event_once(run->arena, "protocol_unsupported",
-                         "%s: %s, so no verdict on it and no figure (%s)", lock_kind_names[kind],
-                         error == ENOTSUP ? "the system or its C library has no such lock"
-                                          : "such a lock cannot be made or taken",
-                         strerror(error));
+        arena_event_once(
+            run->arena, "protocol_unsupported",
+            DATA(data_text("protocol", lock_kind_names[kind]), data_text("error", strerror(error))),
+            "%s: %s, so no verdict on it and no figure (%s)", lock_kind_names[kind],
+            error == ENOTSUP ? "the system or its C library has no such lock"
+                             : "such a lock cannot be made or taken",
+            strerror(error));
     else if (error)
         deny_kind(run, lock_kind_names[kind], error);
     return error == 0;

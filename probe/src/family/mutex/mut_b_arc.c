@@ -67,8 +67,12 @@ static void tell(struct run *run, const char *claim, const struct inversion_setu
         return;
     }
     order_log_render(&scenario->log, seen, sizeof seen);
-    arena_event(run->arena, "inversion", -1, "none, %s: %s: %s",
-                setup->links > 1 ? "chain of three" : "one lock",
+    arena_event(run->arena, "inversion", -1,
+                DATA(data_text("lock", lock_kind_names[setup->kind]),
+                     data_integer("links_count", setup->links),
+                     data_bool("is_inverted", !inversion_was_avoided(scenario)),
+                     data_text("order", seen)),
+                "none, %s: %s: %s", setup->links > 1 ? "chain of three" : "one lock",
                 inversion_was_avoided(scenario)
                     ? "no inversion"
                     : "priority inversion, which POSIX allows with this protocol",

@@ -94,12 +94,12 @@ static void tell(struct run *run, bool is_avoided)
         return;
     }
     order_log_render(&scenario->log, seen, sizeof seen);
-    arena_event(run->arena, is_avoided ? "not_vulnerable" : "vulnerable", -1, "%s: %s%s: %s", lock,
-                is_avoided ? "not vulnerable" : "vulnerable",
-                order_log_place(&scenario->log, "watchdog", "freed low") >= 0
-                    ? ": it locks up, the watchdog ended it"
-                    : "",
-                seen);
+    bool locks_up = order_log_place(&scenario->log, "watchdog", "freed low") >= 0;
+    arena_event(run->arena, is_avoided ? "not_vulnerable" : "vulnerable", -1,
+                DATA(data_text("lock", lock), data_bool("is_vulnerable", !is_avoided),
+                     data_bool("locks_up", locks_up), data_text("order", seen)),
+                "%s: %s%s: %s", lock, is_avoided ? "not vulnerable" : "vulnerable",
+                locks_up ? ": it locks up, the watchdog ended it" : "", seen);
 }
 
 static int measure_variant(struct run *run)

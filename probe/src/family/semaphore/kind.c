@@ -255,7 +255,10 @@ void semaphore_deny(struct run *run, enum semaphore_kind kind, bool is_shared, i
     char name[NAME_BYTES], what[STATUS_TEXT_BYTES / 2];
     write_name(name, kind, is_shared);
     snprintf(what, sizeof what, "making a semaphore of the kind %s", name);
-    arena_event_once(run->arena, "kind_denied", "%s: %s", name, strerror(error));
+    arena_event_once(run->arena, "kind_denied",
+                     DATA(data_text("kind", semaphore_kind_name(kind)),
+                          data_bool("is_shared", is_shared), data_text("error", strerror(error))),
+                     "%s: %s", name, strerror(error));
     outcome_set_errno(&run->outcome, error, what,
                       error == EACCES || error == EPERM
                           ? "grant what it needs (write access to /dev/shm on Linux), or choose "
@@ -267,7 +270,10 @@ int semaphore_tell_missing(struct run *run, enum semaphore_kind kind, bool is_sh
 {
     char name[NAME_BYTES];
     write_name(name, kind, is_shared);
-    arena_event_once(run->arena, "kind_unsupported", "%s: %s", name, strerror(error));
+    arena_event_once(run->arena, "kind_unsupported",
+                     DATA(data_text("kind", semaphore_kind_name(kind)),
+                          data_bool("is_shared", is_shared), data_text("error", strerror(error))),
+                     "%s: %s", name, strerror(error));
     return 0;
 }
 

@@ -14,7 +14,10 @@ int ping_pong_refuse(struct run *run, const char *what)
         semaphore_check(run, &ping_pong->table->back) != 0)
         return -1;
     variant_name(run, variant, sizeof variant);
-    arena_event(run->arena, "not_handed_over", -1, "%s: %s; the value is left out", variant, what);
+    arena_event(
+        run->arena, "not_handed_over", -1,
+        DATA(data_text("variant", variant), data_integer("count", 1), data_text("why", what)),
+        "%s: %s; the value is left out", variant, what);
     return outcome_set(&run->outcome, STATUS_FAILED, "see what SEM-B-LCK says of this kind",
                        "%s: %s, so the two moments of this test are not what they mean", variant,
                        what);

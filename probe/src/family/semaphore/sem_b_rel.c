@@ -198,10 +198,16 @@ static void tell_kind(struct run *run)
     struct own *own = run->own;
     if (own->other_order[0])
         arena_event(run->arena, "release_order", -1,
+                    DATA(data_text("kind", variant_text(run, "kinds")),
+                         data_text("scope", variant_text(run, "scopes")),
+                         data_bool("is_by_priority", false), data_text("order", own->other_order)),
                     "%s, %s: not by priority and waiting time, which no standard promises here; %s",
                     variant_text(run, "kinds"), variant_text(run, "scopes"), own->other_order);
     else if (!is_promised(semaphore_kind_of(run)))
         arena_event(run->arena, "release_order", -1,
+                    DATA(data_text("kind", variant_text(run, "kinds")),
+                         data_text("scope", variant_text(run, "scopes")),
+                         data_bool("is_by_priority", true)),
                     "%s, %s: in each order by priority and waiting time, though no standard "
                     "promises it here",
                     variant_text(run, "kinds"), variant_text(run, "scopes"));

@@ -104,6 +104,11 @@ static void tell_levels(struct run *run)
     for (int i = 0; i < wanted->count; i++)
         if (wanted->number[i] > most)
             arena_event(run->arena, "fewer_levels", -1,
+                        DATA(data_integer("asked_count", wanted->number[i]),
+                             data_integer("levels_count", most + 1),
+                             data_integer("most_count", most),
+                             data_integer("most_count_at_highest", most + (above > 0 ? above : 0)),
+                             data_integer("highest_priority", highest)),
                         "%lld waiters of different priorities were asked for; up to the measuring "
                         "thread's there are %d levels, the creator takes one: %d waiters%s",
                         (long long)wanted->number[i], most + 1, most, more);
@@ -122,7 +127,7 @@ static int prepare(struct run *run)
     tell_levels(run);
     if (most > WAITERS_LOCKED && run->is_locked)
         arena_event(
-            run->arena, "stacks_not_locked", -1,
+            run->arena, "stacks_not_locked", -1, DATA(data_integer("locked_count", WAITERS_LOCKED)),
             "the stacks of the waiters above %d are touched but not locked: with more waiters "
             "page faults may stand in the figures while memory is short",
             WAITERS_LOCKED);
@@ -230,9 +235,11 @@ static void tell_misordered(struct run *run)
     char variant[ARENA_NAME_BYTES];
     variant_name(run, variant, sizeof variant);
     if (own->misordered > 0)
-        arena_event(run->arena, "not_highest_first", -1,
-                    "%s: %llu times V woke another than the highest, which had waited longest",
-                    variant, (unsigned long long)own->misordered);
+        arena_event(
+            run->arena, "not_highest_first", -1,
+            DATA(data_text("variant", variant), data_integer("count", (int64_t)own->misordered)),
+            "%s: %llu times V woke another than the highest, which had waited longest", variant,
+            (unsigned long long)own->misordered);
     own->misordered = 0;
 }
 

@@ -14,6 +14,8 @@ static const char *const sources[SOURCES] = {
     [GIVEN] = "context_switch takes off the mean that was given (signal_wait_ns)",
 };
 
+static const char *const source_names[SOURCES] = {[MEASURED] = "measured", [GIVEN] = "given"};
+
 int signal_wait_check(struct run *run)
 {
     int wanted = run_param(run, "kinds")->count * run_param(run, "scopes")->count;
@@ -46,8 +48,10 @@ int64_t signal_wait_given(const struct run *run)
 static void tell_source(struct run *run, struct signal_wait_mean *mean, int source)
 {
     if (mean->variants[source][0])
-        arena_event(run->arena, "signal_wait_mean", -1, "%s: %s", sources[source],
-                    mean->variants[source]);
+        arena_event(run->arena, "signal_wait_mean", -1,
+                    DATA(data_text("source", source_names[source]),
+                         data_text("means", mean->variants[source])),
+                    "%s: %s", sources[source], mean->variants[source]);
     mean->variants[source][0] = '\0';
 }
 

@@ -102,6 +102,7 @@ static void tell_no_guard(struct ipc_cleanup *ipc_cleanup, struct run *run)
 {
     ipc_cleanup->has_processes = false;
     arena_event(run->arena, "no_cleanup_process", -1,
+                DATA(data_integer("process_id", (int64_t)getpid())),
                 "this system makes no second process, so nothing cleans up should the probe be "
                 "killed: semaphores named /hardstone-%ld-... and sets of System V would be left",
                 (long)getpid());

@@ -94,7 +94,10 @@ void peer_tell_scopes(struct run *run, const struct ipc_cleanup *ipc_cleanup, co
 {
     bool is_private = memory && !peer_memory_is_shared(memory);
     if (peer_wants_process(run) && (!ipc_cleanup->has_processes || is_private))
-        arena_event(run->arena, "scope_unsupported", -1, "process: %s",
+        arena_event(run->arena, "scope_unsupported", -1,
+                    DATA(data_text("scope", peer_scope_names[PEER_PROCESS]),
+                         data_text("missing", ipc_cleanup->has_processes ? "shm_open" : "fork")),
+                    "process: %s",
                     ipc_cleanup->has_processes
                         ? "this system has no memory that processes share (shm_open)"
                         : "this system makes no second process (fork)");

@@ -132,6 +132,10 @@ static void count_incomplete(struct round_robin *round_robin, const struct burst
     if (least < round_robin->incomplete_turns)
         round_robin->incomplete_turns = least;
     arena_event(round_robin->run->arena, "incomplete_burst", round_robin->begin_at_ns,
+                DATA(data_integer("threads_count", round_robin->thread_count),
+                     data_integer("slices_count", round_robin->rounds),
+                     data_integer("least_slices_count", least),
+                     data_integer("burst_ns", round_robin->run->rt_budget.burst_ns)),
                 "not every one of %d threads had %d slices before the burst of %lld ms ended: one "
                 "got only %d; the burst is repeated",
                 round_robin->thread_count, round_robin->rounds,

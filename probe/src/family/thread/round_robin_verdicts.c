@@ -48,16 +48,22 @@ static bool was_seen(const struct round_robin *round_robin, int kind, const char
     long long burst_ms = (long long)(round_robin->run->rt_budget.burst_ns / 1000000);
     if (round_robin->kept_ns > 0 && round_robin->slices[kind].count == 0)
         arena_event_once(arena, "not_seen",
+                         DATA(data_text("verdict", verdict), data_text("reason", "none_ended"),
+                              data_text("slice", names[kind])),
                          "%s: no verdict, because no %s slice ended: one thread kept the CPU",
                          verdict, names[kind]);
     else if (misses_long_ones(round_robin, kind))
-        arena_event_once(arena, "not_seen",
-                         "%s: no verdict, because a %s slice did not fit into the %lld ms that "
-                         "real-time threads may spin without a rest: it ran for %.3f ms, with a "
-                         "rest in it; widen the real-time budget (Linux: sysctl "
-                         "kernel.sched_rt_runtime_us=-1) to see it whole",
-                         verdict, names[kind], burst_ms,
-                         (double)round_robin->cut_most_ns[kind] / 1e6);
+        arena_event_once(
+            arena, "not_seen",
+            DATA(data_text("verdict", verdict), data_text("reason", "budget_too_short"),
+                 data_text("slice", names[kind]),
+                 data_integer("budget_ns", round_robin->run->rt_budget.burst_ns),
+                 data_integer("ran_ns", round_robin->cut_most_ns[kind]),
+                 data_text("command", "sudo sysctl kernel.sched_rt_runtime_us=-1")),
+            "%s: no verdict, because a %s slice did not fit into the %lld ms that "
+            "real-time threads may spin without a rest: it ran for %.3f ms, with a "
+            "rest in it; to see it whole, widen the real-time budget (Linux)",
+            verdict, names[kind], burst_ms, (double)round_robin->cut_most_ns[kind] / 1e6);
     else
         return true;
     return false;
@@ -108,7 +114,7 @@ static void judge_length(const struct round_robin *round_robin)
     struct arena *arena = round_robin->run->arena;
     double mean_ns = mean_of(later), claimed_ns = (double)round_robin->claimed_ns;
     if (round_robin->claimed_ns < 0)
-        arena_event(arena, "slice_unknown", -1,
+        arena_event(arena, "slice_unknown", -1, NO_DATA,
                     "sched_rr_get_interval fails: nobody knows how long slices should be");
     if (round_robin->claimed_ns < 0 || !was_seen(round_robin, LATER_SLICE, "slice_length"))
         return;

@@ -100,10 +100,15 @@ static void tell_kind(const struct system_calls *calls)
     char name[ARENA_NAME_BYTES];
     snprintf(name, sizeof name, "system_calls/%s", kind->name);
     if (error)
-        arena_event(calls->run->arena, "not_seen", -1, "%s: no verdict: %s failed: %s", name,
-                    kind->title, strerror(error));
+        arena_event(calls->run->arena, "not_seen", -1,
+                    DATA(data_text("verdict", name), data_text("reason", "call_failed"),
+                         data_text("call", kind->name), data_text("error", strerror(error))),
+                    "%s: no verdict: %s failed: %s", name, kind->title, strerror(error));
     else if (calls->inside_count == 0)
         arena_event(calls->run->arena, "not_seen", -1,
+                    DATA(data_text("verdict", name), data_text("reason", "never_inside"),
+                         data_text("call", kind->name),
+                         data_text("scope", peer_scope_names[calls->peer.scope])),
                     "%s: no verdict, because the time-shared %s was never inside: %s", name,
                     peer_scope_names[calls->peer.scope], kind->title);
     else

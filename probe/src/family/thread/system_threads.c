@@ -92,10 +92,16 @@ void system_threads_judge(struct system_threads *system)
     struct arena *arena = system->run->arena;
     if (system->count < 0)
         arena_event(arena, "not_seen", -1,
+                    DATA(data_text("verdict", "system_processes"),
+                         data_text("reason", "system_does_not_tell")),
                     "system_processes: no verdict, because this system does not tell which "
                     "processes run on one CPU only");
     else if (system->ready_count == 0)
         arena_event(arena, "not_seen", -1,
+                    DATA(data_text("verdict", "system_processes"),
+                         data_text("reason", "none_ready"),
+                         data_integer("processes_count", system->count),
+                         data_integer("burst_count", (int64_t)system->burst_count)),
                     "system_processes: no verdict, because none of %d time-shared processes of the "
                     "system on this CPU was ready while a real-time thread spun (%llu times); ask "
                     "for more samples",

@@ -148,8 +148,11 @@ static void tell_wrong_case(struct own *own)
         "the new thread had not run when pthread_create returned, although its priority is higher"};
     if (own->wrong_count == 0)
         return;
-    arena_event(own->run->arena, "not_the_case", -1, "%s: %s (%llu times; not recorded)",
-                case_names[own->kind], wrongs[own->kind], (unsigned long long)own->wrong_count);
+    arena_event(own->run->arena, "not_the_case", -1,
+                DATA(data_text("variant", case_names[own->kind]),
+                     data_integer("count", (int64_t)own->wrong_count)),
+                "%s: %s (%llu times; not recorded)", case_names[own->kind], wrongs[own->kind],
+                (unsigned long long)own->wrong_count);
     outcome_set(&own->run->outcome, STATUS_FAILED, "see THR-B-NEW for the order of new threads",
                 "%s: %s", case_names[own->kind], wrongs[own->kind]);
 }

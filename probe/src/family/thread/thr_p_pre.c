@@ -231,8 +231,11 @@ static void tell_doubt(struct own *own, const struct record *record, uint64_t co
 {
     if (count == 0)
         return;
-    arena_event(own->run->arena, doubt->event, -1, "%llu times %s (%llu values)",
-                (unsigned long long)count, doubt->what, (unsigned long long)record->count);
+    arena_event(own->run->arena, doubt->event, -1,
+                DATA(data_integer("count", (int64_t)count),
+                     data_integer("value_count", (int64_t)record->count)),
+                "%llu times %s (%llu values)", (unsigned long long)count, doubt->what,
+                (unsigned long long)record->count);
     if (doubt->most_parts == 0 || count > record->count / doubt->most_parts)
         outcome_set(&own->run->outcome, STATUS_FAILED, doubt->remedy,
                     "%s: in %llu of %llu values %s", doubt->finding, (unsigned long long)count,
@@ -251,6 +254,8 @@ static void tell_unstarted(struct own *own, const struct record *record)
     if (count == 0)
         return;
     arena_event(own->run->arena, "low_not_started", -1,
+                DATA(data_integer("count", (int64_t)own->unstarted_count),
+                     data_integer("longest_ns", own->unstarted_ns)),
                 "%llu times %s: these samples, up to %lld us, are left out and repeated", count,
                 what, (long long)(own->unstarted_ns / 1000));
     if (has_given_up(own) || record->count == 0)

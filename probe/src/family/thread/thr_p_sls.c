@@ -162,6 +162,7 @@ static int make_stacks(struct ring *ring, int wanted)
     }
     if (count > 0 && run->is_locked)
         arena_event(run->arena, "stacks_not_locked", -1,
+                    DATA(data_integer("locked_count", LOCKED_THREADS)),
                     "the stacks of the threads above %d are touched but not locked: rings of more "
                     "threads may take page faults while memory is short",
                     LOCKED_THREADS);
@@ -220,6 +221,9 @@ static void tell_wrong_order(const struct ring *ring)
     struct run *run = ring->run;
     unsigned long long wrong = ring->wrong_count;
     arena_event(run->arena, "ring_out_of_order", -1,
+                DATA(data_integer("threads_count", ring->size),
+                     data_integer("wrong_count", (int64_t)ring->wrong_count),
+                     data_integer("value_count", (int64_t)ring->record->count)),
                 "%d threads: %llu turns went to another thread than the next of the ring; %llu "
                 "went to the next and were timed",
                 ring->size, wrong, (unsigned long long)ring->record->count);
@@ -233,7 +237,11 @@ static void deny_ring(struct run *run, const struct ring *ring, int wanted)
     char what[STATUS_TEXT_BYTES / 2];
     snprintf(what, sizeof what, "a ring of %d threads: only %d could be started", wanted,
              ring->member_count);
-    arena_event(run->arena, "threads_denied", -1, "%s (%s)", what, strerror(ring->start_error));
+    arena_event(run->arena, "threads_denied", -1,
+                DATA(data_integer("asked_count", wanted),
+                     data_integer("started_count", ring->member_count),
+                     data_text("error", strerror(ring->start_error))),
+                "%s (%s)", what, strerror(ring->start_error));
     outcome_set_errno(&run->outcome, ring->start_error, what,
                       "raise the limits on threads and memory (ulimit -u, ulimit -l, ulimit -v, "
                       "pids.max of the control group), or ask for fewer: -p threads=2,10");

@@ -334,8 +334,10 @@ static bool is_there(struct run *run, enum timer_kind kind)
     if (!error)
         mechanism_release(&timer);
     if (error == ENOTSUP || error == ENOSYS) {
-        arena_event(run->arena, "mechanism_unsupported", -1, "%s: %s", mechanism_names[kind],
-                    strerror(error));
+        arena_event(run->arena, "mechanism_unsupported", -1,
+                    DATA(data_text("mechanism", mechanism_names[kind]),
+                         data_text("error", strerror(error))),
+                    "%s: %s", mechanism_names[kind], strerror(error));
         return false;
     }
     return true;

@@ -63,6 +63,11 @@ static void tell_early(const struct run *run, int64_t period_ns, enum timer_kind
     const struct record *jitter = run_record(run, JITTER);
     if (jitter->underflow > 0)
         arena_event(run->arena, "early_expirations", -1,
+                    DATA(data_text("mechanism", mechanism_names[kind]),
+                         data_integer("period_ns", period_ns),
+                         data_integer("early_count", (int64_t)jitter->underflow),
+                         data_integer("value_count", (int64_t)jitter->count),
+                         data_integer("earliest_ns", -jitter->min)),
                     "%s, period %lld ns: %llu of %llu came before they were due, up to %lld ns",
                     mechanism_names[kind], (long long)period_ns,
                     (unsigned long long)jitter->underflow, (unsigned long long)jitter->count,
@@ -77,12 +82,18 @@ static int measure_variant(struct run *run)
     int64_t now_ns = clock_monotonic_ns();
     int error = mechanism_arm(&timer, kind, now_ns + START_AHEAD_NS, period_ns);
     if (error) {
-        arena_event(run->arena, "mechanism_unsupported", -1, "%s with a period of %lld ns: %s",
-                    mechanism_names[kind], (long long)period_ns, strerror(error));
+        arena_event(run->arena, "mechanism_unsupported", -1,
+                    DATA(data_text("mechanism", mechanism_names[kind]),
+                         data_integer("period_ns", period_ns), data_text("error", strerror(error))),
+                    "%s with a period of %lld ns: %s", mechanism_names[kind], (long long)period_ns,
+                    strerror(error));
         return 0;
     }
     if (timer.uncertainty_ns > 0)
         arena_event(run->arena, "base_uncertain", run_at_ns(run, now_ns),
+                    DATA(data_text("mechanism", mechanism_names[kind]),
+                         data_integer("period_ns", period_ns),
+                         data_integer("uncertainty_ns", timer.uncertainty_ns)),
                     "%s, period %lld ns: the first expiry is known within %lld ns",
                     mechanism_names[kind], (long long)period_ns, (long long)timer.uncertainty_ns);
     struct run_budget budget = run_budget(run, variant_count(run));

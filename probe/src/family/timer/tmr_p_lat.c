@@ -155,6 +155,9 @@ static void cross_threshold(struct sleeper *sleeper, int64_t late_ns, int64_t at
 {
     sleeper->crossed_ns = late_ns;
     arena_event(sleeper->run->arena, "threshold_crossed", at_ns,
+                DATA(data_integer("value_ns", late_ns),
+                     data_integer("threshold_ns", sleeper->threshold_ns),
+                     data_integer("cpu", port_current_cpu())),
                 "%lld ns is above the threshold of %lld ns", (long long)late_ns,
                 (long long)sleeper->threshold_ns);
     run_request_stop();
@@ -180,6 +183,10 @@ static void tell_missed(const struct sleeper *sleeper)
     const struct record *missed = sleeper->missed;
     if (missed->count > 0)
         arena_event(sleeper->run->arena, "missed_periods", -1,
+                    DATA(data_integer("missed_count",
+                                      (int64_t)(record_mean(missed) * (double)missed->count + 0.5)),
+                         data_integer("late_count", (int64_t)missed->count),
+                         data_integer("cpu", port_current_cpu())),
                     "%.0f releases were swallowed by %llu late wake-ups on CPU %d",
                     record_mean(missed) * (double)missed->count, (unsigned long long)missed->count,
                     port_current_cpu());

@@ -238,7 +238,7 @@ int64_t port_stack_bytes(void)
     return limit.rlim_cur < (rlim_t)INT64_MAX ? (int64_t)limit.rlim_cur : INT64_MAX;
 }
 
-void port_realtime_remedy(char *text, size_t bytes)
+const char *port_realtime_remedy(char *text, size_t bytes)
 {
     int64_t budget_us;
     if (geteuid() == 0 && linux_group_budget_us(&budget_us) && budget_us == 0)
@@ -249,6 +249,14 @@ void port_realtime_remedy(char *text, size_t bytes)
         snprintf(text, bytes, "give the container CAP_SYS_NICE (and CAP_IPC_LOCK)");
     else
         snprintf(text, bytes,
-                 "grant hardstone-probe cap_sys_nice and cap_ipc_lock (setcap); what to type: "
-                 "hardstone doctor");
+                 "grant hardstone-probe cap_sys_nice and cap_ipc_lock (setcap); what to type");
+    return geteuid() == 0 ? NULL : "hardstone doctor";
+}
+
+int port_hold_dma_latency(int32_t us, int *descriptor, int32_t *in_force_us)
+{
+    char path[LINUX_PLACE_BYTES];
+    snprintf(path, sizeof path, "%s/dev/cpu_dma_latency", linux_root());
+    int error = linux_dma_latency_hold(path, us, descriptor, in_force_us);
+    return error == ENOENT || error == ENODEV ? ENOTSUP : error;
 }

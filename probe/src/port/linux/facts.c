@@ -102,6 +102,17 @@ static void cpu_model_fact(const struct port_fact_sink *sink)
             sink->text(sink->context, "machine.cpu_model", text);
             return;
         }
+    /* arm64 names no model; the board says which it is */
+    text_fact(sink, "machine.cpu_model", "/proc/device-tree/model");
+}
+
+/* What DMI calls the board, or on machines without DMI the device tree. */
+static void board_fact(const struct port_fact_sink *sink)
+{
+    char text[256];
+    if (linux_read("/sys/class/dmi/id/board_name", text, sizeof text) ||
+        linux_read("/proc/device-tree/model", text, sizeof text))
+        sink->text(sink->context, "machine.board", text);
 }
 
 struct siblings {
@@ -145,6 +156,7 @@ static void boot_tool_fact(const struct port_fact_sink *sink)
 static void machine_facts(const struct port_fact_sink *sink)
 {
     cpu_model_fact(sink);
+    board_fact(sink);
     text_fact(sink, "cpu.online", "/sys/devices/system/cpu/online");
     text_fact(sink, "cpu.possible", "/sys/devices/system/cpu/possible");
     smt_fact(sink);

@@ -19,6 +19,21 @@ void linux_throttling_facts(const struct port_fact_sink *sink);
 void linux_task_facts(const struct port_fact_sink *sink);
 void linux_virtual_facts(const struct port_fact_sink *sink);
 
+/* Whether the processor is emulated, and what tells. */
+enum linux_emulated { LINUX_EMULATED_UNKNOWN, LINUX_NOT_EMULATED, LINUX_EMULATED };
+struct linux_emulation {
+    enum linux_emulated is;
+    bool is_qemu; /* the firmware names QEMU, which may be run by KVM */
+    char reason[200];
+};
+/* By CPUID: the vendors of leaf 0, and of leaf 0x40000000 ("": there is no hypervisor). Without
+ * CPUID: by the names in device tree, DMI and /proc/cpuinfo. */
+void linux_emulation_by_cpuid(const char *vendor, const char *hypervisor,
+                              struct linux_emulation *emulation);
+void linux_emulation_by_names(struct linux_emulation *emulation);
+void linux_emulation_facts(const struct port_fact_sink *sink,
+                           const struct linux_emulation *emulation);
+
 /* Reads the file `path` of `system` ("debugfs", "tracefs") without white space at its end. If that
  * is not mounted and the caller is root, through a private mount that ends with the call. False:
  * cannot be read, or empty. */

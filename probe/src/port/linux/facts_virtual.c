@@ -9,23 +9,42 @@
 #if defined(__x86_64__) || defined(__i386__)
 #include <cpuid.h>
 
+enum { SIGNATURE_BYTES = 13 };
+
+static void write_signature(char text[SIGNATURE_BYTES], unsigned first, unsigned second,
+                            unsigned third)
+{
+    const unsigned words[] = {first, second, third};
+    memcpy(text, words, sizeof words);
+    text[sizeof words] = '\0';
+    for (char *at = text; *at; at++)
+        if (*at < ' ' || *at > '~')
+            *at = '?';
+}
+
 /* CPUID leaf 1 says whether there is a hypervisor, leaf 0x40000000 names it. */
 static bool hypervisor(char *name, size_t bytes, bool *is_known)
 {
     unsigned a, b, c, d;
+    char text[SIGNATURE_BYTES];
     *is_known = true;
     if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & (1u << 31)))
         return false;
-    unsigned words[3];
-    __cpuid(0x40000000, a, words[0], words[1], words[2]);
-    char text[13];
-    memcpy(text, words, 12);
-    text[12] = '\0';
-    for (char *at = text; *at; at++)
-        if (*at < ' ' || *at > '~')
-            *at = '?';
+    __cpuid(0x40000000, a, b, c, d);
+    write_signature(text, b, c, d);
     snprintf(name, bytes, "%s", *text ? text : "unnamed");
     return true;
+}
+
+static void emulation_facts(const struct port_fact_sink *sink, const char *hypervisor_name)
+{
+    unsigned a, b, c, d;
+    char vendor[SIGNATURE_BYTES] = "";
+    struct linux_emulation emulation = {0};
+    if (__get_cpuid(0, &a, &b, &c, &d))
+        write_signature(vendor, b, d, c);
+    linux_emulation_by_cpuid(vendor, hypervisor_name, &emulation);
+    linux_emulation_facts(sink, &emulation);
 }
 #else
 /* Other processors have no such flag: the firmware's names show some hypervisors, but none can be
@@ -50,12 +69,20 @@ static bool hypervisor(char *name, size_t bytes, bool *is_known)
                 snprintf(name, bytes, "%s", makers[j]);
                 return true;
             }
-        if (strstr(text, "dummy-virt")) {
+        if (strstr(text, "dummy-virt") || strstr(text, "riscv-virtio")) {
             snprintf(name, bytes, "QEMU virt");
             return true;
         }
     }
     return false;
+}
+
+static void emulation_facts(const struct port_fact_sink *sink, const char *hypervisor_name)
+{
+    struct linux_emulation emulation = {0};
+    (void)hypervisor_name;
+    linux_emulation_by_names(&emulation);
+    linux_emulation_facts(sink, &emulation);
 }
 #endif
 
@@ -134,6 +161,7 @@ void linux_virtual_facts(const struct port_fact_sink *sink)
     bool is_virtual = hypervisor(name, sizeof name, &is_known);
     if (is_virtual || is_known)
         sink->text(sink->context, "virtual.hypervisor", is_virtual ? name : NULL);
+    emulation_facts(sink, is_virtual ? name : "");
     const char *kind = container(name, sizeof name, &is_known);
     if (kind || is_known)
         sink->text(sink->context, "virtual.container", kind);

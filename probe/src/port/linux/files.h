@@ -40,6 +40,11 @@ bool linux_lines_open(struct linux_lines *lines, const char *path);
 bool linux_lines_next(struct linux_lines *lines, char *line, size_t bytes);
 void linux_lines_close(struct linux_lines *lines);
 
+/* Asks the file `path`, /dev/cpu_dma_latency, to keep CPUs out of idle states that take longer than
+ * `us` to leave, until `descriptor` is closed. `in_force_us`: the lowest bound of all programs. 0,
+ * or an errno value (EAGAIN: the kernel did not keep the bound). */
+int linux_dma_latency_hold(const char *path, int32_t us, int *descriptor, int32_t *in_force_us);
+
 /* Value of the first line "NAME : value" of /proc/cpuinfo. False: the file cannot be read (errno),
  * or has no such line (errno 0). */
 extern const char linux_cpuinfo_path[];

@@ -7,7 +7,6 @@
 #include "port/linux/files.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,8 +30,8 @@ static int explain(char *text, size_t bytes, const char *path, int error)
 
 /* ---- a CPU list or mask in one file ---- */
 
-static int narrow_file(struct port_shield *shield, const char *path, bool is_mask, char *text,
-                       size_t bytes)
+static int narrow_file(struct port_shield *shield, enum shield_setting setting, const char *path,
+                       bool is_mask, char *text, size_t bytes)
 {
     char before[CPUS_TEXT_BYTES], ours[CPUS_TEXT_BYTES];
     struct cpus set;
@@ -42,8 +41,10 @@ static int narrow_file(struct port_shield *shield, const char *path, bool is_mas
     if (error)
         return explain(text, bytes, path, error);
     snprintf(text, bytes, "does not have these CPUs already");
-    if (!cpus_overlap(&set, &shield->reserved))
+    if (!cpus_overlap(&set, &shield->reserved)) {
+        shield->unchanged |= 1u << setting;
         return 0;
+    }
     struct cpus wanted = cpus_kept_off(&set, &shield->reserved, &shield->others);
     (is_mask ? cpus_format_mask : cpus_format_list)(&wanted, ours, sizeof ours);
     error = linux_shield_set(shield, path, before, ours);
@@ -55,14 +56,14 @@ static int narrow_file(struct port_shield *shield, const char *path, bool is_mas
 
 static int watchdog(struct port_shield *shield, char *text, size_t bytes)
 {
-    return narrow_file(shield, WATCHDOG_FILE, false, text, bytes);
+    return narrow_file(shield, SHIELD_WATCHDOG, WATCHDOG_FILE, false, text, bytes);
 }
 
 /* The kernel applies this mask to every unbound workqueue, beside the queue's own: no need to
  * change those. */
 static int workqueues(struct port_shield *shield, char *text, size_t bytes)
 {
-    return narrow_file(shield, WORKQUEUE_FILE, true, text, bytes);
+    return narrow_file(shield, SHIELD_WORKQUEUES, WORKQUEUE_FILE, true, text, bytes);
 }
 
 /* With timer_migration 1 the kernel queues timers of an idle CPU (hrtimers; before Linux 6.9 also
@@ -82,7 +83,9 @@ static int timers(struct port_shield *shield, char *text, size_t bytes)
     struct cpus ticking = cpus_without(&shield->reserved, &tickless);
     bool may_migrate = cpus_first(&ticking) < 0;
     const char *ours = may_migrate ? "1" : "0";
-    if (strcmp(before, ours) != 0) {
+    if (strcmp(before, ours) == 0) {
+        shield->unchanged |= 1u << SHIELD_TIMERS;
+    } else {
         error = linux_shield_set(shield, MIGRATION_FILE, before, ours);
         if (error)
             return explain(text, bytes, MIGRATION_FILE, error);
@@ -99,22 +102,11 @@ static int timers(struct port_shield *shield, char *text, size_t bytes)
 static int dma_latency(struct port_shield *shield, char *text, size_t bytes)
 {
     char full[LINUX_PATH_BYTES];
-    const int32_t none_us = 0;
-    int32_t now_us = -1;
+    int32_t now_us;
     linux_shield_path(shield, LATENCY_FILE, full);
-    int file = open(full, O_RDWR | O_CLOEXEC);
-    int error = file < 0 ? errno : 0;
-    if (!error && write(file, &none_us, sizeof none_us) != sizeof none_us)
-        error = errno;
-    if (!error && (lseek(file, 0, SEEK_SET) < 0 ||
-                   read(file, &now_us, sizeof now_us) != sizeof now_us || now_us != none_us))
-        error = EAGAIN;
-    if (error) {
-        if (file >= 0)
-            close(file);
+    int error = linux_dma_latency_hold(full, 0, &shield->latency, &now_us);
+    if (error)
         return explain(text, bytes, LATENCY_FILE, error);
-    }
-    shield->latency = file;
     snprintf(text, bytes, "no idle state that takes time to leave");
     return 0;
 }
@@ -126,14 +118,16 @@ static void governor_path(char path[GOVERNOR_PATH_BYTES], int cpu, const char *n
     snprintf(path, GOVERNOR_PATH_BYTES, CPU_FOLDER "/cpu%d/cpufreq/%s", cpu, name);
 }
 
-static int set_governor(struct port_shield *shield, int cpu, const char *ours)
+static int set_governor(struct port_shield *shield, int cpu, const char *ours, bool *is_changed)
 {
     char path[GOVERNOR_PATH_BYTES], before[GOVERNOR_BYTES];
     governor_path(path, cpu, "scaling_governor");
     int error = linux_shield_read(shield, path, before, sizeof before);
     if (error || strcmp(before, ours) == 0)
         return error;
-    return linux_shield_set(shield, path, before, ours);
+    error = linux_shield_set(shield, path, before, ours);
+    *is_changed = *is_changed || error == 0;
+    return error;
 }
 
 static const char *why_not_governed(int error)
@@ -146,12 +140,13 @@ static const char *why_not_governed(int error)
 static int governor(struct port_shield *shield, char *text, size_t bytes)
 {
     int set = 0, last_error = 0;
+    bool is_changed = false;
     for (int cpu = 0; cpu < PORT_CPUS; cpu++) {
         char name[16];
         if (!cpus_has(&shield->reserved, cpu))
             continue;
         snprintf(name, sizeof name, "CPU %d", cpu);
-        int error = set_governor(shield, cpu, "performance");
+        int error = set_governor(shield, cpu, "performance", &is_changed);
         if (error == 0)
             set++;
         else
@@ -159,6 +154,8 @@ static int governor(struct port_shield *shield, char *text, size_t bytes)
         if (error != 0 && error != ENOENT)
             shield_note(shield->notes, "governor", name, "%s", why_not_governed(error));
     }
+    if (!is_changed)
+        shield->unchanged |= 1u << SHIELD_GOVERNOR;
     snprintf(text, bytes, "%s", set ? "performance" : why_not_governed(last_error));
     return set ? 0 : last_error == ENOENT ? ENOTSUP : last_error;
 }

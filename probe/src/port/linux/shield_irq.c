@@ -240,6 +240,8 @@ int linux_shield_interrupts(struct port_shield *shield, char *text, size_t bytes
     note_waiting(shield, &irqs);
     bool is_refused = moved == 0 && refused != 0;
     snprintf(text, bytes, "%d of %zu interrupts moved", moved, irqs.count);
+    if (moved == 0)
+        shield->unchanged |= 1u << SHIELD_INTERRUPTS;
     free(irqs.irq);
     if (is_refused) {
         snprintf(text, bytes, "/proc/irq: %s", strerror(refused));

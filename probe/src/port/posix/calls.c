@@ -265,7 +265,14 @@ void port_facts(const struct port_fact_sink *sink)
     (void)sink;
 }
 
-void port_realtime_remedy(char *text, size_t bytes)
+const char *port_realtime_remedy(char *text, size_t bytes)
 {
     snprintf(text, bytes, "run as a user who may use SCHED_FIFO");
+    return NULL;
+}
+
+int port_hold_dma_latency(int32_t us, int *descriptor, int32_t *in_force_us)
+{
+    (void)us, (void)descriptor, (void)in_force_us;
+    return ENOTSUP;
 }

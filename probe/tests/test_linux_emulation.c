@@ -1,0 +1,161 @@
+/* Whether the processor is emulated, by CPUID and by the names of firmware that are made up. */
+#include "base/posix_source.h"
+
+#include "made_up_files.h"
+#include "port/linux/facts.h"
+#include "tap.h"
+
+#include <ftw.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static char root[64];
+
+const char *linux_root(void);
+const char *linux_root(void)
+{
+    return root;
+}
+
+static int drop(const char *path, const struct stat *status, int kind, struct FTW *ftw)
+{
+    (void)status, (void)kind, (void)ftw;
+    return remove(path);
+}
+
+static void open_machine(void)
+{
+    snprintf(root, sizeof root, "/tmp/hardstone-emulation-XXXXXX");
+    if (!mkdtemp(root))
+        abort();
+}
+
+static void close_machine(void)
+{
+    nftw(root, drop, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+static void names(enum linux_emulated is, const char *reason)
+{
+    struct linux_emulation emulation = {0};
+    linux_emulation_by_names(&emulation);
+    CHECK_SAME(emulation.is, is);
+    CHECK_HOLDS(emulation.reason, reason);
+}
+
+static void cpuid(const char *vendor, const char *hypervisor, enum linux_emulated is,
+                  const char *reason)
+{
+    struct linux_emulation emulation = {0};
+    linux_emulation_by_cpuid(vendor, hypervisor, &emulation);
+    CHECK_SAME(emulation.is, is);
+    CHECK_TEXT(emulation.reason, reason);
+}
+
+/* The files of one machine: a path and its text, one after the other. */
+static void look_at(const char *const *files, enum linux_emulated is, const char *reason)
+{
+    open_machine();
+    for (int i = 0; files[i]; i += 2)
+        made_up_file(root, files[i], files[i + 1]);
+    names(is, reason);
+    close_machine();
+}
+
+#define LOOK_AT(is, reason, ...) look_at((const char *const[]){__VA_ARGS__, NULL}, is, reason)
+
+static void make_user_mode(const char *program)
+{
+    char path[128];
+    snprintf(path, sizeof path, "/proc/self/task/%ld/stat", (long)getpid());
+    made_up_file(root, path, "");
+    snprintf(path, sizeof path, "%s/proc/self/task/%ld/exe", root, (long)getpid());
+    if (!CHECK_SAME(symlink(program, path), 0))
+        abort();
+}
+
+static void test_cpuid(void)
+{
+    open_machine();
+    cpuid("GenuineIntel", "TCGTCGTCGTCG", LINUX_EMULATED, "CPUID names QEMU's emulator, TCG");
+    cpuid("AuthenticAMD", "KVMKVMKVM", LINUX_NOT_EMULATED, "CPUID names the hypervisor KVMKVMKVM");
+    cpuid("GenuineIntel", "Microsoft Hv", LINUX_NOT_EMULATED,
+          "CPUID names the hypervisor Microsoft Hv");
+    cpuid("GenuineIntel", "VMwareVMware", LINUX_NOT_EMULATED,
+          "CPUID names the hypervisor VMwareVMware");
+    cpuid("GenuineIntel", "XenVMMXenVMM", LINUX_NOT_EMULATED,
+          "CPUID names the hypervisor XenVMMXenVMM");
+    cpuid("GenuineIntel", "SomethingNew", LINUX_EMULATED_UNKNOWN,
+          "CPUID names an unknown hypervisor, SomethingNew");
+    cpuid("GenuineIntel", "unnamed", LINUX_EMULATED_UNKNOWN,
+          "CPUID names an unknown hypervisor, unnamed");
+    cpuid("VirtualApple", "", LINUX_EMULATED, "CPUID names the translator VirtualApple");
+    cpuid("GenuineIntel", "", LINUX_NOT_EMULATED, "CPUID names no hypervisor");
+    close_machine();
+}
+
+/* QEMU can hide the flag of a hypervisor. */
+static void test_cpuid_that_hides_the_hypervisor(void)
+{
+    open_machine();
+    made_up_file(root, "/sys/class/dmi/id/sys_vendor", "QEMU\n");
+    cpuid("GenuineIntel", "", LINUX_EMULATED_UNKNOWN,
+          "/sys/class/dmi/id/sys_vendor names QEMU's machine QEMU: it may be run by KVM, or "
+          "emulated");
+    cpuid("GenuineIntel", "KVMKVMKVM", LINUX_NOT_EMULATED, "CPUID names the hypervisor KVMKVMKVM");
+    close_machine();
+}
+
+static void test_user_mode(void)
+{
+    open_machine();
+    make_user_mode("/usr/bin/qemu-aarch64-static");
+    names(LINUX_EMULATED, "qemu-aarch64-static runs this process");
+    cpuid("GenuineIntel", "", LINUX_EMULATED, "qemu-aarch64-static runs this process");
+    close_machine();
+    open_machine();
+    make_user_mode("/usr/bin/hardstone-probe");
+    names(LINUX_EMULATED_UNKNOWN, "nothing names a hypervisor");
+    close_machine();
+}
+
+static void test_names(void)
+{
+    LOOK_AT(LINUX_NOT_EMULATED, "names the hypervisor linux,kvm",
+            "/proc/device-tree/hypervisor/compatible", "linux,kvm", "/proc/device-tree/compatible",
+            "linux,dummy-virt");
+    LOOK_AT(LINUX_NOT_EMULATED, "names the hypervisor xen",
+            "/proc/device-tree/hypervisor/compatible", "xen");
+    LOOK_AT(LINUX_NOT_EMULATED, "/sys/hypervisor/type names the hypervisor xen",
+            "/sys/hypervisor/type", "xen\n");
+    LOOK_AT(LINUX_NOT_EMULATED, "names the hypervisor KVM Virtual Machine",
+            "/sys/class/dmi/id/sys_vendor", "QEMU\n", "/sys/class/dmi/id/product_name",
+            "KVM Virtual Machine\n");
+    LOOK_AT(LINUX_NOT_EMULATED, "names the hypervisor VMware, Inc.", "/sys/class/dmi/id/sys_vendor",
+            "VMware, Inc.\n");
+    LOOK_AT(LINUX_EMULATED_UNKNOWN, "QEMU Virtual Machine: it may be run by KVM, or emulated",
+            "/sys/class/dmi/id/sys_vendor", "QEMU\n", "/sys/class/dmi/id/product_name",
+            "QEMU Virtual Machine\n");
+    LOOK_AT(LINUX_EMULATED_UNKNOWN, "linux,dummy-virt: it may be", "/proc/device-tree/compatible",
+            "linux,dummy-virt");
+    LOOK_AT(LINUX_EMULATED_UNKNOWN, "riscv-virtio: it may be", "/proc/device-tree/compatible",
+            "riscv-virtio");
+    LOOK_AT(LINUX_EMULATED_UNKNOWN, "nothing names a hypervisor, and none is excluded",
+            "/proc/device-tree/compatible", "raspberrypi,4-model-b");
+}
+
+static void test_the_model_of_the_emulator(void)
+{
+    LOOK_AT(LINUX_EMULATED, "the processor is QEMU's own model", "/proc/cpuinfo",
+            "processor\t: 0\nCPU implementer\t: 0x00\nCPU part\t: 0x051\n",
+            "/proc/device-tree/compatible", "linux,dummy-virt");
+    LOOK_AT(LINUX_EMULATED_UNKNOWN, "it may be run by KVM", "/proc/cpuinfo",
+            "processor\t: 0\nCPU implementer\t: 0x41\nCPU part\t: 0xd07\n",
+            "/proc/device-tree/compatible", "linux,dummy-virt");
+}
+
+TAP_MAIN({"CPUID", test_cpuid},
+         {"CPUID that hides the hypervisor", test_cpuid_that_hides_the_hypervisor},
+         {"user-mode emulation", test_user_mode}, {"names of the firmware", test_names},
+         {"the emulator's own processor", test_the_model_of_the_emulator})

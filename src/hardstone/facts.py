@@ -1,0 +1,67 @@
+"""The register of facts about a machine: what each is, and who sends it.
+
+The data is `facts.toml`. Probe, doctor, report and documents use these names and no others.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from importlib import resources
+from typing import Literal
+
+import msgspec
+
+FactType = Literal["text", "integer", "bool", "integer or unlimited"]
+# How a name ends whose value has this unit; none: the name says what is counted or set.
+SUFFIXES = {
+    "ns": "_ns",
+    "us": "_us",
+    "s": "_s",
+    "bytes": "_bytes",
+    "ppm": "_ppm",
+    "percent": "_percent",
+    "hz": "hz",
+    "cpu": "_cpu",
+    "id": "id",
+    "count": None,
+    "priority": None,
+    "setting": None,
+    "bits": None,
+}
+
+
+class FactEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A fact as the file has it.
+
+    `unit` is a key of SUFFIXES; "" for a text and for a bool. A "setting" is a number of the
+    kernel's own. `sender`: "probe" on every port, "linux" on that port only, "doctor" where it
+    follows from others.
+    """
+
+    type: FactType
+    sender: Literal["probe", "linux", "doctor"]
+    meaning: str
+    unit: str = ""
+
+
+class Fact(FactEntry, frozen=True, kw_only=True):
+    """One fact with its name, `group.what_unit`. A fact that a system does not tell is left out;
+    null is known to be nothing, and of `virtual.emulated` not known."""
+
+    name: str
+
+    @property
+    def is_derived(self) -> bool:
+        return self.sender == "doctor"
+
+
+@cache
+def load_facts() -> Mapping[str, Fact]:
+    """All facts by name, in the order of their names."""
+    text = resources.files("hardstone").joinpath("facts.toml").read_text("utf-8")
+    entries = msgspec.convert(tomllib.loads(text), dict[str, FactEntry])
+    return {
+        name: Fact(name=name, **msgspec.structs.asdict(entry)) for name, entry in entries.items()
+    }
