@@ -1,0 +1,54 @@
+"""Every source that the tree cites is in the bibliography, with what of it is here."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+from hardstone.doctor import load_rules
+
+ROOT = Path(__file__).resolve().parent.parent
+BIBLIOGRAPHY = (ROOT / "docs/bibliography.md").read_text()
+TESTS = json.loads((ROOT / "tests/targets/golden/register.json").read_text())["tests"]
+KEY = re.compile(r"(?<![\w\])])\[([A-Z])\](?![(\[])")
+TEST_ID = re.compile(r"\b[A-Z]{3}-[A-Z]-[A-Z]+\b")
+
+
+def studies() -> dict[str, str]:
+    """The section of each study, in one line, by its key."""
+    sections = re.split(r"^##+ ", BIBLIOGRAPHY, flags=re.MULTILINE)
+    found = [(KEY.match(one), " ".join(one.split())) for one in sections]
+    return {match[1]: text for match, text in found if match}
+
+
+def test_each_study_names_just_the_tests_that_it_is_the_source_of() -> None:
+    sources: dict[str, set[str]] = {}
+    for test in TESTS:
+        for key in KEY.findall(test["source"]):
+            sources.setdefault(key, set()).add(test["id"])
+    assert {key: set(TEST_ID.findall(text)) for key, text in studies().items()} == sources
+
+
+def test_keys_in_documents_are_those_of_studies() -> None:
+    documents = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *ROOT.glob("schema/*.md")]
+    used = {key for path in documents for key in KEY.findall(path.read_text())}
+    assert used == set(studies())
+
+
+def test_every_published_study_is_there_with_title_and_authors() -> None:
+    published = json.loads((ROOT / "src/hardstone/published/published.json").read_text())
+    text = " ".join(BIBLIOGRAPHY.split())
+    for study in published["studies"].values():
+        assert study["title"] in text
+        assert study.get("author", "") in text
+
+
+def test_sources_of_the_doctor_are_there() -> None:
+    """Such as "Doughty et al. 1987, table 2": one of the authors of a study of that year."""
+    sources = [rule.brings.source for rule in load_rules().values() if rule.brings]
+    cited = [re.match(r"(\w+)(?: et al\.)? (\d{4})\b", source) for source in sources if source]
+    known = [match for match in cited if match]
+    assert known
+    for match in known:
+        assert any(match[1] in text and match[2] in text for text in studies().values()), match[0]
