@@ -56,8 +56,8 @@ static void test_an_element_alone_has_the_degree_of_heavy(void)
     }
 }
 
-/* SPEC, section 8 */
-static void test_the_mixes_are_those_of_the_specification(void)
+/* docs/reference/load.md */
+static void test_the_mixes_are_those_of_the_documentation(void)
 {
     static const char *const heavy[] = {"cpu",     "disk",   "interrupt", "network",
                                         "syscall", "memory", "search"};
@@ -265,7 +265,7 @@ static void test_long_and_random_texts(void)
 TAP_MAIN(
     {"none", test_none}, {"degrees", test_degrees},
     {"an element alone has the degree of heavy", test_an_element_alone_has_the_degree_of_heavy},
-    {"the mixes are those of the specification", test_the_mixes_are_those_of_the_specification},
+    {"the mixes are those of the documentation", test_the_mixes_are_those_of_the_documentation},
     {"latstat is a storm and thousands of jobs", test_latstat_is_a_storm_and_thousands_of_jobs},
     {"@cpu: a degree is that of each", test_at_cpu_a_degree_is_that_of_each},
     {"network may name a host", test_network_may_name_a_host},

@@ -5,7 +5,7 @@
  * processes. Use clock_ticks, clock_begin and clock_end for gaps and short intervals, and
  * convert with clock_ns outside the timed section.
  *
- * Calibration (METHOD, Time stamps): an anchor is the tightest of 50 bracketed reads (clock,
+ * Calibration (docs/method.md): an anchor is the tightest of 50 bracketed reads (clock,
  * counter, clock). The rate is taken from several anchors over at least 1 s.
  */
 #ifndef HS_BASE_CLOCK_H

@@ -1,4 +1,4 @@
-/* The register: one line per test, in the order of the specification. */
+/* The register: one line per test, in the order of the battery. */
 #include "base/posix_source.h"
 
 #include "run/test.h"

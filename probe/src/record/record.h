@@ -7,10 +7,9 @@
  *
  * Histogram: a bucket is at most 2^-sub_bits of its value wide, from 0 to the record's limit.
  * For v < 2^sub_bits the index is v; else, with e = floor(log2 v) - sub_bits, it is
- * e * 2^sub_bits + (v >> e). The default of 10 bits gives three significant digits (SPEC section
- * 0 rule 9). A series states its range and resolution (struct record_shape); a build for a small
- * system sets the default with HS_RECORD_SUB_BITS and the number of worst values with
- * HS_RECORD_WORST.
+ * e * 2^sub_bits + (v >> e). The default of 10 bits gives three significant digits. A series states
+ * its range and resolution (struct record_shape); a build for a small system sets the default with
+ * HS_RECORD_SUB_BITS and the number of worst values with HS_RECORD_WORST.
  */
 #ifndef HS_RECORD_RECORD_H
 #define HS_RECORD_RECORD_H

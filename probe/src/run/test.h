@@ -123,7 +123,7 @@ struct test {
     void (*finish)(struct run *run);
 };
 
-/* All tests, NULL-terminated, in the order of the specification. */
+/* All tests, NULL-terminated, in the order of the battery. */
 extern const struct test *const test_register[];
 
 /* The test with this ID, in any letter case; NULL if there is none. */
