@@ -26,6 +26,8 @@ def is_in_the_tree(cited: str, path: str) -> bool:
     return any(place.exists() for place in places) or (is_name and cited in NAMES)
 
 
+ANCHOR = re.compile(r"\]\(([^)#\s]*)#([^)\s]+)\)")
+SOURCE = re.compile(r"`((?:[\w.-]+/)+[\w.-]+\.(?:py|c|h|toml|json|build|jsonl))`")
 NAMES = {path.name for path in [*ROOT.glob("*.md"), *ROOT.glob("[a-z]*/**/*.md")]}
 
 
@@ -42,6 +44,40 @@ def test_pages_that_are_named_are_in_the_tree() -> None:
 def test_no_page_outside_the_tree_is_cited_by_its_bare_name() -> None:
     found = {(path, cited) for path, text in texts().items() for cited in BARE.findall(text)}
     assert found == set()
+
+
+def documents() -> dict[Path, str]:
+    paths = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *ROOT.glob("*/README.md")]
+    return {path: path.read_text() for path in paths}
+
+
+def anchors(page: Path) -> set[str]:
+    """Those of the headings of a page, as they are made on the web."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_anchors_lead_to_a_heading() -> None:
+    broken = {
+        (path.name, page, anchor)
+        for path, text in documents().items()
+        for page, anchor in ANCHOR.findall(text)
+        if "//" not in page and anchor not in anchors(path.parent / page if page else path)
+    }
+    assert broken == set()
+
+
+def test_source_files_that_documents_name_exist() -> None:
+    """Their names start at the root, at probe/src, or at src/hardstone."""
+    starts = [ROOT, ROOT / "probe/src", ROOT / "src/hardstone"]
+    missing = {
+        (path.name, named)
+        for path, text in documents().items()
+        for named in SOURCE.findall(text)
+        if path.name not in ("CHANGELOG.md", "CONTRIBUTING.md")
+        and not any((start / named).exists() for start in starts)
+    }
+    assert missing == set()
 
 
 def test_such_citations_would_be_found() -> None:
