@@ -6,11 +6,17 @@ import json
 import re
 from pathlib import Path
 
+import msgspec
+
+import docs_tests
 from hardstone.doctor import load_rules
+from hardstone.model import Register
 
 ROOT = Path(__file__).resolve().parent.parent
 BIBLIOGRAPHY = (ROOT / "docs/bibliography.md").read_text()
-TESTS = json.loads((ROOT / "tests/targets/golden/register.json").read_text())["tests"]
+REGISTER = ROOT / "tests/targets/golden/register.json"
+TESTS = json.loads(REGISTER.read_text())["tests"]
+SHORT = "### [O] A study\n\n- **Tests**: MUT-P-OLD,\n  MUT-P-TOO.\n- **Also here**: more.\n"
 KEY = re.compile(r"(?<![\w\])])\[([A-Z])\](?![(\[])")
 TEST_ID = re.compile(r"\b[A-Z]{3}-[A-Z]-[A-Z]+\b")
 
@@ -28,6 +34,13 @@ def test_each_study_names_just_the_tests_that_it_is_the_source_of() -> None:
         for key in KEY.findall(test["source"]):
             sources.setdefault(key, set()).add(test["id"])
     assert {key: set(TEST_ID.findall(text)) for key, text in studies().items()} == sources
+
+
+def test_the_lists_of_tests_are_written_from_the_register() -> None:
+    register = msgspec.json.decode(REGISTER.read_bytes(), type=Register)
+    assert docs_tests.bibliography(BIBLIOGRAPHY, register) == BIBLIOGRAPHY
+    fewer = msgspec.structs.replace(register, tests=register.tests[:1])
+    assert TEST_ID.findall(docs_tests.bibliography(SHORT, fewer)) == [register.tests[0].id]
 
 
 def test_keys_in_documents_are_those_of_studies() -> None:

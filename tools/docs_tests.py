@@ -12,6 +12,9 @@ from hardstone.terminal.variants import cpu_text, variants_text, warm_up_text
 from hardstone.units import format_count, format_ns, format_span
 
 CHANGES = re.compile(r"(<!-- tests -->\n).*?(<!-- end -->\n)", re.DOTALL)
+STUDY = re.compile(
+    r"(^### \[([A-Z])\][^#]*?)^- \*\*Tests\*\*: .*?\n(?=- )", re.MULTILINE | re.DOTALL
+)
 
 
 def page(test: Descriptor, catalogue: Catalogue) -> str:
@@ -51,6 +54,18 @@ def changes(text: str, register: Register) -> str:
         break_on_hyphens=False,
     )
     return CHANGES.sub(lambda block: f"{block[1]}{told}\n{block[2]}", text)
+
+
+def bibliography(text: str, register: Register) -> str:
+    """The bibliography, each study with the tests of the register whose source it is."""
+
+    def with_tests(section: re.Match[str]) -> str:
+        tests = [test.id for test in register.tests if f"[{section[2]}]" in test.source]
+        told = f"- **Tests**: {', '.join(tests)}."
+        filled = textwrap.fill(told, width=100, subsequent_indent="  ", break_on_hyphens=False)
+        return f"{section[1]}{filled}\n"
+
+    return STUDY.sub(with_tests, text)
 
 
 def table(head: list[str], rows: list[list[str]]) -> str:

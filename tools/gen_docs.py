@@ -30,6 +30,7 @@ REFERENCE = DOCS / "reference"
 PICTURES = {DOCS / "images" / "report.png": "", DOCS / "images" / "figures.png": "result-1"}
 PROBE = ROOT / "build" / "probe" / "hardstone-probe"
 CHANGELOG = ROOT / "CHANGELOG.md"
+BIBLIOGRAPHY = DOCS / "bibliography.md"
 GOLDEN_REGISTER = ROOT / "tests" / "targets" / "golden" / "register.json"
 
 
@@ -60,6 +61,7 @@ def generated_files() -> dict[Path, str]:
     pages[REFERENCE / "tests" / "README.md"] = docs_tests.index(register, catalogue)
     pages[REFERENCE / "commands" / "README.md"] = docs_commands.index(commands)
     pages[CHANGELOG] = docs_tests.changes(CHANGELOG.read_text(), register)
+    pages[BIBLIOGRAPHY] = docs_tests.bibliography(BIBLIOGRAPHY.read_text(), register)
     pages[GOLDEN_REGISTER] = golden_register(document)
     return pages
 
