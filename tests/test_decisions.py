@@ -33,5 +33,12 @@ def test_numbers_go_up_without_a_gap() -> None:
     assert numbers == list(range(1, len(RECORDS) + 1))
 
 
-def test_design_stays_short() -> None:
-    assert len((DECISIONS.parent / "design.md").read_text().splitlines()) < 200
+def test_design_stays_short_and_names_every_room_of_the_toolkit() -> None:
+    page = (DECISIONS.parent / "design.md").read_text()
+    assert len(page.splitlines()) < 200
+    table = page.split("\n## The toolkit\n")[1].split("\n## ")[0]
+    named = {name for line in table.splitlines() for name in re.findall(r"`(\w+)(?:/|\.py)`", line)}
+    package = DECISIONS.parent.parent / "src/hardstone"
+    rooms = {path.parent.name for path in package.glob("*/__init__.py")}
+    modules = {path.stem for path in package.glob("*.py") if not path.stem.startswith("_")}
+    assert (rooms | modules) - named == set()

@@ -17,7 +17,6 @@ PAGE = (ROOT / "docs/how-to/coming-from-other-tools.md").read_text()
 TOOLS = tomllib.loads((ROOT / "tests/options_of_other_tools.toml").read_text())
 OPTION = re.compile(r"(?<![\w-])--?[A-Za-z][\w-]*")
 CODE = re.compile(r"`([^`]+)`")
-COMING = {"--dma-latency"}  # documented before the command line has it
 
 
 def rows(tool: str) -> list[list[str]]:
@@ -44,7 +43,7 @@ def test_each_option_of_a_tool_has_its_row(tool: str) -> None:
 def test_what_stands_beside_them_exists(tool: str) -> None:
     code = [code.split("stress-ng:")[0] for row in rows(tool) for code in CODE.findall(row[1])]
     used = {option for one in code for option in OPTION.findall(one)}
-    assert used - options_here() - COMING == set()
+    assert used - options_here() == set()
     register = json.loads((ROOT / "tests/targets/golden/register.json").read_text())
     known = {param["name"] for test in register["tests"] for param in test["params"]}
     assert {name for one in code for name in re.findall(r"-p (\w+)=", one)} - known == set()

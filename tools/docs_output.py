@@ -90,6 +90,8 @@ def run(command: str, home: str) -> str:
     environment = {
         **os.environ,
         "HOME": home,
+        # What a command says to type names it as the documents do.
+        "PATH": f"{PROGRAMS['hardstone'].parent}:{os.environ.get('PATH', os.defpath)}",
         "XDG_DATA_HOME": f"{home}/.local/share",
         "COLUMNS": "92",
         "NO_COLOR": "1",
