@@ -45,6 +45,9 @@ from hardstone.store import Store, StoreError, new_run_id
 from hardstone.targets.base import Stop, Target, run_options
 
 _TICK_NS = 1_000_000_000
+_WAITING = "Another hardstone measurement is running on this machine; waiting for it to finish."
+_UNLOCKED = "measurements at the same time would disturb each other unnoticed"
+_STOPPING = "Stopping; results so far are kept. Press Ctrl-C again to quit now."
 
 
 @dataclass(frozen=True)
@@ -93,13 +96,19 @@ class Campaign:
         document.descriptors = [one for one in known if one.id in asked]
         with (
             stop_on_signals(self._stop),
-            self._target.alone(self._stop, self._wait, self._unlocked),
+            self._target.alone(
+                self._stop,
+                lambda: self._warn(_WAITING),
+                lambda why: self._warn(f"{why}; {_UNLOCKED}"),
+            ),
             closing(self._store.journal(document, self._target)) as journal,
         ):
             self._on_event(RunStarted(document.id, plan))
             options = run_options(plan, facts)
             names = names_in(document)
-            keeper = Keeper(journal, document, self._store_fails)
+            keeper = Keeper(
+                journal, document, lambda error: self._warn(f"{error}; measuring continues")
+            )
             self._run_tests(document, Collector(self._target, options, keeper, self._stop, names))
             self._close(document, facts)
             keeper.finish()
@@ -127,17 +136,8 @@ class Campaign:
             self._on_event(MeasuringFinished(planned, position, total, result))
         self._is_cut_short = self._stop.is_set()
 
-    def _wait(self) -> None:
-        running = "Another hardstone measurement is running on this machine"
-        self._on_event(Warned(f"{running}; waiting for it to finish."))
-
-    def _store_fails(self, error: StoreError) -> None:
-        self._on_event(Warned(f"{error}; measuring continues"))
-
-    def _unlocked(self, why: str) -> None:
-        self._on_event(
-            Warned(f"{why}; measurements at the same time would disturb each other unnoticed")
-        )
+    def _warn(self, text: str) -> None:
+        self._on_event(Warned(text))
 
     def _skip_reason(self) -> str | None:
         if self._gone is not None:
@@ -153,24 +153,22 @@ class Campaign:
             measured = measure(collector, asked, ticker.look)
         except TargetGoneError as error:
             self._gone = error.cause
-            self._on_event(Warned(str(error)))
+            self._warn(str(error))
             return error.result
         if measured.is_broken:
             self._is_broken = True
             result = measured.result
             name = collector.names.name(result)
-            self._on_event(Warned(f"{name}: {result.reason}; {result.remedy}"))
+            self._warn(f"{name}: {result.reason}; {result.remedy}")
         return measured.result
 
     def _tick(self, planned: PlannedTest, collector: Collector, elapsed_ns: int) -> None:
         warning = collector.journal.take_warning()
         if warning is not None:
-            self._on_event(Warned(f"{warning}; a power cut now would lose this test"))
+            self._warn(f"{warning}; a power cut now would lose this test")
         if self._stop.is_set() and not self._is_announced:
             self._is_announced = True
-            self._on_event(
-                Warned("Stopping; results so far are kept. Press Ctrl-C again to quit now.")
-            )
+            self._warn(_STOPPING)
         self._on_event(Tick(planned, elapsed_ns))
 
     def _close(self, document: RunDocument, before: Facts) -> None:
@@ -203,7 +201,7 @@ class Campaign:
                 self._is_broken = True
             else:
                 self._gone = error.cause
-            self._on_event(Warned(f"the facts could not be read again after the run: {error}"))
+            self._warn(f"the facts could not be read again after the run: {error}")
             return None
 
 

@@ -33,12 +33,8 @@ def store_errors(doing: str, path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        remedy = _remedy(error)
+        remedy = _REMEDIES.get(error.errno or 0, f"check the disk, {_ELSEWHERE}")
+        if isinstance(error, OddFileError):
+            remedy = "move it away"
         reason = error.strerror or str(error)
         raise StoreError(f"cannot {doing} {path}: {reason}", remedy) from error
-
-
-def _remedy(error: OSError) -> str:
-    if isinstance(error, OddFileError):
-        return "move it away"
-    return _REMEDIES.get(error.errno or 0, f"check the disk, {_ELSEWHERE}")

@@ -166,7 +166,10 @@ def _rows(content: bytes) -> dict[str, _Row]:
     sqlite3.Error for what is not a database, has other tables or takes endless time.
     """
     with contextlib.closing(sqlite3.connect(":memory:")) as base:
-        base.deserialize(_with_rollback_journal(content))
+        # Named as of a rollback journal, so that SQLite opens no log beside it.
+        changed = bytearray(content)
+        changed[_WRITE_VERSIONS] = b"\1\1"
+        base.deserialize(bytes(changed))
         base.set_progress_handler(lambda: 1, _MOST_STEPS)
         base.execute("PRAGMA trusted_schema = OFF")
         names = base.execute(_NAMES).fetchmany(2)
@@ -179,20 +182,15 @@ def _rows(content: bytes) -> dict[str, _Row]:
         return {}
 
 
-def _with_rollback_journal(content: bytes) -> bytes:
-    """In memory SQLite cannot open a log beside the file."""
-    changed = bytearray(content)
-    changed[_WRITE_VERSIONS] = b"\1\1"
-    return bytes(changed)
-
-
 def _database(rows: Iterable[_Row]) -> bytes:
     """The content of the file for these rows."""
     with contextlib.closing(sqlite3.connect(":memory:")) as base:
         with base:
             base.execute(f"PRAGMA user_version = {_VERSION}")
             base.execute(_TABLE)
-            base.executemany(_WRITE, [_columns(row) for row in rows])
+            base.executemany(
+                _WRITE, [(*msgspec.structs.astuple(row.entry), *row.stamp) for row in rows]
+            )
         return base.serialize()
 
 
@@ -200,7 +198,3 @@ def _row(columns: tuple[object, ...]) -> _Row:
     *fields, size_bytes, changed_ns = columns
     entry = dict(zip(RunEntry.__struct_fields__, fields, strict=True))
     return msgspec.convert({"entry": entry, "stamp": [size_bytes, changed_ns]}, _Row)
-
-
-def _columns(row: _Row) -> tuple[object, ...]:
-    return (*msgspec.structs.astuple(row.entry), *row.stamp)

@@ -88,7 +88,10 @@ class Journal:
             remove_journal(place, self._run_id, self._lock, self._memory)
             raise
         self._thread = threading.Thread(target=self._keep, name="journal", daemon=True)
-        self._start()
+        try:
+            self._thread.start()
+        except RuntimeError as error:  # results are still on disk at once, lines are not
+            self._warning = f"the journal is synced only after each test: {error}"
 
     def __enter__(self) -> Self:
         return self
@@ -168,7 +171,9 @@ class Journal:
             try:
                 self._append_line(line, is_sync=is_sync)
             except OSError as error:
-                self._note(error)
+                # Why this test has no result: an empty file may fit where a line does not.
+                with contextlib.suppress(OSError):
+                    (self._folder / f"failed-{self._number}-{error.errno or 0}").touch()
                 raise
 
     def _append_line(self, line: bytes, *, is_sync: bool) -> None:
@@ -180,23 +185,11 @@ class Journal:
                 raise
             self._file.append(line, is_sync=is_sync)
 
-    def _note(self, error: OSError) -> None:
-        """Notes why a test has no result: an empty file may fit where a line does not."""
-        with contextlib.suppress(OSError):
-            failure_note(self._folder, self._number, error.errno or 0).touch()
-
     def _leave_test(self) -> None:
         self._recording = None
         copier, self._copier = self._copier, None
         if copier is not None:
             copier.remove()
-
-    def _start(self) -> None:
-        """Without the thread, results are still on disk at once; lines are not."""
-        try:
-            self._thread.start()
-        except RuntimeError as error:
-            self._warning = f"the journal is synced only after each test: {error}"
 
     def _keep(self) -> None:
         while not self._ended.wait(self._sync_interval_s):
@@ -229,11 +222,6 @@ class Journal:
             self._file.close()
 
 
-def failure_note(folder: Path, number: int, reason: int) -> Path:
-    """A file whose name says that test `number` could not be recorded, and the errno."""
-    return folder / f"failed-{number}-{reason}"
-
-
 def remove_journal(place: Place, run_id: str, lock: FileLock, memory: Memory) -> None:
     """Removes what a stored run has left in `memory` and journal, and releases its lock."""
     memory.remove()
@@ -256,22 +244,17 @@ def _create(place: Place, record: RunRecord) -> tuple[FileLock, AppendFile]:
         with store_errors("make", needed):
             needed.mkdir(exist_ok=True)
     with store_errors("make a journal in the store", place.root):
-        lock = _claim_new(place, folder)
+        with exclusive(place.journals_lock, place.journals):
+            folder.mkdir()
+            lock = try_lock(folder / LOCK_NAME)
+        if lock is None:
+            raise StoreError(f"the new journal {folder} is taken", "try again")
         try:
             return lock, _first_record(folder, record)
         except OSError:
             lock.release()
             shutil.rmtree(folder, ignore_errors=True)
             raise
-
-
-def _claim_new(place: Place, folder: Path) -> FileLock:
-    with exclusive(place.journals_lock, place.journals):
-        folder.mkdir()
-        lock = try_lock(folder / LOCK_NAME)
-    if lock is None:
-        raise StoreError(f"the new journal {folder} is taken", "try again")
-    return lock
 
 
 def _first_record(folder: Path, record: RunRecord) -> AppendFile:

@@ -56,15 +56,11 @@ def recover_runs(
                     break
     except StoreError as error:
         failures.append(f"unfinished runs are not recovered: {error}")
-    _tell(failures, say)
-    return recovered
-
-
-def _tell(failures: list[str], say: Callable[[str], object]) -> None:
     for text in failures[:_MOST_SAID]:
         say(text)
     if len(failures) > _MOST_SAID:
         say(f"and {len(failures) - _MOST_SAID} more journals could not be recovered")
+    return recovered
 
 
 def _journals(place: Place) -> list[Path]:
@@ -79,12 +75,20 @@ def _journals(place: Place) -> list[Path]:
 
 
 def _recover(place: Place, folder: Path, dump: Dump, reopen: Reopen) -> bool:
-    """Whether a document was stored; False also for a journal that somebody holds."""
+    """Whether a document was stored; not for one in use, or one without a plan."""
     lock = _claim(place, folder)
     if lock is None:
         return False
     try:
-        return _store(place, folder, lock, Left(folder, dump, reopen))
+        run_id, left = folder.name, Left(folder, dump, reopen)
+        document = None if _is_stored(place, run_id) else _recovered(folder, left)
+        if document is not None:
+            write_document(place, document)
+        for unfinished in place.runs.glob(f".{run_id}*.tmp"):
+            with contextlib.suppress(OSError):
+                unfinished.unlink()
+        remove_journal(place, run_id, lock, left.memory)
+        return document is not None
     finally:
         lock.release()
 
@@ -101,19 +105,6 @@ def _claim(place: Place, folder: Path) -> FileLock | None:
         with store_errors("lock the journal with", lock):
             return try_lock(lock)
     return None
-
-
-def _store(place: Place, folder: Path, lock: FileLock, left: Left) -> bool:
-    """Whether a document was stored; not for a journal that ended before its plan."""
-    run_id = folder.name
-    document = None if _is_stored(place, run_id) else _recovered(folder, left)
-    if document is not None:
-        write_document(place, document)
-    for unfinished in place.runs.glob(f".{run_id}*.tmp"):
-        with contextlib.suppress(OSError):
-            unfinished.unlink()
-    remove_journal(place, run_id, lock, left.memory)
-    return document is not None
 
 
 def _is_stored(place: Place, run_id: str) -> bool:
@@ -134,7 +125,8 @@ def _recovered(folder: Path, left: Left) -> RunDocument | None:
     try:
         state = _replay(folder)
         if state.document is not None:
-            return _checked(rebuilt(left, state, state.document))
+            run = msgspec.json.encode(rebuilt(left, state, state.document))
+            return parse_document(run, "the run")  # what is stored must be readable
         if not state.results and state.started is None and not state.is_damaged:
             return None
         why = "its plan is lost"
@@ -175,8 +167,3 @@ def _replay(folder: Path) -> Replay:
     if state.document is not None and state.document.id != folder.name:
         state.document = None
     return state
-
-
-def _checked(document: RunDocument) -> RunDocument:
-    """What is stored must be readable as a run."""
-    return parse_document(msgspec.json.encode(document), "the run")

@@ -93,7 +93,12 @@ class Store:
         machine (see `hardstone-probe dump`). Where a run cannot be stored, its journal stays; a
         damaged journal is set aside.
         """
-        self._check_lock()
+        try:
+            check_regular(self._place.journals_lock.lstat().st_mode)
+        except FileNotFoundError:
+            pass
+        except OSError as error:
+            self._say(f"{self._place.journals_lock} is not used: {error.strerror}; move it away")
         return recover_runs(self._place, dump, reopen, self._say)
 
     def _refresh_index(self) -> None:
@@ -113,14 +118,6 @@ class Store:
         if newer > found.id and found.name == reference:
             self._say(f"run {newer} is newer and cannot be read: {self.unreadable[newer]}")
         return document
-
-    def _check_lock(self) -> None:
-        try:
-            check_regular(self._place.journals_lock.lstat().st_mode)
-        except FileNotFoundError:
-            return
-        except OSError as error:
-            self._say(f"{self._place.journals_lock} is not used: {error.strerror}; move it away")
 
     def _say(self, problem: str) -> None:
         if problem not in self._told:

@@ -146,23 +146,24 @@ class _Player:
         self._sent_bytes = 0
 
     def play(self, step: Step) -> Iterator[bytes]:
-        if step.exit is not None:
-            self._exit(step)
-        self._wait(step)
-        if step.line is not None:
-            yield self._sent(_encoded(step.line))
-        if step.cut is not None:
-            yield self._sent(_encoded(step.cut))
-        if step.garbage_bytes is not None:
-            yield self._sent(self._garbage(step.garbage_bytes))
-
-    def _wait(self, step: Step) -> None:
+        if step.exit:
+            said = f": {step.stderr.splitlines()[0][:300]}" if step.stderr else ""
+            raise ProbeError(f"the probe ended with exit code {step.exit}{said}")
         if step.hang:
             self._pass(self._left_s, until_stop=False)
         elif step.wait_stop:
-            self._wait_for_stop()
+            while not self._stop.is_set():
+                time.sleep(_POLL_S)
+                self._on_idle()
+            self._check_abort()
         elif step.delay_s is not None:
             self._pass(max(0.0, step.delay_s), until_stop=True)
+        for text in (step.line, step.cut):
+            if text is not None:
+                yield self._sent(_encoded(text))
+        if step.garbage_bytes is not None:
+            size = min(max(step.garbage_bytes, 0), _MAX_BYTES + 1)
+            yield self._sent((_GARBAGE * (size // len(_GARBAGE) + 1))[:size])
 
     def _pass(self, seconds: float, *, until_stop: bool) -> None:
         end_at = time.monotonic() + seconds
@@ -180,24 +181,9 @@ class _Player:
                 f"the probe did not end within its deadline of {span} and was ended"
             )
 
-    def _wait_for_stop(self) -> None:
-        while not self._stop.is_set():
-            time.sleep(_POLL_S)
-            self._on_idle()
-        self._check_abort()
-
     def _check_abort(self) -> None:
         if self._stop.is_abort:
             raise ProbeError("ended at once, on request")
-
-    def _exit(self, step: Step) -> None:
-        if step.exit:
-            said = f": {step.stderr.splitlines()[0][:300]}" if step.stderr else ""
-            raise ProbeError(f"the probe ended with exit code {step.exit}{said}")
-
-    def _garbage(self, size: int) -> bytes:
-        size = min(max(size, 0), _MAX_BYTES + 1)
-        return (_GARBAGE * (size // len(_GARBAGE) + 1))[:size]
 
     def _sent(self, line: bytes) -> bytes:
         self._sent_bytes += len(line)

@@ -67,7 +67,8 @@ class ProbeProcess:
         """
         try:
             yield from self._read(on_idle)
-            self._wait()
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(self._limits.end_s)
         finally:
             self._end()
         self._check_exit()
@@ -96,16 +97,13 @@ class ProbeProcess:
         elif stream is self._process.stderr:
             self._stderr += chunk[: _MAX_STDERR_BYTES - len(self._stderr)]
         else:
-            self._count(len(chunk))
+            self._received_bytes += len(chunk)
+            if self._received_bytes > self._limits.most_bytes:
+                most = self._limits.most_bytes >> 20
+                raise BrokenStreamError(
+                    f"the probe sent more than {most} MiB for one test and was ended"
+                )
             yield chunk
-
-    def _count(self, size: int) -> None:
-        self._received_bytes += size
-        if self._received_bytes > self._limits.most_bytes:
-            most = self._limits.most_bytes >> 20
-            raise BrokenStreamError(
-                f"the probe sent more than {most} MiB for one test and was ended"
-            )
 
     def _wait_s(self) -> float:
         ends = (self._deadline_at, self._stop_at, self._end_at)
@@ -132,10 +130,6 @@ class ProbeProcess:
             return f"the probe did not stop within {self._limits.stop_s:g} s and was ended"
         span = format_span(round(self._limits.deadline_s * 1e9))
         return f"the probe did not end within its deadline of {span} and was ended"
-
-    def _wait(self) -> None:
-        with suppress(subprocess.TimeoutExpired):
-            self._process.wait(self._limits.end_s)
 
     def _end(self) -> None:
         """TERM, a moment, KILL; only to the group of the child that was started here."""

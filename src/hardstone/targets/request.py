@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hardstone.model import ParamValue, PlannedTest
+from hardstone.model import PlannedTest
 from hardstone.targets.base import RunOptions
 
 
@@ -10,7 +10,7 @@ def probe_arguments(planned: PlannedTest, options: RunOptions, backing: str | No
     """Arguments of `hardstone-probe` that run `planned`; never for a shell."""
     arguments = ["run", planned.test, "--json", "--until-eof"]
     for name, value in planned.params.items():
-        text = _param_text(value)
+        text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
         if text:
             arguments += ["-p", f"{name}={text}"]
     if planned.samples or planned.duration_ns:  # else the test takes as long as it takes
@@ -37,10 +37,6 @@ def _conditions(planned: PlannedTest) -> list[str]:
     if planned.settings:
         arguments += ["--settings", ",".join(planned.settings)]
     return arguments
-
-
-def _param_text(value: ParamValue) -> str:
-    return ",".join(str(part) for part in value) if isinstance(value, list) else str(value)
 
 
 def _optional(option: str, value: int | None) -> list[str]:

@@ -135,7 +135,12 @@ def load_scenario(path: Path) -> LoadedScenario:
         register=_document(folder, scenario.register),
         facts=_document(folder, scenario.facts),
         tests={name: _steps(folder, test.steps) for name, test in scenario.tests.items()},
-        under=[_with_steps(folder, one) for one in scenario.under],
+        under=[
+            one
+            if one.steps is None
+            else msgspec.structs.replace(one, steps=list(_steps(folder, one.steps)))
+            for one in scenario.under
+        ],
         loads=None if scenario.loads is None else _document(folder, scenario.loads),
         shield=None if scenario.shield is None else _document(folder, scenario.shield),
         real_time=scenario.real_time,
@@ -172,12 +177,6 @@ def _beside(folder: Path, name: str) -> bytes:
 
 def _document(folder: Path, value: dict[str, Any] | str) -> bytes:
     return _beside(folder, value) if isinstance(value, str) else msgspec.json.encode(value)
-
-
-def _with_steps(folder: Path, under: Under) -> Under:
-    if under.steps is None:
-        return under
-    return msgspec.structs.replace(under, steps=list(_steps(folder, under.steps)))
 
 
 def _steps(folder: Path, given: Sequence[str | Step]) -> list[Step]:
