@@ -116,16 +116,16 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except click.exceptions.Exit as done:
         return done.exit_code
     except BrokenPipeError:
-        return _reader_left()
+        from hardstone.cli.messages import abandon
+
+        abandon(sys.stdout)
+        return EXIT_OK
     except (KeyboardInterrupt, click.Abort):
         return _tell("interrupted", EXIT_INTERRUPTED)
     except (click.ClickException, HardstoneError) as error:
         return _explain(error)
     except Exception as error:
-        code = _output_failed()
-        if code is None and os.environ.get("HARDSTONE_DEBUG"):
-            raise
-        return _internal(error) if code is None else code
+        return _unexpected(error)
 
 
 def _invoke(arguments: Sequence[str] | None) -> int:
@@ -171,25 +171,17 @@ def _tell(text: str, code: int) -> int:
     return code
 
 
-def _reader_left() -> int:
-    from hardstone.cli.messages import abandon
-
-    abandon(sys.stdout)
-    return EXIT_OK
-
-
-def _internal(error: Exception) -> int:
-    text = f"internal error: {type(error).__name__}: {error}"
-    return _tell(f"{text}; HARDSTONE_DEBUG=1 shows the traceback", EXIT_INTERNAL)
-
-
-def _output_failed() -> int | None:
-    """The exit code where standard output is what failed."""
+def _unexpected(error: Exception) -> int:
+    """The exit code of an error that no command expects: of standard output, or a defect."""
     from hardstone.cli.messages import abandon, stdout_problem
 
     problem = stdout_problem()
-    if problem is None:
-        return None
-    abandon(sys.stdout)
-    reason = problem.strerror or str(problem)
-    return _tell(f"standard output cannot be written: {reason}; redirect it elsewhere", EXIT_USAGE)
+    if problem is not None:
+        abandon(sys.stdout)
+        reason = problem.strerror or str(problem)
+        text = f"standard output cannot be written: {reason}; redirect it elsewhere"
+        return _tell(text, EXIT_USAGE)
+    if os.environ.get("HARDSTONE_DEBUG"):
+        raise error
+    text = f"internal error: {type(error).__name__}: {error}"
+    return _tell(f"{text}; HARDSTONE_DEBUG=1 shows the traceback", EXIT_INTERNAL)

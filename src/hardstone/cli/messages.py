@@ -43,23 +43,20 @@ def message_lines(text: str, *commands: str) -> list[str]:
 
     Without `commands`, a command at the end of `text` gets a line of its own.
     """
-    words, typed = (text, commands) if commands else _parted(text)
+    words, typed = text, commands
+    if not commands:
+        before, command = parted_text(text)
+        words, typed = (before, (command,)) if before and command else (text, ())
     shown = f"hardstone: {visible(words)}{':' if typed else ''}"
     return [shown, *(f"{_INDENT}{visible(as_typed(one))}" for one in typed)]
 
 
-def _parted(text: str) -> tuple[str, tuple[str, ...]]:
-    words, command = parted_text(text)
-    return (words, (command,)) if command and words else (text, ())
-
-
 def visible(text: str) -> str:
     """Untrusted text as one line: control bytes, line breaks and bidi overrides escaped."""
-    return "".join(char if char.isprintable() else _escaped(char) for char in text)
-
-
-def _escaped(character: str) -> str:
-    return character.encode("unicode_escape").decode("ascii")
+    return "".join(
+        char if char.isprintable() else char.encode("unicode_escape").decode("ascii")
+        for char in text
+    )
 
 
 def print_json(document: object) -> None:

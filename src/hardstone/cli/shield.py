@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -48,7 +47,8 @@ def command(words: tuple[str, ...], as_json: bool, **options: str | bool | None)
     """
     from hardstone.targets.find import find_probe
 
-    _become(find_probe(), [*_arguments(options), "--json" if as_json else "--text", *_last(words)])
+    command_words = ["--", *words] if words else []
+    _become(find_probe(), [*_arguments(options), "--json" if as_json else "--text", *command_words])
     return 0
 
 
@@ -59,10 +59,6 @@ def _arguments(options: dict[str, str | bool | None]) -> list[str]:
         if isinstance(value, str):
             arguments += [f"--{name}", value]
     return arguments + [f"--{name}" for name in _FLAGS if options[name]]
-
-
-def _last(words: Sequence[str]) -> list[str]:
-    return ["--", *words] if words else []
 
 
 def _become(probe: Path, arguments: list[str]) -> None:

@@ -46,18 +46,14 @@ def _derived(facts: Mapping[str, Scalar], probe_path: str | None) -> Iterator[tu
     highest = facts.get("limits.priority_max")
     if isinstance(highest, int):
         yield "derived.measuring_priority", highest - 1
-    yield from _throttling(facts)
+    runtime, period = facts.get("kernel.rt_runtime_us"), facts.get("kernel.rt_period_us")
+    if isinstance(runtime, int) and isinstance(period, int) and runtime >= 0 and period > 0:
+        yield "derived.realtime_percent", min(100, runtime * 100 // period)
     governors = facts.get("power.governors")
     if isinstance(governors, str):
         yield "derived.governor_count", len(governors.split(","))
     yield from _granting_group(facts)
     yield from _by_release(facts)
-
-
-def _throttling(facts: Mapping[str, Scalar]) -> Iterator[tuple[str, Scalar]]:
-    runtime, period = facts.get("kernel.rt_runtime_us"), facts.get("kernel.rt_period_us")
-    if isinstance(runtime, int) and isinstance(period, int) and runtime >= 0 and period > 0:
-        yield "derived.realtime_percent", min(100, runtime * 100 // period)
 
 
 def _granting_group(facts: Mapping[str, Scalar]) -> Iterator[tuple[str, Scalar]]:

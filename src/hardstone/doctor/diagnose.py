@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 import msgspec
 
@@ -33,12 +33,20 @@ def diagnose(
     known = derive(facts, probe_path)
     every = load_rules() if rules is None else rules
     findings = [judge(name, rule, known) for name, rule in every.items()]
-    counts = _counts(findings)
+    counts = {
+        level: sum(one.state == "found" and one.level == level for one in findings)
+        for level in LEVELS
+    }
+    counts |= {state: sum(one.state == state for one in findings) for state in ("fine", "unknown")}
     return Diagnosis(
         schema=DOCTOR_SCHEMA,
         target=target,
         probe_version=probe_version,
-        conclusion=_conclusion(counts),
+        conclusion=(
+            f"{counts['blocks']} block, {counts['hurts']} hurt, {counts['note']} "
+            f"note{'' if counts['note'] == 1 else 's'}, "
+            f"{counts['fine']} fine, {counts['unknown']} unknown"
+        ),
         counts=counts,
         findings=findings,
     )
@@ -85,7 +93,7 @@ def judge(name: str, rule: Rule, facts: Mapping[str, Scalar]) -> Finding:
         state=state,
         found=fill(texts[state], facts),
         why=rule.why,
-        steps=_steps(name, rule, facts) if state == "found" else [],
+        steps=list(_steps(name, rule, facts)) if state == "found" else [],
         brings=rule.brings,
         settings=list(rule.settings),
         facts={one: facts[one] for one in dict.fromkeys(shown) if one in facts},
@@ -100,37 +108,17 @@ def _state(found: Truth, rule: Rule, facts: Mapping[str, Scalar]) -> State:
     return "fine" if is_fine else "unknown"
 
 
-def _counts(findings: Sequence[Finding]) -> dict[str, int]:
-    found = {
-        level: sum(one.state == "found" and one.level == level for one in findings)
-        for level in LEVELS
-    }
-    rest = {state: sum(one.state == state for one in findings) for state in ("fine", "unknown")}
-    return {**found, **rest}
-
-
-def _conclusion(counts: Mapping[str, int]) -> str:
-    return (
-        f"{counts['blocks']} block, {counts['hurts']} hurt, {counts['note']} "
-        f"note{'' if counts['note'] == 1 else 's'}, "
-        f"{counts['fine']} fine, {counts['unknown']} unknown"
-    )
-
-
-def _steps(name: str, rule: Rule, facts: Mapping[str, Scalar]) -> list[Step]:
-    made = (_step(name, one, facts) for one in rule.steps)
-    return [step for step in made if step is not None]
+def _steps(name: str, rule: Rule, facts: Mapping[str, Scalar]) -> Iterator[Step]:
+    """The steps that apply to this machine."""
+    for one in rule.steps:
+        if one.when is None or evaluate(one.when, facts) is True:
+            step = _step(name, one, facts)
+            if step is not None:
+                yield _without_sudo(step) if facts.get("user.effective_id") == 0 else step
 
 
 def _step(name: str, rule: StepRule, facts: Mapping[str, Scalar]) -> Step | None:
-    """None when the step does not apply or needs an unknown fact."""
-    if rule.when is not None and evaluate(rule.when, facts) is not True:
-        return None
-    step = _made(name, rule, facts)
-    return _without_sudo(step) if step and facts.get("user.effective_id") == 0 else step
-
-
-def _made(name: str, rule: StepRule, facts: Mapping[str, Scalar]) -> Step | None:
+    """None when the step needs an unknown fact."""
     if rule.words is not None:
         return Step(words=fill(rule.words, facts), lasts=rule.lasts)
     if rule.boot is not None:

@@ -110,6 +110,7 @@ def _figures(
     address = _address(reading, words, study.tables[name].get("at", {}))
     case = reading.cases.get(address.test, Case())
     each = case.each or reading.each
+    statistic = words.get("statistic", reading.statistic)
     for chosen in itertools.product(*each.values()):
         labels = {**address.labels, **dict(zip(each, chosen, strict=True))}
         yield Figure(
@@ -117,7 +118,7 @@ def _figures(
             table=name,
             system=_system(study, words.get("system")),
             address=Address(address.test, address.parts, labels, address.conditions),
-            statistic=_statistic(words.get("statistic", reading.statistic)),
+            statistic=_STATISTICS.get(statistic, statistic) if statistic else None,
             unit=words.get("unit"),
             value=value,
             params={**reading.params, **case.params},
@@ -155,10 +156,6 @@ def _system(study: Study, key: str | None) -> str | None:
     if key is not None and key not in study.systems:
         raise InputError(f"published.json: {study.key} has no system '{key}'")
     return key
-
-
-def _statistic(word: str | None) -> str | None:
-    return None if word is None else _STATISTICS.get(word, word)
 
 
 def _single(study: Study, single: FigureReading) -> Figure:

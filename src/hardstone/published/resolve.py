@@ -38,7 +38,7 @@ def resolve(address: Address, document: RunDocument, **conditions: str) -> Resol
     under which it measured; conditions of the study take precedence.
     """
     result = _result(address, document, {**conditions, **address.conditions})
-    if not address.parts and (result.verdicts or _is_behaviour(address.test)):
+    if not address.parts and (result.verdicts or "-B-" in address.test):
         return _behaviour(address, result)
     named = _of_series(address, result)
     wanted = Address(address.test, named.values, address.labels)
@@ -52,10 +52,6 @@ def resolve(address: Address, document: RunDocument, **conditions: str) -> Resol
     raise AddressError(
         f"{address}: {_absence(wanted, named.series)}", f"run it: {_command(address)}"
     )
-
-
-def _is_behaviour(test: str) -> bool:
-    return "-B-" in test
 
 
 def _behaviour(address: Address, result: Result) -> Resolved:

@@ -70,7 +70,7 @@ def _comparison(
 ) -> Comparison:
     ordered = [results.get(condition) for condition in conditions]
     series = [_by_key(result) for result in ordered]
-    verdicts = [_by_name(result) for result in ordered]
+    verdicts = [{one.name: one for one in result.verdicts} if result else {} for result in ordered]
     return Comparison(
         test=test,
         conditions=conditions,
@@ -89,7 +89,3 @@ def _comparison(
 def _by_key(result: Result | None) -> dict[Key, Series]:
     found = result.series if result else []
     return {(one.name, tuple(sorted(one.labels.items()))): one for one in found if one.count > 0}
-
-
-def _by_name(result: Result | None) -> dict[str, Verdict]:
-    return {one.name: one for one in result.verdicts} if result else {}
