@@ -4,7 +4,7 @@ import pytest
 
 from hardstone.errors import InputError
 from hardstone.store.refs import find_run
-from hardstone.store.summary import RunEntry
+from hardstone.store.run_summary import RunEntry
 
 
 def _entry(run_id: str, name: str) -> RunEntry:

@@ -1,10 +1,10 @@
 """Where runs are kept: immutable documents, written through a journal, with an index."""
 
 from hardstone.store.documents import read_document
-from hardstone.store.errors import StoreError
 from hardstone.store.journal import Journal
 from hardstone.store.place import new_run_id
+from hardstone.store.run_summary import RunEntry
 from hardstone.store.store import Store
-from hardstone.store.summary import RunEntry
+from hardstone.store.store_error import StoreError
 
 __all__ = ["Journal", "RunEntry", "Store", "StoreError", "new_run_id", "read_document"]

@@ -9,7 +9,7 @@ from typing import BinaryIO
 
 from hardstone.errors import InputError
 from hardstone.files import open_regular
-from hardstone.store.errors import store_errors
+from hardstone.store.store_error import store_errors
 
 DOCUMENT_LIMIT_BYTES = 128 * 2**20
 _ANOTHER = "name another file"

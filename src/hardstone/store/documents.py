@@ -15,9 +15,9 @@ from hardstone.model import RunDocument
 from hardstone.stats.identity import histogram_problem
 from hardstone.store.content import DOCUMENT_LIMIT_BYTES, content_of
 from hardstone.store.convert import decode_document
-from hardstone.store.errors import StoreError, store_errors
 from hardstone.store.place import Place, is_run_id
-from hardstone.store.summary import entry_of, write_summary
+from hardstone.store.run_summary import entry_of, write_summary
+from hardstone.store.store_error import StoreError, store_errors
 from hardstone.store.thin import thinned
 
 MOST_SERIES_OF_RUN = 1 << 17

@@ -21,9 +21,8 @@ import msgspec
 from hardstone.errors import InputError
 from hardstone.files import one_line, read_regular, replace_file
 from hardstone.store.documents import read_stored
-from hardstone.store.errors import store_errors
 from hardstone.store.place import DOCUMENT_SUFFIX, Place, is_run_id
-from hardstone.store.summary import (
+from hardstone.store.run_summary import (
     RunEntry,
     Stamp,
     entry_of,
@@ -31,6 +30,7 @@ from hardstone.store.summary import (
     stamp_of,
     write_summary,
 )
+from hardstone.store.store_error import store_errors
 
 _VERSION = 3
 _TABLE = """CREATE TABLE runs (

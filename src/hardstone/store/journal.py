@@ -22,7 +22,6 @@ from hardstone.memory import Memory, Recorder
 from hardstone.model import Result, RunDocument
 from hardstone.store.append import AppendFile
 from hardstone.store.documents import encode_document, write_document
-from hardstone.store.errors import StoreError, store_errors
 from hardstone.store.locks import FileLock, exclusive, try_lock
 from hardstone.store.place import Place, is_run_id
 from hardstone.store.records import (
@@ -38,6 +37,7 @@ from hardstone.store.records import (
 )
 from hardstone.store.reserve import FULL, Reserve
 from hardstone.store.slots import SlotCopier, slot_paths
+from hardstone.store.store_error import StoreError, store_errors
 
 SYNC_INTERVAL_S = 0.5
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from hardstone.files import OddFileError, open_checked
-from hardstone.store.errors import StoreError
+from hardstone.store.store_error import StoreError
 
 WAIT_S = 30.0
 _STEP_S = 0.02

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from hardstone.errors import InputError
-from hardstone.store.errors import store_errors
+from hardstone.store.store_error import store_errors
 
 DOCUMENT_SUFFIX = ".json.gz"
 _RUN_ID = re.compile(r"[0-9]{8}T[0-9]{6}Z-[0-9a-f]{6}")

@@ -17,12 +17,12 @@ from hardstone.store.documents import (
     read_stored,
     write_document,
 )
-from hardstone.store.errors import StoreError, store_errors
 from hardstone.store.journal import remove_journal
 from hardstone.store.locks import FileLock, StoreBusyError, exclusive, try_lock
 from hardstone.store.place import Place, is_run_id
 from hardstone.store.rebuild import Dump, Left, Reopen, rebuilt
 from hardstone.store.records import JOURNAL_NAME, LOCK_NAME, Replay, replay
+from hardstone.store.store_error import StoreError, store_errors
 
 _MOST_SAID = 20
 

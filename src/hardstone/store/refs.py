@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from hardstone.errors import InputError
-from hardstone.store.summary import RunEntry
+from hardstone.store.run_summary import RunEntry
 
 LAST = "last"
 _NONE: Mapping[str, str] = MappingProxyType({})

@@ -18,7 +18,7 @@ from hardstone.store.place import is_run_id, open_place
 from hardstone.store.rebuild import Dump, Reopen
 from hardstone.store.recovery import recover_runs
 from hardstone.store.refs import find_run, unreadable_run
-from hardstone.store.summary import RunEntry
+from hardstone.store.run_summary import RunEntry
 
 
 class Store:

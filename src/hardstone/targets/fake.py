@@ -20,8 +20,8 @@ from hardstone.targets.base import (
     RunOptions,
     Stop,
 )
-from hardstone.targets.conditions import under_conditions
 from hardstone.targets.decode import decode_facts, decode_loads, decode_register, decode_shield
+from hardstone.targets.fake_conditions import under_conditions
 from hardstone.targets.host_memory import HostMemory
 from hardstone.targets.scenario import LoadedScenario, Step, Under, load_scenario
 from hardstone.units import format_span
