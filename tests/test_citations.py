@@ -19,11 +19,15 @@ def texts() -> dict[str, str]:
     return {path: (ROOT / path).read_text() for path in paths if (ROOT / path).exists()}
 
 
+def _is_own(place: Path) -> bool:
+    return place.exists() and place.resolve().is_relative_to(ROOT)
+
+
 def is_in_the_tree(cited: str, path: str) -> bool:
     """Counted from where it is cited, from the root, or by the name of any page of it."""
     places = [(ROOT / path).parent / cited, ROOT / cited.lstrip("/"), ROOT / "docs" / cited]
     is_name = "/" not in cited
-    return any(place.exists() for place in places) or (is_name and cited in NAMES)
+    return any(_is_own(place) for place in places) or (is_name and cited in NAMES)
 
 
 ANCHOR = re.compile(r"\]\(([^)#\s]*)#([^)\s]+)\)")

@@ -205,7 +205,10 @@ def test_hints_after_a_run_work_as_typed(
     command = f"{script} run SEM-P-SIG --target fake:{scenario} --store 'a store'"
     done = typed(shell, command, activated=activated, folder=where, **user)
     assert done.returncode == 0, done.stderr
-    hints = to_type(done.stderr)
+    label = "all of it "
+    hints = [
+        line[len(label) :].strip() for line in done.stdout.splitlines() if line.startswith(label)
+    ]
     assert len(hints) == 1
     assert hints[0].startswith("sudo " if user else "hardstone " if activated else "") and (
         not activated or user or hints[0].startswith("hardstone show")
