@@ -20,6 +20,7 @@ _TRUST_WORDS = {
 class Head:
     name: str
     subject: str
+    summary: str
     banners: list[Banner]
     status: str
     trust: str
@@ -33,12 +34,23 @@ def head_of(document: RunDocument) -> Head:
     return Head(
         name=document.name or document.id,
         subject=f"{machine_text(document.system)}; {kernel_text(document.system)}",
+        summary=_summary(document),
         banners=caveats(document),
         status=document.status,
         trust=_TRUST_WORDS[trust.grade],
         trust_grade=trust.grade,
         trust_reasons=trust.reasons,
         facts=_facts(document),
+    )
+
+
+def _summary(document: RunDocument) -> str:
+    """When, how much, and under what: the rest of it stands with the system."""
+    plan = document.plan
+    load = ", ".join(plan.loads) or plan.load
+    config = ", ".join(plan.cpu_configs) or plan.cpu_config
+    return (
+        f"{moment_text(document.started_utc)}; profile {plan.profile}, load {load}, CPUs {config}"
     )
 
 

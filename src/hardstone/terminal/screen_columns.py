@@ -10,6 +10,7 @@ from hardstone.present.wording import format_value, ratio_text, shorten, spoken
 from hardstone.stats.comparison import Comparison, SeriesRow, comparisons_in, ratio_to_first
 from hardstone.stats.conditions import Condition, names_in
 from hardstone.stats.contradictions import MARK, is_contradictory
+from hardstone.stats.trust import has_run
 
 MOST_COLUMNS = 4
 _TEST = 10
@@ -99,7 +100,7 @@ def _line(one: Comparison, row: SeriesRow, places: list[int], label: int, cell: 
     for place in places:
         series, result = row.found[place], one.results[place]
         if series is None:
-            status = "not run" if result is None else result.status
+            status = "not run" if result is None else "-" if has_run(result) else result.status
             line += Text(f"{shorten(status, cell - 1):>{cell}}", style="yellow")
             continue
         ratio = ratio_to_first(row, place)

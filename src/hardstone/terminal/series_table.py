@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from rich import box
 from rich.padding import Padding
@@ -11,9 +11,10 @@ from rich.text import Text
 
 from hardstone.errors import InputError
 from hardstone.model import Instrument, Result, RunDocument, Series
+from hardstone.present.quantile_text import level_text, quantile_value
 from hardstone.present.wording import format_value, labels_text, spoken, work_text
 from hardstone.stats.contradictions import MARK, MARK_NOTE, is_contradictory
-from hardstone.stats.quantiles import DEEPEST_BY_PROFILE, LADDER, Quantile
+from hardstone.stats.quantiles import DEEPEST_BY_PROFILE, LADDER
 from hardstone.stats.summary import SeriesSummary, instrument_limit, summarise
 from hardstone.terminal.words import words
 from hardstone.units import format_count
@@ -138,25 +139,14 @@ def _varying_labels(series: Series, group: list[Series]) -> str:
 
 
 def _cells(figures: SeriesSummary, quantum_ns: float, mark: str, wrong: str) -> Iterator[Text]:
-    def shown(value: float | None) -> str:
-        return format_value(value, figures.unit, quantum_ns)
-
+    unit = figures.unit
     median = next((found for found in figures.quantiles if found.q == 0.5), None)
     deepest = figures.quantiles[-1] if len(figures.quantiles) > 1 else None
+    quantile = (
+        f"{level_text(deepest.q)} {quantile_value(deepest, unit, quantum_ns)}" if deepest else "-"
+    )
     yield Text(format_count(figures.count) + wrong)
-    yield Text(shown(figures.min) + wrong)
-    yield Text(_quantile_value(median, shown) + mark)
-    yield Text(f"{_percent(deepest.q)} {_quantile_value(deepest, shown)}" if deepest else "-")
-    yield Text(shown(figures.max) + wrong, style="bold")
-
-
-def _quantile_value(found: Quantile | None, shown: Callable[[float | None], str]) -> str:
-    if found is None:
-        return "-"
-    if found.value is not None:
-        return shown(found.value)
-    return f"> {shown(found.above)}" if found.above is not None else f"< {shown(found.below)}"
-
-
-def _percent(q: float) -> str:
-    return f"p{q * 100:.10g}"
+    yield Text(format_value(figures.min, unit, quantum_ns) + wrong)
+    yield Text(quantile_value(median, unit, quantum_ns) + mark)
+    yield Text(quantile)
+    yield Text(format_value(figures.max, unit, quantum_ns) + wrong, style="bold")
