@@ -52,6 +52,25 @@ def words(command: str, place: Path, target: str) -> list[str]:
     return [*COMMANDS[command], *where, "--store", str(place)]
 
 
+@pytest.mark.parametrize("name", ["ssh:nobody@nowhere", "fake:/no/scenario.json", "", "\\u001b"])
+def test_a_run_of_a_target_that_is_unknown_by_now_is_recovered(
+    hardstone: Hardstone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """Its finished results are in the journal; what its memory holds is out of reach."""
+    place = odd.build(tmp_path)
+    monkeypatch.setenv("HARDSTONE_MEMORY_DIR", str(tmp_path / "memory"))
+    journal = place / "journals" / odd.CUT / "journal.jsonl"
+    text = journal.read_text()
+    assert '"target":"local","is_noisy":false' in text
+    journal.write_text(
+        text.replace('"target":"local","is_noisy":false', f'"target":"{name}","is_noisy":true')
+    )
+    done = hardstone("runs", "--store", place)
+    assert done.code == 0 and "internal error" not in done.err and "\x1b" not in done.err
+    assert odd.CUT in done.out
+    assert not (place / "journals" / odd.CUT).exists()
+
+
 @pytest.mark.parametrize("member", odd.MEMBERS)
 def test_a_broken_member_costs_itself(
     hardstone: Hardstone,
