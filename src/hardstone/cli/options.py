@@ -121,7 +121,7 @@ _PLAN_OPTIONS = (
     click.option(
         "--dma-latency",
         metavar="US",
-        help="While a test measures, no idle state that takes longer to leave (cyclictest: 0).",
+        help="Longest exit latency of idle states while a test measures (cyclictest: 0).",
     ),
     click.option("--name", default="", metavar="TEXT", help="A name for the run."),
     target_option,

@@ -55,8 +55,8 @@ class Request:
 
     `tests` holds IDs and globs; `load` and `cpu_config` hold names and comma lists of names.
     `settings` apply in every condition. Without a unit `interval` is in us and `duration` in
-    seconds; `dma_latency` is in us. None stands for the default; that of `dma_latency` is to
-    leave idle states alone.
+    seconds; `dma_latency` is in us. None stands for the default; without `dma_latency` idle
+    states stay as they are.
     """
 
     tests: tuple[str, ...] = ("*",)
