@@ -114,9 +114,9 @@ def test_parameters_and_ranges_share_their_unit() -> None:
 def test_facts_are_grouped_by_what_stands_before_the_dot() -> None:
     groups = machine.fact_groups({"cpu.count": 2, "alone": None, "cpu.0.hz": 5, "vm.kvm": True})
     assert groups == [
-        ("cpu", [("count", "2"), ("0.hz", "5")]),
-        ("other", [("alone", "not known")]),
-        ("vm", [("kvm", "yes")]),
+        ("cpu", [("count", "2", "CPUs that are online"), ("0.hz", "5", "")]),
+        ("other", [("alone", "not known", "")]),
+        ("vm", [("kvm", "yes", "")]),
     ]
 
 

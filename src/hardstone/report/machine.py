@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from hardstone.facts import load_facts
 from hardstone.model import Instrument, Moved, RunDocument, Scalar
 from hardstone.present.wording import fact_text
 from hardstone.stats.conditions import names_in
@@ -12,13 +13,16 @@ from hardstone.units import format_count, format_ns
 Rows = list[tuple[str, str]]
 
 
-def fact_groups(system: Mapping[str, Scalar]) -> list[tuple[str, Rows]]:
-    """Facts grouped by what stands before the first dot, in the order they came."""
-    groups: dict[str, Rows] = {}
+def fact_groups(system: Mapping[str, Scalar]) -> list[tuple[str, list[tuple[str, str, str]]]]:
+    """Facts (name, value, meaning) grouped by what stands before the first dot, in the order
+    they came; no meaning for one that the register does not have."""
+    known = load_facts()
+    groups: dict[str, list[tuple[str, str, str]]] = {}
     for name, value in system.items():
         topic, dot, rest = name.partition(".")
         group = groups.setdefault(topic if dot else "other", [])
-        group.append((rest if dot else topic, fact_text(name, value)))
+        meaning = known[name].meaning if name in known else ""
+        group.append((rest if dot else topic, fact_text(name, value), meaning))
     return list(groups.items())
 
 
