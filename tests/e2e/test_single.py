@@ -145,7 +145,7 @@ def test_the_next_run_brings_them_back_after_two_kills(
         kill_both(process)
     assert are_online() == {STAYS}
     told = run(probe, "SEM-P-SIG", "--samples", "200", "--cpu-config", "shared")
-    assert "hardstone shield --restore" in told.events["not_put_back"].text
+    assert told.events["not_put_back"].data["command"] == "hardstone shield --restore"
     stream = run(probe, "SEM-P-SIG", "--samples", "200", "--cpu-config", config)
     assert stream.result.status == "measured"
     assert "restored_before" in stream.events
