@@ -79,21 +79,21 @@ static void test_unknown_words(void)
 static void test_bad_numbers(void)
 {
     static const struct line lines[] = {
-        {{"run", LAT, "--samples", "-1"}, "--samples -1: a whole number from 0 to"},
-        {{"run", LAT, "--samples", "1e6"}, "--samples 1e6: a whole number"},
-        {{"run", LAT, "--samples", "+1"}, "--samples +1: a whole number"},
-        {{"run", LAT, "--samples", " 1"}, "--samples  1: a whole number"},
-        {{"run", LAT, "--samples", "0x10"}, "--samples 0x10: a whole number"},
-        {{"run", LAT, "--samples", ""}, "--samples : a whole number"},
+        {{"run", LAT, "--samples", "-1"}, "--samples -1: give a whole number from 0 to"},
+        {{"run", LAT, "--samples", "1e6"}, "--samples 1e6: give a whole number"},
+        {{"run", LAT, "--samples", "+1"}, "--samples +1: give a whole number"},
+        {{"run", LAT, "--samples", " 1"}, "--samples  1: give a whole number"},
+        {{"run", LAT, "--samples", "0x10"}, "--samples 0x10: give a whole number"},
+        {{"run", LAT, "--samples", ""}, "--samples : give a whole number"},
         {{"run", LAT, "--samples", TWENTY_DIGITS}, "a whole number"},
-        {{"run", LAT, "--cpu", "-1"}, "--cpu -1: a whole number from 0 to 65535"},
-        {{"run", LAT, "--cpu", "65536"}, "--cpu 65536: a whole number"},
-        {{"run", LAT, "--priority", "-1"}, "--priority -1: a whole number"},
-        {{"run", LAT, "--priority", "high"}, "--priority high: a whole number"},
-        {{"run", LAT, "--seed", "-5"}, "--seed -5: a whole number"},
-        {{"run", LAT, "--counter-hz", "2.4e9"}, "--counter-hz 2.4e9: a whole number"},
+        {{"run", LAT, "--cpu", "-1"}, "--cpu -1: give a whole number from 0 to 65535"},
+        {{"run", LAT, "--cpu", "65536"}, "--cpu 65536: give a whole number"},
+        {{"run", LAT, "--priority", "-1"}, "--priority -1: give a whole number"},
+        {{"run", LAT, "--priority", "high"}, "--priority high: give a whole number"},
+        {{"run", LAT, "--seed", "-5"}, "--seed -5: give a whole number"},
+        {{"run", LAT, "--counter-hz", "2.4e9"}, "--counter-hz 2.4e9: give a whole number"},
         {{"run", LAT, "--counter-hz", "1000000000001"}, "from 0 to 1000000000000"},
-        {{"run", LAT, "--dma-latency-us", "-1"}, "--dma-latency-us -1: a whole number"},
+        {{"run", LAT, "--dma-latency-us", "-1"}, "--dma-latency-us -1: give a whole number"},
         {{"run", LAT, "--dma-latency-us", "2000000001"}, "from 0 to 2000000000"},
     };
     REFUSE(lines);
@@ -209,7 +209,8 @@ static void test_all_options(void)
 static void test_the_highest_priority(void)
 {
     static const struct line wrong[] = {
-        {{"run", LAT, "--priority", "maximum"}, "--priority maximum: a whole number from 0 to"},
+        {{"run", LAT, "--priority", "maximum"},
+         "--priority maximum: give a whole number from 0 to"},
         {{"run", LAT, "--priority", "max", "--policy", "other"}, "--priority max is one of"},
         {{"shield", "--policy", "other", "--priority", "max", "--", "ls"}, "--priority max is one"},
     };
@@ -337,7 +338,7 @@ static void test_the_division_of_cpus(void)
         {{"shield", "--cpus", "", "--", "true"}, "--cpus : write a list such as"},
         {{"shield", "--cpus", "2-1", "--", "true"}, "--cpus 2-1: write a list such as"},
         {{"shield", "--cpu", "1", "--cpus", "2", "--", "true"}, "give one of them"},
-        {{"shield", "--cpu", "2000", "--", "true"}, "CPUs from 0 to 1023"},
+        {{"shield", "--cpu", "2000", "--", "true"}, "supports CPUs 0 to 1023"},
         {{"shield", "--priority", "0", "--", "true"}, "--priority 0: from "},
         {{"shield", "--priority", "100", "--policy", "rr", "--", "true"}, "--priority 100: from "},
         {{"shield", "--forget", "--", "true"}, "--forget belongs to --restore"},

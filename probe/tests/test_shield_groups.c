@@ -467,7 +467,7 @@ static void test_a_controller_that_somebody_uses_by_now(void)
     made_up.control_is_used = true;
     const char *told = made_up_undo(counts);
     CHECK_SAME(counts[PORT_UNDO_FOREIGN], 1);
-    CHECK_HOLDS(told, "keeps cpuset, which somebody uses by now");
+    CHECK_HOLDS(told, "keeps the cpuset controller, which other groups use now");
     CHECK_TEXT(made_up_text(CONTROL), "cpuset");
     CHECK(!made_up_has(RESERVED_2));
     made_up_close();
@@ -490,7 +490,7 @@ static void test_groups_that_somebody_has_set_up_by_now(void)
     made_up_group("new", "0");
     const char *told = made_up_undo(counts);
     CHECK_SAME(counts[PORT_UNDO_FOREIGN], 1);
-    CHECK_HOLDS(told, "keeps cpuset, which somebody uses by now");
+    CHECK_HOLDS(told, "keeps the cpuset controller, which other groups use now");
     CHECK_TEXT(made_up_text(CONTROL), "cpuset");
     made_up_close();
 }

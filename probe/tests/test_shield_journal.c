@@ -202,7 +202,7 @@ static void test_one_of_another_user(void)
     snprintf(path, sizeof path, "%s/hardstone-shield.journal", folder);
     put(folder, HEAD, sizeof HEAD - 1);
     CHECK_SAME(chown(path, 65534, 65534), 0);
-    expect_bad(folder, "belongs to somebody else");
+    expect_bad(folder, "another user owns it");
     remove_folder(folder);
 }
 

@@ -332,7 +332,7 @@ def test_run_with_stress_ng_that_is_not_there(
         ("cpu@cpu@cpu", "there is no element"),
         ("heavy+cpu=50ms/100ms", "cpu is there twice"),
         ("heavy+storm", "is there twice"),
-        ("none+cpu", "none stands alone"),
+        ("none+cpu", "none cannot be combined"),
         ("cpu++disk", "a term is empty"),
         ("", "a term is empty"),
         ("stress-ng", "takes options"),

@@ -212,7 +212,7 @@ def test_a_journal_of_somebody_else(probe: Path, before: State) -> None:
     os.chown(JOURNAL, machine.NOBODY_ID, machine.NOBODY_ID)
     try:
         done = subprocess.run(command(probe, "true"), capture_output=True, check=False)
-        assert done.returncode == 70 and b"belongs to somebody else" in done.stderr
+        assert done.returncode == 70 and b"another user owns it" in done.stderr
     finally:
         JOURNAL.unlink()
     all_is_back(before)

@@ -158,7 +158,7 @@ def test_both_are_killed_and_restore_is_called(probe: Path, before: State) -> No
     assert done.returncode == 0 and b" left as others set them, 0 failed" in done.stderr
     all_is_back(before)
     again = subprocess.run([probe, "shield", "--restore"], capture_output=True, check=False)
-    assert again.returncode == 0 and b"nothing is to be put back" in again.stderr
+    assert again.returncode == 0 and b"there is nothing to restore" in again.stderr
 
 
 def test_who_is_kept_off_the_cpu_is_told_of_the_shield(probe: Path, before: State) -> None:

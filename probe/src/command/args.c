@@ -72,7 +72,7 @@ static int check_shield(struct parser *parser)
     if (request->cpu >= 0 && request->has_cpus)
         return parser_fail(parser, "--cpu and --cpus: give one of them");
     if (request->cpu >= PORT_CPUS)
-        return parser_fail(parser, "--cpu %d: CPUs from 0 to %d can be told apart", request->cpu,
+        return parser_fail(parser, "--cpu %d: this build supports CPUs 0 to %d", request->cpu,
                            PORT_CPUS - 1);
     if (request->cpu >= 0) {
         cpus_add(&request->cpus, request->cpu);

@@ -15,8 +15,8 @@ static int take_whole(struct parser *parser, const char *option, const char *tex
                       int64_t *number)
 {
     if (parser_number(text, number) != 0 || *number < 0 || *number > most)
-        return parser_fail(parser, "%s %.60s: a whole number from 0 to %lld is wanted", option,
-                           text, (long long)most);
+        return parser_fail(parser, "%s %.60s: give a whole number from 0 to %lld", option, text,
+                           (long long)most);
     return 0;
 }
 
@@ -79,8 +79,8 @@ static int take_priority(struct parser *parser, const char *option, const char *
     parser->request->is_priority_max = strcmp(text, "max") == 0;
     if (!parser->request->is_priority_max &&
         (parser_number(text, &number) != 0 || number < 0 || number > 65535))
-        return parser_fail(parser, "%s %.60s: a whole number from 0 to 65535, or max, is wanted",
-                           option, text);
+        return parser_fail(parser, "%s %.60s: give a whole number from 0 to 65535, or max", option,
+                           text);
     parser->request->priority = (int)number;
     return 0;
 }

@@ -57,7 +57,7 @@ static int forget(void)
         snprintf(text, sizeof text, "%s could not be dropped: %s", journal.path,
                  error == EBUSY ? "its shield lives: end that instead" : strerror(error));
     else
-        snprintf(text, sizeof text, "%s is dropped: what is told above stays as it is",
+        snprintf(text, sizeof text, "%s is dropped: the settings named above stay as they are",
                  journal.path);
     say(text);
     return error == 0                          ? 0
@@ -104,7 +104,7 @@ static int restore(bool may_forget)
     int code = 0;
     switch (find_at_rest(&journal, &image, reason, sizeof reason)) {
     case JOURNAL_NONE:
-        say("nothing is to be put back");
+        say("there is nothing to restore");
         return 0;
     case JOURNAL_BAD:
         code = tell_bad(&journal, reason);
@@ -206,7 +206,7 @@ static void show_text(struct emit *emit, struct look *look)
                     "back: hardstone shield --restore\n",
                     list, (long)look->head.owner);
     else if (look->state == JOURNAL_BAD)
-        emit_format(emit, "whether a CPU is reserved cannot be told: %s\n", look->reason);
+        emit_format(emit, "cannot find out whether a CPU is reserved: %s\n", look->reason);
     else
         emit_raw(emit, "no CPU is reserved\n");
     cpus_format_list(&look->port.reserved, list, sizeof list);

@@ -163,7 +163,7 @@ static int add_plain(struct parse *parse, const char *text, size_t length)
     if (!element && equals && load_mix_find(text, name_length))
         return fail(parse, "load: %.*s takes no degree; write it alone", (int)name_length, text);
     if (!element && name_length == 4 && strncmp(text, "none", 4) == 0)
-        return fail(parse, "load: none stands alone; leave it out of the mix");
+        return fail(parse, "load: none cannot be combined with other elements; leave it out");
     if (!element)
         return unknown(parse, text, name_length);
     if (element->kind == LOAD_EXTERNAL_STRESSOR)
@@ -264,6 +264,6 @@ int load_spec_parse(const char *text, struct load_spec *spec, char *error, size_
                     LOAD_TEXT_BYTES - 1);
     for (const char *at = text; *at; at++)
         if ((unsigned char)*at < ' ' || *at == 0x7f)
-            return fail(&parse, "load: there is a control character in it; write it without");
+            return fail(&parse, "load: it contains a control character; remove it");
     return add_terms(&parse, text);
 }

@@ -260,7 +260,7 @@ static void note_stuck(struct run *run)
     run->load_average_milli = port_load_average_milli();
     if (is_alone(run))
         supervise_ended_early(run, run->lost_party);
-    outcome_set(&run->outcome, STATUS_TIMEOUT, "tell the authors: the test ignored its end",
+    outcome_set(&run->outcome, STATUS_TIMEOUT, "please report it: the test ignored its end",
                 "the test did not end when it was asked to; what was measured is kept");
 }
 
@@ -283,14 +283,15 @@ static void tell_not_above(struct run *run, int priority, int error)
     char own[64] = "is not scheduled as real-time";
     if (priority >= 0)
         snprintf(own, sizeof own, "has priority %d as well", priority);
-    arena_event(
-        run->arena, "supervisor_not_above", -1,
-        DATA(data_integer("priority", priority), data_integer("test_priority", run->setup.priority),
-             data_text("error", error ? strerror(error) : "")),
-        "the thread that supervises the test %s: none above the test's %d is to be had (%s). "
-        "While the test computes it may see the deadline, Ctrl-C and the end "
-        "of its input late; allow a higher one (ulimit -r), or ask for a lower --priority",
-        own, run->setup.priority, error ? strerror(error) : "it is the highest");
+    arena_event(run->arena, "supervisor_not_above", -1,
+                DATA(data_integer("priority", priority),
+                     data_integer("test_priority", run->setup.priority),
+                     data_text("error", error ? strerror(error) : "")),
+                "the thread that supervises the test %s: no priority above the test's %d could be "
+                "obtained (%s). "
+                "While the test computes, it may notice the deadline, Ctrl-C and the end "
+                "of its input late; allow a higher one (ulimit -r), or ask for a lower --priority",
+                own, run->setup.priority, error ? strerror(error) : "it is the highest");
 }
 
 /* Raises the supervisor above the test, so that it can preempt it. */

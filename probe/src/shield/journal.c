@@ -241,7 +241,7 @@ static bool is_ours(int descriptor, off_t *bytes, char *reason, size_t reason_by
     if (fstat(descriptor, &facts) != 0 || !S_ISREG(facts.st_mode))
         snprintf(reason, reason_bytes, "it is not a regular file");
     else if (facts.st_uid != geteuid() || (facts.st_mode & 022) != 0)
-        snprintf(reason, reason_bytes, "it belongs to somebody else, or others may write to it");
+        snprintf(reason, reason_bytes, "another user owns it, or others may write to it");
     else if (facts.st_nlink > 1)
         snprintf(reason, reason_bytes, "it has a second name");
     else if (facts.st_size > JOURNAL_MOST_BYTES)

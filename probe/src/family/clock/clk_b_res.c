@@ -361,8 +361,9 @@ static int measure(struct run *run)
     if (count > 1 && go_to_cpu(run, cpus[0])) {
         compare_cpus(run, cpus, count);
     } else if (count == 1) {
-        arena_event(run->arena, "one_cpu", -1, NO_DATA,
-                    "CPUs cannot be compared: there is one, or this port cannot choose among them");
+        arena_event(
+            run->arena, "one_cpu", -1, NO_DATA,
+            "CPUs cannot be compared: there is only one, or this port cannot choose among them");
     }
     for (int i = 0; i < own->subject_count; i++)
         tell_monotonic(run, &own->subjects[i]);

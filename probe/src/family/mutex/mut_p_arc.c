@@ -86,8 +86,9 @@ static void tell_uncontended(struct run *run, enum lock_kind kind)
         arena_event(run->arena, "no_contention", -1,
                     DATA(data_text("protocol", lock_kind_names[kind]),
                          data_integer("rounds_count", (int64_t)own->uncontended)),
-                    "%s: in %llu rounds high had not asked before low let go: no acquire, and "
-                    "release holds high's request",
+                    "%s: in %llu rounds high asked only after low had released the lock: acquire "
+                    "has no value, and "
+                    "release includes high's request",
                     lock_kind_names[kind], (unsigned long long)own->uncontended);
     own->uncontended = 0;
 }

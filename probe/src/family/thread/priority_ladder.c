@@ -174,10 +174,11 @@ static void tell_levels(const struct levels *levels, int kept_pairs)
     int tried = levels->level_count + 1, apart = kept_pairs + 1;
     bool is_enough =
         named >= PRIORITY_LADDER_LEAST && (apart >= PRIORITY_LADDER_LEAST || apart == tried);
-    arena_verdict(levels->run->arena, is_enough, "levels",
-                  "the system names %d priorities; of %d that were tried, %d were told apart (at "
-                  "least %d must exist)",
-                  named, tried, apart, PRIORITY_LADDER_LEAST);
+    arena_verdict(
+        levels->run->arena, is_enough, "levels",
+        "the system offers %d priorities; of the %d that were tried, %d could be distinguished (at "
+        "least %d must exist)",
+        named, tried, apart, PRIORITY_LADDER_LEAST);
 }
 
 static int try_preempts(struct levels *levels)

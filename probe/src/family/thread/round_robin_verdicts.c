@@ -115,7 +115,7 @@ static void judge_length(const struct round_robin *round_robin)
     double mean_ns = mean_of(later), claimed_ns = (double)round_robin->claimed_ns;
     if (round_robin->claimed_ns < 0)
         arena_event(arena, "slice_unknown", -1, NO_DATA,
-                    "sched_rr_get_interval fails: nobody knows how long slices should be");
+                    "sched_rr_get_interval fails, so the intended length of a slice is not known");
     if (round_robin->claimed_ns < 0 || !was_seen(round_robin, LATER_SLICE, "slice_length"))
         return;
     bool is_right =

@@ -295,7 +295,7 @@ static int measure(struct run *run)
             if (try_scenario(own, &scenarios[i], policy) != 0)
                 return -1;
     if (atomic_load(&own->is_elsewhere))
-        outcome_set(&run->outcome, STATUS_FAILED, "tell the authors: the port must bind them",
+        outcome_set(&run->outcome, STATUS_FAILED, "please report it: the port must bind them",
                     "a new thread ran on another CPU than its creator: no order could be seen");
     return 0;
 }

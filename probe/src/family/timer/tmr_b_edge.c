@@ -160,11 +160,12 @@ static bool count_one_stall(struct timer_armed *timer, char *evidence, size_t by
     int64_t least = passed(timer, before_ns) - served, most = passed(timer, now_ns) - served;
     if (told >= least && told <= most)
         return true;
-    snprintf(evidence, bytes,
-             "after a stall of %lld ms with a period of %lld ms the timer told %lld expirations; "
-             "the clock says %lld to %lld",
-             (long long)(STALL_NS / 1000000), (long long)(STALL_PERIOD_NS / 1000000),
-             (long long)told, (long long)least, (long long)most);
+    snprintf(
+        evidence, bytes,
+        "after a stall of %lld ms with a period of %lld ms the timer reported %lld expirations; "
+        "the clock says %lld to %lld",
+        (long long)(STALL_NS / 1000000), (long long)(STALL_PERIOD_NS / 1000000), (long long)told,
+        (long long)least, (long long)most);
     return false;
 }
 

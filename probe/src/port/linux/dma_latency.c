@@ -14,9 +14,9 @@ int linux_dma_latency_hold(const char *path, int32_t us, int *descriptor, int32_
     int error = file < 0 ? errno : 0;
     if (!error && write(file, &us, sizeof us) != sizeof us)
         error = errno;
-    if (!error && (lseek(file, 0, SEEK_SET) < 0 ||
-                   read(file, in_force_us, sizeof *in_force_us) != sizeof *in_force_us ||
-                   *in_force_us > us))
+    if (!error &&
+        (lseek(file, 0, SEEK_SET) < 0 ||
+         read(file, in_force_us, sizeof *in_force_us) != sizeof *in_force_us || *in_force_us > us))
         error = EAGAIN;
     if (error && file >= 0)
         close(file);

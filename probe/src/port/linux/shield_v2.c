@@ -128,6 +128,7 @@ enum port_undo linux_shield_undo_control(struct port_shield *shield,
     int error = is_used(shield, &groups) ? EBUSY : linux_shield_write(shield, path, "-cpuset");
     if (error == 0)
         return PORT_UNDONE;
-    snprintf(text, bytes, "%s keeps cpuset, which somebody uses by now: %s", path, strerror(error));
+    snprintf(text, bytes, "%s keeps the cpuset controller, which other groups use now: %s", path,
+             strerror(error));
     return error == EBUSY ? PORT_UNDO_FOREIGN : PORT_UNDO_FAILED;
 }

@@ -56,7 +56,7 @@ bool port_counter_is_trusted(char *reason, size_t reason_bytes)
     return true; /* the architecture guarantees one rate; clock_open checks it against the clock */
 #else
     snprintf(reason, reason_bytes,
-             "POSIX does not tell whether the counter runs at one rate on all CPUs");
+             "POSIX does not say whether the counter runs at one rate on all CPUs");
     return false;
 #endif
 }
