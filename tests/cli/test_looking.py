@@ -251,3 +251,29 @@ def test_a_package_without_source_and_probe(copied: Copied) -> None:
     done = copied("probe", "path")
     assert done.returncode == EXIT_UNREACHABLE
     assert done.stderr.endswith("hardstone probe build\n")
+
+
+def test_a_run_is_shown_on_a_machine_without_a_probe(
+    hardstone: Hardstone, target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done = hardstone("run", "TMR-P-LAT", "THR-B-RR", "--target", target, "--store", tmp_path / "s")
+    assert done.code == EXIT_OK
+    monkeypatch.setenv("HARDSTONE_PROBE", "/nowhere/hardstone-probe")
+    known = {one.id: one for one in sample.register().tests}
+    place = tmp_path / "r.html"
+    assert hardstone("report", "last", "--store", tmp_path / "s", "-o", place).code == EXIT_OK
+    page = place.read_text("utf-8")
+    assert known["TMR-P-LAT"].title in page and known["TMR-P-LAT"].series[0].begin in page
+    for more in ([], ["--all"], ["TMR-*"]):
+        shown = hardstone("show", "last", *more, "--store", tmp_path / "s")
+        assert shown.code == EXIT_OK and "TMR-P-LAT" in shown.out
+
+
+def test_some_tests_of_a_run_are_shown_whole(hardstone: Hardstone, target: str) -> None:
+    hardstone("run", "TMR-P-LAT", "SEM-P-SIG", "MUT-P-ARC", "--target", target)
+    shown = hardstone("show", "last", "mut-*", "SEM-P-SIG")
+    assert shown.code == EXIT_OK
+    assert "MUT-P-ARC" in shown.out and "SEM-P-SIG" in shown.out
+    assert "TMR-P-LAT" not in shown.out.partition("worst")[2]
+    wrong = hardstone("show", "last", "THR-*")
+    assert wrong.code == EXIT_USAGE and "the run has no test 'THR-*'" in wrong.err
