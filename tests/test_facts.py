@@ -12,6 +12,8 @@ from hardstone.campaign.moved import STEADY_FACTS
 from hardstone.doctor.derive import derive
 from hardstone.facts import SUFFIXES, load_facts
 from hardstone.model import Scalar
+from tests.report import sample as report_sample
+from tests.stats import make
 from tests.targets import sample
 
 ROOT = Path(__file__).parents[1]
@@ -132,3 +134,9 @@ def test_the_register_is_in_order_and_says_what_facts_are() -> None:
     assert all(
         fact.meaning and fact.meaning == fact.meaning.strip() for fact in load_facts().values()
     )
+
+
+def test_invented_runs_have_facts_of_the_register_only() -> None:
+    """A fact that no probe sends hid that the report asked for it."""
+    invented = {*report_sample.document().system, *make.document().system}
+    assert invented <= set(load_facts())

@@ -294,7 +294,7 @@ def document(*, realtime: bool = True, count: int = 30_000, seed: int = 7) -> Ru
         instrument=instrument(),
         results=results,
         environment_moved=[
-            Moved(fact="cpu.0.frequency_hz", before=2_400_000_000, after=1_800_000_000)
+            Moved(fact="memory.total_bytes", before=8_254_390_272, after=4_127_195_136)
         ],
         advice=["Set the governor to performance: frequency moved during the run."],
     )
@@ -311,14 +311,14 @@ def facts() -> Mapping[str, bool | int | float | str | None]:
         "machine.node": "bench-board",
         "machine.arch": "x86_64",
         "machine.page_bytes": 4096,
-        "machine.memory_bytes": 8_254_390_272,
+        "memory.total_bytes": 8_254_390_272,
         "machine.cpu_model": "Intel(R) Atom(TM) x7-E3950",
         "cpu.count": 2,
         "cpu.allowed": "0-1",
         "cpu.smt": False,
-        "cpu.governor": "schedutil",
-        "cpu.idle_states": "POLL C1 C6",
-        "cpu.0.frequency_hz": 2_400_000_000,
+        "power.governor": "schedutil",
+        "power.idle_states": "POLL C1 C6",
+        "kernel.rt_period_us": 1_000_000,
         "limits.can_realtime": True,
         "limits.memlock_bytes": None,
         "limits.realtime_reason": None,

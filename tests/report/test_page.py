@@ -56,7 +56,7 @@ def test_verdicts_events_facts_and_what_moved_appear(run: RunDocument, page: str
             assert event.text in text
     for name in run.system:
         assert name.partition(".")[2] in text
-    assert "cpu.0.frequency_hz 2 400 000 000 1 800 000 000" in text
+    assert "memory.total_bytes 8 254 390 272 4 127 195 136" in text
 
 
 def page_of_claims(run: RunDocument, **passed: bool) -> str:
