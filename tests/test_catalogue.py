@@ -22,7 +22,7 @@ MINUTE_NS = 60_000_000_000
 
 # What the probe knows of a test (its variants, how long a value takes) is not told here again.
 FIELDS = {
-    "means",
+    *("means", "idle"),
     *("order", "category", "duration", "about", "distorts"),
     *("after", "uncounted", "enters_kernel"),
     *PROFILES,

@@ -21,12 +21,12 @@ def page(test: Descriptor, catalogue: Catalogue) -> str:
     entry = catalogue.entry(test.id, test.default_samples, test.default_duration_ns)
     parts = [f"# {test.id}: {test.title}", entry.about, f"Source: {test.source}."]
     parts.append(f"```\nhardstone run {test.id}\n```")
-    parts += _section("What falsifies it", [entry.distorts] if entry.distorts else [])
+    parts += _section("What falsifies it", [part for part in (entry.distorts, entry.idle) if part])
     parts += _section("Which kinds enter the kernel", _kernel(entry))
     parts += _section("Needs", [", ".join(test.needs) + "."] if test.needs else [])
     parts += _section("CPU", [cpu_text(test)])
     parts += _section("Series", _series(test))
-    parts += _section("Verdicts", _verdicts(test))
+    parts += _section("Verdicts", _verdicts(test, entry))
     parts += _section("Shown but not rated", _uncounted(entry))
     parts += _section("Parameters", _parameters(test))
     parts += _section("Counts", _profiles(entry))
@@ -87,9 +87,9 @@ def _series(test: Descriptor) -> list[str]:
     return [*parts, *filter(None, [warm_up_text(test)])]
 
 
-def _verdicts(test: Descriptor) -> list[str]:
-    rows = [[f"`{one.name}`", one.claim] for one in test.verdicts]
-    return [table(["verdict", "claim"], rows)] if rows else []
+def _verdicts(test: Descriptor, entry: Entry) -> list[str]:
+    rows = [[f"`{one.name}`", one.claim, entry.means.get(one.name, "")] for one in test.verdicts]
+    return [table(["verdict", "claim", "if it fails"], rows)] if rows else []
 
 
 def _uncounted(entry: Entry) -> list[str]:

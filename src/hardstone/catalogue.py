@@ -66,12 +66,13 @@ class Entry(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=Tru
     uncounted: dict[str, str] = {}
     enters_kernel: dict[str, KernelEntry] = {}
     means: dict[str, str] = {}
+    idle: str = ""
     quick: _Count
     standard: _Count
     soak: _Count
 
     def __post_init__(self) -> None:
-        for name in ("about", "distorts"):
+        for name in ("about", "distorts", "idle"):
             msgspec.structs.force_setattr(self, name, " ".join(getattr(self, name).split()))
 
     @property

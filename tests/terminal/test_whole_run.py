@@ -184,3 +184,12 @@ def test_what_an_event_says_to_type_stands_on_a_line_of_its_own() -> None:
     (command,) = [line for line in told if "hardstone doctor" in line]
     assert command == as_typed("hardstone doctor")
     assert "grant it (setcap); what to type" in out
+
+
+@pytest.mark.parametrize("held_us", [None, 0])
+def test_a_wake_up_says_that_idle_states_were_left_alone(held_us: int | None) -> None:
+    result = ran("TMR-P-LAT")
+    result.conditions.dma_latency_us = held_us
+    text = " ".join(printed(make.document(results=[result])).split())
+    assert ("--dma-latency 0" in text) == (held_us is None)
+    assert ("cpu_dma_latency 0 us" in text) == (held_us == 0)

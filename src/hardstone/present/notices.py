@@ -8,6 +8,7 @@ from typing import Literal
 
 from hardstone import event_names
 from hardstone.calling import parted_text
+from hardstone.catalogue import load_catalogue
 from hardstone.model import DataValue, Event, Result, RunDocument
 from hardstone.stats.calibrated import UNEQUAL, unequal_work
 from hardstone.stats.conditions import conditions_in, names_in
@@ -157,6 +158,13 @@ def warnings_of(result: Result) -> list[str]:
     if result.foreign_count:
         found.append(f"Others wrote {result.foreign_count} lines to the console of this stream.")
     return found
+
+
+def idle_remark(result: Result) -> str:
+    """What to know of figures that hold the exit from idle states; "" where they hold none."""
+    held = result.conditions.dma_latency_us is not None
+    is_timed = any(series.count for series in result.series)
+    return "" if held or not is_timed else load_catalogue().entry(result.test).idle
 
 
 def column_note(result: Result | None) -> str:

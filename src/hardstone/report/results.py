@@ -10,7 +10,7 @@ from hardstone.catalogue import kind_of
 from hardstone.model import Conditions, Descriptor, Event, Instrument, Result, Series
 from hardstone.present.claims import Claim, claim_of, claims_text
 from hardstone.present.load_table import reached_text
-from hardstone.present.notices import warnings_of
+from hardstone.present.notices import idle_remark, warnings_of
 from hardstone.present.wording import format_value, parameter_text, series_text
 from hardstone.report.drawing import Drawer
 from hardstone.report.figures import Figure, figures_of, notes_on_drawing
@@ -126,7 +126,7 @@ def section_of(result: Result, anchor: str, settings: Settings) -> Section:
         figures=[]
         if behaves
         else figures_of(result, anchor, settings.charts_each, settings.drawer, live=settings.live),
-        notes=[] if behaves else notes_on_drawing(result.series, settings.charts_each),
+        notes=[] if behaves else _notes(result, settings),
         worst=_worst_tables(result.series, settings.worst_each),
         worst_summary=_worst_summary(result.series, settings),
         events=[event_row(event) for event in result.events if event.name not in _ELSEWHERE],
@@ -137,6 +137,11 @@ def section_of(result: Result, anchor: str, settings: Settings) -> Section:
         ],
         warnings=warnings_of(result),
     )
+
+
+def _notes(result: Result, settings: Settings) -> list[str]:
+    idle = idle_remark(result)
+    return [*([idle] if idle else []), *notes_on_drawing(result.series, settings.charts_each)]
 
 
 def _duration(duration_ns: int) -> str:

@@ -32,6 +32,8 @@ def explanation(test: Descriptor, entry: Entry) -> dict[str, Any]:
         "category": entry.category,
         "about": entry.about,
         "distorts": entry.distorts,
+        "idle": entry.idle,
+        "means": dict(entry.means),
         "published": published_data(test.id),
         "uncounted": dict(entry.uncounted),
         "enters_kernel": dict(entry.enters_kernel),
@@ -52,11 +54,13 @@ def print_explanation(test: Descriptor, entry: Entry) -> None:
     _print_part(console, "series", series)
     verdicts = (words(f"{spoken(one.name)}: {one.claim}") for one in test.verdicts)
     _print_part(console, "verdicts", verdicts)
+    means = (words(f"{spoken(name)}: {text}") for name, text in entry.means.items())
+    _print_part(console, "what it means for a program that one fails", means)
     _print_part(console, "shown, does not count for a rating", _uncounted_lines(entry))
     params = [*map(_param_line, test.params), *_sentence(variants_text(test))]
     _print_part(console, "parameters (-p name=value)", params)
     _print_part(console, "how much", _profile_lines(test, entry))
-    _print_part(console, "what distorts it", _sentence(entry.distorts))
+    _print_part(console, "what distorts it", _sentence(f"{entry.distorts} {entry.idle}".strip()))
     kinds = (words(f"{when}: {', '.join(found)}") for when, found in entry.kernel_kinds.items())
     _print_part(console, "kinds that enter the kernel (Linux)", kinds)
     _print_part(console, "needs", [words(", ".join(test.needs) or "nothing that is not optional")])
