@@ -33,6 +33,9 @@ from hardstone.terminal.screen_columns import column_lines
 
 MOST_LINES = 37  # of 40: the command has a few lines to say after them
 _ENOUGH_FOR_TIMINGS = 8
+# Failed claims, commands, and lines for each text.
+_ROOMY = (5, 3, 2)
+_TIGHT = (3, 2, 1)
 _GUTTER = 12
 _INDENT = 8
 
@@ -40,15 +43,17 @@ _INDENT = 8
 def print_screen(document: RunDocument, stream: IO[str] | None = None) -> None:
     """Prints `document` to `stream` (default: standard output), in colour on a terminal."""
     console = make_console(stream)
-    words = _Words(document, console.width, claims=5, commands=3, lines_each=2)
-    if MOST_LINES - words.line_count < _ENOUGH_FOR_TIMINGS:
-        words = _Words(document, console.width, claims=3, commands=2, lines_each=1)
-    room = MOST_LINES - words.line_count
+    for limits in (_ROOMY, _TIGHT):
+        words = _Words(document, console.width, *limits)
+        above, below = list(words.above()), list(words.below())
+        room = MOST_LINES - len(above) - len(below)
+        if room >= _ENOUGH_FOR_TIMINGS:
+            break
     if len(conditions_in(document)) > 1:
         figures = column_lines(document, console.width, room)
     else:
         figures = list(bar_lines(console, document, room))
-    for line in [*words.above(), *figures, *words.below()]:
+    for line in [*above, *figures, *below]:
         console.print(line, soft_wrap=True)
 
 
@@ -62,10 +67,6 @@ class _Words:
     claims: int
     commands: int
     lines_each: int
-
-    @property
-    def line_count(self) -> int:
-        return sum(1 for _ in (*self.above(), *self.below()))
 
     def above(self) -> Iterator[Text]:
         """Run, machine, conditions, trust, claims."""
