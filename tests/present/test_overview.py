@@ -6,7 +6,16 @@ from typing import Any
 
 import pytest
 
-from hardstone.model import Conditions, Event, Result, RunDocument, Series, Trust, Verdict
+from hardstone.model import (
+    Conditions,
+    Event,
+    PlannedTest,
+    Result,
+    RunDocument,
+    Series,
+    Trust,
+    Verdict,
+)
 from hardstone.present.overview import (
     MOST_STANDING_OUT,
     decisive,
@@ -163,9 +172,41 @@ def test_the_most_important_comes_first_and_the_rest_is_counted() -> None:
     found = stands_out(document(claims("THR-B-RR", "fair"), skipped, troubled))
     assert len(found) == MOST_STANDING_OUT
     assert found[0].text.startswith("1 claim failed") and found[0].is_grave
-    assert found[1].text == "SEM-P-SIG skipped: not run" and not found[1].is_grave
-    assert found[2].text.startswith("the CPU was not given")
+    assert found[1].text.startswith("the CPU was not given") and found[1].is_grave
+    assert found[2].text.startswith("steal time")
+    assert found[3].text == "3 releases were missed: TMR-P-LAT"
     assert found[-1].text == "2 more: see all of the run"
+
+
+def test_tests_that_this_machine_does_not_support_push_nothing_off_the_screen() -> None:
+    troubled = make.result(
+        events=[Event(name="throttled", text="-"), Event(name="load_short", text="little")],
+        series=[count_series("missed", 3)],
+    )
+    lacking = [
+        make.result(f"IRQ-P-{n}", status="unsupported", series=[], reason=f"no {n}")
+        for n in range(5)
+    ]
+    assert told(*lacking, troubled) == [
+        "the CPU was not given to TMR-P-LAT",
+        "3 releases were missed: TMR-P-LAT",
+        "load: little: TMR-P-LAT",
+        "IRQ-P-0, IRQ-P-1, IRQ-P-2 and 2 more unsupported",
+    ]
+
+
+def test_a_test_that_was_stopped_early_stands_out() -> None:
+    result = make.result(interrupted=True, reason="stopped early, after 1.5 s")
+    assert told(result) == ["TMR-P-LAT measured, interrupted: stopped early, after 1.5 s"]
+
+
+def test_what_was_planned_and_never_started_stands_out() -> None:
+    ids = ("TMR-P-LAT", "SEM-P-SIG", "THR-P-SLS")
+    limits = {"samples": 0, "duration_ns": 0, "deadline_ns": 0, "expected_ns": 0}
+    plan = make.plan_of([PlannedTest(test=test, params={}, **limits) for test in ids])
+    (found,) = stands_out(document(make.result(), plan=plan, status="incomplete"))
+    assert found.is_grave
+    assert found.text == "2 of 3 planned measurements were not started: SEM-P-SIG, THR-P-SLS"
 
 
 def test_figures_that_contradict_each_other_stand_above_all() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import multiprocessing
 import subprocess
 import sys
@@ -60,6 +61,31 @@ def test_what_a_process_that_cannot_start_does_not_draw_is_drawn_here() -> None:
     with Drawer(1) as drawer:
         found = [drawer.draw(SPEC) for _ in range(3)]
         assert [one.__html__() for one in found] == [svg.render(SPEC)] * 3
+
+
+def refuse(*_: object, **__: object) -> None:
+    raise OSError(errno.EROFS, "Read-only file system")
+
+
+def test_without_semaphores_all_is_drawn_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where /dev/shm is missing or read-only."""
+    monkeypatch.setattr("multiprocessing.synchronize.SemLock.__init__", refuse)
+    with Drawer(1) as drawer:
+        assert drawer.draw(SPEC).__html__() == svg.render(SPEC)
+
+
+def no_thread(_: object) -> None:
+    raise RuntimeError("can't start new thread")
+
+
+def test_without_threads_all_is_drawn_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As at the limit of ulimit -u; no process is left that the tool would wait for."""
+    monkeypatch.setattr("concurrent.futures.process._ExecutorManagerThread.start", no_thread)
+    with Drawer(2) as drawer:
+        found = [drawer.draw(SPEC) for _ in range(2)]
+        assert [one.__html__() for one in found] == [svg.render(SPEC)] * 2
+    for process in multiprocessing.active_children():
+        process.join()
 
 
 def test_what_a_process_that_dies_does_not_draw_is_drawn_here() -> None:

@@ -129,6 +129,12 @@ def test_the_plan_becomes_commands_that_a_shell_reads_back(run: RunDocument) -> 
     assert "--duration 30000000000ns -p interval_ns=1000000" in line
 
 
+def test_the_command_of_one_test_holds_the_bound_of_idle_states(run: RunDocument) -> None:
+    plan = msgspec.structs.replace(run.plan, dma_latency_us=0)
+    for line in reproduce.test_commands(msgspec.structs.replace(run, plan=plan)):
+        assert "--dma-latency 0 " in line
+
+
 def test_a_storm_of_before_is_no_load_of_today(run: RunDocument) -> None:
     plan = run.plan
     assert reproduce.has_commands(plan)

@@ -112,7 +112,13 @@ def absurd(content: bytes) -> bytes:
     return content.replace(b'"tests":1', b'"tests":-1')
 
 
-@pytest.mark.parametrize("damage", [damaged, later, of_another, stale, endless, nested, absurd])
+def beyond_the_index(content: bytes) -> bytes:
+    return content.replace(b'"tests":1', b'"tests":1000000000000000000000')
+
+
+@pytest.mark.parametrize(
+    "damage", [damaged, later, of_another, stale, endless, nested, absurd, beyond_the_index]
+)
 def test_a_summary_that_is_not_good_is_made_again(
     filled: Store, damage: Callable[[bytes], bytes]
 ) -> None:

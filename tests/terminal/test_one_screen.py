@@ -7,10 +7,13 @@ import re
 from typing import Any
 
 import pytest
+from rich.cells import cell_len
 
 from hardstone.catalogue import kind_of, load_catalogue
 from hardstone.model import Conditions, Event, Result, RunDocument, Trust, Verdict
+from hardstone.terminal.console import make_console
 from hardstone.terminal.one_screen import MOST_LINES, print_screen
+from hardstone.terminal.screen_bars import bar_lines
 from tests.stats import make
 from tests.targets import sample
 
@@ -158,3 +161,45 @@ def test_names_cannot_steer_the_terminal() -> None:
     document = make.document(name=evil, results=[result], system={"machine.cpu_model": evil})
     text = "\n".join(printed(document))
     assert "\x1b" not in text and "\x07" not in text and "\u202e" not in text
+
+
+def test_a_long_name_does_not_hide_that_the_run_is_incomplete() -> None:
+    lines = printed(make.document(name=WORDS, status="incomplete"))
+    assert re.search(r"\u2026, incomplete, .* of measuring$", lines[0])
+    assert len(lines[0]) <= 80
+
+
+def test_a_long_load_does_not_hide_the_cpu_configuration() -> None:
+    load = "cpu=1ms/100ms@cpu+network=100/s@127.0.0.1:7"
+    text = " ".join(printed(make.document(results=[make.result(conditions=where(load))])))
+    assert f"load {load}, CPUs shared" in text
+
+
+def test_wide_characters_do_not_make_a_line_two() -> None:
+    wide = "\u6f22\u5b57" * 60
+    failed = make.result(wide, status="failed", reason=wide, series=[])
+    system = {"machine.cpu_model": wide, "kernel.release": wide}
+    document = make.document(
+        name=wide, results=[make.result(), make.result(wide), failed], system=system, advice=[wide]
+    )
+    assert max(cell_len(line) for line in printed(document) if not is_command(line)) <= 80
+
+
+def test_a_median_of_zero_is_the_farthest_from_its_worst() -> None:
+    results = [
+        make.result("TMR-P-LAT", (0, 0, 0, 5_000_000)),
+        make.result("SEM-P-SIG", (1000, 1000, 3000)),
+    ]
+    document = make.document(results=results)
+    _, zero, other = bar_lines(make_console(io.StringIO()), document, 10)
+    assert [span.style for span in zero.spans].count("bold red") == 2
+    assert not any(span.style == "bold red" for span in other.spans)
+
+
+def test_tests_that_are_left_out_may_have_timed_more() -> None:
+    slow = [make.result(f"NEW-P-{n:03}", (1, 10**9)) for n in range(40)]
+    fast = [one for one in battery(where("heavy")) if kind_of(one.test) == "timing"]
+    assert any(
+        re.fullmatch(r"and \d+ more tests, with --all", line)
+        for line in printed(make.document(results=[*slow, *fast]))
+    )

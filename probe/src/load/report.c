@@ -224,7 +224,7 @@ void load_figure(char *text, size_t bytes, enum load_degree_kind kind, double va
     else if (kind == LOAD_SHARE)
         snprintf(text, bytes, "%.1f %%", value * 100);
     else
-        snprintf(text, bytes, "%.4g%s", value,
+        snprintf(text, bytes, "%.*g%s", value >= 1000 ? 9 : 4, value, /* 100000/s, no exponent */
                  kind == LOAD_RATE         ? "/s"
                  : kind == LOAD_CONTINUOUS ? " rounds/s"
                  : kind == LOAD_JOBS       ? " jobs"

@@ -56,10 +56,12 @@ def _unfinished(document: RunDocument) -> Iterator[Notice]:
     names = names_in(document)
     told: set[str | None] = set()
     for result in document.results:
-        if result.status == "measured" and result.complete:
+        if result.status == "measured" and result.complete and not result.interrupted:
             continue
         remedy, command = parted_text(result.remedy or "")
-        state = result.status if result.complete else f"{result.status}, incomplete"
+        state: str = result.status
+        state += "" if result.complete else ", incomplete"
+        state += ", interrupted" if result.interrupted else ""
         parts = [result.reason or "no reason was given"]
         if result.remedy not in told:
             parts += [remedy] if remedy else []

@@ -24,6 +24,7 @@ from hardstone.units import format_count, format_ns
 MOST_STANDING_OUT = 5
 _LABEL_CHARACTERS = 60
 _MOST_NAMES = 3
+_MOST_REASONS = 2
 _NO_FAULT = ("unsupported", "skipped")
 
 
@@ -212,8 +213,9 @@ def _standing_out(document: RunDocument) -> Iterator[StandsOut]:
         are = "claim" if len(claims) == 1 else "claims"
         names = _named([f"{one.test} {one.name}" for one in claims])
         yield StandsOut(f"{len(claims)} {are} failed: {names}", is_grave=True)
-    yield from _not_measured(document)
     yield from _cpu_lost(document)
+    lacking = list(_not_measured(document))
+    yield from (one for one in lacking if one.is_grave)
     yield from _releases_missed(document)
     loads = list(dict.fromkeys(one.text for one in unlike if one.kind == "load"))
     if loads:
@@ -222,16 +224,28 @@ def _standing_out(document: RunDocument) -> Iterator[StandsOut]:
     if any(one.kind == "work" for one in unlike):
         who = _named([one.who for one in unlike if one.kind == "work"])
         yield StandsOut(f"unequal work, its times do not compare: {who}")
+    yield from (one for one in lacking if not one.is_grave)
 
 
 def _not_measured(document: RunDocument) -> Iterator[StandsOut]:
-    """Tests that gave less than was asked, together where they say the same."""
+    """Tests that gave less than was asked: one line for those with the same reason, and where
+    that would be too many lines one for each status."""
+    unlike = [one for one in deviations(document) if one.kind == "status"]
     lacking: dict[str, list[str]] = {}
-    for one in deviations(document):
-        if one.kind == "status":
-            lacking.setdefault(one.text, []).append(one.who)
+    for one in unlike:
+        lacking.setdefault(one.text, []).append(one.who)
+    if len(lacking) > _MOST_REASONS:
+        lacking = {}
+        for one in unlike:
+            lacking.setdefault(one.text.partition(":")[0], []).append(one.who)
     for text, who in lacking.items():
         yield StandsOut(f"{_named(who)} {text}", is_grave=not text.startswith(_NO_FAULT))
+    names = names_in(document)
+    absent = [names.name(one) for one in document.plan.tests[len(document.results) :]]
+    if absent:
+        are = "measurement was" if len(absent) == 1 else "measurements were"
+        of = f"{len(absent)} of {len(document.plan.tests)} planned {are} not started"
+        yield StandsOut(f"{of}: {_named(absent)}", is_grave=True)
 
 
 def _cpu_lost(document: RunDocument) -> Iterator[StandsOut]:

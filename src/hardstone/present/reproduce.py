@@ -61,6 +61,8 @@ def _how(plan: Plan, under: list[str]) -> list[str]:
     words += ["--policy", plan.policy]
     if plan.priority is not None:
         words += ["--priority", str(plan.priority)]
+    if plan.dma_latency_us is not None:
+        words += ["--dma-latency", str(plan.dma_latency_us)]
     return [*words, "--clock", plan.clock, "--seed", str(plan.seed)]
 
 

@@ -12,7 +12,8 @@ import signal
 import threading
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from multiprocessing import connection, get_context, parent_process
+from multiprocessing import active_children, connection, get_context, parent_process
+from pickle import PicklingError
 from typing import TYPE_CHECKING, Self
 
 from markupsafe import Markup
@@ -45,7 +46,7 @@ class Drawing:
     def _elsewhere(self) -> str:
         """What the pool drew; empty where it did not."""
         if self._drawn is not None:
-            with contextlib.suppress(BrokenProcessPool, OSError):
+            with contextlib.suppress(BrokenProcessPool, OSError, PicklingError):
                 return self._drawn.result()
         return ""
 
@@ -62,7 +63,8 @@ class Drawer:
         if helpers:
             # A copy of this process would have its threads' locks, and none of its threads.
             method = get_context("spawn")
-            self._pool = ProcessPoolExecutor(helpers, mp_context=method, initializer=_begin)
+            with contextlib.suppress(OSError, ImportError):  # no semaphore: /dev/shm is read-only
+                self._pool = ProcessPoolExecutor(helpers, mp_context=method, initializer=_begin)
             for _ in range(helpers):
                 self._submit(svg.START)
 
@@ -83,6 +85,11 @@ class Drawer:
         try:
             return self._pool.submit(svg.render, spec)
         except (BrokenProcessPool, OSError):  # no process can be started
+            return None
+        except RuntimeError:  # no thread: nobody would end the processes, nor take their charts
+            for process in active_children():
+                process.kill()
+            self._pool = None
             return None
 
 

@@ -36,7 +36,7 @@ class RunEntry(msgspec.Struct, kw_only=True, frozen=True):
     started_utc: str
     status: RunStatus
     grade: TrustGrade
-    tests: Annotated[int, msgspec.Meta(ge=0)]
+    tests: Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
     profile: str
     target: str
 

@@ -54,6 +54,7 @@ def print_screen(document: RunDocument, stream: IO[str] | None = None) -> None:
     else:
         figures = list(bar_lines(console, document, room))
     for line in [*above, *figures, *below]:
+        line.truncate(console.width, overflow=line.overflow or "ellipsis")  # wide characters
         console.print(line, soft_wrap=True)
 
 
@@ -76,11 +77,13 @@ class _Words:
                 yield Text(part, style="bold red")
         if is_not_realtime(document):
             yield Text(NOT_REALTIME, style="bold red")
-        title = f"{document.id}  {document.name}, {state_text(document, has_start=False)}"
-        yield Text(shorten(title, self.width), style="bold")
+        state = f", {state_text(document, has_start=False)}"
+        name = Text(f"{document.id} {one_line(document.name)}")
+        name.truncate(max(self.width - len(state), len(document.id)), overflow="ellipsis")
+        yield Text(name.plain + state, style="bold")
         yield Text(shorten(machine_text(document.system), self.width))
         yield Text(shorten(kernel_text(document.system), self.width))
-        yield Text(shorten(conditions_text(document), self.width))
+        yield from map(Text, self._wrapped(conditions_text(document), self.width))
         trust = trust_of(document)
         reasons = "; ".join(trust.reasons)
         said = f"{trust.grade}: {reasons}" if reasons else trust.grade
@@ -148,4 +151,5 @@ class _Words:
 
 def _command(label: str, command: str) -> Text:
     """A command on a line of its own, never cut."""
-    return Text(f"{label:{_GUTTER}}") + Text(clean(as_typed(command)), style="cyan")
+    line = Text(f"{label:{_GUTTER}}", overflow="ignore")
+    return line + Text(clean(as_typed(command)), style="cyan")

@@ -46,7 +46,7 @@ def bar_lines(console: Console, document: RunDocument, room: int) -> Iterator[Te
         yield Text(MARK_NOTE)
     if len(shown) < len(found):
         more = len(found) - len(shown)
-        yield Text(f"and {more} more that timed less, with --all", style="dim")
+        yield Text(f"and {more} more tests, with --all", style="dim")
 
 
 def _timing_line(
@@ -66,14 +66,17 @@ def _timing_line(
 
 def _ratio(one: Timing) -> float:
     """How far the worst observed is from the median: where a program is surprised."""
-    return one.worst_ns / max(one.median_ns or one.worst_ns, 1)
+    return max(one.worst_ns, 1) / max(_known_median_ns(one), 1)
+
+
+def _known_median_ns(one: Timing) -> int:
+    return one.worst_ns if one.median_ns is None else one.median_ns
 
 
 def _decades(found: list[Timing]) -> tuple[int, int]:
     """Powers of ten around all that is shown."""
-    values = [max(value, 1) for one in found for value in (one.worst_ns, one.median_ns or 1)]
-    low = floor(log10(min(max(one.median_ns or one.worst_ns, 1) for one in found)))
-    return low, max(ceil(log10(max(values))), low + 1)
+    low = floor(log10(min(max(_known_median_ns(one), 1) for one in found)))
+    return low, max(ceil(log10(max(max(one.worst_ns, 1) for one in found))), low + 1)
 
 
 def _bar(console: Console, one: Timing, low: int, high: int, width: int) -> str:
