@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 import pytest
 
-from hardstone.model import Event, Result, RunDocument
+from hardstone.model import Conditions, Event, Result, RunDocument
 from hardstone.report.masthead import Banner, head_of
+from hardstone.report.page import render_html
 from tests.report import sample
 from tests.report.sketches import sketched
 
@@ -128,3 +131,22 @@ def test_a_machine_that_was_not_put_back_is_told_first_with_what_to_type() -> No
     assert len(first.lines) == 2 and "Type hardstone shield --restore" in first.lines[1]
     page = sketched(whole, sample.SPECS.get)
     assert f"Not put back: {event.text}; type hardstone shield --restore." in page
+
+
+def test_what_nobody_planned_and_nobody_knows_is_not_claimed() -> None:
+    result = sample.document(count=100).results[0]
+    result.conditions = Conditions()
+    head = head_of(run(result))
+    assert head.summary.endswith("load not known, CPUs not known")
+    assert dict(head.facts)["Load"] == dict(head.facts)["CPU configuration"] == "not known"
+
+
+def test_unknown_conditions_of_a_result_are_said_to_be_unknown() -> None:
+    document = sample.document(count=100)
+    document.results = document.results[:1]
+    document.results[0].conditions = Conditions(dma_latency_us=0)
+    page = render_html(document, bundle=lambda: None)
+    assert "load not known, CPUs not known, not bound, policy not known" in page
+    told = dict(re.findall(r"<dt>([^<]+)</dt>\s*<dd[^>]*>([^<]+)</dd>", page))
+    assert {told[name] for name in ("Policy", "Real-time", "Memory locked")} == {"not known"}
+    assert told["cpu_dma_latency"] == "0 us"

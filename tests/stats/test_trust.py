@@ -62,7 +62,7 @@ def _unprivileged(status: str) -> RunDocument:
 
 
 MOVED = [Moved(fact="cpu.governor", before="performance", after="powersave")]
-NO_LOAD = Conditions(load="none", realtime=True)
+NO_LOAD = Conditions(load="none", policy="fifo", realtime=True)
 
 CASES = [
     ("untrustworthy", "pairs do not ascend", _broken_pair()),
@@ -89,6 +89,11 @@ CASES = [
     ("indicative", "incomplete: TMR-P-LAT", make.document(results=[make.result(complete=False)])),
     ("indicative", "shorter than standard", make.document(plan=_plan(profile="quick"))),
     ("indicative", "no load", make.document(results=[make.result(conditions=NO_LOAD)])),
+    (
+        "indicative",
+        "load or scheduling is not known: TMR-P-LAT",
+        make.document(results=[make.result(conditions=Conditions())]),
+    ),
 ]  # fmt: skip
 
 

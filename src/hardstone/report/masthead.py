@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from hardstone.model import RunDocument
 from hardstone.present.caveats import Banner, caveats
 from hardstone.present.headline import kernel_text, machine_text, moment_text
+from hardstone.stats.conditions import conditions_in
 from hardstone.stats.contradictions import trust_of
 
 _TRUST_WORDS = {
@@ -46,12 +47,21 @@ def head_of(document: RunDocument) -> Head:
 
 def _summary(document: RunDocument) -> str:
     """When, how much, and under what: the rest of it stands with the system."""
+    started, profile = moment_text(document.started_utc), document.plan.profile
+    return f"{started}; profile {profile}, load {_loads(document)}, CPUs {_configs(document)}"
+
+
+def _loads(document: RunDocument) -> str:
+    """As planned; where no plan has a list, as the results say it."""
     plan = document.plan
-    load = ", ".join(plan.loads) or plan.load
-    config = ", ".join(plan.cpu_configs) or plan.cpu_config
-    return (
-        f"{moment_text(document.started_utc)}; profile {plan.profile}, load {load}, CPUs {config}"
-    )
+    said = plan.loads or dict.fromkeys(one.load for one in conditions_in(document))
+    return ", ".join(said) or plan.load
+
+
+def _configs(document: RunDocument) -> str:
+    plan = document.plan
+    said = plan.cpu_configs or dict.fromkeys(one.cpu_config for one in conditions_in(document))
+    return ", ".join(said) or plan.cpu_config
 
 
 def _facts(document: RunDocument) -> list[tuple[str, str]]:
@@ -61,8 +71,8 @@ def _facts(document: RunDocument) -> list[tuple[str, str]]:
         ("Target", plan.target),
         ("Node", str(document.system.get("machine.node") or "")),
         ("Profile", plan.profile),
-        ("Load", ", ".join(plan.loads) or plan.load),
-        ("CPU configuration", ", ".join(plan.cpu_configs) or plan.cpu_config),
+        ("Load", _loads(document)),
+        ("CPU configuration", _configs(document)),
         ("Started", moment_text(document.started_utc)),
         ("Finished", moment_text(document.finished_utc) or "not finished"),
         ("hardstone", tool.version),

@@ -9,6 +9,7 @@ from hardstone import event_names
 from hardstone.catalogue import kind_of
 from hardstone.model import Conditions, Descriptor, Event, Instrument, Result, Series
 from hardstone.present.claims import Claim, claim_of, claims_text
+from hardstone.present.headline import policy_text
 from hardstone.present.load_table import reached_text
 from hardstone.present.notices import idle_remark, warnings_of
 from hardstone.present.wording import format_value, parameter_text, series_text
@@ -16,6 +17,7 @@ from hardstone.report.drawing import Drawer
 from hardstone.report.figures import Figure, figures_of, notes_on_drawing
 from hardstone.report.figures_table import Table, table_of
 from hardstone.stats.conditions import (
+    NOT_KNOWN,
     Names,
     condition_of,
     config_text,
@@ -170,22 +172,29 @@ def _outcome(result: Result, claims: list[Claim]) -> str:
 def conditions_text(conditions: Conditions) -> str:
     """The conditions in one line: "load heavy, shared, CPU 1, fifo 98"."""
     cpu = "not bound" if conditions.cpu is None else f"CPU {conditions.cpu}"
-    how = f"{conditions.policy} {conditions.priority}" if conditions.realtime else conditions.policy
-    return f"load {conditions.load}, {config_text(conditions)}, {cpu}, {how}"
+    load, config = conditions.load or NOT_KNOWN, config_text(conditions)
+    config = f"CPUs {config}" if config == NOT_KNOWN else config
+    return f"load {load}, {config}, {cpu}, {policy_text(conditions)}"
+
+
+def _known(claim: bool | None) -> str:
+    return NOT_KNOWN if claim is None else "yes" if claim else "no"
 
 
 def _setting(result: Result) -> list[tuple[str, str]]:
     conditions = result.conditions
+    held = conditions.dma_latency_us
     found = [
-        ("Load", conditions.load),
+        ("Load", conditions.load or NOT_KNOWN),
         ("Load reached", reached_text(result)),
         ("CPU configuration", config_text(conditions)),
         ("Settings in force", ", ".join(conditions.settings)),
         ("CPU", "not bound" if conditions.cpu is None else str(conditions.cpu)),
-        ("Policy", f"{conditions.policy}, priority {conditions.priority}"),
-        ("Real-time", "yes" if conditions.realtime else "no"),
-        ("Memory locked", "yes" if conditions.memory_locked else "no"),
-        ("Clock", conditions.clock),
+        ("Policy", policy_text(conditions).removeprefix("policy ")),
+        ("Real-time", _known(conditions.realtime)),
+        ("Memory locked", _known(conditions.memory_locked)),
+        ("cpu_dma_latency", "" if held is None else f"{held} us"),
+        ("Clock", conditions.clock or NOT_KNOWN),
         ("Parameters", "; ".join(parameter_text(*item) for item in result.params.items())),
         ("Calibrated", "; ".join(parameter_text(*item) for item in result.calibrated.items())),
         ("Meanwhile", "; ".join(_counter(*item) for item in result.environment.items())),

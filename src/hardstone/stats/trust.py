@@ -121,6 +121,17 @@ def _not_realtime(document: RunDocument) -> str | None:
     return tests and f"not scheduled as real-time: {tests}"
 
 
+def _conditions_unknown(document: RunDocument) -> str | None:
+    """What a figure says without them is about no system that can be named."""
+    unknown = (
+        result
+        for result in document.results
+        if has_run(result) and None in (result.conditions.load, result.conditions.policy)
+    )
+    tests = _names(document, unknown)
+    return tests and f"load or scheduling is not known: {tests}"
+
+
 def _counter_refused(document: RunDocument) -> str | None:
     if document.plan.clock == "monotonic":
         return None
@@ -172,6 +183,7 @@ RULES: tuple[Rule, ...] = (
     Rule("indicative", _clocked_down),
     Rule("indicative", _load_short),
     Rule("indicative", _not_realtime),
+    Rule("indicative", _conditions_unknown),
     Rule("indicative", _counter_refused),
     Rule("indicative", _moved),
     Rule("indicative", _clock_set_back),
