@@ -25,6 +25,11 @@ from hardstone.older.old_results import result_from_second
             "CPU 1: timers (new ones go to other CPUs already); interrupts (3 of 26 moved)",
             {"unchanged": ["timers"]},
         ),
+        (
+            "shielded",
+            "CPU 1: interrupts (0 of 26 interrupts moved); timers (moved)",
+            {"unchanged": ["interrupts"]},
+        ),
         ("coverage", "vdso: calls covered 84.0 %", {}),
     ],
 )
@@ -65,3 +70,18 @@ def test_a_result_without_an_end_never_told_how_it_was_scheduled(
         policy,
         False if complete else None,
     )
+
+
+def test_what_an_unfinished_result_knew_is_kept() -> None:
+    """Policy "other" is a condition, unless all that stood for "not known" stands beside it."""
+    where = Conditions(
+        load="none",
+        cpu_config="shared",
+        policy="other",
+        priority=0,
+        clock="tsc",
+        memory_locked=True,
+        realtime=False,
+    )
+    result = Result(test="TMR-P-LAT", status="failed", complete=False, conditions=where)
+    assert result_from_second(result).conditions == where

@@ -137,6 +137,10 @@ def test_a_machine_that_is_fine_has_nothing_that_stands_out() -> None:
             "7 releases were missed: TMR-P-LAT",
         ),
         (
+            make.result("TMR-P-JIT", series=[count_series("overrun", 3, 4)]),
+            "7 releases were missed: TMR-P-JIT",
+        ),
+        (
             make.result(
                 events=[
                     Event(name="load_short", text="cpu reached little", data={"element": "cpu"})
@@ -222,3 +226,8 @@ def test_results_of_one_test_are_told_apart_by_their_conditions() -> None:
         for load in ("heavy", "none")
     )
     assert [one.under for one in timings(document(heavy, idle))] == ["heavy", "none"]
+
+
+def test_of_a_family_the_highest_are_kept_and_not_the_first() -> None:
+    low, high = make.result("SEM-P-SIG", (1, 2)), make.result("SEM-P-ARN", (1, 9))
+    assert [one.test for one in decisive(timings(document(low, high)), 1)] == ["SEM-P-ARN"]

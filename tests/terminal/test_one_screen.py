@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 from rich.cells import cell_len
+from rich.console import Console
 
 from hardstone.catalogue import kind_of, load_catalogue
 from hardstone.model import Conditions, Event, Result, RunDocument, Trust, Verdict
+from hardstone.stats.contradictions import MARK
 from hardstone.terminal.console import make_console
 from hardstone.terminal.one_screen import MOST_LINES, print_screen
 from hardstone.terminal.screen_bars import bar_lines
@@ -203,3 +205,48 @@ def test_tests_that_are_left_out_may_have_timed_more() -> None:
         re.fullmatch(r"and \d+ more tests, with --all", line)
         for line in printed(make.document(results=[*slow, *fast]))
     )
+
+
+def test_what_the_run_left_changed_comes_with_what_to_type() -> None:
+    result = make.result(events=[Event(name="not_put_back", text="governor")])
+    lines = printed(make.document(results=[result]))
+    assert any(line.endswith("hardstone shield --restore") for line in lines)
+
+
+def test_a_figure_that_contradicts_others_is_marked() -> None:
+    result = make.result()
+    result.series[0].count = 7
+    (line,) = [
+        one
+        for one in printed(make.document(results=[result, make.result("SEM-P-SIG")]))
+        if one.startswith("TMR-P-LAT wakeup") and one.rstrip().endswith("\u25cf")
+    ]
+    assert f"3 ns{MARK} " in line
+
+
+def test_a_derived_series_does_not_stand_for_its_test() -> None:
+    results = []
+    for load in ("none", "heavy"):
+        result = make.result(values=(1000, 2000), conditions=where(load))
+        derived = make.series((1, 900_000), "sum")
+        derived.derived = "wakeup + wakeup"
+        result.series.append(derived)
+        results.append(result)
+    (line,) = [
+        one for one in printed(make.document(results=results)) if one.startswith("TMR-P-LAT")
+    ]
+    assert line.split()[1] == "wakeup" and "2 us x1.0" in line
+
+
+def test_only_what_failed_and_counts_is_in_the_colour_of_failure() -> None:
+    shown = Console(file=io.StringIO(), force_terminal=True, color_system="standard")
+    results = battery(where())
+    (fair,) = [one for one in results if one.test == "THR-B-RR"]
+    fair.verdicts[1].passed = False
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("hardstone.terminal.one_screen.make_console", lambda stream: shown)
+        print_screen(make.document(results=results))
+    text = shown.file.getvalue()  # type: ignore[attr-defined]
+    red, green = "\x1b[1;31m", "\x1b[32m"
+    assert f"{red}16 of 17 claims hold" in text and f"{green}7 of 7 claims hold" in text
+    assert f"{red}1 claim failed: THR-B-RR fair" in text
