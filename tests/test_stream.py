@@ -55,6 +55,21 @@ def test_a_whole_stream_gives_a_complete_result() -> None:
     assert result.instrument is not None and result.instrument.pair.median == 19
 
 
+def test_the_command_of_a_remedy_is_its_own() -> None:
+    denied = with_field(RESULT, status="denied", remedy="grant it", command="hardstone doctor")
+    header = with_field(HEADER, schema="hardstone.stream/3")
+    result = read([header, denied])
+    assert (result.remedy, result.command) == ("grant it", "hardstone doctor")
+    assert read([header, RESULT]).command is None
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_an_older_remedy_parts_with_its_command(version: int) -> None:
+    old = with_field(HEADER, schema=f"hardstone.stream/{version}")
+    result = read([old, with_field(RESULT, remedy="grant it: hardstone doctor")])
+    assert (result.remedy, result.command) == ("grant it", "hardstone doctor")
+
+
 def test_a_flood_of_series_is_ended_and_what_came_before_is_kept() -> None:
     empty = {"count": 0, "min": None, "mean": None, "stddev": None, "max": None, "worst": []}
     empty |= {"histogram": {"layout": "log-linear/7", "buckets": []}, "maxima_per_s": []}

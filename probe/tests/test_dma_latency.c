@@ -117,9 +117,9 @@ static void test_refused(void)
     static const struct {
         int error;
         const char *status, *remedy;
-    } refusals[] = {{EACCES, "denied", "sudo chmod a+rw /dev/cpu_dma_latency"},
+    } refusals[] = {{EACCES, "denied", "\"command\":\"sudo chmod a+rw /dev/cpu_dma_latency\""},
                     {EPERM, "denied", "run as root"},
-                    {ENOTSUP, "unsupported", "leave out --dma-latency"}};
+                    {ENOTSUP, "unsupported", "such limit\",\"command\":null"}};
     for (size_t i = 0; i < sizeof refusals / sizeof refusals[0]; i++) {
         int code;
         char status[40];

@@ -49,6 +49,8 @@ enum shield_answer __wrap_shield_open(struct shield *shield, const struct shield
     shield->has_begun = scene.has_begun;
     shield->applied = wish->settings;
     snprintf(shield->reason, sizeof shield->reason, "an invented reason");
+    snprintf(shield->remedy, sizeof shield->remedy, "an invented remedy");
+    snprintf(shield->command, sizeof shield->command, "invented --command");
     return scene.answer;
 }
 
@@ -138,6 +140,7 @@ static void test_held(void)
         return;
     const char *text = stream_of(SHIELD_HELD, false, NULL, NULL);
     CHECK_HOLDS(text, "\"status\":\"denied\",\"reason\":\"an invented reason\"");
+    CHECK_HOLDS(text, "\"remedy\":\"an invented remedy\",\"command\":\"invented --command\"");
     CHECK_HOLDS(stream_of(SHIELD_FAILED, false, NULL, NULL), "\"status\":\"failed\"");
 }
 

@@ -39,6 +39,11 @@ class HardstoneError(Exception):
         return f"{self.cause}; {self.remedy}" if self.remedy else self.cause
 
 
+def remedy_text(words: str | None, command: str | None) -> str:
+    """The remedy of an error from those of a result, either of which may be missing."""
+    return ": ".join(part for part in (words, command) if part)
+
+
 class InputError(HardstoneError):
     """Wrong usage or unreadable input."""
 

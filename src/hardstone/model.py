@@ -225,6 +225,7 @@ class StreamVerdict(Verdict, kw_only=True, tag_field="type", tag="verdict"):
 class StreamResult(msgspec.Struct, kw_only=True, tag_field="type", tag="result"):
     """How the test ended. `environment` holds what the kernel counted meanwhile.
 
+    `remedy` says in words what would help; `command` is what to type, null where there is nothing.
     `calibrated`: parameters with the value that they had in the measurement, found by the test
     where the request said 0, else as given.
     """
@@ -232,6 +233,7 @@ class StreamResult(msgspec.Struct, kw_only=True, tag_field="type", tag="result")
     status: Status
     reason: Text | None
     remedy: Text | None
+    command: Text | None = None
     interrupted: bool
     duration_ns: DurationNs
     conditions: Conditions
@@ -263,6 +265,8 @@ StreamLine = (
 class Result(msgspec.Struct, kw_only=True):
     """One test of a run under one condition. `complete` is false without a footer.
 
+    `remedy` says in words what would help where `status` is not "measured"; `command` is what to
+    type, null where there is nothing.
     `params` are those of the request; of those that the test calibrates `calibrated` says what
     they were in the measurement. `foreign_count` lines of the stream were not the probe's, on a
     console that others write to; `foreign_lines` are the first of them.
@@ -272,6 +276,7 @@ class Result(msgspec.Struct, kw_only=True):
     status: Status
     reason: Text | None = None
     remedy: Text | None = None
+    command: Text | None = None
     complete: bool = True
     interrupted: bool = False
     params: Annotated[dict[Name, ParamValue], _FEW] = {}

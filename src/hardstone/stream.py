@@ -34,7 +34,7 @@ from hardstone.model import (
     StreamVerdict,
     Verdict,
 )
-from hardstone.older.old_events import with_data
+from hardstone.older.old_events import with_command, with_data
 from hardstone.older.old_loads import each_cpus_degree, each_cpus_load
 from hardstone.stats.identity import (
     duration_problem,
@@ -263,6 +263,8 @@ class StreamReader:
         load = line.conditions.load
         if self._schema == _FIRST and load is not None:
             line.conditions.load = each_cpus_load(load)
+        if self._schema in _OLD:
+            line.remedy, line.command = with_command(line.remedy)
         self._ending = line
 
     def _take_footer(self, line: StreamFooter) -> None:
@@ -280,7 +282,8 @@ class StreamReader:
 
     def _apply(self, ending: StreamResult) -> None:
         result = self._result
-        result.status, result.reason, result.remedy = ending.status, ending.reason, ending.remedy
+        result.status, result.reason = ending.status, ending.reason
+        result.remedy, result.command = ending.remedy, ending.command
         result.interrupted, result.duration_ns = ending.interrupted, ending.duration_ns
         result.conditions, result.environment = ending.conditions, ending.environment
         result.calibrated = ending.calibrated

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from hardstone.errors import remedy_text
 from hardstone.model import StreamEvent
 from tests.e2e.odd import AS_IT_WAS, Odd, movable_interrupts
 from tests.e2e.running import run
@@ -185,7 +186,8 @@ def denied(probe: Path, cpu: int) -> list[str]:
     load = [str(probe), "load", "cpu", "--cpus", str(cpu), "--duration-ns", "1ms"]
     done = subprocess.run(load, capture_output=True, text=True, check=False)
     assert done.returncode == 2 and f"CPU {cpu} " in done.stderr
-    return [*(stream.result.remedy or "" for stream in streams), done.stderr]
+    said = [remedy_text(stream.result.remedy, stream.result.command) for stream in streams]
+    return [*said, done.stderr]
 
 
 def test_a_run_that_fails_with_a_shield_tells_what_it_left(

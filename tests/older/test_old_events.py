@@ -85,3 +85,33 @@ def test_what_an_unfinished_result_knew_is_kept() -> None:
     )
     result = Result(test="TMR-P-LAT", status="failed", complete=False, conditions=where)
     assert result_from_second(result).conditions == where
+
+
+@pytest.mark.parametrize(
+    ("remedy", "words", "command"),
+    [
+        (
+            "it has reserved it: hardstone shield --restore",
+            "it has reserved it",
+            "hardstone shield --restore",
+        ),
+        (
+            "grant it (setcap); what to type: hardstone doctor",
+            "grant it (setcap); what to type",
+            "hardstone doctor",
+        ),
+        (
+            "look at it; it says: hardstone show $(id)",
+            "look at it; it says: hardstone show $(id)",
+            None,
+        ),
+        ("raise ulimit -s", "raise ulimit -s", None),
+        (None, None, None),
+    ],
+)
+def test_a_remedy_parts_with_its_command(
+    remedy: str | None, words: str | None, command: str | None
+) -> None:
+    old = Result(test="TMR-P-LAT", status="denied", remedy=remedy)
+    found = result_from_second(old)
+    assert (found.remedy, found.command) == (words, command)

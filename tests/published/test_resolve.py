@@ -119,8 +119,10 @@ def test_several_results_are_chosen_from_by_conditions() -> None:
 
 
 def test_what_could_not_be_measured_says_why() -> None:
-    denied = Result(test="THR-P-SLS", status="denied", reason="no right", remedy="ask for it")
-    assert refused("THR-P-SLS/2", denied) == "THR-P-SLS/2: denied, no right; ask for it"
+    denied = Result(test="THR-P-SLS", status="denied", reason="no right", remedy="ask")
+    assert refused("THR-P-SLS/2", denied) == "THR-P-SLS/2: denied, no right; ask"
+    denied.command = "hardstone doctor"
+    assert refused("THR-P-SLS/2", denied).endswith("no right; ask: hardstone doctor")
 
 
 def test_a_series_without_values_is_no_figure() -> None:

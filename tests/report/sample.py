@@ -234,6 +234,7 @@ def unlucky_results(rng: np.random.Generator) -> list[Result]:
             status="denied",
             reason="/dev/cpu_dma_latency: EACCES",
             remedy="run the probe with sudo, or grant CAP_SYS_RAWIO",
+            command="sudo hardstone run",
         ),
         Result(
             test="KRN-P-PRE",

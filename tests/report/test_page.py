@@ -36,6 +36,7 @@ def test_every_result_appears_with_status_reason_and_remedy(run: RunDocument, pa
         assert result.status in text
         assert " ".join((result.reason or "").split()) in text
         assert " ".join((result.remedy or "").split()) in text
+        assert (result.command or "") in text
 
 
 def test_every_series_appears_with_count_and_worst_observed(run: RunDocument, page: str) -> None:

@@ -58,8 +58,10 @@ def test_a_short_load_comes_where_it_fits(tmp_path: Path) -> None:
 
 def test_a_denied_shield_measures_nothing(tmp_path: Path) -> None:
     denied = {"cpu_config": "shielded", "status": "denied", "reason": "EPERM", "remedy": "root"}
+    denied["command"] = "sudo hardstone run"
     found = play(tmp_path, sample.planned(cpu_config="shielded"), denied)
     assert (found.status, found.reason, found.remedy) == ("denied", "EPERM", "root")
+    assert found.command == "sudo hardstone run"
     assert found.series == [] and found.verdicts == []
     assert play(tmp_path, sample.planned(), denied).status == "measured"
 

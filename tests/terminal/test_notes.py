@@ -103,3 +103,13 @@ def test_what_was_not_put_back_stands_first_and_once_with_what_to_type(
     assert "not put back:" in lines[0]
     assert sum("not put back:" in line for line in lines) == 1
     assert any("it broke" in line for line in lines[1:])
+
+
+def test_what_to_type_is_not_in_the_words_of_a_deviation() -> None:
+    refused = [
+        make.result(test, status="denied", reason="EPERM", remedy="grant it", command="hardstone x")
+        for test in ("TMR-P-LAT", "TMR-P-JIT")
+    ]
+    found = deviations(document(*refused))
+    assert [one.text for one in found] == ["denied: EPERM; grant it", "denied: EPERM"]
+    assert [one.command for one in found] == ["hardstone x", "hardstone x"]

@@ -202,10 +202,8 @@ int rt_thread_set_self_ordinary(void)
     return rt_thread_set_self(SCHED_OTHER, rt_thread_ordinary_priority());
 }
 
-void rt_thread_remedy(char *text, size_t bytes)
+struct remedy rt_thread_remedy(char *words, size_t bytes)
 {
-    const char *command = port_realtime_remedy(text, bytes);
-    size_t used = strlen(text);
-    if (command)
-        snprintf(text + used, bytes - used, ": %s", command);
+    const char *command = port_realtime_remedy(words, bytes);
+    return (struct remedy){words, command};
 }

@@ -7,6 +7,7 @@
 #include "base/posix_source.h"
 
 #include "base/build_options.h"
+#include "base/status.h"
 
 #include <pthread.h>
 #include <semaphore.h>
@@ -79,7 +80,7 @@ int rt_thread_ordinary_priority(void);
 /* Sets the calling thread to SCHED_OTHER: 0 or an errno value. */
 int rt_thread_set_self_ordinary(void);
 
-/* How to get real-time scheduling that was refused, with what to type. */
-void rt_thread_remedy(char *text, size_t bytes);
+/* How to get real-time scheduling that was refused. Stores the words in `words`. */
+struct remedy rt_thread_remedy(char *words, size_t bytes);
 
 #endif

@@ -33,18 +33,52 @@ int status_exit_code(enum status status)
     return EXIT_INTERNAL;
 }
 
-int outcome_set(struct outcome *outcome, enum status status, const char *remedy, const char *format,
-                ...)
+static int set(struct outcome *outcome, enum status status, struct remedy remedy,
+               const char *format, va_list arguments) __attribute__((format(printf, 4, 0)));
+
+static int set(struct outcome *outcome, enum status status, struct remedy remedy,
+               const char *format, va_list arguments)
 {
     if (outcome->status != STATUS_MEASURED)
         return -1;
     outcome->status = status;
+    vsnprintf(outcome->reason, sizeof outcome->reason, format, arguments);
+    snprintf(outcome->remedy, sizeof outcome->remedy, "%s", remedy.words ? remedy.words : "");
+    snprintf(outcome->command, sizeof outcome->command, "%s", remedy.command ? remedy.command : "");
+    return -1;
+}
+
+int outcome_set(struct outcome *outcome, enum status status, const char *remedy, const char *format,
+                ...)
+{
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(outcome->reason, sizeof outcome->reason, format, arguments);
+    set(outcome, status, (struct remedy){remedy, NULL}, format, arguments);
     va_end(arguments);
-    snprintf(outcome->remedy, sizeof outcome->remedy, "%s", remedy ? remedy : "");
     return -1;
+}
+
+int outcome_set_remedy(struct outcome *outcome, enum status status, struct remedy remedy,
+                       const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    set(outcome, status, remedy, format, arguments);
+    va_end(arguments);
+    return -1;
+}
+
+const char *remedy_text(struct remedy remedy, char *text, size_t bytes)
+{
+    const char *words = remedy.words ? remedy.words : "";
+    const char *command = remedy.command ? remedy.command : "";
+    snprintf(text, bytes, "%s%s%s", words, words[0] && command[0] ? ": " : "", command);
+    return text;
+}
+
+const char *outcome_remedy_text(const struct outcome *outcome, char *text, size_t bytes)
+{
+    return remedy_text((struct remedy){outcome->remedy, outcome->command}, text, bytes);
 }
 
 bool status_is_missing(int error)
@@ -87,7 +121,14 @@ static enum status status_of_errno(int error)
 
 int outcome_set_errno(struct outcome *outcome, int error, const char *what, const char *remedy)
 {
-    if (!remedy || is_certain(error))
-        remedy = status_limit_remedy(error);
-    return outcome_set(outcome, status_of_errno(error), remedy, "%s: %s", what, strerror(error));
+    return outcome_set_errno_remedy(outcome, error, what, (struct remedy){remedy, NULL});
+}
+
+int outcome_set_errno_remedy(struct outcome *outcome, int error, const char *what,
+                             struct remedy remedy)
+{
+    if (!remedy.words || is_certain(error))
+        remedy = (struct remedy){status_limit_remedy(error), NULL};
+    return outcome_set_remedy(outcome, status_of_errno(error), remedy, "%s: %s", what,
+                              strerror(error));
 }

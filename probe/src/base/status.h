@@ -1,8 +1,9 @@
-/* The outcome of a test: status, reason and remedy. */
+/* The outcome of a test: status, reason, and remedy with the command to type. */
 #ifndef HS_BASE_STATUS_H
 #define HS_BASE_STATUS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 enum status {
     STATUS_MEASURED,
@@ -13,13 +14,20 @@ enum status {
     STATUS_SKIPPED,
 };
 
-enum { STATUS_TEXT_BYTES = 320 };
+enum { STATUS_TEXT_BYTES = 320, STATUS_COMMAND_BYTES = 128 };
+
+/* What would help. Either may be NULL: no advice, nothing to type. */
+struct remedy {
+    const char *words;
+    const char *command; /* what to type, without the words */
+};
 
 /* A zeroed outcome is STATUS_MEASURED with empty texts. */
 struct outcome {
     enum status status;
     char reason[STATUS_TEXT_BYTES];
     char remedy[STATUS_TEXT_BYTES];
+    char command[STATUS_COMMAND_BYTES];
 };
 
 /* Exit codes of the probe; the toolkit uses the same. The command `shield` adds some. */
@@ -43,12 +51,26 @@ const char *status_name(enum status status);
 int outcome_set(struct outcome *outcome, enum status status, const char *remedy, const char *format,
                 ...) __attribute__((format(printf, 4, 5)));
 
-/* The same for a call that failed with `error`. EPERM, EACCES and the errors of
+/* The same with a command to type. */
+int outcome_set_remedy(struct outcome *outcome, enum status status, struct remedy remedy,
+                       const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+/* outcome_set for a call that failed with `error`. EPERM, EACCES and the errors of
  * status_limit_remedy are STATUS_DENIED; ENOSYS, ENOTSUP and EINVAL are STATUS_UNSUPPORTED; others
  * are STATUS_FAILED. The reason reads "WHAT: message of the error". The remedy is that of
  * status_limit_remedy if `remedy` is NULL or the error itself names the limit (EMFILE, ENFILE,
  * ENOSPC). */
 int outcome_set_errno(struct outcome *outcome, int error, const char *what, const char *remedy);
+
+/* The same with a command to type. */
+int outcome_set_errno_remedy(struct outcome *outcome, int error, const char *what,
+                             struct remedy remedy);
+
+/* Writes the remedy of an outcome in one line: "WORDS: COMMAND". Returns `text`. */
+const char *outcome_remedy_text(const struct outcome *outcome, char *text, size_t bytes);
+
+/* The same for any remedy. */
+const char *remedy_text(struct remedy remedy, char *text, size_t bytes);
 
 /* Whether `error` means that the system lacks the feature: ENOSYS, ENOTSUP, EINVAL. */
 bool status_is_missing(int error);

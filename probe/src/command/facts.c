@@ -113,15 +113,15 @@ static void limit_fact(const struct port_fact_sink *sink, const char *name, int 
 
 static void right_facts(const struct port_fact_sink *sink)
 {
-    char remedy[300] = "";
+    char words[300], remedy[400];
     struct rt_thread_setup highest = {SCHED_FIFO, sched_get_priority_max(SCHED_FIFO) - 1, -1};
     struct rt_thread_setup lowest = {SCHED_FIFO, sched_get_priority_min(SCHED_FIFO), -1};
     int error = rt_thread_try(&highest);
     sink->truth(sink->context, "limits.can_realtime", error == 0 || rt_thread_try(&lowest) == 0);
     if (error) {
-        rt_thread_remedy(remedy, sizeof remedy);
         sink->text(sink->context, "limits.realtime_reason", strerror(error));
-        sink->text(sink->context, "limits.realtime_remedy", remedy);
+        sink->text(sink->context, "limits.realtime_remedy",
+                   remedy_text(rt_thread_remedy(words, sizeof words), remedy, sizeof remedy));
     }
 #ifdef RLIMIT_MEMLOCK
     limit_fact(sink, "limits.memlock_bytes", RLIMIT_MEMLOCK);

@@ -69,10 +69,10 @@ static int choose_cpus(const struct request *request, struct load_setup *setup)
     int cpu = cpus_first(&refused);
     if (cpu < 0)
         return 0;
-    char text[200];
+    char text[400], remedy[200];
     snprintf(text, sizeof text,
              "--cpus: CPU %d does not exist or is not allowed to this process; %s", cpu,
-             shield_remedy(cpu));
+             remedy_text(shield_remedy(cpu), remedy, sizeof remedy));
     return complain(text);
 }
 
@@ -175,7 +175,8 @@ static void send_result(struct emit *emit, const struct load *load, bool is_json
 
 static int refuse(const struct outcome *outcome)
 {
-    message_write("%s; %s", outcome->reason, outcome->remedy);
+    char remedy[STATUS_TEXT_BYTES + STATUS_COMMAND_BYTES];
+    message_write("%s; %s", outcome->reason, outcome_remedy_text(outcome, remedy, sizeof remedy));
     return EXIT_MISSING;
 }
 

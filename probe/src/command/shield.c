@@ -41,8 +41,7 @@ static int tell_bad(const struct journal *journal, const char *reason)
     char text[LINE_BYTES];
     bool is_denied = strcmp(reason, strerror(EACCES)) == 0;
     snprintf(text, sizeof text, "%s: %s%s", journal->path, reason,
-             is_denied ? "; run it as root (sudo)"
-                       : "; look at it, and drop it: hardstone shield --restore --forget");
+             is_denied ? "; run it as root (sudo)" : "; " SHIELD_DROP ": " SHIELD_DROP_COMMAND);
     say(text);
     return is_denied ? SHIELD_EXIT_PRIVILEGE : SHIELD_EXIT_USAGE;
 }
@@ -121,7 +120,7 @@ static int restore(bool may_forget)
         say(text);
         code = undone.failed ? SHIELD_EXIT_INTERNAL : 0;
         if (undone.failed && !may_forget)
-            say(SHIELD_WAY_OUT);
+            say(SHIELD_WAY_OUT ": " SHIELD_RESTORE_COMMAND);
         break;
     }
     journal_free_image(&image);
@@ -203,7 +202,7 @@ static void show_text(struct emit *emit, struct look *look)
     else if (look->state == JOURNAL_STALE)
         emit_format(emit,
                     "CPU %.200s was reserved by process %ld, which ended without putting things "
-                    "back: hardstone shield --restore\n",
+                    "back: " SHIELD_RESTORE_COMMAND "\n",
                     list, (long)look->head.owner);
     else if (look->state == JOURNAL_BAD)
         emit_format(emit, "cannot find out whether a CPU is reserved: %s\n", look->reason);
@@ -258,7 +257,7 @@ static int exit_of(enum shield_answer answer)
 
 static int explain(const struct shield_child_end *end, const struct shield_child *child)
 {
-    char text[LINE_BYTES], remedy[SHIELD_REASON_BYTES];
+    char text[LINE_BYTES], words[SHIELD_REASON_BYTES], remedy[LINE_BYTES / 2];
     const char *error = strerror(end->error);
     switch (end->step) {
     case CHILD_RAN:
@@ -268,7 +267,7 @@ static int explain(const struct shield_child_end *end, const struct shield_child
         say(text);
         return end->error == ENOENT ? SHIELD_EXIT_NOT_FOUND : SHIELD_EXIT_CANNOT_RUN;
     case CHILD_POLICY:
-        rt_thread_remedy(remedy, sizeof remedy);
+        remedy_text(rt_thread_remedy(words, sizeof words), remedy, sizeof remedy);
         snprintf(text, sizeof text, "priority %d was refused: %s; %s", child->priority, error,
                  remedy);
         say(text);
@@ -340,7 +339,7 @@ static int reserve(const struct request *request)
                                .is_verbose = request->verbose,
                                .tell = tell};
     struct shield_signals before;
-    char text[LINE_BYTES];
+    char text[LINE_BYTES], remedy[LINE_BYTES / 2];
     struct shield_earlier restored;
     shield_clear_way(tell, NULL, &restored);
     if (restored.text[0])
@@ -353,7 +352,9 @@ static int reserve(const struct request *request)
     if (shield.restored.text[0])
         say(shield.restored.text);
     if (answer != SHIELD_DONE) {
-        snprintf(text, sizeof text, "%s; %s", shield.reason, shield.remedy);
+        struct remedy help = {shield.remedy, shield.command};
+        snprintf(text, sizeof text, "%s; %s", shield.reason,
+                 remedy_text(help, remedy, sizeof remedy));
         say(text);
         return exit_of(answer);
     }

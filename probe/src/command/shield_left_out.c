@@ -101,10 +101,10 @@ void shield_note_text(const struct shield_note *note, char *text, size_t bytes)
     snprintf(text, bytes, WHY);
 }
 
-const char *shield_remedy(int cpu)
+struct remedy shield_remedy(int cpu)
 {
     (void)cpu;
-    return "choose one of cpu.allowed in hardstone-probe facts";
+    return (struct remedy){"choose one of cpu.allowed in hardstone-probe facts", NULL};
 }
 
 int shield_command(const struct request *request, struct emit *emit)

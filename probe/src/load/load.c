@@ -154,9 +154,10 @@ static bool find_peer(const struct load_spec *spec, struct load_peer *peer, stru
 static int check(const struct load_spec *spec, struct load_peer *peer, struct outcome *outcome)
 {
     if (has_kind(spec, LOAD_EXTERNAL_STRESSOR) && !is_installed("stress-ng"))
-        return outcome_set(outcome, STATUS_UNSUPPORTED,
-                           "install it (sudo apt install stress-ng), or choose other elements",
-                           "load: stress-ng is not installed");
+        return outcome_set_remedy(
+            outcome, STATUS_UNSUPPORTED,
+            (struct remedy){"choose other elements, or install it", "sudo apt install stress-ng"},
+            "load: stress-ng is not installed");
     return find_peer(spec, peer, outcome) ? 0 : -1;
 }
 

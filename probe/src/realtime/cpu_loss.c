@@ -140,11 +140,12 @@ int cpu_loss_judge(const struct cpu_loss *cpu_loss, struct run *run)
 {
     if (cpu_loss->unexplained_count == 0)
         return 0;
-    return outcome_set(&run->outcome, STATUS_FAILED,
-                       "end what runs at a higher priority, or lift the limit on real-time threads "
-                       "(Linux: sysctl kernel.sched_rt_runtime_us=-1)",
-                       "the CPU was not given to the test in %d bursts, for up to %lld us: the "
-                       "figures hold pauses that are not the system's own",
-                       cpu_loss->unexplained_count,
-                       (long long)(cpu_loss->most_unexplained_ns / 1000));
+    struct remedy remedy = {
+        "end what runs at a higher priority, or lift the limit on real-time threads",
+        rt_budget_lift_command()};
+    return outcome_set_remedy(
+        &run->outcome, STATUS_FAILED, remedy,
+        "the CPU was not given to the test in %d bursts, for up to %lld us: the "
+        "figures include pauses that the tested system did not cause",
+        cpu_loss->unexplained_count, (long long)(cpu_loss->most_unexplained_ns / 1000));
 }

@@ -5,6 +5,14 @@
 #include "base/clock.h"
 #include "port/port.h"
 
+const char *rt_budget_lift_command(void)
+{
+    int64_t runtime_ns, period_ns;
+    return port_realtime_budget(&runtime_ns, &period_ns)
+               ? "sudo sysctl kernel.sched_rt_runtime_us=-1" /* only Linux has a budget */
+               : NULL;
+}
+
 void rt_budget_init(struct rt_budget *rt_budget)
 {
     int64_t runtime_ns, period_ns;

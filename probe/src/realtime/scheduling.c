@@ -82,11 +82,11 @@ int scheduling_choose_cpu(struct run *run)
 
 static int deny_realtime(struct run *run, int error)
 {
-    char remedy[STATUS_TEXT_BYTES];
-    rt_thread_remedy(remedy, sizeof remedy);
-    return outcome_set(&run->outcome, STATUS_DENIED, remedy, "priority %d under %s was refused: %s",
-                       run->setup.priority,
-                       run->setup.policy == SCHED_RR ? "SCHED_RR" : "SCHED_FIFO", strerror(error));
+    char words[STATUS_TEXT_BYTES];
+    return outcome_set_remedy(&run->outcome, STATUS_DENIED, rt_thread_remedy(words, sizeof words),
+                              "priority %d under %s was refused: %s", run->setup.priority,
+                              run->setup.policy == SCHED_RR ? "SCHED_RR" : "SCHED_FIFO",
+                              strerror(error));
 }
 
 /* Takes the highest priority that is granted (RLIMIT_RTPRIO); false if there is none. */
@@ -118,13 +118,13 @@ static int fall_back(struct run *run, int error)
         run->is_realtime = true;
         return 0;
     }
-    char remedy[STATUS_TEXT_BYTES];
-    const char *command = port_realtime_remedy(remedy, sizeof remedy);
+    char words[STATUS_TEXT_BYTES];
+    struct remedy remedy = rt_thread_remedy(words, sizeof words);
     arena_event(run->arena, "not_realtime", -1,
-                DATA(data_text("error", strerror(error)), data_text("remedy", remedy),
-                     command ? data_text("command", command) : data_none()),
+                DATA(data_text("error", strerror(error)), data_text("remedy", words),
+                     remedy.command ? data_text("command", remedy.command) : data_none()),
                 "not scheduled as real-time: real-time scheduling was refused (%s); %s",
-                strerror(error), remedy);
+                strerror(error), words);
     run->setup.policy = SCHED_OTHER;
     run->setup.priority = rt_thread_ordinary_priority();
     return 0;

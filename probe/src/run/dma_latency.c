@@ -15,11 +15,13 @@ static int refuse(struct run *run, int32_t us, int error)
     char what[STATUS_TEXT_BYTES / 2];
     snprintf(what, sizeof what, "holding the exit latency of idle states at %ld us (%s)", (long)us,
              DEVICE);
-    return outcome_set_errno(&run->outcome, error, what,
-                             error == ENOTSUP
-                                 ? "leave out --dma-latency: this system has no such limit"
-                                 : "run as root, or let all users open it until the next start of "
-                                   "the system: sudo chmod a+rw " DEVICE);
+    if (error == ENOTSUP)
+        return outcome_set_errno(&run->outcome, error, what,
+                                 "leave out --dma-latency: this system has no such limit");
+    return outcome_set_errno_remedy(
+        &run->outcome, error, what,
+        (struct remedy){"run as root, or let all users open it until the next boot",
+                        "sudo chmod a+rw " DEVICE});
 }
 
 static void tell_lower(const struct run *run, int32_t us, int32_t in_force_us, bool is_of_shield)

@@ -23,8 +23,8 @@ int shield_run_allowed_cpus(const struct run *run, struct cpus *allowed)
 
 int shield_run_deny(struct run *run, int cpu)
 {
-    return outcome_set(&run->outcome, STATUS_DENIED, shield_remedy(cpu),
-                       "CPU %d does not exist or is not allowed to this process", cpu);
+    return outcome_set_remedy(&run->outcome, STATUS_DENIED, shield_remedy(cpu),
+                              "CPU %d does not exist or is not allowed to this process", cpu);
 }
 
 bool shield_run_excludes(struct run *run, int cpu)
@@ -124,7 +124,9 @@ static int refuse(struct run *run, enum shield_answer answer, const struct shiel
     enum status status = answer == SHIELD_UNSUPPORTED ? STATUS_UNSUPPORTED
                          : answer == SHIELD_FAILED    ? STATUS_FAILED
                                                       : STATUS_DENIED;
-    return outcome_set(&run->outcome, status, shield->remedy, "%s", shield->reason);
+    return outcome_set_remedy(&run->outcome, status,
+                              (struct remedy){shield->remedy, shield->command}, "%s",
+                              shield->reason);
 }
 
 static void tell_applied(struct run *run, const struct shield *shield, const char *event)

@@ -380,6 +380,7 @@ static void result_line(struct emit *emit, const struct run *run)
     emit_member_text(emit, "status", status_name(run->outcome.status));
     emit_member_text_or_null(emit, "reason", run->outcome.reason);
     emit_member_text_or_null(emit, "remedy", run->outcome.remedy);
+    emit_member_text_or_null(emit, "command", run->outcome.command);
     emit_member_bool(emit, "interrupted", run->is_interrupted);
     emit_member_integer(emit, "duration_ns", measured_ns(run->arena));
     emit_key(emit, "conditions");

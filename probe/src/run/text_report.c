@@ -125,8 +125,9 @@ static void tell_outcome(struct emit *emit, const struct run *run)
 {
     if (run->outcome.status != STATUS_MEASURED || run->outcome.reason[0])
         emit_format(emit, "%s: %s\n", status_name(run->outcome.status), run->outcome.reason);
+    char remedy[STATUS_TEXT_BYTES + STATUS_COMMAND_BYTES];
     if (run->outcome.remedy[0])
-        emit_format(emit, "  -> %s\n", run->outcome.remedy);
+        emit_format(emit, "  -> %s\n", outcome_remedy_text(&run->outcome, remedy, sizeof remedy));
 }
 
 /* What to type is data: on a screen it ends the text. */

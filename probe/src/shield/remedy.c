@@ -4,18 +4,21 @@
 
 #include "shield/shield.h"
 
-const char *shield_remedy(int cpu)
+struct remedy shield_remedy(int cpu)
 {
     struct journal journal;
     struct journal_image image;
     char reason[SHIELD_REASON_BYTES];
-    const char *remedy = "choose one of cpu.allowed in hardstone-probe facts";
+    struct remedy remedy = {"choose one of cpu.allowed in hardstone-probe facts", NULL};
     enum journal_state state = journal_find(&journal, NULL, &image, reason, sizeof reason);
     bool is_known = state == JOURNAL_STALE || state == JOURNAL_HELD;
     if (is_known && cpus_has(&image.head.reserved, cpu))
-        remedy = state == JOURNAL_HELD
-                     ? "a shield has reserved it (hardstone shield --show): wait for its end"
-                     : "a shield was left behind that has reserved it: hardstone shield --restore";
+        remedy =
+            state == JOURNAL_HELD
+                ? (struct remedy){"a shield has reserved it: wait for its end; see whose it is",
+                                  "hardstone shield --show"}
+                : (struct remedy){"a shield that was not restored has reserved it: restore it",
+                                  SHIELD_RESTORE_COMMAND};
     if (is_known)
         journal_free_image(&image);
     journal_close(&journal);

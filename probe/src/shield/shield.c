@@ -99,6 +99,14 @@ static enum shield_answer answer(struct shield *shield, enum shield_answer what,
     vsnprintf(shield->reason, sizeof shield->reason, format, arguments);
     va_end(arguments);
     snprintf(shield->remedy, sizeof shield->remedy, "%s", remedy);
+    shield->command[0] = '\0';
+    return what;
+}
+
+static enum shield_answer with_command(struct shield *shield, enum shield_answer what,
+                                       const char *command)
+{
+    snprintf(shield->command, sizeof shield->command, "%s", command);
     return what;
 }
 
@@ -120,8 +128,8 @@ static enum shield_answer answer_error(struct shield *shield, int error, const c
     if (error == ENOTSUP)
         return answer(shield, SHIELD_UNSUPPORTED, "leave it out with --settings", "%s: %s", what,
                       text);
-    return answer(shield, SHIELD_FAILED, "hardstone-probe shield --show tells what is there",
-                  "%s: %s", what, text);
+    answer(shield, SHIELD_FAILED, "see what is there", "%s: %s", what, text);
+    return with_command(shield, SHIELD_FAILED, "hardstone shield --show");
 }
 
 /* ---- the steps of opening ---- */
@@ -180,12 +188,13 @@ static enum shield_answer restore_stale(struct shield *shield, const struct shie
     utc_format(image->head.since_utc_ns, since);
     struct shield_undone undone =
         shield_undo_stale(found, image, &is_void, wish->tell, wish->context);
-    if (undone.failed)
-        return answer(
-            shield, SHIELD_FAILED, SHIELD_WAY_OUT,
-            "process %ld had reserved a CPU, and of what it left %d could not be put back: "
-            "%.160s",
-            (long)image->head.owner, undone.failed, undone.failure);
+    if (undone.failed) {
+        answer(shield, SHIELD_FAILED, SHIELD_WAY_OUT,
+               "process %ld had reserved a CPU, and of what it left %d could not be put back: "
+               "%.160s",
+               (long)image->head.owner, undone.failed, undone.failure);
+        return with_command(shield, SHIELD_FAILED, SHIELD_RESTORE_COMMAND);
+    }
     if (image->head.owner == 0)
         return SHIELD_DONE;
     struct shield_earlier *restored = &shield->restored;
@@ -219,10 +228,10 @@ static enum shield_answer make_way(struct shield *shield, const struct shield_wi
         enum shield_answer held = SHIELD_DONE;
         if (state == JOURNAL_BAD && geteuid() != 0)
             return answer(shield, SHIELD_DENIED, how_to_grant, "%s: %s", found.path, reason);
-        if (state == JOURNAL_BAD)
-            return answer(shield, SHIELD_FAILED,
-                          "look at it, and drop it: hardstone shield --restore --forget", "%s: %s",
-                          found.path, reason);
+        if (state == JOURNAL_BAD) {
+            answer(shield, SHIELD_FAILED, SHIELD_DROP, "%s: %s", found.path, reason);
+            return with_command(shield, SHIELD_FAILED, SHIELD_DROP_COMMAND);
+        }
         if (state == JOURNAL_STALE)
             held = restore_stale(shield, wish, &found, &image);
         if (state == JOURNAL_HELD && (shield_owner_lives(&image.head) || i >= LOOKS))

@@ -25,6 +25,7 @@ enum {
     SHIELD_SINGLE = 1 << SHIELD_CPUSET | 1 << SHIELD_INTERRUPTS | 1 << SHIELD_OFFLINE,
     SHIELD_REASON_BYTES = 320,
     SHIELD_CPUS_BYTES = 80,
+    SHIELD_COMMAND_BYTES = 80,
 };
 
 /* What an earlier shield left, whose owner ended without restoring. An empty text: nothing. */
@@ -63,6 +64,7 @@ struct shield {
     char did[SHIELD_SETTINGS][SHIELD_TEXT_BYTES];
     struct shield_earlier restored; /* what was done with a stale journal */
     char reason[SHIELD_REASON_BYTES], remedy[SHIELD_REASON_BYTES];
+    char command[SHIELD_COMMAND_BYTES]; /* of the remedy; empty: nothing to type */
     bool is_open;
     bool has_begun; /* settings were applied, if only in part */
 };
@@ -82,8 +84,8 @@ void shield_clear_way(shield_tell tell, void *context, struct shield_earlier *re
  * SHIELD_RESTORE_COMMAND restores it. */
 bool shield_is_left(struct shield_earlier *left);
 
-/* Reserves the CPUs. On any other answer than SHIELD_DONE all changes are undone, and reason and
- * remedy are set. Only for a process with one thread. */
+/* Reserves the CPUs. On any other answer than SHIELD_DONE all changes are undone, and reason,
+ * remedy and command are set. Only for a process with one thread. */
 enum shield_answer shield_open(struct shield *shield, const struct shield_wish *wish);
 
 /* Moves this process to the reserved CPUs: 0, or an errno value. Only for a process with one

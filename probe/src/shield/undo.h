@@ -5,12 +5,15 @@
 #include "base/data.h"
 #include "port/shield.h"
 
-/* Remedy for changes that could not be restored. */
-#define SHIELD_WAY_OUT                                                                             \
-    "mend the cause and repeat it: hardstone shield --restore; with --forget it is left so"
-
-/* What restores the changes that are kept in the journal. */
+/* Restores the changes that are kept in the journal. */
 #define SHIELD_RESTORE_COMMAND "hardstone shield --restore"
+
+/* Remedy for changes that could not be restored; its command is SHIELD_RESTORE_COMMAND. */
+#define SHIELD_WAY_OUT "fix the cause and restore again (--forget keeps these settings as they are)"
+
+/* Remedy for a journal that cannot be read, and its command. */
+#define SHIELD_DROP "look at the journal, then delete it"
+#define SHIELD_DROP_COMMAND "hardstone shield --restore --forget"
 
 /* Gets one line for each thing that was not restored, with the reason; `data` has it for programs,
  * and as `command` what to type. Threads that the kernel has bound meanwhile are told only if

@@ -26,7 +26,7 @@ from hardstone.campaign.keeper import Keeper
 from hardstone.campaign.moved import environment_moved
 from hardstone.campaign.outcome import exit_code, realtime_advice
 from hardstone.doctor import advice_lines, diagnose
-from hardstone.errors import EXIT_INTERRUPTED, HardstoneError, InputError
+from hardstone.errors import EXIT_INTERRUPTED, HardstoneError, InputError, remedy_text
 from hardstone.model import (
     RUN_SCHEMA,
     Facts,
@@ -159,7 +159,7 @@ class Campaign:
             self._is_broken = True
             result = measured.result
             name = collector.names.name(result)
-            self._warn(f"{name}: {result.reason}; {result.remedy}")
+            self._warn(f"{name}: {result.reason}; {remedy_text(result.remedy, result.command)}")
         return measured.result
 
     def _tick(self, planned: PlannedTest, collector: Collector, elapsed_ns: int) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
 
+from hardstone.calling import parted
 from hardstone.campaign.keeper import Keeper
 from hardstone.errors import HardstoneError, TargetError
 from hardstone.model import Conditions, Plan, PlannedTest, Result
@@ -73,7 +74,7 @@ def measure(common: Collector, planned: PlannedTest, on_idle: Callable[[], None]
         raise TargetGoneError(error, result_under(planned, result))
     is_broken = not reader.is_complete if error is None else isinstance(error, BrokenStreamError)
     if is_broken:
-        result.remedy = QUIET if is_noisy else REBUILD
+        result.remedy, result.command = parted(QUIET if is_noisy else REBUILD)
     if error and backing is not None and not result.series and common.journal.has_recording():
         _salvage(common.target, result, backing)
     return Measured(result_under(planned, result), is_broken)

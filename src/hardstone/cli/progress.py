@@ -20,6 +20,7 @@ from hardstone.campaign import (
     Warned,
 )
 from hardstone.cli.messages import abandon, message_lines, tell
+from hardstone.errors import remedy_text
 from hardstone.model import Plan, Result
 from hardstone.present.wording import clean, shorten
 from hardstone.stats.conditions import Names, condition_of
@@ -223,4 +224,5 @@ def _legend(plan: Plan, names: Names) -> list[str]:
 
 def _is_to_tell(result: Result) -> bool:
     """Not if a warning about an unreadable stream has already given cause and remedy."""
-    return result.status != "measured" and result.remedy not in (QUIET, REBUILD)
+    told = remedy_text(result.remedy, result.command)
+    return result.status != "measured" and told not in (QUIET, REBUILD)

@@ -1,4 +1,4 @@
-"""Data of events from before `hardstone.run/3`: names that stood in their texts only.
+"""What stood in texts only before `hardstone.run/3`: data of events, commands of remedies.
 
 The one place that reads these texts, each as the probe of that time worded it.
 """
@@ -31,6 +31,12 @@ def with_data(event: Event) -> Event:
     if command:
         data["command"] = command
     return msgspec.structs.replace(event, text=text, data=data) if data else event
+
+
+def with_command(remedy: str | None) -> tuple[str | None, str | None]:
+    """Words and command of a remedy that held both in one text."""
+    words, command = parted_text(remedy or "")
+    return words or None, command or None
 
 
 def _data(name: str, text: str) -> dict[str, DataValue]:

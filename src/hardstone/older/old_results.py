@@ -7,7 +7,7 @@ import re
 import msgspec
 
 from hardstone.model import Conditions, Result
-from hardstone.older.old_events import with_data
+from hardstone.older.old_events import with_command, with_data
 from hardstone.older.old_loads import each_cpus_degree, each_cpus_load
 
 _BLOCK = re.compile(r"(\w{1,32}): a block is (\d{1,18}) operations", re.ASCII)
@@ -35,9 +35,10 @@ def result_from_first(result: Result) -> Result:
 
 
 def result_from_second(result: Result) -> Result:
-    """From `hardstone.run/2`: events had no data, and conditions that nobody knew had values.
-    Changes `result` and returns it."""
+    """From `hardstone.run/2`: events had no data, remedies held their command, and
+    conditions that nobody knew had values. Changes `result` and returns it."""
     result.events = [with_data(event) for event in result.events]
+    result.remedy, result.command = with_command(result.remedy)
     if result.status == "skipped" or not result.complete:
         result.conditions = _known(result.conditions)
     return result

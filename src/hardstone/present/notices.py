@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from hardstone import event_names
-from hardstone.calling import parted_text
 from hardstone.catalogue import load_catalogue
 from hardstone.model import DataValue, Event, Result, RunDocument
 from hardstone.stats.calibrated import UNEQUAL, unequal_work
@@ -54,18 +53,19 @@ def _left(document: RunDocument) -> Iterator[Notice]:
 def _unfinished(document: RunDocument) -> Iterator[Notice]:
     """Tests that gave less than was asked, with the reason and, once, what would help."""
     names = names_in(document)
-    told: set[str | None] = set()
+    told: set[tuple[str | None, str | None]] = set()
     for result in document.results:
         if result.status == "measured" and result.complete and not result.interrupted:
             continue
-        remedy, command = parted_text(result.remedy or "")
         state: str = result.status
         state += "" if result.complete else ", incomplete"
         state += ", interrupted" if result.interrupted else ""
         parts = [result.reason or "no reason was given"]
-        if result.remedy not in told:
-            parts += [remedy] if remedy else []
-            told.add(result.remedy)
+        advice = (result.remedy, result.command)
+        if advice not in told:
+            parts += [result.remedy] if result.remedy else []
+            told.add(advice)
+        command = result.command or ""
         yield Notice("status", names.name(result), f"{state}: {'; '.join(parts)}", command)
 
 

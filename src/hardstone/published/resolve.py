@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from hardstone.errors import InputError
+from hardstone.errors import InputError, remedy_text
 from hardstone.model import Result, RunDocument, Series, Verdict
 from hardstone.published.address import Address
 
@@ -57,7 +57,10 @@ def resolve(address: Address, document: RunDocument, **conditions: str) -> Resol
 def _behaviour(address: Address, result: Result) -> Resolved:
     if not result.verdicts:
         why = f": {result.reason}" if result.reason else ""
-        raise AddressError(f"{address}: no verdict ({result.status}{why})", result.remedy or "")
+        raise AddressError(
+            f"{address}: no verdict ({result.status}{why})",
+            remedy_text(result.remedy, result.command),
+        )
     return Resolved(result, verdicts=result.verdicts, notes=_unlike(result))
 
 
@@ -86,7 +89,10 @@ def _result(address: Address, document: RunDocument, conditions: Mapping[str, st
         )
     if found[0].status != "measured" and not found[0].series:
         reason = found[0].reason or "no reason was given"
-        raise AddressError(f"{address}: {found[0].status}, {reason}", found[0].remedy or "")
+        raise AddressError(
+            f"{address}: {found[0].status}, {reason}",
+            remedy_text(found[0].remedy, found[0].command),
+        )
     return found[0]
 
 

@@ -56,6 +56,7 @@ class Section:
     label: str
     reason: str
     remedy: str
+    command: str
     duration: str
     outcome: str
     has_failed: bool
@@ -114,6 +115,7 @@ def section_of(result: Result, anchor: str, settings: Settings) -> Section:
         label=_status_label(result, claims),
         reason=result.reason or "",
         remedy=result.remedy or "",
+        command=result.command or "",
         duration=_duration(result.duration_ns),
         outcome=_outcome(result, claims),
         has_failed=any(one.look == "failed" for one in claims),

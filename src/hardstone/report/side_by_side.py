@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import msgspec
 
 from hardstone.catalogue import kind_of
+from hardstone.errors import remedy_text
 from hardstone.model import Result, Series, Verdict
 from hardstone.present.calibrated_work import common_work, works_of
 from hardstone.present.claims import claim_of
@@ -184,8 +185,10 @@ def _notes(one: Comparison, names: Names, rows: int) -> list[str]:
     for condition, result in zip(one.conditions, one.results, strict=True):
         if result is not None and result.status != "measured":
             said = f": {result.reason}" if result.reason else ""
-            remedy = f"; {result.remedy}" if result.remedy else ""
-            notes.append(f"{names.label(condition)}: {result.status}{said}{remedy}.")
+            remedy = remedy_text(result.remedy, result.command)
+            notes.append(
+                f"{names.label(condition)}: {result.status}{said}{f'; {remedy}' if remedy else ''}."
+            )
     works = [works_of(one, row) for row in one.series]
     if any(any(found) and not common_work(found) for found in works):
         notes.append(f"{UNEQUAL.capitalize()}.")

@@ -74,7 +74,7 @@ class _Stream:
         if self._ending is None:
             return {**line, "conditions": conditions}
         end = self._ending
-        said = {"status": end.status, "reason": end.reason, "remedy": end.remedy}
+        said = {name: getattr(end, name) for name in ("status", "reason", "remedy", "command")}
         return {**line, **said, "conditions": conditions}
 
     def _footer(self, line: Line) -> Line:

@@ -88,6 +88,7 @@ class Under(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     status: Status | None = None
     reason: str | None = None
     remedy: str | None = None
+    command: str | None = None
 
     def fits(self, planned: PlannedTest) -> bool:
         """Whether the globs match `planned`."""

@@ -237,14 +237,15 @@ void lock_let_go(struct lock *lock)
 /* The other kinds are still tried; the result says that this one exists but was denied. */
 static void deny_kind(struct run *run, const char *name, int error)
 {
-    char what[STATUS_TEXT_BYTES / 2], remedy[STATUS_TEXT_BYTES] = "";
+    char what[STATUS_TEXT_BYTES / 2], words[STATUS_TEXT_BYTES];
+    struct remedy remedy = {NULL, NULL};
     snprintf(what, sizeof what, "making or taking a lock of the kind %s", name);
     arena_event_once(run->arena, "protocol_denied",
                      DATA(data_text("protocol", name), data_text("error", strerror(error))),
                      "%s: %s", name, strerror(error));
     if (error == EPERM) /* the ceiling is a real-time priority */
-        rt_thread_remedy(remedy, sizeof remedy);
-    outcome_set_errno(&run->outcome, error, what, remedy[0] ? remedy : NULL);
+        remedy = rt_thread_remedy(words, sizeof words);
+    outcome_set_errno_remedy(&run->outcome, error, what, remedy);
 }
 
 bool lock_kind_is_here(struct run *run, enum lock_kind kind)

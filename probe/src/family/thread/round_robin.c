@@ -50,13 +50,15 @@ static void lengthen_bursts(struct round_robin *round_robin)
 static int refuse_length(struct round_robin *round_robin)
 {
     struct run *run = round_robin->run;
-    return outcome_set(&run->outcome, STATUS_UNSUPPORTED,
-                       "widen the real-time budget (Linux: sysctl kernel.sched_rt_runtime_us=-1) "
-                       "or shorten the slices (kernel.sched_rr_timeslice_ms)",
-                       "two slices of %lld ms for each of %d threads do not fit into the %lld ms "
-                       "that real-time threads may spin without a rest",
-                       (long long)(round_robin->due_ns / 1000000), round_robin->thread_count,
-                       (long long)(run->rt_budget.burst_ns / 1000000));
+    struct remedy remedy = {"shorten the slices (Linux: kernel.sched_rr_timeslice_ms), or lift the "
+                            "limit on real-time threads",
+                            rt_budget_lift_command()};
+    return outcome_set_remedy(
+        &run->outcome, STATUS_UNSUPPORTED, remedy,
+        "two slices of %lld ms for each of %d threads do not fit into the %lld ms "
+        "that real-time threads may spin without a rest",
+        (long long)(round_robin->due_ns / 1000000), round_robin->thread_count,
+        (long long)(run->rt_budget.burst_ns / 1000000));
 }
 
 static int choose_lengths(struct round_robin *round_robin)

@@ -45,6 +45,7 @@ static bool was_seen(const struct round_robin *round_robin, int kind, const char
 {
     static const char *const names[] = {"first", "later"};
     struct arena *arena = round_robin->run->arena;
+    const char *command = rt_budget_lift_command();
     long long burst_ms = (long long)(round_robin->run->rt_budget.burst_ns / 1000000);
     if (round_robin->kept_ns > 0 && round_robin->slices[kind].count == 0)
         arena_event_once(arena, "not_seen",
@@ -59,10 +60,10 @@ static bool was_seen(const struct round_robin *round_robin, int kind, const char
                  data_text("slice", names[kind]),
                  data_integer("budget_ns", round_robin->run->rt_budget.burst_ns),
                  data_integer("ran_ns", round_robin->cut_most_ns[kind]),
-                 data_text("command", "sudo sysctl kernel.sched_rt_runtime_us=-1")),
+                 command ? data_text("command", command) : data_none()),
             "%s: no verdict, because a %s slice did not fit into the %lld ms that "
             "real-time threads may spin without a rest: it ran for %.3f ms, with a "
-            "rest in it; to see it whole, widen the real-time budget (Linux)",
+            "rest in it; to see it whole, lift the limit on real-time threads",
             verdict, names[kind], burst_ms, (double)round_robin->cut_most_ns[kind] / 1e6);
     else
         return true;
@@ -145,11 +146,12 @@ static int refuse_verdict(struct round_robin *round_robin)
 {
     struct run *run = round_robin->run;
     int64_t due_ns = round_robin->due_ns * round_robin->rounds * round_robin->thread_count;
-    return outcome_set(
-        &run->outcome, STATUS_FAILED,
-        "end what keeps the CPU from the test; if slices are long, widen the "
-        "real-time budget (Linux: sysctl kernel.sched_rt_runtime_us=-1) or shorten "
-        "them (kernel.sched_rr_timeslice_ms)",
+    struct remedy remedy = {"end what takes the CPU from the test; if the slices are long, shorten "
+                            "them (Linux: kernel.sched_rr_timeslice_ms), or lift the limit on "
+                            "real-time threads",
+                            rt_budget_lift_command()};
+    return outcome_set_remedy(
+        &run->outcome, STATUS_FAILED, remedy,
         "no verdict: %d bursts of %lld ms ended before each of %d threads had its %d "
         "slices, which are due in %lld ms; one got only %d",
         round_robin->incomplete_count, (long long)(run->rt_budget.burst_ns / 1000000),
