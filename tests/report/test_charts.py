@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hardstone.model import RunDocument, Series
+from hardstone.model import Conditions, RunDocument, Series
+from hardstone.present.overview import timings
 from hardstone.report import svg
-from hardstone.report.charts import bars, exceedance_chart, histogram_chart, over_time
+from hardstone.report.charts import bars, exceedance_chart, glance, histogram_chart, over_time
 from hardstone.report.charts.scale import ticks
 from hardstone.report.drawing import Drawer
 from hardstone.report.figures import (
@@ -34,6 +35,7 @@ from hardstone.report.theme import interactive
 from hardstone.stats.histogram import bins_of, histogram_of
 from hardstone.stats.layout import edges_of, index_of, parse_layout
 from tests.report import sample
+from tests.stats import make
 
 VALUES = st.lists(st.integers(0, 2**62), min_size=1, max_size=60)
 
@@ -328,3 +330,17 @@ def test_a_default_that_overrides_a_group_stays() -> None:
     inner = '<g stroke-width="3"><path d="M0,0" stroke="red" stroke-width="1"/></g>'
     assert 'stroke="red" stroke-width="1"' in drawn(inner)
     assert '<g stroke-width="3">' in drawn(inner)
+
+
+def test_conditions_whose_names_are_cut_alike_keep_rows_of_their_own() -> None:
+    load = "cpu=10ms/100ms@cpu+disk=10ms/100ms+network={}/s"
+    found = [
+        make.result(conditions=Conditions(load=one, cpu_config=config))
+        for one, config in (
+            (load.format(100), "shielded"),
+            (load.format(200), "shielded"),
+            ("none", "shared"),
+        )
+    ]
+    rows = glance.chart(timings(make.document(results=found)))["data"]["values"]
+    assert len({row["c"] for row in rows}) == 3

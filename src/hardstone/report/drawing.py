@@ -13,7 +13,6 @@ import threading
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import active_children, connection, get_context, parent_process
-from pickle import PicklingError
 from typing import TYPE_CHECKING, Self
 
 from markupsafe import Markup
@@ -46,7 +45,7 @@ class Drawing:
     def _elsewhere(self) -> str:
         """What the pool drew; empty where it did not."""
         if self._drawn is not None:
-            with contextlib.suppress(BrokenProcessPool, OSError, PicklingError):
+            with contextlib.suppress(BrokenProcessPool, OSError):
                 return self._drawn.result()
         return ""
 

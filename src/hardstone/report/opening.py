@@ -66,9 +66,9 @@ def _figure(shown: list[Timing], drawer: Drawer, *, live: bool) -> Figure:
 def _spoken(shown: list[Timing]) -> str:
     """The figures themselves, for those who hear the page."""
     told = [
-        f"{glance.name_of(one)}: median {format_value(one.median_ns, 'ns')}, worst observed "
+        f"{name}: median {format_value(one.median_ns, 'ns')}, worst observed "
         f"{format_value(one.worst_ns, 'ns')}"
-        for one in shown[:_MOST_SPOKEN]
+        for one, name in list(zip(shown, glance.names_of(shown), strict=True))[:_MOST_SPOKEN]
     ]
     more = len(shown) - len(told)
     rest = f"; and {more} more, all in the table of key findings" if more > 0 else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 from hardstone.present.overview import Timing
@@ -35,7 +36,7 @@ def chart(found: list[Timing]) -> Spec:
     ]
     return {
         "config": CONFIG,
-        "data": {"values": [_row(one) for one in found]},
+        "data": {"values": list(map(_row, found, names_of(found)))},
         "layer": layers,
         "width": WIDTH,
         "height": {"step": ROW_HEIGHT},
@@ -43,14 +44,17 @@ def chart(found: list[Timing]) -> Spec:
     }
 
 
-def name_of(one: Timing) -> str:
-    """The test, and what tells the result apart."""
-    return shorten(f"{one.test} {one.under}".strip(), _LABEL)
+def names_of(found: list[Timing]) -> list[str]:
+    """The test, and what tells the result apart; numbered where cut loads are alike, since
+    results of one name would share a row."""
+    names = [shorten(f"{one.test} {one.under}".strip(), _LABEL) for one in found]
+    alike = {name for name, count in Counter(names).items() if count > 1}
+    return [f"#{n} {name}" if name in alike else name for n, name in enumerate(names, 1)]
 
 
-def _row(one: Timing) -> dict[str, Any]:
+def _row(one: Timing, name: str) -> dict[str, Any]:
     median = one.worst_ns if one.median_ns is None else one.median_ns
-    return {"c": name_of(one), "m": drawn(median), "w": drawn(one.worst_ns)}
+    return {"c": name, "m": drawn(median), "w": drawn(one.worst_ns)}
 
 
 def _y() -> Spec:
