@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+import zlib
 from collections.abc import Callable
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hardstone.model import Event, Result
+from hardstone.model import STREAM_SCHEMA, Event, Result
 from hardstone.schema import FOLDER
 from hardstone.store.documents import parse_document
 from hardstone.stream import NO_FOOTER, StreamReader
@@ -325,7 +326,7 @@ def test_lines_of_others_on_a_console_are_kept_apart_and_counted() -> None:
 def test_what_others_left_without_a_line_end_is_parted_from_a_line_of_the_probe() -> None:
     result = noisy(*GOLDEN[:2], b"[  1.0] no line end " + GOLDEN[2], *GOLDEN[3:])
     assert (result.complete, result.foreign_count) == (True, 1)
-    assert result.foreign_lines == ["[  1.0] no line end "]
+    assert result.foreign_lines == ["[  1.0] no line end"]
 
 
 def test_a_line_of_the_probe_that_others_broke_is_missed() -> None:
@@ -342,3 +343,42 @@ def test_only_the_first_lines_of_others_are_kept() -> None:
 
 def test_where_nobody_else_writes_a_line_of_others_ends_the_stream() -> None:
     assert not read([BOOT, *GOLDEN]).complete
+
+
+def with_checksum(lines: list[bytes]) -> list[bytes]:
+    """The golden stream as a probe of today sends it."""
+    head = with_field(lines[0], schema=STREAM_SCHEMA).rstrip(b"\r\n")
+    body = [head, *(line.rstrip(b"\r\n") for line in lines[1:-1])]
+    crc32 = 0
+    for line in body:
+        crc32 = zlib.crc32(line, crc32)
+    return [*(line + b"\r\n" for line in body), with_field(lines[-1], crc32=crc32)]
+
+
+def test_a_stream_with_its_checksum_is_complete() -> None:
+    assert read(with_checksum(GOLDEN)).complete
+    assert noisy(BOOT, *with_checksum(GOLDEN)).complete
+
+
+@pytest.mark.parametrize(
+    ("found", "broken"),
+    [(b'"steal_ns"', b'"steal[  1.0] x_ns"'), (b'"fifo"', b'"fi[  1.0] hello fo"')],
+)
+def test_what_others_wrote_into_a_key_or_a_text_is_noticed(found: bytes, broken: bytes) -> None:
+    """The line is JSON all the same, and a name that is not known is left out."""
+    lines = with_checksum(GOLDEN)
+    assert found in lines[-2]
+    lines[-2] = lines[-2].replace(found, broken)
+    result = noisy(*lines)
+    assert not result.complete
+    assert "checksum" in (result.reason or "")
+
+
+def test_lines_of_others_do_not_count_for_the_limits_of_a_stream() -> None:
+    result = noisy(*[b"," * 100_000 + b"\n"] * 70, *GOLDEN)
+    assert result.complete and result.foreign_count == 70
+
+
+def test_a_console_that_ends_lines_in_its_own_way_changes_nothing() -> None:
+    lines = [line.rstrip(b"\n") + b"\x1b[0m\r\n" for line in with_checksum(GOLDEN)]
+    assert noisy(*lines).complete

@@ -227,6 +227,18 @@ static void test_no_descriptor(void)
     CHECK_SAME(emit.used, 0);
 }
 
+static void test_checksum(void)
+{
+    static struct sheet sheet;
+    struct emit *emit = sheet_begin(&sheet);
+    CHECK_SAME(emit_crc32(emit), 0);
+    emit_raw(emit, "1234");
+    emit_line(emit);
+    emit_raw(emit, "56789");
+    CHECK_SAME(emit_crc32(emit), 0xcbf43926); /* the check value of CRC-32 */
+    sheet_end(&sheet);
+}
+
 TAP_MAIN({"quotes, backslashes and control characters", test_escapes},
          {"UTF-8 passes as it is", test_utf8_passes},
          {"bytes that are no UTF-8 become ?", test_what_is_not_utf8},
@@ -235,4 +247,5 @@ TAP_MAIN({"quotes, backslashes and control characters", test_escapes},
          {"keys and lines", test_keys_and_lines}, {"commas", test_commas},
          {"texts longer than the buffer", test_texts_over_the_buffer},
          {"a full device", test_full_device}, {"a closed pipe", test_closed_pipe},
-         {"a descriptor that is none", test_no_descriptor})
+         {"a descriptor that is none", test_no_descriptor},
+         {"the checksum leaves line ends out", test_checksum})

@@ -242,12 +242,16 @@ class StreamResult(msgspec.Struct, kw_only=True, tag_field="type", tag="result")
 
 
 class StreamFooter(msgspec.Struct, kw_only=True, tag_field="type", tag="footer"):
-    """Counts of what was sent. A stream without it is incomplete."""
+    """Counts of what was sent. A stream without it is incomplete.
+
+    `crc32` is that of all lines before it, without their ends; null from a probe that has none.
+    """
 
     lines: Int64
     events: Int64
     series: Int64
     verdicts: Int64
+    crc32: Int64 | None = None
 
 
 StreamLine = (

@@ -7,6 +7,7 @@ the problem is named with its line number, and the result says that it is incomp
 
 from __future__ import annotations
 
+import zlib
 from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -93,6 +94,7 @@ class StreamReader:
         self._footer: StreamFooter | None = None
         self._series_seen: set[tuple[str, tuple[tuple[str, int | str], ...]]] = set()
         self._line_count = 0
+        self._crc32 = 0
         self._empty_count = 0
         self._value_count = 0
         self._byte_count = 0
@@ -158,6 +160,25 @@ class StreamReader:
             if self._empty_count > MOST_EMPTY_LINES:
                 raise StreamError(f"more than {MOST_EMPTY_LINES} empty lines")
             return
+        own = _own_part(line) if self._is_noisy else line
+        taken = self._decoded(own) if own else None
+        if taken is None:
+            self._keep_foreign(line)
+            return
+        if rest := line.replace(own, b"", 1).strip():
+            self._keep_foreign(rest)
+        self._check_order(taken)
+        if not isinstance(taken, StreamFooter):
+            self._crc32 = zlib.crc32(own.rstrip(b"\r\n"), self._crc32)
+        self._counts[type(taken)] += 1
+        most = MOST_SERIES if isinstance(taken, StreamSeries) else MOST_LINES
+        if self._counts[type(taken)] > most:
+            kind = type(taken).__name__.removeprefix("Stream").lower()
+            raise StreamError(f"more than {most} lines of the kind {kind}")
+        self._takers[type(taken)](taken)
+
+    def _decoded(self, line: bytes) -> object | None:
+        """The line of the probe; None for one that others broke on a noisy console."""
         self._line_count += 1
         self._byte_count += len(line)
         self._value_count += line.count(b",")
@@ -167,32 +188,13 @@ class StreamReader:
             raise StreamError(f"the stream is longer than {self._stream_limit_bytes} bytes")
         if self._value_count > MOST_VALUES:
             raise StreamError(f"the stream holds more than {MOST_VALUES} values")
-        taken = self._decoded(line)
-        if taken is None:
-            self._line_count -= 1  # the footer counts the probe's
-            return
-        self._check_order(taken)
-        self._counts[type(taken)] += 1
-        most = MOST_SERIES if isinstance(taken, StreamSeries) else MOST_LINES
-        if self._counts[type(taken)] > most:
-            kind = type(taken).__name__.removeprefix("Stream").lower()
-            raise StreamError(f"more than {most} lines of the kind {kind}")
-        self._takers[type(taken)](taken)
-
-    def _decoded(self, line: bytes) -> object | None:
-        """The line of the probe; None for one of others, which is kept apart."""
-        if not self._is_noisy:
-            return _decode(line)
-        start = line.find(_LINE_START)
-        own = line[start:] if start > 0 else line  # others may write without a line end
         try:
-            taken = _decode(own)
+            return _decode(line)
         except StreamError:
-            self._keep_foreign(line)
+            if not self._is_noisy:
+                raise
+            self._line_count -= 1  # the footer counts whole lines of the probe
             return None
-        if start > 0:
-            self._keep_foreign(line[:start])
-        return taken
 
     def _keep_foreign(self, line: bytes) -> None:
         self._result.foreign_count += 1
@@ -276,8 +278,10 @@ class StreamReader:
             series=len(self._result.series),
             verdicts=len(self._result.verdicts),
         )
-        if line != held:
+        if msgspec.structs.replace(line, crc32=None) != held:
             raise StreamError(f"the footer counts {_counts(line)}, received were {_counts(held)}")
+        if line.crc32 not in (None, self._crc32):
+            raise StreamError("the checksum in the footer is not that of the lines received")
         self._footer = line
 
     def _apply(self, ending: StreamResult) -> None:
@@ -287,6 +291,15 @@ class StreamReader:
         result.interrupted, result.duration_ns = ending.interrupted, ending.duration_ns
         result.conditions, result.environment = ending.conditions, ending.environment
         result.calibrated = ending.calibrated
+
+
+def _own_part(line: bytes) -> bytes:
+    """What is the probe's in a line of a noisy console; empty where nothing is.
+
+    Others may have written before it without a line end, and a console ends lines in its way.
+    """
+    start, end = line.find(_LINE_START), line.rfind(b"}")
+    return line[start : end + 1] if 0 <= start < end else b""
 
 
 def _decode(line: bytes) -> object:

@@ -17,6 +17,7 @@ void emit_open(struct emit *emit, int descriptor)
     emit->error = 0;
     emit->used = 0;
     emit->line_count = 0;
+    emit->crc32 = UINT32_MAX;
     emit->last = '\n';
     emit->depth = 0;
 }
@@ -35,8 +36,28 @@ int emit_flush(struct emit *emit)
     return emit->error;
 }
 
+/* Half a byte at a time: a table of 256 would be most of a small build's constants. */
+static uint32_t crc32_of(uint32_t crc, unsigned char byte)
+{
+    static const uint32_t table[16] = {
+        0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac, 0x76dc4190, 0x6b6b51f4,
+        0x4db26158, 0x5005713c, 0xedb88320, 0xf00f9344, 0xd6d6a3e8, 0xcb61b38c,
+        0x9b64c2b0, 0x86d3d2d4, 0xa00ae278, 0xbdbdf21c,
+    };
+    crc = table[(crc ^ byte) & 15] ^ crc >> 4;
+    return table[(crc ^ byte >> 4) & 15] ^ crc >> 4;
+}
+
+uint32_t emit_crc32(const struct emit *emit)
+{
+    return ~emit->crc32;
+}
+
 static void put(struct emit *emit, const char *bytes, size_t length)
 {
+    for (size_t i = 0; i < length; i++)
+        if (bytes[i] != '\n')
+            emit->crc32 = crc32_of(emit->crc32, (unsigned char)bytes[i]);
     if (length > 0)
         emit->last = bytes[length - 1];
     while (length > 0) {

@@ -15,13 +15,17 @@ struct emit {
     int error; /* errno of the first failed write; later output is dropped */
     size_t used;
     uint64_t line_count;
-    char last; /* byte written; decides whether a comma is due */
-    int depth; /* number of open objects and arrays */
+    uint32_t crc32; /* of all bytes but line ends, which a console may change */
+    char last;      /* byte written; decides whether a comma is due */
+    int depth;      /* number of open objects and arrays */
     char buffer[EMIT_BYTES];
 };
 
 /* Starts output to `descriptor` with an empty buffer. */
 void emit_open(struct emit *emit, int descriptor);
+
+/* CRC-32 (IEEE 802.3, as zlib's) of all that was appended so far, line ends left out. */
+uint32_t emit_crc32(const struct emit *emit);
 
 /* Appends text as is. */
 void emit_raw(struct emit *emit, const char *text);

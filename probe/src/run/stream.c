@@ -392,11 +392,13 @@ static void result_line(struct emit *emit, const struct run *run)
 
 static void footer_line(struct emit *emit, uint32_t event_count, const struct arena *arena)
 {
+    uint32_t crc32 = emit_crc32(emit);
     begin_line(emit, "footer");
     emit_member_integer(emit, "lines", (int64_t)emit->line_count);
     emit_member_integer(emit, "events", event_count);
     emit_member_integer(emit, "series", arena ? arena->series_count : 0);
     emit_member_integer(emit, "verdicts", arena ? arena->verdict_count : 0);
+    emit_member_integer(emit, "crc32", crc32);
     end_line(emit);
 }
 

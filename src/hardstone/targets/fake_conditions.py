@@ -81,7 +81,8 @@ class _Stream:
         change = {"lines": self._change.total()}
         change |= {f"{name}s": self._change[name] for name in ("event", "verdict")}
         change["series"] = self._change["series"]
-        return line | {name: line.get(name, 0) + more for name, more in change.items()}
+        counts = {name: line.get(name, 0) + more for name, more in change.items()}
+        return {**line, **counts, "crc32": None}
 
 
 def _decoded(raw: bytes) -> Line | None:
