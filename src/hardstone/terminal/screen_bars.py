@@ -23,7 +23,7 @@ _TEST = 10
 
 
 def bar_lines(console: Console, document: RunDocument, room: int) -> Iterator[Text]:
-    """Worst observed, median, count and bar of each test, or of the decisive ones."""
+    """Worst observed, median, count and bar of each test, or of the decisive tests."""
     found = timings(document)
     if not found or room < 2:
         return
@@ -46,7 +46,7 @@ def bar_lines(console: Console, document: RunDocument, room: int) -> Iterator[Te
         yield Text(MARK_NOTE)
     if len(shown) < len(found):
         more = len(found) - len(shown)
-        yield Text(f"and {more} more that timed less, with --all", style="dim")
+        yield Text(f"and {more} more with lower values: --all", style="dim")
 
 
 def _timing_line(
@@ -65,12 +65,12 @@ def _timing_line(
 
 
 def _ratio(one: Timing) -> float:
-    """How far the worst observed is from the median: where a program is surprised."""
+    """The ratio of worst observed to median."""
     return one.worst_ns / max(one.median_ns or one.worst_ns, 1)
 
 
 def _decades(found: list[Timing]) -> tuple[int, int]:
-    """Powers of ten around all that is shown."""
+    """The powers of ten that enclose all shown values."""
     values = [max(value, 1) for one in found for value in (one.worst_ns, one.median_ns or 1)]
     low = floor(log10(min(max(one.median_ns or one.worst_ns, 1) for one in found)))
     return low, max(ceil(log10(max(values))), low + 1)
