@@ -1,4 +1,4 @@
-"""The head of a report: what, on what, when, and everything a reader must be told first."""
+"""The head of a report: run, machine, time, status, trust and banners."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def head_of(document: RunDocument) -> Head:
 
 
 def _summary(document: RunDocument) -> str:
-    """When, how much, and under what: the rest of it stands with the system."""
+    """Start, profile, load and CPU configuration. The section on the system has the rest."""
     started, profile = moment_text(document.started_utc), document.plan.profile
     return f"{started}; profile {profile}, load {_loads(document)}, CPUs {_configs(document)}"
 
