@@ -206,10 +206,10 @@ static void test_a_copy_made_at_work_is_told(void)
     CHECK_SAME(arena_count(arena, 0), 1000);
     if (CHECK_SAME(arena->event_count, 2)) {
         CHECK_TEXT(arena->events[1].name, "read_at_work");
-        CHECK_HOLDS(
-            arena->events[1].text,
-            "wakeup was left or copied at work: of its 1000 values 30 came after the count; "
-            "mean and deviation are those of the histogram");
+        CHECK_HOLDS(arena->events[1].text,
+                    "wakeup was copied, or its probe killed, while values came: 1000 values, 30 of "
+                    "them after "
+                    "the count was read; mean and deviation are computed from the histogram");
     }
     arena_free(arena);
 }

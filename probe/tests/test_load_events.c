@@ -110,8 +110,10 @@ static void test_interrupts_that_the_kernel_did_not_see(void)
     see_interrupts(1, 10000, 7000);
     see_interrupts(2, 10000, 2500);
     tell_all();
-    is_only("load_unseen", "interrupt: of 10000 timers delivered on CPU 2 the kernel counted 2500 "
-                           "interrupts there (25 %): several were served by one, or elsewhere");
+    is_only(
+        "load_unseen",
+        "interrupt: 10000 timers expired on CPU 2, and the kernel counted 2500 "
+        "interrupts there (25 %): one interrupt served several timers, or another CPU served them");
     has_data("{\"element\":\"interrupt\",\"asked\":10000,\"reached\":2500,\"unit\":\"interrupts\","
              "\"cpu\":2}");
 }
@@ -162,7 +164,7 @@ static void test_packets_that_the_kernel_did_not_see(void)
         CHECK_SAME(told.count, cases[i].events);
     }
     is_only("load_unseen",
-            "network: of 20000 packets the kernel counted 15999 TCP segments (80 %)");
+            "network: 20000 packets sent, the kernel counted 15999 TCP segments (80 %)");
 }
 
 #define MIB (INT64_C(1) << 20)
@@ -195,7 +197,7 @@ static void test_writes_that_the_device_did_not_get(void)
         tell_all();
         CHECK_SAME(told.count, cases[i].events);
     }
-    is_only("load_unseen", "disk: of 44 MiB written the device got 1.0 MiB (2 %)");
+    is_only("load_unseen", "disk: 44 MiB written, 1.0 MiB reached the device (2 %)");
     has_data("{\"element\":\"disk\",\"asked\":46137344,\"reached\":1048576,\"unit\":\"bytes\"}");
 }
 
@@ -414,9 +416,9 @@ static void test_interrupts_of_the_whole_load_are_one_sum(void)
     see_interrupts(0, 10000, 2500);
     tell_all();
     is_only("load_unseen",
-            "interrupt: of 10000 timers delivered on the CPUs of the load the kernel "
-            "counted 2500 interrupts there (25 %): several were served by one, or "
-            "elsewhere");
+            "interrupt: 10000 timers expired on the CPUs of the load, and the kernel "
+            "counted 2500 interrupts there (25 %): one interrupt served several timers, or another "
+            "CPU served them");
 }
 
 /* What was done before the measurement, or by another element, is nothing of this one. */

@@ -153,9 +153,9 @@ static void test_a_short_memory_ends_it(void)
         int64_t available, of_bytes;
         const char *text;
     } cases[] = {
-        {199, 3200, "199 MiB could be had, 200 MiB must stay"}, /* a sixteenth */
-        {63, 512, "63 MiB could be had, 64 MiB must stay"},     /* 64 MiB */
-        {63, -1, "63 MiB could be had, 64 MiB must stay"},
+        {199, 3200, "199 MiB available, 200 MiB must stay free"}, /* a sixteenth */
+        {63, 512, "63 MiB available, 64 MiB must stay free"},     /* 64 MiB */
+        {63, -1, "63 MiB available, 64 MiB must stay free"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         if (!tap_is_wrapped() || !start(false, 900 * MIB))

@@ -61,7 +61,7 @@ def test_a_kill_of_those_above_ends_everything(probe: Path, tmp_path: Path, vict
         running.process.stdin.close()
         running.process.stdin = None
         told = events(running.end())
-    assert "all of the load ended with it" in told["load_ended_early"]
+    assert "the whole load ended" in told["load_ended_early"]
     assert "load_short" in told
 
 

@@ -88,7 +88,7 @@ def closed_port() -> int:
 
 @pytest.mark.parametrize(
     ("host", "words"),
-    [("127.0.0.1", "no connection: "), ("no-such-host.invalid", "no such host is found")],
+    [("127.0.0.1", "no connection: "), ("no-such-host.invalid", "host not found")],
 )
 def test_a_host_that_is_not_there_is_told_before_anything_is_measured(
     probe: Path, quick: list[str], host: str, words: str

@@ -96,7 +96,7 @@ def test_kernel_and_build_write_nothing_where_there_is_no_room(probe: Path, moun
     assert elements(lines)["build"]["counters"]["jobs_count"] == 0
     limits = [line["text"] for line in lines if line.get("name") == "load_limited"]
     assert any(text.startswith("build: no files for the jobs") for text in limits)
-    assert any("could not be done: No space left" in text for text in limits)
+    assert any("failed: No space left" in text for text in limits)
     assert used_bytes(mounted) == before
 
 

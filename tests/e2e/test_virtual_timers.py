@@ -144,4 +144,4 @@ def test_an_early_expiry_makes_no_step(shared_probe: Path, virtual_libc: Path) -
 def test_a_tick_that_is_too_long_gives_no_value(shared_probe: Path, virtual_libc: Path) -> None:
     stream = steps(shared_probe, virtual_libc, 1000 * MS, [3_000])
     assert step_of(stream, "nanosleep").count == 0
-    assert "no step of expiries found in 1000 ms" in stream.events["expiry_step_unseen"].text
+    assert "no expiry step found in 1000 ms" in stream.events["expiry_step_unseen"].text

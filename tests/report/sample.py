@@ -360,7 +360,7 @@ SPECS = {
             "Periodic timer jitter",
             ("jitter", "desired expiry (start + k x period)", "the thread reads the clock"),
         ),
-        descriptor("TMR-B-EDGE", "Timers keep their word"),
+        descriptor("TMR-B-EDGE", "Timers: never early, exact interval, overrun count"),
         descriptor(
             "TMR-P-LAT",
             "Wake-up latency",

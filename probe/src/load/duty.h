@@ -4,11 +4,11 @@
 
 #include "load/element.h"
 
-/* Runs element->work piece by piece until the load ends. In each period it works until busy_ns
- * are used or the period ends. Time left unused is lost. Time used beyond busy_ns is subtracted
- * from the following periods. Time used is CPU time of this process or, if the element is
- * judged_by_wall (it waits for a device), time within the work. Updates COUNTER_BUSY_NS,
- * COUNTER_CPU_NS and COUNTER_ROUNDS. */
+/* Runs element->work piece by piece until the load ends. In each period it works until busy_ns are
+ * used or the period ends. Unused time is lost. Time used beyond busy_ns is subtracted from the
+ * following periods. Time used is CPU time of this process or, if the element is judged_by_wall (it
+ * waits for a device), time within the work. Updates COUNTER_BUSY_NS, COUNTER_CPU_NS and
+ * COUNTER_ROUNDS. */
 void duty_keep(struct worker *worker);
 
 /* Sleeps until `until_ns` of CLOCK_MONOTONIC; resumes after EINTR. */

@@ -23,8 +23,8 @@ enum load_degree_kind {
     LOAD_SHARE,             /* BUSY/PERIOD: busy_ns of work in every period_ns */
     LOAD_RATE,              /* N/s */
     LOAD_COUNT,             /* N processes */
-    LOAD_JOBS,              /* N jobs at once */
-    LOAD_CONTINUOUS,        /* no degree: works all the time; counted in rounds */
+    LOAD_JOBS,              /* keeps N jobs running */
+    LOAD_CONTINUOUS,        /* no degree: works all the time; reported in rounds */
     LOAD_EXTERNAL_STRESSOR, /* the options of another program */
 };
 
@@ -49,14 +49,14 @@ struct worker {
     struct load_slot *slot;
     int cpu;             /* bound to this CPU; -1: may run on all CPUs of the load */
     int place, places;   /* index of this process in the load, and their number */
-    int jobs;            /* LOAD_JOBS: so many at once are this process's part */
+    int jobs;            /* LOAD_JOBS: number of jobs that this process keeps running */
     int peers;           /* processes of this element; they share its limits */
     int supervisor;      /* process id of the parent */
     uint64_t random;     /* state of worker_random */
     const char *program; /* path of the probe, for `load-job` */
     void *own;           /* the element's own data */
-    bool is_idle; /* LOAD_SHARE: set by a piece that had nothing to do. It is not counted, and
-                   * the process sleeps for the rest of the period */
+    bool is_idle; /* LOAD_SHARE: set by a piece of work that had nothing to do. The piece is not
+                     counted, and the process sleeps for the rest of the period */
 };
 
 struct load_element {
@@ -80,7 +80,7 @@ struct load_element {
 /* For the loops of an element: true when the load ends or the supervisor is gone. */
 bool worker_should_stop(const struct worker *worker);
 
-/* Sets WORKER_WORKS. Call it after the first piece of work; later calls do nothing. */
+/* Sets WORKER_WORKS. Call it after the first piece of work. Later calls do nothing. */
 void worker_works(struct worker *worker);
 
 /* Makes the process run only when a CPU has nothing else to do (SCHED_IDLE), else at nice 19. */

@@ -39,8 +39,8 @@ static bool has_whole_round(const struct load *load, int term)
     return false;
 }
 
-/* The sum of all processes hides a CPU whose only process did nothing. Silent if no process had
- * time for a whole round. */
+/* Reports processes without a round: the sum of all processes would hide a CPU whose only process
+ * did nothing. No event if no process had time for a whole round. */
 static void tell_idle(const struct load *load, int term, load_teller *tell, void *context)
 {
     int idle = 0, all = 0;
@@ -62,8 +62,8 @@ static void tell_idle(const struct load *load, int term, load_teller *tell, void
          text);
 }
 
-/* Continuous elements, and jobs of which each process keeps one: among hundreds some have no time
- * for a round. */
+/* For continuous elements, and for jobs if each process keeps one: of hundreds of processes some
+ * have no time for a round. */
 static bool has_rounds_of_each(const struct load *load, int term)
 {
     enum load_degree_kind kind = load->setup.spec->terms[term].element->kind;
@@ -85,7 +85,7 @@ static void tell_short(const struct load *load, int term, load_teller *tell, voi
                  asked, 100 * reached.least / reached.asked,
                  element->kind == LOAD_COUNT || element->kind == LOAD_JOBS
                      ? ""
-                     : ", by the process that did least");
+                     : ", of the process with the smallest value");
         tell(context, "load_short", -1,
              DATA(data_text("element", element->name), data_text("why", "less_than_asked"),
                   data_number("asked", reached.asked), data_number("reached", reached.least),
@@ -119,7 +119,7 @@ struct unseen {
     int cpu;
 };
 
-/* Up to `late` of `sent` may have happened before the begin of the measurement. */
+/* Up to `late` of the `sent` events may have occurred before the measurement began. */
 static bool is_unseen(double sent, double late, double seen)
 {
     return seen >= 0 && seen < ENOUGH * (sent - late);
@@ -181,8 +181,8 @@ static void tell_interrupts(const struct unseen *found, char *text, size_t bytes
     if (found->cpu >= 0)
         snprintf(where, sizeof where, "on CPU %d", found->cpu);
     snprintf(text, bytes,
-             "interrupt: of %.0f timers delivered %s the kernel counted %.0f interrupts there "
-             "(%.0f %%): several were served by one, or elsewhere",
+             "interrupt: %.0f timers expired %s, and the kernel counted %.0f interrupts there "
+             "(%.0f %%): one interrupt served several timers, or another CPU served them",
              found->sent, where, found->seen, 100 * found->seen / found->sent);
 }
 
@@ -195,10 +195,10 @@ static void tell_unseen(const struct load *load, int term, load_teller *tell, vo
         tell_interrupts(&found, text, sizeof text);
     else if (element == &load_network && find_unseen_packets(load, term, &found))
         snprintf(text, sizeof text,
-                 "network: of %.0f packets the kernel counted %.0f TCP segments (%.0f %%)",
+                 "network: %.0f packets sent, the kernel counted %.0f TCP segments (%.0f %%)",
                  found.sent, found.seen, 100 * found.seen / found.sent);
     else if (element == &load_disk && find_unseen_writes(load, term, &found))
-        snprintf(text, sizeof text, "disk: of %s written the device got %s (%.0f %%)",
+        snprintf(text, sizeof text, "disk: %s written, %s reached the device (%.0f %%)",
                  in_mib(sent, sizeof sent, found.sent), in_mib(seen, sizeof seen, found.seen),
                  100 * found.seen / found.sent);
     else
@@ -309,7 +309,7 @@ static void tell_ended(const struct load *load, int term, load_teller *tell, voi
     snprintf(text, sizeof text, "%s: %d of %d processes ended before the load was stopped (%s)%s",
              element->name, ended, all, how,
              element->kind == LOAD_EXTERNAL_STRESSOR && !is_explained
-                 ? "; try stress-ng with these options by hand"
+                 ? "; run stress-ng with these options by hand to see its error"
                  : "");
     tell(context, "load_ended_early", first_ns,
          DATA(data_text("element", element->name), data_integer("asked", all),
@@ -325,13 +325,13 @@ static void tell_guards(const struct load *load, load_teller *tell, void *contex
     int64_t guard_ns = atomic_load(&load->map->guard_ended_ns);
     if (supervisor_ns > 0)
         tell(context, "load_ended_early", supervisor_ns, DATA(data_text("killed", "supervisor")),
-             "the process that keeps the load was killed: all of the load ended with it");
+             "the supervisor process of the load was killed: the whole load ended");
     else if (guard_ns > 0)
         tell(context, "load_ended_early", guard_ns, DATA(data_text("killed", "guard")),
-             "the process that guards the load was killed: all of the load ended with it");
+             "the guard process of the load was killed: the whole load ended");
 }
 
-/* Reports only the first note of a term: its processes mostly have the same one. */
+/* Reports only the first note of a term: most of its processes have the same note. */
 static void tell_note(const struct load *load, int term, load_teller *tell, void *context)
 {
     int notes = 0, all = 0;
@@ -356,7 +356,7 @@ static void tell_note(const struct load *load, int term, load_teller *tell, void
          text);
 }
 
-/* Fewer were started than asked for, to leave room for others. */
+/* Fewer processes were started than requested, to leave room for other programs. */
 static void tell_room(const struct load *load, int term, load_teller *tell, void *context)
 {
     int asked = load->places.asked[term], number = load->places.numbers[term];

@@ -43,7 +43,7 @@ bool external_stressor_is_watched(const struct external_stressor *external_stres
 
 /* ---- the limits ---- */
 
-/* Reserve of memory, of a total of `of_bytes`. */
+/* Memory that must stay free, of a total of `of_bytes`. */
 static int64_t kept_memory_bytes(int64_t of_bytes)
 {
     int64_t part = of_bytes / MEMORY_PARTS;
@@ -56,11 +56,12 @@ static bool is_short(const struct external_stressor *external_stressor)
     int64_t of_bytes, available = port_available_bytes(&of_bytes);
     int64_t kept = kept_memory_bytes(of_bytes);
     if (available >= 0 && available < kept)
-        worker_note(&worker,
-                    "was ended since memory ran short: %lld MiB could be had, %lld MiB must stay",
-                    (long long)(available / MIB), (long long)(kept / MIB));
+        worker_note(
+            &worker,
+            "was ended because memory ran short: %lld MiB available, %lld MiB must stay free",
+            (long long)(available / MIB), (long long)(kept / MIB));
     else if (external_stressor->folder >= 0 && scratch_is_short(external_stressor->folder))
-        worker_note(&worker, "was ended since too little free space was left in %.60s",
+        worker_note(&worker, "was ended because too little free space was left in %.60s",
                     external_stressor->map->folder);
     else
         return false;

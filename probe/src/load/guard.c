@@ -28,7 +28,8 @@ int64_t guard_grace_ns(const struct load_map *map)
     return GRACE_NS + map->process_count * GRACE_FOR_ONE_NS;
 }
 
-/* True when the supervisor reports that everything is gone; false if it ends first or is late. */
+/* True when the supervisor reports that everything has ended; false if it ends first or misses the
+ * time limit. */
 static bool wait_for_supervisor(pid_t supervisor, int told, int order, int64_t limit_ns,
                                 int64_t grace_ns)
 {
@@ -58,7 +59,8 @@ static bool wait_for_supervisor(pid_t supervisor, int told, int order, int64_t l
     }
 }
 
-/* After its death the guard has adopted its children. False: it is not dead within DEATH_NS. */
+/* Kills the supervisor; its children then belong to the guard. False: it did not end within
+ * DEATH_NS. */
 static bool wait_for_death(pid_t supervisor)
 {
     int64_t until_ns = duty_now_ns() + DEATH_NS;
@@ -93,7 +95,7 @@ static void be_guard(struct supervisor_plan *plan)
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, NULL);
     port_leave_session();
-    (void)rt_thread_set_self_ordinary(); /* each worker tries again, and says what is refused */
+    (void)rt_thread_set_self_ordinary(); /* each worker tries again and reports a refusal */
     (void)port_ordinary_io();
     worker_keep_only(kept, 2);
     plan->order = kept[0];

@@ -8,8 +8,8 @@
 
 enum { LOAD_MOST_PER_S = 100000, LOAD_MOST_PROCESSES = 5000, LOAD_MOST_PROCESSES_IN_ALL = 12000 };
 
-/* Jobs that one process of a load starts and waits for. Few, since it needs a part of the CPU as
- * large as that of a job to keep them all under way. */
+/* Jobs that one process of a load keeps running. Few, because starting and reaping them takes as
+ * much CPU time as one of the jobs gets. */
 enum { LOAD_JOBS_EACH = 2 };
 
 #endif

@@ -28,7 +28,7 @@ enum { LATE_PART = 100 };
 
 #define WARM_UP_NS INT64_C(100000000)
 #define LOOK_NS INT64_C(2000000)
-#define GUARD_END_NS INT64_C(2000000000) /* beyond its own patience */
+#define GUARD_END_NS INT64_C(2000000000) /* on top of the guard's own time limit */
 #define COUNT_NS INT64_C(300000000)
 
 /* ---- how many, and where ---- */
@@ -54,7 +54,7 @@ static bool has_kind(const struct load_spec *spec, enum load_degree_kind kind)
     return false;
 }
 
-/* Plans for as many as were asked for, or for as many as there is room for. */
+/* Plans as many processes as requested, or as many as there is room for. */
 static void plan_places(struct load *load)
 {
     const struct load_spec *spec = load->setup.spec;
@@ -144,7 +144,7 @@ static bool find_peer(const struct load_spec *spec, struct load_peer *peer, stru
         if (spec->terms[i].degree.to.host[0] &&
             !peer_find(&spec->terms[i].degree.to, peer, why, sizeof why)) {
             outcome_set(outcome, STATUS_UNSUPPORTED,
-                        "name a host with an echo service (RFC 862), or leave @HOST:PORT out", "%s",
+                        "name a host with an echo service (RFC 862), or leave out @HOST:PORT", "%s",
                         why);
             return false;
         }
@@ -211,7 +211,7 @@ static bool is_over(const struct load *load)
     return atomic_load(&load->map->stop) != 0;
 }
 
-/* Remembers the end: after waitpid the process id may be reused. */
+/* Stores the end: after waitpid the process id may be reused. */
 static bool has_guard_ended(struct load *load)
 {
     if (!load->is_guard_gone)
@@ -227,8 +227,8 @@ static void note_guard(struct load *load)
         atomic_compare_exchange_strong(&load->map->guard_ended_ns, &none, duty_now_ns());
 }
 
-/* Waits until every process has reached `state`, or has ended. Of hundreds, one in a hundred may be
- * late: it waits for a CPU behind all others, and what was reached tells of it. */
+/* Waits until every process has reached `state` or has ended. With hundreds of processes, 1 % may
+ * be late: they wait for a CPU behind the others, and the figures of the load show that. */
 static bool wait_for(struct load *load, int state, int64_t until_ns, bool (*should_stop)(void))
 {
     int64_t stall_ns = load->setup.stall_ns > 0 ? load->setup.stall_ns : STALL_NS;
@@ -369,7 +369,7 @@ static bool wait_for_break(int channel, int64_t span_ns)
     return true;
 }
 
-/* Waits for the guard's end. SIGCONT in case it is stopped, SIGKILL when the time is over. */
+/* Waits for the guard's end. Sends SIGCONT in case it is stopped, and SIGKILL at the time limit. */
 static void end_guard(struct load *load)
 {
     int64_t until_ns = duty_now_ns() + guard_grace_ns(load->map) + GUARD_END_NS;

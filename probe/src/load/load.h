@@ -17,7 +17,7 @@ struct load_setup {
     const struct load_spec *spec;
     struct cpus cpus;      /* the load runs on these */
     int cpu_count;         /* number of `cpus`; -1: the port cannot bind to CPUs */
-    int64_t limit_ns;      /* CLOCK_MONOTONIC: the load is ended then in any case */
+    int64_t limit_ns;      /* CLOCK_MONOTONIC: time limit of the load */
     int64_t stall_ns;      /* load_settle gives up after this long without progress; 0: 15 s */
     const char *called_as; /* argv[0] */
     uint64_t seed;
@@ -28,16 +28,16 @@ struct load_family;
 struct load {
     struct load_setup setup;
     struct load_places places;
-    struct load_room room; /* what limits the numbers of processes */
+    struct load_room room; /* the limit on the number of processes */
     struct load_map *map;
     size_t map_bytes;
-    struct load_family *family; /* table of processes; NULL: no program outside is started */
+    struct load_family *family; /* table of processes; NULL: no external program */
     char program[LOAD_PATH_BYTES];
     pid_t guard; /* 0: not running */
     bool is_guard_gone;
     int order, gate;
     int64_t started_ns;
-    bool is_measured; /* `begin` and `end` are valid */
+    bool is_measured; /* `begin` and `end` are set */
     struct load_snapshot begin, end;
 };
 
@@ -56,8 +56,8 @@ int load_start(struct load *load, const struct load_setup *setup, struct outcome
 int load_processes(const struct load_setup *setup);
 int64_t load_patience_ns(int processes);
 
-/* Waits until all processes have prepared and wait, so that they use no CPU. Returns too when that
- * does not come about in the times of load_settle, which then tells. */
+/* Waits until all processes have prepared and wait at the gate, so that they use no CPU. Also
+ * returns at the time limits of load_settle, which then reports it. */
 void load_wait_ready(struct load *load);
 
 /* Lets the load begin, and waits until every process has done its first piece of work and 0.1 s
@@ -65,7 +65,7 @@ void load_wait_ready(struct load *load);
  * the load ends, or `should_stop` (may be NULL) returns true; load_unsettled_events says which. */
 bool load_settle(struct load *load, bool (*should_stop)(void));
 
-/* The processes of a term, and how many of them work; for what load_settle tells. */
+/* The processes of a term, and how many of them work; for the events of load_settle. */
 void load_working(const struct load *load, int term, int *working, int *processes);
 
 /* Read the counters of all processes right before and after the measurement. They neither allocate

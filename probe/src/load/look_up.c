@@ -25,7 +25,7 @@ static bool read_ipv4(const char *host, in_port_t port, struct load_peer *peer)
     return inet_pton(AF_INET, host, &address->sin_addr) == 1;
 }
 
-/* Of fe80::1%eth0 the part behind '%' is the link. */
+/* In fe80::1%eth0 the part after '%' is the link. */
 static bool read_ipv6(const char *host, in_port_t port, struct load_peer *peer)
 {
     struct sockaddr_in6 *address = (struct sockaddr_in6 *)&peer->address;

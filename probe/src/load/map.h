@@ -30,7 +30,7 @@ enum load_state {
     WORKER_ENDED,   /* ended before the load was stopped */
 };
 
-/* How a process of storm stays behind the others. */
+/* How a process of storm yields to other processes. */
 enum load_behind {
     BEHIND_NONE,
     BEHIND_IDLE, /* runs only when a CPU is free: SCHED_IDLE */
@@ -49,7 +49,7 @@ struct load_slot {
     atomic_int status;        /* of waitpid, when it has ended */
     atomic_int behind;        /* enum load_behind */
     int term, cpu;            /* cpu -1: may run on all CPUs of the load */
-    int jobs;                 /* LOAD_JOBS: its part of the jobs */
+    int jobs;                 /* LOAD_JOBS: number of jobs that it keeps running */
     _Atomic int64_t ended_ns; /* CLOCK_MONOTONIC */
     /* Total time stopped (SIGSTOP). While stopped: that total minus the time of the stop, so it is
      * negative. One atomic word, so that a reader never sees half a change. */
@@ -75,17 +75,18 @@ struct load_map {
     /* Begin and end of the measurement, CLOCK_MONOTONIC, for elements that count late. 0: not
      * begun, not ended. WINDOW_MOVES: being set; readers wait for the value. */
     _Atomic int64_t window_begin_ns, window_end_ns;
-    _Atomic int64_t supervisor_ended_ns; /* when the guard took over from it; 0: it did not */
-    _Atomic int64_t guard_ended_ns;      /* when the guard was found killed; 0: it was not */
-    atomic_int fork_error;               /* errno of the first failure: fork or scratch folder */
-    char folder[LOAD_SCRATCH_BYTES];     /* chosen by scratch_choose; empty: none */
-    char scratch[LOAD_SCRATCH_BYTES];    /* private folder of this load; empty: none */
+    _Atomic int64_t
+        supervisor_ended_ns;          /* time at which the guard took over from it; 0: it did not */
+    _Atomic int64_t guard_ended_ns;   /* time at which the guard was found killed; 0: it was not */
+    atomic_int fork_error;            /* errno of the first failed fork or scratch folder */
+    char folder[LOAD_SCRATCH_BYTES];  /* chosen by scratch_choose; empty: none */
+    char scratch[LOAD_SCRATCH_BYTES]; /* private folder of this load; empty: none */
     bool has_cpus;
     struct cpus cpus;        /* affinity of processes that are not bound to one CPU */
     _Atomic uint64_t device; /* st_dev of the files of disk; 0: not known */
     atomic_int supervisor;   /* process id; 0: none (yet) */
     struct load_peer peer;   /* bytes 0: none */
-    int process_count;       /* with the jobs */
+    int process_count;       /* including jobs */
     int slot_count;
     struct load_slot slots[];
 };

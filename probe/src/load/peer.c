@@ -21,7 +21,7 @@
 
 enum { PATIENCE_FOR_ONE_S = 3, WHY_BYTES = 160, ADDRESSES = 4 };
 
-/* What the child found, in one piece. */
+/* The child's answer, written in one piece. */
 struct answer {
     bool is_found;
     struct load_peer peer;
@@ -80,7 +80,7 @@ static bool try_one(const struct load_peer *peer, struct answer *answer)
     answer->is_found = echoes(end);
     close(end);
     if (!answer->is_found)
-        snprintf(answer->why, sizeof answer->why, "it does not send back what it gets");
+        snprintf(answer->why, sizeof answer->why, "it does not echo the data");
     return answer->is_found;
 }
 
@@ -90,8 +90,9 @@ static void find(const struct load_address *to, struct answer *answer)
     int count = look_up(to, list, ADDRESSES);
     if (count <= 0)
         snprintf(answer->why, sizeof answer->why, "%s",
-                 count == 0 ? "no such host is found"
-                            : "getent, which looks up names, cannot be run: write its address");
+                 count == 0 ? "host not found"
+                            : "the program getent, which looks up names, cannot be run: give the "
+                              "address instead");
     for (int i = 0; i < count; i++)
         if (try_one(&list[i], answer))
             return;
@@ -127,7 +128,7 @@ static void ask(const struct load_address *to, struct answer *answer)
 {
     int ends[2];
     pid_t self = getpid();
-    snprintf(answer->why, sizeof answer->why, "no process can be made to look it up");
+    snprintf(answer->why, sizeof answer->why, "no process could be started to look it up");
     if (pipe(ends) != 0)
         return;
     pid_t child = port_fork();

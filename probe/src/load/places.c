@@ -22,8 +22,9 @@ static int copies_of(const struct load_term *term, const struct load_cpus *cpus)
     return term->degree.is_each_cpus ? cpus_of(cpus) : 1;
 }
 
-/* Processes that keep `number` jobs at once: the same for each CPU if the term is each CPU's. None
- * has nothing to do, also where there is room for few jobs only. */
+/* Number of processes that keep `number` jobs running: the same number for each CPU if the term
+ * holds for each CPU. Every process gets at least one job, even if there is room for few jobs only.
+ */
 static int keepers_of(int number, int copies)
 {
     int each = (number + copies - 1) / copies;
@@ -111,7 +112,7 @@ static int nth_cpu(const struct load_cpus *cpus, int n)
     return cpu;
 }
 
-/* Part `i` of `number`, shared evenly among `parts`. */
+/* Part `i` of `number`, divided evenly into `parts`. */
 static int part_of(int number, int parts, int i)
 {
     return number / parts + (i < number % parts ? 1 : 0);

@@ -14,21 +14,20 @@ struct load_cpus {
 };
 
 struct load_places {
-    int processes[LOAD_TERMS]; /* of the load's own: each has a slot */
-    int numbers[LOAD_TERMS];   /* LOAD_COUNT, LOAD_JOBS: so many are started; else 0 */
-    int asked[LOAD_TERMS];     /* and so many were asked for */
+    int processes[LOAD_TERMS]; /* processes of the load itself: each has a slot */
+    int numbers[LOAD_TERMS];   /* LOAD_COUNT, LOAD_JOBS: number that is started; else 0 */
+    int asked[LOAD_TERMS];     /* number that was requested */
 };
 
-/* The places of all that was asked for. */
+/* The places of everything that was requested. */
 void load_places_plan(struct load_places *places, const struct load_spec *spec,
                       const struct load_cpus *cpus);
 
-/* Slots of a load, and all its processes with their jobs, guard and supervisor left out. */
+/* Number of slots of a load, and of all its processes and jobs, without guard and supervisor. */
 int load_places_slots(const struct load_places *places, int terms);
 int load_places_processes(const struct load_places *places, const struct load_spec *spec);
 
-/* Makes all numbers smaller in the same proportion, and none smaller than 1, so that `room`
- * processes are enough. */
+/* Reduces all numbers in the same proportion, to at least 1, until `room` processes suffice. */
 void load_places_fit(struct load_places *places, const struct load_spec *spec,
                      const struct load_cpus *cpus, int64_t room);
 

@@ -6,7 +6,7 @@
 
 struct rate {
     int64_t second_ns;   /* when the current second of the grid began */
-    int64_t per_s, done; /* of per_s events in this second, `done` are past */
+    int64_t per_s, done; /* number of this second's per_s events that are past */
 };
 
 /* Starts the grid at `now_ns`; per_s is at least 1. */
@@ -18,7 +18,7 @@ static inline int64_t rate_next_ns(const struct rate *rate)
     return rate->second_ns + (rate->done + 1) * 1000000000 / rate->per_s;
 }
 
-/* Goes on to the event after it. */
+/* Advances to the next event. */
 static inline void rate_step(struct rate *rate)
 {
     if (++rate->done < rate->per_s)

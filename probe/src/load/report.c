@@ -16,8 +16,8 @@ static double window_s(const struct load *load)
 /* Sums of a term's processes. */
 struct sums {
     int working; /* worked during the measurement */
-    int ready;   /* did not, but only for want of a CPU */
-    int jobs;    /* under way at its begin and at its end */
+    int ready;   /* did not work, only because no CPU was free */
+    int jobs;    /* running at its begin and at its end */
 };
 
 static int jobs_of(const struct load_sample *from, const struct load_sample *to)
@@ -89,7 +89,8 @@ static void add_seen(const struct load *load, const struct load_element *element
     }
 }
 
-/* The classes of the processes of storm: all have the same, unless one could not step back. */
+/* The scheduling classes of the processes of storm: all have the same one, unless one could not
+ * change it. */
 static void tell_behind(const struct load *load, int term, char *text, size_t bytes)
 {
     int counts[BEHIND_NICE + 1] = {0};

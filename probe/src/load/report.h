@@ -9,15 +9,16 @@ enum { LOAD_HOW_BYTES = LOAD_HOST_BYTES + 32 };
 
 struct load_reached {
     double asked, reached; /* in load_unit; share and rates per process. asked < 0: no figure */
-    double least;          /* `reached` of the process that did least; events.h judges it */
+    double least;          /* smallest `reached` of one process; events.h evaluates it */
     int processes;         /* working at load_begin */
     uint64_t counters[LOAD_COUNTERS];
     int64_t seen[2]; /* counted by the kernel in the same time; -1: not known */
     const char *seen_names[2];
-    char how[LOAD_HOW_BYTES]; /* what the degree does not say: where to, or behind whom; or empty */
+    char how[LOAD_HOW_BYTES]; /* destination or scheduling class, which the degree does not state;
+                                 may be empty */
 };
 
-/* What term number `term` reached between load_begin and load_end. */
+/* Computes what term number `term` reached between load_begin and load_end. */
 void load_reached(const struct load *load, int term, struct load_reached *reached);
 
 /* One `load` line, or one row, for each term; nothing without a measurement. */

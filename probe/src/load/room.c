@@ -20,7 +20,7 @@ static void lower(struct load_room *room, int64_t processes, const char *limit)
 
 struct load_room load_room_now(void)
 {
-    struct load_room room = {LOAD_MOST_PROCESSES_IN_ALL, "the most that a load may have"};
+    struct load_room room = {LOAD_MOST_PROCESSES_IN_ALL, "the largest number that a load may have"};
     const char *limit = "a limit of the system";
     int64_t left = port_process_room(&limit), available = port_available_bytes(NULL);
     if (left >= 0)

@@ -1,4 +1,4 @@
-/* How many processes a load may make without taking the last that the machine has. */
+/* How many processes a load may start and still leave some for other programs. */
 #ifndef HS_LOAD_ROOM_H
 #define HS_LOAD_ROOM_H
 
@@ -6,7 +6,7 @@
 
 struct load_room {
     int64_t processes;
-    const char *limit; /* which limit it is, in words */
+    const char *limit; /* name of that limit */
 };
 
 /* The least of LOAD_MOST_PROCESSES_IN_ALL, of seven eighths of what the limits of the system leave,

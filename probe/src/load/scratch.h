@@ -1,4 +1,4 @@
-/* Scratch files of a load: where they are made, how much space they may take, their removal. */
+/* Scratch files of a load: their folder, their space limit, their removal. */
 #ifndef HS_LOAD_SCRATCH_H
 #define HS_LOAD_SCRATCH_H
 
@@ -25,9 +25,9 @@ int scratch_make(const struct load_map *map);
  * user. */
 void scratch_remove(const struct load_map *map);
 
-/* The room: a folder in map->scratch for the files of the external stressor. `enter` makes it and
- * changes into it: 0, or an errno value (ENOENT: no scratch folder was chosen). `clear` removes it
- * with its contents: true when it does not exist any more. */
+/* The work folder: a folder in map->scratch for the files of the external stressor. `enter` makes
+ * it and changes into it: 0, or an errno value (ENOENT: no scratch folder was chosen). `clear`
+ * removes it with its contents: true if it no longer exists. */
 int scratch_enter_room(const struct load_map *map);
 bool scratch_clear_room(const struct load_map *map);
 

@@ -33,7 +33,7 @@ static int64_t cpu_time_ns(pid_t process)
     return (int64_t)used.tv_sec * 1000000000 + used.tv_nsec;
 }
 
-/* Needed when guard and supervisor were killed: then nobody records the end of a worker. */
+/* Needed if guard and supervisor were killed: nobody else then records the end of a worker. */
 static bool is_gone(pid_t process)
 {
     return process > 0 && kill(process, 0) != 0 && errno == ESRCH;

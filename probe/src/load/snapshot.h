@@ -12,8 +12,8 @@
 struct load_sample {
     int state;
     int64_t stopped_ns; /* total time stopped by a signal so far */
-    int64_t seen;       /* interrupt: timer interrupts where it may run; -1: not known */
-    bool is_ready;      /* storm: did not work, but waits for a CPU */
+    int64_t seen;       /* interrupt: timer interrupts on its CPUs; -1: not known */
+    bool is_ready;      /* storm: did no work, but waits for a CPU */
     uint64_t counters[LOAD_COUNTERS];
 };
 
@@ -34,7 +34,7 @@ struct load_family *load_family_make(void);
 void load_snapshot_take(const struct load_map *map, struct load_snapshot *snapshot);
 
 /* Reads the kernel's counters that the load's elements change. Call it before load_snapshot_take at
- * the begin and after it at the end, so that a delay between the two cannot hide an event. */
+ * the begin and after it at the end, so that a delay between the two reads cannot hide an event. */
 void load_snapshot_seen(const struct load_map *map, const struct load_spec *spec,
                         struct load_snapshot *snapshot);
 
@@ -43,12 +43,13 @@ void load_snapshot_seen(const struct load_map *map, const struct load_spec *spec
 void load_snapshot_external_stressor(const struct load_map *map, const struct load_spec *spec,
                                      struct load_family *family, struct load_snapshot *snapshot);
 
-/* Looks which processes of LOAD_COUNT that did not work between the two snapshots are ready to run.
- * Slow, as it reads files of each. */
+/* Finds which LOAD_COUNT processes without work between the two snapshots are ready to run. Slow:
+ * it reads files of each process. */
 void load_snapshot_ready(const struct load_map *map, const struct load_spec *spec,
                          const struct load_snapshot *begin, struct load_snapshot *end);
 
-/* True if a process worked between two samples. One that is stopped or gets no CPU did not. */
+/* True if a process worked between two samples. A stopped process, or one without a CPU, did not.
+ */
 bool load_sample_did_work(const struct load_sample *from, const struct load_sample *to);
 
 /* Reads COUNTER_OWN again for elements that count events of the measurement late. */

@@ -19,7 +19,7 @@ struct parse {
     struct load_spec *spec;
     char *error;
     size_t error_bytes;
-    bool is_each_cpus; /* of the mix whose terms are read */
+    bool is_each_cpus; /* name of the mix whose terms are parsed */
 };
 
 static int fail(struct parse *parse, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -53,14 +53,14 @@ static int parse_share(struct parse *parse, struct load_term *term)
         *slash = '\0';
     if (!slash || duration(copy, &degree->busy_ns) != 0 ||
         duration(slash + 1, &degree->period_ns) != 0)
-        return fail(parse, "%s=%s is not a time in each period; write %s=10ms/100ms", name,
-                    term->degree_text, name);
+        return fail(parse, "%s=%s is not WORK/PERIOD; write %s=10ms/100ms", name, term->degree_text,
+                    name);
     if (degree->period_ns < LOAD_LEAST_PERIOD_NS || degree->period_ns > LOAD_MOST_PERIOD_NS)
         return fail(parse, "%s=%s: the period is out of limits; from 1ms to 10s", name,
                     term->degree_text);
     if (degree->busy_ns < LOAD_LEAST_BUSY_NS || degree->busy_ns > degree->period_ns)
-        return fail(parse, "%s=%s: the time of work is out of limits; from 100us to the period",
-                    name, term->degree_text);
+        return fail(parse, "%s=%s: the work time is out of limits; from 100us to the period", name,
+                    term->degree_text);
     return 0;
 }
 
@@ -122,8 +122,8 @@ static int add_term(struct parse *parse, const struct load_element *element, con
     for (int i = 0; i < spec->count; i++)
         if (spec->terms[i].element == element)
             return fail(parse,
-                        "load: %s is there twice (a named mix may hold it); name it once, or write "
-                        "the mix out",
+                        "load: %s is there twice (a named mix may contain it); name it once, or "
+                        "list the elements of the mix",
                         element->name);
     struct load_term *term = &spec->terms[spec->count];
     memset(term, 0, sizeof *term);
@@ -177,7 +177,7 @@ static int add_plain(struct parse *parse, const char *text, size_t length)
     return add_term(parse, element, degree, strlen(degree));
 }
 
-/* A term with or without "@cpu" behind it; that of a mix is of all its terms. */
+/* A term with or without "@cpu" after it; "@cpu" after a mix applies to all its terms. */
 static int add_one(struct parse *parse, const char *text, size_t length)
 {
     size_t tail = sizeof each_cpus - 1;
@@ -191,8 +191,8 @@ static int add_one(struct parse *parse, const char *text, size_t length)
     return answer;
 }
 
-/* True if the option at `word` asks for the real-time I/O class, or for the stressor that uses all
- * classes. port_never_real_time does not keep root from these. */
+/* True if the option at `word` requests the real-time I/O class, or the stressor that uses all
+ * classes. port_never_real_time does not prevent these for root. */
 static bool is_real_time_io(const char *word, size_t length)
 {
     static const char option[] = "--ionice-class", least[] = "--ionice-c", all[] = "--ioprio";
@@ -224,8 +224,8 @@ static int add_external_stressor(struct parse *parse, const char *options)
     if (*options == '\0')
         return fail(parse, "load: stress-ng: without options; write stress-ng:--cpu 2");
     if (has_real_time_io(options))
-        return fail(parse, "load: stress-ng: a load has no real-time I/O priority; leave out "
-                           "--ioprio, and write --ionice-class besteffort");
+        return fail(parse, "load: stress-ng: a load may not use a real-time I/O priority; leave "
+                           "out --ioprio, and write --ionice-class besteffort");
     if ((size_t)snprintf(parse->spec->options, LOAD_OPTIONS_BYTES, "%s", options) >=
         LOAD_OPTIONS_BYTES)
         return fail(parse, "load: the options of stress-ng are too long; at most %d characters",

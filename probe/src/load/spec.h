@@ -1,13 +1,13 @@
-/* A load as text: "none", or terms ELEMENT[=DEGREE] and named mixes, joined by '+'. "@cpu" behind
- * a term makes its degrees those of each CPU of the load. The options of stress-ng come last and
- * end the text: stress-ng:OPTIONS. */
+/* A load as text: "none", or terms ELEMENT[=DEGREE] and named mixes, joined by '+'. "@cpu" after a
+ * term makes its degree hold for each CPU of the load. The options of stress-ng come last and end
+ * the text: stress-ng:OPTIONS. */
 #ifndef HS_LOAD_SPEC_H
 #define HS_LOAD_SPEC_H
 
 #include "base/build_options.h"
 #include "load/element.h"
 
-/* Where load is left out there is no term. */
+/* A build without load has no terms. */
 enum {
     LOAD_TERMS = HS_LOAD ? 16 : 1,
     LOAD_TEXT_BYTES = HS_LOAD ? 640 : 64,
@@ -27,7 +27,7 @@ struct load_spec {
     char options[LOAD_OPTIONS_BYTES]; /* of stress-ng */
 };
 
-/* Sets the spec of no load. */
+/* Sets `spec` to "none". */
 void load_spec_none(struct load_spec *spec);
 
 /* Parses `text`: 0, or -1 with one line of cause and remedy in `error`. */

@@ -18,7 +18,7 @@
 
 enum { PROCESSES = 16384, LOOK_NS = 2000000 };
 
-#define PATIENCE_NS INT64_C(20000000000) /* for killed processes to end: disks may be slow */
+#define PATIENCE_NS INT64_C(20000000000) /* time for killed processes to end: disks may be slow */
 
 struct supervisor {
     const struct supervisor_plan *plan;
@@ -84,7 +84,7 @@ static void start_one(const struct supervisor *supervisor, int place, pid_t self
     }
     int none = 0;
     atomic_compare_exchange_strong(&supervisor->map->fork_error, &none, errno);
-    worker_note(&worker, "the process could not be made: %s", strerror(errno));
+    worker_note(&worker, "the process could not be started: %s", strerror(errno));
     atomic_store(&slot->state, WORKER_REFUSED);
 }
 
@@ -105,7 +105,8 @@ static bool has_children(void)
     return ended == 0 || errno == EINTR;
 }
 
-/* To be freed. Of these processes nothing is locked or timed; no memory: none is seen this time. */
+/* Reads the process table; the caller frees it. Allocation is harmless here: nothing of these
+ * processes is locked or timed. Without memory it finds no process this time. */
 static struct port_process *list_processes(int *count)
 {
     struct port_process *list = calloc(PROCESSES, sizeof *list);
@@ -212,7 +213,7 @@ static void take_changes(struct load_map *map)
         kill_strangers(map);
 }
 
-/* Returns at the order, at the guard's end, or at the time limit. */
+/* Returns when the order comes, the guard ends, or the time limit passes. */
 static void wait_for_order(struct supervisor *supervisor, int lifeline, const sigset_t *mask)
 {
     int order = supervisor->plan->order, most = order > lifeline ? order : lifeline;

@@ -11,7 +11,7 @@ struct supervisor_plan {
     const struct load_spec *spec;
     const char *program; /* path of the probe, for the jobs */
     uint64_t seed;
-    int64_t limit_ns; /* CLOCK_MONOTONIC: everything is ended then */
+    int64_t limit_ns; /* CLOCK_MONOTONIC: time limit of the load */
     int order;        /* socket to the probe: a byte, or end of file, is the order to end */
     int gate;         /* pipe from the probe: at end of file the workers begin */
 };

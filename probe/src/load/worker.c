@@ -52,7 +52,7 @@ static void default_signals(void)
     action.sa_handler = SIG_DFL;
     for (int number = 1; number <= LAST_SIGNAL_NUMBER; number++)
         sigaction(number, &action, NULL); /* fails harmlessly for invalid numbers */
-    action.sa_handler = SIG_IGN;          /* EPIPE and EFBIG in place of termination */
+    action.sa_handler = SIG_IGN;          /* get EPIPE and EFBIG instead of a signal */
     sigaction(SIGPIPE, &action, NULL);
     sigaction(SIGXFSZ, &action, NULL);
     sigset_t none;
@@ -89,7 +89,8 @@ static void be_ordinary(struct worker *worker)
         worker_note(worker, "the priority could not be set to nice 0: %s", strerror(errno));
     error = port_ordinary_io();
     if (error)
-        worker_note(worker, "its I/O priority could not be made ordinary: %s", strerror(error));
+        worker_note(worker, "its I/O priority could not be reset to the default: %s",
+                    strerror(error));
     struct rlimit none = {0, 0};
     setrlimit(RLIMIT_CORE, &none);
     umask(077);
@@ -111,7 +112,7 @@ static void set_up(struct worker *worker)
     int error =
         is_foreign ? port_end_with(worker->supervisor) : port_kill_with_parent(worker->supervisor);
     if (error != 0 && error != ENOTSUP) {
-        worker_note(worker, "not tied to its parent: %s", strerror(error));
+        worker_note(worker, "cannot be set to end with its parent: %s", strerror(error));
         refuse(worker);
     }
     worker_name(worker->element->name);

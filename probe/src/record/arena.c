@@ -97,7 +97,7 @@ static void *allocate(size_t bytes)
     return memory;
 }
 
-/* NULL with errno when the file cannot be made or is already there. */
+/* NULL with errno if the file exists or cannot be created. */
 static void *map_file(const char *path, size_t bytes)
 {
     int file = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -199,8 +199,8 @@ void arena_free(struct arena *arena)
         free(arena);
 }
 
-/* What this entry may take: an equal share of what is left, so that all are about as fine, and no
- * series that has none yet is without room for the coarsest. */
+/* Room for this entry: an equal share of what is left. All entries then have about the same
+ * resolution, and every series without an entry keeps room for the coarsest one. */
 static size_t room_for(const struct arena *arena, const struct arena_series *series)
 {
     uint64_t room = arena->bytes - arena->kept_end;
@@ -211,7 +211,7 @@ static size_t room_for(const struct arena *arena, const struct arena_series *ser
     return (size_t)(share < most ? share : most);
 }
 
-/* The compact form of what a slot holds, so that another series may have it. */
+/* Stores the compact form of the record in a slot, so that another series can use the slot. */
 static void keep(struct arena *arena, const struct record *record)
 {
     uint32_t number = (uint32_t)(record->owner - 1);
@@ -232,8 +232,8 @@ static void keep(struct arena *arena, const struct record *record)
     }
     if (kept_is_coarser(to, record))
         arena_event_once(arena, "series_coarser", NO_DATA,
-                         "series that are measured one after another share memory, which was short "
-                         "here: some have a coarser histogram or fewer maxima, as they state");
+                         "series that are measured one after another share memory, which was "
+                         "short: some have a coarser histogram or fewer maxima, as their data say");
     arena->kept_count += series->kept_offset == 0 ? 1 : 0;
     series->kept_offset = arena->kept_end;
     arena->kept_end += bytes;

@@ -1,15 +1,14 @@
-/* All that a test collects, in one block of memory that holds no pointers: sized
- * first, allocated once, touched, locked with the process. It may be a mapped file
- * (--backing): then whatever was recorded outlives a kill of the probe, and
- * `hardstone-probe dump` sends it as the stream that the probe could not send.
+/* All that a test collects, in one block of memory without pointers: sized first, allocated once,
+ * touched, locked with the process. It may be a mapped file (--backing): what was recorded then
+ * outlives a kill of the probe, and `hardstone-probe dump` sends it as the stream that the probe
+ * could not send.
  *
- * In this order, which is that in which a copy of it is read:
+ * The parts, in the order in which a copy reads them:
  *   head      texts, events, verdicts
  *   series    one description each; their number is the test's
- *   slots     records into which values go; series that are measured one after another share one
- *   kept      compact form of the series that had to leave their slot (kept.h)
- * A build for a small system sets the sizes with HS_ARENA_... (base/build_options.h).
- */
+ *   slots     records for new values; series that are measured one after another share a slot
+ *   kept      compact form of the series that no longer have a slot (kept.h)
+ * A build for a small system sets the sizes with HS_ARENA_... (base/build_options.h). */
 #ifndef HS_RECORD_ARENA_H
 #define HS_RECORD_ARENA_H
 
@@ -33,7 +32,7 @@ enum {
     ARENA_JSON_BYTES = HS_ARENA_JSON_BYTES,
     ARENA_KEPT_BYTES = HS_ARENA_KEPT_BYTES,         /* at least, for a series beside its maxima */
     ARENA_KEPT_ALL_BYTES = HS_ARENA_KEPT_ALL_BYTES, /* of all series, if that is more */
-    ARENA_MAXIMA = 1 << 20, /* of all series; a reader takes six times as many */
+    ARENA_MAXIMA = 1 << 20, /* of all series; the toolkit reads up to six times as many */
 };
 
 struct arena_label {
@@ -50,7 +49,7 @@ struct arena_series {
     uint32_t label_count;
     uint32_t slot;
     struct record_shape shape;
-    uint64_t kept_offset; /* of its latest compact form; 0: it has not left its slot */
+    uint64_t kept_offset; /* of its latest compact form; 0: it still has its slot */
 };
 
 struct arena_event {
@@ -80,9 +79,11 @@ struct arena {
     int64_t duration_ns;                    /* arena_room_ns of the plan; sizes the records */
     char header_json[ARENA_JSON_BYTES];     /* the stream's first line, ready to send */
     char conditions_json[ARENA_JSON_BYTES]; /* of the result line */
-    int64_t started_ns, ended_ns;           /* CLOCK_MONOTONIC around the measurement; 0: not yet */
+    int64_t started_ns,
+        ended_ns; /* CLOCK_MONOTONIC at begin and end of the measurement; 0: not yet */
     uint32_t series_count, verdict_count;
-    _Atomic uint32_t event_count; /* may exceed ARENA_EVENTS: what did not fit is told */
+    _Atomic uint32_t
+        event_count; /* may exceed ARENA_EVENTS: the stream reports how many did not fit */
     struct arena_event events[ARENA_EVENTS];
     struct arena_verdict verdicts[ARENA_VERDICTS];
     _Atomic uint32_t calibrated_count; /* counts only entries that are whole */
@@ -105,7 +106,7 @@ struct arena_plan {
  * the default. Returns its index, or -1 where there is no memory. */
 int arena_plan_series(struct arena_plan *plan, const char *name, const char *unit,
                       const struct record_shape *shape);
-/* Calls for the series `series`; nothing happens where that is -1. */
+/* For the series `series`; does nothing if that is -1. */
 void arena_plan_label_text(struct arena_plan *plan, int series, const char *key, const char *text);
 void arena_plan_label_number(struct arena_plan *plan, int series, const char *key, int64_t number);
 void arena_plan_derived(struct arena_plan *plan, int series, const char *formula);
@@ -152,9 +153,9 @@ size_t arena_scratch_bytes(const struct arena *arena);
 /* Number of values of the series. */
 uint64_t arena_count(const struct arena *arena, uint32_t series);
 
-/* Notes something that a reader must know. `data` has each name, figure and choice that the text
- * speaks of, for programs, and as `command` what a person may type, which the text leaves out.
- * Safe from any thread of the probe. */
+/* Adds an event: something that a reader must know. `data` has each name, figure and choice that
+ * the text speaks of, for programs, and as `command` what a person may type, which the text leaves
+ * out. Safe from any thread of the probe. */
 void arena_event(struct arena *arena, const char *name, int64_t at_ns, const struct datum *data,
                  const char *format, ...) __attribute__((format(printf, 5, 6)));
 

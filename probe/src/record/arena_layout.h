@@ -1,4 +1,5 @@
-/* How a file is known as the arena of this version of the probe, and where its parts lie. */
+/* The signature of a file that holds an arena of this version of the probe, and the offsets of its
+ * parts. */
 #ifndef HS_RECORD_ARENA_LAYOUT_H
 #define HS_RECORD_ARENA_LAYOUT_H
 
@@ -32,7 +33,7 @@ static inline uint64_t arena_slot_bytes(const struct arena *arena)
     return arena_align(record_size(&arena->slot_shape, arena->duration_ns));
 }
 
-/* Where slot `slot` begins; of slot_count, the end of all. */
+/* Offset of slot `slot`; for slot_count, the end of the slots. */
 static inline uint64_t arena_slot_offset(const struct arena *arena, uint32_t slot)
 {
     uint64_t head = sizeof *arena + (uint64_t)arena->series_count * sizeof arena->series[0];
@@ -76,7 +77,7 @@ static inline const struct record *arena_slot_view(const struct arena *arena, ui
     return (const struct record *)((const char *)arena + (size_t)arena_slot_offset(arena, slot));
 }
 
-/* Whether slot `slot` is that of the series, and not on the way to another one. */
+/* Whether slot `slot` belongs to the series and is not being moved to another one. */
 static inline bool arena_slot_holds(const struct arena *arena, uint32_t slot, uint32_t series)
 {
     const struct record *record = arena_slot_view(arena, slot);

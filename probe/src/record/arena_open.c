@@ -15,7 +15,7 @@
 /* Most series that a file may claim to have: far above what any test has. */
 enum { SERIES_MOST = 100000 };
 
-/* Of the head alone: a file of any size is refused before it is read. */
+/* Checks the head alone, so that a file of any size is refused before it is read. */
 static bool has_room(const struct arena *arena, size_t bytes)
 {
     return arena->bytes == bytes && arena->series_count <= SERIES_MOST &&
@@ -35,8 +35,8 @@ static bool has_series(const struct arena *arena)
     return true;
 }
 
-/* A slot that was on the way from one series to another holds nothing: the one that had it is kept,
- * the next one has not begun. */
+/* A slot that was being moved from one series to another is empty: the old series is in compact
+ * form, the new one has not begun. */
 static bool is_slot_whole(struct arena *arena, uint32_t place)
 {
     struct record *slot = arena_slot(arena, place);
@@ -56,8 +56,8 @@ static bool is_whole(struct arena *arena)
     return is_good;
 }
 
-/* By the entries themselves, of which the latest of a series counts: one may be in the file that
- * the head, which was copied before, does not know of. */
+/* Scans the entries; the latest one of a series counts. The file may hold an entry that is newer
+ * than the head, which was copied first. */
 static void find_kept(struct arena *arena)
 {
     uint32_t series;
@@ -75,13 +75,13 @@ static void find_kept(struct arena *arena)
     }
     if (at < arena->kept_end)
         arena_event(arena, "file_damaged", -1, DATA(data_integer("from_byte", (int64_t)at)),
-                    "the finished series from byte %llu of the file on cannot be read: they are "
-                    "empty here",
+                    "the finished series from byte %llu of the file on are damaged: this result "
+                    "has them without values",
                     (unsigned long long)at);
 }
 
-/* A series may be in its slot and kept as well, where its move had not begun when the file was left
- * or its slot was copied, or where it went on after it was kept. What has more values counts. */
+/* A series may be in its slot and in compact form: the file was left or the slot was copied before
+ * the move began, or the series went on after it. Take the one with more values. */
 static void choose_slot_or_kept(struct arena *arena, struct record *slot)
 {
     if (slot->owner == 0)
@@ -104,19 +104,20 @@ static void recover(struct arena *arena, struct record *record)
                          data_bool("has_moments", !recovered.has_other_moments),
                          data_bool("has_worst", !recovered.lost_worst),
                          data_bool("has_maxima", !recovered.lost_maxima)),
-                    "the recording of %s was left or copied at work: of its %llu values %llu came "
-                    "after the count%s%s%s",
+                    "the record of %s was copied, or its probe killed, while values came: %llu "
+                    "values, %llu of them after the count was read%s%s%s",
                     arena->series[record->owner - 1].name, (unsigned long long)record->count,
                     (unsigned long long)recovered.later_count,
-                    recovered.has_other_moments ? "; mean and deviation are those of the histogram"
-                                                : "",
-                    recovered.lost_worst ? "; the list of the worst is left out" : "",
-                    recovered.lost_maxima ? "; of the maxima only the largest is kept" : "");
+                    recovered.has_other_moments
+                        ? "; mean and deviation are computed from the histogram"
+                        : "",
+                    recovered.lost_worst ? "; the list of worst values is left out" : "",
+                    recovered.lost_maxima ? "; only the largest of the maxima is kept" : "");
 }
 
 #define END_TEXT(text) ((text)[sizeof(text) - 1] = '\0')
 
-/* A damaged file may hold texts without an end, and truths that are neither 0 nor 1. */
+/* A damaged file may hold texts without a terminating zero, and bools that are neither 0 nor 1. */
 static struct arena *repair(struct arena *arena)
 {
     arena->is_mapped = 0;
@@ -158,8 +159,9 @@ static struct arena *repair(struct arena *arena)
     return arena;
 }
 
-/* From the first byte to the last, as record_recover wants it of a file that is written meanwhile;
- * a mapping would be read in any order. 0 or an errno value, ENODATA for a file that is shorter. */
+/* Reads from the first byte to the last: record_recover relies on that order if a probe still
+ * writes the file. A mapping would be read in any order. 0 or an errno value; ENODATA: the file is
+ * shorter. */
 static int read_all(int file, void *memory, size_t bytes)
 {
     for (size_t done = 0; done < bytes;) {
@@ -183,7 +185,7 @@ static const char *why_no_head(const struct arena *head, size_t bytes)
     return has_room(head, bytes) ? NULL : "cut short or damaged";
 }
 
-/* NULL, or why it is none. */
+/* NULL, or the reason why the file is no arena. */
 static const char *read_head(int file, struct arena *head, size_t *bytes)
 {
     struct stat facts;
@@ -204,7 +206,7 @@ static const char *read_rest(int file, struct arena *arena, size_t bytes)
     return error || !is_whole(arena) ? "cut short or damaged" : NULL;
 }
 
-/* In memory of its own; NULL, or why it cannot be. */
+/* Reads the file into new memory. NULL, or the reason why that fails. */
 static const char *read_arena(int file, struct arena **arena)
 {
     size_t bytes = 0;
@@ -224,7 +226,7 @@ static const char *read_arena(int file, struct arena **arena)
 struct arena *arena_open(const char *path, char *reason, size_t reason_bytes)
 {
     struct arena *arena = NULL;
-    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe is not waited for */
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* do not block on a pipe */
     const char *why = file < 0 ? strerror(errno) : read_arena(file, &arena);
     if (file >= 0)
         close(file);

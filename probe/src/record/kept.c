@@ -20,7 +20,7 @@ _Static_assert(KEPT_LOWEST_BUCKETS <= 0x80, "at the lowest resolution a distance
 
 /* ---- writing ---- */
 
-/* What does not fit is left out, and counted all the same. */
+/* Leaves out what does not fit, but counts its bytes. */
 struct writer {
     unsigned char *to;
     size_t used, room;
@@ -66,7 +66,8 @@ static uint64_t checksum(struct head head, const void *at)
                            (size_t)head.bytes - sizeof head);
 }
 
-/* How fine an entry is: sub-bucket bits, and intervals of the record that are one of the entry. */
+/* Resolution of an entry: sub-bucket bits, and the number of record intervals in one interval of
+ * the entry. */
 struct grain {
     uint32_t sub_bits, step;
 };
@@ -123,7 +124,7 @@ static uint32_t first_maximum(const struct record *record, uint32_t step)
     return first / step;
 }
 
-/* The record's own members, as the grain changes them. */
+/* The record's members at the resolution of the grain. */
 static void put_copy(struct writer *writer, const struct record *record, const struct grain *grain)
 {
     struct record copy;
@@ -135,7 +136,7 @@ static void put_copy(struct writer *writer, const struct record *record, const s
     put(writer, (const char *)&copy + COPY_BEGIN, KEPT_COPY_BYTES);
 }
 
-/* Writes as much as fits, and returns the head, with the length that the whole entry has. */
+/* Writes as much as fits. Returns the head, with the length of the complete entry. */
 static struct head put_all(void *to, size_t room, const struct record *record, uint32_t series,
                            const struct grain *grain)
 {
@@ -152,7 +153,8 @@ static struct head put_all(void *to, size_t room, const struct record *record, u
     return head;
 }
 
-/* The next coarser grain, by what takes more; false after the coarsest. */
+/* Chooses the next coarser grain: reduces the part that takes more room. False after the coarsest.
+ */
 static bool lower(struct grain *grain, const struct head *tried, const struct record *record)
 {
     size_t maxima_bytes = tried->maxima_count * sizeof(int64_t);
@@ -222,7 +224,7 @@ bool kept_is_coarser(const void *at, const struct record *record)
     return copy.sub_bits < record->sub_bits || copy.maxima_interval_ns > record->maxima_interval_ns;
 }
 
-/* False where none ends before `end`. */
+/* False if no number ends before `end`. */
 static bool take_number(const unsigned char **at, const unsigned char *end, uint64_t *number)
 {
     *number = 0;
@@ -235,7 +237,8 @@ static bool take_number(const unsigned char **at, const unsigned char *end, uint
     return false;
 }
 
-/* The pairs from `at` on, into `buckets`, which are `room`; NULL: only whether they fit. */
+/* Reads the pairs from `at` on into `buckets`, of which there are `room`. NULL: only checks that
+ * they fit. */
 static bool take_buckets(const struct head *head, const unsigned char *at, const unsigned char *end,
                          uint64_t *buckets, uint32_t room)
 {
@@ -251,7 +254,7 @@ static bool take_buckets(const struct head *head, const unsigned char *at, const
     return true;
 }
 
-/* Where the worst values, the maxima and the buckets of an entry begin. */
+/* Offsets of the worst values, the maxima and the buckets of an entry. */
 struct parts {
     const unsigned char *worst, *maxima, *buckets, *end;
 };
@@ -266,7 +269,7 @@ static struct parts parts_of(const void *entry, const struct head *head, const s
     return parts;
 }
 
-/* Of `copy` is_sound has looked at all but what the head says. */
+/* is_sound has checked all of `copy` except the contents of its head. */
 static bool has_parts(const struct head *head, const struct record *copy)
 {
     uint64_t least = sizeof *head + KEPT_COPY_BYTES + copy->worst_count * sizeof copy->worst[0] +

@@ -1,13 +1,13 @@
-/* The compact form of a record whose series has left its slot: count, extremes and moments as they
- * are, the worst values, the maxima from the first one on, and the buckets in use as pairs of a
- * distance and a count, both in 7-bit groups.
+/* The compact form of a record whose series no longer has a slot: count, extremes and moments
+ * unchanged, the worst values, the maxima from the first one on, and each bucket in use as a pair
+ * of distance and count, both in 7-bit groups.
  *
- * Entries stand one behind another in the arena. An entry is complete before its record is moved to
- * the next series, and holds a checksum of itself: whoever reads a file that was left or copied at
- * any moment finds the series in its slot or here.
+ * Entries follow each other in the arena. The writer completes an entry, with its checksum, before
+ * it moves the record to the next series. So a reader of a file that was left or copied at any
+ * moment finds the series either in its slot or here.
  *
- * Where room is short the entry is coarser: its histogram has fewer sub-bucket bits, or its maxima
- * a longer interval. Both are stated in it, and no value is lost. The coarsest entry takes
+ * An entry for which room is short is coarser: its histogram has fewer sub-bucket bits, or its
+ * maxima a longer interval. The entry states both, and no value is lost. The coarsest entry takes
  * KEPT_LEAST_BYTES at most. */
 #ifndef HS_RECORD_KEPT_H
 #define HS_RECORD_KEPT_H

@@ -27,7 +27,8 @@ static unsigned lost_count(const struct order_log *log)
     return atomic_load_explicit(&log->count, memory_order_relaxed) - order_log_count(log);
 }
 
-/* By insertion: nearly sorted already, stable, and it does not allocate as qsort may. */
+/* Insertion sort: the log is nearly sorted, and the sort is stable and allocates nothing; qsort may
+ * allocate. */
 void order_log_sort(struct order_log *log)
 {
     unsigned count = order_log_count(log);
@@ -40,7 +41,7 @@ void order_log_sort(struct order_log *log)
     }
 }
 
-/* Writes entry `i` with the comma before it; the length it takes, also if it is cut. */
+/* Writes entry `i` with a comma before it. Returns its full length, even if it is cut. */
 static size_t render_entry(const struct order_log *log, unsigned i, char *text, size_t bytes)
 {
     const struct order_entry *entry = &log->entries[i];
@@ -72,7 +73,7 @@ void order_log_render(struct order_log *log, char *text, size_t bytes)
         mark_cut(text, bytes);
 }
 
-/* Entry by entry, so that no length of text limits what can be compared. */
+/* Compare entry by entry, so that no text buffer limits the length of the order. */
 bool order_log_is(struct order_log *log, const char *promised)
 {
     char words[ARENA_TEXT_BYTES];

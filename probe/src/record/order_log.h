@@ -1,6 +1,6 @@
-/* A log by which the order of events is proved: who did what, at which reading of the
- * counter. Threads append to it while the scenario runs; when they have ended or are
- * blocked, the order is put into words and compared with the words of what is promised.
+/* A log that proves the order of events: who did what, at which reading of the counter. Threads
+ * append to it while the scenario runs. When they have ended or are blocked, the log writes the
+ * order as words and compares them with the promised words.
  *
  *     static const char promised[] = "low locked, high blocked, high got the lock";
  *     order_log_clear(&log, &run->clock);
@@ -8,14 +8,13 @@
  *     ... when all are quiet:
  *     order_log_verdict(&log, run->arena, "inherit", promised);
  *
- * Order is that of the counter, not that of the places in the log: a thread may be
- * preempted between the two. The counter is read fenced, so an entry stands where its
- * call stands in the program. The threads must run on one CPU: between CPUs the skew of
- * the counters would stand in the order.
+ * The order is that of the counter, not that of the places in the log: a thread may be preempted
+ * between reading the counter and taking a place. The counter is read fenced, so a reading cannot
+ * move across neighbouring instructions. The threads must run on one CPU: the skew between the
+ * counters of two CPUs could change the order.
  *
- * Appending takes no lock, allocates nothing and blocks nobody; it costs about a pair of
- * time stamps. An entry that does not fit is counted, and the order then fits no promise.
- */
+ * Appending takes no lock, allocates nothing and never blocks; it costs about a pair of time
+ * stamps. An entry that does not fit is counted, and the order then matches no promise. */
 #ifndef HS_RECORD_ORDER_LOG_H
 #define HS_RECORD_ORDER_LOG_H
 
@@ -38,15 +37,15 @@ struct order_entry {
 
 struct order_log {
     const struct clock *clock;
-    atomic_uint count; /* also of what did not fit */
+    atomic_uint count; /* includes entries that did not fit */
     struct order_entry entries[ORDER_LOG_ENTRIES];
-    atomic_bool is_written[ORDER_LOG_ENTRIES]; /* hands an entry to whoever reads it */
+    atomic_bool is_written[ORDER_LOG_ENTRIES]; /* publishes the entry to readers */
 };
 
 /* Makes the log empty. No thread may append meanwhile. */
 void order_log_clear(struct order_log *log, const struct clock *clock);
 
-/* Notes a moment that was read before (with clock_begin or clock_end of the same clock). */
+/* Adds an entry with an earlier reading (of clock_begin or clock_end of the same clock). */
 static inline void order_log_add_at(struct order_log *log, uint64_t ticks, const char *who,
                                     int number, const char *what)
 {
@@ -72,11 +71,11 @@ static inline void order_log_add_nth(struct order_log *log, const char *who, int
 
 /* The functions below may be called when no thread appends any more. */
 
-/* Puts the entries into the order of their readings; equal readings keep the order in
- * which they were appended. Those below do it themselves. */
+/* Sorts the entries by their readings; equal readings keep the order of appending. The functions
+ * below call it. */
 void order_log_sort(struct order_log *log);
 
-/* Number of entries that are there, up to the first that is not written yet. */
+/* Number of complete entries, up to the first that is not written yet. */
 unsigned order_log_count(const struct order_log *log);
 
 /* The order in words: "creator created it, new ran, creator went on"; "nothing happened"

@@ -123,7 +123,7 @@ int64_t record_bucket_low(uint32_t index, uint32_t sub_bits)
     return (int64_t)(index - (shift << sub_bits)) << shift;
 }
 
-/* Around changes of several steps; nothing of them may be seen outside. */
+/* Seqlock style: `begun` counts up before a change of several steps, `done` after it. */
 static void begin_change(_Atomic uint64_t *begun)
 {
     atomic_fetch_add(begun, 1);

@@ -51,21 +51,22 @@ struct record_worst {
     uint64_t index; /* sample number, from 0 */
 };
 
-/* In the order in which a copy of it is read. What is changed in several steps is bracketed by two
- * counters, `done` before and `begun` after it: unequal means a torn copy. */
+/* The members are in the order in which a copy reads them. Seqlock style for changes of several
+ * steps: a copy reads `done` before the data and `begun` after it; unequal means a torn copy. */
 struct record {
-    _Atomic uint64_t moves_done;    /* from one series to another; begun: after the maxima */
-    _Atomic uint64_t halvings_done; /* of the maxima; begun: after them */
+    _Atomic uint64_t moves_done;    /* moves from one series to another; begun: after the maxima */
+    _Atomic uint64_t halvings_done; /* halvings of the maxima; begun: after them */
     _Atomic uint64_t worst_done;
-    uint64_t owner; /* number of the series + 1; 0: nobody's yet */
+    uint64_t owner; /* number of the series + 1; 0: none yet */
     uint32_t bucket_count, maxima_capacity;
-    uint32_t sub_bits, maxima_used; /* from here on to `worst` the compact form has a copy */
-    int64_t limit;                  /* largest value that has a bucket */
+    uint32_t sub_bits,
+        maxima_used; /* the compact form has a copy of the members from here to `worst` */
+    int64_t limit;   /* largest value that has a bucket */
     uint64_t count, underflow, overflow;
     int64_t min, max;
-    int64_t shift; /* the first value: moments are taken about it, against cancellation */
+    int64_t shift; /* the first value: moments are taken about it to avoid cancellation */
     struct wide sum, sum_of_squares; /* of value - shift */
-    uint64_t is_recovered;           /* the moments are the two that follow: see recover.h */
+    uint64_t is_recovered; /* count of the values in the two moments that follow: see recover.h */
     double recovered_mean, recovered_stddev;
     int64_t maxima_interval_ns, maxima_end_ns;
     int64_t worst_floor; /* only a value above it enters `worst` */
@@ -89,24 +90,26 @@ static inline const int64_t *record_maxima_view(const struct record *record)
 /* Bytes that a record for a measurement of about `duration_ns` takes. */
 size_t record_size(const struct record_shape *shape, int64_t duration_ns);
 
-/* Makes memory of record_size(shape, duration_ns) bytes an empty record of nobody. */
+/* Makes memory of record_size(shape, duration_ns) bytes an empty record that belongs to no series.
+ */
 void record_init(struct record *record, const struct record_shape *shape, int64_t duration_ns);
 
 /* A move to the series of number `series`: record_move_begin empties the record, whose size must be
- * enough for the shape; record_move_end gives it to the series. A kill or a copy in between leaves
- * a record that is moving and holds nothing. */
+ * enough for the shape; record_move_end gives it to the series. After a kill or in a copy between
+ * the two calls, the record counts as moving and is empty. */
 void record_move_begin(struct record *record, const struct record_shape *shape);
 void record_move_end(struct record *record, uint32_t series);
 
 /* Whether the record was left or copied during a move. */
 bool record_is_moving(const struct record *record);
 
-/* Whether a record that was read from a file takes as much room as one of this shape and duration:
- * to be asked first. */
+/* Whether a record that was read from a file has the size of one of this shape and duration. Check
+ * this first. */
 bool record_is_sized(const struct record *record, const struct record_shape *shape,
                      int64_t duration_ns);
 
-/* Whether what it says of itself leads nowhere outside of that room. Not while it is moving. */
+/* Whether its offsets and counts stay inside that size. Do not call it while the record is moving.
+ */
 bool record_is_sound(const struct record *record);
 
 /* Index of the bucket of `value` at a resolution. */
@@ -127,7 +130,7 @@ static inline int64_t record_bucket_high(uint32_t index, uint32_t sub_bits)
     return record_bucket_low(index + 1, sub_bits) - 1;
 }
 
-/* The rare parts of record_value. */
+/* The rare cases of record_value. */
 void record_keep_worst(struct record *record, int64_t value, int64_t at_ns);
 void record_advance_maxima(struct record *record, int64_t at_ns);
 
@@ -143,8 +146,8 @@ static inline void record_hold(struct record *record, int64_t value)
         record->buckets[record_bucket((uint64_t)value, record->sub_bits)]++;
 }
 
-/* Records `value` (ns, may be negative: counted as underflow) seen `at_ns` after the
- * start; at_ns must not fall from one call to the next by more than an interval. */
+/* Records `value` (ns; negative: counted as underflow), which occurred `at_ns` after the start.
+ * From one call to the next at_ns must not decrease by more than an interval. */
 static inline void record_value(struct record *record, int64_t value, int64_t at_ns)
 {
     if (record->count == 0)

@@ -5,8 +5,9 @@
 #include <math.h>
 #include <string.h>
 
-#define ROUNDING 1e-9     /* of sums in floating point */
-#define CANCELLATION 1e-6 /* in a deviation, of some 10^10 values about a far one */
+#define ROUNDING 1e-9 /* relative rounding error of sums in floating point */
+/* relative error of a deviation: some 10^10 values, moments about a distant value */
+#define CANCELLATION 1e-6
 
 static uint64_t held_count(const struct record *record)
 {
@@ -57,7 +58,7 @@ static int64_t largest_of_maxima(const struct record *record)
     return largest;
 }
 
-/* Of an interval that holds all of them: each halving has doubled the time of all. */
+/* Length of one interval that covers the whole time: each halving has doubled the interval. */
 static void keep_one_maximum(struct record *record, int64_t largest, uint64_t halvings)
 {
     bool is_long = record->maxima_interval_ns > INT64_MAX / record->maxima_capacity;
@@ -71,7 +72,7 @@ static void keep_one_maximum(struct record *record, int64_t largest, uint64_t ha
     record->maxima_interval_ns = whole_ns;
 }
 
-/* An interval that began after their number was copied is among them. */
+/* Includes an interval that began after their number was copied. */
 static void find_used_maxima(struct record *record)
 {
     int64_t most = INT64_MAX / record->maxima_interval_ns;
@@ -80,8 +81,8 @@ static void find_used_maxima(struct record *record)
             record->maxima_used = i + 1;
 }
 
-/* The largest value may have been moved from where the maxima were copied later to where they were
- * copied before: then it is the upper edge of its bucket. */
+/* A halving during the copy may have moved the largest value to a place that was already copied.
+ * Then use the upper edge of its bucket. */
 static void raise_to_bucket(struct record *record, int last)
 {
     if (record->overflow > 0 && record->max <= record->limit)
@@ -91,8 +92,8 @@ static void raise_to_bucket(struct record *record, int last)
     record_maxima(record)[0] = record->max;
 }
 
-/* A largest value that the probe could not enter into the maxima any more is of the last interval.
- */
+/* The probe may have been killed before it stored the largest value in the maxima: that value
+ * belongs to the last interval. */
 static void recover_max(struct record *record, struct recovered *recovered)
 {
     int64_t largest = largest_of_maxima(record);
@@ -115,7 +116,7 @@ static void recover_max(struct record *record, struct recovered *recovered)
         raise_to_bucket(record, last);
 }
 
-/* Of the values: the place among the buckets, the outer ones too. */
+/* Bucket index of a value; -1: underflow; bucket_count: overflow. */
 static int64_t place_of(const struct record *record, int64_t value)
 {
     if (value < 0)
@@ -124,7 +125,7 @@ static int64_t place_of(const struct record *record, int64_t value)
                                  : (int64_t)record_bucket((uint64_t)value, record->sub_bits);
 }
 
-/* Whether the list has all values above the bucket of its last one. */
+/* Whether the list has every value above the bucket of its last entry. */
 static bool has_all_above(const struct record *record)
 {
     int64_t last = place_of(record, record->worst[record->worst_count - 1].value_ns);
@@ -150,14 +151,14 @@ static void recover_worst(struct record *record, struct recovered *recovered)
         record->worst_count = 0;
 }
 
-/* What values in these buckets can have as mean and deviation. */
+/* The range of mean and deviation that values in these buckets can have. */
 struct possible {
     double least_mean, middle_mean, most_mean;
     double squares; /* of the middles, about their mean */
     double room;    /* sum of squares of the half widths */
 };
 
-/* Calls `add` with each range of values in use, the outer ones too. */
+/* Calls `add` for each bucket in use, and for underflow and overflow. */
 static void each_range(const struct record *record, struct possible *possible,
                        void (*add)(struct possible *, double share, double low, double high))
 {
@@ -192,9 +193,9 @@ struct moments {
     double mean, stddev;
 };
 
-/* But for one value, which may be in the sums and not in the histogram. The deviations of the
- * values and of the middles differ by no more than the root of the mean square of what each value
- * is moved by. */
+/* Whether the exact moments are possible for these buckets. Allows for one value that is in the
+ * sums and not in the histogram. The deviation of the values and that of the bucket middles differ
+ * by at most the root mean square of the distance from value to middle. */
 static bool is_possible(const struct record *record, const struct possible *possible,
                         const struct moments *exact, double stddev, double room)
 {
@@ -206,7 +207,7 @@ static bool is_possible(const struct record *record, const struct possible *poss
                room + slack + span / sqrt(count) + CANCELLATION * stddev;
 }
 
-/* `exact`: those of the sums, which are of `counted` values. */
+/* `exact`: the moments from the sums, which hold `counted` values. */
 static void recover_moments(struct record *record, const struct moments *exact, uint64_t counted,
                             struct recovered *recovered)
 {
@@ -225,7 +226,7 @@ static void recover_moments(struct record *record, const struct moments *exact, 
     record->recovered_stddev = recovered->has_other_moments ? stddev : exact->stddev;
 }
 
-/* Killed in the first value. */
+/* Killed while recording the first value. */
 static void make_empty(struct record *record)
 {
     record->count = record->worst_count = 0;

@@ -1,15 +1,18 @@
-/* Records of a probe that was killed, or of a copy that was made while values were recorded.
+/* Repairs records of a probe that was killed, or of a copy that was made while values were
+ * recorded.
  *
- * Both hold parts of several moments: a kill ends the writer between two stores; a copy is read
- * from its first byte to its last (head, worst, histogram, maxima) while thousands of values come.
- * What is in the histogram counts; the rest is kept where the histogram confirms it:
- * - the largest value is exact: the maxima, read last, have all that the histogram has;
+ * Both may be torn. A kill ends the writer between two stores. A copy is read from its first byte
+ * to its last (head, worst, histogram, maxima) while the writer records thousands of values. The
+ * histogram is the reference; other parts are kept if they agree with it:
+ * - the maximum is exact: the maxima are read last, so they include all values of the histogram;
  * - a minimum that only the histogram has is the lower edge of its bucket;
- * - mean and deviation are exact, but for one value, where the count fits and both are possible for
- *   values in these buckets; else they are those of the middles of the buckets (a value is off by
- * 2^-11 at most; above the last bucket only the largest one is known);
- * - worst values are kept where the list is whole and the histogram has none that it lacks;
- * - maxima that were being halved become one, over all the time. */
+ * - mean and deviation are exact, except for one value, if the count agrees with the histogram and
+ *   both are possible for values in these buckets; else they are computed from the middles of the
+ *   buckets (each value is off by 2^-11 at most; of the values above the last bucket only the
+ *   largest is known);
+ * - the worst values are kept if the list is complete and has every value that the histogram has
+ *   above its last one;
+ * - maxima whose halving was interrupted become one maximum for the whole time. */
 #ifndef HS_RECORD_RECOVER_H
 #define HS_RECORD_RECOVER_H
 
@@ -27,9 +30,9 @@ struct recovered {
 /* More than a copy can last: above it the histogram is damaged. */
 #define RECORD_LATER_MOST UINT64_C(1000000000)
 
-/* Makes the parts of a record fit each other; a whole one stays as it is. So does one whose count
- * and histogram are too far apart for a kill (more than one value missing) or a copy: its reader
- * sees that they differ. */
+/* Makes the parts of a record consistent. Leaves a record unchanged that is consistent already, or
+ * whose count and histogram differ by more than a kill (one value) or a copy can explain: its
+ * reader sees that difference. */
 struct recovered record_recover(struct record *record);
 
 /* Whether anything that a reader must know was done. */

@@ -34,10 +34,11 @@
 
 enum { CLOCKS = 16, CHUNK = 20000, READS = 1000000 };
 
-/* Time limit for any step, before the clock is said to stand still. */
+/* Without any step for this time, the clock is reported as standing still. */
 #define STILL_LIMIT_NS INT64_C(1000000000)
 
-/* At most this much of a chunk's time counts: the thread may have been preempted for the rest. */
+/* Longest part of a chunk that counts as running time: the thread may have been preempted for the
+ * rest. */
 #define CHUNK_LIMIT_NS INT64_C(20000000)
 
 /* The same limit as a count, for a CLOCK_MONOTONIC that stands still. */
@@ -48,16 +49,16 @@ static const struct series_spec series[] = {
      "clock_getres"},
     {"step", "ns", "clock", "a reading of the clock",
      "the next reading that differs, back to back, on each CPU in turn"},
-    {"expiry_step", "ns", "mechanism", "the moment for which a one-shot timer was asked",
-     "the first clock reading after the expiry of the next one, which was asked for when the first "
-     "had expired; the longer of two such pairs in a row"},
+    {"expiry_step", "ns", "mechanism", "the expiry that was requested of a one-shot timer",
+     "the first clock reading after the expiry of the next one, requested when the first had "
+     "expired; the longer of two such pairs in a row"},
     {0},
 };
 enum { CLAIMED, STEP, SERIES };
 
 static const struct verdict_spec verdicts[] = {
-    {"monotonic", "the clock moves, and no reading lies before its predecessor on the same CPU"},
-    {"monotonic_across_cpus", "no reading lies before an earlier one of another CPU"},
+    {"monotonic", "the clock moves, and no reading is before its predecessor on the same CPU"},
+    {"monotonic_across_cpus", "no reading is before an earlier one of another CPU"},
     {0},
 };
 
@@ -140,7 +141,7 @@ struct look {
     uint64_t read_count, step_count;
     int64_t previous;
     int64_t busy_ns; /* lower bound of the thread's running time */
-    bool has_moved;  /* also by a change during a rest, which is no step */
+    bool has_moved;  /* may also change during a rest, which is no step */
 };
 
 /* Goes on after `reads` while there are too few steps: a coarse clock steps once a tick. */
@@ -153,8 +154,8 @@ static bool has_seen_enough(const struct look *look, uint64_t reads)
     return look->busy_ns >= (look->has_moved ? CLOCK_SUBJECT_STEPS_NS : STILL_LIMIT_NS);
 }
 
-/* A step that enters the list of the worst gets a time of its own. What that reading takes is no
- * step. */
+/* A step that enters the list of the worst values needs its time of occurrence. The duration of
+ * that reading is no step. */
 static void record_step(struct run *run, struct clock_subject *subject, struct record *step,
                         int64_t step_ns, int64_t *now_ns, int64_t *previous)
 {
@@ -291,7 +292,7 @@ static void compare_cpus(struct run *run, const int *cpus, int count)
     }
 }
 
-/* Such a clock may be set back at any time: an event and no verdict. */
+/* Somebody may set such a clock back at any time: report an event and no verdict. */
 static void tell_steerable(struct run *run, const struct clock_subject *subject)
 {
     if (subject->back_count > 0)
@@ -361,9 +362,9 @@ static int measure(struct run *run)
     if (count > 1 && go_to_cpu(run, cpus[0])) {
         compare_cpus(run, cpus, count);
     } else if (count == 1) {
-        arena_event(
-            run->arena, "one_cpu", -1, NO_DATA,
-            "CPUs cannot be compared: there is only one, or this port cannot choose among them");
+        arena_event(run->arena, "one_cpu", -1, NO_DATA,
+                    "the CPUs cannot be compared: there is only one, or this port cannot bind "
+                    "threads to a CPU");
     }
     for (int i = 0; i < own->subject_count; i++)
         tell_monotonic(run, &own->subjects[i]);

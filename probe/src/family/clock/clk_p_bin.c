@@ -76,7 +76,7 @@ static void call_batch(const struct clock *clock, uint64_t *stamps, bool is_syst
     }
 }
 
-/* Values still wanted: the last batch may hold more. */
+/* Values still to take: the last batch may hold more. */
 static int values_wanted(const struct run *run, const struct record *call)
 {
     uint64_t left = run->samples > 0 ? run->samples - call->count : BATCH;
@@ -115,7 +115,7 @@ static void tell_coverage(const struct run *run, int64_t awake_ns)
                 DATA(data_text("via", variant_text(run, "via")),
                      data_number("covered_ratio", (double)own->inside_ns / (double)awake_ns),
                      data_integer("looking_ns", awake_ns)),
-                "%s: calls covered %.1f %% of %.2f s of looking", variant_text(run, "via"),
+                "%s: the timed calls cover %.1f %% of %.2f s", variant_text(run, "via"),
                 100.0 * (double)own->inside_ns / (double)awake_ns, (double)awake_ns / 1e9);
 }
 

@@ -78,15 +78,15 @@ static void tell_ring(struct run *run, const struct clock_ring *ring)
         arena_event(run->arena, "clock_stands_still", -1,
                     DATA(data_text("clock", subject->name), data_integer("equal_count", ring->turn),
                          data_integer("cpu_count", ring->count)),
-                    "%s: %d readings handed round among CPUs are all the same: nothing compared",
-                    subject->name, ring->turn);
+                    "%s: %d readings by CPUs in turn are all equal: no comparison", subject->name,
+                    ring->turn);
         return;
     }
     snprintf(name, sizeof name, "monotonic_across_cpus/%.16s",
              subject->is_counter ? subject->name : subject->name + 6);
     arena_verdict(run->arena, ring->back_count == 0, name,
-                  "%d readings handed round among CPUs: %d; %llu steps back, the worst %lld ns",
-                  ring->turn, ring->count, (unsigned long long)ring->back_count,
+                  "%d readings in turn, CPUs: %d; %llu steps back, the worst %lld ns", ring->turn,
+                  ring->count, (unsigned long long)ring->back_count,
                   (long long)-clock_subject_ns(&run->clock, subject, ring->back_worst));
 }
 

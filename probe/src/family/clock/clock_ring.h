@@ -28,7 +28,7 @@ struct clock_ring {
     struct clock_ring_member members[CLOCK_RING_CPUS];
 };
 
-/* Hands the clock round among `count` CPUs, the measuring thread's first, and adds the verdict
+/* Lets `count` CPUs read the clock in turn, the measuring thread's first, and adds the verdict
  * monotonic_across_cpus, or an event that says why there is none. `ring` is its memory. */
 void clock_ring_run(struct run *run, struct clock_ring *ring, const struct clock_subject *subject,
                     const int *cpus, int count);

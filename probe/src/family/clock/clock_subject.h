@@ -1,4 +1,4 @@
-/* A clock that CLK-B-RES looks at. */
+/* A clock that CLK-B-RES tests. */
 #ifndef HS_FAMILY_CLOCK_CLOCK_SUBJECT_H
 #define HS_FAMILY_CLOCK_CLOCK_SUBJECT_H
 

@@ -58,12 +58,12 @@ struct look {
     enum timer_kind kind;
     int64_t lead_ns; /* a request is so far ahead, at least */
     int64_t call_ns; /* nanosleep: bound of the time from the call to its look at the clock */
-    int64_t step_ns, last_ns; /* of the pair before: between its expiries; its end */
+    int64_t step_ns, last_ns; /* previous pair: time between its expiries; its end */
     int early_count, error;
     unsigned short random[3];
 };
 
-/* Asks for an expiry at `at_ns` and waits for it. False if it is no expiry that counts. */
+/* Requests an expiry at `at_ns` and waits for it. False if it does not count. */
 static bool expire(struct look *look, int64_t at_ns, struct expiry *expiry)
 {
     struct timer_armed timer;
@@ -87,7 +87,7 @@ static int64_t most(int64_t one, int64_t other)
     return one > other ? one : other;
 }
 
-/* When the next expiry is due, less part of a step: by `place` 1/16 to 1/2048 of it, then 1/2 to
+/* The time of the next expiry minus a fraction of a step: by `place` 1/16 to 1/2048, then 1/2 to
  * 1/8. */
 static int64_t just_before_the_next(struct look *look, int place)
 {
@@ -181,7 +181,7 @@ static void tell(const struct run *run, const struct look *look, const struct re
         arena_event(run->arena, "expiry_step_unseen", -1,
                     DATA(data_text("mechanism", name), data_integer("looking_ns", LIMIT_NS),
                          data_integer("lead_ns", look->lead_ns)),
-                    "%s: no step of expiries found in %lld ms; requests up to %lld ns ahead", name,
+                    "%s: no expiry step found in %lld ms; requests up to %lld ns ahead", name,
                     (long long)(LIMIT_NS / 1000000), (long long)look->lead_ns);
 }
 
@@ -226,7 +226,7 @@ void expiry_step_measure(struct run *run, int series)
     if (count > 0)
         arena_event(run->arena, "expiry_step_bounded", -1,
                     DATA(data_texts("mechanisms", mechanisms, count)),
-                    "latency and the time to arm hide the step of expiries of %s: the step is at "
-                    "most the smallest value, and may be smaller",
+                    "wake-up latency and arming time hide the expiry step of %s: it is at most the "
+                    "smallest value",
                     bounded);
 }

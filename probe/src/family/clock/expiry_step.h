@@ -11,8 +11,8 @@
  * `share`. 0 or -1: no memory. */
 int expiry_step_declare(struct arena_plan *plan, int share);
 
-/* Measures them, on the measuring thread; `series`: index of the first. What cannot be measured is
- * told as an event. */
+/* Measures them, on the measuring thread; `series`: index of the first. An event reports what
+ * cannot be measured. */
 void expiry_step_measure(struct run *run, int series);
 
 #endif

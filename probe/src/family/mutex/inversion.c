@@ -10,9 +10,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Both are multiplied by the scale of the attempt. */
+/* Each attempt multiplies both by its scale. */
 #define PATIENCE_NS INT64_C(5000000) /* timeout of high's wait */
-#define KEEPING_NS INT64_C(50000000) /* how long low keeps the lock for that, at most */
+#define KEEPING_NS INT64_C(50000000) /* longest time that low keeps the lock for that */
 
 enum {
     WARM_UP = 8, /* rounds */
@@ -206,8 +206,8 @@ static int open_locks(struct inversion *scenario, int ceiling)
     return 0;
 }
 
-/* False after `limit_ns`. sem_timedwait uses CLOCK_REALTIME; the look at CLOCK_MONOTONIC keeps a
- * clock that is set forward from shortening the limit. */
+/* False after `limit_ns`. sem_timedwait uses CLOCK_REALTIME; the check of CLOCK_MONOTONIC keeps the
+ * limit whole if somebody sets that clock forward. */
 static bool wait_for(struct inversion *scenario, int64_t limit_ns)
 {
     int64_t until_ns = clock_monotonic_ns() + limit_ns;
@@ -305,7 +305,7 @@ static void tell_repeats(struct inversion *scenario, int count, const char *why)
                     "%s: %s; repeats: %d", lock_kind_names[scenario->setup.kind], why, count);
 }
 
-static const char ended_by_watchdog[] = "the watchdog ended a round that was not over in time";
+static const char ended_by_watchdog[] = "the watchdog ended a round that exceeded its time limit";
 
 bool inversion_round(struct inversion *scenario)
 {
@@ -410,15 +410,15 @@ int inversion_refuse(const struct inversion *scenario, struct run *run, bool is_
                            ? "high asked for the lock while low had it, in spite of the ceiling"
                            : "high did not ask for the lock while low had it, so nobody waited";
     char remedy[STATUS_TEXT_BYTES];
-    snprintf(remedy, sizeof remedy, "see what %s says", test);
+    snprintf(remedy, sizeof remedy, "run %s and see its result", test);
     arena_event(run->arena, "not_the_case", -1,
                 DATA(data_text("variant", name), data_integer("count", 1), data_text("why", what)),
                 "%s: %s; the value is left out", name, what);
     return outcome_set(&run->outcome, STATUS_FAILED, remedy, "%s: %s", name, what);
 }
 
-/* For kinds with a promise exactly the promised order: one in which high did not wait proves
- * nothing. */
+/* Kinds with a promise must show exactly the promised order: an order in which high did not wait
+ * proves nothing. */
 static bool was_good(struct inversion *scenario)
 {
     return lock_kind_is_promised(scenario->setup.kind)
@@ -461,8 +461,8 @@ static void rest_before(struct burst *burst, int scale)
 static const char *cause_of(enum inversion_end end)
 {
     return end == INVERSION_ENDED_BY_WATCHDOG ? ended_by_watchdog
-           : end == INVERSION_OUT_OF_PATIENCE ? "a waiter's time ran out too early in a round"
-                                              : "the CPU was taken from a round";
+           : end == INVERSION_OUT_OF_PATIENCE ? "a waiter timed out too early in a round"
+                                              : "other tasks had the CPU during a round";
 }
 
 static void leave_undecided(struct inversion *scenario, struct run *run)

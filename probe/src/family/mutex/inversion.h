@@ -92,9 +92,9 @@ int inversion_begin(struct inversion *scenario, struct run *run,
                     const struct inversion_setup *setup, struct burst *burst);
 
 /* Plays one round; returns when all threads are at their gates. A round that the watchdog ended is
- * repeated up to INVERSION_ATTEMPTS - 1 times (event `round_repeated`); log and stamps are those of
- * the last attempt. False if the watchdog ended all attempts: a lock-up. If a thread's priority
- * cannot be changed or restored, the outcome says so and the test ends. */
+ * repeated up to INVERSION_ATTEMPTS - 1 times (event `round_repeated`). The log and the stamps are
+ * those of the last attempt. False if the watchdog ended all attempts: a lock-up. If a thread's
+ * priority cannot be changed or restored, the outcome says so and the test ends. */
 bool inversion_round(struct inversion *scenario);
 
 /* Plays warm-up rounds if the test has rested (rt_budget.h) since the last ones: caches are cold

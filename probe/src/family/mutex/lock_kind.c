@@ -283,5 +283,5 @@ int lock_kind_require_any(struct run *run, int tried_count)
     if (tried_count > 0)
         return 0;
     return outcome_set(&run->outcome, STATUS_UNSUPPORTED, "choose others",
-                       "none of the protocols or primitives asked for is on this system");
+                       "this system has none of the requested protocols or primitives");
 }

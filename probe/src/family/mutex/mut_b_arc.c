@@ -39,9 +39,10 @@ static const struct param_spec params[] = {
 };
 
 static const struct verdict_spec verdicts[] = {
-    {"avoided", "medium does not run between high's request and its release of the lock"},
-    {"chain", "the same through a chain of three locks"},
-    {"boost_goes", "a waiter that times out takes the priority that it lent back with it"},
+    {"avoided", "the medium thread does not run between the high thread's request for the lock and "
+                "its release"},
+    {"chain", "the same with a chain of three locks"},
+    {"boost_goes", "when a waiter times out, the owner loses the inherited priority"},
     {0},
 };
 
@@ -114,7 +115,7 @@ static int judge(struct run *run)
 
 const struct test mut_b_arc = {
     .id = "MUT-B-ARC",
-    .title = "Priority inversion is avoided",
+    .title = "Mutex: priority inversion is avoided",
     .source = "[D] Dedicated Systems 2012",
     .params = params,
     .verdicts = verdicts,

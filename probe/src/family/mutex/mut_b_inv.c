@@ -35,7 +35,8 @@ enum { ROUNDS = 5 };
 static const struct param_spec params[] = {
     {"primitives", PARAM_NAME, true,
      "none,inherit,protect,semaphore,robust,robust-inherit,spin,rwlock,condition", 0, 0,
-     lock_kind_names, "what low has and high asks for", "primitive"},
+     lock_kind_names, "the primitive that the low thread holds and the high thread requests",
+     "primitive"},
     {"medium_ns", PARAM_NS, false, "10ms", 0, INT64_C(500000000), NULL, "what medium burns"},
     {0},
 };
@@ -54,7 +55,8 @@ static const struct series_spec series[] = {
 };
 
 static const struct verdict_spec verdicts[] = {
-    {"not_vulnerable", "medium does not run before high is done; of what POSIX promises it"},
+    {"not_vulnerable", "the medium thread does not run before the high thread is done; for kinds "
+                       "where POSIX promises that"},
     {0},
 };
 
@@ -127,7 +129,7 @@ static int judge(struct run *run)
 
 const struct test mut_b_inv = {
     .id = "MUT-B-INV",
-    .title = "Primitives that are vulnerable to priority inversion",
+    .title = "Priority inversion by primitive",
     .source = "[G] Garre et al. 2014",
     .params = params,
     .series = series,

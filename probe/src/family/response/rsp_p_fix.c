@@ -32,10 +32,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { TRIES = 7, SAMPLES = 100, WARM_UP_PARTS = 64 /* of the real-time budget's burst */ };
+enum { TRIES = 7, SAMPLES = 100, WARM_UP_PARTS = 64 /* in one burst of the real-time budget */ };
 
 #define PROBE_NS INT64_C(1000000)
-#define RAISE_NS INT64_C(100000000) /* in which a CPU reaches its frequency */
+#define RAISE_NS INT64_C(100000000) /* time for the CPU to raise its frequency */
 
 /* Most operations that may be given: ten times those of the longest block on a CPU of 2026. A block
  * cannot be stopped. */
@@ -145,12 +145,12 @@ static int check_block(struct run *run)
 {
     if (run_number(run, "block_ns") <= run->rt_budget.burst_ns)
         return 0;
-    return outcome_set(&run->outcome, STATUS_UNSUPPORTED, "ask for a shorter block_ns",
-                       "a block is longer than the real-time budget allows: throttling would "
-                       "stand in the figures");
+    return outcome_set(
+        &run->outcome, STATUS_UNSUPPORTED, "ask for a shorter block_ns",
+        "a block is longer than the real-time budget allows: the figures would include throttling");
 }
 
-/* A count is noted when it is whole: a stop leaves the one that was being found out. */
+/* Store a count only when its calibration is complete: a stop drops the unfinished one. */
 static void calibrate_kind(struct run *run, int kind)
 {
     struct own *own = run->own;
@@ -212,7 +212,7 @@ static int measure(struct run *run)
 
 const struct test rsp_p_fix = {
     .id = "RSP-P-FIX",
-    .title = "Response: a fixed block of processing",
+    .title = "Response time of a fixed block of processing",
     .source = "[O] Obenland 2000, response test",
     .params = params,
     .series = series,

@@ -228,7 +228,7 @@ int semaphore_check(struct run *run, const struct semaphore *semaphore)
     if (error == 0)
         return 0;
     return outcome_set(&run->outcome, STATUS_FAILED,
-                       "look who removes semaphores (ipcrm), and run it again",
+                       "find out who removes semaphores (ipcrm), then run the test again",
                        "%s: a V or a P failed while it was measured: %s",
                        semaphore_kind_name(semaphore->kind), strerror(error));
 }
@@ -299,5 +299,5 @@ int semaphore_require_any(struct run *run)
         if (arena_count(run->arena, i) > 0)
             return 0;
     return outcome_set(&run->outcome, STATUS_UNSUPPORTED, "choose other kinds or scopes",
-                       "none of the kinds asked for is on this system, in the scopes asked for");
+                       "this system has none of the requested kinds in the requested scopes");
 }

@@ -62,7 +62,7 @@ struct semaphore {
     atomic_int value, waiter_count;
     pthread_mutex_t mutex;
     pthread_cond_t condition;
-    int given_count;   /* of Vs that the condition variable has still to let pass, under `mutex` */
+    int given_count;   /* number of Vs not yet taken by a waiter; protected by `mutex` */
     bool is_abandoned; /* a party died in it */
     const struct ipc_cleanup_place *place;
     atomic_int error; /* errno of the first V or P that failed; 0: none */
@@ -94,8 +94,9 @@ int semaphore_open(struct semaphore *semaphore, enum semaphore_kind kind, bool i
                    const struct ipc_cleanup_place *place);
 void semaphore_close(struct semaphore *semaphore);
 
-/* Before semaphore_close, if a process died that used it: a condition variable is then not
- * destroyed, since that may wait for ever for the dead to leave it. */
+/* Call it before semaphore_close if a process that used the semaphore died. semaphore_close then
+ * does not destroy a condition variable: pthread_cond_destroy may wait for ever for the dead
+ * waiter. */
 void semaphore_abandon(struct semaphore *semaphore);
 
 /* Opens `ipc_cleanup`; with a guard process if one of the test's `kinds` has a name or key, or if

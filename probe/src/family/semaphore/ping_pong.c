@@ -18,9 +18,9 @@ int ping_pong_refuse(struct run *run, const char *what)
         run->arena, "not_handed_over", -1,
         DATA(data_text("variant", variant), data_integer("count", 1), data_text("why", what)),
         "%s: %s; the value is left out", variant, what);
-    return outcome_set(&run->outcome, STATUS_FAILED, "see what SEM-B-LCK says of this kind",
-                       "%s: %s, so the two moments of this test are not what they mean", variant,
-                       what);
+    return outcome_set(&run->outcome, STATUS_FAILED,
+                       "run SEM-B-LCK for this kind and see its verdicts",
+                       "%s: %s, so the measured interval is not the hand-over", variant, what);
 }
 
 int ping_pong_prepare(struct run *run)

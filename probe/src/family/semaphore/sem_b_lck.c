@@ -34,7 +34,7 @@ static const struct param_spec params[] = {
 
 static const struct verdict_spec verdicts[] = {
     {"blocks_at_zero", "P at value 0 blocks"},
-    {"increments", "each V lets one P pass without blocking, and no more"},
+    {"increments", "each V lets exactly one P pass without blocking"},
     {"reschedules", "V at zero runs a waiter of higher priority before the caller goes on"},
     {0},
 };
@@ -130,7 +130,7 @@ static void settle(struct table *table)
 struct claim {
     const char *name, *promised;
     int passes;
-    void (*act)(struct table *table); /* as far as the order is judged */
+    void (*act)(struct table *table); /* as many entries as the verdict compares */
 };
 
 static void act_blocks(struct table *table)
@@ -193,8 +193,8 @@ static void try_claim(struct run *run, const struct claim *claim, enum semaphore
     }
 }
 
-/* Each claim gets a new semaphore and a new waiter, so that a fault does not reach the next
- * claim. */
+/* Each claim gets a new semaphore and a new waiter, so that a fault in one does not affect the
+ * next. */
 static int measure_claim(struct run *run, const struct claim *claim, enum semaphore_kind kind,
                          enum peer_scope scope)
 {
@@ -242,7 +242,7 @@ static int measure_variant(struct run *run)
 
 const struct test sem_b_lck = {
     .id = "SEM-B-LCK",
-    .title = "Locking with a semaphore",
+    .title = "Semaphore: P blocks at zero, V counts and preempts",
     .source = "[D] Dedicated Systems 2012",
     .params = params,
     .verdicts = verdicts,

@@ -41,7 +41,7 @@ static const struct verdict_spec verdicts[] = {
     {"ascending", "waiters that blocked lowest first are released highest first"},
     {"descending", "waiters that blocked highest first are released highest first"},
     {"mixed", "waiters that blocked in any order are released highest first"},
-    {"equals", "among waiters of one priority the longest waiting is released first"},
+    {"equals", "among waiters of equal priority the one that waited longest is released first"},
     {0},
 };
 
@@ -51,7 +51,7 @@ struct own {
     struct waiters row;
     unsigned short random[3];
     int tried_count;
-    char other_order[2 * TEXT_BYTES + 80]; /* of a kind without a promise: first such order */
+    char other_order[2 * TEXT_BYTES + 80]; /* first such order of a kind without a promise */
     int priorities[WAITERS];
 };
 
@@ -192,7 +192,7 @@ static void tell(struct run *run, enum order order, bool is_right, const char *e
     }
 }
 
-/* Reports what a kind does for which no standard promises an order. */
+/* Reports the order of a kind for which no standard promises one. */
 static void tell_kind(struct run *run)
 {
     struct own *own = run->own;
@@ -201,15 +201,16 @@ static void tell_kind(struct run *run)
                     DATA(data_text("kind", variant_text(run, "kinds")),
                          data_text("scope", variant_text(run, "scopes")),
                          data_bool("is_by_priority", false), data_text("order", own->other_order)),
-                    "%s, %s: not by priority and waiting time, which no standard promises here; %s",
+                    "%s, %s: not released by priority and waiting time, which no standard requires "
+                    "here; %s",
                     variant_text(run, "kinds"), variant_text(run, "scopes"), own->other_order);
     else if (!is_promised(semaphore_kind_of(run)))
         arena_event(run->arena, "release_order", -1,
                     DATA(data_text("kind", variant_text(run, "kinds")),
                          data_text("scope", variant_text(run, "scopes")),
                          data_bool("is_by_priority", true)),
-                    "%s, %s: in each order by priority and waiting time, though no standard "
-                    "promises it here",
+                    "%s, %s: always released by priority and waiting time, though no standard "
+                    "requires it here",
                     variant_text(run, "kinds"), variant_text(run, "scopes"));
     own->other_order[0] = '\0';
 }

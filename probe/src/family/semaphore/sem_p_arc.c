@@ -47,7 +47,7 @@ static const struct param_spec params[] = {
     SEMAPHORE_KIND_PARAM,
     SEMAPHORE_SCOPE_PARAM("waiters of the creator's process, waiters of a second one"),
     {"waiters", PARAM_COUNT, true, "1,8,32,128", 1, MOST_WAITERS, NULL,
-     "numbers of threads that wait", "waiters"},
+     "numbers of waiting threads", "waiters"},
     {0},
 };
 
@@ -103,15 +103,15 @@ static void tell_levels(struct run *run)
         snprintf(more, sizeof more, " (%d with --priority %d)", most + above, highest);
     for (int i = 0; i < wanted->count; i++)
         if (wanted->number[i] > most)
-            arena_event(run->arena, "fewer_levels", -1,
-                        DATA(data_integer("asked_count", wanted->number[i]),
-                             data_integer("levels_count", most + 1),
-                             data_integer("most_count", most),
-                             data_integer("most_count_at_highest", most + (above > 0 ? above : 0)),
-                             data_integer("highest_priority", highest)),
-                        "%lld waiters of different priorities were asked for; up to the measuring "
-                        "thread's there are %d levels, the creator takes one: %d waiters%s",
-                        (long long)wanted->number[i], most + 1, most, more);
+            arena_event(
+                run->arena, "fewer_levels", -1,
+                DATA(data_integer("asked_count", wanted->number[i]),
+                     data_integer("levels_count", most + 1), data_integer("most_count", most),
+                     data_integer("most_count_at_highest", most + (above > 0 ? above : 0)),
+                     data_integer("highest_priority", highest)),
+                "%lld waiters of different priorities were requested; there are %d priorities up "
+                "to the measuring thread's, and the creator takes one: %d waiters%s",
+                (long long)wanted->number[i], most + 1, most, more);
 }
 
 static int prepare(struct run *run)
@@ -126,11 +126,11 @@ static int prepare(struct run *run)
         own->priorities[i] = run->setup.priority - i;
     tell_levels(run);
     if (most > WAITERS_LOCKED && run->is_locked)
-        arena_event(
-            run->arena, "stacks_not_locked", -1, DATA(data_integer("locked_count", WAITERS_LOCKED)),
-            "the stacks of the waiters above %d are touched but not locked: with more waiters "
-            "page faults may stand in the figures while memory is short",
-            WAITERS_LOCKED);
+        arena_event(run->arena, "stacks_not_locked", -1,
+                    DATA(data_integer("locked_count", WAITERS_LOCKED)),
+                    "the stacks of the waiters above %d are touched but not locked: with more "
+                    "waiters the figures may include page faults while memory is short",
+                    WAITERS_LOCKED);
     if (semaphore_guard(run, &own->ipc_cleanup, true) != 0)
         return -1;
     return waiters_make(&own->row, run, &own->ipc_cleanup, most);
@@ -191,7 +191,7 @@ static void flush(struct run *run, int count)
     }
 }
 
-/* A round is never cut: it gives each series one value per waiter. */
+/* A round always runs to its end: it gives each series one value per waiter. */
 static int take_round(struct run *run)
 {
     struct own *own = run->own;
@@ -206,9 +206,9 @@ static int take_round(struct run *run)
     flush(run, count);
     if (waiters_are_gone(&own->row))
         return -1; /* waiters_end gives the reason */
-    return outcome_set(&run->outcome, STATUS_FAILED, "see what SEM-B-LCK says",
-                       "a thread of higher priority that was made ready did not run at once: "
-                       "the two moments of this test are not what they mean");
+    return outcome_set(&run->outcome, STATUS_FAILED, "run SEM-B-LCK and see its verdicts",
+                       "a thread of higher priority became ready and did not run at once: the "
+                       "measured interval is not the wake-up");
 }
 
 static int measure_waiters(struct run *run)
@@ -238,8 +238,9 @@ static void tell_misordered(struct run *run)
         arena_event(
             run->arena, "not_highest_first", -1,
             DATA(data_text("variant", variant), data_integer("count", (int64_t)own->misordered)),
-            "%s: %llu times V woke another than the highest, which had waited longest", variant,
-            (unsigned long long)own->misordered);
+            "%s: %llu times V woke another waiter than the one with the highest priority, which "
+            "had also waited longest",
+            variant, (unsigned long long)own->misordered);
     own->misordered = 0;
 }
 

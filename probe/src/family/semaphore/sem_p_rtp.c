@@ -113,7 +113,7 @@ static int take_round_trip(struct run *run)
     semaphore_wait(&table->back);
     uint64_t end = clock_end(&run->clock);
     if (atomic_load_explicit(&table->answer_count, memory_order_relaxed) != answers + 1)
-        return ping_pong_refuse(run, "the wait for the answer passed without just one answer");
+        return ping_pong_refuse(run, "the second party did not answer exactly once");
     int64_t ns = clock_ns(&run->clock, end - begin);
     run_record_value(run, ROUND_TRIP, ns, end);
     run_record_value(run, CONTEXT_SWITCH, ns / 2 - ping_pong->mean.ns, end);
@@ -126,7 +126,7 @@ static int measure_variant(struct run *run)
     return ping_pong_measure(run, &body);
 }
 
-/* The means are told also when the test is stopped early. */
+/* Report the means also when the test is stopped early. */
 static int measure(struct run *run)
 {
     int result = variants_measure(run);
@@ -136,7 +136,7 @@ static int measure(struct run *run)
 
 const struct test sem_p_rtp = {
     .id = "SEM-P-RTP",
-    .title = "Round trip between two (sync test 2)",
+    .title = "Semaphore round trip between two threads or processes (sync test 2)",
     .source = "[O] Obenland 2000, synchronization test 2",
     .params = params,
     .series = series,

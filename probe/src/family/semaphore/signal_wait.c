@@ -10,8 +10,8 @@
 enum { MEASURED, GIVEN, SOURCES };
 
 static const char *const sources[SOURCES] = {
-    [MEASURED] = "context_switch takes off the mean of this test's own signal_wait",
-    [GIVEN] = "context_switch takes off the mean that was given (signal_wait_ns)",
+    [MEASURED] = "context_switch subtracts the mean of this test's own signal_wait",
+    [GIVEN] = "context_switch subtracts the given mean (signal_wait_ns)",
 };
 
 static const char *const source_names[SOURCES] = {[MEASURED] = "measured", [GIVEN] = "given"};
@@ -55,7 +55,7 @@ static void tell_source(struct run *run, struct signal_wait_mean *mean, int sour
     mean->variants[source][0] = '\0';
 }
 
-/* Sends what is there already if there is no room for one more. */
+/* Sends the collected entries if there is no room for one more. */
 static void note_variant(struct run *run, struct signal_wait_mean *mean, int source)
 {
     char one[2 * ARENA_NAME_BYTES], name[ARENA_NAME_BYTES];

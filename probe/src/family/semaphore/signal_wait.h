@@ -1,5 +1,5 @@
-/* Signal and wait in one thread: what SEM-P-SIG and SEM-P-RTP time alike, and the mean of it that
- * SEM-P-RTP takes off half a round trip. */
+/* Signal and wait in one thread: the part that SEM-P-SIG and SEM-P-RTP time in the same way, and
+ * its mean, which SEM-P-RTP subtracts from half a round trip. */
 #ifndef HS_FAMILY_SEMAPHORE_SIGNAL_WAIT_H
 #define HS_FAMILY_SEMAPHORE_SIGNAL_WAIT_H
 
@@ -23,8 +23,8 @@ static inline void signal_wait_take(struct run *run, struct semaphore *semaphore
 #define SIGNAL_WAIT_PARAM                                                                          \
     {                                                                                              \
         "signal_wait_ns", PARAM_NS, true, "0", 0, INT64_C(1000000000), NULL,                       \
-            "mean signal and wait in one thread (SEM-P-SIG), which context_switch takes off: for " \
-            "each kind, for each scope; 0 or none: measured just before",                          \
+            "mean signal and wait in one thread (SEM-P-SIG), which context_switch subtracts: for " \
+            "each kind, for each scope; 0 or none: measured right before",                         \
             NULL                                                                                   \
     }
 
@@ -45,7 +45,7 @@ int64_t signal_wait_given(const struct run *run);
 /* Chooses the mean for run->variant: the given one, or `measured_ns` if there is none. */
 void signal_wait_choose(struct run *run, struct signal_wait_mean *mean, int64_t measured_ns);
 
-/* After the last variant: tells in events which mean each variant used. */
+/* Call it after the last variant: events say which mean each variant used. */
 void signal_wait_tell(struct run *run, struct signal_wait_mean *mean);
 
 #endif

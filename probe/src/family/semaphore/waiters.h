@@ -16,7 +16,8 @@
 
 #include <semaphore.h>
 
-/* So many have a locked stack; the others, one that was touched (base/stacks.h). */
+/* Number of waiters with a locked stack; the stacks of the others are only touched (base/stacks.h).
+ */
 enum { WAITERS_LOCKED = 4 };
 
 struct waiters_table;

@@ -73,7 +73,7 @@ static int refuse(struct run *run, int error)
     if (error == EMFILE || error == ENFILE)
         return outcome_set_errno(&run->outcome, error, "a pipe", "raise ulimit -n");
     return outcome_set_errno(&run->outcome, error,
-                             "starting the process that cleans up should the probe be killed",
+                             "starting the process that cleans up if the probe is killed",
                              "raise ulimit -u, or choose kinds without names: -p kinds=unnamed");
 }
 
@@ -103,8 +103,8 @@ static void tell_no_guard(struct ipc_cleanup *ipc_cleanup, struct run *run)
     ipc_cleanup->has_processes = false;
     arena_event(run->arena, "no_cleanup_process", -1,
                 DATA(data_integer("process_id", (int64_t)getpid())),
-                "this system makes no second process, so nothing cleans up should the probe be "
-                "killed: semaphores named /hardstone-%ld-... and sets of System V would be left",
+                "this system cannot start a second process, so nothing cleans up if the probe is "
+                "killed: semaphores named /hardstone-%ld-... and System V sets would remain",
                 (long)getpid());
 }
 

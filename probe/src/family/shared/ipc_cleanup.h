@@ -1,10 +1,10 @@
-/* Removes what a test would leave in the system if the probe is killed: names of semaphores and
+/* Removes objects that would stay in the system if the probe were killed: names of semaphores and
  * shared memory, and System V sets, which the end of a process does not remove.
  *
  * A guard process waits for the end of the probe on a pipe. If the probe ends without telling it,
- * the guard removes whatever exists under the names and keys, which were chosen before. So a
- * kill -9 at any moment leaves nothing. The guard runs in a session of its own, which terminal
- * signals do not reach. */
+ * the guard removes whatever exists under the names and keys, which were chosen before. So a kill
+ * -9 at any moment leaves nothing. The guard runs in a session of its own, which terminal signals
+ * do not reach. */
 #ifndef HS_FAMILY_SHARED_IPC_CLEANUP_H
 #define HS_FAMILY_SHARED_IPC_CLEANUP_H
 

@@ -99,8 +99,8 @@ void peer_tell_scopes(struct run *run, const struct ipc_cleanup *ipc_cleanup, co
                          data_text("missing", ipc_cleanup->has_processes ? "shm_open" : "fork")),
                     "process: %s",
                     ipc_cleanup->has_processes
-                        ? "this system has no memory that processes share (shm_open)"
-                        : "this system makes no second process (fork)");
+                        ? "this system has no shared memory (shm_open)"
+                        : "this system cannot start a second process (fork)");
 }
 
 void *peer_table(struct run *run, size_t bytes, const struct ipc_cleanup *ipc_cleanup,

@@ -133,8 +133,8 @@ static int64_t next_ns_of(const struct timer_armed *timer)
     return timer->base_ns + (int64_t)timer->served * timer->period_ns;
 }
 
-/* Expirations that are due at `now_ns` and were not yet returned. A one-shot or an early wake-up
- * counts as one; the caller sees how early it was. */
+/* Expirations due at `now_ns` that were not yet returned. A one-shot or an early wake-up counts as
+ * one; the caller sees how early it was. */
 static int64_t due_by_time(const struct timer_armed *timer, int64_t now_ns)
 {
     int64_t next_ns = next_ns_of(timer);
@@ -255,8 +255,8 @@ int mechanism_disarm(struct timer_armed *timer)
     return error;
 }
 
-/* Drops signals again after the timer is deleted: one that is taken later would point to a handler
- * that is gone. */
+/* Drop signals again after the timer is deleted: a signal taken later would point to a handler that
+ * no longer exists. */
 static void delete_posix_timer(struct timer_armed *timer)
 {
     timer_delete(timer->timer);

@@ -1,5 +1,5 @@
-/* The ways in which a POSIX system tells a thread that time has passed, behind one interface, for
- * TMR-P-JIT, TMR-B-EDGE and CLK-B-RES. */
+/* The timer mechanisms of a POSIX system behind one interface, for TMR-P-JIT, TMR-B-EDGE and
+ * CLK-B-RES. */
 #ifndef HS_FAMILY_SHARED_TIMER_MECHANISM_H
 #define HS_FAMILY_SHARED_TIMER_MECHANISM_H
 

@@ -1,4 +1,5 @@
-/* TMR-B-EDGE: timers keep their word (HP 1987; Obenland 2000).
+/* TMR-B-EDGE: whether timers are never early, keep their exact interval and count overruns (HP
+ * 1987; Obenland 2000).
  *
  * Claims, each for every mechanism to which it applies:
  *   never_early     no wait ends before the requested time; random delays
@@ -42,9 +43,9 @@ static const struct param_spec params[] = {
 };
 
 static const struct verdict_spec verdicts[] = {
-    {"never_early", "no wait ends before the time that was asked for"},
-    {"never_early_relative", "nanosleep for a length takes at least that length"},
-    {"overrun_count", "after a stall the overrun count is the number of expirations that passed"},
+    {"never_early", "no wait ends before the requested time"},
+    {"never_early_relative", "nanosleep takes at least the requested length"},
+    {"overrun_count", "after a stall the overrun count equals the number of missed expirations"},
     {"interval_exact", "1000 periods take 1000 times the period: no drift"},
     {"one_shot_once", "a one-shot timer fires once"},
     {"disarm_works", "a disarmed timer does not fire"},
@@ -369,13 +370,13 @@ static int judge(struct run *run)
 {
     if (run->arena->verdict_count == 0)
         return outcome_set(&run->outcome, STATUS_UNSUPPORTED, "choose other mechanisms",
-                           "none of the mechanisms works here");
+                           "this system supports none of the requested mechanisms");
     return 0;
 }
 
 const struct test tmr_b_edge = {
     .id = "TMR-B-EDGE",
-    .title = "Timers keep their word",
+    .title = "Timers: never early, exact interval, overrun count",
     .source = "[H] HP 1987; [O] Obenland 2000",
     .params = params,
     .verdicts = verdicts,

@@ -37,7 +37,7 @@ static const struct param_spec params[] = {
 };
 
 static const struct series_spec series[] = {
-    {"jitter", "ns", "period_ns,mechanism", "the expiry that was asked for (start + k x period)",
+    {"jitter", "ns", "period_ns,mechanism", "the requested expiry (start + k x period)",
      "first clock reading of the thread after the wait, or first act of the signal's handler"},
     {"overrun", "count", "period_ns,mechanism",
      "expirations missed before a late wake-up; one value for each wake-up that missed any", NULL,
@@ -68,7 +68,7 @@ static void tell_early(const struct run *run, int64_t period_ns, enum timer_kind
                          data_integer("early_count", (int64_t)jitter->underflow),
                          data_integer("value_count", (int64_t)jitter->count),
                          data_integer("earliest_ns", -jitter->min)),
-                    "%s, period %lld ns: %llu of %llu came before they were due, up to %lld ns",
+                    "%s, period %lld ns: %llu of %llu expirations came early, by up to %lld ns",
                     mechanism_names[kind], (long long)period_ns,
                     (unsigned long long)jitter->underflow, (unsigned long long)jitter->count,
                     (long long)-jitter->min);
@@ -94,7 +94,7 @@ static int measure_variant(struct run *run)
                     DATA(data_text("mechanism", mechanism_names[kind]),
                          data_integer("period_ns", period_ns),
                          data_integer("uncertainty_ns", timer.uncertainty_ns)),
-                    "%s, period %lld ns: the first expiry is known within %lld ns",
+                    "%s, period %lld ns: the time of the first expiry is uncertain by %lld ns",
                     mechanism_names[kind], (long long)period_ns, (long long)timer.uncertainty_ns);
     struct run_budget budget = run_budget(run, variant_count(run));
     int64_t count = 0;
@@ -114,7 +114,7 @@ static int judge(struct run *run)
         if (arena_count(run->arena, i) > 0)
             return 0;
     return outcome_set(&run->outcome, STATUS_UNSUPPORTED, "choose other mechanisms",
-                       "none of the mechanisms works here");
+                       "this system supports none of the requested mechanisms");
 }
 
 const struct test tmr_p_jit = {

@@ -38,7 +38,7 @@ static const struct param_spec params[] = {
     {"interval_ns", PARAM_NS, false, "1ms", 10000, INT64_C(10000000000), NULL,
      "time between two releases"},
     {"threshold_ns", PARAM_NS, false, "0", 0, INT64_C(3600000000000), NULL,
-     "end, with status failed, at the first latency above it (0: never)"},
+     "end with status failed at the first latency above this threshold (0: never)"},
     {"cpus", PARAM_CPU, true, "", 0, PORT_CPUS - 1, NULL,
      "CPUs to measure at the same time, a thread on each (default: the one of --cpu)", "cpu"},
     {0},
@@ -52,12 +52,12 @@ static const struct param_spec params[] = {
 static const struct series_spec series[] = {
     {"wakeup", "ns", "part=total,cpu", "the programmed expiry (release)",
      "first clock reading of the woken thread in user land, one value a wake-up", NULL, WITHIN_8_S},
-    {"release", "ns", "part=total,cpu", "each release, also one swallowed by a late wake-up",
+    {"release", "ns", "part=total,cpu", "each release, also one missed by a late wake-up",
      "first clock reading of the woken thread in user land, one value a release", NULL, WITHIN_8_S},
     {"missed",
      "count",
      "cpu",
-     "releases swallowed by a late wake-up; one value for each wake-up that swallowed any",
+     "releases missed by a late wake-up; one value for each wake-up that missed any",
      NULL,
      NULL,
      {.most = (INT64_C(1) << 33) - 1, .sub_bits = 7}},
@@ -166,7 +166,7 @@ static void cross_threshold(struct sleeper *sleeper, int64_t late_ns, int64_t at
 static void tell_crossed(struct run *run, const struct sleeper *sleeper)
 {
     if (sleeper->crossed_ns > 0)
-        outcome_set(&run->outcome, STATUS_FAILED, "see the worst values for when it happened",
+        outcome_set(&run->outcome, STATUS_FAILED, "see the times of the worst values",
                     "threshold crossed: a latency of %lld ns is above %lld ns",
                     (long long)sleeper->crossed_ns, (long long)sleeper->threshold_ns);
 }
@@ -187,7 +187,7 @@ static void tell_missed(const struct sleeper *sleeper)
                                       (int64_t)(record_mean(missed) * (double)missed->count + 0.5)),
                          data_integer("late_count", (int64_t)missed->count),
                          data_integer("cpu", port_current_cpu())),
-                    "%.0f releases were swallowed by %llu late wake-ups on CPU %d",
+                    "%.0f releases were missed by %llu late wake-ups on CPU %d",
                     record_mean(missed) * (double)missed->count, (unsigned long long)missed->count,
                     port_current_cpu());
 }
@@ -217,7 +217,8 @@ static void sleep_and_measure(void *argument)
     tell_missed(sleeper);
 }
 
-/* From the sleeper's CPU: where memory is locked, whoever maps a stack touches it first. */
+/* Called on the sleeper's CPU: mapping a locked stack also touches it, which places its pages near
+ * that CPU. */
 static int start_sleeper(struct run *run, struct sleeper *sleeper)
 {
     struct rt_thread_setup setup = run->setup;

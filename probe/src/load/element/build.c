@@ -23,7 +23,7 @@ enum { FAILED = COUNTER_OWN, REST_NS = 10000000 };
 
 struct build {
     int source, object;
-    int running; /* jobs started and not waited for */
+    int running; /* jobs started and not yet reaped */
 };
 
 static int write_source(struct worker *worker, int file)
@@ -78,7 +78,7 @@ static void be_job(const struct worker *worker, pid_t parent)
     job_be(worker->program, "compile");
 }
 
-/* Starts jobs until all of this process's part are under way. 0, or the errno value of fork. */
+/* Starts jobs until all jobs of this process are running. 0, or the errno value of fork. */
 static int start_missing(struct worker *worker, struct build *own)
 {
     pid_t parent = getpid();
@@ -104,7 +104,7 @@ static int error_of(int status)
     return WIFEXITED(status) && WEXITSTATUS(status) == JOB_NOT_STARTED ? ENOEXEC : ECANCELED;
 }
 
-/* Waits for one job, and takes note of all that have ended. 0, or the error of one of them. */
+/* Waits for one job, and reaps all that have ended. 0, or the error of one of them. */
 static int take_ended(struct worker *worker, struct build *own)
 {
     int status, error = 0;
@@ -131,8 +131,8 @@ static void rest(struct worker *worker, const char *what, int error)
     nanosleep(&span, NULL);
 }
 
-/* It works once all its jobs are under way, or as many as the system lets it have: what was asked
- * is their number. Of thousands, each takes long to end. */
+/* The process works once all its jobs run, or as many as the system allows: the degree is their
+ * number. Of thousands of jobs each takes long to end. */
 static void work(struct worker *worker)
 {
     struct build *own = worker->own;
@@ -140,7 +140,7 @@ static void work(struct worker *worker)
         int error = start_missing(worker, own);
         if (error) {
             worker_count(worker, FAILED, 1);
-            rest(worker, "a job could not be made", error);
+            rest(worker, "a job could not be started", error);
         }
         worker_works(worker);
         error = take_ended(worker, own);
@@ -151,7 +151,8 @@ static void work(struct worker *worker)
 
 const struct load_element load_build = {
     .name = "build",
-    .title = "short jobs like a compiler's, N at once: fork, exec, read, compute, write, exit",
+    .title =
+        "short jobs like a compiler's, N at the same time: fork, exec, read, compute, write, exit",
     .kind = LOAD_JOBS,
     .default_degree = "1",
     .counters = {NULL, "cpu_ns", NULL, "jobs_count", "failed_count"},

@@ -1,5 +1,5 @@
-/* A counter of the element build that does not grow: jobs that its process has under way, from the
- * call of fork until their end was taken note of. */
+/* A counter of the element build that also decreases: number of running jobs of its process, from
+ * the call of fork until they are reaped. */
 #ifndef HS_LOAD_ELEMENT_BUILD_H
 #define HS_LOAD_ELEMENT_BUILD_H
 

@@ -36,8 +36,8 @@ static int64_t quota_bytes(const struct worker *worker, int file)
 static void tell_shortage(struct worker *worker)
 {
     worker_note(worker,
-                "%.60s has too little free space (256 MiB and 5 %% of it stay free): "
-                "nothing is written while that is so",
+                "%.60s has too little free space (256 MiB and 5 %% of it stay free): no writes "
+                "until there is more",
                 worker->map->folder);
 }
 
@@ -56,24 +56,24 @@ static int prepare(struct worker *worker)
     worker->own = own;
     own->file = scratch_file(worker->map);
     if (own->file < 0) {
-        worker_note(worker, "no file could be made in %.60s: %s",
+        worker_note(worker, "no file could be created in %.60s: %s",
                     worker->map->folder[0] ? worker->map->folder : "$TMPDIR, /var/tmp or /tmp",
                     strerror(errno));
         return errno;
     }
     note_device(worker, own->file);
     if (!scratch_is_disk(own->file))
-        worker_note(worker,
-                    "%.60s is no disk: what is written goes no further than there (TMPDIR "
-                    "names another folder)",
-                    worker->map->folder);
+        worker_note(
+            worker,
+            "%.60s is not on a disk: the writes reach no device (set TMPDIR to another folder)",
+            worker->map->folder);
     for (size_t i = 0; i < sizeof own->block; i++)
         own->block[i] = (unsigned char)worker_random(worker);
     own->quota_bytes = quota_bytes(worker, own->file);
     return 0;
 }
 
-/* False while free space is short, whoever used it; the file is truncated then. */
+/* False while free space is short, whoever uses it; then truncates the file. */
 static bool has_room(struct worker *worker, struct disk *own)
 {
     bool was_full = own->is_full;
@@ -112,7 +112,7 @@ static void work(struct worker *worker)
 
 const struct load_element load_disk = {
     .name = "disk",
-    .title = "writes to a file, each brought to the device",
+    .title = "writes to a file, each followed by fdatasync",
     .kind = LOAD_SHARE,
     .default_degree = "10ms/100ms",
     .counters = {"busy_ns", "cpu_ns", NULL, NULL, "writes_count", "written_bytes", "failed_count"},

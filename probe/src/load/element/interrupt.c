@@ -39,7 +39,7 @@ struct interrupts {
     int count;
     timer_t timers[TIMERS];
     int64_t due_ns[TIMERS];
-    bool is_out[TIMERS];  /* armed, and its signal is not drained yet */
+    bool is_out[TIMERS];  /* armed, signal not yet drained */
     uint64_t armed, gone; /* number ever armed; the first `gone` of them are drained */
     struct rate rate;
 };
@@ -86,7 +86,7 @@ static int prepare(struct worker *worker)
     int wanted = full < TIMERS ? (int)full : TIMERS, fair = fair_part(worker);
     int error = make_timers(own, wanted < fair ? wanted : fair);
     if (own->count == 0) {
-        worker_note(worker, "no timer could be made: %s", strerror(error));
+        worker_note(worker, "no timer could be created: %s", strerror(error));
         return error;
     }
     if (own->count < wanted)
@@ -96,7 +96,7 @@ static int prepare(struct worker *worker)
     return 0;
 }
 
-/* Waits while the bound is WINDOW_MOVES: its new value is later than this call. */
+/* Waits while the bound is WINDOW_MOVES: its new value will be later than this call. */
 static int64_t bound_ns(const struct worker *worker, const _Atomic int64_t *bound)
 {
     int64_t ns;
@@ -195,7 +195,7 @@ static void work(struct worker *worker)
 
 const struct load_element load_interrupt = {
     .name = "interrupt",
-    .title = "interrupts of kernel timers that are armed ahead",
+    .title = "interrupts of kernel timers, armed ahead of time",
     .kind = LOAD_RATE,
     .default_degree = "1000/s",
     .counters = {NULL, "cpu_ns", NULL, NULL, "delivered_count", "missed_count"},

@@ -28,7 +28,7 @@ static bool do_round(struct worker *worker)
     for (int i = 0; i < KERNEL_CLASSES && !worker_should_stop(worker); i++) {
         int error = kernel_classes[i].act(worker->own);
         if (error) {
-            worker_note(worker, "the class %s could not be done: %s", kernel_classes[i].name,
+            worker_note(worker, "the operation class %s failed: %s", kernel_classes[i].name,
                         strerror(error));
             continue;
         }

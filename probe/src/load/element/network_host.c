@@ -23,8 +23,8 @@ enum { WINDOW_BYTES = 256 * NETWORK_MESSAGE_BYTES, PART_BYTES = 4096 };
 struct stream {
     int end;             /* -1: not connected */
     uint64_t sent, back; /* bytes on this connection */
-    int64_t heard_ns;    /* when the last came back, or nothing was under way */
-    const char *broken;  /* why; NULL: it is not */
+    int64_t heard_ns;    /* time of the last echo, or when no message was under way */
+    const char *broken;  /* reason; NULL: not broken */
     unsigned char message[NETWORK_MESSAGE_BYTES];
 };
 
@@ -102,7 +102,7 @@ static void receive(struct worker *worker, struct stream *own)
         if (is_passing(got))
             break;
         if (got < 0 || !is_echo(own, part, (size_t)got)) {
-            own->broken = got < 0 ? strerror(errno) : "it does not send back what it gets";
+            own->broken = got < 0 ? strerror(errno) : "it does not echo the data";
             return;
         }
         uint64_t before = own->back / NETWORK_MESSAGE_BYTES;

@@ -1,4 +1,4 @@
-/* The element network, to a host that sends back what it gets (network.c: over loopback). */
+/* The element network, to a host that echoes the data (network.c: over loopback). */
 #ifndef HS_LOAD_ELEMENT_NETWORK_HOST_H
 #define HS_LOAD_ELEMENT_NETWORK_HOST_H
 

@@ -129,7 +129,7 @@ static int prepare(struct worker *worker)
             return 0;
         }
     }
-    worker_note(worker, "none of /usr, /etc, /opt, /lib, /bin, /var/lib can be searched here");
+    worker_note(worker, "none of /usr, /etc, /opt, /lib, /bin, /var/lib can be searched");
     return ENOENT;
 }
 

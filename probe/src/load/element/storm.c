@@ -7,9 +7,9 @@
 
 #define ASIDE_NS INT64_C(10000000)
 
-/* Each process does its first piece as an ordinary one: behind thousands of others it would wait
- * for it for minutes, and load_settle waits for the first piece of every process. Then it sleeps,
- * so that the next need not wait for the end of its time slice. */
+/* Each process does its first piece of work at ordinary priority. Behind thousands of others it
+ * would wait for minutes, and load_settle waits for the first piece of every process. Then the
+ * process sleeps, so that the next one need not wait for the end of its time slice. */
 static void begin(struct worker *worker)
 {
     whetstone_piece(worker);
