@@ -9,6 +9,7 @@ LEFT = "not_put_back"  # a shield left a setting changed
 LEFT_REMEDY = "hardstone shield --restore"
 DIFFER = "conditions_differ"
 THROTTLED = "throttled"
+MISSED = "missed_periods"
 THRESHOLD = "threshold_crossed"
 NOT_SEEN = "not_seen"  # a verdict that could not be given
 STEP_BOUNDED = "expiry_step_bounded"

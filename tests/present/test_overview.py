@@ -16,6 +16,7 @@ from hardstone.model import (
     Trust,
     Verdict,
 )
+from hardstone.older.old_events import with_data
 from hardstone.present.overview import (
     MOST_STANDING_OUT,
     decisive,
@@ -164,6 +165,20 @@ def test_a_machine_that_is_fine_has_nothing_that_stands_out() -> None:
 )
 def test_each_kind_of_trouble_stands_out(result: Result, text: str) -> None:
     assert told(result) == [text]
+
+
+def test_a_missed_release_of_an_early_probe_stands_in_an_event_only() -> None:
+    event = with_data(Event(name="missed_periods", text="3 releases were missed"))
+    assert told(make.result(events=[event])) == ["3 releases were missed: TMR-P-LAT"]
+    counted = make.result(events=[event], series=[count_series("missed", 3)])
+    assert told(counted) == ["3 releases were missed: TMR-P-LAT"]
+
+
+def test_a_case_names_its_condition_apart() -> None:
+    where = [Conditions(load=load, cpu_config="shared") for load in ("none", "heavy")]
+    results = [claims("THR-B-NEW", "lower/fifo", conditions=one) for one in where]
+    (family,) = families(document(*results))
+    assert family.failed[0].title == "THR-B-NEW lower (fifo [none], fifo [heavy])"
 
 
 def test_the_most_important_comes_first_and_the_rest_is_counted() -> None:

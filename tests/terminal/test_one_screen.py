@@ -252,3 +252,22 @@ def test_only_what_failed_and_counts_is_in_the_colour_of_failure() -> None:
     red, green = "\x1b[1;31m", "\x1b[32m"
     assert f"{red}16 of 17 claims hold" in text and f"{green}7 of 7 claims hold" in text
     assert f"{red}1 claim failed: THR-B-RR fair" in text
+
+
+def test_of_many_failed_claims_each_family_names_one() -> None:
+    results = battery(where())
+    for result in results:
+        for verdict in result.verdicts:
+            verdict.passed = False
+    lines = printed(make.document(results=results))
+    failed = {line.split()[1][:3] for line in lines if line.startswith("  FAIL")}
+    assert failed == {"CLK", "TMR", "THR", "SEM", "MUT"}
+
+
+def test_reasons_of_trust_that_do_not_fit_are_counted() -> None:
+    reasons = [f"reason {number} with some words" for number in range(9)]
+    trust = Trust(grade="indicative", reasons=reasons)
+    text = " ".join(" ".join(printed(make.document(trust=trust))).split())
+    shown = [reason for reason in reasons if reason in text]
+    assert shown == reasons[: len(shown)] and shown
+    assert f"and {len(reasons) - len(shown)} more" in text

@@ -18,6 +18,7 @@ _ELEMENT = re.compile(
 )
 # "CPU 1: timers (new ones go to other CPUs already); interrupts (0 of 26 interrupts moved)"
 _UNCHANGED = re.compile(r" ([a-z_]+) \((?:[^()]* already|0 of \d+ interrupts moved)\)", re.ASCII)
+_MISSED = re.compile(r"(\d{1,18}) releases? w(?:as|ere) (?:missed|swallowed)", re.ASCII)
 _BOUNDED = re.compile(r"expiries of ([^:]+):")
 _LOAD_EVENTS = ("load_short", "load_unseen", "load_ended_early")
 
@@ -46,6 +47,8 @@ def _data(name: str, text: str) -> dict[str, DataValue]:
         return {"unchanged": list(_UNCHANGED.findall(text))}
     if name == "not_seen" and ":" in text:
         return {"verdict": text.partition(":")[0]}
+    if name == "missed_periods" and (found := _MISSED.match(text)):
+        return {"missed_count": int(found[1])}
     if name == "expiry_step_bounded" and (found := _BOUNDED.search(text)):
         return {"mechanisms": list(found[1].split(", "))}
     return {}

@@ -116,7 +116,8 @@ def families(document: RunDocument) -> list[Family]:
                 uncounted = entry.why_uncounted(verdict.name)
                 failed[key] = FailedClaim(result.test, spoken(name), [], meaning, uncounted)
                 family.failed.append(failed[key])
-            failed[key].cases.append(one_line(", ".join(filter(None, (case, under)))))
+            shown = f"{case} [{under}]".strip() if under else case
+            failed[key].cases.append(one_line(shown))
     for family in found.values():
         family.failed.sort(key=lambda one: bool(one.uncounted))
     return list(found.values())
@@ -271,20 +272,26 @@ def _cpu_lost(document: RunDocument) -> Iterator[StandsOut]:
 
 
 def _releases_missed(document: RunDocument) -> Iterator[StandsOut]:
-    """Releases missed because an earlier one was late, from the series that count them."""
+    """Releases missed because an earlier one was late."""
     names = names_in(document)
     missed: dict[str, int] = {}
     for result in document.results:
-        for series in result.series:
-            if series.unit == "count" and series.name in ("missed", "overrun") and series.mean:
-                total = round(series.mean * series.count)
-                who = names.name(result)
-                missed[who] = missed.get(who, 0) + total
+        counting = [one for one in result.series if _counts_releases(one)]
+        total = sum(round((one.mean or 0) * one.count) for one in counting)
+        if not counting:  # of a probe that had no such series
+            data = [one.data for one in result.events if one.name == event_names.MISSED]
+            counts = [one.get("missed_count") for one in data]
+            total = sum(count for count in counts if isinstance(count, int))
+        missed[names.name(result)] = missed.get(names.name(result), 0) + total
     missed = {who: count for who, count in missed.items() if count > 0}
     if missed:
         total = sum(missed.values())
         are = "release was" if total == 1 else "releases were"
         yield StandsOut(f"{format_count(total)} {are} missed: {_named(list(missed))}")
+
+
+def _counts_releases(series: Series) -> bool:
+    return series.unit == "count" and series.name in ("missed", "overrun")
 
 
 def _named(names: list[str]) -> str:

@@ -6,6 +6,7 @@ import shlex
 import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import IO
 
 from rich.text import Text
@@ -83,10 +84,7 @@ class _Words:
         yield Text(shorten(machine_text(document.system), self.width))
         yield Text(shorten(kernel_text(document.system), self.width))
         yield from map(Text, self._wrapped(conditions_text(document), self.width))
-        trust = trust_of(document)
-        reasons = "; ".join(trust.reasons)
-        said = f"{trust.grade}: {reasons}" if reasons else trust.grade
-        yield from self._labelled("trust", said, TRUST_STYLE[trust.grade])
+        yield from self._trust()
         yield from self._behaviours()
 
     def below(self) -> Iterator[Text]:
@@ -102,7 +100,9 @@ class _Words:
     def _behaviours(self) -> Iterator[Text]:
         """A line for each family, and below it what its failed claims mean."""
         found = families(self.document)
-        failed = [claim for family in found for claim in family.failed]
+        # The first of each family before the second of any.
+        failed = [one for row in zip_longest(*(family.failed for family in found)) for one in row]
+        failed = [one for one in failed if one is not None]
         shown = sorted(failed, key=lambda claim: bool(claim.uncounted))[: self.claims]
         for family in found:
             is_fine = all(claim.uncounted for claim in family.failed)
@@ -119,6 +119,19 @@ class _Words:
         lines = self._wrapped(f"{claim.title}: {claim.meaning}", self.width - _INDENT)
         yield Text(f"  {word}  ", style=style) + Text(lines[0])
         yield from (Text(" " * _INDENT + line) for line in lines[1:])
+
+    def _trust(self) -> Iterator[Text]:
+        """The grade and as many reasons as fit, with the number of the others."""
+        trust = trust_of(self.document)
+        width = self.width - _GUTTER
+        said: str = trust.grade
+        for count in range(len(trust.reasons), 0, -1):
+            more = len(trust.reasons) - count
+            rest = [f"and {more} more"] if more else []
+            said = f"{trust.grade}: {'; '.join([*trust.reasons[:count], *rest])}"
+            if len(textwrap.wrap(one_line(said), width, break_on_hyphens=False)) <= self.lines_each:
+                break
+        yield from self._labelled("trust", said, TRUST_STYLE[trust.grade])
 
     def _advice(self) -> Iterator[Text]:
         """The advice and its commands; those that restore settings come first."""
