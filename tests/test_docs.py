@@ -15,8 +15,8 @@ import pytest
 import docs_output
 from hardstone.cli.main import hardstone
 from hardstone.model import Register
+from hardstone.present.key_figures import LIMIT_OF_MAXIMA
 from hardstone.stats.trust import grade_run
-from hardstone.terminal.whole_run import CLOSING
 from tests.stats.test_trust import CASES as TRUST_CASES
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -111,7 +111,9 @@ def test_measured_output_is_worded_as_it_is_today(document: Path) -> None:
                 rest = pattern.sub("", rest, count=1)
             assert rest.strip() == "", f"{command}: make docs ARGS=--measure"
         if "worst observed:" in block:
-            assert CLOSING in " ".join(block.split()), f"{command}: make docs ARGS=--measure"
+            assert LIMIT_OF_MAXIMA in " ".join(block.split()), (
+                f"{command}: make docs ARGS=--measure"
+            )
 
 
 def test_generated_documents_are_up_to_date(probe: Path) -> None:

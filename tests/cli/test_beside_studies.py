@@ -237,7 +237,7 @@ def test_a_step_that_is_hidden_is_at_most_the_smallest_value(beside: Beside) -> 
             events=[Event(name="expiry_step_bounded", text="-", data={"mechanisms": named})],
         )
         said = cell(beside(result), "setitimer/expiry_step")
-        assert said.startswith("min 60 us") and ("the step is at most this" in said) == is_bound
+        assert said.startswith("min 60 us") and ("upper bound of the step" in said) == is_bound
 
 
 def test_a_verdict_that_does_not_count_fails_nothing(beside: Beside) -> None:
@@ -279,7 +279,7 @@ def test_a_pair_that_stays_out_of_the_kernel_is_shown_with_a_note(beside: Beside
     result = make.result("SEM-P-SIG", series=series, conditions=conditions())
     address = "unnamed/thread/signal_wait"
     said = cell(beside(result, system={"kernel.name": "Linux"}), address)
-    assert said == "max 60 ns (on Linux this kind enters the kernel only when somebody waits)"
+    assert said == "max 60 ns (on Linux this kind enters the kernel only when a thread waits)"
     assert cell(beside(result, system={"kernel.name": "Other"}), address) == "max 60 ns"
 
 

@@ -81,7 +81,7 @@ def test_explain_says_how_long_a_test_takes_that_has_no_counts(
     hardstone: Hardstone, target: str
 ) -> None:
     out = hardstone("explain", "MUT-B-INV", "TMR-P-LAT", "--target", target).out
-    assert "quick: as long as it takes, about 2 s" in out
+    assert "quick: until it is done, about 2 s" in out
     assert "quick: 15 s" in out
 
 
@@ -110,7 +110,10 @@ def test_a_store_whose_only_run_is_damaged_is_not_empty(
     damaged = Store(tmp_path).path_of(stored(tmp_path))
     damaged.unlink()
     damaged.write_bytes(b"damaged")
-    assert hardstone("runs", "--store", tmp_path).out == "no run can be read, of 1 that are there\n"
+    assert (
+        hardstone("runs", "--store", tmp_path).out
+        == "none of the stored runs is readable (1 found)\n"
+    )
     assert hardstone("runs", "--store", tmp_path, "--json").document == []
 
 

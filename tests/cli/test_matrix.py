@@ -138,17 +138,17 @@ def test_a_machine_that_was_not_put_back_exits_with_3_and_says_what_to_type(
     done = measure({"load": "heavy", "cpu_config": "shielded", "events": events})
     assert done.code == code
     if code == EXIT_OK:
-        assert "not put back" not in done.out
+        assert "not restored" not in done.out
         return
     trust = Store(store).load("last").trust
     assert trust.grade == "untrustworthy"
-    assert trust.reasons[0].startswith("the machine was not put back as it was by TMR-P-JIT [")
+    assert trust.reasons[0].startswith("settings not restored after TMR-P-JIT [")
     assert trust.reasons[0].endswith(": hardstone shield --restore")
-    assert "the machine was not put back as it was by TMR-P-JIT" in done.out
+    assert "settings not restored after TMR-P-JIT" in done.out
     flat = " ".join(hardstone("show", "last", "--all", "--store", store).out.split())
-    assert flat.count("not put back: /proc/irq/7/smp_affinity: Invalid argument") == 4
+    assert flat.count("not restored: /proc/irq/7/smp_affinity: Invalid argument") == 4
     assert any(line.endswith("/hardstone shield --restore") for line in done.out.splitlines())
-    assert flat.index("deviations from the request") < flat.index("not put back:")
+    assert flat.index("deviations from the request") < flat.index("not restored:")
 
 
 @pytest.mark.parametrize(
@@ -182,7 +182,7 @@ def test_a_probe_that_measures_under_other_conditions_is_not_trusted(
     monkeypatch.setenv("HARDSTONE_PROBE", str(probe))
     done = hardstone("run", "TMR-P-LAT", "--load", "heavy", "--store", store)
     assert done.code == EXIT_UNTRUSTWORTHY
-    assert "other conditions than asked for: TMR-P-LAT" in " ".join(done.out.split())
+    assert "the conditions differed from the request: TMR-P-LAT" in " ".join(done.out.split())
 
 
 def test_the_report_sets_them_side_by_side(measure: Callable[..., Done], tmp_path: Path) -> None:

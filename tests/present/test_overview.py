@@ -126,11 +126,11 @@ def test_a_machine_that_is_fine_has_nothing_that_stands_out() -> None:
         (claims("THR-B-RR", "fair"), "1 claim failed: THR-B-RR fair"),
         (
             make.result(events=[Event(name="throttled", text="-")]),
-            "the CPU was not given to TMR-P-LAT",
+            "TMR-P-LAT lost CPU time (throttling or preemption)",
         ),
         (
             make.result(environment={"steal_ns": 2_000_000}),
-            "steal time: the hypervisor took 2 ms during TMR-P-LAT",
+            "steal time: 2 ms during TMR-P-LAT",
         ),
         (
             make.result(series=[count_series("missed", 3, 4)]),
@@ -158,7 +158,7 @@ def test_a_machine_that_is_fine_has_nothing_that_stands_out() -> None:
         ),
         (
             make.result(events=[Event(name="not_put_back", text="governor")]),
-            "the machine was not put back as it was by TMR-P-LAT",
+            "settings not restored after TMR-P-LAT",
         ),
     ],
 )
@@ -176,10 +176,10 @@ def test_the_most_important_comes_first_and_the_rest_is_counted() -> None:
     found = stands_out(document(claims("THR-B-RR", "fair"), skipped, troubled))
     assert len(found) == MOST_STANDING_OUT
     assert found[0].text.startswith("1 claim failed") and found[0].is_grave
-    assert found[1].text.startswith("the CPU was not given") and found[1].is_grave
+    assert found[1].text.startswith("TMR-P-LAT lost CPU time") and found[1].is_grave
     assert found[2].text.startswith("steal time")
     assert found[3].text == "3 releases were missed: TMR-P-LAT"
-    assert found[-1].text == "2 more: see all of the run"
+    assert found[-1].text == "2 more: see all results"
 
 
 def test_tests_that_this_machine_does_not_support_push_nothing_off_the_screen() -> None:
@@ -192,7 +192,7 @@ def test_tests_that_this_machine_does_not_support_push_nothing_off_the_screen() 
         for n in range(5)
     ]
     assert told(*lacking, troubled) == [
-        "the CPU was not given to TMR-P-LAT",
+        "TMR-P-LAT lost CPU time (throttling or preemption)",
         "3 releases were missed: TMR-P-LAT",
         "load: little: TMR-P-LAT",
         "IRQ-P-0, IRQ-P-1, IRQ-P-2 and 2 more unsupported",
@@ -217,7 +217,7 @@ def test_figures_that_contradict_each_other_stand_above_all() -> None:
     result = make.result(events=[Event(name="not_put_back", text="governor")])
     result.series[0].count = 7
     first = stands_out(document(result, trust=Trust(grade="full")))[0]
-    assert first.text == "1 figure contradicts others: do not use this run"
+    assert first.text == "1 contradictory figure: do not use this run"
 
 
 def test_results_of_one_test_are_told_apart_by_their_conditions() -> None:

@@ -13,7 +13,7 @@ from hardstone.report.page import render_html
 from tests.report import sample
 from tests.report.sketches import sketched
 
-REST = "All other results are whole."
+REST = "All other results are complete."
 
 
 def banner(document: RunDocument, title: str = "Incomplete run") -> Banner:
@@ -92,7 +92,7 @@ def test_a_run_that_was_recovered_has_no_end() -> None:
     )
     lines = banner(run(WHOLE, cut, planned=2, finished=False)).lines
     assert lines == [
-        "The tool, or the machine that it ran on, was ended before the run was.",
+        "hardstone, or the machine it ran on, stopped before the run finished.",
         "A-P-X: the tool was ended while this test ran.",
         "Did not run: SEM-P-0, SEM-P-1.",
         REST,
@@ -101,14 +101,14 @@ def test_a_run_that_was_recovered_has_no_end() -> None:
 
 def test_facts_that_did_not_come_at_the_end_are_what_is_missing() -> None:
     (first, rest) = banner(run(WHOLE)).lines
-    assert "facts at the end" in first and rest == REST
+    assert "no facts at the end" in first and rest == REST
 
 
 def test_many_cuts_are_counted() -> None:
     cuts = [Result(test=f"A-P-{n}", status="failed", complete=False) for n in range(9)]
     lines = banner(run(*cuts)).lines
     assert len(lines) == 8
-    assert lines[6] == "And 3 more, see the table of all results."
+    assert lines[6] == "And 3 more: see the table of all results."
 
 
 def test_an_interrupted_run_says_what_did_not_run() -> None:
@@ -120,17 +120,17 @@ def test_an_interrupted_run_says_what_did_not_run() -> None:
     assert not found.grave
 
 
-def test_a_machine_that_was_not_put_back_is_told_first_with_what_to_type() -> None:
+def test_settings_that_were_not_restored_are_told_first_with_what_to_type() -> None:
     whole = sample.document(realtime=False, count=100)
-    assert "not put back" not in str(head_of(whole).banners)
+    assert "not restored" not in str(head_of(whole).banners)
     event = Event(name="not_put_back", text="/proc/irq/7/smp_affinity: Invalid argument")
     whole.results[0].events = [event, event]
     first = head_of(whole).banners[0]
-    assert (first.title, first.grave) == ("The machine was not put back as it was", True)
+    assert (first.title, first.grave) == ("Settings were not restored", True)
     assert first.lines[0] == f"{whole.results[0].test}: {event.text}."
-    assert len(first.lines) == 2 and "Type hardstone shield --restore" in first.lines[1]
+    assert len(first.lines) == 2 and "run hardstone shield --restore" in first.lines[1]
     page = sketched(whole, sample.SPECS.get)
-    assert f"Not put back: {event.text}; type hardstone shield --restore." in page
+    assert f"Not restored: {event.text}; run hardstone shield --restore." in page
 
 
 def test_what_nobody_planned_and_nobody_knows_is_not_claimed() -> None:

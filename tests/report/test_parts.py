@@ -91,7 +91,7 @@ def test_overflow_underflow_and_empty_series_are_said() -> None:
     (first,) = table.rows
     assert first.notes == [
         "1 values below 0, not drawn",
-        "1 values past the last bucket: not drawn, but in count and extremes",
+        "1 values past the last bucket: not drawn, but included in count and maximum",
     ]
     assert table.empty == ["b"]
 

@@ -169,7 +169,7 @@ def test_a_mean_does_not_hide_the_cpu_that_did_least(run: RunDocument) -> None:
     assert table is not None
     cell = (table.rows[0].reached[0], table.rows[0].is_short[0])
     assert cell == ("3 to 9.98 %", True)
-    assert reached_text(result).startswith("cpu 8.25 % (least 3 %) of 10 %, network ")
+    assert reached_text(result).startswith("cpu 8.25 % (lowest 3 %) of 10 %, network ")
 
 
 @pytest.mark.parametrize(("reached", "falls_short"), [(0.0, True), (0.5, False)])
@@ -231,7 +231,7 @@ def test_the_summary_fits_into_80_columns(
     flat = " ".join(text.split())
     assert all(test in text for test in TESTS)
     assert "none heavy heavy heavy" in flat and "shared shared single shielded" in flat
-    assert "load, asked and reached" in text and "5 to 9.98 %" in text
+    assert "load: requested and reached" in text and "5 to 9.98 %" in text
     assert "TMR-P-LAT [heavy, shielded] denied: cpusets cannot be made: EPERM" in flat
     assert "TMR-P-LAT [heavy, single] load: cpu: 10 % asked, 5 % reached" in flat
     assert matrix.NOT_MOVED not in flat
@@ -284,7 +284,7 @@ def test_one_cut_load_is_told_where_nothing_stands_beside_it(
     assert 'id="beside"' not in page
     assert f"<dd>{LONG}</dd>" in part(page, "load")
     assert LONG.replace(" ", "") in "".join(
-        summary(again, monkeypatch).split("names are cut")[1].split()
+        summary(again, monkeypatch).split("shortened names")[1].split()
     )
 
 

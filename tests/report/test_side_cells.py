@@ -29,7 +29,7 @@ def under(under_load: str, counts: dict[str, int], scale: int = 1_000, **more: o
 
 def table_of(*results: Result) -> str:
     page = sketched(make.document(results=list(results)))
-    return page[page.index('id="beside"') : page.index("Drawn: ")]
+    return page[page.index('id="beside"') : page.index("The charts show ")]
 
 
 def summary_of(monkeypatch: pytest.MonkeyPatch, document: RunDocument) -> str:

@@ -18,7 +18,7 @@ from tests.report.sketches import sketched
 from tests.stats import make
 
 KINDS = ("add", "copy")
-UNEQUAL = "unequal work, so that the times of its results do not compare"
+UNEQUAL = "unequal work, so the times are not comparable"
 
 
 def result(load: str, add: int, copy: int = 57_092, **more: object) -> Result:
@@ -56,7 +56,7 @@ def test_one_result(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "add, 36 696 328 operations 100" in said
     assert "copy, 57 092 operations 100" in said
     shown = page(found)
-    assert "work of each value: 36 696 328 operations" in shown
+    assert "work per value: 36 696 328 operations" in shown
     assert "work of each value: 57 092 operations" in shown
     assert "time, kind add, 36 696 328 operations" in shown or "time, add, 36 696 328" in shown
 

@@ -83,7 +83,7 @@ def test_no_effect_says_what_would_have_been_seen() -> None:
     median = found.effects[0]
     assert median.verdict == "none seen"
     assert median.shift.low is not None
-    assert "would have been seen" in effect_text(median)
+    assert "would have been detected" in effect_text(median)
 
 
 @pytest.mark.parametrize(
@@ -96,8 +96,10 @@ def test_fewer_than_ten_pairs_are_not_judged_and_say_so(pairs: int, said: str | 
         assert (verdicts, found.notes) == ({"lower"}, [])
         return
     assert verdicts == {"not judged"}
-    assert found.notes == [f"{said}: fewer than 10 pairs show nothing that can be trusted"]
-    assert effect_text(found.effects[0]).startswith("median: not judged; fewer than 10 pairs")
+    assert found.notes == [f"{said}: a verdict needs at least 10 pairs"]
+    assert effect_text(found.effects[0]).startswith(
+        "median: not judged; a verdict needs at least 10 pairs"
+    )
 
 
 @pytest.mark.parametrize(
@@ -231,9 +233,7 @@ def test_from_a_machine_that_was_not_put_back_on_no_pair_counts() -> None:
     run.results[5].events = [Event(name="not_put_back", text="governor: Invalid argument")]
     found = proof(run)
     assert found.pairs_counted == 2
-    assert found.left_out == [
-        "pairs 3 to 12: the machine was not put back as it was: hardstone shield --restore"
-    ]
+    assert found.left_out == ["pairs 3 to 12: settings not restored: hardstone shield --restore"]
     assert why_useless(run, SETTINGS) is None
     run.results[1].events = run.results[5].events
     assert "shield --restore" in (why_useless(run, SETTINGS) or "")
@@ -290,7 +290,7 @@ def test_an_interrupted_run_keeps_its_pairs() -> None:
     del run.results[7:]
     found = proof(run)
     assert found.pairs_counted == 3
-    assert found.left_out[-1] == "pairs 4 to 12: it was not measured"
+    assert found.left_out[-1] == "pairs 4 to 12: not measured"
 
 
 def test_the_document_obeys_its_schema() -> None:

@@ -44,7 +44,7 @@ def test_what_differs_in_its_figures_is_told_once_for_all_conditions() -> None:
         data = {"kind": "sleep", "late_ns": late_ns}
         result.events = [Event(name="late", text=f"late by {late_ns} ns", data=data)]
     rows = noted(*results)
-    assert rows == [("TMR-P-LAT [a]", "late by 0 ns (and 2 like it, in the report)")]
+    assert rows == [("TMR-P-LAT [a]", "late by 0 ns (and 2 similar, in the report)")]
 
 
 def test_one_condition_keeps_each_of_its_notes() -> None:
@@ -72,7 +72,7 @@ def test_cpus_that_stayed_online_are_told_once_for_all_tests() -> None:
 def test_elements_that_fell_short_are_one_line_that_names_all() -> None:
     result = under("a", *(("load_short", SHORT.format(one)) for one in ("cpu", "disk", "memory")))
     (text,) = of_kind("load", document(result))
-    assert text == f"load: {SHORT.format('cpu')}; disk, memory fell short too"
+    assert text == f"load: {SHORT.format('cpu')}; also short: disk, memory"
 
 
 def test_a_text_without_a_known_element_is_kept_whole() -> None:
@@ -94,14 +94,14 @@ def test_what_was_not_put_back_stands_first_and_once_with_what_to_type(
     run = document(other, result)
     first, *others = deviations(run)
     assert (first.kind, first.who) == ("left", "TMR-P-LAT [shielded]")
-    assert first.text == f"not put back: {left[1]}"
+    assert first.text == f"not restored: {left[1]}"
     assert first.command == "sudo hardstone shield --restore"
     assert all(one.kind != "left" for one in others)
     assert left[1] not in str(noted(other, result))
     print_whole(run)
     lines = capsys.readouterr().out.partition("deviations from the request\n")[2].splitlines()
-    assert "not put back:" in lines[0]
-    assert sum("not put back:" in line for line in lines) == 1
+    assert "not restored:" in lines[0]
+    assert sum("not restored:" in line for line in lines) == 1
     assert any("it broke" in line for line in lines[1:])
 
 

@@ -169,7 +169,7 @@ def test_loads_that_are_cut_in_columns_are_spelled_out_below() -> None:
         one.verdicts = [Verdict(name="in_order", passed=True, evidence="seen")]
     claimed = printed(make.document(results=claims))
     assert "behaviours of TMR-P-LAT [stress-ng:…--cpu 2]" in claimed
-    assert lines[lines.index("loads whose names are cut") + 1] in claimed.splitlines()
+    assert lines[lines.index("loads with shortened names") + 1] in claimed.splitlines()
     short = [make.result(conditions=Conditions(load=load)) for load in ("none", "heavy")]
     assert "heavy: heavy" not in printed(make.document(results=short))
 

@@ -1,4 +1,4 @@
-"""The work of a series under several conditions, in words."""
+"""Calibrated work of a series under several conditions, as text."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from hardstone.stats.comparison import Comparison, SeriesRow
 
 
 def works_of(one: Comparison, row: SeriesRow) -> list[str]:
-    """The calibrated work of a value under each condition: "36 696 328 operations", or empty."""
+    """Calibrated work per value under each condition: "36 696 328 operations", or empty."""
     pairs = zip(one.results, row.found, strict=True)
     return [
         work_text(series, result.calibrated) if result is not None and series is not None else ""
@@ -16,6 +16,6 @@ def works_of(one: Comparison, row: SeriesRow) -> list[str]:
 
 
 def common_work(works: list[str]) -> str:
-    """The work that all conditions have; empty where it differs, or there is none."""
+    """The work if it is equal under all conditions; empty if it differs or there is none."""
     found = list(dict.fromkeys(work for work in works if work))
     return found[0] if len(found) == 1 else ""

@@ -1,4 +1,4 @@
-"""What stands above all figures of a run: contradictions, a machine left changed, no real-time."""
+"""Banners above all figures: contradictions, settings not restored, no real-time scheduling."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ _GRANT = (
     "(/etc/security/limits.conf, then log in again), or run it as root."
 )
 _NO_FACTS_AT_THE_END = (
-    "The target did not tell its facts at the end: what moved during the run is not known."
+    "The target sent no facts at the end of the run, so changes during the run are unknown."
 )
-_THE_REST = "All other results are whole."
+_THE_REST = "All other results are complete."
 _MOST_NAMED = 6
 
 
 @dataclass(frozen=True)
 class Banner:
-    """Something that stands above all figures: `grave` in the colour of failure."""
+    """A warning above all figures; `grave` ones have the colour of failure."""
 
     title: str
     lines: list[str]
@@ -31,7 +31,7 @@ class Banner:
 
 
 def caveats(document: RunDocument) -> list[Banner]:
-    """Everything that a reader must be told before any figure, the gravest first."""
+    """All banners of a run, most severe first."""
     found = (
         _contradictory(document),
         _not_put_back(document),
@@ -43,7 +43,7 @@ def caveats(document: RunDocument) -> list[Banner]:
 
 
 def _not_put_back(document: RunDocument) -> Banner | None:
-    """It concerns more than this run: the machine is still as a shield left it."""
+    """A shield left settings changed. They stay changed after the run."""
     names = names_in(document)
     told = [
         f"{names.name(result)}: {event.text.rstrip('.')}."
@@ -55,13 +55,13 @@ def _not_put_back(document: RunDocument) -> Banner | None:
         return None
     lines = list(dict.fromkeys(told))
     more = len(lines) - _MOST_NAMED
-    rest = [f"And {more} more, in the sections of the results."] if more > 0 else []
+    rest = [f"And {more} more, see the sections of the results."] if more > 0 else []
     remedy = (
-        f"Type {event_names.LEFT_REMEDY}; what was measured afterwards was measured on a changed "
-        "machine."
+        f"To restore them, run {event_names.LEFT_REMEDY}. Later tests of this run were measured "
+        "with the changed settings."
     )
     return Banner(
-        "The machine was not put back as it was",
+        "Settings were not restored",
         [*lines[:_MOST_NAMED], *rest, remedy],
         grave=True,
     )
@@ -76,8 +76,8 @@ def _not_realtime(document: RunDocument) -> Banner | None:
     which = "All tests" if len(ordinary) == len(ran) else ", ".join(dict.fromkeys(ordinary))
     reason = document.system.get("limits.realtime_reason")
     lines = [
-        f"{which} ran as ordinary time-shared threads. The figures tell how the system "
-        "treats such threads, not what it can do for real-time ones.",
+        f"{which} ran as ordinary time-shared threads. The figures do not apply to real-time "
+        "threads.",
         f"Reason: {reason}." if reason else "",
         _remedy(document),
     ]
@@ -88,7 +88,7 @@ def _remedy(document: RunDocument) -> str:
     if document.plan.policy == "other":
         return "The plan asked for policy other. Repeat with --policy fifo."
     remedy = document.system.get("limits.realtime_remedy")
-    return f"What to grant: {remedy}" if remedy else _GRANT
+    return f"Remedy: {remedy}" if remedy else _GRANT
 
 
 def _unfinished(document: RunDocument) -> Banner | None:
@@ -96,32 +96,32 @@ def _unfinished(document: RunDocument) -> Banner | None:
         return None
     cut, missing = _cut_results(document), _missing(document)
     if document.status == "interrupted":
-        said = "The run was stopped before its end. What was measured until then is shown."
+        said = "The run was stopped early. The results up to that point are shown."
         return Banner("Interrupted run", [said, *cut, *missing])
     lines = [*_end_of_tool(document), *cut, *missing] or [_NO_FACTS_AT_THE_END]
     return Banner("Incomplete run", [*lines, _THE_REST], grave=True)
 
 
 def _end_of_tool(document: RunDocument) -> list[str]:
-    """Of a run that was recovered nobody knows more than that it has no end."""
+    """A recovered run has no end time, and its cause is unknown."""
     if document.finished_utc is not None:
         return []
-    return ["The tool, or the machine that it ran on, was ended before the run was."]
+    return ["hardstone, or the machine it ran on, stopped before the run finished."]
 
 
 def _cut_results(document: RunDocument) -> list[str]:
-    """Each result that is not whole, with the reason that it has."""
+    """Each incomplete result with its reason."""
     cut = [one for one in document.results if not one.complete]
     names = names_in(document)
     said = [
         f"{names.name(one)}: {one.reason or 'its record ends early'}." for one in cut[:_MOST_NAMED]
     ]
     more = len(cut) - len(said)
-    return [*said, f"And {more} more, see the table of all results."] if more else said
+    return [*said, f"And {more} more: see the table of all results."] if more else said
 
 
 def _missing(document: RunDocument) -> list[str]:
-    """What was asked for and has no result, or one that says that it was not run."""
+    """Planned tests that were skipped or have no result."""
     names = names_in(document)
     reasons: dict[str, list[str]] = {}
     for one in document.results:

@@ -1,4 +1,4 @@
-"""Claims about behaviour: which hold, and which do not count for a rating."""
+"""Claims about behaviour: their verdicts, and whether they count for a rating."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from hardstone.model import Descriptor, Verdict
 
 @dataclass(frozen=True)
 class Claim:
-    """A verdict with the words of the register for it.
+    """A verdict with the text of its claim from the register.
 
-    `uncounted`: why it does not count for a rating; empty where it does.
+    `uncounted`: why it does not count for a rating; empty if it counts.
     """
 
     name: str
@@ -29,14 +29,14 @@ class Claim:
 
     @property
     def look(self) -> str:
-        """The class of the page for it."""
+        """The CSS class of the verdict."""
         if self.passed:
             return "passed"
         return "uncounted" if self.uncounted else "failed"
 
 
 def claim_of(verdict: Verdict, test: str, spec: Descriptor | None) -> Claim:
-    """What the page says about a verdict of `test`."""
+    """A verdict of `test` as a claim. `spec`: the descriptor of the test, if known."""
     known = {one.name: one.claim for one in spec.verdicts} if spec else {}
     name, slash, case = verdict.name.partition("/")
     shown = f"{name.replace('_', ' ')}{slash and ': '}{case}"
@@ -45,7 +45,7 @@ def claim_of(verdict: Verdict, test: str, spec: Descriptor | None) -> Claim:
 
 
 def claims_text(claims: list[Claim]) -> str:
-    """How many hold, in a few words."""
+    """How many claims hold or failed, in a few words."""
     looks = [one.look for one in claims]
     failed, uncounted = looks.count("failed"), looks.count("uncounted")
     if failed:

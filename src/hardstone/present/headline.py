@@ -15,7 +15,7 @@ from hardstone.units import format_ns, format_span
 
 
 def headline(document: RunDocument) -> list[str]:
-    """Run, state, machine, kernel, conditions, and instrument where it is known."""
+    """Run, state, machine, kernel, conditions, and the instrument if it is known."""
     lines = [
         f"{document.id}  {document.name}",
         state_text(document),
@@ -27,7 +27,7 @@ def headline(document: RunDocument) -> list[str]:
 
 
 def state_text(document: RunDocument, *, has_start: bool = True) -> str:
-    """Status, start (which an ID holds too), and the time that measuring took."""
+    """Status, start (omitted where the ID shows it), and the total measuring time."""
     spent_ns = sum(result.duration_ns for result in document.results)
     is_wrong = any(duration_problem(result.duration_ns) for result in document.results)
     mark = MARK if is_wrong else ""
@@ -36,14 +36,14 @@ def state_text(document: RunDocument, *, has_start: bool = True) -> str:
 
 
 def moment_text(utc: str | None) -> str:
-    """A time of day: "2026-11-23 03:32:03 UTC"; empty where there is none."""
+    """Date and time: "2026-11-23 03:32:03 UTC"; empty if unknown."""
     if not utc:
         return ""
     return utc.replace("T", " ").removesuffix("Z").removesuffix("+00:00") + " UTC"
 
 
 def machine_text(facts: Mapping[str, Scalar]) -> str:
-    """Processor, CPUs, what is virtual, governor."""
+    """Processor, number of CPUs, hypervisor and container, governor."""
     parts = [processor_text(facts)]
     count = facts.get("cpu.count")
     parts.append(f"{count} CPU{'' if count == 1 else 's'}" if count else "")
@@ -54,7 +54,7 @@ def machine_text(facts: Mapping[str, Scalar]) -> str:
 
 
 def processor_text(facts: Mapping[str, Scalar]) -> str:
-    """The processor's own name, or the architecture; empty where neither is known."""
+    """The name of the processor, or the architecture; empty if neither is known."""
     return short(facts.get("machine.cpu_model")) or short(facts.get("machine.arch"))
 
 
@@ -81,7 +81,7 @@ def kernel_text(facts: Mapping[str, Scalar]) -> str:
 
 
 def conditions_text(document: RunDocument) -> str:
-    """How the tests ran: what holds for most of them, and for how many where not for all."""
+    """How the tests ran. A value that not all of them share is followed by its count."""
     ran = known_conditions(document)
     if not ran:
         is_empty = not any(one.series or one.verdicts for one in document.results)
@@ -103,7 +103,7 @@ def _most_common(texts: Sequence[str]) -> str:
 
 
 def known_conditions(document: RunDocument) -> list[Conditions]:
-    """Conditions of the results that told how they ran; where a stream broke off nobody knows."""
+    """Conditions of the results that report them. A truncated stream does not."""
     results = [one for one in document.results if has_run(one)]
     return [one.conditions for one in results if one.complete or one.status == "measured"]
 
@@ -132,7 +132,7 @@ def memory_text(conditions: Conditions) -> str:
 
 
 def instrument_text(instrument: Instrument) -> str:
-    """The clock, what a pair of time stamps costs, and why it is not trusted."""
+    """The clock, the cost of a pair of time stamps, and why the clock is not trusted."""
     pair = instrument.pair
     text = (
         f"clock {instrument.clock}: a pair of time stamps costs {format_ns(pair.median)} "

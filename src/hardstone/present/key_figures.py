@@ -1,4 +1,4 @@
-"""Key findings: for each timing test the worst observed, and how much that is worth."""
+"""Key findings: the worst observed of each timing test, with its confidence bound."""
 
 from __future__ import annotations
 
@@ -9,6 +9,11 @@ from hardstone.present.quantile_text import Cell, level_text, quantile_cell, sha
 from hardstone.present.wording import format_value, series_text, work_text
 from hardstone.stats.summary import SeriesSummary, summarise
 from hardstone.units import format_count, format_span
+
+LIMIT_OF_MAXIMA = (
+    "worst observed: the largest value of this run. It says nothing about code paths that were "
+    "not taken."
+)
 
 
 @dataclass(frozen=True)
@@ -61,6 +66,7 @@ def _unseen(series: Series, summary: SeriesSummary) -> str:
     if series.derived:
         return f"derived: {series.derived}"
     return (
-        f"no value above {format_value(series.max, series.unit)} in "
-        f"{format_count(series.count)}: at 95 % fewer than {share_text(summary.p_exceed_bound)}"
+        f"none of {format_count(series.count)} values is above "
+        f"{format_value(series.max, series.unit)}; at 95 % confidence fewer than "
+        f"{share_text(summary.p_exceed_bound)} are"
     )

@@ -1,4 +1,4 @@
-"""What the load of a run was to do, and what it did."""
+"""The load of a run: requested and reached."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _UNITS = {
 
 @dataclass(frozen=True)
 class LoadRow:
-    """An element of a load; `reached` is for each CPU configuration, from test to test."""
+    """An element of a load; `reached` has its range over all tests, by CPU configuration."""
 
     load: str
     name: str
@@ -42,7 +42,7 @@ class LoadTable:
 
 
 def load_table(document: RunDocument) -> LoadTable | None:
-    """Asked and reached by element; None where the run had no load."""
+    """Requested and reached load by element; None if the run had no load."""
     conditions = conditions_in(document)
     configs = list(dict.fromkeys(one.cpu_config for one in conditions))
     labels = names_in(document)
@@ -60,20 +60,20 @@ def reached_text(result: Result) -> str:
 
 
 def is_short(one: LoadReached) -> bool:
-    """Below 80 % of what was asked for, or without one round, in any process of the element."""
+    """Whether any process reached less than 80 % of the request, or no round at all."""
     least = _least(one)
     return least <= 0 if one.asked is None else least < ENOUGH * one.asked
 
 
 def _least(one: LoadReached) -> float:
-    """A mean would hide the CPU on which hardly anything was done."""
+    """The lowest figure of any process: a mean would hide a CPU without load."""
     return one.reached if one.least is None else min(one.least, one.reached)
 
 
 def _element_text(one: LoadReached) -> str:
     text = f"{shorten(one.element)} {_figure(one.reached, one.unit)}"
     if _least(one) < _ALIKE * one.reached:
-        text += f" (least {_figure(_least(one), one.unit)})"
+        text += f" (lowest {_figure(_least(one), one.unit)})"
     return text if one.asked is None else f"{text} of {_figure(one.asked, one.unit)}"
 
 
@@ -110,7 +110,7 @@ def _full_name(one: LoadReached) -> str:
 def _average_row(
     document: RunDocument, load: str, configs: list[str], label: str
 ) -> Iterable[LoadRow]:
-    """The kernel's load average of a minute at the end of the tests, where it was read."""
+    """The kernel's 1-minute load average at the end of each test, if it was read."""
     averages: dict[str, list[float]] = {}
     for result in document.results:
         milli = result.environment.get(_AVERAGE)
@@ -120,7 +120,7 @@ def _average_row(
         yield LoadRow(
             load=label,
             name="load average",
-            element="load average of a minute, at the end",
+            element="1-minute load average at the end of the test",
             asked="-",
             reached=[_span(averages.get(config, [])) for config in configs],
             is_short=[False] * len(configs),
@@ -135,7 +135,7 @@ def _span(found: list[float]) -> str:
 
 
 def _range(found: list[LoadReached]) -> str:
-    """From the least on any CPU to the mean in the best test, as one figure where alike."""
+    """From the lowest figure of any CPU to the highest mean of any test; one figure if equal."""
     if not found:
         return "-"
     unit = found[0].unit

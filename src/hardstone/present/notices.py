@@ -1,4 +1,4 @@
-"""What a reader must know beside the figures: deviations from the request, and notes."""
+"""Deviations from the request, and notes on results."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from hardstone.model import DataValue, Event, Result, RunDocument
 from hardstone.stats.calibrated import UNEQUAL, unequal_work
 from hardstone.stats.conditions import conditions_in, names_in
 
-# Told as a deviation, or by what a shield did.
+# Shown as deviations, or with the details of a shield.
 _NO_NOTES = {*event_names.SHORT, event_names.DIFFER, event_names.LEFT, *event_names.SHIELD_DETAILS}
 _SHORT_OR_OTHER = (*event_names.SHORT, event_names.DIFFER)
 
 
 @dataclass(frozen=True)
 class Notice:
-    """A deviation of `who`: a test, or a result by its name. `command` is what to type, or ""."""
+    """A deviation of `who`, a test or the name of a result. `command`: the remedy to run, or ""."""
 
     kind: Literal["left", "status", "work", "load"]
     who: str
@@ -28,7 +28,7 @@ class Notice:
 
 
 def deviations(document: RunDocument) -> list[Notice]:
-    """Where the run differs from what was asked for, the gravest kind first."""
+    """Where the run differs from the request, most severe kind first."""
     return [
         *_left(document),
         *_unfinished(document),
@@ -38,7 +38,7 @@ def deviations(document: RunDocument) -> list[Notice]:
 
 
 def _left(document: RunDocument) -> Iterator[Notice]:
-    """What a shield did not put back, each once."""
+    """Settings that a shield did not restore, without duplicates."""
     names = names_in(document)
     told = dict.fromkeys(
         (names.name(result), event.text)
@@ -47,7 +47,7 @@ def _left(document: RunDocument) -> Iterator[Notice]:
         if event.name == event_names.LEFT
     )
     for who, text in told:
-        yield Notice("left", who, f"not put back: {text}", f"sudo {event_names.LEFT_REMEDY}")
+        yield Notice("left", who, f"not restored: {text}", f"sudo {event_names.LEFT_REMEDY}")
 
 
 def _unfinished(document: RunDocument) -> Iterator[Notice]:
@@ -70,14 +70,14 @@ def _unfinished(document: RunDocument) -> Iterator[Notice]:
 
 
 def _unequal(document: RunDocument) -> Iterator[Notice]:
-    """Tests whose results did unequal work: their times do not compare."""
+    """Tests whose results did unequal work."""
     for test, names in unequal_work(document).items():
         differ = ", ".join(name.replace("_", " ") for name in names)
         yield Notice("work", test, f"{UNEQUAL}: {differ}")
 
 
 def _load_short(document: RunDocument) -> Iterator[Notice]:
-    """Results whose load was not what was asked for: their figures are of less."""
+    """Results whose load fell short of the request or differed from it."""
     names = names_in(document)
     for result in document.results:
         for kind in _SHORT_OR_OTHER:
@@ -87,18 +87,18 @@ def _load_short(document: RunDocument) -> Iterator[Notice]:
 
 
 def _together(events: list[Event]) -> list[str]:
-    """One text where each event names its element: the first, and the others by name."""
+    """The text of the first event, then the elements of the others if every event names one."""
     elements = [str(event.data.get("element", "")) for event in events]
     if not all(elements[1:]):
         return [event.text for event in events]
     others = ", ".join(elements[1:])
-    also = f"; {others} fell short too" if others else ""
+    also = f"; also short: {others}" if others else ""
     return [f"{events[0].text}{also}"] if events else []
 
 
 @dataclass
 class Note:
-    """An event's text with the results that said it; `like_it` differ in figures only."""
+    """The text of an event and its results. `like_it` counts events that differ in figures only."""
 
     text: str
     who: list[str] = field(default_factory=list)
@@ -107,9 +107,9 @@ class Note:
 
 
 def notes(document: RunDocument) -> list[Note]:
-    """Details that the probe wants a reader to know, each text once.
+    """Details that the probe reports, without duplicate texts.
 
-    Under several conditions a test says much that differs in its figures only: once.
+    In a run with several conditions, events of one test that differ in figures only are one note.
     """
     names = names_in(document)
     is_folded = len(conditions_in(document)) > 1
@@ -129,7 +129,7 @@ def notes(document: RunDocument) -> list[Note]:
 
 
 def _likeness(result: Result, event: Event) -> object:
-    """What two events have in common that differ in figures only."""
+    """A key that is equal for events that differ in figures only."""
     if event.name == event_names.ONLINE:
         return event.text
     if not event.data:
@@ -143,9 +143,9 @@ def _is_figure(value: DataValue) -> bool:
 
 
 def warnings_of(result: Result) -> list[str]:
-    """Sentences about one result: what it lacks of what was asked for."""
+    """The deviations of one result, as sentences."""
     left = dict.fromkeys(one.text for one in result.events if one.name == event_names.LEFT)
-    found = [f"Not put back: {text.rstrip('.')}; type {event_names.LEFT_REMEDY}." for text in left]
+    found = [f"Not restored: {text.rstrip('.')}; run {event_names.LEFT_REMEDY}." for text in left]
     found += [
         f"{event_names.DEVIATIONS[event.name]}: {event.text.rstrip('.')}."
         for event in result.events
@@ -154,11 +154,13 @@ def warnings_of(result: Result) -> list[str]:
     if result.conditions.realtime is False:
         found.append("Not scheduled as real-time.")
     if result.interrupted:
-        found.append("Interrupted: the figures are of the time until then.")
+        found.append("Interrupted: the figures cover the time until then.")
     if not result.complete:
-        found.append("Incomplete: the figures are of what arrived.")
+        found.append("Incomplete: the figures cover the data that arrived.")
     if result.foreign_count:
-        found.append(f"Others wrote {result.foreign_count} lines to the console of this stream.")
+        found.append(
+            f"Other programs wrote {result.foreign_count} lines to the console of this stream."
+        )
     return found
 
 
@@ -170,12 +172,12 @@ def idle_remark(result: Result) -> str:
 
 
 def column_note(result: Result | None) -> str:
-    """What a column of a table of conditions must say of its result, in a word or two."""
+    """The most severe deviation of a result in two or three words, for the head of a column."""
     if result is None:
         return "not run"
     said = {event.name for event in result.events}
     if event_names.LEFT in said:
-        return "not put back"
+        return "not restored"
     if said & set(event_names.SHORT):
         return "load fell short"
     if event_names.ONLINE in said:

@@ -1,6 +1,6 @@
-"""What a person sees of a run first: claims by family, decisive timings, what stands out.
+"""The summary of a run: claims by family, decisive timings, and what stands out.
 
-The same values for the terminal's one screen and for the opening of the report.
+The terminal's one screen and the opening of the report show the same values.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from hardstone.errors import InputError
 from hardstone.model import Result, RunDocument, Series
 from hardstone.present.notices import deviations
 from hardstone.present.wording import one_line, series_text, shorten, spoken, work_text
+from hardstone.stats.calibrated import UNEQUAL
 from hardstone.stats.conditions import condition_of, names_in
 from hardstone.stats.contradictions import contradictions, is_contradictory
 from hardstone.stats.summary import median_of
-from hardstone.stats.trust import has_run
 from hardstone.units import format_count, format_ns
 
 MOST_STANDING_OUT = 5
@@ -30,9 +30,9 @@ _NO_FAULT = ("unsupported", "skipped")
 
 @dataclass(frozen=True)
 class FailedClaim:
-    """A claim that failed, with all its cases: "fifo", "rr". `meaning`: for a program.
+    """A failed claim with its cases: "fifo", "rr". `meaning`: the consequence for a program.
 
-    `uncounted`: why it does not count for a rating; empty where it does.
+    `uncounted`: why it does not count for a rating; empty if it counts.
     """
 
     test: str
@@ -67,9 +67,9 @@ class Family:
 
 @dataclass(frozen=True)
 class Timing:
-    """The series of a result with the highest value. `median_ns`: None where it is not known.
+    """The series of a result with the highest value. `median_ns` is None if unknown.
 
-    `under` tells the result apart from others of its test, `label` is the series in words.
+    `under` distinguishes the result from others of its test, `label` is the series in words.
     """
 
     test: str
@@ -85,7 +85,7 @@ class Timing:
 
 @dataclass(frozen=True)
 class StandsOut:
-    """One line that must not be missed; `is_grave` in the colour of failure."""
+    """One important line; `is_grave` ones have the colour of failure."""
 
     text: str
     is_grave: bool = False
@@ -123,7 +123,7 @@ def families(document: RunDocument) -> list[Family]:
 
 
 def meaning_of(document: RunDocument, test: str, verdict: str) -> str:
-    """What it means for a program that a claim fails; of an unknown one, the claim itself."""
+    """What a failed claim means for a program; for an unknown test, the claim itself."""
     known = load_catalogue().entry(test).means.get(verdict)
     if known:
         return known
@@ -151,7 +151,7 @@ def timings(document: RunDocument) -> list[Timing]:
 
 
 def decisive_series(result: Result) -> Series | None:
-    """The timed series of `result` with the highest value; derived ones only where no other is."""
+    """The timed series of `result` with the highest value; a derived one only if all are."""
     timed = [one for one in result.series if one.unit == "ns" and one.max is not None]
     timed = [one for one in timed if not one.derived] or timed
     return max(timed, key=lambda one: one.max or 0, default=None)
@@ -160,7 +160,7 @@ def decisive_series(result: Result) -> Series | None:
 def _timing(result: Result, series: Series, under: str) -> Timing:
     try:
         median = median_of(series)
-    except InputError:  # its histogram is unreadable, and a contradiction says so
+    except InputError:  # An unreadable histogram is reported as a contradiction.
         median = None
     work = work_text(series, result.calibrated)
     label = ", ".join(filter(None, (series_text(series), work)))
@@ -178,7 +178,7 @@ def _timing(result: Result, series: Series, under: str) -> Timing:
 
 
 def decisive(found: list[Timing], most: int) -> list[Timing]:
-    """At most `most` of `found`, in their order: of each family in turn the highest."""
+    """At most `most` of `found`, in their order: the highest of each family in turn."""
     if len(found) <= most:
         return found
     by_family: dict[str, list[Timing]] = {}
@@ -190,24 +190,24 @@ def decisive(found: list[Timing], most: int) -> list[Timing]:
 
 
 def stands_out(document: RunDocument) -> list[StandsOut]:
-    """What must not be missed, the most important first, at most MOST_STANDING_OUT lines."""
+    """The most important problems first, at most MOST_STANDING_OUT lines."""
     found = list(_standing_out(document))
     if len(found) <= MOST_STANDING_OUT:
         return found
     more = len(found) - MOST_STANDING_OUT + 1
-    return [*found[: MOST_STANDING_OUT - 1], StandsOut(f"{more} more: see all of the run")]
+    return [*found[: MOST_STANDING_OUT - 1], StandsOut(f"{more} more: see all results")]
 
 
 def _standing_out(document: RunDocument) -> Iterator[StandsOut]:
     contradictory = sum(1 for _ in contradictions(document))
     if contradictory:
-        are = "figure contradicts" if contradictory == 1 else "figures contradict"
-        yield StandsOut(f"{contradictory} {are} others: do not use this run", is_grave=True)
+        are = "contradictory figure" if contradictory == 1 else "contradictory figures"
+        yield StandsOut(f"{contradictory} {are}: do not use this run", is_grave=True)
     unlike = deviations(document)
     left = [one for one in unlike if one.kind == "left"]
     if left:
         who = _named([one.who for one in left])
-        yield StandsOut(f"the machine was not put back as it was by {who}", is_grave=True)
+        yield StandsOut(f"settings not restored after {who}", is_grave=True)
     claims = [one for family in families(document) for one in family.failed if not one.uncounted]
     if claims:
         are = "claim" if len(claims) == 1 else "claims"
@@ -223,13 +223,13 @@ def _standing_out(document: RunDocument) -> Iterator[StandsOut]:
         yield StandsOut(f"{loads[0]}: {who}")
     if any(one.kind == "work" for one in unlike):
         who = _named([one.who for one in unlike if one.kind == "work"])
-        yield StandsOut(f"unequal work, its times do not compare: {who}")
+        yield StandsOut(f"{UNEQUAL}: {who}")
     yield from (one for one in lacking if not one.is_grave)
 
 
 def _not_measured(document: RunDocument) -> Iterator[StandsOut]:
-    """Tests that gave less than was asked: one line for those with the same reason, and where
-    that would be too many lines one for each status."""
+    """Tests that did not measure in full: one line per reason, or per status if there are too
+    many reasons."""
     unlike = [one for one in deviations(document) if one.kind == "status"]
     lacking: dict[str, list[str]] = {}
     for one in unlike:
@@ -249,7 +249,7 @@ def _not_measured(document: RunDocument) -> Iterator[StandsOut]:
 
 
 def _cpu_lost(document: RunDocument) -> Iterator[StandsOut]:
-    """CPU time that the tests did not get: throttling, or a hypervisor."""
+    """CPU time that tests lost to throttling, preemption or a hypervisor."""
     names = names_in(document)
     throttled = [
         names.name(one)
@@ -257,7 +257,9 @@ def _cpu_lost(document: RunDocument) -> Iterator[StandsOut]:
         if any(event.name == event_names.THROTTLED for event in one.events)
     ]
     if throttled:
-        yield StandsOut(f"the CPU was not given to {_named(throttled)}", is_grave=True)
+        yield StandsOut(
+            f"{_named(throttled)} lost CPU time (throttling or preemption)", is_grave=True
+        )
     stolen = {
         names.name(one): one.environment["steal_ns"]
         for one in document.results
@@ -265,11 +267,11 @@ def _cpu_lost(document: RunDocument) -> Iterator[StandsOut]:
     }
     if stolen:
         total = format_ns(sum(stolen.values()))
-        yield StandsOut(f"steal time: the hypervisor took {total} during {_named(list(stolen))}")
+        yield StandsOut(f"steal time: {total} during {_named(list(stolen))}")
 
 
 def _releases_missed(document: RunDocument) -> Iterator[StandsOut]:
-    """Releases that came while an earlier one was late, by their own series."""
+    """Releases missed because an earlier one was late, from the series that count them."""
     names = names_in(document)
     missed: dict[str, int] = {}
     for result in document.results:
@@ -290,8 +292,3 @@ def _named(names: list[str]) -> str:
     names = list(dict.fromkeys(names))
     more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
     return ", ".join(names[:_MOST_NAMES]) + more
-
-
-def has_measured(document: RunDocument) -> bool:
-    """Whether any test of the run got as far as measuring."""
-    return any(has_run(result) for result in document.results)

@@ -1,4 +1,4 @@
-"""Quantiles and bounds in words."""
+"""Quantiles and bounds as text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hardstone.units import format_count
 
 @dataclass(frozen=True)
 class Cell:
-    """A figure and, under it, its interval."""
+    """A figure with its interval."""
 
     value: str
     interval: str = ""
@@ -26,7 +26,7 @@ def level_text(q: float) -> str:
 
 
 def quantile_value(quantile: Quantile | None, unit: Unit, quantum_ns: float = 1.0) -> str:
-    """The value of a quantile; one outside of all buckets is "above" or "below" their ends."""
+    """The value of a quantile; outside the buckets it is "above" or "below" their range."""
     if quantile is None:
         return "-"
     if quantile.value is not None:
@@ -46,7 +46,7 @@ def quantile_cell(quantile: Quantile | None, unit: Unit) -> Cell:
 
 
 def bound_text(summary: SeriesSummary) -> str:
-    """The bound for what was not seen: none above the worst observed, at 95 %."""
+    """Upper bound, at 95 % confidence, of the share of values above the worst observed."""
     if summary.derived or summary.p_exceed_bound > 0.1:
         return "-"
     return f"< {share_text(summary.p_exceed_bound)}"

@@ -1,4 +1,4 @@
-"""A run as commands that do the same again."""
+"""Commands that repeat a run."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from hardstone.older.old_loads import is_of_today
 
 
 def run_command(plan: Plan) -> str:
-    """The command that makes `plan` again. Plans from before they held it lose duration, samples
-    and parameters."""
+    """The command that makes `plan` again. For older plans without a stored command it lacks
+    duration, samples and parameters."""
     if plan.command:
         return shlex.join(["hardstone", *plan.command])
     tests = list(dict.fromkeys(test.test for test in plan.tests))
@@ -19,13 +19,13 @@ def run_command(plan: Plan) -> str:
 
 
 def has_commands(plan: Plan) -> bool:
-    """Whether there is a load today for each of the plan."""
+    """Whether this version still has every load of the plan."""
     return all(map(is_of_today, [plan.load, *plan.loads]))
 
 
 def test_commands(document: RunDocument) -> list[str]:
-    """One command for each test, with the parameters that it had: those that it was given from
-    results before it, or calibrated, too. A test that did not run has those of the plan."""
+    """One command for each test, with its parameters, including those that were calibrated or
+    taken from earlier results. A test that did not run has the parameters of the plan."""
     plan, results = document.plan, document.results
     had = [_had(result) for result in results] + [{}] * (len(plan.tests) - len(results))
     return [_test_command(plan, test, one) for test, one in zip(plan.tests, had, strict=False)]
@@ -43,13 +43,13 @@ def _test_command(plan: Plan, test: PlannedTest, had: dict[str, ParamValue]) -> 
         words += ["--duration", f"{test.duration_ns}ns"]
     for name, value in {**test.params, **had}.items():
         words += ["-p", f"{name}={_value(value)}"]
-    # In runs from before loads a planned test has no condition of its own.
+    # In plans without a list of loads a test has no condition of its own.
     load, config = (test.load, test.cpu_config) if plan.loads else (plan.load, plan.cpu_config)
     return shlex.join([*words, *_how(plan, _under([load], [config]))])
 
 
 def _under(loads: list[str], configs: list[str]) -> list[str]:
-    """Each load by an option of its own: the options of stress-ng may hold commas."""
+    """One option for each load: options of stress-ng may contain commas."""
     words = [word for load in loads for word in ("--load", load)]
     return [*words, "--cpu-config", ",".join(configs)]
 

@@ -1,4 +1,4 @@
-"""Untrusted values as text for people: cleaned, cut, with units."""
+"""Untrusted values as text for people: sanitized, shortened, with units."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _BYTE_UNITS = ("B", "kB", "MB", "GB", "TB")
 
 
 def clean(text: str) -> str:
-    """`text` with what cannot be shown, or would turn its direction, replaced by U+FFFD."""
+    """`text` with unprintable characters and direction marks replaced by U+FFFD."""
     if text.isascii() and text.isprintable():
         return text
     return "".join(_shown(character) for character in text)
@@ -31,17 +31,17 @@ def _shown(character: str) -> str:
 
 
 def shorten(text: str, limit: int = LABEL_CHARACTERS) -> str:
-    """A clean single line of at most `limit` characters, such as a chart can draw.
+    """A clean single line of at most `limit` characters that a chart can draw.
 
-    Characters beyond U+FFFF become U+FFFD: the charts count each as two, and fail
-    where they cut between the two.
+    Characters beyond U+FFFF become U+FFFD: the chart library counts each as two, and fails
+    if it cuts between them.
     """
     line = " ".join(_BEYOND_CHARTS.sub("\N{REPLACEMENT CHARACTER}", clean(text)).split())
     return line if len(line) <= limit else line[: limit - 1] + "\N{HORIZONTAL ELLIPSIS}"
 
 
 def format_value(value: float | None, unit: Unit, quantum_ns: float = 1.0) -> str:
-    """A value of a series with its unit; no digit of a time below `quantum_ns`."""
+    """A value of a series with its unit. A time has no digits below `quantum_ns`."""
     if value is None:
         return "-"
     if unit == "ns":
@@ -70,27 +70,27 @@ def label_text(key: str, value: int | str) -> str:
 
 
 def spoken(name: str) -> str:
-    """A name of the contract as words: "round_trip" is "round trip"."""
+    """A name from the contract as words: "round_trip" is "round trip"."""
     return shorten(name.replace("_", " "), 40)
 
 
 def one_line(text: str) -> str:
-    """Untrusted text in one line, without controls."""
+    """Untrusted text on one line, without control characters."""
     return " ".join(clean(text).split())
 
 
 def short(value: Scalar, limit: int = 60) -> str:
-    """A fact as one short line, empty where it is not known."""
+    """A fact as one short line; empty if unknown."""
     return "" if value is None else shorten(str(value), limit)
 
 
 def labels_text(labels: Mapping[str, int | str]) -> str:
-    """Labels of a series in one line: "period 10 ms, timerfd"."""
+    """The labels of a series on one line: "period 10 ms, timerfd"."""
     return ", ".join(shorten(label_text(key, value)) for key, value in labels.items())
 
 
 def ratio_text(ratio: float) -> str:
-    """Two digits, or whole from 10 on: "0.64", "1.0", "23", "1 200"."""
+    """Two significant digits, an integer from 10 on: "0.64", "1.0", "23", "1 200"."""
     if ratio >= 9.95:
         return format_count(round(ratio))
     return f"{ratio:.1f}" if ratio >= 0.995 else f"{ratio:.2g}"
@@ -103,7 +103,7 @@ def series_text(series: Series, keys: Iterable[str] | None = None) -> str:
 
 
 def work_text(series: Series, calibrated: Mapping[str, int]) -> str:
-    """The calibrated work of a value of `series`: "36 696 328 operations"; empty without any."""
+    """Calibrated work per value of `series`: "36 696 328 operations"; empty if none."""
     work = work_of(series, calibrated)
     return ", ".join(
         f"{format_count(count)} {shorten(spoken(what))}" for what, count in work.items()
@@ -134,7 +134,7 @@ def range_text(low: str, high: str) -> str:
 
 
 def fact_text(name: str, value: Scalar) -> str:
-    """The value of a fact; the unit stands at the end of its name."""
+    """The value of a fact. Its unit is part of its name."""
     if value is None:
         return "not known"
     if isinstance(value, bool):

@@ -1,4 +1,4 @@
-"""The scripts that make charts interactive, built once for each version and kept."""
+"""The scripts for interactive charts, built once per version and cached."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def cache_dir() -> Path:
 
 
 def build_bundle() -> str | None:
-    """Vega, Vega-Lite and Vega-Embed as one script; None where it cannot be built."""
+    """Vega, Vega-Lite and Vega-Embed as one script; None if the build fails."""
     import vl_convert
 
     try:
@@ -37,10 +37,10 @@ def build_bundle() -> str | None:
 def load_bundle(
     directory: Path | None = None, build: Callable[[], str | None] = build_bundle
 ) -> str | None:
-    """What `build` gives, from before or now; None where it cannot be built.
+    """The script of `build`, cached; None if the build fails.
 
-    Kept in `directory` as one file: its SHA-256, a line end, the script. What does not
-    match its digest is built again. A directory that cannot be written costs only time.
+    The cache is one file in `directory`: SHA-256, line end, script. A file that does not match
+    its digest is built again. If the directory is not writable, every call builds.
     """
     place = directory or _own_directory()
     path = place / _file_name() if place else None

@@ -1,7 +1,7 @@
-"""Charts drawn side by side, by a pool of processes where there are many of them.
+"""Draws charts in parallel, with a pool of processes if there are many.
 
-The converter draws one chart at a time and lets no other thread of its process run meanwhile.
-What the pool does not draw, since it did not start or a process of it died, is drawn here.
+The converter draws one chart at a time and blocks all other threads of its process. If the pool
+did not start or lost a process, the chart is drawn in this process.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MOST_HELPERS = 4
 
 
 class Drawing:
-    """A chart that is being drawn: whoever shows it waits for it."""
+    """A chart that is being drawn. Showing it waits for the drawing."""
 
     def __init__(self, spec: Spec, drawn: Future[str] | None) -> None:
         self._spec = spec
@@ -43,7 +43,7 @@ class Drawing:
             return Markup("<p>{}</p>").format(said)
 
     def _elsewhere(self) -> str:
-        """What the pool drew; empty where it did not."""
+        """The drawing of the pool; empty if there is none."""
         if self._drawn is not None:
             with contextlib.suppress(BrokenProcessPool, OSError):
                 return self._drawn.result()
@@ -51,16 +51,16 @@ class Drawing:
 
 
 class Drawer:
-    """Draws what is given to it. Leaving its `with` block ends the processes.
+    """Draws charts. Leaving its `with` block ends the processes.
 
-    They are started at once: a converter takes half a second to start, in which the page can
-    be prepared. Without any each chart is drawn when it is asked for.
+    They start immediately: a converter needs half a second to start, while the page is prepared.
+    With 0 helpers each chart is drawn when it is shown.
     """
 
     def __init__(self, helpers: int = 0) -> None:
         self._pool: ProcessPoolExecutor | None = None
         if helpers:
-            # A copy of this process would have its threads' locks, and none of its threads.
+            # A forked copy would inherit locks of threads that it does not have.
             method = get_context("spawn")
             with contextlib.suppress(OSError, ImportError):  # no semaphore: /dev/shm is read-only
                 self._pool = ProcessPoolExecutor(helpers, mp_context=method, initializer=_begin)
@@ -75,7 +75,7 @@ class Drawer:
             self._pool.shutdown(cancel_futures=True)
 
     def draw(self, spec: Spec) -> Drawing:
-        """The drawing of a Vega-Lite specification, or words why there is none."""
+        """The drawing of a Vega-Lite specification, or a message if it fails."""
         return Drawing(spec, self._submit(spec))
 
     def _submit(self, spec: Spec) -> Future[str] | None:
@@ -93,7 +93,7 @@ class Drawer:
 
 
 def _begin() -> None:
-    """Ctrl-C is for the tool, whose end ends this process, whatever ended it."""
+    """Leaves Ctrl-C to the parent, and ends this process when the parent ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
@@ -106,7 +106,7 @@ def _end_with_parent() -> None:
 
 
 def helpers_for(document: RunDocument) -> int:
-    """How many processes the charts of a run are worth: at most one a CPU."""
+    """How many processes to start for the charts of a run, at most one per CPU."""
     timed = sum(1 for result in document.results if result.series)
     if timed < MANY_RESULTS:
         return 0

@@ -1,4 +1,4 @@
-"""The charts of one result: static drawing, data for the interactive one, words for both."""
+"""The charts of one result: static drawing, data for the interactive chart, text for both."""
 
 from __future__ import annotations
 
@@ -43,24 +43,24 @@ def _has_any(series: Series) -> bool:
     return series.count > 0
 
 
-# In the order of what a reader misses most: a long run shows the first ones only.
+# Most important first: a long run shows only the first ones.
 KINDS = (
     Kind(
         "Exceedance",
-        "Share of values above each duration. The open triangle is the 95 % bound for "
-        "what lies above the worst observed.",
+        "Share of values above each duration. The open triangle is the upper bound, at 95 %, of "
+        "the share above the worst observed.",
         exceedance_chart,
         _has_values,
     ),
     Kind(
         "Histogram",
-        "Values per bin; the triangle on the axis marks the worst observed.",
+        "Values per bin. The triangle on the axis marks the worst observed.",
         histogram_chart,
         _has_values,
     ),
     Kind(
         "Over time",
-        "Largest value of each second; a break in a line is a time without values.",
+        "Largest value of each second. A gap in a line is a time without values.",
         over_time,
         over_time.is_drawable,
     ),
@@ -75,7 +75,7 @@ KINDS = (
 
 @dataclass(frozen=True)
 class Figure:
-    """One chart of a page. `data` is None where nothing but the drawing is needed."""
+    """One chart of a page. `data` is None if the page has static charts only."""
 
     id: str
     title: str
@@ -86,7 +86,7 @@ class Figure:
 
 
 def charts_each(results: list[Result], most: int = MOST_CHARTS) -> int:
-    """How many charts each test may have, so that the page has `most` and stays small."""
+    """The number of charts per test that keeps the page at about `most` charts."""
     timing = sum(1 for result in results if any(_has_any(one) for one in result.series))
     return max(1, min(len(KINDS), most // max(timing, 1)))
 
@@ -105,7 +105,7 @@ def figures_of(
 
 
 def drawn_group(found: list[Series]) -> Group:
-    """The lines for series of one unit; colours are given before any is left out."""
+    """The lines for series of one unit. Colours are assigned before any line is left out."""
     return group([series for series in found if _has_any(series)])
 
 
@@ -119,7 +119,7 @@ def _figure(
 def figure_of(
     kind: Kind, found: list[Series], subject: str, name: str, drawer: Drawer, *, live: bool
 ) -> Figure | None:
-    """The chart of series of one unit; None where it can show none of them."""
+    """The chart of series of one unit; None if it can show none of them."""
     whole = drawn_group(found)
     lines = whole.only([line.series for line in whole.lines if kind.shows(line.series)])
     if not lines.lines:
@@ -142,7 +142,7 @@ def _about(kind: Kind, drawn: list[Series]) -> str:
 
 
 def _spoken(title: str, test: str, lines: Group, unit: Unit) -> str:
-    """What the chart shows, for those who hear it: the figures themselves."""
+    """The figures of the chart as text, for screen readers."""
     shown = [_spoken_series(line.series, unit) for line in lines.lines[:_SPOKEN_SERIES]]
     more = len(lines.lines) - len(shown)
     rest = f"; and {more} more, all in the table of figures" if more > 0 else ""
@@ -155,7 +155,7 @@ def _spoken_series(series: Series, unit: Unit) -> str:
 
 
 def packed(spec: Spec) -> dict[str, Any]:
-    """The specification apart from its data, and the data in short rows by line."""
+    """The specification without its data, and the data in compact rows by line."""
     rows = spec["data"]["values"]
     lines = [_packed_line(list(part)) for _, part in groupby(rows, key=_line_key)]
     rest = {key: value for key, value in spec.items() if key not in ("data", "config")}
@@ -182,7 +182,7 @@ CHART_CONFIG = json_for_script(CONFIG)
 
 
 def notes_on_drawing(found: list[Series], most: int = len(KINDS)) -> list[str]:
-    """What the first `most` charts of a result with the series `found` do not show."""
+    """Notes on what the first `most` charts of the series `found` do not show."""
     notes = []
     few = sum(1 for series in found if series.count and not _has_values(series))
     if few:

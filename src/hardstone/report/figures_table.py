@@ -1,4 +1,4 @@
-"""The table of figures of one result: one row a series, with everything said about it."""
+"""The table of figures of one result: one row per series, with its notes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Table:
-    """`levels` are the headings of the quantile columns: "median", "99 %"."""
+    """`levels` are the headings of the quantile columns: "median", "p99"."""
 
     levels: list[str]
     rows: list[Row]
@@ -42,8 +42,8 @@ def table_of(
     deepest: float,
     calibrated: Mapping[str, int],
 ) -> Table:
-    """Figures of all series that hold values; quantiles as deep as the counts allow, at most
-    to `deepest`. Empty series are named in one line below. `calibrated` is that of the result.
+    """Figures of all series with values. Quantiles are as deep as the counts support, at most
+    `deepest`. Empty series are listed below. `calibrated` is that of the result.
     """
     empty = [series_text(series) for series in found if not series.count]
     found = [series for series in found if series.count]
@@ -86,7 +86,7 @@ def _notes(
 ) -> list[str]:
     work = work_text(series, calibrated)
     notes = [MARK_NOTE] if is_contradictory(series) else []
-    notes += [f"work of each value: {work}"] if work else []
+    notes += [f"work per value: {work}"] if work else []
     if series.derived:
         notes.append(f"derived, not timed: {series.derived}")
     limit = instrument_limit(series, instrument)
@@ -96,5 +96,7 @@ def _notes(
         notes.append(f"{format_count(series.histogram.underflow)} values below 0, not drawn")
     if series.histogram.overflow:
         lost = format_count(series.histogram.overflow)
-        notes.append(f"{lost} values past the last bucket: not drawn, but in count and extremes")
+        notes.append(
+            f"{lost} values past the last bucket: not drawn, but included in count and maximum"
+        )
     return notes

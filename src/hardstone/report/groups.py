@@ -1,8 +1,8 @@
-"""Which series of a test are drawn, and by what they are told apart.
+"""Which series of a test are drawn, and how they are distinguished.
 
 Up to six lines share one panel. Beyond that one label makes the panels (small
 multiples) and the others the colours; a pair of names with equal labels, such as
-`wakeup` and `release`, is told apart by dashes.
+`wakeup` and `release`, is distinguished by dashes.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Line:
     number: int = 0
     panel: str = ""
     dash: str = ""
-    is_over: bool = False  # drawn over a line that would not be seen below
+    is_over: bool = False  # drawn over a line that it would hide
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ def _count(found: list[Series], keys: list[str]) -> int:
 
 
 def common_numbers(found: list[Series]) -> str:
-    """Numbers that are the same for all series, so that no line is named by them: "waiters 97"."""
+    """Numeric labels that are equal for all series, so that no line names them: "waiters 97"."""
     same = set.intersection(*(set(series.labels.items()) for series in found))
     return ", ".join(
         label_text(key, value)
@@ -118,7 +118,7 @@ def _highest(found: list[Series]) -> list[Series]:
 
 
 def _is_over(line: Line, lines: list[Line]) -> bool:
-    """Whether `line` would hide one below it: the same values for the most part, and as far."""
+    """Whether `line` would hide one below it: mostly equal values and an equal maximum."""
     below = [one for one in lines if one.number < line.number and one.panel == line.panel]
     return any(_shared(line.series, one.series) for one in below)
 
@@ -133,7 +133,7 @@ def _shared(upper: Series, lower: Series) -> bool:
 
 
 def _ends_alike(one: float, other: float) -> bool:
-    """Tails that end apart are both seen, however much of the rest they have in common."""
+    """Whether both maxima are about equal. Otherwise both tails are visible."""
     return max(one, other) <= _ALIKE * max(1.0, min(one, other))
 
 

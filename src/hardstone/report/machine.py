@@ -1,4 +1,4 @@
-"""Facts about the machine by topic, what moved, and the instrument."""
+"""Facts about the machine by topic, facts that changed, and the instrument."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ Rows = list[tuple[str, str]]
 
 
 def fact_groups(system: Mapping[str, Scalar]) -> list[tuple[str, list[tuple[str, str, str]]]]:
-    """Facts (name, value, meaning) grouped by what stands before the first dot, in the order
-    they came; no meaning for one that the register does not have."""
+    """Facts (name, value, meaning) grouped by the part before the first dot, in order of arrival.
+    The meaning is empty if the register does not have the fact."""
     known = load_facts()
     groups: dict[str, list[tuple[str, str, str]]] = {}
     for name, value in system.items():
@@ -32,7 +32,7 @@ def moved_rows(moved: list[Moved]) -> list[tuple[str, str, str]]:
 
 
 def instrument_rows(instrument: Instrument) -> Rows:
-    """What the probe found out about its own clock."""
+    """What the probe measured about its own clock."""
     reason = f" ({instrument.reason})" if instrument.reason else ""
     found = [
         ("Clock", instrument.clock),
@@ -48,20 +48,20 @@ def instrument_rows(instrument: Instrument) -> Rows:
 
 
 def skew_rows(instrument: Instrument) -> list[tuple[str, str, str, str]]:
-    """Offset between counters: (CPUs, offset, bound, whether the interval holds 0)."""
+    """Offset between counters: (CPUs, offset, bound, whether the interval contains 0)."""
     return [
         (
             f"{skew.cpu_a} to {skew.cpu_b}",
             f"{skew.offset_ns:.1f} ns",
             f"+-{skew.bound_ns:.1f} ns",
-            "consistent" if skew.consistent else "INCONSISTENT: cross-CPU figures are void",
+            "consistent" if skew.consistent else "INCONSISTENT: cross-CPU figures are invalid",
         )
         for skew in instrument.skew
     ]
 
 
 def pair_rows(document: RunDocument) -> list[tuple[str, ...]]:
-    """Cost of an empty pair of time stamps, for the run and as each test found it."""
+    """Cost of an empty pair of time stamps, for the run and for each test."""
     owned = [("whole run", document.instrument)]
     names = names_in(document)
     owned += [(names.name(result), result.instrument) for result in document.results]

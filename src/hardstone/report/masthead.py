@@ -1,4 +1,4 @@
-"""The head of a report: what, on what, when, and everything a reader must be told first."""
+"""The head of a report: run, machine, time, status, trust and banners."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ def head_of(document: RunDocument) -> Head:
 
 
 def _summary(document: RunDocument) -> str:
-    """When, how much, and under what: the rest of it stands with the system."""
+    """Start, profile, load and CPU configuration. The section on the system has the rest."""
     started, profile = moment_text(document.started_utc), document.plan.profile
     return f"{started}; profile {profile}, load {_loads(document)}, CPUs {_configs(document)}"
 
 
 def _loads(document: RunDocument) -> str:
-    """As planned; where no plan has a list, as the results say it."""
+    """The loads of the plan, or of the results if the plan has no list."""
     plan = document.plan
     said = plan.loads or dict.fromkeys(one.load for one in conditions_in(document))
     return ", ".join(said) or plan.load

@@ -37,7 +37,7 @@ class Opening:
 
 
 def opening_of(document: RunDocument, drawer: Drawer, *, live: bool) -> Opening:
-    """What a reader sees of `document` before everything else."""
+    """The part of the page that comes before all others."""
     by_family = families(document)
     claims = [claim for family in by_family for claim in family.failed]
     found = timings(document)
@@ -64,7 +64,7 @@ def _figure(shown: list[Timing], drawer: Drawer, *, live: bool) -> Figure:
 
 
 def _spoken(shown: list[Timing]) -> str:
-    """The figures themselves, for those who hear the page."""
+    """The figures of the chart as text, for screen readers."""
     told = [
         f"{name}: median {format_value(one.median_ns, 'ns')}, worst observed "
         f"{format_value(one.worst_ns, 'ns')}"

@@ -1,4 +1,4 @@
-"""Where a report may go: a regular file, or where nothing is yet."""
+"""The file of a report: a regular file, or a name that does not exist yet."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from hardstone.errors import InputError
 def regular_target(path: Path) -> Path:
     """The file that a report at `path` replaces, which may not exist yet.
 
-    A rename replaces whatever has the name, as root even a device: so the end of all
-    links is taken, and InputError raised if it is no regular file. Raises OSError.
+    A rename replaces anything with that name, as root even a device. So links are resolved
+    first, and InputError is raised unless the end is a regular file. Raises OSError.
     """
     target = Path(os.path.realpath(path))
     # Both: a link such as /dev/stdout names a pipe that has no path of its own.

@@ -1,4 +1,4 @@
-"""The report of one run as one HTML page that needs nothing but itself."""
+"""The report of one run as a self-contained HTML page."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hardstone.catalogue import kind_of
 from hardstone.files import replace_file
 from hardstone.model import Descriptor, Result, RunDocument
 from hardstone.present import reproduce
-from hardstone.present.key_figures import Finding, finding_of
+from hardstone.present.key_figures import LIMIT_OF_MAXIMA, Finding, finding_of
 from hardstone.present.load_table import load_table
 from hardstone.present.wording import clean
 from hardstone.report import machine
@@ -56,10 +56,9 @@ def render_html(
 ) -> str:
     """The report of `document` as HTML text.
 
-    `spec_lookup` gives the register's descriptor of a test ID, or None: then the
-    report shows the ID alone. `bundle` gives the scripts for interactive charts, or
-    None: then the charts are static. `drawer` is one that was started before.
-    A series that contradicts itself is named at the top.
+    `spec_lookup` returns the descriptor of a test ID; if None, the page shows the ID alone.
+    `bundle` returns the scripts for interactive charts; if None, charts are static. `drawer`
+    is one that was started earlier. The top of the page names contradictory series.
     """
     script = bundle()
     with nullcontext(drawer) if drawer else Drawer(helpers_for(document)) as drawing:
@@ -76,13 +75,13 @@ def write_html(
     bundle: Callable[[], str | None] = load_bundle,
     drawer: Drawer | None = None,
 ) -> None:
-    """Write the report to `path` as a whole or not at all, through symbolic links.
+    """Writes the report to `path` atomically, following symbolic links.
 
-    InputError where `path` is anything but a regular file; raises OSError.
+    InputError if `path` exists and is not a regular file; raises OSError.
     """
     target = regular_target(path)
     text = render_html(document, spec_lookup, bundle=bundle, drawer=drawer)
-    # Rendering took a while: the place may hold something else by now.
+    # Rendering takes a while, so check the path again.
     data = text.encode("utf-8", "xmlcharrefreplace")
     replace_file(regular_target(target), data, None, is_durable=False)
 
@@ -144,6 +143,7 @@ def _context(
         "condition_count": len(beside[0].conditions) if beside else 1,
         "legend": list(settings.names.legend().items()),
         "loads": load_table(document),
+        "limit_of_maxima": LIMIT_OF_MAXIMA,
         "findings": _findings(results, sections, settings.deepest),
         "common_conditions": _common_conditions(sections),
         "sections": sections,
@@ -153,20 +153,20 @@ def _context(
 
 
 def _charts_each(results: list[Result], beside: list[Comparison]) -> int:
-    """Of a run with several conditions the charts at the top show most of what there is."""
+    """Charts per test. With several conditions most charts are at the top of the page."""
     if not beside:
         return charts_each(results)
     return charts_each(results, MOST_CHARTS - charts_beside(beside))
 
 
 def _common_conditions(sections: list[Section]) -> str:
-    """The conditions of all results that ran, or nothing where they differ."""
+    """The conditions of all results that ran; empty if they differ."""
     found = {section.conditions for section in sections if section.shown}
     return found.pop() if len(found) == 1 else ""
 
 
 def _findings(results: list[Result], sections: list[Section], deepest: float) -> list[Finding]:
-    """Conditions are named only where the results of one run differ in them."""
+    """The key findings. They name conditions only if these differ within the run."""
     common = _common_conditions(sections)
     found = [
         finding_of(result, one.anchor, "" if common else one.conditions, deepest)

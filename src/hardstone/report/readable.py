@@ -1,4 +1,4 @@
-"""A run whose histograms can all be read: what cannot is emptied, and named."""
+"""Replaces unreadable histograms of a run by empty ones."""
 
 from __future__ import annotations
 

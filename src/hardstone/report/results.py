@@ -1,4 +1,4 @@
-"""The table of all results, and the section of each that has something to show."""
+"""The table of all results, and a section for each result with content."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ MOST_WORST_TABLES = 24
 MANY_SERIES = 40
 WORST_OF_MANY = 8
 _FOLDED_TITLES = {
-    "not_moved": "Not moved away",
-    "shielded": "Moved away",
+    "not_moved": "Not moved",
+    "shielded": "Moved",
     "offline": "Taken offline",
 }
 _ELSEWHERE = {*event_names.DEVIATIONS, *_FOLDED_TITLES, event_names.LEFT}
@@ -46,7 +46,7 @@ class WorstTable:
 
 @dataclass(frozen=True)
 class Section:
-    """One result. Sections without `shown` stand in the table of results only."""
+    """One result. Without `shown` it appears in the table of results only."""
 
     anchor: str
     test: str
@@ -77,7 +77,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Settings:
-    """What is the same for all sections of a page."""
+    """What all sections of a page share."""
 
     lookup: SpecLookup
     drawer: Drawer
@@ -91,7 +91,7 @@ class Settings:
 
 
 def worst_each(results: list[Result]) -> int | None:
-    """How many of the highest values of a series a page lists; None: all that are kept."""
+    """How many of the highest values of a series the page lists; None: all recorded ones."""
     return WORST_OF_MANY if sum(len(one.series) for one in results) > MANY_SERIES else None
 
 
@@ -163,7 +163,7 @@ def _status_label(result: Result, claims: list[Claim]) -> str:
 
 
 def _outcome(result: Result, claims: list[Claim]) -> str:
-    """What came of it in a few words: claims first, then figures."""
+    """The outcome in a few words: claims, then figures."""
     parts = [claims_text(claims)] if claims else []
     if result.series:
         values = sum(series.count for series in result.series)
@@ -199,7 +199,7 @@ def _setting(result: Result) -> list[tuple[str, str]]:
         ("Clock", conditions.clock or NOT_KNOWN),
         ("Parameters", "; ".join(parameter_text(*item) for item in result.params.items())),
         ("Calibrated", "; ".join(parameter_text(*item) for item in result.calibrated.items())),
-        ("Meanwhile", "; ".join(_counter(*item) for item in result.environment.items())),
+        ("Kernel counters", "; ".join(_counter(*item) for item in result.environment.items())),
     ]
     return [(name, value) for name, value in found if value]
 
@@ -213,7 +213,7 @@ def _counter(name: str, value: int) -> str:
 
 
 def _moments(result: Result, spec: Descriptor | None) -> list[tuple[str, str]]:
-    """What a value of each series is, in the words of the register."""
+    """The meaning of each series, from the register."""
     present = {series.name for series in result.series}
     known = spec.series if spec else []
     return [(one.name, one.meaning) for one in known if one.name in present]
@@ -225,7 +225,7 @@ def _worst_tables(found: list[Series], each: int | None) -> list[WorstTable]:
 
 
 def _worst_summary(found: list[Series], settings: Settings) -> str:
-    """What the tables of the highest values show, and where the rest of them is."""
+    """What the tables of the highest values show, and how to get the others."""
     kept = [len(one.worst) for one in found if one.worst]
     most, each = max(kept, default=0), settings.worst_each
     parts = ["The highest values of each series, with their times"]

@@ -1,4 +1,4 @@
-"""Untrusted data inside HTML: JSON in script elements, and the page's own security policy."""
+"""Untrusted data in HTML: JSON in script elements, and the page's security policy."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _IN_SCRIPT = {
 
 
 def json_for_script(value: object) -> Markup:
-    """`value` as JSON that cannot end or open an element, nor a line, of the page."""
+    """`value` as JSON that cannot open or close an element of the page, or break a line."""
     text = msgspec.json.encode(value).decode()
     for character, escape in _IN_SCRIPT.items():
         text = text.replace(character, escape)

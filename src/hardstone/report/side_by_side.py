@@ -1,4 +1,4 @@
-"""The top of a run with several conditions: each test with all of them beside each other."""
+"""The tables of a run with several conditions: one per test, one column per condition."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _KINDS = [kind for kind in KINDS if kind.module in (exceedance_chart, bars)]
 
 @dataclass(frozen=True)
 class Cell:
-    """A series under one condition: `look` is a class of the page for it."""
+    """A series under one condition. `look` is a CSS class."""
 
     value: str
     ratio: str = ""
@@ -48,7 +48,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Column:
-    """A condition; `anchor` is the section of its result, `note` what a reader must know."""
+    """A condition. `anchor` is the section of its result, `note` its most severe deviation."""
 
     label: str
     anchor: str
@@ -73,7 +73,7 @@ class SideTable:
 
 
 def charts_beside(found: list[Comparison]) -> int:
-    """How many charts this part of the page has."""
+    """The number of charts in this part of the page."""
     timed = sum(1 for one in found if one.series and kind_of(one.test) != "behaviour")
     return min(timed, MOST_TESTS_DRAWN) * CHARTS_EACH
 
@@ -81,7 +81,7 @@ def charts_beside(found: list[Comparison]) -> int:
 def side_tables(
     found: list[Comparison], anchors: dict[int, str], names: Names, settings: Settings
 ) -> list[SideTable]:
-    """Tests that have something to compare; `anchors` by the identity of a result."""
+    """A table for each test with rows. `anchors` are keyed by the identity of a result."""
     tables: list[SideTable] = []
     for one in found:
         rows = _rows(one, settings)
@@ -112,7 +112,7 @@ def _rows(one: Comparison, settings: Settings) -> list[SideRow]:
 
 
 def _is_dull(row: VerdictRow) -> bool:
-    """Claims that hold wherever they were made stand in the sections only."""
+    """Whether a claim holds under every condition; then only its section shows it."""
     return all(verdict is None or verdict.passed for verdict in row.found)
 
 
@@ -163,7 +163,7 @@ def _series_cell(
 
 
 def _common_level(row: SeriesRow) -> float:
-    """The deepest quantile that every condition has values for, at most 99.9 %."""
+    """The deepest quantile that the counts of all conditions support, at most 99.9 %."""
     fewest = min(series.count for series in row.found if series is not None)
     return max(printable_quantiles(fewest, _TAIL), default=0.5)
 
@@ -231,7 +231,7 @@ def _figures(
 def _line(
     series: Series, condition: Condition, conditions: list[Condition], names: Names
 ) -> Series:
-    """The series called by its condition: two loads get dashes, the rest colours."""
+    """The series named after its condition: two loads get dashes, the rest colours."""
     loads = {one.load for one in conditions}
     load = names.load(condition.load)
     if len(loads) == 2 and len({one.cpu_config for one in conditions}) > 1:

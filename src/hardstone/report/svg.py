@@ -11,7 +11,7 @@ import msgspec
 if TYPE_CHECKING:
     from hardstone.report.theme import Spec
 
-# A small chart, which starts the converter.
+# A small chart that starts the converter.
 START: Spec = {
     "data": {"values": [{"a": "a"}]},
     "mark": "point",
@@ -25,9 +25,9 @@ _ATTRIBUTES = {
     *("stroke-dasharray", "stroke-dashoffset", "stroke-linecap", "stroke-linejoin"),
     *("stroke-miterlimit", "text-anchor", "font-size", "font-weight", "font-style"),
 }
-# What XML forbids, as JSON writes it. The converter ends the whole process over it.
+# Characters that XML forbids, as JSON writes them. They crash the converter's process.
 _UNDRAWABLE = re.compile(r"(?<!\\)(?:\\\\)*\\(?:u00[01]|[bf])|[\ufffe\uffff]")
-# What a drawing has that does not say otherwise.
+# Default values of SVG attributes.
 _DEFAULTS = {
     "opacity": "1",
     "transform": "translate(0,0)",
@@ -61,7 +61,7 @@ def encoded(spec: Spec) -> str:
 
 
 def tidy(svg: str) -> str:
-    """The drawing without noise, hidden from screen readers (the figure has its own text)."""
+    """The drawing without redundant parts, hidden from screen readers (the figure has text)."""
     ElementTree.register_namespace("", _SVG)
     try:
         root = ElementTree.fromstring(svg)  # noqa: S314  our own drawing, without a DTD
@@ -93,7 +93,7 @@ def _clean(element: ElementTree.Element) -> None:
 
 
 def _drop_defaults(element: ElementTree.Element, inherited: set[str]) -> None:
-    """Attributes that say what holds without them, where nothing around says otherwise."""
+    """Removes attributes with default values that no outer element overrides."""
     for key, value in _DEFAULTS.items():
         if element.get(key) == value and key not in inherited:
             del element.attrib[key]
@@ -103,7 +103,7 @@ def _drop_defaults(element: ElementTree.Element, inherited: set[str]) -> None:
 
 
 def _flatten(element: ElementTree.Element) -> None:
-    """Groups that say nothing give their place to what they hold."""
+    """Replaces groups without attributes by their children."""
     children: list[ElementTree.Element] = []
     for child in element:
         _flatten(child)
@@ -112,7 +112,7 @@ def _flatten(element: ElementTree.Element) -> None:
 
 
 def _is_empty(element: ElementTree.Element) -> bool:
-    """Whether nothing is drawn: hidden or unpainted paths, groups with nothing in them."""
+    """Whether nothing is drawn: hidden or unpainted paths, empty groups."""
     tag = _tag(element)
     if tag == "g":
         return len(element) == 0

@@ -1,4 +1,4 @@
-"""The work that a test calibrates: the same in all results of a run, or they compare nothing."""
+"""Work that a test calibrates. Results are comparable only if they did equal work."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from collections.abc import Mapping
 
 from hardstone.model import ParamValue, Result, RunDocument, Series
 
-UNEQUAL = "unequal work, so that the times of its results do not compare"
+UNEQUAL = "unequal work, so the times are not comparable"
 Key = tuple[str, str]
 
 
 def is_asked_alike(params: Mapping[str, ParamValue], result: Result) -> bool:
-    """Whether `result` is of a request with `params`, whatever was found by calibration."""
+    """Whether `result` answers a request with `params`, apart from calibrated parameters."""
     return _fixed(params, result) == _fixed(result.params, result)
 
 
 def _fixed(params: Mapping[str, ParamValue], result: Result) -> dict[str, ParamValue]:
-    """Parameters that are not calibrated; the probe does not tell those that are left empty."""
+    """Parameters that are not calibrated. The probe does not report empty ones."""
     return {
         name: value
         for name, value in params.items()
@@ -25,7 +25,7 @@ def _fixed(params: Mapping[str, ParamValue], result: Result) -> dict[str, ParamV
 
 
 def unequal_work(document: RunDocument) -> dict[str, list[str]]:
-    """By test the calibrated parameters that differ between results asked for alike."""
+    """Calibrated parameters that differ between results of equal requests, by test."""
     firsts: dict[Key, list[Result]] = {}
     unequal: dict[str, list[str]] = {}
     for result in document.results:
@@ -43,8 +43,8 @@ def unequal_work(document: RunDocument) -> dict[str, list[str]]:
 
 
 def work_of(series: Series, calibrated: Mapping[str, int]) -> dict[str, int]:
-    """What of `calibrated` is of this series: of the label kind=add {"operations": 7} from
-    add_operations."""
+    """The part of `calibrated` that belongs to `series`: with the label kind=add,
+    `add_operations` gives {"operations": 7}."""
     heads = [f"{value}_" for value in series.labels.values() if isinstance(value, str)]
     return {
         name.removeprefix(head): value

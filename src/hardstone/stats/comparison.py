@@ -12,14 +12,14 @@ Key = tuple[str, tuple[tuple[str, int | str], ...]]
 
 @dataclass(frozen=True)
 class SeriesRow:
-    """A series under each condition; None if it has no values there."""
+    """One series under each condition; None where it has no values."""
 
     key: Key
     found: list[Series | None]
 
     @property
     def first(self) -> Series:
-        """A series with values, which names the row."""
+        """The first series with values. It names the row."""
         return next(series for series in self.found if series is not None)
 
     @property
@@ -29,7 +29,7 @@ class SeriesRow:
 
 @dataclass(frozen=True)
 class VerdictRow:
-    """A verdict under each condition; None if there is none."""
+    """One verdict under each condition; None where there is none."""
 
     name: str
     found: list[Verdict | None]
@@ -37,7 +37,7 @@ class VerdictRow:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Results of `test`, one for each of `conditions`; None if there is none."""
+    """The results of `test`, one for each of `conditions`; None where there is none."""
 
     test: str
     conditions: list[Condition]
@@ -47,7 +47,7 @@ class Comparison:
 
 
 def comparisons_in(document: RunDocument) -> list[Comparison]:
-    """Each test of a run with several conditions, in the order of its first result."""
+    """Every test of a run with several conditions, in the order of the results; else empty."""
     conditions = conditions_in(document)
     if len(conditions) < 2:
         return []
@@ -58,7 +58,7 @@ def comparisons_in(document: RunDocument) -> list[Comparison]:
 
 
 def ratio_to_first(row: SeriesRow, place: int) -> float | None:
-    """The worst observed divided by that of the first condition; None unless both are durations."""
+    """Worst observed relative to the first condition; None unless both are durations."""
     first, this = row.found[0], row.found[place]
     if place == 0 or first is None or this is None or this.unit != "ns":
         return None

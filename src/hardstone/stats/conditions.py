@@ -1,8 +1,8 @@
-"""Results of one test under several conditions, told apart.
+"""Names for the results of one test under several conditions.
 
-A condition is a load and a CPU configuration. One run may hold a test under several, so
-whatever names a result by its test must say which one is meant: `Names` does, and says no
-more than what differs within the run.
+A condition is a load and a CPU configuration. A run may contain one test under several
+conditions, so the test ID alone does not identify a result. `Names` adds what differs within
+the run, and nothing else.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _CUT = "\N{HORIZONTAL ELLIPSIS}"
 
 
 class Condition(NamedTuple):
-    """Load and CPU configuration, as they were asked for; NOT_KNOWN where nobody knows."""
+    """Load and CPU configuration as requested; NOT_KNOWN if the document does not say."""
 
     load: str
     cpu_config: str
@@ -34,7 +34,7 @@ def condition_of(one: Result | PlannedTest) -> Condition:
 
 
 def config_text(*conditions: Conditions) -> str:
-    """The CPU configuration of all these, and of `single` where the other CPUs were."""
+    """The CPU configuration of all these; for `single` also whether the other CPUs were offline."""
     config = conditions[0].cpu_config or NOT_KNOWN
     if config != _SINGLE:
         return config
@@ -45,9 +45,9 @@ def config_text(*conditions: Conditions) -> str:
 
 
 def conditions_in(document: RunDocument) -> list[Condition]:
-    """The conditions of a run, each once: those of its results in the order of the plan.
+    """The conditions of the results, without duplicates, in the order of the plan.
 
-    In a run from before loads were planned, what did not run has no condition to speak of.
+    Plans before `hardstone.run/1` had loads do not give tests that did not run a condition.
     """
     plan = document.plan
     results = [one for one in document.results if plan.loads or one.series or one.verdicts]
@@ -64,13 +64,13 @@ def _planned(document: RunDocument) -> list[Condition]:
 def result_under(planned: PlannedTest, result: Result) -> Result:
     """`result` under the conditions of `planned`.
 
-    A probe that says it measured under others is believed in that: an event tells.
+    If the probe reports other conditions, the event `conditions_differ` records them.
     """
     asked, said = condition_of(planned), condition_of(result)
     differs = any(b not in (a, NOT_KNOWN) for a, b in zip(asked, said, strict=True))
     if differs and result.complete and result.status == "measured":
-        text = f"asked were load {asked.load} and CPUs {asked.cpu_config}, the probe says that "
-        text += f"load {said.load} and CPUs {said.cpu_config} were in force"
+        text = f"requested: load {asked.load}, CPUs {asked.cpu_config}; "
+        text += f"the probe reports load {said.load}, CPUs {said.cpu_config}"
         data: dict[str, DataValue] = {
             "asked_load": asked.load,
             "asked_cpu_config": asked.cpu_config,
@@ -90,28 +90,28 @@ class Names:
         self._configs = dict.fromkeys(one.cpu_config for one in conditions)
 
     def load(self, load: str) -> str:
-        """A load as a short text that no other load of the run has."""
+        """A short name for a load, unique within the run."""
         return self._loads.get(load, load)
 
     def legend(self) -> dict[str, str]:
-        """The loads, in full, that are cut in names: by the text that stands for them."""
+        """The full text of each load whose name is shortened, by its short name."""
         return {text: load for load, text in self._loads.items() if text != load}
 
     def label(self, condition: Condition) -> str:
-        """What tells a condition apart from the others: "heavy, shielded"; empty if it is alone."""
+        """What distinguishes a condition in its run: "heavy, shielded"; empty if it is alone."""
         parts = [self.load(condition.load)] if len(self._loads) > 1 else []
         parts += [condition.cpu_config] if len(self._configs) > 1 else []
         return ", ".join(parts)
 
     def name(self, one: Result | PlannedTest) -> str:
-        """The test, and what tells this one from its others: "TMR-P-LAT [heavy, shielded]"."""
+        """The test and what distinguishes this result: "TMR-P-LAT [heavy, shielded]"."""
         parts = [self.label(condition_of(one)), _alone(one)]
         label = ", ".join(part for part in parts if part)
         return f"{one.test} [{label}]" if label else one.test
 
 
 def _alone(one: Result | PlannedTest) -> str:
-    """Settings that were switched by themselves; those of a shield go without saying."""
+    """Settings that were switched without a shield. Those of a shield are implied by its name."""
     where = one.conditions if isinstance(one, Result) else one
     is_alone = where.settings and where.cpu_config == "shared"
     return f"with {', '.join(where.settings)}" if is_alone else ""
@@ -123,8 +123,8 @@ def names_in(document: RunDocument) -> Names:
 
 
 def _shortened(loads: list[str]) -> dict[str, str]:
-    """Loads by short texts: long ones are cut to where they differ, and numbered where the
-    cut made them equal all the same."""
+    """A short name for each load. Long loads are cut to the part that differs; names that are
+    still equal get a number."""
     heads: dict[str, list[str]] = {}
     for load in loads:
         heads.setdefault(_cut(load), []).append(load)
@@ -137,11 +137,11 @@ def _shortened(loads: list[str]) -> dict[str, str]:
 
 
 def _differing(load: str, alike: list[str]) -> str:
-    """The beginning of `load`, and what comes after all that `alike` have in common."""
+    """The start of `load`, and what follows the prefix that all of `alike` share."""
     if len(alike) == 1:
         return _cut(load)
-    common = commonprefix(alike)  # noqa: RUF071 - of characters, these are no paths
-    # from the beginning of an option or element on: "--cpu 12", not "2"
+    common = commonprefix(alike)  # noqa: RUF071 - compares characters, not paths
+    # start at an option or element: "--cpu 12", not "2"
     start = max(common.rfind(" -"), common.rfind(",")) + 1
     return _cut(load[:_HEAD_CHARACTERS] + _CUT + load[max(start, _HEAD_CHARACTERS) :])
 

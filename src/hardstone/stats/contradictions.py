@@ -1,4 +1,4 @@
-"""Figures of a run that contradict each other: the one rule for everything that shows them."""
+"""Figures of a run that contradict each other: one rule for terminal, page and trust."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from hardstone.stats.identity import (
 
 TITLE = "Figures that contradict each other"
 MARK = "!"
-MARK_NOTE = f"{MARK} contradicts itself, as the head says: do not use it"
+MARK_NOTE = f"{MARK} contradicts other figures (see the top): do not use it"
 _MOST_TOLD = 20
 _MOST_CHARACTERS = 100
 
 
 class Contradiction(NamedTuple):
-    """`where` names test and figure, `what` says what contradicts; `series` is None where the
-    figure is of a result as a whole, or of the run."""
+    """`where` names test and figure, `what` the contradiction. `series` is None if the figure
+    belongs to the whole result or run."""
 
     where: str
     what: str
@@ -38,7 +38,7 @@ class Contradiction(NamedTuple):
 
 
 def contradictions(document: RunDocument) -> Iterator[Contradiction]:
-    """What is wrong in the figures of `document`, the run first, then result by result."""
+    """The contradictions in `document`: those of the run first, then result by result."""
     if document.instrument is not None:
         problem = pair_problem(document.instrument.pair)
         if problem is not None:
@@ -69,7 +69,7 @@ def _result_contradictions(result: Result) -> Iterator[Contradiction]:
 
 
 def told(document: RunDocument) -> list[str]:
-    """A line for each of the first contradictions, and one for how many more there are."""
+    """A line for each of the first contradictions, then the number of the others."""
     found = contradictions(document)
     lines = [one.text for one in islice(found, _MOST_TOLD)]
     more = sum(1 for _ in found)
@@ -77,12 +77,12 @@ def told(document: RunDocument) -> list[str]:
 
 
 def is_contradictory(series: Series) -> bool:
-    """Whether a figure of `series` is to be marked."""
+    """Whether the figures of `series` contradict each other."""
     return series_problem(series) is not None
 
 
 def trust_of(document: RunDocument) -> Trust:
-    """The stored trust; untrustworthy where figures contradict each other, whatever it says."""
+    """The stored trust, but always untrustworthy if figures contradict each other."""
     first = next(contradictions(document), None)
     if first is None or first.text in document.trust.reasons:
         return document.trust

@@ -1,10 +1,10 @@
 """The effect of a setting from pairs of runs, without and with it, one after the other.
 
-The unit is the run: values within a run depend on each other, the runs of a pair share
-what drifts. Each quantile of a run (the median, and 99 % and 99.9 % where a run has values
-enough for them) gives one difference a pair; they are tested together (Holm). The worst
-observed is shown and not judged: a maximum is one value of a run, whose size goes with the
-length of the run and with luck.
+The unit of the statistics is the run: values within a run depend on each other, and both runs
+of a pair see the same drift. Each quantile of a run (the median, and 99 % and 99.9 % if a run
+has enough values) gives one difference per pair. All quantiles are tested together (Holm). The
+worst observed is shown and not judged: it is a single value, and it grows with the length of
+the run.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from hardstone.stats.signed_rank import Shift, hodges_lehmann, holm, signed_rank
 PROOF_SCHEMA = "hardstone.proof/1"
 ALPHA = 0.05
 LEAST_PAIRS = 10
-FEW_PAIRS = f"fewer than {LEAST_PAIRS} pairs show nothing that can be trusted"
+FEW_PAIRS = f"a verdict needs at least {LEAST_PAIRS} pairs"
 _FIGURES = {0.5: "median", 0.99: "p99", 0.999: "p99.9"}
 _REFUSED = ("denied", "unsupported")
-_NOT_PUT_BACK = f"the machine was not put back as it was: {LEFT_REMEDY}"
+_NOT_PUT_BACK = f"settings not restored: {LEFT_REMEDY}"
 
 
 class PairValues(msgspec.Struct, kw_only=True):
@@ -38,12 +38,12 @@ class PairValues(msgspec.Struct, kw_only=True):
 
 
 class Effect(msgspec.Struct, kw_only=True):
-    """What the setting did to one figure. Differences are with minus without.
+    """The effect of the setting on one figure. A difference is "with" minus "without".
 
-    `p` is the exact two-sided p of the signed-rank test, `p_adjusted` that of all figures
-    together. `verdict`: "lower" or "higher" with the setting where p_adjusted is at most
-    5 %, else "none seen": then anything beyond `shift.low` and `shift.high` would have been
-    seen at `shift.confidence`. "not judged": there are fewer than LEAST_PAIRS pairs.
+    `p` is the exact two-sided p of the signed-rank test, `p_adjusted` is corrected for all
+    figures. `verdict` is "lower" or "higher" with the setting if p_adjusted is at most 5 %.
+    Otherwise it is "none seen": an effect outside `shift.low` to `shift.high` would have been
+    detected at `shift.confidence`. "not judged": there are fewer than LEAST_PAIRS pairs.
     """
 
     figure: str
@@ -68,7 +68,7 @@ class Maxima(msgspec.Struct, kw_only=True):
 
 
 class Proof(msgspec.Struct, kw_only=True):
-    """`hardstone.proof/1`: a rule measured. `left_out` says why pairs do not count."""
+    """`hardstone.proof/1`: a rule of the doctor, measured. `left_out`: why pairs do not count."""
 
     schema: str
     rule: str
@@ -87,7 +87,7 @@ class Proof(msgspec.Struct, kw_only=True):
 def prove(document: RunDocument, rule: str, settings: Sequence[str]) -> Proof:
     """The effect of `settings` in a run that was planned as pairs.
 
-    Tests 2k and 2k + 1 of the plan are a pair, in either order.
+    Tests 2k and 2k + 1 of the plan form a pair, in either order.
     """
     results = list(zip(document.plan.tests, document.results, strict=False))
     asked = len(document.plan.tests) // 2
@@ -96,7 +96,7 @@ def prove(document: RunDocument, rule: str, settings: Sequence[str]) -> Proof:
     is_left = False
     for number in range(asked):
         pair = results[2 * number : 2 * number + 2]
-        # whatever comes after it has the setting, or a part of it, on both sides
+        # Every later pair has the setting, or part of it, on both sides.
         is_left |= any(_was_left(result) for _, result in pair)
         problem = _NOT_PUT_BACK if is_left and len(pair) == 2 else _problem(pair, settings)
         if problem is None:
@@ -122,8 +122,8 @@ def prove(document: RunDocument, rule: str, settings: Sequence[str]) -> Proof:
 
 
 def why_useless(document: RunDocument, settings: Sequence[str]) -> str | None:
-    """Why further pairs would say no more than the first one, which could not be used; None
-    while there is none, and where the pairs after it may be better."""
+    """Why further pairs would fail as the first one did. None if there is no pair yet, or if
+    later pairs may succeed."""
     pair = list(zip(document.plan.tests, document.results, strict=False))[:2]
     if len(pair) < 2:
         return None
@@ -141,7 +141,7 @@ def why_useless(document: RunDocument, settings: Sequence[str]) -> str | None:
 
 def _problem(pair: Sequence[tuple[PlannedTest, Result]], settings: Sequence[str]) -> str | None:
     if len(pair) < 2:
-        return "it was not measured"
+        return "not measured"
     for planned, result in pair:
         if result.status == "skipped":
             return result.reason or "not run"
@@ -167,7 +167,7 @@ def _pairs_text(numbers: Sequence[int]) -> str:
 
 
 def _other_settings(planned: PlannedTest, result: Result, settings: Sequence[str]) -> str | None:
-    """Why this side of a pair is not what it was to be."""
+    """Why this side of a pair did not have the planned settings."""
     in_force = set(result.conditions.settings) & set(settings)
     if not planned.settings:
         return f"{', '.join(sorted(in_force))} was in force" if in_force else None
@@ -179,7 +179,7 @@ def _other_settings(planned: PlannedTest, result: Result, settings: Sequence[str
 
 
 def _changed_nothing(result: Result, settings: Sequence[str]) -> bool:
-    """Whether both sides of the pair were the same machine, by what the probe did."""
+    """Whether the probe found every setting already in force, so that both sides are equal."""
     unchanged: set[object] = set()
     for event in result.events:
         found = event.data.get("unchanged") if event.name == SHIELDED else None
@@ -196,7 +196,7 @@ def _has_values(result: Result) -> bool:
 
 
 def _first(result: Result) -> Series:
-    """The first series is the one that a test is about."""
+    """The main series of a test comes first."""
     return result.series[0]
 
 
@@ -225,7 +225,7 @@ def _effect(
     p_adjusted: float,
     confidence: float,
 ) -> Effect:
-    """`confidence` of the interval allows for the other figures too, as the verdict does."""
+    """`confidence` of the interval is corrected for all figures, like the verdict."""
     shift = hodges_lehmann(_differences(values), confidence)
     is_seen = p_adjusted <= ALPHA and shift.estimate != 0
     verdict: Literal["lower", "higher", "none seen", "not judged"] = "none seen"
@@ -263,7 +263,7 @@ def _differences(values: Sequence[PairValues]) -> list[int]:
 
 
 def _quantile(series: Series, q: float) -> int:
-    """One that is beyond the histogram is the maximum at most."""
+    """A quantile beyond the histogram is at most the maximum."""
     worst = series.max or 0
     found = quantile_of_bins(bins_of(series.histogram), q)
     return worst if found is None or found.value is None else min(found.value, worst)
@@ -271,7 +271,7 @@ def _quantile(series: Series, q: float) -> int:
 
 def _notes(pairs: int) -> list[str]:
     if pairs == 0:
-        return ["no pair was measured whole: nothing can be said"]
+        return ["no complete pair: no result"]
     if pairs < LEAST_PAIRS:
         return [f"{'1 pair counts' if pairs == 1 else f'{pairs} pairs count'}: {FEW_PAIRS}"]
     return []

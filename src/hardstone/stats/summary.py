@@ -1,4 +1,4 @@
-"""The figures of a series that terminal and report print."""
+"""The figures of a series that terminal and page print."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ NEAR_LIMIT_RATIO = 10
 
 
 class SeriesSummary(msgspec.Struct, kw_only=True, frozen=True):
-    """Figures of one series in its unit, None where it has no value.
+    """Figures of one series in its unit, None if it has no value.
 
-    `quantiles` are only those worth printing for the count. `p_exceed_bound` bounds, at
-    95 %, the probability that a value is above `max`, of which none was seen; it
-    assumes independent samples.
+    `quantiles` are only those that the count supports. `p_exceed_bound` is the upper bound, at
+    95 % confidence, of the probability that a value exceeds `max`. It assumes independent
+    samples.
     """
 
     name: str
@@ -42,8 +42,8 @@ class SeriesSummary(msgspec.Struct, kw_only=True, frozen=True):
 
 
 def summarise(series: Series, *, deepest: float = LADDER[-1]) -> SeriesSummary:
-    """The summary of `series`, no quantile beyond `deepest` (stats.quantiles has the
-    deepest by profile); InputError if its histogram is unreadable."""
+    """The summary of `series`, with no quantile beyond `deepest`. InputError if its histogram is
+    unreadable."""
     bins = bins_of(series.histogram)
     return SeriesSummary(
         name=series.name,
@@ -63,16 +63,16 @@ def summarise(series: Series, *, deepest: float = LADDER[-1]) -> SeriesSummary:
 
 
 def median_of(series: Series) -> int | None:
-    """Upper edge of the bucket of the median, never past the maximum; None if outside."""
+    """Upper edge of the bucket of the median, at most the maximum; None if out of range."""
     found = _quantiles(series, bins_of(series.histogram), [0.5])
     return found[0].value if found else None
 
 
 def instrument_limit(series: Series, instrument: Instrument | None) -> str | None:
-    """A remark on a series of durations that are close to the cost of the clock.
+    """A note for a series of durations close to the cost of reading the clock.
 
-    Under 5 times the median cost of a pair of time stamps: at the instrument's limit.
-    Under 10 times: both figures must be shown together. None: neither, or not timed.
+    Below 5 times the median cost of a pair of time stamps the series is at the instrument's
+    limit. Below 10 times both figures are shown together. None: neither, or not timed.
     """
     is_timed = series.unit == "ns" and series.derived is None
     median = median_of(series) if instrument is not None and is_timed else None
@@ -82,7 +82,7 @@ def instrument_limit(series: Series, instrument: Instrument | None) -> str | Non
     if median < AT_LIMIT_RATIO * cost_ns:
         return f"at the instrument's limit: a pair of time stamps costs {cost_ns} ns"
     if median < NEAR_LIMIT_RATIO * cost_ns:
-        return f"within 10 times of the instrument: a pair of time stamps costs {cost_ns} ns"
+        return f"within 10 times the cost of the clock: a pair of time stamps costs {cost_ns} ns"
     return None
 
 
@@ -92,7 +92,7 @@ def _quantiles(series: Series, bins: Bins, wanted: list[float]) -> list[Quantile
 
 
 def _within_extremes(entry: Quantile, series: Series) -> Quantile:
-    """The exact minimum and maximum are tighter than the edges of the outer buckets."""
+    """Limits a quantile to the exact minimum and maximum, which are tighter than bucket edges."""
     if series.min is None or series.max is None:
         return entry
     return msgspec.structs.replace(

@@ -1,4 +1,4 @@
-"""How far a run may be believed: a table of rules, each with its grade and reason."""
+"""Grades how far a run can be trusted: a table of rules, each with its grade and reason."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from hardstone.stats.calibrated import UNEQUAL, unequal_work
 from hardstone.stats.conditions import names_in
 from hardstone.stats.contradictions import contradictions
 
-_EMULATOR = "TCG"  # the name that QEMU gives itself where it emulates the processor
+_EMULATOR = "TCG"  # QEMU reports this name when it emulates the processor
 _SHORT_PROFILES = ("quick",)
 
 
 def has_run(result: Result) -> bool:
-    """Whether the test got as far as measuring: before, scheduling was never tried."""
+    """Whether the test got as far as measuring. Before that its scheduling is unknown."""
     if result.status in ("failed", "timeout"):
         return bool(result.verdicts) or any(series.count for series in result.series)
     return result.status == "measured"
 
 
 class Rule(NamedTuple):
-    """`claim` gives the reason why a run has at most `grade`, or None where it does not."""
+    """`claim` returns the reason why a run gets at most `grade`, or None."""
 
     grade: TrustGrade
     claim: Callable[[RunDocument], str | None]
 
 
 def grade_run(document: RunDocument) -> Trust:
-    """The grade of a run with every reason, the gravest first; full has none."""
+    """The grade of a run with every reason, most severe first; grade "full" has no reasons."""
     found = [(rule.grade, rule.claim(document)) for rule in RULES]
     grave = [text for grade, text in found if text and grade == "untrustworthy"]
     light = [text for grade, text in found if text and grade == "indicative"]
@@ -39,36 +39,36 @@ def grade_run(document: RunDocument) -> Trust:
 
 
 def _left_changed(document: RunDocument) -> str | None:
-    """What came after it was measured on a machine that nobody had asked for."""
+    """The tests after it ran with settings that the request did not name."""
     tests = _with_event(document, event_names.LEFT)
-    return tests and f"the machine was not put back as it was by {tests}: {event_names.LEFT_REMEDY}"
+    return tests and f"settings not restored after {tests}: {event_names.LEFT_REMEDY}"
 
 
 def _throttled(document: RunDocument) -> str | None:
     tests = _with_event(document, event_names.THROTTLED)
-    return tests and f"the CPU was not given to {tests} (throttling, or something above them)"
+    return tests and f"{tests} lost CPU time (throttling or preemption)"
 
 
 def _other_conditions(document: RunDocument) -> str | None:
     tests = _with_event(document, event_names.DIFFER)
-    return tests and f"measured under other conditions than asked for: {tests}"
+    return tests and f"the conditions differed from the request: {tests}"
 
 
 def _unequal_work(document: RunDocument) -> str | None:
-    """Their times are of different work: they say nothing about the conditions."""
+    """Times of different amounts of work say nothing about the conditions."""
     tests = _listed(list(unequal_work(document)))
     return f"{UNEQUAL}: {tests}" if tests else None
 
 
 def _load_short(document: RunDocument) -> str | None:
     tests = _with_event(document, *event_names.SHORT)
-    return tests and f"the load did not reach what was asked for during {tests}"
+    return tests and f"the load fell short of the request during {tests}"
 
 
 def _counter_wrong(document: RunDocument) -> str | None:
     for instrument in _instruments(document):
         if not instrument.trusted and instrument.clock != "monotonic":
-            return f"the counter went wrong: {instrument.reason or 'no reason was given'}"
+            return f"the counter failed its checks: {instrument.reason or 'no reason given'}"
     return None
 
 
@@ -76,7 +76,7 @@ def _skew_wrong(document: RunDocument) -> str | None:
     for instrument in _instruments(document):
         for skew in instrument.skew:
             if not skew.consistent and instrument.clock != "monotonic":
-                return f"the counters of CPU {skew.cpu_a} and {skew.cpu_b} disagree"
+                return f"the counters of CPUs {skew.cpu_a} and {skew.cpu_b} disagree"
     return None
 
 
@@ -93,7 +93,7 @@ def _virtual(document: RunDocument) -> str | None:
 def _emulated(document: RunDocument) -> str | None:
     hypervisor = str(document.system.get("virtual.hypervisor"))
     if document.system.get("virtual.emulated") or hypervisor.startswith(_EMULATOR):
-        return "the processor is emulated: no claim about hardware"
+        return "the processor is emulated: the figures do not apply to hardware"
     return None
 
 
@@ -101,14 +101,13 @@ def _stolen(document: RunDocument) -> str | None:
     tests = _tests_with_counter(document, "steal_ns")
     total_ns = sum(max(result.environment.get("steal_ns", 0), 0) for result in document.results)
     return tests and (
-        f"the hypervisor took time away during {tests}: {_milliseconds(total_ns)} in all, "
-        "counted in the kernel's ticks"
+        f"steal time during {tests}: {_milliseconds(total_ns)} in total, counted in kernel ticks"
     )
 
 
 def _clocked_down(document: RunDocument) -> str | None:
     tests = _tests_with_counter(document, "thermal_throttled_count")
-    return tests and f"the processor slowed itself down during {tests}"
+    return tests and f"the processor reduced its frequency because of heat during {tests}"
 
 
 def _not_realtime(document: RunDocument) -> str | None:
@@ -137,7 +136,7 @@ def _counter_refused(document: RunDocument) -> str | None:
         return None
     for instrument in _instruments(document):
         if not instrument.trusted and instrument.clock == "monotonic":
-            return f"the counter is not trusted: {instrument.reason or 'no reason was given'}"
+            return f"the counter is not trusted: {instrument.reason or 'no reason given'}"
     return None
 
 
@@ -147,10 +146,10 @@ def _moved(document: RunDocument) -> str | None:
 
 
 def _clock_set_back(document: RunDocument) -> str | None:
-    """No figure is taken by the time of day; when the run was is what is not known."""
+    """Figures use the monotonic clock. Only the start and end of the run are in doubt."""
     if document.finished_utc is None or document.finished_utc >= document.started_utc:
         return None
-    return "the clock was set back during the run: its times of day are wrong, its figures are not"
+    return "the wall clock was set back during the run: only its start and end times are wrong"
 
 
 def _unfinished(document: RunDocument) -> str | None:
@@ -207,14 +206,14 @@ def _tests_with_counter(document: RunDocument, name: str) -> str | None:
 
 
 def _with_event(document: RunDocument, *names: str) -> str | None:
-    told = (
+    found = (
         result for result in document.results if any(event.name in names for event in result.events)
     )
-    return _names(document, told)
+    return _names(document, found)
 
 
 def _milliseconds(span_ns: int) -> str:
-    """In ms whatever the size; less than one is not rounded to nothing."""
+    """Always in ms. Less than 1 ms is never rounded to 0."""
     return f"{span_ns / 1e6:.0f} ms" if span_ns >= 1_000_000 else "less than 1 ms"
 
 

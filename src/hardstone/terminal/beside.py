@@ -1,4 +1,4 @@
-"""Several conditions in a table of 80 columns: worst observed, its ratio, the median."""
+"""A table of 80 columns for several conditions: worst observed, ratio, median."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from hardstone.terminal.words import words
 MOST_COLUMNS = 4
 MOST_SERIES = 4
 _SERIES_WIDTH = 19
-_NOTE = "worst observed; times that of the first condition; median. All series and quantiles:"
+_NOTE = "worst observed, ratio to the first condition, median; for all series and quantiles:"
 _RANGE_CHARACTERS = 14
 
 
 def print_side_by_side(console: Console, document: RunDocument) -> None:
-    """Prints each test with its conditions beside each other, the series with the highest
-    values first; nothing for a run with one condition."""
+    """Prints each test with one column per condition, series with the highest values first.
+    Prints nothing for a run with one condition."""
     found = comparisons_in(document)
     timed = [one for one in found if one.series]
     names = names_in(document)
@@ -43,7 +43,7 @@ def print_side_by_side(console: Console, document: RunDocument) -> None:
     step = configs if 1 < configs < MOST_COLUMNS else MOST_COLUMNS - 1
     places = range(len(found[0].conditions))
     for start in range(0, len(places), step):
-        # The first condition stands in every table: the ratios are to it.
+        # Every table has the first condition, since ratios refer to it.
         shown = [0, *places[max(start, 1) : start + step]]
         print_table(console, _table(timed, names, shown))
         console.print()
@@ -56,22 +56,22 @@ def print_side_by_side(console: Console, document: RunDocument) -> None:
 
 
 def print_legend(console: Console, document: RunDocument) -> None:
-    """Prints the loads, in full, whose names are cut anywhere in the summary."""
+    """Prints the full text of each load whose name is shortened."""
     legend = names_in(document).legend()
     if not legend:
         return
-    console.print(words("loads whose names are cut", "bold"))
+    console.print(words("loads with shortened names", "bold"))
     for text, load in legend.items():
         console.print(words(f"{text}: {load}"))
     console.print()
 
 
 def print_loads(console: Console, document: RunDocument) -> None:
-    """Prints a line for each element of load: asked and reached."""
+    """Prints the requested and reached load, one line per element."""
     table = load_table(document)
     if table is None:
         return
-    console.print(words("load, asked and reached", "bold"))
+    console.print(words("load: requested and reached", "bold"))
     print_table(console, _load_grid(table))
     console.print()
 
@@ -97,7 +97,7 @@ def words_of_lines(text: str) -> Text:
 
 
 def _row(one: Comparison, row: SeriesRow, places: list[int]) -> Iterator[Text]:
-    """The work of a value stands in the label, or with each condition where it differs."""
+    """Calibrated work is part of the label, or of each cell if it differs."""
     works = works_of(one, row)
     common = common_work(works)
     yield _label(row, common)
@@ -112,7 +112,7 @@ def _label(row: SeriesRow, work: str) -> Text:
 
 
 def _state(one: Comparison, place: int) -> Text:
-    """What is wrong with the result of a condition, if anything."""
+    """The status of the result if it was not measured in full."""
     result = one.results[place]
     if result is None:
         return words("not run", "yellow")
@@ -140,7 +140,7 @@ def _cell_lines(row: SeriesRow, place: int, work: str) -> Iterator[Text]:
 
 
 def _median(series: Series) -> str:
-    """Only where half of the values are enough to say so."""
+    """The median if there are enough values for it; "?" if the histogram is unreadable."""
     try:
         median = median_of(series) if is_printable(0.5, series.count) else None
     except InputError:
@@ -153,7 +153,7 @@ def _load_grid(table: LoadTable) -> Table:
     grid.add_column("load", overflow="fold", max_width=12)
     longest = max(len(row.name) for row in table.rows)
     grid.add_column("element", overflow="fold", min_width=min(longest, 20), max_width=20)
-    grid.add_column("asked", justify="right", overflow="fold")
+    grid.add_column("requested", justify="right", overflow="fold")
     for config in table.cpu_configs:
         grid.add_column(words(config), justify="right", overflow="fold")
     before = ""
@@ -168,7 +168,7 @@ def _load_grid(table: LoadTable) -> Table:
 
 
 def _parted(text: str) -> list[str]:
-    """A long range in lines: a terminal would break it within its numbers."""
+    """A long range on several lines, since a terminal would break it inside a number."""
     low, to, high = text.partition(" to ")
     if not to or len(text) <= _RANGE_CHARACTERS:
         return [text]

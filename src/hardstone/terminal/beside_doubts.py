@@ -1,4 +1,4 @@
-"""What must be said of a figure of a run before it stands beside a published one."""
+"""Caveats for a figure of a run that is compared with a published one."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from hardstone.stats.contradictions import MARK
 from hardstone.stats.identity import series_problem
 from hardstone.units import format_count
 
-AT_MOST = "the step is at most this: latency and the time to arm hide it"
+AT_MOST = "upper bound of the step: latency and the time to arm the timer are included"
 _BOUNDED_SERIES = "expiry_step"
 
 
 def why_another(figure: Figure, result: Result) -> str:
-    """How `result` is of something else than `figure`: policy and parameters that the study
-    fixes; "" where all are the same."""
+    """Policy and parameters of `result` that differ from those the study fixed for `figure`;
+    "" if none do."""
     told = []
     policy = figure.address.conditions.get("policy", result.conditions.policy)
     if policy != result.conditions.policy:
@@ -35,14 +35,14 @@ def why_another(figure: Figure, result: Result) -> str:
 
 
 def doubts_of(found: Resolved, document: RunDocument) -> Iterator[str]:
-    """What a reader of the figure must know, beside what `found` says itself."""
+    """Caveats for the figure, in addition to the notes of `found`."""
     conditions = found.result.conditions
     if conditions.realtime is False:
         yield f"not scheduled as real-time: policy {conditions.policy}"
     if found.series is not None:
         problem = series_problem(found.series)
         if problem is not None:
-            yield f"{MARK} contradicts itself: {problem}"
+            yield f"{MARK} contradictory: {problem}"
         yield from _doubts_of_work(found.series, found.result, document)
         if _is_bound(found.series, found.result):
             yield AT_MOST
@@ -59,11 +59,11 @@ def _doubts_of_work(series: Series, result: Result, document: RunDocument) -> It
         if any(params.get(name) == value for params in asked)
     }
     for what, count in work_of(series, given).items():
-        yield f"{format_count(count)} {what} were given, not calibrated"
+        yield f"{format_count(count)} {what} set by the request, not calibrated"
 
 
 def _is_bound(series: Series, result: Result) -> bool:
-    """Whether an event names the mechanism of `series`."""
+    """Whether an event says that the step of this mechanism is an upper bound."""
     mechanism = series.labels.get("mechanism")
     return series.name == _BOUNDED_SERIES and any(
         mechanism in _listed(event.data.get("mechanisms"))
@@ -77,7 +77,7 @@ def _listed(value: DataValue) -> list[int | str]:
 
 
 def verdicts_text(found: Resolved) -> str:
-    """The verdicts as the study has them: what does not count for a rating fails nothing."""
+    """The verdicts in the study's terms. Claims that do not count for a rating cannot fail."""
     entry = load_catalogue().entry(found.result.test)
     failed = [one.name for one in found.verdicts if not one.passed]
     counted = [name for name in failed if not entry.why_uncounted(name)]

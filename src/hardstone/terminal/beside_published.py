@@ -1,4 +1,4 @@
-"""A run beside the published figures of its tests."""
+"""Compares a run with the published figures of its tests."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ from hardstone.terminal.words import words
 
 CLOSING = (
     "An address names the same figure in a run and in a study. Hardware, kernel and conditions "
-    "differ: compare how far the worst is from the mean, and what load changes."
+    "differ, so compare the distance from mean to worst and the effect of load."
 )
 
 
 def print_beside_published(document: RunDocument) -> None:
-    """Prints what the run and the studies say at the same address. InputError if nothing does."""
+    """Prints the figures of the run and of the studies by address. InputError if there are none."""
     tests = dict.fromkeys(one.test for one in document.results if tables_of(one.test))
     if not tests:
         raise InputError(
             "no test of this run has published figures",
-            "see those of a test: hardstone explain TEST",
+            "to see those of a test: hardstone explain TEST",
         )
     console = make_console()
     _print_head(console, document)
@@ -53,7 +53,7 @@ def print_beside_published(document: RunDocument) -> None:
 
 
 def _print_head(console: Console, document: RunDocument) -> None:
-    """Under what the run was made, and how far it may be believed."""
+    """The conditions of the run and its trust."""
     print_head(console, document)
     for row in trust_rows(document):
         console.print(Text(" ").join(row))
@@ -67,7 +67,7 @@ def _print_table(console: Console, test: str, table: PublishedTable) -> None:
 
 
 def _rows(document: RunDocument, figures: Sequence[Figure]) -> Iterator[Row]:
-    """A row for each result that was measured under what the study says."""
+    """A row for each result measured under the conditions of the study."""
     address = figures[0].address
     where = {name: value for name, value in address.conditions.items() if name != "policy"}
     for result in document.results:
@@ -82,7 +82,7 @@ def _rows(document: RunDocument, figures: Sequence[Figure]) -> Iterator[Row]:
 
 
 def _told(document: RunDocument, result: Result, stand: Stand, figures: Sequence[Figure]) -> str:
-    """The figures of `result` at the address, with what must be known in brackets."""
+    """The figures of `result` at the address, with caveats in brackets."""
     alone = msgspec.structs.replace(document, results=[result])
     try:
         found = resolve(stand.address, alone)

@@ -1,4 +1,4 @@
-"""The console that everything is printed to, rows in columns, and what is to be typed."""
+"""The console for all output, with rows in columns and commands."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ Row = tuple[Text, ...]
 
 class _Console(Console):
     def on_broken_pipe(self) -> None:
-        """Left to the command, which knows its exit code; rich would exit with 1."""
+        """Leaves the exit code to the command; rich would exit with 1."""
         raise BrokenPipeError
 
 
 def make_console(stream: IO[str] | None = None) -> Console:
-    """A console that reads no markup in what it prints, and writes what its stream can."""
+    """A console without markup that replaces characters its stream cannot encode."""
     reconfigure = getattr(stream or sys.stdout, "reconfigure", None)
     if reconfigure is not None:
         reconfigure(errors="replace")
@@ -40,7 +40,7 @@ def make_console(stream: IO[str] | None = None) -> Console:
 
 
 def print_command(console: Console, command: str, indent: int = 4) -> None:
-    """Prints what is to be typed as it works here: on a line of its own, never wrapped."""
+    """Prints a command as it must be typed here, on its own line and never wrapped."""
     text = Text(" " * indent) + Text(clean(as_typed(command)), style="cyan")
     console.print(text, soft_wrap=True)
 
@@ -48,9 +48,9 @@ def print_command(console: Console, command: str, indent: int = 4) -> None:
 def print_rows(
     console: Console, title: str, rows: Iterable[Row], commands: Iterable[str] = ()
 ) -> None:
-    """Rows in columns; the last one takes what is left and wraps below itself.
+    """Prints rows in columns; the last column takes the remaining width and wraps.
 
-    `commands` are what the rows say is to be typed.
+    `commands` are those that the rows refer to.
     """
     found = list(rows)
     if not found:

@@ -1,4 +1,4 @@
-"""What the doctor found, for the terminal."""
+"""The findings of the doctor on a terminal."""
 
 from __future__ import annotations
 
@@ -26,9 +26,10 @@ _LABEL_WIDTH = 8
 def print_diagnosis(
     diagnosis: Diagnosis, *, wants_all: bool, stream: IO[str] | None = None
 ) -> None:
-    """Prints what was found by level, then the conclusion; with `wants_all` the rest too.
+    """Prints the findings by level, then the conclusion. `wants_all` also prints the rules that
+    are fine or unknown.
 
-    Commands are never wrapped: what is copied is what is to be typed.
+    Commands are never wrapped, so that they can be copied.
     """
     console = make_console(stream)
     for level in _LEVELS:
@@ -39,24 +40,24 @@ def print_diagnosis(
     console.print(Text(diagnosis.conclusion, style="bold"))
     hidden = diagnosis.counts["fine"] + diagnosis.counts["unknown"]
     if hidden and not wants_all:
-        console.print(Text("what is fine and unknown:", style="dim"))
+        console.print(Text("for rules that are fine or unknown:", style="dim"))
         print_command(console, "hardstone doctor --all")
 
 
 def print_rule(name: str, rule: Rule, finding: Finding | None) -> None:
-    """One rule: what it looks at, why, and what it says about the machine, where known."""
+    """Prints one rule: what it checks, why, and its finding on this machine, if known."""
     console = make_console()
     console.print(words(f"{name}: {rule.title}", "bold"))
     console.print(words(f"{rule.topic}; level: {rule.level}"))
     console.print()
-    state = Text("not looked at") if finding is None else words(f"{finding.state}: {finding.found}")
+    state = Text("not checked") if finding is None else words(f"{finding.state}: {finding.found}")
     _print_field(console, "here", state)
     _print_field(console, "why", words(rule.why))
     _print_steps(console, finding.steps if finding is not None else [])
     _print_brings(console, rule)
     if finding is not None:
         facts = ", ".join(f"{key} {value}" for key, value in finding.facts.items())
-        _print_field(console, "facts", words(facts or "none is known"))
+        _print_field(console, "facts", words(facts or "none known"))
         if finding.missing:
             _print_field(console, "missing", words(", ".join(finding.missing)))
     if rule.settings:

@@ -1,4 +1,4 @@
-"""One test explained, from the probe's descriptor and the catalogue."""
+"""The description of one test, from the probe's descriptor and the catalogue."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from hardstone.units import format_count, format_ns, format_span
 
 
 def explanation(test: Descriptor, entry: Entry) -> dict[str, Any]:
-    """Everything that is known about a test, as data."""
+    """The description of a test as data."""
     return {
         **msgspec.to_builtins(test),
         "kind": kind_of(test.id),
@@ -55,15 +55,15 @@ def print_explanation(test: Descriptor, entry: Entry) -> None:
     verdicts = (words(f"{spoken(one.name)}: {one.claim}") for one in test.verdicts)
     _print_part(console, "verdicts", verdicts)
     means = (words(f"{spoken(name)}: {text}") for name, text in entry.means.items())
-    _print_part(console, "what it means for a program that one fails", means)
-    _print_part(console, "shown, does not count for a rating", _uncounted_lines(entry))
+    _print_part(console, "what a failure means for a program", means)
+    _print_part(console, "shown, not rated", _uncounted_lines(entry))
     params = [*map(_param_line, test.params), *_sentence(variants_text(test))]
     _print_part(console, "parameters (-p name=value)", params)
-    _print_part(console, "how much", _profile_lines(test, entry))
+    _print_part(console, "samples and duration", _profile_lines(test, entry))
     _print_part(console, "what distorts it", _sentence(f"{entry.distorts} {entry.idle}".strip()))
     kinds = (words(f"{when}: {', '.join(found)}") for when, found in entry.kernel_kinds.items())
     _print_part(console, "kinds that enter the kernel (Linux)", kinds)
-    _print_part(console, "needs", [words(", ".join(test.needs) or "nothing that is not optional")])
+    _print_part(console, "needs", [words(", ".join(test.needs) or "nothing special")])
     _print_part(console, "CPU", [words(cpu_text(test))])
     _print_part(console, "priority", _sentence(PRIORITY))
     for table in published_tables(test.id):
@@ -96,7 +96,7 @@ def _series_line(series: SeriesSpec) -> Text:
 
 def _param_line(spec: ParamSpec) -> Text:
     default = ", ".join(_param_value(spec, value) for value in spec.default) or "chosen by the test"
-    several = "; several, with commas" if spec.is_list else ""
+    several = "; a list, separated by commas" if spec.is_list else ""
     return words(f"{spec.name}: {spec.about} [{default}]; {limits_text(spec)}{several}")
 
 
@@ -109,7 +109,7 @@ def _uncounted_lines(entry: Entry) -> Iterator[Text]:
 
 
 def _profile_lines(test: Descriptor, entry: Entry) -> Iterator[Text]:
-    own_time = f"as long as it takes, about {format_span(own_time_ns(test, entry))}"
+    own_time = f"until it is done, about {format_span(own_time_ns(test, entry))}"
     for name, count in entry.profiles.items():
         yield words(f"{name}: {_count_text(count) or own_time}")
 

@@ -1,4 +1,4 @@
-"""Which kinds of semaphore stand beside a published figure of calls that enter the kernel."""
+"""Which kinds of semaphore compare with a published figure of calls that enter the kernel."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from hardstone.published import Address
 
 _SWITCH = "context_switch"
 _PAIR = "signal_wait"
-ON_LINUX = "on Linux this kind enters the kernel only when somebody waits"
+ON_LINUX = "on Linux this kind enters the kernel only when a thread waits"
 NOT_COMPARABLE = f"not comparable: {ON_LINUX}"
 
 
 @dataclass(frozen=True)
 class Stand:
-    """An address of a run that is set beside a published one. `refused`: why it is not;
-    `note`: what to know where it is."""
+    """An address of a run to compare with a published one. `refused`: why it is not
+    comparable; `note`: a caveat if it is."""
 
     address: Address
     refused: str = ""
@@ -26,9 +26,9 @@ class Stand:
 
 
 def beside(address: Address, system: Mapping[str, Scalar]) -> Iterator[Stand]:
-    """The addresses of a run that are set beside `address`.
+    """The addresses of a run to compare with `address`.
 
-    A context switch of a kind that is not comparable gives way to those of kinds that are.
+    For a context switch of a kind that is not comparable these are those of comparable kinds.
     """
     kinds = load_catalogue().entry(address.test).enters_kernel
     when = kinds.get(address.labels.get("kind", ""), "always")

@@ -35,7 +35,7 @@ class Reached(Protocol):
 
 
 def load_figure(value: float | None, unit: str) -> str:
-    """10.0 %, 4000/s, 240 processes; "-" where nothing was asked in figures."""
+    """10.0 %, 4000/s, 240 processes; "-" if the request has no figure."""
     if value is None:
         return "-"
     if unit == "share":

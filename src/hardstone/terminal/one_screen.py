@@ -60,8 +60,7 @@ def print_screen(document: RunDocument, stream: IO[str] | None = None) -> None:
 
 @dataclass(frozen=True)
 class _Words:
-    """Everything but the figures: at most so many failed claims and commands, and lines for
-    each text."""
+    """Everything but the figures. Limits: failed claims, commands, and lines per text."""
 
     document: RunDocument
     width: int
@@ -91,7 +90,7 @@ class _Words:
         yield from self._behaviours()
 
     def below(self) -> Iterator[Text]:
-        """What stands out, advice, where to read on."""
+        """What stands out, advice, and the commands that show more."""
         for number, one in enumerate(stands_out(self.document)):
             style = "bold red" if one.is_grave else "yellow"
             yield from self._labelled("" if number else "stands out", one.text, style)
@@ -122,7 +121,7 @@ class _Words:
         yield from (Text(" " * _INDENT + line) for line in lines[1:])
 
     def _advice(self) -> Iterator[Text]:
-        """The advice, and what to type: first what mends what the run left."""
+        """The advice and its commands; those that restore settings come first."""
         document = self.document
         rows = [text.plain.removesuffix(":") for (text,) in advice_rows(document)]
         said = "; ".join([*rows[:1], *(row.removeprefix("hurts: ") for row in rows[1:])])

@@ -1,4 +1,4 @@
-"""A plan as text: what would be run."""
+"""A plan as text."""
 
 from __future__ import annotations
 

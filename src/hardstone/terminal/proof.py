@@ -19,7 +19,7 @@ _STYLES = {"lower": "green", "higher": "bold red", "none seen": "", "not judged"
 
 
 def print_proof(proof: Proof, title: str, stream: IO[str] | None = None) -> None:
-    """Prints every pair, then by how much each figure moved and how sure that is."""
+    """Prints every pair, then the change of each figure with its confidence."""
     console = make_console(stream)
     console.print(words(f"{proof.rule}: {title}", "bold"))
     settings = ", ".join(proof.settings)
@@ -44,7 +44,7 @@ def print_proof(proof: Proof, title: str, stream: IO[str] | None = None) -> None
 
 
 def effect_text(effect: Effect) -> str:
-    """What may be said of one figure, in a sentence."""
+    """The verdict on one figure, as a sentence."""
     shift = effect.shift
     if effect.verdict == "not judged" or shift.low is None or shift.high is None:
         return f"{effect.figure}: not judged; {FEW_PAIRS}"
@@ -52,11 +52,11 @@ def effect_text(effect: Effect) -> str:
         size = format_value(abs(shift.estimate), effect.unit)
         return f"{effect.figure}: {effect.verdict} with the setting, by {size}"
     most = format_value(max(abs(shift.low), abs(shift.high)), effect.unit)
-    return f"{effect.figure}: no effect seen; more than {most} would have been seen"
+    return f"{effect.figure}: no effect seen; an effect above {most} would have been detected"
 
 
 def maxima_text(maxima: Maxima) -> str:
-    """What the worst observed were: figures, and no verdict."""
+    """The worst observed with and without the setting, without a verdict."""
     without, with_setting = (
         format_value(one, maxima.unit) for one in (maxima.without, maxima.with_setting)
     )
@@ -92,7 +92,7 @@ def _pair_text(pair: PairValues, unit: Unit) -> Text:
 
 
 def _effects_table(proof: Proof) -> Table:
-    table = _table("figure", "difference", "interval", "confidence", "p", "p of all")
+    table = _table("figure", "difference", "interval", "confidence", "p", "adjusted p")
     for effect in proof.effects:
         shift = effect.shift
         interval = "none"

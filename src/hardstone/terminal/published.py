@@ -1,4 +1,4 @@
-"""The published figures of a test, for people: what `explain` prints and the pages show."""
+"""The published figures of a test, as `explain` and the reference pages show them."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ PRIORITY = (
 
 @dataclass(frozen=True)
 class Row:
-    """What one system gave: `figures` are values with unit, or words. `addresses` are within the
-    test. `system` and `load` are empty where the study says neither."""
+    """The figures of one system: values with unit, or words. `addresses` are relative to the
+    test. `system` and `load` are empty if the study does not give them."""
 
     addresses: tuple[str, ...]
     load: str
@@ -33,7 +33,7 @@ class Row:
 
 @dataclass(frozen=True)
 class PublishedTable:
-    """What one table of a study says of a test. `conditions` are those that the study names."""
+    """One table of a study for a test. `conditions` are those that the study gives."""
 
     title: str
     reference: str
@@ -43,7 +43,7 @@ class PublishedTable:
 
     @property
     def columns(self) -> list[str]:
-        """Titles of the columns in which any row says something."""
+        """Titles of the columns that are not empty."""
         has_load = any(row.load for row in self.rows)
         has_system = any(row.system for row in self.rows)
         return ["address", *["load"] * has_load, *["system"] * has_system, "figures"]
@@ -65,7 +65,7 @@ def published_data(test: str) -> list[dict[str, Any]]:
     ]
 
 
-# Rows of others beside the published ones: for the figures that one address has.
+# Gives further rows for the figures of one address.
 Beside = Callable[[Sequence[Figure]], Iterable[Row]]
 
 
@@ -74,7 +74,7 @@ def _nothing(figures: Sequence[Figure]) -> Iterable[Row]:
 
 
 def published_tables(test: str, beside: Beside = _nothing) -> list[PublishedTable]:
-    """The published figures of `test`, by table; none where nobody has published any."""
+    """The published figures of `test`, by table."""
     by_table: dict[str, list[Figure]] = {}
     for figure in figures_of(test):
         by_table.setdefault(f"{figure.study}/{figure.table}", []).append(figure)
@@ -82,7 +82,7 @@ def published_tables(test: str, beside: Beside = _nothing) -> list[PublishedTabl
 
 
 def within(address: Address) -> str:
-    """An address without its test; empty where it is the test."""
+    """An address without its test; empty for the test itself."""
     return str(address).removeprefix(address.test).removeprefix("/")
 
 
@@ -115,7 +115,7 @@ def _rows(study: Study, figures: list[Figure], beside: Beside) -> Iterator[Row]:
 
 
 def _merged(rows: list[Row]) -> list[Row]:
-    """Words that are said of several addresses are one row."""
+    """Joins rows of several addresses that have the same text."""
     said: dict[tuple[str, str, str], list[str]] = {}
     for row in rows:
         said.setdefault((row.load, row.system, row.figures), []).extend(row.addresses)
@@ -145,7 +145,7 @@ def _value(value: Any) -> str:
 
 
 def _conditions(study: Study, table: str) -> Iterator[str]:
-    """Under what a table was made, as far as the study tells."""
+    """The conditions of a table, as far as the study gives them."""
     fields = study.tables[table]
     told: dict[str, Any] = dict(study.conditions)
     if isinstance(fields, dict) and "columns" in fields:
@@ -168,7 +168,7 @@ def _in_unit(study: Study, table: str) -> list[str]:
 
 
 def _systems(study: Study, figures: list[Figure]) -> Iterator[str]:
-    """The machines of the systems; where words name systems, what they name them."""
+    """The machines of the systems. If figures name systems in words, what each name means."""
     if all(one.system for one in figures):
         for key in dict.fromkeys(one.system for one in figures if one.system):
             system = study.systems[key]

@@ -15,7 +15,7 @@ from hardstone.terminal.words import words
 
 
 def published_parts(table: PublishedTable) -> Iterator[RenderableType]:
-    """The rows, then the conditions that the study names, then what must be known."""
+    """The rows, then the conditions that the study gives, then the note."""
     yield _rows(table)
     yield from (words(condition) for condition in table.conditions)
     if table.note:

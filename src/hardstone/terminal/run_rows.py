@@ -26,7 +26,7 @@ _MOST_NAMES = 2
 
 
 def verdict_row(verdict: Verdict, entry: Entry) -> Row:
-    """A claim about behaviour with its evidence; one that failed is a finding if it counts."""
+    """A claim about behaviour with its verdict and evidence."""
     name, slash, label = verdict.name.partition("/")
     uncounted = entry.why_uncounted(verdict.name)
     evidence = [verdict.evidence]
@@ -49,7 +49,7 @@ def deviation_row(one: Notice) -> Row:
 
 
 def note_rows(document: RunDocument) -> tuple[list[Row], list[str]]:
-    """Details that the probe noted, the first of them, and what they say is to be typed."""
+    """The first notes of the probe, and the commands that they name."""
     is_folded = len(conditions_in(document)) > 1
     found = notes(document)
     shown = found[:_MOST_ROWS]
@@ -60,7 +60,7 @@ def note_rows(document: RunDocument) -> tuple[list[Row], list[str]]:
 
 
 def _note_text(note: Note) -> str:
-    return note.text + (f" (and {note.like_it} like it, in the report)" if note.like_it else "")
+    return note.text + (f" (and {note.like_it} similar, in the report)" if note.like_it else "")
 
 
 def _who(note: Note, is_folded: bool) -> Text:
@@ -71,7 +71,7 @@ def _who(note: Note, is_folded: bool) -> Text:
 
 
 def not_realtime_lines(document: RunDocument) -> Iterator[Text]:
-    """The gravest caveat, which comes first, with what the advice says about it."""
+    """The warning that comes first if tests were not real-time, with its advice."""
     if is_not_realtime(document):
         yield Text(NOT_REALTIME, style="bold red")
         for line in document.advice:
@@ -80,20 +80,20 @@ def not_realtime_lines(document: RunDocument) -> Iterator[Text]:
 
 
 def is_not_realtime(document: RunDocument) -> bool:
-    """Whether tests ran without the real-time scheduling that they asked for."""
+    """Whether tests ran without the real-time scheduling that was requested."""
     is_lacking = any(one.realtime is False for one in known_conditions(document))
     is_said = any(line.startswith(NOT_REALTIME) for line in document.advice)
     return document.plan.policy != "other" and (is_lacking or is_said)
 
 
 def grants(document: RunDocument) -> list[str]:
-    """The commands that the advice names for that."""
+    """The commands in the advice that grant real-time scheduling."""
     said = (line.partition(_GRANT) for line in document.advice if line.startswith(NOT_REALTIME))
     return [_GRANT.removeprefix(": ") + rest for _, is_named, rest in said if is_named]
 
 
 def advice_rows(document: RunDocument) -> Iterator[Row]:
-    """What would make the machine fitter, but for what the head of the summary says."""
+    """The advice, without the lines that the head of the summary shows."""
     for line in document.advice:
         if not line.startswith(NOT_REALTIME):
             said, command = parted_text(line)
@@ -101,20 +101,20 @@ def advice_rows(document: RunDocument) -> Iterator[Row]:
 
 
 def advice_commands(document: RunDocument) -> list[str]:
-    """What the advice says is to be typed."""
+    """The commands in the advice."""
     found = (parted_text(line)[1] for line in document.advice)
     return [command for command in dict.fromkeys(found) if command]
 
 
 def trust_rows(document: RunDocument) -> Iterator[Row]:
-    """The grade, every reason for it, and what moved meanwhile."""
+    """The grade, its reasons, and the facts that changed during the run."""
     trust = trust_of(document)
     yield Text("trust:", style="bold"), Text(trust.grade, style=TRUST_STYLE[trust.grade])
     for reason in trust.reasons[:_MOST_ROWS]:
         yield Text(""), words(reason.removesuffix(f": {LEFT_REMEDY}"))
     for moved in document.environment_moved[:_MOST_ROWS]:
         before, after = short(moved.before) or "not known", short(moved.after) or "not known"
-        yield Text(""), words(f"{moved.fact} moved from {before} to {after}")
+        yield Text(""), words(f"{moved.fact} changed from {before} to {after}")
     more = sum(
         max(len(of_a_kind) - _MOST_ROWS, 0)
         for of_a_kind in (trust.reasons, document.environment_moved)
@@ -124,7 +124,7 @@ def trust_rows(document: RunDocument) -> Iterator[Row]:
 
 
 def contradiction_lines(document: RunDocument) -> Iterator[Text]:
-    """Figures that contradict each other, under a title; nothing where none do."""
+    """Figures that contradict each other, under a title; empty if there are none."""
     lines = told(document)
     if lines:
         yield Text(TITLE, style="bold red")

@@ -14,10 +14,10 @@ from hardstone.terminal.words import words
 
 
 def print_runs(entries: Sequence[RunEntry], *, unreadable_count: int = 0) -> None:
-    """Prints one row for each run, or that there is none, or none that can be read."""
+    """Prints one row for each run, or a message if there is none or none is readable."""
     console = make_console()
     if not entries and unreadable_count:
-        console.print(words(f"no run can be read, of {unreadable_count} that are there"))
+        console.print(words(f"none of the stored runs is readable ({unreadable_count} found)"))
         return
     if not entries:
         console.print(words("no runs yet; to measure:"))

@@ -23,7 +23,7 @@ _TEST = 10
 
 
 def bar_lines(console: Console, document: RunDocument, room: int) -> Iterator[Text]:
-    """Worst observed, median, count and bar of each test, or of the decisive ones."""
+    """Worst observed, median, count and bar of each test, or of the decisive tests."""
     found = timings(document)
     if not found or room < 2:
         return
@@ -65,7 +65,7 @@ def _timing_line(
 
 
 def _ratio(one: Timing) -> float:
-    """How far the worst observed is from the median: where a program is surprised."""
+    """The ratio of worst observed to median."""
     return max(one.worst_ns, 1) / max(_known_median_ns(one), 1)
 
 
@@ -74,7 +74,7 @@ def _known_median_ns(one: Timing) -> int:
 
 
 def _decades(found: list[Timing]) -> tuple[int, int]:
-    """Powers of ten around all that is shown."""
+    """The powers of ten that enclose all shown values."""
     low = floor(log10(min(max(_known_median_ns(one), 1) for one in found)))
     return low, max(ceil(log10(max(max(one.worst_ns, 1) for one in found))), low + 1)
 

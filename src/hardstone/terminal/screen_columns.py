@@ -22,7 +22,7 @@ _FAR = 2.0  # times the first condition: the load, or the CPU configuration, mat
 
 def column_lines(document: RunDocument, width: int, room: int) -> list[Text]:
     """Worst observed of each test under each condition, and its ratio to the first, in at most
-    `room` lines; none where nothing was timed."""
+    `room` lines; empty if nothing was timed."""
     found = [(one, row) for one in comparisons_in(document) if (row := _row(one)) is not None]
     if not found or room < 4:
         return []
@@ -53,7 +53,7 @@ def _row(one: Comparison) -> SeriesRow | None:
 
 
 def _places(found: list[tuple[Comparison, SeriesRow]]) -> list[int]:
-    """The first condition, to which all are compared, and those with the highest values."""
+    """The first condition, which is the reference, and those with the highest ratios."""
     count = len(found[0][0].conditions)
     if count <= MOST_COLUMNS:
         return list(range(count))
@@ -76,7 +76,7 @@ def _highest(
 def _headings(
     document: RunDocument, conditions: list[Condition], cell: int, label: int
 ) -> list[Text]:
-    """Load above CPU configuration, where both differ within the run."""
+    """The load above the CPU configuration if both differ within the run."""
     names = names_in(document)
     parts = [names.label(one).split(", ") for one in conditions]
     lines = max(len(part) for part in parts)

@@ -19,12 +19,12 @@ from hardstone.stats.summary import SeriesSummary, instrument_limit, summarise
 from hardstone.terminal.words import words
 from hardstone.units import format_count
 
-_MOST_ROWS = 400  # for the eye, and since each takes a terminal a while
+_MOST_ROWS = 400  # rows take time to print, and nobody reads more
 _MARKS = {"at the": "*", "within": "+"}
 
 
 class SeriesTable:
-    """Builds the table and remembers the footnotes that its marks need."""
+    """Builds the table and collects the footnotes of its marks."""
 
     def __init__(self, document: RunDocument) -> None:
         self._document = document
@@ -33,7 +33,7 @@ class SeriesTable:
         self.notes: list[str] = []
 
     def build(self) -> Table | None:
-        """The table, None where there is no series."""
+        """The table; None if there is no series."""
         measured = [result for result in self._document.results if result.series]
         if not measured:
             return None
@@ -73,7 +73,7 @@ class SeriesTable:
         self, table: Table, series: Series, label: Padding, instrument: Instrument | None
     ) -> None:
         own = instrument or self._document.instrument
-        # Values are whole ns, whatever the clock could tell apart.
+        # Values are integer ns, even if the clock is finer.
         quantum_ns = max(own.quantum_ns, 1.0) if own is not None else 1.0
         try:
             figures = summarise(series, deepest=self._deepest)
@@ -109,7 +109,7 @@ def _empty_table() -> Table:
 
 
 def _label(text: str, indent: int) -> Padding:
-    """Indented, and so are the lines that it wraps into."""
+    """Text whose wrapped lines are indented too."""
     return Padding(Text(text), (0, 0, 0, indent))
 
 
@@ -129,7 +129,7 @@ def _by_name(found: list[Series]) -> dict[str, list[Series]]:
 
 
 def _varying_labels(series: Series, group: list[Series]) -> str:
-    """What tells the series apart, and numbers: they may be others than were asked for."""
+    """The labels that differ, and all numbers, since they may differ from the request."""
     varying = {
         key: value
         for key, value in series.labels.items()

@@ -1,4 +1,4 @@
-"""How a test measures, in words: which variants, what is not recorded, on which CPU."""
+"""How a test measures, in words: variants, warm-up, CPU."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from hardstone.model import Descriptor
 
 
 def variants_text(test: Descriptor, mark: str = "") -> str:
-    """Which parameters make variants, and whether they run at once; empty without any.
+    """Which parameters make variants, and whether these run at once; empty if none do.
 
     `mark` is put around names.
     """
@@ -21,7 +21,7 @@ def variants_text(test: Descriptor, mark: str = "") -> str:
 
 
 def warm_up_text(test: Descriptor) -> str:
-    """Which values are not recorded; empty where all are."""
+    """Which values are not recorded; empty if all are."""
     count = test.warm_up_samples
     if not count:
         return ""

@@ -1,4 +1,4 @@
-"""All of a run, from its document alone: `hardstone show RUN --all`."""
+"""The whole run, from its document alone: `hardstone show RUN --all`."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from rich.text import Text
 from hardstone.catalogue import load_catalogue
 from hardstone.model import RunDocument
 from hardstone.present.headline import headline
+from hardstone.present.key_figures import LIMIT_OF_MAXIMA
 from hardstone.present.notices import deviations, idle_remark
 from hardstone.stats.conditions import conditions_in, names_in
 from hardstone.terminal.console import make_console, print_command, print_rows
@@ -27,11 +28,6 @@ from hardstone.terminal.run_rows import (
 from hardstone.terminal.series_table import SeriesTable
 from hardstone.terminal.widths import print_table
 from hardstone.terminal.words import words
-
-CLOSING = (
-    "worst observed: the largest value of this run. No test inside a sample detects a "
-    "path that was not taken."
-)
 
 
 def print_whole(document: RunDocument, stream: IO[str] | None = None) -> None:
@@ -58,7 +54,7 @@ def print_whole(document: RunDocument, stream: IO[str] | None = None) -> None:
 
 
 def print_head(console: Console, document: RunDocument) -> None:
-    """Prints the title lines, the gravest caveat and what to type against it first."""
+    """Prints the title lines, preceded by the most severe warnings and their commands."""
     for line in (*contradiction_lines(document), *not_realtime_lines(document)):
         console.print(line)
     for command in grants(document):
@@ -77,7 +73,7 @@ def _print_series(console: Console, document: RunDocument) -> None:
     idle = {idle_remark(result): result.test for result in document.results}
     for note in [*series.notes, *(f"{test}: {said}" for said, test in idle.items() if said)]:
         console.print(Text(note))
-    console.print(Text(CLOSING, style="dim"))
+    console.print(Text(LIMIT_OF_MAXIMA, style="dim"))
     console.print()
 
 

@@ -1,4 +1,4 @@
-"""Widths of what is printed: a terminal that says nonsense, columns that hold names."""
+"""Widths: of the terminal, even if it reports nonsense, and of table columns."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _WIDE = 10_000
 
 
 def width_of(stream: IO[str] | None) -> int:
-    """Columns: as $COLUMNS says, else of the terminal of `stream`, else 80; never below 40."""
+    """Columns from $COLUMNS, else of the terminal of `stream`, else 80; at least 40."""
     told = os.environ.get("COLUMNS", "")
     width = int(told) if told.isascii() and told.isdigit() and len(told) < 6 else 0
     return max(width or _of_terminal(stream) or _USUAL, _LEAST)
@@ -43,10 +43,10 @@ def _descriptor(stream: IO[str]) -> int:
 
 
 def print_table(console: Console, table: Table, indent: int = 0) -> None:
-    """Prints `table` so that no word is broken that a person looks for, such as a test's ID.
+    """Prints `table` without breaking words such as test IDs.
 
-    Columns that may wrap give up width, down to their longest word; where that is not enough
-    the lines are longer than the terminal.
+    Columns that may wrap shrink to their longest word. If that is not enough, lines are longer
+    than the terminal.
     """
     spans = [_span(console, column) for column in table.columns]
     for column, span in zip(table.columns, spans, strict=True):
@@ -63,7 +63,7 @@ def print_table(console: Console, table: Table, indent: int = 0) -> None:
 
 
 def _span(console: Console, column: Column) -> Measurement:
-    """From the longest word that stays whole to all in one line."""
+    """The minimum is the longest word that must stay whole, the maximum one line."""
     if column.width is not None:
         return Measurement(column.width, column.width)
     shown = [
@@ -85,7 +85,7 @@ def _width_drawn(console: Console, table: Table, room: int) -> int:
 
 
 def _narrow(table: Table, spans: list[Measurement], width: int) -> int:
-    """Sets the width of every column, the widest giving up first: the width of the table."""
+    """Sets the width of every column, shrinking the widest first. Returns the table's width."""
     widths = [span.maximum for span in spans]
     gaps = (len(widths) - 1) * (1 if table.box is None else 2)
     while sum(widths) + gaps > width:

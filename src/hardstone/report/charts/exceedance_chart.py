@@ -1,4 +1,4 @@
-"""How often each value was exceeded, log-log, down to the bound for what was not seen."""
+"""How often each value was exceeded, log-log, with the bound above the worst observed."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@
       fit(place.querySelector("svg"));
       plot.replaceChildren(place);
       plot.classList.add("live");
-      plot.title = "Drag to move, shift and wheel to zoom, double click to reset";
+      plot.title = "Drag to pan, Shift and mouse wheel to zoom, double-click to reset";
     } catch {
       place.remove(); // the static drawing stays
     }
