@@ -279,7 +279,7 @@ class StreamReader:
             verdicts=len(self._result.verdicts),
         )
         if msgspec.structs.replace(line, crc32=None) != held:
-            raise StreamError(f"the footer counts {_counts(line)}, received were {_counts(held)}")
+            raise StreamError(f"the footer counts {_counts(line)}; received: {_counts(held)}")
         if line.crc32 not in (None, self._crc32):
             raise StreamError("the checksum in the footer is not that of the lines received")
         self._footer = line

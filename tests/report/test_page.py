@@ -145,7 +145,7 @@ def test_a_run_without_results_is_a_page_all_the_same() -> None:
     )
     text = words(static(empty))
     assert "No test of this run measured a time." in text
-    assert "This run holds no record of its instrument." in text
+    assert "This run has no record of its instrument." in text
 
 
 def test_an_unreadable_histogram_is_named_and_costs_only_its_own_figures() -> None:

@@ -57,7 +57,7 @@ def test_one_result(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "copy, 57 092 operations 100" in said
     shown = page(found)
     assert "work per value: 36 696 328 operations" in shown
-    assert "work of each value: 57 092 operations" in shown
+    assert "work per value: 57 092 operations" in shown
     assert "time, kind add, 36 696 328 operations" in shown or "time, add, 36 696 328" in shown
 
 
