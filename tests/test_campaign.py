@@ -126,7 +126,7 @@ def test_events_tell_what_happens(play: Play) -> None:
             EXIT_USAGE,
         ),
         ([*sample.stream(FIRST), "{}"], "failed", "not a line of", EXIT_USAGE),
-        (sample.stream(SECOND), "failed", "where TMR-P-LAT was asked for", EXIT_USAGE),
+        (sample.stream(SECOND), "failed", "TMR-P-LAT was requested", EXIT_USAGE),
         (
             [*sample.stream(FIRST)[:4], sample.stream(FIRST)[3]],
             "failed",
@@ -136,7 +136,7 @@ def test_events_tell_what_happens(play: Play) -> None:
         (
             [*sample.stream(FIRST)[:3], sample.stream(FIRST)[2]],
             "failed",
-            "for the second time",
+            "a second series",
             EXIT_USAGE,
         ),
         (

@@ -137,7 +137,7 @@ BROKEN: list[tuple[list[bytes], str]] = [
     ([INSTRUMENT], "line 1: the header must come first"),
     ([HEADER, HEADER], "line 2: a second header"),
     ([with_field(HEADER, schema="hardstone.stream/4")], "line 1: schema 'hardstone.stream/4'"),
-    ([with_field(HEADER, test="CLK-B-RES")], "test 'CLK-B-RES' where TMR-P-LAT was asked for"),
+    ([with_field(HEADER, test="CLK-B-RES")], "test 'CLK-B-RES'; TMR-P-LAT was requested"),
     ([with_field(HEADER, started_utc_ns=10**30)], "<= 9223372036854775807 - at `$.started_utc_ns`"),
     ([with_field(HEADER, started_utc_ns=-(2**63))], "line 1: the start time -9223372036854775"),
     ([with_field(HEADER, started_utc_ns=2**63 - 1)], "line 1: the start time 9223372036854775807"),
@@ -165,9 +165,9 @@ BROKEN: list[tuple[list[bytes], str]] = [
     ([HEADER, RESULT, RESULT], "line 3: only the footer may follow the result"),
     ([HEADER, RESULT, WAKEUP], "line 3: only the footer may follow the result"),
     ([HEADER, with_field(RESULT, duration_ns=-1)], "a duration of -1 ns"),
-    ([HEADER, VERDICT, FOOTER], "line 3: the footer came without a result"),
-    ([HEADER, RESULT, FOOTER], "the footer counts 6 lines, 1 events, 2 series, 0 verdicts, "
-                               "received were 2 lines, 0 events, 0 series, 0 verdicts"),
+    ([HEADER, VERDICT, FOOTER], "line 3: a footer without a result"),
+    ([HEADER, RESULT, FOOTER], "the footer counts 6 lines, 1 events, 2 series, 0 verdicts; "
+                               "received: 2 lines, 0 events, 0 series, 0 verdicts"),
     ([*GOLDEN, EVENT], "line 8: a line after the footer"),
     ([*GOLDEN, FOOTER], "line 8: a line after the footer"),
 ]  # fmt: skip
@@ -214,7 +214,7 @@ def test_what_the_load_reached_is_kept() -> None:
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        (LOAD, "load of 'cpu' for the second time"),
+        (LOAD, "a second load line of 'cpu'"),
         (SEARCH.replace(b"0.08", b"-1"), "below nothing"),
         (SEARCH.replace(b"null", b"-0.5"), "below nothing"),
         (SEARCH.replace(b":2,", b":-2,"), "below nothing"),

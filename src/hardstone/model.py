@@ -1,4 +1,4 @@
-"""The two documents that hardstone reads and writes, as types.
+"""The documents that hardstone reads and writes, as types.
 
 `Stream*` are the lines that the probe sends (`hardstone.stream/3`, one JSON
 object a line). `RunDocument` is what the store keeps (`hardstone.run/3`).
@@ -26,8 +26,8 @@ RunStatus = Literal["complete", "interrupted", "incomplete"]
 TrustGrade = Literal["full", "indicative", "untrustworthy"]
 Unit = Literal["ns", "count", "bytes_per_s"]
 
-# Bounds of what is read: all are ten times and more above anything that a run has held
-# (schema/HISTORY.md has the figures), so that damage is refused and no real document is.
+# Bounds for reading. All are at least ten times the largest figure of any real run
+# (schema/HISTORY.md has the figures), so only damaged documents are refused.
 YEAR_NS = 31_557_600_000_000_000
 MOST_SERIES = 1 << 14  # of a result
 MOST_MAXIMA = 1 << 21  # of a series; the probe keeps at most 2**17
@@ -45,12 +45,12 @@ DataValue = bool | Int64 | float | Text | Annotated[list[Int64 | Text], _FEW] | 
 
 
 class Histogram(msgspec.Struct, kw_only=True):
-    """Sparse log-linear histogram: `buckets` holds [index, count] pairs, ascending.
+    """Sparse log-linear histogram: `buckets` has [index, count] pairs, ascending.
 
-    `layout` is "log-linear/B": B sub-bucket bits, so a bucket is at most 2**-B of
-    its value wide (stats.histogram gives the edges). Values below 0 are counted in
-    `underflow`, values past the last bucket in `overflow`; with them the buckets
-    add up to the count of the series.
+    `layout` is "log-linear/B": B sub-bucket bits, so the width of a bucket is at most 2**-B of
+    its value (stats.histogram has the edges). `underflow` counts values below 0, `overflow`
+    values past the last bucket. Buckets, underflow and overflow add up to the count of the
+    series.
     """
 
     layout: Name
@@ -60,7 +60,7 @@ class Histogram(msgspec.Struct, kw_only=True):
 
 
 class Worst(msgspec.Struct, kw_only=True):
-    """One of the largest values: when it occurred and its sample number (from 0)."""
+    """One of the largest values, with its time and sample number (from 0)."""
 
     value_ns: Int64
     at_ns: Int64
@@ -71,10 +71,9 @@ class Series(msgspec.Struct, kw_only=True):
     """One distribution. `min`, `mean`, `stddev` and `max` are exact, null when empty.
 
     `stddev` is that of a sample (n - 1), and null for a single value too.
-    `maxima_per_s` holds the largest value of each interval of `maxima_interval_ns`
-    (one second unless that is more than the recorder or a document holds), null where
-    none fell.
-    `derived` is the formula of a series that was computed and not timed.
+    `maxima_per_s` has the largest value of each interval of `maxima_interval_ns` (one second,
+    or longer if the recorder or a document could not hold that many), null for an interval
+    without values. `derived` is the formula of a series that was computed and not timed.
     """
 
     name: Name
@@ -93,7 +92,7 @@ class Series(msgspec.Struct, kw_only=True):
 
 
 class Verdict(msgspec.Struct, kw_only=True):
-    """A claim about behaviour: `evidence` is what was seen, in words and figures."""
+    """A claim about behaviour. `evidence` is the observation, in words and figures."""
 
     name: Name
     passed: bool = msgspec.field(name="pass")
@@ -101,10 +100,10 @@ class Verdict(msgspec.Struct, kw_only=True):
 
 
 class Event(msgspec.Struct, kw_only=True):
-    """Something that a reader must know: `at_ns` is null outside the measurement.
+    """An event during a test. `at_ns` is null outside the measurement.
 
-    `data` is what a program reads: every name and figure that `text` speaks of, with the unit at
-    the end of its key. Its `command` is what to type. `text` is for people, and for nobody else.
+    `data` is for programs: every name and figure of `text`, with the unit at the end of its key.
+    `command` in it is a command to run. `text` is for people only.
     """
 
     name: Name
@@ -135,7 +134,7 @@ class Skew(msgspec.Struct, kw_only=True):
 
 
 class Instrument(msgspec.Struct, kw_only=True):
-    """What the probe found out about itself before and after measuring."""
+    """What the probe measured about its own clock, before and after the test."""
 
     clock: Name
     trusted: bool
@@ -151,12 +150,11 @@ class Instrument(msgspec.Struct, kw_only=True):
 
 
 class Conditions(msgspec.Struct, kw_only=True):
-    """Under what a result was obtained, as it was and not as it was asked. Null: not known.
+    """The conditions of a result, as they were and not as requested. Null: not known.
 
-    `cpu` is null too where the measuring thread was not bound to one. `settings` are those that
-    were in force for the measurement only: "dma_latency"; "offline": all other CPUs were.
-    `dma_latency_us`: the bound on the wake-up time of idle states that was held meanwhile; null
-    where none was.
+    `cpu` is also null if the measuring thread was not bound. `settings` were in force during the
+    measurement only: "dma_latency"; "offline" if all other CPUs were. `dma_latency_us` is the
+    limit on the exit latency of idle states during the measurement; null if there was none.
     """
 
     load: Text | None = None
@@ -175,12 +173,12 @@ class LoadReached(msgspec.Struct, kw_only=True):
     """What one element of the load did while the test measured.
 
     `degree` is that of the whole system, or of each CPU where it ends with "@cpu".
-    `unit`: "share" of the time of a CPU, "per_s", "processes" and "jobs" in all, or
-    "rounds_per_s" of an element that has no degree: then `asked` is null.
-    `reached` is the mean of its loaders (of which the whole system has one), `least` what the one
-    that did least reached (null: from a probe that does not say).
+    `unit`: "share" of the time of a CPU, "per_s", "processes" and "jobs" in total, or
+    "rounds_per_s" for an element without a degree; then `asked` is null.
+    `reached` is the mean of its loaders (the whole system has one), `least` the lowest of them
+    (null: the probe did not send it).
     `processes` is the number of its loaders; `counters` are raw, each with its unit.
-    `how` says what the degree does not: "loopback", "to HOST:PORT", "SCHED_IDLE", "nice 19".
+    `how` adds to the degree: "loopback", "to HOST:PORT", "SCHED_IDLE", "nice 19".
     """
 
     element: Name
@@ -223,11 +221,11 @@ class StreamVerdict(Verdict, kw_only=True, tag_field="type", tag="verdict"):
 
 
 class StreamResult(msgspec.Struct, kw_only=True, tag_field="type", tag="result"):
-    """How the test ended. `environment` holds what the kernel counted meanwhile.
+    """How the test ended. `environment` has kernel counters for the time of the test.
 
-    `remedy` says in words what would help; `command` is what to type, null where there is nothing.
-    `calibrated`: parameters with the value that they had in the measurement, found by the test
-    where the request said 0, else as given.
+    `remedy` is the remedy in words, `command` the command for it, or null.
+    `calibrated`: calibrated parameters with the values used in the measurement. The test found
+    them if the request said 0.
     """
 
     status: Status
@@ -242,9 +240,9 @@ class StreamResult(msgspec.Struct, kw_only=True, tag_field="type", tag="result")
 
 
 class StreamFooter(msgspec.Struct, kw_only=True, tag_field="type", tag="footer"):
-    """Counts of what was sent. A stream without it is incomplete.
+    """Counts of the lines sent. A stream without a footer is incomplete.
 
-    `crc32` is that of all lines before it, without their ends; null from a probe that has none.
+    `crc32` covers all lines before the footer, without line ends; null if the probe sends none.
     """
 
     lines: Int64
@@ -269,11 +267,11 @@ StreamLine = (
 class Result(msgspec.Struct, kw_only=True):
     """One test of a run under one condition. `complete` is false without a footer.
 
-    `remedy` says in words what would help where `status` is not "measured"; `command` is what to
-    type, null where there is nothing.
-    `params` are those of the request; of those that the test calibrates `calibrated` says what
-    they were in the measurement. `foreign_count` lines of the stream were not the probe's, on a
-    console that others write to; `foreign_lines` are the first of them.
+    If `status` is not "measured", `remedy` is the remedy in words and `command` the command for
+    it, or null.
+    `params` are those of the request; `calibrated` has the values of calibrated parameters in
+    the measurement. `foreign_count` counts lines of other programs on a shared console;
+    `foreign_lines` are the first of them.
     """
 
     test: Name
@@ -314,7 +312,7 @@ class Tool(msgspec.Struct, kw_only=True):
 class PlannedTest(msgspec.Struct, kw_only=True, frozen=True):
     """One line of a plan, with every default filled in. Zero means "no limit".
 
-    `expected_ns` and `deadline_ns` count what load and CPU configuration take to set up.
+    `expected_ns` and `deadline_ns` include the time to set up load and CPU configuration.
     """
 
     test: Name
@@ -331,11 +329,11 @@ class PlannedTest(msgspec.Struct, kw_only=True, frozen=True):
 class Plan(msgspec.Struct, kw_only=True, frozen=True):
     """What will be run. Pure data: the same request gives the same plan.
 
-    `tests` holds each test under each of `loads` in each of `cpu_configs`; `load` and
-    `cpu_config` are the same as text, joined by commas. Runs from before loads have no lists.
-    `command` holds the words after `hardstone` that make this plan again; none where no command
-    does. `dma_latency_us`: the bound on the wake-up time of idle states that is held while
-    measuring; null: none.
+    `tests` has each test under each of `loads` in each of `cpu_configs`; `load` and `cpu_config`
+    are the same lists as text, joined by commas. Runs before loads existed have no lists.
+    `command` has the words after `hardstone` that make this plan again; it is empty if no command
+    does. `dma_latency_us` is the limit on the exit latency of idle states while measuring; null:
+    none.
     """
 
     name: Name
@@ -356,7 +354,7 @@ class Plan(msgspec.Struct, kw_only=True, frozen=True):
 
 
 class Moved(msgspec.Struct, kw_only=True):
-    """A fact about the machine that differed at the end of the run."""
+    """A fact about the machine that changed between start and end of the run."""
 
     fact: Name
     before: Scalar
@@ -364,10 +362,10 @@ class Moved(msgspec.Struct, kw_only=True):
 
 
 class ParamSpec(msgspec.Struct, kw_only=True):
-    """A parameter of a test as the probe declares it. `unit` "name" takes `choices`.
+    """A parameter of a test as the probe declares it. With `unit` "name" it has `choices`.
 
-    `label`: the values of this parameter are variants of the test, and this label of its series
-    says which; null: one setting for the whole test.
+    `label`: each value of this parameter is a variant of the test, named by this label of its
+    series; null: one value for the whole test.
     """
 
     name: Name
@@ -382,10 +380,10 @@ class ParamSpec(msgspec.Struct, kw_only=True):
 
 
 class SeriesSpec(msgspec.Struct, kw_only=True):
-    """A series that a test can give, and the two moments between which it is taken.
+    """A series of a test, and the two moments between which a value is measured.
 
-    Where nothing is timed (counts, what a system claims) `begin` says what a value is
-    and `end` is empty. `derived` is the formula of a series that is computed and not timed.
+    If nothing is timed (counts, values that a system reports), `begin` describes a value and
+    `end` is empty. `derived` is the formula of a series that is computed and not timed.
     """
 
     name: Name
@@ -397,7 +395,7 @@ class SeriesSpec(msgspec.Struct, kw_only=True):
 
     @property
     def meaning(self) -> str:
-        """What a value is, in words: "from BEGIN to END", or what is counted."""
+        """What a value means: "from BEGIN to END", or what is counted."""
         return f"from {self.begin} to {self.end}" if self.end else self.begin
 
 
@@ -412,9 +410,10 @@ class Descriptor(msgspec.Struct, kw_only=True):
     Its variants are the combinations of the values of the parameters that have a label; they are
     measured one after another, or at the same time where the test is concurrent. One value of
     one variant takes `sample_ns` and `sample_percent` of the parameter `sample_param`, if any.
-    `extra_samples` are taken for each variant beside those asked for, as to calibrate; `setup_ns`
-    is the rest of the time. `warm_up_samples` are taken and not recorded at the start of a variant
-    and after each rest. The defaults of the times are for probes that do not say them.
+    `extra_samples` are taken for each variant in addition to the request, for example to
+    calibrate. `setup_ns` is all other time. `warm_up_samples` are taken and not recorded at the
+    start of a variant and after each rest. The defaults of the times are for probes that do not
+    send them.
     """
 
     id: Name
@@ -443,8 +442,8 @@ class Descriptor(msgspec.Struct, kw_only=True):
 class RunDocument(msgspec.Struct, kw_only=True):
     """One run: written once, never rewritten. `system` maps fact names to values.
 
-    `descriptors` are those of the tests in it, as the probe that ran them declared them: what
-    shows a run needs no probe. Runs from before have none.
+    `descriptors` are those of its tests, as declared by the probe that ran them, so that showing
+    a run needs no probe. Older runs have none.
     """
 
     schema: Name
@@ -475,8 +474,8 @@ class LoadElement(msgspec.Struct, kw_only=True):
     """An element of load as the probe declares it.
 
     `degree` is its form: "BUSY/PERIOD", "N/s", "N", "OPTIONS", or null where it has none;
-    the limits are of that form. `each_cpu`: it may be asked for on each CPU, "@cpu"; `host`: a
-    host may follow, "@HOST:PORT".
+    the limits are of that form. `each_cpu`: it accepts "@cpu", for each CPU; `host`: it
+    accepts "@HOST:PORT".
     """
 
     name: str
@@ -495,14 +494,14 @@ class LoadElement(msgspec.Struct, kw_only=True):
 
 
 class LoadMix(msgspec.Struct, kw_only=True):
-    """A mix that has a name; `load` may hold another one."""
+    """A named mix of elements; `load` may contain another mix."""
 
     name: str
     load: str
 
 
 class Loads(msgspec.Struct, kw_only=True):
-    """Of what a probe can make load."""
+    """The load elements and mixes of a probe."""
 
     schema: str
     elements: list[LoadElement]
@@ -510,8 +509,7 @@ class Loads(msgspec.Struct, kw_only=True):
 
 
 class ShieldSetting(msgspec.Struct, kw_only=True):
-    """A setting of the probe's shield: whether the machine has what it switches, and how that
-    is now, or why it is not there."""
+    """A setting of the probe's shield: whether the machine has it, and its value, or why not."""
 
     name: str
     available: bool
@@ -519,7 +517,7 @@ class ShieldSetting(msgspec.Struct, kw_only=True):
 
 
 class ShieldLook(msgspec.Struct, kw_only=True):
-    """What a shield could switch (`hardstone-probe shield --show`); the rest is not kept."""
+    """The settings that a shield can switch (`hardstone-probe shield --show`)."""
 
     schema: str
     settings: list[ShieldSetting]

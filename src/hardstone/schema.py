@@ -24,9 +24,9 @@ FOLDER = Path(__file__).parents[2] / "schema"
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _DOCUMENTS: dict[str, tuple[str, Any]] = {
     model.RUN_SCHEMA: ("A run as the store keeps it", model.RunDocument),
-    model.STREAM_SCHEMA: ("One line of what the probe sends", model.StreamLine),
+    model.STREAM_SCHEMA: ("One line of the probe's stream", model.StreamLine),
     model.REGISTER_SCHEMA: ("The tests that a probe knows", model.Register),
-    model.LOADS_SCHEMA: ("Of what a probe can make load", model.Loads),
+    model.LOADS_SCHEMA: ("The load elements and mixes of a probe", model.Loads),
     model.FACTS_SCHEMA: ("Raw facts about a machine", model.Facts),
     DOCTOR_SCHEMA: ("What the doctor found on a machine", Diagnosis),
     PROOF_SCHEMA: ("The effect of a setting, measured in pairs", Proof),
@@ -87,7 +87,7 @@ def _check(folder: Path) -> int:
 def _text(schema: str, title: str, kind: Any) -> str:
     body = msgspec.json.schema(kind)
     head = {"$schema": _DIALECT, "$id": f"urn:hardstone:{schema}", "title": f"{schema}: {title}"}
-    # Sorted, since a union has no order of its own and a diff should show changes only.
+    # Sorted, so that a diff shows real changes only: a union has no order.
     return json.dumps(head | _stable(body), indent=2, sort_keys=True) + "\n"
 
 

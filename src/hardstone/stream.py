@@ -1,8 +1,8 @@
-"""From the raw lines of a probe to a result, whatever the lines are.
+"""Turns the raw lines of a probe into a result, whatever the lines contain.
 
 A target is not trusted: its lines can be cut, mixed with console noise or made up.
-The reader never raises on what it is fed. What was valid before a problem is kept,
-the problem is named with its line number, and the result says that it is incomplete.
+The reader never raises on bad input. It keeps everything before the first problem, reports the
+problem with its line number, and marks the result as incomplete.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ from hardstone.stats.identity import (
 
 LINE_LIMIT_BYTES = 16 * 2**20
 STREAM_LIMIT_BYTES = 64 * 2**20
-# Of one test; the most that was seen is 32 000 values, 80 series and 6 events.
+# Per test; the largest real one has 32 000 values, 80 series and 6 events.
 MOST_VALUES = 6_000_000
-MOST_LINES = 1 << 12  # of each other kind: a result may get some more before it is stored
+MOST_LINES = 1 << 12  # of each other kind; a result may get a few more before it is stored
 MOST_EMPTY_LINES = 1 << 16
 _FIRST = "hardstone.stream/1"
 _OLD = (_FIRST, "hardstone.stream/2")
@@ -56,7 +56,7 @@ _LINE_START = b'{"type":'
 _MOST_FOREIGN_LINES = 20
 NO_FOOTER = "the stream ended before its footer"
 _WORDS_LIMIT = 200
-_REASON_LIMIT = 60_000  # and what is said of the stream fits too
+_REASON_LIMIT = 60_000  # leaves room for the reader's own remark
 _YEAR_2200_NS = 7_258_118_400_000_000_000
 
 
@@ -65,15 +65,15 @@ class StreamError(InputError):
 
 
 class StreamReader:
-    """Takes the lines of one test, in order, and gives its Result.
+    """Takes the lines of one test, in order, and returns its Result.
 
     `feed` each line as received, with or without its line end, then `finish`. Empty
-    lines are skipped and not counted (consoles add some). After the first problem
-    everything is ignored.
+    lines are skipped and not counted (consoles add some). Everything after the first
+    problem is ignored.
 
-    `is_noisy`: others write to the console that the stream comes through. Their lines are
-    counted and the first of them kept; one that breaks a line of the probe makes the footer's
-    counts differ, which is a problem.
+    `is_noisy`: other programs write to the same console. Their lines are counted, and the first
+    ones kept. If one of them breaks a line of the probe, the counts of the footer differ, which
+    is a problem.
     """
 
     def __init__(
@@ -113,17 +113,17 @@ class StreamReader:
 
     @property
     def problem(self) -> str | None:
-        """The first thing that was wrong, with its line number, or None so far."""
+        """The first problem with its line number, or None so far."""
         return self._problem
 
     @property
     def is_complete(self) -> bool:
-        """Whether the footer came, and nothing was wrong."""
+        """Whether the footer arrived and there was no problem."""
         return self._footer is not None and self._problem is None
 
     @property
     def header(self) -> StreamHeader | None:
-        """The header, as soon as it came."""
+        """The header, once it has arrived."""
         return self._header
 
     def feed(self, line: bytes) -> None:
@@ -136,7 +136,7 @@ class StreamReader:
             self._problem = f"line {self._line_count}: {_printable(error.cause)}"
 
     def finish(self) -> Result:
-        """The result of all lines so far; may be asked for again. Never raises.
+        """The result of all lines so far; may be called again. Never raises.
 
         After a problem its status is "failed". Without footer its status is that of the
         result line, else "measured" if a series holds samples, else "failed".
@@ -214,9 +214,9 @@ class StreamReader:
         if self._header is not None:
             raise StreamError("a second header")
         if line.schema not in (STREAM_SCHEMA, *_OLD):
-            raise StreamError(f"schema {line.schema!r} where {STREAM_SCHEMA} is read")
+            raise StreamError(f"schema {line.schema!r}; {STREAM_SCHEMA} was expected")
         if line.test != self._result.test:
-            raise StreamError(f"test {line.test!r} where {self._result.test} was asked for")
+            raise StreamError(f"test {line.test!r}; {self._result.test} was requested")
         self._schema = line.schema
         self._result.started_utc = _utc(line.started_utc_ns)
         self._result.params = line.params
@@ -236,7 +236,7 @@ class StreamReader:
 
     def _take_load(self, line: StreamLoad) -> None:
         if any(one.element == line.element for one in self._result.load):
-            raise StreamError(f"load of {line.element!r} for the second time")
+            raise StreamError(f"a second load line of {line.element!r}")
         problem = load_problem(line)
         if problem is not None:
             raise StreamError(f"load of {line.element!r} {problem}")
@@ -248,7 +248,7 @@ class StreamReader:
     def _take_series(self, line: StreamSeries) -> None:
         key = (line.name, tuple(sorted(line.labels.items())))
         if key in self._series_seen:
-            raise StreamError(f"series {line.name!r} {line.labels} for the second time")
+            raise StreamError(f"a second series {line.name!r} {line.labels}")
         problem = series_problem(line)
         if problem is not None:
             raise StreamError(f"series {line.name!r} {line.labels}: {problem}")
@@ -271,7 +271,7 @@ class StreamReader:
 
     def _take_footer(self, line: StreamFooter) -> None:
         if self._ending is None:
-            raise StreamError("the footer came without a result")
+            raise StreamError("a footer without a result")
         held = StreamFooter(
             lines=self._line_count - 1,
             events=len(self._result.events),
@@ -279,7 +279,7 @@ class StreamReader:
             verdicts=len(self._result.verdicts),
         )
         if msgspec.structs.replace(line, crc32=None) != held:
-            raise StreamError(f"the footer counts {_counts(line)}, received were {_counts(held)}")
+            raise StreamError(f"the footer counts {_counts(line)}; received: {_counts(held)}")
         if line.crc32 not in (None, self._crc32):
             raise StreamError("the checksum in the footer is not that of the lines received")
         self._footer = line
@@ -319,7 +319,7 @@ _DECODER: msgspec.json.Decoder[StreamLine] = msgspec.json.Decoder(StreamLine)
 
 
 def _utc(at_ns: int) -> str:
-    """The clock of a target may not have been set: it then counts from 1970."""
+    """Date and time. A target whose clock is not set counts from 1970."""
     if not 0 <= at_ns < _YEAR_2200_NS:
         raise StreamError(f"the start time {at_ns} ns is impossible")
     at = datetime.fromtimestamp(at_ns // 1_000_000_000, UTC)
@@ -334,5 +334,5 @@ def _counts(footer: StreamFooter) -> str:
 
 
 def _printable(words: str) -> str:
-    """The start of `words` without what could steer a terminal."""
+    """The start of `words` without control characters."""
     return "".join(c if c.isprintable() else "?" for c in words[:_WORDS_LIMIT])

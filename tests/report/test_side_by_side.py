@@ -272,7 +272,7 @@ def test_loads_that_are_cut_are_told_in_full_in_page_and_summary(
 
 
 def test_short_loads_need_no_legend(run: RunDocument, page: str) -> None:
-    assert "whose names are cut" not in page
+    assert "shortened names" not in page
     assert '<dl class="glossary loads">' not in page
 
 

@@ -57,16 +57,16 @@ def lowered(*, passed: bool) -> str:
 def test_a_verdict_that_does_not_count_is_no_failure() -> None:
     said = lowered(passed=False)
     assert "FAIL" not in said
-    assert "fail lowered setschedparam/fifo mover went on, first ran" in said
+    assert "fail lowered setschedparam: fifo mover went on, first ran" in said
     assert "(does not count for a rating: The study of 2012 found" in said
-    assert "pass lowered setschedparam/fifo" in lowered(passed=True)
+    assert "pass lowered setschedparam: fifo" in lowered(passed=True)
 
 
 def test_a_verdict_that_counts_is_a_failure() -> None:
     verdict = Verdict(name="lower/fifo", passed=False, evidence="new ran")
     result = make.result("THR-B-NEW", series=[], verdicts=[verdict])
     said = printed(make.document(results=[result]))
-    assert "FAIL lower/fifo" in said and "does not count" not in said
+    assert "FAIL lower: fifo" in said and "does not count" not in said
 
 
 def test_conditions_that_all_tests_share_are_said_once() -> None:
@@ -102,7 +102,7 @@ def test_single_says_where_the_other_cpus_were(settings: list[list[str]], text: 
 def test_a_thread_that_is_not_bound_is_told() -> None:
     free = ran("CLK-P-BIN", cpu=None)
     assert "not bound to a CPU" in conditions_of(free)
-    assert ", not bound," in conditions_text(free.conditions)
+    assert ", not bound to a CPU," in conditions_text(free.conditions)
 
 
 def test_nothing_was_measured_is_said_only_where_it_is_true() -> None:

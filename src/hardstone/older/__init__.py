@@ -1,5 +1,5 @@
-"""What documents and streams of earlier versions say otherwise than those of today.
+"""Converts documents and streams of earlier versions.
 
-old_loads: degrees of a load. old_events: names and figures that stood in texts only.
-old_results: all that concerns one result. Pure; readers of the store and of a stream use it.
+old_loads: degrees of a load. old_events: names and figures that were in texts only.
+old_results: everything in one result. Pure; used by the readers of the store and of a stream.
 """

@@ -1,6 +1,6 @@
 """What stood in texts only before `hardstone.run/3`: data of events, commands of remedies.
 
-The one place that reads these texts, each as the probe of that time worded it.
+Nothing else reads these texts. The patterns match the wording of the old probes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _LOAD_EVENTS = ("load_short", "load_unseen", "load_ended_early")
 
 
 def with_data(event: Event) -> Event:
-    """`event` with the data that its text tells; as it is where it has data already."""
+    """`event` with data taken from its text; unchanged if it has data."""
     if event.data:
         return event
     text, command = parted_text(event.text)

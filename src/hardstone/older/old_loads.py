@@ -1,8 +1,8 @@
-"""Loads from before degrees were those of the whole system: each CPU had its own.
+"""Converts loads of `hardstone.run/1`, whose degrees applied to each CPU.
 
-They keep the meaning that they were measured with: "heavy" of such a document is "heavy@cpu",
-which is the same load today. Processes of `storm` were a total then too, but at nice 19 and
-bound to CPUs; no load of today does that, so their text is none.
+They keep the meaning of the measurement: "heavy" there is "heavy@cpu" today. The processes of
+`storm` were a total then too, but at nice 19 and bound to CPUs. No load of today does that, so
+its converted text is not a valid load.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _BUILD = "build=1@cpu"
 
 
 def each_cpus_load(load: str) -> str:
-    """A load as it is written today; "none" and options of stress-ng stay."""
+    """A load as written today; "none" and options of stress-ng stay."""
     if load == "none" or load.startswith(_FOREIGN):
         return load
     head, marker, options = load.partition(f"+{_FOREIGN}")
@@ -22,21 +22,21 @@ def each_cpus_load(load: str) -> str:
 
 
 def each_cpus_loads(loads: str) -> str:
-    """As each_cpus_load, of loads joined by commas: those in options of stress-ng stay."""
+    """Like each_cpus_load, for loads joined by commas. Commas in options of stress-ng stay."""
     head, marker, options = loads.partition(_FOREIGN)
     *whole, last = head.split(",")
-    if marker:  # the last one goes on in the options
+    if marker:  # the last load continues in the options
         return ",".join([*map(each_cpus_load, whole), each_cpus_load(last + marker + options)])
     return ",".join(map(each_cpus_load, [*whole, last]))
 
 
 def is_of_today(load: str) -> bool:
-    """Whether a load can be asked for today: a storm of that time cannot."""
+    """Whether this version can run the load. It cannot run a storm of `hardstone.run/1`."""
     return _NICE not in load.partition(_FOREIGN)[0]
 
 
 def each_cpus_degree(element: str, degree: str) -> str:
-    """The degree that an element of a load had, as it is written today."""
+    """The degree of an element as written today."""
     if element == "stress-ng":
         return degree
     if element == "storm":

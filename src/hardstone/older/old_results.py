@@ -1,4 +1,4 @@
-"""One result of an earlier version as it is today."""
+"""Converts one result of an earlier version."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hardstone.older.old_events import with_command, with_data
 from hardstone.older.old_loads import each_cpus_degree, each_cpus_load
 
 _BLOCK = re.compile(r"(\w{1,32}): a block is (\d{1,18}) operations", re.ASCII)
-# What stood for "not known" before null did.
+# These values stood for "not known" before null.
 _SAID_FOR_NOT_KNOWN = {
     "policy": "other",
     "priority": 0,
@@ -22,8 +22,8 @@ _SAID_FOR_NOT_KNOWN = {
 
 
 def result_from_first(result: Result) -> Result:
-    """From `hardstone.run/1`: degrees of a load were those of each CPU, and the number of
-    operations of RSP-P-FIX stood in events only. Changes `result` and returns it."""
+    """From `hardstone.run/1`: degrees of a load applied to each CPU, and only events had the number
+    of operations of RSP-P-FIX. Changes `result` and returns it."""
     where = result.conditions
     where.load = None if where.load is None else each_cpus_load(where.load)
     for one in result.load:
@@ -45,7 +45,7 @@ def result_from_second(result: Result) -> Result:
 
 
 def _known(conditions: Conditions) -> Conditions:
-    """A result without an end never told how it was scheduled."""
+    """Conditions with null for values that the probe did not send."""
     said = {name: getattr(conditions, name) for name in _SAID_FOR_NOT_KNOWN}
     if said != _SAID_FOR_NOT_KNOWN:
         return conditions

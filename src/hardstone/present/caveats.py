@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 from hardstone import event_names
 from hardstone.model import RunDocument
+from hardstone.present.notices import left_changed
 from hardstone.stats.conditions import names_in
 from hardstone.stats.contradictions import TITLE, told
-from hardstone.stats.trust import has_run
+from hardstone.stats.trust import has_run, lacks_realtime
 
 _GRANT = (
     "Grant the probe CAP_SYS_NICE and CAP_IPC_LOCK, or raise rtprio and memlock for the user "
@@ -44,16 +45,9 @@ def caveats(document: RunDocument) -> list[Banner]:
 
 def _not_put_back(document: RunDocument) -> Banner | None:
     """A shield left settings changed. They stay changed after the run."""
-    names = names_in(document)
-    told = [
-        f"{names.name(result)}: {event.text.rstrip('.')}."
-        for result in document.results
-        for event in result.events
-        if event.name == event_names.LEFT
-    ]
-    if not told:
+    lines = [f"{who}: {text.rstrip('.')}." for who, text in left_changed(document)]
+    if not lines:
         return None
-    lines = list(dict.fromkeys(told))
     more = len(lines) - _MOST_NAMED
     rest = [f"And {more} more, see the sections of the results."] if more > 0 else []
     remedy = (
@@ -70,7 +64,7 @@ def _not_put_back(document: RunDocument) -> Banner | None:
 def _not_realtime(document: RunDocument) -> Banner | None:
     ran = [result for result in document.results if has_run(result)]
     names = names_in(document)
-    ordinary = [names.name(result) for result in ran if result.conditions.realtime is False]
+    ordinary = [names.name(result) for result in ran if lacks_realtime(result)]
     if not ordinary:
         return None
     which = "All tests" if len(ordinary) == len(ran) else ", ".join(dict.fromkeys(ordinary))

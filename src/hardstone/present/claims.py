@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from hardstone.catalogue import load_catalogue
 from hardstone.model import Descriptor, Verdict
+from hardstone.present.wording import spoken
 
 
 @dataclass(frozen=True)
@@ -35,11 +36,11 @@ class Claim:
         return "uncounted" if self.uncounted else "failed"
 
 
-def claim_of(verdict: Verdict, test: str, spec: Descriptor | None) -> Claim:
+def claim_of(verdict: Verdict, test: str, spec: Descriptor | None = None) -> Claim:
     """A verdict of `test` as a claim. `spec`: the descriptor of the test, if known."""
     known = {one.name: one.claim for one in spec.verdicts} if spec else {}
     name, slash, case = verdict.name.partition("/")
-    shown = f"{name.replace('_', ' ')}{slash and ': '}{case}"
+    shown = f"{spoken(name)}{slash and ': '}{case}"
     uncounted = load_catalogue().entry(test).why_uncounted(verdict.name)
     return Claim(shown, known.get(name, ""), verdict.passed, verdict.evidence, uncounted)
 

@@ -82,7 +82,9 @@ def kernel_text(facts: Mapping[str, Scalar]) -> str:
 
 def conditions_text(document: RunDocument) -> str:
     """How the tests ran. A value that not all of them share is followed by its count."""
-    ran = known_conditions(document)
+    # A truncated stream does not report its conditions.
+    results = [one for one in document.results if has_run(one)]
+    ran = [one.conditions for one in results if one.complete or one.status == "measured"]
     if not ran:
         is_empty = not any(one.series or one.verdicts for one in document.results)
         state = "nothing was measured" if is_empty else "how the tests ran is not known"
@@ -102,27 +104,26 @@ def _most_common(texts: Sequence[str]) -> str:
     return text if count == len(texts) or not text else f"{text} ({count} of {len(texts)})"
 
 
-def known_conditions(document: RunDocument) -> list[Conditions]:
-    """Conditions of the results that report them. A truncated stream does not."""
-    results = [one for one in document.results if has_run(one)]
-    return [one.conditions for one in results if one.complete or one.status == "measured"]
-
-
 def _one_condition(conditions: Conditions) -> tuple[str, ...]:
-    cpu = "not bound to a CPU" if conditions.cpu is None else f"CPU {conditions.cpu}"
     held = conditions.dma_latency_us
     return (
         policy_text(conditions),
-        cpu,
+        cpu_text(conditions),
         memory_text(conditions),
         "" if held is None else f"cpu_dma_latency {held} us",
     )
 
 
+def cpu_text(conditions: Conditions) -> str:
+    """ "CPU 1", "not bound to a CPU"."""
+    return "not bound to a CPU" if conditions.cpu is None else f"CPU {conditions.cpu}"
+
+
 def policy_text(conditions: Conditions) -> str:
     """ "policy fifo 98", "policy other", "policy not known"."""
     policy, priority = conditions.policy or NOT_KNOWN, conditions.priority
-    return f"policy {policy} {priority}" if priority is not None else f"policy {policy}"
+    # Time-shared policies have no priority; old documents say 0.
+    return f"policy {policy} {priority}" if priority else f"policy {policy}"
 
 
 def memory_text(conditions: Conditions) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hardstone.model import Result, Series
+from hardstone.present.overview import decisive_series
 from hardstone.present.quantile_text import Cell, level_text, quantile_cell, share_text
 from hardstone.present.wording import format_value, series_text, work_text
 from hardstone.stats.summary import SeriesSummary, summarise
@@ -33,11 +34,9 @@ class Finding:
 
 def finding_of(result: Result, anchor: str, condition: str, deepest: float) -> Finding | None:
     """The series of `result` with the highest value; None where no duration was timed."""
-    timed = [one for one in result.series if one.unit == "ns" and one.max is not None]
-    timed = [one for one in timed if not one.derived] or timed
-    if not timed:
+    series = decisive_series(result)
+    if series is None:
         return None
-    series = max(timed, key=lambda one: one.max or 0)
     return _finding(result, series, summarise(series, deepest=deepest), anchor, condition)
 
 

@@ -30,24 +30,26 @@ class Notice:
 def deviations(document: RunDocument) -> list[Notice]:
     """Where the run differs from the request, most severe kind first."""
     return [
-        *_left(document),
+        *(
+            Notice("left", who, f"not restored: {text}", f"sudo {event_names.LEFT_REMEDY}")
+            for who, text in left_changed(document)
+        ),
         *_unfinished(document),
         *_unequal(document),
         *_load_short(document),
     ]
 
 
-def _left(document: RunDocument) -> Iterator[Notice]:
-    """Settings that a shield did not restore, without duplicates."""
+def left_changed(document: RunDocument) -> list[tuple[str, str]]:
+    """Settings that a shield did not restore, as (result, setting), without duplicates."""
     names = names_in(document)
-    told = dict.fromkeys(
+    found = (
         (names.name(result), event.text)
         for result in document.results
         for event in result.events
         if event.name == event_names.LEFT
     )
-    for who, text in told:
-        yield Notice("left", who, f"not restored: {text}", f"sudo {event_names.LEFT_REMEDY}")
+    return list(dict.fromkeys(found))
 
 
 def _unfinished(document: RunDocument) -> Iterator[Notice]:

@@ -229,8 +229,8 @@ def _standing_out(document: RunDocument) -> Iterator[StandsOut]:
 
 
 def _not_measured(document: RunDocument) -> Iterator[StandsOut]:
-    """Tests that did not measure in full. Those with the same reason share a line; if there are
-    many reasons, those with the same status."""
+    """Tests that did not measure in full: one line per reason, or per status if there are too
+    many reasons."""
     unlike = [one for one in deviations(document) if one.kind == "status"]
     lacking: dict[str, list[str]] = {}
     for one in unlike:
@@ -272,7 +272,7 @@ def _cpu_lost(document: RunDocument) -> Iterator[StandsOut]:
 
 
 def _releases_missed(document: RunDocument) -> Iterator[StandsOut]:
-    """Releases missed because an earlier one was late."""
+    """Releases missed because an earlier one was late, from the series that count them."""
     names = names_in(document)
     missed: dict[str, int] = {}
     for result in document.results:

@@ -52,7 +52,7 @@ def _summary(document: RunDocument) -> str:
 
 
 def _loads(document: RunDocument) -> str:
-    """As planned; where no plan has a list, as the results say it."""
+    """The loads of the plan, or of the results if the plan has no list."""
     plan = document.plan
     said = plan.loads or dict.fromkeys(one.load for one in conditions_in(document))
     return ", ".join(said) or plan.load

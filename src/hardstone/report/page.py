@@ -38,7 +38,7 @@ from hardstone.report.safe import content_security_policy
 from hardstone.report.side_by_side import charts_beside, side_tables
 from hardstone.stats.comparison import Comparison, comparisons_in
 from hardstone.stats.conditions import names_in
-from hardstone.stats.quantiles import DEEPEST_BY_PROFILE, LADDER
+from hardstone.stats.quantiles import deepest_of
 
 _TEMPLATES = Path(__file__).parent / "templates"
 
@@ -124,7 +124,7 @@ def _context(
     settings = Settings(
         lookup=lookup,
         drawer=drawer,
-        deepest=DEEPEST_BY_PROFILE.get(document.plan.profile, LADDER[-1]),
+        deepest=deepest_of(document.plan.profile),
         charts_each=_charts_each(results, beside),
         names=names_in(document),
         live=live,

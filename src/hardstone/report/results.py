@@ -9,19 +9,14 @@ from hardstone import event_names
 from hardstone.catalogue import kind_of
 from hardstone.model import Conditions, Descriptor, Event, Instrument, Result, Series
 from hardstone.present.claims import Claim, claim_of, claims_text
-from hardstone.present.headline import policy_text
+from hardstone.present.headline import cpu_text, policy_text
 from hardstone.present.load_table import reached_text
 from hardstone.present.notices import idle_remark, warnings_of
-from hardstone.present.wording import format_value, parameter_text, series_text
+from hardstone.present.wording import fact_text, format_value, parameter_text, series_text
 from hardstone.report.drawing import Drawer
 from hardstone.report.figures import Figure, figures_of, notes_on_drawing
 from hardstone.report.figures_table import Table, table_of
-from hardstone.stats.conditions import (
-    NOT_KNOWN,
-    Names,
-    condition_of,
-    config_text,
-)
+from hardstone.stats.conditions import NOT_KNOWN, Names, condition_of, config_text
 from hardstone.stats.contradictions import MARK
 from hardstone.stats.identity import duration_problem
 from hardstone.units import format_count, format_ns, format_span
@@ -172,15 +167,15 @@ def _outcome(result: Result, claims: list[Claim]) -> str:
 
 
 def conditions_text(conditions: Conditions) -> str:
-    """The conditions in one line: "load heavy, shared, CPU 1, fifo 98"."""
-    cpu = "not bound" if conditions.cpu is None else f"CPU {conditions.cpu}"
-    load, config = conditions.load or NOT_KNOWN, config_text(conditions)
-    config = f"CPUs {config}" if config == NOT_KNOWN else config
-    return f"load {load}, {config}, {cpu}, {policy_text(conditions)}"
-
-
-def _known(claim: bool | None) -> str:
-    return NOT_KNOWN if claim is None else "yes" if claim else "no"
+    """The conditions in one line: "load heavy, CPUs shared, CPU 1, policy fifo 98"."""
+    return ", ".join(
+        (
+            f"load {conditions.load or NOT_KNOWN}",
+            f"CPUs {config_text(conditions)}",
+            cpu_text(conditions),
+            policy_text(conditions),
+        )
+    )
 
 
 def _setting(result: Result) -> list[tuple[str, str]]:
@@ -193,8 +188,8 @@ def _setting(result: Result) -> list[tuple[str, str]]:
         ("Settings in force", ", ".join(conditions.settings)),
         ("CPU", "not bound" if conditions.cpu is None else str(conditions.cpu)),
         ("Policy", policy_text(conditions).removeprefix("policy ")),
-        ("Real-time", _known(conditions.realtime)),
-        ("Memory locked", _known(conditions.memory_locked)),
+        ("Real-time", fact_text("realtime", conditions.realtime)),
+        ("Memory locked", fact_text("memory_locked", conditions.memory_locked)),
         ("cpu_dma_latency", "" if held is None else f"{held} us"),
         ("Clock", conditions.clock or NOT_KNOWN),
         ("Parameters", "; ".join(parameter_text(*item) for item in result.params.items())),

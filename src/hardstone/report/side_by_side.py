@@ -18,11 +18,14 @@ from hardstone.report.charts import bars, exceedance_chart
 from hardstone.report.figures import KINDS, Figure, figure_of
 from hardstone.report.results import Settings
 from hardstone.stats.calibrated import UNEQUAL
-from hardstone.stats.comparison import Comparison, SeriesRow, VerdictRow, ratio_to_first
-from hardstone.stats.conditions import (
-    Condition,
-    Names,
+from hardstone.stats.comparison import (
+    Comparison,
+    SeriesRow,
+    VerdictRow,
+    decisive_row,
+    ratio_to_first,
 )
+from hardstone.stats.conditions import Condition, Names
 from hardstone.stats.contradictions import MARK, MARK_NOTE, is_contradictory
 from hardstone.stats.quantiles import printable_quantiles
 from hardstone.stats.summary import summarise
@@ -88,7 +91,7 @@ def side_tables(
         if not rows:
             continue
         is_drawn = len(tables) < MOST_TESTS_DRAWN and kind_of(one.test) != "behaviour"
-        row = _drawn_row(one) if is_drawn else None
+        row = decisive_row(one) if is_drawn else None
         spec = settings.lookup(one.test)
         tables.append(
             SideTable(
@@ -124,7 +127,7 @@ def _verdict_row(row: VerdictRow, test: str) -> SideRow:
 def _verdict_cell(verdict: Verdict | None, test: str) -> Cell:
     if verdict is None:
         return Cell("-")
-    claim = claim_of(verdict, test, None)
+    claim = claim_of(verdict, test)
     return Cell(claim.word, look=claim.look)
 
 
@@ -197,13 +200,6 @@ def _notes(one: Comparison, names: Names, rows: int) -> list[str]:
     if rows > MOST_ROWS:
         notes.append(f"{rows - MOST_ROWS} more series in the sections of the results.")
     return notes
-
-
-def _drawn_row(one: Comparison) -> SeriesRow | None:
-    """The timed series with the highest value of all conditions."""
-    timed = [row for row in one.series if row.first.unit == "ns"]
-    measured = [row for row in timed if row.first.derived is None] or timed
-    return max(measured, key=lambda row: row.highest, default=None)
 
 
 def _figures(

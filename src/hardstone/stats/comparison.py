@@ -57,6 +57,14 @@ def comparisons_in(document: RunDocument) -> list[Comparison]:
     return [_comparison(test, conditions, results) for test, results in found.items()]
 
 
+def decisive_row(one: Comparison) -> SeriesRow | None:
+    """The timed series with the highest value under any condition; a derived one only if all
+    are."""
+    timed = [row for row in one.series if row.first.unit == "ns"]
+    timed = [row for row in timed if row.first.derived is None] or timed
+    return max(timed, key=lambda row: row.highest, default=None)
+
+
 def ratio_to_first(row: SeriesRow, place: int) -> float | None:
     """Worst observed relative to the first condition; None unless both are durations."""
     first, this = row.found[0], row.found[place]

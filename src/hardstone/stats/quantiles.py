@@ -20,6 +20,11 @@ CONFIDENCE = 0.95
 _LEAST_BEYOND = 10
 
 
+def deepest_of(profile: str) -> float:
+    """The deepest quantile that a run of `profile` shows."""
+    return DEEPEST_BY_PROFILE.get(profile, LADDER[-1])
+
+
 class Quantile(msgspec.Struct, kw_only=True, frozen=True):
     """A quantile of a series, in its unit.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from hardstone import event_names
@@ -20,6 +20,11 @@ def has_run(result: Result) -> bool:
     if result.status in ("failed", "timeout"):
         return bool(result.verdicts) or any(series.count for series in result.series)
     return result.status == "measured"
+
+
+def lacks_realtime(result: Result) -> bool:
+    """Whether the test ran without real-time scheduling."""
+    return has_run(result) and result.conditions.realtime is False
 
 
 class Rule(NamedTuple):
@@ -111,12 +116,7 @@ def _clocked_down(document: RunDocument) -> str | None:
 
 
 def _not_realtime(document: RunDocument) -> str | None:
-    lacking = (
-        result
-        for result in document.results
-        if has_run(result) and result.conditions.realtime is False
-    )
-    tests = _names(document, lacking)
+    tests = _names(document, filter(lacks_realtime, document.results))
     return tests and f"not scheduled as real-time: {tests}"
 
 
@@ -217,7 +217,7 @@ def _milliseconds(span_ns: int) -> str:
     return f"{span_ns / 1e6:.0f} ms" if span_ns >= 1_000_000 else "less than 1 ms"
 
 
-def _names(document: RunDocument, results: Iterator[Result]) -> str | None:
+def _names(document: RunDocument, results: Iterable[Result]) -> str | None:
     names = names_in(document)
     return _listed(list(dict.fromkeys(names.name(result) for result in results))) or None
 

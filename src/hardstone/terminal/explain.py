@@ -55,7 +55,7 @@ def print_explanation(test: Descriptor, entry: Entry) -> None:
     verdicts = (words(f"{spoken(one.name)}: {one.claim}") for one in test.verdicts)
     _print_part(console, "verdicts", verdicts)
     means = (words(f"{spoken(name)}: {text}") for name, text in entry.means.items())
-    _print_part(console, "what it means for a program that one fails", means)
+    _print_part(console, "what a failure means for a program", means)
     _print_part(console, "shown, not rated", _uncounted_lines(entry))
     params = [*map(_param_line, test.params), *_sentence(variants_text(test))]
     _print_part(console, "parameters (-p name=value)", params)

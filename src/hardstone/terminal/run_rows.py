@@ -7,38 +7,33 @@ from collections.abc import Iterator
 from rich.text import Text
 
 from hardstone.calling import parted_text
-from hardstone.catalogue import Entry
 from hardstone.event_names import LEFT_REMEDY
 from hardstone.model import RunDocument, Verdict
-from hardstone.present.headline import known_conditions
+from hardstone.present.claims import claim_of
 from hardstone.present.notices import Note, Notice, notes
-from hardstone.present.wording import short, spoken
+from hardstone.present.wording import short
 from hardstone.stats.conditions import conditions_in
 from hardstone.stats.contradictions import TITLE, told, trust_of
+from hardstone.stats.trust import lacks_realtime
 from hardstone.terminal.console import Row
 from hardstone.terminal.words import words
 
 NOT_REALTIME = "not scheduled as real-time"
 TRUST_STYLE = {"full": "green", "indicative": "yellow", "untrustworthy": "bold red"}
+_LOOKS = {"passed": "green", "failed": "bold red", "uncounted": "yellow"}
 _GRANT = ": sudo setcap "
 _MOST_ROWS = 20
 _MOST_NAMES = 2
 
 
-def verdict_row(verdict: Verdict, entry: Entry) -> Row:
+def verdict_row(verdict: Verdict, test: str) -> Row:
     """A claim about behaviour with its verdict and evidence."""
-    name, slash, label = verdict.name.partition("/")
-    uncounted = entry.why_uncounted(verdict.name)
-    evidence = [verdict.evidence]
-    if uncounted:
-        reason = "" if verdict.passed else f": {uncounted}"
-        evidence.append(f"(does not count for a rating{reason})")
-    word = Text("FAIL", style="bold red")
-    if verdict.passed:
-        word = Text("pass", style="green")
-    elif uncounted:
-        word = Text("fail", style="yellow")
-    return word, words(f"{spoken(name)}{slash}{label}"), words(" ".join(evidence))
+    claim = claim_of(verdict, test)
+    evidence = claim.evidence
+    if claim.uncounted:
+        reason = "" if claim.passed else f": {claim.uncounted}"
+        evidence += f" (does not count for a rating{reason})"
+    return Text(claim.word, style=_LOOKS[claim.look]), words(claim.name), words(evidence)
 
 
 def deviation_row(one: Notice) -> Row:
@@ -81,7 +76,7 @@ def not_realtime_lines(document: RunDocument) -> Iterator[Text]:
 
 def is_not_realtime(document: RunDocument) -> bool:
     """Whether tests ran without the real-time scheduling that was requested."""
-    is_lacking = any(one.realtime is False for one in known_conditions(document))
+    is_lacking = any(map(lacks_realtime, document.results))
     is_said = any(line.startswith(NOT_REALTIME) for line in document.advice)
     return document.plan.policy != "other" and (is_lacking or is_said)
 

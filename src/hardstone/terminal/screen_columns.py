@@ -7,7 +7,13 @@ from rich.text import Text
 from hardstone.catalogue import kind_of
 from hardstone.model import RunDocument
 from hardstone.present.wording import format_value, ratio_text, shorten, spoken
-from hardstone.stats.comparison import Comparison, SeriesRow, comparisons_in, ratio_to_first
+from hardstone.stats.comparison import (
+    Comparison,
+    SeriesRow,
+    comparisons_in,
+    decisive_row,
+    ratio_to_first,
+)
 from hardstone.stats.conditions import Condition, names_in
 from hardstone.stats.contradictions import MARK, is_contradictory
 from hardstone.stats.trust import has_run
@@ -23,7 +29,8 @@ _FAR = 2.0  # times the first condition: the load, or the CPU configuration, mat
 def column_lines(document: RunDocument, width: int, room: int) -> list[Text]:
     """Worst observed of each test under each condition, and its ratio to the first, in at most
     `room` lines; empty if nothing was timed."""
-    found = [(one, row) for one in comparisons_in(document) if (row := _row(one)) is not None]
+    timed = [one for one in comparisons_in(document) if kind_of(one.test) != "behaviour"]
+    found = [(one, row) for one in timed if (row := decisive_row(one)) is not None]
     if not found or room < 4:
         return []
     conditions = found[0][0].conditions
@@ -41,15 +48,6 @@ def column_lines(document: RunDocument, width: int, room: int) -> list[Text]:
         notes.append(f"and {len(found) - len(shown)} more tests, with --all")
     lines = [_line(one, row, places, label, cell) for one, row in shown]
     return [*headings, *lines, *(Text(note, style="dim") for note in notes)]
-
-
-def _row(one: Comparison) -> SeriesRow | None:
-    """The timed series with the highest value under any condition."""
-    if kind_of(one.test) == "behaviour":
-        return None
-    timed = [row for row in one.series if row.first.unit == "ns"]
-    timed = [row for row in timed if row.first.derived is None] or timed
-    return max(timed, key=lambda row: row.highest, default=None)
 
 
 def _places(found: list[tuple[Comparison, SeriesRow]]) -> list[int]:

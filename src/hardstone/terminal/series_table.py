@@ -14,7 +14,7 @@ from hardstone.model import Instrument, Result, RunDocument, Series
 from hardstone.present.quantile_text import level_text, quantile_value
 from hardstone.present.wording import format_value, labels_text, spoken, work_text
 from hardstone.stats.contradictions import MARK, MARK_NOTE, is_contradictory
-from hardstone.stats.quantiles import DEEPEST_BY_PROFILE, LADDER
+from hardstone.stats.quantiles import deepest_of
 from hardstone.stats.summary import SeriesSummary, instrument_limit, summarise
 from hardstone.terminal.words import words
 from hardstone.units import format_count
@@ -28,7 +28,7 @@ class SeriesTable:
 
     def __init__(self, document: RunDocument) -> None:
         self._document = document
-        self._deepest = DEEPEST_BY_PROFILE.get(document.plan.profile, LADDER[-1])
+        self._deepest = deepest_of(document.plan.profile)
         self._left_out = 0
         self.notes: list[str] = []
 

@@ -7,7 +7,6 @@ from typing import IO
 from rich.console import Console
 from rich.text import Text
 
-from hardstone.catalogue import load_catalogue
 from hardstone.model import RunDocument
 from hardstone.present.headline import headline
 from hardstone.present.key_figures import LIMIT_OF_MAXIMA
@@ -80,6 +79,5 @@ def _print_series(console: Console, document: RunDocument) -> None:
 def _print_verdicts(console: Console, document: RunDocument) -> None:
     names = names_in(document)
     for result in document.results:
-        entry = load_catalogue().entry(result.test)
-        rows = [verdict_row(verdict, entry) for verdict in result.verdicts]
+        rows = [verdict_row(verdict, result.test) for verdict in result.verdicts]
         print_rows(console, f"behaviours of {names.name(result)}", rows)
