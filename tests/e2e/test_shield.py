@@ -188,7 +188,7 @@ def test_the_second_is_refused(probe: Path, before: State) -> None:
         (line,) = done.stderr.decode().splitlines()
         assert f"CPU {RESERVED} is reserved by process {process.pid} since 20" in line
         restore = subprocess.run([probe, "shield", "--restore"], capture_output=True, check=False)
-        assert restore.returncode == 2 and b"which lives" in restore.stderr
+        assert restore.returncode == 2 and b"which still runs" in restore.stderr
         process.terminate()
         process.communicate(timeout=GIVE_UP_S)
     all_is_back(before)

@@ -156,7 +156,9 @@ def test_both_are_killed_and_restore_is_called(probe: Path, before: State) -> No
     assert json.loads(shown.stdout)["state"] == "left behind"
     done = subprocess.run([probe, "shield", "--restore"], capture_output=True, check=False)
     # what is left is what the kernel has bound meanwhile
-    assert done.returncode == 0 and b" changed by others since and left alone, 0 failed" in done.stderr
+    assert (
+        done.returncode == 0 and b" changed by others since and left alone, 0 failed" in done.stderr
+    )
     all_is_back(before)
     again = subprocess.run([probe, "shield", "--restore"], capture_output=True, check=False)
     assert again.returncode == 0 and b"there is nothing to restore" in again.stderr
@@ -243,7 +245,7 @@ def test_what_cannot_be_put_back_is_kept_and_told(
         kept = JOURNAL.read_bytes()
         if is_forced:
             done = inside(place, str(probe), "shield", "--restore", "--forget")
-            assert done.returncode == 0 and b"is dropped" in done.stderr, done.stderr
+            assert done.returncode == 0 and b"is deleted" in done.stderr, done.stderr
             assert not JOURNAL.exists()
             JOURNAL.touch(mode=0o600, exist_ok=False)  # for the machine's sake
             JOURNAL.write_bytes(kept)
