@@ -325,7 +325,7 @@ static void test_the_division_of_cpus(void)
     static const struct line wrong[] = {
         {{"run", LAT, "--cpu-config", "half"}, "--cpu-config half: shared, single or shielded"},
         {{"run", LAT, "--settings", "cpuset,fans"}, "--settings: 'fans' is not one of cpuset,"},
-        {{"run", LAT, "--cpu-config", "single", "--settings", "cpuset"}, "leave one of them out"},
+        {{"run", LAT, "--cpu-config", "single", "--settings", "cpuset"}, "leave out one of them"},
         {{"run", LAT, "--cpus", "1"}, "run takes no --cpus"},
         {{"shield"}, "shield wants one of: -- COMMAND, --show, --restore"},
         {{"shield", "--"}, "shield wants one of"},

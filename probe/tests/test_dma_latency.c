@@ -172,7 +172,7 @@ static void test_the_bound_of_the_shield(void)
     request.dma_latency_us = 40;
     CHECK_SAME(dma_latency_hold(&run), 0);
     CHECK_SAME(run.dma_latency.us, 1);
-    CHECK_TEXT(run.arena->events[0].text, "40 us were asked for, 1 us are in force: the setting "
+    CHECK_TEXT(run.arena->events[0].text, "40 us requested, 1 us in force: the setting "
                                           "dma_latency of the shield holds the lower bound");
     CHECK(is_open());
     dma_latency_release(&run);

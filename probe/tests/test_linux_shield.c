@@ -349,7 +349,7 @@ static void test_a_reserve_that_is_not_exclusive_is_noted(void)
     CHECK_SAME(linux_groups_make(&place.shield, MOUNT "/" LINUX_GROUP_RESERVED, MOUNT), 0);
     linux_shield_v1_exclusive(&place.shield, &groups);
     CHECK_SAME(place.notes.count, 1);
-    CHECK_HOLDS(place.notes.note[0].reason, "meanwhile may take the CPU");
+    CHECK_HOLDS(place.notes.note[0].reason, "new groups of others may take the CPU");
     put(&place, MOUNT "/" LINUX_GROUP_RESERVED "/" LINUX_EXCLUSIVE, "0\n");
     linux_shield_v1_exclusive(&place.shield, &groups);
     CHECK_SAME(place.notes.note[0].count, 1);
@@ -440,7 +440,7 @@ static void test_what_cannot_be_put_back_is_kept(void)
         CHECK_SAME(undone.failed, 1);
         CHECK_SAME(undone.undone, i == 0 ? 1 : 0);
         CHECK_SAME(told.count, 1);
-        CHECK_HOLDS(told.last, "watchdog_cpumask could not be set back to 0-3");
+        CHECK_HOLDS(told.last, "watchdog_cpumask could not be restored to 0-3");
         CHECK_TEXT(undone.failure, told.last);
         CHECK_TEXT(told.about, "/proc/sys/kernel/watchdog_cpumask");
         CHECK_SAME(lines_kept(&place, first, sizeof first), 1);

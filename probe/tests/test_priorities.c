@@ -154,7 +154,7 @@ static void check_not_restored(const char *text, const char *who)
 {
     CHECK_HOLDS(text, "\"status\":\"failed\"");
     CHECK_HOLDS(text, who);
-    CHECK_HOLDS(text, "could not be given back priority 50");
+    CHECK_HOLDS(text, "could not be restored to priority 50");
     CHECK_HOLDS(text, "\"interrupted\":false");
     CHECK_HOLDS(text, "\"type\":\"footer\"");
 }
@@ -201,7 +201,7 @@ static void test_a_lent_priority_that_stays(void)
         return;
     }
     CHECK_HOLDS(text, "\"status\":\"failed\"");
-    CHECK_HOLDS(text, "the thread low could not be given back priority");
+    CHECK_HOLDS(text, "the thread low could not be restored to priority");
 }
 
 static void test_nothing_is_refused(void)
@@ -209,7 +209,7 @@ static void test_nothing_is_refused(void)
     if (!can_test())
         return;
     const char *text = STREAM("SEM-P-RTP", FEW, "-p", "kinds=unnamed", "-p", "scopes=process");
-    CHECK(strstr(text, "could not be given back") == NULL);
+    CHECK(strstr(text, "could not be restored to") == NULL);
     CHECK(strstr(text, "supervisor_not_above") == NULL);
 }
 

@@ -227,7 +227,7 @@ static void test_a_move_that_shows_late_is_one(void)
     CHECK_SAME(port_shield_apply(&shield, SHIELD_INTERRUPTS, text, sizeof text), 0);
     CHECK_HOLDS(text, "1 of 1 interrupts moved");
     CHECK_SAME(notes.count, 1);
-    CHECK_HOLDS(notes.note[0].reason, "they move when they fire");
+    CHECK_HOLDS(notes.note[0].reason, "they move when they next fire");
     close_scene();
 }
 

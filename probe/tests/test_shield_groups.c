@@ -345,7 +345,7 @@ static void test_groups_and_threads_of_version_1_that_stay(void)
     made_up_thread(301, "stubborn", MADE_UP_BOUND & ~0x00200000u, "0-3");
     CHECK_SAME(apply(), 0);
     CHECK(made_up_is_noted("cpuset", "groups whose CPUs could not be changed: "));
-    CHECK(made_up_is_noted("cpuset", "groups that others make meanwhile may take the CPU"));
+    CHECK(made_up_is_noted("cpuset", "new groups of others may take the CPU"));
     put_back();
     CHECK_TEXT(made_up_text(MADE_UP_V1 "/busy/cpuset.cpus"), "2-3");
     made_up_close();

@@ -177,7 +177,7 @@ static void test_files_that_are_refused(void)
     expect_bad(folder, "others may write");
     chmod(path, 0600);
     CHECK_SAME(link(path, other), 0);
-    expect_bad(folder, "second name");
+    expect_bad(folder, "second hard link");
     unlink(path);
     CHECK_SAME(symlink(other, path), 0);
     expect_bad(folder, "a link");

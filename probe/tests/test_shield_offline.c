@@ -219,7 +219,7 @@ static void test_it_does_not_come_back(void)
         return;
     CHECK_SAME(apply(SHIELD_OFFLINE), 0);
     made_up_refuse(CPU_3 "online", EIO, NULL);
-    CHECK_HOLDS(made_up_undo(counts), "CPU 3 could not be brought back online");
+    CHECK_HOLDS(made_up_undo(counts), "CPU 3 could not be brought online again");
     CHECK_SAME(counts[PORT_UNDO_FAILED], made_up_lines(NULL));
     made_up.refusal[0].path = NULL;
     undo();
@@ -247,7 +247,7 @@ static void test_an_interrupt_that_somebody_moves(void)
         return;
     apply_all();
     made_up_put(IRQ, "1");
-    CHECK_HOLDS(made_up_undo(counts), "left so");
+    CHECK_HOLDS(made_up_undo(counts), "left alone");
     CHECK_SAME(counts[PORT_UNDO_FOREIGN], 1);
     CHECK_TEXT(made_up_text(IRQ), "1");
     made_up_close();

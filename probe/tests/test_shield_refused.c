@@ -67,8 +67,8 @@ static void test_interrupts_that_cannot_be_moved(void)
     CHECK(made_up_is_noted("interrupts", "managed, or of one CPU"));
     CHECK(made_up_is_noted("interrupts", "no interrupt vector left"));
     CHECK(made_up_is_noted("interrupts", "did not keep it"));
-    CHECK(
-        made_up_is_noted("interrupts", "they move when they fire")); /* number 1 is served there */
+    CHECK(made_up_is_noted("interrupts",
+                           "they move when they next fire")); /* number 1 is served there */
     CHECK_TEXT(made_up_text(IRQ(1)), "0-2");
     CHECK_TEXT(made_up_text("/proc/irq/default_smp_affinity"), "7");
     CHECK(made_up_undo(counts) != NULL);
@@ -126,7 +126,7 @@ static void test_an_interrupt_that_cannot_go_back(void)
     made_up_refuse(IRQ(1), ENOSPC, NULL);
     const char *told = made_up_undo(counts);
     CHECK_SAME(counts[PORT_UNDO_FAILED], 1);
-    CHECK_HOLDS(told, "interrupt 1 could not be given back to CPUs 0-3: No space left");
+    CHECK_HOLDS(told, "interrupt 1 could not be restored to CPUs 0-3: No space left");
     made_up_close();
 }
 

@@ -205,7 +205,7 @@ static void test_single_settings(void)
     if (!tap_is_wrapped())
         return;
     const char *text = stream_of(SHIELD_DONE, true, "--settings", "timers");
-    CHECK_HOLDS(text, "(--settings names all that is changed)");
+    CHECK_HOLDS(text, "(--settings lists everything that is changed)");
     CHECK_HOLDS(text, "\"settings\":[\"timers\"]");
 }
 

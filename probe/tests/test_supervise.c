@@ -84,7 +84,7 @@ static void check_lost(int (*measure)(struct run *run))
     }
     const char *text = stream_of(measure, "60s");
     CHECK_HOLDS(text, "\"status\":\"failed\"");
-    CHECK_HOLDS(text, "the process of the invented party ended before its time");
+    CHECK_HOLDS(text, "the process of the invented party ended early");
 }
 
 static void test_who_ends_at_once(void)

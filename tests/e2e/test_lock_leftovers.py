@@ -163,7 +163,7 @@ def test_a_killed_second_process_fails_the_result(
         os.kill(helper, signal.SIGKILL)
         result = running.rest().result
     assert result.status == "failed"
-    assert result.reason == "the process of the waiters ended before its time"
+    assert result.reason == "the process of the waiters ended early"
     assert "kills processes" in (result.remedy or "")
 
 
@@ -181,7 +181,7 @@ def test_who_waits_for_a_killed_process_is_given_up(probe: Path, test: str, kind
         stream = running.rest()
     assert stream.code == 3 and stream.sample_count > 0
     assert stream.result.status == "failed"
-    assert stream.result.reason == "the process of the second party ended before its time"
+    assert stream.result.reason == "the process of the second party ended early"
     assert wait_until(lambda: names_of(running.pid) == set())
 
 
@@ -195,7 +195,7 @@ def test_a_kill_at_the_start_of_the_second_process(probe: Path) -> None:
             os.kill(helper, signal.SIGKILL)
             result = running.rest().result
         assert result.status == "failed"
-        assert result.reason == "the process of the second party ended before its time"
+        assert result.reason == "the process of the second party ended early"
 
 
 def test_the_second_process_has_the_conditions_of_the_first(probe: Path) -> None:

@@ -91,12 +91,12 @@ def test_the_cpu_is_reserved_and_everything_is_put_back(
     assert RESERVED not in seen["places"]
     assert seen["more"] <= 1  # a kind that moves when it fires comes once more
     first, *between, last = done.stderr.decode().splitlines()  # one line at each end
-    assert all("left so" in line for line in between)  # what the kernel has bound meanwhile
+    assert all("left alone" in line for line in between)  # what the kernel has bound meanwhile
     assert f"CPU {RESERVED} is reserved; not moved: " in first
-    assert "--verbose tells each one and why" in first
+    assert "--verbose lists each one and why" in first
     assert "cpuset (" in first or machine.no_kernel_threads()
     assert "timers" not in first and "workqueues" not in first  # nothing of them was found to stay
-    assert re.search(rf"CPU {RESERVED} is given back: [1-9]\d* put back", last)
+    assert re.search(rf"CPU {RESERVED} is given back: [1-9]\d* restored", last)
     all_is_back(before)
 
 
@@ -188,7 +188,7 @@ def test_the_second_is_refused(probe: Path, before: State) -> None:
         (line,) = done.stderr.decode().splitlines()
         assert f"CPU {RESERVED} is reserved by process {process.pid} since 20" in line
         restore = subprocess.run([probe, "shield", "--restore"], capture_output=True, check=False)
-        assert restore.returncode == 2 and b"which lives" in restore.stderr
+        assert restore.returncode == 2 and b"which still runs" in restore.stderr
         process.terminate()
         process.communicate(timeout=GIVE_UP_S)
     all_is_back(before)

@@ -156,7 +156,9 @@ def test_both_are_killed_and_restore_is_called(probe: Path, before: State) -> No
     assert json.loads(shown.stdout)["state"] == "left behind"
     done = subprocess.run([probe, "shield", "--restore"], capture_output=True, check=False)
     # what is left is what the kernel has bound meanwhile
-    assert done.returncode == 0 and b" left as others set them, 0 failed" in done.stderr
+    assert (
+        done.returncode == 0 and b" changed by others since and left alone, 0 failed" in done.stderr
+    )
     all_is_back(before)
     again = subprocess.run([probe, "shield", "--restore"], capture_output=True, check=False)
     assert again.returncode == 0 and b"there is nothing to restore" in again.stderr
@@ -233,17 +235,17 @@ def test_what_cannot_be_put_back_is_kept_and_told(
             wait_until(lambda: is_over(guard), "the guard does not end")
         for _ in range(2):
             done = inside(place, str(probe), "shield", "--restore")
-            assert done.returncode == 70 and b" 0 put back, " in done.stderr, done.stderr
-            assert b"could not be given back to CPUs" in done.stderr
+            assert done.returncode == 70 and b" 0 restored, " in done.stderr, done.stderr
+            assert b"could not be restored to CPUs" in done.stderr
             assert b"Read-only file system" in done.stderr
         again = inside(place, *command(probe, "true"))
-        assert again.returncode == 70 and b"could not be put back: " in again.stderr, again.stderr
+        assert again.returncode == 70 and b"could not be restored: " in again.stderr, again.stderr
         kinds = {line.split("\t")[0] for line in JOURNAL.read_text().splitlines()[5:]}
         assert "irq" in kinds and kinds <= {"irq", "file"}
         kept = JOURNAL.read_bytes()
         if is_forced:
             done = inside(place, str(probe), "shield", "--restore", "--forget")
-            assert done.returncode == 0 and b"is dropped" in done.stderr, done.stderr
+            assert done.returncode == 0 and b"is deleted" in done.stderr, done.stderr
             assert not JOURNAL.exists()
             JOURNAL.touch(mode=0o600, exist_ok=False)  # for the machine's sake
             JOURNAL.write_bytes(kept)
@@ -303,7 +305,7 @@ def test_both_are_killed_and_the_next_shield_restores(probe: Path, before: State
         kill_both(process)
     done = subprocess.run(command(probe, "true"), capture_output=True, check=False)
     assert done.returncode == 0
-    assert b"ended without putting things back: done now" in done.stderr
+    assert b"ended without restoring the settings: done now" in done.stderr
     all_is_back(before)
 
 
@@ -468,7 +470,7 @@ def test_what_others_change_meanwhile_is_left_to_them(probe: Path, odd: Odd, bef
     try:
         assert interrupt.read_text().strip() == str(RESERVED)
         assert os.sched_getaffinity(thread) == whole
-        assert f"interrupt {interrupt.parent.name} may run on CPUs {RESERVED} now" in str(errors)
+        assert f"interrupt {interrupt.parent.name} has the affinity {RESERVED} now" in str(errors)
         assert f"thread {thread} has the affinity" in str(errors)
     finally:
         interrupt.write_text(before.files[str(interrupt)])

@@ -167,7 +167,7 @@ def test_a_cpu_that_cannot_go_offline_is_said(probe: Path) -> None:
     stream = run(probe, "SEM-P-SIG", "--samples", "200", *options)
     assert stream.result.status == "measured" and settings(stream) == []
     text = stream.events["not_offline"].text
-    assert f"CPU {STAYS}: the kernel has no means for it" in text
+    assert f"CPU {STAYS}: the kernel cannot take it offline" in text
     assert f"are on CPU {RESERVED} only" in text
 
 

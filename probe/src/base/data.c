@@ -91,7 +91,7 @@ struct reading {
     const char *at, *end;
 };
 
-/* The next text; NULL where the room ends before it does. */
+/* The next text; NULL if the room ends within it. */
 static const char *take_text(struct reading *reading)
 {
     const char *text = reading->at;

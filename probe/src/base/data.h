@@ -52,7 +52,7 @@ static inline struct datum data_text(const char *key, const char *text)
     return (struct datum){.key = key, .kind = DATUM_TEXT, .value.text = text};
 }
 
-/* Left out: for a place that only sometimes has a value. */
+/* A datum that is left out, for a value that is only sometimes known. */
 static inline struct datum data_none(void)
 {
     return (struct datum){.key = "", .kind = DATUM_TEXTS};
@@ -71,7 +71,7 @@ void data_pack(char *room, size_t bytes, const struct datum *data);
  * room gives what comes before the damage. */
 void data_emit(struct emit *emit, const char *room, size_t bytes);
 
-/* What a person may type, the text `command` of data that are not packed; NULL: there is none. */
+/* What to type: the text `command` of data that are not packed; NULL: none. */
 const char *data_command(const struct datum *data);
 
 /* The text with this key in packed data; NULL: there is none. */

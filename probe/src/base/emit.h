@@ -30,8 +30,8 @@ uint32_t emit_crc32(const struct emit *emit);
 /* Appends text as is. */
 void emit_raw(struct emit *emit, const char *text);
 
-/* Append text for people, in which what a terminal would act upon (base/utf8.h), but for line ends,
- * is replaced by '?'; emit_format truncates it to 1023 bytes. */
+/* Append text for people. Characters that a terminal would act upon (base/utf8.h), except line
+ * ends, become '?'. emit_format truncates the text to 1023 bytes. */
 void emit_text(struct emit *emit, const char *text);
 void emit_format(struct emit *emit, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

@@ -4,8 +4,8 @@
 
 enum { MESSAGE_BYTES = 2560 }; /* of a line, which is cut there */
 
-/* Writes "hardstone-probe: ", the text, and a line end. What a terminal would act upon instead of
- * showing it (base/utf8.h) is replaced by '?'. */
+/* Writes "hardstone-probe: ", the text, and a line end. Characters that a terminal would act upon
+ * (base/utf8.h) become '?'. */
 void message_write(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

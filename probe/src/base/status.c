@@ -101,7 +101,7 @@ const char *status_limit_remedy(int error)
         return "raise the system's limit on open files (Linux: sysctl fs.file-max)";
     case ENOSPC:
         return "make room: in shared memory (/dev/shm on Linux), or for System V semaphores "
-               "(sysctl kernel.sem; ipcs -s lists those there are)";
+               "(sysctl kernel.sem; ipcs -s lists the existing ones)";
     case ENOMEM:
         return "raise the limits on memory (ulimit -v, ulimit -l), or free some";
     case EAGAIN:

@@ -1,4 +1,4 @@
-/* Text that others wrote: an argument, a damaged file, the name of a folder. */
+/* Untrusted text: an argument, a damaged file, the name of a folder. */
 #ifndef HS_BASE_UTF8_H
 #define HS_BASE_UTF8_H
 

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The maximum as a number, which the result tells as it tells any other priority. */
+/* Stores the maximum as a number, so that the result states it like any other priority. */
 static int resolve_priority(struct parser *parser)
 {
     struct request *request = parser->request;
@@ -37,13 +37,12 @@ static int parse_run(struct parser *parser, int argc, char *const argv[])
         return parser_fail(parser,
                            "neither samples nor a duration: give --samples or --duration above 0");
     if (request->cpu_config == CPU_CONFIG_SINGLE && request->settings & 1u << SHIELD_CPUSET)
-        return parser_fail(parser,
-                           "--settings cpuset reserves the CPU that --cpu-config single shares; "
-                           "leave one of them out");
+        return parser_fail(parser, "--settings cpuset reserves the CPU that --cpu-config single "
+                                   "shares; leave out one of them");
     return 0;
 }
 
-/* Checked before anything is reserved for a command that could not start. */
+/* Check this first: nothing may be reserved for a command that cannot start. */
 static int check_priority(struct parser *parser)
 {
     const struct request *request = parser->request;
@@ -68,7 +67,7 @@ static int check_shield(struct parser *parser)
         return parser_fail(parser, "shield wants one of: -- COMMAND, --show, --restore");
     if (request->forget && !request->restore)
         return parser_fail(parser,
-                           "--forget belongs to --restore: it drops what cannot be put back");
+                           "--forget belongs to --restore: it gives up what cannot be restored");
     if (request->cpu >= 0 && request->has_cpus)
         return parser_fail(parser, "--cpu and --cpus: give one of them");
     if (request->cpu >= PORT_CPUS)

@@ -186,7 +186,7 @@ static void tell_start(const struct load_setup *setup)
     enum { MANY = 500 };
     int processes = load_processes(setup);
     if (processes > MANY)
-        message_write("%d processes are started, which may take up to %lld s", processes,
+        message_write("starting %d processes; this may take up to %lld s", processes,
                       (long long)(load_patience_ns(processes) / 1000000000));
 }
 

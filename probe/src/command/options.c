@@ -72,7 +72,7 @@ static int take_cpus(struct parser *parser, const char *option, const char *text
     return 0;
 }
 
-/* What "max" is depends on the policy, which may come later. */
+/* The value of "max" depends on the policy, which may follow later on the command line. */
 static int take_priority(struct parser *parser, const char *option, const char *text)
 {
     int64_t number = -1;
@@ -230,7 +230,7 @@ static const struct option *find_option(const char *name)
     return NULL;
 }
 
-/* `next`: the word behind the option, or NULL. The number of words that it takes, or -1. */
+/* `next`: the word after the option, or NULL. The number of words that it takes, or -1. */
 static int take_option(struct parser *parser, const char *word, const char *next)
 {
     const struct option *option = find_option(word);

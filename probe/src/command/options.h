@@ -4,8 +4,8 @@
 
 #include "command/parser.h"
 
-/* Takes options with their values; for shield also the command behind "--". Fails for an option
- * that is unknown, or that the request's command does not take. */
+/* Takes options with their values; for shield also the command after "--". Fails for an option that
+ * is unknown, or that the request's command does not take. */
 int options_parse(struct parser *parser, int argc, char *const argv[]);
 
 /* The value of --load, or of the command load. */

@@ -1,5 +1,5 @@
-/* What the parts of the command line's parser share. A parser answers 0, or -1 with cause and
- * remedy in one line. */
+/* Shared by the parts of the command line parser. A parser returns 0, or -1 with cause and remedy
+ * in one line. */
 #ifndef HS_COMMAND_PARSER_H
 #define HS_COMMAND_PARSER_H
 
@@ -16,7 +16,8 @@ struct parser {
 int parser_fail(struct parser *parser, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* A decimal number with nothing before or behind it; -1, without an error, for anything else. */
+/* Parses a decimal number with nothing before or after it; -1, without an error, for anything else.
+ */
 int parser_number(const char *text, int64_t *number);
 
 #endif

@@ -46,17 +46,17 @@ static int tell_bad(const struct journal *journal, const char *reason)
     return is_denied ? SHIELD_EXIT_PRIVILEGE : SHIELD_EXIT_USAGE;
 }
 
-/* Drops the journal: what has not been restored by now stays as it is. */
+/* Deletes the journal: settings that are not restored by now stay as they are. */
 static int forget(void)
 {
     struct journal journal;
     char text[LINE_BYTES];
     int error = journal_forget(&journal, NULL);
     if (error)
-        snprintf(text, sizeof text, "%s could not be dropped: %s", journal.path,
-                 error == EBUSY ? "its shield lives: end that instead" : strerror(error));
+        snprintf(text, sizeof text, "%s could not be deleted: %s", journal.path,
+                 error == EBUSY ? "its shield still runs: end that instead" : strerror(error));
     else
-        snprintf(text, sizeof text, "%s is dropped: the settings named above stay as they are",
+        snprintf(text, sizeof text, "%s is deleted: the settings named above stay as they are",
                  journal.path);
     say(text);
     return error == 0                          ? 0
@@ -86,8 +86,8 @@ static int tell_held(const struct journal_head *head)
     char text[LINE_BYTES];
     snprintf(text, sizeof text,
              shield_owner_lives(head)
-                 ? "the CPU is reserved by process %ld, which lives: end it instead"
-                 : "the guard of process %ld, which has ended, still puts things back: wait for it",
+                 ? "process %ld, which still runs, has reserved the CPU: end it instead"
+                 : "process %ld has ended, and its guard is still restoring settings: wait for it",
              (long)head->owner);
     say(text);
     return SHIELD_EXIT_USAGE;
@@ -114,8 +114,8 @@ static int restore(bool may_forget)
     case JOURNAL_STALE:
         undone = shield_undo_stale(&journal, &image, &is_void, tell, NULL);
         snprintf(text, sizeof text,
-                 is_void ? "the journal was of an earlier boot: removed"
-                         : "%d put back, %d left as others set them, %d failed",
+                 is_void ? "the journal was from an earlier boot: deleted"
+                         : "%d restored, %d changed by others since and left alone, %d failed",
                  undone.undone, undone.foreign, undone.failed);
         say(text);
         code = undone.failed ? SHIELD_EXIT_INTERNAL : 0;
@@ -201,15 +201,15 @@ static void show_text(struct emit *emit, struct look *look)
         emit_format(emit, "CPU %.200s is reserved by process %ld\n", list, (long)look->head.owner);
     else if (look->state == JOURNAL_STALE)
         emit_format(emit,
-                    "CPU %.200s was reserved by process %ld, which ended without putting things "
-                    "back: " SHIELD_RESTORE_COMMAND "\n",
+                    "CPU %.200s was reserved by process %ld, which ended without restoring the "
+                    "settings: " SHIELD_RESTORE_COMMAND "\n",
                     list, (long)look->head.owner);
     else if (look->state == JOURNAL_BAD)
-        emit_format(emit, "cannot find out whether a CPU is reserved: %s\n", look->reason);
+        emit_format(emit, "cannot tell whether a CPU is reserved: %s\n", look->reason);
     else
         emit_raw(emit, "no CPU is reserved\n");
     cpus_format_list(&look->port.reserved, list, sizeof list);
-    emit_format(emit, "what could be done for CPU %.200s:\n", list[0] ? list : "-");
+    emit_format(emit, "settings available for CPU %.200s:\n", list[0] ? list : "-");
     for (int i = SHIELD_OFFLINE - 1; i >= 0; i--) {
         bool is_there = port_shield_show(&look->port, (enum shield_setting)i, text, sizeof text);
         emit_format(emit, "  %-12s %-4s %s\n", shield_setting_name((enum shield_setting)i),
@@ -276,8 +276,7 @@ static int explain(const struct shield_child_end *end, const struct shield_child
     case CHILD_ENTER:
         break;
     }
-    snprintf(text, sizeof text, "the command could not be brought onto the reserved CPU: %s",
-             error);
+    snprintf(text, sizeof text, "the command could not be moved to the reserved CPU: %s", error);
     say(text);
     return SHIELD_EXIT_INTERNAL;
 }
@@ -312,7 +311,7 @@ static void tell_reserved(const struct shield *shield, bool is_verbose)
     cpus_format_list(&shield->port.reserved, list, sizeof list);
     bool has_notes = shield_notes_fold(&shield->notes, folded, sizeof folded);
     snprintf(text, sizeof text, "CPU %s is reserved%s%s%s", list, has_notes ? "; not moved: " : "",
-             folded, has_notes ? "; --verbose tells each one and why" : "");
+             folded, has_notes ? "; --verbose lists each one and why" : "");
     say(text);
 }
 
@@ -323,11 +322,12 @@ static void tell_given_back(const struct shield *shield, const struct shield_und
                                                   failed[COUNT_BYTES] = "";
     cpus_format_list(&shield->port.reserved, list, sizeof list);
     if (undone->foreign)
-        snprintf(foreign, sizeof foreign, ", %d left as others set them", undone->foreign);
+        snprintf(foreign, sizeof foreign, ", %d changed by others since and left alone",
+                 undone->foreign);
     if (undone->failed)
         snprintf(failed, sizeof failed, ", %d failed", undone->failed);
-    snprintf(text, sizeof text, "CPU %s is %sgiven back: %d put back%s%s", list,
-             undone->failed ? "not wholly " : "", undone->undone, foreign, failed);
+    snprintf(text, sizeof text, "CPU %s is %sgiven back: %d restored%s%s", list,
+             undone->failed ? "not fully " : "", undone->undone, foreign, failed);
     say(text);
 }
 

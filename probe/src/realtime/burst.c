@@ -57,8 +57,8 @@ static void tell_gap(struct burst *burst, int64_t lost_ns)
         arena_event(burst->run->arena, "idle_gap",
                     run_event_at_ns(burst->run, clock_monotonic_ns()),
                     DATA(data_integer("gap_ns", lost_ns)),
-                    "for %lld us between two looks no thread of the test ran and none was ready: "
-                    "wake-ups that took long, which the figures hold",
+                    "for %lld us no thread of the test ran and none was ready: slow wake-ups of "
+                    "the system, which the figures include",
                     (long long)(lost_ns / 1000));
 }
 

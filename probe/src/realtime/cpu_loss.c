@@ -66,9 +66,9 @@ void cpu_loss_begin(struct cpu_loss *cpu_loss)
     cpu_loss->begin_cpu_ns = used_cpu_ns(cpu_loss);
 }
 
-/* Whether the hypervisor took so much of the loss that the rest is no cut: steal time is counted in
- * steps of 10 ms. What explains this loss explains no other. Of a thread that has changed its CPU
- * it is not known what was stolen. */
+/* Whether steal time explains the loss, apart from a rest too small to count as a cut. Steal time
+ * has steps of 10 ms, and each part of it explains one loss only. For a thread that changed its CPU
+ * the steal time is not known. */
 static bool was_stolen(struct cpu_loss *cpu_loss, int64_t lost_ns)
 {
     bool is_known = cpu_loss->steal_ns >= 0 && test_cpu(cpu_loss->run) == cpu_loss->cpu;
@@ -81,7 +81,7 @@ static bool was_stolen(struct cpu_loss *cpu_loss, int64_t lost_ns)
     return true;
 }
 
-/* Counts a loss. Whether to report it: the first TOLD cuts are reported. */
+/* Counts a loss. Returns whether to report it: the first TOLD cuts are reported. */
 static bool note_loss(struct cpu_loss *cpu_loss, int64_t lost_ns)
 {
     if (!cpu_loss_is_cut(cpu_loss, lost_ns))
@@ -104,12 +104,10 @@ int64_t cpu_loss_lost_ns(const struct cpu_loss *cpu_loss, int64_t now_ns)
 
 static const char *possible_causes(const struct cpu_loss *cpu_loss)
 {
-    return cpu_loss->is_limited
-               ? "something of higher priority had the CPU, or what leaves a share "
-                 "to ordinary programs (real-time throttling, the fair server) "
-                 "cut in"
-               : "something of higher priority had the CPU, or the fair server of "
-                 "Linux 6.12 and later gave ordinary programs their share";
+    return cpu_loss->is_limited ? "a task of higher priority had the CPU, or real-time throttling "
+                                  "or the fair server gave ordinary programs their share"
+                                : "a task of higher priority had the CPU, or the fair server of "
+                                  "Linux 6.12 and later gave ordinary programs their share";
 }
 
 void cpu_loss_end(struct cpu_loss *cpu_loss, struct run *run)
@@ -120,7 +118,7 @@ void cpu_loss_end(struct cpu_loss *cpu_loss, struct run *run)
         arena_event(run->arena, "throttled", run_event_at_ns(run, now_ns),
                     DATA(data_integer("burst_ns", wall_ns), data_integer("lost_ns", lost_ns),
                          data_bool("is_limited", cpu_loss->is_limited)),
-                    "of a burst of %lld us the test's threads were given %lld us: %s",
+                    "in a burst of %lld us the test's threads had the CPU for %lld us: %s",
                     (long long)(wall_ns / 1000), (long long)((wall_ns - lost_ns) / 1000),
                     possible_causes(cpu_loss));
 }

@@ -46,8 +46,8 @@ int one_cpu_require_levels(struct run *run, int wanted)
     int levels = one_cpu_levels(run);
     if (levels >= wanted)
         return 0;
-    return outcome_set(&run->outcome, STATUS_DENIED, "ask for a higher --priority",
-                       "the test needs %d priorities; from the lowest up to the one asked for "
-                       "there are %d",
-                       wanted, levels);
+    return outcome_set(
+        &run->outcome, STATUS_DENIED, "ask for a higher --priority",
+        "the test needs %d priorities; from the lowest to the requested one there are %d", wanted,
+        levels);
 }

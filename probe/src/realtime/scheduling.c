@@ -138,7 +138,7 @@ int scheduling_choose(struct run *run)
     if (run->setup.policy == SCHED_OTHER) {
         if (run->test->needs & TEST_NEEDS_REALTIME)
             return outcome_set(&run->outcome, STATUS_DENIED, "use --policy fifo or rr",
-                               "the test is one of real-time scheduling");
+                               "the test is about real-time scheduling");
         run->setup.priority = rt_thread_ordinary_priority();
         return 0;
     }
@@ -146,7 +146,7 @@ int scheduling_choose(struct run *run)
     int most = sched_get_priority_max(run->setup.policy);
     run->setup.priority = run->request->priority >= 0 ? run->request->priority : most - 1;
     if (run->setup.priority < least || run->setup.priority > most)
-        return outcome_set(&run->outcome, STATUS_DENIED, "choose a priority in these limits",
+        return outcome_set(&run->outcome, STATUS_DENIED, "choose a priority within these limits",
                            "priority %d is outside %d to %d", run->setup.priority, least, most);
     struct rt_thread_setup setup = {run->setup.policy, run->setup.priority, -1};
     int error = rt_thread_try(&setup);
@@ -175,11 +175,12 @@ int scheduling_step_up(struct run *run)
 
 int scheduling_not_restored(struct run *run, const char *who, int priority, int error)
 {
-    outcome_set(&run->outcome, STATUS_FAILED,
-                "look what limits priorities while the test runs (RLIMIT_RTPRIO, control groups)",
-                "the %s could not be given back priority %d (%s): what follows would be measured "
-                "at another one",
-                who, priority, strerror(error));
+    outcome_set(
+        &run->outcome, STATUS_FAILED,
+        "find out what limits priorities while the test runs (RLIMIT_RTPRIO, control groups)",
+        "the %s could not be restored to priority %d (%s): later values would be measured at "
+        "another one",
+        who, priority, strerror(error));
     run_request_stop();
     return -1;
 }
@@ -210,6 +211,7 @@ int scheduling_leave_cpu(struct run *run, const struct scheduling_visit *visit)
     int error = port_pin_back(&visit->before);
     if (error == 0)
         return 0;
-    return outcome_set(&run->outcome, STATUS_FAILED, "look what changes the CPUs of this process",
-                       "the main thread could not go back to its CPUs: %s", strerror(error));
+    return outcome_set(
+        &run->outcome, STATUS_FAILED, "find out what changes the CPU affinity of this process",
+        "the CPU affinity of the main thread could not be restored: %s", strerror(error));
 }

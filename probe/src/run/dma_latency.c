@@ -29,7 +29,7 @@ static void tell_lower(const struct run *run, int32_t us, int32_t in_force_us, b
     arena_event(run->arena, "dma_latency_lower", -1,
                 DATA(data_integer("asked_us", us), data_integer("in_force_us", in_force_us),
                      data_text("holder", is_of_shield ? "shield" : "another program")),
-                "%ld us were asked for, %ld us are in force: %s holds the lower bound", (long)us,
+                "%ld us requested, %ld us in force: %s holds the lower bound", (long)us,
                 (long)in_force_us,
                 is_of_shield ? "the setting dma_latency of the shield" : "another program");
 }
@@ -40,7 +40,7 @@ int dma_latency_hold(struct run *run)
     int32_t us = run->request->dma_latency_us, in_force_us = 0;
     run->dma_latency.is_held = is_of_shield || run->request->has_dma_latency;
     if (!run->request->has_dma_latency)
-        return 0; /* that of the shield is 0 */
+        return 0; /* a shield holds 0 itself */
     int error = port_hold_dma_latency(us, &run->dma_latency.descriptor, &in_force_us);
     run->dma_latency.is_held = is_of_shield || error == 0;
     if (error)

@@ -5,12 +5,11 @@
 
 #include "run/run.h"
 
-/* Holds the bound that was asked for; an event tells if a lower one is in force. Sets
- * run->dma_latency, also where the shield holds a bound. 0, or -1 with the outcome (denied,
- * unsupported, failed). */
+/* Holds the requested bound; an event reports it if a lower one is in force. Sets run->dma_latency,
+ * also where the shield holds a bound. 0, or -1 with the outcome (denied, unsupported, failed). */
 int dma_latency_hold(struct run *run);
 
-/* Lets go of it. A second call does nothing. */
+/* Releases the bound. A second call does nothing. */
 void dma_latency_release(struct run *run);
 
 #endif

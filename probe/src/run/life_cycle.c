@@ -151,7 +151,7 @@ static bool has_samples(const struct run *run)
     return false;
 }
 
-/* Says in the result that the end was early and requested. */
+/* Records in the result that the test ended early on request. */
 static void tell_interruption(struct run *run)
 {
     if (!has_samples(run) && run->arena->verdict_count == 0)

@@ -75,7 +75,7 @@ struct run {
     int done_pipe[2];
     struct run_watch watch;
     struct shield *shield;                 /* NULL: nothing is reserved */
-    struct earlier_shield *earlier_shield; /* what an earlier run has left of one */
+    struct earlier_shield *earlier_shield; /* what an earlier run has left of a shield */
     unsigned settings; /* applied by the shield; bits 1 << enum shield_setting */
     struct run_dma_latency dma_latency;
     void *own;            /* state of the test, from prepare to finish */

@@ -43,7 +43,7 @@ bool shield_run_excludes(struct run *run, int cpu)
 /* ---- what an earlier shield has left ---- */
 
 struct earlier_shield {
-    bool is_restored; /* else it was left as it is */
+    bool is_restored; /* false: it was left as it is */
     struct shield_earlier found;
 };
 
@@ -173,7 +173,7 @@ static void tell_online(struct run *run, const char *reason)
                 run->setup.cpu);
 }
 
-/* Whether the system refused, and not another shield or what one has left. */
+/* Whether the system refused, rather than another shield or its remains. */
 static bool is_refusal(enum shield_answer answer, const struct shield *shield)
 {
     return answer == SHIELD_DENIED || answer == SHIELD_UNSUPPORTED ||
@@ -200,7 +200,7 @@ static int stay_alone(struct run *run)
     return 0;
 }
 
-/* Where the system refuses, the run goes on beside CPUs that are online. */
+/* If the system refuses, the run continues with the other CPUs online. */
 static int take_others_offline(struct run *run)
 {
     struct shield_wish wish = {.settings = SHIELD_SINGLE,
@@ -237,7 +237,7 @@ int shield_run_reserve(struct run *run)
     if (request->cpu_config == CPU_CONFIG_SINGLE && !request->has_settings)
         return take_others_offline(run);
     if (request->cpu_config == CPU_CONFIG_SINGLE)
-        tell_online(run, "--settings names all that is changed");
+        tell_online(run, "--settings lists everything that is changed");
     struct shield_wish wish = {.settings = wanted_settings(request),
                                .required = required_settings(request),
                                .tell = tell,
@@ -266,7 +266,7 @@ int shield_run_enter(struct run *run)
         return 0;
     int error = shield_enter(run->shield);
     if (error)
-        return outcome_set_errno(&run->outcome, error, "going onto the reserved CPU",
+        return outcome_set_errno(&run->outcome, error, "moving to the reserved CPU",
                                  "hardstone-probe shield --show tells what is there");
     return 0;
 }

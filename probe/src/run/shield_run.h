@@ -16,8 +16,8 @@ bool shield_run_excludes(struct run *run, int cpu);
 /* Sets the outcome (denied) because this process may not use `cpu`. Returns -1. */
 int shield_run_deny(struct run *run, int cpu);
 
-/* Looks for what an earlier shield has left, before CPUs are counted. Where the run changes the
- * machine itself it is restored; else it is told. Always 0. */
+/* Looks for what an earlier shield has left, before CPUs are counted. A run that itself changes the
+ * machine restores it; any other run reports it. Always 0. */
 int shield_run_look(struct run *run);
 
 /* Reserves run->setup.cpu according to request->cpu_config and request->settings; under `single`
@@ -29,7 +29,7 @@ int shield_run_reserve(struct run *run);
  * of the test. 0, or -1 with the outcome. */
 int shield_run_enter(struct run *run);
 
-/* Frees what shield_run_look has kept. */
+/* Frees the memory of shield_run_look. */
 void shield_run_forget(struct run *run);
 
 /* Restores everything; what could not be restored becomes an event. Also the undo of

@@ -423,7 +423,7 @@ void stream_without_arena(struct emit *emit, const struct run *run)
     footer_line(emit, 0, NULL);
 }
 
-/* Measured time according to the records, in whole intervals of their maxima. */
+/* Measured time by the records, in whole intervals of their maxima. */
 static int64_t recorded_ns(const struct arena *arena, struct record *scratch)
 {
     int64_t longest_ns = 0;
@@ -449,7 +449,7 @@ static void dumped_result(struct emit *emit, const struct arena *arena, struct r
     begin_line(emit, "result");
     emit_member_text(emit, "status", has_values(arena) ? "measured" : "skipped");
     emit_member_text(emit, "reason",
-                     "the probe was ended while this test ran; what it had recorded is kept");
+                     "the probe was killed while this test ran; what it had recorded is kept");
     emit_member_null(emit, "remedy");
     emit_member_bool(emit, "interrupted", true);
     emit_member_integer(emit, "duration_ns", recorded_ns(arena, scratch));

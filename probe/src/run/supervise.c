@@ -15,9 +15,9 @@
 #include <sys/select.h>
 #include <unistd.h>
 
-#define GRACE_NS INT64_C(3000000000) /* for a test that was asked to stop */
-#define ALONE_NS INT64_C(500000000)  /* for one whose needed process died */
-#define LAST_NS INT64_C(60000000000) /* after that, to send the results */
+#define GRACE_NS INT64_C(3000000000) /* time for a test to stop on request */
+#define ALONE_NS INT64_C(500000000)  /* the same when a process that it needs has died */
+#define LAST_NS INT64_C(60000000000) /* time after that to send the results */
 #define LEAST_DEADLINE_NS INT64_C(30000000000)
 
 enum { LAST_SIGNAL = SIGVTALRM };
@@ -39,8 +39,9 @@ static void on_child(int number)
 
 int supervise_ended_early(struct run *run, const char *party)
 {
-    return outcome_set(&run->outcome, STATUS_FAILED, "run it again and look who kills processes",
-                       "the process of the %s ended before its time", party);
+    return outcome_set(&run->outcome, STATUS_FAILED,
+                       "run the test again, and find out what kills processes",
+                       "the process of the %s ended early", party);
 }
 
 /* Whether the process that the test depends on has ended other than by returning 0. */
@@ -51,8 +52,7 @@ static bool needed_has_died(struct run *run)
     return needed > 0 && port_has_ended(needed, &is_well) && !is_well;
 }
 
-/* Whether it had at this look or an earlier one: a test that is told to stop depends on it no
- * longer. */
+/* The same, remembered: a test that is told to stop no longer depends on the process. */
 static bool is_alone(struct run *run)
 {
     if (!run->lost_party && needed_has_died(run))
@@ -236,7 +236,7 @@ static bool stop_test(struct run *run, const sigset_t *mask)
     if (!run->is_interrupted && !has_lost)
         outcome_set(&run->outcome, STATUS_TIMEOUT,
                     "allow more time (--deadline-ns) or ask for fewer samples",
-                    "not done after %.1f s; what was measured until then is kept",
+                    "not finished after %.1f s; what was measured until then is kept",
                     (double)deadline_ns(run) / 1e9);
     sigset_t none = *mask;
     int64_t until_ns = clock_monotonic_ns() + (has_lost ? ALONE_NS : GRACE_NS);
@@ -260,8 +260,9 @@ static void note_stuck(struct run *run)
     run->load_average_milli = port_load_average_milli();
     if (is_alone(run))
         supervise_ended_early(run, run->lost_party);
-    outcome_set(&run->outcome, STATUS_TIMEOUT, "please report it: the test ignored its end",
-                "the test did not end when it was asked to; what was measured is kept");
+    outcome_set(&run->outcome, STATUS_TIMEOUT,
+                "please report it: the test ignored the request to stop",
+                "the test did not end on request; what was measured is kept");
 }
 
 /* Raises this thread to the highest priority granted, at least the test's own, and returns it; -1
@@ -319,8 +320,8 @@ static void lower_supervisor(struct run *run)
     if (error)
         arena_event(run->arena, "supervisor_stays_above", -1,
                     DATA(data_text("error", strerror(error))),
-                    "the thread that supervises the test could not be given back its priority "
-                    "(%s): what this process does next is real-time",
+                    "the priority of the supervising thread could not be restored (%s): this "
+                    "process continues at a real-time priority",
                     strerror(error));
 }
 
@@ -379,7 +380,7 @@ static int supervise_thread(struct run *run, void (*body)(void *))
     return error || run->is_stuck ? -1 : 0;
 }
 
-/* Takes signals that came when nobody waited any more; supervise_end would drop them. */
+/* Handle signals that came after the last wait; supervise_end would drop them. */
 static void take_late_signals(struct run *run)
 {
     sigset_t late;

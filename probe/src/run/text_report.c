@@ -130,7 +130,7 @@ static void tell_outcome(struct emit *emit, const struct run *run)
         emit_format(emit, "  -> %s\n", outcome_remedy_text(&run->outcome, remedy, sizeof remedy));
 }
 
-/* What to type is data: on a screen it ends the text. */
+/* The command of an event is in its data; print it after the text. */
 static void note(struct emit *emit, const struct arena_event *event)
 {
     const char *command = data_find_text(event->data, sizeof event->data, "command");

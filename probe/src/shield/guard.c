@@ -50,8 +50,8 @@ static void close_all_but(int end, int journal)
             close(i);
 }
 
-/* Blocked for this thread and ignored by the process: one that a runtime, such as a sanitizer's,
- * has started beside may have left a signal open, and would take it. */
+/* Blocks all signals for this thread and ignores them for the process: a thread of a runtime, such
+ * as a sanitizer's, may have them unblocked and would receive them. */
 static void hold_signals_off(void)
 {
     struct sigaction action;

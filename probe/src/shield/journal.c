@@ -126,7 +126,8 @@ static int make(struct journal *journal)
     journal->descriptor = open(journal->path, flags, 0600);
     if (journal->descriptor < 0)
         return errno;
-    /* before the lock, another process may take the empty journal for a stale one and remove it */
+    /* until it is locked, another process may take the empty journal for a stale one and remove it
+     */
     if (flock(journal->descriptor, LOCK_EX | LOCK_NB) == 0 &&
         fstat(journal->descriptor, &facts) == 0 && facts.st_nlink > 0)
         return 0;
@@ -223,7 +224,7 @@ int journal_parse(char *text, struct journal_image *image, char *reason, size_t 
         at = end + 1;
     }
     if (lines < HEAD_LINES || !read_head(image->records, &image->head)) {
-        snprintf(reason, reason_bytes, "it is not a journal of hardstone's, or damaged");
+        snprintf(reason, reason_bytes, "it is not a journal of hardstone, or it is damaged");
         free(image->records);
         memset(image, 0, sizeof *image);
         return -1;
@@ -243,7 +244,7 @@ static bool is_ours(int descriptor, off_t *bytes, char *reason, size_t reason_by
     else if (facts.st_uid != geteuid() || (facts.st_mode & 022) != 0)
         snprintf(reason, reason_bytes, "another user owns it, or others may write to it");
     else if (facts.st_nlink > 1)
-        snprintf(reason, reason_bytes, "it has a second name");
+        snprintf(reason, reason_bytes, "it has a second hard link");
     else if (facts.st_size > JOURNAL_MOST_BYTES)
         snprintf(reason, reason_bytes, "it is larger than any journal");
     else {

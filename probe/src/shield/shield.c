@@ -128,7 +128,7 @@ static enum shield_answer answer_error(struct shield *shield, int error, const c
     if (error == ENOTSUP)
         return answer(shield, SHIELD_UNSUPPORTED, "leave it out with --settings", "%s: %s", what,
                       text);
-    answer(shield, SHIELD_FAILED, "see what is there", "%s: %s", what, text);
+    answer(shield, SHIELD_FAILED, "see the state of the reservation", "%s: %s", what, text);
     return with_command(shield, SHIELD_FAILED, "hardstone shield --show");
 }
 
@@ -147,14 +147,14 @@ static enum shield_answer check_cpus(struct shield *shield)
                      sizeof list);
     if (cpus_first(&missing) >= 0)
         return answer(shield, SHIELD_WRONG, "choose from cpu.allowed in hardstone-probe facts",
-                      "CPU %s does not exist, or is switched off", list);
+                      "CPU %s does not exist or is offline", list);
     if (cpus_first(&shield->port.others) < 0)
-        return answer(shield, SHIELD_UNSUPPORTED, "leave one CPU at least to everything else",
-                      "CPU %s cannot be reserved: no CPU would be left for everything else", list);
+        return answer(shield, SHIELD_UNSUPPORTED, "leave at least one CPU to other tasks",
+                      "CPU %s cannot be reserved: no CPU would be left for other tasks", list);
     return SHIELD_DONE;
 }
 
-/* Before anything is changed for it. */
+/* Checks all CPUs before the first change. */
 static enum shield_answer check_offline(struct shield *shield, const struct shield_wish *wish)
 {
     const struct cpus *cpus = &shield->port.reserved;
@@ -164,7 +164,7 @@ static enum shield_answer check_offline(struct shield *shield, const struct shie
         char text[SHIELD_TEXT_BYTES];
         int error = port_offline_error(cpu);
         snprintf(text, sizeof text, "CPU %d: %s", cpu,
-                 error == ENOTSUP ? "the kernel has no means for it" : strerror(error));
+                 error == ENOTSUP ? "the kernel cannot take it offline" : strerror(error));
         if (error)
             return answer_error(shield, error, names[SHIELD_OFFLINE], text);
     }
@@ -190,7 +190,7 @@ static enum shield_answer restore_stale(struct shield *shield, const struct shie
         shield_undo_stale(found, image, &is_void, wish->tell, wish->context);
     if (undone.failed) {
         answer(shield, SHIELD_FAILED, SHIELD_WAY_OUT,
-               "process %ld had reserved a CPU, and of what it left %d could not be put back: "
+               "process %ld had reserved a CPU and ended; %d of its changes could not be restored: "
                "%.160s",
                (long)image->head.owner, undone.failed, undone.failure);
         return with_command(shield, SHIELD_FAILED, SHIELD_RESTORE_COMMAND);
@@ -205,12 +205,12 @@ static enum shield_answer restore_stale(struct shield *shield, const struct shie
     cpus_format_list(&image->head.reserved, restored->cpus, sizeof restored->cpus);
     if (is_void)
         snprintf(restored->text, sizeof restored->text,
-                 "the journal of process %ld was of an earlier boot, and is removed",
+                 "the journal of process %ld was from an earlier boot and is deleted",
                  (long)image->head.owner);
     else
         snprintf(restored->text, sizeof restored->text,
-                 "process %ld, which had reserved a CPU since %s, ended without putting things "
-                 "back: done now (%d put back, %d left as others set them)",
+                 "process %ld, which had reserved a CPU since %s, ended without restoring the "
+                 "settings: restored now (%d restored, %d changed by others since and left alone)",
                  (long)image->head.owner, since, undone.undone, undone.foreign);
     return SHIELD_DONE;
 }
@@ -266,10 +266,10 @@ bool shield_is_left(struct shield_earlier *left)
     if (is_left) {
         left->owner = image.head.owner;
         cpus_format_list(&image.head.reserved, left->cpus, sizeof left->cpus);
-        snprintf(left->text, sizeof left->text,
-                 "process %ld had reserved CPU %s, or taken it offline, and ended without putting "
-                 "things back",
-                 left->owner, left->cpus);
+        snprintf(
+            left->text, sizeof left->text,
+            "process %ld had reserved CPU %s, or taken it offline, and ended without restoring it",
+            left->owner, left->cpus);
     }
     if (state == JOURNAL_HELD || state == JOURNAL_STALE)
         journal_free_image(&image);
@@ -405,8 +405,8 @@ struct shield_undone shield_close(struct shield *shield, shield_tell tell, void 
             tell(context,
                  DATA(data_integer("failed_count", undone.failed),
                       data_text("command", SHIELD_RESTORE_COMMAND)),
-                 "what could not be put back is kept in the journal; remove the cause and repeat "
-                 "it (with --forget it is left so)");
+                 "the journal keeps what could not be restored; fix the cause and restore again "
+                 "(--forget keeps these settings as they are)");
     } else {
         undone.failed = 1;
         snprintf(undone.failure, sizeof undone.failure, "%s", reason);

@@ -28,13 +28,14 @@ enum {
     SHIELD_COMMAND_BYTES = 80,
 };
 
-/* What an earlier shield left, whose owner ended without restoring. An empty text: nothing. */
+/* What an earlier shield left whose owner ended without restoring. An empty text: nothing. */
 struct shield_earlier {
     char text[SHIELD_REASON_BYTES];
     char cpus[SHIELD_CPUS_BYTES]; /* that it had reserved, or taken offline */
     long owner;
-    int undone, foreign; /* restored now; left alone, since others have changed it */
-    bool is_void;        /* of an earlier boot: nothing of it was left */
+    int undone, foreign; /* changes restored now; changes left alone because others have changed the
+                            value since */
+    bool is_void;        /* the journal was from an earlier boot: nothing was left */
 };
 
 struct shield_wish {
@@ -42,7 +43,7 @@ struct shield_wish {
     unsigned settings; /* bits 1 << enum shield_setting */
     unsigned required; /* of those: if one fails, shield_open fails; others are only noted */
     bool is_verbose;
-    shield_tell tell; /* told what of a stale shield could not be restored; or NULL */
+    shield_tell tell; /* called for what could not be restored of a stale shield; or NULL */
     void *context;
 };
 
@@ -74,13 +75,12 @@ const char *shield_setting_name(enum shield_setting setting);
 /* Parses "cpuset,interrupts": 0, or -1 with the first unknown name in `bad`. */
 int shield_parse_settings(const char *text, unsigned *settings, char *bad, size_t bad_bytes);
 
-/* Restores what a shield has left whose owner was killed, and its guard too: a CPU may be offline.
- * Call it before CPUs are counted or chosen. `restored` says what was done; it is empty if nothing
- * was left, or if it could not be restored, which shield_open then says. `tell` as in shield_wish.
- */
+/* Restores what a shield left whose owner and guard were killed: a CPU may be offline. Call it
+ * before CPUs are counted or chosen. `restored` says what was done. It is empty if nothing was
+ * left, or if that could not be restored: shield_open then reports it. `tell` as in shield_wish. */
 void shield_clear_way(shield_tell tell, void *context, struct shield_earlier *restored);
 
-/* Whether there is something left by a shield, and nobody restores it; then says whose it is.
+/* Whether a shield left changes that nobody restores; `left` then says whose they are.
  * SHIELD_RESTORE_COMMAND restores it. */
 bool shield_is_left(struct shield_earlier *left);
 
@@ -96,8 +96,8 @@ int shield_enter(struct shield *shield);
  * A second call does nothing. */
 struct shield_undone shield_close(struct shield *shield, shield_tell tell, void *context);
 
-/* The names of the settings in force: those that `is_changed` says, changed or as wanted already.
- * Returns their number. */
+/* The names of the settings in force: with `is_changed` those that were changed, else those that
+ * had the wanted value already. Returns their number. */
 int shield_settings(const struct shield *shield, bool is_changed,
                     const char *settings[SHIELD_SETTINGS]);
 
@@ -108,8 +108,8 @@ void shield_describe(const struct shield *shield, char *text, size_t bytes);
  * else the last one that this process may use; -1: the port cannot bind to CPUs. */
 int shield_default_cpu(void);
 
-/* The CPU to measure on while the others are offline: the only one that cannot go offline; -1: that
- * leaves the choice. */
+/* The CPU to measure on while the others are offline: the only one that cannot go offline; -1:
+ * there is no such CPU, or more than one. */
 int shield_staying_cpu(void);
 
 /* Stores all online CPUs but `cpu` in `others` and returns their number; -1, with an empty set: not

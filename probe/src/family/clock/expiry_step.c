@@ -15,13 +15,12 @@
  * So the clock is read after arming, and a pair that came too late is left out; the next request is
  * for a moment further ahead. nanosleep cannot be looked at between arming and wait: it must be
  * called earlier by the longest of some calls that return at once, and GROUP stands for a call that
- * takes longer still. A timer that expires early breaks the bound: what is seen of it is told and
- * left out. A system that adds a tick to each request shows two or three ticks.
+ * takes longer still. A timer that expires early breaks the bound: it is reported and left out. A
+ * system that adds a tick to each request shows two or three ticks.
  *
  * Latency and the time to arm are in each value. A step shows where the second expiry was waited
  * for during three quarters of the smallest value, since latency alone would delay both alike. Else
- * the event expiry_step_bounded says that the timer's own step may be smaller.
- */
+ * the event expiry_step_bounded says that the timer's own step may be smaller. */
 #include "base/posix_source.h"
 
 #include "family/clock/expiry_step.h"

@@ -66,8 +66,8 @@ int round_robin_spin(struct round_robin *round_robin);
 /* Whether one thread has kept the CPU since the burst began. */
 bool round_robin_keeps_cpu(struct round_robin *round_robin);
 
-/* Whether the burst has lasted for so many slices that a thread which kept the CPU keeps it for
- * ever. */
+/* Whether the burst has lasted so many slices that a thread that kept the CPU until now counts as
+ * keeping it for ever. */
 bool round_robin_has_lasted(const struct round_robin *round_robin);
 
 /* Records the slices of the burst. */

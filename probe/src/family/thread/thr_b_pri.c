@@ -54,7 +54,7 @@ static const struct verdict_spec verdicts[] = {
     {"ready_order", "ready threads run from the highest priority down"},
     {"preempts", "each priority preempts the next lower one at once"},
     {"levels", "there are at least 32 real-time priorities"},
-    {"long_use", "a real-time thread that has used the CPU for long is still preferred"},
+    {"long_use", "a real-time thread that has used the CPU for long keeps its priority"},
     {"time_shared", "a time-shared thread does not delay a real-time one that it makes ready"},
     {"system_calls", "a time-shared process inside a system call does not run while a real-time "
                      "thread is ready; how "
@@ -111,7 +111,7 @@ static int judge(struct run *run)
 
 const struct test thr_b_pri = {
     .id = "THR-B-PRI",
-    .title = "Fixed priorities are kept",
+    .title = "Fixed priorities: order, preemption, at least 32 levels",
     .source = "[H] HP 1987; [O] Obenland 2000",
     .verdicts = verdicts,
     .needs = TEST_NEEDS_REALTIME | TEST_NEEDS_ONE_CPU,

@@ -116,7 +116,7 @@ static int judge(struct run *run)
 
 const struct test thr_b_rr = {
     .id = "THR-B-RR",
-    .title = "Round robin is fair",
+    .title = "Round robin: turns, equal shares, slice length",
     .source = "[D] Dedicated Systems 2012",
     .params = params,
     .series = series,

@@ -153,8 +153,9 @@ static void tell_wrong_case(struct own *own)
                      data_integer("count", (int64_t)own->wrong_count)),
                 "%s: %s (%llu times; not recorded)", case_names[own->kind], wrongs[own->kind],
                 (unsigned long long)own->wrong_count);
-    outcome_set(&own->run->outcome, STATUS_FAILED, "see THR-B-NEW for the order of new threads",
-                "%s: %s", case_names[own->kind], wrongs[own->kind]);
+    outcome_set(&own->run->outcome, STATUS_FAILED,
+                "run THR-B-NEW, which tests the order of new threads", "%s: %s",
+                case_names[own->kind], wrongs[own->kind]);
 }
 
 static int take_life(struct run *run)

@@ -51,7 +51,7 @@ enum { SAMPLES = 20000, CHUNK = 64, LEVELS = 2, IDLE_PARTS = 100, MOST_UNSTARTED
 #define SAMPLE_NS 150000
 #define CHUNK_NS (CHUNK * SAMPLE_NS)
 #define NOT_RUNNING_REMEDY                                                                         \
-    "look for what keeps it from running: steal time, interrupts, threads of a higher priority"
+    "find out what keeps it from running: steal time, interrupts, threads of a higher priority"
 
 enum pre_variant { BY_THREAD, BY_TIMER };
 
@@ -220,7 +220,7 @@ struct doubt {
 static const struct doubt not_at_once = {
     "not_at_once",
     "the low-priority thread went on after it had made the other ready, before that one ran", 0,
-    "no preemption", "see THR-B-PRI for whether priorities are honoured"};
+    "no preemption", "run THR-B-PRI, which tests whether priorities are honoured"};
 
 static const struct doubt nobody_to_preempt = {
     "nobody_to_preempt", "the low-priority thread did not run before the expiry", IDLE_PARTS,

@@ -34,7 +34,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* LOCKED_THREADS: so many have a locked stack (base/stacks.h). */
+/* LOCKED_THREADS: number of threads with a locked stack (base/stacks.h). */
 enum { LOCKED_THREADS = 16, SAMPLES = 100000, MOST_THREADS = 4096, NOBODY = -1, LEVELS = 2 };
 
 #define BURST_NS INT64_C(50000000)
@@ -227,7 +227,8 @@ static void tell_wrong_order(const struct ring *ring)
                 "%d threads: %llu turns went to another thread than the next of the ring; %llu "
                 "went to the next and were timed",
                 ring->size, wrong, (unsigned long long)ring->record->count);
-    outcome_set(&run->outcome, STATUS_FAILED, "see THR-B-NEW for the order of equal threads",
+    outcome_set(&run->outcome, STATUS_FAILED,
+                "run THR-B-NEW, which tests the order of equal threads",
                 "sched_yield did not hand the CPU to the next thread in %llu turns of a ring of %d",
                 wrong, ring->size);
 }

@@ -248,8 +248,9 @@ const char *port_realtime_remedy(char *text, size_t bytes)
     else if (geteuid() == 0)
         snprintf(text, bytes, "give the container CAP_SYS_NICE (and CAP_IPC_LOCK)");
     else
-        snprintf(text, bytes,
-                 "grant hardstone-probe cap_sys_nice and cap_ipc_lock (setcap); what to type");
+        snprintf(
+            text, bytes,
+            "grant hardstone-probe cap_sys_nice and cap_ipc_lock (setcap); the commands are in");
     return geteuid() == 0 ? NULL : "hardstone doctor";
 }
 

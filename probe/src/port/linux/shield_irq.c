@@ -161,7 +161,7 @@ static const char *why(int error)
     case ENOSPC:
         return "the other CPUs have no interrupt vector left";
     case EAGAIN:
-        return "the kernel took the new affinity and did not keep it";
+        return "the kernel accepted the new affinity and did not keep it";
     default:
         return strerror(error);
     }
@@ -196,7 +196,7 @@ static void note_waiting(struct port_shield *shield, const struct irqs *irqs)
             read_list(shield, name, "effective_affinity_list", text, &served) &&
             cpus_overlap(&served, &shield->reserved))
             shield_note(shield->notes, setting, name,
-                        "they move when they fire: once more they may come to the CPU");
+                        "they move when they next fire, so each may interrupt the CPU once more");
     }
 }
 
@@ -314,8 +314,8 @@ enum port_undo linux_shield_undo_irq(struct port_shield *shield, const struct jo
     if (error == 0 && !linux_shield_same(now, field[3]) &&
         !linux_shield_is_broken(shield, image, now)) {
         snprintf(text, bytes,
-                 "interrupt %s may run on CPUs %.60s now, not on the %.60s that the shield set: "
-                 "left so",
+                 "interrupt %s has the affinity %.60s now, not the %.60s that the shield set: left "
+                 "alone",
                  field[1], now, field[3]);
         return PORT_UNDO_FOREIGN;
     }
@@ -323,7 +323,7 @@ enum port_undo linux_shield_undo_irq(struct port_shield *shield, const struct jo
         error = put_back(shield, path, field[2], field[4]);
     if (error == 0)
         return PORT_UNDONE;
-    snprintf(text, bytes, "interrupt %s could not be given back to CPUs %.60s: %s", field[1],
+    snprintf(text, bytes, "interrupt %s could not be restored to CPUs %.60s: %s", field[1],
              field[2], strerror(error));
     return PORT_UNDO_FAILED;
 }

@@ -45,7 +45,7 @@ int port_offline_error(int cpu)
     return errno == ENOENT ? ENOTSUP : errno;
 }
 
-/* ---- what the kernel forgets ---- */
+/* ---- settings that the kernel drops while a CPU is offline ---- */
 
 static void note_kept(struct port_shield *shield, int cpu, const char *name)
 {
@@ -129,7 +129,7 @@ static bool would_be_lost(const struct port_shield *shield, char *text, size_t b
     return losers.name[0] != '\0';
 }
 
-/* ---- there and back ---- */
+/* ---- offline and online ---- */
 
 static int take_offline(struct port_shield *shield, int cpu)
 {
@@ -162,7 +162,7 @@ int linux_shield_offline(struct port_shield *shield, char *text, size_t bytes)
     return 0;
 }
 
-/* Some kernels tell the cpusets of a CPU a moment after it is online. */
+/* Some kernels give a CPU to the cpusets only a moment after it is online. */
 static void wait_for_groups(const struct port_shield *shield, int cpu)
 {
     static const struct timespec wait = {.tv_nsec = LOOK_NS};
@@ -228,11 +228,11 @@ enum port_undo linux_shield_undo_online(struct port_shield *shield,
         wait_for_groups(shield, cpu);
         return PORT_UNDONE;
     }
-    snprintf(text, bytes, "CPU %d could not be brought back online: %s", cpu, strerror(error));
+    snprintf(text, bytes, "CPU %d could not be brought online again: %s", cpu, strerror(error));
     return PORT_UNDO_FAILED;
 }
 
-/* Whatever the value is by now: it is the kernel's since the CPU went offline. */
+/* Restore it whatever its value is now: the kernel has set that since the CPU went offline. */
 enum port_undo linux_shield_undo_kept(struct port_shield *shield,
                                       const struct journal_record *record, char *text, size_t bytes)
 {
@@ -254,6 +254,6 @@ enum port_undo linux_shield_undo_kept(struct port_shield *shield,
         error = linux_shield_change(shield, path, before);
     if (error == 0)
         return PORT_UNDONE;
-    snprintf(text, bytes, "%s could not be set to %.60s again: %s", path, before, strerror(error));
+    snprintf(text, bytes, "%s could not be restored to %.60s: %s", path, before, strerror(error));
     return PORT_UNDO_FAILED;
 }

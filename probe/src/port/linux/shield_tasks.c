@@ -318,9 +318,10 @@ enum port_undo linux_shield_undo_task(struct port_shield *shield,
     if (strcmp(record->field[0], "task") == 0 && !cpus_same(&now, &written.ours)) {
         char list[80];
         cpus_format_list(&now, list, sizeof list);
-        snprintf(text, bytes,
-                 "thread %ld has the affinity %s now, not the %.60s that the shield set: left so",
-                 (long)written.id, list, record->field[4]);
+        snprintf(
+            text, bytes,
+            "thread %ld has the affinity %s now, not the %.60s that the shield set: left alone",
+            (long)written.id, list, record->field[4]);
         return PORT_UNDO_FOREIGN;
     }
     int error = linux_task_set_mask(written.id, &written.before);
@@ -333,7 +334,7 @@ enum port_undo linux_shield_undo_task(struct port_shield *shield,
                  (long)written.id);
         return PORT_UNDO_TAKEN;
     }
-    snprintf(text, bytes, "thread %ld could not be given back its affinity %.60s: %s",
+    snprintf(text, bytes, "the affinity of thread %ld could not be restored to %.60s: %s",
              (long)written.id, record->field[3], strerror(error));
     return PORT_UNDO_FAILED;
 }
@@ -399,12 +400,12 @@ enum port_undo linux_shield_undo_inherited_affinity(struct port_shield *shield,
     struct inherited_affinity inherited_affinity = {.reserved = image->head.reserved,
                                                     .since = image->head.owner_start};
     if (record->count != 2 || cpus_parse_list(record->field[1], &inherited_affinity.owners) != 0) {
-        snprintf(text, bytes, "a line about threads that were made meanwhile is damaged");
+        snprintf(text, bytes, "a line about new threads is damaged");
         return PORT_UNDO_REFUSED;
     }
     inherited_affinity.written = calloc(image->count + 1, sizeof *inherited_affinity.written);
     if (!inherited_affinity.written) {
-        snprintf(text, bytes, "threads that were made meanwhile: no memory to look at them");
+        snprintf(text, bytes, "new threads: no memory to check them");
         return PORT_UNDO_FAILED;
     }
     for (size_t i = 0; i < image->count; i++)

@@ -42,14 +42,14 @@ enum port_undo linux_shield_undo_file(struct port_shield *shield, const char *pa
     if (error == ENOENT || (error == 0 && linux_shield_same(now, before)))
         return PORT_UNDO_NOTHING;
     if (error == 0 && !linux_shield_same(now, ours)) {
-        snprintf(text, bytes, "%s is %.60s now, not the %.60s that the shield set: left so", path,
-                 now, ours);
+        snprintf(text, bytes, "%s is %.60s now, not the %.60s that the shield set: left alone",
+                 path, now, ours);
         return PORT_UNDO_FOREIGN;
     }
     if (error == 0)
         error = linux_shield_change(shield, path, before);
     if (error == 0)
         return PORT_UNDONE;
-    snprintf(text, bytes, "%s could not be set back to %.60s: %s", path, before, strerror(error));
+    snprintf(text, bytes, "%s could not be restored to %.60s: %s", path, before, strerror(error));
     return PORT_UNDO_FAILED;
 }

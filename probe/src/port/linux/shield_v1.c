@@ -188,8 +188,7 @@ void linux_shield_v1_exclusive(struct port_shield *shield, const struct linux_gr
     int error = linux_shield_change(shield, path, "1");
     if (error)
         shield_note(shield->notes, setting, NULL,
-                    "groups that others make meanwhile may take the CPU (cpu_exclusive: %s)",
-                    strerror(error));
+                    "new groups of others may take the CPU (cpu_exclusive: %s)", strerror(error));
 }
 
 int linux_shield_v1(struct port_shield *shield, const struct linux_groups *groups, int *moved,
@@ -205,7 +204,7 @@ int linux_shield_v1(struct port_shield *shield, const struct linux_groups *group
     if (cpus_first(&rest) < 0) {
         linux_groups_held(shield, groups, &shield->others, holder);
         snprintf(reason, reason_bytes,
-                 "%.120s has to itself (cpu_exclusive) what everything else would need", holder);
+                 "%.120s has the only CPUs left for other tasks to itself (cpu_exclusive)", holder);
         return PORT_SHIELD_HELD;
     }
     int error = linux_groups_narrow(shield, groups, &rest);
