@@ -152,7 +152,7 @@ BROKEN: list[tuple[list[bytes], str]] = [
     ([HEADER, b'{"type":"event","x":' + b"[" * 99_999], "line 2: nested too deeply"),
     ([HEADER, b'{"type":"opinion"}'], "line 2: not a line of hardstone.stream/3"),
     ([HEADER, WAKEUP[:-20]], "line 2: not JSON"),
-    ([HEADER, WAKEUP, WAKEUP], "line 3: series 'wakeup'"),
+    ([HEADER, WAKEUP, WAKEUP], "line 3: a second series 'wakeup'"),
     ([HEADER, with_field(WAKEUP, count=7)], "holds 400 values but the count is 7"),
     ([HEADER, with_field(WAKEUP, max=None)], "exactly when there are values"),
     ([HEADER, with_field(WAKEUP, stddev=None)], "when there are several values"),

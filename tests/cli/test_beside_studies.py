@@ -207,7 +207,7 @@ def test_unequal_work_is_said_with_each_figure_that_it_concerns(beside: Beside) 
 
 @pytest.mark.parametrize(
     ("given", "said"),
-    [(0, "max 10 ms"), (70, "max 10 ms (70 operations were given, not calibrated)")],
+    [(0, "max 10 ms"), (70, "max 10 ms (70 operations set by the request, not calibrated)")],
 )
 def test_work_that_was_given_is_no_calibrated_block(beside: Beside, given: int, said: str) -> None:
     params = {"block_ns": 10_000_000, "add_operations": given}

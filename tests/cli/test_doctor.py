@@ -430,7 +430,7 @@ def test_a_setting_that_changed_nothing_ends_the_proof_after_the_first_pair(
     assert len(calls.read_text().split()) == 2
     assert f"pair 1: with the setting: {words}" in done.out
     assert f"pairs 2 to 11: not run: {words}" in done.out
-    assert "no pair was measured whole: nothing can be said" in done.out
+    assert "no complete pair: no result" in done.out
 
 
 def test_one_setting_of_several_that_changed_something_is_an_effect(
