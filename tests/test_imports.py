@@ -32,7 +32,7 @@ ALLOWED: dict[str, set[str]] = {
     "doctor": LEAVES,
     "schema": {"model", "doctor", "stats"},
     "present": LEAVES | {"stats", "catalogue", "calling", "older"},
-    "report": LEAVES | {"facts", "files", "stats", "catalogue", "present"},
+    "report": LEAVES | {"calling", "facts", "files", "stats", "catalogue", "present"},
     "store": LEAVES | {"files", "memory", "stats", "stream", "older"},
     "targets": LEAVES | {"files", "memory"},
     "campaign": LEAVES | {"calling", "plan", "targets", "store", "stats", "stream", "doctor"},

@@ -20,6 +20,10 @@ _ROOT_COMMAND = re.compile(rf"sudo {_NAME}\b(.*)", re.DOTALL)
 _SUDO = re.compile(r"(^|[|;&] )sudo ")  # where a command begins
 _OWN_COMMAND = re.compile(rf"{_NAME}\b(.*)", re.DOTALL)
 _REMEDY = re.compile(r"(?:(.*): )?((?:sudo|hardstone|mkdir|make|rm) .*)")
+_SUGGESTED = re.compile(
+    r"(?:sudo )?hardstone [A-Za-z0-9 _.=,@-]+|sudo sysctl [a-z0-9_.]+=-?[0-9]+"
+    r"|sudo apt install stress-ng|sudo chmod a\+rw /dev/cpu_dma_latency"
+)
 _PLAIN_REMEDY = re.compile(r"(?:(.*): )?((?:sudo )?hardstone [A-Za-z0-9 _.=,@-]+)")
 
 
@@ -81,6 +85,15 @@ def grant_commands(probe: str, search: str = ROOT_PATH) -> list[str]:
     if shutil.which("setcap", path=search) is None and shutil.which("apt-get"):
         commands.insert(0, as_root("apt-get install libcap2-bin"))
     return commands
+
+
+def harmless(command: object) -> str:
+    """`command` of a document or stream, if it is one that a probe suggests; else "".
+
+    It is shown as what to type, and documents come from anywhere.
+    """
+    is_known = isinstance(command, str) and _SUGGESTED.fullmatch(command)
+    return str(command) if is_known else ""
 
 
 def parted(remedy: str) -> tuple[str, str]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from hardstone import event_names
+from hardstone.calling import harmless
 from hardstone.catalogue import load_catalogue
 from hardstone.model import DataValue, Event, Result, RunDocument
 from hardstone.stats.calibrated import UNEQUAL, unequal_work
@@ -67,7 +68,7 @@ def _unfinished(document: RunDocument) -> Iterator[Notice]:
         if advice not in told:
             parts += [result.remedy] if result.remedy else []
             told.add(advice)
-        command = result.command or ""
+        command = harmless(result.command)
         yield Notice("status", names.name(result), f"{state}: {'; '.join(parts)}", command)
 
 
@@ -120,7 +121,7 @@ def notes(document: RunDocument) -> list[Note]:
         for event in result.events:
             if event.name in _NO_NOTES:
                 continue
-            command = str(event.data.get("command", ""))
+            command = harmless(event.data.get("command"))
             alike = _likeness(result, event) if is_folded else event.text
             note = found.setdefault(alike, Note(event.text, command=command))
             if event.text != note.text:

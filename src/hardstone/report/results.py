@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from hardstone import event_names
+from hardstone.calling import harmless
 from hardstone.catalogue import kind_of
 from hardstone.model import Conditions, Descriptor, Event, Instrument, Result, Series
 from hardstone.present.claims import Claim, claim_of, claims_text
@@ -110,7 +111,7 @@ def section_of(result: Result, anchor: str, settings: Settings) -> Section:
         label=_status_label(result, claims),
         reason=result.reason or "",
         remedy=result.remedy or "",
-        command=result.command or "",
+        command=harmless(result.command),
         duration=_duration(result.duration_ns),
         outcome=_outcome(result, claims),
         has_failed=any(one.look == "failed" for one in claims),
