@@ -98,6 +98,8 @@ def main() -> int:
             pages[path] = docs_output.refresh(
                 path.read_text(), measure=arguments.measure, afterwards=take_pictures
             )
+            if arguments.measure:  # minutes of measuring are not lost to the next page's fault
+                path.write_text(pages[path])
     changed = [
         path for path, text in pages.items() if not path.exists() or path.read_text() != text
     ]
