@@ -244,7 +244,7 @@ static void test_no_folder_stays_without_supervisors(void)
     CHECK_SAME(waitid(P_PID, (id_t)load.guard, &ended, WEXITED | WNOWAIT), 0);
     end();
     CHECK(access(scratch, F_OK) != 0);
-    CHECK_HOLDS(text_of("load_ended_early"), "guards the load was killed");
+    CHECK_HOLDS(text_of("load_ended_early"), "the guard process of the load was killed");
     load_free(&load);
 }
 

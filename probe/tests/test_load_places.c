@@ -196,7 +196,7 @@ static void test_the_last_is_left_to_others(void)
 {
     if (!tap_is_wrapped())
         return;
-    check_room(-1, -1, LOAD_MOST_PROCESSES_IN_ALL, "the most");
+    check_room(-1, -1, LOAD_MOST_PROCESSES_IN_ALL, "the largest number");
     check_room(8000, -1, 7000 - 2, "a made-up limit");
     check_room(1000000, INT64_C(1) << 30, 1638, "memory");
     check_room(3, -1, 0, "a made-up limit");
