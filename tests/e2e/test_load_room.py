@@ -79,7 +79,7 @@ def test_stress_ng_does_not_fill_a_disk(probe: Path, mounted: Path) -> None:
         wait_until(lambda: is_over(running, mounted))  # how full it was is told below
         told = running.stop()
     texts = [line["text"] for line in told if line.get("name", "").startswith("load_")]
-    assert any("stress-ng: was ended since too little free space" in text for text in texts)
+    assert any("stress-ng: was ended because too little free space" in text for text in texts)
     assert any("stress-ng: 1 of 1 processes ended" in text for text in texts)
     assert list(mounted.iterdir()) == []
 

@@ -106,7 +106,7 @@ def test_the_exit_code_when_not_all_could_be_put_back(
     words = ["unshare", "-m", *command(probe, "sh", "-c", bind)]
     try:
         done = subprocess.run(words, capture_output=True, timeout=GIVE_UP_S, check=False)
-        assert b"is not wholly given back: " in done.stderr, done.stderr
+        assert b"is not fully given back: " in done.stderr, done.stderr
         assert JOURNAL.exists()
         assert done.returncode == code, done.stderr
     finally:
@@ -152,5 +152,8 @@ def test_the_other_cpus_that_somebody_has_to_himself(probe: Path, mount: Path) -
     with exclusive(mount, min(os.sched_getaffinity(0))) as group:
         done = subprocess.run(command(probe, "true"), capture_output=True, check=False)
         assert done.returncode == 5, done.stderr
-        assert f"cpuset: {group} has to itself" in done.stderr.decode()
+        assert (
+            f"cpuset: {group} has the only CPUs left for other tasks to itself"
+            in done.stderr.decode()
+        )
     all_is_back(before)
