@@ -94,8 +94,8 @@ def test_the_second_ends_at_once(tmp_path: Path, root: Path) -> None:
         pid = measuring_pid(tmp_path)
         process.send_signal(signal.SIGINT)
         assert process.stderr is not None
-        while "again to end at once" not in process.stderr.readline():
-            pass
+        while "Press Ctrl-C again to quit now" not in (line := process.stderr.readline()):
+            assert line, "it ended without saying so"
         process.send_signal(signal.SIGINT)
         document, _ = finish(process, tmp_path)
     first, second = document.results

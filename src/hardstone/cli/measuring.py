@@ -107,9 +107,9 @@ def _run(prepared: _Prepared, options: Mapping[str, Any], *, wants_report: bool)
         outcome = campaign.run(prepared.plan, prepared.facts, prepared.register)
     if output is None and wants_report:
         output = default_report(store.path, outcome.document.id)
-    is_printed = _print_outcome(outcome, as_json=options["as_json"])
-    code = _finish(outcome, output, is_named=not options["as_json"])
-    code = code if is_printed else code or EXIT_USAGE
+    problem = _print_outcome(outcome, as_json=options["as_json"])
+    code = _finish(outcome, output, is_named=problem is None and not options["as_json"])
+    code = code or problem or EXIT_OK
     tell_code(code, outcome.document, prepared.facts.facts, prepared.target)
     return code
 
@@ -129,8 +129,8 @@ def _check_writable(output: Path) -> None:
         raise InputError(f"-o: {output} cannot be written", "name another file")
 
 
-def _print_outcome(outcome: Outcome, *, as_json: bool) -> bool:
-    """Whether all of it went to standard output, or to a reader that had seen enough."""
+def _print_outcome(outcome: Outcome, *, as_json: bool) -> int | None:
+    """None if all of it went to standard output, else the exit code: a reader may have enough."""
     from hardstone.terminal.one_screen import print_screen
 
     try:
@@ -141,13 +141,14 @@ def _print_outcome(outcome: Outcome, *, as_json: bool) -> bool:
         sys.stdout.flush()
     except BrokenPipeError:
         abandon(sys.stdout)
-        tell("the reader of the output left; the run is stored all the same")
+        tell("the reader of the output left")
+        return EXIT_OK
     except OSError as error:
         abandon(sys.stdout)
         reason = error.strerror or str(error)
-        tell(f"standard output cannot be written: {reason}; the run is stored all the same")
-        return False
-    return True
+        tell(f"standard output cannot be written: {reason}")
+        return EXIT_USAGE
+    return None
 
 
 def _tell_not_stored(outcome: Outcome, problem: StoreError) -> None:
