@@ -271,3 +271,11 @@ def test_reasons_of_trust_that_do_not_fit_are_counted() -> None:
     shown = [reason for reason in reasons if reason in text]
     assert shown == reasons[: len(shown)] and shown
     assert f"and {len(reasons) - len(shown)} more" in text
+
+
+def test_a_long_reason_of_trust_leaves_room_for_those_after_it() -> None:
+    reasons = ["virtual machine", "steal time " + "during TMR-P-LAT, " * 9, "no load"]
+    for order, said in ((reasons, "virtual machine; no load; and 1 more"), (reasons[1:], "steal")):
+        trust = Trust(grade="indicative", reasons=order)
+        text = " ".join(" ".join(printed(make.document(trust=trust))).split())
+        assert f"indicative: {said}" in text

@@ -12,7 +12,7 @@ from typing import IO
 from rich.text import Text
 
 from hardstone.calling import as_typed
-from hardstone.model import RunDocument
+from hardstone.model import RunDocument, Trust
 from hardstone.present.headline import conditions_text, kernel_text, machine_text, state_text
 from hardstone.present.notices import deviations
 from hardstone.present.overview import FailedClaim, families, stands_out
@@ -121,17 +121,17 @@ class _Words:
         yield from (Text(" " * _INDENT + line) for line in lines[1:])
 
     def _trust(self) -> Iterator[Text]:
-        """The grade and as many reasons as fit, with the number of the others."""
+        """The grade, the most severe reason, those others that fit, and how many do not."""
         trust = trust_of(self.document)
-        width = self.width - _GUTTER
-        said: str = trust.grade
-        for count in range(len(trust.reasons), 0, -1):
-            more = len(trust.reasons) - count
-            rest = [f"and {more} more"] if more else []
-            said = f"{trust.grade}: {'; '.join([*trust.reasons[:count], *rest])}"
-            if len(textwrap.wrap(one_line(said), width, break_on_hyphens=False)) <= self.lines_each:
-                break
-        yield from self._labelled("trust", said, TRUST_STYLE[trust.grade])
+        shown = trust.reasons[:1]
+        for reason in trust.reasons[1:]:
+            if self._is_short(_graded(trust, [*shown, reason])):
+                shown.append(reason)
+        yield from self._labelled("trust", _graded(trust, shown), TRUST_STYLE[trust.grade])
+
+    def _is_short(self, text: str) -> bool:
+        lines = textwrap.wrap(one_line(text), self.width - _GUTTER, break_on_hyphens=False)
+        return len(lines) <= self.lines_each
 
     def _advice(self) -> Iterator[Text]:
         """The advice and its commands; those that restore settings come first."""
@@ -159,6 +159,12 @@ class _Words:
             break_on_hyphens=False,
         )
         return lines or [""]
+
+
+def _graded(trust: Trust, shown: list[str]) -> str:
+    more = len(trust.reasons) - len(shown)
+    texts = [*shown, f"and {more} more"] if more else shown
+    return f"{trust.grade}: {'; '.join(texts)}" if texts else trust.grade
 
 
 def _command(label: str, command: str) -> Text:
