@@ -435,7 +435,26 @@ static void test_rounds_of_others_do_not_count(void)
     is_only("load_short", "build: 1 of 2 processes made no round during the measurement");
 }
 
+/* As people write them: no exponent, and no digits that the window cannot have. */
+static void test_figures_of_a_load(void)
+{
+    static const struct {
+        enum load_degree_kind kind;
+        double value;
+        const char *text;
+    } figures[] = {{LOAD_RATE, 100000, "100000/s"}, {LOAD_RATE, 79307.7818, "79308/s"},
+                   {LOAD_RATE, 2.25, "2.25/s"},     {LOAD_CONTINUOUS, 999.96, "1000 rounds/s"},
+                   {LOAD_SHARE, 0.029, "2.9 %"},    {LOAD_JOBS, 12.5, "12.5 jobs"},
+                   {LOAD_COUNT, 240, "240"},        {LOAD_RATE, -1, "-"}};
+    for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++) {
+        char text[32];
+        load_figure(text, sizeof text, figures[i].kind, figures[i].value);
+        CHECK_TEXT(text, figures[i].text);
+    }
+}
+
 TAP_MAIN(
+    {"figures of a load", test_figures_of_a_load},
     {"interrupts that the kernel saw", test_interrupts_that_the_kernel_saw},
     {"interrupts that the kernel did not see", test_interrupts_that_the_kernel_did_not_see},
     {"interrupts at the limit", test_interrupts_at_the_limit},

@@ -225,7 +225,7 @@ void load_figure(char *text, size_t bytes, enum load_degree_kind kind, double va
     else if (kind == LOAD_SHARE)
         snprintf(text, bytes, "%.1f %%", value * 100);
     else
-        snprintf(text, bytes, "%.*g%s", value >= 1000 ? 9 : 4, value, /* 100000/s, no exponent */
+        snprintf(text, bytes, value >= 1000 ? "%.0f%s" : "%.4g%s", value, /* no exponent */
                  kind == LOAD_RATE         ? "/s"
                  : kind == LOAD_CONTINUOUS ? " rounds/s"
                  : kind == LOAD_JOBS       ? " jobs"

@@ -8,17 +8,11 @@ from typing import Protocol
 from rich import box
 from rich.table import Table
 
+from hardstone.present.load_table import load_figure
 from hardstone.present.wording import shorten
 from hardstone.terminal.console import make_console
 from hardstone.terminal.widths import print_table
 from hardstone.terminal.words import words
-
-_UNITS = {
-    "per_s": "/s",
-    "rounds_per_s": " rounds/s",
-    "processes": " processes",
-    "jobs": " jobs",
-}
 
 
 class Reached(Protocol):
@@ -32,15 +26,6 @@ class Reached(Protocol):
     processes: int
     how: str | None
     counters: dict[str, int]
-
-
-def load_figure(value: float | None, unit: str) -> str:
-    """10.0 %, 4000/s, 240 processes; "-" if the request has no figure."""
-    if value is None:
-        return "-"
-    if unit == "share":
-        return f"{value * 100:.1f} %"
-    return f"{value:.4g}{_UNITS.get(unit, '')}"
 
 
 def print_load(lines: Sequence[Reached]) -> None:
