@@ -23,7 +23,7 @@ PAUSE_S = 0.002
 RUNS, MOST_RUNS = 4, 20
 GIVE_UP_S = 120
 LIMIT_BYTES = 4_000_000
-WAKEUP_LIMIT_BYTES = 2_500_000
+WAKEUP_LIMIT_BYTES = 2_600_000
 BLOCK = re.compile(r"(<!-- memory -->\n).*?(<!-- end of memory -->\n)", re.DOTALL)
 
 
