@@ -56,7 +56,7 @@ def test_claims_are_counted_by_family() -> None:
         )
     )
     assert [(one.name, one.text) for one in found] == [
-        ("threads", "3 of 4 claims hold"),
+        ("threads", "3 of 4 claims hold, 1 failed"),
         ("mutexes", "1 of 1 claims hold"),
     ]
 
@@ -86,7 +86,28 @@ def test_a_claim_of_an_unknown_test_means_what_its_probe_says() -> None:
 def test_a_claim_that_could_not_be_judged_is_counted_apart() -> None:
     unseen = Event(name="not_seen", text="-", data={"verdict": "first_slice"})
     (family,) = families(document(claims("THR-B-RR", held=("fair",), events=[unseen])))
-    assert family.text == "1 of 1 claims hold, 1 could not be judged"
+    assert family.text == "1 of 2 claims hold, 1 not judged"
+    assert not family.is_whole and not family.has_failed
+
+
+def test_a_test_that_judged_nothing_is_named_with_its_family() -> None:
+    denied = make.result("THR-B-NEW", status="denied", series=[])
+    (family,) = families(document(claims("THR-B-RR", held=("fair",)), denied))
+    assert family.text == "1 of 1 claims hold; THR-B-NEW denied"
+    assert not family.is_whole
+    others = [make.result(f"SEM-B-{one}", status="skipped", series=[]) for one in ("LCK", "REL")]
+    (family,) = families(document(*others))
+    assert family.text == "SEM-B-LCK, SEM-B-REL skipped"
+    assert not family.is_whole and not family.has_failed
+
+
+def test_a_family_is_whole_if_every_claim_holds() -> None:
+    (family,) = families(document(claims("THR-B-RR", held=("fair",))))
+    assert family.is_whole
+    (family,) = families(document(claims("THR-B-RR", "first_slice", held=("fair",))))
+    assert not family.is_whole and not family.has_failed
+    (family,) = families(document(claims("THR-B-RR", "fair", held=("rotates",))))
+    assert family.has_failed
 
 
 def test_a_test_is_timed_by_its_series_with_the_highest_value() -> None:

@@ -146,7 +146,7 @@ def test_unknown_conditions_of_a_result_are_said_to_be_unknown() -> None:
     document.results = document.results[:1]
     document.results[0].conditions = Conditions(dma_latency_us=0)
     page = render_html(document, bundle=lambda: None)
-    assert "load not known, CPUs not known, not bound to a CPU, policy not known" in page
+    assert "load not known, CPUs not known, CPU not known, policy not known" in page
     told = dict(re.findall(r"<dt>([^<]+)</dt>\s*<dd[^>]*>([^<]+)</dd>", page))
     assert {told[name] for name in ("Policy", "Real-time", "Memory locked")} == {"not known"}
     assert told["cpu_dma_latency"] == "0 us"

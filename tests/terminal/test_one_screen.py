@@ -250,7 +250,7 @@ def test_only_what_failed_and_counts_is_in_the_colour_of_failure() -> None:
         print_screen(make.document(results=results), stream)
     text = stream.getvalue()
     red, green = "\x1b[1;31m", "\x1b[32m"
-    assert f"{red}16 of 17 claims hold" in text and f"{green}7 of 7 claims hold" in text
+    assert f"{red}16 of 17 claims hold, 1 failed" in text and f"{green}7 of 7 claims hold" in text
     assert f"{red}1 claim failed: THR-B-RR fair" in text
 
 
@@ -279,3 +279,64 @@ def test_a_long_reason_of_trust_leaves_room_for_those_after_it() -> None:
         trust = Trust(grade="indicative", reasons=order)
         text = " ".join(" ".join(printed(make.document(trust=trust))).split())
         assert f"indicative: {said}" in text
+
+
+def on_cpu(cpu: int, worst: int, conditions: Conditions) -> Result:
+    result = make.result(values=(1000, worst), conditions=conditions)
+    result.series[0].labels = {"part": "total", "cpu": cpu}
+    return result
+
+
+def test_a_condition_that_was_measured_on_another_cpu_has_its_value_and_no_ratio() -> None:
+    results = [
+        on_cpu(1, 2_000_000, where()),
+        on_cpu(0, 9_000_000, where(config="single")),
+        on_cpu(1, 6_000_000, where(config="shielded")),
+    ]
+    (line,) = [one for one in printed(make.document(results=results)) if "TMR-P-LAT wake" in one]
+    assert "9 ms, CPU 0" in line and "6 ms x3.0" in line and line.count(" x") == 1
+
+
+def test_the_highest_place_is_shown_also_where_it_has_no_ratio() -> None:
+    results = [on_cpu(1, 1000 + n, where(f"load{n}")) for n in range(8)]
+    results.append(on_cpu(0, 9_000_000, where("last")))
+    assert "9 ms, CPU 0" in " ".join(printed(make.document(results=results), 132))
+
+
+def test_of_several_cpus_the_highest_is_compared() -> None:
+    results = []
+    for config, worst in (("shared", 2_000_000), ("shielded", 5_000_000)):
+        result = on_cpu(0, 1500, where(config=config))
+        result.series += on_cpu(1, worst, where()).series
+        results.append(result)
+    (line,) = [one for one in printed(make.document(results=results)) if "TMR-P-LAT wake" in one]
+    assert "5 ms x2.5" in line
+
+
+def test_a_count_of_any_length_stands_apart_from_the_median() -> None:
+    result = make.result("CLK-P-BIN", (27, 164_000))
+    result.series[0].count = 23_212_032_000
+    text = "\n".join(printed(make.document(results=[result])))
+    assert re.search(r"\s{2}23.212.032.000 ", text)
+    assert all(len(line) <= 80 for line in text.splitlines())
+
+
+def test_idle_states_that_were_left_alone_are_a_condition() -> None:
+    result = make.result(values=(1000, 2000), conditions=where())
+    assert "idle states allowed" in " ".join(printed(make.document(results=[result])))
+    result.conditions.dma_latency_us = 0
+    text = " ".join(printed(make.document(results=[result])))
+    assert "idle states allowed" not in text and "cpu_dma_latency 0 us" in text
+
+
+def test_a_lock_of_memory_is_said_only_where_it_lacks() -> None:
+    result = make.result(values=(1000, 2000), conditions=where())
+    for is_locked, said in ((True, ""), (False, "memory not locked"), (None, "lock not known")):
+        result.conditions.memory_locked = is_locked
+        text = " ".join(printed(make.document(results=[result])))
+        assert said in text and ("memory" in text) == bool(said)
+
+
+def test_a_family_that_nobody_judged_is_named() -> None:
+    results = [make.result("THR-B-NEW", status="denied", series=[], conditions=where())]
+    assert "threads     THR-B-NEW denied" in printed(make.document(results=results))

@@ -10,8 +10,7 @@ import pytest
 
 from hardstone.calling import as_typed
 from hardstone.model import Conditions, Event, Plan, PlannedTest, Result, RunDocument, Verdict
-from hardstone.present.headline import headline
-from hardstone.report.results import conditions_text
+from hardstone.present.headline import headline, result_conditions_text
 from hardstone.terminal.plan import print_plan
 from hardstone.terminal.run_rows import not_realtime_lines
 from hardstone.terminal.whole_run import print_whole
@@ -71,7 +70,9 @@ def test_a_verdict_that_counts_is_a_failure() -> None:
 
 def test_conditions_that_all_tests_share_are_said_once() -> None:
     said = conditions_of(ran("TMR-P-LAT"), ran("CLK-P-BIN"))
-    assert said == "policy fifo 98, CPU 1, memory locked, load none, CPUs shared"
+    assert (
+        said == "policy fifo 98, CPU 1, memory locked, idle states allowed, load none, CPUs shared"
+    )
 
 
 def test_a_condition_of_some_tests_says_of_how_many() -> None:
@@ -79,7 +80,8 @@ def test_a_condition_of_some_tests_says_of_how_many() -> None:
         ran("TMR-P-LAT"), ran("CLK-P-BIN"), ran("SEM-P-RTP", locked=False, cpu=None)
     )
     assert said == (
-        "policy fifo 98, CPU 1 (2 of 3), memory locked (2 of 3), load none, CPUs shared"
+        "policy fifo 98, CPU 1 (2 of 3), memory locked (2 of 3), idle states allowed, load none, "
+        "CPUs shared"
     )
 
 
@@ -96,13 +98,13 @@ def test_single_says_where_the_other_cpus_were(settings: list[list[str]], text: 
     for result, names in zip(under, settings, strict=True):
         result.conditions.cpu_config, result.conditions.settings = "single", names
     assert conditions_of(ran("TMR-P-JIT"), *under).endswith(text)
-    assert "single (others " in conditions_text(under[0].conditions)
+    assert "single (others " in result_conditions_text(under[0].conditions)
 
 
 def test_a_thread_that_is_not_bound_is_told() -> None:
     free = ran("CLK-P-BIN", cpu=None)
     assert "not bound to a CPU" in conditions_of(free)
-    assert ", not bound to a CPU," in conditions_text(free.conditions)
+    assert ", not bound to a CPU," in result_conditions_text(free.conditions)
 
 
 def test_nothing_was_measured_is_said_only_where_it_is_true() -> None:

@@ -6,12 +6,15 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from hardstone.model import Conditions, Instrument, RunDocument, Scalar
+from hardstone.present.notices import idle_remark
 from hardstone.present.wording import short
 from hardstone.stats.conditions import NOT_KNOWN, config_text
 from hardstone.stats.contradictions import MARK
 from hardstone.stats.identity import duration_problem
 from hardstone.stats.trust import has_run
 from hardstone.units import format_ns, format_span
+
+_LOCKED = "memory locked"
 
 
 def headline(document: RunDocument) -> list[str]:
@@ -80,8 +83,11 @@ def kernel_text(facts: Mapping[str, Scalar]) -> str:
     return ", ".join(part for part in parts if part)
 
 
-def conditions_text(document: RunDocument) -> str:
-    """How the tests ran. A value that not all of them share is followed by its count."""
+def conditions_text(document: RunDocument, *, is_brief: bool = False) -> str:
+    """How the tests ran. A value that not all of them share is followed by its count.
+
+    `is_brief` leaves out that memory was locked, as it should be.
+    """
     # A truncated stream does not report its conditions.
     results = [one for one in document.results if has_run(one)]
     ran = [one.conditions for one in results if one.complete or one.status == "measured"]
@@ -90,13 +96,29 @@ def conditions_text(document: RunDocument) -> str:
         state = "nothing was measured" if is_empty else "how the tests ran is not known"
         return f"load {document.plan.load}, CPUs {document.plan.cpu_config}, {state}"
     kinds = zip(*(_one_condition(conditions) for conditions in ran), strict=True)
-    how = ", ".join(text for texts in kinds if (text := _most_common(texts)))
+    parts = [_most_common(texts) for texts in kinds]
+    if any(map(idle_remark, results)):
+        parts.append("idle states allowed")
+    left_out = {"", _LOCKED} if is_brief else {""}
+    how = ", ".join(part for part in parts if part not in left_out)
     loads = list(dict.fromkeys(conditions.load or NOT_KNOWN for conditions in ran))
     under: dict[str, list[Conditions]] = {}
     for conditions in ran:
         under.setdefault(conditions.cpu_config or NOT_KNOWN, []).append(conditions)
     configs = [config_text(*alike) for alike in under.values()]
     return f"{how}, load {', '.join(loads)}, CPUs {', '.join(configs)}"
+
+
+def result_conditions_text(conditions: Conditions) -> str:
+    """The conditions of one result: "load heavy, CPUs shared, CPU 1, policy fifo 98"."""
+    return ", ".join(
+        (
+            f"load {conditions.load or NOT_KNOWN}",
+            f"CPUs {config_text(conditions)}",
+            cpu_text(conditions),
+            policy_text(conditions),
+        )
+    )
 
 
 def _most_common(texts: Sequence[str]) -> str:
@@ -115,8 +137,11 @@ def _one_condition(conditions: Conditions) -> tuple[str, ...]:
 
 
 def cpu_text(conditions: Conditions) -> str:
-    """ "CPU 1", "not bound to a CPU"."""
-    return "not bound to a CPU" if conditions.cpu is None else f"CPU {conditions.cpu}"
+    """ "CPU 1", "not bound to a CPU", "CPU not known"."""
+    if conditions.cpu is not None:
+        return f"CPU {conditions.cpu}"
+    # A probe that reports its scheduling reports a CPU whenever it is bound to one.
+    return f"CPU {NOT_KNOWN}" if conditions.policy is None else "not bound to a CPU"
 
 
 def policy_text(conditions: Conditions) -> str:
@@ -129,7 +154,7 @@ def policy_text(conditions: Conditions) -> str:
 def memory_text(conditions: Conditions) -> str:
     if conditions.memory_locked is None:
         return "memory lock not known"
-    return "memory locked" if conditions.memory_locked else "memory not locked"
+    return _LOCKED if conditions.memory_locked else "memory not locked"
 
 
 def instrument_text(instrument: Instrument) -> str:

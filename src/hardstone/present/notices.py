@@ -174,6 +174,14 @@ def idle_remark(result: Result) -> str:
     return "" if held or not is_timed else load_catalogue().entry(result.test).idle
 
 
+def idle_remarks(document: RunDocument) -> list[str]:
+    """The idle remarks of a run, each with the tests that it concerns."""
+    found: dict[str, dict[str, None]] = {}
+    for result in document.results:
+        found.setdefault(idle_remark(result), {})[result.test] = None
+    return [f"{', '.join(tests)}: {said}" for said, tests in found.items() if said]
+
+
 def column_note(result: Result | None) -> str:
     """The most severe deviation of a result in two or three words, for the head of a column."""
     if result is None:

@@ -19,6 +19,7 @@ from hardstone.stats.calibrated import UNEQUAL
 from hardstone.stats.conditions import condition_of, names_in
 from hardstone.stats.contradictions import contradictions, is_contradictory
 from hardstone.stats.summary import median_of
+from hardstone.stats.trust import has_run
 from hardstone.units import format_count, format_ns
 
 MOST_STANDING_OUT = 5
@@ -50,19 +51,41 @@ class FailedClaim:
 
 @dataclass
 class Family:
-    """Claims of one category of the catalogue."""
+    """Claims of one category of the catalogue. `claim_count` has those that could not be judged
+    too; `unmeasured`: (test, status) of each test that judged nothing.
+    """
 
     name: str
     held_count: int = 0
     claim_count: int = 0
     unseen_count: int = 0
     failed: list[FailedClaim] = field(default_factory=list)
+    unmeasured: list[tuple[str, str]] = field(default_factory=list)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every claim was judged, and holds."""
+        return 0 < self.claim_count == self.held_count and not self.unmeasured
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether a claim failed that counts for a rating."""
+        return any(not one.uncounted for one in self.failed)
 
     @property
     def text(self) -> str:
-        """ "21 of 23 claims hold, 2 could not be judged"."""
-        unseen = f", {self.unseen_count} could not be judged" if self.unseen_count else ""
-        return f"{self.held_count} of {self.claim_count} claims hold{unseen}"
+        """ "12 of 16 claims hold, 2 failed, 2 not judged; THR-B-NEW denied"."""
+        failed_count = self.claim_count - self.held_count - self.unseen_count
+        counts = [
+            f"{self.held_count} of {self.claim_count} claims hold" if self.claim_count else "",
+            f"{failed_count} failed" if failed_count else "",
+            f"{self.unseen_count} not judged" if self.unseen_count else "",
+        ]
+        by_status: dict[str, list[str]] = {}
+        for test, status in self.unmeasured:
+            by_status.setdefault(status, []).append(test)
+        lacking = [f"{_named(tests)} {status}" for status, tests in by_status.items()]
+        return "; ".join(part for part in (", ".join(filter(None, counts)), *lacking) if part)
 
 
 @dataclass(frozen=True)
@@ -99,11 +122,14 @@ def families(document: RunDocument) -> list[Family]:
     for result in document.results:
         entry = load_catalogue().entry(result.test)
         unseen = sum(event.name == event_names.NOT_SEEN for event in result.events)
-        if not result.verdicts and not unseen:
+        is_lacking = kind_of(result.test) == "behaviour" and not has_run(result)
+        if not (result.verdicts or unseen or is_lacking):
             continue
         family = found.setdefault(entry.category, Family(entry.category))
         family.unseen_count += unseen
-        family.claim_count += len(result.verdicts)
+        family.claim_count += len(result.verdicts) + unseen
+        if is_lacking:
+            family.unmeasured.append((result.test, result.status))
         for verdict in result.verdicts:
             if verdict.passed:
                 family.held_count += 1

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from hardstone.model import RunDocument
 from hardstone.present.caveats import Banner, caveats
-from hardstone.present.headline import kernel_text, machine_text, moment_text
+from hardstone.present.headline import conditions_text, kernel_text, machine_text, moment_text
 from hardstone.stats.conditions import conditions_in
 from hardstone.stats.contradictions import trust_of
 
@@ -46,9 +46,9 @@ def head_of(document: RunDocument) -> Head:
 
 
 def _summary(document: RunDocument) -> str:
-    """Start, profile, load and CPU configuration. The section on the system has the rest."""
+    """Start, profile and conditions. The section on the system has the rest."""
     started, profile = moment_text(document.started_utc), document.plan.profile
-    return f"{started}; profile {profile}, load {_loads(document)}, CPUs {_configs(document)}"
+    return f"{started}; profile {profile}; {conditions_text(document)}"
 
 
 def _loads(document: RunDocument) -> str:

@@ -27,7 +27,8 @@ _MOST_SPOKEN = 8
 
 @dataclass(frozen=True)
 class Opening:
-    """`failed`: those that count for a rating first; `families`: (name, text, whether all hold)."""
+    """`failed`: those that count for a rating first; `families`: (name, text, whether
+    every claim holds)."""
 
     failed: list[FailedClaim]
     families: list[tuple[str, str, bool]]
@@ -44,7 +45,7 @@ def opening_of(document: RunDocument, drawer: Drawer, *, live: bool) -> Opening:
     shown = decisive(found, MOST_DRAWN)
     return Opening(
         failed=sorted(claims, key=lambda one: bool(one.uncounted)),
-        families=[(one.name, one.text, one.held_count == one.claim_count) for one in by_family],
+        families=[(one.name, one.text, one.is_whole) for one in by_family],
         standing_out=stands_out(document),
         figure=_figure(shown, drawer, live=live) if shown else None,
         left_out=len(found) - len(shown),

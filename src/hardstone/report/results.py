@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from hardstone import event_names
 from hardstone.calling import harmless
 from hardstone.catalogue import kind_of
-from hardstone.model import Conditions, Descriptor, Event, Instrument, Result, Series
+from hardstone.model import Descriptor, Event, Instrument, Result, Series
 from hardstone.present.claims import Claim, claim_of, claims_text
-from hardstone.present.headline import cpu_text, policy_text
+from hardstone.present.headline import cpu_text, policy_text, result_conditions_text
 from hardstone.present.load_table import reached_text
 from hardstone.present.notices import idle_remark, warnings_of
 from hardstone.present.wording import fact_text, format_value, parameter_text, series_text
@@ -116,7 +116,7 @@ def section_of(result: Result, anchor: str, settings: Settings) -> Section:
         outcome=_outcome(result, claims),
         has_failed=any(one.look == "failed" for one in claims),
         shown=is_shown(result),
-        conditions=conditions_text(result.conditions),
+        conditions=result_conditions_text(result.conditions),
         setting=_setting(result),
         moments=_moments(result, spec),
         claims=claims,
@@ -167,18 +167,6 @@ def _outcome(result: Result, claims: list[Claim]) -> str:
     return "; ".join(parts)
 
 
-def conditions_text(conditions: Conditions) -> str:
-    """The conditions in one line: "load heavy, CPUs shared, CPU 1, policy fifo 98"."""
-    return ", ".join(
-        (
-            f"load {conditions.load or NOT_KNOWN}",
-            f"CPUs {config_text(conditions)}",
-            cpu_text(conditions),
-            policy_text(conditions),
-        )
-    )
-
-
 def _setting(result: Result) -> list[tuple[str, str]]:
     conditions = result.conditions
     held = conditions.dma_latency_us
@@ -187,7 +175,7 @@ def _setting(result: Result) -> list[tuple[str, str]]:
         ("Load reached", reached_text(result)),
         ("CPU configuration", config_text(conditions)),
         ("Settings in force", ", ".join(conditions.settings)),
-        ("CPU", "not bound" if conditions.cpu is None else str(conditions.cpu)),
+        ("CPU", cpu_text(conditions).removeprefix("CPU ")),
         ("Policy", policy_text(conditions).removeprefix("policy ")),
         ("Real-time", fact_text("realtime", conditions.realtime)),
         ("Memory locked", fact_text("memory_locked", conditions.memory_locked)),

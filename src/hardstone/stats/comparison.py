@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from hardstone.model import Result, RunDocument, Series, Verdict
 from hardstone.stats.conditions import Condition, condition_of, conditions_in
 
+_CPU = "cpu"
 Key = tuple[str, tuple[tuple[str, int | str], ...]]
 
 
@@ -25,6 +26,21 @@ class SeriesRow:
     @property
     def highest(self) -> int:
         return max(series.max or 0 for series in self.found if series is not None)
+
+
+@dataclass(frozen=True)
+class Worst:
+    """The series of a row with the highest value under one condition, and the CPUs of all its
+    series there; {None} where the series are of no one CPU."""
+
+    series: Series
+    cpus: frozenset[int | str | None]
+
+    def ratio_to(self, first: Worst | None) -> float | None:
+        """Worst observed relative to that of `first`; None unless both are durations."""
+        if first is None or self.series.unit != "ns" or not first.series.max:
+            return None
+        return None if self.series.max is None else self.series.max / first.series.max
 
 
 @dataclass(frozen=True)
@@ -63,6 +79,25 @@ def decisive_row(one: Comparison) -> SeriesRow | None:
     timed = [row for row in one.series if row.first.unit == "ns"]
     timed = [row for row in timed if row.first.derived is None] or timed
     return max(timed, key=lambda row: row.highest, default=None)
+
+
+def worst_on_any_cpu(row: SeriesRow, result: Result | None) -> Worst | None:
+    """The highest series of `result` that differs from `row` in nothing but its CPU.
+
+    Under `single` a test may run on another CPU, and its series then have other labels.
+    """
+    alike = [
+        one for key, one in _by_key(result).items() if _without_cpu(key) == _without_cpu(row.key)
+    ]
+    if not alike:
+        return None
+    cpus = frozenset(one.labels.get(_CPU) for one in alike)
+    return Worst(max(alike, key=lambda one: one.max or 0), cpus)
+
+
+def _without_cpu(key: Key) -> Key:
+    name, labels = key
+    return name, tuple(label for label in labels if label[0] != _CPU)
 
 
 def ratio_to_first(row: SeriesRow, place: int) -> float | None:

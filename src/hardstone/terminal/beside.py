@@ -14,6 +14,7 @@ from hardstone.errors import InputError
 from hardstone.model import RunDocument, Series
 from hardstone.present.calibrated_work import common_work, works_of
 from hardstone.present.load_table import LoadTable, load_table
+from hardstone.present.notices import idle_remarks
 from hardstone.present.wording import format_value, labels_text, ratio_text, spoken
 from hardstone.stats.comparison import Comparison, SeriesRow, comparisons_in, ratio_to_first
 from hardstone.stats.conditions import Names, names_in
@@ -25,9 +26,10 @@ from hardstone.terminal.widths import print_table
 from hardstone.terminal.words import words
 
 MOST_COLUMNS = 4
-MOST_SERIES = 4
+_LEAST_SERIES = 4  # of one test
+_MOST_CELLS = 4000  # they take time to print, and nobody reads more
 _SERIES_WIDTH = 19
-_NOTE = "worst observed, ratio to the first condition, median; for all series and quantiles:"
+_NOTE = "worst observed, ratio to the first condition, median; for the quantiles:"
 _RANGE_CHARACTERS = 14
 
 
@@ -42,14 +44,17 @@ def print_side_by_side(console: Console, document: RunDocument) -> None:
     configs = len({condition.cpu_config for condition in found[0].conditions})
     step = configs if 1 < configs < MOST_COLUMNS else MOST_COLUMNS - 1
     places = range(len(found[0].conditions))
+    most = max(_LEAST_SERIES, _MOST_CELLS // (len(timed) * len(places)))
     for start in range(0, len(places), step):
         # Every table has the first condition, since ratios refer to it.
         shown = [0, *places[max(start, 1) : start + step]]
-        print_table(console, _table(timed, names, shown))
+        print_table(console, _table(timed, names, shown, most))
         console.print()
     rows = (series for one in timed for row in one.series for series in row.found)
     if any(series is not None and is_contradictory(series) for series in rows):
         console.print(words(MARK_NOTE))
+    for remark in idle_remarks(document):
+        console.print(words(remark))
     console.print(words(_NOTE, "dim"))
     print_command(console, f"hardstone report {shlex.quote(document.id)}")
     console.print()
@@ -76,7 +81,8 @@ def print_loads(console: Console, document: RunDocument) -> None:
     console.print()
 
 
-def _table(found: list[Comparison], names: Names, places: list[int]) -> Table:
+def _table(found: list[Comparison], names: Names, places: list[int], most: int) -> Table:
+    """At most `most` series of each test, those with the highest values."""
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
     table.add_column("test, series", overflow="fold", width=_SERIES_WIDTH)
     for place in places:
@@ -84,7 +90,7 @@ def _table(found: list[Comparison], names: Names, places: list[int]) -> Table:
         table.add_column(words_of_lines(title), justify="right", overflow="fold")
     for one in found:
         table.add_row(words(one.test, "bold"), *(_state(one, place) for place in places))
-        rows = sorted(one.series, key=lambda row: -row.highest)[:MOST_SERIES]
+        rows = sorted(one.series, key=lambda row: -row.highest)[:most]
         for row in rows:
             table.add_row(*_row(one, row, places))
         if len(rows) < len(one.series):

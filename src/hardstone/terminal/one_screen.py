@@ -83,7 +83,7 @@ class _Words:
         yield Text(name.plain + state, style="bold")
         yield Text(shorten(machine_text(document.system), self.width))
         yield Text(shorten(kernel_text(document.system), self.width))
-        yield from map(Text, self._wrapped(conditions_text(document), self.width))
+        yield from map(Text, self._wrapped(conditions_text(document, is_brief=True), self.width))
         yield from self._trust()
         yield from self._behaviours()
 
@@ -105,8 +105,7 @@ class _Words:
         failed = [one for one in failed if one is not None]
         shown = sorted(failed, key=lambda claim: bool(claim.uncounted))[: self.claims]
         for family in found:
-            is_fine = all(claim.uncounted for claim in family.failed)
-            style = "bold red" if not is_fine else "yellow" if family.failed else "green"
+            style = "bold red" if family.has_failed else "green" if family.is_whole else "yellow"
             yield Text(f"{family.name:{_GUTTER}}") + Text(family.text, style=style)
             for claim in family.failed:
                 if claim in shown:

@@ -22,7 +22,7 @@ NOT_REALTIME = "not scheduled as real-time"
 TRUST_STYLE = {"full": "green", "indicative": "yellow", "untrustworthy": "bold red"}
 _LOOKS = {"passed": "green", "failed": "bold red", "uncounted": "yellow"}
 _GRANT = ": sudo setcap "
-_MOST_ROWS = 20
+_MOST_ROWS = 200  # a damaged document may have any number
 _MOST_NAMES = 2
 
 

@@ -15,7 +15,8 @@ from hardstone.stats.contradictions import MARK, MARK_NOTE
 from hardstone.units import format_count
 
 MOST_TIMINGS = 20
-_COLUMNS = (9, 9, 12)  # worst observed, median, count
+_COLUMNS = (9, 9)  # worst observed, median
+_LEAST_COUNT = 12
 _LEAST_BAR = 16
 _LEAST_LABEL = 8
 _MOST_LABEL = 44
@@ -30,18 +31,21 @@ def bar_lines(console: Console, document: RunDocument, room: int) -> Iterator[Te
     most = min(room, MOST_TIMINGS + 1)
     shown = found if len(found) < most else decisive(found, most - 2)
     low, high = _decades(shown)
-    width = max(console.width - _TEST - sum(_COLUMNS) - _MOST_LABEL, _LEAST_BAR)
-    label = max(console.width - _TEST - sum(_COLUMNS) - 1 - width, _LEAST_LABEL)
+    count = max(_LEAST_COUNT, *(len(format_count(one.count)) + 2 for one in shown))
+    fixed = _TEST + sum(_COLUMNS) + count
+    width = max(console.width - fixed - _MOST_LABEL, _LEAST_BAR)
+    label = max(console.width - fixed - 1 - width, _LEAST_LABEL)
     scale = f"{format_value(10**low, 'ns')} to {format_value(10**high, 'ns')}"
     yield Text(
         f"{'test':{_TEST}}{'series':{label}}{'worst':>{_COLUMNS[0]}}{'median':>{_COLUMNS[1]}}"
-        f"{'count':>{_COLUMNS[2]}} {shorten(scale, width)}",
+        f"{'count':>{count}} {shorten(scale, width)}",
         style="bold",
     )
     farthest = max(map(_ratio, shown))
     for one in shown:
         is_farthest = _ratio(one) == farthest > 1
-        yield _timing_line(console, one, label, (low, high, width), is_farthest=is_farthest)
+        columns = (label, count)
+        yield _timing_line(console, one, columns, (low, high, width), is_farthest=is_farthest)
     if any(one.is_contradictory for one in shown):
         yield Text(MARK_NOTE)
     if len(shown) < len(found):
@@ -50,8 +54,14 @@ def bar_lines(console: Console, document: RunDocument, room: int) -> Iterator[Te
 
 
 def _timing_line(
-    console: Console, one: Timing, label: int, axis: tuple[int, int, int], *, is_farthest: bool
+    console: Console,
+    one: Timing,
+    columns: tuple[int, int],
+    axis: tuple[int, int, int],
+    *,
+    is_farthest: bool,
 ) -> Text:
+    label, count = columns
     mark = MARK if one.is_contradictory else ""
     what = ", ".join(filter(None, (one.under, one.label)))
     median = "-" if one.median_ns is None else format_value(one.median_ns, "ns")
@@ -59,7 +69,7 @@ def _timing_line(
     return (
         Text(f"{shorten(one.test, _TEST - 1):{_TEST}}{shorten(what, label - 1):{label}}")
         + Text(f"{format_value(one.worst_ns, 'ns') + mark:>{_COLUMNS[0]}}", style=style or "bold")
-        + Text(f"{median:>{_COLUMNS[1]}}{format_count(one.count):>{_COLUMNS[2]}} ")
+        + Text(f"{median:>{_COLUMNS[1]}}{format_count(one.count):>{count}} ")
         + Text(_bar(console, one, *axis), style=style)
     )
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 from rich.text import Text
 
 from hardstone.catalogue import kind_of
-from hardstone.model import RunDocument
+from hardstone.model import Result, RunDocument
 from hardstone.present.wording import format_value, ratio_text, shorten, spoken
 from hardstone.stats.comparison import (
     Comparison,
     SeriesRow,
+    Worst,
     comparisons_in,
     decisive_row,
-    ratio_to_first,
+    worst_on_any_cpu,
 )
 from hardstone.stats.conditions import Condition, names_in
 from hardstone.stats.contradictions import MARK, is_contradictory
@@ -57,10 +58,16 @@ def _places(found: list[tuple[Comparison, SeriesRow]]) -> list[int]:
         return list(range(count))
 
     def highest(place: int) -> float:
-        return max((ratio_to_first(row, place) or 0.0 for _, row in found), default=0.0)
+        return max(_ratio(one, row, place) for one, row in found)
 
     others = sorted(range(1, count), key=lambda place: -highest(place))
     return [0, *sorted(others[: MOST_COLUMNS - 1])]
+
+
+def _ratio(one: Comparison, row: SeriesRow, place: int) -> float:
+    """The ratio to the first condition, whatever the CPUs; 0 where there is none."""
+    worst = worst_on_any_cpu(row, one.results[place])
+    return (worst and worst.ratio_to(worst_on_any_cpu(row, one.results[0]))) or 0.0
 
 
 def _highest(
@@ -95,16 +102,24 @@ def _headings(
 def _line(one: Comparison, row: SeriesRow, places: list[int], label: int, cell: int) -> Text:
     line = Text(f"{shorten(one.test, _TEST - 1):{_TEST}}")
     line += Text(f"{shorten(spoken(row.first.name), label - 1):{label}}")
+    first = worst_on_any_cpu(row, one.results[0])
     for place in places:
-        series, result = row.found[place], one.results[place]
-        if series is None:
-            status = "not run" if result is None else "-" if has_run(result) else result.status
-            line += Text(f"{shorten(status, cell - 1):>{cell}}", style="yellow")
-            continue
-        ratio = ratio_to_first(row, place)
-        mark = MARK if is_contradictory(series) else ""
-        times = "" if ratio is None else f" x{ratio_text(ratio)}"
-        style = "bold red" if ratio is not None and ratio >= _FAR else ""
-        text = f"{format_value(series.max, series.unit)}{mark}{times}"
-        line += Text(f"{text:>{cell}}", style=style)
+        line += _cell(first if place else None, one.results[place], row, cell)
     return line
+
+
+def _cell(first: Worst | None, result: Result | None, row: SeriesRow, cell: int) -> Text:
+    """Worst observed with its ratio to that of `first`, or with its CPU if that is another."""
+    worst = worst_on_any_cpu(row, result)
+    if worst is None:
+        status = "not run" if result is None else "-" if has_run(result) else result.status
+        return Text(f"{shorten(status, cell - 1):>{cell}}", style="yellow")
+    series = worst.series
+    mark = MARK if is_contradictory(series) else ""
+    text, style = f"{format_value(series.max, series.unit)}{mark}", ""
+    if first is not None and first.cpus != worst.cpus:
+        text += f", CPU {series.labels.get('cpu', '?')}"
+    elif (ratio := worst.ratio_to(first)) is not None:
+        text += f" x{ratio_text(ratio)}"
+        style = "bold red" if ratio >= _FAR else ""
+    return Text(f"{shorten(text, cell - 1):>{cell}}", style=style)

@@ -10,7 +10,7 @@ from rich.text import Text
 from hardstone.model import RunDocument
 from hardstone.present.headline import headline
 from hardstone.present.key_figures import LIMIT_OF_MAXIMA
-from hardstone.present.notices import deviations, idle_remark
+from hardstone.present.notices import deviations, idle_remarks
 from hardstone.stats.conditions import conditions_in, names_in
 from hardstone.terminal.console import make_console, print_command, print_rows
 from hardstone.terminal.run_rows import (
@@ -69,8 +69,7 @@ def _print_series(console: Console, document: RunDocument) -> None:
         return
     print_table(console, table)
     console.print()
-    idle = {idle_remark(result): result.test for result in document.results}
-    for note in [*series.notes, *(f"{test}: {said}" for said, test in idle.items() if said)]:
+    for note in [*series.notes, *idle_remarks(document)]:
         console.print(Text(note))
     console.print(Text(LIMIT_OF_MAXIMA, style="dim"))
     console.print()
