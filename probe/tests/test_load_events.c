@@ -314,6 +314,34 @@ static void test_too_short_for_two_rounds_is_no_event(void)
     }
 }
 
+/* The first process did less than the others. */
+static void test_less_than_asked_names_the_slowest_of_several(void)
+{
+    static const struct {
+        const char *spec;
+        int slots, counter;
+        uint64_t least, of_others;
+        const char *text;
+    } cases[] = {
+        {"cpu", 1, COUNTER_CPU_NS, 30000000, 0, "cpu reached 3.0 % of a CPU (requested: 10.0 %)"},
+        {"cpu", 3, COUNTER_CPU_NS, 30000000, 100000000,
+         "cpu: the slowest of 3 processes reached 3.0 % of a CPU (requested: 10.0 %)"},
+        {"disk", 1, COUNTER_BUSY_NS, 20000000, 0,
+         "disk reached 2.0 % of the time (requested: 10.0 %)"},
+        {"network=1000/s", 1, COUNTER_OWN, 500, 0, "network reached 500/s (requested: 1000/s)"},
+        {"network=1000/s", 2, COUNTER_OWN, 500, 1000,
+         "network: the slowest of 2 processes reached 500/s (requested: 1000/s)"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        if (!make_up(cases[i].spec, cases[i].slots, 1))
+            return;
+        for (int j = 0; j < cases[i].slots; j++)
+            to[j].counters[cases[i].counter] = j == 0 ? cases[i].least : cases[i].of_others;
+        tell_all();
+        is_only("load_short", cases[i].text);
+    }
+}
+
 /* Processes that run only when a CPU is free are there all the same. */
 static void test_background_that_waits_for_a_cpu_is_there(void)
 {
@@ -329,7 +357,7 @@ static void test_background_that_waits_for_a_cpu_is_there(void)
     CHECK_SAME(one.seen[0], 1);
     to[1].is_ready = to[2].is_ready = false;
     tell_all();
-    is_only("load_short", "storm reached 1 of 3 asked (33 %)");
+    is_only("load_short", "storm reached 1 of 3 requested processes");
     has_data("{\"element\":\"storm\",\"why\":\"less_than_asked\",\"asked\":3,\"reached\":1,"
              "\"unit\":\"processes\"}");
 }
@@ -382,6 +410,15 @@ static void test_jobs_at_once_are_those_at_both_ends(void)
         tell_all();
         CHECK_SAME(told.count, one.reached < 6.4 ? 1 : 0);
     }
+}
+
+static void test_fewer_jobs_than_asked_are_counted(void)
+{
+    if (!make_up("build=8", 2, 1))
+        return;
+    keep_jobs(4, 0, 3);
+    tell_all();
+    is_only("load_short", "build reached 4 of 8 requested jobs");
 }
 
 static void test_jobs_of_which_none_ends_are_told(void)
@@ -470,6 +507,9 @@ TAP_MAIN(
     {"background that waits for a CPU is there", test_background_that_waits_for_a_cpu_is_there},
     {"how the background runs is told", test_how_the_background_runs_is_told},
     {"jobs at once are those at both ends", test_jobs_at_once_are_those_at_both_ends},
+    {"less than asked names the slowest of several",
+     test_less_than_asked_names_the_slowest_of_several},
+    {"fewer jobs than asked are counted", test_fewer_jobs_than_asked_are_counted},
     {"jobs of which none ends are told", test_jobs_of_which_none_ends_are_told},
     {"fewer for want of room are told", test_fewer_for_want_of_room_are_told},
     {"interrupts of the whole load are one sum", test_interrupts_of_the_whole_load_are_one_sum},

@@ -400,7 +400,8 @@ static void test_the_least_is_judged(void)
     to[1].counters[COUNTER_OWN] = 500;
     load_events(&load, tell, NULL);
     CHECK_SAME(reached(0).reached, 1250);
-    CHECK_HOLDS(text_of("load_short"), "network reached 500/s of 1000/s asked (50 %)");
+    CHECK_HOLDS(text_of("load_short"),
+                "network: the slowest of 2 processes reached 500/s (requested: 1000/s)");
     munmap(load.map, bytes);
     memset(&load, 0, sizeof load);
 }

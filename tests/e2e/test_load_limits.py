@@ -72,7 +72,7 @@ def test_disk_writes_nothing_where_there_is_no_room(probe: Path, mounted: Path) 
     assert elements(lines)["disk"]["counters"]["writes_count"] == 0
     told = events(lines)
     assert "too little free space" in told["load_limited"]
-    assert told["load_short"].startswith("disk reached 0.0 % of 10.0 %")
+    assert told["load_short"] == "disk reached 0.0 % of the time (requested: 10.0 %)"
 
 
 @pytest.mark.skipif(machine.no_other_user() is not None, reason=machine.no_other_user() or "")

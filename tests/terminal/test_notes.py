@@ -11,7 +11,7 @@ from hardstone.terminal.run_rows import note_rows
 from hardstone.terminal.whole_run import print_whole
 from tests.stats import make
 
-SHORT = "{} reached 3.0 % of 10.0 % asked (30 %)"
+SHORT = "{} reached 3.0 % of a CPU (requested: 10.0 %)"
 
 
 def under(config: str, *events: tuple[str, str]) -> Result:

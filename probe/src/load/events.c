@@ -30,6 +30,14 @@ static bool is_of(const struct load *load, int slot, int term)
     return load->map->slots[slot].term == term;
 }
 
+static int processes_of(const struct load *load, int term)
+{
+    int count = 0;
+    for (int i = 0; i < load->map->slot_count; i++)
+        count += is_of(load, i, term) ? 1 : 0;
+    return count;
+}
+
 /* The first round may have begun before the measurement; the second lies within it. */
 static bool has_whole_round(const struct load *load, int term)
 {
@@ -43,14 +51,12 @@ static bool has_whole_round(const struct load *load, int term)
  * did nothing. No event if no process had time for a whole round. */
 static void tell_idle(const struct load *load, int term, load_teller *tell, void *context)
 {
-    int idle = 0, all = 0;
+    int idle = 0, all = processes_of(load, term);
     char text[TEXT_BYTES];
     if (!has_whole_round(load, term))
         return;
-    for (int i = 0; i < load->map->slot_count; i++) {
-        all += is_of(load, i, term) ? 1 : 0;
+    for (int i = 0; i < load->map->slot_count; i++)
         idle += is_of(load, i, term) && grown(load, i, COUNTER_ROUNDS) == 0 ? 1 : 0;
-    }
     if (idle == 0)
         return;
     const char *name = load->setup.spec->terms[term].element->name;
@@ -71,6 +77,28 @@ static bool has_rounds_of_each(const struct load *load, int term)
            (kind == LOAD_JOBS && load->places.numbers[term] == load->places.processes[term]);
 }
 
+static void less_than_asked(const struct load *load, int term, const struct load_reached *reached,
+                            char *text, size_t bytes)
+{
+    const struct load_element *element = load->setup.spec->terms[term].element;
+    int processes = processes_of(load, term);
+    char asked[32], got[32], who[64] = "";
+    if (element->kind == LOAD_COUNT || element->kind == LOAD_JOBS) {
+        snprintf(text, bytes, "%s reached %.0f of %.0f requested %s", element->name, reached->least,
+                 reached->asked, load_unit(element->kind));
+        return;
+    }
+    if (processes > 1)
+        snprintf(who, sizeof who, ": the slowest of %d processes", processes);
+    load_figure(asked, sizeof asked, element->kind, reached->asked);
+    load_figure(got, sizeof got, element->kind, reached->least);
+    snprintf(text, bytes, "%s%s reached %s%s (requested: %s)", element->name, who, got,
+             element->kind != LOAD_SHARE ? ""
+             : element->judged_by_wall   ? " of the time"
+                                         : " of a CPU",
+             asked);
+}
+
 static void tell_short(const struct load *load, int term, load_teller *tell, void *context)
 {
     const struct load_element *element = load->setup.spec->terms[term].element;
@@ -78,14 +106,7 @@ static void tell_short(const struct load *load, int term, load_teller *tell, voi
     char text[TEXT_BYTES];
     load_reached(load, term, &reached);
     if (reached.asked >= 0 && reached.least < ENOUGH * reached.asked) {
-        char asked[32], got[32];
-        load_figure(asked, sizeof asked, element->kind, reached.asked);
-        load_figure(got, sizeof got, element->kind, reached.least);
-        snprintf(text, sizeof text, "%s reached %s of %s asked (%.0f %%)%s", element->name, got,
-                 asked, 100 * reached.least / reached.asked,
-                 element->kind == LOAD_COUNT || element->kind == LOAD_JOBS
-                     ? ""
-                     : ", of the process with the smallest value");
+        less_than_asked(load, term, &reached, text, sizeof text);
         tell(context, "load_short", -1,
              DATA(data_text("element", element->name), data_text("why", "less_than_asked"),
                   data_number("asked", reached.asked), data_number("reached", reached.least),

@@ -17,8 +17,8 @@ def command(run: str, output: Path | None, store: Path | None) -> int:
     """Write the HTML report of a stored run; one file that needs no network.
 
     RUN is an ID, the start of one, a name, or "last"; see runs. Without -o the
-    report goes beside the store. Exits with 3 where figures of the run contradict each other:
-    the report names them first, and marks them.
+    report goes to the folder "reports" within the store. Exits with 3 where figures of the run
+    contradict each other: the report names them first, and marks them.
     """
     from hardstone.cli.messages import tell
     from hardstone.cli.open_store import consistency_exit, open_store

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def default_report(store: Path, run_id: str) -> Path:
-    """Place of a report that nobody named: beside the store, in a folder made for it."""
+    """Place of a report that nobody named: the folder `reports` within `store`, made for it."""
     folder = store / "reports"
     with contextlib.suppress(OSError):  # the report that goes there says what is wrong
         folder.mkdir(parents=True, exist_ok=True)
