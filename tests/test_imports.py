@@ -25,7 +25,7 @@ ALLOWED: dict[str, set[str]] = {
     "catalogue": {"errors", "units"},
     "expected_time": {"model", "catalogue"},
     "facts": set(),
-    "stats": LEAVES,
+    "stats": LEAVES | {"catalogue", "expected_time"},
     "older": LEAVES | {"calling"},
     "stream": LEAVES | {"stats", "older"},
     "published": LEAVES | {"stats"},

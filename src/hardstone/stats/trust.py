@@ -10,9 +10,9 @@ from hardstone.model import Instrument, Result, RunDocument, Trust, TrustGrade
 from hardstone.stats.calibrated import UNEQUAL, unequal_work
 from hardstone.stats.conditions import listed, names_in
 from hardstone.stats.contradictions import contradictions
+from hardstone.stats.run_length import has_short_profile, shorter_than_standard
 
 _EMULATOR = "TCG"  # QEMU reports this name when it emulates the processor
-_SHORT_PROFILES = ("quick",)
 
 
 def has_run(result: Result) -> bool:
@@ -160,7 +160,13 @@ def _unfinished(document: RunDocument) -> str | None:
 
 
 def _short(document: RunDocument) -> str | None:
-    return "run shorter than standard" if document.plan.profile in _SHORT_PROFILES else None
+    """Lengths decide: -D and --samples replace those of the profile."""
+    lengths = shorter_than_standard(document)
+    short = [test for test, is_short in lengths.items() if is_short]
+    if not short and (document.plan.tests or not has_short_profile(document)):
+        return None
+    tests = f": {listed(short)}" if len(short) < len(lengths) else ""
+    return f"run shorter than standard{tests}"
 
 
 def _unloaded(document: RunDocument) -> str | None:
