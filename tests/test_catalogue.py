@@ -12,8 +12,9 @@ import pytest
 
 from hardstone.catalogue import PROFILES, load_catalogue, parse_catalogue
 from hardstone.cli.options import plan_options
+from hardstone.expected_time import expected_ns
 from hardstone.model import Descriptor, ParamValue
-from hardstone.plan import Request, expected_ns, make_plan
+from hardstone.plan import Request, make_plan
 from tests.targets import sample
 
 CATALOGUE = load_catalogue()

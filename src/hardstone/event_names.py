@@ -9,6 +9,7 @@ LEFT = "not_put_back"  # a shield left a setting changed
 LEFT_REMEDY = "hardstone shield --restore"
 DIFFER = "conditions_differ"
 THROTTLED = "throttled"
+CPU_LOST = "lost CPU time (throttling or preemption)"  # what it says of a test
 MISSED = "missed_periods"
 THRESHOLD = "threshold_crossed"
 NOT_SEEN = "not_seen"  # a verdict that could not be given

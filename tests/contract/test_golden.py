@@ -179,8 +179,14 @@ def test_the_golden_run_has_a_result_of_each_kind(run: RunDocument) -> None:
         assert result.reason and result.remedy
 
 
+# Runs of 6 s under the profile `standard`, graded when its name decided and not the length.
+NAMED_STANDARD = ("run-1-conditions", "run-2-loads")
+
+
 @pytest.mark.parametrize("path", RUNS, ids=_name)
 def test_each_golden_run_is_graded_as_it_was(path: Path) -> None:
     run = read_document(path)
     again = grade_run(run)  # which cuts names of loads that are long today
+    if _name(path) in NAMED_STANDARD:
+        assert again.reasons.pop() == "run shorter than standard"
     assert (again.grade, len(again.reasons)) == (run.trust.grade, len(run.trust.reasons))

@@ -24,6 +24,7 @@ from hardstone.present.overview import (
     stands_out,
     timings,
 )
+from hardstone.stats.trust import grade_run
 from tests.stats import make
 
 
@@ -216,6 +217,17 @@ def test_the_most_important_comes_first_and_the_rest_is_counted() -> None:
     assert found[2].text.startswith("steal time")
     assert found[3].text == "3 releases were missed: TMR-P-LAT"
     assert found[-1].text == "2 more: see all results"
+
+
+def test_lost_cpu_time_and_unequal_work_are_told_as_the_trust_tells_them() -> None:
+    throttled = [
+        make.result(f"SEM-P-{n}", events=[Event(name="throttled", text="-")]) for n in range(5)
+    ]
+    unlike = [make.result("RSP-P-FIX", calibrated={"add_operations": n}) for n in (1, 2)]
+    found = document(*throttled, *unlike)
+    said = [one.text for one in stands_out(found)]
+    assert "SEM-P-0, SEM-P-1, SEM-P-2 and 2 more lost CPU time" in said[0] and len(said) == 2
+    assert grade_run(found).reasons == said
 
 
 def test_tests_that_this_machine_does_not_support_push_nothing_off_the_screen() -> None:

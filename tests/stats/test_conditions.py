@@ -5,7 +5,14 @@ from __future__ import annotations
 import pytest
 
 from hardstone.model import Conditions, Result
-from hardstone.stats.conditions import Condition, Names, conditions_in, names_in, result_under
+from hardstone.stats.conditions import (
+    Condition,
+    Names,
+    conditions_in,
+    listed,
+    names_in,
+    result_under,
+)
 from tests.stats import make
 from tests.targets import sample
 
@@ -121,3 +128,19 @@ def test_a_whole_result_under_other_conditions_says_so() -> None:
 def test_what_was_cut_or_never_ran_has_the_conditions_asked(changed: dict[str, object]) -> None:
     found = result_under(sample.planned(load="heavy"), result("none", "shared", **changed))
     assert found.conditions.load == "heavy" and found.events == []
+
+
+@pytest.mark.parametrize(
+    ("names", "text"),
+    [
+        ("", ""),
+        ("A", "A"),
+        ("ABC", "A, B, C"),
+        ("ABCD", "A, B, C and 1 more"),
+        ("ABCDEF", "A, B, C and 3 more"),
+        ("CABAC", "C, A, B"),
+        ("AABBCCDD", "A, B, C and 1 more"),
+    ],
+)
+def test_many_names_are_three_and_a_count(names: str, text: str) -> None:
+    assert listed(names) == text

@@ -7,7 +7,7 @@ from hardstone.plan.mixes import NONE
 from hardstone.plan.params import limits_text
 from hardstone.plan.problems import PlanError, Problems
 from hardstone.plan.select import battery, find_tests
-from hardstone.plan.times import expected_ns, own_time_ns
+from hardstone.plan.times import own_time_ns
 
 __all__ = [
     "NONE",
@@ -17,7 +17,6 @@ __all__ = [
     "Request",
     "battery",
     "check_load",
-    "expected_ns",
     "find_tests",
     "limits_text",
     "make_plan",

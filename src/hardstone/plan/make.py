@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import msgspec
 
 from hardstone.catalogue import PROFILES, Catalogue, ProfileCount
+from hardstone.expected_time import expected_ns
 from hardstone.model import Descriptor, Loads, Plan, PlannedTest, Register, Scalar
 from hardstone.plan.command import measuring_words
 from hardstone.plan.condition_options import (
@@ -34,7 +35,6 @@ from hardstone.plan.params import check_names, fill_params, split_assignments
 from hardstone.plan.placement import check_cpu, check_cpu_params, check_priority, count_cpus
 from hardstone.plan.problems import Problems, nearest, quote
 from hardstone.plan.select import select_tests
-from hardstone.plan.times import expected_ns
 from hardstone.units import MAX_DURATION_NS, format_span, write_ns
 
 POLICIES = ("fifo", "rr", "other")

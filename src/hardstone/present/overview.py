@@ -16,7 +16,7 @@ from hardstone.model import Result, RunDocument, Series
 from hardstone.present.notices import deviations
 from hardstone.present.wording import one_line, series_text, shorten, spoken, work_text
 from hardstone.stats.calibrated import UNEQUAL
-from hardstone.stats.conditions import condition_of, names_in
+from hardstone.stats.conditions import condition_of, listed, names_in
 from hardstone.stats.contradictions import contradictions, is_contradictory
 from hardstone.stats.summary import median_of
 from hardstone.stats.trust import has_run
@@ -24,7 +24,6 @@ from hardstone.units import format_count, format_ns
 
 MOST_STANDING_OUT = 5
 _LABEL_CHARACTERS = 60
-_MOST_NAMES = 3
 _MOST_REASONS = 2
 _NO_FAULT = ("unsupported", "skipped")
 
@@ -84,7 +83,7 @@ class Family:
         by_status: dict[str, list[str]] = {}
         for test, status in self.unmeasured:
             by_status.setdefault(status, []).append(test)
-        lacking = [f"{_named(tests)} {status}" for status, tests in by_status.items()]
+        lacking = [f"{listed(tests)} {status}" for status, tests in by_status.items()]
         return "; ".join(part for part in (", ".join(filter(None, counts)), *lacking) if part)
 
 
@@ -233,12 +232,12 @@ def _standing_out(document: RunDocument) -> Iterator[StandsOut]:
     unlike = deviations(document)
     left = [one for one in unlike if one.kind == "left"]
     if left:
-        who = _named([one.who for one in left])
+        who = listed(one.who for one in left)
         yield StandsOut(f"settings not restored after {who}", is_grave=True)
     claims = [one for family in families(document) for one in family.failed if not one.uncounted]
     if claims:
         are = "claim" if len(claims) == 1 else "claims"
-        names = _named([f"{one.test} {one.name}" for one in claims])
+        names = listed(f"{one.test} {one.name}" for one in claims)
         yield StandsOut(f"{len(claims)} {are} failed: {names}", is_grave=True)
     yield from _cpu_lost(document)
     lacking = list(_not_measured(document))
@@ -246,10 +245,10 @@ def _standing_out(document: RunDocument) -> Iterator[StandsOut]:
     yield from _releases_missed(document)
     loads = list(dict.fromkeys(one.text for one in unlike if one.kind == "load"))
     if loads:
-        who = _named(list(dict.fromkeys(one.who for one in unlike if one.kind == "load")))
+        who = listed(one.who for one in unlike if one.kind == "load")
         yield StandsOut(f"{loads[0]}: {who}")
     if any(one.kind == "work" for one in unlike):
-        who = _named([one.who for one in unlike if one.kind == "work"])
+        who = listed(one.who for one in unlike if one.kind == "work")
         yield StandsOut(f"{UNEQUAL}: {who}")
     yield from (one for one in lacking if not one.is_grave)
 
@@ -266,13 +265,13 @@ def _not_measured(document: RunDocument) -> Iterator[StandsOut]:
         for one in unlike:
             lacking.setdefault(one.text.partition(":")[0], []).append(one.who)
     for text, who in lacking.items():
-        yield StandsOut(f"{_named(who)} {text}", is_grave=not text.startswith(_NO_FAULT))
+        yield StandsOut(f"{listed(who)} {text}", is_grave=not text.startswith(_NO_FAULT))
     names = names_in(document)
     absent = [names.name(one) for one in document.plan.tests[len(document.results) :]]
     if absent:
         are = "measurement was" if len(absent) == 1 else "measurements were"
         of = f"{len(absent)} of {len(document.plan.tests)} planned {are} not started"
-        yield StandsOut(f"{of}: {_named(absent)}", is_grave=True)
+        yield StandsOut(f"{of}: {listed(absent)}", is_grave=True)
 
 
 def _cpu_lost(document: RunDocument) -> Iterator[StandsOut]:
@@ -284,9 +283,7 @@ def _cpu_lost(document: RunDocument) -> Iterator[StandsOut]:
         if any(event.name == event_names.THROTTLED for event in one.events)
     ]
     if throttled:
-        yield StandsOut(
-            f"{_named(throttled)} lost CPU time (throttling or preemption)", is_grave=True
-        )
+        yield StandsOut(f"{listed(throttled)} {event_names.CPU_LOST}", is_grave=True)
     stolen = {
         names.name(one): one.environment["steal_ns"]
         for one in document.results
@@ -294,7 +291,7 @@ def _cpu_lost(document: RunDocument) -> Iterator[StandsOut]:
     }
     if stolen:
         total = format_ns(sum(stolen.values()))
-        yield StandsOut(f"steal time: {total} during {_named(list(stolen))}")
+        yield StandsOut(f"steal time: {total} during {listed(stolen)}")
 
 
 def _releases_missed(document: RunDocument) -> Iterator[StandsOut]:
@@ -313,15 +310,8 @@ def _releases_missed(document: RunDocument) -> Iterator[StandsOut]:
     if missed:
         total = sum(missed.values())
         are = "release was" if total == 1 else "releases were"
-        yield StandsOut(f"{format_count(total)} {are} missed: {_named(list(missed))}")
+        yield StandsOut(f"{format_count(total)} {are} missed: {listed(missed)}")
 
 
 def _counts_releases(series: Series) -> bool:
     return series.unit == "count" and series.name in ("missed", "overrun")
-
-
-def _named(names: list[str]) -> str:
-    """The first names, and how many more there are."""
-    names = list(dict.fromkeys(names))
-    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
-    return ", ".join(names[:_MOST_NAMES]) + more

@@ -8,6 +8,7 @@ the run, and nothing else.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from os.path import commonprefix
 from typing import NamedTuple
 
@@ -16,6 +17,7 @@ from hardstone.model import Conditions, DataValue, Event, PlannedTest, Result, R
 
 NOT_KNOWN = "not known"
 _SINGLE = "single"
+_MOST_LISTED = 3
 _LABEL_CHARACTERS = 32
 _HEAD_CHARACTERS = 10
 _CUT = "\N{HORIZONTAL ELLIPSIS}"
@@ -120,6 +122,13 @@ def _alone(one: Result | PlannedTest) -> str:
 def names_in(document: RunDocument) -> Names:
     """The names of a run."""
     return Names(list(dict.fromkeys([*_planned(document), *conditions_in(document)])))
+
+
+def listed(names: Iterable[str]) -> str:
+    """The first three names and how many more there are, each name once: "A, B, C and 2 more"."""
+    once = list(dict.fromkeys(names))
+    more = f" and {len(once) - _MOST_LISTED} more" if len(once) > _MOST_LISTED else ""
+    return ", ".join(once[:_MOST_LISTED]) + more
 
 
 def _shortened(loads: list[str]) -> dict[str, str]:

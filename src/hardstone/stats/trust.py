@@ -8,11 +8,11 @@ from typing import NamedTuple
 from hardstone import event_names
 from hardstone.model import Instrument, Result, RunDocument, Trust, TrustGrade
 from hardstone.stats.calibrated import UNEQUAL, unequal_work
-from hardstone.stats.conditions import names_in
+from hardstone.stats.conditions import listed, names_in
 from hardstone.stats.contradictions import contradictions
+from hardstone.stats.run_length import has_short_profile, shorter_than_standard
 
 _EMULATOR = "TCG"  # QEMU reports this name when it emulates the processor
-_SHORT_PROFILES = ("quick",)
 
 
 def has_run(result: Result) -> bool:
@@ -51,7 +51,7 @@ def _left_changed(document: RunDocument) -> str | None:
 
 def _throttled(document: RunDocument) -> str | None:
     tests = _with_event(document, event_names.THROTTLED)
-    return tests and f"{tests} lost CPU time (throttling or preemption)"
+    return tests and f"{tests} {event_names.CPU_LOST}"
 
 
 def _other_conditions(document: RunDocument) -> str | None:
@@ -61,7 +61,7 @@ def _other_conditions(document: RunDocument) -> str | None:
 
 def _unequal_work(document: RunDocument) -> str | None:
     """Times of different amounts of work say nothing about the conditions."""
-    tests = _listed(list(unequal_work(document)))
+    tests = listed(unequal_work(document))
     return f"{UNEQUAL}: {tests}" if tests else None
 
 
@@ -142,7 +142,7 @@ def _counter_refused(document: RunDocument) -> str | None:
 
 def _moved(document: RunDocument) -> str | None:
     facts = sorted({moved.fact for moved in document.environment_moved})
-    return f"the machine changed during the run: {_listed(facts)}" if facts else None
+    return f"the machine changed during the run: {listed(facts)}" if facts else None
 
 
 def _clock_set_back(document: RunDocument) -> str | None:
@@ -160,7 +160,13 @@ def _unfinished(document: RunDocument) -> str | None:
 
 
 def _short(document: RunDocument) -> str | None:
-    return "run shorter than standard" if document.plan.profile in _SHORT_PROFILES else None
+    """Lengths decide: -D and --samples replace those of the profile."""
+    lengths = shorter_than_standard(document)
+    short = [test for test, is_short in lengths.items() if is_short]
+    if not short and (document.plan.tests or not has_short_profile(document)):
+        return None
+    tests = f": {listed(short)}" if len(short) < len(lengths) else ""
+    return f"run shorter than standard{tests}"
 
 
 def _unloaded(document: RunDocument) -> str | None:
@@ -219,10 +225,4 @@ def _milliseconds(span_ns: int) -> str:
 
 def _names(document: RunDocument, results: Iterable[Result]) -> str | None:
     names = names_in(document)
-    return _listed(list(dict.fromkeys(names.name(result) for result in results))) or None
-
-
-def _listed(names: list[str]) -> str:
-    """The first three names, and how many more there are."""
-    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-    return ", ".join(names[:3]) + more
+    return listed(names.name(result) for result in results) or None

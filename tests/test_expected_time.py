@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hardstone.catalogue import Entry, load_catalogue
+from hardstone.expected_time import expected_ns, variant_count
 from hardstone.model import Descriptor, ParamSpec, ParamValue
-from hardstone.plan import expected_ns, own_time_ns
-from hardstone.plan.times import variant_count
+from hardstone.plan import own_time_ns
 from tests.targets import sample
 
 COUNTED = load_catalogue().entry("SEM-P-RTP")

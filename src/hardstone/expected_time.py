@@ -1,0 +1,40 @@
+"""How long a test takes, from the time per sample in its descriptor."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from math import prod
+
+from hardstone.catalogue import Entry
+from hardstone.model import Descriptor, ParamValue
+
+Params = Mapping[str, ParamValue]
+
+
+def expected_ns(
+    test: Descriptor, entry: Entry, samples: int, duration_ns: int, params: Params
+) -> int:
+    """Time that `test` takes: its duration if it has one, else the time of its samples."""
+    round_ns = _sample_ns(test, params) * variant_count(test, params)
+    if duration_ns and entry.takes_duration:
+        return test.setup_ns + test.extra_samples * round_ns + duration_ns
+    counted = samples if entry.takes_samples else 0
+    return test.setup_ns + (test.extra_samples + counted) * round_ns
+
+
+def variant_count(test: Descriptor, params: Params) -> int:
+    """Number of variants measured in succession; a probe may leave some of them out."""
+    if test.is_concurrent:
+        return 1
+    lists = (params.get(spec.name) for spec in test.variant_params)
+    return prod(len(values) for values in lists if isinstance(values, list) and values)
+
+
+def _sample_ns(test: Descriptor, params: Params) -> int:
+    """Time per sample, as a mean over the variants."""
+    named = params.get(test.sample_param or "")
+    spans = named if isinstance(named, list) else [named]
+    known = [span for span in spans if isinstance(span, int)]
+    mean_ns = Fraction(sum(known), len(known) or 1)
+    return test.sample_ns + round(mean_ns * test.sample_percent / 100)
