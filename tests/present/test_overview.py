@@ -88,27 +88,27 @@ def test_a_claim_that_could_not_be_judged_is_counted_apart() -> None:
     unseen = Event(name="not_seen", text="-", data={"verdict": "first_slice"})
     (family,) = families(document(claims("THR-B-RR", held=("fair",), events=[unseen])))
     assert family.text == "1 of 2 claims hold, 1 not judged"
-    assert not family.is_whole and not family.has_failed
+    assert family.look == "partly"
 
 
 def test_a_test_that_judged_nothing_is_named_with_its_family() -> None:
     denied = make.result("THR-B-NEW", status="denied", series=[])
     (family,) = families(document(claims("THR-B-RR", held=("fair",)), denied))
     assert family.text == "1 of 1 claims hold; THR-B-NEW denied"
-    assert not family.is_whole
+    assert family.look == "partly"
     others = [make.result(f"SEM-B-{one}", status="skipped", series=[]) for one in ("LCK", "REL")]
     (family,) = families(document(*others))
     assert family.text == "SEM-B-LCK, SEM-B-REL skipped"
-    assert not family.is_whole and not family.has_failed
+    assert family.look == "partly"
 
 
-def test_a_family_is_whole_if_every_claim_holds() -> None:
+def test_a_family_has_passed_if_every_claim_holds() -> None:
     (family,) = families(document(claims("THR-B-RR", held=("fair",))))
-    assert family.is_whole
+    assert family.look == "passed"
     (family,) = families(document(claims("THR-B-RR", "first_slice", held=("fair",))))
-    assert not family.is_whole and not family.has_failed
+    assert family.look == "partly"
     (family,) = families(document(claims("THR-B-RR", "fair", held=("rotates",))))
-    assert family.has_failed
+    assert family.look == "failed"
 
 
 def test_a_test_is_timed_by_its_series_with_the_highest_value() -> None:

@@ -59,6 +59,7 @@ def test_failed_claims_come_first_in_words(troubled: RunDocument) -> None:
     page = sketched(troubled)
     glance = page[page.index('id="glance"') : page.index('id="findings"')]
     assert "<strong>Failed: THR-B-RR rotates.</strong>" in glance
+    assert f'<dt>threads</dt><dd class="failed">{failed.text}</dd>' in glance
     assert "measured, 2 claims failed" in page
 
 

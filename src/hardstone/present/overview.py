@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import zip_longest
+from typing import Literal
 
 from hardstone import event_names
 from hardstone.catalogue import kind_of, load_catalogue
@@ -62,14 +63,12 @@ class Family:
     unmeasured: list[tuple[str, str]] = field(default_factory=list)
 
     @property
-    def is_whole(self) -> bool:
-        """Whether every claim was judged, and holds."""
-        return 0 < self.claim_count == self.held_count and not self.unmeasured
-
-    @property
-    def has_failed(self) -> bool:
-        """Whether a claim failed that counts for a rating."""
-        return any(not one.uncounted for one in self.failed)
+    def look(self) -> Literal["passed", "failed", "partly"]:
+        """Passed: every claim was judged and holds. Failed: one failed that counts for a rating."""
+        if any(not one.uncounted for one in self.failed):
+            return "failed"
+        is_whole = 0 < self.claim_count == self.held_count and not self.unmeasured
+        return "passed" if is_whole else "partly"
 
     @property
     def text(self) -> str:

@@ -27,11 +27,10 @@ _MOST_SPOKEN = 8
 
 @dataclass(frozen=True)
 class Opening:
-    """`failed`: those that count for a rating first; `families`: (name, text, whether
-    every claim holds)."""
+    """`failed`: those that count for a rating first; `families`: (name, text, look)."""
 
     failed: list[FailedClaim]
-    families: list[tuple[str, str, bool]]
+    families: list[tuple[str, str, str]]
     standing_out: list[StandsOut]
     figure: Figure | None
     left_out: int
@@ -45,7 +44,7 @@ def opening_of(document: RunDocument, drawer: Drawer, *, live: bool) -> Opening:
     shown = decisive(found, MOST_DRAWN)
     return Opening(
         failed=sorted(claims, key=lambda one: bool(one.uncounted)),
-        families=[(one.name, one.text, one.is_whole) for one in by_family],
+        families=[(one.name, one.text, one.look) for one in by_family],
         standing_out=stands_out(document),
         figure=_figure(shown, drawer, live=live) if shown else None,
         left_out=len(found) - len(shown),

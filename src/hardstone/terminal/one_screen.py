@@ -37,6 +37,7 @@ _ENOUGH_FOR_TIMINGS = 8
 # Failed claims, commands, and lines for each text.
 _ROOMY = (5, 3, 2)
 _TIGHT = (3, 2, 1)
+_LOOKS = {"passed": "green", "failed": "bold red", "partly": "yellow"}
 _GUTTER = 12
 _INDENT = 8
 
@@ -105,8 +106,7 @@ class _Words:
         failed = [one for one in failed if one is not None]
         shown = sorted(failed, key=lambda claim: bool(claim.uncounted))[: self.claims]
         for family in found:
-            style = "bold red" if family.has_failed else "green" if family.is_whole else "yellow"
-            yield Text(f"{family.name:{_GUTTER}}") + Text(family.text, style=style)
+            yield Text(f"{family.name:{_GUTTER}}") + Text(family.text, style=_LOOKS[family.look])
             for claim in family.failed:
                 if claim in shown:
                     yield from self._failed(claim)
