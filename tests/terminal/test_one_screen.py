@@ -11,6 +11,7 @@ from rich.cells import cell_len
 
 from hardstone.catalogue import kind_of, load_catalogue
 from hardstone.model import Conditions, Event, Result, RunDocument, Trust, Verdict
+from hardstone.present.notices import idle_remarks
 from hardstone.stats.contradictions import MARK
 from hardstone.terminal.console import make_console
 from hardstone.terminal.one_screen import MOST_LINES, print_screen
@@ -340,3 +341,17 @@ def test_a_lock_of_memory_is_said_only_where_it_lacks() -> None:
 def test_a_family_that_nobody_judged_is_named() -> None:
     results = [make.result("THR-B-NEW", status="denied", series=[], conditions=where())]
     assert "threads     THR-B-NEW denied" in printed(make.document(results=results))
+
+
+def test_idle_states_that_only_some_results_were_kept_out_of_are_counted() -> None:
+    free = make.result(values=(1000, 2000), conditions=where())
+    held = make.result(values=(1000, 2000), conditions=where(config="shielded"))
+    held.conditions.dma_latency_us = 0
+    document = make.document(results=[free, held])
+    text = " ".join(printed(document))
+    assert "idle states allowed (1 of 2), cpu_dma_latency 0 us (1 of 2)" in " ".join(text.split())
+    (remark,) = idle_remarks(document)
+    assert remark.startswith("TMR-P-LAT [shared]: Idle states")
+    held.conditions.cpu_config, free.conditions.dma_latency_us = "shared", 0
+    text = " ".join(printed(make.document(results=[free, held])))
+    assert "cpu_dma_latency 0 us, load" in text and not idle_remarks(document)

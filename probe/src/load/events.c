@@ -77,8 +77,8 @@ static bool has_rounds_of_each(const struct load *load, int term)
            (kind == LOAD_JOBS && load->places.numbers[term] == load->places.processes[term]);
 }
 
-static void less_than_asked(const struct load *load, int term, const struct load_reached *reached,
-                            char *text, size_t bytes)
+static void short_text(const struct load *load, int term, const struct load_reached *reached,
+                       char *text, size_t bytes)
 {
     const struct load_element *element = load->setup.spec->terms[term].element;
     int processes = processes_of(load, term);
@@ -106,7 +106,7 @@ static void tell_short(const struct load *load, int term, load_teller *tell, voi
     char text[TEXT_BYTES];
     load_reached(load, term, &reached);
     if (reached.asked >= 0 && reached.least < ENOUGH * reached.asked) {
-        less_than_asked(load, term, &reached, text, sizeof text);
+        short_text(load, term, &reached, text, sizeof text);
         tell(context, "load_short", -1,
              DATA(data_text("element", element->name), data_text("why", "less_than_asked"),
                   data_number("asked", reached.asked), data_number("reached", reached.least),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from hardstone.model import Conditions, Instrument, RunDocument, Scalar
+from hardstone.model import Conditions, Instrument, Result, RunDocument, Scalar
 from hardstone.present.notices import idle_remark
 from hardstone.present.wording import short
 from hardstone.stats.conditions import NOT_KNOWN, config_text
@@ -15,6 +15,7 @@ from hardstone.stats.trust import has_run
 from hardstone.units import format_ns, format_span
 
 _LOCKED = "memory locked"
+_IDLE = "idle states allowed"
 
 
 def headline(document: RunDocument) -> list[str]:
@@ -89,16 +90,19 @@ def conditions_text(document: RunDocument, *, is_brief: bool = False) -> str:
     `is_brief` leaves out that memory was locked, as it should be.
     """
     # A truncated stream does not report its conditions.
-    results = [one for one in document.results if has_run(one)]
-    ran = [one.conditions for one in results if one.complete or one.status == "measured"]
+    results = [
+        one
+        for one in document.results
+        if has_run(one) and (one.complete or one.status == "measured")
+    ]
+    ran = [one.conditions for one in results]
     if not ran:
         is_empty = not any(one.series or one.verdicts for one in document.results)
         state = "nothing was measured" if is_empty else "how the tests ran is not known"
         return f"load {document.plan.load}, CPUs {document.plan.cpu_config}, {state}"
     kinds = zip(*(_one_condition(conditions) for conditions in ran), strict=True)
     parts = [_most_common(texts) for texts in kinds]
-    if any(map(idle_remark, results)):
-        parts.append("idle states allowed")
+    parts += _idle_texts(results)
     left_out = {"", _LOCKED} if is_brief else {""}
     how = ", ".join(part for part in parts if part not in left_out)
     loads = list(dict.fromkeys(conditions.load or NOT_KNOWN for conditions in ran))
@@ -127,13 +131,25 @@ def _most_common(texts: Sequence[str]) -> str:
 
 
 def _one_condition(conditions: Conditions) -> tuple[str, ...]:
-    held = conditions.dma_latency_us
-    return (
-        policy_text(conditions),
-        cpu_text(conditions),
-        memory_text(conditions),
-        "" if held is None else f"cpu_dma_latency {held} us",
-    )
+    return policy_text(conditions), cpu_text(conditions), memory_text(conditions)
+
+
+def _idle_texts(results: Sequence[Result]) -> list[str]:
+    """Which idle states were allowed; of tests that hold no exit from one, only a bound is said."""
+    found = Counter(text for one in results if (text := _idle_text(one)))
+    if list(found) == [_IDLE]:
+        return [_IDLE]
+    return [
+        text if count == len(results) else f"{text} ({count} of {len(results)})"
+        for text, count in found.items()
+    ]
+
+
+def _idle_text(result: Result) -> str:
+    held = result.conditions.dma_latency_us
+    if held is not None:
+        return f"cpu_dma_latency {held} us"
+    return _IDLE if idle_remark(result) else ""
 
 
 def cpu_text(conditions: Conditions) -> str:

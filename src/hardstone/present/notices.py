@@ -11,7 +11,7 @@ from hardstone.calling import harmless
 from hardstone.catalogue import load_catalogue
 from hardstone.model import DataValue, Event, Result, RunDocument
 from hardstone.stats.calibrated import UNEQUAL, unequal_work
-from hardstone.stats.conditions import conditions_in, names_in
+from hardstone.stats.conditions import conditions_in, listed, names_in
 
 # Shown as deviations, or with the details of a shield.
 _NO_NOTES = {*event_names.SHORT, event_names.DIFFER, event_names.LEFT, *event_names.SHIELD_DETAILS}
@@ -175,11 +175,12 @@ def idle_remark(result: Result) -> str:
 
 
 def idle_remarks(document: RunDocument) -> list[str]:
-    """The idle remarks of a run, each with the tests that it concerns."""
-    found: dict[str, dict[str, None]] = {}
+    """The idle remarks of a run, each with the results that it concerns."""
+    names = names_in(document)
+    found: dict[str, list[str]] = {}
     for result in document.results:
-        found.setdefault(idle_remark(result), {})[result.test] = None
-    return [f"{', '.join(tests)}: {said}" for said, tests in found.items() if said]
+        found.setdefault(idle_remark(result), []).append(names.name(result))
+    return [f"{listed(who)}: {said}" for said, who in found.items() if said]
 
 
 def column_note(result: Result | None) -> str:

@@ -31,6 +31,7 @@ class Head:
 
 
 def head_of(document: RunDocument) -> Head:
+    """The values of the head, as texts."""
     trust = trust_of(document)
     return Head(
         name=document.name or document.id,

@@ -38,9 +38,7 @@ class Worst:
 
     def ratio_to(self, first: Worst | None) -> float | None:
         """Worst observed relative to that of `first`; None unless both are durations."""
-        if first is None or self.series.unit != "ns" or not first.series.max:
-            return None
-        return None if self.series.max is None else self.series.max / first.series.max
+        return None if first is None else _ratio(self.series, first.series)
 
 
 @dataclass(frozen=True)
@@ -103,9 +101,13 @@ def _without_cpu(key: Key) -> Key:
 def ratio_to_first(row: SeriesRow, place: int) -> float | None:
     """Worst observed relative to the first condition; None unless both are durations."""
     first, this = row.found[0], row.found[place]
-    if place == 0 or first is None or this is None or this.unit != "ns":
+    return None if place == 0 or first is None or this is None else _ratio(this, first)
+
+
+def _ratio(this: Series, first: Series) -> float | None:
+    if this.unit != "ns" or this.max is None or not first.max:
         return None
-    return this.max / first.max if first.max and this.max is not None else None
+    return this.max / first.max
 
 
 def _comparison(
