@@ -35,7 +35,8 @@ ALLOWED: dict[str, set[str]] = {
     "present": LEAVES | {"stats", "catalogue", "calling", "older"},
     "report": LEAVES | {"calling", "facts", "files", "stats", "catalogue", "present"},
     "store": LEAVES | {"files", "memory", "stats", "stream", "older"},
-    "targets": LEAVES | {"files", "memory"},
+    "lab": LEAVES | {"files"},
+    "targets": LEAVES | {"files", "memory", "lab"},
     "campaign": LEAVES | {"calling", "plan", "targets", "store", "stats", "stream", "doctor"},
 }
 # What lays out for a terminal may look into whatever it lays out.
@@ -44,7 +45,7 @@ ALLOWED["terminal"] = LEAVES | {"calling"} | LAID_OUT
 ALLOWED["cli"] = set(ALLOWED) - {"__init__", "schema"}
 ALLOWED["__main__"] = {"cli"}
 # What runs on a target, or starts what does.
-RUNNING = {"targets", "campaign", "cli"}
+RUNNING = {"targets", "campaign", "cli", "lab"}
 # Libraries that only lay out or compute, and the rooms that do so.
 LIBRARIES = {
     "click": {"cli"},

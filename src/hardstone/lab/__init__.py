@@ -1,0 +1,1 @@
+"""The virtual lab: kernels in virtual machines of this machine."""

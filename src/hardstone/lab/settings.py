@@ -1,0 +1,166 @@
+"""What a lab target is asked for: `lab:NAME[,KEY=VALUE...]`.
+
+Keys: cpus, memory (MiB, or with M or G), preempt, accel, deterministic, and append, which comes
+last and takes the rest of the text: the kernel's command line may contain commas.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from hardstone.errors import InputError
+
+PREEMPT_MODELS = ("none", "voluntary", "full", "lazy")
+ACCELERATORS = ("auto", "kvm", "tcg")
+DEFAULT_MEMORY_MIB = 1024
+LEAST_MEMORY_MIB = 128
+MOST_MEMORY_MIB = 1 << 20
+MOST_CPUS = 255
+_MOST_APPEND_CHARS = 1000
+
+NAME = re.compile(r"[a-z0-9][a-z0-9._@+-]{0,60}", re.ASCII)
+_MEMORY = re.compile(r"([0-9]{1,8})([MmGg]?)", re.ASCII)
+_KEYS = "cpus, memory, preempt, accel, deterministic, append"
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabSettings:
+    """A kernel of the lab and the machine that it boots in; None: the lab chooses.
+
+    `is_deterministic`: time counts instructions, on one emulated CPU.
+    """
+
+    kernel: str
+    cpus: int | None = None
+    memory_mib: int | None = None
+    preempt: str | None = None
+    accel: str = "auto"
+    is_deterministic: bool = False
+    append: str = ""
+
+    def __post_init__(self) -> None:
+        if self.is_deterministic and self.cpus not in (None, 1):
+            raise InputError(
+                f"a deterministic guest has one CPU, not {self.cpus}", "leave out cpus"
+            )
+        if self.is_deterministic and self.accel == "kvm":
+            raise InputError(
+                "a deterministic guest counts instructions, which KVM cannot", "leave out accel"
+            )
+
+    @property
+    def name(self) -> str:
+        """The target in the one form that `parse_settings` reads back, after `lab:`."""
+        parts = [self.kernel]
+        parts += [] if self.cpus is None else [f"cpus={self.cpus}"]
+        parts += [] if self.memory_mib is None else [f"memory={self.memory_mib}M"]
+        parts += [] if self.preempt is None else [f"preempt={self.preempt}"]
+        parts += [] if self.accel == "auto" else [f"accel={self.accel}"]
+        parts += ["deterministic"] if self.is_deterministic else []
+        parts += [f"append={self.append}"] if self.append else []
+        return ",".join(parts)
+
+
+def parse_settings(text: str) -> LabSettings:
+    """The settings in `text`, what follows `lab:`; InputError with the reason."""
+    kernel, comma, rest = text.partition(",")
+    if not NAME.fullmatch(kernel):
+        raise InputError(
+            f"'{_shown(kernel)}' is no name of a kernel in the lab",
+            "write lab:NAME; see the names: hardstone lab list",
+        )
+    fields: dict[str, Any] = {}
+    while comma:
+        if rest.startswith("append="):
+            pair, comma, rest = rest, "", ""
+        else:
+            pair, comma, rest = rest.partition(",")
+        key, _, value = pair.partition("=")
+        if key not in _READERS:
+            raise InputError(f"lab:{kernel}: unknown setting '{_shown(key)}'", f"known: {_KEYS}")
+        field, read = _READERS[key]
+        if field in fields:
+            raise InputError(f"lab:{kernel}: {key} is given twice", "give it once")
+        fields[field] = read(value)
+    return LabSettings(kernel=kernel, **fields)
+
+
+def with_settings(settings: LabSettings, **texts: str | None) -> LabSettings:
+    """`settings` with those of `texts` that are not None: key to text, as in a target's name.
+
+    InputError where the target's own text says otherwise.
+    """
+    merged = settings
+    for key, text in texts.items():
+        if text is None:
+            continue
+        field, read = _READERS[key]
+        value, before = read(text), getattr(settings, field)
+        if before not in (getattr(_DEFAULTS, field), value):
+            raise InputError(
+                f"--{key} {_shown(text)} and the target lab:{_shown(settings.name)} differ",
+                "give it once",
+            )
+        merged = replace(merged, **{field: value})
+    return merged
+
+
+def _cpus(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and 1 <= int(text[:8]) <= MOST_CPUS):
+        raise InputError(f"cpus={_shown(text)} is not a count from 1 to {MOST_CPUS}", "")
+    return int(text)
+
+
+def _memory_mib(text: str) -> int:
+    found = _MEMORY.fullmatch(text)
+    mib = 0 if found is None else int(found[1]) << (10 if found[2] in ("G", "g") else 0)
+    if not LEAST_MEMORY_MIB <= mib <= MOST_MEMORY_MIB:
+        raise InputError(
+            f"memory={_shown(text)} is not a size from {LEAST_MEMORY_MIB}M to 1024G",
+            "write memory=512M or memory=2G",
+        )
+    return mib
+
+
+def _one_of(key: str, known: tuple[str, ...]) -> Callable[[str], str]:
+    def read(text: str) -> str:
+        if text not in known:
+            raise InputError(f"{key}={_shown(text)} is not known", f"known: {', '.join(known)}")
+        return text
+
+    return read
+
+
+def _flag(text: str) -> bool:
+    if text:
+        raise InputError(f"deterministic={_shown(text)}: the key takes no value", "leave it out")
+    return True
+
+
+def _append(text: str) -> str:
+    """A kernel's command line: printable ASCII, since no kernel reads more."""
+    if len(text) > _MOST_APPEND_CHARS or not (text.isascii() and text.isprintable()):
+        raise InputError(
+            f"append={_shown(text)}: the kernel's command line takes printable ASCII, "
+            f"at most {_MOST_APPEND_CHARS} characters",
+            "",
+        )
+    return text.strip()
+
+
+def _shown(text: str) -> str:
+    return "".join(char if char.isprintable() else "?" for char in text)[:60]
+
+
+_READERS: dict[str, tuple[str, Callable[[str], Any]]] = {
+    "cpus": ("cpus", _cpus),
+    "memory": ("memory_mib", _memory_mib),
+    "preempt": ("preempt", _one_of("preempt", PREEMPT_MODELS)),
+    "accel": ("accel", _one_of("accel", ACCELERATORS)),
+    "deterministic": ("is_deterministic", _flag),
+    "append": ("append", _append),
+}
+_DEFAULTS = LabSettings(kernel="none")
