@@ -21,6 +21,16 @@ _KINDS = {
     stat.S_IFCHR: "a device",
     stat.S_IFBLK: "a device",
 }
+_REMEDIES = {
+    errno.ENOSPC: "free some space there",
+    errno.EDQUOT: "free some space of your quota there",
+    errno.EFBIG: "raise the limit on file sizes",
+    errno.EROFS: "it is on a read-only file system: mount it writable",
+    errno.EACCES: "give yourself access",
+    errno.EPERM: "give yourself access",
+    errno.ENOTDIR: "move the file that is in the way",
+    errno.EEXIST: "move the file that is in the way",
+}
 
 
 class OddFileError(OSError):
@@ -28,6 +38,13 @@ class OddFileError(OSError):
 
     def __init__(self, problem: str) -> None:
         super().__init__(errno.EINVAL, problem)
+
+
+def remedy_of(error: OSError, elsewhere: str) -> str:
+    """What to do about `error`; `elsewhere` says how to name another place."""
+    if isinstance(error, OddFileError):
+        return "move it away"
+    return f"{_REMEDIES.get(error.errno or 0, 'check the disk')}, or {elsewhere}"
 
 
 def check_regular(mode: int) -> None:
