@@ -66,5 +66,6 @@ def own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monke
     monkeypatch.setenv("XDG_DATA_HOME", str(home / "data"))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(home / "config"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(home / "cache"))
+    monkeypatch.delenv("HARDSTONE_LAB_DIR", raising=False)
     monkeypatch.setenv("HARDSTONE_LOCK_FILE", str(home / "lock"))
     return home
