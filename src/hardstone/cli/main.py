@@ -32,6 +32,7 @@ COMMANDS = {
     "show": "show",
     "report": "report",
     "shield": "shield",
+    "lab": "lab",
     "probe": "probe",
 }
 

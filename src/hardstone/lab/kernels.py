@@ -67,11 +67,9 @@ def find_kernel(name: str) -> Kernel:
 
     InputError for an unknown or damaged one, TargetError where the folder cannot be read.
     """
+    check_known(name)
     folder = entry_folder(name)
     with lab_errors("read", folder):
-        put_back(folder)
-        if not os.path.lexists(folder):
-            raise InputError(_unknown(name), _how_to_have(name))
         try:
             entry = read_entry(folder)
             check_content(folder, entry)
@@ -107,14 +105,20 @@ def add_kernel(name: str, files: KernelFiles) -> tuple[Kernel, Kernel | None]:
     return _kernel(name, entry), before
 
 
-def remove_kernel(name: str) -> None:
-    """Removes a kernel, usable or not; InputError if there is none."""
+def check_known(name: str) -> None:
+    """InputError if the lab has no kernel of that name, usable or not."""
     folder = entry_folder(name)
-    with lab_errors("remove", folder):
+    with lab_errors("read", folder):
         put_back(folder)
         if not os.path.lexists(folder):
-            raise InputError(_unknown(name), "see them: hardstone lab list")
-        discard(folder)
+            raise InputError(_unknown(name), _how_to_have(name))
+
+
+def remove_kernel(name: str) -> None:
+    """Removes a kernel, usable or not; InputError if there is none."""
+    check_known(name)
+    with lab_errors("remove", entry_folder(name)):
+        discard(entry_folder(name))
 
 
 def _entries() -> Iterator[tuple[str, KernelEntry | str]]:
@@ -170,11 +174,11 @@ def _kernel(name: str, entry: KernelEntry) -> Kernel:
 
 def _unknown(name: str) -> str:
     names = entry_names()
-    shown = f"; it has {', '.join(names[:8])}{', ...' if len(names) > 8 else ''}"
-    return f"the lab has no kernel '{name}'{shown if names else ''}"
+    shown = ", ".join([*names[:8], *(["..."] if len(names) > 8 else [])])
+    return f"the lab has no kernel '{name}'{f'; it has {shown}' if names else ''}"
 
 
 def _how_to_have(name: str) -> str:
-    if name.startswith("debian"):
+    if name.partition("@")[0] in ("debian", "debian-rt"):
         return f"fetch it: hardstone lab get {name}"
-    return "add it: hardstone lab add --help"
+    return "see how to have one: hardstone lab --help"

@@ -11,6 +11,7 @@ from hardstone.lab.config_file import MOST_CONFIG_BYTES, read_config
 from hardstone.lab.image_file import MOST_IMAGE_BYTES, read_image
 from hardstone.lab.kernels import KernelFiles
 from hardstone.lab.modules import find_tree, needed_drivers
+from hardstone.lab.settings import read_append
 
 
 def read_kernel(
@@ -41,7 +42,7 @@ def read_kernel(
         config=said,
         drivers=tuple(drivers),
         package=package,
-        append=append,
+        append=read_append(append),
     )
 
 

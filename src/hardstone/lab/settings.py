@@ -140,7 +140,7 @@ def _flag(text: str) -> bool:
     return True
 
 
-def _append(text: str) -> str:
+def read_append(text: str) -> str:
     """A kernel's command line: printable ASCII, since no kernel reads more."""
     if len(text) > _MOST_APPEND_CHARS or not (text.isascii() and text.isprintable()):
         raise InputError(
@@ -161,6 +161,6 @@ _READERS: dict[str, tuple[str, Callable[[str], Any]]] = {
     "preempt": ("preempt", _one_of("preempt", PREEMPT_MODELS)),
     "accel": ("accel", _one_of("accel", ACCELERATORS)),
     "deterministic": ("is_deterministic", _flag),
-    "append": ("append", _append),
+    "append": ("append", read_append),
 }
 _DEFAULTS = LabSettings(kernel="none")

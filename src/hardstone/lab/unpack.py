@@ -19,46 +19,42 @@ class UnpackError(Exception):
         self.remedy = remedy
 
 
-def unpack(data: bytes, kind: str) -> bytes:
+def unpack(data: bytes, kind: str, most_bytes: int = MOST_UNPACKED_BYTES) -> bytes:
     """`data` without its compression: gzip, xz or zstd. UnpackError with the reason."""
-    if kind == "gzip":
-        return _checked(_gunzip(data))
-    if kind == "xz":
-        return _checked(_unxz(data))
-    if kind == "zstd":
-        return _checked(_unzstd(data))
-    raise UnpackError(f"its compression '{kind}' is not known", "use gzip, xz, zstd or none")
+    reader = {"gzip": _gunzip, "xz": _unxz, "zstd": _unzstd}.get(kind)
+    if reader is None:
+        raise UnpackError(f"its compression '{kind}' is not known", "use gzip, xz, zstd or none")
+    unpacked, is_whole = reader(data, most_bytes + 1)
+    if len(unpacked) > most_bytes:
+        raise UnpackError(f"it holds more than {most_bytes >> 20} MiB")
+    if not is_whole:
+        raise UnpackError(f"its {kind} data are damaged or cut off")
+    return unpacked
 
 
-def _gunzip(data: bytes) -> bytes:
+def _gunzip(data: bytes, most_bytes: int) -> tuple[bytes, bool]:
     unpacker = zlib.decompressobj(wbits=31)
     try:
-        unpacked = unpacker.decompress(data, MOST_UNPACKED_BYTES + 1)
-    except zlib.error as error:
-        raise UnpackError(f"its gzip data are damaged: {error}") from error
-    if not unpacker.eof and len(unpacked) <= MOST_UNPACKED_BYTES:
-        raise UnpackError("its gzip data are cut off")
-    return unpacked
+        return unpacker.decompress(data, most_bytes), unpacker.eof
+    except zlib.error:
+        return b"", False
 
 
-def _unxz(data: bytes) -> bytes:
+def _unxz(data: bytes, most_bytes: int) -> tuple[bytes, bool]:
     unpacker = lzma.LZMADecompressor(memlimit=MOST_UNPACKED_BYTES)
     try:
-        unpacked = unpacker.decompress(data, MOST_UNPACKED_BYTES + 1)
-    except lzma.LZMAError as error:
-        raise UnpackError(f"its xz data are damaged: {error}") from error
-    if not unpacker.eof and len(unpacked) <= MOST_UNPACKED_BYTES:
-        raise UnpackError("its xz data are cut off")
-    return unpacked
+        return unpacker.decompress(data, most_bytes), unpacker.eof
+    except lzma.LZMAError:
+        return b"", False
 
 
-def _unzstd(data: bytes) -> bytes:
+def _unzstd(data: bytes, most_bytes: int) -> tuple[bytes, bool]:
     """By the program zstd: Python has no module for it before 3.14."""
     program = shutil.which("zstd")
     if program is None:
         raise UnpackError(
             "it is compressed with zstd, and there is no program zstd",
-            "install it, for example: sudo apt-get install zstd",
+            "install it: sudo apt-get install zstd",
         )
     with tempfile.TemporaryFile() as packed:
         packed.write(data)
@@ -68,15 +64,7 @@ def _unzstd(data: bytes) -> bytes:
             command, stdin=packed, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
         ) as process:
             output = process.stdout
-            unpacked = output.read(MOST_UNPACKED_BYTES + 1) if output else b""
-            if len(unpacked) > MOST_UNPACKED_BYTES:
+            unpacked = output.read(most_bytes) if output else b""
+            if len(unpacked) == most_bytes:
                 process.kill()
-    if process.returncode and len(unpacked) <= MOST_UNPACKED_BYTES:
-        raise UnpackError("its zstd data are damaged")
-    return unpacked
-
-
-def _checked(unpacked: bytes) -> bytes:
-    if len(unpacked) > MOST_UNPACKED_BYTES:
-        raise UnpackError(f"it holds more than {MOST_UNPACKED_BYTES >> 20} MiB")
-    return unpacked
+    return unpacked, process.returncode == 0

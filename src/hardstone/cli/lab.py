@@ -1,0 +1,154 @@
+"""`hardstone lab`: the kernels that can be booted in a virtual machine of this machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from hardstone.cli.options import json_option
+from hardstone.errors import EXIT_OK, TargetError
+
+if TYPE_CHECKING:
+    from hardstone.lab.kernels import Kernel
+
+_FILE = click.Path(path_type=Path)
+
+
+@click.group("lab", no_args_is_help=False)
+def command() -> None:
+    """Fetch, add, list or remove kernels for virtual machines.
+
+    A kernel NAME of the lab is measured with --target lab:NAME.
+    """
+
+
+@command.command("get")
+@click.argument("what", metavar="debian|debian-rt[@VERSION]")
+@click.option("--arch", metavar="[amd64|arm64]", help="Architecture (default: this machine's).")
+@click.option("-q", "--quiet", is_flag=True, help="Show no progress.")
+def get(what: str, arch: str | None, quiet: bool) -> int:
+    """Fetch Debian's standard or PREEMPT_RT kernel with apt.
+
+    VERSION is for example 6.12, 6.1.192 or 6.1.192-2; without one the release's own kernel is
+    fetched. apt checks the signature, and keeps the lists in a folder of the lab: nothing is
+    installed, and no root is needed.
+    """
+    from hardstone.cli.fetching import steps_shown
+    from hardstone.lab.debian import get_debian, parse_wanted
+
+    wanted = parse_wanted(what, arch)
+    with steps_shown(quiet=quiet) as steps:
+        kernel, before = get_debian(wanted, steps)
+    return _told(kernel, before)
+
+
+@command.command("add")
+@click.argument("name")
+@click.option("--kernel", type=_FILE, metavar="PATH", required=True, help="bzImage, or Image.")
+@click.option("--modules", type=_FILE, metavar="DIR", help="Its folder lib/modules/RELEASE.")
+@click.option("--config", type=_FILE, metavar="FILE", help="Its config, to check it.")
+@click.option("--append", metavar="TEXT", default="", help="Added to its command line.")
+@click.option(
+    "--busybox", type=_FILE, metavar="PATH", help="A static busybox (default: this machine's)."
+)
+def add(name: str, kernel: Path, **more: Any) -> int:
+    """Add a kernel that was built or fetched otherwise.
+
+    The files are copied. A kernel of that NAME is replaced. Without --modules the kernel
+    must have virtio_pci and virtio_console built in.
+    """
+    from hardstone.lab.entry_folder import check_name
+    from hardstone.lab.kernels import add_kernel
+    from hardstone.lab.own_kernel import read_kernel
+
+    check_name(name)
+    return _told(*add_kernel(name, read_kernel(kernel, **more)))
+
+
+@command.command("list")
+@json_option
+def list_kernels(as_json: bool) -> int:
+    """List the kernels of the lab."""
+    from hardstone.cli.messages import print_json, tell, tell_error
+    from hardstone.lab.kernels import all_kernels, damaged_kernels
+
+    kernels, damaged = all_kernels(), damaged_kernels()
+    missing = _missing_emulators({kernel.arch for kernel in kernels})
+    if as_json:
+        print_json([_document(kernel, kernel.arch not in missing) for kernel in kernels])
+    else:
+        from hardstone.terminal.lab_kernels import KernelRow, print_kernels
+
+        rows = [
+            KernelRow(one.name, one.arch, one.release, one.package, one.append, has)
+            for one in kernels
+            for has in [one.arch not in missing]
+        ]
+        print_kernels(rows, damaged_count=len(damaged))
+    for name, reason in damaged.items():
+        tell(f"{name} is damaged: {reason}; to remove it", f"hardstone lab remove {name}")
+    for error in missing.values():
+        tell_error(error)
+    return EXIT_OK
+
+
+@command.command("remove")
+@click.argument("names", metavar="NAME...", nargs=-1, required=True)
+def remove(names: tuple[str, ...]) -> int:
+    """Remove kernels from the lab."""
+    from hardstone.cli.messages import tell
+    from hardstone.lab.kernels import check_known, remove_kernel
+
+    asked = list(dict.fromkeys(names))
+    for name in asked:
+        check_known(name)
+    for name in asked:
+        remove_kernel(name)
+        tell(f"removed {name}")
+    return EXIT_OK
+
+
+def _told(kernel: Kernel, before: Kernel | None) -> int:
+    """Says what was stored, what it replaced, and what to type next."""
+    from hardstone.cli.messages import tell, tell_error
+
+    click.echo(f"{kernel.name}: {_described(kernel)}")
+    if before is not None:
+        is_same = (before.sha256, before.package) == (kernel.sha256, kernel.package)
+        tell("the kernel is the same as before" if is_same else f"it was {_described(before)}")
+    for error in _missing_emulators({kernel.arch}).values():
+        tell_error(error)
+    tell("to measure it", f"hardstone evaluate --target lab:{kernel.name}")
+    return EXIT_OK
+
+
+def _described(kernel: Kernel) -> str:
+    parts = [kernel.release or "unknown release", kernel.arch, kernel.package, kernel.append]
+    return ", ".join(part for part in parts if part)
+
+
+def _missing_emulators(arches: set[str]) -> dict[str, TargetError]:
+    from hardstone.lab.emulator import emulator
+
+    missing = {}
+    for arch in sorted(arches):
+        try:
+            emulator(arch)
+        except TargetError as error:
+            missing[arch] = error
+    return missing
+
+
+def _document(kernel: Kernel, has_emulator: bool) -> dict[str, object]:
+    return {
+        "name": kernel.name,
+        "arch": kernel.arch,
+        "release": kernel.release or None,
+        "package": kernel.package or None,
+        "append": kernel.append,
+        "sha256": kernel.sha256,
+        "image": str(kernel.image),
+        "has_emulator": has_emulator,
+    }
