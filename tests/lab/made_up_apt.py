@@ -10,6 +10,7 @@ import json
 import os
 import re
 import shutil
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -52,7 +53,7 @@ def apt_get(archive: Archive, options: dict[str, str], words: list[str]) -> int:
         Path(file).write_text(package["tree"])
         if "download_waits" in archive.said:
             archive.path.with_name("pid").write_text(str(os.getpid()))
-            time.sleep(60)
+            time.sleep(600)
     return 0
 
 
@@ -98,6 +99,9 @@ def main() -> int:
         if "unpack_says" in archive.said:
             sys.stderr.write(archive.said["unpack_says"])
             return 2
+        if "unpack_waits" in archive.said:
+            with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"]) as child:
+                archive.path.with_name("pid").write_text(str(child.pid))
         tree = Path(rest[1]).read_text()
         shutil.copytree(tree, rest[2], symlinks=True, dirs_exist_ok=True)
     return 0

@@ -18,6 +18,7 @@ from hardstone.errors import HardstoneError, InputError, TargetError
 from hardstone.lab.debian import Steps, get_debian, parse_wanted
 from hardstone.lab.kernels import all_kernels, find_kernel
 from hardstone.lab.lab_folder import lab_folder
+from tests.conftest import ROOT
 from tests.lab import made_up
 from tests.lab.made_up_archive import MadeUpArchive
 
@@ -226,33 +227,64 @@ def test_a_hostile_archive_cannot_name_other_packages(archive: MadeUpArchive) ->
     assert "has no kernel" in refused().cause
 
 
+def start(archive: MadeUpArchive) -> subprocess.Popen[bytes]:
+    """`get_debian` in a process of its own, and the made-up tool that waits in it."""
+    program = (
+        "from hardstone.lab.debian import *\nget_debian(parse_wanted('debian', None), Steps())"
+    )
+    environment = {**os.environ, "PATH": f"{archive.programs}:/usr/bin:/bin"}
+    process = subprocess.Popen(
+        [sys.executable, "-c", program],
+        env=environment | {"PYTHONPATH": str(ROOT / "src")},
+        stderr=subprocess.DEVNULL,
+    )
+    wait_until(lambda: waiting_tool(archive) is not None)
+    return process
+
+
+def waiting_tool(archive: MadeUpArchive) -> Path | None:
+    """The folder in /proc of the made-up tool that waits, or of its child."""
+    pid = archive.folder / "pid"
+    text = pid.read_text() if pid.exists() else ""
+    return Path("/proc") / text if text else None
+
+
+def has_ended(archive: MadeUpArchive) -> bool:
+    tool = waiting_tool(archive)
+    try:
+        return tool is not None and ") Z " in (tool / "stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+
+
 @pytest.mark.slow
 def test_a_kill_leaves_neither_entry_nor_process(archive: MadeUpArchive) -> None:
     if shutil.which("setpriv", path="/usr/bin:/bin") is None:
         pytest.skip("there is no setpriv, which ends apt-get with its parent")
     archive.add_release()
     archive.say(download_waits=True)
-    program = (
-        "from hardstone.lab.debian import *\nget_debian(parse_wanted('debian', None), Steps())"
-    )
-    path = f"{archive.programs}:/usr/bin:/bin"
-    with subprocess.Popen(
-        [sys.executable, "-c", program],
-        env={**os.environ, "PATH": path, "PYTHONPATH": str(Path("src").absolute())},
-    ) as process:
-        pid = archive.folder / "pid"
-        wait_until(lambda: pid.exists() and pid.read_text() != "")
+    with start(archive) as process:
         process.send_signal(signal.SIGKILL)
     assert all_kernels() == []
-    downloader = Path("/proc") / pid.read_text()
-    wait_until(lambda: not downloader.exists() or " Z " in (downloader / "stat").read_text())
+    wait_until(lambda: has_ended(archive))
     assert left() != []
     archive.say(packages=[])
     refused()
 
 
+@pytest.mark.slow
+def test_ctrl_c_leaves_nothing_and_no_child_of_a_tool(archive: MadeUpArchive) -> None:
+    """dpkg-deb has children, which would go on unpacking."""
+    archive.add_release()
+    archive.say(unpack_waits=True)
+    with start(archive) as process:
+        process.send_signal(signal.SIGINT)
+    wait_until(lambda: has_ended(archive))
+    assert left() == [] and all_kernels() == []
+
+
 def wait_until(is_so: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 60  # the made-up tools wait longer
     while not is_so():
         assert time.monotonic() < deadline
         time.sleep(0.02)

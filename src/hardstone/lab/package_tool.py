@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
+import signal
 import subprocess
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from hardstone.errors import TargetError
 from hardstone.files import one_line
+from hardstone.units import format_span
 
 _POLL_S = 0.5
+_END_S = 2.0
 _MOST_TOLD_CHARS = 300
 
 
@@ -49,12 +54,16 @@ def run_tool(
             stderr=subprocess.PIPE,
             text=True,
             errors="replace",
+            start_new_session=True,
         ) as process:
             try:
                 output, complaint = _wait(process, deadline_s, waiting)
             except BaseException:
                 _end(process)
                 raise
+    except TimeoutError:
+        span = format_span(round(deadline_s * 1e9))
+        raise TargetError(f"{command[0]} did not end within {span} and was ended") from None
     except OSError as error:
         raise TargetError(f"{command[0]} cannot be started: {error.strerror or error}") from error
     return subprocess.CompletedProcess(command, process.returncode, output, complaint)
@@ -83,22 +92,21 @@ def check_done(done: subprocess.CompletedProcess[str], doing: str) -> str:
 def _wait(
     process: subprocess.Popen[str], deadline_s: float, waiting: Callable[[], None]
 ) -> tuple[str, str]:
-    passed_s = 0.0
+    end_at = time.monotonic() + deadline_s
     while True:
         try:
             return process.communicate(timeout=_POLL_S)
         except subprocess.TimeoutExpired:
-            passed_s += _POLL_S
             waiting()
-        if passed_s >= deadline_s:
-            name = Path(str(process.args[0] if isinstance(process.args, list) else "")).name
-            raise TargetError(f"{name} did not end within {deadline_s:g} s and was ended")
+        if time.monotonic() >= end_at:
+            raise TimeoutError
 
 
 def _end(process: subprocess.Popen[str]) -> None:
-    process.terminate()
-    try:
-        process.wait(2)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
+    """Ends the tool and what it has started; all of them hold the pipes that are read here."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, number)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.communicate(timeout=_END_S)
+            return
