@@ -96,6 +96,11 @@ def read_regular(path: Path, most_bytes: int) -> bytes:
         return file.read(most_bytes)
 
 
+def followed(path: Path) -> Path:
+    """Where the links at `path` lead; never an error, also for links that go round in a circle."""
+    return Path(os.path.realpath(path))
+
+
 def is_folder(path: Path) -> bool:
     """Whether `path` is a folder; a link to one is not."""
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -160,6 +161,24 @@ def test_a_command_line_that_no_kernel_reads_is_refused(
 def without(options: list[str], name: str) -> list[str]:
     at = options.index(name)
     return options[:at] + options[at + 2 :]
+
+
+@pytest.mark.parametrize("option", ["--kernel", "--modules", "--config", "--busybox"])
+@pytest.mark.parametrize("path", ["circle", "x" * 300, "pipe", "missing", "file/below"])
+def test_paths_that_cannot_be_read_are_told(
+    hardstone: Call,
+    archive: MadeUpArchive,
+    kernel: list[str],
+    tmp_path: Path,
+    option: str,
+    path: str,
+) -> None:
+    (tmp_path / "circle").symlink_to(tmp_path / "circle")
+    (tmp_path / "file").touch()
+    os.mkfifo(tmp_path / "pipe")
+    done = hardstone("lab", "add", "mine", *without(kernel, option), option, tmp_path / path)
+    assert done.code == 2 and len(done.told) == 1
+    assert not (lab_folder() / "kernels").exists()
 
 
 def test_without_busybox_that_of_another_kernel_is_taken(

@@ -201,6 +201,15 @@ def test_a_link_in_a_package_leads_nowhere_outside(
     assert "holds no" in refused().cause
 
 
+def test_a_link_in_a_package_may_go_round_in_a_circle(archive: MadeUpArchive) -> None:
+    image = archive.add_release() / "boot" / "vmlinuz-6.1.0-7-amd64"
+    image.unlink()
+    image.symlink_to(image.name)
+    with pytest.raises(HardstoneError):
+        fetch("debian")
+    assert left() == []
+
+
 def test_a_driver_that_is_a_link_is_not_followed(archive: MadeUpArchive) -> None:
     root = archive.add_release()
     [driver] = root.rglob("virtio_pci.ko")

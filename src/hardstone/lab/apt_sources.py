@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from hardstone.errors import TargetError
-from hardstone.files import read_regular
+from hardstone.files import followed, read_regular
 
 _MOST_BYTES = 1 << 20
 KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
@@ -55,7 +55,7 @@ def host_sources(main_list: Path, parts: Path) -> list[Source]:
         read = {".list": one_line_sources, ".sources": stanza_sources}.get(path.suffix)
         if read is not None:
             with contextlib.suppress(OSError):
-                text = read_regular(path.resolve(), _MOST_BYTES).decode("utf-8", "replace")
+                text = read_regular(followed(path), _MOST_BYTES).decode("utf-8", "replace")
                 found += read(text)
     return found
 

@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 from hardstone.errors import InputError
-from hardstone.files import one_line, read_regular
+from hardstone.files import followed, one_line, read_regular
 from hardstone.lab.elf import read_elf
 from hardstone.lab.kernels import all_kernels
 
@@ -18,7 +18,7 @@ def read_busybox(path: Path, arch: str) -> bytes:
     """The content of a static busybox for `arch`; InputError for anything else."""
     try:
         problem = _problem(path, arch)
-        data = b"" if problem else read_regular(path.resolve(), _MOST_BYTES)
+        data = b"" if problem else read_regular(followed(path), _MOST_BYTES)
     except OSError as error:
         problem = f"cannot be read: {error.strerror or error}"
     if problem:
@@ -33,7 +33,7 @@ def find_busybox(arch: str) -> bytes:
     for path in [Path(installed), *kept] if installed else kept:
         try:
             if not _problem(path, arch):
-                return read_regular(path.resolve(), _MOST_BYTES)
+                return read_regular(followed(path), _MOST_BYTES)
         except OSError:
             continue
     raise InputError(f"there is no static busybox for {arch}", _remedy(arch))
@@ -41,7 +41,7 @@ def find_busybox(arch: str) -> bytes:
 
 def _problem(path: Path, arch: str) -> str:
     """Why a guest of `arch` could not run the program, "" if it can. OSError: it is unreadable."""
-    elf = read_elf(path.resolve())
+    elf = read_elf(followed(path))
     if elf is None:
         return "is not a program for 64 bits"
     if elf.arch != arch:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hardstone.errors import InputError, TargetError
+from hardstone.files import followed
 from hardstone.lab.apt import Package, PrivateApt
 from hardstone.lab.entry_folder import check_name
 from hardstone.lab.kernels import Kernel, KernelFiles, add_kernel
@@ -192,7 +193,7 @@ def _unpacked(root: Path, image: Path, busybox: Path, package: Package) -> Kerne
 def _only(root: Path, pattern: str, package: Package, other: str = "") -> Path:
     """The one path of that pattern that is in the package, also by way of links."""
     found: list[Path] = [*root.glob(pattern), *(root.glob(other) if other else ())]
-    inside = [path for path in found if path.resolve().is_relative_to(root.resolve())]
+    inside = [path for path in found if followed(path).is_relative_to(followed(root))]
     if len(inside) != 1:
         what = "no" if not inside else f"{len(inside)} files as"
         raise TargetError(f"{package.text} holds {what} {pattern}", "add it by hand instead")
