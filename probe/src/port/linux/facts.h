@@ -19,6 +19,10 @@ void linux_throttling_facts(const struct port_fact_sink *sink);
 void linux_task_facts(const struct port_fact_sink *sink);
 void linux_virtual_facts(const struct port_fact_sink *sink);
 
+/* Stores the models of an ARM machine's online CPUs, each once; false: this is none, or they are
+ * not known. */
+bool linux_arm_model(char *text, size_t bytes);
+
 /* Whether the processor is emulated, and what tells. */
 enum linux_emulated { LINUX_EMULATED_UNKNOWN, LINUX_NOT_EMULATED, LINUX_EMULATED };
 struct linux_emulation {
