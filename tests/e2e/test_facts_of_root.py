@@ -615,3 +615,14 @@ def test_emulation_is_told_with_its_reason(machine: Root) -> None:
     facts = machine.facts()
     assert facts["virtual.emulated"] in (True, False, None)
     assert facts["virtual.emulated_reason"]
+    assert facts["virtual.time"] is None
+
+
+@pytest.mark.parametrize("word", ["tcg", "icount"])
+def test_the_lab_says_that_a_guest_is_emulated(machine: Root, word: str) -> None:
+    machine.write("proc/cmdline", f"console=ttyAMA0 quiet hardstone.lab={word}\n")
+    facts = machine.facts()
+    assert facts["virtual.emulated"] is True
+    assert f"hardstone.lab={word}" in str(facts["virtual.emulated_reason"])
+    assert facts["virtual.time"] == ("instructions" if word == "icount" else None)
+    assert machine.state("emulation") == "found"

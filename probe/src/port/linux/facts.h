@@ -35,6 +35,11 @@ struct linux_emulation {
 void linux_emulation_by_cpuid(const char *vendor, const char *hypervisor,
                               struct linux_emulation *emulation);
 void linux_emulation_by_names(struct linux_emulation *emulation);
+/* By the boot line: hardstone's lab starts each guest with hardstone.lab=tcg, icount or kvm. Leaves
+ * what contradicts "kvm". */
+void linux_emulation_by_lab(struct linux_emulation *emulation);
+/* Stores the hypervisor's name by device tree and DMI; false: they name none. */
+bool linux_hypervisor_by_names(char *name, size_t bytes);
 void linux_emulation_facts(const struct port_fact_sink *sink,
                            const struct linux_emulation *emulation);
 
