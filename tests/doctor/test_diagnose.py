@@ -219,6 +219,21 @@ def test_a_guest_of_the_lab_gets_its_boot_line_from_its_host() -> None:
     assert step.words and ",append=preempt=full " in step.words
 
 
+def test_a_guest_of_the_lab_gets_another_kernel_from_its_host() -> None:
+    facts = machine(
+        kernel__preemption_model="none",
+        kernel__realtime=False,
+        kernel__cmdline="hardstone.lab=icount",
+        virtual__hypervisor="QEMU virt",
+        virtual__emulated=True,
+    )
+    for rule in ("preemption", "preempt-rt"):
+        (step,) = finding(rule, facts).steps
+        assert step.words and step.words.endswith("hardstone lab get debian-rt")
+    assert finding("hypervisor", facts).steps == []
+    assert finding("emulation", facts).state == "found"
+
+
 def test_an_unknown_boot_loader_gives_words() -> None:
     facts = machine(kernel__isolated_cpus=None)
     step = finding("isolated-cpus", facts).steps[-1]

@@ -349,6 +349,13 @@ def test_a_realtime_kernel_without_debugfs(
     assert "kernel.preemption_choices" not in facts
 
 
+def test_debugfs_shows_that_there_is_no_choice(machine: Root) -> None:
+    machine.write("uname", REALTIME_6_12)
+    machine.write("proc/self/mounts", "none /dbg debugfs rw 0 0\n")
+    machine.write("dbg/sched/features", "GENTLE_FAIR_SLEEPERS\n")
+    assert machine.facts()["kernel.preemption_is_dynamic"] is False
+
+
 def test_a_realtime_kernel_before_6_12_has_one_model(machine: Root) -> None:
     machine.write("uname", "6.1.0-56-rt-amd64\n#1 SMP PREEMPT_RT Debian 6.1.192-2 (2026-11-16)\n")
     facts = machine.facts()

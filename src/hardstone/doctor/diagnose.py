@@ -135,7 +135,7 @@ def _step(name: str, rule: StepRule, facts: Mapping[str, Scalar]) -> Step | None
 
 
 def _boot_step(name: str, option: str, facts: Mapping[str, Scalar]) -> Step:
-    if any(word.startswith("hardstone.lab=") for word in str(facts.get("kernel.cmdline")).split()):
+    if facts.get("derived.is_lab_guest"):
         return Step(words=_GUEST_WORDS.format(option=option), needs_reboot=True)
     tool = facts.get("os.boot_tool")
     if tool == "grubby":

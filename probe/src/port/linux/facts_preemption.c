@@ -119,15 +119,26 @@ static void constant_facts(const struct port_fact_sink *sink, const struct utsna
     sink->text(sink->context, "kernel.preemption_model", model);
 }
 
-/* In a PREEMPT_RT kernel a model says only when ordinary tasks preempt each other. Those older than
- * 6.12 have no choice of it. */
+/* Whether a PREEMPT_RT kernel was built with a choice of models. Those older than 6.12 have none,
+ * and debugfs shows a choice where there is one. */
+static bool is_choice_known(const struct utsname *names, bool *has_choice)
+{
+    char value[256];
+    *has_choice = false;
+    if (!is_from(names->release, 6, 12) ||
+        linux_read_debug("debugfs", "sched/features", value, sizeof value))
+        return true;
+    bool is_known = linux_config("CONFIG_PREEMPT_DYNAMIC", value, sizeof value);
+    *has_choice = is_known && strcmp(value, "y") == 0;
+    return is_known;
+}
+
+/* In a PREEMPT_RT kernel a model says only when ordinary tasks preempt each other. */
 static void realtime_facts(const struct port_fact_sink *sink, const struct utsname *names)
 {
-    char value[32] = "n";
-    bool is_known = !is_from(names->release, 6, 12) ||
-                    linux_config("CONFIG_PREEMPT_DYNAMIC", value, sizeof value);
+    bool has_choice, is_known = is_choice_known(names, &has_choice);
     sink->text(sink->context, "kernel.preemption_model", "rt");
-    if (is_known && strcmp(value, "y") == 0) {
+    if (has_choice) {
         hidden_facts(sink, "rt, ");
         return;
     }
