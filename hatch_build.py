@@ -14,6 +14,7 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 PROBE = "hardstone-probe"
+GUEST = "hardstone-guest"  # process 1 of a guest of the lab, which runs Linux
 NINJAS = ("ninja", "ninja-build", "samu")  # the names that Meson looks for
 
 
@@ -30,12 +31,13 @@ class ProbeBuildHook(BuildHookInterface[Any]):
         # The folder must outlive this call: the wheel is written after it.
         self._folder = tempfile.TemporaryDirectory(prefix="hardstone-")
         try:
-            probe = build_probe(Path(self.root) / "probe", Path(self._folder.name))
+            programs = build_programs(Path(self.root) / "probe", Path(self._folder.name))
         except BuildError as error:
             self.app.abort(f"hardstone: {error}")
         build_data["pure_python"] = False
         build_data["tag"] = f"py3-none-{platform_tag()}"
-        build_data["force_include"][str(probe)] = f"hardstone/_probe/{PROBE}"
+        for program in programs:
+            build_data["force_include"][str(program)] = f"hardstone/_probe/{program.name}"
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
         if version != "editable":
@@ -59,15 +61,17 @@ def obstacle(folder: Path, path: str) -> str:
     return ""
 
 
-def build_probe(source: Path, build: Path) -> Path:
-    """Builds the probe; raises BuildError, one line with the cause, where it cannot."""
+def build_programs(source: Path, build: Path) -> list[Path]:
+    """Builds the probe and the guest's program; raises BuildError, one line with the cause."""
     path = f"{sysconfig.get_path('scripts')}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
     if found := obstacle(build, path):
         raise BuildError(found)
     meson = [sys.executable, "-m", "mesonbuild.mesonmain"]
     run([*meson, "setup", str(build), str(source), "-Ddebug=false"], path)
-    run([*meson, "compile", "-C", str(build), PROBE], path)
-    return build / PROBE
+    has_guest = sys.platform == "linux" and (source / "guest" / "main.c").exists()
+    names = [PROBE, GUEST] if has_guest else [PROBE]
+    run([*meson, "compile", "-C", str(build), *names], path)
+    return [build / name for name in names]
 
 
 def run(command: list[str], path: str) -> None:

@@ -93,6 +93,7 @@ def test_the_doctor_derives_what_the_register_says() -> None:
         "interrupts.quiet_cpus": "3",
         "limits.priority_max": 99,
         "limits.granted_rtprio": "@realtime=99",
+        "kernel.cmdline": "quiet",
         "kernel.name": "Linux",
         "kernel.release": "6.12.1",
         "kernel.rt_runtime_us": 950000,

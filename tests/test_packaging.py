@@ -85,6 +85,20 @@ def test_the_probe_inside_runs(wheel: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_each_program_that_is_installed_is_inside(wheel: Path) -> None:
+    build = (ROOT / "probe/meson.build").read_text()
+    programs = re.findall(
+        r"executable\('(hardstone-\w+)'[^()]*(?:\([^()]*\)[^()]*)*install: true", build
+    )
+    assert "hardstone-probe" in programs
+    with zipfile.ZipFile(wheel) as archive:
+        inside = {name for name in archive.namelist() if name.startswith("hardstone/_probe/")}
+        assert inside == {f"hardstone/_probe/{name}" for name in programs}
+        modes = {archive.getinfo(name).external_attr >> 16 & 0o111 for name in inside}
+    assert 0 not in modes
+
+
+@pytest.mark.slow
 def test_the_data_of_the_toolkit_is_inside(wheel: Path) -> None:
     data = {".toml", ".json", ".html", ".css", ".js", ".svg", ".j2", ".jinja"}
     wanted = {

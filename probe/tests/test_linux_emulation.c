@@ -155,7 +155,57 @@ static void test_the_model_of_the_emulator(void)
             "/proc/device-tree/compatible", "linux,dummy-virt");
 }
 
+static void lab(const char *line, enum linux_emulated before, enum linux_emulated after)
+{
+    struct linux_emulation emulation = {before, false, "as before"};
+    made_up_file(root, "/proc/cmdline", line);
+    linux_emulation_by_lab(&emulation);
+    CHECK_SAME(emulation.is, after);
+    if (before != after)
+        CHECK_HOLDS(emulation.reason, "hardstone.lab=");
+}
+
+static void test_the_word_of_the_lab(void)
+{
+    open_machine();
+    lab("quiet hardstone.lab=tcg\n", LINUX_EMULATED_UNKNOWN, LINUX_EMULATED);
+    lab("hardstone.lab=icount nokaslr\n", LINUX_EMULATED_UNKNOWN, LINUX_EMULATED);
+    lab("hardstone.lab=tcg\n", LINUX_NOT_EMULATED, LINUX_EMULATED);
+    lab("hardstone.lab=kvm\n", LINUX_EMULATED_UNKNOWN, LINUX_NOT_EMULATED);
+    lab("hardstone.lab=kvm\n", LINUX_EMULATED, LINUX_EMULATED);
+    lab("hardstone.lab=other\n", LINUX_EMULATED_UNKNOWN, LINUX_EMULATED_UNKNOWN);
+    lab("quiet xhardstone.lab=tcg -- hardstone.lab=tcg\n", LINUX_EMULATED_UNKNOWN,
+        LINUX_EMULATED_UNKNOWN);
+    close_machine();
+}
+
+static void names_hypervisor(const char *path, const char *text, const char *name)
+{
+    char found[64] = "";
+    open_machine();
+    made_up_file(root, path, text);
+    CHECK_SAME(linux_hypervisor_by_names(found, sizeof found), name != NULL);
+    if (name)
+        CHECK_TEXT(found, name);
+    close_machine();
+}
+
+static void test_names_of_hypervisors(void)
+{
+    names_hypervisor("/sys/hypervisor/type", "xen\n", "xen");
+    names_hypervisor("/proc/device-tree/hypervisor/compatible", "linux,kvm", "linux,kvm");
+    names_hypervisor("/sys/class/dmi/id/sys_vendor", "QEMU\n", "QEMU");
+    names_hypervisor("/proc/device-tree/compatible", "linux,dummy-virt", "QEMU virt");
+    names_hypervisor("/proc/device-tree/fw-cfg@9020000/compatible", "qemu,fw-cfg-mmio", "QEMU");
+    names_hypervisor("/proc/device-tree/fw-cfg@9020000/compatible", "other,fw-cfg", NULL);
+    names_hypervisor("/proc/device-tree/compatible", "raspberrypi,4-model-b", NULL);
+    LOOK_AT(LINUX_EMULATED_UNKNOWN, "QEMU's fw-cfg: it may be run by KVM, or emulated",
+            "/proc/device-tree/fw-cfg@9020000/compatible", "qemu,fw-cfg-mmio");
+}
+
 TAP_MAIN({"CPUID", test_cpuid},
          {"CPUID that hides the hypervisor", test_cpuid_that_hides_the_hypervisor},
          {"user-mode emulation", test_user_mode}, {"names of the firmware", test_names},
-         {"the emulator's own processor", test_the_model_of_the_emulator})
+         {"the emulator's own processor", test_the_model_of_the_emulator},
+         {"the lab's word on the boot line", test_the_word_of_the_lab},
+         {"names of hypervisors", test_names_of_hypervisors})

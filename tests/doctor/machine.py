@@ -79,6 +79,8 @@ FIT: dict[str, Scalar] = {
     "user.id": 1000,
     "user.name": "anna",
     "virtual.container": None,
+    "virtual.emulated": False,
+    "virtual.emulated_reason": "CPUID names no hypervisor",
     "virtual.hypervisor": None,
     "virtual.steal_ppm": 0,
 }

@@ -207,6 +207,33 @@ def test_the_boot_line_is_changed_by_the_tool_of_the_machine(
     assert now.undo == "echo none | sudo tee /sys/kernel/debug/sched/preempt"
 
 
+def test_a_guest_of_the_lab_gets_its_boot_line_from_its_host() -> None:
+    facts = machine(
+        kernel__preemption_model="none",
+        kernel__preemption_is_dynamic=True,
+        kernel__cmdline="quiet hardstone.lab=tcg",
+        os__boot_tool="grubby",
+    )
+    *_, step = finding("preemption", facts).steps
+    assert step.command is None and step.needs_reboot
+    assert step.words and ",append=preempt=full " in step.words
+
+
+def test_a_guest_of_the_lab_gets_another_kernel_from_its_host() -> None:
+    facts = machine(
+        kernel__preemption_model="none",
+        kernel__realtime=False,
+        kernel__cmdline="hardstone.lab=icount",
+        virtual__hypervisor="QEMU virt",
+        virtual__emulated=True,
+    )
+    for rule in ("preemption", "preempt-rt"):
+        (step,) = finding(rule, facts).steps
+        assert step.words and step.words.endswith("hardstone lab get debian-rt")
+    assert finding("hypervisor", facts).steps == []
+    assert finding("emulation", facts).state == "found"
+
+
 def test_an_unknown_boot_loader_gives_words() -> None:
     facts = machine(kernel__isolated_cpus=None)
     step = finding("isolated-cpus", facts).steps[-1]

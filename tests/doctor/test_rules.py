@@ -47,6 +47,7 @@ SPOILT: dict[str, dict[str, Any]] = {
     "interrupts-one-cpu": {"interrupts__busiest_percent": 97},
     "interrupts-everywhere": {"interrupts__quiet_cpus": None},
     "hypervisor": {"virtual__hypervisor": "KVMKVMKVM"},
+    "emulation": {"virtual__emulated": True},
     "steal": {"virtual__steal_ppm": 300},
     "container": {"virtual__container": "docker"},
     "swap": {"memory__swap_bytes": 1 << 30},
@@ -70,7 +71,15 @@ LEVELS: dict[str, tuple[str, ...]] = {
     "hurts": (
         *("priority-limit", "memlock-limit", "realtime-time", "preemption", "throttling-tight"),
         *("clock-source", "governor", "idle-states", "smt", "balancer", "interrupts-here"),
-        *("hypervisor", "steal", "huge-pages", "numa-balancing", "tracing", "lock-checking"),
+        *(
+            "hypervisor",
+            "emulation",
+            "steal",
+            "huge-pages",
+            "numa-balancing",
+            "tracing",
+            "lock-checking",
+        ),
         *("battery", "heat", "tasks-above"),
     ),
     "note": (
@@ -88,6 +97,8 @@ TRAPS: list[tuple[str, tuple[str, ...], dict[str, Any]]] = [
     ("heat", (), {"virtual__hypervisor": "KVMKVMKVM"}),
     ("idle-states", (), {"virtual__hypervisor": "KVMKVMKVM"}),
     ("steal", (), {"virtual__hypervisor": "KVMKVMKVM"}),
+    ("emulation", (), {"virtual__emulated": None}),
+    ("emulation", ("virtual.emulated",), {}),
     # an arm64 machine cannot exclude a hypervisor
     ("hypervisor", ("virtual.hypervisor",), {}),
     ("smt", ("virtual.hypervisor",), {}),

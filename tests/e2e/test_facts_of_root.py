@@ -299,9 +299,86 @@ def test_the_running_model_is_the_word_in_parentheses(machine: Root) -> None:
     machine.write("dbg/sched/preempt", "none voluntary (full) lazy\n")
     assert machine.facts()["kernel.preemption_model"] == "full"
     assert machine.state("preemption") == "fine"
-    machine.write("sys/kernel/realtime", "1\n")
+    assert machine.facts()["kernel.preemption_choices"] == "none, voluntary, full, lazy"
+
+
+REALTIME_6_12 = (
+    "6.12.117+deb12-rt-amd64\n#1 SMP PREEMPT_RT Debian 6.12.117-1~deb12u1 (2026-11-14)\n"
+)
+
+
+def test_a_realtime_kernel_that_can_switch_its_model(machine: Root) -> None:
+    """As Debian's 6.12 tells it, whose version does not say PREEMPT_DYNAMIC."""
+    machine.write("uname", REALTIME_6_12).write("sys/kernel/realtime", "1\n")
+    machine.write("proc/self/mounts", "none /sys/kernel/debug debugfs rw,relatime 0 0\n")
+    machine.write("sys/kernel/debug/sched/preempt", "full (lazy) laziest \n")
     facts = machine.facts()
-    assert (facts["kernel.realtime"], facts["kernel.preemption_model"]) == (True, "rt")
+    assert facts["kernel.realtime"] is True
+    assert facts["kernel.preemption"] == "rt, lazy (dynamic)"
+    assert facts["kernel.preemption_model"] == "lazy"
+    assert facts["kernel.preemption_choices"] == "full, lazy, laziest"
+    assert facts["kernel.preemption_is_dynamic"] is True
+    assert machine.state("preemption") == "fine"
+    machine.write("sys/kernel/debug/sched/preempt", "full lazy (laziest) \n")
+    assert machine.facts()["kernel.preemption_model"] == "laziest"
+    assert machine.state("preemption") == "fine"
+
+
+@pytest.mark.parametrize(
+    ("config", "is_dynamic", "preemption"),
+    [
+        (None, None, "rt"),
+        ("CONFIG_PREEMPT=y\n# CONFIG_PREEMPT_DYNAMIC is not set\n", False, "rt"),
+        (
+            "CONFIG_PREEMPT_LAZY=y\nCONFIG_PREEMPT_DYNAMIC=y\n",
+            True,
+            "rt, lazy (dynamic, configuration)",
+        ),
+    ],
+)
+def test_a_realtime_kernel_without_debugfs(
+    machine: Root, config: str | None, is_dynamic: bool | None, preemption: str
+) -> None:
+    machine.write("uname", REALTIME_6_12)
+    if config is not None:
+        machine.write("boot/config-6.12.117+deb12-rt-amd64", config)
+    facts = machine.facts()
+    assert facts.get("kernel.preemption_is_dynamic") is is_dynamic
+    assert facts["kernel.preemption"] == preemption
+    assert facts["kernel.preemption_model"] == "rt"
+    assert "kernel.preemption_choices" not in facts
+
+
+def test_debugfs_shows_that_there_is_no_choice(machine: Root) -> None:
+    machine.write("uname", REALTIME_6_12)
+    machine.write("proc/self/mounts", "none /dbg debugfs rw 0 0\n")
+    machine.write("dbg/sched/features", "GENTLE_FAIR_SLEEPERS\n")
+    assert machine.facts()["kernel.preemption_is_dynamic"] is False
+
+
+def test_a_realtime_kernel_before_6_12_has_one_model(machine: Root) -> None:
+    machine.write("uname", "6.1.0-56-rt-amd64\n#1 SMP PREEMPT_RT Debian 6.1.192-2 (2026-11-16)\n")
+    facts = machine.facts()
+    assert facts["kernel.preemption_is_dynamic"] is False
+    assert facts["kernel.preemption"] == facts["kernel.preemption_model"] == "rt"
+
+
+@pytest.mark.parametrize(
+    ("version", "config", "model"),
+    [
+        ("#1 SMP", "# CONFIG_PREEMPT_NONE is not set\nCONFIG_PREEMPT_VOLUNTARY=y\n", "voluntary"),
+        ("#1 SMP", "CONFIG_PREEMPT_NONE=y\n", "none"),
+        ("#1 SMP PREEMPT", "CONFIG_PREEMPT_LAZY=y\n", "lazy"),
+        ("#1 SMP PREEMPT", "CONFIG_PREEMPT=y\n", "full"),
+    ],
+)
+def test_the_configuration_tells_the_model_of_a_kernel_that_cannot_switch(
+    machine: Root, version: str, config: str, model: str
+) -> None:
+    machine.write("uname", f"6.14.0\n{version} Debian\n").write("boot/config-6.14.0", config)
+    facts = machine.facts()
+    assert facts["kernel.preemption"] == facts["kernel.preemption_model"] == model
+    assert facts["kernel.preemption_is_dynamic"] is False
 
 
 def test_tracing_left_on(machine: Root) -> None:
@@ -487,7 +564,50 @@ def test_the_device_tree_names_what_nothing_else_does(machine: Root) -> None:
     machine.write("proc/cpuinfo", "processor\t: 0\nCPU implementer\t: 0x41\n")
     machine.write("proc/device-tree/model", "Raspberry Pi 5 Model B Rev 1.0\0")
     facts = machine.facts()
-    assert facts["machine.cpu_model"] == facts["machine.board"] == "Raspberry Pi 5 Model B Rev 1.0"
+    named = {facts[f"machine.{what}"] for what in ("cpu_model", "board", "product")}
+    assert named == {"Raspberry Pi 5 Model B Rev 1.0"}
+
+
+ARM_CPUINFO = (Path(__file__).parent / "samples" / "cpuinfo-cortex-a57.txt").read_text()
+
+
+def midr(machine: Root, cpu: int, value: int) -> None:
+    folder = f"{CPU}/cpu{cpu}/regs/identification"
+    machine.write(f"{folder}/midr_el1", f"0x{value:016x}\n")
+
+
+@pytest.mark.parametrize(
+    ("values", "model"),
+    [
+        ([0x411FD070, 0x411FD070], "Cortex-A57"),
+        ([0x410FD034, 0x410FD083], "Cortex-A53, Cortex-A72"),
+        ([0x413FD0C1], "Neoverse N1"),
+        ([0x414FD0B1], "Cortex-A76"),
+        ([0x000F0510], "QEMU max"),
+        ([0x611F0221, 0x611F0231], "Apple M1 Icestorm, Apple M1 Firestorm"),
+        ([0x7A1FABC0], "ARM implementer 0x7a part 0xabc"),
+    ],
+)
+def test_arm_processors_by_their_registers(machine: Root, values: list[int], model: str) -> None:
+    machine.cpus(f"0-{len(values) - 1}" if len(values) > 1 else "0")
+    machine.write("proc/cpuinfo", ARM_CPUINFO)
+    machine.write("proc/device-tree/model", "linux,dummy-virt\0")
+    for cpu, value in enumerate(values):
+        midr(machine, cpu, value)
+    facts = machine.facts()
+    assert facts["machine.cpu_model"] == model
+    assert facts["machine.product"] == "linux,dummy-virt"
+
+
+def test_an_arm_processor_by_cpuinfo(machine: Root) -> None:
+    machine.cpus().write("proc/cpuinfo", ARM_CPUINFO)
+    machine.write("proc/device-tree/model", "linux,dummy-virt\0")
+    assert machine.facts()["machine.cpu_model"] == "Cortex-A57"
+
+
+def test_the_processor_comes_before_the_board_in_cpuinfo(machine: Root) -> None:
+    machine.write("proc/cpuinfo", ARM_CPUINFO + "Model\t\t: Raspberry Pi 4 Model B Rev 1.1\n")
+    assert machine.facts()["machine.cpu_model"] == "Cortex-A57"
 
 
 def test_what_cpuinfo_and_dmi_name_comes_first(machine: Root) -> None:
@@ -502,3 +622,14 @@ def test_emulation_is_told_with_its_reason(machine: Root) -> None:
     facts = machine.facts()
     assert facts["virtual.emulated"] in (True, False, None)
     assert facts["virtual.emulated_reason"]
+    assert facts["virtual.time"] is None
+
+
+@pytest.mark.parametrize("word", ["tcg", "icount"])
+def test_the_lab_says_that_a_guest_is_emulated(machine: Root, word: str) -> None:
+    machine.write("proc/cmdline", f"console=ttyAMA0 quiet hardstone.lab={word}\n")
+    facts = machine.facts()
+    assert facts["virtual.emulated"] is True
+    assert f"hardstone.lab={word}" in str(facts["virtual.emulated_reason"])
+    assert facts["virtual.time"] == ("instructions" if word == "icount" else None)
+    assert machine.state("emulation") == "found"

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from hardstone.model import Conditions, Event, Moved, Plan, RunDocument, Skew, Verdict
+from hardstone.model import Conditions, Event, Moved, Plan, RunDocument, Scalar, Skew, Verdict
 from hardstone.stats.trust import RULES, grade_run
 from tests.stats import make
 
@@ -76,6 +76,8 @@ CASES = [
     ("untrustworthy", "the count is 4", _broken()),
     ("indicative", "virtual machine (kvm)", make.document(system={"virtual.hypervisor": "kvm"})),
     ("indicative", "emulated", make.document(system={"virtual.emulated": True})),
+    ("indicative", "virtual time: each instruction takes the same time",
+     make.document(system={"virtual.time": "instructions"})),
     ("indicative", "the load fell short", _told("load_short")),
     ("indicative", "the load fell short", _told("load_unseen")),
     ("indicative", "the load fell short", _told("load_ended_early")),
@@ -110,6 +112,19 @@ def test_each_cause_lowers_the_grade_with_its_reason(
 def test_every_rule_has_a_case() -> None:
     fired = {rule for _, _, document in CASES for rule in RULES if rule.claim(document)}
     assert fired == set(RULES)
+
+
+def test_a_guest_that_may_be_emulated() -> None:
+    facts: dict[str, Scalar] = {"virtual.hypervisor": "QEMU virt", "virtual.emulated": None}
+    reasons = grade_run(make.document(system=facts)).reasons
+    assert reasons[0].startswith("virtual machine (QEMU virt)") and "is not known" in reasons[0]
+
+
+@pytest.mark.parametrize(
+    "facts", [{"virtual.emulated": None}, {"virtual.time": None, "virtual.emulated": False}]
+)
+def test_what_cannot_exclude_emulation_is_not_blamed(facts: dict[str, Scalar]) -> None:
+    assert grade_run(make.document(system=facts)).grade == "full"
 
 
 def test_an_emulator_is_known_by_its_name_too() -> None:

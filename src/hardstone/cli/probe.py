@@ -22,11 +22,19 @@ def path() -> int:
 
 
 @command.command("build")
-def build() -> int:
+@click.option(
+    "--arch",
+    type=click.Choice(["x86_64", "aarch64"]),
+    help="Build for a guest of the lab of this architecture, and keep the result for it.",
+)
+def build(arch: str | None) -> int:
     """Build the probe from the source tree, with Meson or with cc alone."""
     from hardstone.cli.messages import tell
     from hardstone.targets.build import build_probe
+    from hardstone.targets.compilers import own_arch
+    from hardstone.targets.guest_programs import programs_for
 
-    built = build_probe(tell)
+    is_own = arch is None or arch == own_arch()
+    built = build_probe(tell) if is_own else programs_for(str(arch), tell).probe
     click.echo(str(built))
     return EXIT_OK

@@ -49,6 +49,9 @@ def _derived(facts: Mapping[str, Scalar], probe_path: str | None) -> Iterator[tu
     runtime, period = facts.get("kernel.rt_runtime_us"), facts.get("kernel.rt_period_us")
     if isinstance(runtime, int) and isinstance(period, int) and runtime >= 0 and period > 0:
         yield "derived.realtime_percent", min(100, runtime * 100 // period)
+    line = facts.get("kernel.cmdline")
+    if isinstance(line, str):
+        yield "derived.is_lab_guest", any(w.startswith("hardstone.lab=") for w in line.split())
     governors = facts.get("power.governors")
     if isinstance(governors, str):
         yield "derived.governor_count", len(governors.split(","))

@@ -18,6 +18,9 @@ LEVELS = ("blocks", "hurts", "note")
 NEXT_STEP = "what to type: hardstone doctor"
 _VERBS = ("args", "remove-args")
 _PLAIN_OPTION = re.compile(r"[A-Za-z0-9_.,=: -]+", re.ASCII)
+_GUEST_WORDS = (
+    "boot the guest with {option}: end the target's name with ,append={option} (or give --append)"
+)
 _BOOT_WORDS = "add {option} to the boot line of the kernel, in the configuration of its boot loader"
 
 
@@ -132,6 +135,8 @@ def _step(name: str, rule: StepRule, facts: Mapping[str, Scalar]) -> Step | None
 
 
 def _boot_step(name: str, option: str, facts: Mapping[str, Scalar]) -> Step:
+    if facts.get("derived.is_lab_guest"):
+        return Step(words=_GUEST_WORDS.format(option=option), needs_reboot=True)
     tool = facts.get("os.boot_tool")
     if tool == "grubby":
         change, undo = (f"sudo grubby --update-kernel=ALL --{verb}='{option}'" for verb in _VERBS)

@@ -67,6 +67,7 @@ def _virtual(facts: Mapping[str, Scalar]) -> str:
     named = [name for name in found if name and name not in ("none", "False")]
     parts = [f"virtual: {' '.join(named)}"] if named else []
     parts += ["emulated"] if facts.get("virtual.emulated") is True else []
+    parts += ["time counts instructions"] if facts.get("virtual.time") == "instructions" else []
     return ", ".join(parts)
 
 

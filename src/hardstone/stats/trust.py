@@ -91,8 +91,11 @@ def _identity_broken(document: RunDocument) -> str | None:
 
 
 def _virtual(document: RunDocument) -> str | None:
-    hypervisor = document.system.get("virtual.hypervisor")
-    return f"virtual machine ({hypervisor})" if hypervisor else None
+    facts = document.system
+    hypervisor = facts.get("virtual.hypervisor")
+    is_open = facts.get("virtual.emulated", False) is None
+    doubt = ": whether its processor is emulated is not known" if is_open else ""
+    return f"virtual machine ({hypervisor}){doubt}" if hypervisor else None
 
 
 def _emulated(document: RunDocument) -> str | None:
@@ -100,6 +103,15 @@ def _emulated(document: RunDocument) -> str | None:
     if document.system.get("virtual.emulated") or hypervisor.startswith(_EMULATOR):
         return "the processor is emulated: the figures do not apply to hardware"
     return None
+
+
+def _instructions(document: RunDocument) -> str | None:
+    if document.system.get("virtual.time") != "instructions":
+        return None
+    return (
+        "virtual time: each instruction takes the same time; "
+        "the figures are path lengths, not those of hardware"
+    )
 
 
 def _stolen(document: RunDocument) -> str | None:
@@ -184,6 +196,7 @@ RULES: tuple[Rule, ...] = (
     Rule("untrustworthy", _identity_broken),
     Rule("indicative", _virtual),
     Rule("indicative", _emulated),
+    Rule("indicative", _instructions),
     Rule("indicative", _stolen),
     Rule("indicative", _clocked_down),
     Rule("indicative", _load_short),

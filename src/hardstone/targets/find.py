@@ -9,7 +9,8 @@ from hardstone.errors import TargetError
 
 VARIABLE = "HARDSTONE_PROBE"
 _PACKAGE = Path(__file__).resolve().parents[1]
-_NAME = "hardstone-probe"
+PROBE = "hardstone-probe"
+GUEST = "hardstone-guest"  # process 1 of a guest of the lab
 
 
 def source_tree() -> Path | None:
@@ -20,7 +21,7 @@ def source_tree() -> Path | None:
 
 def built_probe(root: Path) -> Path:
     """Where a build from the source tree `root` leaves the executable."""
-    return root / "build" / "probe" / _NAME
+    return root / "build" / "probe" / PROBE
 
 
 def find_probe() -> Path:
@@ -34,9 +35,18 @@ def find_probe() -> Path:
     raise TargetError("there is no probe", "build it: hardstone probe build")
 
 
+def find_guest() -> Path:
+    """The program of the lab's guests: beside the probe in use, or of the same build as ours."""
+    places = [find_probe(), *_places()]
+    for path in (place.with_name(GUEST) for place in places):
+        if path.exists():
+            return _executable(path, "rebuild it: hardstone probe build")
+    raise TargetError(f"there is no {GUEST}", "build it: hardstone probe build")
+
+
 def _places() -> list[Path]:
     root = source_tree()
-    packaged = _PACKAGE / "_probe" / _NAME
+    packaged = _PACKAGE / "_probe" / PROBE
     return [packaged] if root is None else [packaged, built_probe(root)]
 
 

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <time.h>
 
+static const char tree_model_path[] = "/proc/device-tree/model";
+
 static void text_fact(const struct port_fact_sink *sink, const char *name, const char *path)
 {
     char text[1024];
@@ -95,23 +97,25 @@ static void mitigation_facts(const struct port_fact_sink *sink)
 
 static void cpu_model_fact(const struct port_fact_sink *sink)
 {
-    static const char *const names[] = {"model name", "Model", "uarch", "cpu model", "Hardware"};
+    static const char *const names[] = {"Model", "uarch", "cpu model", "Hardware"};
     char text[256];
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (linux_cpuinfo(names[i], text, sizeof text)) {
-            sink->text(sink->context, "machine.cpu_model", text);
-            return;
-        }
-    /* arm64 names no model; the board says which it is */
-    text_fact(sink, "machine.cpu_model", "/proc/device-tree/model");
+    bool is_known =
+        linux_cpuinfo("model name", text, sizeof text) || linux_arm_model(text, sizeof text);
+    for (size_t i = 0; !is_known && i < sizeof names / sizeof names[0]; i++)
+        is_known = linux_cpuinfo(names[i], text, sizeof text);
+    if (is_known || linux_read(tree_model_path, text, sizeof text))
+        sink->text(sink->context, "machine.cpu_model", text);
 }
 
-/* What DMI calls the board, or on machines without DMI the device tree. */
-static void board_fact(const struct port_fact_sink *sink)
+/* What DMI calls product and board, or on machines without DMI the device tree. */
+static void product_facts(const struct port_fact_sink *sink)
 {
     char text[256];
+    if (linux_read("/sys/class/dmi/id/product_name", text, sizeof text) ||
+        linux_read(tree_model_path, text, sizeof text))
+        sink->text(sink->context, "machine.product", text);
     if (linux_read("/sys/class/dmi/id/board_name", text, sizeof text) ||
-        linux_read("/proc/device-tree/model", text, sizeof text))
+        linux_read(tree_model_path, text, sizeof text))
         sink->text(sink->context, "machine.board", text);
 }
 
@@ -156,11 +160,10 @@ static void boot_tool_fact(const struct port_fact_sink *sink)
 static void machine_facts(const struct port_fact_sink *sink)
 {
     cpu_model_fact(sink);
-    board_fact(sink);
+    product_facts(sink);
     text_fact(sink, "cpu.online", "/sys/devices/system/cpu/online");
     text_fact(sink, "cpu.possible", "/sys/devices/system/cpu/possible");
     smt_fact(sink);
-    text_fact(sink, "machine.product", "/sys/class/dmi/id/product_name");
     mitigation_facts(sink);
 }
 

@@ -19,6 +19,10 @@ void linux_throttling_facts(const struct port_fact_sink *sink);
 void linux_task_facts(const struct port_fact_sink *sink);
 void linux_virtual_facts(const struct port_fact_sink *sink);
 
+/* Stores the models of an ARM machine's online CPUs, each once; false: this is none, or they are
+ * not known. */
+bool linux_arm_model(char *text, size_t bytes);
+
 /* Whether the processor is emulated, and what tells. */
 enum linux_emulated { LINUX_EMULATED_UNKNOWN, LINUX_NOT_EMULATED, LINUX_EMULATED };
 struct linux_emulation {
@@ -31,6 +35,11 @@ struct linux_emulation {
 void linux_emulation_by_cpuid(const char *vendor, const char *hypervisor,
                               struct linux_emulation *emulation);
 void linux_emulation_by_names(struct linux_emulation *emulation);
+/* By the boot line: hardstone's lab starts each guest with hardstone.lab=tcg, icount or kvm. Leaves
+ * what contradicts "kvm". */
+void linux_emulation_by_lab(struct linux_emulation *emulation);
+/* Stores the hypervisor's name by device tree and DMI; false: they name none. */
+bool linux_hypervisor_by_names(char *name, size_t bytes);
 void linux_emulation_facts(const struct port_fact_sink *sink,
                            const struct linux_emulation *emulation);
 

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+static const char lab_option[] = "hardstone.lab";
+
 static void decide(struct linux_emulation *emulation, enum linux_emulated is, const char *format,
                    ...) __attribute__((format(printf, 3, 4)));
 
@@ -81,6 +83,24 @@ static bool is_emulated_arm(void)
            strcmp(part, "0x051") == 0;
 }
 
+/* The device through which QEMU hands files to its guests. */
+static bool has_qemu_device(void)
+{
+    static const char tree[] = "/proc/device-tree";
+    char path[LINUX_PLACE_BYTES], text[64];
+    DIR *folder = linux_open_folder(tree);
+    bool is_found = false;
+    struct dirent *entry;
+    while (folder && !is_found && (entry = readdir(folder))) {
+        snprintf(path, sizeof path, "%s/%.200s/compatible", tree, entry->d_name);
+        is_found = strncmp(entry->d_name, "fw-cfg@", 7) == 0 &&
+                   linux_read(path, text, sizeof text) && strcmp(text, "qemu,fw-cfg-mmio") == 0;
+    }
+    if (folder)
+        closedir(folder);
+    return is_found;
+}
+
 /* Names that the firmware gives; in a device tree only the first of several is read. */
 void linux_emulation_by_names(struct linux_emulation *emulation)
 {
@@ -115,14 +135,64 @@ void linux_emulation_by_names(struct linux_emulation *emulation)
                    text);
         }
     }
+    if (!emulation->is_qemu && has_qemu_device()) {
+        emulation->is_qemu = true;
+        decide(emulation, LINUX_EMULATED_UNKNOWN,
+               "the device tree has QEMU's fw-cfg: it may be run by KVM, or emulated");
+    }
+}
+
+void linux_emulation_by_lab(struct linux_emulation *emulation)
+{
+    char word[16];
+    if (!linux_boot_option(lab_option, word, sizeof word))
+        return;
+    if (strcmp(word, "tcg") == 0 || strcmp(word, "icount") == 0)
+        decide(emulation, LINUX_EMULATED, "the lab's boot line, %s=%s, names QEMU's emulator",
+               lab_option, word);
+    else if (strcmp(word, "kvm") == 0 && emulation->is != LINUX_EMULATED)
+        decide(emulation, LINUX_NOT_EMULATED, "the lab's boot line, %s=%s, names KVM", lab_option,
+               word);
+}
+
+bool linux_hypervisor_by_names(char *name, size_t bytes)
+{
+    static const char *const makers[] = {"QEMU",   "KVM",       "Amazon EC2",           "Google",
+                                         "VMware", "Parallels", "Apple Virtualization", "Xen"};
+    static const char *const files[] = {"/sys/class/dmi/id/sys_vendor",
+                                        "/sys/class/dmi/id/product_name",
+                                        "/proc/device-tree/compatible"};
+    char text[256];
+    if (linux_read("/sys/hypervisor/type", name, bytes) ||
+        linux_read("/proc/device-tree/hypervisor/compatible", name, bytes))
+        return true;
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        if (!linux_read(files[i], text, sizeof text))
+            continue;
+        for (size_t j = 0; j < sizeof makers / sizeof makers[0]; j++)
+            if (strstr(text, makers[j])) {
+                snprintf(name, bytes, "%s", makers[j]);
+                return true;
+            }
+        if (strstr(text, "dummy-virt") || strstr(text, "riscv-virtio")) {
+            snprintf(name, bytes, "QEMU virt");
+            return true;
+        }
+    }
+    snprintf(name, bytes, "QEMU");
+    return has_qemu_device();
 }
 
 void linux_emulation_facts(const struct port_fact_sink *sink,
                            const struct linux_emulation *emulation)
 {
+    char word[16];
     if (emulation->is == LINUX_EMULATED_UNKNOWN)
         sink->text(sink->context, "virtual.emulated", NULL);
     else
         sink->truth(sink->context, "virtual.emulated", emulation->is == LINUX_EMULATED);
     sink->text(sink->context, "virtual.emulated_reason", emulation->reason);
+    bool is_counted =
+        linux_boot_option(lab_option, word, sizeof word) && strcmp(word, "icount") == 0;
+    sink->text(sink->context, "virtual.time", is_counted ? "instructions" : NULL);
 }

@@ -44,6 +44,7 @@ static void emulation_facts(const struct port_fact_sink *sink, const char *hyper
     if (__get_cpuid(0, &a, &b, &c, &d))
         write_signature(vendor, b, d, c);
     linux_emulation_by_cpuid(vendor, hypervisor_name, &emulation);
+    linux_emulation_by_lab(&emulation);
     linux_emulation_facts(sink, &emulation);
 }
 #else
@@ -51,30 +52,8 @@ static void emulation_facts(const struct port_fact_sink *sink, const char *hyper
  * excluded. */
 static bool hypervisor(char *name, size_t bytes, bool *is_known)
 {
-    static const char *const makers[] = {"QEMU",   "KVM",       "Amazon EC2",           "Google",
-                                         "VMware", "Parallels", "Apple Virtualization", "Xen"};
-    char text[256];
     *is_known = false;
-    if (linux_read("/sys/hypervisor/type", name, bytes) ||
-        linux_read("/proc/device-tree/hypervisor/compatible", name, bytes))
-        return true;
-    static const char *const files[] = {"/sys/class/dmi/id/sys_vendor",
-                                        "/sys/class/dmi/id/product_name",
-                                        "/proc/device-tree/compatible"};
-    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
-        if (!linux_read(files[i], text, sizeof text))
-            continue;
-        for (size_t j = 0; j < sizeof makers / sizeof makers[0]; j++)
-            if (strstr(text, makers[j])) {
-                snprintf(name, bytes, "%s", makers[j]);
-                return true;
-            }
-        if (strstr(text, "dummy-virt") || strstr(text, "riscv-virtio")) {
-            snprintf(name, bytes, "QEMU virt");
-            return true;
-        }
-    }
-    return false;
+    return linux_hypervisor_by_names(name, bytes);
 }
 
 static void emulation_facts(const struct port_fact_sink *sink, const char *hypervisor_name)
@@ -82,6 +61,7 @@ static void emulation_facts(const struct port_fact_sink *sink, const char *hyper
     struct linux_emulation emulation = {0};
     (void)hypervisor_name;
     linux_emulation_by_names(&emulation);
+    linux_emulation_by_lab(&emulation);
     linux_emulation_facts(sink, &emulation);
 }
 #endif
