@@ -8,6 +8,7 @@ from typing import NamedTuple
 from hardstone import event_names
 from hardstone.model import Instrument, Result, RunDocument, Trust, TrustGrade
 from hardstone.stats.calibrated import UNEQUAL, unequal_work
+from hardstone.stats.clock_check import clocks_apart, clocks_not_held
 from hardstone.stats.conditions import listed, names_in
 from hardstone.stats.contradictions import contradictions
 from hardstone.stats.run_length import has_short_profile, shorter_than_standard
@@ -83,6 +84,16 @@ def _skew_wrong(document: RunDocument) -> str | None:
             if not skew.consistent and instrument.clock != "monotonic":
                 return f"the counters of CPUs {skew.cpu_a} and {skew.cpu_b} disagree"
     return None
+
+
+def _clock_wrong(document: RunDocument) -> str | None:
+    check = document.clock_check
+    return None if check is None else clocks_apart(check)
+
+
+def _clock_unsure(document: RunDocument) -> str | None:
+    check = document.clock_check
+    return None if check is None else clocks_not_held(check)
 
 
 def _identity_broken(document: RunDocument) -> str | None:
@@ -181,6 +192,7 @@ RULES: tuple[Rule, ...] = (
     Rule("untrustworthy", _unequal_work),
     Rule("untrustworthy", _counter_wrong),
     Rule("untrustworthy", _skew_wrong),
+    Rule("untrustworthy", _clock_wrong),
     Rule("untrustworthy", _identity_broken),
     Rule("indicative", _virtual),
     Rule("indicative", _emulated),
@@ -190,6 +202,7 @@ RULES: tuple[Rule, ...] = (
     Rule("indicative", _not_realtime),
     Rule("indicative", _conditions_unknown),
     Rule("indicative", _counter_refused),
+    Rule("indicative", _clock_unsure),
     Rule("indicative", _moved),
     Rule("indicative", _clock_set_back),
     Rule("indicative", _unfinished),

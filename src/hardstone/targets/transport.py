@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from hardstone.memory import Memory
+from hardstone.model import ClockCheck
 from hardstone.targets.base import Stop
 
 
@@ -61,6 +62,9 @@ class Transport(Protocol):
 
     def memory(self, run_id: str, journal: Path) -> Memory:
         """The crash-safe memory of the system; as `Recorder.memory`."""
+
+    def clock_check(self) -> ClockCheck | None:
+        """Both clocks between `open` and now; as `Target.clock_check`."""
 
     def chunks(
         self,
