@@ -13,6 +13,7 @@ from typing import Any
 from hardstone.campaign import Campaign, Outcome
 from hardstone.catalogue import load_catalogue
 from hardstone.cli.ending import tell_code
+from hardstone.cli.lab_options import lab_target
 from hardstone.cli.messages import abandon, print_json, tell, tell_error
 from hardstone.cli.open_store import open_store
 from hardstone.cli.report_file import default_report, no_folder, write_report
@@ -54,6 +55,7 @@ class _Prepared:
 def measure(tests: Sequence[str], options: Mapping[str, Any], *, wants_report: bool) -> int:
     """Plans and runs `tests` as `options` of the command line say: the exit code."""
     fields = {name: options[name] for name in _REQUEST_FIELDS}
+    fields["target"] = lab_target(options["target"], options)
     request = Request(tests=tuple(tests), **fields)
     with closing(find_target(request.target)) as target:
         prepared = _prepare(target, request, _place_problems(options))

@@ -206,5 +206,5 @@ def _encoded(text: str) -> bytes:
 def fake_target(path: str) -> FakeTarget:
     """The fake target of a scenario file; InputError without a file's name."""
     if not path:
-        raise InputError("'fake:' needs a scenario file", "write --target fake:SCENARIO-FILE")
+        raise InputError("'fake:' needs a scenario file", "write --target fake:FILE")
     return FakeTarget(Path(path))
