@@ -11,9 +11,8 @@ from hardstone.stats.calibrated import UNEQUAL, unequal_work
 from hardstone.stats.clock_check import clocks_apart, clocks_not_held
 from hardstone.stats.conditions import listed, names_in
 from hardstone.stats.contradictions import contradictions
+from hardstone.stats.kind_of_time import is_emulated
 from hardstone.stats.run_length import has_short_profile, shorter_than_standard
-
-_EMULATOR = "TCG"  # QEMU reports this name when it emulates the processor
 
 
 def has_run(result: Result) -> bool:
@@ -107,10 +106,9 @@ def _virtual(document: RunDocument) -> str | None:
 
 
 def _emulated(document: RunDocument) -> str | None:
-    hypervisor = str(document.system.get("virtual.hypervisor"))
-    if document.system.get("virtual.emulated") or hypervisor.startswith(_EMULATOR):
-        return "the processor is emulated: the figures do not apply to hardware"
-    return None
+    if not is_emulated(document.system):
+        return None
+    return "the processor is emulated: the figures do not apply to hardware"
 
 
 def _stolen(document: RunDocument) -> str | None:
