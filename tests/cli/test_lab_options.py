@@ -15,6 +15,7 @@ from hardstone.targets import find_transport
 from hardstone.targets.local import LocalTransport
 from tests.cli.conftest import Done, Lab
 from tests.targets import sample
+from tests.targets.test_transport import playing
 
 Hardstone = Callable[..., Done]
 ALL = {
@@ -196,3 +197,49 @@ def test_a_target_without_a_way_for_commands(hardstone: Hardstone, lab: Lab) -> 
 
 def test_local_is_this_machine() -> None:
     assert isinstance(find_transport("local"), LocalTransport)
+
+
+@pytest.fixture
+def playing_guests(lab: Lab, tmp_path: Path) -> list[Guest]:
+    """Every guest that was made; each has the facts of the sample machine, and one test."""
+    probe = playing(tmp_path, sample.stream("SEM-P-SIG"))
+    made: list[Guest] = []
+
+    def make(settings: str) -> Guest:
+        made.append(Guest(settings, probe))
+        return made[-1]
+
+    lab(make)
+    return made
+
+
+def test_the_doctor_examines_the_guest(hardstone: Hardstone, playing_guests: list[Guest]) -> None:
+    done = hardstone("doctor", "--target", "lab:a", "--append", "isolcpus=1", "--json")
+    assert done.document["target"] == "lab:a,append=isolcpus=1"
+    assert playing_guests[-1].told == ["open", "close"]
+
+
+def test_a_run_is_stored_under_what_was_booted(
+    hardstone: Hardstone, playing_guests: list[Guest], tmp_path: Path
+) -> None:
+    words = ["--target", "lab:a", "--preempt", "none", "--cpus", "2", "--store", tmp_path / "store"]
+    done = hardstone("run", "SEM-P-SIG", *words, "--json")
+    assert done.code == 0, done.err
+    plan = done.document["plan"]
+    assert plan["target"] == "lab:a,cpus=2,preempt=none"
+    again = hardstone(*plan["command"], "--dry-run", "--json")
+    assert again.document["target"] == plan["target"]
+    assert [guest.told for guest in playing_guests] == [["open", "close"]] * 2
+
+
+def test_two_kernels_differ_in_one_option_of_their_names(
+    hardstone: Hardstone, playing_guests: list[Guest], tmp_path: Path
+) -> None:
+    targets = ["--target", "lab:a,preempt=none", "--target", "lab:a,preempt=full"]
+    words = [*targets, "--deterministic", "--store", tmp_path / "store"]
+    done = hardstone("run", "SEM-P-SIG", *words)
+    assert done.code == 0, done.err
+    told = " ".join(done.out[done.out.index("test, series") - 200 :].split())
+    assert "preempt=none," in told and "preempt=full," in told and "deterministic" in told
+    asked = {guest.name for guest in playing_guests if guest.told}
+    assert asked == {"lab:a,preempt=none,deterministic", "lab:a,preempt=full,deterministic"}

@@ -39,6 +39,11 @@ def _target_option(text: str, **how: Any) -> Callable[[Decorated], Decorated]:
 
 
 target_option = _target_option(_SYSTEM_UNDER_TEST, default="local")
+targets_option = _target_option(
+    f"{_SYSTEM_UNDER_TEST} Several: one after another, then a table.",
+    default=("local",),
+    multiple=True,
+)
 machine_option = _target_option("Where: local, or lab:NAME[,KEY=VALUE...].", default="local")
 store_option = click.option(
     "--store",
@@ -126,7 +131,7 @@ _PLAN_OPTIONS = (
         help="Longest exit latency of idle states while a test measures (cyclictest: 0).",
     ),
     click.option("--name", default="", metavar="TEXT", help="A name for the run."),
-    target_option,
+    targets_option,
     store_option,
     output_option,
     click.option("--dry-run", is_flag=True, help="Print the plan and measure nothing."),
