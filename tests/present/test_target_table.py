@@ -216,3 +216,11 @@ def test_eighty_columns_hold_the_table(
     assert text.count("12.0 us") >= 2 * len(names)
     heads = [column.lines for column in table.columns]
     assert len({tuple(lines) for lines in heads}) == len(names)
+
+
+def test_a_series_of_unlike_cpus_is_not_named_after_one() -> None:
+    first, second = run("a"), run("b")
+    for one, cpu in ((first, 1), (second, 0)):
+        one.results[0].series[0].labels = {"part": "total", "cpu": cpu}
+    assert "wakeup, total" in [row.label for row in target_table([first, second]).rows]
+    assert "wakeup, total, cpu 1" in [row.label for row in target_table([first, first]).rows]

@@ -92,3 +92,27 @@ def test_timed_series_come_before_derived_ones_and_counts() -> None:
     (one,) = across_runs([make.document(results=[result]), make.document(results=[])])
     shown = [row.first.name for row in most_interesting_first(one.series)]
     assert shown == ["s9", "s1", "s50", "s99"]
+
+
+def on_cpus(*cpus: int) -> RunDocument:
+    found = [make.series([10 + cpu]) for cpu in cpus]
+    for series, cpu in zip(found, cpus, strict=True):
+        series.labels["cpu"] = cpu
+    return make.document(results=[make.result(series=found)])
+
+
+def test_a_series_on_one_cpu_of_each_target_is_one_row() -> None:
+    (one,) = across_runs([on_cpus(1), on_cpus(0), make.document(results=[])])
+    (row,) = one.series
+    assert [series and series.max for series in row.found] == [11, 10, None]
+    assert "cpu" not in dict(row.key[1])
+    (one,) = across_runs([on_cpus(1), on_cpus(1)])
+    assert [dict(row.key[1])["cpu"] for row in one.series] == [1]
+
+
+def test_a_series_for_each_cpu_keeps_its_rows() -> None:
+    (one,) = across_runs([on_cpus(0, 1), on_cpus(1)])
+    assert [[series and series.max for series in row.found] for row in one.series] == [
+        [10, None],
+        [11, 11],
+    ]

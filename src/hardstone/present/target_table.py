@@ -16,7 +16,7 @@ from hardstone.present.target_figures import FigureCell, SeriesFigures
 from hardstone.present.target_labels import TargetColumn, target_columns
 from hardstone.present.wording import one_line, series_text, shorten
 from hardstone.stats.calibrated import UNEQUAL
-from hardstone.stats.comparison import VerdictRow
+from hardstone.stats.comparison import SeriesRow, VerdictRow
 from hardstone.stats.conditions import Names, listed
 from hardstone.stats.contradictions import MARK, trust_of
 from hardstone.stats.kind_of_time import why_incomparable
@@ -90,11 +90,17 @@ class _Group:
         for verdict in _telling(across.verdicts):
             yield _claim_row(verdict, across.test)
         for figures in self.series:
-            yield TargetRow("series", series_text(figures.row.first), [])
+            yield TargetRow("series", _series_name(figures.row), [])
             for name, cells in figures.lines():
                 yield TargetRow("figure", name, cells)
         if self._more_count:
             yield TargetRow("series", f"{self._more_count} more series", [])
+
+
+def _series_name(row: SeriesRow) -> str:
+    """Without the CPU if that is not the same on every target."""
+    labels = dict(row.key[1])
+    return series_text(row.first, [name for name in row.first.labels if name in labels])
 
 
 def _state(result: Result | None) -> FigureCell:

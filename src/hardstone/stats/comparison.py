@@ -86,7 +86,7 @@ def worst_on_any_cpu(row: SeriesRow, result: Result | None) -> Worst | None:
     Under `single` a test may run on another CPU, and its series then have other labels.
     """
     alike = [
-        one for key, one in _by_key(result).items() if _without_cpu(key) == _without_cpu(row.key)
+        one for key, one in _by_key(result).items() if without_cpu(key) == without_cpu(row.key)
     ]
     if not alike:
         return None
@@ -94,7 +94,8 @@ def worst_on_any_cpu(row: SeriesRow, result: Result | None) -> Worst | None:
     return Worst(max(alike, key=lambda one: one.max or 0), cpus)
 
 
-def _without_cpu(key: Key) -> Key:
+def without_cpu(key: Key) -> Key:
+    """The key that a series has on any CPU."""
     name, labels = key
     return name, tuple(label for label in labels if label[0] != _CPU)
 

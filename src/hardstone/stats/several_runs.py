@@ -6,13 +6,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hardstone.model import Result, RunDocument, Series
-from hardstone.stats.comparison import SeriesRow, VerdictRow, series_rows, verdict_rows
+from hardstone.stats.comparison import (
+    Key,
+    SeriesRow,
+    VerdictRow,
+    series_rows,
+    verdict_rows,
+    without_cpu,
+)
 from hardstone.stats.conditions import Condition, condition_of, conditions_in
 
 
 @dataclass(frozen=True)
 class AcrossRuns:
-    """The results of `test` under `condition`, one for each run; None where there is none."""
+    """The results of `test` under `condition`, one for each run; None where there is none.
+
+    A series that each target has on one CPU only is one row, whichever CPU that is; its key then
+    has no CPU if they differ.
+    """
 
     test: str
     condition: Condition
@@ -47,4 +58,22 @@ def _rank(series: Series) -> tuple[bool, bool]:
 
 
 def _across(test: str, condition: Condition, results: list[Result | None]) -> AcrossRuns:
-    return AcrossRuns(test, condition, results, series_rows(results), verdict_rows(results))
+    return AcrossRuns(test, condition, results, _rows(results), verdict_rows(results))
+
+
+def _rows(results: list[Result | None]) -> list[SeriesRow]:
+    alike: dict[Key, list[SeriesRow]] = {}
+    for row in series_rows(results):
+        alike.setdefault(without_cpu(row.key), []).append(row)
+    return [row for key, rows in alike.items() for row in _merged(key, rows)]
+
+
+def _merged(key: Key, rows: list[SeriesRow]) -> list[SeriesRow]:
+    """`rows` as one, unless a target has the series on several CPUs."""
+    columns = [
+        [series for series in column if series is not None]
+        for column in zip(*(row.found for row in rows), strict=True)
+    ]
+    if len(rows) == 1 or any(len(column) > 1 for column in columns):
+        return rows
+    return [SeriesRow(key, [column[0] if column else None for column in columns])]
