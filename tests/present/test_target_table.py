@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import pytest
 from rich.cells import cell_len
 
-from hardstone.model import ClockCheck, RunDocument, Trust, Verdict
+from hardstone.model import ClockCheck, Conditions, RunDocument, Trust, Verdict
 from hardstone.present.target_table import TargetTable, target_table
 from hardstone.terminal.beside_targets import print_target_table
 from tests.stats import make
@@ -191,6 +191,10 @@ def test_many_series_of_many_tests_stay_readable() -> None:
 NAMES = {
     "plain": ["local", "lab:debian-rt"],
     "settings": ["lab:debian,preempt=none,deterministic", "lab:debian,preempt=full,deterministic"],
+    "common": [
+        f"lab:debian,cpus=2,memory=1024M,preempt={one},accel=tcg,append=a"
+        for one in ("none", "full")
+    ],
     "sixty": ["lab:" + 56 * "a", "lab:" + 55 * "a" + "b"],
     "wide": ["lab:" + "\u4e00" * 56, "lab:" + "\u4e00" * 55 + "\u4e01"],
     "append": ["lab:a,append=" + 400 * "x ", "lab:a,append=" + 400 * "x,"],
@@ -224,3 +228,21 @@ def test_a_series_of_unlike_cpus_is_not_named_after_one() -> None:
         one.results[0].series[0].labels = {"part": "total", "cpu": cpu}
     assert "wakeup, total" in [row.label for row in target_table([first, second]).rows]
     assert "wakeup, total, cpu 1" in [row.label for row in target_table([first, first]).rows]
+
+
+def test_settings_that_all_have_are_left_out_of_long_headings() -> None:
+    columns = target_table([run(name) for name in NAMES["common"]]).columns
+    assert [column.lines for column in columns] == [
+        ["#1", "lab:debian,", "preempt=none"],
+        ["#2", "lab:debian,", "preempt=full"],
+    ]
+    assert [column.legend for column in columns] == NAMES["common"]
+
+
+def test_a_load_with_a_long_name_is_told_in_full() -> None:
+    loads = ["none", "stress-ng:--cpu 2 --vm 1 --vm-bytes 100M --timeout 10"]
+    results = [make.result(conditions=Conditions(load=load, cpu_config="shared")) for load in loads]
+    table = target_table([run("a", results=results), run("b", results=results)])
+    cut = next(row.label for row in table.rows if "stress-ng" in row.label)
+    assert loads[1] not in cut
+    assert any(note.endswith(f": {loads[1]}") for note in table.notes)

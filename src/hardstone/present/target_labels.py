@@ -38,7 +38,7 @@ def target_columns(documents: Sequence[RunDocument]) -> list[TargetColumn]:
     A name is broken at its commas. If one is too long, or is there twice, all have numbers.
     """
     names = [shorten(one.plan.target, _NAME_CHARACTERS) for one in documents]
-    headings = [_heading(name) for name in names]
+    headings = _headings(names)
     is_plain = len(set(names)) == len(names) and all(
         "".join(lines) == name for lines, name in zip(headings, names, strict=True)
     )
@@ -55,9 +55,19 @@ def target_columns(documents: Sequence[RunDocument]) -> list[TargetColumn]:
     ]
 
 
-def _heading(name: str) -> list[str]:
-    """ "lab:debian,preempt=full" as ["lab:debian,", "preempt=full"]."""
-    *before, last = name.split(",")
-    parts = [f"{part}," for part in before] + [last]
-    lines = [shorten(part, _LINE_CHARACTERS) for part in parts[:_MOST_LINES]]
-    return [*lines, _CUT] if len(parts) > _MOST_LINES else lines
+def _headings(names: Sequence[str]) -> list[list[str]]:
+    """ "lab:debian,preempt=full" as ["lab:debian,", "preempt=full"].
+
+    If there are too many settings for a heading, it leaves out those that all names have.
+    """
+    split = [name.split(",") for name in names]
+    if max(map(len, split)) > _MOST_LINES:
+        common = set.intersection(*(set(settings) for _, *settings in split))
+        split = [[kernel, *(s for s in settings if s not in common)] for kernel, *settings in split]
+    return [_heading(parts) for parts in split]
+
+
+def _heading(parts: list[str]) -> list[str]:
+    *before, last = parts
+    lines = [shorten(part, _LINE_CHARACTERS) for part in (*(f"{one}," for one in before), last)]
+    return [*lines[:_MOST_LINES], _CUT] if len(lines) > _MOST_LINES else lines

@@ -68,6 +68,7 @@ def target_table(documents: Sequence[RunDocument]) -> TargetTable:
         *_ratio_notes(columns, whys),
         *_group_notes(groups),
         *_trust_notes(columns, documents),
+        *(f"{text}: {load}" for text, load in names.legend().items()),
     ]
     return TargetTable(columns, rows, notes)
 
