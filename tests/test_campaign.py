@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -27,13 +28,15 @@ from hardstone.errors import (
     EXIT_UNREACHABLE,
     EXIT_UNTRUSTWORTHY,
     EXIT_USAGE,
+    TargetError,
 )
-from hardstone.model import Plan
+from hardstone.model import ClockCheck, Plan
 from hardstone.plan import Request, make_plan
 from hardstone.report.masthead import head_of
 from hardstone.store import Store
 from hardstone.targets.fake import FakeTarget
 from hardstone.targets.local import local_target
+from hardstone.terminal.one_screen import print_screen
 from tests.store.fake_probe import recover
 from tests.targets import sample
 
@@ -370,3 +373,52 @@ def test_the_report_says_what_made_the_run_incomplete(
     (found,) = [one for one in head_of(play(steps).document).banners if "Incomplete" in one.title]
     assert found.lines[0].startswith(said)
     assert any("Did not run" in line for line in found.lines) == ("vanish" in str(steps))
+
+
+CLOCK = {"host_ns": 60_000_000_000, "target_ns": 609_000_000_000, "uncertainty_ns": 40_000}
+
+
+def test_a_clock_that_ran_too_fast_makes_the_run_untrustworthy(
+    tmp_path: Path, store: Store
+) -> None:
+    path = sample.scenario(tmp_path, {FIRST: sample.stream(FIRST)}, clock_check=CLOCK)
+    target = FakeTarget(path)
+    outcome = Campaign(target, store).run(make((FIRST,)), target.facts())
+    document = store.load(outcome.document.id)
+    assert document.clock_check == ClockCheck(**CLOCK)
+    assert document.trust.grade == "untrustworthy"
+    said = "the target's clock ran 10.15 times as fast as this machine's"
+    assert document.trust.reasons[0] == said
+    assert outcome.exit_code == EXIT_UNTRUSTWORTHY
+    screen = io.StringIO()
+    print_screen(document, screen)
+    assert said in " ".join(screen.getvalue().split())
+    assert said in str(head_of(document))
+
+
+def test_without_a_second_clock_the_run_says_nothing_of_one(play: Play) -> None:
+    assert play().document.clock_check is None
+
+
+def test_a_target_that_is_gone_is_not_asked_for_its_clock(tmp_path: Path, store: Store) -> None:
+    path = sample.scenario(tmp_path, {FIRST: [{"vanish": True}]}, clock_check=CLOCK)
+    target = FakeTarget(path)
+    outcome = Campaign(target, store).run(make((FIRST,)), target.facts())
+    assert (outcome.document.clock_check, outcome.exit_code) == (None, EXIT_UNREACHABLE)
+
+
+class _Mute(FakeTarget):
+    """Lost when its clock is asked for, after the last test."""
+
+    def clock_check(self) -> ClockCheck | None:
+        raise TargetError("no answer", "look at its console")
+
+
+def test_a_target_lost_at_the_end_keeps_its_results(tmp_path: Path, store: Store) -> None:
+    target = _Mute(sample.scenario(tmp_path, {FIRST: sample.stream(FIRST)}))
+    events: list[CampaignEvent] = []
+    outcome = Campaign(target, store, events.append).run(make((FIRST,)), target.facts())
+    assert outcome.exit_code == EXIT_UNREACHABLE
+    assert outcome.document.results[0].series[0].count == 2000
+    (said,) = [event.text for event in events if isinstance(event, Warned)]
+    assert said.startswith("the clock could not be read") and "no answer" in said

@@ -353,6 +353,18 @@ class Plan(msgspec.Struct, kw_only=True, frozen=True):
     dma_latency_us: Int64 | None = None
 
 
+class ClockCheck(msgspec.Struct, kw_only=True, frozen=True):
+    """The target's clock beside that of the machine that the toolkit runs on, over the run.
+
+    `host_ns` and `target_ns` are the spans of the two clocks between the same two moments.
+    `uncertainty_ns`: how far apart those moments may be, from the round trips to the target.
+    """
+
+    host_ns: Int64
+    target_ns: Int64
+    uncertainty_ns: Int64
+
+
 class Moved(msgspec.Struct, kw_only=True):
     """A fact about the machine that changed between start and end of the run."""
 
@@ -443,7 +455,8 @@ class RunDocument(msgspec.Struct, kw_only=True):
     """One run: written once, never rewritten. `system` maps fact names to values.
 
     `descriptors` are those of its tests, as declared by the probe that ran them, so that showing
-    a run needs no probe. Older runs have none.
+    a run needs no probe. Older runs have none. `clock_check` is null where the target has no clock
+    of its own, or none that keeps time: it is this machine, or its time counts instructions.
     """
 
     schema: Name
@@ -460,6 +473,7 @@ class RunDocument(msgspec.Struct, kw_only=True):
     results: Annotated[list[Result], MOST_RESULTS]
     descriptors: Annotated[list[Descriptor], _FEW] = []
     environment_moved: Annotated[list[Moved], _MANY] = []
+    clock_check: ClockCheck | None = None
     advice: Annotated[list[Text], _FEW] = []
     rating: Annotated[dict[Name, Scalar], _FEW] | None = None
 

@@ -1,14 +1,17 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 
 from hardstone.cli.main import run
+from hardstone.targets.transport import Transport
 from tests.targets import sample
 
 
@@ -50,3 +53,18 @@ def target(tmp_path: Path) -> str:
     """A fake target on which every test of the register works."""
     ids = [test.id for test in sample.register().tests]
     return f"fake:{sample.scenario(tmp_path, {test: [*sample.stream(test)] for test in ids})}"
+
+
+Lab = Callable[..., None]
+
+
+@pytest.fixture
+def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lab:
+    """Puts `make(name)` in place of the lab: a transport for what follows `lab:`."""
+
+    def install(make: Callable[[str], Transport]) -> None:
+        module = ModuleType("hardstone.targets.lab")
+        module.lab_transport = make  # type: ignore[attr-defined]
+        monkeypatch.setitem(sys.modules, module.__name__, module)
+
+    return install

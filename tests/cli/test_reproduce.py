@@ -72,7 +72,9 @@ def request_of(words: list[str]) -> Request:
     given_ = command.make_context(words[0], list(words[1:])).params
     tests = given_.get("tests", ("*",))
     names = {field.name for field in dataclasses.fields(Request)} & set(given_) - {"tests"}
-    return Request(tests=tests, **{name: given_[name] for name in names})
+    fields = {name: given_[name] for name in names}
+    (fields["target"],) = given_["target"]  # a plan is of one
+    return Request(tests=tests, **fields)
 
 
 def plan_of(request: Request) -> Plan:

@@ -17,6 +17,7 @@ from hardstone.model import (
     Verdict,
 )
 from hardstone.older.old_events import with_data
+from hardstone.present.headline import headline, target_text
 from hardstone.present.overview import (
     MOST_STANDING_OUT,
     decisive,
@@ -279,3 +280,15 @@ def test_results_of_one_test_are_told_apart_by_their_conditions() -> None:
 def test_of_a_family_the_highest_are_kept_and_not_the_first() -> None:
     low, high = make.result("SEM-P-SIG", (1, 2)), make.result("SEM-P-ARN", (1, 9))
     assert [one.test for one in decisive(timings(document(low, high)), 1)] == ["SEM-P-ARN"]
+
+
+def test_the_machine_is_named_after_its_target() -> None:
+    document = make.document(system={"machine.cpu_model": "Chip"})
+    assert target_text(document) == "Chip"
+    elsewhere = make.document(
+        system={"machine.cpu_model": "Chip"},
+        plan=make.plan_of([], target="lab:debian\x1b,preempt=full" + 60 * "x"),
+    )
+    assert target_text(elsewhere).startswith("lab:debian\N{REPLACEMENT CHARACTER},preempt=full")
+    assert target_text(elsewhere).endswith("\N{HORIZONTAL ELLIPSIS}: Chip")
+    assert target_text(elsewhere) in headline(elsewhere)

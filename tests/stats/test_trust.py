@@ -2,7 +2,17 @@ from __future__ import annotations
 
 import pytest
 
-from hardstone.model import Conditions, Event, Moved, Plan, RunDocument, Scalar, Skew, Verdict
+from hardstone.model import (
+    ClockCheck,
+    Conditions,
+    Event,
+    Moved,
+    Plan,
+    RunDocument,
+    Scalar,
+    Skew,
+    Verdict,
+)
 from hardstone.stats.trust import RULES, grade_run
 from tests.stats import make
 
@@ -50,6 +60,17 @@ def _worked(*operations: int) -> RunDocument:
     return make.document(results=results)
 
 
+def _clocked(target_s: int, uncertain_s: int) -> RunDocument:
+    second_ns = 1_000_000_000
+    return make.document(
+        clock_check=ClockCheck(
+            host_ns=60 * second_ns,
+            target_ns=target_s * second_ns,
+            uncertainty_ns=uncertain_s * second_ns,
+        )
+    )
+
+
 def _instrument(clock: str) -> RunDocument:
     return make.document(instrument=make.instrument(clock=clock, trusted=False))
 
@@ -73,6 +94,8 @@ CASES = [
     ("untrustworthy", "the conditions differed from the request", _told("conditions_differ")),
     ("untrustworthy", "the counter failed its checks", _instrument("tsc")),
     ("untrustworthy", "CPUs 0 and 1 disagree", _skewed(consistent=False)),
+    ("untrustworthy", "ran 10 times as fast as this machine's", _clocked(600, 0)),
+    ("indicative", "could not be held against this machine's", _clocked(60, 1)),
     ("untrustworthy", "the count is 4", _broken()),
     ("indicative", "virtual machine (kvm)", make.document(system={"virtual.hypervisor": "kvm"})),
     ("indicative", "emulated", make.document(system={"virtual.emulated": True})),

@@ -12,6 +12,7 @@ import pytest
 from hardstone.campaign import Campaign
 from hardstone.catalogue import load_catalogue
 from hardstone.errors import EXIT_UNREACHABLE, InputError, PrivilegeError, TargetError
+from hardstone.model import ClockCheck
 from hardstone.plan import Request, make_plan
 from hardstone.store import Store
 from hardstone.targets.base import ProbeError, RunOptions, Stop, Target
@@ -98,6 +99,17 @@ def test_documents_arrive_over_every_transport(tmp_path: Path, kind: type[LocalT
     assert (target.name, target.is_noisy) == (kind.name, kind.is_noisy)
     assert target.probe_list() == sample.register()
     assert target.facts() == sample.facts()
+
+
+def test_the_clock_of_the_system_is_that_of_its_transport() -> None:
+    check = ClockCheck(host_ns=10, target_ns=11, uncertainty_ns=1)
+
+    class Clocked(LocalTransport):
+        def clock_check(self) -> ClockCheck | None:
+            return check
+
+    assert ProbeTarget(Clocked()).clock_check() == check
+    assert ProbeTarget(LocalTransport()).clock_check() is None
 
 
 def test_noise_alone_is_not_a_document(tmp_path: Path) -> None:

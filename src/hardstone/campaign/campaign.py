@@ -8,6 +8,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TypeVar
 
 import hardstone
 from hardstone.campaign.carry import carried
@@ -43,6 +44,8 @@ from hardstone.stats.conditions import names_in
 from hardstone.stats.trust import grade_run
 from hardstone.store import Store, StoreError, new_run_id
 from hardstone.targets.base import Stop, Target, run_options
+
+Answer = TypeVar("Answer")
 
 _TICK_NS = 1_000_000_000
 _WAITING = "Another hardstone measurement is running on this machine; waiting for it to finish."
@@ -173,7 +176,8 @@ class Campaign:
 
     def _close(self, document: RunDocument, before: Facts) -> None:
         """Adds what is known only at the end of the run."""
-        after = self._facts_after()
+        document.clock_check = self._at_end(self._target.clock_check, "the clock")
+        after = self._at_end(self._target.facts, "the facts")
         if after is not None:
             document.environment_moved = environment_moved(before.facts, after.facts)
         document.finished_utc = _now_utc()
@@ -191,17 +195,18 @@ class Campaign:
         is_lost = self._gone is not None or self._is_broken
         return "complete" if is_whole and not is_lost else "incomplete"
 
-    def _facts_after(self) -> Facts | None:
+    def _at_end(self, ask: Callable[[], Answer], what: str) -> Answer | None:
+        """The target's answer after its last test; None once it is gone."""
         if self._gone is not None or self._stop.is_abort:
             return None
         try:
-            return self._target.facts()
+            return ask()
         except HardstoneError as error:
             if isinstance(error, InputError):
                 self._is_broken = True
             else:
                 self._gone = error.cause
-            self._warn(f"the facts could not be read again after the run: {error}")
+            self._warn(f"{what} could not be read again after the run: {error}")
             return None
 
 

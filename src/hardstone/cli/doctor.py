@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from hardstone.cli.lab_options import lab_options, lab_target
 from hardstone.cli.options import json_option, store_option, target_option
 from hardstone.errors import EXIT_OK, EXIT_PRIVILEGE, HardstoneError, InputError
 
@@ -28,6 +29,7 @@ _PROVE_ONLY = ("pairs", "duration", "test", "load", "seed", "store")
 @click.option("--load", metavar="LOAD", help="Load of all runs of --prove (default: none).")
 @click.option("--seed", metavar="N", help="Seed for the order in pairs of --prove (default: 0).")
 @target_option
+@lab_options
 @store_option
 @json_option
 @click.option("-q", "--quiet", is_flag=True, help="Show no progress.")
@@ -39,6 +41,7 @@ def command(**options: Any) -> int:
     applies settings, and only during its own runs. Exit code 5 when a rule blocks.
     """
     _check_options(options)
+    options["target"] = lab_target(options["target"], options)
     if options["prove"] is not None:
         from hardstone.cli.proving import prove
 

@@ -6,11 +6,13 @@ from typing import Any
 
 import click
 
+from hardstone.cli.lab_options import lab_options
 from hardstone.cli.options import plan_options
 
 
 @click.command("evaluate")
 @plan_options
+@lab_options
 def command(**options: Any) -> int:
     """Run the whole battery, store the run, print its summary and write an HTML report.
 

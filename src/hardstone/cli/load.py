@@ -5,12 +5,13 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from hardstone.cli.options import json_option
+from hardstone.cli.lab_options import lab_options_without_cpus, lab_target
+from hardstone.cli.options import json_option, machine_option
 from hardstone.errors import EXIT_INTERRUPTED, EXIT_OK, EXIT_UNTRUSTWORTHY
 
 if TYPE_CHECKING:
@@ -30,10 +31,20 @@ _TO_TELL = {*_LACKING, "load_limited"}
     help="How long: 300 (seconds), 30s, 5m (default: until Ctrl-C).",
 )
 @click.option("--cpus", metavar="LIST", help="CPUs of the load, such as 0,2-3 (default: all).")
+@machine_option
+@lab_options_without_cpus
 @json_option
 @click.option("-q", "--quiet", is_flag=True, help="No progress.")
-def command(load: str, duration: str | None, cpus: str | None, as_json: bool, quiet: bool) -> int:
-    """Load this machine, and report what each element of the load reached.
+def command(
+    load: str,
+    duration: str | None,
+    cpus: str | None,
+    target: str,
+    as_json: bool,
+    quiet: bool,
+    **lab: str | bool | None,
+) -> int:
+    """Load a machine, and report what each element of the load reached.
 
     LOAD is heavy, storm, latstat, or elements joined by +, each with or without a degree:
     cpu=10ms/100ms+disk+network=4000/s+search. The elements are cpu, disk, interrupt, network,
@@ -45,18 +56,20 @@ def command(load: str, duration: str | None, cpus: str | None, as_json: bool, qu
     reached less than 80 % of its degree, or ended early.
     """
     from hardstone.campaign.interrupt import stop_on_signals
+    from hardstone.targets import find_transport
     from hardstone.targets.base import Stop
     from hardstone.targets.loading import check_load, load_lines
-    from hardstone.targets.local import LocalTransport
 
     duration_ns = None if duration is None else _duration_ns(duration)
-    transport = LocalTransport()
-    load = _one_load(transport, load)
-    check_load(transport, load, cpus)
+    target = lab_target(target, lab)
     stop = Stop()
-    with stop_on_signals(stop), _progress(duration_ns, quiet=quiet) as show:
-        lines = list(load_lines(transport, load, duration_ns, cpus, stop, show))
-    code = _report(load, lines, as_json=as_json)
+    with closing(find_transport(target)) as transport:
+        transport.open()
+        load = _one_load(transport, load)
+        check_load(transport, load, cpus)
+        with stop_on_signals(stop), _progress(duration_ns, quiet=quiet) as show:
+            lines = list(load_lines(transport, load, duration_ns, cpus, stop, show))
+    code = _report(target, load, lines, as_json=as_json)
     return EXIT_INTERRUPTED if stop.is_set() and duration_ns is not None else code
 
 
@@ -106,7 +119,7 @@ def _progress(duration_ns: int | None, *, quiet: bool) -> Iterator[Callable[[], 
         yield show
 
 
-def _report(load: str, lines: list[AnyLine], *, as_json: bool) -> int:
+def _report(target: str, load: str, lines: list[AnyLine], *, as_json: bool) -> int:
     from hardstone.cli.messages import print_json, tell
     from hardstone.errors import UntrustworthyError
     from hardstone.model import StreamEvent, StreamLoad
@@ -120,7 +133,7 @@ def _report(load: str, lines: list[AnyLine], *, as_json: bool) -> int:
             "the probe ended before it reported what the load reached", "try again"
         )
     if as_json:
-        print_json(_document(load, lines))
+        print_json(_document(target, load, lines))
     else:
         print_load(reached)
     for event in events:
@@ -129,7 +142,7 @@ def _report(load: str, lines: list[AnyLine], *, as_json: bool) -> int:
     return EXIT_UNTRUSTWORTHY if is_lacking else EXIT_OK
 
 
-def _document(load: str, lines: list[AnyLine]) -> dict[str, Any]:
+def _document(target: str, load: str, lines: list[AnyLine]) -> dict[str, Any]:
     import msgspec
 
     from hardstone.model import StreamEvent, StreamLoad
@@ -143,6 +156,7 @@ def _document(load: str, lines: list[AnyLine]) -> dict[str, Any]:
     header = next((line for line in lines if isinstance(line, LoadHeader)), None)
     return {
         "schema": SCHEMA,
+        "target": target,
         "load": load,
         "started_utc_ns": None if header is None else header.started_utc_ns,
         "elements": [plain(line) for line in lines if isinstance(line, StreamLoad)],

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,11 +12,13 @@ from typing import Any
 from hardstone.campaign import Campaign, Outcome
 from hardstone.catalogue import load_catalogue
 from hardstone.cli.ending import tell_code
-from hardstone.cli.messages import abandon, print_json, tell, tell_error
+from hardstone.cli.lab_options import lab_targets
+from hardstone.cli.messages import print_json, tell, tell_error
 from hardstone.cli.open_store import open_store
+from hardstone.cli.printing import printed
 from hardstone.cli.report_file import default_report, no_folder, write_report
-from hardstone.errors import EXIT_OK, EXIT_USAGE, HardstoneError, InputError
-from hardstone.model import Facts, Plan, Register
+from hardstone.errors import EXIT_OK, HardstoneError, InputError
+from hardstone.model import Facts, Plan, Register, RunDocument
 from hardstone.plan import NONE, Request, make_plan
 from hardstone.report.output_file import regular_target
 from hardstone.store import StoreError
@@ -27,7 +28,6 @@ from hardstone.targets.base import Target
 _REQUEST_FIELDS = (
     "name",
     "profile",
-    "target",
     "load",
     "cpu_config",
     "cpu",
@@ -44,7 +44,9 @@ _REQUEST_FIELDS = (
 
 
 @dataclass(frozen=True)
-class _Prepared:
+class Prepared:
+    """A target that is open, and what will be run on it."""
+
     target: Target
     register: Register
     facts: Facts
@@ -53,13 +55,61 @@ class _Prepared:
 
 def measure(tests: Sequence[str], options: Mapping[str, Any], *, wants_report: bool) -> int:
     """Plans and runs `tests` as `options` of the command line say: the exit code."""
-    fields = {name: options[name] for name in _REQUEST_FIELDS}
-    request = Request(tests=tuple(tests), **fields)
-    with closing(find_target(request.target)) as target:
-        prepared = _prepare(target, request, _place_problems(options))
+    names = lab_targets(options["target"], options)
+    if len(names) > 1:
+        from hardstone.cli.several_targets import measure_several
+
+        return measure_several(names, tests, options, wants_report=wants_report)
+    with closing(find_target(names[0])) as target:
+        prepared = prepare(target, names[0], tests, options)
         if options["dry_run"]:
             return _print_plan(prepared.plan, as_json=options["as_json"])
-        return _run(prepared, options, wants_report=wants_report)
+        show = print_json if options["as_json"] else _print_screen
+        _, code = run_one(prepared, options, show, wants_report=wants_report)
+        return code
+
+
+def prepare(
+    target: Target, name: str, tests: Sequence[str], options: Mapping[str, Any]
+) -> Prepared:
+    """Opens `target`, which is called `name`, and plans `tests` for it."""
+    fields = {field: options[field] for field in _REQUEST_FIELDS}
+    request = Request(tests=tuple(tests), target=name, **fields)
+    others = _place_problems(options)
+    target.open()
+    register, facts = target.probe_list(), target.facts()
+    is_loaded = any(load != NONE for load in request.load)
+    loads = target.load_list() if is_loaded else None
+    plan = make_plan(request, register, load_catalogue(), facts.facts, loads, others)
+    return Prepared(target, register, facts, plan)
+
+
+def run_one(
+    prepared: Prepared,
+    options: Mapping[str, Any],
+    show: Callable[[RunDocument], None] | None,
+    *,
+    wants_report: bool,
+) -> tuple[RunDocument, int]:
+    """Runs the plan: the document, stored and shown, and the exit code.
+
+    `show` prints the document; None: it is printed later.
+    """
+    from hardstone.cli.progress import make_reporter
+
+    output: Path | None = options["output"]
+    store = open_store(options["store"], prepared.target)
+    with make_reporter(quiet=options["quiet"]) as reporter:
+        campaign = Campaign(prepared.target, store, reporter.take)
+        outcome = campaign.run(prepared.plan, prepared.facts, prepared.register)
+    document = outcome.document
+    if output is None and wants_report:
+        output = default_report(store.path, document.id)
+    problem = None if show is None else printed(lambda: show(document))
+    is_named = show is not None and problem is None and not options["as_json"]
+    code = _finish(outcome, output, is_named=is_named) or problem or EXIT_OK
+    tell_code(code, document, prepared.facts.facts, prepared.target)
+    return document, code
 
 
 def _place_problems(options: Mapping[str, Any]) -> list[str]:
@@ -78,15 +128,6 @@ def _place_problems(options: Mapping[str, Any]) -> list[str]:
     return problems
 
 
-def _prepare(target: Target, request: Request, others: Sequence[str]) -> _Prepared:
-    target.open()
-    register, facts = target.probe_list(), target.facts()
-    is_loaded = any(load != NONE for load in request.load)
-    loads = target.load_list() if is_loaded else None
-    plan = make_plan(request, register, load_catalogue(), facts.facts, loads, others)
-    return _Prepared(target, register, facts, plan)
-
-
 def _print_plan(plan: Plan, *, as_json: bool) -> int:
     if as_json:
         print_json(plan)
@@ -97,21 +138,10 @@ def _print_plan(plan: Plan, *, as_json: bool) -> int:
     return EXIT_OK
 
 
-def _run(prepared: _Prepared, options: Mapping[str, Any], *, wants_report: bool) -> int:
-    from hardstone.cli.progress import make_reporter
+def _print_screen(document: RunDocument) -> None:
+    from hardstone.terminal.one_screen import print_screen
 
-    output: Path | None = options["output"]
-    store = open_store(options["store"], prepared.target)
-    with make_reporter(quiet=options["quiet"]) as reporter:
-        campaign = Campaign(prepared.target, store, reporter.take)
-        outcome = campaign.run(prepared.plan, prepared.facts, prepared.register)
-    if output is None and wants_report:
-        output = default_report(store.path, outcome.document.id)
-    problem = _print_outcome(outcome, as_json=options["as_json"])
-    code = _finish(outcome, output, is_named=problem is None and not options["as_json"])
-    code = code or problem or EXIT_OK
-    tell_code(code, outcome.document, prepared.facts.facts, prepared.target)
-    return code
+    print_screen(document)
 
 
 def _check_writable(output: Path) -> None:
@@ -127,28 +157,6 @@ def _check_writable(output: Path) -> None:
     places = [folder, target] if target.exists() else [folder]
     if not all(os.access(place, os.W_OK) for place in places):
         raise InputError(f"-o: {output} cannot be written", "name another file")
-
-
-def _print_outcome(outcome: Outcome, *, as_json: bool) -> int | None:
-    """None if all of it went to standard output, else the exit code: a reader may have enough."""
-    from hardstone.terminal.one_screen import print_screen
-
-    try:
-        if as_json:
-            print_json(outcome.document)
-        else:
-            print_screen(outcome.document)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        abandon(sys.stdout)
-        tell("the reader of the output left")
-        return EXIT_OK
-    except OSError as error:
-        abandon(sys.stdout)
-        reason = error.strerror or str(error)
-        tell(f"standard output cannot be written: {reason}")
-        return EXIT_USAGE
-    return None
 
 
 def _tell_not_stored(outcome: Outcome, problem: StoreError) -> None:

@@ -31,13 +31,20 @@ class _StoreFolder(click.Path):
         return super().convert(value, param, ctx)
 
 
-target_option = click.option(
-    "--target",
-    default="local",
-    metavar="NAME",
-    show_default=True,
-    help="System under test: local, or fake:SCENARIO-FILE.",
+_SYSTEM_UNDER_TEST = "System under test: local, lab:NAME[,KEY=VALUE...], or fake:FILE."
+
+
+def _target_option(text: str, **how: Any) -> Callable[[Decorated], Decorated]:
+    return click.option("--target", metavar="NAME", show_default=True, help=text, **how)
+
+
+target_option = _target_option(_SYSTEM_UNDER_TEST, default="local")
+targets_option = _target_option(
+    f"{_SYSTEM_UNDER_TEST} Several: one after another, then a table.",
+    default=("local",),
+    multiple=True,
 )
+machine_option = _target_option("Where: local, or lab:NAME[,KEY=VALUE...].", default="local")
 store_option = click.option(
     "--store",
     type=_StoreFolder(path_type=Path),
@@ -124,7 +131,7 @@ _PLAN_OPTIONS = (
         help="Longest exit latency of idle states while a test measures (cyclictest: 0).",
     ),
     click.option("--name", default="", metavar="TEXT", help="A name for the run."),
-    target_option,
+    targets_option,
     store_option,
     output_option,
     click.option("--dry-run", is_flag=True, help="Print the plan and measure nothing."),

@@ -6,12 +6,14 @@ from typing import Any
 
 import click
 
+from hardstone.cli.lab_options import lab_options
 from hardstone.cli.options import plan_options
 
 
 @click.command("run")
 @click.argument("tests", nargs=-1, required=True, metavar="TEST...")
 @plan_options
+@lab_options
 def command(tests: tuple[str, ...], **options: Any) -> int:
     """Run chosen tests in the order given, each under every load and CPU configuration.
 

@@ -1,12 +1,20 @@
-"""`hardstone shield`: replaces itself by the probe, which does all the work."""
+"""`hardstone shield`: the probe does all the work.
+
+On this machine the tool replaces itself by the probe; on another one it hands over the streams.
+"""
 
 from __future__ import annotations
 
 import os
 import signal
+import sys
+from contextlib import closing
 from pathlib import Path
 
 import click
+
+from hardstone.cli.lab_options import lab_options_without_cpus, lab_target
+from hardstone.cli.options import machine_option
 
 _OPTIONS = ("cpu", "cpus", "policy", "priority", "settings")
 _FLAGS = ("restore", "forget", "show", "verbose")
@@ -37,18 +45,26 @@ _FLAGS = ("restore", "forget", "show", "verbose")
 @click.option("--show", is_flag=True, help="Show what is reserved now, and what can be.")
 @click.option("--verbose", is_flag=True, help="List every change, and all that could not be moved.")
 @click.option("--json", "as_json", is_flag=True, help="With --show: one JSON document.")
+@machine_option
+@lab_options_without_cpus
 @click.argument("words", metavar="[-- COMMAND ARG...]", nargs=-1, type=click.UNPROCESSED)
-def command(words: tuple[str, ...], as_json: bool, **options: str | bool | None) -> int:
+def command(
+    words: tuple[str, ...], as_json: bool, target: str, **options: str | bool | None
+) -> int:
     """Reserve a CPU, run COMMAND there, then restore all settings.
 
     While COMMAND runs, other processes, interrupts and movable kernel threads are kept
     off the CPU. Input, output and exit code are those of COMMAND. Standard error names
-    what could not be moved. Needs root.
+    what could not be moved. Needs root. With --target lab:NAME, COMMAND runs in the guest.
     """
     from hardstone.targets.find import find_probe
 
     command_words = ["--", *words] if words else []
-    _become(find_probe(), [*_arguments(options), "--json" if as_json else "--text", *command_words])
+    arguments = [*_arguments(options), "--json" if as_json else "--text", *command_words]
+    name = lab_target(target, options)
+    if name != "local":
+        return _call(name, arguments)
+    _become(find_probe(), arguments)
     return 0
 
 
@@ -59,6 +75,22 @@ def _arguments(options: dict[str, str | bool | None]) -> list[str]:
         if isinstance(value, str):
             arguments += [f"--{name}", value]
     return arguments + [f"--{name}" for name in _FLAGS if options[name]]
+
+
+def _call(target: str, arguments: list[str]) -> int:
+    """Runs the probe's command on `target` with the streams of this process: its exit code."""
+    from hardstone.errors import InputError
+    from hardstone.targets import find_transport
+    from hardstone.targets.transport import Caller
+
+    with closing(find_transport(target)) as transport:
+        if not isinstance(transport, Caller):
+            raise InputError(
+                f"no command can be run on the target '{target[:60]}'",
+                "name another: local, or lab:NAME",
+            )
+        transport.open()
+        return transport.call(arguments, sys.stdin.buffer, sys.stdout.buffer, sys.stderr.buffer)
 
 
 def _become(probe: Path, arguments: list[str]) -> None:

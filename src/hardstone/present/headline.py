@@ -14,6 +14,8 @@ from hardstone.stats.identity import duration_problem
 from hardstone.stats.trust import has_run
 from hardstone.units import format_ns, format_span
 
+_HERE = "local"
+_TARGET_CHARACTERS = 40
 _LOCKED = "memory locked"
 _IDLE = "idle states allowed"
 
@@ -23,7 +25,7 @@ def headline(document: RunDocument) -> list[str]:
     lines = [
         f"{document.id}  {document.name}",
         state_text(document),
-        machine_text(document.system),
+        target_text(document),
         kernel_text(document.system),
         conditions_text(document),
     ]
@@ -44,6 +46,13 @@ def moment_text(utc: str | None) -> str:
     if not utc:
         return ""
     return utc.replace("T", " ").removesuffix("Z").removesuffix("+00:00") + " UTC"
+
+
+def target_text(document: RunDocument) -> str:
+    """The machine, after the name of its target where that is not this machine."""
+    machine = machine_text(document.system)
+    target = document.plan.target
+    return machine if target == _HERE else f"{short(target, _TARGET_CHARACTERS)}: {machine}"
 
 
 def machine_text(facts: Mapping[str, Scalar]) -> str:

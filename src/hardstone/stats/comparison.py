@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hardstone.model import Result, RunDocument, Series, Verdict
@@ -85,7 +86,7 @@ def worst_on_any_cpu(row: SeriesRow, result: Result | None) -> Worst | None:
     Under `single` a test may run on another CPU, and its series then have other labels.
     """
     alike = [
-        one for key, one in _by_key(result).items() if _without_cpu(key) == _without_cpu(row.key)
+        one for key, one in _by_key(result).items() if without_cpu(key) == without_cpu(row.key)
     ]
     if not alike:
         return None
@@ -93,7 +94,8 @@ def worst_on_any_cpu(row: SeriesRow, result: Result | None) -> Worst | None:
     return Worst(max(alike, key=lambda one: one.max or 0), cpus)
 
 
-def _without_cpu(key: Key) -> Key:
+def without_cpu(key: Key) -> Key:
+    """The key that a series has on any CPU."""
     name, labels = key
     return name, tuple(label for label in labels if label[0] != _CPU)
 
@@ -114,21 +116,27 @@ def _comparison(
     test: str, conditions: list[Condition], results: dict[Condition, Result]
 ) -> Comparison:
     ordered = [results.get(condition) for condition in conditions]
-    series = [_by_key(result) for result in ordered]
-    verdicts = [{one.name: one for one in result.verdicts} if result else {} for result in ordered]
     return Comparison(
         test=test,
         conditions=conditions,
         results=ordered,
-        series=[
-            SeriesRow(key, [one.get(key) for one in series])
-            for key in dict.fromkeys(key for one in series for key in one)
-        ],
-        verdicts=[
-            VerdictRow(name, [one.get(name) for one in verdicts])
-            for name in dict.fromkeys(name for one in verdicts for name in one)
-        ],
+        series=series_rows(ordered),
+        verdicts=verdict_rows(ordered),
     )
+
+
+def series_rows(results: Sequence[Result | None]) -> list[SeriesRow]:
+    """Each series of any of `results`, in their order."""
+    found = [_by_key(result) for result in results]
+    keys = dict.fromkeys(key for one in found for key in one)
+    return [SeriesRow(key, [one.get(key) for one in found]) for key in keys]
+
+
+def verdict_rows(results: Sequence[Result | None]) -> list[VerdictRow]:
+    """Each verdict of any of `results`, in their order."""
+    found = [{one.name: one for one in result.verdicts} if result else {} for result in results]
+    names = dict.fromkeys(name for one in found for name in one)
+    return [VerdictRow(name, [one.get(name) for one in found]) for name in names]
 
 
 def _by_key(result: Result | None) -> dict[Key, Series]:

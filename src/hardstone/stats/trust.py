@@ -8,11 +8,11 @@ from typing import NamedTuple
 from hardstone import event_names
 from hardstone.model import Instrument, Result, RunDocument, Trust, TrustGrade
 from hardstone.stats.calibrated import UNEQUAL, unequal_work
+from hardstone.stats.clock_check import clocks_apart, clocks_not_held
 from hardstone.stats.conditions import listed, names_in
 from hardstone.stats.contradictions import contradictions
+from hardstone.stats.kind_of_time import is_emulated
 from hardstone.stats.run_length import has_short_profile, shorter_than_standard
-
-_EMULATOR = "TCG"  # QEMU reports this name when it emulates the processor
 
 
 def has_run(result: Result) -> bool:
@@ -85,6 +85,16 @@ def _skew_wrong(document: RunDocument) -> str | None:
     return None
 
 
+def _clock_wrong(document: RunDocument) -> str | None:
+    check = document.clock_check
+    return None if check is None else clocks_apart(check)
+
+
+def _clock_unsure(document: RunDocument) -> str | None:
+    check = document.clock_check
+    return None if check is None else clocks_not_held(check)
+
+
 def _identity_broken(document: RunDocument) -> str | None:
     first = next(contradictions(document), None)
     return first and first.text
@@ -99,10 +109,9 @@ def _virtual(document: RunDocument) -> str | None:
 
 
 def _emulated(document: RunDocument) -> str | None:
-    hypervisor = str(document.system.get("virtual.hypervisor"))
-    if document.system.get("virtual.emulated") or hypervisor.startswith(_EMULATOR):
-        return "the processor is emulated: the figures do not apply to hardware"
-    return None
+    if not is_emulated(document.system):
+        return None
+    return "the processor is emulated: the figures do not apply to hardware"
 
 
 def _instructions(document: RunDocument) -> str | None:
@@ -193,6 +202,7 @@ RULES: tuple[Rule, ...] = (
     Rule("untrustworthy", _unequal_work),
     Rule("untrustworthy", _counter_wrong),
     Rule("untrustworthy", _skew_wrong),
+    Rule("untrustworthy", _clock_wrong),
     Rule("untrustworthy", _identity_broken),
     Rule("indicative", _virtual),
     Rule("indicative", _emulated),
@@ -203,6 +213,7 @@ RULES: tuple[Rule, ...] = (
     Rule("indicative", _not_realtime),
     Rule("indicative", _conditions_unknown),
     Rule("indicative", _counter_refused),
+    Rule("indicative", _clock_unsure),
     Rule("indicative", _moved),
     Rule("indicative", _clock_set_back),
     Rule("indicative", _unfinished),

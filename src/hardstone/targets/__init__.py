@@ -2,20 +2,54 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import Any
+
 from hardstone.errors import InputError
 from hardstone.targets.base import Target
+from hardstone.targets.transport import Transport
+
+KNOWN_TARGETS = "local, lab:NAME[,KEY=VALUE...], fake:FILE"
+_MOST_SHOWN = 60
 
 
 def find_target(name: str) -> Target:
     """The target called `name`, not yet reached. InputError for an unknown name."""
     kind, _, rest = name.partition(":")
-    if name == "local":
-        from hardstone.targets.local import local_target
-
-        return local_target()
     if kind == "fake":
         from hardstone.targets.fake import fake_target
 
         return fake_target(rest)
-    shown = "".join(char if char.isprintable() else "?" for char in name)[:60]
-    raise InputError(f"unknown target '{shown}'", "known targets: local, fake:SCENARIO-FILE")
+    from hardstone.targets.probe_target import ProbeTarget
+
+    return ProbeTarget(find_transport(name))
+
+
+def find_transport(name: str) -> Transport:
+    """The way to the target called `name`, not yet reached, for commands that measure nothing.
+
+    InputError for an unknown name, and for a target that has no probe.
+    """
+    kind, _, rest = name.partition(":")
+    if name == "local":
+        from hardstone.targets.local import LocalTransport
+
+        return LocalTransport()
+    if kind == "lab":
+        return _lab_transport(rest)
+    if kind == "fake":
+        raise InputError(
+            f"'{_shown(name)}' plays the results of tests and can run nothing else",
+            "name a target with a probe: local, or lab:NAME",
+        )
+    raise InputError(f"unknown target '{_shown(name)}'", f"known targets: {KNOWN_TARGETS}")
+
+
+def _lab_transport(settings: str) -> Transport:
+    lab: Any = import_module("hardstone.targets.lab")  # it imports much that no other target needs
+    transport: Transport = lab.lab_transport(settings)
+    return transport
+
+
+def _shown(name: str) -> str:
+    return "".join(char if char.isprintable() else "?" for char in name)[:_MOST_SHOWN]

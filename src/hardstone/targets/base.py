@@ -10,7 +10,7 @@ from typing import Protocol
 
 from hardstone.errors import EXIT_UNTRUSTWORTHY, EXIT_USAGE, HardstoneError
 from hardstone.memory import Recorder
-from hardstone.model import Facts, Loads, Plan, PlannedTest, Register, ShieldLook
+from hardstone.model import ClockCheck, Facts, Loads, Plan, PlannedTest, Register, ShieldLook
 
 REBUILD = "the probe may be of another version; rebuild it: hardstone probe build"
 QUIET = "others write to the target's console; silence them there (dmesg -n 1), then run it again"
@@ -130,6 +130,13 @@ class Target(Recorder, Protocol):
 
     def facts(self) -> Facts:
         """Facts about the machine, and the instrument."""
+
+    def clock_check(self) -> ClockCheck | None:
+        """The target's clock and that of this machine between `open` and now.
+
+        None where there is no second clock that keeps time. The figures are untrusted, but each
+        fits into 64 bits.
+        """
 
     def run(
         self,

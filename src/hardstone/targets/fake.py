@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 from hardstone.errors import InputError, TargetError
-from hardstone.model import Facts, Loads, PlannedTest, Register, ShieldLook
+from hardstone.model import ClockCheck, Facts, Loads, PlannedTest, Register, ShieldLook
 from hardstone.targets.base import (
     BrokenStreamError,
     ProbeError,
@@ -75,6 +75,10 @@ class FakeTarget:
     def facts(self) -> Facts:
         self._check_reachable()
         return decode_facts(self._loaded().facts)
+
+    def clock_check(self) -> ClockCheck | None:
+        self._check_reachable()
+        return self._loaded().clock_check
 
     def run(
         self,
@@ -202,5 +206,5 @@ def _encoded(text: str) -> bytes:
 def fake_target(path: str) -> FakeTarget:
     """The fake target of a scenario file; InputError without a file's name."""
     if not path:
-        raise InputError("'fake:' needs a scenario file", "write --target fake:SCENARIO-FILE")
+        raise InputError("'fake:' needs a scenario file", "write --target fake:FILE")
     return FakeTarget(Path(path))

@@ -7,6 +7,7 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 
+from hardstone.model import ClockCheck
 from hardstone.targets.alone import measuring_alone
 from hardstone.targets.base import Stop
 from hardstone.targets.find import find_probe
@@ -45,6 +46,9 @@ class LocalTransport:
 
     def memory(self, run_id: str, journal: Path) -> HostMemory:
         return HostMemory(run_id, journal)
+
+    def clock_check(self) -> ClockCheck | None:
+        return None  # probe and toolkit read the same clock
 
     def chunks(
         self,

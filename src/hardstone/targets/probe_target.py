@@ -8,7 +8,7 @@ from pathlib import Path
 
 from hardstone.errors import EXIT_PRIVILEGE, EXIT_UNTRUSTWORTHY, InputError, TargetError
 from hardstone.memory import Memory
-from hardstone.model import Facts, Loads, PlannedTest, Register, ShieldLook
+from hardstone.model import ClockCheck, Facts, Loads, PlannedTest, Register, ShieldLook
 from hardstone.targets.base import (
     REBUILD,
     BrokenStreamError,
@@ -75,6 +75,9 @@ class ProbeTarget:
 
     def facts(self) -> Facts:
         return decode_facts(self._ask(["facts", "--json"], _FACTS_S))
+
+    def clock_check(self) -> ClockCheck | None:
+        return self._transport.clock_check()
 
     def run(
         self,

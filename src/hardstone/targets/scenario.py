@@ -8,6 +8,9 @@ A scenario is TOML or JSON (by the end of the file's name):
     real_time = false               # true: delays are waited for
     noisy = false                   # true: a console to which others write lines too
 
+    # as if the target's clock had been held against that of this machine; left out: it was not
+    clock_check = { host_ns = 60000000000, target_ns = 60000100000, uncertainty_ns = 40000 }
+
     [tests.CLK-B-RES]
     steps = [
       '{"type": "header", ...}',    # a line as it is sent
@@ -49,7 +52,7 @@ from typing import Any
 import msgspec
 
 from hardstone.errors import InputError
-from hardstone.model import Event, LoadReached, PlannedTest, Status
+from hardstone.model import ClockCheck, Event, LoadReached, PlannedTest, Status
 
 SCHEMA = "hardstone.scenario/1"
 _MAX_FILE_BYTES = 1 << 24
@@ -110,6 +113,7 @@ class Scenario(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     real_time: bool = False
     noisy: bool = False
     dump: list[str] = []
+    clock_check: ClockCheck | None = None
 
 
 class LoadedScenario(msgspec.Struct, kw_only=True):
@@ -124,6 +128,7 @@ class LoadedScenario(msgspec.Struct, kw_only=True):
     real_time: bool
     noisy: bool
     dump: list[str]
+    clock_check: ClockCheck | None
 
 
 def load_scenario(path: Path) -> LoadedScenario:
@@ -147,6 +152,7 @@ def load_scenario(path: Path) -> LoadedScenario:
         real_time=scenario.real_time,
         noisy=scenario.noisy,
         dump=scenario.dump,
+        clock_check=scenario.clock_check,
     )
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Protocol
+from typing import IO, Protocol, runtime_checkable
 
 from hardstone.memory import Memory
+from hardstone.model import ClockCheck
 from hardstone.targets.base import Stop
 
 
@@ -62,6 +63,9 @@ class Transport(Protocol):
     def memory(self, run_id: str, journal: Path) -> Memory:
         """The crash-safe memory of the system; as `Recorder.memory`."""
 
+    def clock_check(self) -> ClockCheck | None:
+        """Both clocks between `open` and now; as `Target.clock_check`."""
+
     def chunks(
         self,
         arguments: Sequence[str],
@@ -75,6 +79,19 @@ class Transport(Protocol):
         At `limits` and at an abort it is ended, and always when the generator is closed. `on_idle`
         is called now and then while nothing comes. ProbeError for a probe that fails, floods or
         outlives its limits.
+        """
+
+
+@runtime_checkable
+class Caller(Transport, Protocol):
+    """A transport over which a person's command runs, with its input and output."""
+
+    def call(
+        self, arguments: Sequence[str], stdin: IO[bytes], stdout: IO[bytes], stderr: IO[bytes]
+    ) -> int:
+        """Runs the probe with `arguments`, which no shell interprets; gives its exit code.
+
+        What the probe starts has these streams. An interrupt ends the probe before it is raised.
         """
 
 

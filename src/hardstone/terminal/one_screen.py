@@ -13,7 +13,7 @@ from rich.text import Text
 
 from hardstone.calling import as_typed
 from hardstone.model import RunDocument, Trust
-from hardstone.present.headline import conditions_text, kernel_text, machine_text, state_text
+from hardstone.present.headline import conditions_text, kernel_text, state_text, target_text
 from hardstone.present.notices import deviations
 from hardstone.present.overview import FailedClaim, families, stands_out
 from hardstone.present.wording import clean, one_line, shorten
@@ -82,7 +82,7 @@ class _Words:
         name = Text(f"{document.id} {one_line(document.name)}")
         name.truncate(max(self.width - len(state), len(document.id)), overflow="ellipsis")
         yield Text(name.plain + state, style="bold")
-        yield Text(shorten(machine_text(document.system), self.width))
+        yield Text(shorten(target_text(document), self.width))
         yield Text(shorten(kernel_text(document.system), self.width))
         yield from map(Text, self._wrapped(conditions_text(document, is_brief=True), self.width))
         yield from self._trust()

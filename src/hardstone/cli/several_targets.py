@@ -1,0 +1,188 @@
+"""`evaluate` and `run` on several targets: the same plan on each in turn, then one table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from typing import Any
+
+import msgspec
+
+from hardstone.cli.measuring import Prepared, prepare, run_one
+from hardstone.cli.messages import print_json, tell, tell_error
+from hardstone.cli.printing import printed
+from hardstone.errors import (
+    EXIT_GATE,
+    EXIT_INTERRUPTED,
+    EXIT_OK,
+    EXIT_PRIVILEGE,
+    EXIT_UNREACHABLE,
+    EXIT_UNTRUSTWORTHY,
+    EXIT_USAGE,
+    HardstoneError,
+    InputError,
+)
+from hardstone.model import Plan, RunDocument
+from hardstone.plan import PlanError
+from hardstone.store import StoreError
+from hardstone.targets import find_target
+
+# The order of a single run, but that Ctrl-C ends them all.
+WORST_FIRST = (
+    EXIT_INTERRUPTED,
+    EXIT_UNREACHABLE,
+    EXIT_USAGE,
+    EXIT_GATE,
+    EXIT_PRIVILEGE,
+    EXIT_UNTRUSTWORTHY,
+    EXIT_OK,
+)
+_INTERRUPTED = "the command was interrupted"
+_NO_STORE = "an earlier run could not be stored"
+
+
+class NotRun(msgspec.Struct, kw_only=True):
+    """A target that was not measured, with the exit code that it would have had alone."""
+
+    target: str
+    reason: str
+    exit_code: int
+
+
+class Runs(msgspec.Struct, kw_only=True):
+    """What --json prints for several targets: the runs in the order of the command line."""
+
+    runs: list[RunDocument]
+    not_run: list[NotRun]
+
+
+class Plans(msgspec.Struct, kw_only=True):
+    """What --json --dry-run prints for several targets."""
+
+    plans: list[Plan]
+    not_run: list[NotRun]
+
+
+def worst_code(codes: Sequence[int]) -> int:
+    """The first of `codes` in the order WORST_FIRST; one that is not in it is worse than all."""
+    order = {code: place for place, code in enumerate(WORST_FIRST)}
+    return min(codes, key=lambda code: order.get(code, -1), default=EXIT_OK)
+
+
+def measure_several(
+    names: Sequence[str], tests: Sequence[str], options: Mapping[str, Any], *, wants_report: bool
+) -> int:
+    """Measures the targets `names`, at least two, one after another: the exit code."""
+    if options["output"] is not None:
+        raise InputError(
+            f"-o: one file cannot hold the reports of {len(names)} runs",
+            "leave it out; each run has its report: hardstone report RUN -o FILE",
+        )
+    for name in names:
+        find_target(name)  # a wrong name is told before anything is measured
+    tour = _Tour(names, tests, options)
+    if options["dry_run"]:
+        return _plan_all(tour, as_json=options["as_json"])
+    return _run_all(tour, options, wants_report=wants_report)
+
+
+class _Tour:
+    """Visits the targets in turn: one that cannot be measured does not keep the others from it."""
+
+    def __init__(
+        self, names: Sequence[str], tests: Sequence[str], options: Mapping[str, Any]
+    ) -> None:
+        self.names = names
+        self.not_run: list[NotRun] = []
+        self._tests = tests
+        self._options = options
+
+    def visit(self, work: Callable[[Prepared], int | None]) -> list[int]:
+        """Calls `work` with each target while it is open; gives what is not None of its results.
+
+        PlanError if the very first plan cannot be made: the request is wrong.
+        """
+        codes: list[int] = []
+        for place, name in enumerate(self.names):
+            if not self._options["quiet"]:
+                tell(f"target {place + 1} of {len(self.names)}: {name}")
+            try:
+                with closing(find_target(name)) as target:
+                    code = work(prepare(target, name, self._tests, self._options))
+            except PlanError as error:
+                if not codes:
+                    raise
+                self._miss(name, error)
+                continue
+            except StoreError as error:
+                self._miss(name, error)
+                self._leave(place + 1, _NO_STORE, error.exit_code)
+                break
+            except HardstoneError as error:
+                self._miss(name, error)
+                continue
+            except KeyboardInterrupt:
+                self._leave(place, _INTERRUPTED, EXIT_INTERRUPTED)
+                break
+            codes.append(code or EXIT_OK)
+            if code == EXIT_INTERRUPTED:
+                self._leave(place + 1, _INTERRUPTED, EXIT_INTERRUPTED)
+                break
+        return codes
+
+    def _miss(self, name: str, error: HardstoneError) -> None:
+        tell_error(error, f"{name}: ")
+        self.not_run.append(NotRun(target=name, reason=str(error), exit_code=error.exit_code))
+
+    def _leave(self, start: int, reason: str, code: int) -> None:
+        for name in self.names[start:]:
+            self.not_run.append(NotRun(target=name, reason=reason, exit_code=code))
+
+    def code(self, codes: Sequence[int]) -> int:
+        """The exit code of the command, from those of the visits."""
+        return worst_code([*codes, *(one.exit_code for one in self.not_run)])
+
+
+def _run_all(tour: _Tour, options: Mapping[str, Any], *, wants_report: bool) -> int:
+    from hardstone.terminal.one_screen import print_screen
+
+    documents: list[RunDocument] = []
+    is_json = options["as_json"]
+
+    def run(prepared: Prepared) -> int:
+        show = None if is_json else print_screen
+        document, code = run_one(prepared, options, show, wants_report=wants_report)
+        documents.append(document)
+        return code
+
+    codes = tour.visit(run)
+    problem = printed(lambda: _print_runs(documents, tour.not_run, as_json=is_json))
+    for one in tour.not_run:
+        tell(f"{one.target} was not measured: {one.reason}")
+    return tour.code(codes) or problem or EXIT_OK
+
+
+def _print_runs(documents: list[RunDocument], not_run: list[NotRun], *, as_json: bool) -> None:
+    if as_json:
+        print_json(Runs(runs=documents, not_run=not_run))
+    elif len(documents) > 1:
+        from hardstone.present.target_table import target_table
+        from hardstone.terminal.beside_targets import print_target_table
+
+        print_target_table(target_table(documents))
+
+
+def _plan_all(tour: _Tour, *, as_json: bool) -> int:
+    from hardstone.terminal.plan import print_plan
+
+    plans: list[Plan] = []
+
+    def plan(prepared: Prepared) -> None:
+        plans.append(prepared.plan)
+        if not as_json:
+            print_plan(prepared.plan)
+
+    codes = tour.visit(plan)
+    if as_json:
+        print_json(Plans(plans=plans, not_run=tour.not_run))
+    return tour.code(codes)
