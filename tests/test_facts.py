@@ -34,7 +34,8 @@ _REGISTER_TYPES = {frozenset({"integer", "text"}): "integer or unlimited"}
 GROUPS = {name.partition(".")[0] for name in load_facts()}
 _NAMED = re.compile(rf'["{{]((?:{"|".join(sorted(GROUPS))})\.[a-z_]+)["}}]')
 # Files of the kernel that are named as facts are.
-NOT_FACTS = {"cpu.rt_runtime_us", "kernel.sched_rt_runtime_us"}
+# Settings of Linux, and a field of a kernel in the lab.
+NOT_FACTS = {"cpu.rt_runtime_us", "kernel.sched_rt_runtime_us", "kernel.arch"}
 
 
 def _sent() -> dict[str, tuple[str, str]]:

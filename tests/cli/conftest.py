@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from hardstone.calling import stay_in
 from hardstone.cli.main import run
 from hardstone.targets.transport import Transport
 from tests.targets import sample
@@ -42,6 +43,7 @@ def hardstone(capfd: pytest.CaptureFixture[str]) -> Callable[..., Done]:
 
     def call(*arguments: object) -> Done:
         capfd.readouterr()
+        stay_in(None)  # as in a new process
         code = run([str(one) for one in arguments])
         return Done(code, *capfd.readouterr())
 

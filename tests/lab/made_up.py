@@ -47,7 +47,7 @@ def zboot(payload: bytes, kind: str = "gzip") -> bytes:
     header = bytearray(64)
     header[0:2] = b"MZ"
     header[4:8] = b"zimg"
-    packed = gzip.compress(payload)
+    packed = gzip.compress(payload, mtime=0)
     struct.pack_into("<II", header, 8, len(header), len(packed))
     header[24 : 24 + len(kind)] = kind.encode()
     return bytes(header) + packed + b"after"

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { PLAN_ROOM = 1 }; /* doubled when it is full */
@@ -97,8 +98,25 @@ static void *allocate(size_t bytes)
     return memory;
 }
 
+/* Memory of a device, or another file that is there: neither made nor removed, and of the size that
+ * it has. */
+static void *map_existing(const char *path, size_t bytes)
+{
+    int file = open(path, O_RDWR | O_CLOEXEC);
+    if (file < 0)
+        return NULL;
+    struct stat state;
+    void *memory = MAP_FAILED;
+    if (fstat(file, &state) == 0 && (uint64_t)state.st_size >= bytes)
+        memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    else
+        errno = EFBIG;
+    close(file);
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
 /* NULL with errno if the file exists or cannot be created. */
-static void *map_file(const char *path, size_t bytes)
+static void *map_new(const char *path, size_t bytes)
 {
     int file = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (file < 0)
@@ -117,6 +135,14 @@ static void *map_file(const char *path, size_t bytes)
     unlink(path);
     errno = error;
     return NULL;
+}
+
+static void *map_file(const char *backing, size_t bytes)
+{
+    static const char memory[] = "memory:";
+    size_t length = sizeof memory - 1;
+    return strncmp(backing, memory, length) == 0 ? map_existing(backing + length, bytes)
+                                                 : map_new(backing, bytes);
 }
 
 int64_t arena_room_ns(const struct arena_plan *plan)

@@ -120,8 +120,9 @@ int64_t arena_room_ns(const struct arena_plan *plan);
 
 void arena_plan_free(struct arena_plan *plan);
 
-/* Allocates the arena and touches all of it, in `backing` if not NULL (created, mode 0600; an
- * existing file or link is refused). NULL with `outcome` set when there is no memory
+/* Allocates the arena and touches all of it, in `backing` if not NULL: a file that is created, mode
+ * 0600 (an existing file or link is refused), or with "memory:" before its path one that exists and
+ * is large enough, such as the memory of a device. NULL with `outcome` set when there is no memory
  * or the file cannot be made. */
 struct arena *arena_create(const struct arena_plan *plan, const char *backing,
                            struct outcome *outcome);

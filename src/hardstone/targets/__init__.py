@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any
-
 from hardstone.errors import InputError
 from hardstone.targets.base import Target
 from hardstone.targets.transport import Transport
@@ -36,19 +33,15 @@ def find_transport(name: str) -> Transport:
 
         return LocalTransport()
     if kind == "lab":
-        return _lab_transport(rest)
+        from hardstone.targets.lab import lab_transport
+
+        return lab_transport(rest)
     if kind == "fake":
         raise InputError(
             f"'{_shown(name)}' plays the results of tests and can run nothing else",
             "name a target with a probe: local, or lab:NAME",
         )
     raise InputError(f"unknown target '{_shown(name)}'", f"known targets: {KNOWN_TARGETS}")
-
-
-def _lab_transport(settings: str) -> Transport:
-    lab: Any = import_module("hardstone.targets.lab")  # it imports much that no other target needs
-    transport: Transport = lab.lab_transport(settings)
-    return transport
 
 
 def _shown(name: str) -> str:

@@ -132,6 +132,11 @@ def _abandoned() -> Iterator[tuple[Path, Path]]:
                         yield folder, journal
 
 
+def memory_folder() -> Path | None:
+    """A folder for files in memory, None where there is none with room."""
+    return next(filter(_has_room, _bases()), None)
+
+
 def _chunks(file: BinaryIO) -> Iterator[bytes]:
     """Pieces of a file, which may be larger than the memory of the tool."""
     left = RECORDING_LIMIT_BYTES

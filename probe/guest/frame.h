@@ -1,0 +1,49 @@
+/* What host and guest say to each other: frames of a type, a length and that many bytes.
+ *
+ *   host to guest                               guest to host
+ *   R  run: words, each ended by a 0 byte       H  ready: version of this list, one byte
+ *   I  bytes for its standard input             O  bytes of its standard output
+ *   Z  end of its standard input                E  bytes of its standard error
+ *   S  a signal for its process group, a byte   X  its end: exit code, or 128 + signal; errno where
+ *   C  what does the clock say?                    it did not start: two bytes
+ *                                               C  CLOCK_MONOTONIC in ns: eight bytes
+ *
+ * Numbers are little-endian. One command runs at a time. */
+#ifndef HS_GUEST_FRAME_H
+#define HS_GUEST_FRAME_H
+
+#include "guest/channel.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    FRAME_VERSION = 1,
+    FRAME_HEAD_BYTES = 5,
+    FRAME_MOST_BYTES = 1 << 16,
+
+    FRAME_RUN = 'R',
+    FRAME_INPUT = 'I',
+    FRAME_INPUT_END = 'Z',
+    FRAME_SIGNAL = 'S',
+    FRAME_CLOCK = 'C',
+    FRAME_READY = 'H',
+    FRAME_OUTPUT = 'O',
+    FRAME_ERROR = 'E',
+    FRAME_EXIT = 'X',
+};
+
+struct frame {
+    char type;
+    uint32_t length;
+    unsigned char bytes[FRAME_MOST_BYTES + 1]; /* a 0 byte follows the last */
+};
+
+/* False where the other side is gone. */
+bool frame_send(struct channel *channel, char type, const void *bytes, size_t length);
+
+/* Waits for the next frame. False where the other side is gone, or sent what is no frame. */
+bool frame_receive(struct channel *channel, struct frame *frame);
+
+#endif

@@ -1,0 +1,37 @@
+/* Process 1 of a guest of the lab: runs what the host asks for. The host is
+ * src/hardstone/lab/guest.py; it ends the machine, so that this never returns. */
+#include "guest/child.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static struct channel *open_channel(int argc, char *argv[])
+{
+    if (argc == 3 && strcmp(argv[1], "port") == 0)
+        return channel_open_port(argv[2]);
+    if (argc == 4 && strcmp(argv[1], "turns") == 0)
+        return channel_open_turns(argv[2], argv[3]);
+    errno = EINVAL;
+    return NULL;
+}
+
+int main(int argc, char *argv[])
+{
+    static struct frame frame;
+    struct channel *channel = open_channel(argc, argv);
+    if (!channel) {
+        printf("hardstone-guest: no channel to the host: %s\n", strerror(errno));
+        return 1;
+    }
+    unsigned char version = FRAME_VERSION;
+    bool is_there = frame_send(channel, FRAME_READY, &version, 1);
+    while (is_there && frame_receive(channel, &frame))
+        if (frame.type == FRAME_RUN)
+            is_there = child_serve(channel, &frame);
+        else
+            answer_clock(channel, &frame, &is_there);
+    printf("hardstone-guest: the host is gone\n");
+    return 1;
+}

@@ -1,0 +1,41 @@
+"""What runs a guest: the processor's own virtualisation, or QEMU's emulation."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+from pathlib import Path
+
+from hardstone.errors import InputError
+from hardstone.lab.settings import LabSettings
+
+_KVM = Path("/dev/kvm")
+_CPUINFO = Path("/proc/cpuinfo")
+_VIRTUALISES = re.compile(r"^flags\s*:.*\b(vmx|svm)\b", re.MULTILINE)
+
+
+def choose_accel(settings: LabSettings, arch: str) -> str:
+    """ "icount", "kvm" or "tcg" for a guest of `arch`; InputError where KVM is asked for and
+    cannot be had."""
+    if settings.is_deterministic:
+        return "icount"
+    if settings.accel == "tcg":
+        return "tcg"
+    obstacle = kvm_obstacle(arch)
+    if obstacle and settings.accel == "kvm":
+        raise InputError(f"KVM cannot run this guest: {obstacle}", "leave out accel, or take tcg")
+    return "tcg" if obstacle else "kvm"
+
+
+def kvm_obstacle(arch: str, device: Path = _KVM, cpuinfo: Path = _CPUINFO) -> str | None:
+    """Why KVM cannot run a guest of `arch` here, None where nothing speaks against it."""
+    if arch != platform.machine():
+        return f"this machine is {platform.machine()} and the kernel {arch}"
+    if not device.exists():
+        return f"there is no {device}"
+    if not os.access(device, os.R_OK | os.W_OK):
+        return f"{device} may not be opened by this user (group kvm)"
+    if arch == "x86_64" and not _VIRTUALISES.search(cpuinfo.read_text("ascii", "replace")):
+        return "the processor shows neither vmx nor svm"
+    return None

@@ -1,0 +1,64 @@
+"""What a guest wrote to its console, and why it ended. Neither is trusted."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import shutil
+from pathlib import Path
+
+_MOST_BYTES = 1 << 16
+_SHOWN_CHARS = 300
+_PANIC = re.compile(r"Kernel panic - not syncing: [^\n]*")
+_NO_PORT = "hardstone-lab: no port of virtio-serial"
+_ESCAPES = re.compile(r"\x1b(\[[0-9;?]*[A-Za-z]|[@-_])?")
+
+
+def console_lines(folder: Path) -> list[str]:
+    """The last lines of the console, printable."""
+    lines = _printable(_tail(folder / "console")).splitlines()
+    return [line.strip() for line in lines if line.strip()]
+
+
+def console_text(folder: Path) -> str:
+    """The last line of the console, short enough for a message."""
+    lines = console_lines(folder)
+    return lines[-1][:_SHOWN_CHARS] if lines else ""
+
+
+def keep_console(folder: Path, log: Path) -> None:
+    """Keeps the console as the file `log`, where it can be written: it only helps a person."""
+    with contextlib.suppress(OSError):
+        log.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(folder / "console", log)
+
+
+def why_it_ended(folder: Path) -> tuple[str, str]:
+    """Why a guest ended, and what to do about it ("" where nothing is known)."""
+    console = "\n".join(console_lines(folder))
+    if _NO_PORT in console:
+        return (
+            "the kernel has no driver for the channel to the lab",
+            "switch on CONFIG_VIRTIO_PCI and CONFIG_VIRTIO_CONSOLE, or give the kernel's modules: "
+            "hardstone lab add NAME --kernel PATH --modules DIR",
+        )
+    if found := _PANIC.search(console):
+        return found[0][:_SHOWN_CHARS], ""
+    said = _printable(_tail(folder / "qemu")).strip().splitlines()
+    if said:
+        return f"QEMU said: {said[-1][:_SHOWN_CHARS]}", ""
+    return "QEMU was ended, or the guest switched itself off", ""
+
+
+def _tail(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            file.seek(max(0, path.stat().st_size - _MOST_BYTES))
+            return file.read(_MOST_BYTES).decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+def _printable(text: str) -> str:
+    text = _ESCAPES.sub("", text).replace("\r", "\n")
+    return "".join(char if char.isprintable() or char == "\n" else "?" for char in text)

@@ -1,0 +1,54 @@
+"""What a guest boots into: the probe, busybox, the drivers of the channel, nothing else."""
+
+from __future__ import annotations
+
+import hashlib
+import stat
+from pathlib import Path
+
+from hardstone.files import replace_file
+from hardstone.lab.archive import Entry, folder, make_archive, plain, program
+from hardstone.lab.kernels import Kernel
+from hardstone.lab.lab_folder import lab_errors, lab_folder
+from hardstone.lab.programs import Programs
+
+_FOLDERS = ("bin", "boot", "dev", "etc", "modules", "proc", "run", "sys", "tmp", "var")
+_CONSOLE = Entry("dev/console", stat.S_IFCHR | 0o600, device=(5, 1))
+_INIT = Path(__file__).with_name("init.sh")
+_USERS = b"root:x:0:0:root:/tmp:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n"
+_KEPT = 16
+
+
+def initramfs_for(kernel: Kernel, programs: Programs) -> Path:
+    """The archive for this kernel, from the cache if it is there; TargetError where it cannot be
+    written."""
+    archive = make_archive(_entries(kernel, programs))
+    path = lab_folder() / "initramfs" / f"{hashlib.sha256(archive).hexdigest()[:32]}.cpio"
+    with lab_errors("write the initramfs to", path.parent):
+        if not (path.is_file() and path.read_bytes() == archive):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            replace_file(path, archive, 0o644, is_durable=False)
+            _forget_old(path)
+    return path
+
+
+def _entries(kernel: Kernel, programs: Programs) -> list[Entry]:
+    config = [] if kernel.config is None else [kernel.config]
+    return [
+        *map(folder, _FOLDERS),
+        _CONSOLE,
+        program("init", _INIT.read_bytes()),
+        plain("etc/passwd", _USERS),
+        program("bin/busybox", kernel.busybox.read_bytes()),
+        program("bin/hardstone-guest", programs.guest.read_bytes()),
+        program("bin/hardstone-probe", programs.probe.read_bytes()),
+        *(plain(f"boot/config-{kernel.release}", path.read_bytes()) for path in config),
+        *(plain(f"modules/{path.name}", path.read_bytes()) for path in kernel.modules),
+    ]
+
+
+def _forget_old(newest: Path) -> None:
+    """Each build of the probe makes a new archive."""
+    found = sorted(newest.parent.glob("*.cpio"), key=lambda path: path.stat().st_mtime)
+    for path in found[:-_KEPT]:
+        path.unlink(missing_ok=True)

@@ -1,0 +1,222 @@
+"""A guest of the lab as the system under test: one boot serves all commands of a run."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import IO
+
+from hardstone.errors import InputError, TargetError
+from hardstone.lab import guest_frames as frames
+from hardstone.lab.accel import choose_accel
+from hardstone.lab.guest import Guest
+from hardstone.lab.guest_frames import Frame
+from hardstone.lab.initramfs import initramfs_for
+from hardstone.lab.kernels import Kernel, find_kernel
+from hardstone.lab.lab_folder import lab_folder
+from hardstone.lab.programs import Programs
+from hardstone.lab.qemu import Machine, boot_line_of, cpu_count, memory_mib
+from hardstone.lab.settings import LabSettings, parse_settings
+from hardstone.model import ClockCheck
+from hardstone.targets.alone import measuring_alone
+from hardstone.targets.base import ProbeError, Stop
+from hardstone.targets.guest_programs import programs_for
+from hardstone.targets.host_memory import HostMemory, memory_folder
+from hardstone.targets.lab_command import GuestCommand, exit_error
+from hardstone.targets.local import LocalTransport
+from hardstone.targets.transport import Limits
+
+_PROBE = "/bin/hardstone-probe"
+_RECORDING = "memory:/run/recording"
+_HEAD_BYTES = 4096
+_CALL_CHUNK_BYTES = 1 << 12
+_POLL_S = 0.2
+
+
+class LabMemory(HostMemory):
+    """The recording is memory that guest and host share: a file here, whatever the guest's end."""
+
+    def copy(self, path: str) -> Iterator[bytes] | None:
+        """Only what the probe's arena has: its second word says how much."""
+        chunks = super().copy(path)
+        return None if chunks is None else _cut(chunks)
+
+
+class LabTransport:
+    """Boots the guest at the first command, unless it is open."""
+
+    is_noisy = False
+
+    def __init__(self, settings: LabSettings) -> None:
+        self._settings = settings
+        self.name = f"lab:{settings.name}"
+        self._guest: Guest | None = None
+        self._programs: Programs | None = None
+        self._recording: str | None = None
+
+    def open(self) -> None:
+        self._booted()
+
+    def close(self) -> None:
+        guest, self._guest = self._guest, None
+        if guest is not None:
+            guest.close()
+
+    def alone(
+        self, stop: Stop, on_wait: Callable[[], None], on_unlocked: Callable[[str], None]
+    ) -> AbstractContextManager[None]:
+        """A guest measures with the CPUs of this machine."""
+        return measuring_alone(stop.is_set, on_wait, on_unlocked)
+
+    def clock_check(self) -> ClockCheck | None:
+        guest = self._booted()
+        guest.read_clock()
+        found = guest.clocks()
+        if found is None:
+            return None
+        first, last = found
+        return ClockCheck(
+            host_ns=last.before_ns - first.before_ns,
+            target_ns=last.guest_ns - first.guest_ns,
+            uncertainty_ns=sum(one.after_ns - one.before_ns for one in found),
+        )
+
+    def probe_path(self) -> str | None:
+        return _PROBE
+
+    def probe_sha256(self) -> str | None:
+        if self._programs is None:
+            return None
+        with self._programs.probe.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+
+    def memory(self, run_id: str, journal: Path) -> LabMemory:
+        return LabMemory(run_id, journal)
+
+    def chunks(
+        self,
+        arguments: Sequence[str],
+        limits: Limits,
+        stop: Stop,
+        on_idle: Callable[[], None] = lambda: None,
+    ) -> Generator[bytes]:
+        if arguments and arguments[0] == "dump":  # the recording is here, also without a guest
+            yield from LocalTransport().chunks(arguments, limits, stop, on_idle)
+            return
+        guest = self._booted()
+        words = [_PROBE, *self._with_recording(guest, arguments)]
+        yield from GuestCommand(guest, words, limits, stop).chunks(on_idle)
+
+    def call(
+        self, arguments: Sequence[str], stdin: IO[bytes], stdout: IO[bytes], stderr: IO[bytes]
+    ) -> int:
+        guest = self._booted()
+        guest.run([_PROBE, *arguments])
+        streams = {frames.OUTPUT: stdout, frames.ERROR: stderr}
+        is_over = not guest.can_interrupt
+        try:
+            while True:
+                frame = guest.receive(_POLL_S)
+                if frame is not None and frame.type in streams:
+                    streams[frame.type].write(frame.content)
+                    streams[frame.type].flush()
+                elif frame is not None and frame.type == frames.EXIT:
+                    return _exit_code(frame)
+                elif not is_over:
+                    is_over = _pass_input(guest, stdin)
+        except (KeyboardInterrupt, BrokenPipeError):
+            self.close()
+            raise
+
+    def _booted(self) -> Guest:
+        if self._guest is None:
+            kernel = find_kernel(self._settings.kernel)
+            self._programs = programs_for(kernel.arch)
+            self._guest = self._boot(kernel, self._programs)
+        return self._guest
+
+    def _boot(self, kernel: Kernel, programs: Programs) -> Guest:
+        machine = Machine(
+            kernel=kernel,
+            initramfs=initramfs_for(kernel, programs),
+            accel=choose_accel(self._settings, kernel.arch),
+            cpus=cpu_count(self._settings),
+            memory_mib=memory_mib(self._settings),
+            append=boot_line_of(self._settings),
+        )
+        base = memory_folder()
+        if base is None:
+            raise TargetError("there is no folder in memory for a guest", "mount /dev/shm")
+        log = lab_folder() / "consoles" / f"{kernel.name}.log"
+        guest = Guest(machine, base, self.name, log)
+        try:
+            guest.wait_until_ready()
+        except BaseException:
+            guest.close()
+            raise
+        return guest
+
+    def _with_recording(self, guest: Guest, arguments: Sequence[str]) -> list[str]:
+        """Arguments with the guest's own name for the recording, which is linked to its place."""
+        words = list(arguments)
+        if "--backing" not in words:
+            return words
+        at = words.index("--backing") + 1
+        place = Path(words[at])
+        _empty(guest.recording)
+        try:
+            place.unlink(missing_ok=True)
+            os.link(guest.recording, place)
+        except OSError as error:
+            raise ProbeError(f"the recording cannot be kept: {error.strerror or error}") from error
+        words[at] = _RECORDING
+        return words
+
+
+def lab_transport(text: str) -> LabTransport:
+    """The way to the guest that `text` names, what follows `lab:`; it does not boot yet."""
+    settings = parse_settings(text)
+    find_kernel(settings.kernel)
+    return LabTransport(settings)
+
+
+def _exit_code(frame: Frame) -> int:
+    error = exit_error(frame, "")
+    if isinstance(error, TargetError | InputError):
+        raise error
+    return frame.content[0]
+
+
+def _pass_input(guest: Guest, stdin: IO[bytes]) -> bool:
+    """Passes on what can be read now; true at its end."""
+    import select
+
+    with contextlib.suppress(OSError, ValueError):
+        if not select.select([stdin], [], [], 0)[0]:
+            return False
+        chunk = os.read(stdin.fileno(), _CALL_CHUNK_BYTES)
+        guest.send(Frame(frames.INPUT, chunk) if chunk else Frame(frames.INPUT_END))
+        return not chunk
+    guest.send(Frame(frames.INPUT_END))
+    return True
+
+
+def _empty(recording: Path) -> None:
+    """Without the head of an earlier test, a probe that dies at once leaves none of its figures."""
+    with recording.open("r+b") as file:
+        file.write(bytes(_HEAD_BYTES))
+
+
+def _cut(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    left: int | None = None
+    for chunk in chunks:
+        if left is None:
+            left = int.from_bytes(chunk[8:16], "little")
+        if left <= 0:
+            return
+        yield chunk[:left]
+        left -= len(chunk)
