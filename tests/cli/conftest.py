@@ -12,6 +12,7 @@ import pytest
 
 from hardstone.calling import stay_in
 from hardstone.cli.main import run
+from hardstone.targets.probe_target import ProbeTarget
 from hardstone.targets.transport import Transport
 from tests.targets import sample
 
@@ -67,6 +68,7 @@ def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lab:
     def install(make: Callable[[str], Transport]) -> None:
         module = ModuleType("hardstone.targets.lab")
         module.lab_transport = make  # type: ignore[attr-defined]
+        module.lab_target = lambda rest: ProbeTarget(make(rest))  # type: ignore[attr-defined]
         monkeypatch.setitem(sys.modules, module.__name__, module)
 
     return install

@@ -195,6 +195,8 @@ static const char *read_head(int file, struct arena *head, size_t *bytes)
     *bytes = (size_t)facts.st_size;
     if (error)
         return "not a record file of a probe";
+    if (head->bytes < *bytes)
+        *bytes = (size_t)head->bytes; /* the memory of a device is larger */
     return why_no_head(head, *bytes);
 }
 

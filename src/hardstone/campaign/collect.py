@@ -70,13 +70,13 @@ def measure(common: Collector, planned: PlannedTest, on_idle: Callable[[], None]
     except (ProbeError, TargetError) as caught:
         error = caught
     result = _result(reader, planned, error)
-    if isinstance(error, TargetError):
-        raise TargetGoneError(error, result_under(planned, result))
     is_broken = not reader.is_complete if error is None else isinstance(error, BrokenStreamError)
     if is_broken:
         result.remedy, result.command = parted(QUIET if is_noisy else REBUILD)
     if error and backing is not None and not result.series and common.journal.has_recording():
         _salvage(common.target, result, backing)
+    if isinstance(error, TargetError):
+        raise TargetGoneError(error, result_under(planned, result))
     return Measured(result_under(planned, result), is_broken)
 
 

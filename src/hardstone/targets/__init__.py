@@ -17,6 +17,10 @@ def find_target(name: str) -> Target:
         from hardstone.targets.fake import fake_target
 
         return fake_target(rest)
+    if kind == "lab":
+        from hardstone.targets.lab import lab_target
+
+        return lab_target(rest)
     from hardstone.targets.probe_target import ProbeTarget
 
     return ProbeTarget(find_transport(name))

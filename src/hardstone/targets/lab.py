@@ -21,13 +21,14 @@ from hardstone.lab.lab_folder import lab_folder
 from hardstone.lab.programs import Programs
 from hardstone.lab.qemu import Machine, boot_line_of, cpu_count, memory_mib
 from hardstone.lab.settings import LabSettings, parse_settings
-from hardstone.model import ClockCheck
+from hardstone.model import ClockCheck, Facts, Scalar
 from hardstone.targets.alone import measuring_alone
 from hardstone.targets.base import ProbeError, Stop
 from hardstone.targets.guest_programs import programs_for
 from hardstone.targets.host_memory import HostMemory, memory_folder
 from hardstone.targets.lab_command import GuestCommand, exit_error
 from hardstone.targets.local import LocalTransport
+from hardstone.targets.probe_target import ProbeTarget
 from hardstone.targets.transport import Limits
 
 _PROBE = "/bin/hardstone-probe"
@@ -54,6 +55,7 @@ class LabTransport:
     def __init__(self, settings: LabSettings) -> None:
         self._settings = settings
         self.name = f"lab:{settings.name}"
+        self.preempt = settings.preempt
         self._guest: Guest | None = None
         self._programs: Programs | None = None
         self._recording: str | None = None
@@ -177,11 +179,40 @@ class LabTransport:
         return words
 
 
+class LabTarget(ProbeTarget):
+    """The probe in a guest, whose kernel must have understood its command line."""
+
+    def __init__(self, transport: LabTransport) -> None:
+        super().__init__(transport)
+        self._preempt = transport.preempt
+
+    def facts(self) -> Facts:
+        facts = super().facts()
+        model = facts.facts.get("kernel.preemption_model")
+        if self._preempt not in (None, model):
+            raise InputError(
+                f"{self.name}: the kernel's preemption model is {_shown(model)}, "
+                f"and not {self._preempt} as asked",
+                "take a kernel that can switch to it, or leave out preempt",
+            )
+        return facts
+
+
+def lab_target(text: str) -> LabTarget:
+    """The guest that `text` names, what follows `lab:`; it does not boot yet."""
+    return LabTarget(lab_transport(text))
+
+
 def lab_transport(text: str) -> LabTransport:
     """The way to the guest that `text` names, what follows `lab:`; it does not boot yet."""
     settings = parse_settings(text)
     find_kernel(settings.kernel)
     return LabTransport(settings)
+
+
+def _shown(value: Scalar) -> str:
+    """A word of the guest's, which is not trusted."""
+    return "".join(char if char.isprintable() else "?" for char in str(value))[:40]
 
 
 def _exit_code(frame: Frame) -> int:
