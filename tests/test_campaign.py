@@ -359,6 +359,16 @@ def test_the_recording_of_a_probe_that_hung_is_read(tmp_path: Path, store: Store
     assert result.calibrated == {"turns": 7}
 
 
+def test_the_recording_of_a_target_that_was_lost_is_read(tmp_path: Path, store: Store) -> None:
+    path = sample.scenario(tmp_path, {FIRST: [{"vanish": True}]}, dump=sample.stream(FIRST))
+    target = _Recorded(path)
+    outcome = Campaign(target, store).run(make((FIRST,)), target.facts())
+    result = outcome.document.results[0]
+    assert outcome.exit_code == EXIT_UNREACHABLE
+    assert (result.status, result.complete) == ("failed", False)
+    assert result.series[0].count == 2000
+
+
 @pytest.mark.parametrize(
     ("steps", "said"),
     [

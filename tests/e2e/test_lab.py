@@ -1,0 +1,167 @@
+"""Guests of the lab, with a kernel of Debian's where one was fetched: hardstone lab get debian."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from hardstone.errors import HardstoneError
+from hardstone.lab.emulator import emulator
+from hardstone.lab.kernels import find_kernel
+from hardstone.lab.lab_folder import lab_folder
+from hardstone.targets.find import find_probe
+from hardstone.targets.lab import LabTransport, lab_transport
+
+KERNELS = lab_folder()  # read before each test gets a home of its own
+HARDSTONE = [sys.executable, "-m", "hardstone"]
+
+
+@pytest.fixture(autouse=True)
+def kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HARDSTONE_LAB_DIR", str(KERNELS))
+    try:
+        find_kernel("debian")
+        emulator("x86_64")
+    except HardstoneError as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture
+def memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder for the guest's memory, so that what is left there is this test's."""
+    folder = tmp_path / "memory"
+    folder.mkdir()
+    monkeypatch.setenv("HARDSTONE_MEMORY_DIR", str(folder))
+    return folder
+
+
+def document_of(arguments: list[str], store: Path) -> dict[str, object]:
+    done = subprocess.run(
+        [*HARDSTONE, *arguments, "--json", "--quiet", "--store", str(store)],
+        capture_output=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    found: dict[str, object] = json.loads(done.stdout)
+    return found
+
+
+@pytest.mark.slow
+def test_a_deterministic_run_gives_the_same_document_twice(tmp_path: Path, memory: Path) -> None:
+    arguments = ["run", "TMR-P-LAT", "SEM-P-SHF", "MUT-P-ARC", "--samples", "100"]
+    arguments += ["--target", "lab:debian", "--deterministic"]
+    first, second = (document_of(arguments, tmp_path / str(number)) for number in range(2))
+    differing = {name for name in first if first[name] != second[name]}
+    assert differing <= {"id", "started_utc", "finished_utc"}
+    assert {one["status"] for one in first["results"]} == {"measured"}  # type: ignore[attr-defined]
+    assert list(memory.iterdir()) == []
+
+
+@pytest.fixture
+def guest(memory: Path) -> Iterator[LabTransport]:
+    transport = lab_transport("debian")
+    transport.open()
+    yield transport
+    transport.close()
+    assert list(memory.iterdir()) == []
+
+
+def call(guest: LabTransport, *arguments: str) -> tuple[int, str]:
+    output = io.BytesIO()
+    with Path("/dev/null").open("rb") as nothing:
+        code = guest.call(arguments, nothing, output, io.BytesIO())
+    return code, output.getvalue().decode()
+
+
+def shown(guest: LabTransport) -> dict[str, object]:
+    found: dict[str, object] = json.loads(call(guest, "shield", "--show", "--json")[1])
+    return found
+
+
+@pytest.mark.slow
+def test_a_shield_is_undone_in_control_groups_of_version_2(guest: LabTransport) -> None:
+    before = shown(guest)
+    script = "cat /sys/fs/cgroup/*/cpuset.cpus.partition; exit 7"
+    code, partition = call(guest, "shield", "--", "sh", "-c", script)
+    assert (code, partition.split()) == (7, ["root"])
+    assert shown(guest) == before
+
+
+@pytest.mark.slow
+def test_a_killed_shield_is_undone(guest: LabTransport) -> None:
+    before = shown(guest)
+    assert call(guest, "shield", "--", "sh", "-c", "kill -9 $PPID")[0] == 128 + signal.SIGKILL
+    until = time.monotonic() + 60
+    while shown(guest)["state"] != "free" and time.monotonic() < until:
+        call(guest, "shield", "--restore")
+    assert shown(guest) == before
+
+
+@pytest.mark.slow
+def test_a_killed_tool_leaves_no_guest_and_loses_no_value(tmp_path: Path, memory: Path) -> None:
+    store = tmp_path / "store"
+    arguments = ["run", "TMR-P-LAT", "-D", "100s", "--target", "lab:debian", "--store", str(store)]
+    tool = subprocess.Popen([*HARDSTONE, *arguments], stderr=subprocess.DEVNULL)
+    try:
+        wait_for(lambda: any(is_recording(path) for path in memory.glob("*/*.rec")))
+        assert running_guests(memory)
+    finally:
+        tool.kill()
+        tool.wait()
+    wait_for(lambda: not running_guests(memory) and not list(memory.glob("hardstone-lab-*")))
+    done = subprocess.run(
+        [*HARDSTONE, "runs", "--json", "--store", str(store)],
+        capture_output=True,
+        timeout=60,
+        check=True,
+    )
+    run = json.loads(done.stdout)[0]["id"]
+    document = json.loads(
+        subprocess.run(
+            [*HARDSTONE, "show", run, "--json", "--store", str(store)],
+            capture_output=True,
+            timeout=60,
+            check=True,
+        ).stdout
+    )
+    assert document["status"] == "incomplete"
+    assert document["results"][0]["series"][0]["count"] > 0
+
+
+def is_recording(path: Path) -> bool:
+    """Whether the probe in the guest has kept a value."""
+    done = subprocess.run(
+        [find_probe(), "dump", path, "--json"], capture_output=True, timeout=60, check=False
+    )
+    return re.search(rb'"name":"wakeup".*"count":[1-9]', done.stdout) is not None
+
+
+def running_guests(memory: Path) -> list[int]:
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                command = (entry / "cmdline").read_bytes()
+            except OSError:
+                continue
+            if os.fsencode(memory) in command and b"qemu-system" in command:
+                found.append(int(entry.name))
+    return found
+
+
+def wait_for(is_so: object) -> None:
+    until = time.monotonic() + 120
+    while not is_so() and time.monotonic() < until:  # type: ignore[operator]
+        time.sleep(0.2)
+    assert is_so()  # type: ignore[operator]
