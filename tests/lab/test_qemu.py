@@ -1,0 +1,51 @@
+"""The command line of QEMU, by architecture and accelerator."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hardstone.lab import qemu
+from hardstone.lab.kernels import Kernel
+from hardstone.lab.qemu import Machine
+
+
+@pytest.fixture(autouse=True)
+def no_emulator_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(qemu, "emulator", lambda arch: f"qemu-system-{arch}")
+
+
+def command(arch: str, accel: str, folder: str = "/f") -> list[str]:
+    place = Path("/k")
+    kernel = Kernel(
+        name="made", arch=arch, release="", package="", sha256="0" * 64, append="kernels=own",
+        image=place / "image", config=None, busybox=place / "busybox", modules=(),
+    )  # fmt: skip
+    machine = Machine(
+        kernel=kernel, initramfs=Path("/i"), accel=accel, cpus=1, memory_mib=256, append="mine=1"
+    )
+    return machine.command(Path(folder), 7)
+
+
+def after(words: list[str], option: str) -> list[str]:
+    return [words[i + 1] for i, word in enumerate(words) if word == option]
+
+
+@pytest.mark.parametrize("arch", ["x86_64", "aarch64"])
+@pytest.mark.parametrize("accel", ["kvm", "tcg", "icount"])
+def test_every_guest_is_without_network_and_tells_how_it_runs(arch: str, accel: str) -> None:
+    words = command(arch, accel)
+    assert words[0] == f"qemu-system-{arch}" and after(words, "-nic") == ["none"]
+    assert after(words, "-smp") == ["1"] and after(words, "-m") == ["256M"]
+    line = after(words, "-append")[0].split()
+    assert f"hardstone.lab={accel}" in line and line[-2:] == ["kernels=own", "mine=1"]
+    assert ("-icount" in words) == (accel == "icount") == ("nokaslr" in line)
+    assert ("socket,id=port,fd=7" in words) == (accel != "icount")
+    assert ("file,id=bell,path=/dev/fd/7" in words) == (accel == "icount")
+
+
+def test_commas_in_paths_are_doubled() -> None:
+    words = command("x86_64", "icount", "/a,b")
+    shown = [word for word in words if "/a," in word]
+    assert len(shown) == 3 and all("/a,,b/" in word for word in shown)

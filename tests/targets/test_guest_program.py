@@ -1,0 +1,205 @@
+"""Process 1 of a guest, as built, with a pseudo-terminal for its port."""
+
+from __future__ import annotations
+
+import errno
+import os
+import select
+import signal
+import subprocess
+import time
+import tty
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from hardstone.lab import guest_frames as frames
+from hardstone.lab.guest_frames import Frame, FrameReader, run_frame
+from tests.conftest import ROOT
+
+PROGRAM = ROOT / "build" / "probe" / "hardstone-guest"
+LONGEST_S = 60.0  # a hang fails; nothing is measured
+
+
+class Port:
+    """The host's side."""
+
+    def __init__(self) -> None:
+        self.own, guests = os.openpty()
+        tty.setraw(guests)
+        self._guests = guests
+        self._reader = FrameReader()
+        self.process = subprocess.Popen(
+            [PROGRAM, "port", os.ttyname(guests)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            start_new_session=True,
+        )
+
+    def send(self, frame: Frame) -> None:
+        os.write(self.own, frame.packed())
+
+    def run(self, *words: str) -> None:
+        self.send(run_frame(words))
+
+    def shell(self, text: str) -> None:
+        self.run("/bin/sh", "-c", text)
+
+    def receive(self) -> Frame:
+        while (frame := self._reader.next()) is None:
+            assert select.select([self.own], [], [], LONGEST_S)[0], "nothing came"
+            self._reader.feed(os.read(self.own, 1 << 16))
+        return frame
+
+    def until(self, kind: bytes) -> dict[bytes, bytes]:
+        """What came by type, up to the first frame of type `kind`."""
+        came: dict[bytes, bytes] = {}
+        while kind not in came:
+            frame = self.receive()
+            came[frame.type] = came.get(frame.type, b"") + frame.content
+        return came
+
+    def close(self) -> None:
+        self.process.kill()
+        self.process.communicate()
+        os.close(self.own)
+        os.close(self._guests)
+
+
+@pytest.fixture
+def port() -> Iterator[Port]:
+    if not PROGRAM.exists():
+        pytest.skip("there is no build/probe/hardstone-guest: make setup")
+    made = Port()
+    try:
+        assert made.receive() == Frame(frames.READY, bytes([frames.VERSION]))
+        yield made
+    finally:
+        made.close()
+
+
+def test_output_error_and_exit_code_come_each_in_frames(port: Port) -> None:
+    port.shell("echo out; echo err >&2; exit 7")
+    assert port.until(frames.EXIT) == {
+        frames.OUTPUT: b"out\n",
+        frames.ERROR: b"err\n",
+        frames.EXIT: b"\x07\x00",
+    }
+
+
+def test_commands_run_one_after_another(port: Port) -> None:
+    for text in ("first", "second"):
+        port.run("/bin/echo", text)
+        assert port.until(frames.EXIT)[frames.OUTPUT] == f"{text}\n".encode()
+
+
+def test_words_reach_the_command_as_they_are(port: Port) -> None:
+    words = ["a b", "", "$HOME;`id`", "\udcff"]
+    port.run("/usr/bin/printf", "%s|", *words)
+    assert port.until(frames.EXIT)[frames.OUTPUT] == b"a b||$HOME;`id`|\xff|"
+
+
+def test_more_output_than_a_frame_and_a_pipe_hold_comes_whole(port: Port) -> None:
+    port.shell("head -c 300000 /dev/zero")
+    assert port.until(frames.EXIT)[frames.OUTPUT] == bytes(300000)
+
+
+def test_a_command_reads_its_input_to_the_end(port: Port) -> None:
+    port.run("/bin/cat")
+    for part in (b"some ", b"\x00\x04\x1a input"):
+        port.send(Frame(frames.INPUT, part))
+    port.send(Frame(frames.INPUT_END))
+    came = port.until(frames.EXIT)
+    assert came[frames.OUTPUT] == b"some \x00\x04\x1a input"
+    assert came[frames.EXIT] == b"\x00\x00"
+
+
+def test_input_for_a_command_that_reads_none_is_dropped(port: Port) -> None:
+    port.shell("exec <&-; echo closed; read line; kill -STOP $$")
+    assert port.until(frames.OUTPUT)[frames.OUTPUT] == b"closed\n"
+    port.send(Frame(frames.INPUT, b"unread"))
+    port.send(Frame(frames.SIGNAL, bytes([signal.SIGKILL])))
+    assert port.until(frames.EXIT)[frames.EXIT] == bytes([128 + signal.SIGKILL, 0])
+
+
+def test_a_signal_reaches_the_whole_group(port: Port) -> None:
+    port.shell("sleep 1000 & echo $!; wait")
+    child = int(port.until(frames.OUTPUT)[frames.OUTPUT])
+    port.send(Frame(frames.SIGNAL, bytes([signal.SIGTERM])))
+    assert port.until(frames.EXIT)[frames.EXIT] == bytes([128 + signal.SIGTERM, 0])
+    until = time.monotonic() + LONGEST_S
+    while is_alive(child) and time.monotonic() < until:
+        time.sleep(0.01)
+    assert not is_alive(child)
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        status = Path(f"/proc/{pid}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return status.rpartition(")")[2].split()[0] != "Z"
+
+
+def clock(port: Port) -> int:
+    port.send(Frame(frames.CLOCK))
+    return int.from_bytes(port.until(frames.CLOCK)[frames.CLOCK], "little")
+
+
+def test_the_clock_is_told_while_nothing_runs_and_while_a_command_runs(port: Port) -> None:
+    before_ns = time.monotonic_ns()
+    readings = [clock(port)]
+    port.shell("echo here; read line")
+    port.until(frames.OUTPUT)
+    readings.append(clock(port))
+    port.send(Frame(frames.INPUT_END))
+    port.until(frames.EXIT)
+    readings.append(clock(port))
+    assert sorted(readings) == readings
+    assert before_ns <= readings[0] and readings[-1] <= time.monotonic_ns()
+
+
+@pytest.mark.parametrize(
+    ("path", "number"), [("/nowhere/at/all", errno.ENOENT), ("/etc/passwd", errno.EACCES)]
+)
+def test_a_command_that_cannot_be_started_is_told_with_errno(
+    port: Port, path: str, number: int
+) -> None:
+    port.run(path)
+    assert port.until(frames.EXIT) == {frames.EXIT: bytes([127, number])}
+    port.run("/bin/true")
+    assert port.until(frames.EXIT) == {frames.EXIT: b"\x00\x00"}
+
+
+def test_exit_code_127_of_a_command_is_no_failed_start(port: Port) -> None:
+    port.shell("exit 127")
+    assert port.until(frames.EXIT)[frames.EXIT] == bytes([127, 0])
+
+
+def test_a_child_that_holds_the_pipes_open_does_not_keep_the_command(port: Port) -> None:
+    port.shell("sleep 1000 & echo $!")
+    came = port.until(frames.EXIT)
+    os.kill(int(came[frames.OUTPUT]), signal.SIGKILL)
+    assert came[frames.EXIT] == b"\x00\x00"
+
+
+@pytest.mark.parametrize("length", [frames.MOST_BYTES + 1, 2**32 - 1])
+def test_a_frame_that_is_too_long_ends_it(port: Port, length: int) -> None:
+    os.write(port.own, frames.RUN + length.to_bytes(4, "little"))
+    said, _ = port.process.communicate(timeout=LONGEST_S)
+    assert port.process.returncode == 1 and b"the host is gone" in said
+
+
+def test_the_longest_frame_is_taken(port: Port) -> None:
+    words = ("/bin/sh", "-c", "echo ${#1}", "sh", "x" * 60000)
+    port.run(*words)
+    assert port.until(frames.EXIT)[frames.OUTPUT] == b"60000\n"
+
+
+@pytest.mark.parametrize("words", [[], ["port"], ["port", "/nowhere"], ["turns", "/a", "/b"]])
+def test_without_a_channel_it_ends_with_the_reason(words: list[str]) -> None:
+    if not PROGRAM.exists():
+        pytest.skip("there is no build/probe/hardstone-guest: make setup")
+    done = subprocess.run([PROGRAM, *words], capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and "no channel to the host: " in done.stdout
