@@ -390,13 +390,21 @@ static void test_records_larger_than_their_slot(void)
     unlink(path);
 }
 
-/* Refused by its head alone: it is larger than any memory. */
+/* Memory of a device is larger than the arena in it: only the arena is read. A head that says it is
+ * larger than any memory is refused by itself. */
 static void test_a_file_of_any_size(void)
 {
     const char *path = path_of("large");
+    const uint64_t any_memory = (uint64_t)1 << 42;
     leave_file(path);
-    if (truncate(path, (off_t)1 << 42) == 0)
+    int file = open(path, O_RDWR | O_CLOEXEC);
+    if (ftruncate(file, (off_t)any_memory) == 0) {
+        CHECK(open_and_dump(path));
+        CHECK_SAME(pwrite(file, &any_memory, sizeof any_memory, offsetof(struct arena, bytes)),
+                   sizeof any_memory);
         refuse_file(path, "damaged");
+    }
+    close(file);
     unlink(path);
 }
 

@@ -13,7 +13,7 @@ from hardstone.lab.guest_frames import Frame, FrameReader, NoFrameError, run_fra
 from tests.conftest import ROOT
 
 FROM_GUEST = (frames.READY, frames.OUTPUT, frames.ERROR, frames.EXIT, frames.CLOCK)
-MADE = st.builds(Frame, st.sampled_from(FROM_GUEST), st.binary(max_size=50))
+MADE = st.builds(Frame, st.sampled_from(FROM_GUEST), st.binary(min_size=8, max_size=50))
 
 
 @given(st.lists(MADE, max_size=5), st.integers(1, 9))
@@ -41,12 +41,20 @@ def test_a_frame_is_there_with_its_last_byte_and_not_before() -> None:
 @pytest.mark.parametrize("kind", [bytes([byte]) for byte in range(256)])
 def test_only_types_of_the_guest_are_taken(kind: bytes) -> None:
     reader = FrameReader()
-    reader.feed(Frame(kind, b"").packed())
+    reader.feed(Frame(kind, bytes(8)).packed())
     if kind in FROM_GUEST:
-        assert reader.next() == Frame(kind)
+        assert reader.next() == Frame(kind, bytes(8))
     else:
         with pytest.raises(NoFrameError):
             reader.next()
+
+
+@pytest.mark.parametrize("frame", [Frame(frames.EXIT, b"1"), Frame(frames.CLOCK, bytes(7))])
+def test_a_frame_that_lacks_its_figures_is_refused(frame: Frame) -> None:
+    reader = FrameReader()
+    reader.feed(frame.packed())
+    with pytest.raises(NoFrameError):
+        reader.next()
 
 
 def test_a_length_is_refused_before_its_bytes_come() -> None:
