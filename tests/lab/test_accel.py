@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from hardstone.errors import InputError
-from hardstone.lab import accel
 from hardstone.lab.accel import choose_accel, kvm_obstacle
 from hardstone.lab.settings import parse_settings
 
@@ -73,15 +72,11 @@ def test_arm_shows_no_flag_for_it(
     ],
 )
 def test_what_is_asked_for_and_what_can_be_had(
-    monkeypatch: pytest.MonkeyPatch, settings: str, obstacle: str | None, expected: str
+    settings: str, obstacle: str | None, expected: str
 ) -> None:
-    monkeypatch.setattr(accel, "kvm_obstacle", lambda arch: obstacle)
-    assert choose_accel(parse_settings(settings), "x86_64") == expected
+    assert choose_accel(parse_settings(settings), "x86_64", lambda arch: obstacle) == expected
 
 
-def test_kvm_that_cannot_be_had_is_an_error_with_the_reason(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(accel, "kvm_obstacle", lambda arch: "it rains")
+def test_kvm_that_cannot_be_had_is_an_error_with_the_reason() -> None:
     with pytest.raises(InputError, match="KVM cannot run this guest: it rains"):
-        choose_accel(parse_settings("k,accel=kvm"), "x86_64")
+        choose_accel(parse_settings("k,accel=kvm"), "x86_64", lambda arch: "it rains")

@@ -126,9 +126,9 @@ def test_each_state_of_the_programs_has_an_archive_and_old_ones_go(
     kernel: Kernel, programs: Programs
 ) -> None:
     made = []
-    for number in range(initramfs._KEPT + 2):
+    for number in range(initramfs.KEPT_COUNT + 2):
         programs.probe.write_bytes(b"%d" % number)
         made.append(initramfs_for(kernel, programs))
     assert len(set(made)) == len(made) and made[-1].exists()
     left = list((lab_folder() / "initramfs").iterdir())
-    assert len(left) == initramfs._KEPT
+    assert len(left) == initramfs.KEPT_COUNT

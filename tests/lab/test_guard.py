@@ -25,7 +25,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def guard(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
-    words = [sys.executable, "-I", "-S", str(guest._GUARD), str(folder)]
+    words = [sys.executable, "-I", "-S", str(guest.GUARD), str(folder)]
     process = subprocess.Popen([*words, sys.executable, "-c", SLEEPS], stdin=subprocess.PIPE)
     try:
         yield process

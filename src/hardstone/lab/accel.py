@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 from hardstone.errors import InputError
@@ -15,14 +16,16 @@ _CPUINFO = Path("/proc/cpuinfo")
 _VIRTUALISES = re.compile(r"^flags\s*:.*\b(vmx|svm)\b", re.MULTILINE)
 
 
-def choose_accel(settings: LabSettings, arch: str) -> str:
+def choose_accel(
+    settings: LabSettings, arch: str, obstacle_of: Callable[[str], str | None] | None = None
+) -> str:
     """ "icount", "kvm" or "tcg" for a guest of `arch`; InputError where KVM is asked for and
     cannot be had."""
     if settings.is_deterministic:
         return "icount"
     if settings.accel == "tcg":
         return "tcg"
-    obstacle = kvm_obstacle(arch)
+    obstacle = (obstacle_of or kvm_obstacle)(arch)
     if obstacle and settings.accel == "kvm":
         raise InputError(f"KVM cannot run this guest: {obstacle}", "leave out accel, or take tcg")
     return "tcg" if obstacle else "kvm"

@@ -20,7 +20,7 @@ from hardstone.lab.guest_console import console_text, keep_console, why_it_ended
 from hardstone.lab.guest_frames import Frame, FrameReader, NoFrameError, run_frame
 from hardstone.lab.qemu import RECORDING_BYTES, TURNS_BYTES, Machine
 
-_GUARD = Path(__file__).with_name("guard.py")
+GUARD = Path(__file__).with_name("guard.py")
 _BOOT_S = {"kvm": 30.0, "tcg": 180.0, "icount": 180.0}
 _ANSWER_S = 20.0
 _POLL_S = 0.5
@@ -194,7 +194,7 @@ def _allocate(path: Path, size_bytes: int) -> None:
 def _start(machine: Machine, folder: Path, channel: Channel) -> subprocess.Popen[bytes]:
     command = machine.command(folder, channel.inherited[0])
     return subprocess.Popen(
-        [sys.executable, "-I", "-S", str(_GUARD), str(folder), *command],
+        [sys.executable, "-I", "-S", str(GUARD), str(folder), *command],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

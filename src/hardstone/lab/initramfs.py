@@ -16,7 +16,7 @@ _FOLDERS = ("bin", "boot", "dev", "etc", "modules", "proc", "run", "sys", "tmp",
 _CONSOLE = Entry("dev/console", stat.S_IFCHR | 0o600, device=(5, 1))
 _INIT = Path(__file__).with_name("init.sh")
 _USERS = b"root:x:0:0:root:/tmp:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n"
-_KEPT = 16
+KEPT_COUNT = 16
 
 
 def initramfs_for(kernel: Kernel, programs: Programs) -> Path:
@@ -50,5 +50,5 @@ def _entries(kernel: Kernel, programs: Programs) -> list[Entry]:
 def _forget_old(newest: Path) -> None:
     """Each build of the probe makes a new archive."""
     found = sorted(newest.parent.glob("*.cpio"), key=lambda path: path.stat().st_mtime)
-    for path in found[:-_KEPT]:
+    for path in found[:-KEPT_COUNT]:
         path.unlink(missing_ok=True)
