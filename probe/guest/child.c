@@ -17,6 +17,8 @@ struct child {
     int start;                /* tells errno where the command could not be started */
     int status;
     bool is_ended;
+    size_t waiting; /* bytes for its input that its pipe had no room for yet */
+    unsigned char waits[FRAME_MOST_BYTES];
 };
 
 static void on_child(int number)
@@ -60,30 +62,41 @@ static void become(char *words[], int input, int output, int error, int start)
 
 static bool make_pipes(int pipes[4][2])
 {
-    for (int i = 0; i < 4; i++)
-        if (pipe2(pipes[i], O_CLOEXEC) != 0)
-            return false;
-    return true;
+    int made = 0;
+    while (made < 4 && pipe2(pipes[made], O_CLOEXEC) == 0)
+        made++;
+    if (made == 4)
+        return true;
+    int error = errno;
+    while (made-- > 0) {
+        close(pipes[made][0]);
+        close(pipes[made][1]);
+    }
+    errno = error;
+    return false;
 }
 
-static bool start(struct child *child, char *words[])
+/* 0, or errno. */
+static int start(struct child *child, char *words[])
 {
     int pipes[4][2];
     if (!make_pipes(pipes))
-        return false; /* the guest has some fifty files: the host is told, and the guest ends */
+        return errno;
     child->pid = fork();
+    int error = child->pid < 0 ? errno : 0;
     if (child->pid == 0)
         become(words, pipes[0][0], pipes[1][1], pipes[2][1], pipes[3][1]);
     close(pipes[0][0]);
-    for (int i = 1; i < 4; i++) {
+    for (int i = 1; i < 4; i++)
         close(pipes[i][1]);
-        fcntl(pipes[i][0], F_SETFL, O_NONBLOCK);
-    }
     child->input = pipes[0][1];
     child->output = pipes[1][0];
     child->error = pipes[2][0];
     child->start = pipes[3][0];
-    return child->pid > 0;
+    int own[] = {child->input, child->output, child->error, child->start};
+    for (int i = 0; i < 4; i++)
+        fcntl(own[i], F_SETFL, O_NONBLOCK);
+    return error;
 }
 
 /* All that have ended, for this is process 1; the child among them. */
@@ -113,18 +126,30 @@ static bool pass_on(struct channel *channel, int *file, char type, struct frame 
     return true;
 }
 
-static void give_input(struct child *child, const struct frame *frame)
+/* Writes what its pipe has room for; all of it is told to the host, which sends the next then. */
+static bool give_input(struct channel *channel, struct child *child)
 {
-    const unsigned char *from = frame->bytes;
-    for (size_t left = frame->length; left > 0 && child->input >= 0;) {
-        ssize_t done = write(child->input, from, left);
-        if (done > 0) {
-            from += done;
-            left -= (size_t)done;
-        } else if (errno != EINTR) {
-            close_file(&child->input); /* it reads no more */
-        }
+    if (child->waiting == 0)
+        return true;
+    ssize_t done = child->input < 0 ? -1 : write(child->input, child->waits, child->waiting);
+    if (done < 0 && child->input >= 0 && (errno == EAGAIN || errno == EINTR))
+        return true;
+    if (done < 0) {
+        close_file(&child->input); /* it reads no more */
+        done = (ssize_t)child->waiting;
     }
+    child->waiting -= (size_t)done;
+    memmove(child->waits, child->waits + done, child->waiting);
+    return child->waiting > 0 || frame_send(channel, FRAME_TAKEN, "", 0);
+}
+
+static bool take_input(struct channel *channel, struct child *child, const struct frame *frame)
+{
+    if (frame->length > sizeof child->waits - child->waiting)
+        return false; /* the host has not waited */
+    memcpy(child->waits + child->waiting, frame->bytes, frame->length);
+    child->waiting += frame->length;
+    return give_input(channel, child);
 }
 
 bool answer_clock(struct channel *channel, const struct frame *frame, bool *is_there)
@@ -149,8 +174,8 @@ static bool obey(struct channel *channel, struct child *child, struct frame *fra
     if (answer_clock(channel, frame, &is_there))
         return is_there;
     if (frame->type == FRAME_INPUT)
-        give_input(child, frame);
-    else if (frame->type == FRAME_INPUT_END)
+        return take_input(channel, child, frame);
+    if (frame->type == FRAME_INPUT_END)
         close_file(&child->input);
     else if (frame->type == FRAME_SIGNAL && frame->length == 1)
         kill(-child->pid, frame->bytes[0]);
@@ -163,11 +188,13 @@ static bool serve(struct channel *channel, struct child *child, struct frame *bu
     sigprocmask(SIG_SETMASK, NULL, &during);
     sigdelset(&during, SIGCHLD);
     while (!child->is_ended) {
-        struct pollfd files[] = {
-            {child->output, POLLIN, 0}, {child->error, POLLIN, 0}, {channel->to_poll, POLLIN, 0}};
-        int ready = ppoll(files, 3, NULL, &during);
+        struct pollfd files[] = {{child->output, POLLIN, 0},
+                                 {child->error, POLLIN, 0},
+                                 {channel->to_poll, POLLIN, 0},
+                                 {child->waiting > 0 ? child->input : -1, POLLOUT, 0}};
+        int ready = ppoll(files, sizeof files / sizeof *files, NULL, &during);
         if (!pass_on(channel, &child->output, FRAME_OUTPUT, buffer) ||
-            !pass_on(channel, &child->error, FRAME_ERROR, buffer))
+            !pass_on(channel, &child->error, FRAME_ERROR, buffer) || !give_input(channel, child))
             return false;
         if (ready > 0 && files[2].revents && !obey(channel, child, buffer))
             return false;
@@ -190,18 +217,31 @@ static bool tell_end(struct channel *channel, const struct child *child)
     return frame_send(channel, FRAME_EXIT, end, sizeof end);
 }
 
-bool child_serve(struct channel *channel, struct frame *request)
+static bool tell_no_start(struct channel *channel, int error)
 {
-    char *words[MOST_WORDS + 1];
-    struct child child = {-1, -1, -1, -1, -1, 0, false};
+    unsigned char end[2] = {CANNOT_START, (unsigned char)error};
+    return frame_send(channel, FRAME_EXIT, end, sizeof end);
+}
+
+static void take_signals_of_children(void)
+{
     sigset_t blocked;
     sigemptyset(&blocked);
     sigaddset(&blocked, SIGCHLD);
     sigprocmask(SIG_BLOCK, &blocked, NULL);
     signal(SIGPIPE, SIG_IGN);
     sigaction(SIGCHLD, &(struct sigaction){.sa_handler = on_child}, NULL);
-    bool is_there = split(request, words) > 0 && start(&child, words) &&
-                    serve(channel, &child, request) && tell_end(channel, &child);
+}
+
+bool child_serve(struct channel *channel, struct frame *request)
+{
+    static struct child child;
+    char *words[MOST_WORDS + 1];
+    child = (struct child){.pid = -1, .input = -1, .output = -1, .error = -1, .start = -1};
+    take_signals_of_children();
+    int error = split(request, words) > 0 ? start(&child, words) : E2BIG;
+    bool is_there = error ? tell_no_start(channel, error)
+                          : serve(channel, &child, request) && tell_end(channel, &child);
     close_file(&child.input);
     close_file(&child.output);
     close_file(&child.error);

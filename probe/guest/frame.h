@@ -4,11 +4,13 @@
  *   R  run: words, each ended by a 0 byte       H  ready: version of this list, one byte
  *   I  bytes for its standard input             O  bytes of its standard output
  *   Z  end of its standard input                E  bytes of its standard error
- *   S  a signal for its process group, a byte   X  its end: exit code, or 128 + signal; errno where
- *   C  what does the clock say?                    it did not start: two bytes
+ *   S  a signal for its process group, a byte   T  its input is taken: the next may come
+ *   C  what does the clock say?                 X  its end: exit code, or 128 + signal; errno where
+ *                                                  it did not start: two bytes
  *                                               C  CLOCK_MONOTONIC in ns: eight bytes
  *
- * Numbers are little-endian. One command runs at a time. */
+ * Numbers are little-endian. One command runs at a time. T is sent when no input waits any more;
+ * FRAME_MOST_BYTES may wait. */
 #ifndef HS_GUEST_FRAME_H
 #define HS_GUEST_FRAME_H
 
@@ -19,7 +21,7 @@
 #include <stdint.h>
 
 enum {
-    FRAME_VERSION = 1,
+    FRAME_VERSION = 2,
     FRAME_HEAD_BYTES = 5,
     FRAME_MOST_BYTES = 1 << 16,
 
@@ -31,6 +33,7 @@ enum {
     FRAME_READY = 'H',
     FRAME_OUTPUT = 'O',
     FRAME_ERROR = 'E',
+    FRAME_TAKEN = 'T',
     FRAME_EXIT = 'X',
 };
 

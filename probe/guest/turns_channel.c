@@ -17,29 +17,34 @@ enum {
     HOST_DATA = 1 << 19,
     ROOM = HOST_DATA - DATA,
     MEMORY_BYTES = 1 << 20,
-    /* The bell is a serial line of a SCC2698 on a TEWS TPCI200: QEMU writes its characters while
+    /* The bells are serial lines of a SCC2698 on a TEWS TPCI200: QEMU writes their characters while
      * the processor waits, and the host takes them when it has answered. */
     BELL_BAR = 3,
     BELL_BYTES = 1024,
+    BELL_STEP = 0x10, /* from one line's registers to the next one's */
     BELL_COMMAND = 0x04,
     BELL_CHARACTER = 0x06,
     ENABLE_SENDING = 0x04,
+    BELL_COUNT = 2,
 };
 
 struct turns_channel {
     struct channel channel;
     struct turns *turns;
     unsigned char *from_guest, *from_host;
-    volatile uint8_t *bell;
+    volatile uint8_t *bells;
     uint32_t taken; /* bytes of the host's data that were received */
 };
 
+/* The bells ring in turn: while one is let go, the host has the other one full already, so that a
+ * guest which hands over again at once stands still. */
 static void hand_over(struct turns_channel *own)
 {
     struct turns *turns = own->turns;
     atomic_thread_fence(memory_order_seq_cst);
-    atomic_store(&turns->turn, atomic_load(&turns->turn) + 1);
-    own->bell[BELL_CHARACTER] = '.';
+    uint32_t turn = atomic_load(&turns->turn) + 1;
+    atomic_store(&turns->turn, turn);
+    own->bells[turn % BELL_COUNT * BELL_STEP + BELL_CHARACTER] = '.';
     atomic_thread_fence(memory_order_seq_cst);
     turns->from_guest = 0;
     own->taken = 0;
@@ -83,12 +88,13 @@ struct channel *channel_open_turns(const char *memory, const char *bell)
 {
     static struct turns_channel own = {{-1, turns_send, turns_receive}, NULL, NULL, NULL, NULL, 0};
     unsigned char *shared = pci_memory(memory, 2, MEMORY_BYTES);
-    own.bell = pci_memory(bell, BELL_BAR, BELL_BYTES);
-    if (!shared || !own.bell)
+    own.bells = pci_memory(bell, BELL_BAR, BELL_BYTES);
+    if (!shared || !own.bells)
         return NULL;
     own.turns = (struct turns *)(void *)shared;
     own.from_guest = shared + DATA;
     own.from_host = shared + HOST_DATA;
-    own.bell[BELL_COMMAND] = ENABLE_SENDING;
+    for (int i = 0; i < BELL_COUNT; i++)
+        own.bells[i * BELL_STEP + BELL_COMMAND] = ENABLE_SENDING;
     return &own.channel;
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import select
@@ -9,7 +10,7 @@ import signal
 import subprocess
 import time
 import tty
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -25,20 +26,22 @@ LONGEST_S = 60.0  # a hang fails; nothing is measured
 class Port:
     """The host's side."""
 
-    def __init__(self) -> None:
+    def __init__(self, most_files: int = 1000) -> None:
         self.own, guests = os.openpty()
         tty.setraw(guests)
         self._guests = guests
         self._reader = FrameReader()
         self.process = subprocess.Popen(
-            [PROGRAM, "port", os.ttyname(guests)],
+            ["prlimit", f"--nofile={most_files}", PROGRAM, "port", os.ttyname(guests)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             start_new_session=True,
         )
 
     def send(self, frame: Frame) -> None:
-        os.write(self.own, frame.packed())
+        left = frame.packed()
+        while left:
+            left = left[os.write(self.own, left) :]
 
     def run(self, *words: str) -> None:
         self.send(run_frame(words))
@@ -107,12 +110,39 @@ def test_more_output_than_a_frame_and_a_pipe_hold_comes_whole(port: Port) -> Non
 
 def test_a_command_reads_its_input_to_the_end(port: Port) -> None:
     port.run("/bin/cat")
+    output = b""
     for part in (b"some ", b"\x00\x04\x1a input"):
         port.send(Frame(frames.INPUT, part))
+        output += port.until(frames.TAKEN).get(frames.OUTPUT, b"")
     port.send(Frame(frames.INPUT_END))
     came = port.until(frames.EXIT)
-    assert came[frames.OUTPUT] == b"some \x00\x04\x1a input"
+    assert output + came.get(frames.OUTPUT, b"") == b"some \x00\x04\x1a input"
     assert came[frames.EXIT] == b"\x00\x00"
+
+
+def test_a_command_that_does_not_read_keeps_nobody_from_being_heard(port: Port) -> None:
+    port.shell("echo $$; kill -STOP $$; cat")
+    child = int(port.until(frames.OUTPUT)[frames.OUTPUT])
+    wait_for(lambda: state_of(child) == "T")
+    for _ in range(3):  # more than its pipe holds
+        port.send(Frame(frames.INPUT, bytes(25_000)))
+    assert clock(port) > 0
+    port.send(Frame(frames.SIGNAL, bytes([signal.SIGCONT])))
+    came = port.until(frames.TAKEN)
+    port.send(Frame(frames.INPUT_END))
+    output = came[frames.OUTPUT] + port.until(frames.EXIT).get(frames.OUTPUT, b"")
+    assert output == bytes(75_000)
+
+
+def test_input_that_the_host_does_not_wait_with_ends_it(port: Port) -> None:
+    port.shell("kill -STOP $$")
+    os.set_blocking(port.own, False)
+    left = Frame(frames.INPUT, bytes(60_000)).packed() * 4
+    while left and port.process.poll() is None:
+        with contextlib.suppress(BlockingIOError):
+            left = left[os.write(port.own, left) :]
+    said, _ = port.process.communicate(timeout=LONGEST_S)
+    assert port.process.returncode == 1 and b"the host is gone" in said
 
 
 def test_input_for_a_command_that_reads_none_is_dropped(port: Port) -> None:
@@ -128,18 +158,23 @@ def test_a_signal_reaches_the_whole_group(port: Port) -> None:
     child = int(port.until(frames.OUTPUT)[frames.OUTPUT])
     port.send(Frame(frames.SIGNAL, bytes([signal.SIGTERM])))
     assert port.until(frames.EXIT)[frames.EXIT] == bytes([128 + signal.SIGTERM, 0])
-    until = time.monotonic() + LONGEST_S
-    while is_alive(child) and time.monotonic() < until:
-        time.sleep(0.01)
-    assert not is_alive(child)
+    wait_for(lambda: state_of(child) in ("Z", ""))
 
 
-def is_alive(pid: int) -> bool:
+def state_of(pid: int) -> str:
+    """As in ps; "" for a process that is gone."""
     try:
         status = Path(f"/proc/{pid}/stat").read_text()
     except (FileNotFoundError, ProcessLookupError):
-        return False
-    return status.rpartition(")")[2].split()[0] != "Z"
+        return ""
+    return status.rpartition(")")[2].split()[0]
+
+
+def wait_for(is_so: Callable[[], bool]) -> None:
+    until = time.monotonic() + LONGEST_S
+    while not is_so() and time.monotonic() < until:
+        time.sleep(0.01)
+    assert is_so()
 
 
 def clock(port: Port) -> int:
@@ -170,6 +205,29 @@ def test_a_command_that_cannot_be_started_is_told_with_errno(
     assert port.until(frames.EXIT) == {frames.EXIT: bytes([127, number])}
     port.run("/bin/true")
     assert port.until(frames.EXIT) == {frames.EXIT: b"\x00\x00"}
+
+
+def test_without_files_for_a_command_the_host_is_told() -> None:
+    if not PROGRAM.exists():
+        pytest.skip("there is no build/probe/hardstone-guest: make setup")
+    port = Port(most_files=8)
+    try:
+        port.until(frames.READY)
+        before = files_of(port)
+        port.run("/bin/true")
+        assert port.until(frames.EXIT) == {frames.EXIT: bytes([127, errno.EMFILE])}
+        assert files_of(port) == before
+    finally:
+        port.close()
+
+
+def files_of(port: Port) -> set[str]:
+    return {path.name for path in Path(f"/proc/{port.process.pid}/fd").iterdir()}
+
+
+def test_a_command_of_too_many_words_is_told_with_errno(port: Port) -> None:
+    port.run("/bin/echo", *["x"] * 600)
+    assert port.until(frames.EXIT) == {frames.EXIT: bytes([127, errno.E2BIG])}
 
 
 def test_exit_code_127_of_a_command_is_no_failed_start(port: Port) -> None:

@@ -28,7 +28,7 @@ class Channel(Protocol):
     can_interrupt: bool
     """The guest listens while it runs a command."""
     inherited: tuple[int, ...]
-    """Descriptors that QEMU inherits; its command line names the first."""
+    """Descriptors that QEMU inherits; `Machine.command` takes them."""
 
     def send(self, content: bytes) -> None:
         """Sends bytes to the guest."""
@@ -82,34 +82,29 @@ class TurnsChannel:
 
     The guest rings a bell when it hands over: a character into a pipe that is full, so that its
     processor stands still within one instruction until this side has answered and makes room. A
-    guest whose time counts instructions sees neither when nor how long.
+    guest whose time counts instructions sees neither when nor how long. There are two bells, rung
+    in turn: before one gets room the other is full again, however soon the guest rings it.
     """
 
     can_interrupt = False
 
     _DATA = 4096
     _HOST_DATA = 1 << 19
+    _MOST_BYTES = _HOST_DATA - _DATA
     _POLL_S = 0.005
-    _PIPE_BYTES = 4096
-    _BELL = b"."
 
     def __init__(self, shared: Path) -> None:
         """`shared`: a file of TURNS_BYTES, zeros."""
         with shared.open("r+b") as file:
             self._memory = mmap.mmap(file.fileno(), TURNS_BYTES)
-        self._bell, writing = os.pipe()
-        self._watch, watched = os.pipe()
-        self.inherited: tuple[int, ...] = (writing, watched)
-        self._open = {self._bell, self._watch, writing, watched}
-        os.set_blocking(writing, False)
-        os.set_blocking(self._bell, False)
-        fcntl.fcntl(writing, fcntl.F_SETPIPE_SZ, self._PIPE_BYTES)
-        self._fill()
+        self._bells = (_Bell(), _Bell())
+        self._watch, self._watched = os.pipe()
+        self.inherited: tuple[int, ...] = (*(one.writing for one in self._bells), self._watched)
         self._turn = 0
         self._is_ours = False
 
     def send(self, content: bytes) -> None:
-        if len(content) > TURNS_BYTES - self._HOST_DATA:
+        if len(content) > self._MOST_BYTES:
             raise ValueError("more than one turn holds")
         if not self._is_ours:
             raise ChannelClosedError
@@ -120,52 +115,75 @@ class TurnsChannel:
         if self._is_ours:
             self._answer(0)
         until = time.monotonic() + timeout_s
-        while True:
-            turn, count = struct.unpack_from("<II", self._memory)
-            if turn != self._turn:
-                self._turn, self._is_ours = turn, True
-                return self._memory[self._DATA : min(self._DATA + count, self._HOST_DATA)]
+        while not self._takes_turn():
+            self._bells[self._turn % len(self._bells)].make_room()
             left = until - time.monotonic()
             if left <= 0:
                 return b""
-            self._wait(min(self._POLL_S, left))
+            if _is_readable(self._watch, min(self._POLL_S, left)):
+                raise ChannelClosedError
+        (count,) = struct.unpack_from("<I", self._memory, 4)
+        return self._memory[self._DATA : self._DATA + min(count, self._MOST_BYTES)]
 
     def hand_over(self) -> None:
-        """The bell's writing end stays open here: this side fills the pipe."""
-        self._close_one(self.inherited[1])
+        """The bells' writing ends stay open here: this side fills the pipes."""
+        _close(self._watched)
+        self._watched = -1
 
     def close(self) -> None:
-        for descriptor in tuple(self._open):
-            self._close_one(descriptor)
+        for bell in self._bells:
+            bell.close()
+        _close(self._watch)
+        _close(self._watched)
+        self._watch = self._watched = -1
         self._memory.close()
-
-    def _close_one(self, descriptor: int) -> None:
-        if descriptor in self._open:
-            self._open.remove(descriptor)
-            os.close(descriptor)
-
-    def _wait(self, timeout_s: float) -> None:
-        if _is_readable(self._watch, timeout_s):
-            raise ChannelClosedError
 
     def _answer(self, count: int) -> None:
         struct.pack_into("<I", self._memory, 8, count)
+        self._bells[(self._turn + 1) % len(self._bells)].fill()
         self._is_ours = False
-        while self._BELL not in self._drained():
-            self._wait(self._POLL_S)
-        self._fill()
 
-    def _drained(self) -> bytes:
-        pieces = bytearray()
-        with contextlib.suppress(BlockingIOError):
-            while piece := os.read(self._bell, self._PIPE_BYTES):
-                pieces += piece
-        return bytes(pieces)
+    def _takes_turn(self) -> bool:
+        (turn,) = struct.unpack_from("<I", self._memory)
+        if turn == self._turn:
+            return False
+        self._turn, self._is_ours = turn, True
+        return True
 
-    def _fill(self) -> None:
+
+class _Bell:
+    """A pipe that is full until the guest may go on."""
+
+    _PIPE_BYTES = 4096
+
+    def __init__(self) -> None:
+        self._reading, self.writing = os.pipe()
+        os.set_blocking(self.writing, False)
+        os.set_blocking(self._reading, False)
+        fcntl.fcntl(self.writing, fcntl.F_SETPIPE_SZ, self._PIPE_BYTES)
+        self.fill()
+
+    def fill(self) -> None:
+        """Leaves no room. Empties it first, for beside a character no whole page has room, and
+        the kernel writes none of it."""
+        self.make_room()
+        os.write(self.writing, b"x" * self._PIPE_BYTES)
+
+    def make_room(self) -> None:
+        """Lets out a guest that stands in it."""
         with contextlib.suppress(BlockingIOError):
-            while True:
-                os.write(self.inherited[0], b"x" * self._PIPE_BYTES)
+            while os.read(self._reading, self._PIPE_BYTES):
+                pass
+
+    def close(self) -> None:
+        _close(self._reading)
+        _close(self.writing)
+        self._reading = self.writing = -1
+
+
+def _close(descriptor: int) -> None:
+    if descriptor >= 0:
+        os.close(descriptor)
 
 
 def _is_readable(file: int | socket.socket, timeout_s: float) -> bool:

@@ -192,7 +192,7 @@ def _allocate(path: Path, size_bytes: int) -> None:
 
 
 def _start(machine: Machine, folder: Path, channel: Channel) -> subprocess.Popen[bytes]:
-    command = machine.command(folder, channel.inherited[0])
+    command = machine.command(folder, channel.inherited)
     return subprocess.Popen(
         [sys.executable, "-I", "-S", str(GUARD), str(folder), *command],
         stdin=subprocess.PIPE,

@@ -6,12 +6,12 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-VERSION = 1
+VERSION = 2
 RUN, INPUT, INPUT_END, SIGNAL, CLOCK = b"R", b"I", b"Z", b"S", b"C"
-READY, OUTPUT, ERROR, EXIT = b"H", b"O", b"E", b"X"
+READY, OUTPUT, ERROR, TAKEN, EXIT = b"H", b"O", b"E", b"T", b"X"
 MOST_BYTES = 1 << 16
 # Types that a guest sends, each with the least that it holds.
-_FROM_GUEST = {READY: 1, OUTPUT: 0, ERROR: 0, EXIT: 2, CLOCK: 8}
+_FROM_GUEST = {READY: 1, OUTPUT: 0, ERROR: 0, TAKEN: 0, EXIT: 2, CLOCK: 8}
 _HEAD = struct.Struct("<cI")
 
 

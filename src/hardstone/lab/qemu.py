@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -48,9 +49,9 @@ class Machine:
         parts += [_REPEATABLE] if self.accel == "icount" else []
         return " ".join([*parts, *filter(None, (self.kernel.append, self.append))])
 
-    def command(self, folder: Path, channel: int) -> list[str]:
-        """Arguments of QEMU. `folder` has the files of this guest; `channel` is the descriptor of
-        its port, or of the pipe that its bell writes to."""
+    def command(self, folder: Path, channel: Sequence[int]) -> list[str]:
+        """Arguments of QEMU. `folder` has the files of this guest; `channel` are the descriptors
+        of its port, or of the pipes that its two bells write to."""
         recording = folder / "recording"
         return [
             emulator(self.kernel.arch),
@@ -62,16 +63,17 @@ class Machine:
             *("-chardev", f"file,id=console,path={_escaped(folder / 'console')}"),
             *("-serial", "chardev:console"),
             *_shared("recording", recording, RECORDING_BYTES, "0x10"),
-            *(self._turns(folder, channel) if self.accel == "icount" else _port(channel)),
+            *(self._turns(folder, channel) if self.accel == "icount" else _port(channel[0])),
         ]
 
-    def _turns(self, folder: Path, bell: int) -> list[str]:
+    def _turns(self, folder: Path, bells: Sequence[int]) -> list[str]:
         return [
             *("-icount", "shift=1,sleep=off", "-rtc", _EPOCH),
             *_shared("turns", folder / "turns", TURNS_BYTES, "0x11"),
-            *("-chardev", f"file,id=bell,path=/dev/fd/{bell}"),
+            *("-chardev", f"file,id=bell0,path=/dev/fd/{bells[0]}"),
+            *("-chardev", f"file,id=bell1,path=/dev/fd/{bells[1]}"),
             *("-device", "tpci200,id=carrier,addr=0x12"),
-            *("-device", "ipoctal232,bus=carrier.0,chardev0=bell"),
+            *("-device", "ipoctal232,bus=carrier.0,chardev0=bell0,chardev1=bell1"),
         ]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import select
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -119,7 +120,7 @@ class LabTransport:
         guest = self._booted()
         guest.run([_PROBE, *arguments])
         streams = {frames.OUTPUT: stdout, frames.ERROR: stderr}
-        is_over = not guest.can_interrupt
+        given = _Input(guest, stdin)
         try:
             while True:
                 frame = guest.receive(_POLL_S)
@@ -128,8 +129,10 @@ class LabTransport:
                     streams[frame.type].flush()
                 elif frame is not None and frame.type == frames.EXIT:
                     return _exit_code(frame)
-                elif not is_over:
-                    is_over = _pass_input(guest, stdin)
+                elif frame is not None and frame.type == frames.TAKEN:
+                    given.is_waiting = False
+                else:
+                    given.pass_on()
         except (KeyboardInterrupt, BrokenPipeError):
             self.close()
             raise
@@ -222,18 +225,27 @@ def _exit_code(frame: Frame) -> int:
     return frame.content[0]
 
 
-def _pass_input(guest: Guest, stdin: IO[bytes]) -> bool:
-    """Passes on what can be read now; true at its end."""
-    import select
+class _Input:
+    """A person's input for a command in a guest, a chunk at a time: the guest holds one only."""
 
-    with contextlib.suppress(OSError, ValueError):
-        if not select.select([stdin], [], [], 0)[0]:
-            return False
-        chunk = os.read(stdin.fileno(), _CALL_CHUNK_BYTES)
-        guest.send(Frame(frames.INPUT, chunk) if chunk else Frame(frames.INPUT_END))
-        return not chunk
-    guest.send(Frame(frames.INPUT_END))
-    return True
+    def __init__(self, guest: Guest, stdin: IO[bytes]) -> None:
+        self._guest = guest
+        self._stdin = stdin
+        self._is_over = not guest.can_interrupt
+        self.is_waiting = False
+
+    def pass_on(self) -> None:
+        """Sends what can be read now, or its end, unless the chunk before it still waits."""
+        if self._is_over or self.is_waiting:
+            return
+        chunk = b""
+        with contextlib.suppress(OSError, ValueError):
+            if not select.select([self._stdin], [], [], 0)[0]:
+                return
+            chunk = os.read(self._stdin.fileno(), _CALL_CHUNK_BYTES)
+        self._is_over = not chunk
+        self.is_waiting = bool(chunk)
+        self._guest.send(Frame(frames.INPUT, chunk) if chunk else Frame(frames.INPUT_END))
 
 
 def _empty(recording: Path) -> None:
