@@ -1,4 +1,4 @@
-"""Both ways to a guest, with one that is made up: it plays the part of QEMU and the guest's side."""
+"""Both ways to a guest, with one that is made up."""
 
 from __future__ import annotations
 

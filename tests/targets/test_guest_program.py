@@ -130,7 +130,7 @@ def test_a_command_that_does_not_read_keeps_nobody_from_being_heard(port: Port) 
     port.send(Frame(frames.SIGNAL, bytes([signal.SIGCONT])))
     came = port.until(frames.TAKEN)
     port.send(Frame(frames.INPUT_END))
-    output = came[frames.OUTPUT] + port.until(frames.EXIT).get(frames.OUTPUT, b"")
+    output = came.get(frames.OUTPUT, b"") + port.until(frames.EXIT).get(frames.OUTPUT, b"")
     assert output == bytes(75_000)
 
 
