@@ -157,7 +157,9 @@ def test_text_fits_80_columns_but_commands_stay_whole(hardstone: Hardstone, tmp_
     out = hardstone("doctor", "--target", fake(tmp_path, facts)).out
     assert "\x1b" not in out
     long = [line for line in out.splitlines() if len(line) > 80]
-    assert all(line.startswith(" " * 12) for line in long)
+    *commands, last = long
+    assert all(line.startswith(" " * 12) for line in commands)
+    assert "doctor --all --target fake:" in last
     assert any("echo full > /sys/kernel/debug/sched/preempt'" in line for line in long)
 
 

@@ -11,7 +11,14 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from hardstone import schema
-from hardstone.doctor import DOCTOR_SCHEMA, Finding, advice_lines, blocks, diagnose
+from hardstone.doctor import (
+    DOCTOR_SCHEMA,
+    Finding,
+    advice_lines,
+    blocks,
+    diagnose,
+    prove_command,
+)
 from hardstone.doctor.derive import cpus_of, derive
 from hardstone.doctor.placeholders import fill, fill_command
 from hardstone.doctor.rules import Rules, parse_rules
@@ -214,9 +221,39 @@ def test_a_guest_of_the_lab_gets_its_boot_line_from_its_host() -> None:
         kernel__cmdline="quiet hardstone.lab=tcg",
         os__boot_tool="grubby",
     )
-    *_, step = finding("preemption", facts).steps
-    assert step.command is None and step.needs_reboot
+    (step,) = finding("preemption", facts).steps
+    assert step.command is None and not step.needs_reboot
     assert step.words and ",append=preempt=full " in step.words
+
+
+def test_no_command_is_suggested_that_would_change_the_host_of_a_guest() -> None:
+    everywhere = machine(
+        kernel__preemption_model="none",
+        kernel__preemption_is_dynamic=True,
+        memory__transparent_hugepage="always",
+        memory__ksm=1,
+        kernel__watchdog=1,
+        kernel__soft_watchdog=1,
+        kernel__nmi_watchdog=0,
+    )
+    rules = ("preemption", "huge-pages", "same-pages", "watchdog")
+    for rule in rules:
+        assert any(step.command for step in finding(rule, everywhere).steps)
+    guest = everywhere | {"kernel.cmdline": "hardstone.lab=tcg"}
+    assert not [step for one in diagnose(guest).findings for step in one.steps if step.command]
+    steps = {rule: finding(rule, guest).steps for rule in rules}
+    assert {rule: len(found) for rule, found in steps.items()} == dict.fromkeys(rules, 1)
+    assert ",append=transparent_hugepage=madvise " in steps["huge-pages"][0].words
+    assert ",append=nowatchdog " in steps["watchdog"][0].words
+    assert "boots anew for each command" in steps["same-pages"][0].words
+
+
+def test_commands_name_the_target() -> None:
+    lacking = machine(limits__can_lock=False)
+    *_, step = advice_lines(diagnose(lacking, target="lab:debian,append=a b"))
+    assert step == "what to type: hardstone doctor --target 'lab:debian,append=a b'"
+    assert prove_command("ticks", "local") == "sudo hardstone doctor --prove ticks"
+    assert prove_command("ticks", "lab:rt") == "hardstone doctor --prove ticks --target lab:rt"
 
 
 def test_a_guest_of_the_lab_gets_another_kernel_from_its_host() -> None:

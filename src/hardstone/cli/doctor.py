@@ -105,5 +105,5 @@ def _explain(options: dict[str, Any]) -> int:
     else:
         from hardstone.terminal.doctor import print_rule
 
-        print_rule(name, rule, finding)
+        print_rule(name, rule, finding, options["target"])
     return EXIT_OK

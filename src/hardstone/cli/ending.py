@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 from hardstone.calling import grant_commands
 from hardstone.cli.messages import tell
+from hardstone.doctor import doctor_command
 from hardstone.errors import EXIT_PRIVILEGE, EXIT_UNTRUSTWORTHY
 from hardstone.model import RunDocument, Scalar
 from hardstone.targets.base import Target
@@ -50,7 +51,7 @@ def _tell_denied(document: RunDocument, probe: str | None) -> None:
     denied = sum(result.status == "denied" for result in document.results)
     text = f"exit code {EXIT_PRIVILEGE}: {_of_tests(denied, document)} denied a right or facility"
     if probe is None:
-        tell(f"{text}; the doctor says what grants it", "hardstone doctor")
+        tell(f"{text}; the doctor says what grants it", doctor_command(document.plan.target))
     else:
         tell(f"{text}; grant the probe its rights, then measure again", *grant_commands(probe))
 

@@ -14,14 +14,21 @@ from hardstone.campaign.pairs import pair_plan
 from hardstone.catalogue import kind_of, load_catalogue
 from hardstone.cli.messages import abandon, print_json, tell
 from hardstone.cli.open_store import open_store
-from hardstone.doctor import Rule, find_rule, load_rules, prove_command, why_no_switch
+from hardstone.doctor import (
+    Rule,
+    doctor_command,
+    find_rule,
+    load_rules,
+    prove_command,
+    why_no_switch,
+)
 from hardstone.errors import (
     EXIT_OK,
     EXIT_UNTRUSTWORTHY,
     InputError,
     PrivilegeError,
 )
-from hardstone.model import Facts, Plan, Scalar, ShieldLook
+from hardstone.model import Facts, Plan, Scalar
 from hardstone.plan import NONE, Request, make_plan, proving_words
 from hardstone.present.wording import shorten
 from hardstone.stats.paired_runs import FEW_PAIRS, LEAST_PAIRS, Proof, why_useless
@@ -50,7 +57,7 @@ def prove(options: Mapping[str, Any]) -> int:
         facts = target.facts()
         _check_rights(name, rule, facts.facts)
         plan = _plan(options, target, facts, name, rule, pairs)
-        _check_effect(name, rule, facts.facts, target.shield_look())
+        _check_effect(name, rule, facts.facts, target)
         outcome = _measure(options, target, facts, plan, rule)
     proof = proof_of(outcome.document, name, rule.settings)
     _print(proof, rule, as_json=options["as_json"])
@@ -77,21 +84,20 @@ def _check_rights(name: str, rule: Rule, facts: Mapping[str, Scalar]) -> None:
     if user not in (0, None) and not set(rule.settings) <= _FOR_ANYONE:
         raise PrivilegeError(
             f"user {user} may not switch {', '.join(rule.settings)}",
-            f"run it as root: {prove_command(name)}",
+            f"run it as root: {prove_command(name, 'local')}",
         )
 
 
-def _check_effect(
-    name: str, rule: Rule, facts: Mapping[str, Scalar], look: ShieldLook | None
-) -> None:
+def _check_effect(name: str, rule: Rule, facts: Mapping[str, Scalar], target: Target) -> None:
     """Refuses a setting without effect: pairs of equal runs would prove nothing."""
     reason = why_no_switch(rule, facts)
     if reason is not None:
         settings = ", ".join(rule.settings)
         raise PrivilegeError(
             f"{settings} would change nothing here: {reason}",
-            f"see the facts behind it: hardstone doctor --explain {name}",
+            f"see the facts behind it: {doctor_command(target.name, '--explain', name)}",
         )
+    look = target.shield_look()
     for one in look.settings if look is not None else ():
         if one.name in rule.settings and not one.available:
             raise PrivilegeError(

@@ -6,6 +6,7 @@ from hardstone.doctor.diagnose import (
     advice_lines,
     blocks,
     diagnose,
+    doctor_command,
     prove_command,
     why_no_switch,
 )
@@ -21,6 +22,7 @@ __all__ = [
     "advice_lines",
     "blocks",
     "diagnose",
+    "doctor_command",
     "find_rule",
     "load_rules",
     "prove_command",

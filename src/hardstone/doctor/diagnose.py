@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+import shlex
+from collections.abc import Mapping
 
 import msgspec
 
@@ -15,11 +16,14 @@ from hardstone.doctor.rules import Rule, Rules, StepRule, load_rules
 from hardstone.model import Scalar
 
 LEVELS = ("blocks", "hurts", "note")
-NEXT_STEP = "what to type: hardstone doctor"
 _VERBS = ("args", "remove-args")
 _PLAIN_OPTION = re.compile(r"[A-Za-z0-9_.,=: -]+", re.ASCII)
 _GUEST_WORDS = (
     "boot the guest with {option}: end the target's name with ,append={option} (or give --append)"
+)
+_GUEST_FORGETS = (
+    "nothing to type: a guest of the lab boots anew for each command, and this is no option of its "
+    "boot line"
 )
 _BOOT_WORDS = "add {option} to the boot line of the kernel, in the configuration of its boot loader"
 
@@ -68,12 +72,20 @@ def advice_lines(diagnosis: Diagnosis) -> list[str]:
         for found in diagnosis.findings
         if found.state == "found" and found.level == level
     ]
-    return [*lines, NEXT_STEP] if lines else []
+    return [*lines, f"what to type: {doctor_command(diagnosis.target)}"] if lines else []
 
 
-def prove_command(name: str) -> str:
-    """The command that measures the rule `name`; root may switch all of its settings."""
-    return f"sudo hardstone doctor --prove {name}"
+def doctor_command(target: str, *words: str) -> str:
+    """The command that asks the doctor about `target`."""
+    place = () if target == "local" else ("--target", target)
+    return shlex.join(("hardstone", "doctor", *words, *place))
+
+
+def prove_command(name: str, target: str) -> str:
+    """The command that measures the rule `name` on `target`; root may switch all of its settings,
+    which the probe is in a guest."""
+    command = doctor_command(target, "--prove", name)
+    return f"sudo {command}" if target == "local" else command
 
 
 def why_no_switch(rule: Rule, facts: Mapping[str, Scalar]) -> str | None:
@@ -96,7 +108,7 @@ def judge(name: str, rule: Rule, facts: Mapping[str, Scalar]) -> Finding:
         state=state,
         found=fill(texts[state], facts),
         why=rule.why,
-        steps=list(_steps(name, rule, facts)) if state == "found" else [],
+        steps=_steps(name, rule, facts) if state == "found" else [],
         brings=rule.brings,
         settings=list(rule.settings),
         facts={one: facts[one] for one in dict.fromkeys(shown) if one in facts},
@@ -111,13 +123,19 @@ def _state(found: Truth, rule: Rule, facts: Mapping[str, Scalar]) -> State:
     return "fine" if is_fine else "unknown"
 
 
-def _steps(name: str, rule: Rule, facts: Mapping[str, Scalar]) -> Iterator[Step]:
+def _steps(name: str, rule: Rule, facts: Mapping[str, Scalar]) -> list[Step]:
     """The steps that apply to this machine."""
-    for one in rule.steps:
-        if one.when is None or evaluate(one.when, facts) is True:
-            step = _step(name, one, facts)
-            if step is not None:
-                yield _without_sudo(step) if facts.get("user.effective_id") == 0 else step
+    steps = [
+        step
+        for one in rule.steps
+        if one.when is None or evaluate(one.when, facts) is True
+        if (step := _step(name, one, facts)) is not None
+    ]
+    if facts.get("derived.is_lab_guest"):  # a command would change the machine of whoever types it
+        told = [step for step in steps if step.command is None]
+        return told or [Step(words=_GUEST_FORGETS)] * bool(steps)
+    is_root = facts.get("user.effective_id") == 0
+    return [_without_sudo(step) if is_root else step for step in steps]
 
 
 def _step(name: str, rule: StepRule, facts: Mapping[str, Scalar]) -> Step | None:
@@ -136,7 +154,7 @@ def _step(name: str, rule: StepRule, facts: Mapping[str, Scalar]) -> Step | None
 
 def _boot_step(name: str, option: str, facts: Mapping[str, Scalar]) -> Step:
     if facts.get("derived.is_lab_guest"):
-        return Step(words=_GUEST_WORDS.format(option=option), needs_reboot=True)
+        return Step(words=_GUEST_WORDS.format(option=option))
     tool = facts.get("os.boot_tool")
     if tool == "grubby":
         change, undo = (f"sudo grubby --update-kernel=ALL --{verb}='{option}'" for verb in _VERBS)

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from hardstone.calling import parted_text
-from hardstone.doctor import prove_command
+from hardstone.doctor import doctor_command, prove_command
 from hardstone.doctor.diagnosis import Diagnosis, Finding, Step, brings_texts
 from hardstone.doctor.rules import Rule
 from hardstone.terminal.console import make_console, print_command
@@ -33,7 +33,7 @@ def print_diagnosis(
     """
     console = make_console(stream)
     for level in _LEVELS:
-        _print_level(console, level, diagnosis.findings)
+        _print_level(console, level, diagnosis)
     if wants_all:
         _print_others(console, "fine", diagnosis.findings)
         _print_others(console, "unknown", diagnosis.findings)
@@ -41,11 +41,11 @@ def print_diagnosis(
     hidden = diagnosis.counts["fine"] + diagnosis.counts["unknown"]
     if hidden and not wants_all:
         console.print(Text("for rules that are fine or unknown:", style="dim"))
-        print_command(console, "hardstone doctor --all")
+        print_command(console, doctor_command(diagnosis.target, "--all"))
 
 
-def print_rule(name: str, rule: Rule, finding: Finding | None) -> None:
-    """Prints one rule: what it checks, why, and its finding on this machine, if known."""
+def print_rule(name: str, rule: Rule, finding: Finding | None, target: str) -> None:
+    """Prints one rule: what it checks, why, and its finding on `target`, if known."""
     console = make_console()
     console.print(words(f"{name}: {rule.title}", "bold"))
     console.print(words(f"{rule.topic}; level: {rule.level}"))
@@ -62,12 +62,13 @@ def print_rule(name: str, rule: Rule, finding: Finding | None) -> None:
             _print_field(console, "missing", words(", ".join(finding.missing)))
     if rule.settings:
         _print_field(console, "prove", words(f"settings {', '.join(rule.settings)}"))
-        _print_command(console, prove_command(name))
+        _print_command(console, prove_command(name, target))
     else:
         _print_field(console, "prove", words(f"not by hardstone: {rule.fixed}"))
 
 
-def _print_level(console: Console, level: str, findings: Iterable[Finding]) -> None:
+def _print_level(console: Console, level: str, diagnosis: Diagnosis) -> None:
+    findings = diagnosis.findings
     found = [one for one in findings if one.state == "found" and one.level == level]
     if not found:
         return
@@ -81,7 +82,7 @@ def _print_level(console: Console, level: str, findings: Iterable[Finding]) -> N
         _print_brings(console, finding)
         if finding.settings:
             _print_field(console, "prove", Text())
-            _print_command(console, prove_command(finding.rule))
+            _print_command(console, prove_command(finding.rule, diagnosis.target))
     console.print()
 
 
