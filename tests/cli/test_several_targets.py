@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from hardstone.cli.several_targets import WORST_FIRST, worst_code
 from hardstone.errors import (
     EXIT_GATE,
     EXIT_INTERNAL,
@@ -19,7 +18,9 @@ from hardstone.errors import (
     EXIT_UNREACHABLE,
     EXIT_UNTRUSTWORTHY,
     EXIT_USAGE,
+    WORST_FIRST,
     TargetError,
+    worst_code,
 )
 from hardstone.store import Store
 from hardstone.targets.base import Stop

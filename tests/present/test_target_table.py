@@ -15,7 +15,7 @@ from hardstone.terminal.beside_targets import print_target_table
 from tests.stats import make
 
 EMULATED = {"virtual.emulated": True}
-COUNTED = EMULATED | {"kernel.cmdline": "hardstone.lab=icount"}
+COUNTED = EMULATED | {"virtual.time": "instructions"}
 VALUES = range(10_000, 12_000)
 
 
@@ -98,6 +98,14 @@ def test_one_kind_of_time_is_divided(system: dict[str, object]) -> None:
     table = target_table([run("a", system=system), run("b", system=system)])
     assert "x1.0" in ratios(table)
     assert {column.kind for column in table.columns} < {"(emulated)", "(instructions)"}
+
+
+def test_what_a_mark_in_the_headings_means_is_said_once() -> None:
+    systems: list[dict[str, object]] = [{}, EMULATED, EMULATED, COUNTED]
+    notes = target_table([run(f"t{n}", system=one) for n, one in enumerate(systems)]).notes
+    marks = [note.partition(" ")[0] for note in notes if note.startswith("(")]
+    assert marks == ["(emulated)", "(instructions)"]
+    assert not any(note.startswith("(") for note in target_table([run("a"), run("b")]).notes)
 
 
 def test_only_the_other_kind_lacks_a_ratio() -> None:

@@ -12,31 +12,17 @@ from hardstone.cli.measuring import Prepared, prepare, run_one
 from hardstone.cli.messages import print_json, tell, tell_error
 from hardstone.cli.printing import printed
 from hardstone.errors import (
-    EXIT_GATE,
     EXIT_INTERRUPTED,
     EXIT_OK,
-    EXIT_PRIVILEGE,
-    EXIT_UNREACHABLE,
-    EXIT_UNTRUSTWORTHY,
-    EXIT_USAGE,
     HardstoneError,
     InputError,
+    worst_code,
 )
 from hardstone.model import Plan, RunDocument
 from hardstone.plan import PlanError
 from hardstone.store import StoreError
 from hardstone.targets import find_target
 
-# The order of a single run, but that Ctrl-C ends them all.
-WORST_FIRST = (
-    EXIT_INTERRUPTED,
-    EXIT_UNREACHABLE,
-    EXIT_USAGE,
-    EXIT_GATE,
-    EXIT_PRIVILEGE,
-    EXIT_UNTRUSTWORTHY,
-    EXIT_OK,
-)
 _INTERRUPTED = "the command was interrupted"
 _NO_STORE = "an earlier run could not be stored"
 
@@ -61,12 +47,6 @@ class Plans(msgspec.Struct, kw_only=True):
 
     plans: list[Plan]
     not_run: list[NotRun]
-
-
-def worst_code(codes: Sequence[int]) -> int:
-    """The first of `codes` in the order WORST_FIRST; one that is not in it is worse than all."""
-    order = {code: place for place, code in enumerate(WORST_FIRST)}
-    return min(codes, key=lambda code: order.get(code, -1), default=EXIT_OK)
 
 
 def measure_several(
