@@ -82,12 +82,6 @@ def test_programs_read_it_in_the_facts(name: str) -> None:
     assert system["virtual.time"] == ("instructions" if is_counted else None)
 
 
-def test_only_a_guest_that_keeps_time_had_its_clock_held_against_the_host() -> None:
-    check = recorded("run-3-emulated").clock_check
-    assert check is not None and check.host_ns > 10**9
-    assert recorded("run-3-instructions").clock_check is None
-
-
 @pytest.mark.parametrize(
     ("facts", "said"),
     [
@@ -103,5 +97,5 @@ def test_what_is_not_known_is_said_and_hardware_is_not_blamed(
     document = msgspec.structs.replace(recorded("run-3-troubled"), system=facts)
     page, lines = sketched(document), shown(print_screen, document)
     assert (f"<strong>{said}</strong>" in page) is bool(said)
-    assert ("mulated" in page) is bool(said)
+    assert ("mulated" in page[: page.index('id="glance"')]) is bool(said)
     assert (said.lower() in lines[1]) and ("mulated" in "".join(lines)) is bool(said)
