@@ -54,6 +54,16 @@ def test_figures_with_their_ratios_to_the_first() -> None:
     assert cells(table, "median")[1][1] == cells(table, "p99")[1][1] == "x3.0"
 
 
+def test_a_long_name_goes_on_further_in() -> None:
+    series = make.series(list(VALUES), "context_switch")
+    series.labels = {"kind": "futex", "scope": "between processes of one group"}
+    result = make.result("SEM-P-RTP", series=[series])
+    lines = shown(target_table([run("a", results=[result]), run("b", results=[result])]))
+    first, *more = [line for line in lines.splitlines() if re.match(" +[a-z]", line)][:4]
+    assert first.startswith(" context") and all(line.startswith("  ") for line in more)
+    assert "processes" in " ".join(more)
+
+
 def test_the_first_target_has_no_ratio_to_itself() -> None:
     table = target_table([run("lab:a"), run("lab:a"), run("lab:a")])
     assert [ratio for _, ratio in cells(table, "worst observed")] == ["", "x1.0", "x1.0"]

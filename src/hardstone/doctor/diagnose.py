@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator, Mapping
 
 import msgspec
@@ -15,7 +16,7 @@ from hardstone.doctor.rules import Rule, Rules, StepRule, load_rules
 from hardstone.model import Scalar
 
 LEVELS = ("blocks", "hurts", "note")
-NEXT_STEP = "what to type: hardstone doctor"
+_HERE = "local"
 _VERBS = ("args", "remove-args")
 _PLAIN_OPTION = re.compile(r"[A-Za-z0-9_.,=: -]+", re.ASCII)
 _GUEST_WORDS = (
@@ -27,7 +28,7 @@ _BOOT_WORDS = "add {option} to the boot line of the kernel, in the configuration
 def diagnose(
     facts: Mapping[str, Scalar],
     *,
-    target: str = "local",
+    target: str = _HERE,
     probe_version: str = "",
     probe_path: str | None = None,
     rules: Rules | None = None,
@@ -68,7 +69,13 @@ def advice_lines(diagnosis: Diagnosis) -> list[str]:
         for found in diagnosis.findings
         if found.state == "found" and found.level == level
     ]
-    return [*lines, NEXT_STEP] if lines else []
+    return [*lines, _next_step(diagnosis.target)] if lines else []
+
+
+def _next_step(target: str) -> str:
+    """The findings are those of the target: the doctor of this machine would have others."""
+    named = "" if target == _HERE else f" --target {shlex.quote(target)}"
+    return f"what to type: hardstone doctor{named}"
 
 
 def prove_command(name: str) -> str:
