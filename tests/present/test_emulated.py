@@ -65,12 +65,13 @@ def test_all_of_the_run_says_it_before_any_figure(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_page_says_it_above_its_title_and_in_its_headline(name: str) -> None:
-    page = sketched(recorded(name))
+    document = recorded(name)
+    page = sketched(document)
     title = page.index("<h1>")
     banner = RECORDED[name].removesuffix(", QEMU").capitalize()
     assert f"<strong>{banner}</strong>" in page[:title]
     assert "apply to hardware" in page[:title]
-    assert f'<p class="subject">{RECORDED[name]}' in page
+    assert f'<p class="subject">{document.plan.target}: {RECORDED[name]}' in page
     assert page.index(REASONS[name]) < page.index('id="glance"')
 
 
