@@ -95,38 +95,16 @@ def line(row: Locked) -> str:
 
 
 def _look(pid: int, locked: Locked) -> None:
-    family = _family(pid)
+    family = processes.family(pid)
     total = 0
     for one in family:
-        status = _numbers(Path(f"/proc/{one}/status"))
+        status = processes.sizes(Path(f"/proc/{one}/status"))
         if status.get("VmLck", 0) > locked.largest:
             locked.largest, locked.stack = status["VmLck"], status["VmStk"]
         if status.get("VmLck", 0) > 0:
-            total += _numbers(Path(f"/proc/{one}/smaps_rollup")).get("Locked", 0)
+            total += processes.sizes(Path(f"/proc/{one}/smaps_rollup")).get("Locked", 0)
     if total > locked.total:
         locked.total, locked.processes = total, len(family)
-
-
-def _family(pid: int) -> list[int]:
-    """A process and all that descend from it."""
-    found = [pid]
-    for one in found:
-        try:
-            for thread in Path(f"/proc/{one}/task").iterdir():
-                found += [int(child) for child in (thread / "children").read_text().split()]
-        except OSError:  # it has ended meanwhile
-            continue
-    return found
-
-
-def _numbers(path: Path) -> dict[str, int]:
-    """Sizes in bytes by name; empty where the process has ended."""
-    try:
-        lines = path.read_text().splitlines()
-    except OSError:
-        return {}
-    words = [text.split() for text in lines if text.endswith(" kB")]
-    return {word[0].rstrip(":"): int(word[1]) * 1024 for word in words}
 
 
 def _kib(size_bytes: int) -> str:

@@ -83,3 +83,25 @@ def cpu_time_ns(pid: int) -> int:
 def other_cpu() -> int:
     """The last CPU that we may use: the first one serves most interrupts."""
     return max(os.sched_getaffinity(0))
+
+
+def family(pid: int) -> list[int]:
+    """A process and all that descend from it."""
+    found = [pid]
+    for one in found:
+        try:
+            for thread in Path(f"/proc/{one}/task").iterdir():
+                found += [int(child) for child in (thread / "children").read_text().split()]
+        except OSError:  # it has ended meanwhile
+            continue
+    return found
+
+
+def sizes(path: Path) -> dict[str, int]:
+    """Sizes in bytes by name; empty where the process has ended."""
+    try:
+        lines = path.read_text().splitlines()
+    except OSError:
+        return {}
+    words = [text.split() for text in lines if text.endswith(" kB")]
+    return {word[0].rstrip(":"): int(word[1]) * 1024 for word in words}

@@ -18,7 +18,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bench import gaps, handover, loads, memory, processes, switches, table, timers, toolkit, wakeup
+from bench import (
+    booting,
+    gaps,
+    handover,
+    loads,
+    memory,
+    processes,
+    switches,
+    table,
+    timers,
+    toolkit,
+    wakeup,
+)
 from bench.rounds import Joined, Metrics, Side, Spread, measure
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -203,6 +215,24 @@ def timer_signals() -> list[Comparison]:
     ]
 
 
+def guests() -> list[Comparison]:
+    on = {
+        "local": "this machine",
+        "emulated": "an emulated guest",
+        "counted": "a deterministic guest",
+    }
+    metrics = {
+        f"{name}_{moment}_ns": (f"from the command to the {words}, {where}", "s")
+        for name, where in on.items()
+        for moment, words in (("start", "start of the test"), ("end", "result of one sample"))
+    }
+    memory_of = {"guest_bytes": ("memory of an emulated guest of 1 GiB, with its files", "MiB")}
+    return [
+        Comparison("lab", metrics, booting.first_samples),
+        Comparison("lab-memory", memory_of, booting.memory_of_guest, joined=max),
+    ]
+
+
 def comparisons(folder: Path) -> list[Comparison]:
     steps = {
         "record_step_ns": ("recording one value", "ns"),
@@ -229,6 +259,7 @@ def comparisons(folder: Path) -> list[Comparison]:
             "import", imports, toolkit.import_command_line, toolkit.bare_python, "python -c pass"
         ),
         Comparison("report", report, toolkit.Report(folder)),
+        *guests(),
     ]
 
 

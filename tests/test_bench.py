@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from bench import loads, processes
+from bench import booting, loads, processes
 from bench.rounds import Metrics, Rounds, Spread, measure
-from bench.run import under_load
+from bench.run import guests, under_load
 from bench.table import agreement, finds_more, line, measured, skipped, write
 from bench.wakeup import median
 
@@ -159,3 +159,59 @@ def test_a_peer_that_ends_meanwhile_is_no_figure(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(loads, "SETTLE_S", 0.0)
     with pytest.raises(processes.Missing, match="ended while"), loads.beside(["sleep", "0.1"]):
         time.sleep(0.5)
+
+
+def lab_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kernel: str, said: str) -> None:
+    """A hardstone in whose lab is `kernel`, and which says `said` before it measures."""
+    script = tmp_path / "hardstone"
+    listed = json.dumps([{"name": kernel, "has_emulator": True}])
+    script.write_text(
+        f"#!/bin/sh\n[ $1 = lab ] && echo '{listed}' && exit\n"
+        f"echo '{said}' >&2\nsleep 0.2\n"
+        '[ -d "$HARDSTONE_MEMORY_DIR" ] && head -c 500000 /dev/zero >"$HARDSTONE_MEMORY_DIR/x"\n'
+        "sleep 0.3\n"
+    )
+    script.chmod(0o755)
+    monkeypatch.setattr(booting.toolkit, "HARDSTONE", str(script))
+
+
+def test_the_first_sample_is_between_two_moments(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab_of(tmp_path, monkeypatch, "debian", "hardstone: 1 of 1  TMR-P-LAT  about 1 s")
+    found = booting.first_samples()
+    times, memory = guests()
+    assert set(found) == set(times.metrics)
+    for name in booting.TARGETS:
+        assert 0 < found[f"{name}_start_ns"] < found[f"{name}_end_ns"]
+    assert set(booting.memory_of_guest()) == set(memory.metrics)
+
+
+def test_a_command_that_starts_no_test_is_no_figure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab_of(tmp_path, monkeypatch, "debian", "hardstone: 1 of 1  TMR-P-LATE")
+    with pytest.raises(processes.Missing, match="TMR-P-LAT"):
+        booting.first_samples()
+
+
+@pytest.mark.parametrize("side", [booting.first_samples, booting.memory_of_guest])
+def test_without_the_kernel_the_reason_says_how_to_get_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, side: Callable[[], Metrics]
+) -> None:
+    lab_of(tmp_path, monkeypatch, "debian-rt", "")
+    with pytest.raises(processes.Missing, match=r"hardstone lab get debian$"):
+        side()
+
+
+def test_memory_counts_files_once_and_holes_not_at_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert booting.private_bytes({"Pss": 900, "Pss_Shmem": 400, "Pss_Anon": 500}) == 500
+    assert booting.private_bytes({}) == 0  # it has ended
+    with (tmp_path / "recording").open("wb") as file:
+        file.write(bytes(8192))
+        file.truncate(1 << 26)
+    assert 8192 <= booting.file_bytes(tmp_path) < 1 << 20
+    lab_of(tmp_path, monkeypatch, "debian", "")
+    assert booting.memory_of_guest()["guest_bytes"] >= 500_000

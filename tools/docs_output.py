@@ -3,6 +3,10 @@
 `<!-- measured: COMMAND -->` is the same for a command whose figures differ from run to run. Such
 blocks are refreshed only on request, all those of a document in one store.
 
+A block that boots kernels of the lab is kept as it is, and the reason told, where one of them
+or its QEMU is missing. `<!-- fails -->` in the next line: the target cannot be reached, which is
+what the block shows.
+
 `<!-- shown: ADDRESSES -->` in the next line keeps some lines of the output, named as in sed:
 `/PATTERN/` each line that matches, `/PATTERN/../PATTERN/` each stretch from one to the other.
 Lines that were left out are a line `...`; without an address only the command is shown.
@@ -10,6 +14,7 @@ Lines that were left out are a line `...`; without an address only the command i
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -18,11 +23,17 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+from hardstone.lab.lab_folder import lab_folder
+
 ROOT = Path(__file__).resolve().parent.parent
 BLOCK = re.compile(r"<!-- (output|measured): (.+?) -->\n(.*?)<!-- end -->\n", re.DOTALL)
 # Whether another run was measuring is not part of a command's output.
 WAITING = re.compile(r"hardstone: .*\banother hardstone measurement\b", re.IGNORECASE)
 SHOWN = re.compile(r"<!-- shown:(.*?) -->\n")
+FAILS = re.compile(r"<!-- fails -->\n")
+LAB_KERNEL = re.compile(r"lab:([^,\s]+)")
+UNREACHABLE = 4
+PLACES = ("HARDSTONE_LAB_DIR", "XDG_CACHE_HOME")  # where `home` is not looked into
 ADDRESS = re.compile(r" /(.+?)/(?:\.\./(.+?)/)?(?= |$)")
 PROGRAMS = {
     "hardstone": ROOT / ".venv" / "bin" / "hardstone",
@@ -31,9 +42,14 @@ PROGRAMS = {
 
 
 def refresh(
-    text: str, *, measure: bool, afterwards: Callable[[Path], None] = lambda home: None
+    text: str,
+    *,
+    measure: bool,
+    matching: str = "",
+    afterwards: Callable[[Path], None] = lambda home: None,
 ) -> str:
-    """`text` with the current output in its blocks.
+    """`text` with the current output in its blocks; of those that `measure`, in those whose
+    command has `matching` in it.
 
     `afterwards` gets the home in which the commands ran, before it is removed.
     """
@@ -41,12 +57,19 @@ def refresh(
 
         def replace(match: re.Match[str]) -> str:
             kind, command, old = match.groups()
-            if kind == "measured" and not measure:
+            if kind == "measured" and not (measure and matching in command):
                 return match[0]
-            choice = SHOWN.match(old)
-            lines = run(command, home).splitlines()
+            missing = why_no_guest(command)
+            if missing:
+                print(f"kept as it is: {command}: {missing}")
+                return match[0]
+            fails = FAILS.match(old)
+            choice = SHOWN.match(old, fails.end() if fails else 0)
+            codes = (UNREACHABLE,) if fails else (0, 1, 3)
+            lines = run(command, home, codes).splitlines()
             shown = "\n".join([f"$ {command}", *(kept(lines, choice[1]) if choice else lines)])
-            head = f"<!-- {kind}: {command} -->\n{choice[0] if choice else ''}"
+            options = "".join(found[0] for found in (fails, choice) if found)
+            head = f"<!-- {kind}: {command} -->\n{options}"
             return f"{head}```text\n{shown}\n```\n<!-- end -->\n"
 
         fresh = BLOCK.sub(replace, text)
@@ -84,11 +107,40 @@ def _stretches(lines: list[str], first: str, last: str) -> set[int]:
     return found
 
 
-def run(command: str, home: str) -> str:
-    """Output of one of our programs with `home`, shown as `~`, as its home."""
+def why_no_guest(command: str) -> str:
+    """What the kernels of the lab that `command` names lack here; "" if nothing."""
+    named = dict.fromkeys(LAB_KERNEL.findall(command))
+    if not named:
+        return ""
+    words = [PROGRAMS["hardstone"], "lab", "list", "--json"]
+    done = subprocess.run(words, capture_output=True, check=True)
+    kernels = {one["name"]: one for one in json.loads(done.stdout)}
+    for name in named:
+        if name not in kernels:
+            return f"{name} is not in the lab: hardstone lab get {name}"
+        if not kernels[name]["has_emulator"]:
+            return f"there is no QEMU for {kernels[name]['arch']}: hardstone lab list says more"
+    return ""
+
+
+def _lend_lab(home: str) -> None:
+    """The kernels of the lab of whoever runs this, in `home`: they are too large to fetch anew."""
+    lab = Path(home) / ".cache" / "hardstone" / "lab"
+    if not lab.is_symlink() and lab_folder().is_dir():
+        lab.parent.mkdir(parents=True)
+        lab.symlink_to(lab_folder())
+
+
+def run(command: str, home: str, codes: tuple[int, ...] = (0, 1, 3)) -> str:
+    """Output of one of our programs with `home`, shown as `~`, as its home.
+
+    RuntimeError if it ends with none of `codes`.
+    """
+    _lend_lab(home)
     program, *arguments = shlex.split(command)
+    inherited = {name: value for name, value in os.environ.items() if name not in PLACES}
     environment = {
-        **os.environ,
+        **inherited,
         "HOME": home,
         # What a command says to type names it as the documents do.
         "PATH": f"{PROGRAMS['hardstone'].parent}:{os.environ.get('PATH', os.defpath)}",
@@ -106,7 +158,7 @@ def run(command: str, home: str) -> str:
         text=True,
         check=False,
     )
-    if done.returncode not in (0, 1, 3):
+    if done.returncode not in codes:
         raise RuntimeError(f"{command} ended with {done.returncode}: {done.stdout}")
     lines = done.stdout.replace(home, "~").splitlines()
     lines = [line for line in lines if not WAITING.match(line)]

@@ -2,7 +2,8 @@
 output that the documents show, and saves the register for tests without a probe.
 
 `--check` writes nothing and fails if something is out of date; `--measure` also refreshes
-blocks that need a measurement.
+blocks that need a measurement: with `--only FILE` just those of FILE, with `--matching TEXT`
+those whose command has TEXT in it.
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ import argparse
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import NoReturn
 
 import msgspec
 
@@ -87,16 +90,31 @@ def documents() -> list[Path]:
     return [ROOT / "README.md", *sorted(DOCS.rglob("*.md")), ROOT / "bench" / "README.md"]
 
 
+def chosen(files: list[Path], refuse: Callable[[str], NoReturn]) -> list[Path]:
+    """The documents that `files` name, all if there are none."""
+    found = [path.resolve() for path in files]
+    for path, given in zip(found, files, strict=True):
+        if path not in documents():
+            refuse(f"--only {given}: it is no document that shows output")
+    return found or documents()
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--measure", action="store_true")
+    parser.add_argument("--only", action="append", type=Path, default=[], metavar="FILE")
+    parser.add_argument("--matching", default="", metavar="TEXT")
     arguments = parser.parse_args()
+    only = chosen(arguments.only, parser.error)
     pages = generated_files()
     for path in documents():
         if path.exists() and path not in pages:
             pages[path] = docs_output.refresh(
-                path.read_text(), measure=arguments.measure, afterwards=take_pictures
+                path.read_text(),
+                measure=arguments.measure and path in only,
+                matching=arguments.matching,
+                afterwards=take_pictures,
             )
             if arguments.measure:  # minutes of measuring are not lost to the next page's fault
                 path.write_text(pages[path])

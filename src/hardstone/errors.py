@@ -7,6 +7,8 @@ missing; 70 internal error; 130 interrupted.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 EXIT_OK = 0
 EXIT_GATE = 1
 EXIT_USAGE = 2
@@ -15,6 +17,23 @@ EXIT_UNREACHABLE = 4
 EXIT_PRIVILEGE = 5
 EXIT_INTERNAL = 70
 EXIT_INTERRUPTED = 130
+
+# The code of a run, and of a command with several, is the first that applies.
+WORST_FIRST = (
+    EXIT_INTERRUPTED,
+    EXIT_UNREACHABLE,
+    EXIT_USAGE,
+    EXIT_GATE,
+    EXIT_PRIVILEGE,
+    EXIT_UNTRUSTWORTHY,
+    EXIT_OK,
+)
+
+
+def worst_code(codes: Iterable[int]) -> int:
+    """The first of `codes` in the order WORST_FIRST; one that is not in it is worse than all."""
+    order = {code: place for place, code in enumerate(WORST_FIRST)}
+    return min(codes, key=lambda code: order.get(code, -1), default=EXIT_OK)
 
 
 class HardstoneError(Exception):

@@ -16,6 +16,7 @@ from msgspec import Meta
 
 STREAM_SCHEMA = "hardstone.stream/3"
 RUN_SCHEMA = "hardstone.run/3"
+TARGETS_SCHEMA = "hardstone.targets/1"
 REGISTER_SCHEMA = "hardstone.register/1"
 LOADS_SCHEMA = "hardstone.loads/2"
 SHIELD_SCHEMA = "hardstone.shield/1"
@@ -476,6 +477,30 @@ class RunDocument(msgspec.Struct, kw_only=True):
     clock_check: ClockCheck | None = None
     advice: Annotated[list[Text], _FEW] = []
     rating: Annotated[dict[Name, Scalar], _FEW] | None = None
+
+
+class NotRun(msgspec.Struct, kw_only=True):
+    """A target that was not measured, with the exit code that it would have had alone."""
+
+    target: Name
+    reason: Text
+    exit_code: Int64
+
+
+class Runs(msgspec.Struct, kw_only=True):
+    """What --json prints for several targets: the runs in the order of the command line, and
+    the targets without one."""
+
+    schema: Name
+    runs: list[RunDocument]
+    not_run: list[NotRun]
+
+
+class Plans(msgspec.Struct, kw_only=True):
+    """What --json --dry-run prints for several targets."""
+
+    plans: list[Plan]
+    not_run: list[NotRun]
 
 
 class Register(msgspec.Struct, kw_only=True):

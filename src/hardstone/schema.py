@@ -24,6 +24,7 @@ FOLDER = Path(__file__).parents[2] / "schema"
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _DOCUMENTS: dict[str, tuple[str, Any]] = {
     model.RUN_SCHEMA: ("A run as the store keeps it", model.RunDocument),
+    model.TARGETS_SCHEMA: ("The runs of one command on several targets", model.Runs),
     model.STREAM_SCHEMA: ("One line of the probe's stream", model.StreamLine),
     model.REGISTER_SCHEMA: ("The tests that a probe knows", model.Register),
     model.LOADS_SCHEMA: ("The load elements and mixes of a probe", model.Loads),

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from hardstone.errors import EXIT_OK, EXIT_USAGE
-from hardstone.model import Conditions, Event, Result, Series, Trust, Verdict
+from hardstone.model import ClockCheck, Conditions, Event, Result, Series, Trust, Verdict
 from hardstone.store import Store
 from tests.cli.conftest import Done
 from tests.stats import make
@@ -181,6 +181,39 @@ def test_another_block_than_the_published_one_is_no_figure(
     beside: Beside, used: dict[str, int], said: str
 ) -> None:
     assert cell(beside(response(params=used)), "add/time") == said
+
+
+EMULATED = {"virtual.emulated": True, "virtual.hypervisor": "TCGTCGTCGTCG"}
+COUNTED = EMULATED | {"virtual.time": "instructions"}
+
+
+@pytest.mark.parametrize(
+    ("system", "run", "said"),
+    [
+        (EMULATED, r"this run \(emulated\)", "- (emulated: not beside figures of hardware)"),
+        (COUNTED, r"this run \(instructions\)", "- (time counts instructions: not beside"),
+        ({"virtual.emulated": None}, r"this run \(emulated\?\)", "max 10 ms"),
+        ({"virtual.hypervisor": "KVMKVMKVM"}, "this run", "max 10 ms"),
+    ],
+)
+def test_an_emulated_figure_never_stands_beside_hardware(
+    beside: Beside, system: dict[str, Any], run: str, said: str
+) -> None:
+    out = beside(response(), system=system)
+    assert cell(out, "add/time", f"{run}, shared").startswith(said)
+
+
+def test_behaviours_of_an_emulated_system_stand_beside_those_of_the_studies(
+    beside: Beside,
+) -> None:
+    out = beside(behaviour("THR-B-RR", "rotates"), system=EMULATED)
+    assert "this run (emulated), shared" in out and "fail: rotates" in out
+
+
+def test_a_figure_by_a_wrong_clock_never_stands_beside_hardware(beside: Beside) -> None:
+    check = ClockCheck(host_ns=10**9, target_ns=10**10, uncertainty_ns=0)
+    said = "- (the target's clock ran 10 times as fast as this machine's)"
+    assert cell(beside(response(), clock_check=check), "add/time") == said
 
 
 def test_another_medium_than_the_published_one_is_no_figure(beside: Beside) -> None:

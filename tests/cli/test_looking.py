@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -92,8 +93,8 @@ def test_explain_names_the_nearest_test(hardstone: Hardstone, target: str) -> No
     assert len(done.told) == 2
 
 
-def stored(place: Path, name: str = "evening") -> str:
-    document = make.document(name=name)
+def stored(place: Path, name: str = "evening", **changed: Any) -> str:
+    document = make.document(name=name, **changed)
     journal = Store(place).journal(document, Here())
     journal.finish(document)
     journal.close()
@@ -134,6 +135,29 @@ def test_runs(hardstone: Hardstone, tmp_path: Path) -> None:
     assert run_id in done.out and "evening" in done.out and is_narrow(done.out)
     (entry,) = hardstone("runs", "--store", tmp_path, "--json").document
     assert entry["id"] == run_id
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        "lab:debian",
+        "lab:debian-rt-arm64@6.12,cpus=4,memory=2G,preempt=full,deterministic",
+        "lab:a-kernel-of-our-own-with-a-long-name,append=isolcpus=1 nohz_full=1",
+    ],
+)
+def test_runs_name_each_target_but_this_machine(
+    hardstone: Hardstone, tmp_path: Path, target: str
+) -> None:
+    stored(tmp_path)
+    assert "target" not in hardstone("runs", "--store", tmp_path).out
+    stored(tmp_path, run_id="20261121T042200Z-1a2b3d", plan=make.plan_of([], target=target))
+    done = hardstone("runs", "--store", tmp_path)
+    _, _, _, *there = done.out.splitlines()
+    assert is_narrow(done.out) and "local" not in done.out
+    assert there[0].split()[1] == "evening"
+    assert "".join("".join(there[1:]).split()) == target.replace(" ", "")
+    listed = hardstone("runs", "--store", tmp_path, "--json").document
+    assert [entry["target"] for entry in listed] == ["local", target]
 
 
 def test_a_damaged_run_is_named_and_hides_no_other(hardstone: Hardstone, tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
 
-from hardstone.cli.several_targets import WORST_FIRST, worst_code
 from hardstone.errors import (
     EXIT_GATE,
     EXIT_INTERNAL,
@@ -19,8 +19,12 @@ from hardstone.errors import (
     EXIT_UNREACHABLE,
     EXIT_UNTRUSTWORTHY,
     EXIT_USAGE,
+    WORST_FIRST,
     TargetError,
+    worst_code,
 )
+from hardstone.model import TARGETS_SCHEMA
+from hardstone.schema import FOLDER, file_name
 from hardstone.store import Store
 from hardstone.targets.base import Stop
 from hardstone.targets.local import LocalTransport
@@ -95,6 +99,9 @@ def test_json_is_one_document_of_all_runs(
     (missing,) = done.document["not_run"]
     assert (missing["target"], missing["exit_code"]) == (names[2], EXIT_USAGE)
     assert "cannot be read" in missing["reason"]
+    assert done.document["schema"] == TARGETS_SCHEMA
+    contract = json.loads((FOLDER / file_name(TARGETS_SCHEMA)).read_text())
+    Draft202012Validator(contract).validate(done.document)
 
 
 def test_json_of_one_target_stays_the_run(measure: Callable[..., Done], make: Make) -> None:

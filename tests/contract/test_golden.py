@@ -13,6 +13,7 @@ from hardstone import model, schema
 from hardstone.catalogue import PROFILES, load_catalogue
 from hardstone.model import Result, RunDocument
 from hardstone.plan import Request, make_plan
+from hardstone.stats.clock_check import clocks_apart
 from hardstone.stats.identity import series_problem
 from hardstone.stats.trust import grade_run
 from hardstone.store.convert import CONVERTERS
@@ -149,6 +150,12 @@ def test_the_golden_runs_hold_what_the_streams_say() -> None:
     held = [result for path in RUNS for result in read_document(path).results]
     for path in STREAMS:
         assert _read(path).finish() in held
+
+
+def test_the_clock_of_a_guest_is_held_against_the_host_where_it_keeps_time() -> None:
+    held = read_document(GOLDEN / "run-3-emulated.json").clock_check
+    assert held is not None and held.host_ns > 0 and clocks_apart(held) is None
+    assert read_document(GOLDEN / "run-3-instructions.json").clock_check is None
 
 
 def test_one_test_under_two_conditions() -> None:

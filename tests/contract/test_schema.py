@@ -18,7 +18,13 @@ OF_BEFORE = {
     f"hardstone.{name}.schema.json"
     for name in ("run-1", "run-2", "stream-1", "stream-2", "loads-1")
 }
-SCHEMAS = [model.RUN_SCHEMA, model.STREAM_SCHEMA, model.REGISTER_SCHEMA, model.FACTS_SCHEMA]
+SCHEMAS = [
+    model.RUN_SCHEMA,
+    model.TARGETS_SCHEMA,
+    model.STREAM_SCHEMA,
+    model.REGISTER_SCHEMA,
+    model.FACTS_SCHEMA,
+]
 
 
 def test_the_files_are_those_of_the_model() -> None:

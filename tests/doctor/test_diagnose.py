@@ -11,6 +11,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from hardstone import schema
+from hardstone.calling import parted_text
 from hardstone.doctor import (
     DOCTOR_SCHEMA,
     Finding,
@@ -63,6 +64,13 @@ def test_advice_is_short_and_names_the_next_step() -> None:
         "what to type: hardstone doctor",
     ]
     assert advice_lines(diagnose(machine())) == []
+
+
+@pytest.mark.parametrize("target", ["lab:debian", "lab:debian-rt@6.12,preempt=full,deterministic"])
+def test_the_next_step_asks_the_system_that_was_judged(target: str) -> None:
+    *_, last = advice_lines(diagnose(machine(cpu__smt=True), target=target))
+    assert last == f"what to type: hardstone doctor --target {target}"
+    assert parted_text(last) == ("what to type", f"hardstone doctor --target {target}")
 
 
 def test_a_command_holds_the_values_of_this_machine() -> None:

@@ -15,7 +15,7 @@ from hardstone.terminal.beside_targets import print_target_table
 from tests.stats import make
 
 EMULATED = {"virtual.emulated": True}
-COUNTED = EMULATED | {"kernel.cmdline": "hardstone.lab=icount"}
+COUNTED = EMULATED | {"virtual.time": "instructions"}
 VALUES = range(10_000, 12_000)
 
 
@@ -52,6 +52,16 @@ def test_figures_with_their_ratios_to_the_first() -> None:
     assert cells(table, "count") == [("2\u00a0000", ""), ("2\u00a0000", "")]
     assert cells(table, "worst observed") == [("12.0 us", ""), ("36.0 us", "x3.0")]
     assert cells(table, "median")[1][1] == cells(table, "p99")[1][1] == "x3.0"
+
+
+def test_a_long_name_goes_on_further_in() -> None:
+    series = make.series(list(VALUES), "context_switch")
+    series.labels = {"kind": "futex", "scope": "between processes of one group"}
+    result = make.result("SEM-P-RTP", series=[series])
+    lines = shown(target_table([run("a", results=[result]), run("b", results=[result])]))
+    first, *more = [line for line in lines.splitlines() if re.match(" +[a-z]", line)][:4]
+    assert first.startswith(" context") and all(line.startswith("  ") for line in more)
+    assert "processes" in " ".join(more)
 
 
 def test_the_first_target_has_no_ratio_to_itself() -> None:
@@ -98,6 +108,14 @@ def test_one_kind_of_time_is_divided(system: dict[str, object]) -> None:
     table = target_table([run("a", system=system), run("b", system=system)])
     assert "x1.0" in ratios(table)
     assert {column.kind for column in table.columns} < {"(emulated)", "(instructions)"}
+
+
+def test_what_a_mark_in_the_headings_means_is_said_once() -> None:
+    systems: list[dict[str, object]] = [{}, EMULATED, EMULATED, COUNTED]
+    notes = target_table([run(f"t{n}", system=one) for n, one in enumerate(systems)]).notes
+    marks = [note.partition(" ")[0] for note in notes if note.startswith("(")]
+    assert marks == ["(emulated)", "(instructions)"]
+    assert not any(note.startswith("(") for note in target_table([run("a"), run("b")]).notes)
 
 
 def test_only_the_other_kind_lacks_a_ratio() -> None:

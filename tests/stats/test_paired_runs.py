@@ -86,6 +86,13 @@ def test_no_effect_says_what_would_have_been_seen() -> None:
     assert "would have been detected" in effect_text(median)
 
 
+def test_a_proof_in_an_emulated_guest_says_so() -> None:
+    run = document(runs(10, 5000, 1), runs(10, 100, 2))
+    run.system = {"virtual.emulated": True}
+    (note,) = proof(run).notes
+    assert "emulated" in note and "hardware" in note
+
+
 @pytest.mark.parametrize(
     ("pairs", "said"), [(1, "1 pair counts"), (9, "9 pairs count"), (10, None), (12, None)]
 )

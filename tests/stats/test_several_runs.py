@@ -12,8 +12,8 @@ from tests.stats import make
 HARDWARE = {"virtual.emulated": False, "virtual.hypervisor": None}
 KVM = {"virtual.emulated": False, "virtual.hypervisor": "KVMKVMKVM"}
 EMULATED = {"virtual.emulated": True, "virtual.hypervisor": "TCGTCGTCGTCG"}
-COUNTED = EMULATED | {"kernel.cmdline": "console=ttyS0 hardstone.lab=tcg hardstone.lab=icount"}
-TALKING = EMULATED | {"kernel.cmdline": "hardstone.lab=tcg x=hardstone.lab=icount"}
+COUNTED = EMULATED | {"virtual.time": "instructions"}
+TIMED = EMULATED | {"virtual.time": None}
 UNKNOWN = {"virtual.emulated": None}
 FAST = ClockCheck(host_ns=10**10, target_ns=10**11, uncertainty_ns=0)
 
@@ -27,7 +27,7 @@ FAST = ClockCheck(host_ns=10**10, target_ns=10**11, uncertainty_ns=0)
         (EMULATED, KindOfTime.EMULATED),
         ({"virtual.hypervisor": "TCGTCGTCGTCG"}, KindOfTime.EMULATED),
         (COUNTED, KindOfTime.COUNTED),
-        (TALKING, KindOfTime.EMULATED),
+        (TIMED, KindOfTime.EMULATED),
         (UNKNOWN, KindOfTime.UNKNOWN),
     ],
 )

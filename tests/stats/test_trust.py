@@ -152,7 +152,14 @@ def test_what_cannot_exclude_emulation_is_not_blamed(facts: dict[str, Scalar]) -
 
 def test_an_emulator_is_known_by_its_name_too() -> None:
     reasons = grade_run(make.document(system={"virtual.hypervisor": "TCGTCGTCGTCG"})).reasons
-    assert reasons[0].startswith("virtual machine") and "emulated" in reasons[1]
+    assert "emulated" in reasons[0] and reasons[1].startswith("virtual machine")
+
+
+def test_what_the_times_are_comes_before_what_hinders_them() -> None:
+    facts: dict[str, Scalar] = {"virtual.emulated": True, "virtual.hypervisor": "TCGTCGTCGTCG"}
+    reasons = grade_run(make.document(system=facts | {"virtual.time": "instructions"})).reasons
+    starts = ("virtual time", "the processor is emulated", "virtual machine")
+    assert all(map(str.startswith, reasons, starts))
 
 
 def test_a_sound_run_is_trusted_in_full() -> None:

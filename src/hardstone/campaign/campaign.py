@@ -184,7 +184,7 @@ class Campaign:
         document.status = self._status(document)
         document.advice = [
             *realtime_advice(document, before.facts, self._target.probe_path()),
-            *advice_lines(diagnose(before.facts, target=self._target.name)),
+            *advice_lines(diagnose(before.facts, target=document.plan.target)),
         ]
         document.trust = grade_run(document)
 

@@ -9,11 +9,11 @@ from hardstone.calling import CAPABILITIES
 from hardstone.errors import (
     EXIT_GATE,
     EXIT_INTERRUPTED,
-    EXIT_OK,
     EXIT_PRIVILEGE,
     EXIT_UNREACHABLE,
     EXIT_UNTRUSTWORTHY,
     EXIT_USAGE,
+    worst_code,
 )
 from hardstone.event_names import THRESHOLD
 from hardstone.model import Result, RunDocument, Scalar
@@ -28,19 +28,17 @@ def exit_code(
     `is_broken`: the probe sent something else than a stream, which is bad input. A behaviour
     that fails is a finding about the system and not an error.
     """
-    if is_target_gone:
-        return EXIT_UNREACHABLE
-    if document.status == "interrupted":
-        return EXIT_INTERRUPTED
-    if is_broken:
-        return EXIT_USAGE
-    if any(crossed_threshold(result) for result in document.results):
-        return EXIT_GATE
-    if any(map(_is_denied, document.results)):
-        return EXIT_PRIVILEGE
-    is_whole = all(is_measured(result) for result in document.results)
-    is_trusted = document.trust.grade != "untrustworthy"
-    return EXIT_OK if is_whole and is_trusted else EXIT_UNTRUSTWORTHY
+    results = document.results
+    is_whole = all(map(is_measured, results))
+    applies = {
+        EXIT_INTERRUPTED: document.status == "interrupted",
+        EXIT_UNREACHABLE: is_target_gone,
+        EXIT_USAGE: is_broken,
+        EXIT_GATE: any(map(crossed_threshold, results)),
+        EXIT_PRIVILEGE: any(map(_is_denied, results)),
+        EXIT_UNTRUSTWORTHY: not is_whole or document.trust.grade == "untrustworthy",
+    }
+    return worst_code(code for code, is_so in applies.items() if is_so)
 
 
 def is_measured(result: Result) -> bool:

@@ -6,67 +6,23 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from typing import Any
 
-import msgspec
-
 from hardstone.cli.measuring import Prepared, prepare, run_one
 from hardstone.cli.messages import print_json, tell, tell_error
 from hardstone.cli.printing import printed
 from hardstone.errors import (
-    EXIT_GATE,
     EXIT_INTERRUPTED,
     EXIT_OK,
-    EXIT_PRIVILEGE,
-    EXIT_UNREACHABLE,
-    EXIT_UNTRUSTWORTHY,
-    EXIT_USAGE,
     HardstoneError,
     InputError,
+    worst_code,
 )
-from hardstone.model import Plan, RunDocument
+from hardstone.model import TARGETS_SCHEMA, NotRun, Plan, Plans, RunDocument, Runs
 from hardstone.plan import PlanError
 from hardstone.store import StoreError
 from hardstone.targets import find_target
 
-# The order of a single run, but that Ctrl-C ends them all.
-WORST_FIRST = (
-    EXIT_INTERRUPTED,
-    EXIT_UNREACHABLE,
-    EXIT_USAGE,
-    EXIT_GATE,
-    EXIT_PRIVILEGE,
-    EXIT_UNTRUSTWORTHY,
-    EXIT_OK,
-)
 _INTERRUPTED = "the command was interrupted"
 _NO_STORE = "an earlier run could not be stored"
-
-
-class NotRun(msgspec.Struct, kw_only=True):
-    """A target that was not measured, with the exit code that it would have had alone."""
-
-    target: str
-    reason: str
-    exit_code: int
-
-
-class Runs(msgspec.Struct, kw_only=True):
-    """What --json prints for several targets: the runs in the order of the command line."""
-
-    runs: list[RunDocument]
-    not_run: list[NotRun]
-
-
-class Plans(msgspec.Struct, kw_only=True):
-    """What --json --dry-run prints for several targets."""
-
-    plans: list[Plan]
-    not_run: list[NotRun]
-
-
-def worst_code(codes: Sequence[int]) -> int:
-    """The first of `codes` in the order WORST_FIRST; one that is not in it is worse than all."""
-    order = {code: place for place, code in enumerate(WORST_FIRST)}
-    return min(codes, key=lambda code: order.get(code, -1), default=EXIT_OK)
 
 
 def measure_several(
@@ -164,7 +120,7 @@ def _run_all(tour: _Tour, options: Mapping[str, Any], *, wants_report: bool) -> 
 
 def _print_runs(documents: list[RunDocument], not_run: list[NotRun], *, as_json: bool) -> None:
     if as_json:
-        print_json(Runs(runs=documents, not_run=not_run))
+        print_json(Runs(schema=TARGETS_SCHEMA, runs=documents, not_run=not_run))
     elif len(documents) > 1:
         from hardstone.present.target_table import target_table
         from hardstone.terminal.beside_targets import print_target_table

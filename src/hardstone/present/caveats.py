@@ -1,4 +1,5 @@
-"""Banners above all figures: contradictions, settings not restored, no real-time scheduling."""
+"""Banners above all figures: contradictions, settings not restored, no real-time scheduling,
+an emulated processor."""
 
 from __future__ import annotations
 
@@ -7,8 +8,10 @@ from dataclasses import dataclass
 from hardstone import event_names
 from hardstone.model import RunDocument
 from hardstone.present.notices import left_changed
+from hardstone.present.time_words import time_machine
 from hardstone.stats.conditions import names_in
 from hardstone.stats.contradictions import TITLE, told
+from hardstone.stats.kind_of_time import time_meaning
 from hardstone.stats.trust import has_run, lacks_realtime
 
 _GRANT = (
@@ -39,6 +42,7 @@ def caveats(document: RunDocument) -> list[Banner]:
         _not_realtime(document),
         _unfinished(document),
         _untrustworthy(document),
+        _emulated(document),
     )
     return [banner for banner in found if banner is not None]
 
@@ -140,3 +144,10 @@ def _untrustworthy(document: RunDocument) -> Banner | None:
     if document.trust.grade != "untrustworthy":
         return None
     return Banner("Do not rely on these figures", document.trust.reasons, grave=True)
+
+
+def _emulated(document: RunDocument) -> Banner | None:
+    title = time_machine(document.system)
+    if not title:
+        return None
+    return Banner(title.capitalize(), [time_meaning(document.system)])

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from hardstone.model import Conditions, Instrument, Result, RunDocument, Scalar
 from hardstone.present.notices import idle_remark
+from hardstone.present.time_words import time_machine
 from hardstone.present.wording import short
 from hardstone.stats.conditions import NOT_KNOWN, config_text
 from hardstone.stats.contradictions import MARK
@@ -56,8 +57,11 @@ def target_text(document: RunDocument) -> str:
 
 
 def machine_text(facts: Mapping[str, Scalar]) -> str:
-    """Processor, number of CPUs, hypervisor and container, governor."""
-    parts = [processor_text(facts)]
+    """Processor, number of CPUs, hypervisor and container, governor.
+
+    That it is emulated comes first: the line may be cut.
+    """
+    parts = [time_machine(facts), processor_text(facts)]
     count = facts.get("cpu.count")
     parts.append(f"{count} CPU{'' if count == 1 else 's'}" if count else "")
     parts.append(_virtual(facts))
@@ -74,10 +78,7 @@ def processor_text(facts: Mapping[str, Scalar]) -> str:
 def _virtual(facts: Mapping[str, Scalar]) -> str:
     found = [short(facts.get(f"virtual.{key}")) for key in ("hypervisor", "container")]
     named = [name for name in found if name and name not in ("none", "False")]
-    parts = [f"virtual: {' '.join(named)}"] if named else []
-    parts += ["emulated"] if facts.get("virtual.emulated") is True else []
-    parts += ["time counts instructions"] if facts.get("virtual.time") == "instructions" else []
-    return ", ".join(parts)
+    return f"virtual: {' '.join(named)}" if named else ""
 
 
 def kernel_text(facts: Mapping[str, Scalar]) -> str:

@@ -6,19 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hardstone.model import RunDocument
+from hardstone.present.time_words import time_mark
 from hardstone.present.wording import shorten
-from hardstone.stats.kind_of_time import KindOfTime, kind_of_time
 
 _MOST_LINES = 4
 _LINE_CHARACTERS = 20
 _NAME_CHARACTERS = 300
 _CUT = "\N{HORIZONTAL ELLIPSIS}"
-_KINDS = {
-    KindOfTime.HARDWARE: "",
-    KindOfTime.EMULATED: "(emulated)",
-    KindOfTime.COUNTED: "(instructions)",
-    KindOfTime.UNKNOWN: "(emulated?)",
-}
 
 
 @dataclass(frozen=True)
@@ -46,7 +40,7 @@ def target_columns(documents: Sequence[RunDocument]) -> list[TargetColumn]:
         TargetColumn(
             short=name if is_plain else f"#{number}",
             lines=lines if is_plain else [f"#{number}", *lines],
-            kind=_KINDS[kind_of_time(document.system)],
+            kind=time_mark(document.system),
             legend="" if is_plain else name,
         )
         for number, (name, lines, document) in enumerate(

@@ -14,12 +14,13 @@ from hardstone.model import Result, RunDocument
 from hardstone.present.claims import Claim, claim_of
 from hardstone.present.target_figures import FigureCell, SeriesFigures
 from hardstone.present.target_labels import TargetColumn, target_columns
+from hardstone.present.time_words import time_mark
 from hardstone.present.wording import one_line, series_text, shorten
 from hardstone.stats.calibrated import UNEQUAL
 from hardstone.stats.comparison import SeriesRow, VerdictRow
 from hardstone.stats.conditions import Names, listed
 from hardstone.stats.contradictions import MARK, trust_of
-from hardstone.stats.kind_of_time import why_incomparable
+from hardstone.stats.kind_of_time import time_meaning, why_incomparable
 from hardstone.stats.several_runs import (
     AcrossRuns,
     across_runs,
@@ -66,6 +67,7 @@ def target_table(documents: Sequence[RunDocument]) -> TargetTable:
     rows = [row for group in groups for row in group.rows(names)]
     notes = [
         *_ratio_notes(columns, whys),
+        *_time_notes(documents),
         *_group_notes(groups),
         *_trust_notes(columns, documents),
         *(f"{text}: {load}" for text, load in names.legend().items()),
@@ -144,6 +146,12 @@ def _ratio_notes(columns: Sequence[TargetColumn], whys: Sequence[str | None]) ->
             yield f"{column.short}: no ratio: {why}"
     if any(why is None for why in whys[1:]):
         yield RATIO_NOTE
+
+
+def _time_notes(documents: Sequence[RunDocument]) -> list[str]:
+    """What each mark in the headings means for the times below it."""
+    systems = [one.system for one in documents if time_mark(one.system)]
+    return list(dict.fromkeys(f"{time_mark(one)} {time_meaning(one)}" for one in systems))
 
 
 def _group_notes(groups: Sequence[_Group]) -> Iterator[str]:

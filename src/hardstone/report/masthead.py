@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from hardstone.model import RunDocument
 from hardstone.present.caveats import Banner, caveats
-from hardstone.present.headline import conditions_text, kernel_text, machine_text, moment_text
+from hardstone.present.headline import conditions_text, kernel_text, moment_text, target_text
 from hardstone.stats.conditions import conditions_in
 from hardstone.stats.contradictions import trust_of
 
@@ -35,7 +35,7 @@ def head_of(document: RunDocument) -> Head:
     trust = trust_of(document)
     return Head(
         name=document.name or document.id,
-        subject=f"{machine_text(document.system)}; {kernel_text(document.system)}",
+        subject=f"{target_text(document)}; {kernel_text(document.system)}",
         summary=_summary(document),
         banners=caveats(document),
         status=document.status,

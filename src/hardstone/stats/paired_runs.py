@@ -18,6 +18,7 @@ import msgspec
 from hardstone.event_names import LEFT, LEFT_REMEDY, SHIELDED
 from hardstone.model import PlannedTest, Result, RunDocument, Series, Unit
 from hardstone.stats.histogram import bins_of
+from hardstone.stats.kind_of_time import time_meaning
 from hardstone.stats.quantiles import is_printable, quantile_of_bins
 from hardstone.stats.signed_rank import Shift, hodges_lehmann, holm, signed_rank_p
 
@@ -117,7 +118,7 @@ def prove(document: RunDocument, rule: str, settings: Sequence[str]) -> Proof:
         effects=effects,
         maxima=_maxima(counted),
         left_out=[f"{_pairs_text(pairs)}: {problem}" for problem, pairs in left_out.items()],
-        notes=_notes(len(counted)),
+        notes=_notes(document, len(counted)),
     )
 
 
@@ -269,7 +270,12 @@ def _quantile(series: Series, q: float) -> int:
     return worst if found is None or found.value is None else min(found.value, worst)
 
 
-def _notes(pairs: int) -> list[str]:
+def _notes(document: RunDocument, pairs: int) -> list[str]:
+    meaning = time_meaning(document.system)
+    return [*_few(pairs), *([meaning] if meaning else [])]
+
+
+def _few(pairs: int) -> list[str]:
     if pairs == 0:
         return ["no complete pair: no result"]
     if pairs < LEAST_PAIRS:

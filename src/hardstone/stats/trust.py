@@ -11,7 +11,7 @@ from hardstone.stats.calibrated import UNEQUAL, unequal_work
 from hardstone.stats.clock_check import clocks_apart, clocks_not_held
 from hardstone.stats.conditions import listed, names_in
 from hardstone.stats.contradictions import contradictions
-from hardstone.stats.kind_of_time import is_emulated
+from hardstone.stats.kind_of_time import counts_instructions, is_emulated
 from hardstone.stats.run_length import has_short_profile, shorter_than_standard
 
 
@@ -115,7 +115,7 @@ def _emulated(document: RunDocument) -> str | None:
 
 
 def _instructions(document: RunDocument) -> str | None:
-    if document.system.get("virtual.time") != "instructions":
+    if not counts_instructions(document.system):
         return None
     return (
         "virtual time: each instruction takes the same time; "
@@ -204,9 +204,9 @@ RULES: tuple[Rule, ...] = (
     Rule("untrustworthy", _skew_wrong),
     Rule("untrustworthy", _clock_wrong),
     Rule("untrustworthy", _identity_broken),
-    Rule("indicative", _virtual),
-    Rule("indicative", _emulated),
     Rule("indicative", _instructions),
+    Rule("indicative", _emulated),
+    Rule("indicative", _virtual),
     Rule("indicative", _stolen),
     Rule("indicative", _clocked_down),
     Rule("indicative", _load_short),

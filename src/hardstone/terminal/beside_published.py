@@ -11,6 +11,7 @@ from rich.text import Text
 
 from hardstone.errors import InputError
 from hardstone.model import Result, RunDocument, Series
+from hardstone.present.time_words import time_mark
 from hardstone.present.wording import format_value
 from hardstone.published import (
     AddressError,
@@ -21,6 +22,7 @@ from hardstone.published import (
     value_of,
 )
 from hardstone.stats.conditions import NOT_KNOWN, config_text
+from hardstone.stats.kind_of_time import why_not_beside_hardware
 from hardstone.terminal.beside_doubts import doubts_of, verdicts_text, why_another
 from hardstone.terminal.console import make_console
 from hardstone.terminal.kernel_kinds import Stand, beside
@@ -69,10 +71,11 @@ def _print_table(console: Console, test: str, table: PublishedTable) -> None:
 def _rows(document: RunDocument, figures: Sequence[Figure]) -> Iterator[Row]:
     """A row for each result measured under the conditions of the study."""
     address = figures[0].address
+    run = " ".join(filter(None, ("this run", time_mark(document.system))))
     where = {name: value for name, value in address.conditions.items() if name != "policy"}
     for result in document.results:
         if result.test == address.test and is_under(result, where):
-            system = f"this run, {config_text(result.conditions)}"
+            system = f"{run}, {config_text(result.conditions)}"
             for stand in beside(address, document.system):
                 refused = stand.refused or why_another(figures[0], result)
                 told = f"- ({refused})" if refused else _told(document, result, stand, figures)
@@ -82,7 +85,10 @@ def _rows(document: RunDocument, figures: Sequence[Figure]) -> Iterator[Row]:
 
 
 def _told(document: RunDocument, result: Result, stand: Stand, figures: Sequence[Figure]) -> str:
-    """The figures of `result` at the address, with caveats in brackets."""
+    """The figures of `result` at the address, with caveats in brackets.
+
+    Verdicts of an emulated run stand beside those of the studies, its figures do not.
+    """
     alone = msgspec.structs.replace(document, results=[result])
     try:
         found = resolve(stand.address, alone)
@@ -90,6 +96,8 @@ def _told(document: RunDocument, result: Result, stand: Stand, figures: Sequence
         return f"- ({error.cause.removeprefix(f'{stand.address}: ')})"
     if found.series is None:
         told = verdicts_text(found)
+    elif why := why_not_beside_hardware(document):
+        return f"- ({why})"
     else:
         statistics = [one.statistic for one in figures if one.statistic] or ["max"]
         told = ", ".join([f"{one} {_value(found.series, one)}" for one in statistics])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from textwrap import wrap
 from typing import IO
 
 from rich import box
@@ -51,8 +52,13 @@ def _grid(table: TargetTable, places: list[int]) -> Table:
 
 
 def _label(row: TargetRow) -> Text:
+    """What does not fit into a line goes on below, one further in."""
     style = {"test": "bold", "series": "", "figure": "dim"}[row.level]
-    return Text(_INDENT[row.level]) + words(row.label, style)
+    indent = _INDENT[row.level]
+    first, *more = wrap(row.label, _LABEL_WIDTH - len(indent) - 1, break_on_hyphens=False) or [""]
+    lines = [Text(indent) + words(first, style)]
+    lines += [Text(f"{indent} ") + words(line, style) for line in more]
+    return Text("\n").join(lines)
 
 
 def _cell(row: TargetRow, place: int) -> Text:

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from textwrap import wrap
 
 from rich import box
 from rich.table import Table
+from rich.text import Text
 
+from hardstone.present.wording import shorten
 from hardstone.store import RunEntry
 from hardstone.terminal.console import make_console, print_command
 from hardstone.terminal.widths import print_table
 from hardstone.terminal.words import words
+
+_HERE = "local"
+_TARGET_CHARACTERS = 120
+_LINE_CHARACTERS = 20
 
 
 def print_runs(entries: Sequence[RunEntry], *, unreadable_count: int = 0) -> None:
@@ -23,13 +30,28 @@ def print_runs(entries: Sequence[RunEntry], *, unreadable_count: int = 0) -> Non
         console.print(words("no runs yet; to measure:"))
         print_command(console, "hardstone evaluate")
         return
+    has_targets = any(entry.target != _HERE for entry in entries)
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
     table.add_column("run", no_wrap=True)
-    table.add_column("name", overflow="fold", ratio=1)
+    table.add_column("name, target" if has_targets else "name", overflow="fold", ratio=1)
     table.add_column("tests", justify="right")
     table.add_column("status", no_wrap=True)
     table.add_column("trust", no_wrap=True)
     for entry in entries:
-        cells = (entry.id, entry.name, str(entry.tests), entry.status, entry.grade)
-        table.add_row(*(words(cell) for cell in cells))
+        cells = map(words, (entry.id, str(entry.tests), entry.status, entry.grade))
+        run, *rest = cells
+        table.add_row(run, _name(entry), *rest)
     print_table(console, table)
+
+
+def _name(entry: RunEntry) -> Text:
+    """The name, and below it the target if that is not this machine, a setting a line.
+
+    80 columns have no room for a column of its own.
+    """
+    name = words(entry.name)
+    if entry.target == _HERE:
+        return name
+    parts = shorten(entry.target, _TARGET_CHARACTERS).replace(",", ",\n").split("\n")
+    lines = [line for part in parts for line in wrap(part, _LINE_CHARACTERS)]
+    return Text("\n").join([name, *(words(line, "dim") for line in lines)])
