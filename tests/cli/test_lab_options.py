@@ -13,6 +13,7 @@ from hardstone.cli.lab_options import lab_targets
 from hardstone.errors import EXIT_UNREACHABLE, EXIT_USAGE, InputError, TargetError
 from hardstone.targets import find_transport
 from hardstone.targets.local import LocalTransport
+from hardstone.targets.opening import SILENT, Opening
 from tests.cli.conftest import Done, Lab
 from tests.targets import sample
 from tests.targets.test_transport import playing
@@ -111,7 +112,7 @@ class Guest(LocalTransport):
         self.name = f"lab:{settings}"
         self.told: list[Any] = []
 
-    def open(self) -> None:
+    def open(self, opening: Opening = SILENT) -> None:
         self.told.append("open")
 
     def close(self) -> None:
@@ -178,7 +179,7 @@ def test_a_shield_has_the_streams_and_the_code_of_the_command(
 def test_a_guest_that_does_not_boot(
     hardstone: Hardstone, guests: list[Guest], words: tuple[str, ...], monkeypatch: Any
 ) -> None:
-    def fail(guest: Guest) -> None:
+    def fail(guest: Guest, opening: Opening) -> None:
         raise TargetError("the kernel panicked", "look at its console")
 
     monkeypatch.setattr(Guest, "open", fail)

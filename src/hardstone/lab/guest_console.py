@@ -7,6 +7,7 @@ import re
 import shutil
 from pathlib import Path
 
+MOST_CONSOLE_BYTES = 1 << 26  # the guard ends a QEMU that writes more
 _MOST_BYTES = 1 << 16
 _SHOWN_CHARS = 300
 _PANIC = re.compile(r"Kernel panic - not syncing: [^\n]*")
@@ -44,6 +45,8 @@ def why_it_ended(folder: Path) -> tuple[str, str]:
         )
     if found := _PANIC.search(console):
         return found[0][:_SHOWN_CHARS], ""
+    if _size_bytes(folder / "console") >= MOST_CONSOLE_BYTES:
+        return f"its console wrote {MOST_CONSOLE_BYTES >> 20} MiB and more", ""
     said = _printable(_tail(folder / "qemu")).strip().splitlines()
     if said:
         return f"QEMU said: {said[-1][:_SHOWN_CHARS]}", ""
@@ -57,6 +60,13 @@ def _tail(path: Path) -> str:
             return file.read(_MOST_BYTES).decode("utf-8", "replace")
     except OSError:
         return ""
+
+
+def _size_bytes(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
 
 
 def _printable(text: str) -> str:

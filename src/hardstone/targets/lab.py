@@ -7,27 +7,37 @@ import hashlib
 import os
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from pathlib import Path
 from typing import IO
 
 from hardstone.errors import InputError, TargetError
 from hardstone.lab import guest_frames as frames
-from hardstone.lab.accel import choose_accel
-from hardstone.lab.guest import Guest
+from hardstone.lab.accel import boot_limit_s, choose_accel, kvm_obstacle
+from hardstone.lab.emulator import emulator
+from hardstone.lab.guest import Guest, GuestLostError
 from hardstone.lab.guest_frames import Frame
 from hardstone.lab.initramfs import initramfs_for
 from hardstone.lab.kernels import Kernel, find_kernel
 from hardstone.lab.lab_folder import lab_folder
 from hardstone.lab.programs import Programs
-from hardstone.lab.qemu import Machine, boot_line_of, cpu_count, memory_mib
+from hardstone.lab.qemu import (
+    RECORDING_BYTES,
+    TURNS_BYTES,
+    Machine,
+    boot_line_of,
+    cpu_count,
+    memory_mib,
+)
 from hardstone.lab.settings import LabSettings, parse_settings
 from hardstone.model import ClockCheck, Facts, Scalar
-from hardstone.targets.alone import measuring_alone
+from hardstone.targets.alone import WAITING, measuring_alone
 from hardstone.targets.base import ProbeError, Stop
 from hardstone.targets.guest_programs import programs_for
-from hardstone.targets.host_memory import HostMemory, memory_folder
+from hardstone.targets.host_memory import HostMemory, memory_folder, remove_guests
 from hardstone.targets.lab_command import GuestCommand, exit_error
 from hardstone.targets.local import LocalTransport
+from hardstone.targets.opening import SILENT, Opening
 from hardstone.targets.probe_target import ProbeTarget
 from hardstone.targets.transport import Limits
 
@@ -36,6 +46,7 @@ _RECORDING = "memory:/run/recording"
 _HEAD_BYTES = 4096
 _CALL_CHUNK_BYTES = 1 << 12
 _POLL_S = 0.2
+_ROOM_BYTES = RECORDING_BYTES + TURNS_BYTES + (1 << 20)
 
 
 class LabMemory(HostMemory):
@@ -52,16 +63,22 @@ class LabTransport:
 
     is_noisy = False
 
-    def __init__(self, settings: LabSettings) -> None:
+    def __init__(
+        self, settings: LabSettings, obstacle_of: Callable[[str], str | None] = kvm_obstacle
+    ) -> None:
+        """`obstacle_of` says why KVM cannot run a guest of an architecture here."""
         self._settings = settings
+        self._obstacle_of = obstacle_of
         self.name = f"lab:{settings.name}"
         self.preempt = settings.preempt
         self._guest: Guest | None = None
         self._programs: Programs | None = None
         self._recording: str | None = None
 
-    def open(self) -> None:
-        self._booted()
+    def open(self, opening: Opening = SILENT) -> None:
+        """A boot takes the CPUs of this machine, and waits for a measurement on it to finish."""
+        with measuring_alone(lambda: False, lambda: opening.warn(WAITING), lambda why: None):
+            self._booted(opening)
 
     def close(self) -> None:
         guest, self._guest = self._guest, None
@@ -97,7 +114,9 @@ class LabTransport:
             return hashlib.file_digest(file, "sha256").hexdigest()
 
     def memory(self, run_id: str, journal: Path) -> LabMemory:
-        return LabMemory(run_id, journal)
+        """In the file system of the guest's recording, which is linked to its place there."""
+        place = None if self._guest is None else self._guest.folder.parent
+        return LabMemory(run_id, journal, place)
 
     def chunks(
         self,
@@ -134,29 +153,42 @@ class LabTransport:
             self.close()
             raise
 
-    def _booted(self) -> Guest:
+    def _booted(self, opening: Opening = SILENT) -> Guest:
         if self._guest is None:
             kernel = find_kernel(self._settings.kernel)
-            self._programs = programs_for(kernel.arch)
-            self._guest = self._boot(kernel, self._programs)
+            emulator(kernel.arch)  # without it nothing needs to be built
+            self._programs = programs_for(kernel.arch, opening.step)
+            self._guest = self._boot(kernel, self._programs, opening)
         return self._guest
 
-    def _boot(self, kernel: Kernel, programs: Programs) -> Guest:
+    def _boot(self, kernel: Kernel, programs: Programs, opening: Opening) -> Guest:
         machine = Machine(
             kernel=kernel,
             initramfs=initramfs_for(kernel, programs),
-            accel=choose_accel(self._settings, kernel.arch),
+            accel=choose_accel(self._settings, kernel.arch, self._obstacle_of),
             cpus=cpu_count(self._settings),
             memory_mib=memory_mib(self._settings),
             append=boot_line_of(self._settings),
         )
-        base = memory_folder()
-        if base is None:
-            raise TargetError("there is no folder in memory for a guest", "mount /dev/shm")
+        try:
+            return self._boot_once(machine, opening)
+        except GuestLostError as error:
+            if machine.accel != "kvm" or self._settings.accel == "kvm":
+                raise
+            opening.warn(f"{error.cause}; it is emulated instead, and so its figures are")
+        return self._boot_once(replace(machine, accel="tcg"), opening)
+
+    def _boot_once(self, machine: Machine, opening: Opening) -> Guest:
+        kernel = machine.kernel
+        limit_s = boot_limit_s(machine.accel)
+        remove_guests()
+        base = memory_folder(_ROOM_BYTES)
         log = lab_folder() / "consoles" / f"{kernel.name}.log"
+        cpus = f"{machine.cpus} CPU{'' if machine.cpus == 1 else 's'}"
+        opening.step(f"booting {self.name} ({kernel.release}, {machine.accel}, {cpus})")
         guest = Guest(machine, base, self.name, log)
         try:
-            guest.wait_until_ready()
+            guest.wait_until_ready(limit_s)
         except BaseException:
             guest.close()
             raise
@@ -198,16 +230,18 @@ class LabTarget(ProbeTarget):
         return facts
 
 
-def lab_target(text: str) -> LabTarget:
+def lab_target(text: str, obstacle_of: Callable[[str], str | None] = kvm_obstacle) -> LabTarget:
     """The guest that `text` names, what follows `lab:`; it does not boot yet."""
-    return LabTarget(lab_transport(text))
+    return LabTarget(lab_transport(text, obstacle_of))
 
 
-def lab_transport(text: str) -> LabTransport:
+def lab_transport(
+    text: str, obstacle_of: Callable[[str], str | None] = kvm_obstacle
+) -> LabTransport:
     """The way to the guest that `text` names, what follows `lab:`; it does not boot yet."""
     settings = parse_settings(text)
     find_kernel(settings.kernel)
-    return LabTransport(settings)
+    return LabTransport(settings, obstacle_of)
 
 
 def _shown(value: Scalar) -> str:
