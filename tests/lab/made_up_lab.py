@@ -21,7 +21,7 @@ from tests.targets import sample
 
 LONGEST_S = 60.0
 KERNEL = "made"
-_TESTS = ("SEM-P-SIG", "SEM-P-RTP")
+_TESTS = ("SEM-P-SIG", "SEM-P-RTP", "MUT-P-ARC")
 
 
 class MadeUpLab:
@@ -70,7 +70,7 @@ class MadeUpLab:
         (self.folder / "play.json").write_text(json.dumps(self._playing))
 
     def probe(self, body: str) -> None:
-        """What the guest's probe does, but for register, facts and two tests of the samples."""
+        """What the guest's probe does, but for register, facts and three tests of the samples."""
         answers = {
             "list": json.dumps(json.loads((sample.GOLDEN / "register.json").read_text())),
             "facts": json.dumps(json.loads((sample.GOLDEN / "facts.json").read_text())),
