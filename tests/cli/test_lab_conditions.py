@@ -161,9 +161,8 @@ def test_a_guest_that_dies_in_a_test_keeps_what_was_finished(
 def test_a_kill_of_tool_and_guard_is_cleaned_up_by_the_next_command(
     hardstone: Hardstone, lab: MadeUpLab, store: Store
 ) -> None:
-    lab.probe(
-        f"if sys.argv[1] == 'run': open({str(lab.folder / 'runs')!r}, 'w').close(); time.sleep(1000)"
-    )
+    begun = f"open({str(lab.folder / 'runs')!r}, 'w').close()"
+    lab.probe(f"if sys.argv[1] == 'run': {begun}; time.sleep(1000)")
     tool = running(lab, *COMMANDS[0])
     until((lab.folder / "runs").exists)
     living, lock = make_guest_folder(lab.memory)

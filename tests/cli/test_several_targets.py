@@ -24,7 +24,7 @@ from hardstone.errors import (
 from hardstone.store import Store
 from hardstone.targets.base import Stop
 from hardstone.targets.local import LocalTransport
-from hardstone.targets.opening import SILENT, Opening
+from hardstone.targets.reaching import SILENT, Notices
 from tests.cli.conftest import Done, Lab
 from tests.targets import sample
 from tests.targets.test_transport import playing
@@ -109,7 +109,7 @@ class Gone(LocalTransport):
         super().__init__()
         self.name = f"lab:{name}"
 
-    def open(self, opening: Opening = SILENT) -> None:
+    def open(self, notices: Notices = SILENT) -> None:
         if self.name == "lab:interrupted":
             raise KeyboardInterrupt
         raise TargetError("no answer\x1b", "plug it in")

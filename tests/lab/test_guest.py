@@ -14,7 +14,7 @@ import pytest
 from hardstone.errors import EXIT_UNREACHABLE, InputError, TargetError
 from hardstone.targets.base import BrokenStreamError, ProbeError, ProbeTimeoutError, Stop
 from hardstone.targets.lab import LabTransport, lab_target, lab_transport
-from hardstone.targets.opening import Opening
+from hardstone.targets.reaching import Notices
 from hardstone.targets.transport import Limits, collect
 from tests.lab.made_up_lab import MadeUpLab
 
@@ -49,7 +49,7 @@ def boot_error(made_up_lab: MadeUpLab, what: str, settings: str = "made") -> Tar
 def test_one_boot_serves_all_commands_and_is_told(made_up_lab: MadeUpLab) -> None:
     target = lab_target("made,cpus=1")
     told: list[str] = []
-    target.open(Opening(step=told.append))
+    target.open(Notices(step=told.append))
     assert told == ["booting lab:made,cpus=1 (6.1.0-7-amd64, tcg, 1 CPU)"]
     assert target.probe_list().tests and target.facts().facts
     assert len(made_up_lab.boots()) == 1
@@ -118,7 +118,7 @@ def test_what_is_no_frame_ends_the_guest(made_up_lab: MadeUpLab, guest: LabTrans
 
 def test_a_command_that_cannot_be_started(made_up_lab: MadeUpLab, guest: LabTransport) -> None:
     made_up_lab.play(at="list", then="errno")
-    with pytest.raises(TargetError, match="the guest cannot start the probe: error 2"):
+    with pytest.raises(TargetError, match="the guest cannot start the probe: No such file"):
         collect(guest, ["list"], 60.0)
     assert collect(guest, ["facts"], 60.0)
 
@@ -266,7 +266,7 @@ def test_kvm_that_does_not_boot_is_left_for_emulation_in_one_line(
     steps: list[str] = []
     warned: list[str] = []
     target = lab_target("made", lambda arch: None)
-    target.open(Opening(steps.append, warned.append))
+    target.open(Notices(steps.append, warned.append))
     assert accelerators(made_up_lab) == ["kvm", "tcg,thread=multi"]
     assert [one.split(", ")[1] for one in steps] == ["kvm", "tcg"]
     (line,) = warned

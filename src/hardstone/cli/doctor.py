@@ -74,12 +74,12 @@ def _diagnose(options: dict[str, Any]) -> int:
 
 
 def _diagnosis(options: dict[str, Any]) -> Diagnosis:
-    from hardstone.cli.opening_told import opening_told
+    from hardstone.cli.reaching_told import notices_told
     from hardstone.doctor import diagnose
     from hardstone.targets import find_target
 
     with closing(find_target(options["target"])) as target:
-        target.open(opening_told(quiet=options["quiet"]))
+        target.open(notices_told(quiet=options["quiet"]))
         facts = target.facts()
         return diagnose(
             facts.facts,

@@ -14,7 +14,7 @@ from hardstone.campaign.pairs import pair_plan
 from hardstone.catalogue import kind_of, load_catalogue
 from hardstone.cli.messages import abandon, print_json, tell
 from hardstone.cli.open_store import open_store
-from hardstone.cli.opening_told import opening_told
+from hardstone.cli.reaching_told import notices_told
 from hardstone.doctor import Rule, find_rule, load_rules, prove_command, why_no_switch
 from hardstone.errors import (
     EXIT_OK,
@@ -47,7 +47,7 @@ def prove(options: Mapping[str, Any]) -> int:
         )
     pairs = _pairs(options["pairs"])
     with closing(find_target(options["target"])) as target:
-        target.open(opening_told(quiet=options["quiet"]))
+        target.open(notices_told(quiet=options["quiet"]))
         facts = target.facts()
         _check_rights(name, rule, facts.facts)
         plan = _plan(options, target, facts, name, rule, pairs)

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import IO
 
-from hardstone.errors import InputError, TargetError
+from hardstone.errors import InputError
 from hardstone.lab import guest_frames as frames
 from hardstone.lab.accel import boot_limit_s, choose_accel, kvm_obstacle
 from hardstone.lab.emulator import emulator
@@ -35,10 +35,10 @@ from hardstone.targets.alone import WAITING, measuring_alone
 from hardstone.targets.base import ProbeError, Stop
 from hardstone.targets.guest_programs import programs_for
 from hardstone.targets.host_memory import HostMemory, memory_folder, remove_guests
-from hardstone.targets.lab_command import GuestCommand, exit_error
+from hardstone.targets.lab_command import GuestCommand, exit_code
 from hardstone.targets.local import LocalTransport
-from hardstone.targets.opening import SILENT, Opening
 from hardstone.targets.probe_target import ProbeTarget
+from hardstone.targets.reaching import SILENT, Notices
 from hardstone.targets.transport import Limits
 
 _PROBE = "/bin/hardstone-probe"
@@ -75,10 +75,10 @@ class LabTransport:
         self._programs: Programs | None = None
         self._recording: str | None = None
 
-    def open(self, opening: Opening = SILENT) -> None:
+    def open(self, notices: Notices = SILENT) -> None:
         """A boot takes the CPUs of this machine, and waits for a measurement on it to finish."""
-        with measuring_alone(lambda: False, lambda: opening.warn(WAITING), lambda why: None):
-            self._booted(opening)
+        with measuring_alone(lambda: False, lambda: notices.warn(WAITING), lambda why: None):
+            self._booted(notices)
 
     def close(self) -> None:
         guest, self._guest = self._guest, None
@@ -146,22 +146,23 @@ class LabTransport:
                     streams[frame.type].write(frame.content)
                     streams[frame.type].flush()
                 elif frame is not None and frame.type == frames.EXIT:
-                    return _exit_code(frame)
+                    code = exit_code(frame)
+                    return code if code >= 0 else 128 - code
                 elif not is_over:
                     is_over = _pass_input(guest, stdin)
         except (KeyboardInterrupt, BrokenPipeError):
             self.close()
             raise
 
-    def _booted(self, opening: Opening = SILENT) -> Guest:
+    def _booted(self, notices: Notices = SILENT) -> Guest:
         if self._guest is None:
             kernel = find_kernel(self._settings.kernel)
             emulator(kernel.arch)  # without it nothing needs to be built
-            self._programs = programs_for(kernel.arch, opening.step)
-            self._guest = self._boot(kernel, self._programs, opening)
+            self._programs = programs_for(kernel.arch, notices.step)
+            self._guest = self._boot(kernel, self._programs, notices)
         return self._guest
 
-    def _boot(self, kernel: Kernel, programs: Programs, opening: Opening) -> Guest:
+    def _boot(self, kernel: Kernel, programs: Programs, notices: Notices) -> Guest:
         machine = Machine(
             kernel=kernel,
             initramfs=initramfs_for(kernel, programs),
@@ -171,21 +172,21 @@ class LabTransport:
             append=boot_line_of(self._settings),
         )
         try:
-            return self._boot_once(machine, opening)
+            return self._boot_once(machine, notices)
         except GuestLostError as error:
             if machine.accel != "kvm" or self._settings.accel == "kvm":
                 raise
-            opening.warn(f"{error.cause}; it is emulated instead, and so its figures are")
-        return self._boot_once(replace(machine, accel="tcg"), opening)
+            notices.warn(f"{error.cause}; it is emulated instead, and so its figures are")
+        return self._boot_once(replace(machine, accel="tcg"), notices)
 
-    def _boot_once(self, machine: Machine, opening: Opening) -> Guest:
+    def _boot_once(self, machine: Machine, notices: Notices) -> Guest:
         kernel = machine.kernel
         limit_s = boot_limit_s(machine.accel)
         remove_guests()
         base = memory_folder(_ROOM_BYTES)
         log = lab_folder() / "consoles" / f"{kernel.name}.log"
         cpus = f"{machine.cpus} CPU{'' if machine.cpus == 1 else 's'}"
-        opening.step(f"booting {self.name} ({kernel.release}, {machine.accel}, {cpus})")
+        notices.step(f"booting {self.name} ({kernel.release}, {machine.accel}, {cpus})")
         guest = Guest(machine, base, self.name, log)
         try:
             guest.wait_until_ready(limit_s)
@@ -247,13 +248,6 @@ def lab_transport(
 def _shown(value: Scalar) -> str:
     """A word of the guest's, which is not trusted."""
     return "".join(char if char.isprintable() else "?" for char in str(value))[:40]
-
-
-def _exit_code(frame: Frame) -> int:
-    error = exit_error(frame, "")
-    if isinstance(error, TargetError | InputError):
-        raise error
-    return frame.content[0]
 
 
 def _pass_input(guest: Guest, stdin: IO[bytes]) -> bool:

@@ -12,9 +12,9 @@ from hardstone.targets.alone import measuring_alone
 from hardstone.targets.base import Stop
 from hardstone.targets.find import find_probe
 from hardstone.targets.host_memory import HostMemory
-from hardstone.targets.opening import SILENT, Opening
 from hardstone.targets.probe_target import ProbeTarget
 from hardstone.targets.process import ProbeProcess
+from hardstone.targets.reaching import SILENT, Notices
 from hardstone.targets.transport import Limits
 
 
@@ -27,7 +27,7 @@ class LocalTransport:
     def __init__(self, probe: Path | None = None) -> None:
         self._probe = probe
 
-    def open(self, opening: Opening = SILENT) -> None:
+    def open(self, notices: Notices = SILENT) -> None:
         self._executable()
 
     def close(self) -> None:

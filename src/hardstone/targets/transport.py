@@ -10,7 +10,7 @@ from typing import IO, Protocol, runtime_checkable
 from hardstone.memory import Memory
 from hardstone.model import ClockCheck
 from hardstone.targets.base import Stop
-from hardstone.targets.opening import SILENT, Opening
+from hardstone.targets.reaching import SILENT, Notices
 
 
 class Limits:
@@ -44,7 +44,7 @@ class Transport(Protocol):
     is_noisy: bool
     """Others write between the lines of the probe, as a kernel does on a serial console."""
 
-    def open(self, opening: Opening = SILENT) -> None:
+    def open(self, notices: Notices = SILENT) -> None:
         """Reaches the system and finds the probe there."""
 
     def close(self) -> None:

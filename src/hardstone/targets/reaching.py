@@ -11,7 +11,7 @@ def _nothing(text: str) -> None:
 
 
 @dataclass(frozen=True)
-class Opening:
+class Notices:
     """`step` is called with what begins now and takes seconds, `warn` with what went otherwise
     than it should."""
 
@@ -19,4 +19,4 @@ class Opening:
     warn: Callable[[str], None] = _nothing
 
 
-SILENT = Opening()
+SILENT = Notices()

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from hardstone.cli.messages import tell
-from hardstone.targets.opening import Opening
+from hardstone.targets.reaching import Notices
 
 
-def opening_told(*, quiet: bool) -> Opening:
+def notices_told(*, quiet: bool) -> Notices:
     """Warnings are told in any case."""
-    return Opening(warn=tell) if quiet else Opening(tell, tell)
+    return Notices(warn=tell) if quiet else Notices(tell, tell)
