@@ -14,6 +14,7 @@ import pytest
 from hardstone.errors import EXIT_UNREACHABLE, InputError, TargetError
 from hardstone.targets.base import BrokenStreamError, ProbeError, ProbeTimeoutError, Stop
 from hardstone.targets.lab import LabTransport, lab_target, lab_transport
+from hardstone.targets.local import local_target
 from hardstone.targets.reaching import Notices
 from hardstone.targets.transport import Limits, collect
 from tests.lab.made_up_lab import MadeUpLab
@@ -284,3 +285,30 @@ def test_kvm_that_is_asked_for_is_not_replaced(
         lab_target("made,accel=kvm", lambda arch: None).open()
     assert accelerators(made_up_lab) == ["kvm"]
     assert json.dumps(str(caught.value)).count("lab:made,accel=kvm") == 1
+
+
+def boot_line(made_up_lab: MadeUpLab) -> list[str]:
+    (words,) = made_up_lab.boots()
+    return words[words.index("-append") + 1].split()
+
+
+def test_a_guest_is_told_the_frequency_of_this_machine_s_counter(
+    made_up_lab: MadeUpLab, guest: LabTransport, probe: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HARDSTONE_PROBE", str(probe))
+    clock = local_target().facts().instrument
+    guest.open()
+    told = [word for word in boot_line(made_up_lab) if word.startswith("tsc_early_khz=")]
+    if clock.clock != "tsc" or not clock.trusted or not clock.counter_hz:
+        assert told == []
+    else:
+        (word,) = told
+        khz = int(word.partition("=")[2])
+        assert abs(khz * 1000 / clock.counter_hz - 1) < 1e-4
+
+
+def test_a_frequency_that_cannot_be_known_is_not_told(
+    made_up_lab: MadeUpLab, guest: LabTransport
+) -> None:
+    guest.open()  # the probe of this lab does not run on this machine
+    assert not any("tsc_early_khz" in word for word in boot_line(made_up_lab))

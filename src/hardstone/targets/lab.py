@@ -34,6 +34,7 @@ from hardstone.model import ClockCheck, Facts, Scalar
 from hardstone.targets.alone import WAITING, measuring_alone
 from hardstone.targets.base import ProbeError, Stop
 from hardstone.targets.guest_programs import programs_for
+from hardstone.targets.host_counter import host_tsc_khz
 from hardstone.targets.host_memory import HostMemory, memory_folder, remove_guests
 from hardstone.targets.lab_command import GuestCommand, exit_code
 from hardstone.targets.local import LocalTransport
@@ -187,6 +188,8 @@ class LabTransport:
         log = lab_folder() / "consoles" / f"{kernel.name}.log"
         cpus = f"{machine.cpus} CPU{'' if machine.cpus == 1 else 's'}"
         notices.step(f"booting {self.name} ({kernel.release}, {machine.accel}, {cpus})")
+        if machine.has_host_tsc:
+            machine = replace(machine, host_tsc_khz=host_tsc_khz())
         guest = Guest(machine, base, self.name, log)
         try:
             guest.wait_until_ready(limit_s)
