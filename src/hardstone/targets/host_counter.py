@@ -7,7 +7,7 @@ from hardstone.targets.local import local_target
 
 
 def host_tsc_khz() -> int | None:
-    """As the probe measured it, some 0.1 ppm exact; None where it is no TSC, or the probe or this
+    """As the probe measured it, as a rule within 1 ppm; None where it is no TSC, or the probe or this
     machine's kernel does not trust it. Takes a second."""
     try:
         clock = local_target().facts().instrument
