@@ -6,6 +6,7 @@ A program of its own. $MADE_UP_QEMU names a file of JSON, read at its start:
   kvm       the same where -accel kvm is asked for
   at, then  a command one of whose words is `at` meets "hang", "die", "garbage" or "errno"
   speed     of the guest's clock
+  wrong_clock  the reading of the clock, the first is 1, that is answered by garbage
   probe     the program that commands run
   stubborn  signals to the command and to QEMU have no effect
 It writes its own arguments to the file `log`, one boot a line.
@@ -39,6 +40,7 @@ class Agent:
         self.play = play
         self.port = port
         self.started_ns = time.monotonic_ns()
+        self.readings = 0
 
     def send(self, kind: bytes, content: bytes = b"") -> None:
         self.port.sendall(HEAD.pack(kind, len(content)) + content)
@@ -57,6 +59,9 @@ class Agent:
                 self.run([word.decode() for word in content.split(b"\0")[:-1]])
 
     def tell_clock(self) -> None:
+        self.readings += 1
+        if self.readings == self.play.get("wrong_clock"):
+            self.strike("garbage")
         passed_ns = time.monotonic_ns() - self.started_ns
         self.send(b"C", struct.pack("<Q", int(passed_ns * self.play.get("speed", 1))))
 

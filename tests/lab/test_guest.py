@@ -117,6 +117,14 @@ def test_what_is_no_frame_ends_the_guest(made_up_lab: MadeUpLab, guest: LabTrans
     assert made_up_lab.left() == []
 
 
+def test_what_is_no_clock_ends_the_guest(made_up_lab: MadeUpLab, guest: LabTransport) -> None:
+    made_up_lab.play(wrong_clock=2)
+    guest.open()
+    with pytest.raises(TargetError, match="sent what is no frame"):
+        guest.clock_check()
+    assert made_up_lab.left() == []
+
+
 def test_a_command_that_cannot_be_started(made_up_lab: MadeUpLab, guest: LabTransport) -> None:
     made_up_lab.play(at="list", then="errno")
     with pytest.raises(TargetError, match="the guest cannot start the probe: No such file"):

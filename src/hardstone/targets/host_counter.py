@@ -7,8 +7,8 @@ from hardstone.targets.local import local_target
 
 
 def host_tsc_khz() -> int | None:
-    """As the probe measured it, as a rule within 1 ppm; None where it is no TSC, or the probe or this
-    machine's kernel does not trust it. Takes a second."""
+    """As the probe measured it, as a rule within 1 ppm. None where it is no TSC, or where
+    the probe or this machine's kernel does not trust it. Takes a second."""
     try:
         clock = local_target().facts().instrument
     except HardstoneError:
