@@ -13,6 +13,7 @@ from hardstone.cli.lab_options import lab_targets
 from hardstone.errors import EXIT_UNREACHABLE, EXIT_USAGE, InputError, TargetError
 from hardstone.targets import find_transport
 from hardstone.targets.local import LocalTransport
+from hardstone.targets.reaching import SILENT, Notices
 from tests.cli.conftest import Done, Lab
 from tests.targets import sample
 from tests.targets.test_transport import playing
@@ -53,7 +54,13 @@ def test_without_options_a_target_of_the_lab_has_its_one_form() -> None:
         (["lab:a", "fake:f"], {"lab_deterministic": True}, "the target is 'fake:f'"),
         (["lab:a,cpus=2"], {"lab_cpus": "4"}, "--cpus 4"),
         (["lab:a"], {"lab_cpus": "0"}, "from 1 to 255"),
-        (["lab:a"], {"lab_memory": "lots"}, "memory=lots"),
+        (
+            ["lab:a"],
+            {"lab_memory": "lots"},
+            "--memory lots is not a size from 128M to 1024G; write --memory 512M",
+        ),
+        (["lab:a,memory=lots"], {}, "memory=lots is not a size from 128M to 1024G; write memory=5"),
+        (["lab:a"], {"lab_append": "\n"}, "--append .: the kernel's command line"),
         (["lab:a"], {"lab_preempt": ""}, "known: none"),
         (["lab:a"], {"lab_cpus": "2", "lab_deterministic": True}, "has one CPU"),
         (["lab:"], {}, "no name of a kernel"),
@@ -111,7 +118,7 @@ class Guest(LocalTransport):
         self.name = f"lab:{settings}"
         self.told: list[Any] = []
 
-    def open(self) -> None:
+    def open(self, notices: Notices = SILENT) -> None:
         self.told.append("open")
 
     def close(self) -> None:
@@ -178,7 +185,7 @@ def test_a_shield_has_the_streams_and_the_code_of_the_command(
 def test_a_guest_that_does_not_boot(
     hardstone: Hardstone, guests: list[Guest], words: tuple[str, ...], monkeypatch: Any
 ) -> None:
-    def fail(guest: Guest) -> None:
+    def fail(guest: Guest, notices: Notices) -> None:
         raise TargetError("the kernel panicked", "look at its console")
 
     monkeypatch.setattr(Guest, "open", fail)

@@ -28,6 +28,7 @@ from hardstone.schema import FOLDER, file_name
 from hardstone.store import Store
 from hardstone.targets.base import Stop
 from hardstone.targets.local import LocalTransport
+from hardstone.targets.reaching import SILENT, Notices
 from tests.cli.conftest import Done, Lab
 from tests.targets import sample
 from tests.targets.test_transport import playing
@@ -115,7 +116,7 @@ class Gone(LocalTransport):
         super().__init__()
         self.name = f"lab:{name}"
 
-    def open(self) -> None:
+    def open(self, notices: Notices = SILENT) -> None:
         if self.name == "lab:interrupted":
             raise KeyboardInterrupt
         raise TargetError("no answer\x1b", "plug it in")

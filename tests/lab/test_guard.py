@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
 import time
@@ -10,23 +12,36 @@ from pathlib import Path
 
 import pytest
 
-from hardstone.lab import guest
+from hardstone.lab.guest import guard_command
+from hardstone.lab.guest_folder import make_guest_folder, remove_abandoned_guests
 
 LONGEST_S = 60.0
+MOST_BYTES = 1 << 20
 SLEEPS = "import os, sys, time; print(os.getpid(), file=sys.stderr, flush=True); time.sleep(1000)"
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    made = tmp_path / "guest"
-    made.mkdir()
-    return made
+def locked(tmp_path: Path) -> Iterator[tuple[Path, int]]:
+    folder, lock = make_guest_folder(tmp_path)
+    try:
+        yield folder, lock
+    finally:
+        os.close(lock)
 
 
 @pytest.fixture
-def guard(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
-    words = [sys.executable, "-I", "-S", str(guest.GUARD), str(folder)]
-    process = subprocess.Popen([*words, sys.executable, "-c", SLEEPS], stdin=subprocess.PIPE)
+def folder(locked: tuple[Path, int]) -> Path:
+    return locked[0]
+
+
+@pytest.fixture
+def guard(locked: tuple[Path, int]) -> Iterator[subprocess.Popen[bytes]]:
+    yield from started(*locked)
+
+
+def started(folder: Path, lock: int, program: str = SLEEPS) -> Iterator[subprocess.Popen[bytes]]:
+    words = [*guard_command(folder, lock, MOST_BYTES), sys.executable, "-c", program]
+    process = subprocess.Popen(words, stdin=subprocess.PIPE, pass_fds=[lock])
     try:
         yield process
     finally:
@@ -77,3 +92,39 @@ def test_a_killed_guard_takes_the_guest_along(folder: Path, guard: subprocess.Po
     pid = until_started(folder)
     guard.kill()
     until_gone(pid)
+
+
+def test_the_lock_is_the_guard_s_and_not_the_guest_s(tmp_path: Path) -> None:
+    """After a kill of tool and guard nobody holds it, whatever became of the guest."""
+    folder, lock = make_guest_folder(tmp_path)
+    for guard in started(folder, lock):
+        os.close(lock)  # as at the end of the tool
+        pid = until_started(folder)
+        held = [str(path.readlink()) for path in Path(f"/proc/{pid}/fd").iterdir()]
+        assert str(folder) not in held
+        remove_abandoned_guests(tmp_path)
+        assert folder.exists()
+        guard.kill()
+        guard.wait(LONGEST_S)
+        remove_abandoned_guests(tmp_path)
+        assert not folder.exists()
+        until_gone(pid)
+
+
+def test_a_guest_that_writes_without_end_is_ended(locked: tuple[Path, int]) -> None:
+    folder, lock = locked
+    writes = f"open({str(folder / 'console')!r}, 'wb').write(bytes({2 * MOST_BYTES}))"
+    sleeps = "import time, sys; sys.stdin.read(); time.sleep(1000)"
+    program = f"import signal; signal.signal(signal.SIGXFSZ, signal.SIG_DFL)\n{writes}\n{sleeps}"
+    for guard in started(folder, lock, program):
+        assert guard.stdin is not None
+        until = time.monotonic() + LONGEST_S
+        while not is_full(folder / "console") and time.monotonic() < until:
+            time.sleep(0.01)
+        assert is_full(folder / "console")
+        guard.communicate(timeout=LONGEST_S)
+        assert guard.returncode == 128 + signal.SIGXFSZ
+
+
+def is_full(path: Path) -> bool:
+    return path.exists() and path.stat().st_size == MOST_BYTES

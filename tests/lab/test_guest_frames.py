@@ -12,7 +12,7 @@ from hardstone.lab import guest_frames as frames
 from hardstone.lab.guest_frames import Frame, FrameReader, NoFrameError, run_frame
 from tests.conftest import ROOT
 
-FROM_GUEST = (frames.READY, frames.OUTPUT, frames.ERROR, frames.EXIT, frames.CLOCK)
+FROM_GUEST = (frames.READY, frames.OUTPUT, frames.ERROR, frames.TAKEN, frames.EXIT, frames.CLOCK)
 MADE = st.builds(Frame, st.sampled_from(FROM_GUEST), st.binary(min_size=8, max_size=50))
 
 
@@ -89,7 +89,8 @@ def test_words_of_a_command_end_each_with_a_0_byte() -> None:
 def test_both_sides_have_the_same_types_version_and_limit() -> None:
     header = (ROOT / "probe/guest/frame.h").read_text()
     types = dict(re.findall(r"FRAME_(\w+) = '(\w)'", header))
-    names = ("RUN", "INPUT", "INPUT_END", "SIGNAL", "CLOCK", "READY", "OUTPUT", "ERROR", "EXIT")
+    names = ("RUN", "INPUT", "INPUT_END", "SIGNAL", "CLOCK")
+    names += ("READY", "OUTPUT", "ERROR", "TAKEN", "EXIT")
     ours = {name: getattr(frames, name).decode() for name in names}
     assert types == ours
     assert f"FRAME_VERSION = {frames.VERSION}," in header

@@ -19,15 +19,18 @@ def made_up_emulators(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
 
 
-def command(arch: str, accel: str, folder: str = "/f") -> list[str]:
+def command(
+    arch: str, accel: str, folder: str = "/f", host_tsc_khz: int | None = None
+) -> list[str]:
     place = Path("/k")
     kernel = Kernel(
         name="made", arch=arch, release="", package="", sha256="0" * 64, append="kernels=own",
         image=place / "image", config=None, busybox=place / "busybox", modules=(),
     )  # fmt: skip
     machine = Machine(
-        kernel=kernel, initramfs=Path("/i"), accel=accel, cpus=1, memory_mib=256, append="mine=1"
-    )
+        kernel=kernel, initramfs=Path("/i"), accel=accel, cpus=1, memory_mib=256, append="mine=1",
+        host_tsc_khz=host_tsc_khz,
+    )  # fmt: skip
     return machine.command(Path(folder), (7, 8))
 
 
@@ -54,3 +57,20 @@ def test_commas_in_paths_are_doubled() -> None:
     words = command("x86_64", "icount", "/a,b")
     shown = [word for word in words if "/a," in word]
     assert len(shown) == 3 and all("/a,,b/" in word for word in shown)
+
+
+@pytest.mark.parametrize(
+    ("arch", "accel", "is_given"),
+    [
+        ("x86_64", "tcg", True),
+        ("x86_64", "kvm", False),
+        ("x86_64", "icount", False),  # its counter counts instructions
+        ("aarch64", "tcg", False),
+    ],
+)
+def test_a_guest_is_told_the_frequency_of_a_counter_that_is_this_machine_s(
+    arch: str, accel: str, is_given: bool
+) -> None:
+    (line,) = after(command(arch, accel, host_tsc_khz=2596122), "-append")
+    assert ("tsc_early_khz=2596122" in line.split()) == is_given
+    assert "tsc_early_khz" not in after(command(arch, accel), "-append")[0]

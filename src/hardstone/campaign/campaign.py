@@ -43,12 +43,12 @@ from hardstone.model import (
 from hardstone.stats.conditions import names_in
 from hardstone.stats.trust import grade_run
 from hardstone.store import Store, StoreError, new_run_id
+from hardstone.targets.alone import WAITING
 from hardstone.targets.base import Stop, Target, run_options
 
 Answer = TypeVar("Answer")
 
 _TICK_NS = 1_000_000_000
-_WAITING = "Another hardstone measurement is running on this machine; waiting for it to finish."
 _UNLOCKED = "measurements at the same time would disturb each other unnoticed"
 _STOPPING = "Stopping; results so far are kept. Press Ctrl-C again to quit now."
 
@@ -101,7 +101,7 @@ class Campaign:
             stop_on_signals(self._stop),
             self._target.alone(
                 self._stop,
-                lambda: self._warn(_WAITING),
+                lambda: self._warn(WAITING),
                 lambda why: self._warn(f"{why}; {_UNLOCKED}"),
             ),
             closing(self._store.journal(document, self._target)) as journal,

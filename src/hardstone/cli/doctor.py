@@ -63,7 +63,7 @@ def _diagnose(options: dict[str, Any]) -> int:
     from hardstone.cli.messages import print_json
     from hardstone.doctor import blocks
 
-    diagnosis = _diagnosis(options["target"])
+    diagnosis = _diagnosis(options)
     if options["as_json"]:
         print_json(diagnosis)
     else:
@@ -73,12 +73,13 @@ def _diagnose(options: dict[str, Any]) -> int:
     return EXIT_PRIVILEGE if blocks(diagnosis) else EXIT_OK
 
 
-def _diagnosis(target_name: str) -> Diagnosis:
+def _diagnosis(options: dict[str, Any]) -> Diagnosis:
+    from hardstone.cli.reaching_told import notices_told
     from hardstone.doctor import diagnose
     from hardstone.targets import find_target
 
-    with closing(find_target(target_name)) as target:
-        target.open()
+    with closing(find_target(options["target"])) as target:
+        target.open(notices_told(quiet=options["quiet"]))
         facts = target.facts()
         return diagnose(
             facts.facts,
@@ -95,7 +96,7 @@ def _explain(options: dict[str, Any]) -> int:
     name, rule = find_rule(options["explain"])
     finding = None
     try:
-        found = _diagnosis(options["target"]).findings
+        found = _diagnosis(options).findings
         finding = next(one for one in found if one.rule == name)
     except HardstoneError:
         if options["target"] != "local":

@@ -56,6 +56,7 @@ def command(
     reached less than 80 % of its degree, or ended early.
     """
     from hardstone.campaign.interrupt import stop_on_signals
+    from hardstone.cli.reaching_told import notices_told
     from hardstone.targets import find_transport
     from hardstone.targets.base import Stop
     from hardstone.targets.loading import check_load, load_lines
@@ -64,7 +65,7 @@ def command(
     target = lab_target(target, lab)
     stop = Stop()
     with closing(find_transport(target)) as transport:
-        transport.open()
+        transport.open(notices_told(quiet=quiet))
         load = _one_load(transport, load)
         check_load(transport, load, cpus)
         with stop_on_signals(stop), _progress(duration_ns, quiet=quiet) as show:

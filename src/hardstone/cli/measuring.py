@@ -16,6 +16,7 @@ from hardstone.cli.lab_options import lab_targets
 from hardstone.cli.messages import print_json, tell, tell_error
 from hardstone.cli.open_store import open_store
 from hardstone.cli.printing import printed
+from hardstone.cli.reaching_told import notices_told
 from hardstone.cli.report_file import default_report, no_folder, write_report
 from hardstone.errors import EXIT_OK, HardstoneError, InputError
 from hardstone.model import Facts, Plan, Register, RunDocument
@@ -76,7 +77,7 @@ def prepare(
     fields = {field: options[field] for field in _REQUEST_FIELDS}
     request = Request(tests=tuple(tests), target=name, **fields)
     others = _place_problems(options)
-    target.open()
+    target.open(notices_told(quiet=options["quiet"]))
     register, facts = target.probe_list(), target.facts()
     is_loaded = any(load != NONE for load in request.load)
     loads = target.load_list() if is_loaded else None

@@ -14,6 +14,7 @@ from hardstone.campaign.pairs import pair_plan
 from hardstone.catalogue import kind_of, load_catalogue
 from hardstone.cli.messages import abandon, print_json, tell
 from hardstone.cli.open_store import open_store
+from hardstone.cli.reaching_told import notices_told
 from hardstone.doctor import (
     Rule,
     doctor_command,
@@ -53,7 +54,7 @@ def prove(options: Mapping[str, Any]) -> int:
         )
     pairs = _pairs(options["pairs"])
     with closing(find_target(options["target"])) as target:
-        target.open()
+        target.open(notices_told(quiet=options["quiet"]))
         facts = target.facts()
         _check_rights(name, rule, facts.facts)
         plan = _plan(options, target, facts, name, rule, pairs)

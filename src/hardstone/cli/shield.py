@@ -79,6 +79,7 @@ def _arguments(options: dict[str, str | bool | None]) -> list[str]:
 
 def _call(target: str, arguments: list[str]) -> int:
     """Runs the probe's command on `target` with the streams of this process: its exit code."""
+    from hardstone.cli.reaching_told import notices_told
     from hardstone.errors import InputError
     from hardstone.targets import find_transport
     from hardstone.targets.transport import Caller
@@ -89,7 +90,7 @@ def _call(target: str, arguments: list[str]) -> int:
                 f"no command can be run on the target '{target[:60]}'",
                 "name another: local, or lab:NAME",
             )
-        transport.open()
+        transport.open(notices_told(quiet=not sys.stderr.isatty()))  # it is COMMAND's stream
         return transport.call(arguments, sys.stdin.buffer, sys.stdout.buffer, sys.stderr.buffer)
 
 

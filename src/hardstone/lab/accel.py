@@ -1,4 +1,4 @@
-"""What runs a guest: the processor's own virtualisation, or QEMU's emulation."""
+"""What runs a guest, the processor's own virtualisation or QEMU's emulation, and its patience."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ from pathlib import Path
 from hardstone.errors import InputError
 from hardstone.lab.settings import LabSettings
 
+BOOT_VARIABLE = "HARDSTONE_BOOT_S"
+_BOOT_S = {"kvm": 30.0, "tcg": 180.0, "icount": 180.0}
+_LONGEST_BOOT_S = 86400.0
 _KVM = Path("/dev/kvm")
 _CPUINFO = Path("/proc/cpuinfo")
 _VIRTUALISES = re.compile(r"^flags\s*:.*\b(vmx|svm)\b", re.MULTILINE)
@@ -29,6 +32,23 @@ def choose_accel(
     if obstacle and settings.accel == "kvm":
         raise InputError(f"KVM cannot run this guest: {obstacle}", "leave out accel, or take tcg")
     return "tcg" if obstacle else "kvm"
+
+
+def boot_limit_s(accel: str) -> float:
+    """How long a boot may take: $HARDSTONE_BOOT_S, or what is ample; InputError."""
+    text = os.environ.get(BOOT_VARIABLE, "")
+    if not text:
+        return _BOOT_S[accel]
+    try:
+        limit_s = float(text)
+    except ValueError:
+        limit_s = 0.0
+    if not 0 < limit_s <= _LONGEST_BOOT_S:
+        shown = "".join(char if char.isprintable() else "?" for char in text)[:40]
+        raise InputError(
+            f"{BOOT_VARIABLE}={shown} is not a time in seconds", "write a number from 1 to 86400"
+        )
+    return limit_s
 
 
 def kvm_obstacle(arch: str, device: Path = _KVM, cpuinfo: Path = _CPUINFO) -> str | None:

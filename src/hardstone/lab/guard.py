@@ -1,15 +1,16 @@
 """Runs QEMU and outlives a kill of the tool: the guest ends and its files go, whatever happens.
 
 A program of its own, started by its path: it must start fast and imports nothing of hardstone.
-Arguments: the guest's folder, then QEMU's command. Standard input is a pipe from the tool, whose
-end ends the guest; descriptors for QEMU are inherited.
+Arguments: the guest's folder, the descriptor that locks it, how many bytes QEMU may write to a
+file, then QEMU's command. Standard input is a pipe from the tool, whose end ends the guest;
+descriptors for QEMU are inherited.
 """
 
 from __future__ import annotations
 
 import ctypes
-import fcntl
 import os
+import resource
 import select
 import shutil
 import signal
@@ -18,41 +19,50 @@ import sys
 from pathlib import Path
 
 _PR_SET_PDEATHSIG = 1
+_CANNOT_START = 127
 
 
 def main() -> int:
     """Exit code: that of QEMU, 128 and the signal that ended it."""
-    folder, command = Path(sys.argv[1]), sys.argv[2:]
+    folder, lock, most_bytes = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
+    os.set_inheritable(lock, False)  # open until this process ends
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda number, frame: sys.exit(128 + number))
-    lock = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    fcntl.flock(lock, fcntl.LOCK_EX)
     try:
-        return _run(command, folder)
+        return _run(sys.argv[4:], folder, most_bytes)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _run(command: list[str], folder: Path) -> int:
+def _run(command: list[str], folder: Path, most_bytes: int) -> int:
     inherited = [one for one in _descriptors() if _is_for_qemu(one)]
+    guard = os.getpid()
     with (folder / "qemu").open("wb") as said:
-        process = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=said,
-            pass_fds=inherited,
-            preexec_fn=_end_with_parent,  # noqa: PLW1509 - this program has one thread
-        )
+        try:
+            process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=said,
+                pass_fds=inherited,
+                preexec_fn=lambda: _prepare(guard, most_bytes),  # noqa: PLW1509 - one thread
+            )
+        except OSError as error:
+            said.write(f"{command[0]}: {error.strerror}".encode())
+            process = None
     for descriptor in inherited:  # so that the tool sees the end of QEMU
         os.close(descriptor)
+    code = _CANNOT_START if process is None else _watched(process)
+    _wait_for_tool()
+    return code
+
+
+def _watched(process: subprocess.Popen[bytes]) -> int:
     try:
         _wait(process)
     finally:
         process.kill()
-        process.wait()
-    _wait_for_tool()
-    code = process.returncode
+        code = process.wait()
     return code if code >= 0 else 128 - code
 
 
@@ -68,9 +78,13 @@ def _is_for_qemu(descriptor: int) -> bool:
         return False
 
 
-def _end_with_parent() -> None:
-    """A kill of this guard ends QEMU."""
+def _prepare(guard: int, most_bytes: int) -> None:
+    """A kill of this guard ends QEMU, also one that came before this call; and a console without
+    end does not fill the memory of this machine."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, most_bytes))
+    if os.getppid() != guard:
+        os._exit(1)
 
 
 def _wait(process: subprocess.Popen[bytes]) -> None:

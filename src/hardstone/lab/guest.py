@@ -7,23 +7,28 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from hardstone.errors import TargetError
 from hardstone.lab import guest_frames as frames
+from hardstone.lab.accel import BOOT_VARIABLE
 from hardstone.lab.channel import Channel, ChannelClosedError, PortChannel, TurnsChannel
-from hardstone.lab.guest_console import console_text, keep_console, why_it_ended
+from hardstone.lab.guest_console import (
+    MOST_CONSOLE_BYTES,
+    keep_console,
+    said_last,
+    why_it_ended,
+)
+from hardstone.lab.guest_folder import make_guest_folder
 from hardstone.lab.guest_frames import Frame, FrameReader, NoFrameError, run_frame
 from hardstone.lab.qemu import RECORDING_BYTES, TURNS_BYTES, Machine
 
-GUARD = Path(__file__).with_name("guard.py")
-_BOOT_S = {"kvm": 30.0, "tcg": 180.0, "icount": 180.0}
+_GUARD = Path(__file__).with_name("guard.py")
+_REBUILD = "rebuild it: hardstone probe build"
 _ANSWER_S = 20.0
-_POLL_S = 0.5
 
 
 class GuestLostError(TargetError):
@@ -56,34 +61,33 @@ class Guest:
         self._clocks: list[ClockReading] = []
         self._guard: subprocess.Popen[bytes] | None = None
         self._channel: Channel | None = None
-        self.folder = Path(tempfile.mkdtemp(prefix="hardstone-lab-", dir=base))
+        self._lock = -1
         try:
+            self.folder, self._lock = make_guest_folder(base)
             self.recording = self.folder / "recording"
             _allocate(self.recording, RECORDING_BYTES)
             self._channel = _channel(machine, self.folder)
-            self._guard = _start(machine, self.folder, self._channel)
-        except OSError as error:
+            self._guard = _start(machine, self.folder, self._channel, self._lock)
+            self._channel.hand_over()
+        except BaseException as error:
             self.close()
-            raise TargetError(
-                f"{name} cannot be started: {error.strerror or error}",
-                f"a guest needs {RECORDING_BYTES >> 20} MiB in {base}: free some, or name another "
-                "folder in HARDSTONE_MEMORY_DIR",
-            ) from error
-        self._channel.hand_over()
+            if isinstance(error, OSError):
+                raise _no_start(name, base, error) from error
+            raise
 
-    def wait_until_ready(self, is_stopped: Callable[[], bool] = lambda: False) -> None:
+    def wait_until_ready(self, most_s: float) -> None:
         """Until the guest's process 1 has said that it is there, and what its clock shows."""
-        most_s = _BOOT_S[self.machine.accel]
-        until = time.monotonic() + most_s
-        while (frame := self.receive(_POLL_S)) is None:
-            if is_stopped():
-                raise GuestLostError(f"{self._name}: its boot was interrupted", "")
-            if time.monotonic() >= until:
-                raise GuestLostError(
-                    f"{self._name} did not boot within {most_s:g} s", self._remedy()
-                )
+        frame = self.receive(most_s)
+        if frame is None:
+            raise GuestLostError(
+                f"{self._name} did not boot within {most_s:g} s ({self.machine.accel}); "
+                f"{said_last(self.folder)}",
+                f"{self._remedy()}; {BOOT_VARIABLE} gives it more time",
+            )
         if frame != Frame(frames.READY, bytes([frames.VERSION])):
-            raise GuestLostError(f"{self._name} speaks another version", "remove the lab's cache")
+            raise GuestLostError(
+                f"the program in {self._name} is of another version than this toolkit", _REBUILD
+            )
         self.read_clock()
 
     @property
@@ -114,7 +118,9 @@ class Guest:
         except ChannelClosedError:
             raise self._lost() from None
         except NoFrameError as error:
-            raise GuestLostError(f"{self._name} sent what is no frame: {error}", "") from error
+            lost = GuestLostError(f"{self._name} sent what is no frame: {error}", self._remedy())
+            self.close()
+            raise lost from error
         return frame
 
     def read_clock(self) -> None:
@@ -136,27 +142,26 @@ class Guest:
 
     def hangs(self) -> GuestLostError:
         """Ends a guest that does not answer; the error to raise."""
-        text = f"{self._name} does not answer and was ended"
+        text = f"{self._name} does not answer and was ended; {said_last(self.folder)}"
         error = GuestLostError(text, self._remedy())
         self.close()
         return error
 
     def close(self) -> None:
-        """Ends the guest and removes its folder; may be called twice."""
+        """Ends the guest and removes its folder; may be called twice, and never raises an error:
+        what a guest leaves is removed by its guard, or by the next guest."""
         channel, self._channel = self._channel, None
         guard, self._guard = self._guard, None
+        lock, self._lock = self._lock, -1
         if channel is not None:
-            channel.close()
+            with contextlib.suppress(OSError, BufferError):
+                channel.close()
             keep_console(self.folder, self._log)
         if guard is not None:
-            if guard.stdin is not None:
-                guard.stdin.close()
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                guard.wait(_ANSWER_S)
-            if guard.poll() is None:
-                guard.kill()
-                guard.wait()
-        shutil.rmtree(self.folder, ignore_errors=True)
+            _end(guard)
+        if lock >= 0:
+            shutil.rmtree(self.folder, ignore_errors=True)
+            os.close(lock)
 
     def _opened(self) -> Channel:
         if self._channel is None:
@@ -170,9 +175,13 @@ class Guest:
         return error
 
     def _remedy(self) -> str:
-        said = console_text(self.folder)
-        last = f"its console said last: {said}" if said else "its console said nothing"
-        return f"{last} ({self._log})"
+        return f"look at its console, {self._log}"
+
+
+def guard_command(folder: Path, lock: int, most_bytes: int) -> list[str]:
+    """How the guard is started, without the command of QEMU that follows."""
+    python = [sys.executable, "-I", "-S", str(_GUARD)]
+    return [*python, str(folder), str(lock), str(most_bytes)]
 
 
 def _channel(machine: Machine, folder: Path) -> Channel:
@@ -191,13 +200,33 @@ def _allocate(path: Path, size_bytes: int) -> None:
         os.close(descriptor)
 
 
-def _start(machine: Machine, folder: Path, channel: Channel) -> subprocess.Popen[bytes]:
+def _start(machine: Machine, folder: Path, channel: Channel, lock: int) -> subprocess.Popen[bytes]:
     command = machine.command(folder, channel.inherited)
     return subprocess.Popen(
-        [sys.executable, "-I", "-S", str(GUARD), str(folder), *command],
+        [*guard_command(folder, lock, MOST_CONSOLE_BYTES), *command],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-        pass_fds=channel.inherited,
+        pass_fds=(*channel.inherited, lock),
         start_new_session=True,
+    )
+
+
+def _end(guard: subprocess.Popen[bytes]) -> None:
+    """The end of its input ends the guard, and this its guest."""
+    if guard.stdin is not None:
+        with contextlib.suppress(OSError):
+            guard.stdin.close()
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        guard.wait(_ANSWER_S)
+    if guard.poll() is None:
+        guard.kill()
+        guard.wait()
+
+
+def _no_start(name: str, base: Path, error: OSError) -> TargetError:
+    return TargetError(
+        f"{name} cannot be started: {error.strerror or error}",
+        f"a guest needs {RECORDING_BYTES >> 20} MiB in {base}: free some, or name another folder "
+        "in HARDSTONE_MEMORY_DIR",
     )

@@ -7,6 +7,7 @@ import re
 import shutil
 from pathlib import Path
 
+MOST_CONSOLE_BYTES = 1 << 26  # the guard ends a QEMU that writes more
 _MOST_BYTES = 1 << 16
 _SHOWN_CHARS = 300
 _PANIC = re.compile(r"Kernel panic - not syncing: [^\n]*")
@@ -20,10 +21,13 @@ def console_lines(folder: Path) -> list[str]:
     return [line.strip() for line in lines if line.strip()]
 
 
-def console_text(folder: Path) -> str:
-    """The last line of the console, short enough for a message."""
+def said_last(folder: Path) -> str:
+    """The last line of the console in a message. It belongs to the cause of an error: from a
+    remedy, commands to type are taken."""
     lines = console_lines(folder)
-    return lines[-1][:_SHOWN_CHARS] if lines else ""
+    if not lines:
+        return "its console said nothing"
+    return f"its console said last: {lines[-1][:_SHOWN_CHARS]}"
 
 
 def keep_console(folder: Path, log: Path) -> None:
@@ -44,10 +48,12 @@ def why_it_ended(folder: Path) -> tuple[str, str]:
         )
     if found := _PANIC.search(console):
         return found[0][:_SHOWN_CHARS], ""
+    if _size_bytes(folder / "console") >= MOST_CONSOLE_BYTES:
+        return f"its console wrote {MOST_CONSOLE_BYTES >> 20} MiB and more; {said_last(folder)}", ""
     said = _printable(_tail(folder / "qemu")).strip().splitlines()
     if said:
         return f"QEMU said: {said[-1][:_SHOWN_CHARS]}", ""
-    return "QEMU was ended, or the guest switched itself off", ""
+    return f"QEMU was ended, or the guest switched itself off; {said_last(folder)}", ""
 
 
 def _tail(path: Path) -> str:
@@ -57,6 +63,13 @@ def _tail(path: Path) -> str:
             return file.read(_MOST_BYTES).decode("utf-8", "replace")
     except OSError:
         return ""
+
+
+def _size_bytes(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
 
 
 def _printable(text: str) -> str:

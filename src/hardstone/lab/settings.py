@@ -23,6 +23,8 @@ _MOST_APPEND_CHARS = 1000
 
 NAME = re.compile(r"[a-z0-9][a-z0-9._@+-]{0,60}", re.ASCII)
 _MEMORY = re.compile(r"([0-9]{1,8})([MmGg]?)", re.ASCII)
+# Reads a value; `before` is what a person typed before it, for messages.
+_Reader = Callable[[str, str], Any]
 _KEYS = "cpus, memory, preempt, accel, deterministic, append"
 
 
@@ -84,7 +86,7 @@ def parse_settings(text: str) -> LabSettings:
         field, read = _READERS[key]
         if field in fields:
             raise InputError(f"lab:{kernel}: {key} is given twice", "give it once")
-        fields[field] = read(value)
+        fields[field] = read(value, f"{key}=")
     return LabSettings(kernel=kernel, **fields)
 
 
@@ -98,7 +100,7 @@ def with_settings(settings: LabSettings, **texts: str | None) -> LabSettings:
         if text is None:
             continue
         field, read = _READERS[key]
-        value, before = read(text), getattr(settings, field)
+        value, before = read(text, f"--{key} "), getattr(settings, field)
         if before not in (getattr(_DEFAULTS, field), value):
             raise InputError(
                 f"--{key} {_shown(text)} and the target lab:{_shown(settings.name)} differ",
@@ -108,43 +110,46 @@ def with_settings(settings: LabSettings, **texts: str | None) -> LabSettings:
     return merged
 
 
-def _cpus(text: str) -> int:
+def _cpus(text: str, before: str) -> int:
     if not (text.isascii() and text.isdigit() and 1 <= int(text[:8]) <= MOST_CPUS):
-        raise InputError(f"cpus={_shown(text)} is not a count from 1 to {MOST_CPUS}", "")
+        raise InputError(f"{before}{_shown(text)} is not a count from 1 to {MOST_CPUS}", "")
     return int(text)
 
 
-def _memory_mib(text: str) -> int:
+def _memory_mib(text: str, before: str) -> int:
     found = _MEMORY.fullmatch(text)
     mib = 0 if found is None else int(found[1]) << (10 if found[2] in ("G", "g") else 0)
     if not LEAST_MEMORY_MIB <= mib <= MOST_MEMORY_MIB:
         raise InputError(
-            f"memory={_shown(text)} is not a size from {LEAST_MEMORY_MIB}M to 1024G",
-            "write memory=512M or memory=2G",
+            f"{before}{_shown(text)} is not a size from {LEAST_MEMORY_MIB}M to 1024G",
+            f"write {before}512M or {before}2G",
         )
     return mib
 
 
-def _one_of(key: str, known: tuple[str, ...]) -> Callable[[str], str]:
-    def read(text: str) -> str:
+def _one_of(*known: str) -> _Reader:
+    def read(text: str, before: str) -> str:
         if text not in known:
-            raise InputError(f"{key}={_shown(text)} is not known", f"known: {', '.join(known)}")
+            raise InputError(f"{before}{_shown(text)} is not known", f"known: {', '.join(known)}")
         return text
 
     return read
 
 
-def _flag(text: str) -> bool:
+def _flag(text: str, before: str) -> bool:
     if text:
-        raise InputError(f"deterministic={_shown(text)}: the key takes no value", "leave it out")
+        raise InputError(f"{before}{_shown(text)}: the key takes no value", "leave it out")
     return True
 
 
-def read_append(text: str) -> str:
-    """A kernel's command line: printable ASCII, since no kernel reads more."""
+def read_append(text: str, before: str = "--append ") -> str:
+    """A kernel's command line: printable ASCII, since no kernel reads more.
+
+    `before` stands before `text` in the InputError, as a person typed it.
+    """
     if len(text) > _MOST_APPEND_CHARS or not (text.isascii() and text.isprintable()):
         raise InputError(
-            f"append={_shown(text)}: the kernel's command line takes printable ASCII, "
+            f"{before}{_shown(text)}: the kernel's command line takes printable ASCII, "
             f"at most {_MOST_APPEND_CHARS} characters",
             "",
         )
@@ -155,11 +160,11 @@ def _shown(text: str) -> str:
     return "".join(char if char.isprintable() else "?" for char in text)[:60]
 
 
-_READERS: dict[str, tuple[str, Callable[[str], Any]]] = {
+_READERS: dict[str, tuple[str, _Reader]] = {
     "cpus": ("cpus", _cpus),
     "memory": ("memory_mib", _memory_mib),
-    "preempt": ("preempt", _one_of("preempt", PREEMPT_MODELS)),
-    "accel": ("accel", _one_of("accel", ACCELERATORS)),
+    "preempt": ("preempt", _one_of(*PREEMPT_MODELS)),
+    "accel": ("accel", _one_of(*ACCELERATORS)),
     "deterministic": ("is_deterministic", _flag),
     "append": ("append", read_append),
 }

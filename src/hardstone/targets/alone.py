@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+WAITING = "Another hardstone measurement is running on this machine; waiting for it to finish."
 _NAME = "hardstone-measuring.lock"
 _LOOK_AGAIN_S = 0.2
 

@@ -11,6 +11,7 @@ from typing import Protocol
 from hardstone.errors import EXIT_UNTRUSTWORTHY, EXIT_USAGE, HardstoneError
 from hardstone.memory import Recorder
 from hardstone.model import ClockCheck, Facts, Loads, Plan, PlannedTest, Register, ShieldLook
+from hardstone.targets.reaching import SILENT, Notices
 
 REBUILD = "the probe may be of another version; rebuild it: hardstone probe build"
 QUIET = "others write to the target's console; silence them there (dmesg -n 1), then run it again"
@@ -99,11 +100,11 @@ class Target(Recorder, Protocol):
     InputError when the answer cannot be decoded. `run` raises ProbeError when the probe fails.
     """
 
-    def open(self) -> None:
+    def open(self, notices: Notices = SILENT) -> None:
         """Reaches the target; TargetError with the remedy where that fails."""
 
     def close(self) -> None:
-        """Lets go of the target; may be called twice."""
+        """Lets go of the target; may be called twice, and never fails."""
 
     def alone(
         self, stop: Stop, on_wait: Callable[[], None], on_unlocked: Callable[[str], None]

@@ -23,6 +23,7 @@ from hardstone.targets.base import (
 from hardstone.targets.decode import decode_facts, decode_loads, decode_register, decode_shield
 from hardstone.targets.fake_conditions import under_conditions
 from hardstone.targets.host_memory import HostMemory
+from hardstone.targets.reaching import SILENT, Notices
 from hardstone.targets.scenario import LoadedScenario, Step, Under, load_scenario
 from hardstone.units import format_span
 
@@ -44,7 +45,7 @@ class FakeTarget:
     def is_noisy(self) -> bool:
         return self._loaded().noisy
 
-    def open(self) -> None:
+    def open(self, notices: Notices = SILENT) -> None:
         self._loaded()
 
     def close(self) -> None:

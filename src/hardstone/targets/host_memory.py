@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
+from hardstone.errors import TargetError
 from hardstone.files import (
     is_folder,
     is_regular,
@@ -22,6 +23,7 @@ from hardstone.files import (
     read_regular,
     replace_file,
 )
+from hardstone.lab.guest_folder import remove_abandoned_guests
 from hardstone.memory import RECORDING_LIMIT_BYTES
 
 _DEFAULT = "/dev/shm"  # noqa: S108
@@ -29,17 +31,19 @@ _OWNER_NAME = "journal"
 _SPARE_NAME = "run.json.gz"
 _PATH_BYTES = 4096
 _CHUNK_BYTES = 2**16
-_ROOM_BYTES = 16 * 2**20
+_ROOM_BYTES = 16 * 2**20  # the recordings of a test
 _FOLDER = re.compile(r"hardstone-[0-9]{8}T[0-9]{6}Z-[0-9a-f]{6}-[a-z0-9_]+")
 
 
 class HostMemory:
     """The files of the run `run_id`, whose journal is the folder `journal`.
 
-    They are in the journal where no memory-backed folder has 16 MiB of space.
+    They are in the folder `place`, else in a memory-backed folder with 16 MiB of space, and in the
+    journal where there is none.
     """
 
-    def __init__(self, run_id: str, journal: Path) -> None:
+    def __init__(self, run_id: str, journal: Path, place: Path | None = None) -> None:
+        self._place = place
         self._prefix = f"hardstone-{run_id}-"
         self._journal = journal
         self._folder: Path | None = None
@@ -92,7 +96,8 @@ class HostMemory:
         return self._folder
 
     def _in_memory(self) -> Path | None:
-        for base in filter(_has_room, _bases()):
+        roomy = [base for base in _bases() if _has_room(base, _ROOM_BYTES)]
+        for base in roomy if self._place is None else [self._place]:
             with contextlib.suppress(OSError):
                 folder = Path(tempfile.mkdtemp(prefix=self._prefix, dir=base))
                 try:
@@ -104,8 +109,16 @@ class HostMemory:
         return None
 
 
+def remove_guests() -> None:
+    """Removes what guests of the lab left that were killed with all that looked after them."""
+    for base in _bases():
+        remove_abandoned_guests(base)
+
+
 def remove_abandoned(journals: Path) -> None:
-    """Removes the folders of runs whose journal in `journals` is gone; none that holds a run."""
+    """Removes the folders of runs whose journal in `journals` is gone, none that holds a run; and
+    those of guests."""
+    remove_guests()
     for folder, journal in _abandoned():
         has_run = os.path.lexists(folder / _SPARE_NAME)
         if journal.parent == journals and journals.is_dir() and not has_run:
@@ -132,9 +145,17 @@ def _abandoned() -> Iterator[tuple[Path, Path]]:
                         yield folder, journal
 
 
-def memory_folder() -> Path | None:
-    """A folder for files in memory, None where there is none with room."""
-    return next(filter(_has_room, _bases()), None)
+def memory_folder(room_bytes: int) -> Path:
+    """A folder for files in memory with that much room; TargetError where there is none."""
+    bases = _bases()
+    for base in bases:
+        if _has_room(base, room_bytes):
+            return base
+    where = f"free some in {bases[0]}" if bases else f"mount {_DEFAULT}"
+    raise TargetError(
+        f"no folder in memory has {-(-room_bytes // 2**20)} MiB free",
+        f"{where}, or name another folder in HARDSTONE_MEMORY_DIR",
+    )
 
 
 def _chunks(file: BinaryIO) -> Iterator[bytes]:
@@ -153,10 +174,10 @@ def _bases() -> list[Path]:
     return [path for path in folders if path.is_dir() and os.access(path, os.W_OK | os.X_OK)]
 
 
-def _has_room(folder: Path) -> bool:
-    """Whether the recordings of a test fit; a file system without a size reports no blocks."""
+def _has_room(folder: Path, room_bytes: int) -> bool:
+    """A file system without a size reports no blocks."""
     state = os.statvfs(folder)
-    return not state.f_blocks or state.f_bavail * state.f_frsize >= _ROOM_BYTES
+    return not state.f_blocks or state.f_bavail * state.f_frsize >= room_bytes
 
 
 def _is_own_folder(path: Path) -> bool:

@@ -8,28 +8,39 @@ import os
 import select
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from pathlib import Path
 from typing import IO
 
-from hardstone.errors import InputError, TargetError
+from hardstone.errors import InputError
 from hardstone.lab import guest_frames as frames
-from hardstone.lab.accel import choose_accel
-from hardstone.lab.guest import Guest
+from hardstone.lab.accel import boot_limit_s, choose_accel, kvm_obstacle
+from hardstone.lab.emulator import emulator
+from hardstone.lab.guest import Guest, GuestLostError
 from hardstone.lab.guest_frames import Frame
 from hardstone.lab.initramfs import initramfs_for
 from hardstone.lab.kernels import Kernel, find_kernel
 from hardstone.lab.lab_folder import lab_folder
 from hardstone.lab.programs import Programs
-from hardstone.lab.qemu import Machine, boot_line_of, cpu_count, memory_mib
+from hardstone.lab.qemu import (
+    RECORDING_BYTES,
+    TURNS_BYTES,
+    Machine,
+    boot_line_of,
+    cpu_count,
+    memory_mib,
+)
 from hardstone.lab.settings import LabSettings, parse_settings
 from hardstone.model import ClockCheck, Facts, Scalar
-from hardstone.targets.alone import measuring_alone
+from hardstone.targets.alone import WAITING, measuring_alone
 from hardstone.targets.base import ProbeError, Stop
 from hardstone.targets.guest_programs import programs_for
-from hardstone.targets.host_memory import HostMemory, memory_folder
-from hardstone.targets.lab_command import GuestCommand, exit_error
+from hardstone.targets.host_counter import host_tsc_khz
+from hardstone.targets.host_memory import HostMemory, memory_folder, remove_guests
+from hardstone.targets.lab_command import GuestCommand, exit_code
 from hardstone.targets.local import LocalTransport
 from hardstone.targets.probe_target import ProbeTarget
+from hardstone.targets.reaching import SILENT, Notices
 from hardstone.targets.transport import Limits
 
 _PROBE = "/bin/hardstone-probe"
@@ -37,6 +48,7 @@ _RECORDING = "memory:/run/recording"
 _HEAD_BYTES = 4096
 _CALL_CHUNK_BYTES = 1 << 12
 _POLL_S = 0.2
+_ROOM_BYTES = RECORDING_BYTES + TURNS_BYTES + (1 << 20)
 
 
 class LabMemory(HostMemory):
@@ -53,16 +65,22 @@ class LabTransport:
 
     is_noisy = False
 
-    def __init__(self, settings: LabSettings) -> None:
+    def __init__(
+        self, settings: LabSettings, obstacle_of: Callable[[str], str | None] = kvm_obstacle
+    ) -> None:
+        """`obstacle_of` says why KVM cannot run a guest of an architecture here."""
         self._settings = settings
+        self._obstacle_of = obstacle_of
         self.name = f"lab:{settings.name}"
         self.preempt = settings.preempt
         self._guest: Guest | None = None
         self._programs: Programs | None = None
         self._recording: str | None = None
 
-    def open(self) -> None:
-        self._booted()
+    def open(self, notices: Notices = SILENT) -> None:
+        """A boot takes the CPUs of this machine, and waits for a measurement on it to finish."""
+        with measuring_alone(lambda: False, lambda: notices.warn(WAITING), lambda why: None):
+            self._booted(notices)
 
     def close(self) -> None:
         guest, self._guest = self._guest, None
@@ -98,7 +116,9 @@ class LabTransport:
             return hashlib.file_digest(file, "sha256").hexdigest()
 
     def memory(self, run_id: str, journal: Path) -> LabMemory:
-        return LabMemory(run_id, journal)
+        """In the file system of the guest's recording, which is linked to its place there."""
+        place = None if self._guest is None else self._guest.folder.parent
+        return LabMemory(run_id, journal, place)
 
     def chunks(
         self,
@@ -128,7 +148,8 @@ class LabTransport:
                     streams[frame.type].write(frame.content)
                     streams[frame.type].flush()
                 elif frame is not None and frame.type == frames.EXIT:
-                    return _exit_code(frame)
+                    code = exit_code(frame)
+                    return code if code >= 0 else 128 - code
                 elif frame is not None and frame.type == frames.TAKEN:
                     given.is_waiting = False
                 else:
@@ -137,29 +158,44 @@ class LabTransport:
             self.close()
             raise
 
-    def _booted(self) -> Guest:
+    def _booted(self, notices: Notices = SILENT) -> Guest:
         if self._guest is None:
             kernel = find_kernel(self._settings.kernel)
-            self._programs = programs_for(kernel.arch)
-            self._guest = self._boot(kernel, self._programs)
+            emulator(kernel.arch)  # without it nothing needs to be built
+            self._programs = programs_for(kernel.arch, notices.step)
+            self._guest = self._boot(kernel, self._programs, notices)
         return self._guest
 
-    def _boot(self, kernel: Kernel, programs: Programs) -> Guest:
+    def _boot(self, kernel: Kernel, programs: Programs, notices: Notices) -> Guest:
         machine = Machine(
             kernel=kernel,
             initramfs=initramfs_for(kernel, programs),
-            accel=choose_accel(self._settings, kernel.arch),
+            accel=choose_accel(self._settings, kernel.arch, self._obstacle_of),
             cpus=cpu_count(self._settings),
             memory_mib=memory_mib(self._settings),
             append=boot_line_of(self._settings),
         )
-        base = memory_folder()
-        if base is None:
-            raise TargetError("there is no folder in memory for a guest", "mount /dev/shm")
+        try:
+            return self._boot_once(machine, notices)
+        except GuestLostError as error:
+            if machine.accel != "kvm" or self._settings.accel == "kvm":
+                raise
+            notices.warn(f"{error.cause}; it is emulated instead, and so its figures are")
+        return self._boot_once(replace(machine, accel="tcg"), notices)
+
+    def _boot_once(self, machine: Machine, notices: Notices) -> Guest:
+        kernel = machine.kernel
+        limit_s = boot_limit_s(machine.accel)
+        remove_guests()
+        base = memory_folder(_ROOM_BYTES)
         log = lab_folder() / "consoles" / f"{kernel.name}.log"
+        cpus = f"{machine.cpus} CPU{'' if machine.cpus == 1 else 's'}"
+        notices.step(f"booting {self.name} ({kernel.release}, {machine.accel}, {cpus})")
+        if machine.has_host_tsc:
+            machine = replace(machine, host_tsc_khz=host_tsc_khz())
         guest = Guest(machine, base, self.name, log)
         try:
-            guest.wait_until_ready()
+            guest.wait_until_ready(limit_s)
         except BaseException:
             guest.close()
             raise
@@ -172,8 +208,8 @@ class LabTransport:
             return words
         at = words.index("--backing") + 1
         place = Path(words[at])
-        _empty(guest.recording)
         try:
+            _empty(guest.recording)
             place.unlink(missing_ok=True)
             os.link(guest.recording, place)
         except OSError as error:
@@ -201,28 +237,23 @@ class LabTarget(ProbeTarget):
         return facts
 
 
-def lab_target(text: str) -> LabTarget:
+def lab_target(text: str, obstacle_of: Callable[[str], str | None] = kvm_obstacle) -> LabTarget:
     """The guest that `text` names, what follows `lab:`; it does not boot yet."""
-    return LabTarget(lab_transport(text))
+    return LabTarget(lab_transport(text, obstacle_of))
 
 
-def lab_transport(text: str) -> LabTransport:
+def lab_transport(
+    text: str, obstacle_of: Callable[[str], str | None] = kvm_obstacle
+) -> LabTransport:
     """The way to the guest that `text` names, what follows `lab:`; it does not boot yet."""
     settings = parse_settings(text)
     find_kernel(settings.kernel)
-    return LabTransport(settings)
+    return LabTransport(settings, obstacle_of)
 
 
 def _shown(value: Scalar) -> str:
     """A word of the guest's, which is not trusted."""
     return "".join(char if char.isprintable() else "?" for char in str(value))[:40]
-
-
-def _exit_code(frame: Frame) -> int:
-    error = exit_error(frame, "")
-    if isinstance(error, TargetError | InputError):
-        raise error
-    return frame.content[0]
 
 
 class _Input:

@@ -14,6 +14,7 @@ from hardstone.targets.find import find_probe
 from hardstone.targets.host_memory import HostMemory
 from hardstone.targets.probe_target import ProbeTarget
 from hardstone.targets.process import ProbeProcess
+from hardstone.targets.reaching import SILENT, Notices
 from hardstone.targets.transport import Limits
 
 
@@ -26,7 +27,7 @@ class LocalTransport:
     def __init__(self, probe: Path | None = None) -> None:
         self._probe = probe
 
-    def open(self) -> None:
+    def open(self, notices: Notices = SILENT) -> None:
         self._executable()
 
     def close(self) -> None:

@@ -20,6 +20,7 @@ from hardstone.targets.base import (
 )
 from hardstone.targets.decode import decode_facts, decode_loads, decode_register, decode_shield
 from hardstone.targets.lines import split_lines
+from hardstone.targets.reaching import SILENT, Notices
 from hardstone.targets.request import probe_arguments
 from hardstone.targets.transport import Limits, Transport, collect
 
@@ -45,8 +46,8 @@ class ProbeTarget:
         self._transport = transport
         self._limits = limits
 
-    def open(self) -> None:
-        self._transport.open()
+    def open(self, notices: Notices = SILENT) -> None:
+        self._transport.open(notices)
 
     def close(self) -> None:
         self._transport.close()

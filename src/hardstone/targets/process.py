@@ -11,28 +11,16 @@ import os
 import selectors
 import signal
 import subprocess
-import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import suppress
 from typing import IO, Any
 
-from hardstone.errors import EXIT_USAGE, TargetError
-from hardstone.targets.base import (
-    BrokenStreamError,
-    ProbeError,
-    ProbeExitError,
-    ProbeRefusedError,
-    ProbeTimeoutError,
-    Stop,
-)
-from hardstone.targets.lines import said_by_probe
+from hardstone.errors import TargetError
+from hardstone.targets.base import Stop
 from hardstone.targets.transport import Limits
-from hardstone.units import format_span
+from hardstone.targets.watch import Watch
 
-# Each poll is a wake-up on the machine that is being measured.
-_POLL_S = 0.5
 _CHUNK_BYTES = 1 << 16
-_MAX_STDERR_BYTES = 1 << 14
 _REBUILD = "check that it was built for this machine: hardstone probe build"
 _REMEDIES = {
     errno.EMFILE: "raise the limit on open files: ulimit -n 256",
@@ -53,11 +41,7 @@ class ProbeProcess:
     def __init__(self, command: Sequence[str], limits: Limits, stop: Stop) -> None:
         self._limits = limits
         self._stop = stop
-        self._stderr = bytearray()
-        self._received_bytes = 0
-        self._stop_at: float | None = None
-        self._end_at: float | None = None
-        self._deadline_at = time.monotonic() + limits.deadline_s
+        self._watch = Watch(limits, stop)
         self._process = _start(command)
 
     def chunks(self, on_idle: Callable[[], None] = lambda: None) -> Generator[bytes]:
@@ -71,7 +55,7 @@ class ProbeProcess:
                 self._process.wait(self._limits.end_s)
         finally:
             self._end()
-        self._check_exit()
+        self._watch.check_end(self._process.returncode)
 
     def _read(self, on_idle: Callable[[], None]) -> Iterator[bytes]:
         with selectors.DefaultSelector() as selector:
@@ -79,10 +63,10 @@ class ProbeProcess:
                 selector.register(_opened(stream), selectors.EVENT_READ)
             is_over = False
             while self._process.stdout in {key.fileobj for key in selector.get_map().values()}:
-                ready = selector.select(0.0 if is_over else self._wait_s())
+                ready = selector.select(0.0 if is_over else self._watch.wait_s())
                 for key, _ in ready:
                     yield from self._take(selector, key.fileobj)
-                self._look_after()
+                self._watch.look(_opened(self._process.stdin).close, self._terminate)
                 if not ready:
                     if is_over:
                         return  # a child of the probe may still hold the pipe open
@@ -95,41 +79,12 @@ class ProbeProcess:
         if not chunk:
             selector.unregister(stream)
         elif stream is self._process.stderr:
-            self._stderr += chunk[: _MAX_STDERR_BYTES - len(self._stderr)]
+            self._watch.take_error(chunk)
         else:
-            self._received_bytes += len(chunk)
-            if self._received_bytes > self._limits.most_bytes:
-                most = self._limits.most_bytes >> 20
-                raise BrokenStreamError(
-                    f"the probe sent more than {most} MiB for one test and was ended"
-                )
-            yield chunk
+            yield self._watch.take_output(chunk)
 
-    def _wait_s(self) -> float:
-        ends = (self._deadline_at, self._stop_at, self._end_at)
-        left = min(at for at in ends if at is not None) - time.monotonic()
-        return max(0.0, min(_POLL_S, left))
-
-    def _look_after(self) -> None:
-        now = time.monotonic()
-        if self._stop.is_abort:
-            raise ProbeError("ended at once, on request")
-        if self._stop.is_set() and self._stop_at is None:
-            _opened(self._process.stdin).close()
-            self._stop_at = now + self._limits.stop_s
-        is_late = now >= self._deadline_at or (self._stop_at is not None and now >= self._stop_at)
-        if is_late and self._end_at is None:
-            # On SIGTERM the probe stops and may still send what it has.
-            self._signal(signal.SIGTERM)
-            self._end_at = now + self._limits.end_s
-        if self._end_at is not None and now >= self._end_at:
-            raise ProbeTimeoutError(self._late_text())
-
-    def _late_text(self) -> str:
-        if self._stop_at is not None:
-            return f"the probe did not stop within {self._limits.stop_s:g} s and was ended"
-        span = format_span(round(self._limits.deadline_s * 1e9))
-        return f"the probe did not end within its deadline of {span} and was ended"
+    def _terminate(self) -> None:
+        self._signal(signal.SIGTERM)
 
     def _end(self) -> None:
         """TERM, a moment, KILL; only to the group of the child that was started here."""
@@ -147,17 +102,6 @@ class ProbeProcess:
         if self._process.returncode is None:
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._process.pid, number)
-
-    def _check_exit(self) -> None:
-        code = self._process.returncode
-        if self._end_at is not None:
-            raise ProbeTimeoutError(self._late_text())
-        if code < 0:
-            said = said_by_probe(self._stderr)
-            raise ProbeError(f"the probe was killed by signal {-code}{said and f': {said}'}")
-        if code > 0:
-            kind = ProbeRefusedError if code == EXIT_USAGE else ProbeExitError
-            raise kind(code, said_by_probe(self._stderr))
 
 
 def cannot_start(program: str, error: OSError) -> TargetError:

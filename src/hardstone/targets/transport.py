@@ -10,6 +10,7 @@ from typing import IO, Protocol, runtime_checkable
 from hardstone.memory import Memory
 from hardstone.model import ClockCheck
 from hardstone.targets.base import Stop
+from hardstone.targets.reaching import SILENT, Notices
 
 
 class Limits:
@@ -43,11 +44,11 @@ class Transport(Protocol):
     is_noisy: bool
     """Others write between the lines of the probe, as a kernel does on a serial console."""
 
-    def open(self) -> None:
+    def open(self, notices: Notices = SILENT) -> None:
         """Reaches the system and finds the probe there."""
 
     def close(self) -> None:
-        """Lets go of the system; may be called twice."""
+        """Lets go of the system; may be called twice, and never fails."""
 
     def alone(
         self, stop: Stop, on_wait: Callable[[], None], on_unlocked: Callable[[str], None]

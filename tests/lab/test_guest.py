@@ -1,0 +1,322 @@
+"""A guest from its boot to its end, in a QEMU that is made up."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from hardstone.errors import EXIT_UNREACHABLE, InputError, TargetError
+from hardstone.targets.base import BrokenStreamError, ProbeError, ProbeTimeoutError, Stop
+from hardstone.targets.lab import LabTransport, lab_target, lab_transport
+from hardstone.targets.local import local_target
+from hardstone.targets.reaching import Notices
+from hardstone.targets.transport import Limits, collect
+from tests.lab.made_up_lab import MadeUpLab
+
+SHORT = Limits(0.5, stop_s=0.5, end_s=0.5)
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left(made_up_lab: MadeUpLab) -> Iterator[None]:
+    yield
+    assert made_up_lab.left() == []
+
+
+@pytest.fixture
+def guest(made_up_lab: MadeUpLab) -> Iterator[LabTransport]:
+    transport = lab_transport("made")
+    yield transport
+    transport.close()
+    transport.close()
+
+
+def boot_error(made_up_lab: MadeUpLab, what: str, settings: str = "made") -> TargetError:
+    made_up_lab.play(boot=what)
+    transport = lab_transport(settings)
+    with pytest.raises(TargetError) as caught:
+        transport.open()
+    assert made_up_lab.left() == []  # before it is closed
+    transport.close()
+    assert caught.value.exit_code == EXIT_UNREACHABLE and "\n" not in str(caught.value)
+    return caught.value
+
+
+def test_one_boot_serves_all_commands_and_is_told(made_up_lab: MadeUpLab) -> None:
+    target = lab_target("made,cpus=1")
+    told: list[str] = []
+    target.open(Notices(step=told.append))
+    assert told == ["booting lab:made,cpus=1 (6.1.0-7-amd64, tcg, 1 CPU)"]
+    assert target.probe_list().tests and target.facts().facts
+    assert len(made_up_lab.boots()) == 1
+    target.close()
+    assert "a made-up kernel" in made_up_lab.console()
+
+
+@pytest.mark.parametrize(
+    ("what", "said"),
+    [
+        ("panic", "ended: Kernel panic - not syncing: no init found"),
+        ("port", "no driver for the channel to the lab; switch on CONFIG_VIRTIO_PCI and"),
+        ("fail", "QEMU said: qemu-system-x86_64: cannot set up guest memory"),
+        ("version", "another version than this toolkit; rebuild it: hardstone probe build"),
+        ("garbage", "sent what is no frame"),
+        ("flood", "its console wrote 64 MiB and more"),
+    ],
+)
+def test_a_boot_that_fails_says_why(made_up_lab: MadeUpLab, what: str, said: str) -> None:
+    error = boot_error(made_up_lab, what)
+    assert said in str(error) and str(error).startswith(("lab:made ", "the program in lab:made"))
+
+
+def test_a_boot_that_hangs_is_ended(
+    made_up_lab: MadeUpLab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HARDSTONE_BOOT_S", "0.5")
+    made_up_lab.play(stubborn=True)
+    error = boot_error(made_up_lab, "hang")
+    assert "lab:made did not boot within 0.5 s" in error.cause
+    assert error.remedy.endswith("; HARDSTONE_BOOT_S gives it more time")
+
+
+def test_without_qemu_nothing_is_made(made_up_lab: MadeUpLab) -> None:
+    (made_up_lab.programs / "qemu-system-x86_64").unlink()
+    error = boot_error(made_up_lab, "")
+    assert "there is no qemu-system-x86_64" in error.cause
+    assert error.remedy.endswith("apt-get install qemu-system-x86")
+    assert not (made_up_lab.folder / "lab" / "initramfs").exists()
+
+
+def test_a_qemu_that_cannot_be_executed_is_told(made_up_lab: MadeUpLab) -> None:
+    qemu = made_up_lab.programs / "qemu-system-x86_64"
+    qemu.write_text("#!/missing/interpreter\n")
+    assert f"QEMU said: {qemu}: No such file or directory" in str(boot_error(made_up_lab, ""))
+
+
+def test_an_end_in_the_middle_of_a_command_is_the_end_of_the_target(
+    made_up_lab: MadeUpLab, guest: LabTransport
+) -> None:
+    made_up_lab.play(at="list", then="die")
+    assert collect(guest, ["facts"], 60.0)
+    with pytest.raises(TargetError, match=r"^lab:made ended: QEMU was ended"):
+        collect(guest, ["list"], 60.0)
+    with pytest.raises(TargetError, match="was ended"):
+        collect(guest, ["facts"], 60.0)
+    assert len(made_up_lab.boots()) == 1
+
+
+def test_what_is_no_frame_ends_the_guest(made_up_lab: MadeUpLab, guest: LabTransport) -> None:
+    made_up_lab.play(at="list", then="garbage")
+    with pytest.raises(TargetError, match="sent what is no frame"):
+        collect(guest, ["list"], 60.0)
+    assert made_up_lab.left() == []
+
+
+def test_what_is_no_clock_ends_the_guest(made_up_lab: MadeUpLab, guest: LabTransport) -> None:
+    made_up_lab.play(wrong_clock=2)
+    guest.open()
+    with pytest.raises(TargetError, match="sent what is no frame"):
+        guest.clock_check()
+    assert made_up_lab.left() == []
+
+
+def test_a_command_that_cannot_be_started(made_up_lab: MadeUpLab, guest: LabTransport) -> None:
+    made_up_lab.play(at="list", then="errno")
+    with pytest.raises(TargetError, match="the guest cannot start the probe: No such file"):
+        collect(guest, ["list"], 60.0)
+    assert collect(guest, ["facts"], 60.0)
+
+
+@pytest.mark.parametrize("is_stubborn", [False, True])
+def test_a_command_past_its_deadline_is_ended_and_with_it_a_guest_that_hangs(
+    made_up_lab: MadeUpLab, guest: LabTransport, is_stubborn: bool
+) -> None:
+    made_up_lab.probe("if sys.argv[1] == 'list': time.sleep(1000)")
+    made_up_lab.play(stubborn=is_stubborn)
+    guest.open()
+    with pytest.raises(ProbeTimeoutError, match="did not end within its deadline"):
+        list(guest.chunks(["list"], SHORT, Stop()))
+    if is_stubborn:
+        with pytest.raises(TargetError, match="was ended"):
+            collect(guest, ["facts"], 60.0)
+    else:
+        assert collect(guest, ["facts"], 60.0)
+
+
+def test_a_stop_closes_the_input_and_keeps_what_comes(
+    made_up_lab: MadeUpLab, guest: LabTransport
+) -> None:
+    made_up_lab.probe("if sys.argv[1] == 'list': sys.stdin.read(); lines('kept'); sys.exit(0)")
+    stop = Stop()
+    stop.set()
+    assert b"".join(guest.chunks(["list"], Limits(60.0), stop)) == b"kept\n"
+
+
+def test_an_abort_ends_the_guest(made_up_lab: MadeUpLab, guest: LabTransport) -> None:
+    made_up_lab.probe("if sys.argv[1] == 'list': time.sleep(1000)")
+    stop = Stop()
+    stop.abort()
+    with pytest.raises(ProbeError, match="ended at once, on request"):
+        list(guest.chunks(["list"], Limits(60.0), stop))
+    assert made_up_lab.left() == []
+
+
+def test_a_flood_is_cut(made_up_lab: MadeUpLab, guest: LabTransport) -> None:
+    made_up_lab.probe("while sys.argv[1] == 'list': lines('x' * 65536)")
+    with pytest.raises(BrokenStreamError, match="more than 1 MiB"):
+        list(guest.chunks(["list"], Limits(60.0, most_bytes=1 << 20), Stop()))
+    assert collect(guest, ["facts"], 60.0)
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("sys.stderr.write('no\\x1bgood\\n'); sys.exit(9)", r"exit code 9: no\?good$"),
+        ("os.kill(os.getpid(), 11)", "killed by signal 11$"),
+    ],
+)
+def test_the_end_of_a_command_is_told(
+    made_up_lab: MadeUpLab, guest: LabTransport, body: str, said: str
+) -> None:
+    made_up_lab.probe(f"if sys.argv[1] == 'list':\n    {body}")
+    with pytest.raises(ProbeError, match=said):
+        collect(guest, ["list"], 60.0)
+
+
+def test_a_command_has_the_streams_of_its_caller(
+    made_up_lab: MadeUpLab, guest: LabTransport, tmp_path: Path
+) -> None:
+    made_up_lab.probe(
+        "if sys.argv[1] == 'shield':\n"
+        "    sys.stderr.write('beside'); lines(sys.stdin.read().upper()); sys.exit(7)"
+    )
+    (tmp_path / "input").write_text("words")
+    out, err = io.BytesIO(), io.BytesIO()
+    with (tmp_path / "input").open("rb") as file:
+        assert guest.call(["shield"], file, out, err) == 7
+    assert (out.getvalue(), err.getvalue()) == (b"WORDS\n", b"beside")
+
+
+@pytest.mark.parametrize("speed", [1, 10])
+def test_both_clocks_are_read(made_up_lab: MadeUpLab, guest: LabTransport, speed: int) -> None:
+    made_up_lab.play(speed=speed)
+    guest.open()
+    check = guest.clock_check()
+    assert check is not None
+    assert abs(check.target_ns - speed * check.host_ns) <= speed * check.uncertainty_ns
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "soon", "nan", "inf", "86401", "\x1b"])
+def test_a_limit_that_is_none_is_refused(
+    made_up_lab: MadeUpLab, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    monkeypatch.setenv("HARDSTONE_BOOT_S", text)
+    with pytest.raises(InputError, match=r"HARDSTONE_BOOT_S=.* is not a time in seconds") as caught:
+        lab_transport("made").open()
+    assert "\x1b" not in str(caught.value)
+    assert made_up_lab.boots() == []
+
+
+def test_memory_that_is_missing_is_told_before_the_boot(
+    made_up_lab: MadeUpLab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HARDSTONE_MEMORY_DIR", str(made_up_lab.folder / "missing"))
+    with pytest.raises(TargetError, match="no folder in memory has 66 MiB free") as caught:
+        lab_transport("made").open()
+    assert "HARDSTONE_MEMORY_DIR" in caught.value.remedy
+    assert made_up_lab.boots() == []
+
+
+def test_closing_never_fails(made_up_lab: MadeUpLab, guest: LabTransport) -> None:
+    guest.open()
+    (made_up_lab.folder / "lab" / "consoles").write_text("not a folder")
+    for process, command in made_up_lab.processes().items():
+        if b"guard.py" in command:
+            os.kill(process, signal.SIGKILL)
+    guest.close()
+    assert made_up_lab.left() == []
+
+
+def test_the_other_kernels_of_a_run_are_not_disturbed_by_one_that_is_gone(
+    made_up_lab: MadeUpLab,
+) -> None:
+    made_up_lab.play(boot="panic")
+    with pytest.raises(TargetError):
+        lab_transport("made").open()
+    made_up_lab.play(boot="")
+    second = lab_transport("made")
+    second.open()
+    second.close()
+    assert len(made_up_lab.boots()) == 2
+
+
+def accelerators(made_up_lab: MadeUpLab) -> list[str]:
+    return [words[words.index("-accel") + 1] for words in made_up_lab.boots()]
+
+
+@pytest.mark.parametrize(
+    ("what", "said"),
+    [
+        ("fail", "QEMU said"),
+        ("panic", "Kernel panic"),
+        pytest.param("hang", "did not boot within 10 s (kvm)", marks=pytest.mark.slow),
+    ],
+)
+def test_kvm_that_does_not_boot_is_left_for_emulation_in_one_line(
+    made_up_lab: MadeUpLab, monkeypatch: pytest.MonkeyPatch, what: str, said: str
+) -> None:
+    monkeypatch.setenv("HARDSTONE_BOOT_S", "10")
+    made_up_lab.play(kvm=what)
+    steps: list[str] = []
+    warned: list[str] = []
+    target = lab_target("made", lambda arch: None)
+    target.open(Notices(steps.append, warned.append))
+    assert accelerators(made_up_lab) == ["kvm", "tcg,thread=multi"]
+    assert [one.split(", ")[1] for one in steps] == ["kvm", "tcg"]
+    (line,) = warned
+    assert said in line and line.endswith("it is emulated instead, and so its figures are")
+    target.close()
+
+
+@pytest.mark.parametrize("what", ["hang", "panic", "fail"])
+def test_kvm_that_is_asked_for_is_not_replaced(
+    made_up_lab: MadeUpLab, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    monkeypatch.setenv("HARDSTONE_BOOT_S", "0.5")
+    made_up_lab.play(kvm=what)
+    with pytest.raises(TargetError) as caught:
+        lab_target("made,accel=kvm", lambda arch: None).open()
+    assert accelerators(made_up_lab) == ["kvm"]
+    assert json.dumps(str(caught.value)).count("lab:made,accel=kvm") == 1
+
+
+def boot_line(made_up_lab: MadeUpLab) -> list[str]:
+    (words,) = made_up_lab.boots()
+    return words[words.index("-append") + 1].split()
+
+
+def test_a_guest_is_told_the_frequency_of_this_machine_s_counter(
+    made_up_lab: MadeUpLab, guest: LabTransport, probe: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HARDSTONE_PROBE", str(probe))
+    clock = local_target().facts().instrument
+    guest.open()
+    told = [word for word in boot_line(made_up_lab) if word.startswith("tsc_early_khz=")]
+    if clock.clock != "tsc" or not clock.trusted or not clock.counter_hz:
+        assert told == []
+    else:
+        (word,) = told
+        khz = int(word.partition("=")[2])
+        assert abs(khz * 1000 / clock.counter_hz - 1) < 1e-4
+
+
+def test_a_frequency_that_cannot_be_known_is_not_told(
+    made_up_lab: MadeUpLab, guest: LabTransport
+) -> None:
+    guest.open()  # the probe of this lab does not run on this machine
+    assert not any("tsc_early_khz" in word for word in boot_line(made_up_lab))
