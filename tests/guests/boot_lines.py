@@ -20,6 +20,15 @@ CHANGED = {
 }
 
 
+def why_without_effect(rule: str, arch: str, is_realtime: bool) -> str:
+    """Why the words change nothing in this kernel, "" if they do."""
+    if rule == "clock-source" and arch != "x86_64":
+        return f"{arch} has one clock source only"
+    if rule == "huge-pages" and is_realtime:
+        return "a PREEMPT_RT kernel has no transparent huge pages"
+    return ""
+
+
 def tuned(arch: str) -> str:
-    """All of them. An arm64 has one clock source only."""
+    """All of them."""
     return f"{_TUNED} clocksource=hpet" if arch == "x86_64" else _TUNED
