@@ -43,11 +43,13 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadFil
     its guests."""
     from xdist.scheduler import LoadFileScheduling
 
+    from tests.guests.kernels import kernel_of
+
     class OneForTheMachine(LoadFileScheduling):
         def _split_scope(self, nodeid: str) -> str:
             path = nodeid.partition("::")[0]
             if path.startswith("tests/guests/"):
-                return f"guests {nodeid.rpartition('[')[2]}"
+                return f"guests {kernel_of(nodeid)}"
             is_machine = path.startswith("tests/e2e/") or path == "tests/cli/test_real.py"
             return "machine" if is_machine else path
 

@@ -24,6 +24,8 @@ def why_without_effect(rule: str, arch: str, is_realtime: bool) -> str:
     """Why the words change nothing in this kernel, "" if they do."""
     if rule == "clock-source" and arch != "x86_64":
         return f"{arch} has one clock source only"
+    if rule == "mitigations" and arch == "aarch64":
+        return "an arm64 kernel cannot leave out that of spectre_v1"
     if rule == "huge-pages" and is_realtime:
         return "a PREEMPT_RT kernel has no transparent huge pages"
     return ""

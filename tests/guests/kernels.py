@@ -46,7 +46,16 @@ BUILDS = {
 
 def names_of(option: str) -> list[str]:
     """The kernels that `--kernels` names: "all", or names with commas."""
-    return list(NAMES) if option == "all" else option.split(",")
+    names = list(NAMES) if option == "all" else option.split(",")
+    if unknown := [name for name in names if name not in BUILDS]:
+        raise pytest.UsageError(f"--kernels: {unknown[0]} is none of {', '.join(BUILDS)}")
+    return names
+
+
+def kernel_of(nodeid: str) -> str:
+    """The kernel in which a test runs, by the first of its parameters."""
+    parameters = nodeid.partition("[")[2]
+    return max((name for name in BUILDS if parameters.startswith(name)), key=len, default="")
 
 
 def found_kernel(name: str) -> Kernel:
