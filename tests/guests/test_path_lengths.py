@@ -29,14 +29,13 @@ def test_path_lengths_are_as_in_the_golden_file(
     if why := why_not_comparable(golden["made_of"], made_of(document, kernel)):
         pytest.skip(f"{file.name} is of {why}: {HOW}")
     before, now = golden["instructions"], lengths(document)
-    changed = {
-        path: (before.get(path), now.get(path))
+    changed = [
+        f"{path}: {before.get(path)}, now {now.get(path)}"
         for path in {**before, **now}
         if before.get(path) != now.get(path)
-    }
-    assert changed == {}, (
-        f"timed paths are longer or shorter than in {file.name}; if so meant, {HOW}"
-    )
+    ]
+    told = "\n".join([f"instructions of timed paths are not those of {file.name}:", *changed])
+    assert not changed, f"{told}\nif that is meant, {HOW}"
 
 
 def test_every_path_is_in_the_run(document: dict[str, Any]) -> None:
