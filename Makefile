@@ -2,13 +2,14 @@
 SETUP = python=$$(sh tools/find-python.sh) && "$$python" tools/setup.py
 IN_VENV = PATH="$(CURDIR)/.venv/bin:$$PATH"
 
-.PHONY: help setup evaluate check test fresh bench fuzz docs format clean
+.PHONY: help setup evaluate check test lab fresh bench fuzz docs format clean
 
 help:
 	@echo "make setup      .venv with all pinned dependencies, and the probe"
 	@echo "make evaluate   quick battery on this machine, summary and report"
 	@echo "make check      the quick checks: style, types, and tests that need no timing"
 	@echo "make test       every check that CI runs"
+	@echo "make lab        the tests in guests, in every kernel of Debian's that can be had"
 	@echo "make fresh      both of them on a minimal Debian 12 and 13 (needs root, debootstrap)"
 	@echo "make bench      hardstone beside the tools of the field"
 	@echo "make fuzz       100 000 damaged documents, streams and journals (ARGS=--inputs=N)"
@@ -31,6 +32,10 @@ check:
 test:
 	@$(SETUP) --dev --no-probe
 	@$(IN_VENV) python tools/check.py $(ARGS)
+
+lab:
+	@$(SETUP) --dev --no-probe
+	@$(IN_VENV) python tools/check.py --lab $(ARGS)
 
 fresh:
 	@sh tools/fresh.sh $(ARGS)

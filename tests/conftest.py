@@ -29,15 +29,27 @@ ROOT = Path(__file__).resolve().parent.parent
 PROBE = ROOT / "build" / "probe" / "hardstone-probe"
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    about = "kernels that tests/guests boots: all, or names of the lab with commas"
+    parser.addoption("--kernels", default="debian", metavar="NAMES", help=about)
+    about = "keep the path lengths that tests/guests find, instead of comparing them"
+    parser.addoption("--write-golden", action="store_true", help=about)
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadFileScheduling:
     """A file is for one worker, and all that uses the machine as such is too, in turn: it
-    measures, reserves CPUs, looks at all processes."""
+    measures, reserves CPUs, looks at all processes. So are the tests in one kernel, which share
+    its guests."""
     from xdist.scheduler import LoadFileScheduling
+
+    from tests.guests.kernels import kernel_of
 
     class OneForTheMachine(LoadFileScheduling):
         def _split_scope(self, nodeid: str) -> str:
             path = nodeid.partition("::")[0]
+            if path.startswith("tests/guests/"):
+                return f"guests {kernel_of(nodeid)}"
             is_machine = path.startswith("tests/e2e/") or path == "tests/cli/test_real.py"
             return "machine" if is_machine else path
 

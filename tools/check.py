@@ -2,7 +2,7 @@
 
 `--quick` skips what needs time, real processes or a browser, `--only NAME` runs one check and
 the build that it needs, `--list` names the checks, `--format` rewrites the source in the house
-format. Other arguments go to pytest.
+format. `--lab` runs only the tests in guests, but in every kernel. Other arguments go to pytest.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 
+import lab_kernels
 import probe_checks
 from probe_checks import ROOT, Command, Skip
 
@@ -50,9 +51,11 @@ def python_tool(*command: str) -> Callable[[], Sequence[Command]]:
 
 BUILD = "probe build"
 QUICK_TESTS = "probe quick tests"
+KERNEL, KERNELS = "lab kernel", "lab kernels"
 # Checks that others depend on come first; those that wait come before those that compute.
 CHECKS = [
     Check(BUILD, probe_checks.build, is_quick=True),
+    Check(KERNEL, lab_kernels.fetch(1)),
     Check("ruff check", python_tool("ruff", "check", "."), is_quick=True),
     Check("ruff format", python_tool("ruff", "format", "--check", "."), is_quick=True),
     Check("clang-format", probe_checks.formatting, is_quick=True),
@@ -65,6 +68,8 @@ CHECKS = [
     Check("probe portable", probe_checks.portable),
     Check("probe analysis", probe_checks.analysis, after=BUILD, at_once=CPUS),
 ]
+LAB_CHECKS = [CHECKS[0], Check(KERNELS, lab_kernels.fetch(len(lab_kernels.STANDARD)))]
+LAB_TESTS = ["--kernels=all", "tests/guests"]
 PYTEST = "pytest"
 NAMES = [check.name for check in CHECKS] + [PYTEST]
 _TELLING = threading.Lock()
@@ -96,7 +101,8 @@ def run_check(check: Check) -> bool:
 
 def failed_checks(checks: Sequence[Check], run_last: Callable[[], bool] | None = None) -> list[str]:
     """Names of the failed checks, when all have ended. `run_last` is pytest, which owns the
-    terminal: it begins when the probe is built and runs beside the other checks."""
+    terminal: it begins when the probe is built and a kernel for guests is looked for, and runs
+    beside the other checks."""
     passed: dict[str, Future[bool]] = {}
 
     def run(check: Check) -> bool:
@@ -107,8 +113,8 @@ def failed_checks(checks: Sequence[Check], run_last: Callable[[], bool] | None =
     with ThreadPoolExecutor(CPUS) as pool:
         for check in checks:
             passed[check.name] = pool.submit(run, check)
-        if BUILD in passed:
-            passed[BUILD].result()
+        for name in {BUILD, KERNEL, KERNELS} & passed.keys():
+            passed[name].result()
         has_last_passed = run_last is None or run_last()
         failed = [name for name, has_passed in passed.items() if not has_passed.result()]
     return failed if has_last_passed else [*failed, PYTEST]
@@ -196,6 +202,7 @@ def main() -> int:
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--format", action="store_true")
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--lab", action="store_true")
     parser.add_argument("--only", action="append", choices=NAMES, default=[], metavar="NAME")
     arguments, for_pytest = parser.parse_known_args()
     is_with_pytest = not arguments.only or PYTEST in arguments.only
@@ -207,11 +214,16 @@ def main() -> int:
         return 0
     if arguments.format:
         return format_source()
+    if arguments.lab and (arguments.only or arguments.quick):
+        parser.error("--lab is a choice of its own")
     leave_noexec_tmpdir()
-    quick = ["-m", "not slow"] if arguments.quick else []
+    if arguments.lab:
+        checks, chosen = LAB_CHECKS, LAB_TESTS
+    else:
+        checks = chosen_checks(arguments.only, arguments.quick)
+        chosen = ["-m", "not slow"] if arguments.quick else []
     failed = failed_checks(
-        chosen_checks(arguments.only, arguments.quick),
-        (lambda: run_pytest([*quick, *for_pytest])) if is_with_pytest else None,
+        checks, (lambda: run_pytest([*chosen, *for_pytest])) if is_with_pytest else None
     )
     if failed:
         print(f"FAILED: {', '.join(failed)}", flush=True)

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import re
-import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,7 +17,6 @@ from hardstone.lab.emulator import emulator
 from hardstone.lab.kernels import find_kernel
 from hardstone.lab.lab_folder import lab_folder
 from hardstone.targets.find import find_probe
-from hardstone.targets.lab import LabTransport, lab_transport
 
 KERNELS = lab_folder()  # read before each test gets a home of its own
 HARDSTONE = [sys.executable, "-m", "hardstone"]
@@ -66,46 +62,6 @@ def test_a_deterministic_run_gives_the_same_document_twice(tmp_path: Path, memor
     assert differing <= {"id", "started_utc", "finished_utc"}
     assert {one["status"] for one in first["results"]} == {"measured"}  # type: ignore[attr-defined]
     assert list(memory.iterdir()) == []
-
-
-@pytest.fixture
-def guest(memory: Path) -> Iterator[LabTransport]:
-    transport = lab_transport("debian")
-    transport.open()
-    yield transport
-    transport.close()
-    assert list(memory.iterdir()) == []
-
-
-def call(guest: LabTransport, *arguments: str) -> tuple[int, str]:
-    output = io.BytesIO()
-    with Path("/dev/null").open("rb") as nothing:
-        code = guest.call(arguments, nothing, output, io.BytesIO())
-    return code, output.getvalue().decode()
-
-
-def shown(guest: LabTransport) -> dict[str, object]:
-    found: dict[str, object] = json.loads(call(guest, "shield", "--show", "--json")[1])
-    return found
-
-
-@pytest.mark.slow
-def test_a_shield_is_undone_in_control_groups_of_version_2(guest: LabTransport) -> None:
-    before = shown(guest)
-    script = "cat /sys/fs/cgroup/*/cpuset.cpus.partition; exit 7"
-    code, partition = call(guest, "shield", "--", "sh", "-c", script)
-    assert (code, partition.split()) == (7, ["root"])
-    assert shown(guest) == before
-
-
-@pytest.mark.slow
-def test_a_killed_shield_is_undone(guest: LabTransport) -> None:
-    before = shown(guest)
-    assert call(guest, "shield", "--", "sh", "-c", "kill -9 $PPID")[0] == 128 + signal.SIGKILL
-    until = time.monotonic() + 60
-    while shown(guest)["state"] != "free" and time.monotonic() < until:
-        call(guest, "shield", "--restore")
-    assert shown(guest) == before
 
 
 @pytest.mark.slow

@@ -1,0 +1,73 @@
+"""Three boots of a kernel serve all tests in it: counting instructions, on two CPUs, and on two
+CPUs with much on the boot line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hardstone.doctor import Diagnosis, diagnose
+from hardstone.lab.kernels import Kernel
+from hardstone.targets.lab import LabTarget, LabTransport, lab_transport
+from tests.guests.boot_lines import tuned as tuned_line
+from tests.guests.kernels import BUILDS, Build, found_kernel, names_of
+from tests.guests.path_lengths import deterministic_run
+
+HERE = Path(__file__).resolve().parent
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if HERE in item.path.parents:
+            item.add_marker(pytest.mark.slow)
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "kernel" in metafunc.fixturenames:
+        names = names_of(metafunc.config.getoption("--kernels"))
+        metafunc.parametrize("kernel", names, indirect=True, scope="session")
+
+
+@pytest.fixture(scope="session")
+def kernel(request: pytest.FixtureRequest) -> Kernel:
+    """Of the lab of the person who runs the tests: no test has its own home yet."""
+    return found_kernel(request.param)
+
+
+@pytest.fixture(scope="session")
+def build(kernel: Kernel) -> Build:
+    return BUILDS[kernel.name]
+
+
+@pytest.fixture(scope="session")
+def document(kernel: Kernel, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """The run that counts instructions, under the kernel's strongest preemption model."""
+    return deterministic_run(kernel.name, tmp_path_factory.mktemp("deterministic"))
+
+
+@pytest.fixture(scope="session")
+def guest(kernel: Kernel) -> Iterator[LabTransport]:
+    """Two CPUs, and nothing on the boot line but what the lab puts there."""
+    with_guest = lab_transport(f"{kernel.name},cpus=2")
+    with_guest.open()
+    yield with_guest
+    with_guest.close()
+
+
+@pytest.fixture(scope="session")
+def plain(guest: LabTransport) -> Diagnosis:
+    return diagnose(LabTarget(guest).facts().facts)
+
+
+@pytest.fixture(scope="session")
+def tuned(kernel: Kernel, build: Build) -> Iterator[Diagnosis]:
+    """The same machine with the words of `boot_lines` on the boot line."""
+    model = f",preempt={build.models[0]}" if build.models else ""
+    with_guest = lab_transport(f"{kernel.name},cpus=2{model},append={tuned_line(kernel.arch)}")
+    try:
+        yield diagnose(LabTarget(with_guest).facts().facts)
+    finally:
+        with_guest.close()

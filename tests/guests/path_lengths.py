@@ -1,0 +1,93 @@
+"""Lengths of kernel paths in instructions, and the golden files that hold them.
+
+`make lab ARGS=--write-golden` writes them. A guest that counts instructions takes 2 ns for each.
+The least value of a path is its length without an interrupt in between, and depends on no other
+byte of the image; larger ones do.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from hardstone.lab.emulator import emulator
+from hardstone.lab.kernels import Kernel
+from tests.guests.kernels import BUILDS
+
+GOLDEN = Path(__file__).resolve().parent / "golden"
+NS_PER_INSTRUCTION = 2
+RUN_S = 600
+# Series to the labels that choose some of them. Left out is what differs by a few instructions from
+# image to image: contended semaphores of other kinds, and a wake-up by a timer (TMR-P-LAT), which
+# expires in steps of 16 ns at a rate that the kernel calibrates. A thread wakes one in THR-P-PRE.
+_CALLS = ("acquire", "release")
+TIMED: dict[tuple[str, str], tuple[dict[str, str | int], ...]] = {
+    ("THR-P-SLS", "switch"): ({"threads": 2},),
+    ("THR-P-PRE", "preemption"): ({"by": "thread"},),
+    **{("SEM-P-ARN", call): ({},) for call in _CALLS},
+    **{("SEM-P-ARC", call): ({"kind": "unnamed", "scope": "thread"},) for call in _CALLS},
+    **{("MUT-P-ARN", call): ({},) for call in _CALLS},
+    **{("MUT-P-ARC", call): ({"protocol": "none"}, {"protocol": "inherit"}) for call in _CALLS},
+}
+BEHAVIOUR = ("MUT-B-ARC", "MUT-B-INV", "SEM-B-LCK", "SEM-B-REL")
+TESTS = (*dict.fromkeys(test for test, _ in TIMED), *BEHAVIOUR, "MUT-P-INV")
+OPTIONS = ("--samples", "50", "-p", "threads=2", "-p", "waiters=1")  # a minimum takes few values
+
+
+def deterministic_run(name: str, folder: Path) -> dict[str, Any]:
+    """The document of the run of all TESTS in one guest that counts instructions."""
+    target = f"lab:{name},deterministic{BUILDS[name].most_preemptible}"
+    words = ["run", *TESTS, *OPTIONS, "--target", target, "--json", "--quiet"]
+    done = subprocess.run(
+        [sys.executable, "-m", "hardstone", *words, "--store", str(folder / "store")],
+        # What else measures on this machine does not disturb it.
+        env=os.environ | {"HARDSTONE_LOCK_FILE": str(folder / "lock")},
+        capture_output=True,
+        timeout=RUN_S,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    document: dict[str, Any] = json.loads(done.stdout)
+    return document
+
+
+def lengths(document: dict[str, Any]) -> dict[str, int]:
+    """Address of a path to its least number of instructions."""
+    found = {}
+    for result in document["results"]:
+        for series in result["series"]:
+            wanted = TIMED.get((result["test"], series["name"]), ())
+            if any(labels.items() <= series["labels"].items() for labels in wanted):
+                address = "/".join(
+                    [result["test"], series["name"], *map(str, series["labels"].values())]
+                )
+                # The clock's rate is right to a millionth: a value may be 1 ns short.
+                found[address] = -(-series["min"] // NS_PER_INSTRUCTION)
+    return found
+
+
+def made_of(document: dict[str, Any], kernel: Kernel) -> dict[str, str]:
+    """Whatever a length depends on beside the source of the probe."""
+    said = subprocess.run(
+        [emulator(kernel.arch), "--version"], capture_output=True, text=True, check=True
+    ).stdout
+    return {
+        "kernel": kernel.package,
+        "compiler": document["tool"]["compiler"],
+        "libc": document["tool"]["libc"],
+        "emulator": said.split("(")[0].strip(),
+    }
+
+
+def golden_file(kernel: Kernel) -> Path:
+    return GOLDEN / f"{kernel.release}.json"
+
+
+def write(document: dict[str, Any], kernel: Kernel) -> None:
+    """The golden file of a kernel, from the run `document`."""
+    content = {"made_of": made_of(document, kernel), "instructions": lengths(document)}
+    golden_file(kernel).write_text(json.dumps(content, indent=2) + "\n")
