@@ -28,10 +28,10 @@ def test_no_verdict_fails(document: dict[str, Any], test: str) -> None:
 
 def test_only_protocols_bound_an_inversion(document: dict[str, Any]) -> None:
     """The medium thread computes for `medium_ns` while high waits, unless a protocol lifts low."""
-    result = result_of(document, "MUT-P-INV")
-    delays = {one["labels"]["protocol"]: one for one in result["series"]}
+    result = result_of(document, "MUT-B-INV")
+    delays = {one["labels"]["primitive"]: one for one in result["series"]}
     medium_ns = result["params"]["medium_ns"]
-    for protocol in ("none", "semaphore"):
-        assert delays[protocol]["min"] >= medium_ns, protocol
-    for protocol in ("inherit", "protect"):
-        assert delays[protocol]["max"] < medium_ns / 10, protocol
+    for primitive in ("none", "semaphore"):
+        assert delays[primitive]["min"] >= medium_ns, primitive
+    for primitive in ("inherit", "protect"):
+        assert delays[primitive]["max"] < medium_ns / 10, primitive
