@@ -18,6 +18,6 @@ def command(**options: Any) -> int:
 
     The report goes into the folder `reports` of the store, unless -o names a file.
     """
-    from hardstone.cli.measuring import measure
+    from hardstone.cli.measure_targets import measure
 
     return measure(("*",), options, wants_report=True)

@@ -1,10 +1,9 @@
-"""What `evaluate` and `run` share: request, plan, campaign, what is printed after."""
+"""One target that `evaluate` or `run` measures: request, plan, campaign, what is told after."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,8 +11,7 @@ from typing import Any
 from hardstone.campaign import Campaign, Outcome
 from hardstone.catalogue import load_catalogue
 from hardstone.cli.ending import tell_code
-from hardstone.cli.lab_options import lab_targets
-from hardstone.cli.messages import print_json, tell, tell_error
+from hardstone.cli.messages import tell, tell_error
 from hardstone.cli.open_store import open_store
 from hardstone.cli.printing import printed
 from hardstone.cli.reaching_told import notices_told
@@ -23,7 +21,6 @@ from hardstone.model import Facts, Plan, Register, RunDocument
 from hardstone.plan import NONE, Request, make_plan
 from hardstone.report.output_file import regular_target
 from hardstone.store import StoreError
-from hardstone.targets import find_target
 from hardstone.targets.base import Target
 
 _REQUEST_FIELDS = (
@@ -52,22 +49,6 @@ class Prepared:
     register: Register
     facts: Facts
     plan: Plan
-
-
-def measure(tests: Sequence[str], options: Mapping[str, Any], *, wants_report: bool) -> int:
-    """Plans and runs `tests` as `options` of the command line say: the exit code."""
-    names = lab_targets(options["target"], options)
-    if len(names) > 1:
-        from hardstone.cli.several_targets import measure_several
-
-        return measure_several(names, tests, options, wants_report=wants_report)
-    with closing(find_target(names[0])) as target:
-        prepared = prepare(target, names[0], tests, options)
-        if options["dry_run"]:
-            return _print_plan(prepared.plan, as_json=options["as_json"])
-        show = print_json if options["as_json"] else _print_screen
-        _, code = run_one(prepared, options, show, wants_report=wants_report)
-        return code
 
 
 def prepare(
@@ -127,22 +108,6 @@ def _place_problems(options: Mapping[str, Any]) -> list[str]:
     except InputError as error:
         problems.append(str(error))
     return problems
-
-
-def _print_plan(plan: Plan, *, as_json: bool) -> int:
-    if as_json:
-        print_json(plan)
-    else:
-        from hardstone.terminal.plan import print_plan
-
-        print_plan(plan)
-    return EXIT_OK
-
-
-def _print_screen(document: RunDocument) -> None:
-    from hardstone.terminal.one_screen import print_screen
-
-    print_screen(document)
 
 
 def _check_writable(output: Path) -> None:

@@ -20,6 +20,6 @@ def command(tests: tuple[str, ...], **options: Any) -> int:
     TEST is an ID or a glob in any case, such as TMR-P-LAT or 'sem-*'; see list.
     An HTML report is written where -o says so.
     """
-    from hardstone.cli.measuring import measure
+    from hardstone.cli.measure_targets import measure
 
     return measure(tests, options, wants_report=False)
