@@ -7,6 +7,7 @@ import json
 import os
 import signal
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -155,6 +156,45 @@ def test_a_stop_closes_the_input_and_keeps_what_comes(
     stop = Stop()
     stop.set()
     assert b"".join(guest.chunks(["list"], Limits(60.0), stop)) == b"kept\n"
+
+
+def test_a_guest_that_counts_instructions_is_as_slow_as_it_is(made_up_lab: MadeUpLab) -> None:
+    """A deadline is of its time: one of its seconds takes many of this machine's."""
+    made_up_lab.probe("if sys.argv[1] == 'list': time.sleep(3); lines('late'); sys.exit(0)")
+    for settings in ("made", "made,deterministic"):
+        with closing(lab_transport(settings)) as guest:
+            said = guest.chunks(["list"], Limits(2.0, end_s=0.5), Stop())
+            if settings == "made":
+                with pytest.raises(ProbeTimeoutError):
+                    list(said)
+            else:
+                assert b"".join(said) == b"late\n"
+
+
+def test_a_guest_that_counts_instructions_is_ended_by_a_stop(made_up_lab: MadeUpLab) -> None:
+    made_up_lab.probe("if sys.argv[1] == 'list': time.sleep(1000)")
+    stop = Stop()
+    stop.set()
+    with (
+        closing(lab_transport("made,deterministic")) as guest,
+        pytest.raises(ProbeError, match="hears no request"),
+    ):
+        list(guest.chunks(["list"], Limits(60.0), stop))
+
+
+def test_a_guest_that_counts_instructions_answers_one_command_after_another(
+    made_up_lab: MadeUpLab,
+) -> None:
+    made_up_lab.probe("if sys.argv[1] == 'shield': lines('x' * 100000); sys.exit(7)")
+    with closing(lab_target("made,deterministic")) as target:
+        target.open()
+        assert target.probe_list().tests and target.facts().facts and target.clock_check() is None
+    out = io.BytesIO()
+    with closing(lab_transport("made,deterministic")) as guest, Path("/dev/null").open("rb") as no:
+        for _ in range(2):
+            assert guest.call(["shield"], no, out, io.BytesIO()) == 7
+    assert out.getvalue() == (b"x" * 100000 + b"\n") * 2
+    assert all("-icount" in words for words in made_up_lab.boots())
 
 
 def test_an_abort_ends_the_guest(made_up_lab: MadeUpLab, guest: LabTransport) -> None:

@@ -302,9 +302,9 @@ def test_a_register_of_another_schema(tmp_path: Path) -> None:
 
 def test_a_register_that_never_ends(tmp_path: Path) -> None:
     path = sample.executable(tmp_path, "time.sleep(600)")
-    with pytest.raises(InputError, match="did not end") as caught:
+    with pytest.raises(TargetError, match="did not end.*hangs or is busy") as caught:
         local_target(path, limits=Limits(0.2)).probe_list()
-    assert caught.value.exit_code == EXIT_USAGE
+    assert caught.value.exit_code == EXIT_UNREACHABLE
 
 
 def test_a_line_without_an_end_is_passed_on_in_parts() -> None:

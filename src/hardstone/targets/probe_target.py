@@ -15,6 +15,7 @@ from hardstone.targets.base import (
     ProbeError,
     ProbeExitError,
     ProbeRefusedError,
+    ProbeTimeoutError,
     RunOptions,
     Stop,
 )
@@ -121,6 +122,11 @@ class ProbeTarget:
             deadline_s = self._limits.deadline_s
         try:
             output = collect(self._transport, arguments, deadline_s)
+        except ProbeTimeoutError as error:
+            raise TargetError(
+                f"hardstone-probe {arguments[0]}: {error.cause}",
+                "the target hangs or is busy: end other work there, and try again",
+            ) from error
         except BrokenStreamError as error:
             raise InputError(f"hardstone-probe {arguments[0]}: {error.cause}", REBUILD) from error
         except ProbeError as error:

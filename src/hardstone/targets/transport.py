@@ -32,6 +32,15 @@ class Limits:
         self.end_s = end_s
         self.most_bytes = most_bytes
 
+    def in_slow_time(self, factor: float) -> Limits:
+        """The same for a system whose seconds take up to `factor` of this machine's."""
+        return Limits(
+            self.deadline_s * factor,
+            stop_s=self.stop_s * factor,
+            end_s=self.end_s,
+            most_bytes=self.most_bytes,
+        )
+
 
 class Transport(Protocol):
     """A way to one system under test. It starts the probe there and knows nothing of its commands.
