@@ -148,9 +148,12 @@ def shown(command: Command) -> str:
 
 
 def run_pytest(arguments: Sequence[str]) -> bool:
+    """In a folder of its own: of pytest's, each run removes the oldest, also while another does."""
     workers = ["-n", str(max(2, CPUS)), "--dist", "loadfile"]
-    command = [sys.executable, "-m", PYTEST, *workers, *arguments]
-    return subprocess.run(command, cwd=ROOT, check=False).returncode == 0
+    with tempfile.TemporaryDirectory(prefix="hardstone-", ignore_cleanup_errors=True) as folder:
+        own = f"--basetemp={folder}/pytest"
+        command = [sys.executable, "-m", PYTEST, *workers, own, *arguments]
+        return subprocess.run(command, cwd=ROOT, check=False).returncode == 0
 
 
 def leave_noexec_tmpdir() -> None:
