@@ -156,6 +156,7 @@ def test_a_guest_that_dies_in_a_test_keeps_what_was_finished(
     assert second.status == "failed" and "lab:made,cpus=1 ended" in str(second.reason)
     assert third.status == "skipped" and "lab:made,cpus=1 ended" in str(third.reason)
     assert len(lab.boots()) == 1
+    assert document.clock_check is not None  # as it was after the first test
 
 
 def test_a_kill_of_tool_and_guard_is_cleaned_up_by_the_next_command(

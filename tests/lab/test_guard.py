@@ -39,8 +39,11 @@ def guard(locked: tuple[Path, int]) -> Iterator[subprocess.Popen[bytes]]:
     yield from started(*locked)
 
 
-def started(folder: Path, lock: int, program: str = SLEEPS) -> Iterator[subprocess.Popen[bytes]]:
-    words = [*guard_command(folder, lock, MOST_BYTES), sys.executable, "-c", program]
+def started(
+    folder: Path, lock: int, program: str = SLEEPS, *, on_one_cpu: bool = False
+) -> Iterator[subprocess.Popen[bytes]]:
+    guarding = guard_command(folder, lock, MOST_BYTES, on_one_cpu=on_one_cpu)
+    words = [*guarding, sys.executable, "-c", program]
     process = subprocess.Popen(words, stdin=subprocess.PIPE, pass_fds=[lock])
     try:
         yield process
@@ -128,3 +131,13 @@ def test_a_guest_that_writes_without_end_is_ended(locked: tuple[Path, int]) -> N
 
 def is_full(path: Path) -> bool:
     return path.exists() and path.stat().st_size == MOST_BYTES
+
+
+@pytest.mark.parametrize("on_one_cpu", [False, True])
+def test_a_guest_that_counts_instructions_has_one_cpu(
+    locked: tuple[Path, int], on_one_cpu: bool
+) -> None:
+    own = os.sched_getaffinity(0)
+    for _ in started(*locked, on_one_cpu=on_one_cpu):
+        pid = until_started(locked[0])
+        assert os.sched_getaffinity(pid) == ({max(own)} if on_one_cpu else own)

@@ -13,12 +13,16 @@ from pathlib import Path
 import pytest
 
 from hardstone.errors import EXIT_UNREACHABLE, InputError, TargetError
+from hardstone.lab.kernels import add_kernel
+from hardstone.lab.own_kernel import read_kernel
 from hardstone.targets.base import BrokenStreamError, ProbeError, ProbeTimeoutError, Stop
 from hardstone.targets.lab import LabTransport, lab_target, lab_transport
 from hardstone.targets.local import local_target
 from hardstone.targets.reaching import Notices
 from hardstone.targets.transport import Limits, collect
+from tests.lab import made_up
 from tests.lab.made_up_lab import MadeUpLab
+from tests.targets import sample
 
 SHORT = Limits(0.5, stop_s=0.5, end_s=0.5)
 
@@ -143,8 +147,10 @@ def test_a_command_past_its_deadline_is_ended_and_with_it_a_guest_that_hangs(
     with pytest.raises(ProbeTimeoutError, match="did not end within its deadline"):
         list(guest.chunks(["list"], SHORT, Stop()))
     if is_stubborn:
-        with pytest.raises(TargetError, match="was ended"):
-            collect(guest, ["facts"], 60.0)
+        place = str(made_up_lab.folder / "1.rec")
+        for words in (["facts"], ["run", "SEM-P-SIG", "--backing", place]):
+            with pytest.raises(TargetError, match="was ended"):
+                collect(guest, words, 60.0)
     else:
         assert collect(guest, ["facts"], 60.0)
 
@@ -240,6 +246,53 @@ def test_a_command_has_the_streams_of_its_caller(
     with (tmp_path / "input").open("rb") as file:
         assert guest.call(["shield"], file, out, err) == 7
     assert (out.getvalue(), err.getvalue()) == (b"WORDS\n", b"beside")
+
+
+def test_input_reaches_a_command_that_writes_all_the_time(
+    made_up_lab: MadeUpLab, guest: LabTransport, tmp_path: Path
+) -> None:
+    made_up_lab.probe(
+        "import select\n"
+        "if sys.argv[1] == 'shield':\n"
+        "    left = 600\n"
+        "    while left and not select.select([sys.stdin], [], [], 0.05)[0]:\n"
+        "        lines('tick'); left -= 1\n"
+        "    sys.exit(7 if left else 8)"
+    )
+    (tmp_path / "input").write_text("words")
+    with (tmp_path / "input").open("rb") as file:
+        assert guest.call(["shield"], file, io.BytesIO(), io.BytesIO()) == 7
+
+
+def test_a_boot_line_that_a_kernel_would_cut_is_refused(made_up_lab: MadeUpLab) -> None:
+    files = made_up.make_kernel(made_up_lab.folder / "long")
+    add_kernel("long", read_kernel(**files, append="y" * 1000))  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="characters too long"):
+        lab_transport(f"long,append={'x' * 1000}").open()
+    assert made_up_lab.boots() == []
+
+
+@pytest.mark.parametrize("asked", ["none", "full"])
+def test_a_command_without_facts_does_not_run_under_another_model(
+    made_up_lab: MadeUpLab, asked: str
+) -> None:
+    facts = json.loads((sample.GOLDEN / "facts.json").read_text())
+    facts["facts"]["kernel.preemption_model"] = "none"
+    made_up_lab.probe(
+        f"if sys.argv[1] == 'facts': lines({json.dumps(facts)!r}); sys.exit(0)\n"
+        "if sys.argv[1] == 'shield': sys.exit(7)"
+    )
+    with (
+        closing(lab_transport(f"made,preempt={asked}")) as guest,
+        Path("/dev/null").open("rb") as nothing,
+    ):
+        if asked == "none":
+            assert guest.call(["shield"], nothing, io.BytesIO(), io.BytesIO()) == 7
+            return
+        with pytest.raises(InputError, match="model is none, and not full as asked"):
+            guest.call(["shield"], nothing, io.BytesIO(), io.BytesIO())
+        with pytest.raises(InputError, match="model is none, and not full as asked"):
+            list(guest.chunks(["load", "cpu"], Limits(60.0), Stop()))
 
 
 @pytest.mark.parametrize("speed", [1, 10])

@@ -20,7 +20,7 @@ from hardstone.lab.kernels import (
     find_kernel,
     remove_kernel,
 )
-from hardstone.lab.lab_folder import lab_folder, work_folder
+from hardstone.lab.lab_folder import console_log, lab_folder, work_folder
 from hardstone.lab.own_kernel import read_kernel
 from tests.lab import made_up
 from tests.store.faults import SmallDisk, files_up_to, mounted
@@ -55,9 +55,16 @@ def test_what_replaces_a_kernel_says_what_was_there(tmp_path: Path) -> None:
 
 def test_a_removed_kernel_is_gone(tmp_path: Path) -> None:
     stored(tmp_path)
+    console_log("mine").parent.mkdir()
+    console_log("mine").write_text("said")
     remove_kernel("mine")
     assert all_kernels() == [] and damaged_kernels() == {}
-    assert {path.name for path in lab_folder().rglob("*")} == {"lock", "work", "kernels"}
+    assert {path.name for path in lab_folder().rglob("*")} == {
+        "lock",
+        "work",
+        "kernels",
+        "consoles",
+    }
     with pytest.raises(InputError, match="no kernel 'mine'"):
         remove_kernel("mine")
 

@@ -63,6 +63,7 @@ def test_the_name_is_read_back(given_settings: LabSettings) -> None:
         ("k,cpus=1,cpus=2", "twice"),
         ("k,speed=9", "known: cpus"),
         ("k,append=a\nb", "printable ASCII"),
+        ("k,append=quiet hardstone.lab=kvm", "hardstone. are the lab's"),
         ("k,", "unknown setting"),
     ],
 )

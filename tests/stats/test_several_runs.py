@@ -5,7 +5,12 @@ from __future__ import annotations
 import pytest
 
 from hardstone.model import ClockCheck, Conditions, RunDocument
-from hardstone.stats.kind_of_time import KindOfTime, kind_of_time, why_incomparable
+from hardstone.stats.kind_of_time import (
+    KindOfTime,
+    kind_of_time,
+    why_incomparable,
+    why_not_beside_hardware,
+)
 from hardstone.stats.several_runs import across_runs, conditions_of, most_interesting_first
 from tests.stats import make
 
@@ -48,6 +53,14 @@ def test_times_of_one_kind_are_compared(facts: dict[str, object]) -> None:
 @pytest.mark.parametrize("other", [HARDWARE, EMULATED, COUNTED, UNKNOWN])
 def test_times_of_two_kinds_are_not(first: dict[str, object], other: dict[str, object]) -> None:
     assert (why_incomparable(run(first), run(other)) is None) == (first is other)
+
+
+@pytest.mark.parametrize(
+    ("facts", "is_beside"),
+    [(HARDWARE, True), (EMULATED, False), (COUNTED, False), (UNKNOWN, False)],
+)
+def test_what_may_stand_beside_hardware(facts: dict[str, object], is_beside: bool) -> None:
+    assert (why_not_beside_hardware(run(facts)) is None) == is_beside
 
 
 def test_why_two_kinds_are_not_compared() -> None:

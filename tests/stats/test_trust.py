@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec import structs
 
 from hardstone.model import (
     ClockCheck,
@@ -160,6 +161,23 @@ def test_what_the_times_are_comes_before_what_hinders_them() -> None:
     reasons = grade_run(make.document(system=facts | {"virtual.time": "instructions"})).reasons
     starts = ("virtual time", "the processor is emulated", "virtual machine")
     assert all(map(str.startswith, reasons, starts))
+
+
+@pytest.mark.parametrize(
+    ("target", "facts", "is_told"),
+    [
+        ("local", {}, False),
+        ("lab:debian", {}, True),
+        ("lab:debian", {"virtual.time": "instructions"}, False),
+    ],
+)
+def test_a_guest_whose_clock_was_never_read_is_told(
+    target: str, facts: dict[str, Scalar], is_told: bool
+) -> None:
+    document = make.document(system=facts, clock_check=None)
+    document.plan = structs.replace(document.plan, target=target)
+    reasons = grade_run(document).reasons
+    assert ("the target's clock was not held against this machine's" in reasons) == is_told
 
 
 def test_a_sound_run_is_trusted_in_full() -> None:

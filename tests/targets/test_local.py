@@ -302,7 +302,7 @@ def test_a_register_of_another_schema(tmp_path: Path) -> None:
 
 def test_a_register_that_never_ends(tmp_path: Path) -> None:
     path = sample.executable(tmp_path, "time.sleep(600)")
-    with pytest.raises(TargetError, match="did not end.*hangs or is busy") as caught:
+    with pytest.raises(TargetError, match=r"did not end.*hangs or is busy") as caught:
         local_target(path, limits=Limits(0.2)).probe_list()
     assert caught.value.exit_code == EXIT_UNREACHABLE
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -30,6 +30,7 @@ from hardstone.doctor import advice_lines, diagnose
 from hardstone.errors import EXIT_INTERRUPTED, HardstoneError, InputError, remedy_text
 from hardstone.model import (
     RUN_SCHEMA,
+    ClockCheck,
     Facts,
     Plan,
     PlannedTest,
@@ -176,7 +177,7 @@ class Campaign:
 
     def _close(self, document: RunDocument, before: Facts) -> None:
         """Adds what is known only at the end of the run."""
-        document.clock_check = self._at_end(self._target.clock_check, "the clock")
+        document.clock_check = self._clock_check()
         after = self._at_end(self._target.facts, "the facts")
         if after is not None:
             document.environment_moved = environment_moved(before.facts, after.facts)
@@ -194,6 +195,14 @@ class Campaign:
         is_whole = all(result.complete for result in document.results)
         is_lost = self._gone is not None or self._is_broken
         return "complete" if is_whole and not is_lost else "incomplete"
+
+    def _clock_check(self) -> ClockCheck | None:
+        """Also of a target that is gone: as it was read before."""
+        if self._gone is None and not self._stop.is_abort:
+            return self._at_end(self._target.clock_check, "the clock")
+        with suppress(HardstoneError):
+            return self._target.clock_check()
+        return None
 
     def _at_end(self, ask: Callable[[], Answer], what: str) -> Answer | None:
         """The target's answer after its last test; None once it is gone."""

@@ -32,8 +32,8 @@ def get(what: str, arch: str | None, quiet: bool) -> int:
     """Fetch Debian's standard or PREEMPT_RT kernel with apt.
 
     VERSION is for example 6.12, 6.1.192 or 6.1.192-2; without one the release's own kernel is
-    fetched. apt checks the signature, and keeps the lists in a folder of the lab: nothing is
-    installed, and no root is needed.
+    fetched. apt checks the signature as this machine's sources say, and keeps the lists in a
+    folder of the lab: nothing is installed, and no root is needed.
     """
     from hardstone.cli.fetching import steps_shown
     from hardstone.lab.debian import get_debian, parse_wanted

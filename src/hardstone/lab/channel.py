@@ -25,8 +25,6 @@ class ChannelClosedError(Exception):
 class Channel(Protocol):
     """One guest's channel. ChannelClosedError where the guest is gone."""
 
-    can_interrupt: bool
-    """The guest listens while it runs a command."""
     inherited: tuple[int, ...]
     """Descriptors that QEMU inherits; `Machine.command` takes them."""
 
@@ -45,8 +43,6 @@ class Channel(Protocol):
 
 class PortChannel:
     """A port of virtio-serial, which is a socket here."""
-
-    can_interrupt = True
 
     def __init__(self) -> None:
         self._own, self._guests = socket.socketpair()
@@ -85,8 +81,6 @@ class TurnsChannel:
     guest whose time counts instructions sees neither when nor how long. There are two bells, rung
     in turn: before one gets room the other is full again, however soon the guest rings it.
     """
-
-    can_interrupt = False
 
     _DATA = 4096
     _HOST_DATA = 1 << 19

@@ -97,6 +97,8 @@ def _fetched(wanted: Wanted, work: Path, steps: Steps) -> KernelFiles:
     busybox = newest(apt.packages([_BUSYBOX]))
     if image is None or busybox is None:
         raise _not_found(apt, wanted, trouble)
+    if trouble:
+        steps.step(f"not all lists could be fetched, so there may be a newer one: {trouble}")
     steps.step(f"fetching {image.text} and {busybox.text}")
     files = apt.download([image, busybox], steps.download)
     steps.step(f"unpacking {image.name}")

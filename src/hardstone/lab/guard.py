@@ -2,8 +2,8 @@
 
 A program of its own, started by its path: it must start fast and imports nothing of hardstone.
 Arguments: the guest's folder, the descriptor that locks it, how many bytes QEMU may write to a
-file, then QEMU's command. Standard input is a pipe from the tool, whose end ends the guest;
-descriptors for QEMU are inherited.
+file, "one" or "all" for its CPUs, then QEMU's command. Standard input is a pipe from the tool,
+whose end ends the guest; descriptors for QEMU are inherited.
 """
 
 from __future__ import annotations
@@ -29,14 +29,16 @@ def main() -> int:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda number, frame: sys.exit(128 + number))
     try:
-        return _run(sys.argv[4:], folder, most_bytes)
+        return _run(sys.argv[5:], folder, most_bytes, is_on_one_cpu=sys.argv[4] == "one")
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _run(command: list[str], folder: Path, most_bytes: int) -> int:
+def _run(command: list[str], folder: Path, most_bytes: int, *, is_on_one_cpu: bool) -> int:
     inherited = [one for one in _descriptors() if _is_for_qemu(one)]
     guard = os.getpid()
+    if is_on_one_cpu:
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     with (folder / "qemu").open("wb") as said:
         try:
             process = subprocess.Popen(

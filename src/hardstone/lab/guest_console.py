@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import re
-import shutil
 from pathlib import Path
+
+from hardstone.files import replace_file
 
 MOST_CONSOLE_BYTES = 1 << 26  # the guard ends a QEMU that writes more
 _MOST_BYTES = 1 << 16
+_KEPT_BYTES = 1 << 20
 _SHOWN_CHARS = 300
 _PANIC = re.compile(r"Kernel panic - not syncing: [^\n]*")
 _NO_PORT = "hardstone-lab: no port of virtio-serial"
@@ -31,10 +33,14 @@ def said_last(folder: Path) -> str:
 
 
 def keep_console(folder: Path, log: Path) -> None:
-    """Keeps the console as the file `log`, where it can be written: it only helps a person."""
+    """Keeps the end of the console as the file `log`, where it can be written: it only helps a
+    person."""
     with contextlib.suppress(OSError):
+        with (folder / "console").open("rb") as file:
+            file.seek(max(0, _size_bytes(folder / "console") - _KEPT_BYTES))
+            content = file.read(_KEPT_BYTES)
         log.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(folder / "console", log)
+        replace_file(log, content, 0o644, is_durable=False)
 
 
 def why_it_ended(folder: Path) -> tuple[str, str]:

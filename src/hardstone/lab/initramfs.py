@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import stat
 from pathlib import Path
 
@@ -29,6 +30,7 @@ def initramfs_for(kernel: Kernel, programs: Programs) -> Path:
             path.parent.mkdir(parents=True, exist_ok=True)
             replace_file(path, archive, 0o644, is_durable=False)
             _forget_old(path)
+        os.utime(path)  # the one in use is the newest
     return path
 
 

@@ -27,7 +27,7 @@ from hardstone.lab.kernel_entry import (
     store_file,
     write_entry,
 )
-from hardstone.lab.lab_folder import discard, lab_errors, lab_folder, work_folder
+from hardstone.lab.lab_folder import console_log, discard, lab_errors, lab_folder, work_folder
 from hardstone.lab.modules import Driver
 
 
@@ -119,6 +119,7 @@ def remove_kernel(name: str) -> None:
     check_known(name)
     with lab_errors("remove", entry_folder(name)):
         discard(entry_folder(name))
+        console_log(name).unlink(missing_ok=True)
 
 
 def _entries() -> Iterator[tuple[str, KernelEntry | str]]:

@@ -36,6 +36,11 @@ def lab_folder() -> Path:
         raise InputError("there is no home folder", _ELSEWHERE) from None
 
 
+def console_log(kernel: str) -> Path:
+    """What the last guest of `kernel` wrote to its console; it may be missing."""
+    return lab_folder() / "consoles" / f"{kernel}.log"
+
+
 @contextlib.contextmanager
 def lab_errors(doing: str, path: Path) -> Iterator[None]:
     """Turns an OSError inside into a TargetError that names the path and the remedy."""

@@ -25,6 +25,7 @@ NAME = re.compile(r"[a-z0-9][a-z0-9._@+-]{0,60}", re.ASCII)
 _MEMORY = re.compile(r"([0-9]{1,8})([MmGg]?)", re.ASCII)
 # Reads a value; `before` is what a person typed before it, for messages.
 _Reader = Callable[[str, str], Any]
+_OWN_WORDS = "hardstone."
 _KEYS = "cpus, memory, preempt, accel, deterministic, append"
 
 
@@ -152,6 +153,11 @@ def read_append(text: str, before: str = "--append ") -> str:
             f"{before}{_shown(text)}: the kernel's command line takes printable ASCII, "
             f"at most {_MOST_APPEND_CHARS} characters",
             "",
+        )
+    if any(word.startswith(_OWN_WORDS) for word in text.split()):
+        raise InputError(
+            f"{before}{_shown(text)}: words that begin with {_OWN_WORDS} are the lab's",
+            "leave them out: from them the probe knows whether it is emulated",
         )
     return text.strip()
 

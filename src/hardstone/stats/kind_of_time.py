@@ -23,6 +23,7 @@ class KindOfTime(Enum):
 _NOT_OF_HARDWARE = {
     KindOfTime.EMULATED: "emulated: not beside figures of hardware",
     KindOfTime.COUNTED: "time counts instructions: not beside figures of hardware",
+    KindOfTime.UNKNOWN: "perhaps emulated: not beside figures of hardware",
 }
 _MEANINGS = {
     KindOfTime.EMULATED: "Times of an emulated processor do not apply to hardware.",

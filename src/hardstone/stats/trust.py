@@ -92,7 +92,12 @@ def _clock_wrong(document: RunDocument) -> str | None:
 
 def _clock_unsure(document: RunDocument) -> str | None:
     check = document.clock_check
-    return None if check is None else clocks_not_held(check)
+    if check is not None:
+        return clocks_not_held(check)
+    has_own_clock = document.plan.target.startswith("lab:")
+    if not has_own_clock or counts_instructions(document.system):
+        return None
+    return "the target's clock was not held against this machine's"
 
 
 def _identity_broken(document: RunDocument) -> str | None:

@@ -20,7 +20,7 @@ from hardstone.lab.guest import Guest, GuestLostError
 from hardstone.lab.guest_frames import Frame
 from hardstone.lab.initramfs import initramfs_for
 from hardstone.lab.kernels import Kernel, find_kernel
-from hardstone.lab.lab_folder import lab_folder
+from hardstone.lab.lab_folder import console_log
 from hardstone.lab.programs import Programs
 from hardstone.lab.qemu import (
     RECORDING_BYTES,
@@ -34,6 +34,7 @@ from hardstone.lab.settings import LabSettings, parse_settings
 from hardstone.model import ClockCheck, Facts, Scalar
 from hardstone.targets.alone import WAITING, measuring_alone
 from hardstone.targets.base import ProbeError, Stop
+from hardstone.targets.decode import decode_facts
 from hardstone.targets.guest_programs import programs_for
 from hardstone.targets.host_counter import host_tsc_khz
 from hardstone.targets.host_memory import HostMemory, memory_folder, remove_guests
@@ -41,13 +42,15 @@ from hardstone.targets.lab_command import GuestCommand, exit_code
 from hardstone.targets.local import LocalTransport
 from hardstone.targets.probe_target import ProbeTarget
 from hardstone.targets.reaching import SILENT, Notices
-from hardstone.targets.transport import Limits
+from hardstone.targets.transport import Limits, collect
 
 _PROBE = "/bin/hardstone-probe"
 _RECORDING = "memory:/run/recording"
 _HEAD_BYTES = 4096
 _CALL_CHUNK_BYTES = 1 << 12
 _POLL_S = 0.2
+_FACTS_S = 60.0
+_MOST_BOOT_LINE = 2047  # COMMAND_LINE_SIZE of x86 and arm64, with a 0 byte
 # A second of counted instructions is half a thousand million of them: 3 to 10 s of this machine
 # when it has nothing else to do.
 _SLOWEST = 20.0
@@ -78,7 +81,6 @@ class LabTransport:
         self.preempt = settings.preempt
         self._guest: Guest | None = None
         self._programs: Programs | None = None
-        self._recording: str | None = None
 
     def open(self, notices: Notices = SILENT) -> None:
         """A boot takes the CPUs of this machine, and waits for a measurement on it to finish."""
@@ -98,7 +100,11 @@ class LabTransport:
 
     def clock_check(self) -> ClockCheck | None:
         guest = self._booted()
-        guest.read_clock()
+        try:
+            guest.read_clock()
+        except GuestLostError:
+            if guest.clocks() is None:
+                raise
         found = guest.clocks()
         if found is None:
             return None
@@ -134,20 +140,26 @@ class LabTransport:
             yield from LocalTransport().chunks(arguments, limits, stop, on_idle)
             return
         guest = self._booted()
+        if arguments[:1] == ["load"] and "--list" not in arguments:
+            self._check_model()
         words = [_PROBE, *self._with_recording(guest, arguments)]
         if not guest.can_interrupt:
             limits = limits.in_slow_time(_SLOWEST)
         yield from GuestCommand(guest, words, limits, stop).chunks(on_idle)
+        with contextlib.suppress(GuestLostError):  # the next command finds it lost
+            guest.read_clock()  # now: the guest may not live to the end of the run
 
     def call(
         self, arguments: Sequence[str], stdin: IO[bytes], stdout: IO[bytes], stderr: IO[bytes]
     ) -> int:
         guest = self._booted()
+        self._check_model()
         guest.run([_PROBE, *arguments])
         streams = {frames.OUTPUT: stdout, frames.ERROR: stderr}
         given = _Input(guest, stdin)
         try:
             while True:
+                given.pass_on()
                 frame = guest.receive(_POLL_S)
                 if frame is not None and frame.type in streams:
                     streams[frame.type].write(frame.content)
@@ -157,8 +169,6 @@ class LabTransport:
                     return code if code >= 0 else 128 - code
                 elif frame is not None and frame.type == frames.TAKEN:
                     given.is_waiting = False
-                else:
-                    given.pass_on()
         except (KeyboardInterrupt, BrokenPipeError):
             self.close()
             raise
@@ -170,6 +180,12 @@ class LabTransport:
             self._programs = programs_for(kernel.arch, notices.step)
             self._guest = self._boot(kernel, self._programs, notices)
         return self._guest
+
+    def _check_model(self) -> None:
+        """For commands that ask for no facts."""
+        if self.preempt is not None:
+            facts = decode_facts(collect(self, ["facts", "--json"], _FACTS_S))
+            _check_model(self.name, self.preempt, facts)
 
     def _boot(self, kernel: Kernel, programs: Programs, notices: Notices) -> Guest:
         machine = Machine(
@@ -190,10 +206,11 @@ class LabTransport:
 
     def _boot_once(self, machine: Machine, notices: Notices) -> Guest:
         kernel = machine.kernel
+        _check_boot_line(machine)
         limit_s = boot_limit_s(machine.accel)
         remove_guests()
         base = memory_folder(_ROOM_BYTES)
-        log = lab_folder() / "consoles" / f"{kernel.name}.log"
+        log = console_log(kernel.name)
         cpus = f"{machine.cpus} CPU{'' if machine.cpus == 1 else 's'}"
         notices.step(f"booting {self.name} ({kernel.release}, {machine.accel}, {cpus})")
         if machine.has_host_tsc:
@@ -209,6 +226,7 @@ class LabTransport:
     def _with_recording(self, guest: Guest, arguments: Sequence[str]) -> list[str]:
         """Arguments with the guest's own name for the recording, which is linked to its place."""
         words = list(arguments)
+        guest.check()
         if "--backing" not in words:
             return words
         at = words.index("--backing") + 1
@@ -232,13 +250,7 @@ class LabTarget(ProbeTarget):
 
     def facts(self) -> Facts:
         facts = super().facts()
-        model = facts.facts.get("kernel.preemption_model")
-        if self._preempt not in (None, model):
-            raise InputError(
-                f"{self.name}: the kernel's preemption model is {_shown(model)}, "
-                f"and not {self._preempt} as asked",
-                "take a kernel that can switch to it, or leave out preempt",
-            )
+        _check_model(self.name, self._preempt, facts)
         return facts
 
 
@@ -254,6 +266,26 @@ def lab_transport(
     settings = parse_settings(text)
     find_kernel(settings.kernel)
     return LabTransport(settings, obstacle_of)
+
+
+def _check_model(name: str, asked: str | None, facts: Facts) -> None:
+    """A kernel takes no notice of a preemption model that it does not have."""
+    model = facts.facts.get("kernel.preemption_model")
+    if asked not in (None, model):
+        raise InputError(
+            f"{name}: the kernel's preemption model is {_shown(model)}, and not {asked} as asked",
+            "take a kernel that can switch to it, or leave out preempt",
+        )
+
+
+def _check_boot_line(machine: Machine) -> None:
+    """A kernel drops what is beyond its limit without a word."""
+    over = len(machine.boot_line) - _MOST_BOOT_LINE
+    if over > 0:
+        raise InputError(
+            f"the kernel's command line is {over} characters too long",
+            f"it takes {_MOST_BOOT_LINE}: shorten append, here or of the kernel in the lab",
+        )
 
 
 def _shown(value: Scalar) -> str:
