@@ -192,11 +192,18 @@ def test_a_measurement_on_this_machine_is_waited_for(lab: MadeUpLab) -> None:
     assert err.splitlines() == [BOOTING] and len(lab.boots()) == 1
 
 
-def test_two_at_once_take_turns(lab: MadeUpLab, store: Store) -> None:
+def test_three_at_once_take_turns(lab: MadeUpLab, store: Store) -> None:
+    notes = lab.folder / "notes"
+    lab.probe(
+        "def note(what):\n"
+        f"    with open({str(notes)!r}, 'a') as file: file.write(what)\n"
+        "if sys.argv[1] == 'run': note('('); time.sleep(1); note(')')"
+    )
     tools = [running(lab, *COMMANDS[0], "--quiet") for _ in range(3)]
     ends = [tool.communicate(timeout=LONGEST_S) for tool in tools]
     assert [tool.returncode for tool in tools] == [EXIT_OK] * 3, ends
     assert len(lab.boots()) == 3 and len(store.runs()) == 3
+    assert notes.read_text() == "()()()"
 
 
 def limited(size_bytes: int) -> Callable[[], None]:
@@ -250,6 +257,29 @@ def test_memory_that_holds_a_guest_and_little_else_is_enough(
     done = hardstone(*COMMANDS[0], "--json", "--quiet")
     assert done.code == EXIT_OK, done.err
     assert done.document["results"][0]["status"] == "measured"
+
+
+@pytest.mark.parametrize(
+    ("model", "asked", "code"),
+    [
+        ("lazy", ",preempt=full", EXIT_USAGE),
+        ("full", ",preempt=none", EXIT_USAGE),
+        (None, ",preempt=full", EXIT_USAGE),
+        ("full", ",preempt=full", EXIT_OK),
+        ("lazy", "", EXIT_OK),
+    ],
+)
+def test_a_kernel_that_did_not_switch_to_the_model_asked_for_is_2(
+    hardstone: Hardstone, lab: MadeUpLab, store: Store, model: str | None, asked: str, code: int
+) -> None:
+    lab.probe("", **({} if model is None else {"kernel__preemption_model": model}))
+    done = hardstone("run", "SEM-P-SIG", "--quiet", "--target", f"lab:made,cpus=1{asked}")
+    assert (done.code, len(store.runs())) == (code, int(code == EXIT_OK)), done.err
+    if code == EXIT_OK:
+        assert done.told == []
+    else:
+        (line,) = done.told
+        assert f"preemption model is {model}, and not {asked.removeprefix(',preempt=')}" in line
 
 
 def test_what_cannot_be_asked_of_a_guest_is_2(hardstone: Hardstone, lab: MadeUpLab) -> None:

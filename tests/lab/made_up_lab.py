@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from hardstone.lab.kernels import add_kernel
@@ -69,11 +70,14 @@ class MadeUpLab:
         self._playing |= how
         (self.folder / "play.json").write_text(json.dumps(self._playing))
 
-    def probe(self, body: str) -> None:
-        """What the guest's probe does, but for register, facts and three tests of the samples."""
+    def probe(self, body: str, **facts: Any) -> None:
+        """What the guest's probe does, but for register, facts and three tests of the samples.
+
+        `facts` differ from those of the samples: their names have "__" for a dot.
+        """
         answers = {
             "list": json.dumps(json.loads((sample.GOLDEN / "register.json").read_text())),
-            "facts": json.dumps(json.loads((sample.GOLDEN / "facts.json").read_text())),
+            "facts": msgspec.json.encode(sample.facts(**facts)).decode(),
         }
         streams = {test: sample.stream(test) for test in _TESTS}
         path = sample.executable(

@@ -5,7 +5,9 @@ from __future__ import annotations
 import io
 import json
 import os
+import shutil
 import signal
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -13,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from hardstone.errors import EXIT_UNREACHABLE, InputError, TargetError
+from hardstone.lab.guest_folder import make_guest_folder
 from hardstone.lab.kernels import add_kernel
 from hardstone.lab.own_kernel import read_kernel
 from hardstone.targets.base import BrokenStreamError, ProbeError, ProbeTimeoutError, Stop
@@ -296,12 +299,60 @@ def test_a_command_without_facts_does_not_run_under_another_model(
 
 
 @pytest.mark.parametrize("speed", [1, 10])
-def test_both_clocks_are_read(made_up_lab: MadeUpLab, guest: LabTransport, speed: int) -> None:
+def test_both_clocks_are_read_at_two_moments(
+    made_up_lab: MadeUpLab, guest: LabTransport, speed: int
+) -> None:
     made_up_lab.play(speed=speed)
+    began_ns = time.monotonic_ns()
     guest.open()
+    opening_ns = time.monotonic_ns() - began_ns
+    time.sleep(0.5 + opening_ns / 1e9)
+    asked_ns = time.monotonic_ns()
     check = guest.clock_check()
+    asking_ns = time.monotonic_ns() - asked_ns
     assert check is not None
+    assert 0.5e9 + opening_ns <= check.host_ns <= time.monotonic_ns() - began_ns
     assert abs(check.target_ns - speed * check.host_ns) <= speed * check.uncertainty_ns
+    is_the_host_s = abs(check.target_ns - check.host_ns) <= check.uncertainty_ns
+    assert is_the_host_s == (speed == 1)
+    # Only the two readings are uncertain, and nothing of the time between them.
+    assert 0 < check.uncertainty_ns <= opening_ns + asking_ns
+
+
+def test_a_command_finds_nothing_in_the_recording_of_the_one_before(
+    made_up_lab: MadeUpLab, guest: LabTransport, tmp_path: Path
+) -> None:
+    guest.open()
+    memory = guest.memory("20260101T000000Z-abcdef", tmp_path)
+    path = memory.path_for(1)
+    made_up_lab.probe(  # the guest's name for the recording means nothing here: the host's is used
+        "assert sys.argv[2:] == ['--backing', 'memory:/run/recording']\n"
+        f"with open({path!r}, 'r+b') as recording:\n"
+        "    lines(max(recording.read(4096)))\n"
+        "    recording.seek(0)\n"
+        "    recording.write(bytes([1]) * 4096)\n"
+        "sys.exit(0)"
+    )
+    said = [collect(guest, ["run", "--backing", path], 60.0) for _ in range(2)]
+    assert said == [b"0\n", b"0\n"]
+    assert Path(path).read_bytes()[:4096] == bytes([1]) * 4096
+    memory.remove()
+
+
+def test_a_boot_removes_what_killed_guests_left_and_no_living_one(
+    made_up_lab: MadeUpLab, guest: LabTransport
+) -> None:
+    abandoned, lock = make_guest_folder(made_up_lab.memory)
+    (abandoned / "recording").write_bytes(b"values")
+    os.close(lock)
+    living, lock = make_guest_folder(made_up_lab.memory)
+    (living / "recording").write_bytes(b"values")
+    guest.open()
+    left = (abandoned.exists(), (living / "recording").exists())
+    os.close(lock)
+    shutil.rmtree(living)
+    shutil.rmtree(abandoned, ignore_errors=True)
+    assert left == (False, True)
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "soon", "nan", "inf", "86401", "\x1b"])

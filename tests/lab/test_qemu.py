@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
 from hardstone.lab.kernels import Kernel
-from hardstone.lab.qemu import Machine
+from hardstone.lab.qemu import Machine, boot_line_of, cpu_count
+from hardstone.lab.settings import parse_settings
+
+X86 = ["console=ttyS0", "no_timer_check"]
+ARM = ["console=ttyAMA0"]
+ENDS = ["quiet", "panic=-1"]
+TSC = ["tsc=reliable", "clocksource=tsc"]
+REPEATABLE = ["nokaslr", "norandmaps", "random.trust_cpu=off", "random.trust_bootloader=off"]
 
 
 @pytest.fixture(autouse=True)
@@ -51,6 +59,83 @@ def test_every_guest_is_without_network_and_tells_how_it_runs(arch: str, accel: 
     for bell, descriptor in enumerate((7, 8)):
         is_there = f"file,id=bell{bell},path=/dev/fd/{descriptor}" in words
         assert is_there == (accel == "icount")
+
+
+@pytest.mark.parametrize(
+    ("arch", "accel", "words"),
+    [
+        ("x86_64", "kvm", [*X86, *ENDS, "hardstone.lab=kvm"]),
+        ("x86_64", "tcg", [*X86, *ENDS, "hardstone.lab=tcg", *TSC, "tsc_early_khz=2596122"]),
+        ("x86_64", "icount", [*X86, *ENDS, "hardstone.lab=icount", *TSC, *REPEATABLE]),
+        ("aarch64", "kvm", [*ARM, *ENDS, "hardstone.lab=kvm"]),
+        ("aarch64", "tcg", [*ARM, *ENDS, "hardstone.lab=tcg"]),
+        ("aarch64", "icount", [*ARM, *ENDS, "hardstone.lab=icount", *REPEATABLE]),
+    ],
+)
+def test_a_kernel_s_command_line_has_these_words_and_no_others(
+    arch: str, accel: str, words: list[str]
+) -> None:
+    (line,) = after(command(arch, accel, host_tsc_khz=2596122), "-append")
+    assert sorted(line.split()[:-2]) == sorted(words)
+    assert line.split()[-2:] == ["kernels=own", "mine=1"]  # a person's words are the last
+
+
+@pytest.mark.parametrize("arch", ["x86_64", "aarch64"])
+@pytest.mark.parametrize(
+    ("accel", "said", "counts", "clock"),
+    [
+        ("kvm", "kvm", [], []),
+        ("tcg", "tcg,thread=multi", [], []),
+        (
+            "icount",
+            "tcg,thread=single",
+            ["shift=1,sleep=off"],
+            ["base=2026-01-01T00:00:00,clock=vm"],
+        ),
+    ],
+)
+def test_only_a_guest_that_counts_instructions_has_a_time_of_its_own(
+    arch: str, accel: str, said: str, counts: list[str], clock: list[str]
+) -> None:
+    words = command(arch, accel)
+    assert after(words, "-accel") == [said]
+    assert (after(words, "-icount"), after(words, "-rtc")) == (counts, clock)
+
+
+@pytest.mark.parametrize(
+    ("arch", "accel", "cpu"),
+    [
+        ("x86_64", "kvm", "host"),
+        ("x86_64", "tcg", "max"),
+        ("x86_64", "icount", "qemu64"),
+        ("aarch64", "kvm", "host"),
+        ("aarch64", "tcg", "cortex-a57"),
+        ("aarch64", "icount", "cortex-a57"),
+    ],
+)
+def test_the_board_and_the_cpu(arch: str, accel: str, cpu: str) -> None:
+    words = command(arch, accel)
+    assert after(words, "-cpu") == [cpu]
+    assert after(words, "-machine") == ([] if arch == "x86_64" else ["virt"])
+
+
+def test_a_deterministic_guest_has_one_cpu_and_others_those_asked_for_or_two_at_most() -> None:
+    assert cpu_count(parse_settings("k,deterministic")) == 1
+    assert cpu_count(parse_settings("k,cpus=3")) == 3
+    assert cpu_count(parse_settings("k")) == min(2, len(os.sched_getaffinity(0)))
+
+
+@pytest.mark.parametrize(
+    ("target", "line"),
+    [
+        ("k", ""),
+        ("k,preempt=full", "preempt=full"),
+        ("k,append=a=1 b", "a=1 b"),
+        ("k,preempt=full,append=preempt=none", "preempt=full preempt=none"),
+    ],
+)
+def test_a_target_s_words_for_the_kernel(target: str, line: str) -> None:
+    assert boot_line_of(parse_settings(target)) == line
 
 
 def test_commas_in_paths_are_doubled() -> None:
