@@ -325,9 +325,11 @@ def test_a_command_finds_nothing_in_the_recording_of_the_one_before(
     guest.open()
     memory = guest.memory("20260101T000000Z-abcdef", tmp_path)
     path = memory.path_for(1)
-    made_up_lab.probe(  # the guest's name for the recording means nothing here: the host's is used
+    (words,) = made_up_lab.boots()
+    (shared,) = (word for word in words if ",id=recording," in word)
+    made_up_lab.probe(  # what the guest has at its own name is the memory that QEMU shares with it
         "assert sys.argv[2:] == ['--backing', 'memory:/run/recording']\n"
-        f"with open({path!r}, 'r+b') as recording:\n"
+        f"with open({shared.partition('mem-path=')[2]!r}, 'r+b') as recording:\n"
         "    lines(max(recording.read(4096)))\n"
         "    recording.seek(0)\n"
         "    recording.write(bytes([1]) * 4096)\n"
