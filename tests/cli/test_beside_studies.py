@@ -192,7 +192,7 @@ COUNTED = EMULATED | {"virtual.time": "instructions"}
     [
         (EMULATED, r"this run \(emulated\)", "- (emulated: not beside figures of hardware)"),
         (COUNTED, r"this run \(instructions\)", "- (time counts instructions: not beside"),
-        ({"virtual.emulated": None}, r"this run \(emulated\?\)", "max 10 ms"),
+        ({"virtual.emulated": None}, r"this run \(emulated\?\)", "- (perhaps emulated: not"),
         ({"virtual.hypervisor": "KVMKVMKVM"}, "this run", "max 10 ms"),
     ],
 )
