@@ -18,7 +18,7 @@ pytestmark = [
 ]
 
 FOREVER = ("--samples", "0", "--duration-ns", "30s")
-WAIT_S = 10
+WAIT_S = 60
 TESTS = [
     (("THR-P-SLS", "-p", "threads=10", *FOREVER), 11),
     (("THR-P-PRE", "-p", "by=thread", *FOREVER), 2),
