@@ -62,7 +62,7 @@ def root() -> Path:
     return ROOT
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def probe() -> Path:
     """The probe that `make setup` built; skips where there is none."""
     if not PROBE.exists():

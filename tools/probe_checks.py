@@ -81,6 +81,8 @@ def unit_tests(
         options = ["-Dwerror=true", f"-Db_sanitize={sanitizer}", *choices]
         # Sanitizers replace libc functions, which the linker would report as undefined.
         options += ["-Db_lundef=false"] if sanitizer != "none" else []
+        # Half the time of -O2, at which the plain build has all warnings of the optimizer.
+        options += ["-Doptimization=1"] if sanitizer != "none" else []
         options += THREAD_SANITIZER_STACKS if sanitizer == "thread" else []
         again = ["--reconfigure"] if (Path(folder) / "build.ninja").exists() else []
         tests = [*runner, *meson_test(folder)]
