@@ -16,6 +16,8 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 _PR_SET_PDEATHSIG = 1
@@ -34,12 +36,21 @@ def main() -> int:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+@contextmanager
+def _on_one_cpu() -> Iterator[None]:
+    """What is started meanwhile stays on that CPU."""
+    allowed = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {max(allowed)})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, allowed)
+
+
 def _run(command: list[str], folder: Path, most_bytes: int, *, is_on_one_cpu: bool) -> int:
     inherited = [one for one in _descriptors() if _is_for_qemu(one)]
     guard = os.getpid()
-    if is_on_one_cpu:
-        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
-    with (folder / "qemu").open("wb") as said:
+    with (folder / "qemu").open("wb") as said, _on_one_cpu() if is_on_one_cpu else nullcontext():
         try:
             process = subprocess.Popen(
                 command,
