@@ -2,7 +2,8 @@
 
 `make lab ARGS=--write-golden` writes them. A guest that counts instructions takes 2 ns for each.
 The least value of a path is its length without an interrupt in between, and depends on no other
-byte of the image; larger ones do.
+byte of the image; larger ones do. Where the clock steps by several instructions (8 on arm64), it
+may be a step longer in another image.
 """
 
 from __future__ import annotations
@@ -70,6 +71,12 @@ def lengths(document: dict[str, Any]) -> dict[str, int]:
                 # The clock's rate is right to a millionth: a value may be 1 ns short.
                 found[address] = -(-series["min"] // NS_PER_INSTRUCTION)
     return found
+
+
+def clock_step(document: dict[str, Any]) -> int:
+    """By how many instructions equal lengths may differ."""
+    step = int(document["instrument"]["quantum_ns"]) // NS_PER_INSTRUCTION
+    return step if step > 1 else 0
 
 
 def made_of(document: dict[str, Any], kernel: Kernel) -> dict[str, str]:
