@@ -137,7 +137,12 @@ def is_full(path: Path) -> bool:
 def test_a_guest_that_counts_instructions_has_one_cpu(
     locked: tuple[Path, int], on_one_cpu: bool
 ) -> None:
+    """Its guard has all that there were: that it takes one is over when QEMU has begun."""
     own = os.sched_getaffinity(0)
-    for _ in started(*locked, on_one_cpu=on_one_cpu):
+    for guard in started(*locked, on_one_cpu=on_one_cpu):
         pid = until_started(locked[0])
         assert os.sched_getaffinity(pid) == ({max(own)} if on_one_cpu else own)
+        until = time.monotonic() + LONGEST_S
+        while os.sched_getaffinity(guard.pid) != own and time.monotonic() < until:
+            time.sleep(0.01)
+        assert os.sched_getaffinity(guard.pid) == own
