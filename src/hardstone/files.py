@@ -1,4 +1,4 @@
-"""Files that may be anything, read with care, and files that are written as a whole.
+"""Files that may be anything, read with care; files that are written as a whole; locks on files.
 
 A folder of ours may hold anything under a name of ours: `open_regular` is the one way to read it.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import fcntl
 import os
 import secrets
 import stat
@@ -38,6 +39,18 @@ class OddFileError(OSError):
 
     def __init__(self, problem: str) -> None:
         super().__init__(errno.EINVAL, problem)
+
+
+def take_lock(descriptor: int) -> bool:
+    """Takes an exclusive flock; False where another holds it. The kernel releases it when the last
+    descriptor is closed, or the process dies."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno in (errno.EWOULDBLOCK, errno.EACCES):
+            return False
+        raise
+    return True
 
 
 def remedy_of(error: OSError, elsewhere: str) -> str:

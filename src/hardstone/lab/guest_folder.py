@@ -4,11 +4,12 @@ kernel releases: a folder without a lock is abandoned."""
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import shutil
 import tempfile
 from pathlib import Path
+
+from hardstone.files import take_lock
 
 _PREFIX = "hardstone-lab-"
 
@@ -23,7 +24,7 @@ def make_guest_folder(base: Path) -> tuple[Path, int]:
         folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=base))
         with contextlib.suppress(FileNotFoundError):
             lock = _opened(folder)
-            if _take(lock) and _is_there(folder, lock):
+            if take_lock(lock) and _is_there(folder, lock):
                 return folder, lock
             os.close(lock)
 
@@ -34,7 +35,7 @@ def remove_abandoned_guests(base: Path) -> None:
         with contextlib.suppress(OSError):
             lock = _opened(folder)
             try:
-                if os.fstat(lock).st_uid == os.geteuid() and _take(lock):
+                if os.fstat(lock).st_uid == os.geteuid() and take_lock(lock):
                     shutil.rmtree(folder, ignore_errors=True)
             finally:
                 os.close(lock)
@@ -42,14 +43,6 @@ def remove_abandoned_guests(base: Path) -> None:
 
 def _opened(folder: Path) -> int:
     return os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-
-
-def _take(lock: int) -> bool:
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def _is_there(folder: Path, lock: int) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from hardstone.errors import InputError, TargetError
-from hardstone.files import is_folder, remedy_of
+from hardstone.files import is_folder, remedy_of, take_lock
 
 _ELSEWHERE = "name another folder in HARDSTONE_LAB_DIR"
 _LOCK_NAME = "lock"
@@ -110,7 +110,7 @@ def _remove_abandoned(works: Path) -> None:
         with contextlib.suppress(OSError):
             descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
             try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                shutil.rmtree(folder, ignore_errors=True)
+                if take_lock(descriptor):
+                    shutil.rmtree(folder, ignore_errors=True)
             finally:
                 os.close(descriptor)

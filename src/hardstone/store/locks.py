@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import errno
-import fcntl
 import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from hardstone.files import OddFileError, open_checked
+from hardstone.files import OddFileError, open_checked, take_lock
 from hardstone.store.store_error import StoreError
 
 WAIT_S = 30.0
@@ -44,14 +42,13 @@ def try_lock(path: Path) -> FileLock | None:
 
 
 def _locked(descriptor: int) -> FileLock | None:
+    is_ours = False
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        os.close(descriptor)
-        if error.errno in (errno.EWOULDBLOCK, errno.EACCES):
-            return None
-        raise
-    return FileLock(descriptor)
+        is_ours = take_lock(descriptor)
+    finally:
+        if not is_ours:
+            os.close(descriptor)
+    return FileLock(descriptor) if is_ours else None
 
 
 @contextlib.contextmanager

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from hardstone.files import take_lock
 
 WAITING = "Another hardstone measurement is running on this machine; waiting for it to finish."
 _NAME = "hardstone-measuring.lock"
@@ -45,9 +46,9 @@ def measuring_alone(
         yield
         return
     try:
-        if not _take(file):
+        if not take_lock(file):
             on_wait()
-            while not is_stopped() and not _take(file):
+            while not is_stopped() and not take_lock(file):
                 time.sleep(_LOOK_AGAIN_S)
         yield
     finally:
@@ -62,11 +63,3 @@ def _opened(path: Path) -> int:
         return os.open(path, flags)
     except FileNotFoundError:
         return os.open(path, flags | os.O_CREAT, 0o644)
-
-
-def _take(file: int) -> bool:
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
