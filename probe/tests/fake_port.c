@@ -205,6 +205,13 @@ void port_environment(int cpu, struct port_environment *environment)
         environment->steal_ns = 1;
 }
 
+int64_t port_uptime_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+}
+
 void port_usage(struct port_usage *usage)
 {
     struct rusage used;

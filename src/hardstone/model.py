@@ -193,6 +193,38 @@ class LoadReached(msgspec.Struct, kw_only=True):
     counters: Annotated[dict[Name, Int64], _FEW] = {}
 
 
+class Interval(msgspec.Struct, kw_only=True):
+    """Counters of the kernel for one CPU, over about a second in which a worst value lies.
+
+    They were read at `at_ns` and `span_ns` later, on a CPU that did not measure; `counters` has
+    the differences. Those of the CPU: steal_ns, interrupts_count, timer_interrupts_count,
+    busiest_count (of `busiest`, the interrupt that came most often, as the kernel names it). Those
+    of the measuring threads on it: run_delay_ns, minor_faults_count, major_faults_count,
+    migrations_count, involuntary_switches_count. Those of the control group: throttled_count,
+    throttled_ns. One that is missing is not known. `whole`: over the whole measurement instead, to
+    compare with. `cpu` is null where the counters are those of the machine.
+    """
+
+    at_ns: Int64
+    span_ns: DurationNs
+    cpu: Int64 | None = None
+    whole: bool = False
+    counters: Annotated[dict[Name, Int64], _FEW] = {}
+    busiest: Text | None = None
+
+
+class Trace(msgspec.Struct, kw_only=True):
+    """What the kernel's ring of trace events held around a worst value that ended at `at_ns`.
+
+    `lines` are the kernel's, oldest first, with its own time stamps (CLOCK_MONOTONIC, in s).
+    """
+
+    at_ns: Int64
+    value_ns: Int64
+    cpu: Int64 | None = None
+    lines: Annotated[list[Text], _FEW] = []
+
+
 class StreamHeader(msgspec.Struct, kw_only=True, tag_field="type", tag="header"):
     schema: Name
     probe_version: Name
@@ -213,6 +245,14 @@ class StreamLoad(LoadReached, kw_only=True, tag_field="type", tag="load"):
     pass
 
 
+class StreamInterval(Interval, kw_only=True, tag_field="type", tag="interval"):
+    pass
+
+
+class StreamTrace(Trace, kw_only=True, tag_field="type", tag="trace"):
+    pass
+
+
 class StreamSeries(Series, kw_only=True, tag_field="type", tag="series"):
     pass
 
@@ -226,7 +266,8 @@ class StreamResult(msgspec.Struct, kw_only=True, tag_field="type", tag="result")
 
     `remedy` is the remedy in words, `command` the command for it, or null.
     `calibrated`: calibrated parameters with the values used in the measurement. The test found
-    them if the request said 0.
+    them if the request said 0. `started_uptime_ns`: when the measurement began, on a clock that
+    counts from boot, also while the machine sleeps; null: before it began, or not known.
     """
 
     status: Status
@@ -238,6 +279,7 @@ class StreamResult(msgspec.Struct, kw_only=True, tag_field="type", tag="result")
     conditions: Conditions
     environment: Annotated[dict[Name, Int64], _FEW]
     calibrated: Annotated[dict[Name, Int64], _FEW] = {}
+    started_uptime_ns: Int64 | None = None
 
 
 class StreamFooter(msgspec.Struct, kw_only=True, tag_field="type", tag="footer"):
@@ -258,6 +300,8 @@ StreamLine = (
     | StreamInstrument
     | StreamEvent
     | StreamLoad
+    | StreamInterval
+    | StreamTrace
     | StreamSeries
     | StreamVerdict
     | StreamResult
@@ -271,7 +315,8 @@ class Result(msgspec.Struct, kw_only=True):
     If `status` is not "measured", `remedy` is the remedy in words and `command` the command for
     it, or null.
     `params` are those of the request; `calibrated` has the values of calibrated parameters in
-    the measurement. `foreign_count` counts lines of other programs on a shared console;
+    the measurement. `started_uptime_ns`: its begin on a clock that counts from boot.
+    `foreign_count` counts lines of other programs on a shared console;
     `foreign_lines` are the first of them.
     """
 
@@ -293,6 +338,9 @@ class Result(msgspec.Struct, kw_only=True):
     instrument: Instrument | None = None
     environment: Annotated[dict[Name, Int64], _FEW] = {}
     load: Annotated[list[LoadReached], _FEW] = []
+    intervals: Annotated[list[Interval], _MANY] = []
+    traces: Annotated[list[Trace], _FEW] = []
+    started_uptime_ns: Int64 | None = None
     foreign_count: Int64 = 0
     foreign_lines: Annotated[list[Text], _FEW] = []
 

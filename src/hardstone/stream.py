@@ -21,6 +21,7 @@ from hardstone.model import (
     STREAM_SCHEMA,
     Event,
     Instrument,
+    Interval,
     LoadReached,
     Result,
     Series,
@@ -28,11 +29,14 @@ from hardstone.model import (
     StreamFooter,
     StreamHeader,
     StreamInstrument,
+    StreamInterval,
     StreamLine,
     StreamLoad,
     StreamResult,
     StreamSeries,
+    StreamTrace,
     StreamVerdict,
+    Trace,
     Verdict,
 )
 from hardstone.older.old_events import with_command, with_data
@@ -105,6 +109,8 @@ class StreamReader:
             StreamInstrument: self._take_instrument,
             StreamEvent: self._take_event,
             StreamLoad: self._take_load,
+            StreamInterval: self._take_interval,
+            StreamTrace: self._take_trace,
             StreamSeries: self._take_series,
             StreamVerdict: self._take_verdict,
             StreamResult: self._take_result,
@@ -245,6 +251,15 @@ class StreamReader:
             reached.degree = each_cpus_degree(reached.element, reached.degree)
         self._result.load.append(reached)
 
+    def _take_interval(self, line: StreamInterval) -> None:
+        problem = duration_problem(line.span_ns)
+        if problem is not None:
+            raise StreamError(problem)
+        self._result.intervals.append(Interval(**msgspec.structs.asdict(line)))
+
+    def _take_trace(self, line: StreamTrace) -> None:
+        self._result.traces.append(Trace(**msgspec.structs.asdict(line)))
+
     def _take_series(self, line: StreamSeries) -> None:
         key = (line.name, tuple(sorted(line.labels.items())))
         if key in self._series_seen:
@@ -291,6 +306,7 @@ class StreamReader:
         result.interrupted, result.duration_ns = ending.interrupted, ending.duration_ns
         result.conditions, result.environment = ending.conditions, ending.environment
         result.calibrated = ending.calibrated
+        result.started_uptime_ns = ending.started_uptime_ns
 
 
 def _own_part(line: bytes) -> bytes:

@@ -142,6 +142,10 @@ struct port_usage {
 };
 void port_usage(struct port_usage *usage);
 
+/* Time since boot, also while the machine slept; CLOCK_MONOTONIC where the system has no such clock.
+ */
+int64_t port_uptime_ns(void);
+
 /* Limit on the stack of the main thread, in bytes; INT64_MAX: no limit; -1: not known. */
 int64_t port_stack_bytes(void);
 

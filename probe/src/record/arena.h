@@ -81,6 +81,7 @@ struct arena {
     char conditions_json[ARENA_JSON_BYTES]; /* of the result line */
     int64_t started_ns,
         ended_ns; /* CLOCK_MONOTONIC at begin and end of the measurement; 0: not yet */
+    int64_t started_uptime_ns; /* port_uptime_ns at its begin; 0: not yet */
     uint32_t series_count, verdict_count;
     _Atomic uint32_t
         event_count; /* may exceed ARENA_EVENTS: the stream reports how many did not fit */

@@ -362,6 +362,12 @@ static int64_t measured_ns(const struct arena *arena)
                : 0;
 }
 
+static void started_uptime(struct emit *emit, const struct arena *arena)
+{
+    if (arena && arena->started_uptime_ns > 0)
+        emit_member_integer(emit, "started_uptime_ns", arena->started_uptime_ns);
+}
+
 /* Left out where nothing was calibrated. */
 static void calibrated(struct emit *emit, const struct arena *arena)
 {
@@ -383,6 +389,7 @@ static void result_line(struct emit *emit, const struct run *run)
     emit_member_text_or_null(emit, "command", run->outcome.command);
     emit_member_bool(emit, "interrupted", run->is_interrupted);
     emit_member_integer(emit, "duration_ns", measured_ns(run->arena));
+    started_uptime(emit, run->arena);
     emit_key(emit, "conditions");
     conditions(emit, run);
     calibrated(emit, run->arena);
@@ -453,6 +460,7 @@ static void dumped_result(struct emit *emit, const struct arena *arena, struct r
     emit_member_null(emit, "remedy");
     emit_member_bool(emit, "interrupted", true);
     emit_member_integer(emit, "duration_ns", recorded_ns(arena, scratch));
+    started_uptime(emit, arena);
     emit_member_object(emit, "environment");
     emit_end_object(emit);
     calibrated(emit, arena);

@@ -95,6 +95,7 @@ static void measure(void *argument)
     load_begin(&run->load);
     run->start_ns = clock_monotonic_ns();
     run->arena->started_ns = run->start_ns;
+    run->arena->started_uptime_ns = port_uptime_ns();
     run->test->measure ? run->test->measure(run) : variants_measure(run);
     run->arena->ended_ns = clock_monotonic_ns();
     load_end(&run->load);

@@ -117,5 +117,7 @@ def _salvage(target: Target, result: Result, backing: str) -> None:
         result.conditions, result.environment = found.conditions, found.environment
         result.calibrated = result.calibrated or found.calibrated
         result.load = result.load or found.load
+        result.intervals, result.traces = found.intervals, found.traces
+        result.started_uptime_ns = result.started_uptime_ns or found.started_uptime_ns
         result.started_utc = result.started_utc or found.started_utc
         result.duration_ns = result.duration_ns or found.duration_ns

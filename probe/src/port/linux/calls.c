@@ -230,6 +230,13 @@ void port_usage(struct port_usage *usage)
         *usage = (struct port_usage){used.ru_minflt, used.ru_majflt, used.ru_nvcsw, used.ru_nivcsw};
 }
 
+int64_t port_uptime_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_BOOTTIME, &now);
+    return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+}
+
 int64_t port_stack_bytes(void)
 {
     struct rlimit limit;

@@ -186,6 +186,7 @@ static void os_fact(const struct port_fact_sink *sink)
 void port_facts(const struct port_fact_sink *sink)
 {
     os_fact(sink);
+    text_fact(sink, "os.boot_id", "/proc/sys/kernel/random/boot_id");
     boot_tool_fact(sink);
     machine_facts(sink);
     kernel_facts(sink);

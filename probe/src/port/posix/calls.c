@@ -239,6 +239,13 @@ void port_usage(struct port_usage *usage)
 #endif
 }
 
+int64_t port_uptime_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+}
+
 int64_t port_stack_bytes(void)
 {
     return -1;
