@@ -84,11 +84,14 @@ static void test_many_series_over_hours_share_their_maxima(void)
     plan.duration_ns = SECONDS * INT64_C(1000000000);
     arena_plan_series(&plan, "latency", "ns", &shape);
     CHECK_SAME(arena_room_ns(&plan), plan.duration_ns);
+    plan.duration_ns *= 7; /* a week: the maxima are locked, and take no more than a share of it */
+    CHECK_SAME(arena_room_ns(&plan), ARENA_SLOT_MAXIMA * INT64_C(1000000000));
+    plan.duration_ns /= 7;
     for (int i = 1; i < CPUS; i++)
         arena_plan_series(&plan, "latency", "ns", &shape);
     struct arena *arena = new_arena(&plan);
     struct record *last = arena_record(arena, CPUS - 1);
-    CHECK(last->maxima_capacity <= ARENA_MAXIMA / CPUS + 4);
+    CHECK(last->maxima_capacity <= ARENA_SLOT_MAXIMA / CPUS + 4);
     for (int i = 0; i < SECONDS; i++)
         record_value(last, i == 1000 ? 900 : i % 7, i * INT64_C(1000000000));
     CHECK(last->maxima_used <= last->maxima_capacity);

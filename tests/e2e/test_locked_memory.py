@@ -33,6 +33,13 @@ def may_lock(probe: Path) -> None:
 
 
 @pytest.mark.usefixtures("may_lock")
+def test_a_recording_of_a_month_locks_no_more_than_others(probe: Path) -> None:
+    month_ns = str(30 * 86_400 * 10**9)
+    locked = memory.measure(probe, "TMR-P-LAT", ["--duration-ns", month_ns])
+    assert locked.largest <= memory.LIMIT_BYTES
+
+
+@pytest.mark.usefixtures("may_lock")
 @pytest.mark.parametrize("test", every_test())
 def test_every_test_locks_little(probe: Path, test: str, quick: list[str]) -> None:
     options = OPTIONS.get(test, ("--samples", "10"))

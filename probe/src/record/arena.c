@@ -147,8 +147,9 @@ static void *map_file(const char *backing, size_t bytes)
 
 int64_t arena_room_ns(const struct arena_plan *plan)
 {
-    uint32_t series_count = plan->series_count > 0 ? plan->series_count : 1;
-    int64_t most_ns = ARENA_MAXIMA / series_count * INT64_C(1000000000);
+    uint32_t of_series = ARENA_MAXIMA / (plan->series_count > 0 ? plan->series_count : 1);
+    uint32_t of_slots = ARENA_SLOT_MAXIMA / (plan->slot_count > 0 ? plan->slot_count : 1);
+    int64_t most_ns = (of_series < of_slots ? of_series : of_slots) * INT64_C(1000000000);
     return plan->duration_ns < most_ns ? plan->duration_ns : most_ns;
 }
 

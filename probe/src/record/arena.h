@@ -33,6 +33,7 @@ enum {
     ARENA_KEPT_BYTES = HS_ARENA_KEPT_BYTES,         /* at least, for a series beside its maxima */
     ARENA_KEPT_ALL_BYTES = HS_ARENA_KEPT_ALL_BYTES, /* of all series, if that is more */
     ARENA_MAXIMA = 1 << 20, /* of all series; the toolkit reads up to six times as many */
+    ARENA_SLOT_MAXIMA = 3 << 15, /* of all slots, 768 KiB: they are locked */
 };
 
 struct arena_label {
@@ -116,7 +117,8 @@ void arena_plan_derived(struct arena_plan *plan, int series, const char *formula
 void arena_plan_share(struct arena_plan *plan, int series);
 
 /* Duration for which each record has a place per second: that of the plan, or less where all series
- * together would have more than ARENA_MAXIMA. The maxima have a longer interval then. */
+ * together would have more than ARENA_MAXIMA, or all slots more than ARENA_SLOT_MAXIMA. The maxima
+ * have a longer interval then. */
 int64_t arena_room_ns(const struct arena_plan *plan);
 
 void arena_plan_free(struct arena_plan *plan);

@@ -43,11 +43,12 @@ static int make_records(struct run *run)
     static const struct record_shape for_instrument = {INSTRUMENT_MOST_NS, 0};
     bool has_compact = run->plan.slot_count < run->plan.series_count;
     const struct record_shape *shape = has_compact ? NULL : &for_instrument;
-    size_t scratch_bytes = record_size(shape, run->plan.duration_ns);
+    int64_t scratch_ns = has_compact ? arena_room_ns(&run->plan) : 0;
+    size_t scratch_bytes = record_size(shape, scratch_ns);
     run->scratch = calloc(1, scratch_bytes);
     if (!run->scratch)
         return outcome_set_errno(&run->outcome, ENOMEM, "memory for the instrument", "free memory");
-    record_init(run->scratch, shape, run->plan.duration_ns);
+    record_init(run->scratch, shape, scratch_ns);
     run->arena = arena_create(&run->plan, run->request->backing, &run->outcome);
     if (run->arena) {
         port_keep_from_forks(run->scratch, scratch_bytes);
