@@ -82,6 +82,14 @@ def own_wakeup() -> Metrics:
     return wakeup.hardstone(PROBE)
 
 
+def own_recorder() -> Metrics:
+    return wakeup.hardstone(PROBE, wakeup.RECORDER_US)
+
+
+def peer_recorder() -> Metrics:
+    return wakeup.cyclictest(wakeup.RECORDER_US)
+
+
 def bare_wakeup() -> Metrics:
     return wakeup.bare(WAKEUP_LOOP, 0)
 
@@ -197,6 +205,16 @@ def wakeups() -> list[Comparison]:
             LATENCY_AWAKE,
             kept_awake(own_wakeup),
             kept_awake(wakeup.cyclictest),
+            "cyclictest",
+        ),
+        Comparison(
+            "recorder",
+            {
+                "cpu_ns": ("CPU time per sample at 10 kHz, idle states off", "ns"),
+                "median_ns": ("median wake-up latency at 10 kHz, idle states off", "ns"),
+            },
+            kept_awake(own_recorder),
+            kept_awake(peer_recorder),
             "cyclictest",
         ),
     ]

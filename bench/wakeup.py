@@ -16,6 +16,7 @@ from hardstone.stats.layout import edges_of, parse_layout
 
 PRIORITY = 80
 INTERVAL_US = 1000
+RECORDER_US = 100
 HISTOGRAM_NS = 500_000
 SETTLE_S = 1.6
 WINDOW_S = 2.0
@@ -25,7 +26,8 @@ TAIL_S = 0.4
 class Observer:
     """CPU time over a window in which the process does nothing but wake up."""
 
-    def __init__(self) -> None:
+    def __init__(self, interval_us: int = INTERVAL_US) -> None:
+        self._interval_us = interval_us
         self.metrics: Metrics = {}
 
     def __call__(self, pid: int) -> None:
@@ -34,17 +36,17 @@ class Observer:
         begin_ns, begin_cpu_ns = time.monotonic_ns(), processes.cpu_time_ns(pid)
         time.sleep(WINDOW_S)
         spent_ns = processes.cpu_time_ns(pid) - begin_cpu_ns
-        wakeups = (time.monotonic_ns() - begin_ns) / (INTERVAL_US * 1000)
+        wakeups = (time.monotonic_ns() - begin_ns) / (self._interval_us * 1000)
         self.metrics = {"locked_bytes": locked_bytes, "cpu_ns": spent_ns / wakeups}
 
 
-def hardstone(probe: Path) -> Metrics:
+def hardstone(probe: Path, interval_us: int = INTERVAL_US) -> Metrics:
     duration_ns = round((SETTLE_S + WINDOW_S + TAIL_S) * 1e9)
     command = [str(probe), "run", "TMR-P-LAT", "--json", "--duration-ns", str(duration_ns)]
     command += ["--cpu", str(processes.other_cpu()), "--policy", "fifo"]
     command += ["--priority", str(PRIORITY), "--clock", "monotonic"]
-    command += ["-p", f"interval_ns={INTERVAL_US * 1000}"]
-    observer = Observer()
+    command += ["-p", f"interval_ns={interval_us * 1000}"]
+    observer = Observer(interval_us)
     stream = processes.run_observed(command, observer)
     lines = [json.loads(line) for line in stream.splitlines()]
     series = [line for line in lines if line["type"] == "series" and line["name"] == "wakeup"]
@@ -54,13 +56,14 @@ def hardstone(probe: Path) -> Metrics:
     return {**observer.metrics, "median_ns": median(values_of(series[0]["histogram"]))}
 
 
-def cyclictest() -> Metrics:
+def cyclictest(interval_us: int = INTERVAL_US) -> Metrics:
     # -D takes whole seconds.
     duration_s = round(SETTLE_S + WINDOW_S + TAIL_S)
     with tempfile.TemporaryDirectory(prefix="hardstone-bench-") as folder:
         result = Path(folder) / "result.json"
-        command = [*cyclictest_command(duration_s), "-h", str(HISTOGRAM_NS), f"--json={result}"]
-        observer = Observer()
+        command = [*cyclictest_command(duration_s, interval_us), "-h", str(HISTOGRAM_NS)]
+        command += [f"--json={result}"]
+        observer = Observer(interval_us)
         processes.run_observed(command, observer)
         thread = json.loads(result.read_text())["thread"]["0"]
     values = {float(value): count for value, count in thread["histogram"].items()}
@@ -86,10 +89,10 @@ def cyclictest_lean() -> Metrics:
     return observer.metrics
 
 
-def cyclictest_command(duration_s: int) -> list[str]:
+def cyclictest_command(duration_s: int, interval_us: int = INTERVAL_US) -> list[str]:
     program = processes.require("cyclictest", "rt-tests")
     command = [program, "-m", "-q", "-N", "--laptop", "-t", "1", "-p", str(PRIORITY)]
-    command += ["-a", str(processes.other_cpu()), "-i", str(INTERVAL_US)]
+    command += ["-a", str(processes.other_cpu()), "-i", str(interval_us)]
     return [*command, "-D", str(duration_s)]
 
 
