@@ -382,7 +382,7 @@ class Plan(msgspec.Struct, kw_only=True, frozen=True):
     are the same lists as text, joined by commas. Runs before loads existed have no lists.
     `command` has the words after `hardstone` that make this plan again; it is empty if no command
     does. `dma_latency_us` is the limit on the exit latency of idle states while measuring; null:
-    none.
+    none. `trace`: the kernel's events around the worst values are kept.
     """
 
     name: Name
@@ -400,6 +400,7 @@ class Plan(msgspec.Struct, kw_only=True, frozen=True):
     cpu_configs: Annotated[list[Text], _FEW] = []
     command: Annotated[list[Text], _MANY] = []
     dma_latency_us: Int64 | None = None
+    trace: bool = False
 
 
 class ClockCheck(msgspec.Struct, kw_only=True, frozen=True):

@@ -44,6 +44,7 @@ TYPED = [
     ["run", "TMR-P-JIT", "--load", f"search+stress-ng:--temp-path {HOSTILE} --cpu 2,--vm 1"],
     ["run", "TMR-P-JIT", "--load", "network=4000/s@[0:0::1]:01,storm=7"],
     ["run", "TMR-P-JIT", "--dma-latency", " 007 "],
+    ["run", "TMR-P-JIT", "--trace"],
     ["run", "TMR-P-JIT", "--cpu-config", "single, shared", "--cpu-config", "shielded"],
 ]
 

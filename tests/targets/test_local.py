@@ -72,6 +72,7 @@ def test_arguments_reach_the_probe_one_by_one(tmp_path: Path) -> None:
         seed=3,
         counter_hz=5,
         dma_latency_us=0,
+        trace=True,
     )
     got = [line.decode() for line in target.run(planned, options, str(tmp_path / "b"), Stop())]
     pairs = set(pairwise(got))
@@ -79,7 +80,7 @@ def test_arguments_reach_the_probe_one_by_one(tmp_path: Path) -> None:
     assert {("-p", "a=1,2"), ("-p", "b=x; rm -rf $HOME"), ("--cpu", "1")} <= pairs
     assert {("--priority", "9"), ("--policy", "rr"), ("--clock", "monotonic")} <= pairs
     assert {("--seed", "3"), ("--counter-hz", "5"), ("--backing", str(tmp_path / "b"))} <= pairs
-    assert ("--dma-latency-us", "0") in pairs
+    assert ("--dma-latency-us", "0") in pairs and "--trace" in got
     assert not any(text.startswith("c=") for text in got)
 
 
@@ -88,7 +89,7 @@ def test_a_test_without_limits_gets_none(tmp_path: Path) -> None:
     planned = sample.planned(duration_ns=0)
     got = list(target.run(planned, RunOptions(), None, Stop()))
     assert b"--samples" not in got and b"--duration-ns" not in got
-    assert b"--dma-latency-us" not in got
+    assert b"--dma-latency-us" not in got and b"--trace" not in got
 
 
 def test_a_line_that_is_cut_is_passed_on(run: Callable[..., list[bytes]]) -> None:

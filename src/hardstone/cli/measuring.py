@@ -38,6 +38,7 @@ _REQUEST_FIELDS = (
     "params",
     "seed",
     "dma_latency",
+    "trace",
 )
 
 

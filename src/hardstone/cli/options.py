@@ -130,6 +130,11 @@ _PLAN_OPTIONS = (
         metavar="US",
         help="Longest exit latency of idle states while a test measures (cyclictest: 0).",
     ),
+    click.option(
+        "--trace",
+        is_flag=True,
+        help="Keep the kernel's events around the worst values (needs root and tracefs).",
+    ),
     click.option("--name", default="", metavar="TEXT", help="A name for the run."),
     targets_option,
     store_option,

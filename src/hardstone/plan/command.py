@@ -37,6 +37,7 @@ def measuring_words(
     words += ["--policy", plan.policy]
     words += _option("--priority", plan.priority)
     words += _option("--dma-latency", plan.dma_latency_us)
+    words += ["--trace"] if plan.trace else []
     return [*words, "--clock", plan.clock, "--seed", str(plan.seed)]
 
 

@@ -76,6 +76,7 @@ class Request:
     params: tuple[str, ...] = ()
     seed: str = "0"
     dma_latency: str | None = None
+    trace: bool = False
 
 
 @dataclass(frozen=True)
@@ -130,6 +131,7 @@ def make_plan(
         loads=loads,
         cpu_configs=configs,
         dma_latency_us=_dma_latency_us(request.dma_latency, problems),
+        trace=request.trace,
     )
     problems.raise_if_any()
     cpus = count_cpus(machine)

@@ -63,6 +63,8 @@ def _how(plan: Plan, under: list[str]) -> list[str]:
         words += ["--priority", str(plan.priority)]
     if plan.dma_latency_us is not None:
         words += ["--dma-latency", str(plan.dma_latency_us)]
+    if plan.trace:
+        words.append("--trace")
     return [*words, "--clock", plan.clock, "--seed", str(plan.seed)]
 
 

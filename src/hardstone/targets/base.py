@@ -68,6 +68,7 @@ class RunOptions:
     """How the measuring threads run; None leaves it to the probe.
 
     `dma_latency_us`: the bound on the exit latency of idle states meanwhile; None: no bound.
+    `trace`: the kernel's events around each worst value are kept.
     """
 
     cpu: int | None = None
@@ -77,6 +78,7 @@ class RunOptions:
     seed: int = 0
     counter_hz: int | None = None
     dma_latency_us: int | None = None
+    trace: bool = False
 
 
 def run_options(plan: Plan, facts: Facts) -> RunOptions:
@@ -90,6 +92,7 @@ def run_options(plan: Plan, facts: Facts) -> RunOptions:
         seed=plan.seed,
         counter_hz=clock.counter_hz if clock.trusted and plan.clock == "auto" else None,
         dma_latency_us=plan.dma_latency_us,
+        trace=plan.trace,
     )
 
 

@@ -24,6 +24,7 @@ def probe_arguments(planned: PlannedTest, options: RunOptions, backing: str | No
     arguments += _optional("--priority", options.priority)
     arguments += _optional("--counter-hz", options.counter_hz)
     arguments += _optional("--dma-latency-us", options.dma_latency_us)
+    arguments += ["--trace"] if options.trace else []
     return arguments + ([] if backing is None else ["--backing", backing])
 
 
