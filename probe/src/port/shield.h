@@ -12,7 +12,8 @@
 #include <sys/types.h>
 
 /* In the order in which they are applied. A shield moves other threads off the CPUs last;
- * SHIELD_OFFLINE is no part of it, but of the CPU configuration `single`. */
+ * SHIELD_OFFLINE is no part of it, but of the CPU configuration `single`, and SHIELD_TIMERLAT of a
+ * test that measures with that tracer (port/tracing.h). */
 enum shield_setting {
     SHIELD_DMA_LATENCY,
     SHIELD_GOVERNOR,
@@ -22,6 +23,7 @@ enum shield_setting {
     SHIELD_INTERRUPTS,
     SHIELD_CPUSET,
     SHIELD_OFFLINE,
+    SHIELD_TIMERLAT,
     SHIELD_SETTINGS
 };
 
@@ -34,6 +36,7 @@ struct port_shield {
     struct shield_notes *notes;
     unsigned unchanged; /* bits of the settings that were as wanted: nothing was changed */
     bool has_group;     /* SHIELD_CPUSET has made a control group for the reserved CPUs */
+    int64_t timerlat_us; /* of SHIELD_TIMERLAT */
     int latency;        /* descriptor of the latency request; -1: none. Owner and guard hold it: the
                            kernel drops the request when the last one is closed */
 };
@@ -45,7 +48,7 @@ struct port_shield {
 int port_shield_apply(struct port_shield *shield, enum shield_setting setting, char *text,
                       size_t bytes);
 
-/* Whether `setting`, not SHIELD_OFFLINE, exists here; `text` describes its present value, or why it
+/* Whether `setting`, one before SHIELD_OFFLINE, exists here; `text` describes its present value, or why it
  * does not exist. Changes nothing. */
 bool port_shield_show(struct port_shield *shield, enum shield_setting setting, char *text,
                       size_t bytes);

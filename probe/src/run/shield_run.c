@@ -119,14 +119,19 @@ static void tell(void *context, const struct datum *data, const char *text)
         arena_event(run->arena, "not_put_back", -1, data, "%s", text);
 }
 
-static int refuse(struct run *run, enum shield_answer answer, const struct shield *shield)
+static int refuse_in(struct outcome *outcome, enum shield_answer answer,
+                     const struct shield *shield)
 {
     enum status status = answer == SHIELD_UNSUPPORTED ? STATUS_UNSUPPORTED
                          : answer == SHIELD_FAILED    ? STATUS_FAILED
                                                       : STATUS_DENIED;
-    return outcome_set_remedy(&run->outcome, status,
-                              (struct remedy){shield->remedy, shield->command}, "%s",
-                              shield->reason);
+    return outcome_set_remedy(outcome, status, (struct remedy){shield->remedy, shield->command},
+                              "%s", shield->reason);
+}
+
+static int refuse(struct run *run, enum shield_answer answer, const struct shield *shield)
+{
+    return refuse_in(&run->outcome, answer, shield);
 }
 
 static void tell_applied(struct run *run, const struct shield *shield, const char *event)
@@ -258,6 +263,35 @@ int shield_run_reserve(struct run *run)
     run->settings = shield->applied;
     tell_done(run, shield);
     return 0;
+}
+
+static int set_timerlat_alone(struct run *run, int64_t period_us, struct outcome *outcome)
+{
+    const struct shield_wish wish = {.settings = 1u << SHIELD_TIMERLAT,
+                                     .required = 1u << SHIELD_TIMERLAT,
+                                     .timerlat_us = period_us,
+                                     .tell = tell,
+                                     .context = run};
+    struct shield *shield = calloc(1, sizeof *shield);
+    if (!shield)
+        return outcome_set(outcome, STATUS_DENIED, "free memory", "memory for the shield");
+    enum shield_answer answer = shield_open(shield, &wish);
+    tell_restored(run, &shield->restored);
+    if (answer == SHIELD_DONE) {
+        run->shield = shield;
+        return 0;
+    }
+    refuse_in(outcome, answer, shield);
+    free(shield);
+    return -1;
+}
+
+int shield_run_set_timerlat(struct run *run, int64_t period_us, struct outcome *outcome)
+{
+    if (!run->shield)
+        return set_timerlat_alone(run, period_us, outcome);
+    enum shield_answer answer = shield_add_timerlat(run->shield, period_us);
+    return answer == SHIELD_DONE ? 0 : refuse_in(outcome, answer, run->shield);
 }
 
 int shield_run_enter(struct run *run)

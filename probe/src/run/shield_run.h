@@ -29,6 +29,11 @@ int shield_run_reserve(struct run *run);
  * of the test. 0, or -1 with the outcome. */
 int shield_run_enter(struct run *run);
 
+/* Sets timerlat's period, and keeps the tracer from starting threads of its own; both are restored
+ * with all else, also after a kill. Called after the load has started and before any thread of the
+ * test. 0, or -1 with `outcome`: another process holds a shield, or the system refused. */
+int shield_run_set_timerlat(struct run *run, int64_t period_us, struct outcome *outcome);
+
 /* Frees the memory of shield_run_look. */
 void shield_run_forget(struct run *run);
 

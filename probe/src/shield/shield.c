@@ -19,6 +19,7 @@ static const char *const names[SHIELD_SETTINGS] = {
     [SHIELD_WATCHDOG] = "watchdog",       [SHIELD_TIMERS] = "timers",
     [SHIELD_WORKQUEUES] = "workqueues",   [SHIELD_INTERRUPTS] = "interrupts",
     [SHIELD_CPUSET] = "cpuset",           [SHIELD_OFFLINE] = "offline",
+    [SHIELD_TIMERLAT] = "timerlat",
 };
 
 const char *shield_setting_name(enum shield_setting setting)
@@ -176,6 +177,10 @@ static enum shield_answer answer_held(struct shield *shield, const struct journa
     char list[80], since[UTC_BYTES];
     cpus_format_list(&head->reserved, list, sizeof list);
     utc_format(head->since_utc_ns, since);
+    if (list[0] == '\0')
+        return answer(shield, SHIELD_HELD, "wait for it to end",
+                      "process %ld has changed settings of this machine since %s",
+                      (long)head->owner, since);
     return answer(shield, SHIELD_HELD, "wait for it to end",
                   "CPU %s is reserved by process %ld since %s", list, (long)head->owner, since);
 }
@@ -190,7 +195,7 @@ static enum shield_answer restore_stale(struct shield *shield, const struct shie
         shield_undo_stale(found, image, &is_void, wish->tell, wish->context);
     if (undone.failed) {
         answer(shield, SHIELD_FAILED, SHIELD_WAY_OUT,
-               "process %ld had reserved a CPU and ended; %d of its changes could not be restored: "
+               "process %ld had changed settings and ended; %d of its changes could not be restored: "
                "%.160s",
                (long)image->head.owner, undone.failed, undone.failure);
         return with_command(shield, SHIELD_FAILED, SHIELD_RESTORE_COMMAND);
@@ -209,8 +214,8 @@ static enum shield_answer restore_stale(struct shield *shield, const struct shie
                  (long)image->head.owner);
     else
         snprintf(restored->text, sizeof restored->text,
-                 "process %ld, which had reserved a CPU since %s, ended without restoring the "
-                 "settings: restored now (%d restored, %d changed by others since and left alone)",
+                 "process %ld, which had changed settings since %s, ended without restoring "
+                 "them: restored now (%d restored, %d changed by others since and left alone)",
                  (long)image->head.owner, since, undone.undone, undone.foreign);
     return SHIELD_DONE;
 }
@@ -255,6 +260,19 @@ void shield_clear_way(shield_tell tell, void *context, struct shield_earlier *re
     *restored = shield.restored;
 }
 
+static void tell_left(struct shield_earlier *left)
+{
+    if (left->cpus[0])
+        snprintf(
+            left->text, sizeof left->text,
+            "process %ld had reserved CPU %s, or taken it offline, and ended without restoring it",
+            left->owner, left->cpus);
+    else
+        snprintf(left->text, sizeof left->text,
+                 "process %ld had changed settings of timerlat and ended without restoring them",
+                 left->owner);
+}
+
 bool shield_is_left(struct shield_earlier *left)
 {
     struct journal found;
@@ -266,10 +284,7 @@ bool shield_is_left(struct shield_earlier *left)
     if (is_left) {
         left->owner = image.head.owner;
         cpus_format_list(&image.head.reserved, left->cpus, sizeof left->cpus);
-        snprintf(
-            left->text, sizeof left->text,
-            "process %ld had reserved CPU %s, or taken it offline, and ended without restoring it",
-            left->owner, left->cpus);
+        tell_left(left);
     }
     if (state == JOURNAL_HELD || state == JOURNAL_STALE)
         journal_free_image(&image);
@@ -366,6 +381,7 @@ enum shield_answer shield_open(struct shield *shield, const struct shield_wish *
                                         .reserved = wish->reserved,
                                         .journal = &shield->journal,
                                         .notes = &shield->notes,
+                                        .timerlat_us = wish->timerlat_us,
                                         .latency = -1};
     enum shield_answer done = check_cpus(shield);
     if (done == SHIELD_DONE)
@@ -378,6 +394,20 @@ enum shield_answer shield_open(struct shield *shield, const struct shield_wish *
     if (done != SHIELD_DONE)
         shield_close(shield, wish->tell, wish->context);
     return done;
+}
+
+enum shield_answer shield_add_timerlat(struct shield *shield, int64_t period_us)
+{
+    if (shield->journal.descriptor < 0)
+        return answer(shield, SHIELD_UNSUPPORTED, "leave dma_latency out of --settings",
+                      "timerlat: this shield keeps no journal");
+    shield->port.timerlat_us = period_us;
+    int error = port_shield_apply(&shield->port, SHIELD_TIMERLAT, shield->did[SHIELD_TIMERLAT],
+                                  sizeof shield->did[SHIELD_TIMERLAT]);
+    if (error)
+        return answer_error(shield, error, names[SHIELD_TIMERLAT], shield->did[SHIELD_TIMERLAT]);
+    shield->applied |= 1u << SHIELD_TIMERLAT;
+    return SHIELD_DONE;
 }
 
 int shield_enter(struct shield *shield)

@@ -42,6 +42,7 @@ struct shield_wish {
     struct cpus reserved;
     unsigned settings; /* bits 1 << enum shield_setting */
     unsigned required; /* of those: if one fails, shield_open fails; others are only noted */
+    int64_t timerlat_us; /* of SHIELD_TIMERLAT */
     bool is_verbose;
     shield_tell tell; /* called for what could not be restored of a stale shield; or NULL */
     void *context;
@@ -87,6 +88,10 @@ bool shield_is_left(struct shield_earlier *left);
 /* Reserves the CPUs. On any other answer than SHIELD_DONE all changes are undone, and reason,
  * remedy and command are set. Only for a process with one thread. */
 enum shield_answer shield_open(struct shield *shield, const struct shield_wish *wish);
+
+/* Sets timerlat's period in an open shield, and keeps the tracer from starting threads; undone with
+ * the rest. SHIELD_UNSUPPORTED also if the shield has no journal. */
+enum shield_answer shield_add_timerlat(struct shield *shield, int64_t period_us);
 
 /* Moves this process to the reserved CPUs: 0, or an errno value. Only for a process with one
  * thread. */

@@ -11,7 +11,7 @@
 
 const char linux_cpuinfo_path[] = "/proc/cpuinfo";
 
-static const char *rooted(const char *path, char place[LINUX_PLACE_BYTES])
+const char *linux_rooted(const char *path, char place[LINUX_PLACE_BYTES])
 {
     snprintf(place, LINUX_PLACE_BYTES, "%s%s", linux_root(), path);
     return place;
@@ -20,14 +20,14 @@ static const char *rooted(const char *path, char place[LINUX_PLACE_BYTES])
 FILE *linux_open(const char *path)
 {
     char place[LINUX_PLACE_BYTES];
-    return fopen(rooted(path, place), "re");
+    return fopen(linux_rooted(path, place), "re");
 }
 
 bool linux_lines_open(struct linux_lines *lines, const char *path)
 {
     char place[LINUX_PLACE_BYTES];
     lines->at = lines->used = 0;
-    lines->file = open(rooted(path, place), O_RDONLY | O_CLOEXEC);
+    lines->file = open(linux_rooted(path, place), O_RDONLY | O_CLOEXEC);
     return lines->file >= 0;
 }
 
@@ -69,19 +69,19 @@ void linux_lines_close(struct linux_lines *lines)
 DIR *linux_open_folder(const char *path)
 {
     char place[LINUX_PLACE_BYTES];
-    return opendir(rooted(path, place));
+    return opendir(linux_rooted(path, place));
 }
 
 bool linux_exists(const char *path)
 {
     char place[LINUX_PLACE_BYTES];
-    return access(rooted(path, place), F_OK) == 0;
+    return access(linux_rooted(path, place), F_OK) == 0;
 }
 
 bool linux_link(const char *path, char *text, size_t bytes)
 {
     char place[LINUX_PLACE_BYTES];
-    ssize_t length = readlink(rooted(path, place), text, bytes - 1);
+    ssize_t length = readlink(linux_rooted(path, place), text, bytes - 1);
     text[length < 0 ? 0 : length] = '\0';
     return length > 0;
 }
@@ -89,7 +89,7 @@ bool linux_link(const char *path, char *text, size_t bytes)
 bool linux_read_any(const char *path, char *text, size_t bytes)
 {
     char place[LINUX_PLACE_BYTES];
-    int file = open(rooted(path, place), O_RDONLY | O_CLOEXEC);
+    int file = open(linux_rooted(path, place), O_RDONLY | O_CLOEXEC);
     text[0] = '\0';
     if (file < 0)
         return false;

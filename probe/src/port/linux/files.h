@@ -14,6 +14,9 @@ enum { LINUX_PLACE_BYTES = 1200, LINUX_PART_BYTES = 4096 };
 /* Prefix of every path: "", except in tests. */
 const char *linux_root(void);
 
+/* Stores linux_root() and `path` in `place`, which it returns. */
+const char *linux_rooted(const char *path, char place[LINUX_PLACE_BYTES]);
+
 /* Reads the first `bytes` - 1 bytes of a file and cuts white space at its end. False: it cannot be
  * read (errno), or is empty (errno 0). linux_read_number: decimal; also false if the file does not
  * begin with a number. */

@@ -239,6 +239,7 @@ int port_shield_apply(struct port_shield *shield, enum shield_setting setting, c
         [SHIELD_WATCHDOG] = watchdog,       [SHIELD_TIMERS] = timers,
         [SHIELD_WORKQUEUES] = workqueues,   [SHIELD_INTERRUPTS] = linux_shield_interrupts,
         [SHIELD_CPUSET] = cpuset,           [SHIELD_OFFLINE] = linux_shield_offline,
+        [SHIELD_TIMERLAT] = linux_shield_timerlat,
     };
     return functions[setting](shield, text, bytes);
 }
@@ -303,6 +304,8 @@ enum port_undo port_shield_undo(struct port_shield *shield, const struct journal
         return linux_shield_undo_online(shield, record, text, bytes);
     if (strcmp(kind, "kept") == 0)
         return linux_shield_undo_kept(shield, record, text, bytes);
+    if (strcmp(kind, "timerlat") == 0)
+        return linux_shield_undo_timerlat(shield, record, text, bytes);
     snprintf(text, bytes, "a line of an unknown kind, '%.20s'", kind);
     return PORT_UNDO_REFUSED;
 }

@@ -68,6 +68,13 @@ enum port_undo linux_shield_undo_kept(struct port_shield *shield,
                                       const struct journal_record *record, char *text,
                                       size_t bytes);
 
+/* ---- timerlat (shield_timerlat.c) ---- */
+
+int linux_shield_timerlat(struct port_shield *shield, char *text, size_t bytes);
+enum port_undo linux_shield_undo_timerlat(struct port_shield *shield,
+                                          const struct journal_record *record, char *text,
+                                          size_t bytes);
+
 /* ---- threads (shield_tasks.c) ---- */
 
 struct linux_task {

@@ -1,0 +1,350 @@
+/* The kernel's tracing: an instance of tracefs. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "port/tracing.h"
+
+#include "port/linux/trace_format.h"
+#include "port/linux/trace_page.h"
+#include "port/linux/tracefs.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* FLAG_HARD_INTERRUPT: TRACE_FLAG_HARDIRQ of the kernel. */
+enum { PAGES_A_CALL = 1024, FLAG_HARD_INTERRUPT = 0x08, FILE_BYTES = TRACEFS_PATH_BYTES + 200 };
+
+struct kind {
+    unsigned id;
+    struct trace_field fields[PORT_TRACING_FIELDS], text;
+    int field_count;
+};
+
+struct port_tracing {
+    struct port_tracing_wish wish;
+    struct kind kinds[PORT_TRACING_KINDS];
+    struct trace_field type, flags;
+    struct trace_layout layout;
+    char path[TRACEFS_PATH_BYTES]; /* of the instance */
+    int rings[PORT_CPUS];
+    uint8_t *page;
+};
+
+/* ---- what there is ---- */
+
+static void event_path(char path[FILE_BYTES], const char *place,
+                       const struct port_tracing_kind *kind, const char *file)
+{
+    snprintf(path, FILE_BYTES, "%s/events/%.60s/%.60s/%s", place, kind->system, kind->name, file);
+}
+
+static int look_at_tracer(const char *place, const char *tracer, struct outcome *outcome)
+{
+    char path[FILE_BYTES], list[1024];
+    if (!tracer)
+        return 0;
+    snprintf(path, sizeof path, "%s/available_tracers", place);
+    if (!linux_read_any(path, list, sizeof list))
+        return tracefs_refuse(outcome, errno, path);
+    if (tracefs_has_word(list, tracer))
+        return 0;
+    return outcome_set(outcome, STATUS_UNSUPPORTED, "use a kernel that has it",
+                       "the kernel has no tracer %s", tracer);
+}
+
+static int look_at_kind(const char *place, const struct port_tracing_kind *kind,
+                        struct outcome *outcome)
+{
+    char path[FILE_BYTES];
+    event_path(path, place, kind, "format");
+    if (linux_exists(path))
+        return 0;
+    return outcome_set(outcome, STATUS_UNSUPPORTED, "use a kernel that has it",
+                       "the kernel has no event %s/%s", kind->system, kind->name);
+}
+
+static const char *look(const struct port_tracing_wish *wish, struct outcome *outcome)
+{
+    const char *place = tracefs_find(outcome);
+    if (!place || look_at_tracer(place, wish->tracer, outcome) != 0)
+        return NULL;
+    for (int i = 0; i < wish->kind_count; i++)
+        if (look_at_kind(place, &wish->kinds[i], outcome) != 0)
+            return NULL;
+    return place;
+}
+
+int port_tracing_look(const struct port_tracing_wish *wish, struct outcome *outcome)
+{
+    return look(wish, outcome) ? 0 : -1;
+}
+
+void port_tracing_name(char *name, size_t bytes)
+{
+    tracefs_instance_name(getpid(), name, bytes);
+}
+
+pid_t port_tracing_thread(void)
+{
+    return (pid_t)syscall(SYS_gettid);
+}
+
+/* ---- formats ---- */
+
+static int misses(struct outcome *outcome, const char *path, const char *what)
+{
+    return outcome_set(outcome, STATUS_UNSUPPORTED, NULL, "%s has no %s that is understood", path,
+                       what);
+}
+
+static int read_kind(struct port_tracing *tracing, int index, char *text, struct outcome *outcome)
+{
+    const struct port_tracing_kind *wanted = &tracing->wish.kinds[index];
+    struct kind *kind = &tracing->kinds[index];
+    char path[FILE_BYTES];
+    event_path(path, tracing->path, wanted, "format");
+    if (!linux_read(path, text, TRACEFS_TEXT_BYTES))
+        return tracefs_refuse(outcome, errno ? errno : ENOENT, path);
+    if (!trace_format_id(text, &kind->id) ||
+        !trace_format_field(text, "common_type", &tracing->type) ||
+        !trace_format_field(text, "common_flags", &tracing->flags))
+        return misses(outcome, path, "number");
+    for (int i = 0; i < PORT_TRACING_FIELDS && wanted->fields[i]; i++, kind->field_count++)
+        if (!trace_format_field(text, wanted->fields[i], &kind->fields[i]))
+            return misses(outcome, path, wanted->fields[i]);
+    if (wanted->text && !trace_format_field(text, wanted->text, &kind->text))
+        return misses(outcome, path, wanted->text);
+    return 0;
+}
+
+static int read_formats(struct port_tracing *tracing, struct outcome *outcome)
+{
+    char path[FILE_BYTES], text[TRACEFS_TEXT_BYTES];
+    snprintf(path, sizeof path, "%s/events/header_page", tracing->path);
+    if (!linux_exists(path)) /* an instance has none of its own before Linux 5.x */
+        snprintf(path, sizeof path, "%.*s/events/header_page",
+                 (int)(strstr(tracing->path, "/instances/") - tracing->path), tracing->path);
+    if (!linux_read(path, text, sizeof text))
+        return tracefs_refuse(outcome, errno ? errno : ENOENT, path);
+    if (!trace_layout_parse(text, &tracing->layout))
+        return misses(outcome, path, "layout");
+    tracing->page = malloc(tracing->layout.page_bytes);
+    if (!tracing->page)
+        return outcome_set_errno(outcome, ENOMEM, "memory for a page of the trace", NULL);
+    memset(tracing->page, 0, tracing->layout.page_bytes);
+    for (int i = 0; i < tracing->wish.kind_count; i++)
+        if (read_kind(tracing, i, text, outcome) != 0)
+            return -1;
+    return 0;
+}
+
+/* ---- opening ---- */
+
+static int set(const struct port_tracing *tracing, const char *file, const char *text,
+               const char *kept, struct outcome *outcome)
+{
+    char path[FILE_BYTES];
+    snprintf(path, sizeof path, "%s/%s", tracing->path, file);
+    int error = tracefs_write(path, text, kept);
+    if (error == EAGAIN)
+        return outcome_set(outcome, STATUS_UNSUPPORTED, NULL, "%s did not keep '%s'", path, text);
+    return error ? tracefs_refuse(outcome, error, path) : 0;
+}
+
+static int make(const struct port_tracing *tracing, struct outcome *outcome)
+{
+    char full[LINUX_PLACE_BYTES];
+    int error = mkdir(linux_rooted(tracing->path, full), 0700) == 0 ? 0 : errno;
+    return error ? tracefs_refuse(outcome, error, tracing->path) : 0;
+}
+
+static int configure(struct port_tracing *tracing, struct outcome *outcome)
+{
+    char mask[CPUS_TEXT_BYTES], size[32];
+    const struct port_tracing_wish *wish = &tracing->wish;
+    cpus_format_mask(&wish->cpus, mask, sizeof mask);
+    snprintf(size, sizeof size, "%lld", (long long)((wish->bytes_per_cpu + 1023) / 1024));
+    if (set(tracing, "tracing_on", "0", "0", outcome) != 0 ||
+        set(tracing, "trace_clock", "mono", "[mono]", outcome) != 0 ||
+        set(tracing, "buffer_size_kb", size, NULL, outcome) != 0 ||
+        set(tracing, "tracing_cpumask", mask, NULL, outcome) != 0)
+        return -1;
+    return 0;
+}
+
+static int open_rings(struct port_tracing *tracing, struct outcome *outcome)
+{
+    const struct cpus *cpus = &tracing->wish.cpus;
+    for (int cpu = cpus_first(cpus); cpu >= 0; cpu = cpus_next(cpus, cpu)) {
+        char path[FILE_BYTES];
+        snprintf(path, sizeof path, "%s/per_cpu/cpu%d/trace_pipe_raw", tracing->path, cpu);
+        tracing->rings[cpu] = tracefs_open_ring(path);
+        if (tracing->rings[cpu] < 0)
+            return tracefs_refuse(outcome, errno, path);
+    }
+    return 0;
+}
+
+/* The tracer last of all before the rings: once one of them is open, the kernel refuses to change it.
+ */
+static int fill(struct port_tracing *tracing, struct outcome *outcome)
+{
+    if (configure(tracing, outcome) != 0 || read_formats(tracing, outcome) != 0)
+        return -1;
+    if (tracing->wish.tracer &&
+        set(tracing, "current_tracer", tracing->wish.tracer, tracing->wish.tracer, outcome) != 0)
+        return -1;
+    return open_rings(tracing, outcome);
+}
+
+struct port_tracing *port_tracing_open(const struct port_tracing_wish *wish,
+                                       struct outcome *outcome)
+{
+    const char *place = look(wish, outcome);
+    char name[64], left[TRACEFS_PATH_BYTES];
+    if (!place)
+        return NULL;
+    struct port_tracing *tracing = calloc(1, sizeof *tracing);
+    if (!tracing) {
+        outcome_set_errno(outcome, ENOMEM, "memory for tracing", NULL);
+        return NULL;
+    }
+    tracing->wish = *wish;
+    for (int i = 0; i < PORT_CPUS; i++)
+        tracing->rings[i] = -1;
+    port_tracing_name(name, sizeof name);
+    snprintf(tracing->path, sizeof tracing->path, "%s/instances/%s", place, name);
+    tracefs_remove_left(place);
+    if (make(tracing, outcome) != 0) {
+        free(tracing);
+        return NULL;
+    }
+    if (fill(tracing, outcome) == 0)
+        return tracing;
+    port_tracing_close(tracing, left, sizeof left);
+    return NULL;
+}
+
+/* ---- at work ---- */
+
+int port_tracing_filter(struct port_tracing *tracing, int kind, const char *expression)
+{
+    char path[FILE_BYTES];
+    event_path(path, tracing->path, &tracing->wish.kinds[kind], "filter");
+    return tracefs_write(path, expression, NULL);
+}
+
+int port_tracing_start(struct port_tracing *tracing, struct outcome *outcome)
+{
+    for (int i = 0; i < tracing->wish.kind_count; i++) {
+        char path[FILE_BYTES];
+        if (tracing->wish.kinds[i].is_recorded_by_tracer)
+            continue;
+        event_path(path, tracing->path, &tracing->wish.kinds[i], "enable");
+        int error = tracefs_write(path, "1", "1");
+        if (error)
+            return tracefs_refuse(outcome, error, path);
+    }
+    return set(tracing, "tracing_on", "1", "1", outcome);
+}
+
+bool port_tracing_is_on(const struct port_tracing *tracing)
+{
+    char path[FILE_BYTES];
+    int64_t is_on;
+    snprintf(path, sizeof path, "%s/tracing_on", tracing->path);
+    return linux_read_number(path, &is_on) && is_on == 1;
+}
+
+int port_tracing_stop(struct port_tracing *tracing)
+{
+    char path[FILE_BYTES];
+    snprintf(path, sizeof path, "%s/tracing_on", tracing->path);
+    return tracefs_write(path, "0", NULL);
+}
+
+static void tell_lost(int64_t at_ns, uint64_t count, port_tracing_visit visit, void *context)
+{
+    struct port_tracing_event event = {.at_ns = at_ns, .kind = PORT_TRACING_LOST};
+    event.field[0] = (int64_t)count;
+    visit(&event, context);
+}
+
+/* Delivers an entry that is of a kind of the wish, and whole. */
+static bool deliver(const struct port_tracing *tracing, const struct trace_entry *entry,
+                    port_tracing_visit visit, void *context)
+{
+    int64_t id, flags;
+    if (!trace_field_number(&tracing->type, entry->data, entry->bytes, &id) ||
+        !trace_field_number(&tracing->flags, entry->data, entry->bytes, &flags))
+        return false;
+    int index = 0;
+    while (index < tracing->wish.kind_count && tracing->kinds[index].id != (unsigned)id)
+        index++;
+    if (index == tracing->wish.kind_count)
+        return true;
+    const struct kind *kind = &tracing->kinds[index];
+    struct port_tracing_event event = {.at_ns = entry->at_ns,
+                                       .kind = index,
+                                       .is_in_interrupt = (flags & FLAG_HARD_INTERRUPT) != 0};
+    for (int i = 0; i < kind->field_count; i++)
+        if (!trace_field_number(&kind->fields[i], entry->data, entry->bytes, &event.field[i]))
+            return false;
+    if (kind->text.offset > entry->bytes || kind->text.bytes > entry->bytes - kind->text.offset)
+        return false;
+    event.text = (const char *)entry->data + kind->text.offset;
+    event.text_bytes = kind->text.bytes;
+    visit(&event, context);
+    return true;
+}
+
+static void read_page(const struct port_tracing *tracing, size_t bytes, port_tracing_visit visit,
+                      void *context)
+{
+    struct trace_page page;
+    struct trace_entry entry;
+    bool is_whole = true;
+    if (!trace_page_open(&page, &tracing->layout, tracing->page, bytes)) {
+        tell_lost(INT64_MAX, 0, visit, context);
+        return;
+    }
+    if (page.has_lost)
+        tell_lost(page.first_ns, page.lost_count, visit, context);
+    while (is_whole && trace_page_next(&page, &entry))
+        is_whole = deliver(tracing, &entry, visit, context);
+    if (!is_whole || page.is_damaged)
+        tell_lost(page.time_ns, 0, visit, context);
+}
+
+int port_tracing_read(struct port_tracing *tracing, int cpu, port_tracing_visit visit,
+                      void *context)
+{
+    for (int i = 0; i < PAGES_A_CALL; i++) {
+        ssize_t got = read(tracing->rings[cpu], tracing->page, tracing->layout.page_bytes);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got == 0 || (got < 0 && errno == EAGAIN))
+            return 0;
+        if (got < 0)
+            return -1;
+        read_page(tracing, (size_t)got, visit, context);
+    }
+    return 1;
+}
+
+int port_tracing_close(struct port_tracing *tracing, char *path, size_t bytes)
+{
+    for (int i = 0; i < PORT_CPUS; i++)
+        if (tracing->rings[i] >= 0)
+            close(tracing->rings[i]);
+    snprintf(path, bytes, "%s", tracing->path);
+    int error = tracefs_remove(tracing->path);
+    free(tracing->page);
+    free(tracing);
+    return error;
+}
