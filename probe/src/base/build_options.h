@@ -27,6 +27,15 @@
 #define HS_THREADS 600
 #endif
 
+/* Threads of a test whose counters are read each second (run/counter_watch.h), 128 bytes each, and
+ * counts of interrupts (lines times measured CPUs) that are remembered for it, 12 bytes each. */
+#ifndef HS_WATCH_THREADS
+#define HS_WATCH_THREADS 256
+#endif
+#ifndef HS_WATCH_COUNTS
+#define HS_WATCH_COUNTS 16384
+#endif
+
 /* ---- records (record/record.h) ---- */
 
 /* Resolution of a histogram: a bucket is at most 2^-HS_RECORD_SUB_BITS of its value wide. 10 bits
@@ -58,6 +67,11 @@
 /* Header line of the stream, and the conditions of its result line: one buffer each. */
 #ifndef HS_ARENA_JSON_BYTES
 #define HS_ARENA_JSON_BYTES 4096
+#endif
+/* Seconds whose counters of the kernel are kept because a worst value lies in them, of one CPU each
+ * (record/counter_table.h), 184 bytes. */
+#ifndef HS_ARENA_INTERVALS
+#define HS_ARENA_INTERVALS 256
 #endif
 /* Compact form of a series that shares its record, beside its maxima: at least; and what all series
  * have together, if that is more. */
@@ -98,8 +112,11 @@
 #if HS_ARENA_DATA_BYTES < 16
 #error "HS_ARENA_DATA_BYTES: at least 16"
 #endif
-#if HS_RECORD_WORST < 1 || HS_ARENA_EVENTS < 1 || HS_ARENA_VERDICTS < 1
-#error "HS_RECORD_WORST, HS_ARENA_EVENTS, HS_ARENA_VERDICTS: at least 1"
+#if HS_RECORD_WORST < 1 || HS_ARENA_EVENTS < 1 || HS_ARENA_VERDICTS < 1 || HS_ARENA_INTERVALS < 1
+#error "HS_RECORD_WORST, HS_ARENA_EVENTS, HS_ARENA_VERDICTS, HS_ARENA_INTERVALS: at least 1"
+#endif
+#if HS_WATCH_THREADS < 1 || HS_WATCH_COUNTS < 1
+#error "HS_WATCH_THREADS, HS_WATCH_COUNTS: at least 1"
 #endif
 
 #endif

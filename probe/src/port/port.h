@@ -142,7 +142,44 @@ struct port_usage {
 };
 void port_usage(struct port_usage *usage);
 
-/* Time since boot, also while the machine slept; CLOCK_MONOTONIC where the system has no such clock.
+/* ---- counters that are read while a test measures, by a thread that does not: none of these uses
+ * the heap or stdio ---- */
+
+/* Steal time of each of `cpus`, in their order, in one pass; -1: not known, or offline. `each` has
+ * a place for each of them. */
+void port_steal(const struct cpus *cpus, int64_t *each);
+
+/* Calls `take` for each kind of interrupt, in the order of the kernel, with its counts on `cpus`
+ * (PORT_LOOK_CPUS of them at most). False: the system does not tell them. */
+enum { PORT_LOOK_CPUS = PORT_CPUS < 1024 ? PORT_CPUS : 1024 };
+struct port_interrupt_line {
+    uint32_t key;          /* tells it from the others */
+    bool is_timer;         /* the local timer's */
+    const char *name;      /* as the kernel says it: "24: virtio0-input.0"; valid during the call */
+    const int64_t *counts; /* of each CPU, in their order; -1: not told */
+};
+bool port_interrupt_lines(const struct cpus *cpus,
+                          void (*take)(void *context, const struct port_interrupt_line *line),
+                          void *context);
+
+/* Counters of `thread` of `process` (0: this one) since its begin; -1: not known. False: there is
+ * no such thread, or the system does not tell. */
+struct port_thread_counters {
+    int cpu; /* that it ran on last */
+    int64_t run_delay_ns, minor_faults, major_faults, migrations, involuntary_switches;
+};
+bool port_thread_counters(pid_t process, pid_t thread, struct port_thread_counters *counters);
+
+/* Finds the control group that limits the CPU time of this process, for port_throttled; may use
+ * stdio. False: there is none. */
+bool port_throttling_group(char *group, size_t bytes);
+
+/* How often and how long that group, and those that it is in, were throttled, on all CPUs together.
+ * False: not known. */
+bool port_throttled(const char *group, int64_t *count, int64_t *ns);
+
+/* Time since boot, also while the machine slept; CLOCK_MONOTONIC where the system has no such
+ * clock.
  */
 int64_t port_uptime_ns(void);
 

@@ -176,7 +176,8 @@ static void fill_head(struct arena *head, const struct arena_plan *plan, bool is
     head->series_count = plan->series_count;
     head->slot_shape = largest_shape(plan);
     head->slot_count = plan->slot_count;
-    head->kept_begin = head->kept_end = arena_slot_offset(head, plan->slot_count);
+    head->kept_begin = arena_slot_offset(head, plan->slot_count);
+    head->kept_end = head->kept_begin;
     head->bytes = head->kept_begin + arena_kept_room(head);
 }
 

@@ -26,6 +26,7 @@ enum {
     ARENA_EVENTS = HS_ARENA_EVENTS,
     ARENA_VERDICTS = HS_ARENA_VERDICTS,
     ARENA_CALIBRATED = 8,
+    ARENA_INTERVALS = HS_ARENA_INTERVALS,
     ARENA_NAME_BYTES = 40,
     ARENA_TEXT_BYTES = HS_ARENA_TEXT_BYTES,
     ARENA_DATA_BYTES = HS_ARENA_DATA_BYTES,
@@ -72,6 +73,34 @@ struct arena_calibrated {
     int64_t value;
 };
 
+enum arena_counter {
+    ARENA_STEAL_NS,
+    ARENA_INTERRUPTS,
+    ARENA_TIMER_INTERRUPTS,
+    ARENA_BUSIEST,
+    ARENA_RUN_DELAY_NS,
+    ARENA_MINOR_FAULTS,
+    ARENA_MAJOR_FAULTS,
+    ARENA_MIGRATIONS,
+    ARENA_INVOLUNTARY,
+    ARENA_THROTTLED,
+    ARENA_THROTTLED_NS,
+    ARENA_COUNTERS,
+};
+
+/* What the kernel counted for one CPU between two looks (record/counter_table.h). Seqlock style: an
+ * entry whose two counters of changes differ is torn. */
+struct arena_interval {
+    _Atomic uint64_t done;
+    int64_t at_ns, span_ns; /* at_ns: CLOCK_MONOTONIC */
+    int32_t cpu;
+    uint32_t is_used, is_whole;       /* is_whole: over the whole measurement */
+    uint32_t rank, held_rank;         /* of the writer: see counter_table.c */
+    int64_t counters[ARENA_COUNTERS]; /* -1: not known */
+    char busiest[ARENA_NAME_BYTES];   /* the interrupt of ARENA_BUSIEST */
+    _Atomic uint64_t begun;
+};
+
 struct arena {
     char magic[8];
     uint64_t bytes;
@@ -80,8 +109,9 @@ struct arena {
     int64_t duration_ns;                    /* arena_room_ns of the plan; sizes the records */
     char header_json[ARENA_JSON_BYTES];     /* the stream's first line, ready to send */
     char conditions_json[ARENA_JSON_BYTES]; /* of the result line */
-    int64_t started_ns,
-        ended_ns; /* CLOCK_MONOTONIC at begin and end of the measurement; 0: not yet */
+    /* CLOCK_MONOTONIC at begin and end of the measurement; 0: not yet */
+    _Atomic int64_t started_ns;
+    int64_t ended_ns;
     int64_t started_uptime_ns; /* port_uptime_ns at its begin; 0: not yet */
     uint32_t series_count, verdict_count;
     _Atomic uint32_t
@@ -90,10 +120,13 @@ struct arena {
     struct arena_verdict verdicts[ARENA_VERDICTS];
     _Atomic uint32_t calibrated_count; /* counts only entries that are whole */
     struct arena_calibrated calibrated[ARENA_CALIBRATED];
+    uint32_t interval_lost; /* intervals with a worst value that found no room */
+    struct arena_interval intervals[ARENA_INTERVALS];
     struct record_shape slot_shape; /* the largest of all series */
     uint32_t slot_count;
-    uint64_t kept_begin, kept_end; /* of all entries; kept_end: where the next one begins */
-    uint32_t kept_count;           /* series that have an entry */
+    uint64_t kept_begin;       /* of all entries */
+    _Atomic uint64_t kept_end; /* where the next one begins; those before it are whole */
+    uint32_t kept_count;       /* series that have an entry */
     struct arena_series series[];
 };
 

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#define ARENA_MAGIC "hsarena3" /* all eight bytes, without an end */
+#define ARENA_MAGIC "hsarena4" /* all eight bytes, without an end */
 
 /* The same for builds whose files have the same layout. */
 static inline uint64_t arena_layout_version(void)

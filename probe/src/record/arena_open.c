@@ -2,6 +2,7 @@
 
 #include "record/arena.h"
 #include "record/arena_layout.h"
+#include "record/counter_table.h"
 #include "record/recover.h"
 
 #include <errno.h>
@@ -147,6 +148,7 @@ static struct arena *repair(struct arena *arena)
         unsigned char *pass = (unsigned char *)&arena->verdicts[i].pass;
         *pass = *pass == 1;
     }
+    counter_table_repair(arena);
     if (arena->calibrated_count > ARENA_CALIBRATED)
         arena->calibrated_count = 0;
     for (int i = 0; i < ARENA_CALIBRATED; i++)

@@ -218,6 +218,18 @@ uint64_t kept_count(const void *at)
     return copy_of(at).count;
 }
 
+int kept_worst(const void *at, struct record_worst worst[RECORD_WORST])
+{
+    uint64_t room = head_of(at).bytes - sizeof(struct head) - KEPT_COPY_BYTES;
+    uint64_t count = copy_of(at).worst_count;
+    count = count < RECORD_WORST ? count : RECORD_WORST;
+    if (count * sizeof worst[0] > room)
+        return 0;
+    memcpy(worst, (const char *)at + sizeof(struct head) + KEPT_COPY_BYTES,
+           (size_t)count * sizeof worst[0]);
+    return (int)count;
+}
+
 bool kept_is_coarser(const void *at, const struct record *record)
 {
     struct record copy = copy_of(at);

@@ -41,6 +41,9 @@ size_t kept_find(const void *at, size_t room, uint32_t *series);
 /* Number of values in the entry at `at`. */
 uint64_t kept_count(const void *at);
 
+/* Copies the worst values of an entry that kept_find found; returns their number. */
+int kept_worst(const void *at, struct record_worst worst[RECORD_WORST]);
+
 /* Whether the entry of `record` at `at` has fewer sub-bucket bits or a longer interval than it. */
 bool kept_is_coarser(const void *at, const struct record *record);
 

@@ -84,6 +84,45 @@ bool record_is_moving(const struct record *record)
     return record->moves_done != begun;
 }
 
+static uint64_t changes(const _Atomic uint64_t *counter)
+{
+    return atomic_load_explicit(counter, memory_order_acquire);
+}
+
+/* volatile: each value is read once, here; not checked for races, since a torn copy is dropped. */
+#if defined(__SANITIZE_THREAD__) || defined(__clang__)
+__attribute__((no_sanitize("thread")))
+#endif
+static int
+try_to_copy(const struct record *record, struct record_worst worst[RECORD_WORST], uint64_t *owner)
+{
+    const volatile struct record *from = record;
+    const _Atomic uint64_t *moves =
+        (const _Atomic uint64_t *)&record_maxima_view(record)[record->maxima_capacity + 1];
+    uint64_t moves_done = changes(&record->moves_done), done = changes(&record->worst_done);
+    uint64_t count = from->worst_count;
+    *owner = from->owner;
+    count = count < RECORD_WORST ? count : RECORD_WORST;
+    for (uint64_t i = 0; i < count; i++) {
+        worst[i].value_ns = from->worst[i].value_ns;
+        worst[i].at_ns = from->worst[i].at_ns;
+        worst[i].index = from->worst[i].index;
+    }
+    atomic_thread_fence(memory_order_acquire);
+    bool is_whole = changes(moves) == moves_done && changes(&record->worst_begun) == done;
+    return is_whole ? (int)count : -1;
+}
+
+int record_copy_worst(const struct record *record, struct record_worst worst[RECORD_WORST],
+                      uint64_t *owner)
+{
+    enum { TRIES = 16 };
+    int count = -1;
+    for (int i = 0; i < TRIES && count < 0; i++)
+        count = try_to_copy(record, worst, owner);
+    return count;
+}
+
 static void make_empty(struct record *record, const struct record_shape *shape)
 {
     record->sub_bits = sub_bits_of(shape);

@@ -130,6 +130,11 @@ static inline int64_t record_bucket_high(uint32_t index, uint32_t sub_bits)
     return record_bucket_low(index + 1, sub_bits) - 1;
 }
 
+/* Copies the worst values and the owner (see struct record) of a record that another thread may
+ * write to. Returns their number; -1: it was written to at each of a few tries. */
+int record_copy_worst(const struct record *record, struct record_worst worst[RECORD_WORST],
+                      uint64_t *owner);
+
 /* The rare cases of record_value. */
 void record_keep_worst(struct record *record, int64_t value, int64_t at_ns);
 void record_advance_maxima(struct record *record, int64_t at_ns);

@@ -12,6 +12,7 @@
 #include "port/port.h"
 #include "realtime/rt_budget.h"
 #include "record/arena.h"
+#include "run/counter_watch.h"
 #include "run/instrument.h"
 #include "run/test.h"
 
@@ -41,6 +42,9 @@ struct run_dma_latency {
 };
 
 struct run {
+    struct counter_watch *counter_watch; /* of the supervisor, while the test measures */
+    struct counter_totals counter_totals;
+    atomic_int looks; /* that it has made on request of a measuring thread */
     const struct request *request;
     const struct test *test;
     struct outcome outcome;
@@ -60,6 +64,7 @@ struct run {
     /* Besides setup.cpu: those that the test's `check` or `declare` adds, or all that a thread that
      * is not bound may use. */
     struct cpus uses_cpu;
+    bool is_measured_elsewhere; /* by threads on uses_cpu; the measuring thread only waits */
     bool is_realtime, is_locked, is_interrupted, is_stuck;
     bool is_touched_elsewhere; /* some memory was first touched on another CPU */
     int64_t started_utc_ns;
@@ -82,6 +87,7 @@ struct run {
     _Atomic pid_t needed; /* see supervise_process */
     const char *needed_party;
     const char *lost_party; /* of the supervisor: the party that died; NULL: none */
+    int lost_cpu;           /* a measured CPU that went offline; -1: none */
 };
 
 /* Whether a stop was requested; loops of a test poll it. */

@@ -3,6 +3,7 @@
 #include "run/stream.h"
 
 #include "load/report.h"
+#include "record/counter_table.h"
 #include "shield/shield.h"
 
 #include <inttypes.h>
@@ -200,21 +201,28 @@ static void event_line(struct emit *emit, const char *name, int64_t at_ns, const
     end_line(emit);
 }
 
+static uint32_t more_events(struct emit *emit, const char *name, uint32_t count, const char *what)
+{
+    char text[64], data[64];
+    if (count == 0)
+        return 0;
+    snprintf(text, sizeof text, "%" PRIu32 " %s", count, what);
+    data_pack(data, sizeof data, DATA(data_integer("dropped_count", count)));
+    event_line(emit, name, -1, data, sizeof data, text);
+    return 1;
+}
+
 static uint32_t events(struct emit *emit, const struct arena *arena)
 {
     uint32_t noted = arena->event_count;
     uint32_t kept = noted < ARENA_EVENTS ? noted : ARENA_EVENTS;
-    char text[64], data[64];
     for (uint32_t i = 0; i < kept; i++) {
         const struct arena_event *event = &arena->events[i];
         event_line(emit, event->name, event->at_ns, event->data, sizeof event->data, event->text);
     }
-    if (noted == kept)
-        return kept;
-    snprintf(text, sizeof text, "%" PRIu32 " more events did not fit", noted - kept);
-    data_pack(data, sizeof data, DATA(data_integer("dropped_count", noted - kept)));
-    event_line(emit, "events_dropped", -1, data, sizeof data, text);
-    return kept + 1;
+    return kept + more_events(emit, "events_dropped", noted - kept, "more events did not fit") +
+           more_events(emit, "intervals_dropped", arena->interval_lost,
+                       "seconds with a worst value found no room");
 }
 
 static void labels(struct emit *emit, const struct arena_series *series)
@@ -312,6 +320,36 @@ static void series_line(struct emit *emit, const struct arena *arena, uint32_t i
     emit_line(emit);
 }
 
+static void interval_counters(struct emit *emit, const struct arena_interval *interval)
+{
+    emit_member_object(emit, "counters");
+    for (int i = 0; i < ARENA_COUNTERS; i++)
+        if (interval->counters[i] >= 0)
+            emit_member_integer(emit, arena_counter_name((enum arena_counter)i),
+                                interval->counters[i]);
+    emit_end_object(emit);
+}
+
+static void interval_line(struct emit *emit, const struct arena *arena,
+                          const struct arena_interval *interval)
+{
+    begin_line(emit, "interval");
+    emit_member_integer(emit, "at_ns", interval->at_ns - arena->started_ns);
+    emit_member_integer(emit, "span_ns", interval->span_ns);
+    emit_member_integer(emit, "cpu", interval->cpu);
+    emit_member_bool(emit, "whole", interval->is_whole != 0);
+    interval_counters(emit, interval);
+    emit_member_text_or_null(emit, "busiest", interval->busiest);
+    end_line(emit);
+}
+
+static void intervals(struct emit *emit, const struct arena *arena)
+{
+    for (int i = 0; i < ARENA_INTERVALS && arena->started_ns > 0; i++)
+        if (counter_table_has(&arena->intervals[i]))
+            interval_line(emit, arena, &arena->intervals[i]);
+}
+
 static void verdicts(struct emit *emit, const struct arena *arena)
 {
     for (uint32_t i = 0; i < arena->verdict_count; i++) {
@@ -343,6 +381,10 @@ static void counters(struct emit *emit, const struct run *run)
             used_to->voluntary_switches);
     counter(emit, "involuntary_switches_count", used_from->involuntary_switches,
             used_to->involuntary_switches);
+    counter(emit, "run_delay_ns", 0, run->counter_totals.run_delay_ns);
+    counter(emit, "migrations_count", 0, run->counter_totals.migrations);
+    counter(emit, "throttled_count", 0, run->counter_totals.throttled);
+    counter(emit, "throttled_ns", 0, run->counter_totals.throttled_ns);
     counter(emit, "rested_ns", 0, run->rt_budget.rested_ns);
     counter(emit, "load_average_1min_milli", 0, run->load_average_milli);
 }
@@ -415,6 +457,7 @@ void stream_rest(struct emit *emit, const struct run *run)
         instrument_line(emit, run);
     uint32_t event_count = events(emit, run->arena);
     load_lines(emit, &run->load);
+    intervals(emit, run->arena);
     for (uint32_t i = 0; i < run->arena->series_count; i++)
         series_line(emit, run->arena, i, run->scratch);
     verdicts(emit, run->arena);
@@ -473,6 +516,7 @@ void stream_dump(struct emit *emit, const struct arena *arena, struct record *sc
 {
     stream_header(emit, arena);
     events(emit, arena);
+    intervals(emit, arena);
     for (uint32_t i = 0; i < arena->series_count; i++)
         series_line(emit, arena, i, scratch);
     verdicts(emit, arena);

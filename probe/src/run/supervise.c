@@ -69,11 +69,36 @@ void supervise_process(struct run *run, pid_t process, const char *party)
         kill(getpid(), SIGCHLD);
 }
 
+/* What a measuring thread tells the supervisor, one byte each. */
+enum word { DONE = 1, BEGINS, LOOK, ENDS };
+
+static void tell(const struct run *run, enum word word)
+{
+    char byte = (char)word;
+    while (write(run->done_pipe[1], &byte, 1) < 0 && errno == EINTR)
+        ;
+}
+
 static void tell_done(const struct run *run)
 {
-    char done = 1;
-    while (write(run->done_pipe[1], &done, 1) < 0 && errno == EINTR)
-        ;
+    tell(run, DONE);
+}
+
+/* Has the supervisor look, and waits until it has: around the measurement, never within. */
+static void ask_to_look(struct run *run, enum word word)
+{
+    static const struct timespec pause = {0, 200000};
+    int before = atomic_load(&run->looks);
+    if (!run->counter_watch)
+        return;
+    tell(run, word);
+    while (atomic_load(&run->looks) == before)
+        nanosleep(&pause, NULL);
+}
+
+void supervise_look_at_threads(struct run *run)
+{
+    ask_to_look(run, LOOK);
 }
 
 /* Rests at the end: the measurement has the whole real-time budget. */
@@ -93,6 +118,7 @@ static void measure(void *argument)
     instrument_measure(&run->instrument, &run->clock, run->scratch);
     port_usage(&run->usage_before);
     load_begin(&run->load);
+    ask_to_look(run, BEGINS);
     run->start_ns = clock_monotonic_ns();
     run->arena->started_ns = run->start_ns;
     run->arena->started_uptime_ns = port_uptime_ns();
@@ -100,6 +126,7 @@ static void measure(void *argument)
     run->arena->ended_ns = clock_monotonic_ns();
     load_end(&run->load);
     port_usage(&run->usage_after);
+    ask_to_look(run, ENDS);
     tell_done(run);
 }
 
@@ -191,26 +218,61 @@ static bool input_ended(void)
     return got == 0 || (got < 0 && errno != EINTR && errno != EAGAIN);
 }
 
+/* Does what a measuring thread asks for. True: it is done. */
+static bool take_word(struct run *run)
+{
+    char word = 0;
+    if (read(run->done_pipe[0], &word, 1) != 1)
+        return false;
+    if (word == BEGINS)
+        counter_watch_begin(run->counter_watch);
+    if (word == LOOK)
+        counter_watch_look_at_threads(run->counter_watch);
+    if (word == ENDS)
+        counter_watch_end(run->counter_watch, &run->counter_totals);
+    if (word != DONE)
+        atomic_fetch_add(&run->looks, 1);
+    return word == DONE;
+}
+
+/* Once a second, on a CPU that does not measure. Whatever else is looked at each second has its
+ * place here: it may take milliseconds, since only a signal or the test's end would wait for it. */
+static void look_each_second(struct run *run)
+{
+    if (clock_monotonic_ns() < counter_watch_due_ns(run->counter_watch))
+        return;
+    counter_watch_look(run->counter_watch);
+    if (run->lost_cpu < 0)
+        run->lost_cpu = counter_watch_lost_cpu(run->counter_watch);
+}
+
+static int64_t next_ns(const struct run *run, int64_t until_ns)
+{
+    int64_t due_ns = counter_watch_due_ns(run->counter_watch);
+    return due_ns < until_ns ? due_ns : until_ns;
+}
+
 /* Sleeps until the test is done (true), or until `until_ns`, a stop request from outside, or the
- * death of the process that the test depends on (false). */
+ * death of the process or CPU that the test depends on (false). */
 static bool wait_for_done(struct run *run, const sigset_t *mask, bool watch_input, int64_t until_ns)
 {
     for (;;) {
-        int64_t left_ns = until_ns - clock_monotonic_ns();
-        if (left_ns <= 0)
+        int64_t now_ns = clock_monotonic_ns(), left_ns = next_ns(run, until_ns) - now_ns;
+        if (now_ns >= until_ns)
             return false;
-        struct timespec left = clock_ns_timespec(left_ns);
+        struct timespec left = clock_ns_timespec(left_ns > 0 ? left_ns : 0);
         fd_set descriptors;
         FD_ZERO(&descriptors);
         FD_SET(run->done_pipe[0], &descriptors);
         if (watch_input)
             FD_SET(STDIN_FILENO, &descriptors);
         int ready = pselect(run->done_pipe[0] + 1, &descriptors, NULL, NULL, &left, mask);
-        if (ready > 0 && FD_ISSET(run->done_pipe[0], &descriptors))
+        if (ready > 0 && FD_ISSET(run->done_pipe[0], &descriptors) && take_word(run))
             return true;
         if (ready > 0 && watch_input && input_ended())
             stop_from_outside();
-        if (stop_came_from_outside() || is_alone(run))
+        look_each_second(run);
+        if (stop_came_from_outside() || is_alone(run) || run->lost_cpu >= 0)
             return false;
     }
 }
@@ -234,23 +296,34 @@ static bool stop_test(struct run *run, const sigset_t *mask)
     bool has_lost = is_alone(run);
     run->is_interrupted = stop_came_from_outside();
     run_request_stop();
-    if (!run->is_interrupted && !has_lost)
+    if (!run->is_interrupted && !has_lost && run->lost_cpu < 0)
         outcome_set(&run->outcome, STATUS_TIMEOUT,
                     "allow more time (--deadline-ns) or ask for fewer samples",
                     "not finished after %.1f s; what was measured until then is kept",
                     (double)deadline_ns(run) / 1e9);
     sigset_t none = *mask;
     int64_t until_ns = clock_monotonic_ns() + (has_lost ? ALONE_NS : GRACE_NS);
-    char done;
     while (clock_monotonic_ns() < until_ns) {
         struct timespec left = clock_ns_timespec(until_ns - clock_monotonic_ns() + 1);
         fd_set descriptors;
         FD_ZERO(&descriptors);
         FD_SET(run->done_pipe[0], &descriptors);
-        if (pselect(run->done_pipe[0] + 1, &descriptors, NULL, NULL, &left, &none) > 0)
-            return read(run->done_pipe[0], &done, 1) == 1;
+        if (pselect(run->done_pipe[0] + 1, &descriptors, NULL, NULL, &left, &none) > 0 &&
+            take_word(run))
+            return true;
     }
     return false;
+}
+
+static void tell_lost_cpu(struct run *run)
+{
+    arena_event(run->arena, "cpu_went_offline", -1, DATA(data_integer("cpu", run->lost_cpu)),
+                "CPU %d, which was measured, went offline: the measurement was stopped",
+                run->lost_cpu);
+    outcome_set(&run->outcome, STATUS_FAILED,
+                "keep the CPU online while it is measured, and run the test again",
+                "CPU %d went offline while it was measured; what was measured until then is kept",
+                run->lost_cpu);
 }
 
 static void note_stuck(struct run *run)
@@ -261,6 +334,8 @@ static void note_stuck(struct run *run)
     run->load_average_milli = port_load_average_milli();
     if (is_alone(run))
         supervise_ended_early(run, run->lost_party);
+    if (run->lost_cpu >= 0)
+        tell_lost_cpu(run);
     outcome_set(&run->outcome, STATUS_TIMEOUT,
                 "please report it: the test ignored the request to stop",
                 "the test did not end on request; what was measured is kept");
@@ -345,6 +420,8 @@ static void supervise(struct run *run, struct rt_thread *measuring_thread)
         return;
     if (run->lost_party)
         supervise_ended_early(run, run->lost_party);
+    if (run->lost_cpu >= 0)
+        tell_lost_cpu(run);
     read_environment(run, &run->after);
     run->load_average_milli = port_load_average_milli();
     lower_supervisor(run);
@@ -372,6 +449,7 @@ static int start_measuring_thread(struct run *run, struct rt_thread *measuring_t
 static int supervise_thread(struct run *run, void (*body)(void *))
 {
     struct rt_thread measuring_thread;
+    run->lost_cpu = -1;
     if (pipe(run->done_pipe) != 0)
         return outcome_set_errno(&run->outcome, errno, "a pipe", "raise ulimit -n");
     run->watch.has_pipe = true;
@@ -406,8 +484,17 @@ int supervise_calibrate(struct run *run)
 
 int supervise_measure(struct run *run)
 {
+    struct counter_watch_setup setup = {run->arena, run->uses_cpu, &run->needed};
+    if (!run->is_measured_elsewhere)
+        cpus_add(&setup.measured, run->setup.cpu);
+    run->counter_totals = (struct counter_totals){-1, -1, -1, -1};
+    run->counter_watch = counter_watch_open(&setup);
     int error = supervise_thread(run, measure);
     run->is_observed = !error;
+    if (run->is_stuck)
+        return error;
+    counter_watch_close(run->counter_watch);
+    run->counter_watch = NULL;
     return error;
 }
 

@@ -19,6 +19,11 @@ int supervise_calibrate(struct run *run);
  * does nothing if nothing was started. */
 void supervise_end(struct run *run);
 
+/* Has the supervisor read the counters of all threads (run/counter_watch.h), and waits until it
+ * has. For threads of a test beside the measuring thread: before they measure, and when each has
+ * measured. */
+void supervise_look_at_threads(struct run *run);
+
 /* Called by the measuring thread when it starts to depend on `process` (0: it no longer does). If
  * that process dies, the thread would wait forever, so the supervisor stops the test. `party` names
  * the process for supervise_ended_early; with 0 it is ignored. */

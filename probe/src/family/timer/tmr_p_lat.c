@@ -23,6 +23,7 @@
 #include "port/port.h"
 #include "run/run.h"
 #include "run/shield_run.h"
+#include "run/supervise.h"
 #include "run/variant.h"
 
 #include <errno.h>
@@ -99,6 +100,7 @@ static int check(struct run *run)
         if (allowed_count < 0 || !cpus_has(&allowed, cpu))
             return shield_run_deny(run, cpu);
         cpus_add(&run->uses_cpu, cpu);
+        run->is_measured_elsewhere = true;
     }
     return 0;
 }
@@ -217,6 +219,13 @@ static void sleep_and_measure(void *argument)
     tell_missed(sleeper);
 }
 
+static void be_sleeper(void *argument)
+{
+    struct sleeper *sleeper = argument;
+    sleep_and_measure(sleeper);
+    supervise_look_at_threads(sleeper->run);
+}
+
 /* Called on the sleeper's CPU: mapping a locked stack also touches it, which places its pages near
  * that CPU. */
 static int start_sleeper(struct run *run, struct sleeper *sleeper)
@@ -225,7 +234,7 @@ static int start_sleeper(struct run *run, struct sleeper *sleeper)
     struct cpus before;
     setup.cpu = sleeper->cpu;
     bool is_there = port_pin_for_now(setup.cpu, &before) == 0;
-    int error = rt_thread_start(&sleeper->rt_thread, &setup, sleep_and_measure, sleeper);
+    int error = rt_thread_start(&sleeper->rt_thread, &setup, be_sleeper, sleeper);
     int not_back = is_there ? port_pin_back(&before) : 0;
     if (error || !not_back)
         return error;
@@ -253,6 +262,7 @@ static int measure(struct run *run)
                           "ask for fewer CPUs, or raise ulimit -u and -l");
         run_request_stop();
     }
+    supervise_look_at_threads(run);
     for (int i = 0; i < started; i++)
         rt_thread_go(&own->sleepers[i].rt_thread);
     for (int i = 0; i < started; i++) {

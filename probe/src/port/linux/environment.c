@@ -4,90 +4,68 @@
 
 #include "port/linux/files.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-/* Steal time: eighth number of the line "cpuN ..." of /proc/stat, in units of 1/_SC_CLK_TCK s. */
-static int64_t steal_ns(int cpu)
+/* Steal time: eighth number of a line "cpuN ..." of /proc/stat, in units of 1/_SC_CLK_TCK s. */
+static int64_t steal_of(const char *numbers)
 {
-    struct linux_lines lines;
-    bool is_open = linux_lines_open(&lines, "/proc/stat");
-    char line[512], name[16];
+    char *at = NULL;
     int64_t ticks = -1;
-    if (cpu >= 0)
-        snprintf(name, sizeof name, "cpu%d ", cpu);
-    else
-        snprintf(name, sizeof name, "cpu ");
-    while (is_open && ticks < 0 && linux_lines_next(&lines, line, sizeof line)) {
-        if (strncmp(line, name, strlen(name)) != 0)
-            continue;
-        char *at = line + strlen(name);
-        for (int field = 0; field < 8; field++)
-            ticks = strtoll(at, &at, 10);
-    }
-    if (is_open)
-        linux_lines_close(&lines);
     long hz = sysconf(_SC_CLK_TCK);
+    for (int field = 0; field < 8; field++, numbers = at)
+        ticks = strtoll(numbers, &at, 10);
     return ticks < 0 || hz <= 0 ? -1 : ticks * (1000000000 / hz);
 }
 
-/* The number in column `place` of a line of /proc/interrupts; -1: no such column. */
-static int64_t column(const char *line, int place)
-{
-    char *at = strchr(line, ':');
-    if (!at)
-        return -1;
-    at++;
-    for (int i = 0;; i++) {
-        char *end;
-        long long number = strtoll(at, &end, 10);
-        if (end == at)
-            return -1;
-        if (i == place)
-            return number;
-        at = end;
-    }
-}
-
-/* Column of `cpu` in the heading "CPU0 CPU1 ..."; -1: none, as for offline CPUs. */
-static int place_of(const char *heading, int cpu)
-{
-    char name[16];
-    snprintf(name, sizeof name, "CPU%d", cpu);
-    int place = 0;
-    const char *at = heading + strspn(heading, " ");
-    while (*at && *at != '\n') {
-        size_t length = strcspn(at, " \n");
-        if (length == strlen(name) && strncmp(at, name, length) == 0)
-            return place;
-        place++;
-        at += length;
-        at += strspn(at, " ");
-    }
-    return -1;
-}
-
-static void count_interrupts(int cpu, struct port_environment *environment)
+void port_steal(const struct cpus *cpus, int64_t *each)
 {
     struct linux_lines lines;
-    char line[16384];
-    if (!linux_lines_open(&lines, "/proc/interrupts"))
+    char line[512], *end;
+    int order = 0, next = cpus_first(cpus); /* the lines of the file rise too */
+    for (int i = cpus_count(cpus); i-- > 0;)
+        each[i] = -1;
+    if (!linux_lines_open(&lines, "/proc/stat"))
         return;
-    int place = linux_lines_next(&lines, line, sizeof line) ? place_of(line, cpu) : -1;
-    while (place >= 0 && linux_lines_next(&lines, line, sizeof line)) {
-        int64_t number = column(line, place);
-        if (number < 0)
+    while (next >= 0 && linux_lines_next(&lines, line, sizeof line) &&
+           strncmp(line, "cpu", 3) == 0) {
+        if (!isdigit((unsigned char)line[3])) /* the sum */
             continue;
-        if (environment->interrupts < 0)
-            environment->interrupts = 0;
-        environment->interrupts += number;
-        const char *name = line + strspn(line, " ");
-        if (strncmp(name, "LOC:", 4) == 0 || strstr(name, "arch_timer"))
-            environment->timer_interrupts = number;
+        long cpu = strtol(line + 3, &end, 10);
+        for (; next >= 0 && next <= cpu; next = cpus_next(cpus, next), order++)
+            if (next == cpu)
+                each[order] = steal_of(end);
     }
     linux_lines_close(&lines);
+}
+
+static int64_t steal_of_machine(void)
+{
+    struct linux_lines lines;
+    char line[512];
+    if (!linux_lines_open(&lines, "/proc/stat"))
+        return -1;
+    bool is_first = linux_lines_next(&lines, line, sizeof line) && strncmp(line, "cpu ", 4) == 0;
+    linux_lines_close(&lines);
+    return is_first ? steal_of(line + 4) : -1;
+}
+
+static void add_line(void *context, const struct port_interrupt_line *line)
+{
+    struct port_environment *environment = context;
+    if (line->counts[0] < 0)
+        return;
+    if (environment->interrupts < 0)
+        environment->interrupts = 0;
+    environment->interrupts += line->counts[0];
+    if (!line->is_timer)
+        return;
+    if (environment->timer_interrupts < 0)
+        environment->timer_interrupts = 0;
+    environment->timer_interrupts += line->counts[0];
 }
 
 static int64_t thermal_throttles(int cpu)
@@ -102,9 +80,14 @@ static int64_t thermal_throttles(int cpu)
 void port_environment(int cpu, struct port_environment *environment)
 {
     *environment = (struct port_environment){-1, -1, -1, -1};
-    environment->steal_ns = steal_ns(cpu);
-    if (cpu < 0)
+    struct cpus one;
+    cpus_clear(&one);
+    cpus_add(&one, cpu);
+    if (cpus_first(&one) < 0) {
+        environment->steal_ns = steal_of_machine();
         return;
-    count_interrupts(cpu, environment);
+    }
+    port_steal(&one, &environment->steal_ns);
+    port_interrupt_lines(&one, add_line, environment);
     environment->thermal_throttles = thermal_throttles(cpu);
 }

@@ -42,9 +42,9 @@ static int add_threads(const char *entries, long bytes, pid_t *threads, int coun
 
 int port_threads(pid_t process, pid_t *threads, int most)
 {
-    char path[64];
+    char path[LINUX_PLACE_BYTES];
     _Alignas(struct entry) char entries[2048];
-    snprintf(path, sizeof path, "/proc/%ld/task", (long)process_id(process));
+    snprintf(path, sizeof path, "%s/proc/%ld/task", linux_root(), (long)process_id(process));
     int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (folder < 0)
         return -1;

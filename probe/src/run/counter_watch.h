@@ -1,0 +1,59 @@
+/* Reads the kernel's counters once a second while a test measures, so that a reader can tell why a
+ * value was late: those of the measured CPUs, of the threads that measure and of their control
+ * group. The seconds in which a worst value lies are kept (record/counter_table.h).
+ *
+ * The supervisor does it, bound to CPUs that nothing measures on. Where there are none, it stays
+ * asleep: a look would disturb. Threads and group are then read at begin and end only.
+ *
+ * A look reads four small files of each thread, /proc/stat, /proc/interrupts and cpu.stat. With one
+ * thread it takes less than a millisecond, of which the test has nothing but a lock on its signals
+ * that the kernel takes to read `stat`, for about a microsecond. */
+#ifndef HS_RUN_COUNTER_WATCH_H
+#define HS_RUN_COUNTER_WATCH_H
+
+#include "base/cpus.h"
+#include "record/arena.h"
+
+#include <stdatomic.h>
+#include <sys/types.h>
+
+struct counter_watch_setup {
+    struct arena *arena;
+    struct cpus measured;        /* empty: not known */
+    const _Atomic pid_t *second; /* another process of the test; 0: none */
+};
+
+/* Over all measured CPUs; -1: not known. */
+struct counter_totals {
+    int64_t run_delay_ns, migrations, throttled, throttled_ns;
+};
+
+struct counter_watch;
+
+/* To be called by the supervisor before the measuring threads start: memory, and the CPUs that the
+ * caller is bound to until counter_watch_close. What prevents looks is told as an event. NULL: no
+ * memory for it, which is told too. */
+struct counter_watch *counter_watch_open(const struct counter_watch_setup *setup);
+
+/* At the begin of the measurement: reads what to compare with. */
+void counter_watch_begin(struct counter_watch *watch);
+
+/* When the next look is due, CLOCK_MONOTONIC; INT64_MAX: never. */
+int64_t counter_watch_due_ns(const struct counter_watch *watch);
+
+/* One look; ends an interval and begins the next. */
+void counter_watch_look(struct counter_watch *watch);
+
+/* Reads the threads only: some are about to end. */
+void counter_watch_look_at_threads(struct counter_watch *watch);
+
+/* Measured CPU that the last look found offline; -1: none. */
+int counter_watch_lost_cpu(const struct counter_watch *watch);
+
+/* The last look, at the end of the measurement, while its threads are there. */
+void counter_watch_end(struct counter_watch *watch, struct counter_totals *totals);
+
+/* Restores the CPUs of the caller. NULL does nothing. */
+void counter_watch_close(struct counter_watch *watch);
+
+#endif

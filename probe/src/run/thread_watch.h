@@ -1,0 +1,60 @@
+/* Counters of the threads of a test between two looks, for each measured CPU (counter_watch.h). All
+ * threads of this process count but its main thread, which supervises; and those of its second
+ * process.
+ *
+ * A thread counts for the measured CPU on which it was seen first, also when it is moved away. What
+ * a thread did before it was seen first, or after it was seen last, is not known: where a thread
+ * came or went between two looks, a sum of 0 is not known either. */
+#ifndef HS_RUN_THREAD_WATCH_H
+#define HS_RUN_THREAD_WATCH_H
+
+#include "base/build_options.h"
+#include "base/cpus.h"
+#include "port/port.h"
+#include "record/arena.h"
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+enum { WATCH_THREADS = HS_WATCH_THREADS, WATCH_COUNTERS = 5 };
+
+struct watched_thread {
+    pid_t process, thread; /* process 0: this one */
+    int cpu;               /* that it counts for; -1: none yet */
+    bool is_there;         /* at the last look */
+    bool is_partial;       /* it came or went in this interval */
+    bool was_asked_for;    /* the last look was made because threads were about to end */
+    int64_t moves;         /* seen as changes of its CPU, where the kernel does not count them */
+    int last_cpu;
+    int64_t last[WATCH_COUNTERS];  /* -1: not known */
+    int64_t grown[WATCH_COUNTERS]; /* in this interval; -1: not known */
+};
+
+struct thread_watch {
+    struct cpus measured;
+    int count;
+    bool is_short; /* more threads than WATCH_THREADS */
+    int64_t total[WATCH_COUNTERS];
+    bool is_total_partial;
+    pid_t second;
+    struct watched_thread threads[WATCH_THREADS];
+    pid_t found[WATCH_THREADS + 1];
+};
+
+/* Lists the threads, and takes the counters to compare with. */
+void thread_watch_begin(struct thread_watch *watch, const struct cpus *measured, pid_t second);
+
+/* Reads all threads. `is_asked_for`: threads that are new are not at work yet, and those that are
+ * about to end do nothing more. */
+void thread_watch_look(struct thread_watch *watch, pid_t second, bool is_asked_for);
+
+/* Stores the sums of this interval for interval->cpu. */
+void thread_watch_take(const struct thread_watch *watch, struct arena_interval *interval);
+
+/* Begins the next interval; forgets threads that have ended. */
+void thread_watch_next(struct thread_watch *watch);
+
+/* Sum over all threads and intervals; -1: not known. */
+int64_t thread_watch_total(const struct thread_watch *watch, enum arena_counter counter);
+
+#endif
