@@ -43,6 +43,7 @@ static const char help[] =
     "  --cpu-config shared|single|shielded   no reservation; all on one CPU; one CPU reserved\n"
     "  --settings LIST                 what a shield changes, out of cpuset, interrupts,\n"
     "                                  workqueues, timers, watchdog, governor, dma_latency\n"
+    "  --trace                         keep the kernel's events around the largest values\n"
     "  --dma-latency-us N              no idle state that takes longer than N us to leave\n"
     "  --seed N                        for random choices\n"
     "  --deadline-ns N  --duration-ns N  --counter-hz N  --until-eof  --backing FILE\n"

@@ -73,6 +73,13 @@
 #ifndef HS_ARENA_INTERVALS
 #define HS_ARENA_INTERVALS 256
 #endif
+/* Excerpts of the kernel's trace, around the largest values, and the lines of each, 128 bytes. */
+#ifndef HS_ARENA_TRACES
+#define HS_ARENA_TRACES 4
+#endif
+#ifndef HS_ARENA_TRACE_LINES
+#define HS_ARENA_TRACE_LINES 48
+#endif
 /* Compact form of a series that shares its record, beside its maxima: at least; and what all series
  * have together, if that is more. */
 #ifndef HS_ARENA_KEPT_BYTES
@@ -114,6 +121,9 @@
 #endif
 #if HS_RECORD_WORST < 1 || HS_ARENA_EVENTS < 1 || HS_ARENA_VERDICTS < 1 || HS_ARENA_INTERVALS < 1
 #error "HS_RECORD_WORST, HS_ARENA_EVENTS, HS_ARENA_VERDICTS, HS_ARENA_INTERVALS: at least 1"
+#endif
+#if HS_ARENA_TRACES < 1 || HS_ARENA_TRACE_LINES < 1
+#error "HS_ARENA_TRACES, HS_ARENA_TRACE_LINES: at least 1"
 #endif
 #if HS_WATCH_THREADS < 1 || HS_WATCH_COUNTS < 1
 #error "HS_WATCH_THREADS, HS_WATCH_COUNTS: at least 1"

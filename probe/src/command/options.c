@@ -213,6 +213,7 @@ static const struct option {
     {"--dma-latency-us", RUN, take_dma_latency},
     {"--seed", RUN | LOAD, take_seed},
     {"--backing", RUN, take_backing},
+    {"--trace", RUN, FLAG(trace, true)},
     {"--until-eof", RUN | LOAD, FLAG(until_eof, true)},
     {"--restore", SHIELD, FLAG(restore, true)},
     {"--show", SHIELD, FLAG(show, true)},

@@ -40,6 +40,7 @@ struct request {
     uint64_t counter_hz;
     uint64_t seed;
     bool until_eof;
+    bool trace;
     bool has_dma_latency;
     int32_t dma_latency_us;
     const char *backing;

@@ -26,7 +26,8 @@ struct port_tracing_kind {
 };
 
 struct port_tracing_wish {
-    const char *tracer; /* NULL: none */
+    const char *purpose; /* end of the instance's name, where a process has several; NULL: none */
+    const char *tracer;  /* NULL: none */
     const struct port_tracing_kind *kinds;
     int kind_count; /* at most PORT_TRACING_KINDS */
     struct cpus cpus;

@@ -27,6 +27,9 @@ enum {
     ARENA_VERDICTS = HS_ARENA_VERDICTS,
     ARENA_CALIBRATED = 8,
     ARENA_INTERVALS = HS_ARENA_INTERVALS,
+    ARENA_TRACES = HS_ARENA_TRACES,
+    ARENA_TRACE_LINES = HS_ARENA_TRACE_LINES,
+    ARENA_TRACE_BYTES = 128,
     ARENA_NAME_BYTES = 40,
     ARENA_TEXT_BYTES = HS_ARENA_TEXT_BYTES,
     ARENA_DATA_BYTES = HS_ARENA_DATA_BYTES,
@@ -101,6 +104,17 @@ struct arena_interval {
     _Atomic uint64_t begun;
 };
 
+/* What the kernel's ring of events held around a large value (record/trace_table.h). Seqlock style,
+ * as an interval. */
+struct arena_trace {
+    _Atomic uint64_t done;
+    int64_t value_ns, at_ns; /* at_ns: since the start of the measurement */
+    int32_t cpu;             /* -1: not known */
+    uint32_t line_count;     /* 0: not in use */
+    char lines[ARENA_TRACE_LINES][ARENA_TRACE_BYTES];
+    _Atomic uint64_t begun;
+};
+
 struct arena {
     char magic[8];
     uint64_t bytes;
@@ -122,6 +136,7 @@ struct arena {
     struct arena_calibrated calibrated[ARENA_CALIBRATED];
     uint32_t interval_lost; /* intervals with a worst value that found no room */
     struct arena_interval intervals[ARENA_INTERVALS];
+    struct arena_trace traces[ARENA_TRACES];
     struct record_shape slot_shape; /* the largest of all series */
     uint32_t slot_count;
     uint64_t kept_begin;       /* of all entries */

@@ -4,6 +4,7 @@
 #include "record/arena_layout.h"
 #include "record/counter_table.h"
 #include "record/recover.h"
+#include "record/trace_table.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -149,6 +150,7 @@ static struct arena *repair(struct arena *arena)
         *pass = *pass == 1;
     }
     counter_table_repair(arena);
+    trace_table_repair(arena);
     if (arena->calibrated_count > ARENA_CALIBRATED)
         arena->calibrated_count = 0;
     for (int i = 0; i < ARENA_CALIBRATED; i++)

@@ -72,3 +72,11 @@ void *run_own(struct run *run, size_t bytes)
     free(run->own);
     return run->own = NULL;
 }
+
+struct cpus run_measured_cpus(const struct run *run)
+{
+    struct cpus measured = run->uses_cpu;
+    if (!run->is_measured_elsewhere)
+        cpus_add(&measured, run->setup.cpu);
+    return measured;
+}

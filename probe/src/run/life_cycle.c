@@ -113,6 +113,27 @@ static int check_skew(struct run *run)
     return 0;
 }
 
+/* Before memory is locked: the ring is read into memory of its own. */
+static int open_trace(struct run *run)
+{
+    struct cpus measured = run_measured_cpus(run);
+    if (!run->request->trace)
+        return 0;
+    run->trace_ring = trace_ring_open(&measured, &run->outcome);
+    if (!run->trace_ring)
+        return -1;
+    arena_event(run->arena, "traced", -1, NO_DATA,
+                "the kernel recorded events on the measured CPUs: the figures are those of a "
+                "system that is traced");
+    return 0;
+}
+
+static void close_trace(struct run *run)
+{
+    trace_ring_close(run->trace_ring, run->arena);
+    run->trace_ring = NULL;
+}
+
 static int lock_memory(struct run *run)
 {
     struct scheduling_visit visit;
@@ -195,6 +216,7 @@ static int check_clock(struct run *run)
 static int release(struct run *run)
 {
     dma_latency_release(run);
+    close_trace(run);
     shield_run_release(run);
     return 0;
 }
@@ -205,6 +227,7 @@ static void release_early(struct run *run)
 {
     load_stop(&run->load);
     dma_latency_release(run);
+    close_trace(run);
     shield_run_release(run);
 }
 
@@ -225,6 +248,7 @@ static const struct step steps[] = {
     {load_run_start, load_run_free},
     {shield_run_enter, NULL},
     {dma_latency_hold, dma_latency_release}, /* after processes that would share the descriptor */
+    {open_trace, close_trace},
     {lock_memory, unlock_memory},
     {prepare, finish},
     {calibrate, supervise_end},

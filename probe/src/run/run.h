@@ -15,6 +15,7 @@
 #include "run/counter_watch.h"
 #include "run/instrument.h"
 #include "run/test.h"
+#include "run/trace_ring.h"
 
 #include <signal.h>
 #include <stdatomic.h>
@@ -44,6 +45,7 @@ struct run_dma_latency {
 struct run {
     struct counter_watch *counter_watch; /* of the supervisor, while the test measures */
     struct counter_totals counter_totals;
+    struct trace_ring *trace_ring; /* with --trace */
     atomic_int looks; /* that it has made on request of a measuring thread */
     const struct request *request;
     const struct test *test;
@@ -107,6 +109,9 @@ static inline int64_t run_event_at_ns(const struct run *run, int64_t monotonic_n
 {
     return run->start_ns > 0 ? run_at_ns(run, monotonic_ns) : -1;
 }
+
+/* CPUs that threads of the test measure on; empty: not known. */
+struct cpus run_measured_cpus(const struct run *run);
 
 /* Value of a parameter, and its first number; `name` must be in the test's table. */
 const struct param_value *run_param(const struct run *run, const char *name);

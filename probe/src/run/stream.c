@@ -4,6 +4,7 @@
 
 #include "load/report.h"
 #include "record/counter_table.h"
+#include "record/trace_table.h"
 #include "shield/shield.h"
 
 #include <inttypes.h>
@@ -350,6 +351,26 @@ static void intervals(struct emit *emit, const struct arena *arena)
             interval_line(emit, arena, &arena->intervals[i]);
 }
 
+static void trace_line(struct emit *emit, const struct arena_trace *trace)
+{
+    begin_line(emit, "trace");
+    emit_member_integer(emit, "at_ns", trace->at_ns);
+    emit_member_integer(emit, "value_ns", trace->value_ns);
+    known_integer(emit, "cpu", trace->cpu);
+    emit_member_array(emit, "lines");
+    for (uint32_t i = 0; i < trace->line_count; i++)
+        emit_string(emit, trace->lines[i]);
+    emit_end_array(emit);
+    end_line(emit);
+}
+
+static void traces(struct emit *emit, const struct arena *arena)
+{
+    for (int i = 0; i < ARENA_TRACES; i++)
+        if (trace_table_has(&arena->traces[i]))
+            trace_line(emit, &arena->traces[i]);
+}
+
 static void verdicts(struct emit *emit, const struct arena *arena)
 {
     for (uint32_t i = 0; i < arena->verdict_count; i++) {
@@ -458,6 +479,7 @@ void stream_rest(struct emit *emit, const struct run *run)
     uint32_t event_count = events(emit, run->arena);
     load_lines(emit, &run->load);
     intervals(emit, run->arena);
+    traces(emit, run->arena);
     for (uint32_t i = 0; i < run->arena->series_count; i++)
         series_line(emit, run->arena, i, run->scratch);
     verdicts(emit, run->arena);
@@ -517,6 +539,7 @@ void stream_dump(struct emit *emit, const struct arena *arena, struct record *sc
     stream_header(emit, arena);
     events(emit, arena);
     intervals(emit, arena);
+    traces(emit, arena);
     for (uint32_t i = 0; i < arena->series_count; i++)
         series_line(emit, arena, i, scratch);
     verdicts(emit, arena);

@@ -242,6 +242,7 @@ static void look_each_second(struct run *run)
     if (clock_monotonic_ns() < counter_watch_due_ns(run->counter_watch))
         return;
     counter_watch_look(run->counter_watch);
+    trace_ring_look(run->trace_ring, run->arena);
     if (run->lost_cpu < 0)
         run->lost_cpu = counter_watch_lost_cpu(run->counter_watch);
 }
@@ -269,7 +270,7 @@ static bool wait_for_done(struct run *run, const sigset_t *mask, bool watch_inpu
         int ready = pselect(run->done_pipe[0] + 1, &descriptors, NULL, NULL, &left, mask);
         if (ready > 0 && FD_ISSET(run->done_pipe[0], &descriptors) && take_word(run))
             return true;
-        if (ready > 0 && watch_input && input_ended())
+        if (ready > 0 && watch_input && FD_ISSET(STDIN_FILENO, &descriptors) && input_ended())
             stop_from_outside();
         look_each_second(run);
         if (stop_came_from_outside() || is_alone(run) || run->lost_cpu >= 0)
@@ -484,15 +485,16 @@ int supervise_calibrate(struct run *run)
 
 int supervise_measure(struct run *run)
 {
-    struct counter_watch_setup setup = {run->arena, run->uses_cpu, &run->needed};
-    if (!run->is_measured_elsewhere)
-        cpus_add(&setup.measured, run->setup.cpu);
+    struct counter_watch_setup setup = {run->arena, run_measured_cpus(run), &run->needed};
     run->counter_totals = (struct counter_totals){-1, -1, -1, -1};
+    if (run->trace_ring && trace_ring_start(run->trace_ring, &run->outcome) != 0)
+        return -1;
     run->counter_watch = counter_watch_open(&setup);
     int error = supervise_thread(run, measure);
     run->is_observed = !error;
     if (run->is_stuck)
         return error;
+    trace_ring_end(run->trace_ring, run->arena);
     counter_watch_close(run->counter_watch);
     run->counter_watch = NULL;
     return error;

@@ -140,7 +140,7 @@ bool tracefs_is_left(const char *name)
     if (errno || process > INT32_MAX || *end != '-' || end[1] < '0' || end[1] > '9')
         return false;
     uint64_t start = strtoull(end + 1, &end, 10);
-    if (errno || *end != '\0')
+    if (errno || (*end != '\0' && *end != '.'))
         return false;
     if (kill((pid_t)process, 0) != 0 && errno == ESRCH)
         return true;

@@ -218,7 +218,8 @@ struct port_tracing *port_tracing_open(const struct port_tracing_wish *wish,
     for (int i = 0; i < PORT_CPUS; i++)
         tracing->rings[i] = -1;
     port_tracing_name(name, sizeof name);
-    snprintf(tracing->path, sizeof tracing->path, "%s/instances/%s", place, name);
+    snprintf(tracing->path, sizeof tracing->path, "%s/instances/%s%s%.20s", place, name,
+             wish->purpose ? "." : "", wish->purpose ? wish->purpose : "");
     tracefs_remove_left(place);
     if (make(tracing, outcome) != 0) {
         free(tracing);

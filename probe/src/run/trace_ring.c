@@ -1,0 +1,271 @@
+#include "base/posix_source.h"
+
+#include "run/trace_ring.h"
+
+#include "base/clock.h"
+#include "port/tracing.h"
+#include "record/trace_table.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Of the kernel's memory, not locked with the process. At 10 kHz a wake-up makes about ten events of
+ * 50 bytes: more than a second of them. */
+#define RING_BYTES INT64_C(8388608)
+#define BEFORE_NS INT64_C(500000)
+#define AFTER_NS INT64_C(100000)
+#define SECOND_NS INT64_C(1000000000)
+
+enum { SWITCH, WAKEUP, TIMER_ENTRY, TIMER_EXIT, HANDLER_ENTRY, HANDLER_EXIT, SOFTIRQ, KINDS };
+enum { VALUE_BEGINS = KINDS, VALUE_ENDS }; /* no events, but lines among theirs */
+
+static const struct port_tracing_kind kinds[KINDS] = {
+    [SWITCH] = {"sched", "sched_switch", {"prev_pid", "prev_prio", "next_pid"}, "prev_comm", false},
+    [WAKEUP] = {"sched", "sched_wakeup", {"pid", "prio", "target_cpu"}, "comm", false},
+    [TIMER_ENTRY] = {"irq_vectors", "local_timer_entry", {"vector"}, NULL, false},
+    [TIMER_EXIT] = {"irq_vectors", "local_timer_exit", {"vector"}, NULL, false},
+    [HANDLER_ENTRY] = {"irq", "irq_handler_entry", {"irq"}, NULL, false},
+    [HANDLER_EXIT] = {"irq", "irq_handler_exit", {"irq", "ret"}, NULL, false},
+    [SOFTIRQ] = {"irq", "softirq_entry", {"vec"}, NULL, false},
+};
+
+/* An event near the value that is looked for. */
+struct near {
+    int64_t at_ns;
+    int kind, cpu;
+    int64_t field[PORT_TRACING_FIELDS];
+    char text[16];
+};
+
+struct trace_ring {
+    struct port_tracing *tracing;
+    struct port_tracing_kind kinds[KINDS];
+    int kind_of[KINDS]; /* what each of them is */
+    struct cpus cpus;
+    int error;          /* the first one of a look */
+    int missing_count;  /* values of which the ring had nothing any more */
+    int64_t looked_ns;  /* since the start of the measurement */
+    int64_t from_ns, to_ns;
+    int cpu;
+    uint32_t near_count;
+    struct near near[ARENA_TRACE_LINES]; /* the latest of them, in the order of their times */
+    char lines[ARENA_TRACE_LINES][ARENA_TRACE_BYTES];
+};
+
+/* Kinds that this kernel has: those of one architecture's interrupts are not everywhere. */
+static int choose_kinds(struct trace_ring *ring, struct port_tracing_wish *wish,
+                        struct outcome *outcome)
+{
+    int count = 0;
+    for (int i = 0; i < KINDS; i++) {
+        struct outcome ignored = {0};
+        struct port_tracing_wish one = {.kinds = &kinds[i], .kind_count = 1, .cpus = wish->cpus};
+        if (port_tracing_look(&one, i == SWITCH ? outcome : &ignored) != 0) {
+            if (i == SWITCH)
+                return -1;
+            continue;
+        }
+        ring->kinds[count] = kinds[i];
+        ring->kind_of[count++] = i;
+    }
+    wish->kinds = ring->kinds;
+    wish->kind_count = count;
+    return 0;
+}
+
+struct trace_ring *trace_ring_open(const struct cpus *measured, struct outcome *outcome)
+{
+    struct port_tracing_wish wish = {
+        .purpose = "ring", .cpus = *measured, .bytes_per_cpu = RING_BYTES};
+    struct trace_ring *ring = calloc(1, sizeof *ring);
+    if (!ring) {
+        outcome_set_errno(outcome, ENOMEM, "memory for the trace", "free memory");
+        return NULL;
+    }
+    ring->cpus = *measured;
+    if (choose_kinds(ring, &wish, outcome) == 0)
+        ring->tracing = port_tracing_open(&wish, outcome);
+    if (ring->tracing)
+        return ring;
+    free(ring);
+    return NULL;
+}
+
+int trace_ring_start(struct trace_ring *ring, struct outcome *outcome)
+{
+    return port_tracing_start(ring->tracing, outcome);
+}
+
+/* ---- what is near the value ---- */
+
+static void put_in_order(struct trace_ring *ring, const struct near *event)
+{
+    uint32_t place = ring->near_count;
+    if (place == ARENA_TRACE_LINES) {
+        if (event->at_ns <= ring->near[0].at_ns)
+            return;
+        memmove(&ring->near[0], &ring->near[1], (ARENA_TRACE_LINES - 1) * sizeof ring->near[0]);
+        place--;
+    } else {
+        ring->near_count++;
+    }
+    while (place > 0 && ring->near[place - 1].at_ns > event->at_ns) {
+        ring->near[place] = ring->near[place - 1];
+        place--;
+    }
+    ring->near[place] = *event;
+}
+
+static void visit(const struct port_tracing_event *event, void *context)
+{
+    struct trace_ring *ring = context;
+    if (event->at_ns < ring->from_ns || event->at_ns > ring->to_ns)
+        return;
+    struct near near = {event->at_ns,
+                        event->kind < 0 ? event->kind : ring->kind_of[event->kind],
+                        ring->cpu,
+                        {event->field[0], event->field[1], event->field[2]},
+                        ""};
+    size_t bytes = event->text_bytes < sizeof near.text - 1 ? event->text_bytes
+                                                            : sizeof near.text - 1;
+    if (event->text)
+        memcpy(near.text, event->text, bytes);
+    put_in_order(ring, &near);
+}
+
+/* The kernel's words: see Documentation/trace/events.rst. */
+static void compose(char line[ARENA_TRACE_BYTES], const struct near *event)
+{
+    char head[40];
+    snprintf(head, sizeof head, "[%03d] %" PRId64 ".%09" PRId64, event->cpu,
+             event->at_ns / SECOND_NS, event->at_ns % SECOND_NS);
+    const int64_t *field = event->field;
+    bool is_event = event->kind >= 0 && event->kind < KINDS;
+    const char *name = is_event ? kinds[event->kind].name : "";
+    switch (event->kind) {
+    case SWITCH:
+        snprintf(line, ARENA_TRACE_BYTES,
+                 "%s: %s: prev_comm=%s prev_pid=%lld prev_prio=%lld ==> next_pid=%lld", head, name,
+                 event->text, (long long)field[0], (long long)field[1], (long long)field[2]);
+        break;
+    case WAKEUP:
+        snprintf(line, ARENA_TRACE_BYTES, "%s: %s: comm=%s pid=%lld prio=%lld target_cpu=%03lld",
+                 head, name, event->text, (long long)field[0], (long long)field[1],
+                 (long long)field[2]);
+        break;
+    case PORT_TRACING_LOST:
+        snprintf(line, ARENA_TRACE_BYTES, "%s: LOST %lld EVENTS", head, (long long)field[0]);
+        break;
+    case VALUE_BEGINS:
+    case VALUE_ENDS:
+        snprintf(line, ARENA_TRACE_BYTES, "%s: the value %s", head,
+                 event->kind == VALUE_BEGINS ? "begins" : "ends");
+        break;
+    default:
+        snprintf(line, ARENA_TRACE_BYTES, "%s: %s: %s=%lld", head, name,
+                 kinds[event->kind].fields[0], (long long)field[0]);
+    }
+}
+
+static void read_cpus(struct trace_ring *ring)
+{
+    for (int cpu = cpus_first(&ring->cpus); cpu >= 0; cpu = cpus_next(&ring->cpus, cpu)) {
+        int more = 1;
+        ring->cpu = cpu;
+        while (more > 0)
+            more = port_tracing_read(ring->tracing, cpu, visit, ring);
+        if (more < 0 && !ring->error)
+            ring->error = errno;
+    }
+}
+
+static void mark_value(struct trace_ring *ring, int64_t begin_ns, int64_t end_ns, int cpu)
+{
+    int shown = cpu >= 0 ? cpu : cpus_first(&ring->cpus);
+    const struct near begins = {.at_ns = begin_ns, .kind = VALUE_BEGINS, .cpu = shown};
+    const struct near ends = {.at_ns = end_ns, .kind = VALUE_ENDS, .cpu = shown};
+    put_in_order(ring, &begins);
+    put_in_order(ring, &ends);
+}
+
+/* Takes all that the stopped ring holds, and keeps what is near the value. */
+static void take(struct trace_ring *ring, struct arena *arena, const struct trace_value *value)
+{
+    int64_t end_ns = arena->started_ns + value->at_ns;
+    ring->from_ns = end_ns - value->value_ns - BEFORE_NS;
+    ring->to_ns = end_ns + AFTER_NS;
+    ring->near_count = 0;
+    read_cpus(ring);
+    if (ring->near_count == 0)
+        ring->missing_count++;
+    else
+        mark_value(ring, end_ns - value->value_ns, end_ns, value->cpu);
+    for (uint32_t i = 0; i < ring->near_count; i++)
+        compose(ring->lines[i], &ring->near[i]);
+    trace_table_keep(arena, value, (const char (*)[ARENA_TRACE_BYTES])ring->lines,
+                     ring->near_count);
+}
+
+/* A value may have been recorded just after the look before. */
+static bool has_new(const struct trace_ring *ring, const struct arena *arena,
+                    struct trace_value *value)
+{
+    return arena->started_ns > 0 && trace_table_wants(arena, ring->looked_ns - SECOND_NS, value);
+}
+
+void trace_ring_look(struct trace_ring *ring, struct arena *arena)
+{
+    struct trace_value value;
+    struct outcome ignored = {0};
+    if (!ring)
+        return;
+    if (has_new(ring, arena, &value)) {
+        int error = port_tracing_stop(ring->tracing);
+        ring->error = ring->error ? ring->error : error;
+        take(ring, arena, &value);
+        if (port_tracing_start(ring->tracing, &ignored) != 0 && !ring->error)
+            ring->error = EIO;
+    }
+    ring->looked_ns = clock_monotonic_ns() - arena->started_ns;
+}
+
+void trace_ring_end(struct trace_ring *ring, struct arena *arena)
+{
+    struct trace_value value;
+    if (!ring)
+        return;
+    bool was_on = port_tracing_is_on(ring->tracing);
+    port_tracing_stop(ring->tracing);
+    if (has_new(ring, arena, &value))
+        take(ring, arena, &value);
+    if (!was_on)
+        arena_event(arena, "trace_switched_off", -1, NO_DATA,
+                    "the trace of this run was switched off from outside: values after that have "
+                    "no excerpt");
+    if (ring->error)
+        arena_event(arena, "trace_not_read", -1, DATA(data_text("error", strerror(ring->error))),
+                    "the kernel's trace could not be read at some looks (%s)",
+                    strerror(ring->error));
+    if (ring->missing_count > 0)
+        arena_event(arena, "trace_missing", -1,
+                    DATA(data_integer("missing_count", ring->missing_count)),
+                    "of %d large values the kernel's trace had nothing any more when it was read",
+                    ring->missing_count);
+}
+
+void trace_ring_close(struct trace_ring *ring, struct arena *arena)
+{
+    char path[400];
+    if (!ring)
+        return;
+    int error = port_tracing_close(ring->tracing, path, sizeof path);
+    if (error && arena)
+        arena_event(arena, "trace_left", -1,
+                    DATA(data_text("path", path), data_text("error", strerror(error))),
+                    "the kernel's trace %s could not be removed (%s): the next run tries again",
+                    path, strerror(error));
+    free(ring);
+}
