@@ -218,7 +218,7 @@ static bool input_ended(void)
     return got == 0 || (got < 0 && errno != EINTR && errno != EAGAIN);
 }
 
-/* Does what a measuring thread asks for. True: it is done. */
+/* Does what a measuring thread asks for. True: it is done; after ENDS it only says so again. */
 static bool take_word(struct run *run)
 {
     char word = 0;
@@ -232,7 +232,7 @@ static bool take_word(struct run *run)
         counter_watch_end(run->counter_watch, &run->counter_totals);
     if (word != DONE)
         atomic_fetch_add(&run->looks, 1);
-    return word == DONE;
+    return word == DONE || word == ENDS;
 }
 
 /* Once a second, on a CPU that does not measure. Whatever else is looked at each second has its
@@ -269,7 +269,7 @@ static bool wait_for_done(struct run *run, const sigset_t *mask, bool watch_inpu
         int ready = pselect(run->done_pipe[0] + 1, &descriptors, NULL, NULL, &left, mask);
         if (ready > 0 && FD_ISSET(run->done_pipe[0], &descriptors) && take_word(run))
             return true;
-        if (ready > 0 && watch_input && input_ended())
+        if (ready > 0 && watch_input && FD_ISSET(STDIN_FILENO, &descriptors) && input_ended())
             stop_from_outside();
         look_each_second(run);
         if (stop_came_from_outside() || is_alone(run) || run->lost_cpu >= 0)
