@@ -27,10 +27,10 @@
 #define HS_THREADS 600
 #endif
 
-/* Threads of a test whose counters are read each second (run/counter_watch.h), 128 bytes each, and
+/* Threads of a test whose counters are read each second (run/counter_watch.h), 112 bytes each, and
  * counts of interrupts (lines times measured CPUs) that are remembered for it, 12 bytes each. */
 #ifndef HS_WATCH_THREADS
-#define HS_WATCH_THREADS 256
+#define HS_WATCH_THREADS 128
 #endif
 #ifndef HS_WATCH_COUNTS
 #define HS_WATCH_COUNTS 16384
@@ -71,7 +71,7 @@
 /* Seconds whose counters of the kernel are kept because a worst value lies in them, of one CPU each
  * (record/counter_table.h), 184 bytes. */
 #ifndef HS_ARENA_INTERVALS
-#define HS_ARENA_INTERVALS 256
+#define HS_ARENA_INTERVALS 128
 #endif
 /* Excerpts of the kernel's trace, around the largest values, and the lines of each, 128 bytes. */
 #ifndef HS_ARENA_TRACES

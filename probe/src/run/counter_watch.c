@@ -32,8 +32,7 @@ struct counter_watch {
     int cpu_count;
     int64_t begun_ns, looked_ns, due_ns;
     int lost_cpu;
-    bool has_group;
-    char group[GROUP_BYTES];
+    char *group;                     /* that limits the CPU time; NULL: none */
     int64_t throttled, throttled_ns; /* at the last look; -1: not known */
     struct counter_totals totals;
     struct clock_watch clocks;
@@ -102,7 +101,15 @@ static void free_all(struct counter_watch *watch)
     free(watch->offer.intervals);
     free(watch->cpus);
     free(watch->steal_ns);
+    free(watch->group);
     free(watch);
+}
+
+/* NULL: there is none, or no memory. */
+static __attribute__((noinline)) char *find_group(void)
+{
+    char group[GROUP_BYTES];
+    return port_throttling_group(group, sizeof group) ? strdup(group) : NULL;
 }
 
 struct counter_watch *counter_watch_open(const struct counter_watch_setup *setup)
@@ -115,7 +122,7 @@ struct counter_watch *counter_watch_open(const struct counter_watch_setup *setup
     watch->setup = *setup;
     watch->lost_cpu = -1;
     watch->due_ns = INT64_MAX;
-    watch->has_group = port_throttling_group(watch->group, sizeof watch->group);
+    watch->group = find_group();
     const char *why = bind_elsewhere(watch);
     watch->cpu_count = why ? 0 : cpus_count(&setup->measured);
     if (!why && allocate(watch) != 0)
@@ -138,7 +145,7 @@ static int64_t grown(int64_t from, int64_t to)
 
 static void read_throttling(struct counter_watch *watch, int64_t *count, int64_t *ns)
 {
-    if (!watch->has_group || !port_throttled(watch->group, count, ns))
+    if (!watch->group || !port_throttled(watch->group, count, ns))
         *count = *ns = -1;
 }
 

@@ -218,7 +218,7 @@ static bool input_ended(void)
     return got == 0 || (got < 0 && errno != EINTR && errno != EAGAIN);
 }
 
-/* Does what a measuring thread asks for. True: it is done. */
+/* Does what a measuring thread asks for. True: it is done; after ENDS it only says so again. */
 static bool take_word(struct run *run)
 {
     char word = 0;
@@ -232,7 +232,7 @@ static bool take_word(struct run *run)
         counter_watch_end(run->counter_watch, &run->counter_totals);
     if (word != DONE)
         atomic_fetch_add(&run->looks, 1);
-    return word == DONE;
+    return word == DONE || word == ENDS;
 }
 
 /* Once a second, on a CPU that does not measure. Whatever else is looked at each second has its
