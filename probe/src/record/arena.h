@@ -36,7 +36,7 @@ enum {
     ARENA_JSON_BYTES = HS_ARENA_JSON_BYTES,
     ARENA_KEPT_BYTES = HS_ARENA_KEPT_BYTES,         /* at least, for a series beside its maxima */
     ARENA_KEPT_ALL_BYTES = HS_ARENA_KEPT_ALL_BYTES, /* of all series, if that is more */
-    ARENA_MAXIMA = 1 << 20, /* of all series; the toolkit reads up to six times as many */
+    ARENA_MAXIMA = 1 << 20,      /* of all series; the toolkit reads up to six times as many */
     ARENA_SLOT_MAXIMA = 3 << 15, /* of all slots, 768 KiB: they are locked */
 };
 

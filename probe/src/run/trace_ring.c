@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of the kernel's memory, not locked with the process. At 10 kHz a wake-up makes about ten events of
- * 50 bytes: more than a second of them. */
+/* Of the kernel's memory, not locked with the process. At 10 kHz a wake-up makes about ten events
+ * of 50 bytes: more than a second of them. */
 #define RING_BYTES INT64_C(8388608)
 #define BEFORE_NS INT64_C(500000)
 #define AFTER_NS INT64_C(100000)
@@ -45,9 +45,9 @@ struct trace_ring {
     struct port_tracing_kind kinds[KINDS];
     int kind_of[KINDS]; /* what each of them is */
     struct cpus cpus;
-    int error;          /* the first one of a look */
-    int missing_count;  /* values of which the ring had nothing any more */
-    int64_t looked_ns;  /* since the start of the measurement */
+    int error;         /* the first one of a look */
+    int missing_count; /* values of which the ring had nothing any more */
+    int64_t looked_ns; /* since the start of the measurement */
     int64_t from_ns, to_ns;
     int cpu;
     uint32_t near_count;
@@ -129,8 +129,8 @@ static void visit(const struct port_tracing_event *event, void *context)
                         ring->cpu,
                         {event->field[0], event->field[1], event->field[2]},
                         ""};
-    size_t bytes = event->text_bytes < sizeof near.text - 1 ? event->text_bytes
-                                                            : sizeof near.text - 1;
+    size_t bytes =
+        event->text_bytes < sizeof near.text - 1 ? event->text_bytes : sizeof near.text - 1;
     if (event->text)
         memcpy(near.text, event->text, bytes);
     put_in_order(ring, &near);
@@ -205,8 +205,7 @@ static void take(struct trace_ring *ring, struct arena *arena, const struct trac
         mark_value(ring, end_ns - value->value_ns, end_ns, value->cpu);
     for (uint32_t i = 0; i < ring->near_count; i++)
         compose(ring->lines[i], &ring->near[i]);
-    trace_table_keep(arena, value, (const char (*)[ARENA_TRACE_BYTES])ring->lines,
-                     ring->near_count);
+    trace_table_keep(arena, value, (const char(*)[ARENA_TRACE_BYTES])ring->lines, ring->near_count);
 }
 
 /* A value may have been recorded just after the look before. */

@@ -1,13 +1,13 @@
 /* The kernel's events around the largest values (--trace).
  *
- * They go into a ring of the kernel, of the measured CPUs alone, and nothing reads them while nothing
- * is late. When the supervisor sees a new largest value it stops the ring, reads it, keeps the lines
- * around the value (record/trace_table.h) and lets it go on. The lines are composed here from the
- * events, in the kernel's words, with stamps in ns: its own text has us.
+ * They go into a ring of the kernel, of the measured CPUs alone, and nothing reads them while
+ * nothing is late. When the supervisor sees a new largest value it stops the ring, reads it, keeps
+ * the lines around the value (record/trace_table.h) and lets it go on. The lines are composed here
+ * from the events, in the kernel's words, with stamps in ns: its own text has us.
  *
  * How it could mislead: recording an event takes time on the measured CPU, some 100 ns each, and so
- * the figures are those of a traced system; conditions say so. A ring that was overwritten before it
- * was read has lost the value: then no excerpt is kept. */
+ * the figures are those of a traced system; conditions say so. A ring that was overwritten before
+ * it was read has lost the value: then no excerpt is kept. */
 #ifndef HS_RUN_TRACE_RING_H
 #define HS_RUN_TRACE_RING_H
 

@@ -1,0 +1,397 @@
+/* The ring of the kernel's events around the largest values, over tracing that is made up. */
+#include "base/posix_source.h"
+
+#include "port/tracing.h"
+#include "record/trace_table.h"
+#include "run/trace_ring.h"
+#include "tap.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+enum { MOST = 400, LOG_BYTES = 64 };
+
+struct scripted {
+    int cpu;
+    const char *name; /* of the kind; NULL: lost events */
+    int64_t at_ns, field[PORT_TRACING_FIELDS];
+    const char *text;
+};
+
+/* The kernel: what it has, what its rings hold, what was asked of it. */
+static struct {
+    const char *lacks; /* a kind of event */
+    bool is_switched_off;
+    int read_error, start_error, close_error;
+    struct scripted events[MOST];
+    int event_count;
+    struct port_tracing_wish wish;
+    struct port_tracing_kind kinds[PORT_TRACING_KINDS];
+    char log[LOG_BYTES]; /* a letter for each call: o(pen) s(tart) h(alt) r(ead) c(lose) */
+} kernel;
+
+static void note(char letter)
+{
+    size_t length = strlen(kernel.log);
+    if (length + 1 < sizeof kernel.log)
+        kernel.log[length] = letter;
+}
+
+int port_tracing_look(const struct port_tracing_wish *wish, struct outcome *outcome)
+{
+    if (kernel.lacks && strcmp(wish->kinds[0].name, kernel.lacks) == 0)
+        return outcome_set(outcome, STATUS_UNSUPPORTED, NULL, "no %s", kernel.lacks);
+    return 0;
+}
+
+struct port_tracing *port_tracing_open(const struct port_tracing_wish *wish,
+                                       struct outcome *outcome)
+{
+    (void)outcome;
+    note('o');
+    kernel.wish = *wish;
+    memcpy(kernel.kinds, wish->kinds, (size_t)wish->kind_count * sizeof wish->kinds[0]);
+    return (struct port_tracing *)&kernel;
+}
+
+int port_tracing_start(struct port_tracing *tracing, struct outcome *outcome)
+{
+    (void)tracing;
+    note('s');
+    return kernel.start_error ? outcome_set_errno(outcome, kernel.start_error, "tracing_on", NULL)
+                              : 0;
+}
+
+int port_tracing_stop(struct port_tracing *tracing)
+{
+    (void)tracing;
+    note('h');
+    return 0;
+}
+
+bool port_tracing_is_on(const struct port_tracing *tracing)
+{
+    (void)tracing;
+    return !kernel.is_switched_off;
+}
+
+static int kind_of(const char *name)
+{
+    for (int i = 0; name && i < kernel.wish.kind_count; i++)
+        if (strcmp(kernel.kinds[i].name, name) == 0)
+            return i;
+    return PORT_TRACING_LOST;
+}
+
+/* Delivers one event a call, and takes it out of the ring. */
+int port_tracing_read(struct port_tracing *tracing, int cpu, port_tracing_visit visit,
+                      void *context)
+{
+    (void)tracing;
+    note('r');
+    if (kernel.read_error) {
+        errno = kernel.read_error;
+        return -1;
+    }
+    for (int i = 0; i < kernel.event_count; i++) {
+        struct scripted *from = &kernel.events[i];
+        if (from->cpu != cpu)
+            continue;
+        struct port_tracing_event event = {.at_ns = from->at_ns, .kind = kind_of(from->name)};
+        memcpy(event.field, from->field, sizeof event.field);
+        event.text = from->text;
+        event.text_bytes = from->text ? strlen(from->text) : 0;
+        from->cpu = -1;
+        if (!from->name || event.kind >= 0) /* a kernel sends no event that was not asked for */
+            visit(&event, context);
+        return 1;
+    }
+    return 0;
+}
+
+int port_tracing_close(struct port_tracing *tracing, char *path, size_t bytes)
+{
+    (void)tracing;
+    note('c');
+    snprintf(path, bytes, "/instances/mine");
+    return kernel.close_error;
+}
+
+static void add(int cpu, int64_t at_ns, const char *name, int64_t first, const char *text)
+{
+    kernel.events[kernel.event_count++] =
+        (struct scripted){cpu, name, at_ns, {first, 120, 77}, text};
+}
+
+/* ---- an arena in which values are recorded ---- */
+
+/* Ahead of the clock, so that no value is too old. */
+#define START_NS INT64_C(4000000005000000000)
+#define MS INT64_C(1000000)
+
+static struct arena *arena;
+static struct arena_plan plan;
+static struct trace_ring *ring;
+static struct outcome outcome;
+
+static void begin(const char *unit)
+{
+    struct cpus cpus;
+    memset(&kernel, 0, sizeof kernel);
+    memset(&plan, 0, sizeof plan);
+    memset(&outcome, 0, sizeof outcome);
+    int series = arena_plan_series(&plan, "wakeup", unit, NULL);
+    arena_plan_label_number(&plan, series, "cpu", 3);
+    arena = arena_create(&plan, NULL, &outcome);
+    if (!arena)
+        abort();
+    arena->started_ns = START_NS;
+    cpus_clear(&cpus);
+    cpus_add(&cpus, 1);
+    cpus_add(&cpus, 3);
+    ring = trace_ring_open(&cpus, &outcome);
+    if (ring)
+        CHECK(trace_ring_start(ring, &outcome) == 0);
+}
+
+static void end(void)
+{
+    trace_ring_close(ring, arena);
+    arena_free(arena);
+    arena_plan_free(&plan);
+}
+
+static void record(int64_t value_ns, int64_t at_ns)
+{
+    record_value(arena_record(arena, 0), value_ns, at_ns);
+}
+
+static int kept_count(void)
+{
+    int count = 0;
+    for (int i = 0; i < ARENA_TRACES; i++)
+        count += trace_table_has(&arena->traces[i]) ? 1 : 0;
+    return count;
+}
+
+static const struct arena_trace *kept(int64_t value_ns)
+{
+    for (int i = 0; i < ARENA_TRACES; i++)
+        if (trace_table_has(&arena->traces[i]) && arena->traces[i].value_ns == value_ns)
+            return &arena->traces[i];
+    return NULL;
+}
+
+static bool has_event(const char *name)
+{
+    for (uint32_t i = 0; i < arena->event_count; i++)
+        if (strcmp(arena->events[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+/* ---- tests ---- */
+
+static void test_lines_around_a_value_are_kept_in_the_order_of_their_times(void)
+{
+    begin("ns");
+    record(2 * MS, 30 * MS);                              /* from 28 to 30 ms */
+    add(3, START_NS + 27 * MS, "softirq_entry", 1, NULL); /* more than half a ms before */
+    add(3, START_NS + 28 * MS + 10, "local_timer_entry", 236, NULL);
+    add(3, START_NS + 29 * MS, "sched_switch", 42, "hog");
+    add(3, START_NS + 31 * MS, "softirq_entry", 2, NULL); /* after it */
+    add(1, START_NS + 28 * MS + 5, "sched_wakeup", 77, "mine");
+    trace_ring_look(ring, arena);
+    const struct arena_trace *trace = kept(2 * MS);
+    CHECK(trace && trace->cpu == 3 && trace->at_ns == 30 * MS);
+    CHECK_SAME(trace->line_count, 5);
+    CHECK_TEXT(trace->lines[0], "[003] 4000000005.028000000: the value begins");
+    CHECK_TEXT(trace->lines[1],
+               "[001] 5.028000005: sched_wakeup: comm=mine pid=77 prio=120 target_cpu=077");
+    CHECK_TEXT(trace->lines[2], "[003] 4000000005.028000010: local_timer_entry: vector=236");
+    CHECK_TEXT(trace->lines[3],
+               "[003] 4000000005.029000000: sched_switch: prev_comm=hog prev_pid=42 "
+               "prev_prio=120 ==> next_pid=77");
+    CHECK_TEXT(trace->lines[4], "[003] 4000000005.030000000: the value ends");
+    end();
+}
+
+static void test_the_ring_is_halted_read_and_started_only_for_a_new_largest_value(void)
+{
+    begin("ns");
+    trace_ring_look(ring, arena);
+    CHECK_TEXT(kernel.log, "os");
+    record(MS, 10 * MS);
+    add(3, START_NS + 10 * MS, "softirq_entry", 1, NULL);
+    trace_ring_look(ring, arena);
+    CHECK_TEXT(kernel.log, "oshrrrs"); /* CPU 1: nothing; CPU 3: one, then nothing */
+    trace_ring_look(ring, arena);
+    record(MS / 2, 20 * MS);
+    trace_ring_look(ring, arena);
+    CHECK_TEXT(kernel.log, "oshrrrs");
+    end();
+    CHECK_HOLDS(kernel.log, "c");
+}
+
+static void test_counts_have_no_excerpt(void)
+{
+    begin("count");
+    record(MS, 10 * MS);
+    add(3, START_NS + 10 * MS, "softirq_entry", 1, NULL);
+    trace_ring_look(ring, arena);
+    CHECK_SAME(kept_count(), 0);
+    end();
+}
+
+static void test_the_largest_values_stay(void)
+{
+    begin("ns");
+    for (int i = 1; i <= ARENA_TRACES + 2; i++) {
+        record(i * MS, i * 100 * MS);
+        add(3, START_NS + i * 100 * MS, "softirq_entry", i, NULL);
+        trace_ring_look(ring, arena);
+    }
+    CHECK_SAME(kept_count(), ARENA_TRACES);
+    CHECK(!kept(1 * MS) && !kept(2 * MS) && kept(3 * MS) && kept((ARENA_TRACES + 2) * MS));
+    end();
+}
+
+static void test_of_many_events_those_nearest_the_end_stay(void)
+{
+    begin("ns");
+    record(100 * MS, 200 * MS);
+    for (int i = 0; i < 300; i++)
+        add(3, START_NS + 100 * MS + i * MS / 4, "softirq_entry", i, NULL);
+    trace_ring_look(ring, arena);
+    const struct arena_trace *trace = kept(100 * MS);
+    CHECK(trace && trace->line_count == ARENA_TRACE_LINES);
+    CHECK_HOLDS(trace->lines[ARENA_TRACE_LINES - 1], "the value ends");
+    CHECK_HOLDS(trace->lines[ARENA_TRACE_LINES - 2], "vec=299");
+    CHECK_HOLDS(trace->lines[0], "vec=253");
+    end();
+}
+
+static void test_lost_events_have_a_line(void)
+{
+    begin("ns");
+    record(2 * MS, 30 * MS);
+    add(3, START_NS + 29 * MS, NULL, 12, NULL);
+    trace_ring_look(ring, arena);
+    CHECK(kept(2 * MS) && strstr(kept(2 * MS)->lines[1], "LOST 12 EVENTS"));
+    end();
+}
+
+static void test_a_value_that_the_ring_no_longer_has_is_told(void)
+{
+    begin("ns");
+    record(2 * MS, 30 * MS);
+    trace_ring_look(ring, arena);
+    trace_ring_end(ring, arena);
+    CHECK_SAME(kept_count(), 0);
+    CHECK(has_event("trace_missing"));
+    end();
+}
+
+static void test_a_breach_that_ends_the_run_is_read_at_the_end(void)
+{
+    begin("ns");
+    record(2 * MS, 30 * MS);
+    add(3, START_NS + 30 * MS, "softirq_entry", 1, NULL);
+    trace_ring_end(ring, arena);
+    CHECK(kept(2 * MS) != NULL);
+    CHECK(!has_event("trace_missing") && !has_event("trace_switched_off"));
+    CHECK_TEXT(kernel.log, "oshrrr");
+    end();
+}
+
+static void test_a_trace_that_somebody_switched_off_is_told(void)
+{
+    begin("ns");
+    kernel.is_switched_off = true;
+    trace_ring_end(ring, arena);
+    CHECK(has_event("trace_switched_off"));
+    end();
+}
+
+static void test_an_error_of_a_look_is_told_at_the_end(void)
+{
+    begin("ns");
+    record(2 * MS, 30 * MS);
+    kernel.read_error = EIO;
+    trace_ring_look(ring, arena);
+    CHECK(arena->event_count == 0);
+    trace_ring_end(ring, arena);
+    CHECK(has_event("trace_not_read"));
+    end();
+}
+
+static void test_a_ring_that_stays_is_told(void)
+{
+    begin("ns");
+    kernel.close_error = EBUSY;
+    trace_ring_close(ring, arena);
+    CHECK(has_event("trace_left"));
+    ring = NULL;
+    end();
+}
+
+static void test_a_kernel_without_switches_is_refused_and_one_without_vectors_is_not(void)
+{
+    begin("ns");
+    end();
+    memset(&kernel, 0, sizeof kernel);
+    struct cpus cpus;
+    cpus_clear(&cpus);
+    kernel.lacks = "sched_switch";
+    CHECK(trace_ring_open(&cpus, &outcome) == NULL);
+    CHECK_SAME(outcome.status, STATUS_UNSUPPORTED);
+    CHECK_TEXT(kernel.log, "");
+    kernel.lacks = "local_timer_entry";
+    ring = trace_ring_open(&cpus, &outcome);
+    CHECK(ring != NULL);
+    int with = kind_of("sched_switch"), without = kind_of("local_timer_entry");
+    CHECK(with >= 0 && without == PORT_TRACING_LOST);
+    CHECK_HOLDS(kernel.kinds[kind_of("local_timer_exit")].name, "local_timer_exit");
+    trace_ring_close(ring, NULL);
+}
+
+static void test_a_torn_excerpt_is_dropped(void)
+{
+    begin("ns");
+    record(2 * MS, 30 * MS);
+    add(3, START_NS + 30 * MS, "softirq_entry", 1, NULL);
+    trace_ring_look(ring, arena);
+    trace_table_repair(arena);
+    CHECK_SAME(kept_count(), 1);
+    memset(arena->traces[0].lines[1], 'x', ARENA_TRACE_BYTES);
+    trace_table_repair(arena);
+    CHECK(strlen(arena->traces[0].lines[1]) < ARENA_TRACE_BYTES);
+    arena->traces[0].begun++;
+    trace_table_repair(arena);
+    CHECK_SAME(kept_count(), 0);
+    arena->traces[0].begun--;
+    arena->traces[0].line_count = ARENA_TRACE_LINES + 1;
+    trace_table_repair(arena);
+    CHECK_SAME(kept_count(), 0);
+    end();
+}
+
+TAP_MAIN({"lines around a value, in the order of their times",
+          test_lines_around_a_value_are_kept_in_the_order_of_their_times},
+         {"only for a new largest value",
+          test_the_ring_is_halted_read_and_started_only_for_a_new_largest_value},
+         {"counts have no excerpt", test_counts_have_no_excerpt},
+         {"the largest values stay", test_the_largest_values_stay},
+         {"of many events those nearest the end stay",
+          test_of_many_events_those_nearest_the_end_stay},
+         {"lost events have a line", test_lost_events_have_a_line},
+         {"a value that the ring no longer has is told",
+          test_a_value_that_the_ring_no_longer_has_is_told},
+         {"a breach that ends the run is read at the end",
+          test_a_breach_that_ends_the_run_is_read_at_the_end},
+         {"switched off by somebody", test_a_trace_that_somebody_switched_off_is_told},
+         {"an error of a look", test_an_error_of_a_look_is_told_at_the_end},
+         {"a ring that stays", test_a_ring_that_stays_is_told},
+         {"kinds that a kernel lacks",
+          test_a_kernel_without_switches_is_refused_and_one_without_vectors_is_not},
+         {"a torn excerpt", test_a_torn_excerpt_is_dropped}, )
