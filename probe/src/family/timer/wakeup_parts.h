@@ -20,13 +20,14 @@ int wakeup_parts_check(struct run *run);
 /* Bytes of memory for the parts of `count` sleepers; 0: no parts. */
 size_t wakeup_parts_bytes(const struct run *run, int count);
 
-/* In `prepare`, with memory of that size, zeroed and touched: makes the instance. Stores the parts,
- * or NULL where the run goes on without (auto), which an event tells. 0, or -1 with the outcome. */
+/* In `prepare`, with memory of that size, zeroed and touched: makes the instance, and the reader,
+ * which waits at its gate. Stores the parts, or NULL where the run goes on without (auto), which an
+ * event tells. 0, or -1 with the outcome. */
 int wakeup_parts_open(struct run *run, void *memory, struct sleeper *sleepers, int count,
                       struct wakeup_parts **parts);
 
-/* Starts the reader, which waits for the measuring threads. 0, or -1 with the outcome. */
-int wakeup_parts_start(struct wakeup_parts *parts);
+/* Lets the reader go, which waits for the measuring threads. */
+void wakeup_parts_start(struct wakeup_parts *parts);
 
 /* Called by each measuring thread before it measures: waits until the events come. False: they do
  * not, and with timerlat nothing can be measured. */
