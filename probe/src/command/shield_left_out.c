@@ -69,6 +69,12 @@ enum shield_answer shield_open(struct shield *shield, const struct shield_wish *
     return SHIELD_UNSUPPORTED;
 }
 
+enum shield_answer shield_add_timerlat(struct shield *shield, int64_t period_us)
+{
+    (void)shield, (void)period_us;
+    return SHIELD_UNSUPPORTED;
+}
+
 int shield_enter(struct shield *shield)
 {
     (void)shield;

@@ -34,11 +34,11 @@ struct port_shield {
     struct cpus reserved, others;
     struct journal *journal;
     struct shield_notes *notes;
-    unsigned unchanged; /* bits of the settings that were as wanted: nothing was changed */
-    bool has_group;     /* SHIELD_CPUSET has made a control group for the reserved CPUs */
+    unsigned unchanged;  /* bits of the settings that were as wanted: nothing was changed */
+    bool has_group;      /* SHIELD_CPUSET has made a control group for the reserved CPUs */
     int64_t timerlat_us; /* of SHIELD_TIMERLAT */
-    int latency;        /* descriptor of the latency request; -1: none. Owner and guard hold it: the
-                           kernel drops the request when the last one is closed */
+    int latency; /* descriptor of the latency request; -1: none. Owner and guard hold it: the
+                    kernel drops the request when the last one is closed */
 };
 
 /* Applies `setting`: journal, change, read back. 0: `text` says what was done, and the notes name
@@ -48,8 +48,8 @@ struct port_shield {
 int port_shield_apply(struct port_shield *shield, enum shield_setting setting, char *text,
                       size_t bytes);
 
-/* Whether `setting`, one before SHIELD_OFFLINE, exists here; `text` describes its present value, or why it
- * does not exist. Changes nothing. */
+/* Whether `setting`, one before SHIELD_OFFLINE, exists here; `text` describes its present value, or
+ * why it does not exist. Changes nothing. */
 bool port_shield_show(struct port_shield *shield, enum shield_setting setting, char *text,
                       size_t bytes);
 

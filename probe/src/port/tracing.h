@@ -34,9 +34,9 @@ struct port_tracing_wish {
     int64_t bytes_per_cpu;
 };
 
-/* An event as it is delivered. `kind`: index into the wish; PORT_TRACING_LOST: events before `at_ns`
- * were overwritten or cannot be read, field[0] of them (0: not known). `text` is not terminated and
- * lasts until the visit returns. */
+/* An event as it is delivered. `kind`: index into the wish; PORT_TRACING_LOST: events before
+ * `at_ns` were overwritten or cannot be read, field[0] of them (0: not known). `text` is not
+ * terminated and lasts until the visit returns. */
 struct port_tracing_event {
     int64_t at_ns; /* CLOCK_MONOTONIC */
     int kind;
@@ -51,8 +51,8 @@ typedef void (*port_tracing_visit)(const struct port_tracing_event *event, void 
 struct port_tracing;
 
 /* Whether the wish can be had, as far as that is seen without a change: 0, or -1 with the outcome:
- * STATUS_DENIED (a privilege is missing, or the kernel is locked down), STATUS_UNSUPPORTED (tracefs,
- * tracer or event is missing). */
+ * STATUS_DENIED (a privilege is missing, or the kernel is locked down), STATUS_UNSUPPORTED
+ * (tracefs, tracer or event is missing). */
 int port_tracing_look(const struct port_tracing_wish *wish, struct outcome *outcome);
 
 /* Name of the instance of this process. */
@@ -63,8 +63,8 @@ void port_tracing_name(char *name, size_t bytes);
 struct port_tracing *port_tracing_open(const struct port_tracing_wish *wish,
                                        struct outcome *outcome);
 
-/* Has the kernel record kind `kind` only where `expression` holds ("next_pid == 17"): 0, or an errno
- * value. */
+/* Has the kernel record kind `kind` only where `expression` holds ("next_pid == 17"): 0, or an
+ * errno value. */
 int port_tracing_filter(struct port_tracing *tracing, int kind, const char *expression);
 
 /* Switches the events and the instance on: 0, or -1 with the outcome. */
@@ -76,8 +76,8 @@ bool port_tracing_is_on(const struct port_tracing *tracing);
 /* Switches the instance off: what it holds stays readable. 0, or an errno value. */
 int port_tracing_stop(struct port_tracing *tracing);
 
-/* Takes the events of `cpu` out of its ring, oldest first; never waits. 0: nothing was left; 1: more
- * may be left; -1 with errno. Allocates nothing. */
+/* Takes the events of `cpu` out of its ring, oldest first; never waits. 0: nothing was left; 1:
+ * more may be left; -1 with errno. Allocates nothing. */
 int port_tracing_read(struct port_tracing *tracing, int cpu, port_tracing_visit visit,
                       void *context);
 
@@ -92,9 +92,9 @@ pid_t port_tracing_thread(void);
 
 enum { PORT_TIMERLAT_LEAST_US = 100, PORT_TIMERLAT_MOST_US = 1000000 };
 
-/* As port_tracing_look, for the tracer with wake-ups every `period_us`. STATUS_UNSUPPORTED also where
- * somebody else uses it: it has one period for all. The period itself, and who wakes, are settings of
- * the machine: SHIELD_TIMERLAT (port/shield.h). */
+/* As port_tracing_look, for the tracer with wake-ups every `period_us`. STATUS_UNSUPPORTED also
+ * where somebody else uses it: it has one period for all. The period itself, and who wakes, are
+ * settings of the machine: SHIELD_TIMERLAT (port/shield.h). */
 int port_timerlat_look(int64_t period_us, struct outcome *outcome);
 
 /* The file whose read waits for the next release, for the calling thread, which is bound to `cpu`.

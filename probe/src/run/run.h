@@ -57,6 +57,7 @@ struct run {
     struct record *scratch; /* for the instrument, warm-up values, and reading compact series */
     struct variant variant; /* being measured; next: the records of its series */
     struct record *records[TEST_SERIES];
+    int series_left_out; /* of the test's table, at its end: set by `check` */
     size_t scratch_bytes;
     bool is_warm_up;       /* values go to `scratch` */
     uint64_t anchor_ticks; /* latest run_anchor: a reading of `clock` ... */

@@ -74,7 +74,7 @@ static int series_count(const struct run *run)
     int count = 0;
     while (run->test->series && run->test->series[count].name)
         count++;
-    return count;
+    return count - run->series_left_out;
 }
 
 int variant_place(const struct run *run, const char *param)

@@ -194,10 +194,11 @@ static enum shield_answer restore_stale(struct shield *shield, const struct shie
     struct shield_undone undone =
         shield_undo_stale(found, image, &is_void, wish->tell, wish->context);
     if (undone.failed) {
-        answer(shield, SHIELD_FAILED, SHIELD_WAY_OUT,
-               "process %ld had changed settings and ended; %d of its changes could not be restored: "
-               "%.160s",
-               (long)image->head.owner, undone.failed, undone.failure);
+        answer(
+            shield, SHIELD_FAILED, SHIELD_WAY_OUT,
+            "process %ld had changed settings and ended; %d of its changes could not be restored: "
+            "%.160s",
+            (long)image->head.owner, undone.failed, undone.failure);
         return with_command(shield, SHIELD_FAILED, SHIELD_RESTORE_COMMAND);
     }
     if (image->head.owner == 0)

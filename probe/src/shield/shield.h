@@ -40,8 +40,8 @@ struct shield_earlier {
 
 struct shield_wish {
     struct cpus reserved;
-    unsigned settings; /* bits 1 << enum shield_setting */
-    unsigned required; /* of those: if one fails, shield_open fails; others are only noted */
+    unsigned settings;   /* bits 1 << enum shield_setting */
+    unsigned required;   /* of those: if one fails, shield_open fails; others are only noted */
     int64_t timerlat_us; /* of SHIELD_TIMERLAT */
     bool is_verbose;
     shield_tell tell; /* called for what could not be restored of a stale shield; or NULL */

@@ -28,7 +28,7 @@ static const char *setting_of(const char *kind)
         const char *kind, *setting;
     } settings[] = {{"irq", "interrupts"}, {"task", "cpuset"},  {"mask", "cpuset"},
                     {"heirs", "cpuset"},   {"group", "cpuset"}, {"control", "cpuset"},
-                    {"online", "offline"}, {"kept", "offline"},   {"timerlat", "timerlat"}};
+                    {"online", "offline"}, {"kept", "offline"}, {"timerlat", "timerlat"}};
     for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++)
         if (strcmp(settings[i].kind, kind) == 0)
             return settings[i].setting;

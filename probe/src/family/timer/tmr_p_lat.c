@@ -20,7 +20,10 @@
  */
 #include "base/posix_source.h"
 
+#include "family/timer/sleeper.h"
+#include "family/timer/wakeup_parts.h"
 #include "port/port.h"
+#include "port/tracing.h"
 #include "run/run.h"
 #include "run/shield_run.h"
 #include "run/supervise.h"
@@ -30,8 +33,7 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { BACKLOG = 2048, EXPAND_STEPS = 128 };
+#include <unistd.h>
 
 #define START_AHEAD_NS INT64_C(10000000)
 
@@ -42,6 +44,8 @@ static const struct param_spec params[] = {
      "end with status failed at the first latency above this threshold (0: never)"},
     {"cpus", PARAM_CPU, true, "", 0, PORT_CPUS - 1, NULL,
      "CPUs to measure at the same time, a thread on each (default: the one of --cpu)", "cpu"},
+    {"parts", PARAM_NAME, false, "none", 0, 0, parts_wishes,
+     "which facility of the kernel shows the parts of a wake-up; auto: the first that is there"},
     {0},
 };
 
@@ -62,29 +66,21 @@ static const struct series_spec series[] = {
      NULL,
      NULL,
      {.most = (INT64_C(1) << 33) - 1, .sub_bits = 7}},
+    {"wakeup", "ns", "part=interrupt,cpu", "the programmed expiry (release)",
+     "entry of the handler of the timer interrupt that wakes the thread", NULL, WITHIN_8_S},
+    {"wakeup", "ns", "part=dispatch,cpu",
+     "the same entry, or the release where the handler ran then",
+     "the thread has the CPU, in the kernel", NULL, WITHIN_8_S},
+    {"wakeup", "ns", "part=return,cpu", "the same moment",
+     "first clock reading of the woken thread in user land", NULL, WITHIN_8_S},
     {0},
 };
-enum { WAKEUP, RELEASE, MISSED };
-
-/* A late wake-up whose missed releases are still to be recorded. */
-struct late {
-    int64_t next_ns; /* lateness of the next missed release */
-    int64_t at_ns;
-};
-
-struct sleeper {
-    struct run *run;
-    struct record *wakeup, *release, *missed;
-    int64_t interval_ns, threshold_ns;
-    int64_t crossed_ns;    /* a latency above the threshold; 0: none */
-    uint32_t first, count; /* ring of late wake-ups */
-    struct late backlog[BACKLOG];
-    struct rt_thread rt_thread;
-    int cpu;
-};
+enum { WAKEUP, RELEASE, MISSED, FIRST_PART };
 
 struct own {
     int sleeper_count;
+    struct wakeup_parts *parts; /* NULL: totals only */
+    atomic_int wait_error;      /* of a read of timerlat's file */
     struct sleeper sleepers[];
 };
 
@@ -102,67 +98,43 @@ static int check(struct run *run)
         cpus_add(&run->uses_cpu, cpu);
         run->is_measured_elsewhere = true;
     }
-    return 0;
+    return wakeup_parts_check(run);
+}
+
+static void prepare_sleeper(struct run *run, struct sleeper *sleeper)
+{
+    sleeper->run = run;
+    sleeper->wakeup = run_record(run, WAKEUP);
+    sleeper->release = run_record(run, RELEASE);
+    sleeper->missed = run_record(run, MISSED);
+    for (int i = 0; i < PARTS && !run->series_left_out; i++)
+        sleeper->parts[i] = run_record(run, FIRST_PART + i);
+    sleeper->cpu = (int)variant_number(run, "cpus");
+    sleeper->interval_ns = run_number(run, "interval_ns");
+    sleeper->threshold_ns = run_number(run, "threshold_ns");
 }
 
 static int prepare(struct run *run)
 {
     int count = variant_count(run);
-    struct own *own = run_own(run, sizeof *own + (size_t)count * sizeof own->sleepers[0]);
+    size_t bytes = sizeof(struct own) + (size_t)count * sizeof(struct sleeper);
+    bytes = (bytes + sizeof(int64_t) - 1) / sizeof(int64_t) * sizeof(int64_t);
+    struct own *own = run_own(run, bytes + wakeup_parts_bytes(run, count));
     if (!own)
         return -1;
     own->sleeper_count = count;
     for (int i = 0; i < count; i++) {
-        struct sleeper *sleeper = &own->sleepers[i];
-        sleeper->run = run;
         variant_begin(run, i);
-        sleeper->wakeup = run_record(run, WAKEUP);
-        sleeper->release = run_record(run, RELEASE);
-        sleeper->missed = run_record(run, MISSED);
-        sleeper->cpu = (int)variant_number(run, "cpus");
-        sleeper->interval_ns = run_number(run, "interval_ns");
-        sleeper->threshold_ns = run_number(run, "threshold_ns");
+        prepare_sleeper(run, &own->sleepers[i]);
     }
-    return 0;
+    return wakeup_parts_open(run, (char *)own + bytes, own->sleepers, count, &own->parts);
 }
 
-/* Records up to `steps` missed releases, oldest first. */
-static void expand(struct sleeper *sleeper, uint64_t steps)
+static void finish(struct run *run)
 {
-    while (sleeper->count > 0 && steps-- > 0) {
-        struct late *late = &sleeper->backlog[sleeper->first];
-        record_value(sleeper->release, late->next_ns, late->at_ns);
-        late->next_ns -= sleeper->interval_ns;
-        if (late->next_ns >= 0)
-            continue;
-        sleeper->first = (sleeper->first + 1) % BACKLOG;
-        sleeper->count--;
-    }
-}
-
-/* Notes a wake-up late by `late_ns` >= interval; returns the number of releases it missed. */
-static int64_t note_late(struct sleeper *sleeper, int64_t late_ns, int64_t at_ns)
-{
-    int64_t swallowed = late_ns / sleeper->interval_ns;
-    record_value(sleeper->missed, swallowed, at_ns);
-    if (sleeper->count == BACKLOG)
-        expand(sleeper, UINT64_MAX);
-    uint32_t place = (sleeper->first + sleeper->count++) % BACKLOG;
-    sleeper->backlog[place] = (struct late){late_ns - sleeper->interval_ns, at_ns};
-    return swallowed;
-}
-
-/* The measuring thread sets the outcome later, since several threads may cross at once. */
-static void cross_threshold(struct sleeper *sleeper, int64_t late_ns, int64_t at_ns)
-{
-    sleeper->crossed_ns = late_ns;
-    arena_event(sleeper->run->arena, "threshold_crossed", at_ns,
-                DATA(data_integer("value_ns", late_ns),
-                     data_integer("threshold_ns", sleeper->threshold_ns),
-                     data_integer("cpu", port_current_cpu())),
-                "%lld ns is above the threshold of %lld ns", (long long)late_ns,
-                (long long)sleeper->threshold_ns);
-    run_request_stop();
+    struct own *own = run->own;
+    if (own)
+        wakeup_parts_end(own->parts);
 }
 
 static void tell_crossed(struct run *run, const struct sleeper *sleeper)
@@ -180,23 +152,10 @@ static void sleep_until(int64_t release_ns)
         ;
 }
 
-static void tell_missed(const struct sleeper *sleeper)
+/* `ring` NULL: totals only. A constant for each caller, so that those pay nothing for the parts. */
+static inline __attribute__((always_inline)) void sleep_and_take(struct sleeper *sleeper,
+                                                                 struct part_ring *ring)
 {
-    const struct record *missed = sleeper->missed;
-    if (missed->count > 0)
-        arena_event(sleeper->run->arena, "missed_periods", -1,
-                    DATA(data_integer("missed_count",
-                                      (int64_t)(record_mean(missed) * (double)missed->count + 0.5)),
-                         data_integer("late_count", (int64_t)missed->count),
-                         data_integer("cpu", port_current_cpu())),
-                    "%.0f releases were missed by %llu late wake-ups on CPU %d",
-                    record_mean(missed) * (double)missed->count, (unsigned long long)missed->count,
-                    port_current_cpu());
-}
-
-static void sleep_and_measure(void *argument)
-{
-    struct sleeper *sleeper = argument;
     struct run *run = sleeper->run;
     int64_t now_ns = clock_monotonic_ns();
     int64_t release_ns = now_ns + START_AHEAD_NS;
@@ -207,16 +166,58 @@ static void sleep_and_measure(void *argument)
         int64_t late_ns = now_ns - release_ns, at_ns = run_at_ns(run, now_ns);
         record_value(sleeper->wakeup, late_ns, at_ns);
         record_value(sleeper->release, late_ns, at_ns);
+        if (ring)
+            part_ring_put(ring, release_ns, now_ns);
         release_ns += sleeper->interval_ns;
         if (late_ns >= sleeper->interval_ns)
-            release_ns += note_late(sleeper, late_ns, at_ns) * sleeper->interval_ns;
+            release_ns += sleeper_note_late(sleeper, late_ns, at_ns) * sleeper->interval_ns;
         if (sleeper->threshold_ns > 0 && late_ns > sleeper->threshold_ns)
-            cross_threshold(sleeper, late_ns, at_ns);
+            sleeper_cross(sleeper, late_ns, at_ns, port_current_cpu());
         if (sleeper->count > 0)
-            expand(sleeper, EXPAND_STEPS);
+            sleeper_expand(sleeper, SLEEPER_STEPS);
     }
-    expand(sleeper, UINT64_MAX);
-    tell_missed(sleeper);
+    sleeper_expand(sleeper, UINT64_MAX);
+    sleeper_tell_missed(sleeper, port_current_cpu());
+}
+
+/* timerlat's file: a read waits for the next release and gives nothing. The loop is as empty as it
+ * can be, since the next read ends timerlat's own figure. */
+static void wait_and_stamp(struct own *own, struct sleeper *sleeper, struct part_ring *ring)
+{
+    char nothing;
+    uint64_t taken = 0;
+    int file = port_timerlat_open(sleeper->cpu);
+    struct run_budget budget = run_budget(sleeper->run, 1);
+    int64_t now_ns = clock_monotonic_ns();
+    while (file >= 0 && run_budget_left(&budget, taken, now_ns)) {
+        if (read(file, &nothing, 1) < 0)
+            break;
+        now_ns = clock_monotonic_ns();
+        part_ring_put(ring, 0, now_ns);
+        taken++;
+    }
+    if (file < 0 || run_budget_left(&budget, taken, now_ns)) {
+        atomic_store(&own->wait_error, errno);
+        run_request_stop();
+    }
+    if (file >= 0)
+        close(file);
+}
+
+static void sleep_and_measure(void *argument)
+{
+    struct sleeper *sleeper = argument;
+    struct own *own = sleeper->run->own;
+    if (!own->parts) {
+        sleep_and_take(sleeper, NULL);
+        return;
+    }
+    struct part_ring *ring = wakeup_parts_ring(own->parts, sleeper);
+    bool has_events = wakeup_parts_enter(own->parts, sleeper);
+    if (!wakeup_parts_is_timerlat(own->parts))
+        sleep_and_take(sleeper, ring);
+    else if (has_events)
+        wait_and_stamp(own, sleeper, ring);
 }
 
 static void be_sleeper(void *argument)
@@ -244,15 +245,17 @@ static int start_sleeper(struct run *run, struct sleeper *sleeper)
     return not_back;
 }
 
-/* The measuring thread measures itself, unless the parameter `cpus` asks for other threads. */
-static int measure(struct run *run)
+/* After the parts have ended: with timerlat the reader has recorded, and crossed the threshold. */
+static void tell_ended(struct run *run, const struct sleeper *sleeper)
 {
-    struct own *own = run->own;
-    if (run_param(run, "cpus")->count == 0) {
-        sleep_and_measure(&own->sleepers[0]);
-        tell_crossed(run, &own->sleepers[0]);
-        return 0;
-    }
+    const struct own *own = run->own;
+    if (own->parts && wakeup_parts_is_timerlat(own->parts))
+        sleeper_tell_missed(sleeper, sleeper->cpu);
+    tell_crossed(run, sleeper);
+}
+
+static int measure_on_each(struct run *run, struct own *own)
+{
     int started = 0, error = 0;
     for (; started < own->sleeper_count; started++)
         if ((error = start_sleeper(run, &own->sleepers[started])) != 0)
@@ -265,10 +268,28 @@ static int measure(struct run *run)
     supervise_look_at_threads(run);
     for (int i = 0; i < started; i++)
         rt_thread_go(&own->sleepers[i].rt_thread);
-    for (int i = 0; i < started; i++) {
+    for (int i = 0; i < started; i++)
         rt_thread_join(&own->sleepers[i].rt_thread);
-        tell_crossed(run, &own->sleepers[i]);
-    }
+    return error;
+}
+
+/* The measuring thread measures itself, unless the parameter `cpus` asks for other threads. */
+static int measure(struct run *run)
+{
+    struct own *own = run->own;
+    int error = 0;
+    if (own->parts)
+        wakeup_parts_start(own->parts);
+    if (run_param(run, "cpus")->count == 0)
+        sleep_and_measure(&own->sleepers[0]);
+    else
+        error = measure_on_each(run, own);
+    wakeup_parts_end(own->parts);
+    if (atomic_load(&own->wait_error) != 0)
+        outcome_set_errno(&run->outcome, atomic_load(&own->wait_error),
+                          "waiting with timerlat's file", NULL);
+    for (int i = 0; i < own->sleeper_count; i++)
+        tell_ended(run, &own->sleepers[i]);
     return error ? -1 : 0;
 }
 
@@ -286,4 +307,5 @@ const struct test tmr_p_lat = {
     .check = check,
     .prepare = prepare,
     .measure = measure,
+    .finish = finish,
 };

@@ -1,4 +1,5 @@
-/* timerlat's settings, which all its users share: its period, and that it starts no thread of its own.
+/* timerlat's settings, which all its users share: its period, and that it starts no thread of its
+ * own.
  *
  * One line of the journal has both, and the instance that runs the tracer. Undoing removes the
  * instance first: the kernel would start timerlat's threads on all CPUs if they were allowed again
@@ -62,8 +63,8 @@ static int fail(char *text, size_t bytes, const char *what, int error)
     return error;
 }
 
-static int note(struct port_shield *shield, const char *place, const char *before,
-                const char *ours, const char *option)
+static int note(struct port_shield *shield, const char *place, const char *before, const char *ours,
+                const char *option)
 {
     char instance[64];
     port_tracing_name(instance, sizeof instance);

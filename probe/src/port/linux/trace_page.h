@@ -1,8 +1,8 @@
 /* Pages of the kernel's trace ring, as per_cpu/cpuN/trace_pipe_raw gives them.
  *
- * A page is a header (its layout is in events/header_page), then events one behind the other: a word
- * of 5 bits type or length and 27 bits time since the one before, then the data (events/header_event).
- * Every length is checked against the page: nothing outside it is read. */
+ * A page is a header (its layout is in events/header_page), then events one behind the other: a
+ * word of 5 bits type or length and 27 bits time since the one before, then the data
+ * (events/header_event). Every length is checked against the page: nothing outside it is read. */
 #ifndef HS_PORT_LINUX_TRACE_PAGE_H
 #define HS_PORT_LINUX_TRACE_PAGE_H
 

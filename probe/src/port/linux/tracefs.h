@@ -16,8 +16,8 @@ enum { TRACEFS_PATH_BYTES = 320, TRACEFS_TEXT_BYTES = 16384 };
 #define TRACEFS_OLD_PLACE "/sys/kernel/debug/tracing"
 #define TRACEFS_INSTANCE "hardstone-"
 
-/* Folder where tracefs is mounted and can be read. NULL with the outcome, as port_tracing_look. It is
- * never mounted here: that would change the machine. */
+/* Folder where tracefs is mounted and can be read. NULL with the outcome, as port_tracing_look. It
+ * is never mounted here: that would change the machine. */
 const char *tracefs_find(struct outcome *outcome);
 
 /* Writes `text` to a file and, with `kept`, reads it back: what is in force must contain `kept`. 0,
@@ -33,8 +33,8 @@ bool tracefs_has_word(const char *list, const char *word);
 /* Sets the outcome for `error` of a call on `what`. Returns -1. */
 int tracefs_refuse(struct outcome *outcome, int error, const char *what);
 
-/* Name of the instance of process `process`, and the process of such a name (false: it is no name of
- * ours, or that process lives). */
+/* Name of the instance of process `process`, and the process of such a name (false: it is no name
+ * of ours, or that process lives). */
 void tracefs_instance_name(pid_t process, char *name, size_t bytes);
 bool tracefs_is_left(const char *name);
 

@@ -190,7 +190,8 @@ static int open_rings(struct port_tracing *tracing, struct outcome *outcome)
     return 0;
 }
 
-/* The tracer last of all before the rings: once one of them is open, the kernel refuses to change it.
+/* The tracer last of all before the rings: once one of them is open, the kernel refuses to change
+ * it.
  */
 static int fill(struct port_tracing *tracing, struct outcome *outcome)
 {

@@ -1,0 +1,695 @@
+/* The kernel's tracing, with a folder in the place of tracefs: a new instance gets its files, the
+ * removal of one takes them, and some calls are refused. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "base/posix_source.h"
+
+#include "made_up_files.h"
+#include "port/linux/tracefs.h"
+#include "port/shield.h"
+#include "port/tracing.h"
+#include "tap.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define PLACE "/sys/kernel/tracing"
+#define TIMERLAT_FD PLACE "/osnoise/per_cpu/cpu1/timerlat_fd"
+#define ENDED 4711 /* no process has this id */
+
+enum { PAGE = 4096, HEADER = 16, ID = 318, OTHER_ID = 9, CPU = 1 };
+
+int __real_open(const char *path, int flags, ...);
+int __real_open64(const char *path, int flags, ...);
+ssize_t __real_write(int file, const void *bytes, size_t count);
+int __real_mkdir(const char *path, mode_t mode);
+int __real_rmdir(const char *path);
+int __real_kill(pid_t process, int number);
+ssize_t __real_read(int file, void *bytes, size_t count);
+int __wrap_open(const char *path, int flags, ...);
+int __wrap_open64(const char *path, int flags, ...);
+ssize_t __wrap_write(int file, const void *bytes, size_t count);
+int __wrap_mkdir(const char *path, mode_t mode);
+int __wrap_rmdir(const char *path);
+int __wrap_kill(pid_t process, int number);
+ssize_t __wrap_read(int file, void *bytes, size_t count);
+
+static struct {
+    char root[64];
+    const char *path;                                /* its end; NULL: nothing is refused */
+    int error;                                       /* of open, or of a write if is_write */
+    bool is_write, is_filling, is_busy, is_stubborn; /* stubborn: a written value is not kept */
+    const char *leaves_out;                          /* of a new instance */
+} machine;
+
+const char *linux_root(void);
+const char *linux_root(void)
+{
+    return machine.root;
+}
+
+static bool ends_in(const char *path, const char *end)
+{
+    size_t length = strlen(path), tail = strlen(end);
+    return length >= tail && strcmp(path + length - tail, end) == 0;
+}
+
+static bool is_refused(const char *path, bool is_write)
+{
+    if (machine.is_filling || !machine.path || machine.is_write != is_write || !machine.error ||
+        !ends_in(path, machine.path))
+        return false;
+    errno = machine.error;
+    return true;
+}
+
+int __wrap_open(const char *path, int flags, ...)
+{
+    va_list list;
+    va_start(list, flags);
+    int mode = flags & O_CREAT ? va_arg(list, int) : 0;
+    va_end(list);
+    return is_refused(path, false) ? -1 : __real_open(path, flags, mode);
+}
+
+int __wrap_open64(const char *path, int flags, ...)
+{
+    va_list list;
+    va_start(list, flags);
+    int mode = flags & O_CREAT ? va_arg(list, int) : 0;
+    va_end(list);
+    return is_refused(path, false) ? -1 : __real_open64(path, flags, mode);
+}
+
+/* The kernel prints all clocks, with the chosen one in brackets. */
+ssize_t __wrap_write(int file, const void *bytes, size_t count)
+{
+    char link[64], path[512];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", file);
+    ssize_t length = readlink(link, path, sizeof path - 1);
+    path[length > 0 ? length : 0] = '\0';
+    if (machine.is_filling || strncmp(path, machine.root, strlen(machine.root)) != 0)
+        return __real_write(file, bytes, count);
+    if (is_refused(path, true))
+        return -1;
+    if (machine.is_stubborn && machine.path && ends_in(path, machine.path))
+        return (ssize_t)count;
+    if (!ends_in(path, "trace_clock"))
+        return __real_write(file, bytes, count);
+    (void)!__real_write(file, "local [", 7);
+    (void)!__real_write(file, bytes, count);
+    (void)!__real_write(file, "]\n", 2);
+    return (ssize_t)count;
+}
+
+/* A ring that is empty has nothing now; a file that is at its end has nothing at all. */
+ssize_t __wrap_read(int file, void *bytes, size_t count)
+{
+    ssize_t got = __real_read(file, bytes, count);
+    if (got == 0 && count == PAGE && fcntl(file, F_GETFL) & O_NONBLOCK) {
+        errno = machine.path && ends_in(machine.path, "ring_error") ? EIO : EAGAIN;
+        return -1;
+    }
+    return got;
+}
+
+int __wrap_kill(pid_t process, int number)
+{
+    if (process != ENDED)
+        return __real_kill(process, number);
+    errno = ESRCH;
+    return -1;
+}
+
+static void put(const char *path, const char *text)
+{
+    if (machine.leaves_out && ends_in(path, machine.leaves_out))
+        return;
+    machine.is_filling = true;
+    made_up_file(machine.root, path, text);
+    machine.is_filling = false;
+}
+
+static const char header_page[] = "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
+                                  "\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n"
+                                  "\tfield: char data;\toffset:16;\tsize:4080;\tsigned:0;\n";
+static const char format[] = "name: sched_switch\nID: 318\nformat:\n"
+                             "\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"
+                             "\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n"
+                             "\tfield:char prev_comm[8];\toffset:8;\tsize:8;\tsigned:0;\n"
+                             "\tfield:pid_t next_pid;\toffset:16;\tsize:4;\tsigned:1;\n";
+
+static void put_in(const char *folder, const char *name, const char *text)
+{
+    char path[400];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    put(path, text);
+}
+
+static void fill(const char *instance)
+{
+    put_in(instance, "tracing_on", "1\n");
+    put_in(instance, "trace_clock", "[local] mono\n");
+    put_in(instance, "buffer_size_kb", "7\n");
+    put_in(instance, "tracing_cpumask", "3\n");
+    put_in(instance, "current_tracer", "nop\n");
+    put_in(instance, "events/sched/sched_switch/enable", "0\n");
+    put_in(instance, "events/sched/sched_switch/filter", "none\n");
+    put_in(instance, "events/sched/sched_switch/format", format);
+    put_in(instance, "per_cpu/cpu1/trace_pipe_raw", "");
+}
+
+int __wrap_mkdir(const char *path, mode_t mode)
+{
+    int result = __real_mkdir(path, mode);
+    const char *instance = path + strlen(machine.root);
+    bool is_instance = strncmp(path, machine.root, strlen(machine.root)) == 0 &&
+                       strncmp(instance, PLACE "/instances/", strlen(PLACE "/instances/")) == 0;
+    if (result == 0 && is_instance && !machine.is_filling)
+        fill(instance);
+    return result;
+}
+
+static int remove_one(const char *path, const struct stat *facts, int kind, struct FTW *place)
+{
+    (void)facts, (void)place;
+    return kind == FTW_DP ? __real_rmdir(path) : unlink(path);
+}
+
+static void remove_all(const char *path)
+{
+    nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+int __wrap_rmdir(const char *path)
+{
+    if (machine.is_busy) {
+        errno = EBUSY;
+        return -1;
+    }
+    if (access(path, F_OK) == 0)
+        remove_all(path);
+    return 0;
+}
+
+/* ---- the machine ---- */
+
+static bool open_machine(void)
+{
+#ifndef WRAPPED
+    tap_skip_reason = "the linker cannot put a function before that of the C library";
+    return false;
+#endif
+    memset(&machine, 0, sizeof machine);
+    snprintf(machine.root, sizeof machine.root, "/tmp/hardstone-tracing-XXXXXX");
+    if (!mkdtemp(machine.root))
+        abort();
+    put(PLACE "/available_tracers", "timerlat osnoise function nop\n");
+    put(PLACE "/current_tracer", "nop\n");
+    put(PLACE "/instances/.keep", "");
+    put(PLACE "/events/header_page", header_page);
+    put(PLACE "/events/sched/sched_switch/format", format);
+    put(PLACE "/osnoise/stop_tracing_us", "0\n");
+    put(PLACE "/osnoise/stop_tracing_total_us", "0\n");
+    put(TIMERLAT_FD, "");
+    return true;
+}
+
+static void close_machine(void)
+{
+    machine.is_filling = true;
+    remove_all(machine.root);
+}
+
+static const struct port_tracing_kind kinds[] = {
+    {.system = "sched", .name = "sched_switch", .fields = {"next_pid"}, .text = "prev_comm"}};
+
+static struct port_tracing_wish wish_for(const char *tracer)
+{
+    struct port_tracing_wish wish = {
+        .tracer = tracer, .kinds = kinds, .kind_count = 1, .bytes_per_cpu = 100000};
+    cpus_add(&wish.cpus, CPU);
+    return wish;
+}
+
+static struct outcome outcome;
+
+static struct port_tracing *open_tracing(const char *tracer)
+{
+    struct port_tracing_wish wish = wish_for(tracer);
+    memset(&outcome, 0, sizeof outcome);
+    return port_tracing_open(&wish, &outcome);
+}
+
+static const char *own_path(const char *file)
+{
+    static char path[400];
+    char name[64];
+    port_tracing_name(name, sizeof name);
+    snprintf(path, sizeof path, PLACE "/instances/%s%s%s", name, *file ? "/" : "", file);
+    return path;
+}
+
+static const char *text_of(const char *path)
+{
+    static char text[400];
+    return linux_read_any(path, text, sizeof text) ? text : "-";
+}
+
+static int close_tracing(struct port_tracing *tracing)
+{
+    char path[320];
+    int error = port_tracing_close(tracing, path, sizeof path);
+    CHECK_TEXT(path, own_path(""));
+    return error;
+}
+
+static void expect_refusal(const char *tracer, enum status status, const char *reason)
+{
+    struct port_tracing *tracing = open_tracing(tracer);
+    CHECK(tracing == NULL);
+    CHECK_SAME(outcome.status, status);
+    CHECK_HOLDS(outcome.reason, reason);
+    CHECK(!linux_exists(own_path("")));
+    if (tracing)
+        close_tracing(tracing);
+}
+
+/* ---- tests ---- */
+
+static void test_life(void)
+{
+    if (!open_machine())
+        return;
+    struct port_tracing *tracing = open_tracing("timerlat");
+    if (!CHECK(tracing != NULL))
+        return;
+    CHECK_TEXT(text_of(own_path("tracing_on")), "0");
+    CHECK_TEXT(text_of(own_path("trace_clock")), "local [mono]");
+    CHECK_TEXT(text_of(own_path("buffer_size_kb")), "98");
+    CHECK_TEXT(text_of(own_path("tracing_cpumask")), "2");
+    CHECK_TEXT(text_of(own_path("current_tracer")), "timerlat");
+    CHECK_TEXT(text_of(PLACE "/current_tracer"), "nop"); /* of the others: untouched */
+    CHECK_SAME(port_tracing_filter(tracing, 0, "next_pid == 17"), 0);
+    CHECK_TEXT(text_of(own_path("events/sched/sched_switch/filter")), "next_pid == 17");
+    CHECK(!port_tracing_is_on(tracing));
+    CHECK_SAME(port_tracing_start(tracing, &outcome), 0);
+    CHECK_TEXT(text_of(own_path("events/sched/sched_switch/enable")), "1");
+    CHECK(port_tracing_is_on(tracing));
+    put(own_path("tracing_on"), "0\n"); /* somebody else */
+    CHECK(!port_tracing_is_on(tracing));
+    CHECK_SAME(port_tracing_stop(tracing), 0);
+    CHECK_SAME(close_tracing(tracing), 0);
+    CHECK(!linux_exists(own_path("")));
+    close_machine();
+}
+
+static void test_not_there(void)
+{
+    char full[300];
+    if (!open_machine())
+        return;
+    snprintf(full, sizeof full, "%s" PLACE, machine.root);
+    machine.is_filling = true;
+    remove_all(full);
+    machine.is_filling = false;
+    expect_refusal(NULL, STATUS_UNSUPPORTED, "no tracefs");
+    put(PLACE "/.keep", "");
+    expect_refusal(NULL, STATUS_UNSUPPORTED, "not mounted");
+    CHECK_TEXT(outcome.command, "mount -t tracefs tracefs " PLACE);
+    put("/sys/kernel/security/lockdown", "none integrity [confidentiality]\n");
+    expect_refusal(NULL, STATUS_DENIED, "locked down");
+    close_machine();
+}
+
+static void test_denied(void)
+{
+    if (!open_machine())
+        return;
+    machine.path = PLACE "/instances";
+    machine.error = EACCES;
+    expect_refusal(NULL, STATUS_DENIED, PLACE);
+    CHECK_HOLDS(outcome.remedy, "root");
+    machine.path = "/available_tracers";
+    machine.error = EPERM;
+    expect_refusal(NULL, STATUS_DENIED, "not permitted");
+    put("/sys/kernel/security/lockdown", "none integrity [confidentiality]\n");
+    expect_refusal(NULL, STATUS_DENIED, "locked down");
+    put("/sys/kernel/security/lockdown", "none [integrity] confidentiality\n");
+    expect_refusal(NULL, STATUS_DENIED, "not permitted");
+    close_machine();
+}
+
+static void test_missing(void)
+{
+    if (!open_machine())
+        return;
+    put(PLACE "/available_tracers", "timerlat_not function nop\n");
+    expect_refusal("timerlat", STATUS_UNSUPPORTED, "no tracer timerlat");
+    static const struct port_tracing_kind none[] = {{.system = "sched", .name = "sched_x"}};
+    struct port_tracing_wish wish = wish_for(NULL);
+    wish.kinds = none;
+    memset(&outcome, 0, sizeof outcome);
+    CHECK_SAME(port_tracing_look(&wish, &outcome), -1);
+    CHECK_SAME(outcome.status, STATUS_UNSUPPORTED);
+    CHECK_HOLDS(outcome.reason, "no event sched/sched_x");
+    close_machine();
+}
+
+/* Whatever is refused while the instance is made, nothing of it stays. */
+static void test_refused(void)
+{
+    static const struct {
+        const char *path;
+        int error;
+        bool is_write, is_stubborn;
+        enum status status;
+        const char *reason;
+    } cases[] = {
+        {"/trace_clock", EINVAL, true, false, STATUS_UNSUPPORTED, "trace_clock"},
+        {"/trace_clock", 0, true, true, STATUS_UNSUPPORTED, "did not keep 'mono'"},
+        {"/buffer_size_kb", ENOMEM, true, false, STATUS_DENIED, "buffer_size_kb"},
+        {"/tracing_cpumask", EINVAL, true, false, STATUS_UNSUPPORTED, "tracing_cpumask"},
+        {"/current_tracer", EBUSY, true, false, STATUS_FAILED, "current_tracer"},
+        {"/trace_pipe_raw", EBUSY, false, false, STATUS_FAILED, "trace_pipe_raw"},
+        {"/tracing_on", EPERM, false, false, STATUS_DENIED, "tracing_on"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        if (!open_machine())
+            return;
+        machine.path = cases[i].path;
+        machine.error = cases[i].error;
+        machine.is_write = cases[i].is_write;
+        machine.is_stubborn = cases[i].is_stubborn;
+        expect_refusal("timerlat", cases[i].status, cases[i].reason);
+        close_machine();
+    }
+}
+
+static void test_no_instance(void)
+{
+    if (!open_machine())
+        return;
+    put(own_path("tracing_on"), "0\n"); /* of this very process: it is not ours to take */
+    struct port_tracing *tracing = open_tracing(NULL);
+    CHECK(tracing == NULL);
+    CHECK_HOLDS(outcome.reason, "instances/hardstone-");
+    CHECK(linux_exists(own_path("tracing_on")));
+    close_machine();
+    if (!open_machine())
+        return;
+    machine.leaves_out = "sched_switch/format";
+    expect_refusal(NULL, STATUS_FAILED, "sched_switch/format");
+    close_machine();
+}
+
+/* It was on, and is off when it is looked at. */
+static void test_stays_off(void)
+{
+    if (!open_machine())
+        return;
+    struct port_tracing *tracing = open_tracing(NULL);
+    if (!CHECK(tracing != NULL))
+        return;
+    machine.path = "/tracing_on";
+    machine.is_stubborn = true;
+    put(own_path("tracing_on"), "0\n");
+    CHECK_SAME(port_tracing_start(tracing, &outcome), -1);
+    CHECK_HOLDS(outcome.reason, "tracing_on did not keep '1'");
+    close_tracing(tracing);
+    close_machine();
+}
+
+static void test_left(void)
+{
+    char name[64], live[64], other[64];
+    if (!open_machine())
+        return;
+    snprintf(name, sizeof name, PLACE "/instances/hardstone-%d-99", ENDED);
+    snprintf(live, sizeof live, PLACE "/instances/hardstone-%ld-%llu", (long)getppid(),
+             (unsigned long long)port_process_start(getppid()));
+    snprintf(other, sizeof other, PLACE "/instances/hardstone-%d-99x", ENDED);
+    put_in(name, "tracing_on", "1");
+    put_in(live, "tracing_on", "1");
+    put_in(other, "tracing_on", "1");
+    put(PLACE "/instances/rtla/tracing_on", "1");
+    struct port_tracing *tracing = open_tracing(NULL);
+    if (!CHECK(tracing != NULL))
+        return;
+    CHECK(!linux_exists(name));
+    CHECK(linux_exists(live));
+    CHECK(linux_exists(other));
+    CHECK(linux_exists(PLACE "/instances/rtla"));
+    machine.is_busy = true;
+    CHECK_SAME(close_tracing(tracing), EBUSY);
+    machine.is_busy = false;
+    close_machine();
+}
+
+/* A later process with the id of an ended one, and names that nobody gives. */
+static void test_names(void)
+{
+    char name[64];
+    if (!open_machine())
+        return;
+    snprintf(name, sizeof name, "hardstone-%ld-1", (long)getpid());
+    CHECK(port_process_start(getpid()) == 0 || tracefs_is_left(name));
+    port_tracing_name(name, sizeof name);
+    CHECK(!tracefs_is_left(name));
+    static const char *const names[] = {"hardstone-",     "hardstone-0-1",     "hardstone--1-1",
+                                        "hardstone-4711", "hardstone-4711-",   "hardstone-4711--1",
+                                        "hardstone-x-1",  "hardstone-4711-1/", "x"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        CHECK(!tracefs_is_left(names[i]));
+    CHECK(tracefs_is_left("hardstone-4711-1"));
+    close_machine();
+}
+
+/* ---- events ---- */
+
+static struct {
+    int count, lost;
+    int64_t at_ns[8], next[8], lost_count;
+    char text[9];
+    bool is_in_interrupt;
+} seen;
+
+static void see(const struct port_tracing_event *event, void *context)
+{
+    (void)context;
+    if (event->kind == PORT_TRACING_LOST) {
+        seen.lost++;
+        seen.lost_count = event->field[0];
+        return;
+    }
+    if (!CHECK(seen.count < 8))
+        return;
+    seen.at_ns[seen.count] = event->at_ns;
+    seen.next[seen.count++] = event->field[0];
+    memcpy(seen.text, event->text, event->text_bytes < 8 ? event->text_bytes : 8);
+    seen.is_in_interrupt = event->is_in_interrupt;
+}
+
+static uint8_t page[PAGE];
+static size_t used;
+
+static void add(const void *bytes, size_t count)
+{
+    memcpy(page + used, bytes, count);
+    used += count;
+}
+
+static void add_event(uint16_t id, uint32_t delta_ns, int32_t next, unsigned words)
+{
+    uint32_t head = delta_ns << 5 | words;
+    uint8_t data[20] = {0};
+    memcpy(data, &id, sizeof id);
+    data[2] = 0x08;
+    memcpy(data + 8, "cc1-fuss", 8);
+    memcpy(data + 16, &next, sizeof next);
+    add(&head, sizeof head);
+    add(data, words * (size_t)4);
+}
+
+static void begin_page(void)
+{
+    int64_t time_ns = 1000;
+    memset(page, 0, sizeof page);
+    memcpy(page, &time_ns, sizeof time_ns);
+    used = HEADER;
+}
+
+/* Makes the page the content of the ring. */
+static void end_page(uint64_t flags, size_t bytes)
+{
+    char full[600];
+    uint64_t commit = (used - HEADER) | flags;
+    memcpy(page + 8, &commit, sizeof commit);
+    snprintf(full, sizeof full, "%s%s", machine.root, own_path("per_cpu/cpu1/trace_pipe_raw"));
+    FILE *file = fopen(full, "r+");
+    if (CHECK(file != NULL)) {
+        CHECK(fwrite(page, 1, bytes, file) == bytes);
+        fclose(file);
+    }
+    memset(&seen, 0, sizeof seen);
+}
+
+static struct port_tracing *open_ring(void)
+{
+    struct port_tracing *tracing = open_machine() ? open_tracing(NULL) : NULL;
+    if (!tracing && !tap_skip_reason)
+        CHECK(tracing != NULL);
+    begin_page();
+    return tracing;
+}
+
+static void close_ring(struct port_tracing *tracing)
+{
+    CHECK_SAME(close_tracing(tracing), 0);
+    close_machine();
+}
+
+static void test_events(void)
+{
+    struct port_tracing *tracing = open_ring();
+    if (!tracing)
+        return;
+    add_event(ID, 5, 17, 5);
+    add_event(OTHER_ID, 5, 18, 5); /* of another kind: not delivered */
+    add_event(ID, 5, -2, 5);
+    end_page(0, PAGE);
+    CHECK_SAME(port_tracing_read(tracing, CPU, see, NULL), 0);
+    CHECK_SAME(seen.count, 2);
+    CHECK_SAME(seen.at_ns[0], 1005);
+    CHECK_SAME(seen.next[0], 17);
+    CHECK_SAME(seen.at_ns[1], 1015);
+    CHECK_SAME(seen.next[1], -2);
+    CHECK_TEXT(seen.text, "cc1-fuss");
+    CHECK(seen.is_in_interrupt);
+    CHECK_SAME(seen.lost, 0);
+    CHECK_SAME(port_tracing_read(tracing, CPU, see, NULL), 0);
+    CHECK_SAME(seen.count, 2);
+    close_ring(tracing);
+}
+
+static void test_lost_events(void)
+{
+    struct port_tracing *tracing = open_ring();
+    if (!tracing)
+        return;
+    uint64_t count = 33;
+    add_event(ID, 5, 17, 5);
+    memcpy(page + used, &count, sizeof count);
+    end_page(UINT64_C(3) << 30, PAGE);
+    CHECK_SAME(port_tracing_read(tracing, CPU, see, NULL), 0);
+    CHECK_SAME(seen.lost, 1);
+    CHECK_SAME(seen.lost_count, 33);
+    CHECK_SAME(seen.count, 1);
+    close_ring(tracing);
+}
+
+/* What cannot be read is told as lost, never guessed. */
+static void test_damaged_events(void)
+{
+    struct port_tracing *tracing = open_ring();
+    if (!tracing)
+        return;
+    add_event(ID, 5, 17, 5);
+    add_event(ID, 5, 18, 4); /* shorter than its fields */
+    add_event(ID, 5, 19, 5);
+    end_page(0, PAGE);
+    CHECK_SAME(port_tracing_read(tracing, CPU, see, NULL), 0);
+    CHECK_SAME(seen.count, 1);
+    CHECK_SAME(seen.lost, 1);
+    close_ring(tracing);
+    tracing = open_ring();
+    add_event(ID, 5, 17, 5);
+    used += 4000; /* says that it has more than was read */
+    end_page(0, 200);
+    CHECK_SAME(port_tracing_read(tracing, CPU, see, NULL), 0);
+    CHECK_SAME(seen.count, 0);
+    CHECK_SAME(seen.lost, 1);
+    close_ring(tracing);
+    tracing = open_ring();
+    end_page(0, HEADER - 4); /* not even a header */
+    CHECK_SAME(port_tracing_read(tracing, CPU, see, NULL), 0);
+    CHECK_SAME(seen.lost, 1);
+    machine.path = "ring_error";
+    CHECK_SAME(port_tracing_read(tracing, CPU, see, NULL), -1);
+    CHECK_SAME(errno, EIO);
+    close_ring(tracing);
+}
+
+/* ---- timerlat ---- */
+
+static void expect_timerlat(int64_t period_us, const char *reason)
+{
+    memset(&outcome, 0, sizeof outcome);
+    CHECK_SAME(port_timerlat_look(period_us, &outcome), *reason ? -1 : 0);
+    CHECK_SAME(outcome.status, *reason ? STATUS_UNSUPPORTED : STATUS_MEASURED);
+    CHECK_HOLDS(outcome.reason, reason);
+}
+
+static void test_timerlat(void)
+{
+    char left[64];
+    if (!open_machine())
+        return;
+    expect_timerlat(10000, "");
+    expect_timerlat(99, "period of 100");
+    expect_timerlat(1000001, "period of 100");
+    put(PLACE "/current_tracer", "osnoise\n");
+    expect_timerlat(10000, "in use by somebody else (at the top)");
+    put(PLACE "/current_tracer", "function\n");
+    expect_timerlat(10000, "");
+    put(PLACE "/instances/rtla/current_tracer", "timerlat\n");
+    expect_timerlat(10000, "in the instance rtla");
+    CHECK_TEXT(text_of(PLACE "/instances/rtla/current_tracer"), "timerlat");
+    put(PLACE "/instances/rtla/current_tracer", "nop\n");
+    snprintf(left, sizeof left, PLACE "/instances/hardstone-%d-99", ENDED);
+    put_in(left, "current_tracer", "timerlat\n"); /* of a killed run: it is removed */
+    expect_timerlat(10000, "");
+    CHECK(!linux_exists(left));
+    put(PLACE "/osnoise/stop_tracing_total_us", "50\n");
+    expect_timerlat(10000, "stop_tracing_total_us is 50");
+    close_machine();
+}
+
+static void test_timerlat_file(void)
+{
+    if (!open_machine())
+        return;
+    int file = port_timerlat_open(CPU);
+    CHECK(file >= 0);
+    if (file >= 0)
+        close(file);
+    CHECK_SAME(port_timerlat_open(7), -1);
+    CHECK_SAME(errno, ENOENT);
+    machine.path = "/timerlat_fd";
+    machine.error = EBUSY;
+    CHECK_SAME(port_timerlat_open(CPU), -1);
+    CHECK_SAME(errno, EBUSY);
+    close_machine();
+    if (!open_machine())
+        return;
+    put(PLACE "/available_tracers", "nop\n");
+    expect_timerlat(10000, "no tracer timerlat");
+    close_machine();
+}
+
+TAP_MAIN({"an instance lives and ends", test_life}, {"no tracefs", test_not_there},
+         {"not allowed", test_denied}, {"a tracer or an event is missing", test_missing},
+         {"a refusal on the way leaves nothing", test_refused},
+         {"no instance can be made", test_no_instance}, {"tracing stays off", test_stays_off},
+         {"instances of ended processes are removed, no others", test_left},
+         {"names of instances", test_names}, {"events are delivered", test_events},
+         {"lost events are told", test_lost_events},
+         {"damaged events are told", test_damaged_events},
+         {"timerlat is not taken from others", test_timerlat},
+         {"timerlat's file", test_timerlat_file})

@@ -1,0 +1,120 @@
+"""The parts of a wake-up, by the kernel's tracer or its tracepoints, and what is left of them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from hardstone.targets.lab import LabTransport
+from tests.guests.called import call
+from tests.guests.kernels import Build
+
+PARTS = ("interrupt", "dispatch", "return")
+TRACING = "/sys/kernel/tracing"
+LINES = {"event": "name", "series": "name", "result": "status"}
+# Whatever a run with timerlat changes, and the instances that it makes.
+STATE = (
+    f"cat {TRACING}/osnoise/options {TRACING}/osnoise/timerlat_period_us {TRACING}/tracing_on "
+    f"{TRACING}/current_tracer; ls {TRACING}/instances"
+)
+
+
+def measured(guest: LabTransport, source: str, *words: str) -> list[dict[str, Any]]:
+    """The lines of a short run, 10 ms between two releases: emulated timers are slow."""
+    options = ("-p", f"parts={source}", "-p", "interval_ns=10ms", "-D", "1s", *words)
+    _, text = call(guest, "run", "TMR-P-LAT", *options, "--json")
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def shell(guest: LabTransport, script: str) -> str:
+    """Without a journal, which a run with timerlat makes."""
+    return call(guest, "shield", "--settings", "dma_latency", "--", "sh", "-c", script)[1]
+
+
+def of_kind(lines: list[dict[str, Any]], kind: str, name: str) -> list[dict[str, Any]]:
+    return [line for line in lines if line["type"] == kind and line[LINES[kind]] == name]
+
+
+def data_of(lines: list[dict[str, Any]], event: str) -> dict[str, Any]:
+    (found,) = of_kind(lines, "event", event)
+    data: dict[str, Any] = found["data"]
+    return data
+
+
+def wakeups(lines: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    return {line["labels"]["part"]: line for line in of_kind(lines, "series", "wakeup")}
+
+
+def expect_parts(lines: list[dict[str, Any]], source: str) -> None:
+    """Every part of every wake-up that was matched; they add up where all were."""
+    seen = data_of(lines, "parts_seen")
+    series = wakeups(lines)
+    assert seen["source"] == source
+    assert seen["matched_count"] > 0
+    assert seen["out_of_order_count"] == 0
+    assert {series[part]["count"] for part in PARTS} == {seen["matched_count"]}
+    if seen["matched_count"] == series["total"]["count"]:
+        sum_ns = sum(series[part]["mean"] for part in PARTS)
+        assert abs(sum_ns - series["total"]["mean"]) < 1
+    worst = data_of(lines, "parts_worst")
+    assert worst["value_ns"] == sum(worst[f"{part}_ns"] for part in PARTS)
+
+
+def test_tracepoints_show_the_parts(guest: LabTransport) -> None:
+    lines = measured(guest, "tracepoints")
+    expect_parts(lines, "tracepoints")
+    assert data_of(lines, "parts_worst")["before"]
+
+
+def test_a_kernel_without_timerlat_says_so(guest: LabTransport, build: Build) -> None:
+    lines = measured(guest, "timerlat")
+    (result,) = [line for line in lines if line["type"] == "result"]
+    if build.is_realtime and "lazy" in build.choices:
+        assert result["status"] == "measured"
+        expect_parts(lines, "timerlat")
+        checked = data_of(lines, "parts_checked")
+        assert checked["checked_count"] > 0
+        assert checked["least_difference_ns"] >= 0  # the kernel's last stamp is after ours
+        return
+    assert result["status"] == "unsupported"
+    assert "timerlat" in result["reason"]
+
+
+def test_auto_measures_in_any_case(guest: LabTransport) -> None:
+    lines = measured(guest, "auto")
+    assert of_kind(lines, "result", "measured")
+    expect_parts(lines, data_of(lines, "parts_seen")["source"])
+
+
+def test_nothing_is_left(guest: LabTransport) -> None:
+    before = shell(guest, STATE)
+    measured(guest, "auto")
+    assert shell(guest, STATE) == before
+
+
+def test_nothing_is_left_after_a_kill(guest: LabTransport) -> None:
+    """The guard puts the settings back; the instance goes with it, or with the next run."""
+    before = shell(guest, STATE)
+    killed = shell(
+        guest,
+        "hardstone-probe run TMR-P-LAT -p parts=auto -p interval_ns=10ms -D 60s --json >/tmp/out & "
+        f"sleep 4; ls {TRACING}/instances; kill -9 $!; wait $!; sleep 3; rm /tmp/out",
+    )
+    assert "hardstone-" in killed
+    measured(guest, "auto")
+    assert shell(guest, STATE) == before
+
+
+def test_timerlat_of_others_is_not_taken(guest: LabTransport, build: Build) -> None:
+    if not (build.is_realtime and "lazy" in build.choices):
+        return
+    other = f"{TRACING}/instances/other"
+    shell(guest, f"mkdir {other}; echo timerlat > {other}/current_tracer")
+    try:
+        lines = measured(guest, "auto")
+        assert data_of(lines, "parts_seen")["source"] == "tracepoints"
+        (result,) = [line for line in measured(guest, "timerlat") if line["type"] == "result"]
+        assert "in use by somebody else (in the instance other)" in result["reason"]
+        assert shell(guest, f"cat {other}/current_tracer").strip() == "timerlat"
+    finally:
+        shell(guest, f"echo nop > {other}/current_tracer; rmdir {other}")
