@@ -1,0 +1,727 @@
+/* Why a value was late, by the counters of a kernel that is made up: a folder stands for /, the
+ * linker wraps the clocks and the affinity of the caller. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "made_up_files.h"
+#include "port/linux/files.h"
+#include "record/counter_table.h"
+#include "run/counter_watch.h"
+#include "run/stream.h"
+#include "tap.h"
+
+#include <ftw.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SECOND_NS INT64_C(1000000000)
+#define BEGIN_NS (1000 * SECOND_NS)
+
+enum { CPUS = 8, THREADS = 3, FILE_BYTES = 4096 };
+
+struct made_up_thread {
+    bool is_there;
+    int cpu;
+    long delay_ns, minor, major, migrations, involuntary; /* migrations -1: not counted */
+};
+
+static struct {
+    char root[64];
+    int64_t monotonic_ns, asleep_ns, wall_ns;
+    int allowed; /* CPUs from 0 on */
+    cpu_set_t bound;
+    const char *online;
+    bool lacks_files;
+    long steal_ticks[CPUS], timer[CPUS], device[CPUS], others[CPUS];
+    bool has_new_device; /* a line before the others */
+    long throttled, throttled_us, outer_throttled;
+    struct made_up_thread threads[THREADS]; /* with the ids from getpid() + 1 on */
+    struct arena *arena;
+    struct counter_watch *watch;
+    _Atomic pid_t second;
+} world;
+
+/* In the place of the port's. */
+const char *linux_root(void);
+const char *linux_root(void)
+{
+    return world.root;
+}
+
+/* In the place of the C library's, by the linker. */
+int __wrap_clock_gettime(clockid_t id, struct timespec *time);
+int __wrap_sched_getaffinity(pid_t thread, size_t bytes, cpu_set_t *set);
+int __wrap_sched_setaffinity(pid_t thread, size_t bytes, const cpu_set_t *set);
+
+int __wrap_clock_gettime(clockid_t id, struct timespec *time)
+{
+    int64_t ns = world.monotonic_ns;
+    ns += id == CLOCK_MONOTONIC ? 0 : world.asleep_ns;
+    ns += id == CLOCK_REALTIME ? world.wall_ns : 0;
+    *time = (struct timespec){ns / SECOND_NS, ns % SECOND_NS};
+    return 0;
+}
+
+int __wrap_sched_getaffinity(pid_t thread, size_t bytes, cpu_set_t *set)
+{
+    (void)thread;
+    memset(set, 0, bytes);
+    *set = world.bound;
+    return 0;
+}
+
+int __wrap_sched_setaffinity(pid_t thread, size_t bytes, const cpu_set_t *set)
+{
+    (void)thread, (void)bytes;
+    world.bound = *set;
+    return 0;
+}
+
+/* ---- the kernel's files ---- */
+
+static size_t put_line(char *text, size_t used, const char *id, const long *counts,
+                       const char *name)
+{
+    used += (size_t)snprintf(text + used, FILE_BYTES - used, "%s:", id);
+    for (int i = 0; i < CPUS; i++)
+        used += (size_t)snprintf(text + used, FILE_BYTES - used, " %10ld", counts[i]);
+    return used + (size_t)snprintf(text + used, FILE_BYTES - used, "%s\n", name);
+}
+
+static void put_interrupts(void)
+{
+    static const long none[CPUS];
+    char text[FILE_BYTES];
+    size_t used = 0;
+    for (int i = 0; i < CPUS; i++)
+        used += (size_t)snprintf(text + used, sizeof text - used, "%*sCPU%d", 7, "", i);
+    used += (size_t)snprintf(text + used, sizeof text - used, "\n");
+    if (world.has_new_device)
+        used = put_line(text, used, "  9", none, "  IO-APIC   9-edge      new");
+    used =
+        put_line(text, used, " 24", world.device, "  PCI-MSIX-0000:00:05.0   0-edge      net0-rx");
+    used = put_line(text, used, "LOC", world.timer, "   Local timer interrupts");
+    used = put_line(text, used, "RES", world.others, "   Rescheduling interrupts");
+    snprintf(text + used, sizeof text - used, "ERR:          7\n");
+    made_up_file(world.root, "/proc/interrupts", text);
+}
+
+static void put_stat(void)
+{
+    char text[FILE_BYTES] = "cpu  1 1 1 1 1 1 1 77 0 0\n";
+    size_t used = strlen(text);
+    for (int i = 0; i < CPUS; i++)
+        used += (size_t)snprintf(text + used, sizeof text - used, "cpu%d 5 5 5 5 5 5 5 %ld 0 0\n",
+                                 i, world.steal_ticks[i]);
+    snprintf(text + used, sizeof text - used, "intr 12345\n");
+    made_up_file(world.root, "/proc/stat", text);
+}
+
+static void put_thread_file(pid_t thread, const char *file, const char *text)
+{
+    char path[128];
+    snprintf(path, sizeof path, "/proc/%ld/task/%ld/%s", (long)getpid(), (long)thread, file);
+    made_up_file(world.root, path, text);
+}
+
+static int remove_one(const char *path, const struct stat *facts, int kind, struct FTW *walk)
+{
+    (void)facts, (void)kind, (void)walk;
+    return remove(path);
+}
+
+static void put_thread(pid_t id, const struct made_up_thread *thread)
+{
+    char text[512];
+    if (!thread->is_there) {
+        snprintf(text, sizeof text, "%s/proc/%ld/task/%ld", world.root, (long)getpid(), (long)id);
+        nftw(text, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+        return;
+    }
+    snprintf(text, sizeof text,
+             "%ld (a) (b) S 1 1 1 0 -1 64 %ld 0 %ld 0 0 0 0 0 20 0 1 0 100 0 0 "
+             "0 0 0 0 0 0 0 0 0 0 0 0 0 17 %d 50 1 0 0 0",
+             (long)id, thread->minor, thread->major, thread->cpu);
+    put_thread_file(id, "stat", text);
+    snprintf(text, sizeof text, "5000 %ld 9\n", thread->delay_ns);
+    put_thread_file(id, "schedstat", text);
+    snprintf(text, sizeof text, "voluntary_ctxt_switches:\t3\nnonvoluntary_ctxt_switches:\t%ld\n",
+             thread->involuntary);
+    put_thread_file(id, "status", text);
+    snprintf(text, sizeof text,
+             "a (1, #threads: 1)\nse.nr_migrations   :   %ld\n"
+             "nr_involuntary_switches : %ld\n",
+             thread->migrations, thread->involuntary);
+    if (thread->migrations >= 0)
+        put_thread_file(id, "sched", text);
+}
+
+static void put_group(const char *path, long count, long us)
+{
+    char text[128];
+    snprintf(text, sizeof text,
+             "usage_usec 9\nnr_periods 3\nnr_throttled %ld\nthrottled_usec %ld\n", count, us);
+    made_up_file(world.root, path, text);
+}
+
+static void put_kernel(void)
+{
+    if (world.lacks_files)
+        return;
+    put_interrupts();
+    put_stat();
+    for (int i = 0; i < THREADS; i++)
+        put_thread(getpid() + 1 + i, &world.threads[i]);
+    made_up_file(world.root, "/sys/devices/system/cpu/online", world.online);
+    made_up_file(world.root, "/proc/self/cgroup", "0::/outer/own\n");
+    put_group("/sys/fs/cgroup/outer/own/cpu.stat", world.throttled, world.throttled_us);
+    put_group("/sys/fs/cgroup/outer/cpu.stat", world.outer_throttled, 0);
+    made_up_file(world.root, "/sys/fs/cgroup/cpu.stat", "usage_usec 1\n");
+}
+
+/* ---- a run on it ---- */
+
+static void open_world(void)
+{
+    memset(&world, 0, sizeof world);
+    snprintf(world.root, sizeof world.root, "/tmp/hs-test-XXXXXX");
+    if (!mkdtemp(world.root))
+        abort();
+    world.allowed = CPUS;
+    world.online = "0-7\n";
+    world.monotonic_ns = BEGIN_NS;
+    world.wall_ns = 1700000000 * SECOND_NS;
+    world.threads[0] = (struct made_up_thread){.is_there = true, .cpu = 1};
+}
+
+/* One series for each CPU of `cpus`, with that label; measuring begins. */
+static void begin(const char *cpus)
+{
+    static struct arena_plan plan;
+    struct counter_watch_setup setup = {.second = &world.second};
+    struct outcome outcome = {.status = STATUS_MEASURED};
+    cpus_parse_list(cpus, &setup.measured);
+    memset(&plan, 0, sizeof plan);
+    plan.duration_ns = 300 * SECOND_NS;
+    for (int cpu = cpus_first(&setup.measured); cpu >= 0; cpu = cpus_next(&setup.measured, cpu)) {
+        int series = arena_plan_series(&plan, "wakeup", "ns", NULL);
+        arena_plan_label_number(&plan, series, "cpu", cpu);
+    }
+    arena_plan_series(&plan, "unlabelled", "ns", NULL);
+    setup.arena = world.arena = arena_create(&plan, NULL, &outcome);
+    arena_plan_free(&plan);
+    CPU_ZERO(&world.bound);
+    for (int cpu = 0; cpu < world.allowed; cpu++)
+        CPU_SET((size_t)cpu, &world.bound);
+    put_kernel();
+    world.watch = counter_watch_open(&setup);
+    counter_watch_begin(world.watch);
+    world.arena->started_ns = world.monotonic_ns;
+}
+
+static void pass_second(void)
+{
+    put_kernel();
+    world.monotonic_ns += SECOND_NS;
+    counter_watch_look(world.watch);
+}
+
+static void record(int series, int64_t value_ns, int64_t at_ms)
+{
+    record_value(arena_record(world.arena, series), value_ns, at_ms * 1000000);
+}
+
+static struct counter_totals end(void)
+{
+    struct counter_totals totals;
+    counter_watch_end(world.watch, &totals);
+    counter_watch_close(world.watch);
+    return totals;
+}
+
+static void close_world(void)
+{
+    arena_free(world.arena);
+    nftw(world.root, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+/* The interval of a CPU that began in this second; NULL: it is not kept. */
+static const struct arena_interval *kept(int cpu, int second)
+{
+    for (int i = 0; i < ARENA_INTERVALS; i++) {
+        const struct arena_interval *entry = &world.arena->intervals[i];
+        if (counter_table_has(entry) && !entry->is_whole && entry->cpu == cpu &&
+            entry->at_ns == BEGIN_NS + second * SECOND_NS)
+            return entry;
+    }
+    return NULL;
+}
+
+static const struct arena_interval *whole(int cpu)
+{
+    for (int i = 0; i < ARENA_INTERVALS; i++)
+        if (counter_table_has(&world.arena->intervals[i]) && world.arena->intervals[i].is_whole &&
+            world.arena->intervals[i].cpu == cpu)
+            return &world.arena->intervals[i];
+    return NULL;
+}
+
+static int64_t counted(const struct arena_interval *interval, enum arena_counter counter)
+{
+    return interval ? interval->counters[counter] : -2;
+}
+
+static int kept_count(void)
+{
+    int count = 0;
+    for (int i = 0; i < ARENA_INTERVALS; i++)
+        count +=
+            counter_table_has(&world.arena->intervals[i]) && !world.arena->intervals[i].is_whole
+                ? 1
+                : 0;
+    return count;
+}
+
+static const struct arena_event *event(const char *name)
+{
+    for (uint32_t i = 0; i < world.arena->event_count && i < ARENA_EVENTS; i++)
+        if (strcmp(world.arena->events[i].name, name) == 0)
+            return &world.arena->events[i];
+    return NULL;
+}
+
+/* ---- counters ---- */
+
+static void test_differences_of_each_cpu(void)
+{
+    open_world();
+    world.steal_ticks[1] = 500;
+    world.timer[1] = 1000000;
+    world.device[2] = 77;
+    begin("1-2");
+    world.steal_ticks[1] += 3;
+    world.timer[1] += 40;
+    world.others[1] += 2;
+    world.device[2] += 9;
+    record(0, 5000, 400);
+    record(1, 5000, 400);
+    pass_second();
+    int64_t tick_ns = SECOND_NS / sysconf(_SC_CLK_TCK);
+    CHECK_SAME(counted(kept(1, 0), ARENA_STEAL_NS), 3 * tick_ns);
+    CHECK_SAME(counted(kept(1, 0), ARENA_INTERRUPTS), 42);
+    CHECK_SAME(counted(kept(1, 0), ARENA_TIMER_INTERRUPTS), 40);
+    CHECK_SAME(counted(kept(2, 0), ARENA_STEAL_NS), 0);
+    CHECK_SAME(counted(kept(2, 0), ARENA_INTERRUPTS), 9);
+    CHECK_SAME(counted(kept(2, 0), ARENA_TIMER_INTERRUPTS), 0);
+    CHECK_TEXT(kept(2, 0) ? kept(2, 0)->busiest : "", "24: net0-rx");
+    CHECK_SAME(kept(2, 0) ? kept(2, 0)->span_ns : 0, SECOND_NS);
+    world.timer[1] += 60;
+    pass_second();
+    CHECK_SAME(counted(whole(1), ARENA_TIMER_INTERRUPTS), 100);
+    CHECK_SAME(counted(whole(1), ARENA_STEAL_NS), 3 * tick_ns);
+    CHECK_SAME(whole(1) ? whole(1)->span_ns : 0, 2 * SECOND_NS);
+    end();
+    close_world();
+}
+
+/* The timer comes a thousand times in each second; in the last one a device comes 200 times. */
+static void test_the_busiest_is_beyond_usual(void)
+{
+    open_world();
+    begin("1");
+    for (int second = 0; second < 4; second++) {
+        world.timer[1] += 1000 + second;
+        world.others[1] += 5;
+        world.device[1] += second == 3 ? 200 : 3;
+        record(0, 5000 + second, 1000 * second + 500);
+        pass_second();
+    }
+    CHECK_TEXT(kept(1, 0) ? kept(1, 0)->busiest : "", "LOC: Local timer interrupts");
+    CHECK_TEXT(kept(1, 3) ? kept(1, 3)->busiest : "", "24: net0-rx");
+    CHECK_SAME(counted(kept(1, 3), ARENA_BUSIEST), 200);
+    CHECK_TEXT(whole(1) ? whole(1)->busiest : "", "LOC: Local timer interrupts");
+    CHECK_SAME(counted(whole(1), ARENA_BUSIEST), 4006);
+    end();
+    close_world();
+}
+
+/* A line before the others moves them: their counts are not those of another line. */
+static void test_a_line_that_appears(void)
+{
+    open_world();
+    world.device[1] = 900000;
+    begin("1");
+    record(0, 5000, 500);
+    pass_second();
+    world.has_new_device = true;
+    world.others[1] += 4;
+    record(0, 6000, 1500);
+    pass_second();
+    CHECK_SAME(counted(kept(1, 1), ARENA_INTERRUPTS), 4);
+    CHECK(counted(kept(1, 1), ARENA_BUSIEST) <= 4);
+    end();
+    close_world();
+}
+
+static void test_threads(void)
+{
+    open_world();
+    world.threads[0] = (struct made_up_thread){true, 1, 7000, 20, 3, 5, 9};
+    world.threads[1] = (struct made_up_thread){true, 2, 100, 1, 1, 1, 1};
+    world.threads[2] = (struct made_up_thread){true, 5, 100, 1, 1, 1, 1}; /* not measured there */
+    begin("1-2");
+    world.threads[0] = (struct made_up_thread){true, 4, 7500, 31, 5, 6, 13};
+    world.threads[1].delay_ns += 11;
+    world.threads[2].minor += 1000;
+    record(0, 5000, 500);
+    record(1, 5000, 500);
+    pass_second();
+    const struct arena_interval *first = kept(1, 0); /* the CPU that the thread has left */
+    CHECK_SAME(counted(first, ARENA_RUN_DELAY_NS), 500);
+    CHECK_SAME(counted(first, ARENA_MINOR_FAULTS), 11);
+    CHECK_SAME(counted(first, ARENA_MAJOR_FAULTS), 2);
+    CHECK_SAME(counted(first, ARENA_MIGRATIONS), 1);
+    CHECK_SAME(counted(first, ARENA_INVOLUNTARY), 4);
+    CHECK_SAME(counted(kept(2, 0), ARENA_RUN_DELAY_NS), 11);
+    CHECK_SAME(counted(kept(2, 0), ARENA_MINOR_FAULTS), 0);
+    world.threads[1].delay_ns += 4;
+    put_kernel();
+    struct counter_totals totals = end();
+    CHECK_SAME(totals.run_delay_ns, 500 + 11 + 4);
+    CHECK_SAME(totals.migrations, 1);
+    close_world();
+}
+
+/* Where the kernel does not count migrations, a change of the CPU is one. */
+static void test_migrations_that_are_seen(void)
+{
+    open_world();
+    world.threads[0].migrations = -1;
+    begin("1");
+    world.threads[0].cpu = 3;
+    world.threads[0].involuntary = 2;
+    record(0, 5000, 500);
+    pass_second();
+    CHECK_SAME(counted(kept(1, 0), ARENA_MIGRATIONS), 1);
+    CHECK_SAME(counted(kept(1, 0), ARENA_INVOLUNTARY), 2);
+    end();
+    close_world();
+}
+
+/* What a thread did after it was seen last is not known, and so no 0 is told. */
+static void test_a_thread_that_ends(void)
+{
+    open_world();
+    world.threads[1] = (struct made_up_thread){.is_there = true, .cpu = 1};
+    begin("1");
+    world.threads[1].is_there = false;
+    world.threads[0].minor = 4;
+    record(0, 5000, 500);
+    pass_second();
+    CHECK_SAME(counted(kept(1, 0), ARENA_MINOR_FAULTS), 4);
+    CHECK_SAME(counted(kept(1, 0), ARENA_MAJOR_FAULTS), -1);
+    record(0, 6000, 1500);
+    pass_second();
+    CHECK_SAME(counted(kept(1, 1), ARENA_MAJOR_FAULTS), 0);
+    CHECK_SAME(end().migrations, -1);
+    close_world();
+}
+
+/* A look on request just before it ends, and one before it begins: all is known. */
+static void test_a_thread_that_asks(void)
+{
+    open_world();
+    begin("1");
+    world.threads[1] = (struct made_up_thread){.is_there = true, .cpu = 1, .minor = 50};
+    put_kernel();
+    counter_watch_look_at_threads(world.watch);
+    world.threads[1].minor = 52;
+    put_kernel();
+    counter_watch_look_at_threads(world.watch);
+    world.threads[1].is_there = false;
+    record(0, 5000, 500);
+    pass_second();
+    CHECK_SAME(counted(kept(1, 0), ARENA_MINOR_FAULTS), 2);
+    CHECK_SAME(counted(kept(1, 0), ARENA_MAJOR_FAULTS), 0);
+    CHECK_SAME(end().migrations, 0);
+    close_world();
+}
+
+static void test_throttling(void)
+{
+    open_world();
+    world.throttled = 4;
+    begin("1");
+    world.throttled += 2;
+    world.throttled_us += 30000;
+    world.outer_throttled += 5;
+    record(0, 5000, 500);
+    pass_second();
+    CHECK_SAME(counted(kept(1, 0), ARENA_THROTTLED), 7);
+    CHECK_SAME(counted(kept(1, 0), ARENA_THROTTLED_NS), 30000000);
+    struct counter_totals totals = end();
+    CHECK_SAME(totals.throttled, 7);
+    CHECK_SAME(totals.throttled_ns, 30000000);
+    close_world();
+}
+
+static void test_unknown_counters_are_left_out(void)
+{
+    static struct emit emit;
+    char text[FILE_BYTES] = "";
+    open_world();
+    world.lacks_files = true;
+    begin("1");
+    record(0, 5000, 500);
+    pass_second();
+    for (int i = 0; i < ARENA_COUNTERS; i++)
+        CHECK_SAME(counted(kept(1, 0), (enum arena_counter)i), -1);
+    struct counter_totals totals = end();
+    CHECK_SAME(totals.run_delay_ns, -1);
+    CHECK_SAME(totals.throttled, -1);
+    FILE *file = tmpfile();
+    struct record *scratch = malloc(arena_scratch_bytes(world.arena));
+    if (!file || !scratch)
+        abort();
+    emit_open(&emit, fileno(file));
+    stream_dump(&emit, world.arena, scratch);
+    emit_flush(&emit);
+    rewind(file);
+    text[fread(text, 1, sizeof text - 1, file)] = '\0';
+    CHECK_HOLDS(text, "{\"type\":\"interval\",\"at_ns\":0,\"span_ns\":1000000000,\"cpu\":1,"
+                      "\"whole\":false,\"counters\":{},\"busiest\":null}");
+    fclose(file);
+    free(scratch);
+    close_world();
+}
+
+/* ---- which seconds are kept ---- */
+
+static void test_only_seconds_with_a_worst_value(void)
+{
+    open_world();
+    begin("1-2");
+    record(0, 5000, 500);
+    pass_second();
+    pass_second();
+    record(1, 5000, 2500);
+    pass_second();
+    CHECK(kept(1, 0) && kept(2, 2));
+    CHECK(!kept(2, 0) && !kept(1, 2) && !kept(1, 1) && !kept(2, 1));
+    end();
+    close_world();
+}
+
+static void test_a_series_without_a_cpu_counts_for_all(void)
+{
+    open_world();
+    begin("1-2");
+    record(2, 5000, 500);
+    pass_second();
+    CHECK(kept(1, 0) && kept(2, 0));
+    end();
+    close_world();
+}
+
+static void test_a_value_across_two_seconds(void)
+{
+    open_world();
+    begin("1");
+    pass_second();
+    pass_second();
+    record(0, 1200000000, 2500); /* began at 1.3 s */
+    pass_second();
+    CHECK(kept(1, 1) && kept(1, 2) && !kept(1, 0));
+    end();
+    close_world();
+}
+
+static void test_a_value_that_is_recorded_after_the_look(void)
+{
+    open_world();
+    begin("1");
+    pass_second();
+    CHECK(!kept(1, 0));
+    record(0, 5000, 999);
+    pass_second();
+    CHECK(kept(1, 0) && !kept(1, 1));
+    end();
+    close_world();
+}
+
+static void test_no_worst_value_any_more(void)
+{
+    open_world();
+    begin("1");
+    record(0, 5000, 500);
+    pass_second();
+    CHECK(kept(1, 0) != NULL);
+    for (int i = 0; i < RECORD_WORST; i++)
+        record(0, 6000 + i, 1500);
+    pass_second();
+    CHECK(!kept(1, 0) && kept(1, 1));
+    CHECK_SAME(kept_count(), 1);
+    end();
+    close_world();
+}
+
+/* The largest values keep their seconds, the others are counted. */
+static void test_a_full_table(void)
+{
+    enum { MEASURED = 7, SECONDS = RECORD_WORST };
+    open_world();
+    begin("0-6");
+    for (int second = 0; second < SECONDS; second++) {
+        for (int series = 0; series < MEASURED; series++)
+            record(series, 5000 + 100 * second, 1000 * second + 500);
+        pass_second();
+    }
+    CHECK_SAME(kept_count(), ARENA_INTERVALS - MEASURED);
+    CHECK_SAME(world.arena->interval_lost, MEASURED * SECONDS - (ARENA_INTERVALS - MEASURED));
+    for (int cpu = 0; cpu < MEASURED; cpu++)
+        CHECK(kept(cpu, SECONDS - 1) && kept(cpu, SECONDS - 2) && !kept(cpu, 0));
+    end();
+    close_world();
+}
+
+/* ---- where it looks from ---- */
+
+static void test_looks_from_another_cpu(void)
+{
+    open_world();
+    world.allowed = 4;
+    begin("1,3");
+    CHECK(!event("not_watched"));
+    CHECK_SAME(CPU_COUNT(&world.bound), 2);
+    CHECK(CPU_ISSET(0, &world.bound) && CPU_ISSET(2, &world.bound));
+    CHECK_SAME(counter_watch_due_ns(world.watch), BEGIN_NS + SECOND_NS);
+    world.monotonic_ns += 1400000000;
+    counter_watch_look(world.watch);
+    CHECK_SAME(counter_watch_due_ns(world.watch), BEGIN_NS + 2 * SECOND_NS);
+    end();
+    CHECK_SAME(CPU_COUNT(&world.bound), 4);
+    close_world();
+}
+
+/* Nothing is read each second, and what is read at begin and end has its totals. */
+static void test_where_every_cpu_measures(void)
+{
+    open_world();
+    world.allowed = 2;
+    begin("0-1");
+    CHECK_SAME(CPU_COUNT(&world.bound), 2);
+    CHECK_SAME(counter_watch_due_ns(world.watch), INT64_MAX);
+    if (CHECK(event("not_watched")))
+        CHECK_HOLDS(event("not_watched")->text, "no CPU is allowed beside those that measure");
+    record(0, 5000, 500);
+    world.threads[0].delay_ns += 70;
+    put_kernel();
+    CHECK_SAME(end().run_delay_ns, 70);
+    CHECK_SAME(kept_count(), 0);
+    CHECK(!whole(0));
+    close_world();
+}
+
+/* ---- what happens to the machine ---- */
+
+static void test_a_cpu_that_goes_offline(void)
+{
+    open_world();
+    world.online = "0-6\n";
+    begin("1,7"); /* CPU 7 was never there */
+    pass_second();
+    CHECK_SAME(counter_watch_lost_cpu(world.watch), -1);
+    world.online = "0,2-6\n";
+    pass_second();
+    CHECK_SAME(counter_watch_lost_cpu(world.watch), 1);
+    end();
+    close_world();
+}
+
+static void test_suspend(void)
+{
+    open_world();
+    begin("1");
+    pass_second();
+    CHECK(!event("suspended"));
+    world.asleep_ns += 3500000000;
+    pass_second();
+    if (CHECK(event("suspended"))) {
+        CHECK_HOLDS(event("suspended")->text, "suspended for 3.500 s");
+        CHECK_SAME(event("suspended")->at_ns, 2 * SECOND_NS);
+    }
+    CHECK(!event("wall_clock_set"));
+    for (int i = 0; i < 9; i++) {
+        world.asleep_ns += SECOND_NS;
+        pass_second();
+    }
+    end();
+    CHECK_SAME(world.arena->event_count, 4); /* three, and how often more */
+    CHECK_HOLDS(world.arena->events[3].text, "7 more times, for 7.000 s together");
+    close_world();
+}
+
+static void test_the_wall_clock_is_set(void)
+{
+    open_world();
+    begin("1");
+    world.wall_ns += 400000; /* slewed by 400 ppm */
+    pass_second();
+    CHECK(!event("wall_clock_set"));
+    world.wall_ns -= 60 * SECOND_NS;
+    pass_second();
+    if (CHECK(event("wall_clock_set")))
+        CHECK_HOLDS(event("wall_clock_set")->text, "set by -60.000 s");
+    CHECK(!event("suspended"));
+    pass_second();
+    end();
+    CHECK_SAME(world.arena->event_count, 1);
+    close_world();
+}
+
+/* Where no look is made each second, the clocks are compared at the end. */
+static void test_clocks_without_looks(void)
+{
+    open_world();
+    world.allowed = 1;
+    begin("0");
+    world.wall_ns += 5 * SECOND_NS;
+    world.monotonic_ns += 10 * SECOND_NS;
+    end();
+    CHECK(event("wall_clock_set") && !event("suspended"));
+    close_world();
+}
+
+static const struct tap_test tests[] = {
+    {"differences of each CPU", test_differences_of_each_cpu},
+    {"the busiest is beyond usual", test_the_busiest_is_beyond_usual},
+    {"a line that appears", test_a_line_that_appears},
+    {"threads", test_threads},
+    {"migrations that are seen", test_migrations_that_are_seen},
+    {"a thread that ends", test_a_thread_that_ends},
+    {"a thread that asks", test_a_thread_that_asks},
+    {"throttling", test_throttling},
+    {"unknown counters are left out", test_unknown_counters_are_left_out},
+    {"only seconds with a worst value", test_only_seconds_with_a_worst_value},
+    {"a series without a CPU counts for all", test_a_series_without_a_cpu_counts_for_all},
+    {"a value across two seconds", test_a_value_across_two_seconds},
+    {"a value that is recorded after the look", test_a_value_that_is_recorded_after_the_look},
+    {"no worst value any more", test_no_worst_value_any_more},
+    {"a full table", test_a_full_table},
+    {"looks from another CPU", test_looks_from_another_cpu},
+    {"where every CPU measures", test_where_every_cpu_measures},
+    {"a CPU that goes offline", test_a_cpu_that_goes_offline},
+    {"suspend", test_suspend},
+    {"the wall clock is set", test_the_wall_clock_is_set},
+    {"clocks without looks", test_clocks_without_looks},
+};
+
+int main(void)
+{
+    if (tap_is_wrapped())
+        return tap_run(tests, sizeof tests / sizeof tests[0]);
+    printf("1..0 # SKIP this linker has no --wrap\n");
+    return 0;
+}
