@@ -2,7 +2,6 @@
 
 #include "family/timer/parts_source.h"
 
-#include "family/timer/wakeup_parts.h"
 #include "run/shield_run.h"
 
 #include <stdio.h>

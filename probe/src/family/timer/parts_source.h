@@ -5,6 +5,9 @@
 #include "port/tracing.h"
 #include "run/run.h"
 
+enum parts_wish { PARTS_WISH_NONE, PARTS_WISH_AUTO, PARTS_WISH_TIMERLAT, PARTS_WISH_TRACEPOINTS };
+extern const char *const parts_wishes[]; /* choices of the parameter `parts` */
+
 enum parts_source { SOURCE_NONE, SOURCE_TIMERLAT, SOURCE_TRACEPOINTS };
 
 /* Kinds of events of SOURCE_TRACEPOINTS, and the one of SOURCE_TIMERLAT. */

@@ -20,6 +20,7 @@
  */
 #include "base/posix_source.h"
 
+#include "family/timer/parts_source.h"
 #include "family/timer/sleeper.h"
 #include "family/timer/wakeup_parts.h"
 #include "port/port.h"

@@ -8,9 +8,6 @@
 
 #include "family/timer/sleeper.h"
 
-enum parts_wish { PARTS_WISH_NONE, PARTS_WISH_AUTO, PARTS_WISH_TIMERLAT, PARTS_WISH_TRACEPOINTS };
-extern const char *const parts_wishes[]; /* choices of the parameter `parts` */
-
 struct wakeup_parts;
 
 /* In `check`: whether parts can be had as the parameter `parts` asks. Leaves their series out where

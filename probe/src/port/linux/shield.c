@@ -328,18 +328,6 @@ int port_shield_enter(const struct port_shield *shield)
     return error;
 }
 
-bool port_boot_name(char *text, size_t bytes)
-{
-    return linux_read("/proc/sys/kernel/random/boot_id", text, bytes);
-}
-
-uint64_t port_process_start(pid_t pid)
-{
-    static const struct port_shield here = {.root = ""};
-    struct linux_task task;
-    return linux_task_read(&here, pid, &task) ? task.start : 0;
-}
-
 static void read_cpus(const char *path, struct cpus *set)
 {
     char text[CPUS_TEXT_BYTES];
