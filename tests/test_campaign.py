@@ -19,7 +19,7 @@ from hardstone.campaign import (
     RunStarted,
     Warned,
 )
-from hardstone.campaign.moved import environment_moved
+from hardstone.stats.moved import environment_moved
 from hardstone.catalogue import load_catalogue
 from hardstone.errors import (
     EXIT_GATE,

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from hardstone.campaign.moved import STEADY_FACTS
+from hardstone.stats.moved import STEADY_FACTS
 from hardstone.doctor.derive import derive
 from hardstone.facts import SUFFIXES, load_facts
 from hardstone.model import Scalar

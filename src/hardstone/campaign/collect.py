@@ -7,7 +7,9 @@ from contextlib import closing
 from dataclasses import dataclass
 
 from hardstone.calling import parted
+from hardstone.campaign.events import Look
 from hardstone.campaign.keeper import Keeper
+from hardstone.campaign.look import look_at
 from hardstone.errors import HardstoneError, TargetError
 from hardstone.model import Conditions, Plan, PlannedTest, Result
 from hardstone.stats.conditions import Names, result_under
@@ -41,6 +43,11 @@ class Collector:
     journal: Keeper
     stop: Stop
     names: Names
+
+    def look(self, test: str) -> Look:
+        """What the running test has recorded by now."""
+        is_recording = self.journal.has_recording()
+        return look_at(test, self.target, self.journal.snapshot, is_recording=is_recording)
 
 
 @dataclass(frozen=True)

@@ -47,9 +47,10 @@ def is_measured(result: Result) -> bool:
 
 
 def crossed_threshold(result: Result) -> bool:
-    """Whether a value passed the limit that the user gave, which is a failed gate."""
+    """Whether a value passed the limit that the user gave, which is a failed gate; also where
+    measuring went on."""
     is_event = any(event.name == THRESHOLD for event in result.events)
-    return result.status == "failed" and result.complete and is_event
+    return is_event and (result.status == "measured" or result.complete)
 
 
 def realtime_advice(
