@@ -170,6 +170,7 @@ class Campaign:
                 result = self._measure(planned, carried(planned, document.results), collector)
             else:
                 result = skipped(planned, plan, why)
+            collector.tell_looks(result)
             mark_breach(result, plan.watched_ns)
             document.results.append(result)
             collector.journal.result(result)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import os
+import resource
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -38,7 +39,6 @@ def look_at(
 
 
 def _cpu_ns() -> int:
-    """Of this process and of the children that it has waited for, as the probe that dumps."""
-    times = os.times()
-    seconds = times.user + times.system + times.children_user + times.children_system
-    return round(seconds * 1e9)
+    """Of this thread, and of the children that were waited for, as the probe that dumps."""
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.thread_time_ns() + round((children.ru_utime + children.ru_stime) * 1e9)
