@@ -25,7 +25,7 @@ from hardstone.stats.joined_results import joined_results, unknown_of_one
 from hardstone.stats.moved import environment_moved
 from hardstone.stats.trust import grade_run
 from hardstone.stats.watched import mark_breach
-from hardstone.units import format_span
+from hardstone.units import format_ns, format_span
 
 Facts = Mapping[str, Scalar]
 _BOOT = "os.boot_id"
@@ -144,10 +144,10 @@ def _join_mark(before: Part, first: Part, part: RunDocument, result: Result) -> 
     begin_ns = (later.started_uptime_ns or 0) - (first.started_uptime_ns or 0)
     end_ns = (before.started_uptime_ns or 0) + before.duration_ns - (first.started_uptime_ns or 0)
     gap_ns = begin_ns - end_ns
-    text = f"resumed: nothing is known of {format_span(gap_ns)}"
+    text = f"resumed: nothing is known of {_span(gap_ns)}"
     if before.uncertainty_ns:
         recorded = min(before.uncertainty_ns, gap_ns)
-        text += f", the first {format_span(recorded)} of which may be recorded: it was cut off"
+        text += f", the first {_span(recorded)} of which may be recorded: it was cut off"
     unknown = unknown_of_one(result, later)
     if unknown:
         text += f"; of one part only: {', '.join(unknown)}"
@@ -165,6 +165,10 @@ def _join_mark(before: Part, first: Part, part: RunDocument, result: Result) -> 
             "has_other_tool": _build(before.tool) != _build(part.tool),
         },
     )
+
+
+def _span(span_ns: int) -> str:
+    return format_ns(span_ns) if span_ns < 100 * 10**9 else format_span(span_ns)
 
 
 def _why_apart(before: Part, whole: RunDocument, part: RunDocument) -> str | None:
