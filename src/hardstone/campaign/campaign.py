@@ -24,7 +24,7 @@ from hardstone.campaign.events import (
 )
 from hardstone.campaign.interrupt import stop_on_signals
 from hardstone.campaign.keeper import Keeper
-from hardstone.campaign.outcome import exit_code, realtime_advice
+from hardstone.campaign.outcome import exit_code, realtime_advice, standing_code
 from hardstone.doctor import advice_lines, diagnose
 from hardstone.errors import (
     EXIT_INTERRUPTED,
@@ -136,7 +136,7 @@ class Campaign:
         code = exit_code(document, is_target_gone=self._gone is not None, is_broken=self._is_broken)
         if resumes is not None and not self._is_of_its_own(keeper.path, document):
             document = joined_run(resumes, document)
-            code = worst_code((code, exit_code(document)))
+            code = worst_code((code, standing_code(document)))
         if self._stop.is_set() and self._gone is None:
             code = EXIT_INTERRUPTED  # also where it came after the last test
         if keeper.problem is not None:

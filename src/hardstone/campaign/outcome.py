@@ -41,6 +41,17 @@ def exit_code(
     return worst_code(code for code, is_so in applies.items() if is_so)
 
 
+def standing_code(document: RunDocument) -> int:
+    """What all parts of a resumed run say together; how its last one ended is another matter."""
+    is_crossed = any(map(crossed_threshold, document.results))
+    is_doubtful = document.trust.grade == "untrustworthy"
+    return worst_code(
+        code
+        for code, is_so in ((EXIT_GATE, is_crossed), (EXIT_UNTRUSTWORTHY, is_doubtful))
+        if is_so
+    )
+
+
 def is_measured(result: Result) -> bool:
     """Whether the test ran to its end and everything it sent arrived."""
     return result.status == "measured" and result.complete
