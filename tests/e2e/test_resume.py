@@ -35,6 +35,7 @@ class Tool:
         self.memory.mkdir()
         self.store = folder / "store"
         names = {"HARDSTONE_MEMORY_DIR": str(self.memory), "HARDSTONE_PROBE": str(probe)}
+        self._seen: set[Path] = set()
         self._env = {**os.environ, **names, "PYTHONPATH": f"{ROOT}/src"}
 
     def start(self, *words: str) -> subprocess.Popen[bytes]:
@@ -44,10 +45,12 @@ class Tool:
         )
 
     def wait_for_recording(self) -> None:
+        """Until the probe of the process that was started last records."""
         deadline = time.monotonic() + 60
-        while not list(self.memory.glob("*/*.rec")):
+        while not (found := set(self.memory.glob("*/*.rec")) - self._seen):
             assert time.monotonic() < deadline, "the probe does not record"
             time.sleep(0.02)
+        self._seen |= found
 
     def document(self) -> RunDocument:
         return Store(self.store).load("last")
@@ -102,12 +105,16 @@ def test_killed_ten_times_it_has_no_gap_without_a_mark(tmp_path: Path, probe: Pa
     draw = random.Random(14)
     tool = Tool(tmp_path, probe)
     begin_ns = uptime_ns()
-    process = tool.start("-D", "18s", "-q")
+    process = tool.start("-D", "12s", "-q")
     for number in range(KILLS):
         tool.wait_for_recording()
         time.sleep(draw.uniform(0.1, 1.6))
         assert process.poll() is None, process.communicate()[1]
         kill(process, probe_first=number % 2 == 1)
+        if number % 3 == 0:  # and again, while it recovers or begins
+            process = tool.start("--resume", "-q")
+            time.sleep(draw.uniform(0.1, 0.4))
+            kill(process, probe_first=True)
         process = tool.start("--resume", "-q")
     said = process.communicate()[1].decode()
     assert process.returncode in (0, 3), said  # 3: this machine is too busy to be trusted
@@ -115,11 +122,11 @@ def test_killed_ten_times_it_has_no_gap_without_a_mark(tmp_path: Path, probe: Pa
     assert document.status == "complete"
     assert len(Store(tool.store).runs()) == 1
     nothing = sum(one.name == NOT_RESUMED for one in document.results[0].events)
-    assert len(document.parts) == KILLS + 1
+    assert len(document.parts) >= KILLS + 1
     assert nothing == sum(one.result is None for one in document.parts)
     check_times(document, begin_ns, uptime_ns())
     check_values(document)
-    assert document.results[0].duration_ns >= 18_000_000_000
+    assert document.results[0].duration_ns >= 12_000_000_000
     assert list(tool.memory.iterdir()) == []
 
 

@@ -283,3 +283,14 @@ def test_a_breach_that_nobody_saw_is_marked() -> None:
     series.worst = [Worst(value_ns=3000, at_ns=5, index=0)]
     result = joined_run(first, recording(1, begin_s=13, values=(1000,))).results[0]
     assert [one.name for one in result.events].count(THRESHOLD) == 1
+
+
+def test_trust_says_how_long_nobody_looked() -> None:
+    other = recording(2, begin_s=3, system={"os.boot_id": "boot-2"})
+    whole = joined_run(joined_run(recording(0, begin_s=0), recording(1, begin_s=75)), other)
+    said = (
+        "TMR-P-LAT was resumed: 1 min 5 s of gaps between its parts are not known, "
+        "1 of its parts are of another boot, machine or condition"
+    )
+    assert said in whole.trust.reasons
+    assert whole.trust.grade != "full"
