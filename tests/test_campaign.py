@@ -19,7 +19,6 @@ from hardstone.campaign import (
     RunStarted,
     Warned,
 )
-from hardstone.campaign.moved import environment_moved
 from hardstone.catalogue import load_catalogue
 from hardstone.errors import (
     EXIT_GATE,
@@ -33,6 +32,7 @@ from hardstone.errors import (
 from hardstone.model import ClockCheck, Plan
 from hardstone.plan import Request, make_plan
 from hardstone.report.masthead import head_of
+from hardstone.stats.moved import environment_moved
 from hardstone.store import Store
 from hardstone.targets.fake import FakeTarget
 from hardstone.targets.local import local_target

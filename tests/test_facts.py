@@ -8,10 +8,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from hardstone.campaign.moved import STEADY_FACTS
 from hardstone.doctor.derive import derive
 from hardstone.facts import SUFFIXES, load_facts
 from hardstone.model import Scalar
+from hardstone.stats.moved import STEADY_FACTS
 from tests.report import sample as report_sample
 from tests.stats import make
 from tests.targets import sample

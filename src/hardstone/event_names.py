@@ -12,6 +12,12 @@ THROTTLED = "throttled"
 CPU_LOST = "lost CPU time (throttling or preemption)"  # what it says of a test
 MISSED = "missed_periods"
 THRESHOLD = "threshold_crossed"
+LOOKED = "looked_at"  # what the view of a running test took
+# Of a run that was resumed: where a part was added, where it has a result of its own, where it
+# recorded nothing.
+JOINED = "joined"
+NEW_PART = "new_part"
+NOT_RESUMED = "not_resumed"
 NOT_SEEN = "not_seen"  # a verdict that could not be given
 STEP_BOUNDED = "expiry_step_bounded"
 SHIELDED = "shielded"

@@ -32,6 +32,9 @@ class Memory(Protocol):
     def drop(self, path: str) -> None:
         """Removes the recording at `path`. Never raises."""
 
+    def scratch(self) -> Path:
+        """A place on this machine for one file of this run, which `remove` removes too."""
+
     def keep(self, document: bytes) -> Path | None:
         """Keeps a run that cannot be stored, on this machine; None where there is no place."""
 

@@ -382,7 +382,8 @@ class Plan(msgspec.Struct, kw_only=True, frozen=True):
     are the same lists as text, joined by commas. Runs before loads existed have no lists.
     `command` has the words after `hardstone` that make this plan again; it is empty if no command
     does. `dma_latency_us` is the limit on the exit latency of idle states while measuring; null:
-    none. `trace`: the kernel's events around the worst values are kept.
+    none. `trace`: the kernel's events around the worst values are kept. `watched_ns`: a latency
+    above it is told, and measuring goes on; null: none.
     """
 
     name: Name
@@ -401,6 +402,7 @@ class Plan(msgspec.Struct, kw_only=True, frozen=True):
     command: Annotated[list[Text], _MANY] = []
     dma_latency_us: Int64 | None = None
     trace: bool = False
+    watched_ns: Int64 | None = None
 
 
 class ClockCheck(msgspec.Struct, kw_only=True, frozen=True):
@@ -501,12 +503,33 @@ class Descriptor(msgspec.Struct, kw_only=True):
         return [spec for spec in self.params if spec.label is not None]
 
 
+class Part(msgspec.Struct, kw_only=True):
+    """One recording of a run that was resumed.
+
+    `id` is that of its journal; the first part has that of the run. `result` is the place in
+    `results` of the one that has its values; null: it recorded none. `duration_ns` is its measuring
+    time, which is up to `uncertainty_ns` longer if it was cut off. `system` has the facts that
+    were not as in `system` of the run.
+    """
+
+    id: Name
+    result: Int64 | None
+    started_utc: Text | None
+    started_uptime_ns: Int64 | None
+    duration_ns: DurationNs
+    uncertainty_ns: DurationNs
+    tool: Tool
+    system: Annotated[dict[Name, Scalar], _MANY] = {}
+
+
 class RunDocument(msgspec.Struct, kw_only=True):
-    """One run: written once, never rewritten. `system` maps fact names to values.
+    """One run: written once; only a part that is recorded later replaces it, with one that has
+    both. `system` maps fact names to values.
 
     `descriptors` are those of its tests, as declared by the probe that ran them, so that showing
     a run needs no probe. Older runs have none. `clock_check` is null where the target has no clock
     of its own, or none that keeps time: it is this machine, or its time counts instructions.
+    `parts`: the recordings that a resumed run consists of, in their order; empty if it never was.
     """
 
     schema: Name
@@ -525,6 +548,7 @@ class RunDocument(msgspec.Struct, kw_only=True):
     environment_moved: Annotated[list[Moved], _MANY] = []
     clock_check: ClockCheck | None = None
     advice: Annotated[list[Text], _FEW] = []
+    parts: Annotated[list[Part], _FEW] = []
     rating: Annotated[dict[Name, Scalar], _FEW] | None = None
 
 

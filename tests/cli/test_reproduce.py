@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hardstone.catalogue import load_catalogue
+from hardstone.cli.latstat_options import plan_words
 from hardstone.cli.main import COMMANDS
 from hardstone.model import Plan
 from hardstone.plan import PlanError, Request, make_plan
@@ -46,6 +47,10 @@ TYPED = [
     ["run", "TMR-P-JIT", "--dma-latency", " 007 "],
     ["run", "TMR-P-JIT", "--trace"],
     ["run", "TMR-P-JIT", "--cpu-config", "single, shared", "--cpu-config", "shielded"],
+    ["latstat"],
+    ["latstat", "-D", "0", "-i", "250", "-a", "0-1", "-p", "max", "--threshold", "100"],
+    ["latstat", "-D", "24h", "-a", "1", "--threshold", "1.5ms", "--go-on", "--name", HOSTILE],
+    ["latstat", "--samples", "500", "--param", "interval_ns=2ms", "--load", "heavy"],
 ]
 
 
@@ -71,6 +76,8 @@ def request_of(words: list[str]) -> Request:
     """What the command line takes `words` for."""
     command = importlib.import_module(f"hardstone.cli.{COMMANDS[words[0]]}").command
     given_ = command.make_context(words[0], list(words[1:])).params
+    if words[0] == "latstat":
+        given_ = plan_words(given_) | {"tests": ("TMR-P-LAT",), "target": (given_["target"],)}
     tests = given_.get("tests", ("*",))
     names = {field.name for field in dataclasses.fields(Request)} & set(given_) - {"tests"}
     fields = {name: given_[name] for name in names}

@@ -3,6 +3,7 @@
 from hardstone.campaign.campaign import Campaign, Outcome
 from hardstone.campaign.events import (
     CampaignEvent,
+    Look,
     MeasuringFinished,
     MeasuringStarted,
     RunFinished,
@@ -14,6 +15,7 @@ from hardstone.campaign.events import (
 __all__ = [
     "Campaign",
     "CampaignEvent",
+    "Look",
     "MeasuringFinished",
     "MeasuringStarted",
     "Outcome",

@@ -24,10 +24,15 @@ from hardstone.campaign.events import (
 )
 from hardstone.campaign.interrupt import stop_on_signals
 from hardstone.campaign.keeper import Keeper
-from hardstone.campaign.moved import environment_moved
-from hardstone.campaign.outcome import exit_code, realtime_advice
+from hardstone.campaign.outcome import exit_code, realtime_advice, standing_code
 from hardstone.doctor import advice_lines, diagnose
-from hardstone.errors import EXIT_INTERRUPTED, HardstoneError, InputError, remedy_text
+from hardstone.errors import (
+    EXIT_INTERRUPTED,
+    HardstoneError,
+    InputError,
+    remedy_text,
+    worst_code,
+)
 from hardstone.model import (
     RUN_SCHEMA,
     ClockCheck,
@@ -42,8 +47,11 @@ from hardstone.model import (
     Trust,
 )
 from hardstone.stats.conditions import names_in
+from hardstone.stats.joined_run import joined_run
+from hardstone.stats.moved import environment_moved
 from hardstone.stats.trust import grade_run
-from hardstone.store import Store, StoreError, new_run_id
+from hardstone.stats.watched import mark_breach
+from hardstone.store import Journal, Store, StoreError, new_run_id
 from hardstone.targets.alone import WAITING
 from hardstone.targets.base import Stop, Target, run_options
 
@@ -89,10 +97,17 @@ class Campaign:
         self._is_cut_short = False
         self._is_broken = False
 
-    def run(self, plan: Plan, facts: Facts, register: Register | None = None) -> Outcome:
+    def run(
+        self,
+        plan: Plan,
+        facts: Facts,
+        register: Register | None = None,
+        resumes: RunDocument | None = None,
+    ) -> Outcome:
         """Runs every test of `plan`; `facts` are those that the plan was made with.
 
-        The document keeps what `register` declares of the tests of the plan.
+        The document keeps what `register` declares of the tests of the plan. `resumes`: a stored
+        run, of one test, of which this one becomes a part.
         """
         document = _new_document(plan, facts, self._target)
         asked = {one.test for one in plan.tests}
@@ -105,24 +120,45 @@ class Campaign:
                 lambda: self._warn(WAITING),
                 lambda why: self._warn(f"{why}; {_UNLOCKED}"),
             ),
-            closing(self._store.journal(document, self._target)) as journal,
+            closing(self._journal(document, resumes)) as journal,
         ):
-            self._on_event(RunStarted(document.id, plan))
+            self._on_event(RunStarted((resumes or document).id, plan))
             options = run_options(plan, facts)
             names = names_in(document)
             keeper = Keeper(
                 journal, document, lambda error: self._warn(f"{error}; measuring continues")
             )
-            self._run_tests(document, Collector(self._target, options, keeper, self._stop, names))
+            collector = Collector(self._target, options, keeper, self._stop, names)
+            self._run_tests(document, collector)
             self._close(document, facts)
             keeper.finish()
-        self._on_event(RunFinished(document.id))
+        self._on_event(RunFinished((resumes or document).id))
         code = exit_code(document, is_target_gone=self._gone is not None, is_broken=self._is_broken)
+        if resumes is not None and not self._is_of_its_own(keeper.path, document):
+            document = joined_run(resumes, document)
+            code = worst_code((code, standing_code(document)))
         if self._stop.is_set() and self._gone is None:
             code = EXIT_INTERRUPTED  # also where it came after the last test
         if keeper.problem is not None:
             code = keeper.problem.exit_code
         return Outcome(document, code, keeper.problem, keeper.spare)
+
+    def _journal(self, document: RunDocument, resumes: RunDocument | None) -> Journal:
+        if resumes is None:
+            return self._store.journal(document, self._target)
+        journal = self._store.journal(document, self._target, resumes=resumes.id)
+        # Nobody else can change it from here on; what somebody did before is not in `resumes`.
+        if self._store.load(resumes.id) != resumes:
+            journal.close()
+            raise StoreError(f"run {resumes.id} was resumed by another process", "try again")
+        return journal
+
+    def _is_of_its_own(self, path: Path | None, document: RunDocument) -> bool:
+        """The run that it resumes was gone or damaged in the end: it is stored beside it."""
+        if path != self._store.path_of(document.id):
+            return False
+        self._warn(f"the run that it resumes is gone or damaged: stored as {document.id}")
+        return True
 
     def _run_tests(self, document: RunDocument, collector: Collector) -> None:
         plan = document.plan
@@ -134,6 +170,8 @@ class Campaign:
                 result = self._measure(planned, carried(planned, document.results), collector)
             else:
                 result = skipped(planned, plan, why)
+            collector.tell_looks(result)
+            mark_breach(result, plan.watched_ns)
             document.results.append(result)
             collector.journal.result(result)
             self._end = self._end or self._why_end(document)
@@ -173,7 +211,7 @@ class Campaign:
         if self._stop.is_set() and not self._is_announced:
             self._is_announced = True
             self._warn(_STOPPING)
-        self._on_event(Tick(planned, elapsed_ns))
+        self._on_event(Tick(planned, elapsed_ns, lambda: collector.look(planned.test)))
 
     def _close(self, document: RunDocument, before: Facts) -> None:
         """Adds what is known only at the end of the run."""

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from hardstone.calling import parted
+from hardstone.campaign.events import Look
 from hardstone.campaign.keeper import Keeper
+from hardstone.campaign.look import look_at
 from hardstone.errors import HardstoneError, TargetError
-from hardstone.model import Conditions, Plan, PlannedTest, Result
+from hardstone.event_names import LOOKED
+from hardstone.model import Conditions, DataValue, Event, Plan, PlannedTest, Result
 from hardstone.stats.conditions import Names, result_under
 from hardstone.stream import StreamReader
 from hardstone.targets.base import (
@@ -22,6 +25,7 @@ from hardstone.targets.base import (
     Stop,
     Target,
 )
+from hardstone.units import format_ns
 
 
 class TargetGoneError(TargetError):
@@ -30,6 +34,14 @@ class TargetGoneError(TargetError):
     def __init__(self, error: TargetError, result: Result) -> None:
         super().__init__(error.cause, error.remedy)
         self.result = result
+
+
+@dataclass
+class Looks:
+    """How often a test was looked at while it measured, and what that took."""
+
+    count: int = 0
+    cost_ns: int = 0
 
 
 @dataclass(frozen=True)
@@ -41,6 +53,25 @@ class Collector:
     journal: Keeper
     stop: Stop
     names: Names
+    looks: Looks = field(default_factory=Looks)
+
+    def look(self, test: str) -> Look:
+        """What the running test has recorded by now."""
+        is_recording = self.journal.has_recording()
+        found = look_at(test, self.target, self.journal.snapshot, is_recording=is_recording)
+        self.looks.count += 1
+        self.looks.cost_ns += found.cost_ns
+        return found
+
+    def tell_looks(self, result: Result) -> None:
+        """Adds what looking at the test took: it had a part of the machine while that measured."""
+        count, cost_ns = self.looks.count, self.looks.cost_ns
+        self.looks.count = self.looks.cost_ns = 0
+        if count:
+            text = f"the toolkit looked at the recording {count} times, which took "
+            text += f"{format_ns(cost_ns)} of a CPU"
+            data: dict[str, DataValue] = {"looks_count": count, "cost_ns": cost_ns}
+            result.events.append(Event(name=LOOKED, text=text, data=data))
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from hardstone.model import Plan, PlannedTest, Result
@@ -25,11 +26,28 @@ class MeasuringStarted:
 
 
 @dataclass(frozen=True)
+class Look:
+    """What a running test has recorded so far: `result`, or None and why there is nothing to see.
+
+    `cost_ns`: the time of a CPU that looking took. `can_come`: a later look may see something.
+    """
+
+    result: Result | None
+    cost_ns: int
+    reason: str | None = None
+    can_come: bool = True
+
+
+@dataclass(frozen=True)
 class Tick:
-    """A sign of life, at most once a second, while the test measures in silence."""
+    """A sign of life, at most once a second, while the test measures in silence.
+
+    `look` reads what the test has recorded from a copy of its memory; the probe takes no notice.
+    """
 
     planned: PlannedTest
     elapsed_ns: int
+    look: Callable[[], Look]
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ class Keeper:
         self._is_failing = False
         self.problem: StoreError | None = None
         self.spare: Path | None = None
+        self.path: Path | None = None
 
     def backing_file(self, test: str) -> str | None:
         """As that of the journal; None where the store fails."""
@@ -52,13 +53,17 @@ class Keeper:
         if self._is_failing:
             self.spare = self._journal.spare(self._document)
 
+    def snapshot(self) -> Path | None:
+        return self._journal.snapshot()
+
     def take_warning(self) -> str | None:
         return self._journal.take_warning()
 
     def finish(self) -> None:
-        """Stores the document. If that fails, `problem` says why and `spare` where it is."""
+        """Stores the document at `path`. If that fails, `problem` says why and `spare` where it
+        is."""
         try:
-            self._journal.finish(self._document)
+            self.path = self._journal.finish(self._document)
         except StoreError as error:
             self._fail(error)
             self.problem = error

@@ -41,15 +41,27 @@ def exit_code(
     return worst_code(code for code, is_so in applies.items() if is_so)
 
 
+def standing_code(document: RunDocument) -> int:
+    """What all parts of a resumed run say together; how its last one ended is another matter."""
+    is_crossed = any(map(crossed_threshold, document.results))
+    is_doubtful = document.trust.grade == "untrustworthy"
+    return worst_code(
+        code
+        for code, is_so in ((EXIT_GATE, is_crossed), (EXIT_UNTRUSTWORTHY, is_doubtful))
+        if is_so
+    )
+
+
 def is_measured(result: Result) -> bool:
     """Whether the test ran to its end and everything it sent arrived."""
     return result.status == "measured" and result.complete
 
 
 def crossed_threshold(result: Result) -> bool:
-    """Whether a value passed the limit that the user gave, which is a failed gate."""
+    """Whether a value passed the limit that the user gave, which is a failed gate; also where
+    measuring went on."""
     is_event = any(event.name == THRESHOLD for event in result.events)
-    return result.status == "failed" and result.complete and is_event
+    return is_event and (result.status == "measured" or result.complete)
 
 
 def realtime_advice(

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import reduce
 from typing import Any, TypeVar
 
 import click
 
+from hardstone.cli.options import decorated
 from hardstone.errors import InputError
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
@@ -45,12 +45,12 @@ _OTHERS = (
 
 def lab_options(command: Decorated) -> Decorated:
     """All options for kernels of the lab."""
-    return _decorated(command, (_CPUS, *_OTHERS))
+    return decorated(command, (_CPUS, *_OTHERS))
 
 
 def lab_options_without_cpus(command: Decorated) -> Decorated:
     """The same, for a command with a --cpus of its own: there the target's name has them."""
-    return _decorated(command, _OTHERS)
+    return decorated(command, _OTHERS)
 
 
 def lab_targets(names: Sequence[str], options: Mapping[str, Any]) -> list[str]:
@@ -88,7 +88,3 @@ def _lab_target(name: str, given: Mapping[str, str]) -> str:
 
     settings = parse_settings(name.removeprefix(LAB_PREFIX))
     return LAB_PREFIX + with_settings(settings, **given).name
-
-
-def _decorated(command: Decorated, options: Sequence[Callable[[Any], Any]]) -> Decorated:
-    return reduce(lambda wrapped, option: option(wrapped), reversed(options), command)

@@ -24,6 +24,7 @@ from hardstone.errors import (
 COMMANDS = {
     "evaluate": "evaluate",
     "run": "run",
+    "latstat": "latstat",
     "load": "load",
     "list": "list_tests",
     "explain": "explain",

@@ -24,13 +24,13 @@ def measure(tests: Sequence[str], options: Mapping[str, Any], *, wants_report: b
     with closing(find_target(names[0])) as target:
         prepared = prepare(target, names[0], tests, options)
         if options["dry_run"]:
-            return _print_plan(prepared.plan, as_json=options["as_json"])
-        show = print_json if options["as_json"] else _print_screen
+            return print_plan(prepared.plan, as_json=options["as_json"])
+        show = print_json if options["as_json"] else print_run
         _, code = run_one(prepared, options, show, wants_report=wants_report)
         return code
 
 
-def _print_plan(plan: Plan, *, as_json: bool) -> int:
+def print_plan(plan: Plan, *, as_json: bool) -> int:
     if as_json:
         print_json(plan)
     else:
@@ -40,7 +40,7 @@ def _print_plan(plan: Plan, *, as_json: bool) -> int:
     return EXIT_OK
 
 
-def _print_screen(document: RunDocument) -> None:
+def print_run(document: RunDocument) -> None:
     from hardstone.terminal.one_screen import print_screen
 
     print_screen(document)

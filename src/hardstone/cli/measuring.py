@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hardstone.campaign import Campaign, Outcome
 from hardstone.catalogue import load_catalogue
@@ -22,6 +22,9 @@ from hardstone.plan import NONE, Request, make_plan
 from hardstone.report.output_file import regular_target
 from hardstone.store import StoreError
 from hardstone.targets.base import Target
+
+if TYPE_CHECKING:
+    from hardstone.cli.progress import Reporter
 
 _REQUEST_FIELDS = (
     "name",
@@ -40,6 +43,7 @@ _REQUEST_FIELDS = (
     "dma_latency",
     "trace",
 )
+_RECORDING_FIELDS = ("watched", "is_recording")
 
 
 @dataclass(frozen=True)
@@ -57,6 +61,7 @@ def prepare(
 ) -> Prepared:
     """Opens `target`, which is called `name`, and plans `tests` for it."""
     fields = {field: options[field] for field in _REQUEST_FIELDS}
+    fields |= {field: options[field] for field in _RECORDING_FIELDS if field in options}
     request = Request(tests=tuple(tests), target=name, **fields)
     others = _place_problems(options)
     target.open(notices_told(quiet=options["quiet"]))
@@ -73,18 +78,21 @@ def run_one(
     show: Callable[[RunDocument], None] | None,
     *,
     wants_report: bool,
+    reporter: Reporter | None = None,
+    resumes: RunDocument | None = None,
 ) -> tuple[RunDocument, int]:
     """Runs the plan: the document, stored and shown, and the exit code.
 
-    `show` prints the document; None: it is printed later.
+    `show` prints the document; None: it is printed later. `reporter` prints what happens meanwhile.
+    `resumes`: the stored run that this one becomes a part of.
     """
     from hardstone.cli.progress import make_reporter
 
     output: Path | None = options["output"]
     store = open_store(options["store"], prepared.target)
-    with make_reporter(quiet=options["quiet"]) as reporter:
-        campaign = Campaign(prepared.target, store, reporter.take)
-        outcome = campaign.run(prepared.plan, prepared.facts, prepared.register)
+    with reporter or make_reporter(quiet=options["quiet"]) as telling:
+        campaign = Campaign(prepared.target, store, telling.take)
+        outcome = campaign.run(prepared.plan, prepared.facts, prepared.register, resumes)
     document = outcome.document
     if output is None and wants_report:
         output = default_report(store.path, document.id)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import reduce
 from pathlib import Path
 from typing import Any, TypeVar
@@ -60,38 +60,8 @@ output_option = click.option(
     help="File to write the HTML report to.",
 )
 
-_PLAN_OPTIONS = (
-    click.option(
-        "--profile",
-        metavar="[quick|standard|soak]",
-        default="quick",
-        show_default=True,
-        help="Length of the whole battery: about 1 minute, 10 minutes, or hours.",
-    ),
-    click.option("--samples", metavar="N", help="Samples per series, instead of the profile's."),
-    click.option(
-        "-D",
-        "--duration",
-        metavar="TIME",
-        help="Measuring time of each test: 300 (seconds), 30s, 5m, 24h.",
-    ),
-    click.option(
-        "-i", "--interval", metavar="US", help="Interval in us, for tests with interval_ns."
-    ),
-    click.option(
-        "-p",
-        "--param",
-        "params",
-        multiple=True,
-        metavar="KEY=VALUE",
-        help="A parameter of a test, lists with commas; see explain.",
-    ),
-    click.option("-a", "--cpu", metavar="N", help="CPU for the measuring threads of all tests."),
-    click.option(
-        "--priority",
-        metavar="N|max",
-        help="Real-time priority (default: maximum - 1; max: as in the studies).",
-    ),
+# Of a plan's conditions, and of what becomes of a run: each command that measures has them.
+condition_options = (
     click.option(
         "--policy",
         metavar="[fifo|rr|other]",
@@ -136,15 +106,57 @@ _PLAN_OPTIONS = (
         help="Keep the kernel's events around the worst values (needs root and tracefs).",
     ),
     click.option("--name", default="", metavar="TEXT", help="A name for the run."),
-    targets_option,
+)
+run_options = (
     store_option,
     output_option,
     click.option("--dry-run", is_flag=True, help="Print the plan and measure nothing."),
     json_option,
     click.option("-q", "--quiet", is_flag=True, help="Show no progress."),
 )
+_PLAN_OPTIONS = (
+    click.option(
+        "--profile",
+        metavar="[quick|standard|soak]",
+        default="quick",
+        show_default=True,
+        help="Length of the whole battery: about 1 minute, 10 minutes, or hours.",
+    ),
+    click.option("--samples", metavar="N", help="Samples per series, instead of the profile's."),
+    click.option(
+        "-D",
+        "--duration",
+        metavar="TIME",
+        help="Measuring time of each test: 300 (seconds), 30s, 5m, 24h.",
+    ),
+    click.option(
+        "-i", "--interval", metavar="US", help="Interval in us, for tests with interval_ns."
+    ),
+    click.option(
+        "-p",
+        "--param",
+        "params",
+        multiple=True,
+        metavar="KEY=VALUE",
+        help="A parameter of a test, lists with commas; see explain.",
+    ),
+    click.option("-a", "--cpu", metavar="N", help="CPU for the measuring threads of all tests."),
+    click.option(
+        "--priority",
+        metavar="N|max",
+        help="Real-time priority (default: maximum - 1; max: as in the studies).",
+    ),
+    *condition_options,
+    targets_option,
+    *run_options,
+)
+
+
+def decorated(command: Decorated, options: Sequence[Callable[[Any], Any]]) -> Decorated:
+    """`command` with `options`, in their order."""
+    return reduce(lambda wrapped, option: option(wrapped), reversed(options), command)
 
 
 def plan_options(command: Decorated) -> Decorated:
     """All options of commands that measure."""
-    return reduce(lambda wrapped, option: option(wrapped), reversed(_PLAN_OPTIONS), command)
+    return decorated(command, _PLAN_OPTIONS)

@@ -16,6 +16,7 @@ def measuring_words(
     samples: int | None,
     duration_ns: int | None,
     params: Mapping[str, str],
+    is_recording: bool = False,
 ) -> list[str]:
     """Words after `hardstone` that make `plan` again on the same machine.
 
@@ -24,12 +25,15 @@ def measuring_words(
     version may have others.
     """
     words = ["evaluate"] if tuple(tests) == ("*",) else ["run", *tests]
+    if is_recording:
+        words = ["latstat"]
     words += _option("--name", name or None)
-    words += ["--profile", plan.profile, "--target", plan.target]
+    words += [] if is_recording else ["--profile", plan.profile]
+    words += ["--target", plan.target]
     words += _option("--samples", samples)
     words += _option("--duration", None if duration_ns is None else write_ns(duration_ns))
     for key, text in params.items():
-        words += ["-p", f"{key}={text}"]
+        words += ["--param" if is_recording else "-p", f"{key}={text}"]
     for load in plan.loads:  # one option each: the options of stress-ng may hold commas
         words += ["--load", load]
     words += ["--cpu-config", plan.cpu_config]
@@ -38,6 +42,8 @@ def measuring_words(
     words += _option("--priority", plan.priority)
     words += _option("--dma-latency", plan.dma_latency_us)
     words += ["--trace"] if plan.trace else []
+    if plan.watched_ns is not None:
+        words += ["--threshold", write_ns(plan.watched_ns), "--go-on"]
     return [*words, "--clock", plan.clock, "--seed", str(plan.seed)]
 
 

@@ -55,8 +55,9 @@ class Request:
 
     `tests` holds IDs and globs; `load` and `cpu_config` hold names and comma lists of names.
     `settings` apply in every condition. Without a unit `interval` is in us and `duration` in
-    seconds; `dma_latency` is in us. None stands for the default; without `dma_latency` idle
-    states stay as they are.
+    seconds; `dma_latency` and `watched` are in us. None stands for the default; without
+    `dma_latency` idle states stay as they are. `watched` is a threshold at which measuring goes on.
+    `is_recording`: typed as `hardstone latstat`.
     """
 
     tests: tuple[str, ...] = ("*",)
@@ -77,6 +78,8 @@ class Request:
     seed: str = "0"
     dma_latency: str | None = None
     trace: bool = False
+    watched: str | None = None
+    is_recording: bool = False
 
 
 @dataclass(frozen=True)
@@ -132,6 +135,7 @@ def make_plan(
         cpu_configs=configs,
         dma_latency_us=_dma_latency_us(request.dma_latency, problems),
         trace=request.trace,
+        watched_ns=_watched_ns(request.watched, problems),
     )
     problems.raise_if_any()
     cpus = count_cpus(machine)
@@ -151,6 +155,10 @@ def _dma_latency_us(text: str | None, problems: Problems) -> int | None:
     return whole_number(text, "--dma-latency", 0, MAX_LATENCY_US, problems)
 
 
+def _watched_ns(text: str | None, problems: Problems) -> int | None:
+    return None if text is None else duration_ns(text, "--threshold", "us", problems)
+
+
 def _command(request: Request, plan: Plan, wish: _Wish) -> list[str]:
     """Words that make `plan` again; none with `settings`, which no option applies."""
     if request.settings:
@@ -162,6 +170,7 @@ def _command(request: Request, plan: Plan, wish: _Wish) -> list[str]:
         samples=wish.samples,
         duration_ns=wish.duration_ns,
         params=wish.params,
+        is_recording=request.is_recording,
     )
 
 

@@ -13,6 +13,7 @@ from hardstone.stats.conditions import listed, names_in
 from hardstone.stats.contradictions import contradictions
 from hardstone.stats.kind_of_time import counts_instructions, is_emulated
 from hardstone.stats.run_length import has_short_profile, shorter_than_standard
+from hardstone.units import format_span
 
 
 def has_run(result: Result) -> bool:
@@ -185,6 +186,23 @@ def _unfinished(document: RunDocument) -> str | None:
     return tests and f"incomplete: {tests}"
 
 
+def _resumed(document: RunDocument) -> str | None:
+    """What happened in a gap nobody knows: the worst value may lie there."""
+    tests = _with_event(document, event_names.JOINED, event_names.NEW_PART)
+    gaps = [
+        gap
+        for result in document.results
+        for event in result.events
+        if event.name == event_names.JOINED and isinstance(gap := event.data.get("gap_ns"), int)
+    ]
+    apart = sum(
+        event.name == event_names.NEW_PART for result in document.results for event in result.events
+    )
+    known = f"{format_span(sum(gaps))} of gaps between its parts are not known" if gaps else ""
+    boots = f"{apart} of its parts are of another boot, machine or condition" if apart else ""
+    return tests and f"{tests} was resumed: {', '.join(filter(None, (known, boots)))}"
+
+
 def _short(document: RunDocument) -> str | None:
     """Lengths decide: -D and --samples replace those of the profile."""
     lengths = shorter_than_standard(document)
@@ -222,6 +240,7 @@ RULES: tuple[Rule, ...] = (
     Rule("indicative", _moved),
     Rule("indicative", _clock_set_back),
     Rule("indicative", _unfinished),
+    Rule("indicative", _resumed),
     Rule("indicative", _short),
     Rule("indicative", _unloaded),
 )

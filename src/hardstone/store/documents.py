@@ -38,6 +38,15 @@ def write_document(place: Place, document: RunDocument) -> Path:
     return path
 
 
+def replace_document(place: Place, document: RunDocument) -> Path:
+    """Puts `document`, which holds all that is stored under its id, in the place of that."""
+    path = place.document(document.id)
+    with store_errors("write the run", path):
+        replace_file(path, encode_document(document), _MODE, is_durable=True)
+    write_summary(place, entry_of(document))
+    return path
+
+
 def encode_document(document: RunDocument) -> bytes:
     """The content of a run's file. A run with more maxima than can be read again gets longer
     intervals."""

@@ -36,7 +36,8 @@ from hardstone.store.records import (
     encode_record,
 )
 from hardstone.store.reserve import FULL, Reserve
-from hardstone.store.slots import SlotCopier, slot_paths
+from hardstone.store.resumption import check_resumable, store_part
+from hardstone.store.slots import SlotCopier, slot_paths, write_sparse
 from hardstone.store.store_error import StoreError, store_errors
 
 SYNC_INTERVAL_S = 0.5
@@ -57,11 +58,14 @@ class Journal:
         document: RunDocument,
         recorder: Recorder,
         *,
+        resumes: str | None = None,
         stored: Callable[[], object] = lambda: None,
         sync_interval_s: float = SYNC_INTERVAL_S,
     ) -> None:
+        """`resumes`: the id of the stored run of which this one is a part."""
         self._place = place
         self._run_id = document.id
+        self._resumes = resumes
         self._folder = place.journals / document.id
         self._stored = stored
         self._sync_interval_s = sync_interval_s
@@ -77,6 +81,7 @@ class Journal:
             document=msgspec.structs.replace(document, results=[]),
             target=recorder.name,
             is_noisy=recorder.is_noisy,
+            resumes=resumes,
         )
         self._lock, self._file = _create(place, record)
         self._reserve = Reserve(self._folder / RESERVE_NAME)
@@ -129,7 +134,8 @@ class Journal:
         self._leave_test()
 
     def finish(self, document: RunDocument) -> Path:
-        """Stores the run, then removes its journal and recordings.
+        """Stores the run, or adds it to the one that it resumes; then removes its journal and
+        recordings.
 
         Returns the path of the document. After a StoreError the journal is as it was.
         """
@@ -138,7 +144,10 @@ class Journal:
         if self._ended.is_set():
             raise ValueError(f"the journal of run {self._run_id} is closed")
         self._reserve.give()
-        path = write_document(self._place, document)
+        if self._resumes is None:
+            path = write_document(self._place, document)
+        else:
+            path = self._place.document(store_part(self._place, self._resumes, document).id)
         self._stored()
         self._stop()
         remove_journal(self._place, self._run_id, self._lock, self._memory)
@@ -150,6 +159,19 @@ class Journal:
         For a store that cannot be written: `Store.recover` takes it from there.
         """
         return self._memory.keep(encode_document(document))
+
+    def snapshot(self) -> Path | None:
+        """A copy of the recording of the running test, on this machine, for `hardstone-probe dump`.
+
+        None where there is none, or where a copy would disturb. The next one replaces it. Raises
+        OSError, or TargetError where the memory of the target cannot be reached.
+        """
+        chunks = None if self._recording is None else self._memory.copy(self._recording)
+        if chunks is None:
+            return None
+        place = self._memory.scratch()
+        write_sparse(place, chunks, is_durable=False)
+        return place
 
     def take_warning(self) -> str | None:
         """The first problem of the thread; None when it was returned before."""
@@ -243,10 +265,15 @@ def _create(place: Place, record: RunRecord) -> tuple[FileLock, AppendFile]:
     for needed in (place.journals, place.runs):
         with store_errors("make", needed):
             needed.mkdir(exist_ok=True)
-    with store_errors("make a journal in the store", place.root):
-        with exclusive(place.journals_lock, place.journals):
-            folder.mkdir()
-            lock = try_lock(folder / LOCK_NAME)
+    with (
+        store_errors("make a journal in the store", place.root),
+        # Until the journal says whose it is: of each run there is one.
+        exclusive(place.journals_lock, place.journals),
+    ):
+        if record.resumes is not None:
+            check_resumable(place, record.resumes)
+        folder.mkdir()
+        lock = try_lock(folder / LOCK_NAME)
         if lock is None:
             raise StoreError(f"the new journal {folder} is taken", "try again")
         try:

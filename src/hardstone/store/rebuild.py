@@ -16,6 +16,7 @@ from hardstone.memory import RECORDING_LIMIT_BYTES, Memory, Recorder
 from hardstone.model import Result, RunDocument
 from hardstone.stats.conditions import result_under
 from hardstone.stats.trust import grade_run
+from hardstone.stats.watched import mark_breach
 from hardstone.store.documents import read_document
 from hardstone.store.records import JOURNAL_NAME, Replay, Started, target_of
 from hardstone.store.slots import slot_paths
@@ -49,6 +50,8 @@ def rebuilt(left: Left, state: Replay, document: RunDocument) -> RunDocument:
         result = _unfinished(left, state.started, is_noisy=state.is_noisy)
         results.append(_under_plan(document, len(results), result))
     run = msgspec.structs.replace(document, results=results, status="incomplete", finished_utc=None)
+    for one in run.results:
+        mark_breach(one, run.plan.watched_ns)
     run.trust = grade_run(run)
     return run
 

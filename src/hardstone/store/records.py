@@ -14,6 +14,7 @@ from hardstone.errors import InputError
 from hardstone.files import open_regular
 from hardstone.model import Result, RunDocument
 from hardstone.store.convert import converted_result, converted_run
+from hardstone.store.place import is_run_id
 
 LOCAL = "local"
 JOURNAL_NAME = "journal.jsonl"
@@ -29,12 +30,14 @@ _MOST_RESULTS = 100_000
 class RunRecord(msgspec.Struct, tag="run", tag_field="kind"):
     """The run as it was planned, without results, and the target whose memory it uses.
 
-    Journals from before there was a choice of memory used that of this machine.
+    Journals from before there was a choice of memory used that of this machine. `resumes`: the id
+    of the stored run of which this one is a part.
     """
 
     document: RunDocument
     target: Annotated[str, msgspec.Meta(max_length=4096)] = LOCAL
     is_noisy: bool = False
+    resumes: Annotated[str, msgspec.Meta(max_length=64)] | None = None
 
 
 class BeginRecord(msgspec.Struct, tag="begin", tag_field="kind"):
@@ -128,11 +131,22 @@ def replay(journal: Path) -> Replay:
 
 def target_of(journal: Path) -> str:
     """The target whose memory a run uses, by its name; this machine where that is not known."""
+    first = _first(journal)
+    return LOCAL if first is None else first.target
+
+
+def resumed_by(journal: Path) -> str | None:
+    """The id of the run that the run of a journal resumes, None for a run of its own."""
+    first = _first(journal)
+    return first.resumes if first is not None and is_run_id(first.resumes or "") else None
+
+
+def _first(journal: Path) -> RunRecord | None:
     with contextlib.suppress(OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         for line in _lines(journal):
             record = _DECODER.decode(line)
-            return record.target if isinstance(record, RunRecord) else LOCAL
-    return LOCAL
+            return record if isinstance(record, RunRecord) else None
+    return None
 
 
 def _lines(journal: Path) -> Iterator[bytes]:

@@ -21,7 +21,8 @@ from hardstone.store.journal import remove_journal
 from hardstone.store.locks import FileLock, StoreBusyError, exclusive, try_lock
 from hardstone.store.place import Place, is_run_id
 from hardstone.store.rebuild import Dump, Left, Reopen, rebuilt
-from hardstone.store.records import JOURNAL_NAME, LOCK_NAME, Replay, replay
+from hardstone.store.records import JOURNAL_NAME, LOCK_NAME, Replay, replay, resumed_by
+from hardstone.store.resumption import is_joined, store_part
 from hardstone.store.store_error import StoreError, store_errors
 
 _MOST_SAID = 20
@@ -46,8 +47,9 @@ def recover_runs(
     try:
         for folder in _journals(place):
             try:
-                if _recover(place, folder, dump, reopen):
-                    recovered.append(folder.name)
+                stored = _recover(place, folder, dump, reopen, say)
+                if stored is not None:
+                    recovered.append(stored)
             except DamagedError as error:
                 failures.append(str(error))
             except StoreError as error:
@@ -74,23 +76,45 @@ def _journals(place: Place) -> list[Path]:
         raise
 
 
-def _recover(place: Place, folder: Path, dump: Dump, reopen: Reopen) -> bool:
-    """Whether a document was stored; not for one in use, or one without a plan."""
+def _recover(
+    place: Place, folder: Path, dump: Dump, reopen: Reopen, say: Callable[[str], object]
+) -> str | None:
+    """The id of the document that has the run now; None for a journal in use, one without a plan,
+    and a run that is stored."""
     lock = _claim(place, folder)
     if lock is None:
-        return False
+        return None
     try:
         run_id, left = folder.name, Left(folder, dump, reopen)
-        document = None if _is_stored(place, run_id) else _recovered(folder, left)
-        if document is not None:
-            write_document(place, document)
-        for unfinished in place.runs.glob(f".{run_id}*.tmp"):
+        resumes = resumed_by(folder / JOURNAL_NAME)
+        stored = None
+        if not _is_kept(place, run_id, resumes):
+            document = _recovered(folder, left)
+            stored = None if document is None else _store(place, document, resumes, say)
+        for unfinished in place.runs.glob(f".{resumes or run_id}*.tmp"):
             with contextlib.suppress(OSError):
                 unfinished.unlink()
         remove_journal(place, run_id, lock, left.memory)
-        return document is not None
+        return stored
     finally:
         lock.release()
+
+
+def _is_kept(place: Place, run_id: str, resumes: str | None) -> bool:
+    is_part = resumes is not None and is_joined(place, resumes, run_id)
+    return is_part or _is_stored(place, run_id)
+
+
+def _store(
+    place: Place, document: RunDocument, resumes: str | None, say: Callable[[str], object]
+) -> str:
+    if resumes is None:
+        write_document(place, document)
+        return document.id
+    stored = store_part(place, resumes, document).id
+    if stored != resumes:
+        say(f"run {resumes} is gone or damaged: a part of it is stored as {stored}")
+    return stored
 
 
 def _claim(place: Place, folder: Path) -> FileLock | None:

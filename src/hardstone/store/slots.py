@@ -38,7 +38,9 @@ class SlotCopier:
         chunks = self._memory.copy(self._path)
         if chunks is None:
             return
-        _write_slot(self._slots[self._turn], chunks)
+        slot = self._slots[self._turn]
+        write_sparse(slot, chunks, is_durable=True)
+        sync_folder(slot.parent)
         self._turn = 1 - self._turn
         self._checksum = checksum
 
@@ -50,9 +52,9 @@ class SlotCopier:
         self._memory.drop(self._path)
 
 
-def _write_slot(slot: Path, chunks: Iterator[bytes]) -> None:
-    """Chunks of zeros become holes: a recording is large and mostly empty."""
-    temporary = slot.with_suffix(".tmp")
+def write_sparse(path: Path, chunks: Iterator[bytes], *, is_durable: bool) -> None:
+    """Writes a file as a whole; chunks of zeros become holes: a recording is mostly empty."""
+    temporary = path.with_suffix(".tmp")
     temporary.unlink(missing_ok=True)
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     size_bytes = 0
@@ -64,8 +66,8 @@ def _write_slot(slot: Path, chunks: Iterator[bytes]) -> None:
             else:
                 write_all(descriptor, chunk)
         os.ftruncate(descriptor, size_bytes)
-        os.fsync(descriptor)
+        if is_durable:
+            os.fsync(descriptor)
     finally:
         os.close(descriptor)
-    temporary.replace(slot)
-    sync_folder(slot.parent)
+    temporary.replace(path)

@@ -18,6 +18,7 @@ from hardstone.store.place import is_run_id, open_place
 from hardstone.store.rebuild import Dump, Reopen
 from hardstone.store.recovery import recover_runs
 from hardstone.store.refs import find_run, unreadable_run
+from hardstone.store.resumption import recorded_now
 from hardstone.store.run_summary import RunEntry
 
 
@@ -48,13 +49,20 @@ class Store:
         """After `runs`: the reason for each run whose document could not be read, by id."""
         return self._index.unreadable
 
-    def journal(self, document: RunDocument, recorder: Recorder) -> Journal:
+    def journal(
+        self, document: RunDocument, recorder: Recorder, *, resumes: str | None = None
+    ) -> Journal:
         """Begins to record the run that `document`, still without results, describes.
 
         Its probes run on the target `recorder`. Its id must be a new one of `new_run_id`.
-        StoreError if the journal cannot be written.
+        `resumes`: the id of a stored run, to which it is added in the end. StoreError if the
+        journal cannot be written, or another process records that run.
         """
-        return Journal(self._place, document, recorder, stored=self._refresh_index)
+        return Journal(self._place, document, recorder, resumes=resumes, stored=self._refresh_index)
+
+    def recorded_now(self) -> list[str]:
+        """The ids of runs that are being recorded, or whose recovery failed."""
+        return list(recorded_now(self._place))
 
     def runs(self) -> list[RunEntry]:
         """All runs that can be read, oldest first."""

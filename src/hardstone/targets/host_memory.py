@@ -29,6 +29,7 @@ from hardstone.memory import RECORDING_LIMIT_BYTES
 _DEFAULT = "/dev/shm"  # noqa: S108
 _OWNER_NAME = "journal"
 _SPARE_NAME = "run.json.gz"
+_SCRATCH_NAME = "copy"
 _PATH_BYTES = 4096
 _CHUNK_BYTES = 2**16
 _ROOM_BYTES = 16 * 2**20  # the recordings of a test
@@ -65,6 +66,9 @@ class HostMemory:
     def drop(self, path: str) -> None:
         with contextlib.suppress(OSError):
             Path(path).unlink()
+
+    def scratch(self) -> Path:
+        return self._made() / _SCRATCH_NAME
 
     def keep(self, document: bytes) -> Path | None:
         try:

@@ -1,0 +1,133 @@
+"""Which recording is resumed, with which options, and what is left of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from hardstone.cli.measuring import Prepared
+from hardstone.errors import InputError
+from hardstone.model import Plan, RunDocument
+from hardstone.plan.rest import rest_of
+from hardstone.stats.joined_run import measured_ns
+from hardstone.store import Store
+
+LATSTAT = "TMR-P-LAT"
+_BEGIN = "begin one: hardstone latstat"
+_WAKEUP = "wakeup"
+
+
+def _param(name: str) -> Callable[[Plan], object]:
+    return lambda plan: plan.tests[0].params.get(name)
+
+
+# What an option that was typed says of a plan.
+_SAYS: dict[str, Callable[[Plan], object]] = {
+    "duration": lambda plan: plan.tests[0].duration_ns,
+    "samples": lambda plan: plan.tests[0].samples,
+    "interval": _param("interval_ns"),
+    "cpu": lambda plan: (plan.cpu, plan.tests[0].params.get("cpus")),
+    "priority": lambda plan: plan.priority,
+    "threshold": lambda plan: (plan.tests[0].params.get("threshold_ns"), plan.watched_ns),
+    "go_on": lambda plan: plan.watched_ns is not None,
+    "parts": _param("parts"),
+    "policy": lambda plan: plan.policy,
+    "clock": lambda plan: plan.clock,
+    "load": lambda plan: plan.loads,
+    "cpu_config": lambda plan: plan.cpu_configs,
+    "seed": lambda plan: plan.seed,
+    "dma_latency": lambda plan: plan.dma_latency_us,
+    "name": lambda plan: plan.name,
+}
+
+
+def find_unfinished(store: Store, reference: str) -> RunDocument:
+    """The run that `reference` names, by default the last recording that is not complete.
+
+    InputError where it cannot be resumed, with the reason.
+    """
+    if not reference:
+        return _last_unfinished(store)
+    for run_id in store.recorded_now():
+        if run_id.startswith(reference):
+            raise _recorded_now(run_id)
+    document = store.load(reference)
+    _check(store, document)
+    return document
+
+
+def check_agreement(
+    whole: RunDocument, asked: Plan, given: set[str], params: Sequence[str]
+) -> None:
+    """InputError for an option that was typed and says something else than the recorded plan.
+
+    `params` are the `key=value` pairs among them.
+    """
+    typed = {f"--{name.replace('_', '-')}": says for name, says in _SAYS.items() if name in given}
+    keys = [pair.partition("=")[0].strip() for pair in params]
+    typed |= {f"--param {key}": _param(key) for key in keys}
+    for option, says in typed.items():
+        if says(asked) != says(whole.plan):
+            raise InputError(
+                f"{option}: run {whole.id} was begun with another value",
+                "leave it out: a recording is resumed as it was begun",
+            )
+
+
+def prepared_rest(asked: Prepared, whole: RunDocument) -> Prepared:
+    """The rest of the recorded plan on the same target; InputError if the probe cannot do it."""
+    descriptor = next((one for one in asked.register.tests if one.id == LATSTAT), None)
+    known = {spec.name for spec in descriptor.params} if descriptor is not None else set()
+    lacking = sorted(whole.plan.tests[0].params.keys() - known)
+    if lacking:
+        raise InputError(
+            f"this probe has no parameter {lacking[0][:60]!r}, which run {whole.id} was begun with",
+            "resume it with the version that began it",
+        )
+    plan = rest_of(whole.plan, measured_ns(whole), _fewest_samples(whole))
+    if plan is None:
+        raise InputError(f"of run {whole.id} nothing is left to record", _BEGIN)
+    return Prepared(asked.target, asked.register, asked.facts, plan)
+
+
+def _last_unfinished(store: Store) -> RunDocument:
+    for entry in reversed(store.runs()):
+        if entry.status != "complete":
+            document = store.load(entry.id)
+            if _is_recording(document):
+                _check(store, document)
+                return document
+    raise InputError("no recording was cut off: there is none to resume", _BEGIN)
+
+
+def _check(store: Store, document: RunDocument) -> None:
+    if not _is_recording(document):
+        tests = ", ".join(dict.fromkeys(one.test for one in document.plan.tests[:3])) or "no test"
+        raise InputError(
+            f"run {document.id} is no recording of {LATSTAT} alone: it has {tests[:60]}", _BEGIN
+        )
+    if document.status == "complete":
+        raise InputError(f"run {document.id} is complete: nothing is left to record", _BEGIN)
+    if document.id in store.recorded_now():
+        raise _recorded_now(document.id)
+
+
+def _recorded_now(run_id: str) -> InputError:
+    return InputError(
+        f"run {run_id} is recorded by another process now", "wait for its end, or end it"
+    )
+
+
+def _is_recording(document: RunDocument) -> bool:
+    tests = document.plan.tests
+    return len(tests) == 1 and tests[0].test == LATSTAT
+
+
+def _fewest_samples(document: RunDocument) -> int:
+    """What every CPU has: each is to have as many as were asked for."""
+    counts: dict[object, int] = {}
+    for result in document.results:
+        for series in result.series:
+            if series.name == _WAKEUP:
+                cpu = series.labels.get("cpu")
+                counts[cpu] = counts.get(cpu, 0) + series.count
+    return min(counts.values(), default=0)

@@ -1,0 +1,150 @@
+"""A recording of the real probe that is killed ten times, and goes on: no gap without a mark."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from hardstone.event_names import JOINED, NOT_RESUMED
+from hardstone.model import RunDocument
+from hardstone.stats.identity import series_problem
+from hardstone.store import Store
+from tests.conftest import ROOT
+
+pytestmark = [pytest.mark.e2e, pytest.mark.slow]
+
+KILLS = 10
+INTERVAL_NS = 1_000_000
+BEGIN_NS = 20_000_000  # the first release comes that long after the begin, and a little more
+START = "from hardstone.cli.main import main; main()"
+
+
+class Tool:
+    """`hardstone latstat` in processes of its own, with a memory and a store of its own."""
+
+    def __init__(self, folder: Path, probe: Path) -> None:
+        self.memory = folder / "memory"
+        self.memory.mkdir()
+        self.store = folder / "store"
+        names = {"HARDSTONE_MEMORY_DIR": str(self.memory), "HARDSTONE_PROBE": str(probe)}
+        self._seen: set[Path] = set()
+        self._env = {**os.environ, **names, "PYTHONPATH": f"{ROOT}/src"}
+
+    def start(self, *words: str) -> subprocess.Popen[bytes]:
+        command = [sys.executable, "-c", START, "latstat", *words, "--store", str(self.store)]
+        return subprocess.Popen(
+            command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=self._env
+        )
+
+    def wait_for_recording(self) -> None:
+        """Until the probe of the process that was started last records."""
+        deadline = time.monotonic() + 60
+        while not (found := set(self.memory.glob("*/*.rec")) - self._seen):
+            assert time.monotonic() < deadline, "the probe does not record"
+            time.sleep(0.02)
+        self._seen |= found
+
+    def document(self) -> RunDocument:
+        return Store(self.store).load("last")
+
+
+def children(pid: int) -> list[int]:
+    """Its own children, of any of its threads."""
+    found = []
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        with contextlib.suppress(OSError):
+            found += [int(one) for one in (task / "children").read_text().split()]
+    return found
+
+
+def kill(process: subprocess.Popen[bytes], *, probe_first: bool) -> None:
+    victims = [process.pid, *children(process.pid)]
+    for pid in reversed(victims) if probe_first else victims:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    process.communicate()
+
+
+def uptime_ns() -> int:
+    return time.clock_gettime_ns(time.CLOCK_BOOTTIME)
+
+
+def check_times(document: RunDocument, begin_ns: int, end_ns: int) -> None:
+    """What was recorded and the marked gaps are the whole time, and lie within that of the test."""
+    (result,) = document.results
+    marks = [one for one in result.events if one.name == JOINED]
+    filled = [one for one in document.parts if one.result is not None]
+    assert len(marks) == len(filled) - 1
+    gaps_ns = sum(int(str(one.data["gap_ns"])) for one in marks)
+    first, last = filled[0].started_uptime_ns, filled[-1].started_uptime_ns
+    assert first is not None and last is not None
+    assert begin_ns <= first and last + filled[-1].duration_ns <= end_ns
+    assert result.duration_ns + gaps_ns == last + filled[-1].duration_ns - first
+
+
+def check_values(document: RunDocument) -> None:
+    """One value for each release: within a part nothing is missing."""
+    (result,) = document.results
+    release = next(one for one in result.series if one.name == "release")
+    parts = [one for one in document.parts if one.result is not None]
+    least = sum((one.duration_ns - BEGIN_NS) // INTERVAL_NS for one in parts)
+    most = sum((one.duration_ns + one.uncertainty_ns) // INTERVAL_NS + 1 for one in parts)
+    assert least <= release.count <= most + len(parts)
+    assert [series_problem(series) for series in result.series] == [None] * len(result.series)
+
+
+def test_killed_ten_times_it_has_no_gap_without_a_mark(tmp_path: Path, probe: Path) -> None:
+    draw = random.Random(14)
+    tool = Tool(tmp_path, probe)
+    begin_ns = uptime_ns()
+    process = tool.start("-D", "12s", "-q")
+    for number in range(KILLS):
+        tool.wait_for_recording()
+        time.sleep(draw.uniform(0.1, 1.6))
+        assert process.poll() is None, process.communicate()[1]
+        kill(process, probe_first=number % 2 == 1)
+        if number % 3 == 0:  # and again, while it recovers or begins
+            process = tool.start("--resume", "-q")
+            time.sleep(draw.uniform(0.1, 0.4))
+            kill(process, probe_first=True)
+        process = tool.start("--resume", "-q")
+    said = process.communicate()[1].decode()
+    assert process.returncode in (0, 3), said  # 3: this machine is too busy to be trusted
+    document = tool.document()
+    assert document.status == "complete"
+    assert len(Store(tool.store).runs()) == 1
+    nothing = sum(one.name == NOT_RESUMED for one in document.results[0].events)
+    assert len(document.parts) >= KILLS + 1
+    assert nothing == sum(one.result is None for one in document.parts)
+    check_times(document, begin_ns, uptime_ns())
+    check_values(document)
+    assert document.results[0].duration_ns >= 12_000_000_000
+    assert list(tool.memory.iterdir()) == []
+
+
+def test_an_interrupt_keeps_what_is_there_and_it_goes_on(tmp_path: Path, probe: Path) -> None:
+    tool = Tool(tmp_path, probe)
+    begin_ns = uptime_ns()
+    process = tool.start("-D", "4s", "-q")
+    tool.wait_for_recording()
+    time.sleep(1)
+    process.send_signal(signal.SIGINT)
+    said = process.communicate()[1].decode()
+    assert process.returncode == 130, said
+    assert tool.document().status == "interrupted"
+    process = tool.start("--resume", "-q")
+    process.communicate()
+    document = tool.document()
+    assert document.status == "complete"
+    check_times(document, begin_ns, uptime_ns())
+    check_values(document)
+    (mark,) = [one for one in document.results[0].events if one.name == JOINED]
+    assert mark.data["uncertainty_ns"] == 0

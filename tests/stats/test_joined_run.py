@@ -1,0 +1,296 @@
+"""A part that resumed a run: joined to it, or a result of its own that says why."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from hardstone.event_names import JOINED, NEW_PART, NOT_RESUMED, THRESHOLD
+from hardstone.model import (
+    Conditions,
+    Event,
+    Interval,
+    LoadReached,
+    Result,
+    RunDocument,
+    Tool,
+    Trace,
+    Worst,
+)
+from hardstone.stats.joined_run import joined_run, measured_ns, parts_of
+from tests.stats import make
+
+SECOND_NS = 1_000_000_000
+SYSTEM = {
+    "os.boot_id": "boot-1",
+    "machine.arch": "x86_64",
+    "kernel.release": "6.12.0-rt",
+    "virtual.hypervisor": None,
+}
+UPTIME_NS = 500 * SECOND_NS
+
+
+def recording(
+    number: int,
+    *,
+    begin_s: float,
+    seconds: int = 10,
+    values: tuple[int, ...] = (1000, 2000, 3000),
+    complete: bool = True,
+    system: dict[str, object] | None = None,
+    **changed: object,
+) -> RunDocument:
+    """Part `number`, which began `begin_s` after the first."""
+    series = make.series(values)
+    series.maxima_per_s = [max(values)] if values else []
+    result = make.result(
+        values=values,
+        complete=complete,
+        series=[series] if values else [],
+        duration_ns=seconds * SECOND_NS,
+        started_uptime_ns=UPTIME_NS + round(begin_s * SECOND_NS),
+    )
+    fields: dict[str, object] = {
+        "run_id": f"20261121T03220{number}Z-1a2b3c",
+        "results": [result],
+        "system": {**SYSTEM, **(system or {})},
+        "status": "complete" if complete else "incomplete",
+    }
+    return make.document(**(fields | changed))  # type: ignore[arg-type]
+
+
+def change(run: RunDocument, **changed: object) -> RunDocument:
+    for name, value in changed.items():
+        setattr(run.results[0], name, value)
+    return run
+
+
+def marks(result: Result) -> list[Event]:
+    return [one for one in result.events if one.name in (JOINED, NEW_PART, NOT_RESUMED)]
+
+
+def test_the_gap_is_that_of_the_clock_since_boot() -> None:
+    whole = joined_run(recording(0, begin_s=0), recording(1, begin_s=13.5))
+    (result,) = whole.results
+    (mark,) = marks(result)
+    assert (mark.name, mark.at_ns) == (JOINED, round(13.5 * SECOND_NS))
+    assert mark.data["gap_ns"] == round(3.5 * SECOND_NS)
+    assert mark.data["uncertainty_ns"] == 0
+    assert mark.data["ended_at_ns"] == 10 * SECOND_NS
+    assert result.series[0].count == 6
+    assert (result.duration_ns, measured_ns(whole)) == (20 * SECOND_NS, 20 * SECOND_NS)
+    assert [part.id for part in whole.parts] == [
+        "20261121T032200Z-1a2b3c",
+        "20261121T032201Z-1a2b3c",
+    ]
+
+
+def test_the_clock_of_the_wall_has_no_say() -> None:
+    early = recording(1, begin_s=13.5, started_utc="1999-01-01T00:00:00Z")
+    mark = marks(joined_run(recording(0, begin_s=0), early).results[0])[0]
+    assert mark.data["gap_ns"] == round(3.5 * SECOND_NS)
+
+
+def test_what_was_cut_off_may_have_lasted_an_interval_longer() -> None:
+    cut = recording(0, begin_s=0, complete=False)
+    whole = joined_run(cut, recording(1, begin_s=13.5))
+    (mark,) = marks(whole.results[0])
+    assert mark.data["uncertainty_ns"] == SECOND_NS
+    assert "the first 1 s of which may be recorded" in mark.text
+    assert (whole.status, whole.results[0].complete) == ("complete", True)
+
+
+def test_many_parts_lie_one_after_another() -> None:
+    whole = recording(0, begin_s=0, complete=False)
+    for number in range(1, 10):
+        whole = joined_run(whole, recording(number, begin_s=number * 12, complete=number == 9))
+    (result,) = whole.results
+    found = marks(result)
+    assert [one.at_ns for one in found] == [n * 12 * SECOND_NS for n in range(1, 10)]
+    assert {one.data["gap_ns"] for one in found} == {2 * SECOND_NS}
+    gaps_ns = sum(int(str(one.data["gap_ns"])) for one in found)
+    assert result.duration_ns + gaps_ns == 9 * 12 * SECOND_NS + 10 * SECOND_NS
+    assert len(parts_of(whole)) == 10
+
+
+def test_a_part_is_added_once() -> None:
+    part = recording(1, begin_s=12)
+    once = joined_run(recording(0, begin_s=0), part)
+    assert joined_run(once, part) == once
+
+
+@pytest.mark.parametrize(
+    ("system", "said"),
+    [
+        ({"os.boot_id": "boot-2"}, "the machine was rebooted"),
+        (
+            {"os.boot_id": "boot-2", "kernel.release": "6.13"},
+            "the machine was rebooted: kernel.release was 6.12.0-rt, is 6.13",
+        ),
+        ({"os.boot_id": None}, "whether it is the same boot of the same machine is not known"),
+        (
+            {"os.boot_id": "boot-2", "machine.arch": "aarch64"},
+            "another machine: machine.arch was x86_64, is aarch64",
+        ),
+        ({"machine.arch": "aarch64"}, "another machine: machine.arch was x86_64, is aarch64"),
+    ],
+)
+def test_another_boot_or_machine_is_a_new_part(system: dict[str, object], said: str) -> None:
+    first, part = recording(0, begin_s=0), recording(1, begin_s=13, system=system)
+    whole = joined_run(first, part)
+    assert [result.series[0].count for result in whole.results] == [3, 3]
+    (mark,) = marks(whole.results[1])
+    assert (mark.name, mark.data["reason"]) == (NEW_PART, said)
+    assert [one.result for one in whole.parts] == [0, 1]
+    assert whole.parts[1].system["os.boot_id" if "os.boot_id" in system else "machine.arch"] != ""
+
+
+def test_a_clock_that_went_back_is_a_new_part() -> None:
+    whole = joined_run(recording(0, begin_s=0), recording(1, begin_s=5))
+    assert "went back" in str(marks(whole.results[1])[0].data["reason"])
+
+
+def test_without_a_begin_on_the_clock_since_boot_it_is_a_new_part() -> None:
+    part = change(recording(1, begin_s=13), started_uptime_ns=None)
+    whole = joined_run(recording(0, begin_s=0), part)
+    assert "not known on the clock" in str(marks(whole.results[1])[0].data["reason"])
+
+
+def test_other_conditions_are_never_mixed() -> None:
+    part = recording(1, begin_s=13)
+    part.results[0].conditions = Conditions(load="heavy", policy="other", realtime=False)
+    whole = joined_run(recording(0, begin_s=0), part)
+    reason = marks(whole.results[1])[0].data["reason"]
+    assert reason == "other conditions: policy was fifo, is other"
+
+
+def test_a_third_part_is_joined_to_the_one_of_its_boot() -> None:
+    other = recording(1, begin_s=13, system={"os.boot_id": "boot-2"})
+    whole = joined_run(joined_run(recording(0, begin_s=0), other), recording(2, begin_s=30))
+    assert [result.series[0].count for result in whole.results] == [6, 3]
+    assert marks(whole.results[0])[0].data["gap_ns"] == 20 * SECOND_NS
+
+
+def test_what_recorded_nothing_leaves_the_figures_and_says_so() -> None:
+    part = change(
+        recording(1, begin_s=13, values=()), status="denied", reason="no right", complete=True
+    )
+    first = recording(0, begin_s=0, complete=False)
+    whole = joined_run(first, part)
+    assert whole.results[0].series == first.results[0].series
+    assert "no right" in marks(whole.results[0])[0].text
+    assert whole.status == "incomplete"
+    again = joined_run(whole, recording(2, begin_s=20))
+    assert marks(again.results[0])[1].data["gap_ns"] == 10 * SECOND_NS
+
+
+def test_a_run_that_had_nothing_yet_becomes_its_first_part() -> None:
+    first = recording(0, begin_s=0, values=(), complete=False)
+    whole = joined_run(first, recording(1, begin_s=13))
+    assert [result.series[0].count for result in whole.results] == [3]
+    assert marks(whole.results[0]) == []
+
+
+def test_another_build_of_the_probe_is_told() -> None:
+    first = recording(0, begin_s=0, tool=Tool(version="1", probe_sha256="aaaa"))
+    part = recording(1, begin_s=13, tool=Tool(version="2", probe_sha256="bbbb"))
+    mark = marks(joined_run(first, part).results[0])[0]
+    assert mark.data["has_other_tool"] is True
+    assert "the tool changed: 1 with probe not known (aaaa) before" in mark.text
+
+
+def test_a_setting_that_moved_between_both_has_moved_during_the_run() -> None:
+    first = recording(0, begin_s=0, system={"power.governor": "performance"})
+    part = recording(1, begin_s=13, system={"power.governor": "powersave"})
+    whole = joined_run(first, part)
+    (moved,) = whole.environment_moved
+    assert (moved.fact, moved.before, moved.after) == (
+        "power.governor",
+        "performance",
+        "powersave",
+    )
+    assert any("changed during the run" in reason for reason in whole.trust.reasons)
+
+
+def test_counters_add_and_what_one_part_lacks_is_told() -> None:
+    first = change(
+        recording(0, begin_s=0), environment={"steal_ns": 5, "load_average_1min_milli": 9}
+    )
+    part = change(
+        recording(1, begin_s=13), environment={"steal_ns": 7, "load_average_1min_milli": 4}
+    )
+    result = joined_run(first, part).results[0]
+    assert result.environment == {"steal_ns": 12, "load_average_1min_milli": 4}
+    cut = change(recording(2, begin_s=30), environment={})
+    mark = marks(joined_run(first, cut).results[0])[0]
+    assert "of one part only: counters of the kernel" in mark.text
+
+
+def reached(share: float, least: float, busy_ns: int) -> LoadReached:
+    return LoadReached(
+        element="cpu",
+        degree="10ms/100ms",
+        asked=0.1,
+        reached=share,
+        least=least,
+        unit="share",
+        processes=2,
+        counters={"busy_ns": busy_ns},
+    )
+
+
+def test_the_load_reached_is_the_mean_over_the_time_and_the_least_of_both() -> None:
+    first = change(recording(0, begin_s=0, seconds=10), load=[reached(0.1, 0.09, 5)])
+    part = change(recording(1, begin_s=13, seconds=30), load=[reached(0.06, 0.02, 7)])
+    (load,) = joined_run(first, part).results[0].load
+    assert load.reached == pytest.approx(0.07)
+    assert (load.least, load.counters) == (0.02, {"busy_ns": 12})
+
+
+def test_seconds_and_traces_move_with_their_part() -> None:
+    def seen(number: int, begin_s: float) -> RunDocument:
+        single = Interval(at_ns=7, span_ns=SECOND_NS, cpu=1, counters={"steal_ns": 1})
+        whole = msgspec.structs.replace(
+            single, at_ns=0, span_ns=10 * SECOND_NS, whole=True, counters={"steal_ns": 10}
+        )
+        trace = Trace(at_ns=9, value_ns=3000, lines=["a"])
+        return change(
+            recording(number, begin_s=begin_s),
+            intervals=[single, whole],
+            traces=[trace],
+            events=[Event(name="x", text="x", at_ns=4)],
+        )
+
+    result = joined_run(seen(0, 0), seen(1, 13)).results[0]
+    shift_ns = 13 * SECOND_NS
+    assert [one.at_ns for one in result.intervals if not one.whole] == [7, shift_ns + 7]
+    (whole,) = [one for one in result.intervals if one.whole]
+    assert (whole.span_ns, whole.counters) == (20 * SECOND_NS, {"steal_ns": 20})
+    assert [one.at_ns for one in result.traces] == [9, shift_ns + 9]
+    assert [one.at_ns for one in result.events if one.name == "x"] == [4, shift_ns + 4]
+
+
+def test_a_failure_stays_one() -> None:
+    lost = change(recording(0, begin_s=0), status="failed", reason="its CPU was not given")
+    result = joined_run(lost, recording(1, begin_s=13)).results[0]
+    assert (result.status, result.reason) == ("failed", "its CPU was not given")
+
+
+def test_a_breach_that_nobody_saw_is_marked() -> None:
+    first = recording(0, begin_s=0, complete=False)
+    first.plan = msgspec.structs.replace(first.plan, watched_ns=2500)
+    series = first.results[0].series[0]
+    series.worst = [Worst(value_ns=3000, at_ns=5, index=0)]
+    result = joined_run(first, recording(1, begin_s=13, values=(1000,))).results[0]
+    assert [one.name for one in result.events].count(THRESHOLD) == 1
+
+
+def test_trust_says_how_long_nobody_looked() -> None:
+    other = recording(2, begin_s=3, system={"os.boot_id": "boot-2"})
+    whole = joined_run(joined_run(recording(0, begin_s=0), recording(1, begin_s=75)), other)
+    said = (
+        "TMR-P-LAT was resumed: 1 min 5 s of gaps between its parts are not known, "
+        "1 of its parts are of another boot, machine or condition"
+    )
+    assert said in whole.trust.reasons
+    assert whole.trust.grade != "full"
