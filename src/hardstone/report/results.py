@@ -13,6 +13,7 @@ from hardstone.present.claims import Claim, claim_of, claims_text
 from hardstone.present.headline import cpu_text, policy_text, result_conditions_text
 from hardstone.present.load_table import reached_text
 from hardstone.present.notices import idle_remark, warnings_of
+from hardstone.present.why_late import NOTE, LateValue, late_values
 from hardstone.present.wording import fact_text, format_value, parameter_text, series_text
 from hardstone.report.drawing import Drawer
 from hardstone.report.figures import Figure, figures_of, notes_on_drawing
@@ -69,6 +70,8 @@ class Section:
     events: list[tuple[str, str, str]]
     folded: list[tuple[str, str]] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    late: list[LateValue] = field(default_factory=list)
+    late_note: str = NOTE
 
 
 @dataclass(frozen=True)
@@ -136,6 +139,7 @@ def section_of(result: Result, anchor: str, settings: Settings) -> Section:
             if event.name in event_names.SHIELD_DETAILS
         ],
         warnings=warnings_of(result),
+        late=late_values(result),
     )
 
 

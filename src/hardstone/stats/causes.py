@@ -50,7 +50,7 @@ _ORDER: tuple[Kind, ...] = (
 
 @dataclass(frozen=True)
 class Cause:
-    """`seen` and `usual` are the counter of that second, in ns or events, and what it usually is.
+    """`seen` and `usual`: the counter of that second, in ns (`is_time`) or events, and its usual.
 
     `most_ns`: as much of the value as it can explain. `busiest`: the interrupt that came most
     often, where that is one for most of them.
@@ -60,6 +60,7 @@ class Cause:
     seen: int
     usual: float
     most_ns: int
+    is_time: bool
     busiest: str = ""
 
 
@@ -180,8 +181,17 @@ def _is_rare(events: float, expected: float) -> bool:
     return events > 0 and (expected <= 0 or special.gammainc(events, expected) < CHANCE)
 
 
-def _cause(kind: Kind, count: Count, most_ns: float, value_ns: int, busiest: str = "") -> Cause:
-    return Cause(kind, count.seen, count.expected, int(min(most_ns, value_ns)), busiest)
+def _cause(
+    kind: Kind,
+    count: Count,
+    most_ns: float,
+    value_ns: int,
+    *,
+    is_time: bool = False,
+    busiest: str = "",
+) -> Cause:
+    explained_ns = int(min(most_ns, value_ns))
+    return Cause(kind, count.seen, count.expected, explained_ns, is_time, busiest)
 
 
 def _throttled(value_ns: int, counts: Mapping[str, Count]) -> Iterator[Cause]:
@@ -191,7 +201,7 @@ def _throttled(value_ns: int, counts: Mapping[str, Count]) -> Iterator[Cause]:
         # A group that is throttled all the time is late for as long as that takes each time.
         is_like_each = each_ns / 4 <= value_ns <= 2 * each_ns
         if lost.seen >= _SHARE * value_ns and (_is_beyond(lost) or is_like_each):
-            yield _cause("throttled", lost, lost.seen, value_ns)
+            yield _cause("throttled", lost, lost.seen, value_ns, is_time=True)
     elif times is not None and _is_beyond(times) and _is_rare(times.seen, times.expected):
         yield _cause("throttled", times, value_ns, value_ns)
 
@@ -201,13 +211,13 @@ def _steal(value_ns: int, counts: Mapping[str, Count]) -> Iterator[Cause]:
     if steal is None or steal.excess < _SHARE * value_ns:
         return
     if _is_beyond(steal) and _is_rare(steal.seen / TICK_NS, steal.expected / TICK_NS):
-        yield _cause("steal", steal, steal.excess, value_ns)
+        yield _cause("steal", steal, steal.excess, value_ns, is_time=True)
 
 
 def _delay(value_ns: int, counts: Mapping[str, Count]) -> Iterator[Cause]:
     delay = counts.get("run_delay_ns")
     if delay is not None and delay.excess >= _SHARE * value_ns and _is_beyond(delay):
-        yield _cause("delay", delay, delay.excess, value_ns)
+        yield _cause("delay", delay, delay.excess, value_ns, is_time=True)
 
 
 def _rare(value_ns: int, counts: Mapping[str, Count]) -> Iterator[Cause]:
@@ -229,7 +239,7 @@ def _interrupts(
     most_ns = count.excess * _MOST_NS["interrupts"]
     is_far = count.excess >= SPREADS * max(count.spread or 0.0, count.expected**0.5)
     if is_far and most_ns >= _SHARE * value_ns:
-        yield _cause("interrupts", count, most_ns, value_ns, _busiest(seconds, count))
+        yield _cause("interrupts", count, most_ns, value_ns, busiest=_busiest(seconds, count))
 
 
 def _busiest(seconds: list[Interval], count: Count) -> str:
