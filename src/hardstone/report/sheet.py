@@ -60,21 +60,17 @@ class Sheet:
         right."""
         size = 7.5
         step = ROOM * (1 - first) / max(len(head) - 1, 1)
-        characters = int((step - 6) / (size * _SHARE))
-        head_lines = [textwrap.wrap(one_line(cell), max(characters, 4)) or [""] for cell in head]
-        deepest = max(map(len, head_lines))
-        if not self._has_room(size * 1.5 * (deepest + 1)):
-            return
-        for number in range(deepest):
-            cells = [lines[number] if number < len(lines) else "" for lines in head_lines]
-            self._row(cells, size, first, step, "quiet")
-        self._rule()
-        for row in rows:
-            if not self._has_room(size * 1.5):
+        characters = max(int((step - 6) / (size * _SHARE)), 4)
+        widths = [max(int(ROOM * first / (size * _SHARE)), 4), *[characters] * (len(head) - 1)]
+        for row, colour in [(head, "quiet"), *((row, "ink") for row in rows)]:
+            cells = [
+                textwrap.wrap(one_line(cell), width) or [""]
+                for cell, width in zip(row, widths, strict=True)
+            ]
+            deepest = max(map(len, cells))
+            if not self._has_room(size * 1.25 * deepest + 3):
                 return
-            widths = [int(ROOM * first / (size * _SHARE)), *[characters] * (len(row) - 1)]
-            cells = [shorten(cell, max(width, 4)) for cell, width in zip(row, widths, strict=True)]
-            self._row(cells, size, first, step, "ink")
+            self._row(cells, deepest, size, first, step, colour)
 
     def drawings(self, found: Sequence[tuple[str, str]], columns: int = 1) -> None:
         """Drawings (title, SVG) in columns, as large as the rest of the page allows."""
@@ -120,17 +116,24 @@ class Sheet:
         return fits
 
     def _row(
-        self, cells: Sequence[str], size: float, first: float, step: float, colour: str
+        self,
+        cells: Sequence[Sequence[str]],
+        deepest: int,
+        size: float,
+        first: float,
+        step: float,
+        colour: str,
     ) -> None:
-        self._y += size * 1.5
-        for place, cell in enumerate(cells):
+        """Cells of several lines each, and a rule below."""
+        for place, lines in enumerate(cells):
             x = MARGIN if place == 0 else MARGIN + ROOM * first + step * place
-            self._put(cell, x, self._y, size, colour=colour, is_right=place > 0)
-
-    def _rule(self) -> None:
-        self._y += 3
+            for number, line in enumerate(lines, 1):
+                at = self._y + size * 1.25 * number
+                self._put(line, x, at, size, colour=colour, is_right=place > 0)
+        self._y += size * 1.25 * deepest + 3
         self._parts.append(
-            f'<path d="M{MARGIN} {self._y:.1f}H{WIDTH - MARGIN}" stroke="{palette()["rule"]}"/>'
+            f'<path d="M{MARGIN} {self._y:.1f}H{WIDTH - MARGIN}" stroke="{palette()["rule"]}"'
+            ' stroke-width="0.5"/>'
         )
 
     def _put(
