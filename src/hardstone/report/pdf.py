@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from io import BytesIO
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hardstone.files import replace_file
 from hardstone.model import RunDocument
@@ -19,10 +20,14 @@ from hardstone.report.latstat import PartPage
 from hardstone.report.masthead import Head, head_of
 from hardstone.report.output_file import regular_target
 from hardstone.report.page import settings_of
+from hardstone.report.plain_text import operators
 from hardstone.report.readable import with_readable_histograms
 from hardstone.report.results import Section, SpecLookup, section_of
-from hardstone.report.sheet import Sheet
+from hardstone.report.sheet import HEIGHT, WIDTH, Sheet
 from hardstone.stats.comparison import comparisons_in
+
+if TYPE_CHECKING:
+    from pypdf import PageObject
 
 _MOST_RESULTS = 40
 _MOST_REASONS = 6
@@ -73,12 +78,37 @@ def _joined(name: str, run_id: str, sheets: Sequence[Sheet]) -> bytes:
     writer = PdfWriter()
     for number, sheet in enumerate(sheets, 1):
         foot = f"hardstone report, run {run_id}, page {number} of {len(sheets)}"
-        page = vl_convert.svg_to_pdf(sheet.svg(foot))
-        writer.append(PdfReader(BytesIO(page)))
+        drawn = vl_convert.svg_to_pdf(sheet.svg(foot))
+        page = writer.add_page(PdfReader(BytesIO(drawn)).pages[0])
+        page.merge_page(_text_page(operators(sheet.texts, HEIGHT)))
     writer.add_metadata({"/Title": f"{name} - hardstone", "/Creator": "hardstone"})
     written = BytesIO()
     writer.write(written)
     return written.getvalue()
+
+
+def _text_page(content: bytes) -> PageObject:
+    """A page with nothing but text."""
+    from pypdf import PageObject
+    from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject
+
+    fonts = DictionaryObject()
+    for name, font in (("/Plain", "/Helvetica"), ("/Bold", "/Helvetica-Bold")):
+        entries = {
+            "/Type": "/Font",
+            "/Subtype": "/Type1",
+            "/BaseFont": font,
+            "/Encoding": "/WinAnsiEncoding",
+        }
+        fonts[NameObject(name)] = DictionaryObject(
+            {NameObject(key): NameObject(value) for key, value in entries.items()}
+        )
+    page = PageObject.create_blank_page(width=WIDTH, height=HEIGHT)
+    stream = DecodedStreamObject()
+    stream.set_data(content)
+    page[NameObject("/Resources")] = DictionaryObject({NameObject("/Font"): fonts})
+    page[NameObject("/Contents")] = stream
+    return page
 
 
 def _headed(head: Head, conditions: str, section: Section, title: str) -> Sheet:

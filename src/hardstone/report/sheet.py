@@ -1,4 +1,4 @@
-"""One page on paper: text, tables and drawings from top to bottom, as one SVG."""
+"""One page on paper: text, tables and drawings from top to bottom."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pathlib import Path
 from markupsafe import escape
 
 from hardstone.present.wording import one_line, shorten
+from hardstone.report.plain_text import Placed, is_plain
 
 WIDTH, HEIGHT, MARGIN = 595, 842, 40
 ROOM = WIDTH - 2 * MARGIN
@@ -37,10 +38,14 @@ def coloured(svg: str) -> str:
 
 
 class Sheet:
-    """A page that is filled from the top. What does not fit is left out, and said so."""
+    """A page that is filled from the top. What does not fit is left out, and said so.
+
+    `texts` are not part of the SVG: they are written into the PDF.
+    """
 
     def __init__(self) -> None:
         self._parts: list[str] = []
+        self.texts: list[Placed] = []
         self._y = float(MARGIN)
         self._is_cut = False
 
@@ -100,7 +105,7 @@ class Sheet:
             self._y += max(heights) + 18
 
     def svg(self, foot: str) -> str:
-        """The page, with `foot` below it."""
+        """The page without its texts, with `foot` below it."""
         if self._is_cut:
             self._put(_MORE, MARGIN, _FOOT - 4, 7.5, colour="quiet")
         self._put(foot, MARGIN, _FOOT + 8, 7, colour="quiet")
@@ -147,10 +152,14 @@ class Sheet:
         bold: bool = False,
         is_right: bool = False,
     ) -> None:
+        text = shorten(text, 400)
+        if is_plain(text):
+            self.texts.append(Placed(text, x, y, size, palette()[colour], bold, is_right))
+            return
         look = ' font-weight="600"' if bold else ""
         look += ' text-anchor="end"' if is_right else ""
         self._parts.append(
             f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}" fill="{palette()[colour]}"'
             f' font-family="Liberation Sans, Arial, sans-serif"{look}>'
-            f"{escape(shorten(text, 400))}</text>"
+            f"{escape(text)}</text>"
         )
