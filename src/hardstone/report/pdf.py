@@ -139,13 +139,13 @@ def _cover(head: Head, sections: Sequence[Section]) -> Sheet:
     for reason in head.trust_reasons:
         sheet.text(reason, 9)
     sheet.gap()
-    sheet.table(["", ""], [[name, value] for name, value in head.facts], first=0.25)
+    sheet.table(["", ""], [[name, value] for name, value in head.facts], is_numeric=False)
     sheet.gap()
     rows = [
         [f"{one.test} {one.under}".strip(), one.label, one.outcome]
         for one in sections[:_MOST_RESULTS]
     ]
-    sheet.table(["Test", "Status", "Outcome"], rows, first=0.3)
+    sheet.table(["Test", "Status", "Outcome"], rows, is_numeric=False)
     return sheet
 
 
@@ -175,13 +175,14 @@ def _fill_part(sheet: Sheet, part: PartPage) -> None:
     above = [f"Above {limit}" for limit in part.limits]
     rows = [[row.label, row.points, row.mean, row.worst, *row.above] for row in part.rows]
     sheet.gap(4)
-    sheet.table(["CPU", "Points", "Mean", "Worst observed", *above], rows, first=0.12)
-    sheet.gap(10)
-    sheet.drawings(_drawn(part.figures))
-    if part.figures:
-        sheet.text(part.figures[0].about, 8, colour="quiet")
+    sheet.table(["CPU", "Points", "Mean", "Worst observed", *above], rows)
+    sheet.gap(6)
     if part.note:
         sheet.text(part.note, 8)
+    if part.figures:
+        sheet.text(part.figures[0].about, 8, colour="quiet")
+    sheet.gap(6)
+    sheet.drawings(_drawn(part.figures))
 
 
 def _fill_figures(sheet: Sheet, section: Section) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from markupsafe import escape
 
-from hardstone.present.wording import one_line, shorten
+from hardstone.present.wording import clean, one_line, shorten
 from hardstone.report.plain_text import Placed, is_plain
 
 WIDTH, HEIGHT, MARGIN = 595, 842, 40
@@ -18,10 +18,11 @@ ROOM = WIDTH - 2 * MARGIN
 _FOOT = HEIGHT - 26
 _STYLE = Path(__file__).parent / "templates" / "report.css"
 _VARIABLE = re.compile(r"var\(--([a-z0-9-]+)\)")
-_SHARE = 0.53  # of the size of a letter is its width, on average
+_SHARE = 0.49  # of the size of a letter is its width, on average
 _BOX = re.compile(r'viewBox="0 0 ([0-9.]+) ([0-9.]+)"')
 _SIZE = re.compile(r' (?:width|height)="[^"]*"')
 _LEAST_DRAWN = 80
+_FONT = 'font-family="Liberation Sans, Arial, sans-serif"'
 _MORE = "more in the HTML report"
 
 
@@ -35,6 +36,11 @@ def palette() -> dict[str, str]:
 def coloured(svg: str) -> str:
     """A drawing with colours in the place of their names."""
     return _VARIABLE.sub(lambda match: palette().get(match[1], "#000000"), svg)
+
+
+def _widest(head: Sequence[str]) -> list[int]:
+    """Characters from which on a column is wrapped."""
+    return [34, *[18 if len(head) > 3 else 60] * (len(head) - 1)]
 
 
 class Sheet:
@@ -60,22 +66,31 @@ class Sheet:
     def gap(self, height: float = 8) -> None:
         self._y += height
 
-    def table(self, head: Sequence[str], rows: Sequence[Sequence[str]], first: float = 0.3) -> None:
-        """Rows of texts; the first column has the share `first` of the width, the others align
-        right."""
+    def table(
+        self, head: Sequence[str], rows: Sequence[Sequence[str]], *, is_numeric: bool = True
+    ) -> None:
+        """Rows of texts with a heading, none where all of it is empty; where `is_numeric`, all
+        columns but the first align right."""
         size = 7.5
-        step = ROOM * (1 - first) / max(len(head) - 1, 1)
-        characters = max(int((step - 6) / (size * _SHARE)), 4)
-        widths = [max(int(ROOM * first / (size * _SHARE)), 4), *[characters] * (len(head) - 1)]
-        for row, colour in [(head, "quiet"), *((row, "ink") for row in rows)]:
+        heads = [head] if any(head) else []
+        columns = list(zip(*heads, *rows, strict=True))
+        if not columns:
+            return
+        weights = [
+            min(max(map(len, column)) + 1, most)
+            for column, most in zip(columns, _widest(head), strict=True)
+        ]
+        widths = [ROOM * weight / sum(weights) for weight in weights]
+        for number, row in enumerate([*heads, *rows]):
             cells = [
-                textwrap.wrap(one_line(cell), width) or [""]
+                textwrap.wrap(clean(cell), max(int((width - 6) / (size * _SHARE)), 4)) or [""]
                 for cell, width in zip(row, widths, strict=True)
             ]
             deepest = max(map(len, cells))
             if not self._has_room(size * 1.25 * deepest + 3):
                 return
-            self._row(cells, deepest, size, first, step, colour)
+            colour = "quiet" if number < len(heads) else "ink"
+            self._row(cells, deepest, size, widths, colour, is_numeric=is_numeric)
 
     def drawings(self, found: Sequence[tuple[str, str]], columns: int = 1) -> None:
         """Drawings (title, SVG) in columns, as large as the rest of the page allows."""
@@ -98,7 +113,7 @@ class Sheet:
                 whole = f'width="{box[0] * scale:.1f}" height="{box[1] * scale:.1f}"'
                 head, _, body = svg.partition(">")
                 moved = _SIZE.sub("", head).replace(
-                    "<svg", f'<svg x="{x:.1f}" y="{self._y + 16:.1f}" {whole}', 1
+                    "<svg", f'<svg x="{x:.1f}" y="{self._y + 16:.1f}" {whole} {_FONT}', 1
                 )
                 self._parts.append(coloured(f"{moved}>{body}"))
             heights = (one[2][1] * scale for one, scale in zip(row, scales, strict=True))
@@ -125,16 +140,20 @@ class Sheet:
         cells: Sequence[Sequence[str]],
         deepest: int,
         size: float,
-        first: float,
-        step: float,
+        widths: Sequence[float],
         colour: str,
+        *,
+        is_numeric: bool,
     ) -> None:
         """Cells of several lines each, and a rule below."""
-        for place, lines in enumerate(cells):
-            x = MARGIN if place == 0 else MARGIN + ROOM * first + step * place
+        left = float(MARGIN)
+        for place, (lines, width) in enumerate(zip(cells, widths, strict=True)):
+            is_right = is_numeric and place > 0
             for number, line in enumerate(lines, 1):
                 at = self._y + size * 1.25 * number
-                self._put(line, x, at, size, colour=colour, is_right=place > 0)
+                x = left + width if is_right else left
+                self._put(line, x, at, size, colour=colour, is_right=is_right)
+            left += width
         self._y += size * 1.25 * deepest + 3
         self._parts.append(
             f'<path d="M{MARGIN} {self._y:.1f}H{WIDTH - MARGIN}" stroke="{palette()["rule"]}"'
@@ -160,6 +179,6 @@ class Sheet:
         look += ' text-anchor="end"' if is_right else ""
         self._parts.append(
             f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}" fill="{palette()[colour]}"'
-            f' font-family="Liberation Sans, Arial, sans-serif"{look}>'
+            f" {_FONT}{look}>"
             f"{escape(text)}</text>"
         )
