@@ -64,7 +64,7 @@ def test_the_counters_stand_beside_their_usual() -> None:
     assert "migrations 1 (usually 0)" in first.counters
     assert "run delay 900 us (usually 900 us)" in first.counters
     assert not any("major" in one for one in first.counters)
-    assert first.counters[-1] == "usual: of 27 s"
+    assert first.counters[-1] == "usual: over 27 s"
 
 
 SWITCH = (

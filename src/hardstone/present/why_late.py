@@ -177,4 +177,4 @@ def _counters(late: Lateness) -> Iterator[str]:
         usual = f" (usually {amount(known.expected)})" if known else ""
         yield f"{title} {amount(seen)}{usual}"
     if late.compared_ns:
-        yield f"usual: of {format_span(late.compared_ns)}"
+        yield f"usual: over {format_span(late.compared_ns)}"
