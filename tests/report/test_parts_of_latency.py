@@ -144,3 +144,9 @@ def test_the_page_says_why_values_were_late() -> None:
     assert said.count("none seen") == 2
     without = words(sketched(make.document(), sample.SPECS.get))
     assert "Why the worst" not in without
+
+
+def test_a_report_of_many_conditions_draws_the_total_only(night: RunDocument) -> None:
+    found = pages_of(night.results[0], "r", (), Drawer(), live=False, is_brief=True)
+    assert [len(one.figures) for one in found] == [1, 0, 0, 0, 0]
+    assert all(len(one.rows) == 3 for one in found)

@@ -60,11 +60,13 @@ def pages_of(
     drawer: Drawer,
     *,
     live: bool,
+    is_brief: bool = False,
 ) -> list[PartPage]:
     """A page for the total in each view and for each part; empty for another test.
 
     `limits` are those of the reader, in ns; without any, the threshold of the run and the powers
-    of ten above the median are taken.
+    of ten above the mean are taken. `is_brief`: only the first page has a figure,
+    of all CPUs.
     """
     if not has_pages(result):
         return []
@@ -73,7 +75,16 @@ def pages_of(
         found.setdefault((str(series.labels.get("part", "total")), series.name), []).append(series)
     chosen = sorted(set(limits)) or default_limits(result)
     return [
-        _page(part, view, found[part, view], f"{anchor}-part-{number}", chosen, drawer, live=live)
+        _page(
+            part,
+            view,
+            found[part, view],
+            f"{anchor}-part-{number}",
+            chosen,
+            drawer,
+            live=live,
+            most=int(number == 0) if is_brief else 2,
+        )
         for number, (part, view) in enumerate(sorted(found, key=_place))
     ]
 
@@ -113,6 +124,7 @@ def _page(
     drawer: Drawer,
     *,
     live: bool,
+    most: int,
 ) -> PartPage:
     found = sorted(found, key=lambda one: str(one.labels.get("cpu", "")).zfill(5))
     joined = merged(found) if len(found) > 1 else None
@@ -121,7 +133,7 @@ def _page(
     views.append(("each CPU" if len(found) > 1 else _label(found[0]), found))
     figures = [
         _figure(f"{title}: {label}", lines, f"{name}-{at}", limits, drawer, live=live)
-        for at, (label, lines) in enumerate(views)
+        for at, (label, lines) in enumerate(views[:most])
     ]
     rows = [_row("all CPUs", joined, [above_all(found, one) for one in limits])] if joined else []
     rows += [_row(_label(one), one, [above(one, limit) for limit in limits]) for one in found]

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 _MOST_RESULTS = 40
 _MOST_REASONS = 6
+_LIMITS_ABREAST = 4
 
 
 def render_pdf(
@@ -172,10 +173,14 @@ def _pages(head: Head, conditions: str, section: Section) -> Iterator[Sheet]:
 
 
 def _fill_part(sheet: Sheet, part: PartPage) -> None:
-    above = [f"Above {limit}" for limit in part.limits]
-    rows = [[row.label, row.points, row.mean, row.worst, *row.above] for row in part.rows]
-    sheet.gap(4)
-    sheet.table(["CPU", "Points", "Mean", "Worst observed", *above], rows)
+    for start in range(0, max(len(part.limits), 1), _LIMITS_ABREAST):
+        chosen = slice(start, start + _LIMITS_ABREAST)
+        above = [f"Above {limit}" for limit in part.limits[chosen]]
+        rows = [
+            [row.label, row.points, row.mean, row.worst, *row.above[chosen]] for row in part.rows
+        ]
+        sheet.gap(4)
+        sheet.table(["CPU", "Points", "Mean", "Worst observed", *above], rows)
     sheet.gap(6)
     if part.note:
         sheet.text(part.note, 8)

@@ -16,7 +16,7 @@ from hardstone.present.notices import idle_remark, warnings_of
 from hardstone.present.why_late import NOTE, LateValue, late_values
 from hardstone.present.wording import fact_text, format_value, parameter_text, series_text
 from hardstone.report.drawing import Drawer
-from hardstone.report.figures import Figure, figures_of, notes_on_drawing
+from hardstone.report.figures import KINDS, Figure, figures_of, notes_on_drawing
 from hardstone.report.figures_table import Table, table_of
 from hardstone.report.latstat import PartPage, has_pages, pages_of
 from hardstone.stats.conditions import NOT_KNOWN, Names, condition_of, config_text
@@ -108,6 +108,7 @@ def section_of(result: Result, anchor: str, settings: Settings) -> Section:
     spec = settings.lookup(result.test)
     instrument = result.instrument or settings.instrument
     behaves = kind_of(result.test) == "behaviour"
+    has_room = settings.charts_each == len(KINDS)
     claims = [claim_of(verdict, result.test, spec) for verdict in result.verdicts]
     return Section(
         anchor=anchor,
@@ -150,7 +151,14 @@ def section_of(result: Result, anchor: str, settings: Settings) -> Section:
             if event.name in event_names.SHIELD_DETAILS
         ],
         warnings=warnings_of(result),
-        parts=pages_of(result, anchor, settings.limits, settings.drawer, live=settings.live),
+        parts=pages_of(
+            result,
+            anchor,
+            settings.limits,
+            settings.drawer,
+            live=settings.live and has_room,
+            is_brief=not has_room,
+        ),
         late=late_values(result),
     )
 
