@@ -27,7 +27,7 @@ from hardstone.stats.layout import edges_of, index_of
 
 POINTS = 300_000_000
 PERIOD_NS = 100_000
-RUN_ID = "20261121-032200-3e8f"
+RUN_ID = "20261121T032200Z-3e8f0a"
 _SECOND_NS = 1_000_000_000
 _WORST = 32
 _MEDIANS_NS = {"total": 8_200, "interrupt": 2_600, "dispatch": 4_100, "return": 1_300}
