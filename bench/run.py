@@ -261,6 +261,14 @@ def comparisons(folder: Path) -> list[Comparison]:
     start = {"wall_ns": ("hardstone --help", "ms")}
     imports = {"wall_ns": ("import of the command line", "ms")}
     report = {"wall_ns": ("report of a run", "ms"), "size_bytes": ("its size", "KiB")}
+    night = {
+        metric: (f"{what} of 300 million points{more}", unit)
+        for name, what in (("show", "screen"), ("html", "report"), ("pdf", "report as PDF"))
+        for metric, more, unit in (
+            (f"{name}_ns", "", "ms"),
+            (f"{name}_bytes", ", memory of all its processes", "MiB"),
+        )
+    }
     return [
         *wakeups(),
         *timer_signals(),
@@ -277,6 +285,7 @@ def comparisons(folder: Path) -> list[Comparison]:
             "import", imports, toolkit.import_command_line, toolkit.bare_python, "python -c pass"
         ),
         Comparison("report", report, toolkit.Report(folder)),
+        Comparison("night", night, toolkit.LongReport(folder)),
         *guests(),
     ]
 

@@ -57,7 +57,7 @@ output_option = click.option(
     "--output",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="File to write the HTML report to.",
+    help="File to write the report to; PDF where it ends in .pdf.",
 )
 
 # Of a plan's conditions, and of what becomes of a run: each command that measures has them.

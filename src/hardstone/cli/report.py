@@ -1,33 +1,68 @@
-"""`hardstone report`: the HTML report of a stored run."""
+"""`hardstone report`: the report of a stored run, HTML or PDF."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from hardstone.cli.options import output_option, store_option
+from hardstone.errors import InputError
+from hardstone.units import parse_duration_ns
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hardstone.model import RunDocument
 
 
 @click.command("report")
 @click.argument("run")
 @output_option
+@click.option(
+    "--limit",
+    "limits",
+    multiple=True,
+    metavar="TIME",
+    help="TMR-P-LAT: count the points above it: 100 (us), 50us, 1ms. Several.",
+)
 @store_option
-def command(run: str, output: Path | None, store: Path | None) -> int:
-    """Write the HTML report of a stored run; one file that needs no network.
+def command(run: str, output: Path | None, limits: tuple[str, ...], store: Path | None) -> int:
+    """Write the report of a stored run; one file that needs no network.
 
     RUN is an ID, the start of one, a name, or "last"; see runs. Without -o the
-    report goes to the folder "reports" within the store. Exits with 3 where figures of the run
-    contradict each other: the report names them first, and marks them.
+    report goes to the folder "reports" within the store. It is HTML, or PDF where the name of
+    FILE ends in .pdf. Exits with 3 where figures of the run contradict each other: the report
+    names them first, and marks them.
     """
     from hardstone.cli.messages import tell
     from hardstone.cli.open_store import consistency_exit, open_store
     from hardstone.cli.registers import register_or_none
     from hardstone.cli.report_file import default_report, write_report
 
+    asked = [_limit_ns(text) for text in limits]
     opened = open_store(store)
     document = opened.load(run)
+    if asked:
+        _check_limits(document, asked)
     place = output or default_report(opened.path, document.id)
-    write_report(document, place, None if document.descriptors else register_or_none())
+    write_report(document, place, None if document.descriptors else register_or_none(), asked)
     tell(f"report: {place}")
     return consistency_exit(document)
+
+
+def _limit_ns(text: str) -> int:
+    try:
+        return parse_duration_ns(text, bare="us")
+    except ValueError as error:
+        raise InputError(f"--limit: {error}", "write --limit 50us, once for each limit") from None
+
+
+def _check_limits(document: RunDocument, asked: Sequence[int]) -> None:
+    from hardstone.report.latstat import MOST_LIMITS, TEST, has_pages
+
+    if not any(map(has_pages, document.results)):
+        raise InputError(f"--limit counts points of {TEST}, and the run has none", "leave it out")
+    if len(set(asked)) > MOST_LIMITS:
+        raise InputError(f"--limit: at most {MOST_LIMITS} limits", "leave some out")

@@ -1,4 +1,4 @@
-"""HTML reports: where they go, and what the report may ask about a test."""
+"""Reports, HTML or PDF: where they go, and what the report may ask about a test."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from hardstone.errors import InputError
 from hardstone.model import Register, RunDocument
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from hardstone.report.drawing import Drawer
 
 
@@ -42,21 +44,35 @@ def no_folder(folder: Path) -> InputError:
     )
 
 
-def write_report(document: RunDocument, output: Path, register: Register | None = None) -> None:
-    """Writes the report. Tests are explained by the descriptors of the document, in one from
-    before it had any by those of `register`.
+def write_report(
+    document: RunDocument,
+    output: Path,
+    register: Register | None = None,
+    limits: Sequence[int] = (),
+) -> None:
+    """Writes the report, as PDF where the name of `output` ends so. Tests are explained by the
+    descriptors of the document, in one from before it had any by those of `register`.
 
     InputError where there is no folder for it or something else than a file is.
     """
     from hardstone.report.drawing import Drawer, helpers_for
 
     with Drawer(helpers_for(document)) as drawer:  # which start while the rest is loaded
-        _write(document, output, register, drawer)
+        _write(document, output, register, limits, drawer)
 
 
-def _write(document: RunDocument, output: Path, register: Register | None, drawer: Drawer) -> None:
+def is_pdf(output: Path) -> bool:
+    return output.suffix.lower() == ".pdf"
+
+
+def _write(
+    document: RunDocument,
+    output: Path,
+    register: Register | None,
+    limits: Sequence[int],
+    drawer: Drawer,
+) -> None:
     from hardstone.report.output_file import regular_target
-    from hardstone.report.page import write_html
 
     known = document.descriptors or (register.tests if register is not None else [])
     tests = {test.id: test for test in known}
@@ -64,7 +80,14 @@ def _write(document: RunDocument, output: Path, register: Register | None, drawe
         folder = regular_target(output).parent
         if not folder.is_dir():
             raise no_folder(folder)
-        write_html(document, output, tests.get, drawer=drawer)
+        if is_pdf(output):
+            from hardstone.report.pdf import write_pdf
+
+            write_pdf(document, output, tests.get, drawer=drawer, limits=limits)
+        else:
+            from hardstone.report.page import write_html
+
+            write_html(document, output, tests.get, drawer=drawer, limits=limits)
     except OSError as error:
         reason = error.strerror or str(error)
         raise InputError(f"{output} cannot be written: {reason}", "name a file with -o") from error

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from types import ModuleType
@@ -17,12 +17,13 @@ from hardstone.report.drawing import Drawer, Drawing
 from hardstone.report.groups import Group, common_numbers, group
 from hardstone.report.safe import json_for_script
 from hardstone.report.theme import CONFIG, Spec, interactive
+from hardstone.stats.joins import joins_of
 from hardstone.units import format_count, format_ns
 
 MOST_CHARTS = 40
 LEAST_VALUES = 2
 _SPOKEN_SERIES = 8
-_NUMBERS = ("v", "n", "w", "s", "b", "t", "min", "avg", "max")
+_NUMBERS = ("v", "n", "w", "s", "b", "t", "m", "l", "j", "min", "avg", "max")
 
 
 @dataclass(frozen=True)
@@ -92,14 +93,16 @@ def charts_each(results: list[Result], most: int = MOST_CHARTS) -> int:
 
 
 def figures_of(
-    result: Result, anchor: str, most: int, drawer: Drawer, *, live: bool
+    result: Result, anchor: str, most: int, drawer: Drawer, *, live: bool, has_parts: bool = False
 ) -> list[Figure]:
-    """The charts of `result`, at most `most` for each unit that it measured in."""
+    """The charts of `result`, at most `most` for each unit that it measured in. `has_parts`: it
+    has pages of its parts, which show the histograms."""
     units = list(dict.fromkeys(series.unit for series in result.series))
     found = [
         _figure(kind, unit, result, f"{anchor}-{place}-{number}", drawer, live=live)
         for place, unit in enumerate(units)
         for number, kind in enumerate(KINDS[:most])
+        if not (has_parts and kind.module is histogram_chart and unit == "ns")
     ]
     return [figure for figure in found if figure is not None]
 
@@ -113,24 +116,51 @@ def _figure(
     kind: Kind, unit: Unit, result: Result, name: str, drawer: Drawer, *, live: bool
 ) -> Figure | None:
     found = [series for series in result.series if series.unit == unit]
-    return figure_of(kind, found, result.test, name, drawer, live=live)
+    joins = [one.at_ns for one in joins_of(result)]
+    return figure_of(kind, found, result.test, name, drawer, live=live, joins=joins)
 
 
 def figure_of(
-    kind: Kind, found: list[Series], subject: str, name: str, drawer: Drawer, *, live: bool
+    kind: Kind,
+    found: list[Series],
+    subject: str,
+    name: str,
+    drawer: Drawer,
+    *,
+    live: bool,
+    joins: Sequence[int] = (),
 ) -> Figure | None:
-    """The chart of series of one unit; None if it can show none of them."""
+    """The chart of series of one unit; None if it can show none of them. `joins`: when a
+    recording was resumed."""
     whole = drawn_group(found)
     lines = whole.only([line.series for line in whole.lines if kind.shows(line.series)])
     if not lines.lines:
         return None
     unit = lines.lines[0].series.unit
     spec = kind.module.chart(lines, unit)
+    if kind.module is over_time:
+        spec = over_time.with_joins(spec, lines, joins)
+    about = _about(kind, [line.series for line in lines.lines])
+    return figure_of_spec(kind.title, about, lines, spec, subject, name, drawer, live=live)
+
+
+def figure_of_spec(
+    title: str,
+    about: str,
+    lines: Group,
+    spec: Spec,
+    subject: str,
+    name: str,
+    drawer: Drawer,
+    *,
+    live: bool,
+) -> Figure:
+    """The figure of a chart that is drawn from `lines`."""
     return Figure(
         id=name,
-        title=kind.title,
-        about=_about(kind, [line.series for line in lines.lines]),
-        alt=_spoken(kind.title, subject, lines, unit),
+        title=title,
+        about=about,
+        alt=_spoken(title, subject, lines, lines.lines[0].series.unit),
         drawing=drawer.draw(spec),
         data=json_for_script(packed(interactive(spec))) if live else None,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from functools import cache
 from pathlib import Path
@@ -53,16 +53,18 @@ def render_html(
     *,
     bundle: Callable[[], str | None] = load_bundle,
     drawer: Drawer | None = None,
+    limits: Sequence[int] = (),
 ) -> str:
     """The report of `document` as HTML text.
 
     `spec_lookup` returns the descriptor of a test ID; if None, the page shows the ID alone.
     `bundle` returns the scripts for interactive charts; if None, charts are static. `drawer`
-    is one that was started earlier. The top of the page names contradictory series.
+    is one that was started earlier. `limits`: the latencies, in ns, above which the pages of
+    TMR-P-LAT count. The top of the page names contradictory series.
     """
     script = bundle()
     with nullcontext(drawer) if drawer else Drawer(helpers_for(document)) as drawing:
-        context = _context(document, spec_lookup, drawing, live=script is not None)
+        context = _context(document, spec_lookup, drawing, limits, live=script is not None)
         page = _environment().get_template("report.html.j2")
         return page.render(**context, **_head_parts(script))
 
@@ -74,13 +76,14 @@ def write_html(
     *,
     bundle: Callable[[], str | None] = load_bundle,
     drawer: Drawer | None = None,
+    limits: Sequence[int] = (),
 ) -> None:
     """Writes the report to `path` atomically, following symbolic links.
 
     InputError if `path` exists and is not a regular file; raises OSError.
     """
     target = regular_target(path)
-    text = render_html(document, spec_lookup, bundle=bundle, drawer=drawer)
+    text = render_html(document, spec_lookup, bundle=bundle, drawer=drawer, limits=limits)
     # Rendering takes a while, so check the path again.
     data = text.encode("utf-8", "xmlcharrefreplace")
     replace_file(regular_target(target), data, None, is_durable=False)
@@ -115,23 +118,18 @@ def _head_parts(script: str | None) -> dict[str, Any]:
 
 
 def _context(
-    document: RunDocument, lookup: SpecLookup, drawer: Drawer, *, live: bool
+    document: RunDocument,
+    lookup: SpecLookup,
+    drawer: Drawer,
+    limits: Sequence[int],
+    *,
+    live: bool,
 ) -> dict[str, Any]:
     head = head_of(document)
     document = with_readable_histograms(document)
     results = document.results
     beside = comparisons_in(document)
-    settings = Settings(
-        lookup=lookup,
-        drawer=drawer,
-        deepest=deepest_of(document.plan.profile),
-        charts_each=_charts_each(results, beside),
-        names=names_in(document),
-        live=live,
-        instrument=document.instrument,
-        run_id=document.id,
-        worst_each=worst_each(results),
-    )
+    settings = settings_of(document, lookup, drawer, limits, beside, live=live)
     anchors = {id(one): f"result-{number}" for number, one in enumerate(results, 1)}
     shown = {id(one): anchors[id(one)] for one in results if is_shown(one)}
     tables = side_tables(beside, shown, settings.names, settings)
@@ -150,6 +148,30 @@ def _context(
         "chart_config": CHART_CONFIG if live else None,
         **_surroundings(document),
     }
+
+
+def settings_of(
+    document: RunDocument,
+    lookup: SpecLookup,
+    drawer: Drawer,
+    limits: Sequence[int],
+    beside: list[Comparison],
+    *,
+    live: bool,
+) -> Settings:
+    """What all sections of a report of `document` share."""
+    return Settings(
+        lookup=lookup,
+        drawer=drawer,
+        deepest=deepest_of(document.plan.profile),
+        charts_each=_charts_each(document.results, beside),
+        names=names_in(document),
+        live=live,
+        instrument=document.instrument,
+        run_id=document.id,
+        worst_each=worst_each(document.results),
+        limits=limits,
+    )
 
 
 def _charts_each(results: list[Result], beside: list[Comparison]) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from hardstone import event_names
@@ -13,13 +13,16 @@ from hardstone.present.claims import Claim, claim_of, claims_text
 from hardstone.present.headline import cpu_text, policy_text, result_conditions_text
 from hardstone.present.load_table import reached_text
 from hardstone.present.notices import idle_remark, warnings_of
+from hardstone.present.why_late import NOTE, LateValue, late_values
 from hardstone.present.wording import fact_text, format_value, parameter_text, series_text
 from hardstone.report.drawing import Drawer
-from hardstone.report.figures import Figure, figures_of, notes_on_drawing
+from hardstone.report.figures import KINDS, Figure, figures_of, notes_on_drawing
 from hardstone.report.figures_table import Table, table_of
+from hardstone.report.latstat import PartPage, has_pages, pages_of
 from hardstone.stats.conditions import NOT_KNOWN, Names, condition_of, config_text
 from hardstone.stats.contradictions import MARK
 from hardstone.stats.identity import duration_problem
+from hardstone.stats.joins import Join, joins_of
 from hardstone.units import format_count, format_ns, format_span
 
 SpecLookup = Callable[[str], Descriptor | None]
@@ -69,6 +72,9 @@ class Section:
     events: list[tuple[str, str, str]]
     folded: list[tuple[str, str]] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    parts: list[PartPage] = field(default_factory=list)
+    late: list[LateValue] = field(default_factory=list)
+    late_note: str = NOTE
 
 
 @dataclass(frozen=True)
@@ -84,6 +90,7 @@ class Settings:
     names: Names
     run_id: str = ""
     worst_each: int | None = None
+    limits: Sequence[int] = ()
 
 
 def worst_each(results: list[Result]) -> int | None:
@@ -101,6 +108,7 @@ def section_of(result: Result, anchor: str, settings: Settings) -> Section:
     spec = settings.lookup(result.test)
     instrument = result.instrument or settings.instrument
     behaves = kind_of(result.test) == "behaviour"
+    has_room = settings.charts_each == len(KINDS)
     claims = [claim_of(verdict, result.test, spec) for verdict in result.verdicts]
     return Section(
         anchor=anchor,
@@ -125,7 +133,14 @@ def section_of(result: Result, anchor: str, settings: Settings) -> Section:
         else None,
         figures=[]
         if behaves
-        else figures_of(result, anchor, settings.charts_each, settings.drawer, live=settings.live),
+        else figures_of(
+            result,
+            anchor,
+            settings.charts_each,
+            settings.drawer,
+            live=settings.live,
+            has_parts=has_pages(result),
+        ),
         notes=[] if behaves else _notes(result, settings),
         worst=_worst_tables(result.series, settings.worst_each),
         worst_summary=_worst_summary(result.series, settings),
@@ -136,12 +151,30 @@ def section_of(result: Result, anchor: str, settings: Settings) -> Section:
             if event.name in event_names.SHIELD_DETAILS
         ],
         warnings=warnings_of(result),
+        parts=pages_of(
+            result,
+            anchor,
+            settings.limits,
+            settings.drawer,
+            live=settings.live and has_room,
+            is_brief=not has_room,
+        ),
+        late=late_values(result),
     )
 
 
 def _notes(result: Result, settings: Settings) -> list[str]:
     idle = idle_remark(result)
-    return [*([idle] if idle else []), *notes_on_drawing(result.series, settings.charts_each)]
+    return [
+        *([idle] if idle else []),
+        *map(_join_text, joins_of(result)),
+        *notes_on_drawing(result.series, settings.charts_each),
+    ]
+
+
+def _join_text(one: Join) -> str:
+    gap = "" if one.gap_ns is None else f" after a gap of {format_ns(one.gap_ns)}"
+    return f"Resumed at {one.at_ns / 1e9:.3f} s{gap}: nothing was recorded in between."
 
 
 def _duration(duration_ns: int) -> str:

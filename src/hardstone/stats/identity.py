@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from itertools import chain
+from itertools import chain, islice
+from operator import itemgetter, lt
 
 from hardstone.errors import InputError
 from hardstone.model import Histogram, LoadReached, PairCost, Series
 from hardstone.stats.layout import MAX_VALUE, edges_of, last_index, parse_layout
 
 _ROUNDING = 1e-9  # of a mean that was added up in floating point
+_count = itemgetter(1)
 
 
 def histogram_problem(histogram: Histogram) -> str | None:
@@ -25,6 +27,8 @@ def histogram_problem(histogram: Histogram) -> str | None:
 
 
 def _bucket_problem(buckets: list[tuple[int, int]], last: int) -> str | None:
+    if _is_sound(buckets, last):
+        return None
     previous = -1
     for index, count in buckets:
         if index <= previous:
@@ -35,9 +39,18 @@ def _bucket_problem(buckets: list[tuple[int, int]], last: int) -> str | None:
     return f"bucket {previous} is past the last one, {last}" if previous > last else None
 
 
+def _is_sound(buckets: list[tuple[int, int]], last: int) -> bool:
+    """The same at the speed that long histograms need, without a word of what is wrong."""
+    indices = [index for index, _ in buckets]
+    if not indices:
+        return True
+    ascends = all(map(lt, indices, islice(indices, 1, None)))
+    return ascends and indices[0] >= 0 and indices[-1] <= last and min(buckets, key=_count)[1] >= 0
+
+
 def total_count(histogram: Histogram) -> int:
     """Number of recorded values, including those outside of the buckets."""
-    inside = sum(count for _, count in histogram.buckets)
+    inside = sum([count for _, count in histogram.buckets])
     return histogram.underflow + inside + histogram.overflow
 
 
@@ -90,7 +103,9 @@ def _end_problem(series: Series, least: int, most: int) -> str | None:
     """Minimum and maximum against the ends of the histogram."""
     histogram = series.histogram
     bits = parse_layout(histogram.layout)
-    used = [edges_of(index, bits) for index, count in histogram.buckets if count]
+    first = next((index for index, count in histogram.buckets if count), None)
+    last = next((index for index, count in reversed(histogram.buckets) if count), None)
+    used = [edges_of(index, bits) for index in (first, last) if index is not None]
     if (least < 0) != (histogram.underflow > 0):
         return f"the minimum is {least} but {histogram.underflow} values are below 0"
     if used and not histogram.underflow and not used[0][0] <= least <= used[0][1]:
@@ -110,7 +125,7 @@ def _largest_problem(series: Series, most: int) -> str | None:
         return "the worst values do not descend"
     if worst and worst[0] != most:
         return f"the worst value is {worst[0]} but the maximum is {most}"
-    largest = max((one for one in series.maxima_per_s if one is not None), default=most)
+    largest = max([one for one in series.maxima_per_s if one is not None], default=most)
     if largest != most:
         return f"the largest of the maxima is {largest} but the maximum is {most}"
     return None
@@ -142,7 +157,9 @@ def _range_problem(series: Series) -> str | None:
     worst = chain.from_iterable(
         (entry.value_ns, entry.at_ns, entry.index) for entry in series.worst
     )
-    for value in chain((series.min, series.max), series.maxima_per_s, worst):
+    kept = [one for one in series.maxima_per_s if one is not None]
+    ends = [min(kept), max(kept)] if kept else []
+    for value in chain((series.min, series.max), ends, worst):
         if value is not None and abs(value) > MAX_VALUE:
             return "a value does not fit into 64 bits"
     if not 0 < series.maxima_interval_ns * max(1, len(series.maxima_per_s)) <= MAX_VALUE:

@@ -16,6 +16,7 @@ from hardstone.model import RunDocument, Trust
 from hardstone.present.headline import conditions_text, kernel_text, state_text, target_text
 from hardstone.present.notices import deviations
 from hardstone.present.overview import FailedClaim, families, stands_out
+from hardstone.present.why_late import worst_causes
 from hardstone.present.wording import clean, one_line, shorten
 from hardstone.stats.conditions import conditions_in
 from hardstone.stats.contradictions import trust_of
@@ -93,6 +94,7 @@ class _Words:
         for number, one in enumerate(stands_out(self.document)):
             style = "bold red" if one.is_grave else "yellow"
             yield from self._labelled("" if number else "stands out", one.text, style)
+        yield from self._why_late()
         yield from self._advice()
         run = shlex.quote(self.document.id)
         yield _command("all of it", f"hardstone show {run} --all")
@@ -131,6 +133,15 @@ class _Words:
     def _is_short(self, text: str) -> bool:
         lines = textwrap.wrap(one_line(text), self.width - _GUTTER, break_on_hyphens=False)
         return len(lines) <= self.lines_each
+
+    def _why_late(self) -> Iterator[Text]:
+        """The worst value of each test with what was seen in its second."""
+        found = worst_causes(self.document, 1)
+        shown = found[: self.commands]
+        for number, (who, text) in enumerate(shown):
+            yield from self._labelled("" if number else "why late", f"{who} {text}")
+        if len(shown) < len(found):
+            yield from self._labelled("", f"and {len(found) - len(shown)} more, with --all")
 
     def _advice(self) -> Iterator[Text]:
         """The advice and its commands; those that restore settings come first."""

@@ -11,6 +11,7 @@ from hardstone.model import RunDocument
 from hardstone.present.headline import headline
 from hardstone.present.key_figures import LIMIT_OF_MAXIMA
 from hardstone.present.notices import deviations, idle_remarks
+from hardstone.present.why_late import NOTE, worst_causes
 from hardstone.stats.conditions import conditions_in, names_in
 from hardstone.terminal.console import make_console, print_command, print_rows
 from hardstone.terminal.run_rows import (
@@ -27,6 +28,9 @@ from hardstone.terminal.run_rows import (
 from hardstone.terminal.series_table import SeriesTable
 from hardstone.terminal.widths import print_table
 from hardstone.terminal.words import words
+
+_LATE_EACH = 3
+_MOST_LATE = 60
 
 
 def print_whole(document: RunDocument, stream: IO[str] | None = None) -> None:
@@ -48,6 +52,7 @@ def print_whole(document: RunDocument, stream: IO[str] | None = None) -> None:
     print_rows(console, "deviations from the request", map(deviation_row, unlike), commands)
     rows, to_type = note_rows(document)
     print_rows(console, "notes", rows, to_type)
+    _print_why_late(console, document)
     print_rows(console, "", trust_rows(document))
     print_rows(console, "advice", advice_rows(document), advice_commands(document))
 
@@ -73,6 +78,15 @@ def _print_series(console: Console, document: RunDocument) -> None:
         console.print(Text(note))
     console.print(Text(LIMIT_OF_MAXIMA, style="dim"))
     console.print()
+
+
+def _print_why_late(console: Console, document: RunDocument) -> None:
+    found = worst_causes(document, _LATE_EACH)[:_MOST_LATE]
+    if found:
+        rows = [(words(who, "bold"), words(text)) for who, text in found]
+        print_rows(console, "why the worst values were late", rows)
+        console.print(Text(NOTE, style="dim"))
+        console.print()
 
 
 def _print_verdicts(console: Console, document: RunDocument) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from hardstone.model import Series, Unit
 from hardstone.report.charts.frame import Row, apart, colour, figure, keys, tooltip, value_title
 from hardstone.report.charts.scale import domain, drawn, value_axis, value_scale
@@ -59,7 +61,26 @@ def chart(group: Group, unit: Unit) -> Spec:
     tips = tooltip(group, ("t", "second", ",.1f"), ("v", "largest", ",.0f"))
     encoding = {"x": x, "y": y, "color": colour(group), **apart(group), "tooltip": tips}
     look = mark("line", invalid="break-paths-show-path-domains")
-    return figure(group, rows, [{"mark": look, "encoding": encoding}])
+    only = [{"filter": "!isValid(datum.j)"}]  # a second without a value has a row too
+    return figure(group, rows, [{"transform": only, "mark": look, "encoding": encoding}])
+
+
+def with_joins(spec: Spec, group: Group, joins: Sequence[int]) -> Spec:
+    """The chart with a line where a recording was resumed; `joins` in ns."""
+    if not joins:
+        return spec
+    first = {line.panel: keys(line) for line in reversed(group.lines)}
+    spec["data"]["values"] += [
+        {**row, "j": round(at_ns / 1e9, 3)} for row in first.values() for at_ns in joins
+    ]
+    spec.get("spec", spec)["layer"].append(
+        {
+            "transform": [{"filter": "isValid(datum.j)"}],
+            "mark": mark("rule", strokeDash=[2, 3], strokeWidth=1, color="var(--bad)"),
+            "encoding": {"x": {"field": "j", "type": "quantitative"}},
+        }
+    )
+    return spec
 
 
 def _rows(line: Line, points: list[tuple[float, int | None]]) -> list[Row]:

@@ -1,0 +1,180 @@
+"""Why worst values were late, in words: what was seen in their seconds, never more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from hardstone.model import Result, RunDocument
+from hardstone.present.wording import format_value, one_line, series_text, shorten
+from hardstone.stats.causes import Cause, Lateness, is_watched, latenesses, not_watched
+from hardstone.stats.conditions import names_in
+from hardstone.stats.traced import ran_before
+from hardstone.units import format_count, format_ns, format_span
+
+MOST_VALUES = 10
+SEEN = "seen in that second"
+NOTE = (
+    "A cause is what the kernel counted in the second of the value, enough to have made it and "
+    "beyond the usual. It is not proven. Steal time is counted in steps of 10 ms."
+)
+_COUNTERS = {
+    "steal_ns": "steal",
+    "run_delay_ns": "run delay",
+    "throttled_ns": "throttled",
+    "throttled_count": "times throttled",
+    "interrupts_count": "interrupts",
+    "timer_interrupts_count": "timer interrupts",
+    "minor_faults_count": "minor faults",
+    "major_faults_count": "major faults",
+    "migrations_count": "migrations",
+    "involuntary_switches_count": "involuntary switches",
+}
+_TOOK_THE_CPU = {
+    "throttled": "the control group was throttled:",
+    "steal": "the hypervisor took the CPU:",
+    "delay": "a task of higher priority, or the throttling of real-time tasks, had the CPU:",
+}
+_EVENTS = {
+    "throttled": ("time", "times"),
+    "interrupts": ("interrupt", "interrupts"),
+    "major_faults": ("page fault that waited for a device", "page faults that waited for a device"),
+    "minor_faults": ("page fault", "page faults"),
+    "migrations": ("migration", "migrations"),
+}
+_NAME_CHARACTERS = 40
+_REASON_CHARACTERS = 200
+_LEAST_REALTIME = 99  # as the kernel counts
+
+
+@dataclass(frozen=True)
+class LateValue:
+    """A worst value in words. `counters`: those of its second that are not 0, with their usual.
+    `before` is the task that the trace shows before it, `trace` its lines."""
+
+    when: str
+    cpu: str
+    value: str
+    series: str
+    cause: str
+    counters: list[str]
+    before: str = ""
+    trace: list[str] = field(default_factory=list)
+
+
+def late_values(result: Result, most: int = MOST_VALUES) -> list[LateValue]:
+    """The largest values of a result; empty where nothing was watched or said of them."""
+    if not is_watched(result):
+        return []
+    return [_late_value(one, result) for one in latenesses(result, most)]
+
+
+def worst_causes(document: RunDocument, most: int) -> list[tuple[str, str]]:
+    """For each timing result that was watched its `most` worst values with their causes in a
+    line: (result, "5.02 ms at 12.34 s, CPU 1: seen in that second: ...")."""
+    names = names_in(document)
+    return [
+        (names.name(result), f"{_place(one)}: {cause_text(one, result)}")
+        for result in document.results
+        if is_watched(result)
+        for one in latenesses(result, most)
+    ]
+
+
+def cause_text(late: Lateness, result: Result) -> str:
+    """ "seen in that second: 3 migrations (usually 0)", "none seen", "not watched: ..."."""
+    if not late.seconds:
+        return _unwatched(result) + _before(late)
+    if not late.counts:
+        return "nothing to compare that second with" + _before(late)
+    if not late.causes:
+        return "none seen" + _before(late)
+    return f"{SEEN}: {'; '.join(map(_cause, late.causes))}{_before(late)}"
+
+
+def _late_value(late: Lateness, result: Result) -> LateValue:
+    worst, cpu = late.worst, late.cpu
+    trace = late.trace.lines if late.trace else []
+    return LateValue(
+        when=f"{worst.at_ns / 1e9:.3f} s",
+        cpu="-" if cpu is None else str(cpu),
+        value=format_value(worst.value_ns, late.series.unit),
+        series=series_text(late.series, [key for key in late.series.labels if key != "cpu"]),
+        cause=cause_text(late, result),
+        counters=list(_counters(late)),
+        before=_before(late).removeprefix("; "),
+        trace=[one_line(line) for line in trace],
+    )
+
+
+def _place(late: Lateness) -> str:
+    value, seconds = format_ns(late.worst.value_ns), late.worst.at_ns / 1e9
+    cpu = "" if late.cpu is None else f", CPU {late.cpu}"
+    return f"{value} at {seconds:.2f} s{cpu}"
+
+
+def _unwatched(result: Result) -> str:
+    why = not_watched(result)
+    if why is None:
+        return "not watched: no counters of that second"
+    return f"not watched: {shorten(why, _REASON_CHARACTERS)}"
+
+
+def _before(late: Lateness) -> str:
+    """ "; hog (77, FIFO 50) ran before it", from the trace."""
+    task = ran_before(late.trace) if late.trace else None
+    if task is None:
+        return ""
+    if task.is_idle:
+        return "; the CPU was idle before it"
+    name = shorten(task.name, _NAME_CHARACTERS)
+    return f"; {name} (pid {task.pid}{_rank(task.priority)}) ran before it"
+
+
+def _rank(priority: int) -> str:
+    if priority < 0:
+        return ", deadline"
+    return (
+        f", real-time priority {_LEAST_REALTIME - priority}" if priority < _LEAST_REALTIME else ""
+    )
+
+
+def _cause(cause: Cause) -> str:
+    amount = f"{_seen(cause)} (usually {_usual(cause)})"
+    if cause.kind in _TOOK_THE_CPU:
+        return f"{_TOOK_THE_CPU[cause.kind]} {amount}"
+    busiest = f", most of them {shorten(cause.busiest, _NAME_CHARACTERS)}" if cause.busiest else ""
+    return amount + busiest
+
+
+def _seen(cause: Cause) -> str:
+    if cause.is_time:
+        return format_ns(cause.seen)
+    one, several = _EVENTS[cause.kind]
+    return f"{format_count(cause.seen)} {one if cause.seen == 1 else several}"
+
+
+def _usual(cause: Cause) -> str:
+    return format_ns(cause.usual) if cause.is_time else _plain(cause.usual)
+
+
+def _plain(value: float) -> str:
+    return format_count(round(value)) if value >= 10 or value == 0 else f"{value:.1g}"
+
+
+def _counters(late: Lateness) -> Iterator[str]:
+    """The counters of the second, those of 0 left out."""
+    sums: dict[str, int] = {}
+    for second in late.seconds:
+        for name, count in second.counters.items():
+            sums[name] = sums.get(name, 0) + count
+    for name, title in _COUNTERS.items():
+        seen = sums.get(name, 0)
+        if not seen:
+            continue
+        known = late.counts.get(name)
+        amount = format_ns if name.endswith("_ns") else _plain
+        usual = f" (usually {amount(known.expected)})" if known else ""
+        yield f"{title} {amount(seen)}{usual}"
+    if late.compared_ns:
+        yield f"usual: over {format_span(late.compared_ns)}"

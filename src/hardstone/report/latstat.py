@@ -1,0 +1,185 @@
+"""The pages of a latency recording: all points by latency, of the total and of each part."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil, log10
+
+from hardstone.model import Result, Series
+from hardstone.present.wording import format_value, label_text, spoken
+from hardstone.report.charts import distribution_chart
+from hardstone.report.drawing import Drawer
+from hardstone.report.figures import LEAST_VALUES, Figure, figure_of_spec
+from hardstone.report.groups import group
+from hardstone.stats.above import Above, above, above_all
+from hardstone.stats.merged import merged
+from hardstone.units import format_count, format_ns
+
+TEST = "TMR-P-LAT"
+MOST_LIMITS = 12
+_DEFAULT_LIMITS = 4
+_PARTS = ("total", "interrupt", "dispatch", "return")
+_VIEWS = {"wakeup": "per wake-up", "release": "per release"}
+_ABOUT = (
+    "Points per bin by latency, both axes logarithmic. Dashed: mean. Triangle: worst observed. "
+    "Red: limits."
+)
+
+
+@dataclass(frozen=True)
+class PartRow:
+    """A CPU, or all of them, with its figures as texts; `above` has one for each limit."""
+
+    label: str
+    points: str
+    mean: str
+    worst: str
+    above: list[str]
+
+
+@dataclass(frozen=True)
+class PartPage:
+    """One part of the latency in one view."""
+
+    title: str
+    limits: list[str]
+    rows: list[PartRow]
+    figures: list[Figure]
+    note: str = ""
+
+
+def has_pages(result: Result) -> bool:
+    return result.test == TEST and any(map(_is_shown, result.series))
+
+
+def pages_of(
+    result: Result,
+    anchor: str,
+    limits: Sequence[int],
+    drawer: Drawer,
+    *,
+    live: bool,
+    is_brief: bool = False,
+) -> list[PartPage]:
+    """A page for the total in each view and for each part; empty for another test.
+
+    `limits` are those of the reader, in ns; without any, the threshold of the run and the powers
+    of ten above the mean are taken. `is_brief`: only the first page has a figure,
+    of all CPUs.
+    """
+    if not has_pages(result):
+        return []
+    found: dict[tuple[str, str], list[Series]] = {}
+    for series in filter(_is_shown, result.series):
+        found.setdefault((str(series.labels.get("part", "total")), series.name), []).append(series)
+    chosen = sorted(set(limits)) or default_limits(result)
+    return [
+        _page(
+            part,
+            view,
+            found[part, view],
+            f"{anchor}-part-{number}",
+            chosen,
+            drawer,
+            live=live,
+            most=int(number == 0) if is_brief else 2,
+        )
+        for number, (part, view) in enumerate(sorted(found, key=_place))
+    ]
+
+
+def default_limits(result: Result) -> list[int]:
+    """The threshold of the run, and the highest powers of ten up to above the worst observed."""
+    shown = [one for one in result.series if _is_shown(one)]
+    worst = max(one.max or 0 for one in shown)
+    least = min(one.mean or 0 for one in shown)
+    first, last = ceil(log10(max(least, 1))), ceil(log10(max(worst, 1)))
+    powers = [10**power for power in range(first, last + 1)][-_DEFAULT_LIMITS:]
+    threshold = result.params.get("threshold_ns")
+    own = [threshold] if isinstance(threshold, int) and threshold > 0 else []
+    return sorted({*powers, *own})
+
+
+def _is_shown(series: Series) -> bool:
+    is_view = series.name == "wakeup" or (
+        series.name == "release" and series.labels.get("part", "total") == "total"
+    )
+    is_filled = series.count >= LEAST_VALUES and bool(series.histogram.buckets)
+    return is_view and series.unit == "ns" and is_filled
+
+
+def _place(key: tuple[str, str]) -> tuple[int, str, int]:
+    part, view = key
+    place = _PARTS.index(part) if part in _PARTS else len(_PARTS)
+    return place, part, list(_VIEWS).index(view)
+
+
+def _page(
+    part: str,
+    view: str,
+    found: list[Series],
+    name: str,
+    limits: list[int],
+    drawer: Drawer,
+    *,
+    live: bool,
+    most: int,
+) -> PartPage:
+    found = sorted(found, key=lambda one: str(one.labels.get("cpu", "")).zfill(5))
+    joined = merged(found) if len(found) > 1 else None
+    title = f"{spoken(part).capitalize()}, {_VIEWS[view]}"
+    views = [("all CPUs", [joined])] if joined else []
+    views.append(("each CPU" if len(found) > 1 else _label(found[0]), found))
+    figures = [
+        _figure(f"{title}: {label}", lines, f"{name}-{at}", limits, drawer, live=live)
+        for at, (label, lines) in enumerate(views[:most])
+    ]
+    rows = [_row("all CPUs", joined, [above_all(found, one) for one in limits])] if joined else []
+    rows += [_row(_label(one), one, [above(one, limit) for limit in limits]) for one in found]
+    is_apart = len(found) > 1 and joined is None
+    return PartPage(
+        title=title,
+        limits=[format_ns(limit) for limit in limits],
+        rows=rows,
+        figures=figures,
+        note="The CPUs have histograms of different layouts: not joined." if is_apart else "",
+    )
+
+
+def _figure(
+    title: str, found: list[Series], name: str, limits: list[int], drawer: Drawer, *, live: bool
+) -> Figure:
+    lines = group(found)
+    return figure_of_spec(
+        title,
+        _ABOUT,
+        lines,
+        distribution_chart.chart(lines, "ns", limits),
+        TEST,
+        name,
+        drawer,
+        live=live,
+    )
+
+
+def _label(series: Series) -> str:
+    cpu = series.labels.get("cpu")
+    return "all points" if cpu is None else label_text("CPU", cpu)
+
+
+def _row(label: str, series: Series, counts: list[Above]) -> PartRow:
+    return PartRow(
+        label=label,
+        points=format_count(series.count),
+        mean=format_value(series.mean, "ns"),
+        worst=format_value(series.max, "ns"),
+        above=[above_text(one) for one in counts],
+    )
+
+
+def above_text(one: Above) -> str:
+    """ "12", or "between 3 and 17" where the limit lies within a bucket."""
+    if one.is_exact:
+        return format_count(one.low)
+    return f"between {format_count(one.low)} and {format_count(one.high)}"

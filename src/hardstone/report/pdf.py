@@ -1,0 +1,227 @@
+"""The report of one run as PDF: a page with machine and conditions, then pages for each test.
+
+A page is one SVG, which the library of the charts turns into PDF; it needs no browser.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import nullcontext
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hardstone.files import replace_file
+from hardstone.model import RunDocument
+from hardstone.present.headline import conditions_text
+from hardstone.report.drawing import Drawer, helpers_for
+from hardstone.report.figures import Figure
+from hardstone.report.latstat import PartPage
+from hardstone.report.masthead import Head, head_of
+from hardstone.report.output_file import regular_target
+from hardstone.report.page import settings_of
+from hardstone.report.plain_text import operators
+from hardstone.report.readable import with_readable_histograms
+from hardstone.report.results import Section, SpecLookup, section_of
+from hardstone.report.sheet import HEIGHT, WIDTH, Sheet
+from hardstone.stats.comparison import comparisons_in
+
+if TYPE_CHECKING:
+    from pypdf import PageObject
+
+_MOST_RESULTS = 40
+_MOST_REASONS = 6
+_LIMITS_ABREAST = 4
+
+
+def render_pdf(
+    document: RunDocument,
+    spec_lookup: SpecLookup,
+    *,
+    drawer: Drawer | None = None,
+    limits: Sequence[int] = (),
+) -> bytes:
+    """The report of `document` as PDF; the arguments are those of `render_html`."""
+    with nullcontext(drawer) if drawer else Drawer(helpers_for(document)) as drawing:
+        head = head_of(document)
+        conditions = conditions_text(document)
+        readable = with_readable_histograms(document)
+        beside = comparisons_in(readable)
+        settings = settings_of(readable, spec_lookup, drawing, limits, beside, live=False)
+        sections = [
+            section_of(one, f"result-{number}", settings)
+            for number, one in enumerate(readable.results, 1)
+        ]
+        sheets = [_cover(head, sections)]
+        for section in sections:
+            sheets += _pages(head, conditions, section)
+        return _joined(head.name, document.id, sheets)
+
+
+def write_pdf(
+    document: RunDocument,
+    path: Path,
+    spec_lookup: SpecLookup,
+    *,
+    drawer: Drawer | None = None,
+    limits: Sequence[int] = (),
+) -> None:
+    """Writes the report to `path` as `write_html` does."""
+    target = regular_target(path)
+    data = render_pdf(document, spec_lookup, drawer=drawer, limits=limits)
+    replace_file(regular_target(target), data, None, is_durable=False)
+
+
+def _joined(name: str, run_id: str, sheets: Sequence[Sheet]) -> bytes:
+    import vl_convert  # type: ignore[import-untyped,unused-ignore]
+    from pypdf import PdfReader, PdfWriter
+
+    writer = PdfWriter()
+    for number, sheet in enumerate(sheets, 1):
+        foot = f"hardstone report, run {run_id}, page {number} of {len(sheets)}"
+        drawn = vl_convert.svg_to_pdf(sheet.svg(foot))
+        page = writer.add_page(PdfReader(BytesIO(drawn)).pages[0])
+        page.merge_page(_text_page(operators(sheet.texts, HEIGHT)))
+    writer.add_metadata({"/Title": f"{name} - hardstone", "/Creator": "hardstone"})
+    written = BytesIO()
+    writer.write(written)
+    return written.getvalue()
+
+
+def _text_page(content: bytes) -> PageObject:
+    """A page with nothing but text."""
+    from pypdf import PageObject
+    from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject
+
+    fonts = DictionaryObject()
+    for name, font in (("/Plain", "/Helvetica"), ("/Bold", "/Helvetica-Bold")):
+        entries = {
+            "/Type": "/Font",
+            "/Subtype": "/Type1",
+            "/BaseFont": font,
+            "/Encoding": "/WinAnsiEncoding",
+        }
+        fonts[NameObject(name)] = DictionaryObject(
+            {NameObject(key): NameObject(value) for key, value in entries.items()}
+        )
+    page = PageObject.create_blank_page(width=WIDTH, height=HEIGHT)
+    stream = DecodedStreamObject()
+    stream.set_data(content)
+    page[NameObject("/Resources")] = DictionaryObject({NameObject("/Font"): fonts})
+    page[NameObject("/Contents")] = stream
+    return page
+
+
+def _headed(head: Head, conditions: str, section: Section, title: str) -> Sheet:
+    sheet = Sheet()
+    sheet.text(head.subject, 8, colour="quiet")
+    sheet.text(f"{head.name}; {conditions}", 8, colour="quiet")
+    reasons = "; ".join(head.trust_reasons[:_MOST_REASONS])
+    sheet.text(f"Trust: {head.trust}{f' ({reasons})' if reasons else ''}", 8, colour="quiet")
+    sheet.gap()
+    under = f" under {section.under}" if section.under else ""
+    sheet.text(f"{section.test}{under}: {title}", 14, bold=True)
+    return sheet
+
+
+def _cover(head: Head, sections: Sequence[Section]) -> Sheet:
+    sheet = Sheet()
+    sheet.text("hardstone report: how real-time is this system?", 9, colour="quiet")
+    sheet.text(head.name, 20, bold=True)
+    sheet.text(head.subject, 10)
+    sheet.text(f"{head.status.capitalize()}. {head.summary}", 10)
+    for banner in head.banners:
+        sheet.gap()
+        sheet.text(banner.title, 11, colour="bad" if banner.grave else "fair", bold=True)
+        for line in banner.lines:
+            sheet.text(line, 9)
+    sheet.gap()
+    sheet.text(f"Trust: {head.trust}", 11, bold=True)
+    for reason in head.trust_reasons:
+        sheet.text(reason, 9)
+    sheet.gap()
+    sheet.table(["", ""], [[name, value] for name, value in head.facts], is_numeric=False)
+    sheet.gap()
+    rows = [
+        [f"{one.test} {one.under}".strip(), one.label, one.outcome]
+        for one in sections[:_MOST_RESULTS]
+    ]
+    sheet.table(["Test", "Status", "Outcome"], rows, is_numeric=False)
+    return sheet
+
+
+def _pages(head: Head, conditions: str, section: Section) -> Iterator[Sheet]:
+    """The pages of a result; none where it has nothing but a status, which the first page has."""
+    if not section.shown:
+        return
+    for part in section.parts:
+        sheet = _headed(head, conditions, section, part.title)
+        _fill_part(sheet, part)
+        yield sheet
+    sheet = _headed(head, conditions, section, section.title or "figures")
+    if section.status != "measured":
+        sheet.text(f"{section.label}: {section.reason}", 9, colour="fair", bold=True)
+    for warning in section.warnings:
+        sheet.text(warning, 9, colour="fair")
+    for name, meaning in section.moments:
+        sheet.text(f"{name.replace('_', ' ')}: {meaning}.", 8)
+    sheet.text("; ".join(f"{name} {value}" for name, value in section.setting), 8, colour="quiet")
+    _fill_figures(sheet, section)
+    yield sheet
+    if section.late:
+        yield _late(head, conditions, section)
+
+
+def _fill_part(sheet: Sheet, part: PartPage) -> None:
+    for start in range(0, max(len(part.limits), 1), _LIMITS_ABREAST):
+        chosen = slice(start, start + _LIMITS_ABREAST)
+        above = [f"Above {limit}" for limit in part.limits[chosen]]
+        rows = [
+            [row.label, row.points, row.mean, row.worst, *row.above[chosen]] for row in part.rows
+        ]
+        sheet.gap(4)
+        sheet.table(["CPU", "Points", "Mean", "Worst observed", *above], rows)
+    sheet.gap(6)
+    if part.note:
+        sheet.text(part.note, 8)
+    if part.figures:
+        sheet.text(part.figures[0].about, 8, colour="quiet")
+    sheet.gap(6)
+    sheet.drawings(_drawn(part.figures))
+
+
+def _fill_figures(sheet: Sheet, section: Section) -> None:
+    for claim in section.claims:
+        sheet.text(
+            f"{claim.word}: {claim.name}: {claim.evidence}",
+            8.5,
+            colour="bad" if claim.look == "failed" else "ink",
+        )
+    table = section.table
+    if table is not None and table.rows:
+        sheet.gap(4)
+        rows = [
+            [row.label, row.worst, *(cell.value for cell in row.quantiles), row.mean, row.count]
+            for row in table.rows
+        ]
+        sheet.table(["Series", "Worst observed", *table.levels, "Average", "Values"], rows)
+    sheet.gap(10)
+    for note in section.notes:
+        sheet.text(note, 8)
+    sheet.drawings(_drawn(section.figures), columns=2 if len(section.figures) > 2 else 1)
+
+
+def _late(head: Head, conditions: str, section: Section) -> Sheet:
+    sheet = _headed(head, conditions, section, "why the worst values were late")
+    sheet.text(section.late_note, 8, colour="quiet")
+    for one in section.late:
+        sheet.gap(4)
+        cpu = "" if one.cpu == "-" else f", CPU {one.cpu}"
+        sheet.text(f"{one.value} at {one.when}{cpu}, {one.series}", 9, bold=True)
+        sheet.text(one.cause, 9)
+        sheet.text(", ".join(one.counters), 7.5, colour="quiet")
+    return sheet
+
+
+def _drawn(figures: Iterable[Figure]) -> list[tuple[str, str]]:
+    return [(figure.title, figure.drawing.__html__()) for figure in figures]

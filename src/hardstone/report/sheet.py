@@ -1,0 +1,184 @@
+"""One page on paper: text, tables and drawings from top to bottom."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+from markupsafe import escape
+
+from hardstone.present.wording import clean, one_line, shorten
+from hardstone.report.plain_text import Placed, is_plain
+
+WIDTH, HEIGHT, MARGIN = 595, 842, 40
+ROOM = WIDTH - 2 * MARGIN
+_FOOT = HEIGHT - 26
+_STYLE = Path(__file__).parent / "templates" / "report.css"
+_VARIABLE = re.compile(r"var\(--([a-z0-9-]+)\)")
+_SHARE = 0.49  # of the size of a letter is its width, on average
+_BOX = re.compile(r'viewBox="0 0 ([0-9.]+) ([0-9.]+)"')
+_SIZE = re.compile(r' (?:width|height)="[^"]*"')
+_LEAST_DRAWN = 80
+_FONT = 'font-family="Liberation Sans, Arial, sans-serif"'
+_MORE = "more in the HTML report"
+
+
+@cache
+def palette() -> dict[str, str]:
+    """The colours of the page in light, by the names of its style."""
+    root = _STYLE.read_text("utf-8").partition("}")[0]
+    return dict(re.findall(r"--([a-z0-9-]+): (#[0-9a-f]{6})", root))
+
+
+def coloured(svg: str) -> str:
+    """A drawing with colours in the place of their names."""
+    return _VARIABLE.sub(lambda match: palette().get(match[1], "#000000"), svg)
+
+
+def _widest(head: Sequence[str]) -> list[int]:
+    """Characters from which on a column is wrapped."""
+    return [34, *[18 if len(head) > 3 else 60] * (len(head) - 1)]
+
+
+class Sheet:
+    """A page that is filled from the top. What does not fit is left out, and said so.
+
+    `texts` are not part of the SVG: they are written into the PDF.
+    """
+
+    def __init__(self) -> None:
+        self._parts: list[str] = []
+        self.texts: list[Placed] = []
+        self._y = float(MARGIN)
+        self._is_cut = False
+
+    def text(self, text: str, size: float = 9, *, colour: str = "ink", bold: bool = False) -> None:
+        """A paragraph, wrapped."""
+        for line in textwrap.wrap(one_line(text), int(ROOM / (size * _SHARE))):
+            if not self._has_room(size * 1.35):
+                return
+            self._y += size * 1.35
+            self._put(line, MARGIN, self._y, size, colour=colour, bold=bold)
+
+    def gap(self, height: float = 8) -> None:
+        self._y += height
+
+    def table(
+        self, head: Sequence[str], rows: Sequence[Sequence[str]], *, is_numeric: bool = True
+    ) -> None:
+        """Rows of texts with a heading, none where all of it is empty; where `is_numeric`, all
+        columns but the first align right."""
+        size = 7.5
+        heads = [head] if any(head) else []
+        columns = list(zip(*heads, *rows, strict=True))
+        if not columns:
+            return
+        weights = [
+            min(max(map(len, column)) + 1, most)
+            for column, most in zip(columns, _widest(head), strict=True)
+        ]
+        widths = [ROOM * weight / sum(weights) for weight in weights]
+        for number, row in enumerate([*heads, *rows]):
+            cells = [
+                textwrap.wrap(clean(cell), max(int((width - 6) / (size * _SHARE)), 4)) or [""]
+                for cell, width in zip(row, widths, strict=True)
+            ]
+            deepest = max(map(len, cells))
+            if not self._has_room(size * 1.25 * deepest + 3):
+                return
+            colour = "quiet" if number < len(heads) else "ink"
+            self._row(cells, deepest, size, widths, colour, is_numeric=is_numeric)
+
+    def drawings(self, found: Sequence[tuple[str, str]], columns: int = 1) -> None:
+        """Drawings (title, SVG) in columns, as large as the rest of the page allows."""
+        drawn = [(title, svg, _BOX.search(svg)) for title, svg in found]
+        known = [(title, svg, (float(box[1]), float(box[2]))) for title, svg, box in drawn if box]
+        if not known:
+            return
+        row_count = -(-len(known) // columns)
+        tall = (_FOOT - 14 - self._y) / row_count - 16
+        wide = (ROOM - 14 * (columns - 1)) / columns
+        if tall < _LEAST_DRAWN:
+            self._is_cut = True
+            return
+        for at in range(0, len(known), columns):
+            row = known[at : at + columns]
+            scales = [min(wide / box[0], tall / box[1], 1.25) for _, _, box in row]
+            for place, ((title, svg, box), scale) in enumerate(zip(row, scales, strict=True)):
+                x = MARGIN + place * (wide + 14)
+                self._put(title, x, self._y + 12, 8.5, bold=True)
+                whole = f'width="{box[0] * scale:.1f}" height="{box[1] * scale:.1f}"'
+                head, _, body = svg.partition(">")
+                moved = _SIZE.sub("", head).replace(
+                    "<svg", f'<svg x="{x:.1f}" y="{self._y + 16:.1f}" {whole} {_FONT}', 1
+                )
+                self._parts.append(coloured(f"{moved}>{body}"))
+            heights = (one[2][1] * scale for one, scale in zip(row, scales, strict=True))
+            self._y += max(heights) + 18
+
+    def svg(self, foot: str) -> str:
+        """The page without its texts, with `foot` below it."""
+        if self._is_cut:
+            self._put(_MORE, MARGIN, _FOOT - 4, 7.5, colour="quiet")
+        self._put(foot, MARGIN, _FOOT + 8, 7, colour="quiet")
+        paper = f'<rect width="{WIDTH}" height="{HEIGHT}" fill="{palette()["page"]}"/>'
+        return (
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{HEIGHT}" '
+            f'viewBox="0 0 {WIDTH} {HEIGHT}">{paper}{"".join(self._parts)}</svg>'
+        )
+
+    def _has_room(self, height: float) -> bool:
+        fits = self._y + height < _FOOT - 14
+        self._is_cut |= not fits
+        return fits
+
+    def _row(
+        self,
+        cells: Sequence[Sequence[str]],
+        deepest: int,
+        size: float,
+        widths: Sequence[float],
+        colour: str,
+        *,
+        is_numeric: bool,
+    ) -> None:
+        """Cells of several lines each, and a rule below."""
+        left = float(MARGIN)
+        for place, (lines, width) in enumerate(zip(cells, widths, strict=True)):
+            is_right = is_numeric and place > 0
+            for number, line in enumerate(lines, 1):
+                at = self._y + size * 1.25 * number
+                x = left + width if is_right else left
+                self._put(line, x, at, size, colour=colour, is_right=is_right)
+            left += width
+        self._y += size * 1.25 * deepest + 3
+        self._parts.append(
+            f'<path d="M{MARGIN} {self._y:.1f}H{WIDTH - MARGIN}" stroke="{palette()["rule"]}"'
+            ' stroke-width="0.5"/>'
+        )
+
+    def _put(
+        self,
+        text: str,
+        x: float,
+        y: float,
+        size: float,
+        *,
+        colour: str = "ink",
+        bold: bool = False,
+        is_right: bool = False,
+    ) -> None:
+        text = shorten(text, 400)
+        if is_plain(text):
+            self.texts.append(Placed(text, x, y, size, palette()[colour], bold, is_right))
+            return
+        look = ' font-weight="600"' if bold else ""
+        look += ' text-anchor="end"' if is_right else ""
+        self._parts.append(
+            f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}" fill="{palette()[colour]}"'
+            f" {_FONT}{look}>"
+            f"{escape(text)}</text>"
+        )

@@ -1,0 +1,253 @@
+"""What could have made a worst value, from the kernel's counters of its second.
+
+Nothing is proven: a cause is what was seen in that second, large enough to have made the value
+and beyond what is usual. docs/method.md has each limit and why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from scipy import special
+
+from hardstone import event_names
+from hardstone.model import Interval, Result, Series, Trace, Worst
+from hardstone.stats.usual import Count, compared_ns, counts_of
+
+Kind = Literal[
+    "throttled", "steal", "interrupts", "major_faults", "minor_faults", "migrations", "delay"
+]
+TICK_NS = 10_000_000  # the step in which the kernel counts steal time
+CHANCE = 0.01  # that the usual rate alone counts as much in that second
+SPREADS = 4
+FLOOD_PER_S = 1000
+_SHARE = 0.5  # of the value that a cause must be able to explain
+# More than one such event takes; only what cannot have made the value is to be left out.
+_MOST_NS = {
+    "interrupts": 100_000,
+    "major_faults": 1_000_000_000,
+    "minor_faults": 1_000_000,
+    "migrations": 10_000_000,
+}
+_RARE: dict[str, Kind] = {
+    "major_faults_count": "major_faults",
+    "minor_faults_count": "minor_faults",
+    "migrations_count": "migrations",
+}
+# Where two explain as much, the one that says more comes first.
+_ORDER: tuple[Kind, ...] = (
+    "throttled",
+    "steal",
+    "interrupts",
+    "major_faults",
+    "minor_faults",
+    "migrations",
+    "delay",
+)
+
+
+@dataclass(frozen=True)
+class Cause:
+    """`seen` and `usual`: the counter of that second, in ns (`is_time`) or events, and its usual.
+
+    `most_ns`: as much of the value as it can explain. `busiest`: the interrupt that came most
+    often, where that is one for most of them.
+    """
+
+    kind: Kind
+    seen: int
+    usual: float
+    most_ns: int
+    is_time: bool
+    busiest: str = ""
+
+
+@dataclass(frozen=True)
+class Lateness:
+    """One of the worst values of a result with what is known of its second.
+
+    `seconds` is empty where no counters of it exist, and `counts` where nothing can be compared.
+    `compared_ns`: the time that the usual is of. `trace`: what the kernel's ring held around it.
+    """
+
+    series: Series
+    worst: Worst
+    cpu: int | None
+    seconds: list[Interval]
+    counts: dict[str, Count]
+    compared_ns: int
+    causes: list[Cause]
+    trace: Trace | None
+
+
+def is_watched(result: Result) -> bool:
+    """Whether a result says anything about its seconds, if only that nobody watched them."""
+    return bool(result.intervals or result.traces) or not_watched(result) is not None
+
+
+def not_watched(result: Result) -> str | None:
+    """Why no counters exist, in the words of the probe; None where it did not say so."""
+    told = (event.text for event in result.events if event.name == event_names.NOT_WATCHED)
+    return next(told, None)
+
+
+def latenesses(result: Result, most: int) -> list[Lateness]:
+    """The `most` largest timed values of `result` with their causes, the largest first.
+
+    Series that list the same moment of a CPU (each release of a late wake-up, the parts of one)
+    are one value: the largest.
+    """
+    timed = [one for one in result.series if one.unit == "ns" and not one.derived]
+    values = [(series, worst, cpu_of(series, result)) for series in timed for worst in series.worst]
+    values.sort(key=lambda one: -one[1].value_ns)
+    first: dict[tuple[int | None, int], tuple[Series, Worst, int | None]] = {}
+    for series, worst, cpu in values:
+        if len(first) == most:
+            break
+        first.setdefault((cpu, worst.at_ns), (series, worst, cpu))
+    return [lateness_of(result, *one) for one in first.values()]
+
+
+def cpu_of(series: Series, result: Result) -> int | None:
+    """The CPU that a series was measured on; None where it is not known."""
+    cpu = series.labels.get("cpu")
+    return cpu if isinstance(cpu, int) else result.conditions.cpu
+
+
+def lateness_of(result: Result, series: Series, worst: Worst, cpu: int | None) -> Lateness:
+    """What is known of the second of `worst`."""
+    intervals = result.intervals
+    if all(one.cpu is None for one in intervals):
+        counted: int | None = None  # those of the machine
+    else:
+        counted = cpu
+    seconds = [
+        one
+        for one in intervals
+        if not one.whole and one.cpu == counted and _overlaps(one, worst) and one.span_ns > 0
+    ]
+    counts = counts_of(intervals, seconds, counted)
+    return Lateness(
+        series=series,
+        worst=worst,
+        cpu=cpu,
+        seconds=seconds,
+        counts=counts,
+        compared_ns=compared_ns(intervals, seconds, counted) if counts else 0,
+        causes=causes_of(worst.value_ns, seconds, counts),
+        trace=_trace_of(result, worst, cpu),
+    )
+
+
+def _overlaps(one: Interval, worst: Worst) -> bool:
+    begin_ns = worst.at_ns - max(worst.value_ns, 0)
+    return one.at_ns <= worst.at_ns and one.at_ns + one.span_ns >= begin_ns
+
+
+def _trace_of(result: Result, worst: Worst, cpu: int | None) -> Trace | None:
+    for one in result.traces:
+        same_cpu = one.cpu is None or cpu is None or one.cpu == cpu
+        if same_cpu and one.at_ns == worst.at_ns and one.value_ns == worst.value_ns:
+            return one
+    return None
+
+
+def causes_of(value_ns: int, seconds: list[Interval], counts: Mapping[str, Count]) -> list[Cause]:
+    """The causes of a value, those first that can explain most of it; empty where none was seen."""
+    span_ns = sum(one.span_ns for one in seconds)
+    found = [
+        *_throttled(value_ns, counts),
+        *_steal(value_ns, counts),
+        *_interrupts(value_ns, seconds, counts, span_ns),
+        *_rare(value_ns, counts),
+    ]
+    if not any(
+        one.kind in ("throttled", "steal") and one.most_ns >= _SHARE * value_ns for one in found
+    ):
+        found += _delay(value_ns, counts)
+    return sorted(found, key=lambda one: (-one.most_ns, _ORDER.index(one.kind)))
+
+
+def _is_beyond(count: Count) -> bool:
+    """Beyond what the usual varies by; twice the usual where that is not known."""
+    varies = count.expected if count.spread is None else SPREADS * count.spread
+    return count.excess > 0 and count.excess >= varies
+
+
+def _is_rare(events: float, expected: float) -> bool:
+    """Whether the usual rate alone counts as many only by chance (Poisson)."""
+    return events > 0 and (expected <= 0 or special.gammainc(events, expected) < CHANCE)
+
+
+def _cause(
+    kind: Kind,
+    count: Count,
+    most_ns: float,
+    value_ns: int,
+    *,
+    is_time: bool = False,
+    busiest: str = "",
+) -> Cause:
+    explained_ns = int(min(most_ns, value_ns))
+    return Cause(kind, count.seen, count.expected, explained_ns, is_time, busiest)
+
+
+def _throttled(value_ns: int, counts: Mapping[str, Count]) -> Iterator[Cause]:
+    lost, times = counts.get("throttled_ns"), counts.get("throttled_count")
+    if lost is not None and lost.seen > 0:
+        each_ns = lost.seen / max(times.seen if times else 1, 1)
+        # A group that is throttled all the time is late for as long as that takes each time.
+        is_like_each = each_ns / 4 <= value_ns <= 2 * each_ns
+        if lost.seen >= _SHARE * value_ns and (_is_beyond(lost) or is_like_each):
+            yield _cause("throttled", lost, lost.seen, value_ns, is_time=True)
+    elif times is not None and _is_beyond(times) and _is_rare(times.seen, times.expected):
+        yield _cause("throttled", times, value_ns, value_ns)
+
+
+def _steal(value_ns: int, counts: Mapping[str, Count]) -> Iterator[Cause]:
+    steal = counts.get("steal_ns")
+    if steal is None or steal.excess < _SHARE * value_ns:
+        return
+    if _is_beyond(steal) and _is_rare(steal.seen / TICK_NS, steal.expected / TICK_NS):
+        yield _cause("steal", steal, steal.excess, value_ns, is_time=True)
+
+
+def _delay(value_ns: int, counts: Mapping[str, Count]) -> Iterator[Cause]:
+    delay = counts.get("run_delay_ns")
+    if delay is not None and delay.excess >= _SHARE * value_ns and _is_beyond(delay):
+        yield _cause("delay", delay, delay.excess, value_ns, is_time=True)
+
+
+def _rare(value_ns: int, counts: Mapping[str, Count]) -> Iterator[Cause]:
+    for name, kind in _RARE.items():
+        count = counts.get(name)
+        if count is None or not _is_beyond(count) or not _is_rare(count.seen, count.expected):
+            continue
+        most_ns = count.excess * _MOST_NS[kind]
+        if most_ns >= _SHARE * value_ns:
+            yield _cause(kind, count, most_ns, value_ns)
+
+
+def _interrupts(
+    value_ns: int, seconds: list[Interval], counts: Mapping[str, Count], span_ns: int
+) -> Iterator[Cause]:
+    count = counts.get("interrupts_count")
+    if count is None or count.excess < max(FLOOD_PER_S * span_ns / 1e9, count.expected):
+        return
+    most_ns = count.excess * _MOST_NS["interrupts"]
+    is_far = count.excess >= SPREADS * max(count.spread or 0.0, count.expected**0.5)
+    if is_far and most_ns >= _SHARE * value_ns:
+        yield _cause("interrupts", count, most_ns, value_ns, busiest=_busiest(seconds, count))
+
+
+def _busiest(seconds: list[Interval], count: Count) -> str:
+    """The interrupt that makes at least half of those beyond the usual."""
+    by_name: dict[str, int] = {}
+    for one in seconds:
+        if one.busiest:
+            times = one.counters.get("busiest_count", 0)
+            by_name[one.busiest] = by_name.get(one.busiest, 0) + times
+    name = max(by_name, key=lambda key: by_name[key], default="")
+    return name if name and by_name[name] >= count.excess / 2 else ""

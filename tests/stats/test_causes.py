@@ -1,0 +1,250 @@
+"""A cause is named where its counter of that second could have made the value, and only there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hardstone.model import Event, Interval, Result, Trace
+from hardstone.stats.causes import Lateness, is_watched, latenesses, not_watched
+from tests.stats import make, recorded
+from tests.stats.recorded import BAD, LAST, QUIET, SECOND_NS, VALUE_NS, at, second, whole
+
+FLOOD = {"interrupts_count": 9000, "busiest_count": 7000}
+
+
+def worst_of(result: Result) -> Lateness:
+    return latenesses(result, 1)[0]
+
+
+def kinds(result: Result) -> list[str]:
+    return [one.kind for one in worst_of(result).causes]
+
+
+@pytest.mark.parametrize(
+    ("kind", "changed"),
+    [
+        ("steal", {"steal_ns": 10_000_000}),
+        ("throttled", {"throttled_ns": 40_000_000, "throttled_count": 1}),
+        ("delay", {"run_delay_ns": 2_900_000}),
+        ("minor_faults", {"minor_faults_count": 3}),
+        ("major_faults", {"major_faults_count": 1}),
+        ("migrations", {"migrations_count": 1}),
+        ("interrupts", FLOOD),
+    ],
+)
+def test_an_injected_cause_is_named_first(kind: str, changed: dict[str, int]) -> None:
+    found = worst_of(recorded.with_cause(**changed))
+    assert found.causes[0].kind == kind
+    assert found.worst.value_ns == VALUE_NS
+    assert found.compared_ns == (LAST + 1 - 3) * SECOND_NS
+    # The quiet seconds of the same result have none.
+    others = latenesses(recorded.with_cause(**changed), 3)[1:]
+    assert [one.causes for one in others] == [[], []]
+
+
+def test_a_quiet_second_names_nothing() -> None:
+    assert kinds(recorded.with_cause()) == []
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"run_delay_ns": 1_800_000},  # twice the usual, but less than half of the value beyond it
+        {"throttled_ns": 900_000, "throttled_count": 1},
+        {"interrupts_count": 2100},  # a few more, but no flood
+    ],
+)
+def test_a_counter_too_small_for_the_value_names_nothing(changed: dict[str, int]) -> None:
+    assert kinds(recorded.with_cause(**changed)) == []
+
+
+def test_events_too_short_for_the_value_name_nothing() -> None:
+    assert kinds(recorded.with_cause(50_000_000, minor_faults_count=3)) == []
+    assert kinds(recorded.with_cause(900_000_000, migrations_count=1)) == []
+
+
+USUALLY_STOLEN = QUIET | {"steal_ns": 30_000_000, "run_delay_ns": 30_000_000}
+
+
+@pytest.mark.parametrize("changed", [{"steal_ns": 40_000_000}, {"run_delay_ns": 40_000_000}])
+def test_what_every_second_has_is_no_cause(changed: dict[str, int]) -> None:
+    listed = [second(BAD, USUALLY_STOLEN | changed)]
+    assert kinds(recorded.result([at(BAD)], [*listed, whole(listed, USUALLY_STOLEN)])) == []
+
+
+def test_a_fault_is_no_cause_where_faults_are_usual() -> None:
+    usual = QUIET | {"minor_faults_count": 5}
+    listed = [second(BAD, usual | {"minor_faults_count": 6})]
+    assert kinds(recorded.result([at(BAD)], [*listed, whole(listed, usual)])) == []
+
+
+def moved(move: Callable[[Interval], Interval]) -> Result:
+    """The bad counters, but where `move` puts them; quiet ones stand in their place."""
+    bad = QUIET | FLOOD | {"steal_ns": 50_000_000, "migrations_count": 4}
+    listed = [second(BAD), move(second(BAD, bad))]
+    mine = [one for one in listed if one.cpu == 1]
+    wholes = [whole(mine), whole([one for one in listed if one.cpu != 1], cpu=0)]
+    return recorded.result([at(BAD)], [*listed, *wholes])
+
+
+def other_cpu(one: Interval) -> Interval:
+    one.cpu = 0
+    return one
+
+
+def beside(seconds: int) -> Callable[[Interval], Interval]:
+    def move(one: Interval) -> Interval:
+        one.at_ns += seconds * SECOND_NS
+        return one
+
+    return move
+
+
+@pytest.mark.parametrize("move", [other_cpu, beside(1), beside(-1)])
+def test_counters_of_another_cpu_or_second_name_nothing(
+    move: Callable[[Interval], Interval],
+) -> None:
+    found = worst_of(moved(move))
+    assert found.causes == []
+    assert [one.at_ns for one in found.seconds] == [BAD * SECOND_NS]
+
+
+def test_a_value_over_two_seconds_has_the_counters_of_both() -> None:
+    listed = [second(BAD, QUIET | {"run_delay_ns": 700_000_000}), second(BAD + 1)]
+    value = at(BAD + 1, 900_000_000)
+    found = worst_of(recorded.result([value], [*listed, whole(listed)]))
+    assert len(found.seconds) == 2
+    assert [one.kind for one in found.causes] == ["delay"]
+
+
+def test_steal_or_throttling_explains_the_delay_that_comes_with_it() -> None:
+    lost = {"throttled_ns": 40_000_000, "throttled_count": 1, "run_delay_ns": 40_000_000}
+    assert kinds(recorded.with_cause(**lost)) == ["throttled"]
+
+
+def test_several_causes_come_in_the_order_of_what_they_explain() -> None:
+    result = recorded.with_cause(40_000_000, run_delay_ns=25_000_000, steal_ns=40_000_000)
+    assert kinds(result) == ["steal"]
+    both = recorded.with_cause(40_000_000, run_delay_ns=25_000_000, migrations_count=4)
+    assert kinds(both) == ["migrations", "delay"]
+    assert [one.most_ns for one in worst_of(both).causes] == [40_000_000, 24_100_000]
+
+
+def test_a_group_that_is_always_throttled_is_late_by_that() -> None:
+    usual = QUIET | {"throttled_ns": 900_000_000, "throttled_count": 10}
+    listed = [second(BAD, usual)]
+    intervals = [*listed, whole(listed, usual)]
+    assert kinds(recorded.result([at(BAD, 88_000_000)], intervals)) == ["throttled"]
+    assert kinds(recorded.result([at(BAD, 50_000)], intervals)) == []
+
+
+def test_the_interrupt_that_came_most_often_is_named() -> None:
+    (flood,) = worst_of(recorded.with_cause(busiest="24: eth0", **FLOOD)).causes
+    assert flood.busiest == "24: eth0"
+    few = FLOOD | {"busiest_count": 2000}
+    (mixed,) = worst_of(recorded.with_cause(busiest="24: eth0", **few)).causes
+    assert mixed.busiest == ""
+
+
+def test_seconds_are_compared_with_each_other_where_nothing_else_is_left() -> None:
+    listed = [second(BAD, QUIET | {"migrations_count": 1}), *(second(one) for one in range(5))]
+    found = worst_of(recorded.result([at(BAD)], listed))
+    assert [one.kind for one in found.causes] == ["migrations"]
+    assert found.compared_ns == 5 * SECOND_NS
+
+
+def test_a_second_alone_is_compared_with_nothing() -> None:
+    alone = second(0, QUIET | FLOOD)
+    span = Interval(at_ns=0, span_ns=SECOND_NS, cpu=1, whole=True, counters=alone.counters)
+    found = worst_of(recorded.result([at(0)], [alone, span]))
+    assert (found.seconds, found.counts, found.causes) == ([alone], {}, [])
+
+
+def test_a_counter_that_is_not_known_is_no_zero() -> None:
+    known = {"run_delay_ns": 900_000}
+    listed = [second(BAD, known | {"migrations_count": 1})]
+    found = worst_of(recorded.result([at(BAD)], [*listed, whole(listed, known)]))
+    assert set(found.counts) == {"run_delay_ns"}
+    assert found.causes == []
+
+
+def test_a_moment_is_listed_once() -> None:
+    result = recorded.with_cause(migrations_count=1)
+    again = recorded.late([at(BAD, VALUE_NS), at(BAD, VALUE_NS - 1_000_000)], part="return")
+    result.series.append(again)
+    other = recorded.late([at(BAD, VALUE_NS - 5)], cpu=0)
+    result.series.append(other)
+    found = [(one.cpu, one.worst.value_ns) for one in latenesses(result, 3)]
+    assert found == [(1, VALUE_NS), (0, VALUE_NS - 5), (1, VALUE_NS // 8)]
+
+
+def test_counts_and_derived_values_have_no_cause() -> None:
+    result = recorded.with_cause(migrations_count=1)
+    result.series[0].unit = "count"
+    assert latenesses(result, 3) == []
+
+
+def test_what_was_not_watched_says_why() -> None:
+    told = Event(name="not_watched", text="/proc/stat: EACCES")
+    result = recorded.result([at(BAD)], [], events=(told,))
+    assert is_watched(result) and not_watched(result) == "/proc/stat: EACCES"
+    assert worst_of(result).seconds == []
+    assert not is_watched(make.result())
+
+
+def test_a_trace_is_that_of_its_value() -> None:
+    end_ns = at(BAD).at_ns
+    lines = Trace(at_ns=end_ns, value_ns=VALUE_NS, cpu=1, lines=["a line"])
+    elsewhere = Trace(at_ns=end_ns, value_ns=VALUE_NS, cpu=0, lines=["another"])
+    found = latenesses(recorded.result([at(BAD), at(3, 7)], [], traces=(elsewhere, lines)), 2)
+    assert [one.trace for one in found] == [lines, None]
+
+
+NOISE: dict[str, Callable[[np.random.Generator, int], np.ndarray]] = {
+    "poisson": lambda rng, n: rng.poisson(200, n),
+    "rare": lambda rng, n: rng.poisson(0.05, n),
+    "normal": lambda rng, n: rng.normal(1e7, 1e6, n).clip(0),
+    "exponential": lambda rng, n: rng.exponential(4e6, n),
+}
+MOST_FALSE = 0.03  # of the seconds; docs/method.md
+
+
+@pytest.mark.parametrize("noise", NOISE)
+@pytest.mark.parametrize(
+    "name",
+    ["run_delay_ns", "interrupts_count", "minor_faults_count", "migrations_count", "steal_ns"],
+)
+def test_noise_alone_is_seldom_named(noise: str, name: str) -> None:
+    rng = np.random.default_rng(3)
+    named = runs = 0
+    for _ in range(20):
+        counted = NOISE[noise](rng, 600).astype(np.int64)
+        if name == "steal_ns":
+            counted = counted // 10_000_000 * 10_000_000
+        listed = [second(n, {name: int(counted[n])}) for n in range(0, 600, 20)]
+        sums = {name: int(counted.sum())}
+        span_ns = 600 * SECOND_NS
+        everything = Interval(at_ns=0, span_ns=span_ns, cpu=1, whole=True, counters=sums)
+        worst = [at(n, 150_000 - n) for n in range(0, 600, 20)]
+        found = latenesses(recorded.result(worst, [*listed, everything]), 30)
+        runs += len(found)
+        named += sum(bool(one.causes) for one in found)
+    assert runs == 600
+    assert named <= MOST_FALSE * runs
+
+
+@given(
+    value_ns=st.integers(1, 10**10),
+    counted=st.dictionaries(st.sampled_from(sorted(QUIET)), st.integers(0, 10**12)),
+)
+def test_equal_seconds_name_nothing(value_ns: int, counted: dict[str, int]) -> None:
+    """Whatever the counters are: what every second has made no value late."""
+    counted = {key: one for key, one in counted.items() if not key.startswith("throttled")}
+    listed = [second(one, counted) for one in range(6)]
+    result = recorded.result([at(3, value_ns)], [*listed, whole(listed, counted)])
+    assert all(one.causes == [] for one in latenesses(result, 3))
