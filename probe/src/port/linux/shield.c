@@ -235,10 +235,14 @@ int port_shield_apply(struct port_shield *shield, enum shield_setting setting, c
                       size_t bytes)
 {
     static const apply_function functions[] = {
-        [SHIELD_DMA_LATENCY] = dma_latency, [SHIELD_GOVERNOR] = governor,
-        [SHIELD_WATCHDOG] = watchdog,       [SHIELD_TIMERS] = timers,
-        [SHIELD_WORKQUEUES] = workqueues,   [SHIELD_INTERRUPTS] = linux_shield_interrupts,
-        [SHIELD_CPUSET] = cpuset,           [SHIELD_OFFLINE] = linux_shield_offline,
+        [SHIELD_DMA_LATENCY] = dma_latency,
+        [SHIELD_GOVERNOR] = governor,
+        [SHIELD_WATCHDOG] = watchdog,
+        [SHIELD_TIMERS] = timers,
+        [SHIELD_WORKQUEUES] = workqueues,
+        [SHIELD_INTERRUPTS] = linux_shield_interrupts,
+        [SHIELD_CPUSET] = cpuset,
+        [SHIELD_OFFLINE] = linux_shield_offline,
         [SHIELD_TIMERLAT] = linux_shield_timerlat,
     };
     return functions[setting](shield, text, bytes);
