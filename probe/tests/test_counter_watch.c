@@ -33,10 +33,12 @@ static struct {
     int allowed; /* CPUs from 0 on */
     cpu_set_t bound;
     const char *online;
+    int gone; /* CPU that /proc/stat lacks; 0: none */
     bool lacks_files;
     long steal_ticks[CPUS], timer[CPUS], device[CPUS], others[CPUS];
     bool has_new_device; /* a line before the others */
     long throttled, throttled_us, outer_throttled;
+    struct made_up_thread main_thread;      /* the supervisor */
     struct made_up_thread threads[THREADS]; /* with the ids from getpid() + 1 on */
     struct arena *arena;
     struct counter_watch *watch;
@@ -113,8 +115,9 @@ static void put_stat(void)
     char text[FILE_BYTES] = "cpu  1 1 1 1 1 1 1 77 0 0\n";
     size_t used = strlen(text);
     for (int i = 0; i < CPUS; i++)
-        used += (size_t)snprintf(text + used, sizeof text - used, "cpu%d 5 5 5 5 5 5 5 %ld 0 0\n",
-                                 i, world.steal_ticks[i]);
+        if (i == 0 || i != world.gone)
+            used += (size_t)snprintf(text + used, sizeof text - used,
+                                     "cpu%d 5 5 5 5 5 5 5 %ld 0 0\n", i, world.steal_ticks[i]);
     snprintf(text + used, sizeof text - used, "intr 12345\n");
     made_up_file(world.root, "/proc/stat", text);
 }
@@ -172,6 +175,7 @@ static void put_kernel(void)
         return;
     put_interrupts();
     put_stat();
+    put_thread(getpid(), &world.main_thread);
     for (int i = 0; i < THREADS; i++)
         put_thread(getpid() + 1 + i, &world.threads[i]);
     made_up_file(world.root, "/sys/devices/system/cpu/online", world.online);
@@ -193,7 +197,7 @@ static void open_world(void)
     world.online = "0-7\n";
     world.monotonic_ns = BEGIN_NS;
     world.wall_ns = 1700000000 * SECOND_NS;
-    world.threads[0] = (struct made_up_thread){.is_there = true, .cpu = 1};
+    world.threads[0] = world.main_thread = (struct made_up_thread){.is_there = true, .cpu = 1};
 }
 
 /* One series for each CPU of `cpus`, with that label; measuring begins. */
@@ -372,7 +376,8 @@ static void test_threads(void)
     world.threads[1] = (struct made_up_thread){true, 2, 100, 1, 1, 1, 1};
     world.threads[2] = (struct made_up_thread){true, 5, 100, 1, 1, 1, 1}; /* not measured there */
     begin("1-2");
-    world.threads[0] = (struct made_up_thread){true, 4, 7500, 31, 5, 6, 13};
+    world.threads[0] = (struct made_up_thread){true, 2, 7500, 31, 5, 6, 13};
+    world.main_thread.minor = 4000;
     world.threads[1].delay_ns += 11;
     world.threads[2].minor += 1000;
     record(0, 5000, 500);
@@ -387,7 +392,9 @@ static void test_threads(void)
     CHECK_SAME(counted(kept(2, 0), ARENA_RUN_DELAY_NS), 11);
     CHECK_SAME(counted(kept(2, 0), ARENA_MINOR_FAULTS), 0);
     world.threads[1].delay_ns += 4;
-    put_kernel();
+    record(1, 6000, 1500);
+    pass_second();
+    CHECK_SAME(counted(kept(2, 1), ARENA_RUN_DELAY_NS), 4);
     struct counter_totals totals = end();
     CHECK_SAME(totals.run_delay_ns, 500 + 11 + 4);
     CHECK_SAME(totals.migrations, 1);
@@ -421,6 +428,21 @@ static void test_a_thread_that_ends(void)
     record(0, 5000, 500);
     pass_second();
     CHECK_SAME(counted(kept(1, 0), ARENA_MINOR_FAULTS), 4);
+    CHECK_SAME(counted(kept(1, 0), ARENA_MAJOR_FAULTS), -1);
+    record(0, 6000, 1500);
+    pass_second();
+    CHECK_SAME(counted(kept(1, 1), ARENA_MAJOR_FAULTS), 0);
+    CHECK_SAME(end().migrations, -1);
+    close_world();
+}
+
+static void test_a_thread_that_comes(void)
+{
+    open_world();
+    begin("1");
+    world.threads[1] = (struct made_up_thread){.is_there = true, .cpu = 1, .major = 9};
+    record(0, 5000, 500);
+    pass_second();
     CHECK_SAME(counted(kept(1, 0), ARENA_MAJOR_FAULTS), -1);
     record(0, 6000, 1500);
     pass_second();
@@ -567,23 +589,30 @@ static void test_no_worst_value_any_more(void)
     close_world();
 }
 
-/* The largest values keep their seconds, the others are counted. */
-static void test_a_full_table(void)
+/* Values grow by `step` from second to second. The largest keep their seconds, the others are
+ * counted. */
+static void check_full_table(int64_t step, int largest)
 {
     enum { MEASURED = 7, SECONDS = RECORD_WORST };
     open_world();
     begin("0-6");
     for (int second = 0; second < SECONDS; second++) {
         for (int series = 0; series < MEASURED; series++)
-            record(series, 5000 + 100 * second, 1000 * second + 500);
+            record(series, 50000 + step * second, 1000 * second + 500);
         pass_second();
     }
     CHECK_SAME(kept_count(), ARENA_INTERVALS - MEASURED);
     CHECK_SAME(world.arena->interval_lost, MEASURED * SECONDS - (ARENA_INTERVALS - MEASURED));
     for (int cpu = 0; cpu < MEASURED; cpu++)
-        CHECK(kept(cpu, SECONDS - 1) && kept(cpu, SECONDS - 2) && !kept(cpu, 0));
+        CHECK(kept(cpu, largest) && !kept(cpu, SECONDS - 1 - largest));
     end();
     close_world();
+}
+
+static void test_a_full_table(void)
+{
+    check_full_table(100, RECORD_WORST - 1);
+    check_full_table(-100, 0);
 }
 
 /* ---- where it looks from ---- */
@@ -634,8 +663,12 @@ static void test_a_cpu_that_goes_offline(void)
     pass_second();
     CHECK_SAME(counter_watch_lost_cpu(world.watch), -1);
     world.online = "0,2-6\n";
+    world.gone = 1;
+    world.steal_ticks[2] = 1;
+    record(0, 5000, 1500);
     pass_second();
     CHECK_SAME(counter_watch_lost_cpu(world.watch), 1);
+    CHECK_SAME(counted(kept(1, 1), ARENA_STEAL_NS), -1);
     end();
     close_world();
 }
@@ -701,6 +734,7 @@ static const struct tap_test tests[] = {
     {"threads", test_threads},
     {"migrations that are seen", test_migrations_that_are_seen},
     {"a thread that ends", test_a_thread_that_ends},
+    {"a thread that comes", test_a_thread_that_comes},
     {"a thread that asks", test_a_thread_that_asks},
     {"throttling", test_throttling},
     {"unknown counters are left out", test_unknown_counters_are_left_out},

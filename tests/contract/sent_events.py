@@ -15,7 +15,7 @@ _NAMED_ELSEWHERE = {
     ("shield.c", "DATA"): {"not_put_back"},  # by the caller, in shield_run.c
     ("undo.c", "DATA"): {"not_put_back"},
     ("shield_run.c", "event"): {"offline", "shielded"},
-    ("stream.c", "sizeof data"): {"events_dropped"},
+    ("stream.c", "sizeof data"): {"events_dropped", "intervals_dropped"},
     ("thr_p_pre.c", "doubt->event"): {"nobody_to_preempt", "not_at_once"},
 }
 _STRING = r'"(?:\\.|[^"\\])*"'

@@ -285,6 +285,12 @@ void counter_watch_end(struct counter_watch *watch, struct counter_totals *total
 {
     counter_watch_look(watch);
     clock_watch_end(&watch->clocks, watch->setup.arena);
+    if (watch->threads.is_short)
+        arena_event(watch->setup.arena, "threads_not_watched", -1,
+                    DATA(data_integer("watched_count", WATCH_THREADS)),
+                    "the test has more than %d threads: the kernel's counters of the others are "
+                    "not known",
+                    WATCH_THREADS);
     watch->totals.run_delay_ns = thread_watch_total(&watch->threads, ARENA_RUN_DELAY_NS);
     watch->totals.migrations = thread_watch_total(&watch->threads, ARENA_MIGRATIONS);
     *totals = watch->totals;
