@@ -21,11 +21,20 @@ def said(result: Result) -> str:
         ({"minor_faults_count": 3}, "seen in that second: 3 page faults (usually 0)"),
         (
             {"throttled_count": 2, "throttled_ns": 40_000_000},
-            "seen in that second: the control group was throttled: 40 ms (usually 0 ns)",
+            "seen in that second: 40 ms of throttling of the control group (usually 0 ns)",
         ),
         (
             {"interrupts_count": 9000, "busiest_count": 7000},
             "seen in that second: 9 000 interrupts (usually 1 200), most of them 24: eth0",
+        ),
+        (
+            {"steal_ns": 10_000_000},
+            "seen in that second: 10 ms stolen by the hypervisor (usually 0 ns)",
+        ),
+        (
+            {"run_delay_ns": 2_900_000},
+            "seen in that second: 2.90 ms lost to a task of higher priority or the throttling of "
+            "real-time tasks (usually 900 us)",
         ),
         ({}, "none seen"),
     ],
@@ -38,7 +47,7 @@ def test_throttling_without_its_time_is_counted() -> None:
     quiet = {"throttled_count": 0}
     listed = [second(BAD, {"throttled_count": 1})]
     text = said(recorded.result([at(BAD)], [*listed, whole(listed, quiet)]))
-    assert text == "seen in that second: the control group was throttled: 1 time (usually 0)"
+    assert text == "seen in that second: 1 throttling of the control group (usually 0)"
 
 
 def test_nothing_is_said_where_nothing_was_watched() -> None:
@@ -49,6 +58,8 @@ def test_nothing_is_said_where_nothing_was_watched() -> None:
 def test_what_could_not_be_watched_says_why() -> None:
     told = Event(name="not_watched", text="/proc/stat: EACCES")
     assert said(recorded.result([at(BAD)], [], events=(told,))) == "not watched: /proc/stat: EACCES"
+    told.data["reason"] = "no /proc/stat"
+    assert said(recorded.result([at(BAD)], [], events=(told,))) == "not watched: no /proc/stat"
     listed = [second(3)]
     missing = recorded.result([at(BAD)], [*listed, whole(listed)])
     assert said(missing) == "not watched: no counters of that second"

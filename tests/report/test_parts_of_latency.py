@@ -12,7 +12,7 @@ from bench.long_recording import recording
 from hardstone.model import Event, Result, RunDocument
 from hardstone.report.drawing import Drawer
 from hardstone.report.figures import figures_of
-from hardstone.report.latstat import above_text, default_limits, has_pages, pages_of
+from hardstone.report.latency_pages import above_text, default_limits, has_pages, pages_of
 from hardstone.stats.above import Above
 from tests.report import sample
 from tests.report.sketches import sketched

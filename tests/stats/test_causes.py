@@ -158,6 +158,19 @@ def test_seconds_are_compared_with_each_other_where_nothing_else_is_left() -> No
     assert found.compared_ns == 5 * SECOND_NS
 
 
+def test_the_parts_of_a_resumed_recording_are_one_whole() -> None:
+    usual = QUIET | {"migrations_count": 3}
+    later = [second(one, usual) for one in (40, 41)]
+    listed = [second(BAD, QUIET | {"migrations_count": 3})]
+    part = Interval(at_ns=40 * SECOND_NS, span_ns=30 * SECOND_NS, cpu=1, whole=True)
+    part.counters = {name: 30 * count for name, count in usual.items()}
+    first, both = [*listed, whole(listed)], [*listed, *later, whole(listed), part]
+    assert kinds(recorded.result([at(BAD)], first)) == ["migrations"]
+    assert kinds(recorded.result([at(BAD)], both)) == []
+    found = worst_of(recorded.result([at(BAD)], both))
+    assert found.compared_ns == (30 + 30 - 3) * SECOND_NS
+
+
 def test_a_second_alone_is_compared_with_nothing() -> None:
     alone = second(0, QUIET | FLOOD)
     span = Interval(at_ns=0, span_ns=SECOND_NS, cpu=1, whole=True, counters=alone.counters)

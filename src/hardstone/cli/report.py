@@ -60,7 +60,7 @@ def _limit_ns(text: str) -> int:
 
 
 def _check_limits(document: RunDocument, asked: Sequence[int]) -> None:
-    from hardstone.report.latstat import MOST_LIMITS, TEST, has_pages
+    from hardstone.report.latency_pages import MOST_LIMITS, TEST, has_pages
 
     if not any(map(has_pages, document.results)):
         raise InputError(f"--limit counts points of {TEST}, and the run has none", "leave it out")

@@ -30,13 +30,13 @@ _COUNTERS = {
     "migrations_count": "migrations",
     "involuntary_switches_count": "involuntary switches",
 }
-_TOOK_THE_CPU = {
-    "throttled": "the control group was throttled:",
-    "steal": "the hypervisor took the CPU:",
-    "delay": "a task of higher priority, or the throttling of real-time tasks, had the CPU:",
+_LOST = {
+    "throttled": "of throttling of the control group",
+    "steal": "stolen by the hypervisor",
+    "delay": "lost to a task of higher priority or the throttling of real-time tasks",
 }
 _EVENTS = {
-    "throttled": ("time", "times"),
+    "throttled": ("throttling of the control group", "throttlings of the control group"),
     "interrupts": ("interrupt", "interrupts"),
     "major_faults": ("page fault that waited for a device", "page faults that waited for a device"),
     "minor_faults": ("page fault", "page faults"),
@@ -140,16 +140,14 @@ def _rank(priority: int) -> str:
 
 
 def _cause(cause: Cause) -> str:
-    amount = f"{_seen(cause)} (usually {_usual(cause)})"
-    if cause.kind in _TOOK_THE_CPU:
-        return f"{_TOOK_THE_CPU[cause.kind]} {amount}"
+    """ "5.1 ms stolen by the hypervisor (usually 20 us)", "3 migrations (usually 0)"."""
     busiest = f", most of them {shorten(cause.busiest, _NAME_CHARACTERS)}" if cause.busiest else ""
-    return amount + busiest
+    return f"{_seen(cause)} (usually {_usual(cause)}){busiest}"
 
 
 def _seen(cause: Cause) -> str:
     if cause.is_time:
-        return format_ns(cause.seen)
+        return f"{format_ns(cause.seen)} {_LOST[cause.kind]}"
     one, several = _EVENTS[cause.kind]
     return f"{format_count(cause.seen)} {one if cause.seen == 1 else several}"
 

@@ -16,7 +16,7 @@ from hardstone.model import RunDocument
 from hardstone.present.headline import conditions_text
 from hardstone.report.drawing import Drawer, helpers_for
 from hardstone.report.figures import Figure
-from hardstone.report.latstat import PartPage
+from hardstone.report.latency_pages import PartPage
 from hardstone.report.masthead import Head, head_of
 from hardstone.report.output_file import regular_target
 from hardstone.report.page import settings_of

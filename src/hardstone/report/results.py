@@ -18,7 +18,7 @@ from hardstone.present.wording import fact_text, format_value, parameter_text, s
 from hardstone.report.drawing import Drawer
 from hardstone.report.figures import KINDS, Figure, figures_of, notes_on_drawing
 from hardstone.report.figures_table import Table, table_of
-from hardstone.report.latstat import PartPage, has_pages, pages_of
+from hardstone.report.latency_pages import PartPage, has_pages, pages_of
 from hardstone.stats.conditions import NOT_KNOWN, Names, condition_of, config_text
 from hardstone.stats.contradictions import MARK
 from hardstone.stats.identity import duration_problem

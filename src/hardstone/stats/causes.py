@@ -89,8 +89,11 @@ def is_watched(result: Result) -> bool:
 
 def not_watched(result: Result) -> str | None:
     """Why no counters exist, in the words of the probe; None where it did not say so."""
-    told = (event.text for event in result.events if event.name == event_names.NOT_WATCHED)
-    return next(told, None)
+    for event in result.events:
+        if event.name == event_names.NOT_WATCHED:
+            reason = event.data.get("reason")
+            return reason if isinstance(reason, str) else event.text
+    return None
 
 
 def latenesses(result: Result, most: int) -> list[Lateness]:

@@ -37,7 +37,7 @@ def counts_of(
     of it, it is the median rate of the other listed seconds. A counter without either is absent.
     """
     own = [one for one in intervals if one.cpu == cpu]
-    whole = next((one for one in own if one.whole), None)
+    wholes = [one for one in own if one.whole]  # one of each part of a recording that was resumed
     listed = list({(one.at_ns, one.span_ns): one for one in own if not one.whole}.values())
     others = [one for one in listed if not any(one is second for second in seconds)]
     span_ns = sum(one.span_ns for one in seconds)
@@ -50,7 +50,7 @@ def counts_of(
             for one in others
             if name in one.counters and one.span_ns > 0
         ]
-        rate = _rest_rate(whole, listed, name, span_ns)
+        rate = _rest_rate(wholes, listed, name, span_ns)
         if rate is None and rates:
             rate = median(rates)
         if rate is not None:
@@ -72,13 +72,14 @@ def compared_ns(intervals: Sequence[Interval], seconds: Sequence[Interval], cpu:
 
 
 def _rest_rate(
-    whole: Interval | None, listed: Sequence[Interval], name: str, span_ns: int
+    wholes: Sequence[Interval], listed: Sequence[Interval], name: str, span_ns: int
 ) -> float | None:
     """The rate outside of the listed seconds; None where less than half their length is left."""
-    if whole is None or name not in whole.counters:
+    if not wholes or not all(name in one.counters for one in wholes):
         return None
-    left_ns = whole.span_ns - sum(one.span_ns for one in listed)
-    left = whole.counters[name] - sum(one.counters.get(name, 0) for one in listed)
+    left_ns = sum(one.span_ns for one in wholes) - sum(one.span_ns for one in listed)
+    left = sum(one.counters[name] for one in wholes)
+    left -= sum(one.counters.get(name, 0) for one in listed)
     is_left = left_ns > 0 and 2 * left_ns >= span_ns and left >= 0
     return left / left_ns if is_left else None
 
