@@ -18,6 +18,7 @@
 #define BEFORE_NS INT64_C(500000)
 #define AFTER_NS INT64_C(100000)
 #define SECOND_NS INT64_C(1000000000)
+#define JUST_NS INT64_C(10000000)
 
 enum { SWITCH, WAKEUP, TIMER_ENTRY, TIMER_EXIT, HANDLER_ENTRY, HANDLER_EXIT, SOFTIRQ, KINDS };
 enum { VALUE_BEGINS = KINDS, VALUE_ENDS }; /* no events, but lines among theirs */
@@ -208,11 +209,12 @@ static void take(struct trace_ring *ring, struct arena *arena, const struct trac
     trace_table_keep(arena, value, (const char(*)[ARENA_TRACE_BYTES])ring->lines, ring->near_count);
 }
 
-/* A value may have been recorded just after the look before. */
+/* A value may have been recorded just after the look before. Of older ones the ring has nothing: a
+ * look that read it took out all. */
 static bool has_new(const struct trace_ring *ring, const struct arena *arena,
                     struct trace_value *value)
 {
-    return arena->started_ns > 0 && trace_table_wants(arena, ring->looked_ns - SECOND_NS, value);
+    return arena->started_ns > 0 && trace_table_wants(arena, ring->looked_ns - JUST_NS, value);
 }
 
 void trace_ring_look(struct trace_ring *ring, struct arena *arena)
