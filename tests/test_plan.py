@@ -112,6 +112,17 @@ def test_a_long_block_leaves_time_to_calibrate() -> None:
     assert found.expected_ns > 10 * SECOND_NS
 
 
+@pytest.mark.parametrize(
+    ("is_recording", "params", "parts"),
+    [(True, (), "auto"), (True, ("parts=none",), "none"), (False, (), "none")],
+)
+def test_a_recording_shows_the_parts_where_it_can(
+    is_recording: bool, params: tuple[str, ...], parts: str
+) -> None:
+    (found,) = plan(tests=("TMR-P-LAT",), is_recording=is_recording, params=params).tests
+    assert found.params["parts"] == parts
+
+
 def test_machine_and_conditions() -> None:
     found = plan(cpu="5", priority="90", policy="rr", clock="monotonic", seed="7", name="mine")
     assert found.dma_latency_us is None

@@ -55,7 +55,7 @@ _OPTIONS = (
     click.option(
         "--parts",
         metavar="[auto|none|timerlat|tracepoints]",
-        help="Whether and by what a latency is split into its parts (default: that of the probe).",
+        help="What splits a latency into its parts (default: auto, what is there; none: nothing).",
     ),
     click.option(
         "--param",

@@ -57,7 +57,7 @@ class Request:
     `settings` apply in every condition. Without a unit `interval` is in us and `duration` in
     seconds; `dma_latency` and `watched` are in us. None stands for the default; without
     `dma_latency` idle states stay as they are. `watched` is a threshold at which measuring goes on.
-    `is_recording`: typed as `hardstone latstat`.
+    `is_recording`: typed as `hardstone latstat`, which shows the parts of a latency where it can.
     """
 
     tests: tuple[str, ...] = ("*",)
@@ -236,6 +236,9 @@ def _given_params(request: Request, tests: list[Descriptor], problems: Problems)
     given = split_assignments(request.params, problems)
     if tests:
         check_names(list(given), tests, problems)
+    has_parts = any(spec.name == "parts" for test in tests for spec in test.params)
+    if request.is_recording and has_parts:  # a probe of before has none
+        given = {"parts": "auto", **given}
     if request.interval is None:
         return given
     if tests and not any(spec.name == "interval_ns" for test in tests for spec in test.params):
