@@ -1,4 +1,5 @@
-"""The parts of a wake-up, by the kernel's tracer or its tracepoints, and what is left of them."""
+"""The parts of a wake-up, by the kernel's tracer or its tracepoints, the trace around the worst one,
+and what is left of them."""
 
 from __future__ import annotations
 
@@ -78,6 +79,21 @@ def test_a_kernel_without_timerlat_says_so(guest: LabTransport, build: Build) ->
         return
     assert result["status"] == "unsupported"
     assert "timerlat" in result["reason"]
+
+
+def test_a_trace_holds_what_came_before_the_worst_value(guest: LabTransport) -> None:
+    before = shell(guest, STATE)
+    lines = measured(guest, "none", "--trace")
+    worst = wakeups(lines)["total"]["worst"][0]
+    (trace,) = [
+        line for line in lines if line["type"] == "trace" and line["at_ns"] == worst["at_ns"]
+    ]
+    said = [line.partition(": ")[2] for line in trace["lines"]]
+    assert trace["value_ns"] == worst["value_ns"]
+    assert said.index("the value begins") < said.index("the value ends")
+    assert any(one.startswith("sched_switch: prev_comm=") for one in said)
+    assert of_kind(lines, "event", "traced")
+    assert shell(guest, STATE) == before
 
 
 def test_auto_measures_in_any_case(guest: LabTransport) -> None:
