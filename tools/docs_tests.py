@@ -6,7 +6,7 @@ import re
 import textwrap
 
 from hardstone.catalogue import PROFILES, Catalogue, Entry, ProfileCount
-from hardstone.model import Descriptor, ParamSpec, Register
+from hardstone.model import Descriptor, ParamSpec, Register, SeriesSpec
 from hardstone.terminal.published import PublishedTable, published_tables
 from hardstone.terminal.variants import cpu_text, variants_text, warm_up_text
 from hardstone.units import format_count, format_ns, format_span
@@ -81,8 +81,13 @@ def _section(title: str, parts: list[str]) -> list[str]:
     return [f"## {title}", *parts] if parts else []
 
 
+def _labels(series: SeriesSpec) -> str:
+    fixed = series.fixed
+    return ", ".join(f"{name} = {fixed[name]}" if name in fixed else name for name in series.labels)
+
+
 def _series(test: Descriptor) -> list[str]:
-    rows = [[f"`{one.name}`", one.unit, ", ".join(one.labels), one.meaning] for one in test.series]
+    rows = [[f"`{one.name}`", one.unit, _labels(one), one.meaning] for one in test.series]
     parts = [table(["series", "unit", "labels", "a value is"], rows)] if rows else []
     return [*parts, *filter(None, [warm_up_text(test)])]
 

@@ -448,15 +448,22 @@ class SeriesSpec(msgspec.Struct, kw_only=True):
     """A series of a test, and the two moments between which a value is measured.
 
     If nothing is timed (counts, values that a system reports), `begin` describes a value and
-    `end` is empty. `derived` is the formula of a series that is computed and not timed.
+    `end` is empty. `derived` is the formula of a series that is computed and not timed. `fixed`
+    has the values of labels that are the same in each of its series, {"part": "total"}.
     """
 
     name: Name
     unit: Unit
     labels: Annotated[list[Name], _FEW]
+    fixed: Annotated[dict[Name, Name], _FEW] = {}
     begin: Text
     end: Text
     derived: Text | None = None
+
+    @property
+    def title(self) -> str:
+        """Its name, with the values of its fixed labels: "wakeup, total"."""
+        return ", ".join([self.name, *self.fixed.values()])
 
     @property
     def meaning(self) -> str:

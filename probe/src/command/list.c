@@ -88,6 +88,24 @@ static void label_names(struct emit *emit, const char *labels)
     emit_end_array(emit);
 }
 
+/* Values of those that are the same in each of its series: {"part":"total"}. */
+static void fixed_labels(struct emit *emit, const char *labels)
+{
+    char name[64], text[64];
+    emit_member_object(emit, "fixed");
+    for (; *labels; labels += strcspn(labels, ",")) {
+        labels += strspn(labels, ",");
+        size_t length = strcspn(labels, "=,");
+        if (labels[length] != '=')
+            continue;
+        const char *value = labels + length + 1;
+        snprintf(name, sizeof name, "%.*s", (int)length, labels);
+        snprintf(text, sizeof text, "%.*s", (int)strcspn(value, ","), value);
+        emit_member_text(emit, name, text);
+    }
+    emit_end_object(emit);
+}
+
 static void series_json(struct emit *emit, const struct test *test)
 {
     emit_member_array(emit, "series");
@@ -97,6 +115,7 @@ static void series_json(struct emit *emit, const struct test *test)
         emit_member_text(emit, "unit", test->series[i].unit);
         emit_key(emit, "labels");
         label_names(emit, test->series[i].labels);
+        fixed_labels(emit, test->series[i].labels);
         emit_member_text(emit, "begin", test->series[i].begin);
         emit_member_text(emit, "end", test->series[i].end ? test->series[i].end : "");
         emit_member_text_or_null(emit, "derived",

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from hardstone import event_names
 from hardstone.calling import harmless
 from hardstone.catalogue import kind_of
-from hardstone.model import Descriptor, Event, Instrument, Result, Series
+from hardstone.model import Descriptor, Event, Instrument, Result, Series, SeriesSpec
 from hardstone.present.claims import Claim, claim_of, claims_text
 from hardstone.present.headline import cpu_text, policy_text, result_conditions_text
 from hardstone.present.load_table import reached_text
@@ -231,9 +231,16 @@ def _counter(name: str, value: int) -> str:
 
 def _moments(result: Result, spec: Descriptor | None) -> list[tuple[str, str]]:
     """The meaning of each series, from the register."""
-    present = {series.name for series in result.series}
     known = spec.series if spec else []
-    return [(one.name, one.meaning) for one in known if one.name in present]
+    return [
+        (one.title, one.meaning)
+        for one in known
+        if any(one.name == found.name and _has(found, one) for found in result.series)
+    ]
+
+
+def _has(series: Series, spec: SeriesSpec) -> bool:
+    return all(series.labels.get(name) == value for name, value in spec.fixed.items())
 
 
 def _worst_tables(found: list[Series], each: int | None) -> list[WorstTable]:

@@ -90,8 +90,9 @@ def _sentence(text: str) -> list[Text]:
 
 
 def _series_line(series: SeriesSpec) -> Text:
-    labels = f", by {', '.join(map(spoken, series.labels))}" if series.labels else ""
-    return words(f"{spoken(series.name)} [{series.unit}{labels}]: {series.meaning}")
+    varied = [label for label in series.labels if label not in series.fixed]
+    labels = f", by {', '.join(map(spoken, varied))}" if varied else ""
+    return words(f"{spoken(series.title)} [{series.unit}{labels}]: {series.meaning}")
 
 
 def _param_line(spec: ParamSpec) -> Text:
