@@ -84,6 +84,7 @@ def _unprivileged(status: str) -> RunDocument:
 
 
 MOVED = [Moved(fact="cpu.governor", before="performance", after="powersave")]
+RESUMED = Event(name="joined", text="resumed", data={"gap_ns": 65_000_000_000})
 NO_LOAD = Conditions(load="none", policy="fifo", realtime=True)
 
 CASES = [
@@ -112,6 +113,11 @@ CASES = [
     ("indicative", "cpu.governor", make.document(environment_moved=MOVED)),
     ("indicative", "clock was set back", make.document(finished_utc="2026-11-21T03:21:59Z")),
     ("indicative", "the run is interrupted", make.document(status="interrupted")),
+    (
+        "indicative",
+        "TMR-P-LAT was resumed: 1 min 5 s of gaps",
+        make.document(results=[make.result(events=[RESUMED])]),
+    ),
     ("indicative", "incomplete: TMR-P-LAT", make.document(results=[make.result(complete=False)])),
     ("indicative", "shorter than standard", make.document(plan=_plan(profile="quick"))),
     ("indicative", "no load", make.document(results=[make.result(conditions=NO_LOAD)])),

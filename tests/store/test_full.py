@@ -11,7 +11,15 @@ from typing import Any
 
 import pytest
 
-from hardstone.campaign import Campaign, CampaignEvent, Outcome, Warned
+from hardstone.campaign import (
+    Campaign,
+    CampaignEvent,
+    Look,
+    MeasuringStarted,
+    Outcome,
+    Tick,
+    Warned,
+)
 from hardstone.catalogue import load_catalogue
 from hardstone.errors import EXIT_OK, EXIT_USAGE
 from hardstone.plan import Request, make_plan
@@ -74,6 +82,41 @@ def test_a_store_that_fails_ends_no_measurement(
     disk.free()
     assert recover(store, dump) == [document.id]
     assert store.load("last") == document
+
+
+class Recorded(FakeTarget):
+    """Leaves a recording, as a probe does while it measures."""
+
+    def run(self, planned, options, backing, stop, on_idle=lambda: None):  # type: ignore[no-untyped-def]
+        Path(backing).write_bytes(b"recorded")
+        yield from super().run(planned, options, backing, stop, on_idle)
+
+
+def test_a_long_recording_goes_on_and_can_be_watched(
+    store: Store, disk: SmallDisk, tmp_path: Path
+) -> None:
+    """Full soon after its begin."""
+    lines = sample.stream(TESTS[0])
+    steps = {TESTS[0]: [{"delay_s": 1.5}, *lines]}
+    path = sample.scenario(tmp_path, steps, real_time=True, dump=lines[:-1])
+    looks: list[Look] = []
+
+    def on_event(event: CampaignEvent) -> None:
+        if isinstance(event, MeasuringStarted):
+            disk.fill()
+        elif isinstance(event, Tick):
+            looks.append(event.look())
+
+    target = Recorded(path)
+    plan = make_plan(Request(tests=TESTS[:1]), sample.register(), load_catalogue())
+    outcome = Campaign(target, store, on_event).run(plan, target.facts())
+    assert [look.result.series[0].count for look in looks if look.result] == [2000] * len(looks)
+    assert looks
+    (result,) = outcome.document.results
+    assert (result.status, result.series[0].count) == ("measured", 2000)
+    disk.free()
+    recover(store, dump)
+    assert store.load("last") == outcome.document
 
 
 def fill_up(disk: SmallDisk, journal: Journal) -> None:
