@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from bench.long_recording import recording
-from hardstone.model import Event, Result, RunDocument
+from hardstone.model import Event, Result, RunDocument, Worst
 from hardstone.report.drawing import Drawer
 from hardstone.report.figures import figures_of
 from hardstone.report.latency_pages import above_text, default_limits, has_pages, pages_of
@@ -58,6 +58,18 @@ def test_all_cpus_are_their_sum(night: RunDocument) -> None:
     assert total.rows[0].points.replace("\N{NO-BREAK SPACE}", "") == "400000"
     counts = [sum(one.value_ns > 3_000_000 for one in each.worst) for each in series]
     assert [row.above for row in total.rows] == [[str(n)] for n in (sum(counts), *counts)]
+
+
+def test_what_one_cpu_decides_is_decided_for_all() -> None:
+    found = []
+    for cpu, times, kept in ((0, 1, 4), (1, 5, 3)):
+        values = sorted([1000, 1030, 1090, 5000] * times, reverse=True)
+        series = make.series(values, layout="log-linear/3")
+        series.labels = {"part": "total", "cpu": cpu}
+        series.worst = [Worst(value_ns=one, at_ns=0, index=0) for one in values[:kept]]
+        found.append(series)
+    (page,) = pages_of(make.result(series=found), "r", [1050], Drawer(), live=False)
+    assert [row.above for row in page.rows] == [["between 7 and 17"], ["2"], ["between 5 and 15"]]
 
 
 def test_other_layouts_stay_apart(night: RunDocument) -> None:

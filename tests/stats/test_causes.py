@@ -63,6 +63,28 @@ def test_a_counter_too_small_for_the_value_names_nothing(changed: dict[str, int]
     assert kinds(recorded.with_cause(**changed)) == []
 
 
+def test_steal_too_short_for_the_value_names_nothing() -> None:
+    assert kinds(recorded.with_cause(50_000_000, steal_ns=10_000_000)) == []
+    assert kinds(recorded.with_cause(19_000_000, steal_ns=10_000_000)) == ["steal"]
+
+
+def test_steal_that_varies_as_much_names_nothing() -> None:
+    usual = QUIET | {"steal_ns": 10_000_000}
+    bad = second(BAD, QUIET | {"steal_ns": 50_000_000})
+    calm, alike = [second(one) for one in range(5)], [second(one, usual) for one in range(5)]
+    for others, expected in ((calm, []), (alike, ["steal"])):
+        intervals = [bad, *others, whole([bad, *others], usual)]
+        assert kinds(recorded.result([at(BAD)], intervals)) == expected
+
+
+def test_the_usual_of_another_cpu_does_not_count() -> None:
+    listed = [second(BAD, QUIET | {"migrations_count": 1})]
+    other = whole([], QUIET | {"migrations_count": 5}, cpu=0)
+    result = recorded.result([at(BAD)], [other, *listed, whole(listed)])
+    assert kinds(result) == ["migrations"]
+    assert worst_of(result).compared_ns == LAST * SECOND_NS
+
+
 def test_events_too_short_for_the_value_name_nothing() -> None:
     assert kinds(recorded.with_cause(50_000_000, minor_faults_count=3)) == []
     assert kinds(recorded.with_cause(900_000_000, migrations_count=1)) == []
@@ -214,7 +236,9 @@ def test_a_trace_is_that_of_its_value() -> None:
     end_ns = at(BAD).at_ns
     lines = Trace(at_ns=end_ns, value_ns=VALUE_NS, cpu=1, lines=["a line"])
     elsewhere = Trace(at_ns=end_ns, value_ns=VALUE_NS, cpu=0, lines=["another"])
-    found = latenesses(recorded.result([at(BAD), at(3, 7)], [], traces=(elsewhere, lines)), 2)
+    before = Trace(at_ns=end_ns - 1, value_ns=VALUE_NS, cpu=1, lines=["of another moment"])
+    traces = (elsewhere, before, lines)
+    found = latenesses(recorded.result([at(BAD), at(3, 7)], [], traces=traces), 2)
     assert [one.trace for one in found] == [lines, None]
 
 
