@@ -81,6 +81,12 @@ static void test_other_handler(void)
     part_match_switch(&match, 1050, 0, "swapper", 8);
     CHECK(!take(1000, 1100));
     CHECK_SAME((int64_t)match.counts.unmatched, 1);
+    part_match_interrupt(&match, 2005, true); /* the tick, alone since the release, is not ours */
+    part_match_interrupt(&match, 2008, false);
+    part_match_waking(&match, 2020, true);
+    part_match_switch(&match, 2050, 0, "swapper", 8);
+    CHECK(!take(2000, 2100));
+    CHECK_SAME((int64_t)match.counts.unmatched, 2);
 }
 
 static void softirq(int64_t first_ns, int64_t second_ns)

@@ -152,8 +152,12 @@ static void test_lost(void)
     event(61, 77, 3000, 0);              /* no context that is known */
     take(61, 5000);
     CHECK_SAME((int64_t)match.counts.unmatched, 2);
-    cycle(63, 0);
+    event(63, TIMERLAT_INTERRUPT, 1000, 0);
+    event(63, TIMERLAT_CONTEXTS, 7777, 0); /* touches nothing */
+    event(63, TIMERLAT_THREAD, 3000, 0);
+    take(63, 5000);
     CHECK_SAME(seen_count, TIMERLAT_LOCATE + 1);
+    CHECK_SAME(seen[seen_count - 1].split.ns[PART_INTERRUPT], 1000);
 }
 
 TAP_MAIN({"parts, releases and total add up", test_parts},
