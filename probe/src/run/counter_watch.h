@@ -15,6 +15,7 @@
 #include "record/arena.h"
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <sys/types.h>
 
 struct counter_watch_setup {
@@ -37,6 +38,9 @@ struct counter_watch *counter_watch_open(const struct counter_watch_setup *setup
 
 /* At the begin of the measurement: reads what to compare with. */
 void counter_watch_begin(struct counter_watch *watch);
+
+/* Whether looks are made each second. If not, any thread may call begin and end. */
+bool counter_watch_has_looks(const struct counter_watch *watch);
 
 /* When the next look is due, CLOCK_MONOTONIC; INT64_MAX: never. */
 int64_t counter_watch_due_ns(const struct counter_watch *watch);
