@@ -6,8 +6,8 @@
  * asleep: a look would disturb. Threads and group are then read at begin and end only.
  *
  * A look reads three or four small files of each thread, /proc/stat, /proc/interrupts and cpu.stat:
- * 150 us with one thread and 30 us more with each (x86-64, two CPUs). The test has nothing of it but
- * the lock on its signals that the kernel takes for a moment to read `stat`. */
+ * 150 us with one thread and 30 us more with each (x86-64, two CPUs). The test has nothing of it
+ * but the lock on its signals that the kernel takes for a moment to read `stat`. */
 #ifndef HS_RUN_COUNTER_WATCH_H
 #define HS_RUN_COUNTER_WATCH_H
 
