@@ -271,6 +271,11 @@ void counter_watch_look(struct counter_watch *watch)
     counter_table_sort(watch->setup.arena, &watch->offer);
 }
 
+bool counter_watch_has_looks(const struct counter_watch *watch)
+{
+    return watch->cpu_count > 0;
+}
+
 int64_t counter_watch_due_ns(const struct counter_watch *watch)
 {
     return watch ? watch->due_ns : INT64_MAX;

@@ -6,8 +6,8 @@
  * asleep: a look would disturb. Threads and group are then read at begin and end only.
  *
  * A look reads three or four small files of each thread, /proc/stat, /proc/interrupts and cpu.stat:
- * 150 us with one thread and 30 us more with each (x86-64, two CPUs). The test has nothing of it but
- * the lock on its signals that the kernel takes for a moment to read `stat`. */
+ * 150 us with one thread and 30 us more with each (x86-64, two CPUs). The test has nothing of it
+ * but the lock on its signals that the kernel takes for a moment to read `stat`. */
 #ifndef HS_RUN_COUNTER_WATCH_H
 #define HS_RUN_COUNTER_WATCH_H
 
@@ -15,6 +15,7 @@
 #include "record/arena.h"
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <sys/types.h>
 
 struct counter_watch_setup {
@@ -37,6 +38,9 @@ struct counter_watch *counter_watch_open(const struct counter_watch_setup *setup
 
 /* At the begin of the measurement: reads what to compare with. */
 void counter_watch_begin(struct counter_watch *watch);
+
+/* Whether looks are made each second. If not, any thread may call begin and end. */
+bool counter_watch_has_looks(const struct counter_watch *watch);
 
 /* When the next look is due, CLOCK_MONOTONIC; INT64_MAX: never. */
 int64_t counter_watch_due_ns(const struct counter_watch *watch);

@@ -91,6 +91,14 @@ static void ask_to_look(struct run *run, enum word word)
     int before = atomic_load(&run->looks);
     if (!run->counter_watch)
         return;
+    if (word == BEGINS && !counter_watch_has_looks(run->counter_watch)) {
+        counter_watch_begin(run->counter_watch); /* the supervisor stays asleep */
+        return;
+    }
+    if (word == ENDS && !counter_watch_has_looks(run->counter_watch)) {
+        counter_watch_end(run->counter_watch, &run->counter_totals);
+        return;
+    }
     tell(run, word);
     while (atomic_load(&run->looks) == before)
         nanosleep(&pause, NULL);
