@@ -21,7 +21,6 @@ NOT_RESUMED = "not_resumed"
 NOT_SEEN = "not_seen"  # a verdict that could not be given
 STEP_BOUNDED = "expiry_step_bounded"
 NOT_WATCHED = "not_watched"  # no counters of the seconds of worst values
-JOINED = "joined"  # a recording that was resumed: data gap_ns
 SHIELDED = "shielded"
 ONLINE = "not_offline"
 # The load was not what was asked for.
