@@ -206,8 +206,9 @@ static void test_lines_around_a_value_are_kept_in_the_order_of_their_times(void)
     CHECK(trace && trace->cpu == 3 && trace->at_ns == 30 * MS);
     CHECK_SAME(trace->line_count, 5);
     CHECK_TEXT(trace->lines[0], "[003] 4000000005.028000000: the value begins");
-    CHECK_TEXT(trace->lines[1],
-               "[001] 4000000005.028000005: sched_wakeup: comm=mine pid=77 prio=120 target_cpu=077");
+    CHECK_TEXT(
+        trace->lines[1],
+        "[001] 4000000005.028000005: sched_wakeup: comm=mine pid=77 prio=120 target_cpu=077");
     CHECK_TEXT(trace->lines[2], "[003] 4000000005.028000010: local_timer_entry: vector=236");
     CHECK_TEXT(trace->lines[3],
                "[003] 4000000005.029000000: sched_switch: prev_comm=hog prev_pid=42 "

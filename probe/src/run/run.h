@@ -46,7 +46,7 @@ struct run {
     struct counter_watch *counter_watch; /* of the supervisor, while the test measures */
     struct counter_totals counter_totals;
     struct trace_ring *trace_ring; /* with --trace */
-    atomic_int looks; /* that it has made on request of a measuring thread */
+    atomic_int looks;              /* that it has made on request of a measuring thread */
     const struct request *request;
     const struct test *test;
     struct outcome outcome;
