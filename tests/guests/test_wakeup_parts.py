@@ -1,5 +1,5 @@
-"""The parts of a wake-up, by the kernel's tracer or its tracepoints, the trace around the worst one,
-and what is left of them."""
+"""The parts of a wake-up, by the kernel's tracer or its tracepoints, the trace around the worst
+one, and what is left of them."""
 
 from __future__ import annotations
 
