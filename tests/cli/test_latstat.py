@@ -91,7 +91,8 @@ def test_it_is_a_plan_of_one_test(hardstone: Hardstone, tmp_path: Path) -> None:
     plan = done.document
     (test,) = plan["tests"]
     assert test["duration_ns"] == 86_400 * SECOND_NS
-    assert test["params"] == {"interval_ns": 250_000, "threshold_ns": 100_000, "cpus": [0, 1]}
+    given = {"interval_ns": 250_000, "threshold_ns": 100_000, "cpus": [0, 1]}
+    assert test["params"] == {**given, "parts": "auto"}
     assert (plan["priority"], plan["name"], plan["watched_ns"]) == (80, "latstat", None)
 
 
@@ -171,8 +172,8 @@ def test_what_cannot_be_resumed_is_told(hardstone: Hardstone, tmp_path: Path) ->
     done = hardstone("latstat", "--resume", last().id)
     assert (done.code, "is complete: nothing is left" in done.err) == (EXIT_USAGE, True)
     other = sample.scenario(tmp_path, {"SEM-P-SIG": ["garbage"]})
-    hardstone("run", "SEM-P-SIG", "--target", f"fake:{other}", "-q")
-    done = hardstone("latstat", "--resume", "last")
+    hardstone("run", "SEM-P-SIG", "--target", f"fake:{other}", "-q", "--name", "other")
+    done = hardstone("latstat", "--resume", "other")
     assert (done.code, f"is no recording of {TEST} alone" in done.err) == (EXIT_USAGE, True)
     assert hardstone("latstat", "--resume", "nothing").code == EXIT_USAGE
 

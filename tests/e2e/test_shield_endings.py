@@ -305,7 +305,7 @@ def test_both_are_killed_and_the_next_shield_restores(probe: Path, before: State
         kill_both(process)
     done = subprocess.run(command(probe, "true"), capture_output=True, check=False)
     assert done.returncode == 0
-    assert b"ended without restoring the settings: restored now" in done.stderr
+    assert b"ended without restoring them: restored now" in done.stderr
     all_is_back(before)
 
 

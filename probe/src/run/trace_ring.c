@@ -223,6 +223,7 @@ void trace_ring_look(struct trace_ring *ring, struct arena *arena)
     struct outcome ignored = {0};
     if (!ring)
         return;
+    int64_t now_ns = clock_monotonic_ns() - arena->started_ns;
     if (has_new(ring, arena, &value)) {
         int error = port_tracing_stop(ring->tracing);
         ring->error = ring->error ? ring->error : error;
@@ -230,7 +231,7 @@ void trace_ring_look(struct trace_ring *ring, struct arena *arena)
         if (port_tracing_start(ring->tracing, &ignored) != 0 && !ring->error)
             ring->error = EIO;
     }
-    ring->looked_ns = clock_monotonic_ns() - arena->started_ns;
+    ring->looked_ns = now_ns; /* what comes while the ring is read is told as missing */
 }
 
 void trace_ring_end(struct trace_ring *ring, struct arena *arena)
