@@ -86,7 +86,7 @@ def test_a_kernel_without_timerlat_says_so(guest: LabTransport, build: Build) ->
 def test_a_trace_holds_what_came_before_the_worst_value(guest: LabTransport) -> None:
     before = shell(guest, STATE)
     # The ring is read once, at the end: a value that comes while it is read has no excerpt.
-    lines = measured(guest, "none", "--trace", duration="0.9s")
+    lines = measured(guest, "none", "--trace", duration="900ms")
     worst = wakeups(lines)["total"]["worst"][0]
     (trace,) = [
         line for line in lines if line["type"] == "trace" and line["at_ns"] == worst["at_ns"]
