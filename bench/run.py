@@ -29,6 +29,7 @@ from bench import (
     table,
     timers,
     toolkit,
+    view,
     wakeup,
 )
 from bench.rounds import Joined, Metrics, Side, Spread, measure
@@ -285,6 +286,18 @@ def comparisons(folder: Path) -> list[Comparison]:
             "import", imports, toolkit.import_command_line, toolkit.bare_python, "python -c pass"
         ),
         Comparison("report", report, toolkit.Report(folder)),
+        Comparison(
+            "view",
+            {
+                "look_ns": ("a look of the live view, CPU time", "ms"),
+                "cpu_ns": ("CPU time for a second of a recording at 10 kHz, live view", "ms"),
+                "median_ns": ("median wake-up latency of that recording", "ns"),
+            },
+            view.Recording(folder, is_seen=True),
+            view.Recording(folder, is_seen=False),
+            "without the view",
+            reading=table.agreement,
+        ),
         Comparison("night", night, toolkit.LongReport(folder)),
         *guests(),
     ]
