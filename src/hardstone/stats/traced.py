@@ -1,4 +1,4 @@
-"""Which task ran before a worst value, from the kernel's lines of trace events."""
+"""Which task ran before a worst value, from the lines of trace events that the probe composes."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ from hardstone.model import Trace
 # A name may hold anything but a line end, also what looks like the next field. The kernel cuts it
 # to 15 characters, some trees to more.
 _NAME = r".{0,63}?"
-_EVENT = re.compile(r"\[(\d+)\] +(?:\S+ +)?(\d+\.\d+): sched_switch: (.*)")
+_LINE = re.compile(r"\[(\d+)\] +\d+\.\d+: (.*)", re.DOTALL)
 _SWITCH = re.compile(
-    rf"prev_comm=({_NAME}) prev_pid=(\d+) prev_prio=(-?\d+) prev_state=(\S+) ==> "
-    rf"next_comm=({_NAME}) next_pid=(\d+) next_prio=(-?\d+)$"
+    rf"sched_switch: prev_comm=({_NAME}) prev_pid=(\d+) prev_prio=(-?\d+) ==> next_pid=(\d+)"
 )
-_OWN = "hardstone"
+_BEGINS, _ENDS = "the value begins", "the value ends"
 
 
 @dataclass(frozen=True)
@@ -32,18 +31,20 @@ class Task:
 
 
 def ran_before(trace: Trace) -> Task | None:
-    """The task that gave the CPU to the measuring thread in the last switch to it.
+    """The task that gave up the CPU in the last switch within the value.
 
-    Excerpts end after the value, so it is the switch that ended the wait. None where the lines
-    show no such switch.
+    What ends a value runs then, so it is the switch that ended the wait. None where the lines show
+    no switch of that CPU within it. A long excerpt begins after the begin of its value.
     """
-    for line in reversed(trace.lines):
-        event = _EVENT.search(line)
-        found = _SWITCH.fullmatch(event[3].strip()) if event else None
-        if event is None or found is None:
+    before: Task | None = None
+    for line in trace.lines:
+        event = _LINE.fullmatch(line)
+        if event is None or (trace.cpu is not None and int(event[1]) != trace.cpu):
             continue
-        if trace.cpu is not None and int(event[1]) != trace.cpu:
-            continue
-        if found[5].startswith(_OWN) and not found[1].startswith(_OWN):
-            return Task(found[1], int(found[2]), int(found[3]))
+        if event[2] == _BEGINS:
+            before = None
+        elif event[2] == _ENDS:
+            return before
+        elif found := _SWITCH.fullmatch(event[2]):
+            before = Task(found[1], int(found[2]), int(found[3]))
     return None
