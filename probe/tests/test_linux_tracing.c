@@ -157,6 +157,7 @@ static void fill(const char *instance)
     put_in(instance, "tracing_on", "1\n");
     put_in(instance, "trace_clock", "[local] mono\n");
     put_in(instance, "buffer_size_kb", "7\n");
+    put_in(instance, "per_cpu/cpu1/buffer_size_kb", "7\n");
     put_in(instance, "tracing_cpumask", "3\n");
     put_in(instance, "current_tracer", "nop\n");
     put_in(instance, "events/sched/sched_switch/enable", "0\n");
@@ -292,7 +293,8 @@ static void test_life(void)
         return;
     CHECK_TEXT(text_of(own_path("tracing_on")), "0");
     CHECK_TEXT(text_of(own_path("trace_clock")), "local [mono]");
-    CHECK_TEXT(text_of(own_path("buffer_size_kb")), "98");
+    CHECK_TEXT(text_of(own_path("buffer_size_kb")), "4"); /* of CPUs that are not traced */
+    CHECK_TEXT(text_of(own_path("per_cpu/cpu1/buffer_size_kb")), "98");
     CHECK_TEXT(text_of(own_path("tracing_cpumask")), "2");
     CHECK_TEXT(text_of(own_path("current_tracer")), "timerlat");
     CHECK_TEXT(text_of(PLACE "/current_tracer"), "nop"); /* of the others: untouched */

@@ -163,15 +163,31 @@ static int make(const struct port_tracing *tracing, struct outcome *outcome)
     return error ? tracefs_refuse(outcome, error, tracing->path) : 0;
 }
 
+/* An instance begins with the same ring for each CPU of the machine, 1.4 MB: those that are not
+ * traced keep the least. */
+static int size_rings(const struct port_tracing *tracing, struct outcome *outcome)
+{
+    const struct port_tracing_wish *wish = &tracing->wish;
+    char size[32], file[64];
+    snprintf(size, sizeof size, "%lld", (long long)((wish->bytes_per_cpu + 1023) / 1024));
+    if (set(tracing, "buffer_size_kb", "4", NULL, outcome) != 0)
+        return -1;
+    for (int cpu = cpus_first(&wish->cpus); cpu >= 0; cpu = cpus_next(&wish->cpus, cpu)) {
+        snprintf(file, sizeof file, "per_cpu/cpu%d/buffer_size_kb", cpu);
+        if (set(tracing, file, size, NULL, outcome) != 0)
+            return -1;
+    }
+    return 0;
+}
+
 static int configure(struct port_tracing *tracing, struct outcome *outcome)
 {
-    char mask[CPUS_TEXT_BYTES], size[32];
+    char mask[CPUS_TEXT_BYTES];
     const struct port_tracing_wish *wish = &tracing->wish;
     cpus_format_mask(&wish->cpus, mask, sizeof mask);
-    snprintf(size, sizeof size, "%lld", (long long)((wish->bytes_per_cpu + 1023) / 1024));
     if (set(tracing, "tracing_on", "0", "0", outcome) != 0 ||
         set(tracing, "trace_clock", "mono", "[mono]", outcome) != 0 ||
-        set(tracing, "buffer_size_kb", size, NULL, outcome) != 0 ||
+        size_rings(tracing, outcome) != 0 ||
         set(tracing, "tracing_cpumask", mask, NULL, outcome) != 0)
         return -1;
     return 0;
