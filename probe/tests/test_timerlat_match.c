@@ -83,6 +83,37 @@ static void test_few(void)
     CHECK_SAME(seen_count, TIMERLAT_LOCATE - 1);
 }
 
+/* Something comes between timerlat's reading and its stamp: of some cycle, or of the first ones. */
+static void test_delayed_stamps(void)
+{
+    static const int64_t delays_ns[] = {30000, 60000, 80000, 95000};
+    for (size_t i = 0; i < sizeof delays_ns / sizeof delays_ns[0]; i++) {
+        begin();
+        for (int number = 1; number <= 40; number++) {
+            bool is_delayed = number <= 2 || number == 30;
+            event(number, TIMERLAT_INTERRUPT, 1000, is_delayed ? delays_ns[i] : 20);
+            event(number, TIMERLAT_THREAD, 3000, 10);
+            take(number, 5000);
+        }
+        CHECK_SAME(seen_count, 40);
+        for (int j = 0; j < seen_count; j++)
+            CHECK_NEAR((double)(seen[j].release_ns - release_of(j + 1)), 10, 0);
+    }
+}
+
+/* A phase that was found too high is lowered by a cycle whose stamps came at once. */
+static void test_lowered_phase(void)
+{
+    begin();
+    for (int i = 1; i <= TIMERLAT_LOCATE; i++)
+        cycle(i, 90);
+    cycle(20, 0);
+    cycle(21, 90);
+    CHECK_SAME(seen[TIMERLAT_LOCATE - 1].release_ns, release_of(TIMERLAT_LOCATE) + 90);
+    CHECK_SAME(seen[TIMERLAT_LOCATE].release_ns, release_of(20));
+    CHECK_SAME(seen[TIMERLAT_LOCATE + 1].release_ns, release_of(21));
+}
+
 /* A wake-up late by more than a period is of its own release, not of the next. */
 static void test_late(void)
 {
@@ -162,5 +193,7 @@ static void test_lost(void)
 
 TAP_MAIN({"parts, releases and total add up", test_parts},
          {"few cycles are kept to the end", test_few}, {"late by more than a period", test_late},
+         {"stamps that were delayed", test_delayed_stamps},
+         {"a phase that was too high", test_lowered_phase},
          {"differences beyond the limit are counted", test_beyond},
          {"latencies out of order are counted", test_order}, {"lost events are counted", test_lost})

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+enum { EARLY_SHARE = 8 }; /* of a period: more is a delay of most of a period */
+
 void timerlat_match_open(struct timerlat_match *match, int64_t period_ns, int64_t limit_ns)
 {
     memset(match, 0, sizeof *match);
@@ -57,25 +59,62 @@ static int64_t release_by(const struct timerlat_cycle *cycle, enum timerlat_cont
     return cycle->at_ns[context] - cycle->latency_ns[context];
 }
 
-/* A release seen at `seen_ns` may lower the phase: what was seen is never before the release.
- * Signed distance to the phase, in half a period to either side. */
-static int64_t distance(const struct timerlat_match *match, int64_t seen_ns)
+static int64_t above(const struct timerlat_match *match, int64_t seen_ns, int64_t phase_ns)
 {
-    int64_t after = (seen_ns - match->phase_ns) % match->period_ns;
-    if (after < 0)
-        after += match->period_ns;
-    return after > match->period_ns / 2 ? after - match->period_ns : after;
+    int64_t after = (seen_ns - phase_ns) % match->period_ns;
+    return after < 0 ? after + match->period_ns : after;
 }
 
-static void lower_phase(struct timerlat_match *match, int64_t seen_ns)
+/* Distance of what was seen to the release: it is seen later, by as long as its stamp was delayed.
+ * A little earlier only where the phase is still too high. */
+static int64_t distance(const struct timerlat_match *match, int64_t seen_ns)
 {
-    if (match->phase_ns < 0) {
-        match->phase_ns = seen_ns % match->period_ns;
-        return;
+    int64_t after_ns = above(match, seen_ns, match->phase_ns);
+    int64_t most_ns = match->period_ns - match->period_ns / EARLY_SHARE;
+    return after_ns > most_ns ? after_ns - match->period_ns : after_ns;
+}
+
+/* Both stamps of a cycle say that its release was earlier: one alone may have been delayed for
+ * nearly a period. */
+static void lower_phase(struct timerlat_match *match, const struct timerlat_cycle *cycle)
+{
+    int64_t interrupt_ns = distance(match, release_by(cycle, TIMERLAT_INTERRUPT));
+    int64_t thread_ns = distance(match, release_by(cycle, TIMERLAT_THREAD));
+    int64_t least_ns = interrupt_ns > thread_ns ? interrupt_ns : thread_ns;
+    if (least_ns < 0)
+        match->phase_ns = (match->phase_ns + least_ns + match->period_ns) % match->period_ns;
+}
+
+/* Of the releases that were seen in the waiting cycles the one that all others are the least above:
+ * a few that were delayed for long do not move it. */
+static void find_phase(struct timerlat_match *match)
+{
+    int64_t least_ns = INT64_MAX;
+    for (int i = 0; i < 2 * match->waiting_count; i++) {
+        int64_t sum_ns = 0, tried_ns = release_by(&match->waiting[i / 2], i % 2);
+        for (int j = 0; j < 2 * match->waiting_count; j++)
+            sum_ns += above(match, release_by(&match->waiting[j / 2], j % 2), tried_ns);
+        if (sum_ns >= least_ns)
+            continue;
+        least_ns = sum_ns;
+        match->phase_ns = tried_ns % match->period_ns;
     }
-    int64_t after = distance(match, seen_ns);
-    if (after < 0)
-        match->phase_ns = (match->phase_ns + after + match->period_ns) % match->period_ns;
+}
+
+static int64_t size(int64_t ns)
+{
+    return ns < 0 ? -ns : ns;
+}
+
+/* By the stamp that is nearer to the grid. */
+static int64_t release_of(const struct timerlat_match *match, const struct timerlat_cycle *cycle)
+{
+    int64_t by_interrupt_ns = release_by(cycle, TIMERLAT_INTERRUPT);
+    int64_t by_thread_ns = release_by(cycle, TIMERLAT_THREAD);
+    int64_t interrupt_ns = distance(match, by_interrupt_ns);
+    int64_t thread_ns = distance(match, by_thread_ns);
+    return size(interrupt_ns) <= size(thread_ns) ? by_interrupt_ns - interrupt_ns
+                                                 : by_thread_ns - thread_ns;
 }
 
 static bool is_in_order(const struct timerlat_cycle *cycle, int64_t release_ns)
@@ -98,9 +137,8 @@ static void check(struct timerlat_match *match, const struct timerlat_cycle *cyc
 static void deliver(struct timerlat_match *match, const struct timerlat_cycle *cycle,
                     timerlat_visit visit, void *context)
 {
-    int64_t seen_ns = release_by(cycle, TIMERLAT_INTERRUPT);
     struct timerlat_wakeup wakeup = {.user_ns = cycle->user_ns};
-    wakeup.release_ns = seen_ns - distance(match, seen_ns);
+    wakeup.release_ns = release_of(match, cycle);
     if (!is_in_order(cycle, wakeup.release_ns)) {
         match->counts.out_of_order++;
         return;
@@ -118,6 +156,8 @@ static void deliver(struct timerlat_match *match, const struct timerlat_cycle *c
 
 void timerlat_match_close(struct timerlat_match *match, timerlat_visit visit, void *context)
 {
+    if (match->waiting_count > 0)
+        find_phase(match);
     for (int i = 0; i < match->waiting_count; i++)
         deliver(match, &match->waiting[i], visit, context);
     match->waiting_count = 0;
@@ -144,12 +184,10 @@ void timerlat_match_take(struct timerlat_match *match, const struct part_sample 
         return;
     }
     match->cycle.user_ns = sample->user_ns;
-    lower_phase(match, release_by(&match->cycle, TIMERLAT_INTERRUPT));
-    lower_phase(match, release_by(&match->cycle, TIMERLAT_THREAD));
-    bool is_located = match->counts.matched + match->counts.out_of_order > 0;
-    if (is_located)
+    if (match->phase_ns >= 0) {
+        lower_phase(match, &match->cycle);
         deliver(match, &match->cycle, visit, context);
-    else
+    } else
         match->waiting[match->waiting_count++] = match->cycle;
     memset(&match->cycle, 0, sizeof match->cycle);
     match->cycle.sequence = -1;

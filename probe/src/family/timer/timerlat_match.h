@@ -2,8 +2,9 @@
  *
  * timerlat's releases lie one period apart, at a phase that it does not tell. Each event says how
  * late it is (latency), and its stamp was taken just after that: stamp - latency is the release or
- * a little later. The phase is the least of these, found in the first LOCATE cycles and lowered
- * since; the cycles wait until then.
+ * a little later, or much later where something came between. The phase is the lowest of most of
+ * these in the first LOCATE cycles, which wait until then, and it is lowered by a cycle whose two
+ * stamps agree on it.
  *
  * What can fail: the release by the interrupt's event and by the thread's are two readings of two
  * clocks; timerlat's own stamp at the next read must not be before ours. */
