@@ -90,10 +90,10 @@ static void test_delayed_stamps(void)
     for (size_t i = 0; i < sizeof delays_ns / sizeof delays_ns[0]; i++) {
         begin();
         for (int number = 1; number <= 40; number++) {
-            bool is_delayed = number <= 2 || number == 30;
-            event(number, TIMERLAT_INTERRUPT, 1000, is_delayed ? delays_ns[i] : 20);
-            event(number, TIMERLAT_THREAD, 3000, 10);
-            take(number, 5000);
+            int64_t delay_ns = number <= 2 || number == 30 ? delays_ns[i] : 0;
+            event(number, TIMERLAT_INTERRUPT, 1000, 20 + delay_ns);
+            event(number, TIMERLAT_THREAD, 3000 + delay_ns, 10);
+            take(number, 5000 + delay_ns);
         }
         CHECK_SAME(seen_count, 40);
         for (int j = 0; j < seen_count; j++)
