@@ -2,7 +2,8 @@
 
 #include <string.h>
 
-enum { EARLY_SHARE = 8 }; /* of a period: more is a delay of most of a period */
+/* Of a period: a stamp earlier than that was delayed by most of it; one later is an outlier. */
+enum { EARLY_SHARE = 8, FAR_SHARE = 16 };
 
 void timerlat_match_open(struct timerlat_match *match, int64_t period_ns, int64_t limit_ns)
 {
@@ -85,15 +86,22 @@ static void lower_phase(struct timerlat_match *match, const struct timerlat_cycl
         match->phase_ns = (match->phase_ns + least_ns + match->period_ns) % match->period_ns;
 }
 
-/* Of the releases that were seen in the waiting cycles the one that all others are the least above:
- * a few that were delayed for long do not move it. */
+static int64_t at_most(int64_t ns, int64_t most_ns)
+{
+    return ns < most_ns ? ns : most_ns;
+}
+
+/* Of the releases that were seen in the waiting cycles the one that most others are just above:
+ * those that were delayed for long count no more than a part of a period. */
 static void find_phase(struct timerlat_match *match)
 {
     int64_t least_ns = INT64_MAX;
     for (int i = 0; i < 2 * match->waiting_count; i++) {
-        int64_t sum_ns = 0, tried_ns = release_by(&match->waiting[i / 2], i % 2);
+        int64_t sum_ns = 0, most_ns = match->period_ns / FAR_SHARE,
+                tried_ns = release_by(&match->waiting[i / 2], i % 2);
         for (int j = 0; j < 2 * match->waiting_count; j++)
-            sum_ns += above(match, release_by(&match->waiting[j / 2], j % 2), tried_ns);
+            sum_ns +=
+                at_most(above(match, release_by(&match->waiting[j / 2], j % 2), tried_ns), most_ns);
         if (sum_ns >= least_ns)
             continue;
         least_ns = sum_ns;
