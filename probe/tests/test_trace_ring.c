@@ -156,7 +156,7 @@ static void begin(const char *unit)
 
 static void end(void)
 {
-    trace_ring_close(ring, arena);
+    trace_ring_close(ring);
     arena_free(arena);
     arena_plan_free(&plan);
 }
@@ -204,16 +204,30 @@ static void test_lines_around_a_value_are_kept_in_the_order_of_their_times(void)
     trace_ring_look(ring, arena);
     const struct arena_trace *trace = kept(2 * MS);
     CHECK(trace && trace->cpu == 3 && trace->at_ns == 30 * MS);
-    CHECK_SAME(trace->line_count, 5);
+    CHECK_SAME(trace->line_count, 4); /* CPU 1 has none of them */
     CHECK_TEXT(trace->lines[0], "[003] 4000000005.028000000: the value begins");
-    CHECK_TEXT(
-        trace->lines[1],
-        "[001] 4000000005.028000005: sched_wakeup: comm=mine pid=77 prio=120 target_cpu=077");
-    CHECK_TEXT(trace->lines[2], "[003] 4000000005.028000010: local_timer_entry: vector=236");
-    CHECK_TEXT(trace->lines[3],
+    CHECK_TEXT(trace->lines[1], "[003] 4000000005.028000010: local_timer_entry: vector=236");
+    CHECK_TEXT(trace->lines[2],
                "[003] 4000000005.029000000: sched_switch: prev_comm=hog prev_pid=42 "
                "prev_prio=120 ==> next_pid=77");
-    CHECK_TEXT(trace->lines[4], "[003] 4000000005.030000000: the value ends");
+    CHECK_TEXT(trace->lines[3], "[003] 4000000005.030000000: the value ends");
+    end();
+}
+
+/* A test that is not bound to a CPU: events of all of them, in one order. */
+static void test_a_value_of_no_cpu_has_the_events_of_all(void)
+{
+    begin("ns");
+    arena->series[0].label_count = 0;
+    record(2 * MS, 30 * MS);
+    add(3, START_NS + 29 * MS, "softirq_entry", 3, NULL);
+    add(1, START_NS + 28 * MS + 5, "sched_wakeup", 77, "mine");
+    trace_ring_look(ring, arena);
+    const struct arena_trace *trace = kept(2 * MS);
+    CHECK(trace && trace->cpu == -1 && trace->line_count == 4);
+    CHECK_TEXT(trace->lines[1], "[001] 4000000005.028000005: sched_wakeup: comm=mine pid=77 "
+                                "prio=120 target_cpu=077");
+    CHECK_HOLDS(trace->lines[2], "vec=3");
     end();
 }
 
@@ -225,11 +239,11 @@ static void test_the_ring_is_halted_read_and_started_only_for_a_new_largest_valu
     record(MS, 10 * MS);
     add(3, START_NS + 10 * MS, "softirq_entry", 1, NULL);
     trace_ring_look(ring, arena);
-    CHECK_TEXT(kernel.log, "oshrrrs"); /* CPU 1: nothing; CPU 3: one, then nothing */
+    CHECK_TEXT(kernel.log, "oshrrs"); /* CPU 3: one, then nothing */
     trace_ring_look(ring, arena);
     record(MS / 2, 20 * MS);
     trace_ring_look(ring, arena);
-    CHECK_TEXT(kernel.log, "oshrrrs");
+    CHECK_TEXT(kernel.log, "oshrrs");
     end();
     CHECK_HOLDS(kernel.log, "c");
 }
@@ -257,7 +271,7 @@ static void test_the_largest_values_stay(void)
     end();
 }
 
-static void test_of_many_events_those_nearest_the_end_stay(void)
+static void test_of_many_events_those_at_begin_and_end_stay(void)
 {
     begin("ns");
     record(100 * MS, 200 * MS);
@@ -268,7 +282,10 @@ static void test_of_many_events_those_nearest_the_end_stay(void)
     CHECK(trace && trace->line_count == ARENA_TRACE_LINES);
     CHECK_HOLDS(trace->lines[ARENA_TRACE_LINES - 1], "the value ends");
     CHECK_HOLDS(trace->lines[ARENA_TRACE_LINES - 2], "vec=299");
-    CHECK_HOLDS(trace->lines[0], "vec=253");
+    CHECK_HOLDS(trace->lines[0], "vec=0");
+    CHECK_HOLDS(trace->lines[1], "the value begins");
+    CHECK_HOLDS(trace->lines[ARENA_TRACE_LINES / 4], "255 events left out");
+    CHECK_HOLDS(trace->lines[ARENA_TRACE_LINES / 4 + 1], "vec=266");
     end();
 }
 
@@ -301,7 +318,7 @@ static void test_a_breach_that_ends_the_run_is_read_at_the_end(void)
     trace_ring_end(ring, arena);
     CHECK(kept(2 * MS) != NULL);
     CHECK(!has_event("trace_missing") && !has_event("trace_switched_off"));
-    CHECK_TEXT(kernel.log, "oshrrr");
+    CHECK_TEXT(kernel.log, "oshrr");
     end();
 }
 
@@ -326,13 +343,47 @@ static void test_an_error_of_a_look_is_told_at_the_end(void)
     end();
 }
 
-static void test_a_ring_that_stays_is_told(void)
+static void test_a_ring_that_was_switched_off_is_not_switched_on(void)
 {
     begin("ns");
-    kernel.close_error = EBUSY;
-    trace_ring_close(ring, arena);
-    CHECK(has_event("trace_left"));
-    ring = NULL;
+    record(2 * MS, 30 * MS);
+    add(3, START_NS + 29 * MS, "softirq_entry", 1, NULL);
+    kernel.is_switched_off = true;
+    trace_ring_look(ring, arena);
+    CHECK_TEXT(kernel.log, "oshrr");
+    kernel.is_switched_off = false; /* and on again: what was between is lost all the same */
+    trace_ring_end(ring, arena);
+    CHECK(has_event("trace_switched_off"));
+    end();
+}
+
+static void test_a_part_of_a_value_has_no_excerpt(void)
+{
+    begin("ns");
+    arena_plan_label_text(&plan, 0, "part", "dispatch");
+    arena->series[0] = plan.series[0];
+    record(2 * MS, 30 * MS);
+    add(3, START_NS + 30 * MS, "softirq_entry", 1, NULL);
+    trace_ring_look(ring, arena);
+    CHECK_SAME(kept_count(), 0);
+    strcpy(arena->series[0].labels[1].text, "total");
+    trace_ring_look(ring, arena);
+    CHECK_SAME(kept_count(), 1);
+    end();
+}
+
+static void test_a_value_without_an_event_says_so(void)
+{
+    begin("ns");
+    record(2 * MS, 30 * MS);
+    add(3, START_NS + MS, "softirq_entry", 1, NULL); /* long before */
+    trace_ring_look(ring, arena);
+    const struct arena_trace *trace = kept(2 * MS);
+    CHECK(trace && trace->line_count == 2);
+    CHECK_HOLDS(trace->lines[0], "the value begins");
+    CHECK_HOLDS(trace->lines[1], "the value ends");
+    trace_ring_end(ring, arena);
+    CHECK(!has_event("trace_missing"));
     end();
 }
 
@@ -353,7 +404,7 @@ static void test_a_kernel_without_switches_is_refused_and_one_without_vectors_is
     int with = kind_of("sched_switch"), without = kind_of("local_timer_entry");
     CHECK(with >= 0 && without == PORT_TRACING_LOST);
     CHECK_HOLDS(kernel.kinds[kind_of("local_timer_exit")].name, "local_timer_exit");
-    trace_ring_close(ring, NULL);
+    trace_ring_close(ring);
 }
 
 static void test_a_torn_excerpt_is_dropped(void)
@@ -379,12 +430,13 @@ static void test_a_torn_excerpt_is_dropped(void)
 
 TAP_MAIN({"lines around a value, in the order of their times",
           test_lines_around_a_value_are_kept_in_the_order_of_their_times},
+         {"events of all CPUs", test_a_value_of_no_cpu_has_the_events_of_all},
          {"only for a new largest value",
           test_the_ring_is_halted_read_and_started_only_for_a_new_largest_value},
          {"counts have no excerpt", test_counts_have_no_excerpt},
          {"the largest values stay", test_the_largest_values_stay},
-         {"of many events those nearest the end stay",
-          test_of_many_events_those_nearest_the_end_stay},
+         {"of many events those at begin and end stay",
+          test_of_many_events_those_at_begin_and_end_stay},
          {"lost events have a line", test_lost_events_have_a_line},
          {"a value that the ring no longer has is told",
           test_a_value_that_the_ring_no_longer_has_is_told},
@@ -392,7 +444,9 @@ TAP_MAIN({"lines around a value, in the order of their times",
           test_a_breach_that_ends_the_run_is_read_at_the_end},
          {"switched off by somebody", test_a_trace_that_somebody_switched_off_is_told},
          {"an error of a look", test_an_error_of_a_look_is_told_at_the_end},
-         {"a ring that stays", test_a_ring_that_stays_is_told},
+         {"switched off stays off", test_a_ring_that_was_switched_off_is_not_switched_on},
+         {"a part has no excerpt", test_a_part_of_a_value_has_no_excerpt},
+         {"no event within a value", test_a_value_without_an_event_says_so},
          {"kinds that a kernel lacks",
           test_a_kernel_without_switches_is_refused_and_one_without_vectors_is_not},
          {"a torn excerpt", test_a_torn_excerpt_is_dropped}, )

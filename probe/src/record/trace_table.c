@@ -31,6 +31,17 @@ static int cpu_of(const struct arena_series *series)
     return -1;
 }
 
+/* Of the parts of a value, only the total has its begin. */
+static bool is_whole_time(const struct arena_series *series)
+{
+    if (strcmp(series->unit, "ns") != 0 || series->derived[0])
+        return false;
+    for (uint32_t i = 0; i < series->label_count && i < ARENA_LABELS; i++)
+        if (strcmp(series->labels[i].key, "part") == 0)
+            return strcmp(series->labels[i].text, "total") == 0;
+    return true;
+}
+
 bool trace_table_wants(const struct arena *arena, int64_t since_ns, struct trace_value *value)
 {
     struct record_worst worst[RECORD_WORST];
@@ -43,8 +54,7 @@ bool trace_table_wants(const struct arena *arena, int64_t since_ns, struct trace
         if (count <= 0 || owner == 0 || owner > arena->series_count)
             continue;
         const struct arena_series *series = &arena->series[owner - 1];
-        bool is_time = strcmp(series->unit, "ns") == 0 && !series->derived[0];
-        if (!is_time || worst[0].value_ns <= most_ns || worst[0].at_ns < since_ns ||
+        if (!is_whole_time(series) || worst[0].value_ns <= most_ns || worst[0].at_ns < since_ns ||
             is_kept(arena, &worst[0]))
             continue;
         *value = (struct trace_value){worst[0].value_ns, worst[0].at_ns, cpu_of(series)};

@@ -130,7 +130,7 @@ static int open_trace(struct run *run)
 
 static void close_trace(struct run *run)
 {
-    trace_ring_close(run->trace_ring, run->arena);
+    trace_ring_close(run->trace_ring);
     run->trace_ring = NULL;
 }
 
@@ -216,7 +216,6 @@ static int check_clock(struct run *run)
 static int release(struct run *run)
 {
     dma_latency_release(run);
-    close_trace(run);
     shield_run_release(run);
     return 0;
 }
@@ -227,7 +226,6 @@ static void release_early(struct run *run)
 {
     load_stop(&run->load);
     dma_latency_release(run);
-    close_trace(run);
     shield_run_release(run);
 }
 

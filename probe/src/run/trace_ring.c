@@ -3,6 +3,7 @@
 #include "run/trace_ring.h"
 
 #include "base/clock.h"
+#include "base/message.h"
 #include "port/tracing.h"
 #include "record/trace_table.h"
 
@@ -15,13 +16,14 @@
 /* Of the kernel's memory, not locked with the process. At 10 kHz a wake-up makes about ten events
  * of 50 bytes: more than a second of them. */
 #define RING_BYTES INT64_C(8388608)
-#define BEFORE_NS INT64_C(500000)
+#define BEFORE_NS INT64_C(50000)
 #define AFTER_NS INT64_C(100000)
 #define SECOND_NS INT64_C(1000000000)
 #define JUST_NS INT64_C(10000000)
 
 enum { SWITCH, WAKEUP, TIMER_ENTRY, TIMER_EXIT, HANDLER_ENTRY, HANDLER_EXIT, SOFTIRQ, KINDS };
-enum { VALUE_BEGINS = KINDS, VALUE_ENDS }; /* no events, but lines among theirs */
+enum { VALUE_BEGINS = KINDS, VALUE_ENDS, LEFT_OUT }; /* no events, but lines among theirs */
+enum { NEAR_MOST = ARENA_TRACE_LINES, NEAR_FIRST = NEAR_MOST / 4 }; /* those around the begin */
 
 static const struct port_tracing_kind kinds[KINDS] = {
     [SWITCH] = {"sched", "sched_switch", {"prev_pid", "prev_prio", "next_pid"}, "prev_comm", false},
@@ -47,12 +49,15 @@ struct trace_ring {
     int kind_of[KINDS]; /* what each of them is */
     struct cpus cpus;
     int error;         /* the first one of a look */
+    bool was_off;      /* at some look; somebody has switched it off */
+    bool has_older;    /* the ring had events from before the value */
     int missing_count; /* values of which the ring had nothing any more */
     int64_t looked_ns; /* since the start of the measurement */
     int64_t from_ns, to_ns;
     int cpu;
     uint32_t near_count;
-    struct near near[ARENA_TRACE_LINES]; /* the latest of them, in the order of their times */
+    uint64_t left_out;               /* events between the first and the last ones */
+    struct near near[NEAR_MOST + 1]; /* in the order of their times */
     char lines[ARENA_TRACE_LINES][ARENA_TRACE_BYTES];
 };
 
@@ -102,27 +107,28 @@ int trace_ring_start(struct trace_ring *ring, struct outcome *outcome)
 
 /* ---- what is near the value ---- */
 
+/* Where there are too many, the one after the first NEAR_FIRST goes: the wake-up is at the begin of
+ * a long value, and what took the CPU last at its end. */
 static void put_in_order(struct trace_ring *ring, const struct near *event)
 {
-    uint32_t place = ring->near_count;
-    if (place == ARENA_TRACE_LINES) {
-        if (event->at_ns <= ring->near[0].at_ns)
-            return;
-        memmove(&ring->near[0], &ring->near[1], (ARENA_TRACE_LINES - 1) * sizeof ring->near[0]);
-        place--;
-    } else {
-        ring->near_count++;
-    }
+    uint32_t place = ring->near_count++;
     while (place > 0 && ring->near[place - 1].at_ns > event->at_ns) {
         ring->near[place] = ring->near[place - 1];
         place--;
     }
     ring->near[place] = *event;
+    if (ring->near_count <= NEAR_MOST)
+        return;
+    ring->near_count = NEAR_MOST;
+    memmove(&ring->near[NEAR_FIRST], &ring->near[NEAR_FIRST + 1],
+            (NEAR_MOST - NEAR_FIRST) * sizeof ring->near[0]);
+    ring->left_out++;
 }
 
 static void visit(const struct port_tracing_event *event, void *context)
 {
     struct trace_ring *ring = context;
+    ring->has_older |= event->at_ns < ring->from_ns;
     if (event->at_ns < ring->from_ns || event->at_ns > ring->to_ns)
         return;
     struct near near = {event->at_ns,
@@ -165,16 +171,21 @@ static void compose(char line[ARENA_TRACE_BYTES], const struct near *event)
         snprintf(line, ARENA_TRACE_BYTES, "%s: the value %s", head,
                  event->kind == VALUE_BEGINS ? "begins" : "ends");
         break;
+    case LEFT_OUT:
+        snprintf(line, ARENA_TRACE_BYTES, "%s: %lld events left out before this", head,
+                 (long long)field[0]);
+        break;
     default:
         snprintf(line, ARENA_TRACE_BYTES, "%s: %s: %s=%lld", head, name,
                  kinds[event->kind].fields[0], (long long)field[0]);
     }
 }
 
-static void read_cpus(struct trace_ring *ring)
+/* Those of the value's CPU; of all where it is not known. */
+static void read_cpus(struct trace_ring *ring, int of_value)
 {
     for (int cpu = cpus_first(&ring->cpus); cpu >= 0; cpu = cpus_next(&ring->cpus, cpu)) {
-        int more = 1;
+        int more = of_value < 0 || cpu == of_value ? 1 : 0;
         ring->cpu = cpu;
         while (more > 0)
             more = port_tracing_read(ring->tracing, cpu, visit, ring);
@@ -199,11 +210,20 @@ static void take(struct trace_ring *ring, struct arena *arena, const struct trac
     ring->from_ns = end_ns - value->value_ns - BEFORE_NS;
     ring->to_ns = end_ns + AFTER_NS;
     ring->near_count = 0;
-    read_cpus(ring);
-    if (ring->near_count == 0)
-        ring->missing_count++;
-    else
+    ring->left_out = 0;
+    ring->has_older = false;
+    read_cpus(ring, value->cpu);
+    /* A ring that has what came before, and nothing of the value, says that the kernel did nothing.
+     */
+    if (ring->near_count > 0 || ring->has_older)
         mark_value(ring, end_ns - value->value_ns, end_ns, value->cpu);
+    else
+        ring->missing_count++;
+    if (ring->left_out > 0 && ring->near_count > NEAR_FIRST) {
+        struct near *after = &ring->near[NEAR_FIRST];
+        *after =
+            (struct near){after->at_ns, LEFT_OUT, after->cpu, {(int64_t)ring->left_out + 1}, ""};
+    }
     for (uint32_t i = 0; i < ring->near_count; i++)
         compose(ring->lines[i], &ring->near[i]);
     trace_table_keep(arena, value, (const char(*)[ARENA_TRACE_BYTES])ring->lines, ring->near_count);
@@ -225,10 +245,11 @@ void trace_ring_look(struct trace_ring *ring, struct arena *arena)
         return;
     int64_t now_ns = clock_monotonic_ns() - arena->started_ns;
     if (has_new(ring, arena, &value)) {
+        ring->was_off |= !port_tracing_is_on(ring->tracing);
         int error = port_tracing_stop(ring->tracing);
         ring->error = ring->error ? ring->error : error;
         take(ring, arena, &value);
-        if (port_tracing_start(ring->tracing, &ignored) != 0 && !ring->error)
+        if (!ring->was_off && port_tracing_start(ring->tracing, &ignored) != 0 && !ring->error)
             ring->error = EIO;
     }
     ring->looked_ns = now_ns; /* what comes while the ring is read is told as missing */
@@ -239,11 +260,11 @@ void trace_ring_end(struct trace_ring *ring, struct arena *arena)
     struct trace_value value;
     if (!ring)
         return;
-    bool was_on = port_tracing_is_on(ring->tracing);
+    ring->was_off |= !port_tracing_is_on(ring->tracing);
     port_tracing_stop(ring->tracing);
     if (has_new(ring, arena, &value))
         take(ring, arena, &value);
-    if (!was_on)
+    if (ring->was_off)
         arena_event(arena, "trace_switched_off", -1, NO_DATA,
                     "the trace of this run was switched off from outside: values after that have "
                     "no excerpt");
@@ -258,16 +279,15 @@ void trace_ring_end(struct trace_ring *ring, struct arena *arena)
                     ring->missing_count);
 }
 
-void trace_ring_close(struct trace_ring *ring, struct arena *arena)
+void trace_ring_close(struct trace_ring *ring)
 {
     char path[400];
     if (!ring)
         return;
     int error = port_tracing_close(ring->tracing, path, sizeof path);
-    if (error && arena)
-        arena_event(arena, "trace_left", -1,
-                    DATA(data_text("path", path), data_text("error", strerror(error))),
-                    "the kernel's trace %s could not be removed (%s): the next run tries again",
-                    path, strerror(error));
+    if (error)
+        message_write("the kernel's trace %s could not be removed (%s): the next run that traces "
+                      "tries again",
+                      path, strerror(error));
     free(ring);
 }

@@ -28,7 +28,9 @@ void trace_ring_look(struct trace_ring *ring, struct arena *arena);
 /* The same at the end, for good; tells what went wrong, and whether excerpts are missing. */
 void trace_ring_end(struct trace_ring *ring, struct arena *arena);
 
-/* Removes the ring; what stays of it is told, unless `arena` is NULL. */
-void trace_ring_close(struct trace_ring *ring, struct arena *arena);
+/* Removes the ring: after all processes of the test have ended, which hold it too. NULL does
+ * nothing.
+ */
+void trace_ring_close(struct trace_ring *ring);
 
 #endif

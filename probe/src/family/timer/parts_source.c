@@ -47,7 +47,9 @@ static const struct port_tracing_wish by_timerlat = {
 
 const char *parts_source_name(enum parts_source source)
 {
-    static const char *const names[] = {"none", "timerlat", "tracepoints"};
+    static const char *const names[] = {[SOURCE_NONE] = "none",
+                                        [SOURCE_TRACEPOINTS] = "tracepoints",
+                                        [SOURCE_TIMERLAT] = "timerlat"};
     return names[source];
 }
 
@@ -94,12 +96,13 @@ static bool is_wanted(int64_t wish, enum parts_source source)
            (wish == PARTS_WISH_TRACEPOINTS && source == SOURCE_TRACEPOINTS);
 }
 
-/* Joins the reasons; status and remedy are those of the last: tracepoints need the least. */
+/* Joins the reasons; status and remedy are those of the first: tracepoints need the least. */
 static void add_reason(struct outcome *all, enum parts_source source, const struct outcome *one)
 {
     char before[STATUS_TEXT_BYTES];
     snprintf(before, sizeof before, "%s", all->reason);
-    *all = *one;
+    if (!before[0])
+        *all = *one;
     snprintf(all->reason, sizeof all->reason, "%.150s%s%s: %.150s", before, before[0] ? "; " : "",
              parts_source_name(source), one->reason);
 }
@@ -108,7 +111,7 @@ enum parts_source parts_source_choose(const struct run *run, struct outcome *out
 {
     int64_t wish = run_number(run, "parts");
     memset(outcome, 0, sizeof *outcome);
-    for (int i = SOURCE_TIMERLAT; i <= SOURCE_TRACEPOINTS; i++) {
+    for (int i = SOURCE_TRACEPOINTS; i <= SOURCE_TIMERLAT; i++) {
         struct outcome one = {0};
         if (!is_wanted(wish, (enum parts_source)i))
             continue;

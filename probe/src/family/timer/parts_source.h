@@ -8,7 +8,8 @@
 enum parts_wish { PARTS_WISH_NONE, PARTS_WISH_AUTO, PARTS_WISH_TIMERLAT, PARTS_WISH_TRACEPOINTS };
 extern const char *const parts_wishes[]; /* choices of the parameter `parts` */
 
-enum parts_source { SOURCE_NONE, SOURCE_TIMERLAT, SOURCE_TRACEPOINTS };
+/* In the order in which `auto` tries them. */
+enum parts_source { SOURCE_NONE, SOURCE_TRACEPOINTS, SOURCE_TIMERLAT };
 
 /* Kinds of events of SOURCE_TRACEPOINTS, and the one of SOURCE_TIMERLAT. */
 enum { KIND_ENTRY, KIND_EXIT, KIND_WAKING, KIND_SWITCH };

@@ -66,22 +66,13 @@ size_t wakeup_parts_bytes(const struct run *run, int count)
     return run->series_left_out ? 0 : sizeof *parts + (size_t)count * sizeof parts->parties[0];
 }
 
-/* Under auto timerlat's refusal is no reason to do without the tracepoints. */
-static void try_sources(struct wakeup_parts *parts, struct outcome *outcome)
+static void open_source(struct wakeup_parts *parts, struct outcome *outcome)
 {
-    struct run *run = parts->run;
-    parts->source = parts_source_choose(run, outcome);
+    parts->source = parts_source_choose(parts->run, outcome);
     if (parts->source == SOURCE_NONE)
         return;
     memset(outcome, 0, sizeof *outcome);
-    parts->tracing = parts_source_open(run, parts->source, &parts->cpus, outcome);
-    bool is_auto = run_number(run, "parts") == PARTS_WISH_AUTO;
-    if (parts->tracing || !is_auto || parts->source != SOURCE_TIMERLAT)
-        return;
-    parts_tell_not_seen(run, parts->source, outcome);
-    memset(outcome, 0, sizeof *outcome);
-    parts->source = SOURCE_TRACEPOINTS;
-    parts->tracing = parts_source_open(run, parts->source, &parts->cpus, outcome);
+    parts->tracing = parts_source_open(parts->run, parts->source, &parts->cpus, outcome);
 }
 
 static void fill(struct wakeup_parts *parts, struct sleeper *sleepers, int count)
@@ -245,16 +236,19 @@ static void begin(struct wakeup_parts *parts)
     parts->is_refused = port_tracing_start(parts->tracing, &parts->refusal) != 0;
 }
 
-/* On the CPUs that are not measured, where this process may use any. */
-static void leave_measured_cpus(struct wakeup_parts *parts)
+/* CPUs that are not measured, of those that this process may use. */
+static struct cpus other_cpus(const struct wakeup_parts *parts)
 {
     struct cpus others;
-    bool is_elsewhere = port_allowed_cpus(&others) > 0;
-    if (is_elsewhere) {
-        others = cpus_without(&others, &parts->cpus);
-        is_elsewhere = cpus_first(&others) >= 0 && port_bind_self(&others) == 0;
-    }
-    if (!is_elsewhere)
+    if (port_allowed_cpus(&others) <= 0)
+        cpus_clear(&others);
+    return cpus_without(&others, &parts->cpus);
+}
+
+static void leave_measured_cpus(struct wakeup_parts *parts)
+{
+    struct cpus others = other_cpus(parts);
+    if (cpus_first(&others) < 0 || port_bind_self(&others) != 0)
         parts_tell_shared_cpu(parts->run);
 }
 
@@ -275,11 +269,14 @@ static void read_on(void *argument)
     }
 }
 
-/* Its stack is mapped now: while the test measures nothing may fault. */
+/* Its stack is mapped now: while the test measures nothing may fault. It is bound from the start:
+ * one that waits on a measured CPU would be counted with the threads that measure there. */
 static int start_reader(struct wakeup_parts *parts)
 {
-    const struct rt_thread_setup setup = {
-        .policy = SCHED_OTHER, .priority = rt_thread_ordinary_priority(), .cpu = -1};
+    struct cpus others = other_cpus(parts);
+    const struct rt_thread_setup setup = {.policy = SCHED_OTHER,
+                                          .priority = rt_thread_ordinary_priority(),
+                                          .cpu = cpus_first(&others)};
     sem_init(&parts->go, 0, 0);
     int error = rt_thread_start(&parts->reader, &setup, read_on, parts);
     if (error == 0)
@@ -303,7 +300,7 @@ int wakeup_parts_open(struct run *run, void *memory, struct sleeper *sleepers, i
     }
     parts->run = run;
     fill(parts, sleepers, count);
-    try_sources(parts, &outcome);
+    open_source(parts, &outcome);
     if (parts->tracing) {
         *opened = parts;
         return start_reader(parts);
