@@ -134,6 +134,18 @@ def test_nothing_is_left_after_a_kill(guest: LabTransport, build: Build) -> None
     assert shell(guest, STATE) == before
 
 
+def test_a_killed_trace_is_removed_by_a_restore(guest: LabTransport) -> None:
+    before = shell(guest, STATE)
+    killed = shell(
+        guest,
+        "hardstone-probe run TMR-P-LAT --trace -p interval_ns=10ms -D 60s --json >/tmp/out & "
+        f"sleep 3; ls {TRACING}/instances; kill -9 $!; wait $!; rm /tmp/out",
+    )
+    assert ".ring" in killed
+    call(guest, "shield", "--restore")
+    assert shell(guest, STATE) == before
+
+
 def test_timerlat_of_others_is_not_taken(guest: LabTransport, build: Build) -> None:
     if not (build.is_realtime and "lazy" in build.choices):
         return

@@ -4,6 +4,7 @@
 
 #include "base/message.h"
 #include "base/rt_thread.h"
+#include "port/tracing.h"
 #include "shield/child.h"
 
 #include <errno.h>
@@ -101,6 +102,11 @@ static int restore(bool may_forget)
     char reason[200], text[LINE_BYTES];
     bool is_void = false;
     int code = 0;
+    int traces = port_tracing_remove_left();
+    if (traces > 0) {
+        snprintf(text, sizeof text, "%d traces of runs that were killed are removed", traces);
+        say(text);
+    }
     switch (find_at_rest(&journal, &image, reason, sizeof reason)) {
     case JOURNAL_NONE:
         say("there is nothing to restore");

@@ -2,6 +2,7 @@
 
 #include "run/life_cycle.h"
 
+#include "port/tracing.h"
 #include "realtime/scheduling.h"
 #include "run/dma_latency.h"
 #include "run/load_run.h"
@@ -294,6 +295,7 @@ static __attribute__((noinline)) int run_steps(const struct request *request)
     run.test = request->test;
     run.load_average_milli = -1;
     stop_reset();
+    port_tracing_remove_left(); /* a run that was killed has left the kernel recording */
     emit_open(&emit, STDOUT_FILENO);
     for (; done < STEPS && steps[done].act(&run) == 0; done++)
         if (steps[done].act == size_records)

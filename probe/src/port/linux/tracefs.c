@@ -156,17 +156,19 @@ int tracefs_remove(const char *path)
 
 /* The kernel keeps an instance of which somebody has a file open (EBUSY): one whose owner is in
  * another PID namespace, and looks as if it had ended, loses nothing. */
-void tracefs_remove_left(const char *place)
+int tracefs_remove_left(const char *place)
 {
     char path[TRACEFS_PATH_BYTES + 256];
     snprintf(path, sizeof path, "%s/instances", place);
+    int count = 0;
     DIR *folder = linux_open_folder(path);
     for (struct dirent *entry; folder && (entry = readdir(folder));) {
         if (!tracefs_is_left(entry->d_name))
             continue;
         snprintf(path, sizeof path, "%s/instances/%s", place, entry->d_name);
-        (void)tracefs_remove(path);
+        count += tracefs_remove(path) == 0 ? 1 : 0;
     }
     if (folder)
         closedir(folder);
+    return count;
 }

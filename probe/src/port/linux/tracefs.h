@@ -38,8 +38,8 @@ int tracefs_refuse(struct outcome *outcome, int error, const char *what);
 void tracefs_instance_name(pid_t process, char *name, size_t bytes);
 bool tracefs_is_left(const char *name);
 
-/* Removes the instances of ended processes below `place`. */
-void tracefs_remove_left(const char *place);
+/* Removes the instances of ended processes below `place`; returns how many. */
+int tracefs_remove_left(const char *place);
 
 /* Removes one: 0 (also if it is gone), or an errno value. */
 int tracefs_remove(const char *path);

@@ -89,6 +89,12 @@ void port_tracing_name(char *name, size_t bytes)
     tracefs_instance_name(getpid(), name, bytes);
 }
 
+/* Not where debugfs has it: looking there would mount it. */
+int port_tracing_remove_left(void)
+{
+    return tracefs_remove_left(TRACEFS_PLACE);
+}
+
 pid_t port_tracing_thread(void)
 {
     return (pid_t)syscall(SYS_gettid);

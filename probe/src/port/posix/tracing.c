@@ -60,6 +60,11 @@ int port_tracing_read(struct port_tracing *tracing, int cpu, port_tracing_visit 
     return -1;
 }
 
+int port_tracing_remove_left(void)
+{
+    return 0;
+}
+
 int port_tracing_close(struct port_tracing *tracing, char *path, size_t bytes)
 {
     (void)tracing, (void)path, (void)bytes;
