@@ -18,6 +18,7 @@ LOOKED = "looked_at"  # what the view of a running test took
 JOINED = "joined"
 NEW_PART = "new_part"
 NOT_RESUMED = "not_resumed"
+PARTS_SEEN = "parts_seen"
 NOT_SEEN = "not_seen"  # a verdict that could not be given
 STEP_BOUNDED = "expiry_step_bounded"
 NOT_WATCHED = "not_watched"  # no counters of the seconds of worst values

@@ -6,6 +6,7 @@ from msgspec import structs
 from hardstone.model import (
     ClockCheck,
     Conditions,
+    DataValue,
     Event,
     Moved,
     Plan,
@@ -84,6 +85,17 @@ def _unprivileged(status: str) -> RunDocument:
 
 
 MOVED = [Moved(fact="cpu.governor", before="performance", after="powersave")]
+
+
+def parts_seen(matched: int, *, not_slept: int) -> Event:
+    data: dict[str, DataValue] = {
+        "sample_count": 1000,
+        "matched_count": matched,
+        "not_slept_count": not_slept,
+    }
+    return Event(name="parts_seen", text="", data=data)
+
+
 RESUMED = Event(name="joined", text="resumed", data={"gap_ns": 65_000_000_000})
 NO_LOAD = Conditions(load="none", policy="fifo", realtime=True)
 
@@ -118,6 +130,11 @@ CASES = [
         "TMR-P-LAT was resumed: 1 min 5 s of gaps",
         make.document(results=[make.result(events=[RESUMED])]),
     ),
+    (
+        "indicative",
+        "the parts of many wake-ups were not seen: TMR-P-LAT",
+        make.document(results=[make.result(events=[parts_seen(980, not_slept=0)])]),
+    ),
     ("indicative", "incomplete: TMR-P-LAT", make.document(results=[make.result(complete=False)])),
     ("indicative", "shorter than standard", make.document(plan=_plan(profile="quick"))),
     ("indicative", "no load", make.document(results=[make.result(conditions=NO_LOAD)])),
@@ -137,6 +154,11 @@ def test_each_cause_lowers_the_grade_with_its_reason(
     assert trust.grade == grade
     assert len(trust.reasons) == 1
     assert said in trust.reasons[0]
+
+
+def test_wake_ups_that_did_not_sleep_have_no_parts() -> None:
+    document = make.document(results=[make.result(events=[parts_seen(700, not_slept=300)])])
+    assert grade_run(document).grade == "full"
 
 
 def test_every_rule_has_a_case() -> None:

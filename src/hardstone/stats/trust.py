@@ -15,6 +15,8 @@ from hardstone.stats.kind_of_time import counts_instructions, is_emulated
 from hardstone.stats.run_length import has_short_profile, shorter_than_standard
 from hardstone.units import format_span
 
+_MOST_PARTS = 0.99  # of the wake-ups that slept
+
 
 def has_run(result: Result) -> bool:
     """Whether the test got as far as measuring. Before that its scheduling is unknown."""
@@ -203,6 +205,21 @@ def _resumed(document: RunDocument) -> str | None:
     return tests and f"{tests} was resumed: {', '.join(filter(None, (known, boots)))}"
 
 
+def _parts_seldom(document: RunDocument) -> str | None:
+    """Parts of a few wake-ups are those of some kind of them."""
+    seldom = []
+    for result in document.results:
+        for event in result.events:
+            if event.name != event_names.PARTS_SEEN:
+                continue
+            asked, seen = event.data.get("sample_count"), event.data.get("matched_count")
+            awake = event.data.get("not_slept_count", 0)
+            if isinstance(asked, int) and isinstance(seen, int) and isinstance(awake, int):
+                seldom += [result] if seen < _MOST_PARTS * (asked - awake) else []
+    tests = _names(document, seldom)
+    return tests and f"the parts of many wake-ups were not seen: {tests}"
+
+
 def _short(document: RunDocument) -> str | None:
     """Lengths decide: -D and --samples replace those of the profile."""
     lengths = shorter_than_standard(document)
@@ -241,6 +258,7 @@ RULES: tuple[Rule, ...] = (
     Rule("indicative", _clock_set_back),
     Rule("indicative", _unfinished),
     Rule("indicative", _resumed),
+    Rule("indicative", _parts_seldom),
     Rule("indicative", _short),
     Rule("indicative", _unloaded),
 )

@@ -81,8 +81,12 @@ static bool is_in_order(const struct part_match *match, const struct part_sample
 static uint64_t *count_without(struct part_match *match, const struct part_sample *sample)
 {
     bool is_lost = match->gap_ns > sample->release_ns;
-    if (!match->waking.is_there || match->waking.switch_ns == 0)
-        return is_lost ? &match->counts.lost : &match->counts.not_slept;
+    if (is_lost && (!match->waking.is_there || match->waking.switch_ns == 0))
+        return &match->counts.lost;
+    if (!match->waking.is_there)
+        return &match->counts.not_slept;
+    if (match->waking.switch_ns == 0)
+        return &match->counts.not_switched;
     if (!is_in_order(match, sample))
         return &match->counts.out_of_order;
     if (!has_interrupt(match, sample))

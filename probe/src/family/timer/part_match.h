@@ -55,8 +55,10 @@ static inline void part_ring_drop(struct part_ring *ring)
 
 struct part_counts {
     uint64_t matched;
-    uint64_t lost;         /* events of it were overwritten */
-    uint64_t not_slept;    /* no switch to the thread: its release had passed before it slept */
+    uint64_t lost;      /* events of it were overwritten */
+    uint64_t not_slept; /* no switch to the thread: its release had passed before it slept */
+    uint64_t
+        not_switched; /* it was woken, and no switch to it was seen: it may not have left the CPU */
     uint64_t unmatched;    /* several interrupts, or none, may be the one */
     uint64_t out_of_order; /* events that do not lie between release and stamp */
     uint64_t begun_early;  /* matched: at the release the handler already ran, for another timer */

@@ -47,15 +47,18 @@ void parts_tell_seen(struct run *run, const struct parts_seen *seen)
                      data_integer("dropped_count", number(seen->dropped_count)),
                      data_integer("lost_count", number(counts->lost)),
                      data_integer("not_slept_count", number(counts->not_slept)),
+                     data_integer("not_switched_count", number(counts->not_switched)),
                      data_integer("unmatched_count", number(counts->unmatched)),
                      data_integer("out_of_order_count", number(counts->out_of_order)),
                      data_integer("begun_early_count", number(counts->begun_early))),
                 "CPU %d: the parts of %lld of %lld wake-ups were seen by %s; %lld have none "
-                "(events lost %lld, did not sleep %lld, no single match %lld, out of order %lld)",
+                "(events lost %lld, did not sleep %lld, no switch seen %lld, no single match %lld, "
+                "out of order %lld)",
                 seen->cpu, number(counts->matched),
                 number(seen->sample_count + seen->dropped_count), seen->source,
                 number(without + seen->dropped_count), number(counts->lost + seen->dropped_count),
-                number(counts->not_slept), number(counts->unmatched), number(counts->out_of_order));
+                number(counts->not_slept), number(counts->not_switched), number(counts->unmatched),
+                number(counts->out_of_order));
 }
 
 void parts_tell_checked(struct run *run, int cpu, const struct timerlat_match *match)
