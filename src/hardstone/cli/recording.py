@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import closing
+from contextlib import closing, nullcontext
 from typing import Any
 
 from hardstone.cli.breach_command import BreachCommand, command_words
@@ -60,7 +60,12 @@ def _run(
         return print_plan(prepared.plan, as_json=options["as_json"])
     reporter = make_recording_reporter(quiet=options["quiet"], command=command)
     show = print_json if options["as_json"] else print_run
-    _, code = run_one(prepared, options, show, wants_report=False, reporter=reporter, resumes=whole)
+    with command or nullcontext():
+        _, code = run_one(
+            prepared, options, show, wants_report=False, reporter=reporter, resumes=whole
+        )
+        if command is not None:
+            command.finish()
     return code or EXIT_OK
 
 
