@@ -21,6 +21,7 @@ from rich.console import Console
 from hardstone.campaign import Campaign, RunFinished
 from hardstone.catalogue import load_catalogue
 from hardstone.cli.breach_command import BreachCommand, command_words
+from hardstone.cli.latstat import command
 from hardstone.cli.recording_told import LiveRecording, PlainRecording
 from hardstone.errors import (
     EXIT_GATE,
@@ -231,6 +232,59 @@ def test_options_agree_with_those_it_was_begun_with(
     play(tmp_path, lines(begin_s=170, seconds=540))
     done = hardstone("latstat", "--resume", "-q", *words)
     assert done.code == code, done.err
+
+
+OTHER_VALUES: dict[str, tuple[str, ...]] = {
+    "duration": ("11m",),
+    "interval": ("500",),
+    "samples": ("7",),
+    "cpu": ("0",),
+    "priority": ("max",),
+    "threshold": ("1ms",),
+    "go_on": (),
+    "on_threshold": ("true",),
+    "parts": ("none",),
+    "params": ("interval_ns=2ms",),
+    "policy": ("rr",),
+    "clock": ("monotonic",),
+    "load": ("heavy",),
+    "cpu_config": ("single",),
+    "seed": ("5",),
+    "dma_latency": ("0",),
+    "trace": (),
+    "name": ("other",),
+    "target": ("local",),
+    "lab_cpus": ("2",),
+    "lab_memory": ("2G",),
+    "lab_preempt": ("full",),
+    "lab_accel": ("tcg",),
+    "lab_deterministic": (),
+    "lab_append": ("quiet",),
+}
+# They say nothing of the recording; memory is locked with or without its option.
+OF_THIS_CALL = {"mlockall", "resume", "store", "output", "dry_run", "as_json", "quiet"}
+
+
+def test_every_option_is_held_against_the_plan() -> None:
+    assert {one.name for one in command.params} == OTHER_VALUES.keys() | OF_THIS_CALL
+
+
+@pytest.mark.parametrize("name", OTHER_VALUES)
+def test_no_option_is_silently_ignored(hardstone: Hardstone, tmp_path: Path, name: str) -> None:
+    before = cut_off(hardstone, tmp_path)
+    play(tmp_path, lines(begin_s=170, seconds=540))
+    (option,) = [one.opts[-1] for one in command.params if one.name == name]
+    done = hardstone("latstat", "--resume", "-q", option, *OTHER_VALUES[name])
+    assert (done.code, last()) == (EXIT_USAGE, before), done.err
+    reasons = ("was begun with", "is of the target", "is for kernels of the lab", "needs a thresh")
+    assert any(one in done.err for one in reasons), done.err
+
+
+def test_what_was_begun_going_on_may_be_said_again(hardstone: Hardstone, tmp_path: Path) -> None:
+    cut_off(hardstone, tmp_path, "--threshold", "9us", "--go-on")
+    play(tmp_path, lines(begin_s=170, seconds=540))
+    done = hardstone("latstat", "--resume", "-q", "--go-on")
+    assert done.code == EXIT_OK, done.err
 
 
 def test_a_part_that_is_denied_keeps_what_was_there(hardstone: Hardstone, tmp_path: Path) -> None:

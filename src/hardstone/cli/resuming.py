@@ -28,7 +28,6 @@ _SAYS: dict[str, Callable[[Plan], object]] = {
     "cpu": lambda plan: (plan.cpu, plan.tests[0].params.get("cpus")),
     "priority": lambda plan: plan.priority,
     "threshold": lambda plan: (plan.tests[0].params.get("threshold_ns"), plan.watched_ns),
-    "go_on": lambda plan: plan.watched_ns is not None,
     "parts": _param("parts"),
     "policy": lambda plan: plan.policy,
     "clock": lambda plan: plan.clock,
@@ -36,6 +35,7 @@ _SAYS: dict[str, Callable[[Plan], object]] = {
     "cpu_config": lambda plan: plan.cpu_configs,
     "seed": lambda plan: plan.seed,
     "dma_latency": lambda plan: plan.dma_latency_us,
+    "trace": lambda plan: plan.trace,
     "name": lambda plan: plan.name,
 }
 
@@ -65,12 +65,14 @@ def check_agreement(
     typed = {f"--{name.replace('_', '-')}": says for name, says in _SAYS.items() if name in given}
     keys = [pair.partition("=")[0].strip() for pair in params]
     typed |= {f"--param {key}": _param(key) for key in keys}
-    for option, says in typed.items():
-        if says(asked) != says(whole.plan):
-            raise InputError(
-                f"{option}: run {whole.id} was begun with another value",
-                "leave it out: a recording is resumed as it was begun",
-            )
+    unlike = [option for option, says in typed.items() if says(asked) != says(whole.plan)]
+    if "go_on" in given and whole.plan.watched_ns is None:
+        unlike.append("--go-on")
+    if unlike:
+        raise InputError(
+            f"{unlike[0]}: run {whole.id} was begun with another value",
+            "leave it out: a recording is resumed as it was begun",
+        )
 
 
 def prepared_rest(asked: Prepared, whole: RunDocument) -> Prepared:
