@@ -185,6 +185,20 @@ def test_what_cannot_be_resumed_is_told(hardstone: Hardstone, tmp_path: Path) ->
     assert hardstone("latstat", "--resume", "nothing").code == EXIT_USAGE
 
 
+def test_one_with_nothing_left_hides_no_earlier_one(hardstone: Hardstone, tmp_path: Path) -> None:
+    before = cut_off(hardstone, tmp_path)
+    target = play(tmp_path, lines(seconds=600, is_cut=True))
+    hardstone("latstat", "--target", target, "-q", "-D", "1")
+    spent = last()
+    assert spent.status == "incomplete" and spent.id != before.id
+    play(tmp_path, lines(begin_s=170, seconds=540))
+    done = hardstone("latstat", "--resume", "-q", "--json")
+    assert (done.code, done.document["id"]) == (EXIT_OK, before.id), done.err
+    assert f"of run {spent.id} nothing is left to record" in done.err
+    done = hardstone("latstat", "--resume")
+    assert (done.code, f"of run {spent.id} nothing is left" in done.err) == (EXIT_USAGE, True)
+
+
 def test_a_damaged_document_is_not_resumed(hardstone: Hardstone, tmp_path: Path) -> None:
     before = cut_off(hardstone, tmp_path)
     path = Store().path_of(before.id)

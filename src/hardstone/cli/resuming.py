@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from hardstone.cli.measuring import Prepared
+from hardstone.cli.messages import tell
 from hardstone.errors import InputError
 from hardstone.model import Plan, RunDocument
 from hardstone.plan.rest import rest_of
@@ -85,20 +86,37 @@ def prepared_rest(asked: Prepared, whole: RunDocument) -> Prepared:
             f"this probe has no parameter {lacking[0][:60]!r}, which run {whole.id} was begun with",
             "resume it with the version that began it",
         )
-    plan = rest_of(whole.plan, measured_ns(whole), _fewest_samples(whole))
+    plan = _rest(whole)
     if plan is None:
-        raise InputError(f"of run {whole.id} nothing is left to record", _BEGIN)
+        raise InputError(_nothing_left([whole.id]), _BEGIN)
     return Prepared(asked.target, asked.register, asked.facts, plan)
 
 
+def _rest(whole: RunDocument) -> Plan | None:
+    return rest_of(whole.plan, measured_ns(whole), _fewest_samples(whole))
+
+
 def _last_unfinished(store: Store) -> RunDocument:
+    spent: list[str] = []
     for entry in reversed(store.runs()):
         if entry.status != "complete":
             document = store.load(entry.id)
-            if _is_recording(document):
-                _check(store, document)
+            if not _is_recording(document):
+                continue
+            _check(store, document)
+            if _rest(document) is not None:
+                if spent:
+                    tell(f"{_nothing_left(spent)}; run {document.id} is resumed")
                 return document
+            spent.append(document.id)
+    if spent:
+        raise InputError(_nothing_left(spent), _BEGIN)
     raise InputError("no recording was cut off: there is none to resume", _BEGIN)
+
+
+def _nothing_left(run_ids: list[str]) -> str:
+    more = f" and {len(run_ids) - 1} before it" if len(run_ids) > 1 else ""
+    return f"of run {run_ids[0]}{more} nothing is left to record"
 
 
 def _check(store: Store, document: RunDocument) -> None:
