@@ -270,6 +270,45 @@ def test_seconds_and_traces_move_with_their_part() -> None:
     assert [one.at_ns for one in result.events if one.name == "x"] == [4, shift_ns + 4]
 
 
+def test_words_of_one_part_are_not_those_of_the_whole() -> None:
+    first, second, third = (
+        change(
+            recording(number, begin_s=13 * number), reason=f"stopped early, after {number + 1} s"
+        )
+        for number in range(3)
+    )
+    result = joined_run(joined_run(first, second), third).results[0]
+    assert result.reason == "part 3: stopped early, after 3 s"
+    whole = joined_run(joined_run(first, second), recording(2, begin_s=26))
+    assert whole.results[0].reason is None
+
+
+def test_an_event_of_a_whole_part_names_it() -> None:
+    def with_events(number: int, *events: Event) -> RunDocument:
+        return change(recording(number, begin_s=13 * number), events=list(events))
+
+    def traced(count: int) -> Event:
+        return Event(name="traced", text=f"{count} values", data={"count": count, "cpus": [0, 1]})
+
+    worst = Event(name="parts_worst", text="2 us", at_ns=5)
+    moment = Event(name="x", text="then", at_ns=5)
+    whole = joined_run(
+        with_events(0, traced(1), worst, moment), with_events(1, traced(1), worst, moment)
+    )
+    whole = joined_run(whole, with_events(2, traced(7), worst))
+    told = [one.text for one in whole.results[0].events if one.name != JOINED]
+    assert told == [
+        "parts 1, 2: 1 values",
+        "part 1: 2 us",
+        "then",
+        "part 2: 2 us",
+        "then",
+        "part 3: 7 values",
+        "part 3: 2 us",
+    ]
+    assert whole.results[0].events[0].data == {"count": 1, "cpus": [0, 1], "of_parts": "1, 2"}
+
+
 def test_a_failure_stays_one() -> None:
     lost = change(recording(0, begin_s=0), status="failed", reason="its CPU was not given")
     result = joined_run(lost, recording(1, begin_s=13)).results[0]
