@@ -33,7 +33,10 @@ _COUNTERS = {
 _LOST = {
     "throttled": "of throttling of the control group",
     "steal": "stolen by the hypervisor",
-    "delay": "lost to a task of higher priority or the throttling of real-time tasks",
+    "delay": (
+        "of waiting for the CPU: a task of higher priority or one not preemptible in the kernel "
+        "had it, or real-time tasks were throttled"
+    ),
 }
 _EVENTS = {
     "throttled": ("throttling of the control group", "throttlings of the control group"),
