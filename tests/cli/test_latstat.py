@@ -343,6 +343,16 @@ def test_a_threshold_at_which_it_goes_on(hardstone: Hardstone, tmp_path: Path) -
     assert hardstone("latstat", "--target", below, "--threshold", "9us", "--go-on").code == EXIT_OK
 
 
+def test_a_breach_counts_where_the_recording_was_cut_off(
+    hardstone: Hardstone, tmp_path: Path
+) -> None:
+    cut_off(hardstone, tmp_path, "--threshold", "2500ns", "--go-on")
+    play(tmp_path, lines(begin_s=20, seconds=540, values=(1000,)), boot="another")
+    done = hardstone("latstat", "--resume", "-q")
+    assert [result.complete for result in last().results] == [False, True]
+    assert done.code == EXIT_GATE, done.err
+
+
 def test_what_was_begun_going_on_is_resumed_so(hardstone: Hardstone, tmp_path: Path) -> None:
     cut_off(hardstone, tmp_path, "--threshold", "9us", "--go-on")
     play(tmp_path, lines(begin_s=170, seconds=540, values=(9001,)))

@@ -18,6 +18,7 @@ from hardstone.model import (
     Worst,
 )
 from hardstone.stats.joined_run import joined_run, measured_ns, parts_of
+from hardstone.stats.watched import worst_breach
 from tests.stats import make
 
 SECOND_NS = 1_000_000_000
@@ -162,6 +163,27 @@ def test_other_conditions_are_never_mixed() -> None:
     whole = joined_run(recording(0, begin_s=0), part)
     reason = marks(whole.results[1])[0].data["reason"]
     assert reason == "other conditions: policy was fifo, is other"
+
+
+def test_another_bound_on_idle_states_is_another_condition() -> None:
+    first, part = recording(0, begin_s=0), recording(1, begin_s=13)
+    for run, bound_us in ((first, 0), (part, 100)):
+        run.results[0].conditions = Conditions(load="none", dma_latency_us=bound_us)
+    reason = marks(joined_run(first, part).results[1])[0].data["reason"]
+    assert reason == "other conditions: dma_latency_us was 0, is 100"
+
+
+def test_the_breach_is_the_largest_of_all_cpus() -> None:
+    first = recording(0, begin_s=0)
+    found = []
+    for cpu, value in ((0, 3000), (1, 9000), (2, 5000)):
+        series = make.series([value])
+        series.labels = {"cpu": cpu}
+        series.worst = [Worst(value_ns=value, at_ns=5, index=0)]
+        found.append(series)
+    breach = worst_breach(change(first, series=found).results[0], 2500)
+    assert breach is not None
+    assert (breach.value_ns, breach.cpu) == (9000, 1)
 
 
 def test_a_third_part_is_joined_to_the_one_of_its_boot() -> None:
