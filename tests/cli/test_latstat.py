@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -12,9 +18,10 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from hardstone.campaign import Campaign
+from hardstone.campaign import Campaign, RunFinished
 from hardstone.catalogue import load_catalogue
 from hardstone.cli.breach_command import BreachCommand, command_words
+from hardstone.cli.latstat import command
 from hardstone.cli.recording_told import LiveRecording, PlainRecording
 from hardstone.errors import (
     EXIT_GATE,
@@ -178,6 +185,23 @@ def test_what_cannot_be_resumed_is_told(hardstone: Hardstone, tmp_path: Path) ->
     assert hardstone("latstat", "--resume", "nothing").code == EXIT_USAGE
 
 
+def test_one_with_nothing_left_hides_no_earlier_one(hardstone: Hardstone, tmp_path: Path) -> None:
+    before = cut_off(hardstone, tmp_path)
+    begun = time.time()
+    while int(time.time()) <= begun:  # runs of one second are in no order
+        time.sleep(0.01)
+    target = play(tmp_path, lines(seconds=600, is_cut=True))
+    hardstone("latstat", "--target", target, "-q", "-D", "1")
+    spent = last()
+    assert spent.status == "incomplete" and spent.id != before.id
+    play(tmp_path, lines(begin_s=170, seconds=540))
+    done = hardstone("latstat", "--resume", "-q", "--json")
+    assert (done.code, done.document["id"]) == (EXIT_OK, before.id), done.err
+    assert f"of run {spent.id} nothing is left to record" in done.err
+    done = hardstone("latstat", "--resume")
+    assert (done.code, f"of run {spent.id} nothing is left" in done.err) == (EXIT_USAGE, True)
+
+
 def test_a_damaged_document_is_not_resumed(hardstone: Hardstone, tmp_path: Path) -> None:
     before = cut_off(hardstone, tmp_path)
     path = Store().path_of(before.id)
@@ -227,6 +251,59 @@ def test_options_agree_with_those_it_was_begun_with(
     assert done.code == code, done.err
 
 
+OTHER_VALUES: dict[str, tuple[str, ...]] = {
+    "duration": ("11m",),
+    "interval": ("500",),
+    "samples": ("7",),
+    "cpu": ("0",),
+    "priority": ("max",),
+    "threshold": ("1ms",),
+    "go_on": (),
+    "on_threshold": ("true",),
+    "parts": ("none",),
+    "params": ("interval_ns=2ms",),
+    "policy": ("rr",),
+    "clock": ("monotonic",),
+    "load": ("heavy",),
+    "cpu_config": ("single",),
+    "seed": ("5",),
+    "dma_latency": ("0",),
+    "trace": (),
+    "name": ("other",),
+    "target": ("local",),
+    "lab_cpus": ("2",),
+    "lab_memory": ("2G",),
+    "lab_preempt": ("full",),
+    "lab_accel": ("tcg",),
+    "lab_deterministic": (),
+    "lab_append": ("quiet",),
+}
+# They say nothing of the recording; memory is locked with or without its option.
+OF_THIS_CALL = {"mlockall", "resume", "store", "output", "dry_run", "as_json", "quiet"}
+
+
+def test_every_option_is_held_against_the_plan() -> None:
+    assert {one.name for one in command.params} == OTHER_VALUES.keys() | OF_THIS_CALL
+
+
+@pytest.mark.parametrize("name", OTHER_VALUES)
+def test_no_option_is_silently_ignored(hardstone: Hardstone, tmp_path: Path, name: str) -> None:
+    before = cut_off(hardstone, tmp_path)
+    play(tmp_path, lines(begin_s=170, seconds=540))
+    (option,) = [one.opts[-1] for one in command.params if one.name == name]
+    done = hardstone("latstat", "--resume", "-q", option, *OTHER_VALUES[name])
+    assert (done.code, last()) == (EXIT_USAGE, before), done.err
+    reasons = ("was begun with", "is of the target", "is for kernels of the lab", "needs a thresh")
+    assert any(one in done.err for one in reasons), done.err
+
+
+def test_what_was_begun_going_on_may_be_said_again(hardstone: Hardstone, tmp_path: Path) -> None:
+    cut_off(hardstone, tmp_path, "--threshold", "9us", "--go-on")
+    play(tmp_path, lines(begin_s=170, seconds=540))
+    done = hardstone("latstat", "--resume", "-q", "--go-on")
+    assert done.code == EXIT_OK, done.err
+
+
 def test_a_part_that_is_denied_keeps_what_was_there(hardstone: Hardstone, tmp_path: Path) -> None:
     before = cut_off(hardstone, tmp_path)
     play(tmp_path, sample.stream(TEST, status="denied", reason="no right"))
@@ -264,6 +341,16 @@ def test_a_threshold_at_which_it_goes_on(hardstone: Hardstone, tmp_path: Path) -
     assert event.data["value_ns"] == 3000
     below = play(tmp_path, lines(seconds=600))
     assert hardstone("latstat", "--target", below, "--threshold", "9us", "--go-on").code == EXIT_OK
+
+
+def test_a_breach_counts_where_the_recording_was_cut_off(
+    hardstone: Hardstone, tmp_path: Path
+) -> None:
+    cut_off(hardstone, tmp_path, "--threshold", "2500ns", "--go-on")
+    play(tmp_path, lines(begin_s=20, seconds=540, values=(1000,)), boot="another")
+    done = hardstone("latstat", "--resume", "-q")
+    assert [result.complete for result in last().results] == [False, True]
+    assert done.code == EXIT_GATE, done.err
 
 
 def test_what_was_begun_going_on_is_resumed_so(hardstone: Hardstone, tmp_path: Path) -> None:
@@ -316,6 +403,95 @@ def test_a_command_that_went_away_is_told(
     one.start(BREACH, "run", "local")
     one.finish()
     assert "cannot be started: No such file" in capfd.readouterr().err
+
+
+def test_its_output_fills_no_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    loud = "i=0; while [ $i -lt 9000 ]; do echo 0123456789abcdef >&2; i=$((i+1)); done"
+    with BreachCommand(command_words(f"sh -c '{loud}; yes | head -c 200000; exit 3'")) as one:
+        with monkeypatch.context() as full:
+            full.setattr(tempfile, "tempdir", str(tmp_path / "full"))
+            one.start(BREACH, "run", "local")
+        one.finish()
+    assert "sh failed with exit code 3: 0123456789abcdef" in capfd.readouterr().err
+
+
+def test_what_never_pauses_is_ended(capfd: pytest.CaptureFixture[str]) -> None:
+    with BreachCommand(command_words("sh -c 'yes >&2'"), deadline_s=0.2) as one:
+        one.start(BREACH, "run", "local")
+        one.finish()
+    assert "sh did not end within" in capfd.readouterr().err
+
+
+def test_a_child_that_keeps_its_output_open_is_not_waited_for(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    one = BreachCommand(command_words("sh -c 'sleep 600 & echo $! >&2; exit 3'"))
+    begin = time.monotonic()
+    one.start(BREACH, "run", "local")
+    one.finish()
+    os.kill(int(capfd.readouterr().err.split()[-1]), signal.SIGKILL)
+    assert time.monotonic() - begin < 300
+
+
+def is_gone(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+
+
+@pytest.mark.parametrize("error", [None, OSError, KeyboardInterrupt])
+def test_it_ends_with_its_children_whatever_ends_the_recording(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], error: type[BaseException] | None
+) -> None:
+    pids = tmp_path / "pids"
+    os.mkfifo(pids)
+    command = command_words(f"sh -c 'sleep 600 & echo $$ $! > {pids}; wait'")
+    with contextlib.suppress(OSError, KeyboardInterrupt), BreachCommand(command) as one:
+        one.start(BREACH, "run", "local")
+        shell, child = map(int, pids.read_text().split())
+        if error is not None:
+            raise error
+    while not is_gone(child):  # the child of one that was killed ends a moment later
+        time.sleep(0.01)
+    assert is_gone(shell)
+    assert "sh was ended: interrupted" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("is_aborted", [False, True])
+def test_who_quits_does_not_wait_for_it(
+    capfd: pytest.CaptureFixture[str], *, is_aborted: bool
+) -> None:
+    with BreachCommand(command_words("sleep 600"), deadline_s=0.2) as one:
+        one.start(BREACH, "run", "local")
+        PlainRecording(one).take(RunFinished("run", is_aborted))
+        one.finish()
+    assert ("was ended: interrupted" in capfd.readouterr().err) == is_aborted
+
+
+@pytest.mark.slow
+def test_ctrl_c_while_it_is_waited_for_keeps_the_summary(root: Path, tmp_path: Path) -> None:
+    target = play(tmp_path, lines(crossed_ns=2500, status="failed", reason="threshold crossed"))
+    words = ("latstat", "--target", target, "--threshold", "2500ns", "--on-threshold", "sleep 600")
+    process = subprocess.Popen(
+        [sys.executable, "-c", "from hardstone.cli.main import main; main()", *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(root / "src")},
+    )
+    assert process.stderr is not None
+    told = []
+    while "waiting for sleep" not in (line := process.stderr.readline()):
+        told.append(line)
+        assert line, "".join(told)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate()
+    assert process.returncode == EXIT_GATE, err
+    assert "sleep was ended: interrupted" in err
+    assert last().id in out + "".join(told)
 
 
 @pytest.mark.parametrize("words", ["", "'", "no-such-program"])

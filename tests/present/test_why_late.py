@@ -33,8 +33,8 @@ def said(result: Result) -> str:
         ),
         (
             {"run_delay_ns": 2_900_000},
-            "seen in that second: 2.90 ms lost to a task of higher priority or the throttling of "
-            "real-time tasks (usually 900 us)",
+            "seen in that second: 2.90 ms of waiting for the CPU, behind a task or throttled "
+            "(usually 900 us)",
         ),
         ({}, "none seen"),
     ],

@@ -5,6 +5,7 @@ from __future__ import annotations
 from io import BytesIO
 from pathlib import Path
 
+import msgspec
 import pytest
 from pypdf import PdfReader
 
@@ -70,6 +71,13 @@ def test_hostile_texts_stay_texts() -> None:
     data = render_pdf(hostile_document(), hostile_lookup, drawer=Sketches())
     assert len(read(data)) > 5
     assert b"/JavaScript" not in data and b"/URI" not in data and b"/Launch" not in data
+
+
+def test_the_title_of_the_file_is_one_clean_line() -> None:
+    document = msgspec.structs.replace(make.document(), name="a\x1b[31m\nb\u202ec")
+    data = render_pdf(document, sample.SPECS.get, drawer=Sketches())
+    title = PdfReader(BytesIO(data)).metadata.title
+    assert title is not None and title.isprintable() and title.endswith("- hardstone")
 
 
 def test_text_of_any_language_is_kept() -> None:

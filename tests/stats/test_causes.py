@@ -237,7 +237,8 @@ def test_a_trace_is_that_of_its_value() -> None:
     lines = Trace(at_ns=end_ns, value_ns=VALUE_NS, cpu=1, lines=["a line"])
     elsewhere = Trace(at_ns=end_ns, value_ns=VALUE_NS, cpu=0, lines=["another"])
     before = Trace(at_ns=end_ns - 1, value_ns=VALUE_NS, cpu=1, lines=["of another moment"])
-    traces = (elsewhere, before, lines)
+    other = Trace(at_ns=end_ns, value_ns=VALUE_NS - 1, cpu=1, lines=["of another value"])
+    traces = (elsewhere, before, other, lines)
     found = latenesses(recorded.result([at(BAD), at(3, 7)], [], traces=traces), 2)
     assert [one.trace for one in found] == [lines, None]
 

@@ -18,6 +18,7 @@ from hardstone.model import (
     Worst,
 )
 from hardstone.stats.joined_run import joined_run, measured_ns, parts_of
+from hardstone.stats.watched import worst_breach
 from tests.stats import make
 
 SECOND_NS = 1_000_000_000
@@ -164,6 +165,27 @@ def test_other_conditions_are_never_mixed() -> None:
     assert reason == "other conditions: policy was fifo, is other"
 
 
+def test_another_bound_on_idle_states_is_another_condition() -> None:
+    first, part = recording(0, begin_s=0), recording(1, begin_s=13)
+    for run, bound_us in ((first, 0), (part, 100)):
+        run.results[0].conditions = Conditions(load="none", dma_latency_us=bound_us)
+    reason = marks(joined_run(first, part).results[1])[0].data["reason"]
+    assert reason == "other conditions: dma_latency_us was 0, is 100"
+
+
+def test_the_breach_is_the_largest_of_all_cpus() -> None:
+    first = recording(0, begin_s=0)
+    found = []
+    for cpu, value in ((0, 3000), (1, 9000), (2, 5000)):
+        series = make.series([value])
+        series.labels = {"cpu": cpu}
+        series.worst = [Worst(value_ns=value, at_ns=5, index=0)]
+        found.append(series)
+    breach = worst_breach(change(first, series=found).results[0], 2500)
+    assert breach is not None
+    assert (breach.value_ns, breach.cpu) == (9000, 1)
+
+
 def test_a_third_part_is_joined_to_the_one_of_its_boot() -> None:
     other = recording(1, begin_s=13, system={"os.boot_id": "boot-2"})
     whole = joined_run(joined_run(recording(0, begin_s=0), other), recording(2, begin_s=30))
@@ -268,6 +290,45 @@ def test_seconds_and_traces_move_with_their_part() -> None:
     assert (whole.span_ns, whole.counters) == (20 * SECOND_NS, {"steal_ns": 20})
     assert [one.at_ns for one in result.traces] == [9, shift_ns + 9]
     assert [one.at_ns for one in result.events if one.name == "x"] == [4, shift_ns + 4]
+
+
+def test_words_of_one_part_are_not_those_of_the_whole() -> None:
+    first, second, third = (
+        change(
+            recording(number, begin_s=13 * number), reason=f"stopped early, after {number + 1} s"
+        )
+        for number in range(3)
+    )
+    result = joined_run(joined_run(first, second), third).results[0]
+    assert result.reason == "part 3: stopped early, after 3 s"
+    whole = joined_run(joined_run(first, second), recording(2, begin_s=26))
+    assert whole.results[0].reason is None
+
+
+def test_an_event_of_a_whole_part_names_it() -> None:
+    def with_events(number: int, *events: Event) -> RunDocument:
+        return change(recording(number, begin_s=13 * number), events=list(events))
+
+    def traced(count: int) -> Event:
+        return Event(name="traced", text=f"{count} values", data={"count": count, "cpus": [0, 1]})
+
+    worst = Event(name="parts_worst", text="2 us", at_ns=5)
+    moment = Event(name="x", text="then", at_ns=5)
+    whole = joined_run(
+        with_events(0, traced(1), worst, moment), with_events(1, traced(1), worst, moment)
+    )
+    whole = joined_run(whole, with_events(2, traced(7), worst))
+    told = [one.text for one in whole.results[0].events if one.name != JOINED]
+    assert told == [
+        "parts 1, 2: 1 values",
+        "part 1: 2 us",
+        "then",
+        "part 2: 2 us",
+        "then",
+        "part 3: 7 values",
+        "part 3: 2 us",
+    ]
+    assert whole.results[0].events[0].data == {"count": 1, "cpus": [0, 1], "of_parts": "1, 2"}
 
 
 def test_a_failure_stays_one() -> None:

@@ -195,3 +195,11 @@ def test_a_wake_up_says_that_idle_states_were_left_alone(held_us: int | None) ->
     text = " ".join(printed(make.document(results=[result])).split())
     assert ("--dma-latency 0" in text) == (held_us is None)
     assert ("cpu_dma_latency 0 us" in text) == (held_us == 0)
+
+
+def test_an_idle_remark_sends_no_codes_to_the_terminal() -> None:
+    result = ran("TMR-P-LAT")
+    result.conditions.settings = ["single\x1b[31m\x07"]
+    text = printed(make.document(results=[result]))
+    assert "with single" in text
+    assert "\x1b" not in text and "\x07" not in text

@@ -36,6 +36,13 @@ def test_the_screen_names_the_cause_of_each_test() -> None:
     assert all(len(line) <= 80 for line in lines[at : at + 2])
 
 
+def test_waiting_for_the_cpu_is_not_cut_and_blames_no_priority() -> None:
+    result = recorded.with_cause(run_delay_ns=2_900_000)
+    told = " ".join(" ".join(screen(result)).split())
+    assert "2.90 ms of waiting for the CPU, behind a task or throttled (usually 900 us)" in told
+    assert "any task in a part of the kernel that cannot be preempted" in whole(result)
+
+
 def test_the_screen_stays_within_its_lines() -> None:
     lines = screen(*[recorded.with_cause(migrations_count=1)] * 12)
     assert len(lines) <= 37

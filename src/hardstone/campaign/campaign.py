@@ -132,7 +132,7 @@ class Campaign:
             self._run_tests(document, collector)
             self._close(document, facts)
             keeper.finish()
-        self._on_event(RunFinished((resumes or document).id))
+        self._on_event(RunFinished((resumes or document).id, self._stop.is_abort))
         code = exit_code(document, is_target_gone=self._gone is not None, is_broken=self._is_broken)
         if resumes is not None and not self._is_of_its_own(keeper.path, document):
             document = joined_run(resumes, document)

@@ -68,6 +68,7 @@ class Warned:
 @dataclass(frozen=True)
 class RunFinished:
     run_id: str
+    is_aborted: bool = False  # what had not arrived yet is lost
 
 
 CampaignEvent = RunStarted | MeasuringStarted | Tick | MeasuringFinished | Warned | RunFinished

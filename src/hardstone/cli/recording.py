@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import closing
+from contextlib import closing, nullcontext
 from typing import Any
 
 from hardstone.cli.breach_command import BreachCommand, command_words
@@ -36,9 +36,11 @@ def resume(reference: str, options: Mapping[str, Any], given: set[str]) -> int:
     """Goes on with a recording that was cut off; `given` are the options that were typed."""
     whole = find_unfinished(open_store(options["store"]), reference)
     name = whole.plan.target
-    if "target" in given and lab_target(options["target"], options) != name:
+    asked_name = lab_target(options["target"] if "target" in given else name, options)
+    if asked_name != name:
         raise InputError(
-            f"--target: run {whole.id} is of {name}", "leave it out: it is resumed where it began"
+            f"run {whole.id} is of the target {name}, not of {asked_name}",
+            "leave the target and its options out: it is resumed where it began",
         )
     command = _command(options, has_threshold=_has_threshold(whole))
     with closing(find_target(name)) as target:
@@ -60,7 +62,12 @@ def _run(
         return print_plan(prepared.plan, as_json=options["as_json"])
     reporter = make_recording_reporter(quiet=options["quiet"], command=command)
     show = print_json if options["as_json"] else print_run
-    _, code = run_one(prepared, options, show, wants_report=False, reporter=reporter, resumes=whole)
+    with command or nullcontext():
+        _, code = run_one(
+            prepared, options, show, wants_report=False, reporter=reporter, resumes=whole
+        )
+        if command is not None:
+            command.finish()
     return code or EXIT_OK
 
 

@@ -17,6 +17,7 @@ from hardstone.campaign import (
     Look,
     MeasuringFinished,
     MeasuringStarted,
+    RunFinished,
     RunStarted,
     Tick,
     Warned,
@@ -60,8 +61,7 @@ class RecordingReporter:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self._command is not None and kind is None:
-            self._command.finish()
+        """What is left of the command is waited for after the summary."""
 
     def take(self, event: CampaignEvent) -> None:
         """Tells what happens, and looks at the recording when it is time."""
@@ -73,6 +73,8 @@ class RecordingReporter:
             self._tick(event)
         elif isinstance(event, MeasuringFinished):
             self._finish(event.result)
+        elif isinstance(event, RunFinished) and event.is_aborted and self._command is not None:
+            self._command.end()
 
     def wants_looks(self) -> bool:
         """Whether it is worth looking: only for a breach."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from hardstone.cli.measuring import Prepared
+from hardstone.cli.messages import tell
 from hardstone.errors import InputError
 from hardstone.model import Plan, RunDocument
 from hardstone.plan.rest import rest_of
@@ -28,7 +29,6 @@ _SAYS: dict[str, Callable[[Plan], object]] = {
     "cpu": lambda plan: (plan.cpu, plan.tests[0].params.get("cpus")),
     "priority": lambda plan: plan.priority,
     "threshold": lambda plan: (plan.tests[0].params.get("threshold_ns"), plan.watched_ns),
-    "go_on": lambda plan: plan.watched_ns is not None,
     "parts": _param("parts"),
     "policy": lambda plan: plan.policy,
     "clock": lambda plan: plan.clock,
@@ -36,6 +36,7 @@ _SAYS: dict[str, Callable[[Plan], object]] = {
     "cpu_config": lambda plan: plan.cpu_configs,
     "seed": lambda plan: plan.seed,
     "dma_latency": lambda plan: plan.dma_latency_us,
+    "trace": lambda plan: plan.trace,
     "name": lambda plan: plan.name,
 }
 
@@ -65,12 +66,14 @@ def check_agreement(
     typed = {f"--{name.replace('_', '-')}": says for name, says in _SAYS.items() if name in given}
     keys = [pair.partition("=")[0].strip() for pair in params]
     typed |= {f"--param {key}": _param(key) for key in keys}
-    for option, says in typed.items():
-        if says(asked) != says(whole.plan):
-            raise InputError(
-                f"{option}: run {whole.id} was begun with another value",
-                "leave it out: a recording is resumed as it was begun",
-            )
+    unlike = [option for option, says in typed.items() if says(asked) != says(whole.plan)]
+    if "go_on" in given and whole.plan.watched_ns is None:
+        unlike.append("--go-on")
+    if unlike:
+        raise InputError(
+            f"{unlike[0]}: run {whole.id} was begun with another value",
+            "leave it out: a recording is resumed as it was begun",
+        )
 
 
 def prepared_rest(asked: Prepared, whole: RunDocument) -> Prepared:
@@ -83,20 +86,37 @@ def prepared_rest(asked: Prepared, whole: RunDocument) -> Prepared:
             f"this probe has no parameter {lacking[0][:60]!r}, which run {whole.id} was begun with",
             "resume it with the version that began it",
         )
-    plan = rest_of(whole.plan, measured_ns(whole), _fewest_samples(whole))
+    plan = _rest(whole)
     if plan is None:
-        raise InputError(f"of run {whole.id} nothing is left to record", _BEGIN)
+        raise InputError(_nothing_left([whole.id]), _BEGIN)
     return Prepared(asked.target, asked.register, asked.facts, plan)
 
 
+def _rest(whole: RunDocument) -> Plan | None:
+    return rest_of(whole.plan, measured_ns(whole), _fewest_samples(whole))
+
+
 def _last_unfinished(store: Store) -> RunDocument:
+    spent: list[str] = []
     for entry in reversed(store.runs()):
         if entry.status != "complete":
             document = store.load(entry.id)
-            if _is_recording(document):
-                _check(store, document)
+            if not _is_recording(document):
+                continue
+            _check(store, document)
+            if _rest(document) is not None:
+                if spent:
+                    tell(f"{_nothing_left(spent)}; run {document.id} is resumed")
                 return document
+            spent.append(document.id)
+    if spent:
+        raise InputError(_nothing_left(spent), _BEGIN)
     raise InputError("no recording was cut off: there is none to resume", _BEGIN)
+
+
+def _nothing_left(run_ids: list[str]) -> str:
+    more = f" and {len(run_ids) - 1} before it" if len(run_ids) > 1 else ""
+    return f"of run {run_ids[0]}{more} nothing is left to record"
 
 
 def _check(store: Store, document: RunDocument) -> None:

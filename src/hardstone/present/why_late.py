@@ -16,7 +16,9 @@ MOST_VALUES = 10
 SEEN = "seen in that second"
 NOTE = (
     "A cause is what the kernel counted in the second of the value, enough to have made it and "
-    "beyond the usual. It is not proven. Steal time is counted in steps of 10 ms."
+    "beyond the usual. It is not proven. Steal time is counted in steps of 10 ms. A thread waits "
+    "for the CPU behind a task of higher priority, behind any task in a part of the kernel that "
+    "cannot be preempted, or while real-time tasks are throttled."
 )
 _COUNTERS = {
     "steal_ns": "steal",
@@ -33,7 +35,7 @@ _COUNTERS = {
 _LOST = {
     "throttled": "of throttling of the control group",
     "steal": "stolen by the hypervisor",
-    "delay": "lost to a task of higher priority or the throttling of real-time tasks",
+    "delay": "of waiting for the CPU, behind a task or throttled",
 }
 _EVENTS = {
     "throttled": ("throttling of the control group", "throttlings of the control group"),

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from hardstone.files import replace_file
 from hardstone.model import RunDocument
 from hardstone.present.headline import conditions_text
+from hardstone.present.wording import one_line
 from hardstone.report.drawing import Drawer, helpers_for
 from hardstone.report.figures import Figure
 from hardstone.report.latency_pages import PartPage
@@ -82,7 +83,7 @@ def _joined(name: str, run_id: str, sheets: Sequence[Sheet]) -> bytes:
         drawn = vl_convert.svg_to_pdf(sheet.svg(foot))
         page = writer.add_page(PdfReader(BytesIO(drawn)).pages[0])
         page.merge_page(_text_page(operators(sheet.texts, HEIGHT)))
-    writer.add_metadata({"/Title": f"{name} - hardstone", "/Creator": "hardstone"})
+    writer.add_metadata({"/Title": one_line(f"{name} - hardstone"), "/Creator": "hardstone"})
     written = BytesIO()
     writer.write(written)
     return written.getvalue()

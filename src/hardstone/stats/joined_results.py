@@ -8,6 +8,7 @@ from typing import TypeVar
 import msgspec
 
 from hardstone.model import Event, Instrument, Interval, LoadReached, Result, Series, Trace
+from hardstone.stats.joined_events import joined_events, of_part, part_after
 from hardstone.stats.joined_series import empty_like, joined_series
 
 Timed = TypeVar("Timed", Event, Interval, Trace)
@@ -22,11 +23,12 @@ def joined_results(first: Result, second: Result, shift_ns: int, mark: Event) ->
     of one part; the text of `mark` says so. `duration_ns` is the time that was recorded, without
     the gap.
     """
+    number = part_after(first)
     ends = first if first.status == "failed" and first.complete else second
     kept = Result(
         test=first.test,
         status=ends.status,
-        reason=ends.reason,
+        reason=of_part(second.reason, number) if ends is second else first.reason,
         remedy=ends.remedy,
         command=ends.command,
         complete=second.complete,
@@ -45,7 +47,7 @@ def joined_results(first: Result, second: Result, shift_ns: int, mark: Event) ->
         foreign_lines=first.foreign_lines or second.foreign_lines,
     )
     kept.series = _series(first, second, shift_ns)
-    kept.events = [*first.events, mark, *_shifted(second.events, shift_ns)]
+    kept.events = joined_events(first.events, mark, _shifted(second.events, shift_ns), number)
     kept.intervals = _intervals(first, second, shift_ns, kept)
     traces = [*first.traces, *_shifted(second.traces, shift_ns)]
     kept.traces = traces if len(traces) <= _MOST_TIMED else _of_worst(traces, kept)

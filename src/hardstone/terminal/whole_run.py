@@ -75,7 +75,7 @@ def _print_series(console: Console, document: RunDocument) -> None:
     print_table(console, table)
     console.print()
     for note in [*series.notes, *idle_remarks(document)]:
-        console.print(Text(note))
+        console.print(words(note))
     console.print(Text(LIMIT_OF_MAXIMA, style="dim"))
     console.print()
 
