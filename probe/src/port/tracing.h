@@ -85,8 +85,8 @@ int port_tracing_read(struct port_tracing *tracing, int cpu, port_tracing_visit 
  * `path` is what stays. Frees `tracing` in both cases. */
 int port_tracing_close(struct port_tracing *tracing, char *path, size_t bytes);
 
-/* Removes the instances of ended processes, of which the kernel goes on recording events. Returns how
- * many. */
+/* Removes the instances of ended processes, of which the kernel goes on recording events. Returns
+ * how many. */
 int port_tracing_remove_left(void);
 
 /* The kernel's id of the calling thread, as events name it; -1: not known. */
