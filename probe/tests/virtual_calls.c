@@ -431,6 +431,8 @@ int eventfd(unsigned value, int flags)
 
 int close(int file)
 {
+    if (is_supervisor())
+        return real_close(file);
     SIMPLE(close, (void *)(intptr_t)file, real_close(file));
 }
 
@@ -441,6 +443,8 @@ ssize_t write(int file, const void *data, size_t bytes)
 
 ssize_t read(int file, void *data, size_t bytes)
 {
+    if (is_supervisor()) /* files of the kernel, when the host lets it */
+        return real_read(file, data, bytes);
     struct pollfd ready = {.fd = file, .events = POLLIN};
     enter(CALL_read, (void *)(intptr_t)file);
     bool has_blocked = poll(&ready, 1, 0) == 0;

@@ -15,6 +15,7 @@ from tests.report import matrix, sample
 from tests.report.hostile import hostile_document, hostile_lookup
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+PATIENCE_MS = 180_000  # sanitizers and analysis may have the CPUs
 ARGUMENTS = [
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
@@ -26,6 +27,7 @@ class Visit:
 
     def __init__(self, page: Any, url: str) -> None:
         self.page = page
+        page.set_default_timeout(PATIENCE_MS)
         self.requests: list[str] = []
         self.trouble: list[str] = []
         page.on("request", lambda request: self.requests.append(request.url))
