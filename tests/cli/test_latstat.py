@@ -15,6 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from rich.console import Console
 
@@ -35,7 +36,7 @@ from hardstone.memory import Memory
 from hardstone.model import RunDocument
 from hardstone.plan import Request, make_plan
 from hardstone.stats.watched import Breach
-from hardstone.store import Store
+from hardstone.store import Store, StoreError
 from hardstone.targets.fake import FakeTarget
 from hardstone.targets.host_memory import HostMemory
 from tests.cli.conftest import Done
@@ -200,6 +201,18 @@ def test_one_with_nothing_left_hides_no_earlier_one(hardstone: Hardstone, tmp_pa
     assert f"of run {spent.id} nothing is left to record" in done.err
     done = hardstone("latstat", "--resume")
     assert (done.code, f"of run {spent.id} nothing is left" in done.err) == (EXIT_USAGE, True)
+
+
+def test_what_another_process_has_resumed_meanwhile_is_left(
+    hardstone: Hardstone, tmp_path: Path
+) -> None:
+    before = cut_off(hardstone, tmp_path)
+    path = play(tmp_path, lines(begin_s=170, seconds=540))
+    target = FakeTarget(Path(path.removeprefix("fake:")))
+    as_it_was = msgspec.structs.replace(before, results=[])
+    with pytest.raises(StoreError, match="was resumed by another process"):
+        Campaign(target, Store()).run(before.plan, target.facts(), None, as_it_was)
+    assert last() == before
 
 
 def test_a_damaged_document_is_not_resumed(hardstone: Hardstone, tmp_path: Path) -> None:
