@@ -161,6 +161,12 @@ static void end(void)
     arena_plan_free(&plan);
 }
 
+/* Puts an event of long before into the ring: it holds all that came after. */
+static void hold_all(int cpu)
+{
+    add(cpu, START_NS, "softirq_entry", 1, NULL);
+}
+
 static void record(int64_t value_ns, int64_t at_ns)
 {
     record_value(arena_record(arena, 0), value_ns, at_ns);
@@ -220,6 +226,8 @@ static void test_a_value_of_no_cpu_has_the_events_of_all(void)
     begin("ns");
     arena->series[0].label_count = 0;
     record(2 * MS, 30 * MS);
+    hold_all(1);
+    hold_all(3);
     add(3, START_NS + 29 * MS, "softirq_entry", 3, NULL);
     add(1, START_NS + 28 * MS + 5, "sched_wakeup", 77, "mine");
     trace_ring_look(ring, arena);
@@ -275,6 +283,7 @@ static void test_of_many_events_those_at_begin_and_end_stay(void)
 {
     begin("ns");
     record(100 * MS, 200 * MS);
+    hold_all(3);
     for (int i = 0; i < 300; i++)
         add(3, START_NS + 100 * MS + i * MS / 4, "softirq_entry", i, NULL);
     trace_ring_look(ring, arena);
@@ -293,9 +302,70 @@ static void test_lost_events_have_a_line(void)
 {
     begin("ns");
     record(2 * MS, 30 * MS);
-    add(3, START_NS + 29 * MS, NULL, 12, NULL);
+    hold_all(3);
+    add(3, 0, NULL, 12, NULL);
+    add(3, START_NS + 29 * MS, "softirq_entry", 7, NULL);
     trace_ring_look(ring, arena);
-    CHECK(kept(2 * MS) && strstr(kept(2 * MS)->lines[1], "LOST 12 EVENTS"));
+    const struct arena_trace *trace = kept(2 * MS);
+    CHECK(trace && trace->line_count == 4);
+    CHECK_HOLDS(trace->lines[1], "LOST 12 EVENTS");
+    CHECK_HOLDS(trace->lines[2], "vec=7");
+    end();
+}
+
+/* Lost between the events at `before_ms` and `after_ms` (0: none), of a value from 28 to 30 ms.
+ * Returns whether its excerpt claims that nothing happened. */
+static bool claims_nothing(int64_t before_ms, int64_t after_ms)
+{
+    begin("ns");
+    record(2 * MS, 30 * MS);
+    hold_all(3);
+    add(3, START_NS + before_ms * MS, "softirq_entry", 1, NULL);
+    add(3, 0, NULL, 0, NULL);
+    if (after_ms)
+        add(3, START_NS + after_ms * MS, "softirq_entry", 1, NULL);
+    trace_ring_look(ring, arena);
+    trace_ring_end(ring, arena);
+    bool claims = kept(2 * MS) != NULL;
+    CHECK(claims != has_event("trace_missing"));
+    end();
+    return claims;
+}
+
+static void test_nothing_is_claimed_where_events_are_lost(void)
+{
+    CHECK(claims_nothing(20, 25));
+    CHECK(claims_nothing(40, 45));
+    CHECK(!claims_nothing(20, 45));
+    CHECK(!claims_nothing(20, 0));
+    CHECK(claims_nothing(40, 0));
+}
+
+/* An earlier look has taken what came before, or it was overwritten. */
+static void test_an_excerpt_without_its_begin_says_so(void)
+{
+    begin("ns");
+    arena->series[0].label_count = 0;
+    record(2 * MS, 30 * MS);
+    hold_all(1);
+    add(3, START_NS + 29 * MS, "softirq_entry", 3, NULL);
+    trace_ring_look(ring, arena);
+    const struct arena_trace *trace = kept(2 * MS);
+    CHECK(trace && trace->line_count == 4);
+    CHECK_TEXT(trace->lines[0],
+               "[003] 4000000005.027950000: the trace holds nothing from before this");
+    end();
+}
+
+static void test_one_ring_without_its_begin_is_enough_to_claim_nothing(void)
+{
+    begin("ns");
+    arena->series[0].label_count = 0;
+    record(2 * MS, 30 * MS);
+    hold_all(1);
+    trace_ring_look(ring, arena);
+    trace_ring_end(ring, arena);
+    CHECK(kept_count() == 0 && has_event("trace_missing"));
     end();
 }
 
@@ -376,7 +446,7 @@ static void test_a_value_without_an_event_says_so(void)
 {
     begin("ns");
     record(2 * MS, 30 * MS);
-    add(3, START_NS + MS, "softirq_entry", 1, NULL); /* long before */
+    hold_all(3);
     trace_ring_look(ring, arena);
     const struct arena_trace *trace = kept(2 * MS);
     CHECK(trace && trace->line_count == 2);
@@ -438,6 +508,10 @@ TAP_MAIN({"lines around a value, in the order of their times",
          {"of many events those at begin and end stay",
           test_of_many_events_those_at_begin_and_end_stay},
          {"lost events have a line", test_lost_events_have_a_line},
+         {"nothing is claimed where events are lost",
+          test_nothing_is_claimed_where_events_are_lost},
+         {"an excerpt without its begin", test_an_excerpt_without_its_begin_says_so},
+         {"a ring without its begin", test_one_ring_without_its_begin_is_enough_to_claim_nothing},
          {"a value that the ring no longer has is told",
           test_a_value_that_the_ring_no_longer_has_is_told},
          {"a breach that ends the run is read at the end",

@@ -34,8 +34,9 @@ struct port_tracing_wish {
     int64_t bytes_per_cpu;
 };
 
-/* An event as it is delivered. `kind`: index into the wish; PORT_TRACING_LOST: events before
- * `at_ns` were overwritten or cannot be read, field[0] of them (0: not known). `text` is not
+/* An event as it is delivered. `kind`: index into the wish; PORT_TRACING_LOST: between
+ * the event before this and the one after it others were overwritten or cannot be read, field[0] of
+ * them (0: not known). `text` is not
  * terminated and lasts until the visit returns. */
 struct port_tracing_event {
     int64_t at_ns; /* CLOCK_MONOTONIC */

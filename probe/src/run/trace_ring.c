@@ -22,7 +22,8 @@
 #define JUST_NS INT64_C(10000000)
 
 enum { SWITCH, WAKEUP, TIMER_ENTRY, TIMER_EXIT, HANDLER_ENTRY, HANDLER_EXIT, SOFTIRQ, KINDS };
-enum { VALUE_BEGINS = KINDS, VALUE_ENDS, LEFT_OUT }; /* no events, but lines among theirs */
+/* no events, but lines among theirs */
+enum { VALUE_BEGINS = KINDS, VALUE_ENDS, LEFT_OUT, NOTHING_OLDER };
 enum { NEAR_MOST = ARENA_TRACE_LINES, NEAR_FIRST = NEAR_MOST / 4 }; /* those around the begin */
 
 static const struct port_tracing_kind kinds[KINDS] = {
@@ -50,11 +51,18 @@ struct trace_ring {
     struct cpus cpus;
     int error;         /* the first one of a look */
     bool was_off;      /* at some look; somebody has switched it off */
-    bool has_older;    /* the ring had events from before the value */
     int missing_count; /* values of which the ring had nothing any more */
     int64_t looked_ns; /* since the start of the measurement */
-    int64_t from_ns, to_ns;
-    int cpu;
+    int64_t from_ns, end_ns, to_ns;
+    struct {
+        int cpu;
+        int64_t visited_ns; /* its latest event so far; INT64_MIN: none */
+        bool has_older;     /* an event from before the value */
+        bool has_gap;       /* events are lost between that one and the next */
+        int64_t lost_count; /* how many; 0: not known */
+    } read;                 /* the ring that is read */
+    bool has_event;         /* of the value, in one of them */
+    bool has_all;           /* each of them has what came before the value, and no gap near it */
     uint32_t near_count;
     uint64_t left_out;               /* events between the first and the last ones */
     struct near near[NEAR_MOST + 1]; /* in the order of their times */
@@ -125,15 +133,41 @@ static void put_in_order(struct trace_ring *ring, const struct near *event)
     ring->left_out++;
 }
 
+/* Where lost events may be of the value, its excerpt says so: else it would claim that nothing
+ * happened. `next_ns`: the first event that is not lost. */
+static void end_gap(struct trace_ring *ring, int64_t next_ns)
+{
+    bool had_gap = ring->read.has_gap;
+    ring->read.has_gap = false;
+    if (!had_gap || next_ns < ring->from_ns || ring->read.visited_ns > ring->to_ns)
+        return;
+    ring->has_all = false;
+    const struct near lost = {
+        .at_ns = next_ns < ring->end_ns ? next_ns : ring->end_ns,
+        .kind = PORT_TRACING_LOST,
+        .cpu = ring->read.cpu,
+        .field = {ring->read.lost_count},
+    };
+    put_in_order(ring, &lost);
+}
+
 static void visit(const struct port_tracing_event *event, void *context)
 {
     struct trace_ring *ring = context;
-    ring->has_older |= event->at_ns < ring->from_ns;
+    if (event->kind == PORT_TRACING_LOST) {
+        ring->read.has_gap = true;
+        ring->read.lost_count = event->field[0];
+        return;
+    }
+    end_gap(ring, event->at_ns);
+    ring->read.visited_ns = event->at_ns;
+    ring->read.has_older |= event->at_ns < ring->from_ns;
     if (event->at_ns < ring->from_ns || event->at_ns > ring->to_ns)
         return;
+    ring->has_event = true;
     struct near near = {event->at_ns,
-                        event->kind < 0 ? event->kind : ring->kind_of[event->kind],
-                        ring->cpu,
+                        ring->kind_of[event->kind],
+                        ring->read.cpu,
                         {event->field[0], event->field[1], event->field[2]},
                         ""};
     size_t bytes =
@@ -171,6 +205,9 @@ static void compose(char line[ARENA_TRACE_BYTES], const struct near *event)
         snprintf(line, ARENA_TRACE_BYTES, "%s: the value %s", head,
                  event->kind == VALUE_BEGINS ? "begins" : "ends");
         break;
+    case NOTHING_OLDER:
+        snprintf(line, ARENA_TRACE_BYTES, "%s: the trace holds nothing from before this", head);
+        break;
     case LEFT_OUT:
         snprintf(line, ARENA_TRACE_BYTES, "%s: %lld events left out before this", head,
                  (long long)field[0]);
@@ -181,17 +218,32 @@ static void compose(char line[ARENA_TRACE_BYTES], const struct near *event)
     }
 }
 
+static void read_cpu(struct trace_ring *ring, int cpu)
+{
+    int more = 1;
+    memset(&ring->read, 0, sizeof ring->read);
+    ring->read.cpu = cpu;
+    ring->read.visited_ns = INT64_MIN;
+    while (more > 0)
+        more = port_tracing_read(ring->tracing, cpu, visit, ring);
+    if (more < 0 && !ring->error)
+        ring->error = errno;
+    end_gap(ring, INT64_MAX);
+    if (ring->read.has_older)
+        return;
+    const struct near begins = {.at_ns = ring->from_ns, .kind = NOTHING_OLDER, .cpu = cpu};
+    ring->has_all = false;
+    put_in_order(ring, &begins);
+}
+
 /* Those of the value's CPU; of all where it is not known. */
 static void read_cpus(struct trace_ring *ring, int of_value)
 {
-    for (int cpu = cpus_first(&ring->cpus); cpu >= 0; cpu = cpus_next(&ring->cpus, cpu)) {
-        int more = of_value < 0 || cpu == of_value ? 1 : 0;
-        ring->cpu = cpu;
-        while (more > 0)
-            more = port_tracing_read(ring->tracing, cpu, visit, ring);
-        if (more < 0 && !ring->error)
-            ring->error = errno;
-    }
+    ring->has_event = false;
+    ring->has_all = true;
+    for (int cpu = cpus_first(&ring->cpus); cpu >= 0; cpu = cpus_next(&ring->cpus, cpu))
+        if (of_value < 0 || cpu == of_value)
+            read_cpu(ring, cpu);
 }
 
 static void mark_value(struct trace_ring *ring, int64_t begin_ns, int64_t end_ns, int cpu)
@@ -206,19 +258,18 @@ static void mark_value(struct trace_ring *ring, int64_t begin_ns, int64_t end_ns
 /* Takes all that the stopped ring holds, and keeps what is near the value. */
 static void take(struct trace_ring *ring, struct arena *arena, const struct trace_value *value)
 {
-    int64_t end_ns = arena->started_ns + value->at_ns;
-    ring->from_ns = end_ns - value->value_ns - BEFORE_NS;
-    ring->to_ns = end_ns + AFTER_NS;
+    ring->end_ns = arena->started_ns + value->at_ns;
+    ring->from_ns = ring->end_ns - value->value_ns - BEFORE_NS;
+    ring->to_ns = ring->end_ns + AFTER_NS;
     ring->near_count = 0;
     ring->left_out = 0;
-    ring->has_older = false;
     read_cpus(ring, value->cpu);
-    /* A ring that has what came before, and nothing of the value, says that the kernel did nothing.
-     */
-    if (ring->near_count > 0 || ring->has_older)
-        mark_value(ring, end_ns - value->value_ns, end_ns, value->cpu);
-    else
+    if (!ring->has_event && !ring->has_all) {
         ring->missing_count++;
+        return;
+    }
+    /* A ring that has all, and nothing of the value, says that the kernel did nothing. */
+    mark_value(ring, ring->end_ns - value->value_ns, ring->end_ns, value->cpu);
     if (ring->left_out > 0 && ring->near_count > NEAR_FIRST) {
         struct near *after = &ring->near[NEAR_FIRST];
         *after =
