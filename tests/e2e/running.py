@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -159,3 +160,17 @@ def measuring(probe: Path, test: str, *options: str) -> Iterator[Running]:
             yield Running(process, test)
         finally:
             process.kill()
+
+
+def measuring_thread(pid: int) -> int:
+    """Waits until it measures: it is bound to its CPU, and has slept often."""
+    while True:
+        for path in Path(f"/proc/{pid}/task").iterdir():
+            try:
+                text = (path / "status").read_text()
+            except OSError:  # it has ended meanwhile
+                continue
+            switches = int(text.partition("\nvoluntary_ctxt_switches:")[2].split()[0])
+            if int(path.name) != pid and switches > 50:
+                return int(path.name)
+        time.sleep(0.01)

@@ -20,7 +20,7 @@ import pytest
 from hardstone.model import StreamInterval
 from tests.e2e import machine
 from tests.e2e.hogs import Bursts, measure_under
-from tests.e2e.running import Running, Stream, measuring, run
+from tests.e2e.running import Running, Stream, measuring, measuring_thread, run
 
 pytestmark = [
     pytest.mark.e2e,
@@ -62,20 +62,6 @@ def injected(probe: Path, inject: Callable[[Running], None], *words: str) -> Ite
     with measuring(probe, "TMR-P-LAT", *words) as running:
         inject(running)
         yield running.rest()
-
-
-def measuring_thread(pid: int) -> int:
-    """Waits until it measures: it is bound to its CPU, and has slept often."""
-    while True:
-        for path in Path(f"/proc/{pid}/task").iterdir():
-            try:
-                text = (path / "status").read_text()
-            except OSError:  # it has ended meanwhile
-                continue
-            switches = int(text.partition("\nvoluntary_ctxt_switches:")[2].split()[0])
-            if int(path.name) != pid and switches > 50:
-                return int(path.name)
-        time.sleep(0.01)
 
 
 @pytest.mark.usefixtures("alone")

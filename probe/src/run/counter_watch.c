@@ -43,7 +43,7 @@ struct counter_watch {
     struct counter_table_offer offer; /* the latest interval of each CPU, then those before */
 };
 
-static void tell_not_watched(struct arena *arena, const char *reason)
+void counter_watch_tell_none(struct arena *arena, const char *reason)
 {
     arena_event(arena, "not_watched", -1, DATA(data_text("reason", reason)),
                 "the kernel's counters were not read each second (%s): what made a single value "
@@ -116,13 +116,13 @@ struct counter_watch *counter_watch_open(const struct counter_watch_setup *setup
 {
     struct counter_watch *watch = calloc(1, sizeof *watch);
     if (!watch) {
-        tell_not_watched(setup->arena, "no memory");
+        counter_watch_tell_none(setup->arena, "no memory");
         return NULL;
     }
     watch->setup = *setup;
     watch->lost_cpu = -1;
     watch->due_ns = INT64_MAX;
-    watch->group = find_group();
+    watch->group = setup->group ? strdup(setup->group) : find_group();
     const char *why = bind_elsewhere(watch);
     watch->cpu_count = why ? 0 : cpus_count(&setup->measured);
     if (!why && allocate(watch) != 0)
@@ -130,7 +130,7 @@ struct counter_watch *counter_watch_open(const struct counter_watch_setup *setup
     if (why) {
         leave(watch);
         watch->cpu_count = 0;
-        tell_not_watched(setup->arena, why);
+        counter_watch_tell_none(setup->arena, why);
     }
     return watch;
 }
@@ -145,7 +145,7 @@ static int64_t grown(int64_t from, int64_t to)
 
 static void read_throttling(struct counter_watch *watch, int64_t *count, int64_t *ns)
 {
-    if (!watch->group || !port_throttled(watch->group, count, ns))
+    if (!watch->group || !watch->group[0] || !port_throttled(watch->group, count, ns))
         *count = *ns = -1;
 }
 
@@ -183,7 +183,8 @@ void counter_watch_begin(struct counter_watch *watch)
 {
     int cpu = cpus_first(&watch->setup.measured);
     clock_watch_begin(&watch->clocks);
-    thread_watch_begin(&watch->threads, &watch->setup.measured, atomic_load(watch->setup.second));
+    thread_watch_begin(&watch->threads, &watch->setup.measured, watch->setup.process,
+                       atomic_load(watch->setup.second));
     read_throttling(watch, &watch->throttled, &watch->throttled_ns);
     watch->totals = (struct counter_totals){-1, -1, watch->throttled < 0 ? -1 : 0,
                                             watch->throttled_ns < 0 ? -1 : 0};

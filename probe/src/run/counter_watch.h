@@ -2,8 +2,10 @@
  * value was late: those of the measured CPUs, of the threads that measure and of their control
  * group. The seconds in which a worst value lies are kept (record/counter_table.h).
  *
- * The supervisor does it, bound to CPUs that nothing measures on. Where there are none, it stays
- * asleep: a look would disturb. Threads and group are then read at begin and end only.
+ * The supervisor does it, bound to CPUs that nothing measures on; where the whole probe moves to
+ * reserved CPUs, a process that stays outside (outside_look.h). Where all CPUs measure, the
+ * supervisor stays asleep: a look would disturb. Threads and group are then read at begin and end
+ * only.
  *
  * A look reads three or four small files of each thread, /proc/stat, /proc/interrupts and cpu.stat:
  * 150 us with one thread and 30 us more with each (x86-64, two CPUs). The test has nothing of it
@@ -21,7 +23,9 @@
 struct counter_watch_setup {
     struct arena *arena;
     struct cpus measured;        /* empty: not known */
+    pid_t process;               /* that measures; 0: this one */
     const _Atomic pid_t *second; /* another process of the test; 0: none */
+    const char *group; /* that limits the CPU time of the process, "": none; NULL: of this one */
 };
 
 /* Over all measured CPUs; -1: not known. */
@@ -31,10 +35,13 @@ struct counter_totals {
 
 struct counter_watch;
 
-/* To be called by the supervisor before the measuring threads start: memory, and the CPUs that the
+/* To be called by who will look, before the measurement: memory, and the CPUs that the
  * caller is bound to until counter_watch_close. What prevents looks is told as an event. NULL: no
  * memory for it, which is told too. */
 struct counter_watch *counter_watch_open(const struct counter_watch_setup *setup);
+
+/* Tells that nobody looks each second, and why. */
+void counter_watch_tell_none(struct arena *arena, const char *reason);
 
 /* At the begin of the measurement: reads what to compare with. */
 void counter_watch_begin(struct counter_watch *watch);

@@ -244,10 +244,11 @@ static const struct step steps[] = {
     {scheduling_choose, NULL},
     {check_skew, NULL},
     {shield_run_reserve, shield_run_release},
+    {open_trace, close_trace},
+    {outside_look_start, outside_look_stop},
     {load_run_start, load_run_free},
     {shield_run_enter, NULL},
     {dma_latency_hold, dma_latency_release}, /* after processes that would share the descriptor */
-    {open_trace, close_trace},
     {lock_memory, unlock_memory},
     {prepare, finish},
     {calibrate, supervise_end},

@@ -14,6 +14,7 @@
 #include "record/arena.h"
 #include "run/counter_watch.h"
 #include "run/instrument.h"
+#include "run/outside_look.h"
 #include "run/test.h"
 #include "run/trace_ring.h"
 
@@ -45,8 +46,9 @@ struct run_dma_latency {
 struct run {
     struct counter_watch *counter_watch; /* of the supervisor, while the test measures */
     struct counter_totals counter_totals;
-    struct trace_ring *trace_ring; /* with --trace */
-    atomic_int looks;              /* that it has made on request of a measuring thread */
+    struct outside_look *outside_look; /* NULL: the supervisor looks */
+    struct trace_ring *trace_ring;     /* with --trace */
+    atomic_int looks;                  /* that it has made on request of a measuring thread */
     const struct request *request;
     const struct test *test;
     struct outcome outcome;

@@ -69,10 +69,10 @@ void supervise_process(struct run *run, pid_t process, const char *party)
         kill(getpid(), SIGCHLD);
 }
 
-/* What a measuring thread tells the supervisor, one byte each. */
-enum word { DONE = 1, BEGINS, LOOK, ENDS };
+/* What a measuring thread tells the supervisor, one byte each: an enum look_word, or this. */
+enum { DONE = LOOK_ENDS + 1 };
 
-static void tell(const struct run *run, enum word word)
+static void tell(const struct run *run, int word)
 {
     char byte = (char)word;
     while (write(run->done_pipe[1], &byte, 1) < 0 && errno == EINTR)
@@ -85,17 +85,18 @@ static void tell_done(const struct run *run)
 }
 
 /* Has the supervisor look, and waits until it has: around the measurement, never within. */
-static void ask_to_look(struct run *run, enum word word)
+static void ask_to_look(struct run *run, enum look_word word)
 {
     static const struct timespec pause = {0, 200000};
     int before = atomic_load(&run->looks);
+    outside_look_ask(run, word);
     if (!run->counter_watch)
         return;
-    if (word == BEGINS && !counter_watch_has_looks(run->counter_watch)) {
+    if (word == LOOK_BEGINS && !counter_watch_has_looks(run->counter_watch)) {
         counter_watch_begin(run->counter_watch); /* the supervisor stays asleep */
         return;
     }
-    if (word == ENDS && !counter_watch_has_looks(run->counter_watch)) {
+    if (word == LOOK_ENDS && !counter_watch_has_looks(run->counter_watch)) {
         counter_watch_end(run->counter_watch, &run->counter_totals);
         return;
     }
@@ -106,7 +107,7 @@ static void ask_to_look(struct run *run, enum word word)
 
 void supervise_look_at_threads(struct run *run)
 {
-    ask_to_look(run, LOOK);
+    ask_to_look(run, LOOK_AT_THREADS);
 }
 
 /* Rests at the end: the measurement has the whole real-time budget. */
@@ -126,7 +127,7 @@ static void measure(void *argument)
     instrument_measure(&run->instrument, &run->clock, run->scratch);
     port_usage(&run->usage_before);
     load_begin(&run->load);
-    ask_to_look(run, BEGINS);
+    ask_to_look(run, LOOK_BEGINS);
     run->start_ns = clock_monotonic_ns();
     run->arena->started_ns = run->start_ns;
     run->arena->started_uptime_ns = port_uptime_ns();
@@ -134,7 +135,7 @@ static void measure(void *argument)
     run->arena->ended_ns = clock_monotonic_ns();
     load_end(&run->load);
     port_usage(&run->usage_after);
-    ask_to_look(run, ENDS);
+    ask_to_look(run, LOOK_ENDS);
     tell_done(run);
 }
 
@@ -226,21 +227,22 @@ static bool input_ended(void)
     return got == 0 || (got < 0 && errno != EINTR && errno != EAGAIN);
 }
 
-/* Does what a measuring thread asks for. True: it is done; after ENDS it only says so again. */
+/* Does what a measuring thread asks for. True: it is done; after LOOK_ENDS it only says so again.
+ */
 static bool take_word(struct run *run)
 {
     char word = 0;
     if (read(run->done_pipe[0], &word, 1) != 1)
         return false;
-    if (word == BEGINS)
+    if (word == LOOK_BEGINS)
         counter_watch_begin(run->counter_watch);
-    if (word == LOOK)
+    if (word == LOOK_AT_THREADS)
         counter_watch_look_at_threads(run->counter_watch);
-    if (word == ENDS)
+    if (word == LOOK_ENDS)
         counter_watch_end(run->counter_watch, &run->counter_totals);
     if (word != DONE)
         atomic_fetch_add(&run->looks, 1);
-    return word == DONE || word == ENDS;
+    return word == DONE || word == LOOK_ENDS;
 }
 
 /* Once a second, on a CPU that does not measure. Whatever else is looked at each second has its
@@ -253,6 +255,13 @@ static void look_each_second(struct run *run)
     trace_ring_look(run->trace_ring, run->arena);
     if (run->lost_cpu < 0)
         run->lost_cpu = counter_watch_lost_cpu(run->counter_watch);
+}
+
+static bool has_lost_cpu(struct run *run)
+{
+    if (run->lost_cpu < 0)
+        run->lost_cpu = outside_look_lost_cpu(run);
+    return run->lost_cpu >= 0;
 }
 
 static int64_t next_ns(const struct run *run, int64_t until_ns)
@@ -281,7 +290,7 @@ static bool wait_for_done(struct run *run, const sigset_t *mask, bool watch_inpu
         if (ready > 0 && watch_input && FD_ISSET(STDIN_FILENO, &descriptors) && input_ended())
             stop_from_outside();
         look_each_second(run);
-        if (stop_came_from_outside() || is_alone(run) || run->lost_cpu >= 0)
+        if (stop_came_from_outside() || is_alone(run) || has_lost_cpu(run))
             return false;
     }
 }
@@ -493,16 +502,19 @@ int supervise_calibrate(struct run *run)
 
 int supervise_measure(struct run *run)
 {
-    struct counter_watch_setup setup = {run->arena, run_measured_cpus(run), &run->needed};
+    struct counter_watch_setup setup = {
+        .arena = run->arena, .measured = run_measured_cpus(run), .second = &run->needed};
     run->counter_totals = (struct counter_totals){-1, -1, -1, -1};
     if (run->trace_ring && trace_ring_start(run->trace_ring, &run->outcome) != 0)
         return -1;
-    run->counter_watch = counter_watch_open(&setup);
+    if (!outside_look_is_there(run))
+        run->counter_watch = counter_watch_open(&setup);
     int error = supervise_thread(run, measure);
     run->is_observed = !error;
     if (run->is_stuck)
         return error;
-    trace_ring_end(run->trace_ring, run->arena);
+    if (!outside_look_is_there(run))
+        trace_ring_end(run->trace_ring, run->arena);
     counter_watch_close(run->counter_watch);
     run->counter_watch = NULL;
     return error;

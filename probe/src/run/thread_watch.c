@@ -68,12 +68,14 @@ static void add(struct thread_watch *watch, pid_t process, pid_t id, bool is_at_
     watch->count++;
 }
 
-static void look_at_process(struct thread_watch *watch, pid_t process, bool is_asked_for)
+/* `left_out`: a thread that does not measure; 0: none. */
+static void look_at_process(struct thread_watch *watch, pid_t process, pid_t left_out,
+                            bool is_asked_for)
 {
     int64_t now[WATCH_COUNTERS];
     int count = port_threads(process, watch->found, WATCH_THREADS + 1);
     for (int i = 0; i < count; i++) {
-        if (process == 0 && watch->found[i] == getpid())
+        if (watch->found[i] == left_out)
             continue;
         struct watched_thread *thread = find(watch, process, watch->found[i]);
         if (!thread) {
@@ -88,15 +90,18 @@ static void look_at_process(struct thread_watch *watch, pid_t process, bool is_a
 
 static void look_at_all(struct thread_watch *watch, pid_t second, bool is_asked_for)
 {
-    look_at_process(watch, 0, is_asked_for);
+    look_at_process(watch, watch->process, watch->process > 0 ? watch->process : getpid(),
+                    is_asked_for);
     if (second > 0)
-        look_at_process(watch, second, is_asked_for);
+        look_at_process(watch, second, 0, is_asked_for);
 }
 
-void thread_watch_begin(struct thread_watch *watch, const struct cpus *measured, pid_t second)
+void thread_watch_begin(struct thread_watch *watch, const struct cpus *measured, pid_t process,
+                        pid_t second)
 {
     memset(watch, 0, sizeof *watch);
     watch->measured = *measured;
+    watch->process = process;
     look_at_all(watch, second, true);
 }
 

@@ -36,13 +36,15 @@ struct thread_watch {
     bool is_short; /* more threads than WATCH_THREADS */
     int64_t total[WATCH_COUNTERS];
     bool is_total_partial;
-    pid_t second;
+    pid_t process; /* 0: this one */
     struct watched_thread threads[WATCH_THREADS];
     pid_t found[WATCH_THREADS + 1];
 };
 
-/* Lists the threads, and takes the counters to compare with. */
-void thread_watch_begin(struct thread_watch *watch, const struct cpus *measured, pid_t second);
+/* Lists the threads of `process` (0: this one) without its first one, which only waits, and of
+ * `second`, and takes the counters to compare with. */
+void thread_watch_begin(struct thread_watch *watch, const struct cpus *measured, pid_t process,
+                        pid_t second);
 
 /* Reads all threads. `is_asked_for`: threads that are new are not at work yet, and those that are
  * about to end do nothing more. */
