@@ -30,7 +30,8 @@ struct made_up_thread {
 static struct {
     char root[64];
     int64_t monotonic_ns, asleep_ns, wall_ns;
-    int allowed; /* CPUs from 0 on */
+    int64_t reading_ns; /* that a reading of a clock takes */
+    int allowed;        /* CPUs from 0 on */
     cpu_set_t bound;
     const char *online;
     int gone; /* CPU that /proc/stat lacks; 0: none */
@@ -63,6 +64,7 @@ int __wrap_clock_gettime(clockid_t id, struct timespec *time)
     ns += id == CLOCK_MONOTONIC ? 0 : world.asleep_ns;
     ns += id == CLOCK_REALTIME ? world.wall_ns : 0;
     *time = (struct timespec){ns / SECOND_NS, ns % SECOND_NS};
+    world.monotonic_ns += world.reading_ns;
     return 0;
 }
 
@@ -634,6 +636,20 @@ static void test_looks_from_another_cpu(void)
     close_world();
 }
 
+/* The looks that a pause left out are not made up for. */
+static void test_the_next_look_is_ahead(void)
+{
+    open_world();
+    begin("1");
+    pass_second(); /* at the very moment when it is due */
+    CHECK_SAME(counter_watch_due_ns(world.watch), BEGIN_NS + 2 * SECOND_NS);
+    world.monotonic_ns += 4700000000;
+    counter_watch_look(world.watch);
+    CHECK_SAME(counter_watch_due_ns(world.watch), BEGIN_NS + 6 * SECOND_NS);
+    end();
+    close_world();
+}
+
 /* Nothing is read each second, and what is read at begin and end has its totals. */
 static void test_where_every_cpu_measures(void)
 {
@@ -714,6 +730,53 @@ static void test_the_wall_clock_is_set(void)
     close_world();
 }
 
+static void check_clocks(int64_t asleep_ns, int64_t step_ns, uint32_t told)
+{
+    world.asleep_ns += asleep_ns;
+    world.wall_ns += step_ns;
+    pass_second();
+    CHECK_SAME(world.arena->event_count, told);
+}
+
+static void test_the_least_suspend(void)
+{
+    open_world();
+    begin("1");
+    check_clocks(5000000, 0, 0);
+    check_clocks(5000001, 0, 1);
+    end();
+    close_world();
+    open_world();
+    world.reading_ns = 1000000; /* three of them pass from the first reading to the last one */
+    begin("1");
+    check_clocks(8000000, 0, 0);
+    check_clocks(8000001, 0, 1);
+    end();
+    close_world();
+}
+
+/* 500 ppm of the time since the look before may be a slew. */
+static void test_the_least_step(void)
+{
+    open_world();
+    begin("1");
+    check_clocks(0, 2500000, 0);
+    check_clocks(0, -2500000, 0);
+    check_clocks(0, 2500001, 1);
+    check_clocks(0, -2500001, 2);
+    world.monotonic_ns += 9 * SECOND_NS;
+    check_clocks(0, 7000000, 2);
+    end();
+    close_world();
+    open_world();
+    world.reading_ns = 1000000;
+    begin("1");
+    check_clocks(0, 5500000, 0);
+    check_clocks(0, 5600000, 1);
+    end();
+    close_world();
+}
+
 /* Where no look is made each second, the clocks are compared at the end. */
 static void test_clocks_without_looks(void)
 {
@@ -745,10 +808,13 @@ static const struct tap_test tests[] = {
     {"no worst value any more", test_no_worst_value_any_more},
     {"a full table", test_a_full_table},
     {"looks from another CPU", test_looks_from_another_cpu},
+    {"the next look is ahead", test_the_next_look_is_ahead},
     {"where every CPU measures", test_where_every_cpu_measures},
     {"a CPU that goes offline", test_a_cpu_that_goes_offline},
     {"suspend", test_suspend},
     {"the wall clock is set", test_the_wall_clock_is_set},
+    {"the least suspend", test_the_least_suspend},
+    {"the least step", test_the_least_step},
     {"clocks without looks", test_clocks_without_looks},
 };
 
