@@ -8,6 +8,7 @@
 #include "record/counter_table.h"
 #include "run/counter_watch.h"
 #include "run/stream.h"
+#include "run/thread_watch.h"
 #include "tap.h"
 
 #include <ftw.h>
@@ -161,6 +162,14 @@ static void put_thread(pid_t id, const struct made_up_thread *thread)
              thread->migrations, thread->involuntary);
     if (thread->migrations >= 0)
         put_thread_file(id, "sched", text);
+}
+
+/* Besides world.threads; they do nothing. */
+static void put_idle_threads(int count)
+{
+    static const struct made_up_thread idle = {.is_there = true, .cpu = 1};
+    for (int i = 0; i < count; i++)
+        put_thread(getpid() + 1 + THREADS + i, &idle);
 }
 
 static void put_group(const char *path, long count, long us)
@@ -471,6 +480,26 @@ static void test_a_thread_that_asks(void)
     CHECK_SAME(counted(kept(1, 0), ARENA_MAJOR_FAULTS), 0);
     CHECK_SAME(end().migrations, 0);
     close_world();
+}
+
+/* What a thread that is not watched did is not known, and so no 0 is told. */
+static void check_many_threads(int count, bool is_known)
+{
+    open_world();
+    put_idle_threads(count - 1);
+    begin("1");
+    record(0, 5000, 500);
+    pass_second();
+    CHECK_SAME(counted(kept(1, 0), ARENA_MAJOR_FAULTS), is_known ? 0 : -1);
+    CHECK_SAME(end().migrations, is_known ? 0 : -1);
+    CHECK(is_known == !event("threads_not_watched"));
+    close_world();
+}
+
+static void test_more_threads_than_are_watched(void)
+{
+    check_many_threads(WATCH_THREADS, true); /* the main thread has no place among them */
+    check_many_threads(WATCH_THREADS + 1, false);
 }
 
 static void test_throttling(void)
@@ -799,6 +828,7 @@ static const struct tap_test tests[] = {
     {"a thread that ends", test_a_thread_that_ends},
     {"a thread that comes", test_a_thread_that_comes},
     {"a thread that asks", test_a_thread_that_asks},
+    {"more threads than are watched", test_more_threads_than_are_watched},
     {"throttling", test_throttling},
     {"unknown counters are left out", test_unknown_counters_are_left_out},
     {"only seconds with a worst value", test_only_seconds_with_a_worst_value},
