@@ -8,6 +8,7 @@
 #include "record/counter_table.h"
 #include "run/counter_watch.h"
 #include "run/stream.h"
+#include "run/thread_watch.h"
 #include "tap.h"
 
 #include <ftw.h>
@@ -30,7 +31,8 @@ struct made_up_thread {
 static struct {
     char root[64];
     int64_t monotonic_ns, asleep_ns, wall_ns;
-    int allowed; /* CPUs from 0 on */
+    int64_t reading_ns; /* that a reading of a clock takes */
+    int allowed;        /* CPUs from 0 on */
     cpu_set_t bound;
     const char *online;
     int gone; /* CPU that /proc/stat lacks; 0: none */
@@ -63,6 +65,7 @@ int __wrap_clock_gettime(clockid_t id, struct timespec *time)
     ns += id == CLOCK_MONOTONIC ? 0 : world.asleep_ns;
     ns += id == CLOCK_REALTIME ? world.wall_ns : 0;
     *time = (struct timespec){ns / SECOND_NS, ns % SECOND_NS};
+    world.monotonic_ns += world.reading_ns;
     return 0;
 }
 
@@ -159,6 +162,14 @@ static void put_thread(pid_t id, const struct made_up_thread *thread)
              thread->migrations, thread->involuntary);
     if (thread->migrations >= 0)
         put_thread_file(id, "sched", text);
+}
+
+/* Besides world.threads; they do nothing. */
+static void put_idle_threads(int count)
+{
+    static const struct made_up_thread idle = {.is_there = true, .cpu = 1};
+    for (int i = 0; i < count; i++)
+        put_thread(getpid() + 1 + THREADS + i, &idle);
 }
 
 static void put_group(const char *path, long count, long us)
@@ -417,7 +428,20 @@ static void test_migrations_that_are_seen(void)
     close_world();
 }
 
-/* What a thread did after it was seen last is not known, and so no 0 is told. */
+/* A thread came or went in the first second, and none in the next: a 0 is told of that one alone,
+ * and of no sum. */
+static void expect_a_change(void)
+{
+    record(0, 5000, 500);
+    pass_second();
+    CHECK_SAME(counted(kept(1, 0), ARENA_MAJOR_FAULTS), -1);
+    record(0, 6000, 1500);
+    pass_second();
+    CHECK_SAME(counted(kept(1, 1), ARENA_MAJOR_FAULTS), 0);
+    CHECK_SAME(end().migrations, -1);
+}
+
+/* What it did after it was seen last is not known. */
 static void test_a_thread_that_ends(void)
 {
     open_world();
@@ -425,14 +449,8 @@ static void test_a_thread_that_ends(void)
     begin("1");
     world.threads[1].is_there = false;
     world.threads[0].minor = 4;
-    record(0, 5000, 500);
-    pass_second();
+    expect_a_change();
     CHECK_SAME(counted(kept(1, 0), ARENA_MINOR_FAULTS), 4);
-    CHECK_SAME(counted(kept(1, 0), ARENA_MAJOR_FAULTS), -1);
-    record(0, 6000, 1500);
-    pass_second();
-    CHECK_SAME(counted(kept(1, 1), ARENA_MAJOR_FAULTS), 0);
-    CHECK_SAME(end().migrations, -1);
     close_world();
 }
 
@@ -441,13 +459,7 @@ static void test_a_thread_that_comes(void)
     open_world();
     begin("1");
     world.threads[1] = (struct made_up_thread){.is_there = true, .cpu = 1, .major = 9};
-    record(0, 5000, 500);
-    pass_second();
-    CHECK_SAME(counted(kept(1, 0), ARENA_MAJOR_FAULTS), -1);
-    record(0, 6000, 1500);
-    pass_second();
-    CHECK_SAME(counted(kept(1, 1), ARENA_MAJOR_FAULTS), 0);
-    CHECK_SAME(end().migrations, -1);
+    expect_a_change();
     close_world();
 }
 
@@ -469,6 +481,26 @@ static void test_a_thread_that_asks(void)
     CHECK_SAME(counted(kept(1, 0), ARENA_MAJOR_FAULTS), 0);
     CHECK_SAME(end().migrations, 0);
     close_world();
+}
+
+/* What a thread that is not watched did is not known, and so no 0 is told. */
+static void check_many_threads(int count, bool is_known)
+{
+    open_world();
+    put_idle_threads(count - 1);
+    begin("1");
+    record(0, 5000, 500);
+    pass_second();
+    CHECK_SAME(counted(kept(1, 0), ARENA_MAJOR_FAULTS), is_known ? 0 : -1);
+    CHECK_SAME(end().migrations, is_known ? 0 : -1);
+    CHECK(is_known == !event("threads_not_watched"));
+    close_world();
+}
+
+static void test_more_threads_than_are_watched(void)
+{
+    check_many_threads(WATCH_THREADS, true); /* the main thread has no place among them */
+    check_many_threads(WATCH_THREADS + 1, false);
 }
 
 static void test_throttling(void)
@@ -634,6 +666,20 @@ static void test_looks_from_another_cpu(void)
     close_world();
 }
 
+/* The looks that a pause left out are not made up for. */
+static void test_the_next_look_is_ahead(void)
+{
+    open_world();
+    begin("1");
+    pass_second(); /* at the very moment when it is due */
+    CHECK_SAME(counter_watch_due_ns(world.watch), BEGIN_NS + 2 * SECOND_NS);
+    world.monotonic_ns += 4700000000;
+    counter_watch_look(world.watch);
+    CHECK_SAME(counter_watch_due_ns(world.watch), BEGIN_NS + 6 * SECOND_NS);
+    end();
+    close_world();
+}
+
 /* Nothing is read each second, and what is read at begin and end has its totals. */
 static void test_where_every_cpu_measures(void)
 {
@@ -714,6 +760,53 @@ static void test_the_wall_clock_is_set(void)
     close_world();
 }
 
+static void check_clocks(int64_t asleep_ns, int64_t step_ns, uint32_t told)
+{
+    world.asleep_ns += asleep_ns;
+    world.wall_ns += step_ns;
+    pass_second();
+    CHECK_SAME(world.arena->event_count, told);
+}
+
+static void test_the_least_suspend(void)
+{
+    open_world();
+    begin("1");
+    check_clocks(5000000, 0, 0);
+    check_clocks(5000001, 0, 1);
+    end();
+    close_world();
+    open_world();
+    world.reading_ns = 1000000; /* three of them pass from the first reading to the last one */
+    begin("1");
+    check_clocks(8000000, 0, 0);
+    check_clocks(8000001, 0, 1);
+    end();
+    close_world();
+}
+
+/* 500 ppm of the time since the look before may be a slew. */
+static void test_the_least_step(void)
+{
+    open_world();
+    begin("1");
+    check_clocks(0, 2500000, 0);
+    check_clocks(0, -2500000, 0);
+    check_clocks(0, 2500001, 1);
+    check_clocks(0, -2500001, 2);
+    world.monotonic_ns += 9 * SECOND_NS;
+    check_clocks(0, 7000000, 2);
+    end();
+    close_world();
+    open_world();
+    world.reading_ns = 1000000;
+    begin("1");
+    check_clocks(0, 5500000, 0);
+    check_clocks(0, 5600000, 1);
+    end();
+    close_world();
+}
+
 /* Where no look is made each second, the clocks are compared at the end. */
 static void test_clocks_without_looks(void)
 {
@@ -736,6 +829,7 @@ static const struct tap_test tests[] = {
     {"a thread that ends", test_a_thread_that_ends},
     {"a thread that comes", test_a_thread_that_comes},
     {"a thread that asks", test_a_thread_that_asks},
+    {"more threads than are watched", test_more_threads_than_are_watched},
     {"throttling", test_throttling},
     {"unknown counters are left out", test_unknown_counters_are_left_out},
     {"only seconds with a worst value", test_only_seconds_with_a_worst_value},
@@ -745,10 +839,13 @@ static const struct tap_test tests[] = {
     {"no worst value any more", test_no_worst_value_any_more},
     {"a full table", test_a_full_table},
     {"looks from another CPU", test_looks_from_another_cpu},
+    {"the next look is ahead", test_the_next_look_is_ahead},
     {"where every CPU measures", test_where_every_cpu_measures},
     {"a CPU that goes offline", test_a_cpu_that_goes_offline},
     {"suspend", test_suspend},
     {"the wall clock is set", test_the_wall_clock_is_set},
+    {"the least suspend", test_the_least_suspend},
+    {"the least step", test_the_least_step},
     {"clocks without looks", test_clocks_without_looks},
 };
 

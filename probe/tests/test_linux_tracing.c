@@ -21,7 +21,8 @@
 
 #define PLACE "/sys/kernel/tracing"
 #define TIMERLAT_FD PLACE "/osnoise/per_cpu/cpu1/timerlat_fd"
-#define ENDED 4711 /* no process has this id */
+#define ENDED 4711       /* no process has this id */
+#define HIDDEN 999999999 /* of a process of which /proc shows nothing */
 
 enum { PAGE = 4096, HEADER = 16, ID = 318, OTHER_ID = 9, CPU = 1 };
 
@@ -121,9 +122,9 @@ ssize_t __wrap_read(int file, void *bytes, size_t count)
 
 int __wrap_kill(pid_t process, int number)
 {
-    if (process != ENDED)
+    if (process != ENDED && process != HIDDEN)
         return __real_kill(process, number);
-    errno = ESRCH;
+    errno = process == ENDED ? ESRCH : EPERM;
     return -1;
 }
 
@@ -454,7 +455,8 @@ static void test_left(void)
     close_machine();
 }
 
-/* A later process with the id of an ended one, and names that nobody gives. */
+/* A later process with the id of an ended one, one that /proc hides, and names that nobody gives.
+ */
 static void test_names(void)
 {
     char name[64];
@@ -470,6 +472,8 @@ static void test_names(void)
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         CHECK(!tracefs_is_left(names[i]));
     CHECK(tracefs_is_left("hardstone-4711-1"));
+    CHECK(
+        !tracefs_is_left("hardstone-999999999-1")); /* alive; whether it is that one, nobody says */
     close_machine();
 }
 

@@ -1,5 +1,5 @@
-/* What a run says when the process that its test depends on dies. Each run is that of a process of
- * its own, with an invented test. */
+/* What a run says when the process that its test depends on dies, and when it looks at the trace.
+ * Each run is that of a process of its own, with an invented test. */
 #include "base/posix_source.h"
 
 #include "child_run.h"
@@ -55,6 +55,63 @@ static int end_at_the_deadline(struct run *run)
     return 0;
 }
 
+/* ---- looks at the trace ---- */
+
+/* In the place of run/trace_ring.c. */
+static struct trace_ring {
+    atomic_bool is_due;
+} ring;
+
+struct trace_ring *trace_ring_open(const struct cpus *measured, struct outcome *outcome)
+{
+    (void)measured, (void)outcome;
+    return &ring;
+}
+
+int trace_ring_start(struct trace_ring *started, struct outcome *outcome)
+{
+    (void)started, (void)outcome;
+    return 0;
+}
+
+void trace_ring_look(struct trace_ring *looked_at, struct arena *arena)
+{
+    if (CHECK(looked_at == &ring))
+        arena_event(arena, "ring_looked_at", -1, NO_DATA, "while it measures");
+    atomic_store(&ring.is_due, false);
+}
+
+void trace_ring_end(struct trace_ring *ended, struct arena *arena)
+{
+    if (ended)
+        arena_event(arena, "ring_ended", -1, NO_DATA, "when it has measured");
+}
+
+void trace_ring_close(struct trace_ring *closed)
+{
+    (void)closed;
+}
+
+/* In the place of the one in run/counter_watch.c, by the linker: no second has to pass. */
+int64_t __wrap_counter_watch_due_ns(const struct counter_watch *watch);
+int64_t __wrap_counter_watch_due_ns(const struct counter_watch *watch)
+{
+    (void)watch;
+    return atomic_load(&ring.is_due) ? 0 : INT64_MAX;
+}
+
+/* The first request wakes the supervisor, which then looks before it takes the second. */
+static int end_after_a_look(struct run *run)
+{
+    atomic_store(&ring.is_due, true);
+    supervise_look_at_threads(run);
+    supervise_look_at_threads(run);
+    record_value(arena_record(run->arena, 0), 1, 0);
+    return 0;
+}
+
+/* ---- runs ---- */
+
 static int (*measure_with)(struct run *run);
 
 static void take_test(struct request *request)
@@ -65,14 +122,17 @@ static void take_test(struct request *request)
     request->test = &invented;
 }
 
-static const char *stream_of(int (*measure)(struct run *run), char *deadline)
+/* `option`: NULL or one more word. */
+static const char *stream_of(int (*measure)(struct run *run), char *deadline, char *option,
+                             int wanted)
 {
-    char *words[] = {"hardstone-probe", "run",   "SEM-P-SIG",     "--clock", "monotonic",
-                     "--policy",        "other", "--deadline-ns", deadline,  NULL};
+    char *words[] = {"hardstone-probe", "run",      "SEM-P-SIG", "--clock",
+                     "monotonic",       "--policy", "other",     "--deadline-ns",
+                     deadline,          option,     NULL};
     int code;
     measure_with = measure;
     const char *text = child_run(words, take_test, &code);
-    CHECK_SAME(code, 3);
+    CHECK_SAME(code, wanted);
     return text;
 }
 
@@ -82,7 +142,7 @@ static void check_lost(int (*measure)(struct run *run))
         tap_skip("this system makes no second process");
         return;
     }
-    const char *text = stream_of(measure, "60s");
+    const char *text = stream_of(measure, "60s", NULL, 3);
     CHECK_HOLDS(text, "\"status\":\"failed\"");
     CHECK_HOLDS(text, "the process of the invented party ended early");
 }
@@ -99,8 +159,17 @@ static void test_who_does_not_end(void)
 
 static void test_the_deadline(void)
 {
-    CHECK_HOLDS(stream_of(end_at_the_deadline, "100ms"), "\"status\":\"timeout\"");
+    CHECK_HOLDS(stream_of(end_at_the_deadline, "100ms", NULL, 3), "\"status\":\"timeout\"");
+}
+
+static void test_the_trace(void)
+{
+    if (!tap_is_wrapped())
+        return;
+    const char *text = stream_of(end_after_a_look, "60s", "--trace", 0);
+    CHECK_HOLDS(text, "\"name\":\"ring_looked_at\"");
+    CHECK_HOLDS(text, "\"name\":\"ring_ended\"");
 }
 
 TAP_MAIN({"who ends at once", test_who_ends_at_once}, {"who does not end", test_who_does_not_end},
-         {"the deadline", test_the_deadline})
+         {"the deadline", test_the_deadline}, {"the trace", test_the_trace})

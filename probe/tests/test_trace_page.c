@@ -204,6 +204,24 @@ static void test_times(void)
     CHECK(!page.is_damaged);
 }
 
+/* An absolute stamp has no bits above the 59th: those of the page's time stay. */
+static void test_upper_bits_of_a_stamp(void)
+{
+    const uint64_t upper = UINT64_C(3) << 59;
+    struct made made;
+    struct trace_page page;
+    struct trace_entry entry;
+    read_all();
+    begin(&made, upper + 1000);
+    head(&made, 31, 9);
+    word(&made, UINT32_MAX);
+    event(&made, 4, 77);
+    finish(&made, 0);
+    open_made(&page, &made);
+    CHECK(trace_page_next(&page, &entry));
+    CHECK_SAME(entry.at_ns, upper + ((uint64_t)UINT32_MAX << 27) + 9 + 4);
+}
+
 static void test_lost(void)
 {
     struct made made;
@@ -346,6 +364,7 @@ static void test_formats(void)
 TAP_MAIN({"the layout of a page is read, and refused where no kernel has it", test_layout},
          {"a kernel's page holds what its text says", test_page_and_text},
          {"time goes on over extensions, stamps and discarded events", test_times},
+         {"a stamp keeps the upper bits of the time", test_upper_bits_of_a_stamp},
          {"a page says how many events were lost before it", test_lost},
          {"a damaged page ends where the damage is", test_damaged},
          {"no byte outside a page is read, whatever is in it", test_any_bytes},

@@ -14,7 +14,7 @@ struct trace_value {
 };
 
 /* The largest such value among the largest of each series that is being measured, of those that
- * ended after `since_ns`. False: none. May be called while others record. */
+ * ended at `since_ns` or later. False: none. May be called while others record. */
 bool trace_table_wants(const struct arena *arena, int64_t since_ns, struct trace_value *value);
 
 /* Keeps an excerpt of `count` lines, oldest first; nothing without lines. */

@@ -73,7 +73,7 @@ static void look_at_process(struct thread_watch *watch, pid_t process, pid_t lef
                             bool is_asked_for)
 {
     int64_t now[WATCH_COUNTERS];
-    int count = port_threads(process, watch->found, WATCH_THREADS + 1);
+    int count = port_threads(process, watch->found, WATCH_THREADS + 2);
     for (int i = 0; i < count; i++) {
         if (watch->found[i] == left_out)
             continue;
@@ -85,7 +85,6 @@ static void look_at_process(struct thread_watch *watch, pid_t process, pid_t lef
             thread->is_there = true;
         }
     }
-    watch->is_short |= count > WATCH_THREADS;
 }
 
 static void look_at_all(struct thread_watch *watch, pid_t second, bool is_asked_for)

@@ -38,7 +38,7 @@ struct thread_watch {
     bool is_total_partial;
     pid_t process; /* 0: this one */
     struct watched_thread threads[WATCH_THREADS];
-    pid_t found[WATCH_THREADS + 1];
+    pid_t found[WATCH_THREADS + 2]; /* with the main thread, and one that is too many */
 };
 
 /* Lists the threads of `process` (0: this one) without its first one, which only waits, and of

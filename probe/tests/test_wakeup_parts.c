@@ -1,0 +1,528 @@
+/* The parts of wake-ups, from events of a kernel that is made up. What its rings hold comes when
+ * they are stopped, or when a test says so: nothing depends on the reader's pace. */
+#include "base/posix_source.h"
+
+#include "family/timer/parts_source.h"
+#include "family/timer/timerlat_match.h"
+#include "family/timer/wakeup_parts.h"
+#include "run/shield_run.h"
+#include "run/stop.h"
+#include "tap.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum { MOST = 100, PARTIES = 2, FIRST_CPU = 3, FIRST_THREAD = 77, OTHER_THREAD = 5 };
+enum { WAKEUP, RELEASE, MISSED, FIRST_PART, SERIES = FIRST_PART + PARTS };
+enum { INTERVAL, WISH, CPUS };
+
+#define START_NS INT64_C(1000000000)
+#define INTERVAL_NS INT64_C(100000)
+
+static struct {
+    bool lacks_all, is_switched_off, is_never_empty;
+    atomic_bool is_given; /* the events */
+    atomic_int reads;
+    struct cpus cpus;
+    int start_error, read_error, close_error, close_count;
+    struct {
+        int cpu;
+        struct port_tracing_event event;
+    } events[MOST];
+    int event_count;
+    char filters[2][64];
+} kernel;
+
+static _Thread_local pid_t own_id;
+
+/* ---- in the place of the port's ---- */
+
+int port_tracing_look(const struct port_tracing_wish *wish, struct outcome *outcome)
+{
+    (void)wish;
+    return kernel.lacks_all ? outcome_set(outcome, STATUS_DENIED, "a remedy", "no events") : 0;
+}
+
+void port_tracing_name(char *name, size_t bytes)
+{
+    snprintf(name, bytes, "mine");
+}
+
+int port_tracing_remove_left(void)
+{
+    return 0;
+}
+
+struct port_tracing *port_tracing_open(const struct port_tracing_wish *wish,
+                                       struct outcome *outcome)
+{
+    (void)outcome;
+    kernel.cpus = wish->cpus;
+    return (struct port_tracing *)&kernel;
+}
+
+int port_tracing_filter(struct port_tracing *tracing, int kind, const char *expression)
+{
+    (void)tracing;
+    if (CHECK(kind == KIND_WAKING || kind == KIND_SWITCH))
+        snprintf(kernel.filters[kind - KIND_WAKING], sizeof kernel.filters[0], "%s", expression);
+    return 0;
+}
+
+int port_tracing_start(struct port_tracing *tracing, struct outcome *outcome)
+{
+    (void)tracing;
+    return kernel.start_error ? outcome_set(outcome, STATUS_FAILED, NULL, "does not start") : 0;
+}
+
+bool port_tracing_is_on(const struct port_tracing *tracing)
+{
+    (void)tracing;
+    return !kernel.is_switched_off;
+}
+
+int port_tracing_stop(struct port_tracing *tracing)
+{
+    (void)tracing;
+    atomic_store(&kernel.is_given, true);
+    return 0;
+}
+
+int port_tracing_read(struct port_tracing *tracing, int cpu, port_tracing_visit visit,
+                      void *context)
+{
+    (void)tracing;
+    atomic_fetch_add(&kernel.reads, 1);
+    if (!atomic_load(&kernel.is_given))
+        return 1; /* more may be left */
+    for (int i = 0; i < kernel.event_count; i++)
+        if (kernel.events[i].cpu == cpu) {
+            kernel.events[i].cpu = -1;
+            visit(&kernel.events[i].event, context);
+        }
+    errno = kernel.read_error;
+    return kernel.read_error ? -1 : kernel.is_never_empty;
+}
+
+int port_tracing_close(struct port_tracing *tracing, char *path, size_t bytes)
+{
+    (void)tracing;
+    snprintf(path, bytes, "/instances/mine");
+    kernel.close_count++;
+    return kernel.close_error;
+}
+
+pid_t port_tracing_thread(void)
+{
+    return own_id;
+}
+
+int port_timerlat_look(int64_t period_us, struct outcome *outcome)
+{
+    (void)period_us, (void)outcome;
+    return 0;
+}
+
+int port_timerlat_open(int cpu)
+{
+    (void)cpu;
+    return -1;
+}
+
+/* By the linker: timerlat's settings are those of the machine. */
+int __wrap_shield_run_set_timerlat(struct run *run, int64_t period_us, struct outcome *outcome);
+int __wrap_shield_run_set_timerlat(struct run *run, int64_t period_us, struct outcome *outcome)
+{
+    (void)run, (void)period_us, (void)outcome;
+    return 0;
+}
+
+/* ---- a run ---- */
+
+static const struct param_spec params[] = {
+    [INTERVAL] = {"interval_ns", PARAM_NS, false, "100us", 1, INT64_MAX, NULL, ""},
+    [WISH] = {"parts", PARAM_NAME, false, "none", 0, 0, parts_wishes, ""},
+    [CPUS] = {"cpus", PARAM_CPU, true, "", 0, 9, NULL, "", "cpu"},
+    {0},
+};
+
+static struct test test = {.id = "INVENTED", .params = params};
+static struct request request;
+static struct run run;
+static struct sleeper sleepers[PARTIES];
+static struct wakeup_parts *parts;
+static void *memory;
+
+static void begin(enum parts_wish wish)
+{
+    memset(&kernel, 0, sizeof kernel);
+    memset(&request, 0, sizeof request);
+    memset(&run, 0, sizeof run);
+    memset(sleepers, 0, sizeof sleepers);
+    parts = NULL;
+    memory = NULL;
+    stop_reset();
+    request.test = run.test = &test;
+    run.request = &request;
+    request.params[INTERVAL] = (struct param_value){1, {INTERVAL_NS}};
+    request.params[WISH] = (struct param_value){1, {wish}};
+    run.setup.cpu = FIRST_CPU;
+    run.start_ns = START_NS;
+    for (int i = 0; i < PARTIES * SERIES; i++) {
+        arena_plan_series(&run.plan, "value", "ns", NULL);
+        arena_plan_label_number(&run.plan, i, "place", i);
+    }
+    run.arena = arena_create(&run.plan, NULL, &run.outcome);
+    if (!run.arena)
+        abort();
+    for (int i = 0; i < PARTIES; i++) {
+        struct sleeper *sleeper = &sleepers[i];
+        sleeper->run = &run;
+        sleeper->cpu = FIRST_CPU + i;
+        sleeper->interval_ns = INTERVAL_NS;
+        sleeper->wakeup = arena_record(run.arena, i * SERIES + WAKEUP);
+        sleeper->release = arena_record(run.arena, i * SERIES + RELEASE);
+        sleeper->missed = arena_record(run.arena, i * SERIES + MISSED);
+        for (int j = 0; j < PARTS; j++)
+            sleeper->parts[j] = arena_record(run.arena, i * SERIES + FIRST_PART + j);
+    }
+}
+
+static int open_parts(int count)
+{
+    memory = calloc(1, wakeup_parts_bytes(&run, count) + 1);
+    if (!memory)
+        abort();
+    return wakeup_parts_open(&run, memory, sleepers, count, &parts);
+}
+
+/* As far as one thread measures. */
+static bool enter_alone(void)
+{
+    if (!CHECK_SAME(open_parts(1), 0) || !CHECK(parts != NULL))
+        return false;
+    wakeup_parts_start(parts);
+    own_id = FIRST_THREAD;
+    return wakeup_parts_enter(parts, &sleepers[0]);
+}
+
+static void end(void)
+{
+    wakeup_parts_end(parts);
+    wakeup_parts_end(parts);
+    CHECK_SAME(kernel.close_count, parts ? 1 : 0);
+    arena_free(run.arena);
+    arena_plan_free(&run.plan);
+    free(memory);
+}
+
+static void add(int cpu, struct port_tracing_event event)
+{
+    if (!CHECK(kernel.event_count < MOST))
+        return;
+    kernel.events[kernel.event_count].cpu = cpu;
+    kernel.events[kernel.event_count++].event = event;
+}
+
+static void add_plain(int cpu, int kind, int64_t at_ns, int64_t first, int64_t second)
+{
+    add(cpu, (struct port_tracing_event){.at_ns = at_ns,
+                                         .kind = kind,
+                                         .is_in_interrupt = true,
+                                         .field = {first, second},
+                                         .text = "hog",
+                                         .text_bytes = 3});
+}
+
+/* Two interrupts, of which the second, after 10 ns, wakes the thread; dispatch 40, return
+ * `return_ns`. Another thread is woken, and has its turn, too. */
+static void wake_up(int party, int64_t release_ns, int64_t return_ns)
+{
+    int cpu = FIRST_CPU + party;
+    add_plain(cpu, KIND_ENTRY, release_ns + 3, 0, 0);
+    add_plain(cpu, KIND_EXIT, release_ns + 6, 0, 0);
+    add_plain(cpu, KIND_ENTRY, release_ns + 10, 0, 0);
+    add_plain(cpu, KIND_WAKING, release_ns + 20, FIRST_THREAD + party, 0);
+    add_plain(cpu, KIND_EXIT, release_ns + 30, 0, 0);
+    add_plain(cpu, KIND_SWITCH, release_ns + 40, OTHER_THREAD, 1);
+    add_plain(cpu, KIND_SWITCH, release_ns + 50, FIRST_THREAD + party, OTHER_THREAD);
+    add_plain(cpu, KIND_WAKING, release_ns + 55, OTHER_THREAD, 0);
+    part_ring_put(wakeup_parts_ring(parts, &sleepers[party]), release_ns,
+                  release_ns + 50 + return_ns);
+}
+
+static void expect(int party, int64_t count, int64_t most_return_ns)
+{
+    struct record *const *of = sleepers[party].parts;
+    for (int i = 0; i < PARTS; i++)
+        CHECK_SAME(of[i]->count, count);
+    CHECK_SAME(of[PART_INTERRUPT]->max, 10);
+    CHECK_SAME(of[PART_DISPATCH]->max, 40);
+    CHECK_SAME(of[PART_RETURN]->max, most_return_ns);
+}
+
+static const struct arena_event *event(const char *name)
+{
+    for (uint32_t i = 0; i < run.arena->event_count; i++)
+        if (strcmp(run.arena->events[i].name, name) == 0)
+            return &run.arena->events[i];
+    return NULL;
+}
+
+static void expect_event(const char *name, const char *part)
+{
+    if (CHECK(event(name) != NULL))
+        CHECK_HOLDS(event(name)->text, part);
+}
+
+/* ---- tracepoints ---- */
+
+static void test_wake_ups(void)
+{
+    begin(PARTS_WISH_TRACEPOINTS);
+    if (CHECK(enter_alone())) {
+        wake_up(0, START_NS + 1000, 500);
+        wake_up(0, START_NS + 2000, 700);
+        wake_up(0, START_NS + 3000, 600);
+    }
+    wakeup_parts_end(parts);
+    CHECK(cpus_has(&kernel.cpus, FIRST_CPU) && cpus_count(&kernel.cpus) == 1);
+    CHECK_TEXT(kernel.filters[0], "pid == 77");
+    CHECK_TEXT(kernel.filters[1], "next_pid == 77");
+    expect(0, 3, 700);
+    CHECK_SAME(sleepers[0].parts[PART_RETURN]->worst[0].at_ns, 2750);
+    CHECK_SAME(sleepers[0].wakeup->count, 0); /* the sleeper itself records the total */
+    expect_event("parts_seen", "CPU 3: the parts of 3 of 3 wake-ups were seen by tracepoints");
+    expect_event("parts_worst", "750 ns, is 10 ns to the interrupt, 40 ns of dispatch, 700 ns of "
+                                "return; hog (5) ran before");
+    CHECK(!event("parts_stopped") && !event("parts_not_read") && !event("parts_not_removed"));
+    end();
+}
+
+/* Until the reader has read everything once more. */
+static void wait_for_reads(void)
+{
+    static const struct timespec rest = {0, 1000000};
+    int before = atomic_load(&kernel.reads);
+    while (atomic_load(&kernel.reads) < before + 2)
+        nanosleep(&rest, NULL);
+}
+
+/* A sample stays until its events have come. */
+static void test_while_it_measures(void)
+{
+    begin(PARTS_WISH_TRACEPOINTS);
+    if (CHECK(enter_alone())) {
+        wake_up(0, START_NS + 1000, 500);
+        wait_for_reads();
+        atomic_store(&kernel.is_given, true);
+        wait_for_reads();
+        CHECK(!part_ring_first(wakeup_parts_ring(parts, &sleepers[0])));
+    }
+    wakeup_parts_end(parts);
+    expect(0, 1, 500);
+    end();
+}
+
+/* As where the last read takes as many events as one takes at most. */
+static void test_a_ring_that_is_never_empty(void)
+{
+    begin(PARTS_WISH_TRACEPOINTS);
+    kernel.is_never_empty = true;
+    if (CHECK(enter_alone()))
+        wake_up(0, START_NS + 1000, 500);
+    wakeup_parts_end(parts);
+    expect(0, 1, 500);
+    end();
+}
+
+static void *enter_second(void *argument)
+{
+    own_id = FIRST_THREAD + 1;
+    CHECK(wakeup_parts_enter(argument, &sleepers[1]));
+    return NULL;
+}
+
+static void test_two_threads(void)
+{
+    pthread_t second;
+    begin(PARTS_WISH_AUTO);
+    if (CHECK_SAME(open_parts(PARTIES), 0) && CHECK(parts != NULL)) {
+        wakeup_parts_start(parts);
+        own_id = FIRST_THREAD;
+        if (pthread_create(&second, NULL, enter_second, parts) != 0)
+            abort();
+        CHECK(wakeup_parts_enter(parts, &sleepers[0])); /* once both have come */
+        pthread_join(second, NULL);
+        wake_up(0, START_NS + 1000, 500);
+        wake_up(1, START_NS + 1003, 800);
+    }
+    wakeup_parts_end(parts);
+    CHECK_TEXT(kernel.filters[1], "next_pid == 77 || next_pid == 78");
+    expect(0, 1, 500);
+    expect(1, 1, 800);
+    end();
+}
+
+static void test_lost_events(void)
+{
+    begin(PARTS_WISH_TRACEPOINTS);
+    if (CHECK(enter_alone())) {
+        part_ring_put(wakeup_parts_ring(parts, &sleepers[0]), START_NS + 1000, START_NS + 1400);
+        add_plain(FIRST_CPU, PORT_TRACING_LOST, START_NS + 1500, 0, 0);
+        wake_up(0, START_NS + 2000, 500);
+    }
+    kernel.is_switched_off = true;
+    kernel.read_error = EIO;
+    kernel.close_error = EBUSY;
+    wakeup_parts_end(parts);
+    expect(0, 1, 500);
+    expect_event("parts_seen", "the parts of 1 of 2 wake-ups were seen by tracepoints; 1 have none "
+                               "(events lost 1,");
+    CHECK(event("parts_stopped") != NULL);
+    expect_event("parts_not_read", strerror(EIO));
+    expect_event("parts_not_removed", "/instances/mine");
+    end();
+}
+
+static void test_a_refused_start(void)
+{
+    begin(PARTS_WISH_TRACEPOINTS);
+    kernel.start_error = EPERM;
+    CHECK(enter_alone()); /* the totals are measured all the same */
+    wakeup_parts_end(parts);
+    CHECK_HOLDS(run.outcome.reason, "does not start");
+    CHECK(!event("parts_seen"));
+    end();
+    begin(PARTS_WISH_AUTO);
+    kernel.start_error = EPERM;
+    CHECK(enter_alone());
+    wakeup_parts_end(parts);
+    CHECK_TEXT(run.outcome.reason, "");
+    expect_event("parts_not_seen", "does not start");
+    end();
+}
+
+/* The run ends before anybody measured. */
+static void test_without_a_start(void)
+{
+    begin(PARTS_WISH_TRACEPOINTS);
+    CHECK_SAME(open_parts(1), 0);
+    wakeup_parts_end(parts);
+    CHECK_SAME(run.arena->event_count, 0);
+    end();
+}
+
+static void test_what_is_asked_for(void)
+{
+    begin(PARTS_WISH_NONE);
+    CHECK_SAME(wakeup_parts_check(&run), 0);
+    CHECK_SAME(run.series_left_out, PARTS);
+    CHECK_SAME(wakeup_parts_bytes(&run, 1), 0);
+    CHECK_SAME(open_parts(1), 0);
+    CHECK(!parts && run.arena->event_count == 0);
+    end();
+    begin(PARTS_WISH_AUTO);
+    CHECK_SAME(wakeup_parts_check(&run), 0);
+    CHECK_SAME(run.series_left_out, 0);
+    CHECK(wakeup_parts_bytes(&run, 1) > 0);
+    kernel.lacks_all = true;
+    CHECK_SAME(wakeup_parts_check(&run), 0);
+    CHECK_SAME(run.series_left_out, PARTS);
+    CHECK_SAME(open_parts(1), 0);
+    CHECK(!parts);
+    expect_event("parts_not_seen", "no events");
+    end();
+    begin(PARTS_WISH_TRACEPOINTS);
+    kernel.lacks_all = true;
+    CHECK_SAME(wakeup_parts_check(&run), -1);
+    CHECK_SAME(run.outcome.status, STATUS_DENIED);
+    CHECK_TEXT(run.outcome.remedy, "a remedy");
+    end();
+}
+
+/* ---- timerlat ---- */
+
+static bool can_do_timerlat(void)
+{
+    if (!HS_SHIELD)
+        tap_skip("this build cannot put timerlat's settings back");
+    return HS_SHIELD && tap_is_wrapped();
+}
+
+static void cycle(int number, int64_t late_ns)
+{
+    int64_t release_ns = START_NS + number * INTERVAL_NS;
+    static const int64_t latencies_ns[] = {10, 50};
+    for (int i = 0; i < 2; i++)
+        add(FIRST_CPU, (struct port_tracing_event){.at_ns = release_ns + latencies_ns[i],
+                                                   .kind = KIND_TIMERLAT,
+                                                   .field = {number, i, latencies_ns[i]}});
+    part_ring_put(wakeup_parts_ring(parts, &sleepers[0]), 0, release_ns + late_ns);
+}
+
+/* The reader has the totals too. */
+static void test_timerlat(void)
+{
+    if (!can_do_timerlat())
+        return;
+    begin(PARTS_WISH_TIMERLAT);
+    sleepers[0].threshold_ns = 2 * INTERVAL_NS;
+    if (CHECK(enter_alone())) {
+        CHECK(wakeup_parts_is_timerlat(parts));
+        for (int i = 1; i <= TIMERLAT_LOCATE; i++)
+            cycle(i, 500);
+        cycle(30, 2 * INTERVAL_NS); /* misses two releases, and is at the threshold */
+    }
+    wakeup_parts_end(parts);
+    expect(0, TIMERLAT_LOCATE + 1, 2 * INTERVAL_NS - 50);
+    CHECK_SAME(sleepers[0].wakeup->count, TIMERLAT_LOCATE + 1);
+    CHECK_SAME(sleepers[0].wakeup->max, 2 * INTERVAL_NS);
+    CHECK_SAME(sleepers[0].release->count, TIMERLAT_LOCATE + 3);
+    CHECK_SAME(sleepers[0].missed->max, 2);
+    CHECK_SAME(sleepers[0].crossed_ns, 0);
+    CHECK(!run_should_stop());
+    expect_event("parts_seen", "the parts of 17 of 17 wake-ups were seen by timerlat");
+    CHECK(event("parts_checked") != NULL);
+    end();
+}
+
+static void test_the_threshold(void)
+{
+    if (!can_do_timerlat())
+        return;
+    begin(PARTS_WISH_TIMERLAT);
+    sleepers[0].threshold_ns = 600;
+    if (CHECK(enter_alone())) {
+        cycle(1, 500);
+        cycle(2, 601);
+        cycle(3, 602);
+    }
+    wakeup_parts_end(parts);
+    CHECK_SAME(sleepers[0].crossed_ns, 601); /* the first one */
+    CHECK(run_should_stop());
+    end();
+}
+
+/* Nothing can be measured then. */
+static void test_timerlat_that_does_not_start(void)
+{
+    if (!can_do_timerlat())
+        return;
+    begin(PARTS_WISH_TIMERLAT);
+    kernel.start_error = EPERM;
+    CHECK(!enter_alone());
+    wakeup_parts_end(parts);
+    CHECK_HOLDS(run.outcome.reason, "does not start");
+    end();
+}
+
+TAP_MAIN({"wake-ups are taken apart", test_wake_ups}, {"while it measures", test_while_it_measures},
+         {"a ring that is never empty", test_a_ring_that_is_never_empty},
+         {"two threads", test_two_threads}, {"lost events are told", test_lost_events},
+         {"a refused start", test_a_refused_start}, {"without a start", test_without_a_start},
+         {"what is asked for, and what is there", test_what_is_asked_for},
+         {"timerlat has the totals", test_timerlat}, {"timerlat's threshold", test_the_threshold},
+         {"timerlat that does not start", test_timerlat_that_does_not_start})
