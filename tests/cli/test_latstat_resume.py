@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import time
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -40,6 +42,33 @@ def test_only_the_rest_is_recorded(hardstone: Hardstone, tmp_path: Path) -> None
     done = hardstone("latstat", "--resume", "--dry-run", "--json")
     assert done.document["tests"][0]["duration_ns"] == 540 * SECOND_NS
     assert last().status == "incomplete"
+
+
+def of_cpus(*counts: int, **changed: Any) -> list[str]:
+    """A cut off recording of as many wake-ups on each CPU, and more of other values."""
+    found = [json.loads(line) for line in lines(is_cut=True, **changed)]
+    place = next(place for place, one in enumerate(found) if one["type"] == "series")
+    own = found.pop(place)
+    for cpu, count in enumerate(counts):
+        values = [1000] * count
+        for name, times in (("wakeup", 1), ("switch", 2)):
+            series = msgspec.to_builtins(make.series(values * times, name))
+            found.insert(place, own | series | {"labels": {"cpu": cpu}, "worst": []})
+    return [json.dumps(one) for one in found]
+
+
+def test_every_cpu_gets_as_many_samples_as_were_asked_for(
+    hardstone: Hardstone, tmp_path: Path
+) -> None:
+    target = play(tmp_path, of_cpus(5, 3))
+    hardstone("latstat", "--target", target, "-q", "-a", "0-1", "--samples", "10")
+    done = hardstone("latstat", "--resume", "--dry-run", "--json")
+    assert done.document["tests"][0]["samples"] == 7
+    play(tmp_path, of_cpus(1, 2, begin_s=20), boot="another")
+    hardstone("latstat", "--resume", "-q")
+    assert len(last().results) == 2
+    done = hardstone("latstat", "--resume", "--dry-run", "--json")
+    assert done.document["tests"][0]["samples"] == 5  # CPU 0 has 6, CPU 1 has 5
 
 
 def test_after_a_reboot_it_is_a_new_part(hardstone: Hardstone, tmp_path: Path) -> None:
