@@ -9,16 +9,19 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from hardstone.campaign import Campaign
+from hardstone.campaign import Campaign, Look, MeasuringFinished, RunStarted, Tick
 from hardstone.catalogue import load_catalogue
-from hardstone.cli.recording_told import LiveRecording, PlainRecording
+from hardstone.cli.recording_told import LiveRecording, PlainRecording, RecordingReporter
 from hardstone.event_names import LOOKED
 from hardstone.memory import Memory
+from hardstone.model import Result, Worst
 from hardstone.plan import Request, make_plan
 from hardstone.store import Store
 from hardstone.targets.fake import FakeTarget
 from hardstone.targets.host_memory import HostMemory
-from tests.cli.recordings import TEST, lines, play
+from tests.cli.recordings import SECOND_NS, TEST, lines, play
+from tests.stats import make
+from tests.targets import sample
 
 
 class Recorded(FakeTarget):
@@ -83,3 +86,71 @@ def test_where_a_copy_would_disturb_there_is_no_view(
     assert err.count("there is no view of the recording: a copy would disturb") == 1
     assert outcome.document.results[0].series[0].count == 3
     assert "is above 2.50 us" in err  # of the result
+
+
+def watching(kind: type[RecordingReporter] = RecordingReporter) -> RecordingReporter:
+    """A reporter of a run that has begun, with a threshold at which measuring goes on."""
+    reporter = kind(None)
+    request = Request(tests=(TEST,), watched="2500ns")
+    plan = make_plan(request, sample.register(), load_catalogue())
+    reporter.take(RunStarted("run", plan))
+    return reporter
+
+
+def recorded(worst_ns: int, count: int = 1) -> Result:
+    series = make.series([1000] * (count - 1) + [worst_ns])
+    series.worst = [Worst(value_ns=worst_ns, at_ns=5 * SECOND_NS, index=count - 1)]
+    return make.result(series=[series])
+
+
+@pytest.mark.parametrize(
+    ("kind", "cost_ns", "seconds"),
+    [
+        (RecordingReporter, 0, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]),
+        (RecordingReporter, 33_000_000, [1, 4, 7, 10]),  # 3.3 s: the tick nearest to it
+        (PlainRecording, 33_000_000, [1, 11]),
+    ],
+)
+def test_looking_takes_a_hundredth_of_a_cpu(
+    kind: type[RecordingReporter], cost_ns: int, seconds: list[int]
+) -> None:
+    reporter = watching(kind)
+    looked = []
+    for second in range(1, 13):
+        late_ns = second * 10_000_000  # a tick is late, and each by more than the one before
+
+        def look(second: int = second) -> Look:
+            looked.append(second)
+            return Look(None, cost_ns, "nothing is recorded yet")
+
+        reporter.take(Tick(sample.planned(), second * SECOND_NS + late_ns, look))
+    assert looked == seconds
+
+
+def test_a_breach_is_told_again_only_if_it_has_grown(capfd: pytest.CaptureFixture[str]) -> None:
+    reporter = watching()
+    found = [recorded(worst_ns) for worst_ns in (2000, 3000, 3000, 4000, 4000)]
+    for second, result in enumerate(found, 1):
+        tick = Tick(sample.planned(), second * SECOND_NS, lambda result=result: Look(result, 0))
+        reporter.take(tick)
+    reporter.take(MeasuringFinished(sample.planned(), 1, 1, found[-1]))
+    told = capfd.readouterr().err.splitlines()
+    assert [line.split(" is above")[0].removeprefix("hardstone: ") for line in told] == [
+        "3 us, 5 s after the begin",
+        "4 us, 5 s after the begin",
+    ]
+
+
+def test_the_rate_is_that_since_the_look_before(capfd: pytest.CaptureFixture[str]) -> None:
+    reporter = watching(PlainRecording)
+    for second, count in ((1, 500), (11, 2500), (21, 3500)):
+        result = recorded(2000, count)
+        reporter.take(
+            Tick(sample.planned(), second * SECOND_NS, lambda result=result: Look(result, 0))
+        )
+    told = [line.split(", worst")[0] for line in capfd.readouterr().err.splitlines()]
+    assert told == [
+        "hardstone: 1 s: 500 wake-ups",
+        "hardstone: 11 s: 2500 wake-ups, 200 per s",
+        "hardstone: 21 s: 3500 wake-ups, 100 per s",
+    ]
