@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -83,15 +84,24 @@ def test_what_never_pauses_is_ended(capfd: pytest.CaptureFixture[str]) -> None:
     assert "sh did not end within" in capfd.readouterr().err
 
 
-def test_a_child_that_keeps_its_output_open_is_not_waited_for(
-    capfd: pytest.CaptureFixture[str],
+def test_what_it_left_in_the_background_goes_on_and_is_not_waited_for(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    one = BreachCommand(command_words("sh -c 'sleep 600 & echo $! >&2; exit 3'"))
-    begin = time.monotonic()
-    one.start(BREACH, "run", "local")
-    one.finish()
-    os.kill(int(capfd.readouterr().err.split()[-1]), signal.SIGKILL)
-    assert time.monotonic() - begin < 300
+    """It has the output open, and answers when all is over."""
+    ask, answer = tmp_path / "ask", tmp_path / "answer"
+    for pipe in (ask, answer):
+        os.mkfifo(pipe)
+    command = f"sh -c '(read word < {ask}; echo $word > {answer}) & exit 3'"
+    with BreachCommand(command_words(command)) as one:
+        one.start(BREACH, "run", "local")
+        one.finish()
+    assert "sh failed with exit code 3" in capfd.readouterr().err
+    asking, answering = (os.open(pipe, os.O_RDWR) for pipe in (ask, answer))
+    os.write(asking, b"there\n")
+    ready, _, _ = select.select([answering], [], [], 60)
+    assert ready and os.read(answering, 6) == b"there\n"
+    os.close(asking)
+    os.close(answering)
 
 
 def is_gone(pid: int) -> bool:
@@ -101,22 +111,68 @@ def is_gone(pid: int) -> bool:
         return True
 
 
+def wait_for_end(pid: int) -> None:
+    """The child of a process that was killed ends a moment later."""
+    until = time.monotonic() + 60
+    while not is_gone(pid):
+        assert time.monotonic() < until, f"process {pid} goes on"
+        time.sleep(0.01)
+
+
+def with_child(tmp_path: Path) -> tuple[list[str], Path]:
+    """A command that waits for its child, and the pipe that says the numbers of both."""
+    pids = tmp_path / "pids"
+    os.mkfifo(pids)
+    return command_words(f"sh -c 'sleep 600 & echo $$ $! > {pids}; wait'"), pids
+
+
 @pytest.mark.parametrize("error", [None, OSError, KeyboardInterrupt])
 def test_it_ends_with_its_children_whatever_ends_the_recording(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], error: type[BaseException] | None
 ) -> None:
-    pids = tmp_path / "pids"
-    os.mkfifo(pids)
-    command = command_words(f"sh -c 'sleep 600 & echo $$ $! > {pids}; wait'")
+    command, pids = with_child(tmp_path)
     with contextlib.suppress(OSError, KeyboardInterrupt), BreachCommand(command) as one:
         one.start(BREACH, "run", "local")
         shell, child = map(int, pids.read_text().split())
         if error is not None:
             raise error
-    while not is_gone(child):  # the child of one that was killed ends a moment later
-        time.sleep(0.01)
+    wait_for_end(child)
     assert is_gone(shell)
     assert "sh was ended: interrupted" in capfd.readouterr().err
+
+
+def test_it_ends_with_its_children_at_its_deadline(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    command, pids = with_child(tmp_path)
+    with BreachCommand(command) as one:
+        one.start(BREACH, "run", "local")
+        shell, child = map(int, pids.read_text().split())
+        one.poll()
+        assert not is_gone(shell)
+        later_s = time.monotonic() + 61
+        with monkeypatch.context() as late:
+            late.setattr(time, "monotonic", lambda: later_s)
+            one.poll()
+    wait_for_end(child)
+    assert is_gone(shell)
+    assert "sh did not end within 1 min" in capfd.readouterr().err
+
+
+def test_it_reads_nothing_that_is_typed(capfd: pytest.CaptureFixture[str]) -> None:
+    reads, writes = os.pipe()
+    os.write(writes, b"typed\n")
+    kept = os.dup(0)
+    os.dup2(reads, 0)
+    try:
+        with BreachCommand(command_words("sh -c 'read word; echo read=$word >&2; exit 3'")) as one:
+            one.start(BREACH, "run", "local")
+            one.finish()
+    finally:
+        os.dup2(kept, 0)
+        for descriptor in (reads, writes, kept):
+            os.close(descriptor)
+    assert capfd.readouterr().err.endswith("exit code 3: read=\n")
 
 
 @pytest.mark.parametrize("is_aborted", [False, True])
@@ -131,9 +187,15 @@ def test_who_quits_does_not_wait_for_it(
 
 
 @pytest.mark.slow
-def test_ctrl_c_while_it_is_waited_for_keeps_the_summary(root: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_while_it_is_waited_for_ends_it_and_keeps_the_summary(
+    root: Path, tmp_path: Path, number: signal.Signals
+) -> None:
     target = play(tmp_path, lines(crossed_ns=2500, status="failed", reason="threshold crossed"))
-    words = ("latstat", "--target", target, "--threshold", "2500ns", "--on-threshold", "sleep 600")
+    noted = tmp_path / "pid"
+    os.mkfifo(noted)
+    command = f"sh -c 'echo $$ > {noted}; exec sleep 600'"
+    words = ("latstat", "--target", target, "--threshold", "2500ns", "--on-threshold", command)
     process = subprocess.Popen(
         [sys.executable, "-c", "from hardstone.cli.main import main; main()", *words],
         stdout=subprocess.PIPE,
@@ -143,13 +205,15 @@ def test_ctrl_c_while_it_is_waited_for_keeps_the_summary(root: Path, tmp_path: P
     )
     assert process.stderr is not None
     told = []
-    while "waiting for sleep" not in (line := process.stderr.readline()):
+    while "waiting for sh" not in (line := process.stderr.readline()):
         told.append(line)
         assert line, "".join(told)
-    process.send_signal(signal.SIGINT)
+    pid = int(noted.read_text())
+    process.send_signal(number)
     out, err = process.communicate()
     assert process.returncode == EXIT_GATE, err
-    assert "sleep was ended: interrupted" in err
+    assert "sh was ended: interrupted" in err
+    assert is_gone(pid)
     assert last().id in out + "".join(told)
 
 
