@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ from hardstone.campaign import (
     RunStarted,
     Warned,
 )
+from hardstone.campaign.collect import Collector
 from hardstone.catalogue import load_catalogue
 from hardstone.errors import (
     EXIT_GATE,
@@ -29,7 +31,8 @@ from hardstone.errors import (
     EXIT_USAGE,
     TargetError,
 )
-from hardstone.model import ClockCheck, Plan
+from hardstone.event_names import LOOKED
+from hardstone.model import ClockCheck, Plan, Result
 from hardstone.plan import Request, make_plan
 from hardstone.report.masthead import head_of
 from hardstone.stats.moved import environment_moved
@@ -415,6 +418,18 @@ def test_a_target_that_is_gone_is_not_asked_for_its_clock(tmp_path: Path, store:
     target = FakeTarget(path)
     outcome = Campaign(target, store).run(make((FIRST,)), target.facts())
     assert (outcome.document.clock_check, outcome.exit_code) == (None, EXIT_UNREACHABLE)
+
+
+def test_what_looking_took_is_told_of_the_result_that_was_looked_at() -> None:
+    journal: Any = SimpleNamespace(has_recording=lambda: True, snapshot=lambda: None)
+    unused: Any = None
+    common = Collector(unused, unused, journal, unused, unused)
+    for count in (2, 0, 1):
+        costs_ns = [common.look(FIRST).cost_ns for _ in range(count)]
+        result = Result(test=FIRST, status="measured")
+        common.tell_looks(result)
+        told = [event.data for event in result.events if event.name == LOOKED]
+        assert told == [{"looks_count": count, "cost_ns": sum(costs_ns)}] * bool(count)
 
 
 class _Mute(FakeTarget):

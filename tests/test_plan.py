@@ -12,6 +12,7 @@ from hardstone.errors import EXIT_USAGE
 from hardstone.model import Plan
 from hardstone.plan import PlanError, Request, make_plan
 from hardstone.plan.problems import nearest
+from hardstone.plan.rest import rest_of
 from tests.targets import sample
 
 REGISTER = sample.register()
@@ -294,6 +295,51 @@ def test_a_deadline_is_beyond_what_is_expected(samples: int) -> None:
     for test in plan(tests=("CLK-P-BIN", "SEM-P-SIG"), samples=str(samples)).tests:
         assert test.samples == samples
         assert test.deadline_ns > test.expected_ns
+
+
+@pytest.mark.parametrize(
+    ("asked", "recorded", "left"),
+    [
+        ({"duration": "10m"}, (60, 0), (540, 0)),
+        ({"duration": "10m"}, (0, 0), (600, 0)),
+        ({"duration": "10m"}, (599, 0), (1, 0)),
+        ({"duration": "10m"}, (599.5, 0), None),
+        ({"samples": "1000"}, (60, 400), (0, 600)),
+        ({"samples": "1000"}, (60, 999), (0, 1)),
+        ({"samples": "1000"}, (60, 1000), None),
+        ({"duration": "10m", "samples": "1000"}, (60, 400), (540, 600)),
+        ({"duration": "10m", "samples": "1000"}, (60, 1000), None),
+        ({"duration": "10m", "samples": "1000"}, (600, 400), None),
+    ],
+)
+def test_what_is_left_of_a_recording(
+    asked: dict[str, str], recorded: tuple[float, int], left: tuple[int, int] | None
+) -> None:
+    """In seconds and samples; none where either is spent."""
+    rest = rest_of(plan(tests=("TMR-P-LAT",), **asked), round(recorded[0] * SECOND_NS), recorded[1])
+    found = None if rest is None else (rest.tests[0].duration_ns, rest.tests[0].samples)
+    assert found == (None if left is None else (left[0] * SECOND_NS, left[1]))
+
+
+@pytest.mark.parametrize(
+    ("expected_s", "measured_s", "left_s"),
+    [(602, 0, 602), (602, 60, 542), (602, 10**6, 1), (0, 9, 0)],
+)
+def test_the_rest_of_a_recording_is_expected_to_take_the_rest_of_its_time(
+    expected_s: int, measured_s: int, left_s: int
+) -> None:
+    """At least a second, where recording took longer than was expected of its samples."""
+    whole = plan(tests=("TMR-P-LAT",), samples="1000", name="mine")
+    whole.tests[0] = msgspec.structs.replace(
+        whole.tests[0],
+        expected_ns=expected_s * SECOND_NS,
+        deadline_ns=(expected_s + 100) * SECOND_NS,
+    )
+    rest = rest_of(whole, measured_s * SECOND_NS, 1)
+    assert rest is not None
+    assert rest.tests[0].expected_ns == left_s * SECOND_NS
+    assert rest.tests[0].deadline_ns == (left_s + 100) * SECOND_NS
+    assert (rest.name, rest.tests[0].params) == ("mine", whole.tests[0].params)
 
 
 def test_names_that_are_left_out_are_counted() -> None:

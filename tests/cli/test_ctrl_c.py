@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -172,3 +173,48 @@ def test_while_the_run_is_stored_it_is_kept_and_130(tmp_path: Path, root: Path) 
     assert "Traceback" not in done.stderr
     document = Store(store).load("last")
     assert document.results[0].series[0].count == 2000
+
+
+TERMINATED = """
+import os, signal
+from hardstone.cli.ctrl_c import unwind_on_termination
+{before}
+try:
+    with unwind_on_termination():
+        try:
+            {send}
+        finally:
+            {send}
+            print("ended", flush=True)
+except KeyboardInterrupt:
+    print("unwound", flush=True)
+{send}
+print("went on", flush=True)
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize(
+    ("before", "said", "is_ended"),
+    [
+        # The first unwinds, the second is ignored meanwhile, the third ends the process.
+        ("", "ended\nunwound\n", True),
+        ("signal.signal({number}, signal.SIG_IGN)", "ended\nwent on\n", False),
+    ],
+)
+def test_where_a_termination_unwinds_it_does_so_once(
+    root: Path, number: signal.Signals, before: str, said: str, *, is_ended: bool
+) -> None:
+    default = f"signal.signal({int(number)}, signal.SIG_DFL)"
+    program = TERMINATED.format(
+        before=f"{default}\n{before.format(number=int(number))}",
+        send=f"os.kill(os.getpid(), {int(number)})",
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, "PYTHONPATH": str(root / "src")},
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    assert (done.stdout, done.returncode) == (said, -number if is_ended else 0)

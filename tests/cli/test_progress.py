@@ -5,11 +5,12 @@ from __future__ import annotations
 import io
 from pathlib import Path
 
+import pytest
 from rich.console import Console
 
-from hardstone.campaign import Campaign
+from hardstone.campaign import Campaign, CampaignEvent, Warned
 from hardstone.catalogue import load_catalogue
-from hardstone.cli.progress import LiveReporter
+from hardstone.cli.progress import LiveReporter, Unopened, suitable
 from hardstone.plan import Request, make_plan
 from hardstone.store import Store
 from hardstone.targets.fake import FakeTarget
@@ -46,3 +47,45 @@ def test_a_failure_stays_above_the_live_line(tmp_path: Path) -> None:
     text = live(tmp_path, {"exit": 70, "stderr": "[red]no\x1b[2J\x07"})
     assert "SEM-P-SIG failed: the probe ended with exit code 70: [red]no" in text
     assert "\x1b[2J" not in text and "\x07" not in text
+
+
+class Screen(io.StringIO):
+    """Standard error on a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("quiet", "stream", "terminal", "chosen"),
+    [
+        (True, Screen, "xterm", "quiet"),
+        (False, io.StringIO, "xterm", "plain"),
+        (False, Screen, "dumb", "plain"),
+        (False, Screen, "xterm", "live"),
+    ],
+)
+def test_the_reporter_suits_standard_error(
+    monkeypatch: pytest.MonkeyPatch,
+    stream: type[io.StringIO],
+    terminal: str,
+    chosen: str,
+    *,
+    quiet: bool,
+) -> None:
+    monkeypatch.setattr("sys.stderr", stream())
+    monkeypatch.setenv("TERM", terminal)
+    taken: list[str] = []
+
+    class Named(Unopened):
+        def __init__(self, name: str) -> None:
+            self._name = name
+
+        def take(self, event: CampaignEvent) -> None:
+            taken.append(self._name)
+
+    one = suitable(
+        lambda: Named("quiet"), lambda: Named("plain"), lambda console: Named("live"), quiet=quiet
+    )
+    one.take(Warned("a word"))
+    assert taken == [chosen]

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from hardstone.model import Event, Interval, Result, Trace
 from hardstone.stats.causes import Lateness, is_watched, latenesses, not_watched
+from hardstone.stats.usual import counts_of
 from tests.stats import make, recorded
 from tests.stats.recorded import BAD, LAST, QUIET, SECOND_NS, VALUE_NS, at, second, whole
 
@@ -83,6 +84,14 @@ def test_the_usual_of_another_cpu_does_not_count() -> None:
     result = recorded.result([at(BAD)], [other, *listed, whole(listed)])
     assert kinds(result) == ["migrations"]
     assert worst_of(result).compared_ns == LAST * SECOND_NS
+
+
+def test_counters_of_the_machine_are_those_of_each_cpu() -> None:
+    listed = [second(BAD, QUIET | {"migrations_count": 1}, cpu=None)]
+    found = worst_of(recorded.result([at(BAD)], [*listed, whole(listed, cpu=None)]))
+    assert found.cpu == 1
+    assert (found.seconds, found.compared_ns) == (listed, LAST * SECOND_NS)
+    assert [one.kind for one in found.causes] == ["migrations"]
 
 
 def test_events_too_short_for_the_value_name_nothing() -> None:
@@ -178,6 +187,35 @@ def test_seconds_are_compared_with_each_other_where_nothing_else_is_left() -> No
     found = worst_of(recorded.result([at(BAD)], listed))
     assert [one.kind for one in found.causes] == ["migrations"]
     assert found.compared_ns == 5 * SECOND_NS
+
+
+def test_the_usual_varies_as_the_rates_below_it() -> None:
+    """Listed seconds above it were listed because something raised them."""
+    rates = (900, 950, 1000, 1000, 7000, 8000, 9000, 9500, 9900)
+    others = [second(number, {"run_delay_ns": rate}) for number, rate in enumerate(rates)]
+    bad = second(BAD, {"run_delay_ns": 5000})
+    listed = [bad, *others]
+    count = counts_of([*listed, whole(listed, {"run_delay_ns": 1000})], [bad], 1)["run_delay_ns"]
+    assert (count.seen, count.expected) == (5000, pytest.approx(1000))
+    assert count.spread == pytest.approx(1.4826 * 25)
+
+
+@pytest.mark.parametrize(
+    ("rest_ns", "compared_ns", "usual"),
+    [(SECOND_NS, SECOND_NS, 0), (SECOND_NS - 1, 3 * SECOND_NS, 14)],
+)
+def test_half_the_time_of_a_value_is_enough_to_compare_with(
+    rest_ns: int, compared_ns: int, usual: int
+) -> None:
+    """With less that is not listed, the usual is that of the other listed seconds."""
+    others = [second(number, {"migrations_count": 7}) for number in range(3)]
+    listed = [second(number, {"migrations_count": 2}) for number in (BAD, BAD + 1)] + others
+    span_ns = 5 * SECOND_NS + rest_ns
+    everything = Interval(at_ns=0, span_ns=span_ns, cpu=1, whole=True)
+    everything.counters = {"migrations_count": 25}  # none outside of the listed seconds
+    found = worst_of(recorded.result([at(BAD + 1, 900_000_000)], [*listed, everything]))
+    assert found.compared_ns == compared_ns
+    assert found.counts["migrations_count"].expected == pytest.approx(usual)
 
 
 def test_the_parts_of_a_resumed_recording_are_one_whole() -> None:

@@ -101,6 +101,15 @@ def test_what_was_cut_off_may_have_lasted_an_interval_longer() -> None:
     assert (whole.status, whole.results[0].complete) == ("complete", True)
 
 
+def test_no_more_than_the_gap_may_have_been_recorded() -> None:
+    cut = recording(0, begin_s=0, complete=False)
+    (mark,) = marks(joined_run(cut, recording(1, begin_s=10.25)).results[0])
+    assert mark.text == (
+        "resumed: nothing is known of 250 ms, "
+        "the first 250 ms of which may be recorded: it was cut off"
+    )
+
+
 def test_many_parts_lie_one_after_another() -> None:
     whole = recording(0, begin_s=0, complete=False)
     for number in range(1, 10):
@@ -248,6 +257,35 @@ def test_counters_add_and_what_one_part_lacks_is_told() -> None:
     assert "of one part only: counters of the kernel" in mark.text
 
 
+def test_lines_of_other_programs_are_counted_in_both_parts() -> None:
+    first = change(recording(0, begin_s=0), foreign_count=3, foreign_lines=["a", "b"])
+    part = change(recording(1, begin_s=13), foreign_count=4, foreign_lines=["c"])
+    result = joined_run(first, part).results[0]
+    assert (result.foreign_count, result.foreign_lines) == (7, ["a", "b"])
+    silent = joined_run(recording(0, begin_s=0), part).results[0]
+    assert (silent.foreign_count, silent.foreign_lines) == (4, ["c"])
+
+
+@pytest.mark.parametrize(
+    ("later", "kept", "counters"),
+    [
+        ("24: eth0", "24: eth0", {"interrupts_count": 90, "busiest_count": 70}),
+        ("LOC", None, {"interrupts_count": 90}),
+    ],
+)
+def test_the_busiest_interrupt_is_counted_where_it_is_the_same(
+    later: str, kept: str | None, counters: dict[str, int]
+) -> None:
+    def counted(number: int, busiest: str, count: int) -> RunDocument:
+        whole = Interval(at_ns=0, span_ns=10 * SECOND_NS, cpu=1, whole=True, busiest=busiest)
+        whole.counters = {"interrupts_count": count + 10, "busiest_count": count}
+        return change(recording(number, begin_s=13 * number), intervals=[whole])
+
+    result = joined_run(counted(0, "24: eth0", 30), counted(1, later, 40)).results[0]
+    (whole,) = result.intervals
+    assert (whole.busiest, whole.counters) == (kept, counters)
+
+
 def reached(share: float, least: float, busy_ns: int) -> LoadReached:
     return LoadReached(
         element="cpu",
@@ -342,8 +380,10 @@ def test_a_breach_that_nobody_saw_is_marked() -> None:
     first.plan = msgspec.structs.replace(first.plan, watched_ns=2500)
     series = first.results[0].series[0]
     series.worst = [Worst(value_ns=3000, at_ns=5, index=0)]
-    result = joined_run(first, recording(1, begin_s=13, values=(1000,))).results[0]
-    assert [one.name for one in result.events].count(THRESHOLD) == 1
+    whole = joined_run(first, recording(1, begin_s=13, values=(1000,)))
+    again = joined_run(whole, recording(2, begin_s=26, values=(1000,)))
+    for run in (whole, again):
+        assert [one.name for one in run.results[0].events].count(THRESHOLD) == 1
 
 
 def test_trust_says_how_long_nobody_looked() -> None:

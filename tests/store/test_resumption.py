@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from hardstone.event_names import JOINED
-from hardstone.model import Result, RunDocument
+from hardstone.model import Event, Result, RunDocument
 from hardstone.stats.joined_run import joined_run
 from hardstone.store import Journal, Store, StoreError, new_run_id
 from hardstone.store.documents import replace_document
@@ -139,6 +139,21 @@ def test_a_part_of_a_run_that_is_gone_or_damaged_is_kept_alone(
     assert recover(Store(store.path, told.append), dump) == [one.id]
     assert store.load(one.id).results == one.results
     assert any("is gone or damaged" in line for line in told)
+
+
+def test_a_part_that_makes_the_run_too_large_to_be_read_is_kept_alone(
+    store: Store,
+) -> None:
+    """A result may have 16 384 events."""
+    first, one = recording(0, begin_s=0, complete=False), part()
+    for run in (first, one):
+        run.results[0].events += [Event(name="x", text="x", at_ns=n) for n in range(10_000)]
+    with store.journal(msgspec.structs.replace(first, results=[]), Here()) as journal:
+        journal.finish(first)
+    with begun(store, one) as journal:
+        assert journal.finish(one) == store.path_of(one.id)
+    assert store.load(first.id) == first
+    assert store.load(one.id) == one
 
 
 def test_a_store_that_is_full_keeps_the_part_in_memory(disk: SmallDisk, memory: Path) -> None:

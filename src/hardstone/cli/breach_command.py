@@ -46,6 +46,9 @@ class BreachCommand:
 
     Its output goes nowhere; what it said last is told if it fails. Within `with`; one that still
     runs at the end of it is ended.
+
+    It is ended with its children, which are its process group. What a command that ended by itself
+    has left in the background goes on: it was put there to outlive the command.
     """
 
     def __init__(self, words: list[str], deadline_s: float = _DEADLINE_S) -> None:
@@ -96,7 +99,7 @@ class BreachCommand:
             self._tell(f"failed with exit code {code}" if code else "")
 
     def finish(self) -> None:
-        """Waits for its end or its deadline, and says so; Ctrl-C ends it instead."""
+        """Waits for its end or its deadline, and says so; an interrupt ends it instead."""
         told_at = time.monotonic() + _SILENT_S
         try:
             while self._process is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
 from typing import Protocol, Self
@@ -44,17 +44,21 @@ class Reporter(Protocol):
     def take(self, event: CampaignEvent) -> None: ...
 
 
-class QuietReporter:
-    """Warnings only."""
-
-    def __init__(self) -> None:
-        self._names = Names([])
+class Unopened:
+    """A reporter that has nothing to start or stop."""
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         """Nothing was started."""
+
+
+class QuietReporter(Unopened):
+    """Warnings only."""
+
+    def __init__(self) -> None:
+        self._names = Names([])
 
     def take(self, event: CampaignEvent) -> None:
         if isinstance(event, RunStarted):
@@ -195,14 +199,24 @@ def _cut(text: str) -> str:
 
 
 def make_reporter(*, quiet: bool) -> Reporter:
-    """The reporter that suits standard error."""
+    """The reporter of a campaign that suits standard error."""
+    return suitable(QuietReporter, PlainReporter, LiveReporter, quiet=quiet)
+
+
+def suitable(
+    make_quiet: Callable[[], Reporter],
+    make_plain: Callable[[], Reporter],
+    make_live: Callable[[Console], Reporter],
+    *,
+    quiet: bool,
+) -> Reporter:
+    """The one of three reporters that suits standard error."""
     if quiet:
-        return QuietReporter()
+        return make_quiet()
     if not sys.stderr.isatty():
-        return PlainReporter()
+        return make_plain()
     console = make_console(sys.stderr)
-    live = PlainReporter() if console.is_dumb_terminal else LiveReporter(console)
-    return UnfailingReporter(live)
+    return UnfailingReporter(make_plain() if console.is_dumb_terminal else make_live(console))
 
 
 def _start_text(plan: Plan) -> str:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import closing, nullcontext
+from contextlib import closing
+from functools import partial
 from typing import Any
 
 from hardstone.cli.breach_command import BreachCommand, command_words
+from hardstone.cli.ctrl_c import unwind_on_termination
 from hardstone.cli.lab_options import lab_target
 from hardstone.cli.latstat_options import plan_words
 from hardstone.cli.measuring import Prepared, prepare, run_one
@@ -14,7 +16,7 @@ from hardstone.cli.messages import print_json
 from hardstone.cli.open_store import open_store
 from hardstone.cli.recording_told import make_recording_reporter
 from hardstone.cli.resuming import LATSTAT, check_agreement, find_unfinished, prepared_rest
-from hardstone.errors import EXIT_OK, InputError
+from hardstone.errors import InputError
 from hardstone.model import RunDocument
 from hardstone.targets import find_target
 
@@ -62,13 +64,15 @@ def _run(
         return print_plan(prepared.plan, as_json=options["as_json"])
     reporter = make_recording_reporter(quiet=options["quiet"], command=command)
     show = print_json if options["as_json"] else print_run
-    with command or nullcontext():
-        _, code = run_one(
-            prepared, options, show, wants_report=False, reporter=reporter, resumes=whole
-        )
-        if command is not None:
-            command.finish()
-    return code or EXIT_OK
+    run = partial(
+        run_one, prepared, options, show, wants_report=False, reporter=reporter, resumes=whole
+    )
+    if command is None:
+        return run()[1]
+    with unwind_on_termination(), command:
+        _, code = run()
+        command.finish()
+    return code
 
 
 def _command(options: Mapping[str, Any], *, has_threshold: bool) -> BreachCommand | None:

@@ -5,8 +5,7 @@ All three look for breaches of a threshold at which measuring goes on, and start
 
 from __future__ import annotations
 
-import sys
-from types import TracebackType
+from functools import partial
 from typing import Self
 
 from rich.console import Console
@@ -24,11 +23,10 @@ from hardstone.campaign import (
 )
 from hardstone.cli.breach_command import BreachCommand
 from hardstone.cli.messages import message_lines, tell
-from hardstone.cli.progress import Reporter, UnfailingReporter
+from hardstone.cli.progress import Reporter, Unopened, suitable
 from hardstone.model import Plan, Result
 from hardstone.present.wording import clean
 from hardstone.stats.watched import Breach, reported_breach, worst_breach
-from hardstone.terminal.console import make_console
 from hardstone.terminal.recording_view import Progress, recording_line, recording_view, wakeups
 from hardstone.units import format_ns, format_span
 
@@ -36,10 +34,14 @@ from hardstone.units import format_ns, format_span
 _COST_SHARE = 100
 _SECOND_NS = 1_000_000_000
 _PLAIN_NS = 10 * _SECOND_NS
+_HALF_TICK_NS = _SECOND_NS // 2  # ticks are a second apart: the one nearest to a moment is taken
 
 
-class RecordingReporter:
-    """Warnings and breaches only; others add what they show."""
+class RecordingReporter(Unopened):
+    """Warnings and breaches only; others add what they show.
+
+    What is left of the command is waited for after the summary.
+    """
 
     interval_ns = _SECOND_NS
 
@@ -51,17 +53,6 @@ class RecordingReporter:
         self._next_ns = 0
         self._can_look = True
         self._before: tuple[int, int] | None = None  # elapsed, count
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """What is left of the command is waited for after the summary."""
 
     def take(self, event: CampaignEvent) -> None:
         """Tells what happens, and looks at the recording when it is time."""
@@ -89,20 +80,22 @@ class RecordingReporter:
     def _tick(self, event: Tick) -> None:
         if self._command is not None:
             self._command.poll()
-        look = None
-        if self._can_look and self.wants_looks() and event.elapsed_ns >= self._next_ns:
-            look = event.look()
-            self._can_look = look.can_come
-            pause_ns = max(self.interval_ns, look.cost_ns * _COST_SHARE)
-            self._next_ns = (
-                event.elapsed_ns + pause_ns - _SECOND_NS // 2
-            )  # ticks are a second apart
-            if look.result is not None:
-                self._look_for_breach(look.result)
-            elif not look.can_come:
-                self.say(f"there is no view of the recording: {look.reason}")
+        is_time = event.elapsed_ns >= self._next_ns
+        look = self._look(event) if is_time and self._can_look and self.wants_looks() else None
         left_ns = max(0, event.planned.expected_ns - event.elapsed_ns)
         self.show(look, Progress(event.elapsed_ns, left_ns, self._rate_hz(look, event.elapsed_ns)))
+
+    def _look(self, event: Tick) -> Look:
+        """Looks, tells what was found, and sets the time of the next look."""
+        look = event.look()
+        self._can_look = look.can_come
+        pause_ns = max(self.interval_ns, look.cost_ns * _COST_SHARE)
+        self._next_ns = event.elapsed_ns + pause_ns - _HALF_TICK_NS
+        if look.result is not None:
+            self._look_for_breach(look.result)
+        elif not look.can_come:
+            self.say(f"there is no view of the recording: {look.reason}")
+        return look
 
     def _rate_hz(self, look: Look | None, elapsed_ns: int) -> float | None:
         """Wake-ups a second since the look before; only of a new look."""
@@ -176,14 +169,8 @@ class LiveRecording(RecordingReporter):
         self._live.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._live.stop()
-        super().__exit__(kind, error, trace)
 
     def wants_looks(self) -> bool:
         return True
@@ -204,13 +191,10 @@ class LiveRecording(RecordingReporter):
 
 
 def make_recording_reporter(*, quiet: bool, command: BreachCommand | None) -> Reporter:
-    """The reporter that suits standard error."""
-    if quiet:
-        return RecordingReporter(command)
-    console = make_console(sys.stderr) if sys.stderr.isatty() else None
-    if console is None:
-        return PlainRecording(command)
-    is_dumb = console.is_dumb_terminal
-    return UnfailingReporter(
-        PlainRecording(command) if is_dumb else LiveRecording(command, console)
+    """The reporter of a recording that suits standard error."""
+    return suitable(
+        partial(RecordingReporter, command),
+        partial(PlainRecording, command),
+        partial(LiveRecording, command),
+        quiet=quiet,
     )
