@@ -6,6 +6,7 @@
 #include "realtime/scheduling.h"
 #include "run/dma_latency.h"
 #include "run/load_run.h"
+#include "run/outside_look.h"
 #include "run/run.h"
 #include "run/shield_run.h"
 #include "run/skew.h"

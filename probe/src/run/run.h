@@ -14,7 +14,6 @@
 #include "record/arena.h"
 #include "run/counter_watch.h"
 #include "run/instrument.h"
-#include "run/outside_look.h"
 #include "run/test.h"
 #include "run/trace_ring.h"
 

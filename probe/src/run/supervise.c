@@ -3,6 +3,7 @@
 #include "run/supervise.h"
 
 #include "realtime/scheduling.h"
+#include "run/outside_look.h"
 #include "run/stop.h"
 #include "run/variant.h"
 
