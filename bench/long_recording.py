@@ -34,6 +34,19 @@ _MEDIANS_NS = {"total": 8_200, "interrupt": 2_600, "dispatch": 4_100, "return": 
 _LEAST_SHARE, _TAIL_SHARE, _TAIL_POWER = 0.4, 2e-4, 1.1
 _LONGEST_NS = 4_000_000
 _BITS = 10
+_STARTED = "2026-11-21T03:22:00Z"
+_INSTRUMENT = Instrument(
+    clock="tsc",
+    trusted=True,
+    reason=None,
+    counter_hz=2_400_000_000,
+    calibration_ppb=310.0,
+    drift_ppb=-42.0,
+    quantum_ns=0.83,
+    pair=PairCost(count=8192, min=20, median=27, p99=41, mean=28.3, max=9120),
+    record_step_ns=3.4,
+    perturbation_ns=58.0,
+)
 
 
 def _histogram(rng: np.random.Generator, points: int, median_ns: int) -> list[tuple[int, int]]:
@@ -118,27 +131,12 @@ def _intervals(rng: np.random.Generator, series: Sequence[Series], seconds: int)
     return found
 
 
-def recording(points: int = POINTS, cpus: Sequence[int] = (1,), seed: int = 5) -> RunDocument:
-    """A run of `points` wake-ups on each of `cpus`, in both views and all parts."""
+def _result(points: int, cpus: Sequence[int], seed: int) -> Result:
     rng = np.random.default_rng(seed)
     kinds = [("wakeup", part) for part in _MEDIANS_NS] + [("release", "total")]
     series = [_series(rng, points, name, part, cpu) for cpu in cpus for name, part in kinds]
     seconds = max(points * PERIOD_NS // _SECOND_NS, 1)
-    pair = PairCost(count=8192, min=20, median=27, p99=41, mean=28.3, max=9120)
-    instrument = Instrument(
-        clock="tsc",
-        trusted=True,
-        reason=None,
-        counter_hz=2_400_000_000,
-        calibration_ppb=310.0,
-        drift_ppb=-42.0,
-        quantum_ns=0.83,
-        pair=pair,
-        record_step_ns=3.4,
-        perturbation_ns=58.0,
-    )
-    duration_ns = seconds * _SECOND_NS
-    result = Result(
+    return Result(
         test="TMR-P-LAT",
         status="measured",
         params={"interval_ns": PERIOD_NS, "cpus": list(cpus)},
@@ -151,41 +149,50 @@ def recording(points: int = POINTS, cpus: Sequence[int] = (1,), seed: int = 5) -
             memory_locked=True,
             realtime=True,
         ),
-        started_utc="2026-11-21T03:22:00Z",
-        duration_ns=duration_ns,
+        started_utc=_STARTED,
+        duration_ns=seconds * _SECOND_NS,
         series=series,
-        instrument=instrument,
+        instrument=_INSTRUMENT,
         environment={"steal_ns": 0, "migrations_count": 0},
         intervals=_intervals(rng, series, seconds),
     )
+
+
+def _plan(result: Result) -> Plan:
     planned = PlannedTest(
-        test="TMR-P-LAT",
+        test=result.test,
         params=result.params,
         samples=0,
-        duration_ns=duration_ns,
-        deadline_ns=2 * duration_ns,
-        expected_ns=duration_ns,
+        duration_ns=result.duration_ns,
+        deadline_ns=2 * result.duration_ns,
+        expected_ns=result.duration_ns,
         load="storm",
     )
+    return Plan(
+        name="latstat",
+        profile="soak",
+        target="local",
+        tests=[planned],
+        load="storm",
+        loads=["storm"],
+        cpu_configs=["shared"],
+    )
+
+
+def recording(points: int = POINTS, cpus: Sequence[int] = (1,), seed: int = 5) -> RunDocument:
+    """A run of `points` wake-ups on each of `cpus`, in both views and all parts."""
+    result = _result(points, cpus, seed)
     return RunDocument(
         schema=RUN_SCHEMA,
         id=RUN_ID,
         name="a night at 10 kHz",
-        started_utc="2026-11-21T03:22:00Z",
+        started_utc=_STARTED,
         finished_utc="2026-11-21T11:42:00Z",
         status="complete",
         trust=Trust(grade="full"),
         tool=Tool(version="0.1.0"),
         system={"kernel.name": "Linux", "kernel.release": "6.12.9-rt-amd64", "cpu.count": 2},
-        plan=Plan(
-            name="latstat",
-            profile="soak",
-            target="local",
-            tests=[planned],
-            load="storm",
-            loads=["storm"],
-            cpu_configs=["shared"],
-        ),
-        instrument=instrument,
+        plan=_plan(result),
+        instrument=_INSTRUMENT,
         results=[result],
     )

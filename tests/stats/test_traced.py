@@ -37,6 +37,13 @@ def test_a_long_value_begins_before_its_excerpt() -> None:
     assert found(line("hog"), ENDS) == HOG
 
 
+def test_a_switch_may_be_among_lost_events() -> None:
+    lost = "[001] 812.006000000: LOST 12 EVENTS"
+    assert found(BEGINS, line("hog"), lost, ENDS) is None
+    assert found(BEGINS, lost, line("hog"), ENDS) == HOG
+    assert found(BEGINS, line("hog"), lost.replace("[001]", "[000]"), ENDS) == HOG
+
+
 def test_an_excerpt_without_an_end_names_nobody() -> None:
     assert found(BEGINS, line("hog")) is None
 

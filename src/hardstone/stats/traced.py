@@ -14,7 +14,7 @@ _LINE = re.compile(r"\[(\d+)\] +\d+\.\d+: (.*)", re.DOTALL)
 _SWITCH = re.compile(
     rf"sched_switch: prev_comm=({_NAME}) prev_pid=(\d+) prev_prio=(-?\d+) ==> next_pid=(\d+)"
 )
-_BEGINS, _ENDS = "the value begins", "the value ends"
+_BEGINS, _ENDS, _LOST = "the value begins", "the value ends", "LOST "
 
 
 @dataclass(frozen=True)
@@ -34,14 +34,15 @@ def ran_before(trace: Trace) -> Task | None:
     """The task that gave up the CPU in the last switch within the value.
 
     What ends a value runs then, so it is the switch that ended the wait. None where the lines show
-    no switch of that CPU within it. A long excerpt begins after the begin of its value.
+    no switch of that CPU within it, or where events are lost after it. A long excerpt begins after
+    the begin of its value.
     """
     before: Task | None = None
     for line in trace.lines:
         event = _LINE.fullmatch(line)
         if event is None or (trace.cpu is not None and int(event[1]) != trace.cpu):
             continue
-        if event[2] == _BEGINS:
+        if event[2] == _BEGINS or event[2].startswith(_LOST):
             before = None
         elif event[2] == _ENDS:
             return before
