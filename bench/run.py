@@ -341,6 +341,7 @@ def main() -> int:
     parser.add_argument("--only", action="append", metavar="NAME")
     parser.add_argument("--write", action="store_true")
     arguments = parser.parse_args()
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # as users run it: compiled modules are kept
     rows = []
     with tempfile.TemporaryDirectory(prefix="hardstone-bench-") as folder:
         chosen = comparisons(Path(folder))
