@@ -174,7 +174,10 @@ def boot(what: str, console: Path, port: socket.socket | Turns) -> None:
     """What comes instead of READY, or before it."""
     console.write_text("Booting a made-up kernel\r\nwhat helps: sudo rm -rf everything\r\n")
     if what == "fail":
-        sys.exit("qemu-system-x86_64: cannot set up guest memory 'ram': Cannot allocate memory")
+        # Said before the channel closes, as QEMU does; sys.exit(TEXT) may say it afterwards.
+        said = "qemu-system-x86_64: cannot set up guest memory 'ram': Cannot allocate memory"
+        print(said, file=sys.stderr, flush=True)
+        sys.exit(1)
     if what == "panic":
         with console.open("a") as file:
             file.write(PANIC)

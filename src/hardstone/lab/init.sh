@@ -17,6 +17,12 @@ for module in /modules/*.ko; do
     [ -e $module ] && { insmod $module || echo "hardstone-lab: insmod $module failed"; }
 done
 
+clock=/sys/devices/system/clocksource/clocksource0/current_clocksource
+for try in 1 2 3 4 5 6 7 8 9 10; do # the kernel still checks the TSC: no run begins before it is done
+    [ "$(cat $clock 2>/dev/null)" = tsc-early ] || break
+    sleep 0.5
+done
+
 devices=/sys/bus/pci/devices
 echo 1 >$devices/0000:00:10.0/enable
 recording=$devices/0000:00:10.0/resource2
