@@ -4,13 +4,19 @@ one, and what is left of them."""
 from __future__ import annotations
 
 import json
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import msgspec
+import pytest
 
+from hardstone.lab.kernels import Kernel
 from hardstone.model import StreamTrace
 from hardstone.stats.traced import ran_before
-from hardstone.targets.lab import LabTransport
+from hardstone.targets.lab import LabTransport, lab_transport
 from tests.guests.called import call
 from tests.guests.kernels import Build
 
@@ -22,6 +28,32 @@ STATE = (
     f"cat {TRACING}/osnoise/options {TRACING}/osnoise/timerlat_period_us {TRACING}/tracing_on "
     f"{TRACING}/current_tracer; ls {TRACING}/instances"
 )
+# Starts QEMU with one thread for all CPUs.
+ONE_THREAD = """#!/bin/sh
+for word; do
+    shift
+    [ "$word" = tcg,thread=multi ] && word=tcg,thread=single
+    set -- "$@" "$word"
+done
+exec {qemu} "$@"
+"""
+
+
+@pytest.fixture(scope="module")
+def guest(kernel: Kernel, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabTransport]:
+    """Two CPUs that take turns. QEMU's threads are not safe against a kernel that changes its code,
+    as it does to switch a tracepoint on: a CPU may see no event, or trap for ever."""
+    folder = tmp_path_factory.mktemp("one-thread")
+    qemu = shutil.which(f"qemu-system-{kernel.arch}")
+    assert qemu, "there is no QEMU for this kernel"
+    (folder / Path(qemu).name).write_text(ONE_THREAD.format(qemu=qemu))
+    (folder / Path(qemu).name).chmod(0o755)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+        with_guest = lab_transport(f"{kernel.name},cpus=2")
+        with_guest.open()
+    yield with_guest
+    with_guest.close()
 
 
 def measured(
