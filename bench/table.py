@@ -11,7 +11,7 @@ from bench.rounds import Rounds, Spread
 
 SCALES = {"ns": 1, "ms": 1e6, "s": 1e9, "KiB": 1024, "MiB": 1024**2}
 EVEN = 0.03
-HEAD = ["what", "hardstone", "peer", "ratio", "reading"]
+HEAD = ["what", "hardstone", "peer", "ratio", "reading", "measured on"]
 BLOCK = re.compile(r"(<!-- results -->\n).*?(<!-- end -->\n)", re.DOTALL)
 
 
@@ -89,14 +89,16 @@ def line(row: Row) -> str:
 
 
 def write(path: Path, rows: list[Row], machine: str, rounds: int) -> None:
-    """Puts `rows` into the table of `path`; rows that were not measured anew stay."""
+    """Puts `rows` into the table of `path`. Rows that were not measured anew stay, with the machine
+    that they were measured on."""
     text = path.read_text()
     found = BLOCK.search(text)
     kept = {} if found is None else _rows_by_key(found[0])
-    fresh = {_key(cells): cells for cells in map(_cells, rows)}
+    on = f"{machine}; {rounds} rounds"
+    fresh = {_key(cells): [*cells, on] for cells in map(_cells, rows)}
     table = [HEAD, ["---"] * len(HEAD), *({**kept, **fresh}).values()]
     body = "\n".join(f"| {' | '.join(cells)} |" for cells in table)
-    said = f"{machine}; {rounds} rounds; median (least to largest).\n\n{body}\n"
+    said = f"Median over the rounds (least to largest).\n\n{body}\n"
     path.write_text(BLOCK.sub(lambda match: f"{match[1]}{said}{match[2]}", text))
 
 

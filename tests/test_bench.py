@@ -85,19 +85,19 @@ def test_a_load_is_better_where_the_worst_is_larger(ratios: list[float], reading
     assert row.reading == reading
 
 
-def test_rows_that_were_not_measured_anew_stay(tmp_path: Path) -> None:
+def test_rows_that_were_not_measured_anew_stay_with_their_machine(tmp_path: Path) -> None:
     page = tmp_path / "README.md"
     page.write_text("before\n<!-- results -->\n<!-- end -->\nafter\n")
     result = measure(lambda: {"cost": 9.0}, lambda: {"cost": 10.0}, rounds=2)
     first = [measured(name, "ns", result, "cost", "perf", "") for name in ("one", "two")]
-    write(page, first, "here", 5)
+    write(page, first, "an old machine", 5)
     other = measure(lambda: {"cost": 7.0}, lambda: {"cost": 10.0}, rounds=2)
-    write(page, [measured("two", "ns", other, "cost", "perf", "")], "here", 5)
+    write(page, [measured("two", "ns", other, "cost", "perf", "")], "a new one", 3)
     rows = [text for text in page.read_text().splitlines() if text.startswith("| ")]
-    assert rows[0] == "| what | hardstone | peer | ratio | reading |"
+    assert rows[0] == "| what | hardstone | peer | ratio | reading | measured on |"
     assert rows[2:] == [
-        "| one | 9 ns | perf: 10 ns | 0.9 | hardstone is better |",
-        "| two | 7 ns | perf: 10 ns | 0.7 | hardstone is better |",
+        "| one | 9 ns | perf: 10 ns | 0.9 | hardstone is better | an old machine; 5 rounds |",
+        "| two | 7 ns | perf: 10 ns | 0.7 | hardstone is better | a new one; 3 rounds |",
     ]
     assert page.read_text().startswith("before\n") and page.read_text().endswith("after\n")
 
