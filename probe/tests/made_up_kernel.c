@@ -69,6 +69,11 @@ static struct {
     bool is_v2, is_open;
     int back_cpu, back_in; /* after so many waits the root cpuset has this CPU again; 0: has it */
     struct cpus own_mask;
+    struct {
+        struct cpus mask; /* of the child of a fork in progress */
+        pid_t id;         /* 0: it has not appeared */
+        bool is_begun;
+    } fork;
 } state;
 
 static bool has_prefix(const char *text, const char *prefix)
@@ -320,6 +325,31 @@ static void give_birth(pid_t mother)
     made_up_thread(id, "born", MADE_UP_USER, made_up.birth.cpus);
 }
 
+static bool is_root(const char *group)
+{
+    return strcmp(group, state.mount) == 0;
+}
+
+static void interrupt_fork(const struct thread *mother, const char *group)
+{
+    if (made_up.fork.id == 0 || mother->id != made_up.fork.mother || !is_root(group))
+        return;
+    state.fork.is_begun = true;
+    state.fork.mask = cpus_of(mother->group);
+}
+
+static void end_fork(void)
+{
+    char list[CPUS_TEXT_BYTES];
+    if (!state.fork.is_begun)
+        return;
+    cpus_format_list(&state.fork.mask, list, sizeof list);
+    made_up_thread(made_up.fork.id, "late", MADE_UP_USER, list);
+    state.fork.id = made_up.fork.id;
+    state.fork.is_begun = false;
+    made_up.fork.id = 0;
+}
+
 static int move(const char *group, const char *id)
 {
     struct thread *thread = thread_of((pid_t)strtol(id, NULL, 10));
@@ -327,6 +357,9 @@ static int move(const char *group, const char *id)
         return ESRCH;
     if (thread->flags == MADE_UP_BOUND)
         return EINVAL;
+    interrupt_fork(thread, group);
+    if (thread->id == state.fork.id && is_root(group) && !is_root(thread->group))
+        cpus_parse_list(HERE, &thread->mask);
     snprintf(thread->group, sizeof thread->group, "%s", group);
     if (made_up.forgets_masks)
         thread->mask = cpus_of(group);
@@ -739,6 +772,7 @@ int __wrap_nanosleep(const struct timespec *wanted, struct timespec *left)
     int64_t ns = (int64_t)wanted->tv_sec * 1000000000 + wanted->tv_nsec;
     made_up.waited_ns += ns;
     tell_groups_late();
+    end_fork();
     if (made_up.shortest_wait_ns == 0 || ns < made_up.shortest_wait_ns)
         made_up.shortest_wait_ns = ns;
     if (ns > made_up.longest_wait_ns)

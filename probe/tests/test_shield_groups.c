@@ -576,6 +576,34 @@ static void test_threads_that_are_made_while_others_are_moved(void)
     }
 }
 
+/* The child has the CPUs of the group without having asked for them; the other one has asked.
+ * `start`: of both; the shield started at 40. */
+static void a_fork_is_interrupted(unsigned long start, const char *late)
+{
+    if (!begin(made_up_groups_v1))
+        return;
+    CHECK_SAME(apply(), 0);
+    made_up.start = start;
+    made_up.fork.mother = ANYWHERE;
+    made_up.fork.id = BORN;
+    made_up_thread(OWN_WISH, "own wish", MADE_UP_USER, "0-2");
+    put_back();
+    the_threads_are_back();
+    CHECK_SAME(made_up.fork.id, 0);
+    CHECK_TEXT(made_up_mask_of(BORN), late);
+    CHECK_TEXT(made_up_group_of(BORN), "");
+    CHECK_TEXT(made_up_mask_of(OWN_WISH), "0-2");
+    CHECK_TEXT(made_up_group_of(OWN_WISH), "");
+    CHECK(!made_up_has(OTHERS_1));
+    made_up_close();
+}
+
+static void test_a_fork_that_the_way_back_interrupts(void)
+{
+    a_fork_is_interrupted(41, "0-3");
+    a_fork_is_interrupted(39, "0-2"); /* older than the shield */
+}
+
 /* The thread has ended, and another has its id. */
 static void reuse(pid_t id)
 {
@@ -633,6 +661,7 @@ static void test_threads_that_ask_for_something_else_meanwhile(void)
 
 TAP_MAIN({"threads that are made while others are moved",
           test_threads_that_are_made_while_others_are_moved},
+         {"a fork that the way back interrupts", test_a_fork_that_the_way_back_interrupts},
          {"a thread that has the id of another", test_a_thread_that_has_the_id_of_another},
          {"CPUs that somebody has to himself", test_cpus_that_somebody_has_to_himself},
          {"other CPUs that somebody has to himself", test_other_cpus_that_somebody_has_to_himself},

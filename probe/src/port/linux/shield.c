@@ -301,7 +301,7 @@ enum port_undo port_shield_undo(struct port_shield *shield, const struct journal
     if (strcmp(kind, "heirs") == 0)
         return linux_shield_undo_inherited_affinity(shield, image, record, text, bytes);
     if (strcmp(kind, "group") == 0)
-        return linux_shield_undo_group(shield, record, text, bytes);
+        return linux_shield_undo_group(shield, image, record, text, bytes);
     if (strcmp(kind, "control") == 0)
         return linux_shield_undo_control(shield, record, text, bytes);
     if (strcmp(kind, "online") == 0)

@@ -148,8 +148,11 @@ void linux_groups_each_inside(const struct port_shield *shield, const char *grou
                               void (*visit)(const char *inside, void *context), void *context);
 
 /* Moves all members of `group` and its descendants to `origin`, and removes these groups. Retries
- * for up to 10 s; an errno value says what prevented it. */
-int linux_groups_leave(const struct port_shield *shield, const char *group, const char *origin);
+ * for up to 10 s; an errno value says what prevented it. Version 1: threads of `origin` that
+ * started at `since` (clock ticks after boot) or later, and have kept the CPUs of `group` because
+ * the move interrupted the fork that made them, get those of `origin`. */
+int linux_groups_leave(const struct port_shield *shield, const char *group, const char *origin,
+                       uint64_t since);
 /* Ends the exclusive use of CPUs by `group`. */
 void linux_groups_end_partition(const struct port_shield *shield, const char *group);
 /* For a group that cannot be removed: gives it and its descendants all CPUs back. False: the
@@ -184,6 +187,7 @@ bool linux_groups_is_ours(const struct linux_groups *groups, const char *path);
 bool linux_groups_has_cpus_file(const struct linux_groups *groups, const char *path);
 
 enum port_undo linux_shield_undo_group(struct port_shield *shield,
+                                       const struct journal_image *image,
                                        const struct journal_record *record, char *text,
                                        size_t bytes);
 enum port_undo linux_shield_undo_control(struct port_shield *shield,

@@ -196,7 +196,7 @@ int linux_groups_make(struct port_shield *shield, const char *path, const char *
         char above[LINUX_PATH_BYTES];
         snprintf(above, sizeof above, "%.*s", (int)(strrchr(path, '/') - path), path);
         linux_groups_end_partition(shield, path);
-        error = linux_groups_leave(shield, path, above);
+        error = linux_groups_leave(shield, path, above, 0);
     }
     if (error)
         return error;
@@ -204,6 +204,7 @@ int linux_groups_make(struct port_shield *shield, const char *path, const char *
 }
 
 enum port_undo linux_shield_undo_group(struct port_shield *shield,
+                                       const struct journal_image *image,
                                        const struct journal_record *record, char *text,
                                        size_t bytes)
 {
@@ -223,7 +224,7 @@ enum port_undo linux_shield_undo_group(struct port_shield *shield,
         return PORT_UNDO_NOTHING;
     nearest(shield, groups.mount, record->field[2], origin);
     linux_groups_end_partition(shield, record->field[1]);
-    int error = linux_groups_leave(shield, record->field[1], origin);
+    int error = linux_groups_leave(shield, record->field[1], origin, image->head.owner_start);
     if (error) {
         bool is_wide = linux_groups_let_go(shield, &groups, record->field[1]);
         snprintf(text, bytes, "group %s could not be emptied and removed: %s%s", record->field[1],

@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -15,7 +16,9 @@ enum {
     QUICK_TRIES = 10,
     MOST_TRIES = 170,
     FIRST_WAIT_NS = 2000000,
-    LONGEST_WAIT_NS = 64000000
+    LONGEST_WAIT_NS = 64000000,
+    FORK_WAIT_NS = 10000000, /* copying the pages of a large process takes milliseconds */
+    MOST_FORKED = 64
 };
 
 bool linux_groups_is_group(const struct port_shield *shield, const char *path)
@@ -82,6 +85,55 @@ static void clear_inside(const char *group, void *context)
         rmdir(full);
 }
 
+/* ---- children whose fork the move interrupted ---- */
+
+/* A fork copies the caller's affinity first and joins its group last. If the caller returned to the
+ * root group in between, the child is there with the CPUs of ours, and the kernel leaves it so
+ * (cpuset_fork). Moving the child into the group and out again makes the kernel compute its
+ * affinity; one that the child has set itself stays. */
+struct forked {
+    uint64_t since;
+    int count;
+    pid_t id[MOST_FORKED];
+};
+
+static bool is_forked(const struct port_shield *shield, const struct forked *forked, pid_t id,
+                      const struct cpus *cpus)
+{
+    struct linux_task task;
+    struct cpus mask;
+    for (int i = 0; i < forked->count; i++)
+        if (forked->id[i] == id)
+            return false;
+    return linux_task_read(shield, id, &task) && !linux_task_is_kernel(&task) &&
+           task.start >= forked->since && linux_task_mask(id, &mask) == 0 && cpus_same(&mask, cpus);
+}
+
+/* Moves them into `group`, each once; returns how many. */
+static int take_in_forked(const struct port_shield *shield, const char *group, const char *origin,
+                          struct forked *forked)
+{
+    char from[LINUX_PATH_BYTES], to[LINUX_PATH_BYTES], full[LINUX_PATH_BYTES];
+    char list[CPUS_TEXT_BYTES], id[32];
+    struct cpus cpus;
+    int before = forked->count;
+    if (!linux_groups_join(from, group, "cpuset.cpus") ||
+        linux_shield_read(shield, from, list, sizeof list) != 0 ||
+        cpus_parse_list(list, &cpus) != 0 || !linux_groups_join(from, origin, "tasks") ||
+        !linux_groups_join(to, group, "tasks") || !linux_shield_path(shield, from, full))
+        return 0;
+    FILE *file = fopen(full, "re");
+    while (file && forked->count < MOST_FORKED && fgets(id, sizeof id, file)) {
+        pid_t number = (pid_t)strtol(id, NULL, 10);
+        id[strcspn(id, "\n")] = '\0';
+        if (is_forked(shield, forked, number, &cpus) && linux_shield_write(shield, to, id) == 0)
+            forked->id[forked->count++] = number;
+    }
+    if (file)
+        fclose(file);
+    return forked->count - before;
+}
+
 /* ---- releasing CPUs ---- */
 
 /* End the partition before removing its group: otherwise the kernel returns the CPUs some time
@@ -146,17 +198,26 @@ bool linux_groups_let_go(const struct port_shield *shield, const struct linux_gr
 
 /* Members may fork meanwhile, and an exiting one cannot be moved: retry for about 10 s, at
  * increasing intervals. */
-int linux_groups_leave(const struct port_shield *shield, const char *group, const char *origin)
+int linux_groups_leave(const struct port_shield *shield, const char *group, const char *origin,
+                       uint64_t since)
 {
+    static const struct timespec fork_wait = {.tv_nsec = FORK_WAIT_NS};
     struct timespec wait = {.tv_nsec = FIRST_WAIT_NS};
+    struct forked forked = {.since = since};
     char full[LINUX_PATH_BYTES], tasks[LINUX_PATH_BYTES];
     int error = 0;
     if (!linux_shield_path(shield, group, full) || !linux_groups_join(tasks, group, "tasks"))
         return ENAMETOOLONG;
-    const char *list = linux_shield_exists(shield, tasks) ? "tasks" : "cgroup.procs";
+    bool is_v1 = linux_shield_exists(shield, tasks);
+    const char *list = is_v1 ? "tasks" : "cgroup.procs";
     for (int i = 0; i < MOST_TRIES; i++) {
         struct leaving leaving = {.shield = shield, .origin = origin, .list = list};
         clear_inside(group, &leaving);
+        if (is_v1 && leaving.count > 0 && leaving.error == 0) {
+            nanosleep(&fork_wait, NULL);
+            if (take_in_forked(shield, group, origin, &forked) > 0)
+                continue;
+        }
         if (rmdir(full) == 0 || errno == ENOENT)
             return 0;
         error = leaving.error ? leaving.error : errno;
