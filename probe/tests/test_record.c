@@ -405,6 +405,7 @@ static void check_maxima(const struct values *values, int64_t duration_ns, int64
 {
     struct record *record = record_all(values, duration_ns);
     int64_t last_ns = values->at_ns[values->count - 1];
+    record_settle(record);
     CHECK_SAME(record->maxima_interval_ns, interval_ns);
     CHECK_SAME(record->maxima_used, last_ns / interval_ns + 1);
     CHECK(record->maxima_used <= record->maxima_capacity);
@@ -455,6 +456,31 @@ static void test_maxima_over_a_leap_past_the_end(void)
     check_maxima(&values, 0, 64 * SECOND_NS);
 }
 
+/* All at once they would take as long as a wake-up. */
+static void test_a_halving_takes_a_few_steps_with_each_value(void)
+{
+    struct record *record = new_record(1000 * SECOND_NS);
+    uint32_t most = record->maxima_capacity - 2, calls = 2, last = 0;
+    int64_t at_ns = most * SECOND_NS;
+    for (uint32_t i = 0; i < most; i++)
+        record_value(record, 100 + i, i * SECOND_NS);
+    record_value(record, 7, at_ns);
+    record_value(record, 100000, at_ns + 1);
+    for (; record->maxima_interval_ns == SECOND_NS && calls < most; calls++) {
+        CHECK(record->halved > last && record->halved - last <= 2 * 64);
+        last = (uint32_t)record->halved;
+        record_value(record, 8, at_ns + calls);
+    }
+    CHECK_SAME(calls, (most + 63) / 64);
+    CHECK_SAME(record->maxima_used, most / 2 + 1);
+    for (uint32_t i = 0; i < most / 2; i++)
+        CHECK_SAME(record_maxima_view(record)[i], 100 + 2 * i + 1);
+    CHECK_SAME(record_maxima_view(record)[most / 2], 100000);
+    for (uint32_t i = most / 2 + 1; i < record->maxima_capacity; i++)
+        CHECK_SAME(record_maxima_view(record)[i], RECORD_NO_MAXIMUM);
+    free(record);
+}
+
 static void test_size_is_bounded(void)
 {
     CHECK(record_size(NULL, INT64_MAX) == record_size(NULL, INT64_MAX / 2));
@@ -482,5 +508,7 @@ TAP_MAIN({"buckets are contiguous", test_buckets_are_contiguous},
          {"quantiles", test_quantiles}, {"maxima per second", test_maxima_per_second},
          {"maxima: a second without a value has none", test_maxima_with_gaps},
          {"maxima: the interval doubles when there is no place", test_maxima_halve_when_full},
+         {"maxima: a halving takes a few steps with each value",
+          test_a_halving_takes_a_few_steps_with_each_value},
          {"maxima: one leap over many intervals", test_maxima_over_a_leap_past_the_end},
          {"a record's size is bounded", test_size_is_bounded})

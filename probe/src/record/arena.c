@@ -240,13 +240,14 @@ static size_t room_for(const struct arena *arena, const struct arena_series *ser
 }
 
 /* Stores the compact form of the record in a slot, so that another series can use the slot. */
-static void keep(struct arena *arena, const struct record *record)
+static void keep(struct arena *arena, struct record *record)
 {
     uint32_t number = (uint32_t)(record->owner - 1);
     struct arena_series *series = &arena->series[number];
     uint64_t before = series->kept_offset ? kept_count((char *)arena + series->kept_offset) : 0;
     if (record->count == before)
         return;
+    record_settle(record);
     char *to = (char *)arena + arena->kept_end;
     size_t bytes = kept_write(to, room_for(arena, series), record, number);
     if (bytes == 0) {
@@ -280,6 +281,12 @@ struct record *arena_record(struct arena *arena, int number)
         kept_read((const char *)arena + series->kept_offset, record);
     record_move_end(record, (uint32_t)number);
     return record;
+}
+
+void arena_settle(struct arena *arena)
+{
+    for (uint32_t i = 0; i < arena->slot_count; i++)
+        record_settle(arena_slot(arena, i));
 }
 
 size_t arena_scratch_bytes(const struct arena *arena)

@@ -197,6 +197,10 @@ void arena_free(struct arena *arena);
  * first, and the event `series_not_kept` tells how many values are lost. */
 struct record *arena_record(struct arena *arena, int series);
 
+/* Completes what records do a few steps at a time (record_settle). Call it when nothing records any
+ * more, before they are read. */
+void arena_settle(struct arena *arena);
+
 /* What the series holds, for reading: its slot, or its compact form in `scratch`, which has
  * arena_scratch_bytes. An empty record where nothing was recorded. */
 const struct record *arena_read(const struct arena *arena, uint32_t series, struct record *scratch);

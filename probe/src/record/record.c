@@ -9,18 +9,31 @@
 
 #define SECOND_NS INT64_C(1000000000)
 
-enum { MAXIMA_LEAST = 64, MAXIMA_MOST = 131072, TAIL_COUNTERS = 2 };
+enum {
+    MAXIMA_LEAST = 64,
+    MAXIMA_MOST = 131072,
+    TAIL_COUNTERS = 2,
+    HALVING_STEPS =
+        64, /* for each value: well below the time of a wake-up, even from cold memory */
+};
 
 _Static_assert(RECORD_SUB_BITS >= 1 && RECORD_SUB_BITS <= 20, "a layout that the toolkit reads");
 _Static_assert(RECORD_WORST >= 1, "the list of the worst has a place");
 
 static uint32_t maxima_capacity(int64_t duration_ns)
 {
-    int64_t seconds = duration_ns / SECOND_NS + 2;
+    int64_t seconds = duration_ns / SECOND_NS + 4; /* two stay free: see maxima_most */
     if (seconds < MAXIMA_LEAST)
         return MAXIMA_LEAST;
     return seconds > MAXIMA_MOST ? MAXIMA_MOST
                                  : ((uint32_t)seconds + 1) & ~1u; /* even: see halve */
+}
+
+/* As many intervals have a place, an even number; the next place has the maximum of the time during
+ * a halving. */
+static uint32_t maxima_most(const struct record *record)
+{
+    return record->maxima_capacity - 2;
 }
 
 static uint32_t sub_bits_of(const struct record_shape *shape)
@@ -204,29 +217,78 @@ void record_keep_worst(struct record *record, int64_t value, int64_t at_ns)
     end_change(&record->worst_done);
 }
 
-/* Doubles the interval when the array is full: constant memory for any duration. */
-static void maxima_halve(struct record *record)
+/* ---- halving: doubles the interval when the array is full ----
+ *
+ * Constant memory for any duration. A few steps with each value: all at once they would take as
+ * long as a wake-up, and make the next one late. Meanwhile the limit of the current interval lies
+ * in the past, so that each value comes here. */
+
+static bool is_halving(const struct record *record)
 {
-    uint32_t half = record->maxima_capacity / 2;
-    int64_t *maxima = record_maxima(record);
+    return record->maxima_used > maxima_most(record);
+}
+
+static void begin_halving(struct record *record)
+{
     begin_change(halvings_begun(record));
-    for (uint32_t i = 0; i < half; i++) {
+    record->halved = 0;
+    record->maxima_used = maxima_most(record) + 1;
+    record->maxima_end_ns = INT64_MIN;
+}
+
+/* First pairs of maxima become one, then the places behind them become empty. */
+static void halve_some(struct record *record, uint32_t steps)
+{
+    uint32_t most = maxima_most(record), half = most / 2;
+    int64_t *maxima = record_maxima(record);
+    for (; steps > 0 && record->halved < most; steps--, record->halved++) {
+        uint64_t i = record->halved;
+        if (i >= half) {
+            maxima[i] = RECORD_NO_MAXIMUM;
+            continue;
+        }
         int64_t first = maxima[2 * i], second = maxima[2 * i + 1];
         maxima[i] = first > second ? first : second;
     }
-    for (uint32_t i = half; i < record->maxima_capacity; i++)
-        maxima[i] = RECORD_NO_MAXIMUM;
-    record->maxima_used = half;
+}
+
+static void end_halving(struct record *record)
+{
+    uint32_t most = maxima_most(record), half = most / 2;
+    int64_t *maxima = record_maxima(record);
+    maxima[half] = maxima[most];
+    maxima[most] = RECORD_NO_MAXIMUM;
+    record->maxima_used = half + 1;
     record->maxima_interval_ns *= 2;
-    record->maxima_end_ns = record->maxima_interval_ns * half;
+    record->maxima_end_ns = record->maxima_interval_ns * record->maxima_used;
     end_change(&record->halvings_done);
+}
+
+void record_settle(struct record *record)
+{
+    if (!is_halving(record))
+        return;
+    halve_some(record, UINT32_MAX);
+    end_halving(record);
+}
+
+static void go_on_halving(struct record *record, int64_t at_ns)
+{
+    uint32_t most = maxima_most(record);
+    int64_t next_ns = record->maxima_interval_ns * (most + 2); /* end of the doubled interval */
+    halve_some(record, at_ns < next_ns ? HALVING_STEPS : UINT32_MAX);
+    if (record->halved == most)
+        end_halving(record);
 }
 
 void record_advance_maxima(struct record *record, int64_t at_ns)
 {
-    while (at_ns >= record->maxima_end_ns) {
-        if (record->maxima_used == record->maxima_capacity) {
-            maxima_halve(record);
+    if (is_halving(record))
+        go_on_halving(record, at_ns);
+    while (!is_halving(record) && at_ns >= record->maxima_end_ns) {
+        if (record->maxima_used == maxima_most(record)) {
+            begin_halving(record);
+            go_on_halving(record, at_ns);
             continue;
         }
         record->maxima_used++;

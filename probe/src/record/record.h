@@ -59,6 +59,7 @@ struct record {
     _Atomic uint64_t worst_done;
     uint64_t owner; /* number of the series + 1; 0: none yet */
     uint32_t bucket_count, maxima_capacity;
+    uint64_t halved; /* steps of the halving under way */
     uint32_t sub_bits,
         maxima_used; /* the compact form has a copy of the members from here to `worst` */
     int64_t limit;   /* largest value that has a bucket */
@@ -76,7 +77,8 @@ struct record {
     uint64_t buckets[]; /* bucket_count; then the maxima, then halvings begun and moves begun */
 };
 
-/* maxima_capacity of them, of maxima_used intervals; RECORD_NO_MAXIMUM where none came. */
+/* maxima_capacity of them, of maxima_used intervals (during a halving one is the current maximum);
+ * RECORD_NO_MAXIMUM where none came. */
 static inline int64_t *record_maxima(struct record *record)
 {
     return (int64_t *)&record->buckets[record->bucket_count];
@@ -138,6 +140,10 @@ int record_copy_worst(const struct record *record, struct record_worst worst[REC
 /* The rare cases of record_value. */
 void record_keep_worst(struct record *record, int64_t value, int64_t at_ns);
 void record_advance_maxima(struct record *record, int64_t at_ns);
+
+/* Completes a halving of the maxima. To be called by the thread that records, or when none does any
+ * more, before the maxima are read; a copy that was taken during one is recovered (recover.h). */
+void record_settle(struct record *record);
 
 /* The count and the histogram alone. */
 static inline void record_hold(struct record *record, int64_t value)

@@ -201,6 +201,7 @@ static int calibrate(struct run *run)
 
 static int judge(struct run *run)
 {
+    arena_settle(run->arena);
     if (run->is_interrupted)
         tell_interruption(run);
     if (run->outcome.status == STATUS_MEASURED && !run->is_interrupted && run->test->judge)
