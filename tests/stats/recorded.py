@@ -66,21 +66,30 @@ def result(
     cpu: int = 1,
     events: tuple[Event, ...] = (),
     traces: tuple[Trace, ...] = (),
+    policy: str | None = "other",
 ) -> Result:
+    """By a time-shared thread, to which every cause applies."""
     return make.result(
         series=[late(worst, cpu)],
         intervals=intervals,
         events=list(events),
         traces=list(traces),
-        conditions=Conditions(load="none", cpu_config="shared", policy="fifo", realtime=True),
+        conditions=Conditions(
+            load="none", cpu_config="shared", policy=policy, realtime=policy != "other"
+        ),
     )
 
 
-def with_cause(value_ns: int = VALUE_NS, busiest: str = "LOC", **changed: int) -> Result:
+def with_cause(
+    value_ns: int = VALUE_NS,
+    busiest: str = "LOC",
+    policy: str | None = "other",
+    **changed: int,
+) -> Result:
     """A value in the second BAD, whose counters are changed, and two quiet ones listed."""
     listed = [
         second(BAD, QUIET | changed, busiest=busiest),
         *(second(one) for one in (3, 20)),
     ]
     worst = [at(BAD, value_ns), at(3, value_ns // 8), at(20, value_ns // 9)]
-    return result(worst, [*listed, whole(listed)])
+    return result(worst, [*listed, whole(listed)], policy=policy)

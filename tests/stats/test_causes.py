@@ -158,6 +158,23 @@ def test_steal_or_throttling_explains_the_delay_that_comes_with_it() -> None:
     assert kinds(recorded.with_cause(**lost)) == ["throttled"]
 
 
+@pytest.mark.parametrize("policy", ["fifo", "rr"])
+def test_a_limit_on_time_shared_threads_makes_no_real_time_thread_late(policy: str) -> None:
+    """The load met it: what kept the measuring thread from its CPU is named."""
+    lost = {"throttled_ns": 40_000_000, "throttled_count": 1, "run_delay_ns": 40_000_000}
+    assert kinds(recorded.with_cause(policy=policy, **lost)) == ["delay"]
+    del lost["run_delay_ns"]
+    assert kinds(recorded.with_cause(policy=policy, **lost)) == []
+    assert kinds(recorded.with_cause(policy=None, **lost)) == ["throttled"]  # not known
+
+
+def test_throttling_as_usual_explains_no_value_longer_than_it() -> None:
+    usual = QUIET | {"throttled_ns": 300_000_000, "throttled_count": 10}
+    listed = [second(BAD, usual | {"throttled_ns": 330_000_000, "throttled_count": 11})]
+    intervals = [*listed, *(second(one, usual) for one in range(4)), whole(listed, usual)]
+    assert kinds(recorded.result([at(BAD, 200_000_000)], intervals)) == []
+
+
 def test_several_causes_come_in_the_order_of_what_they_explain() -> None:
     result = recorded.with_cause(40_000_000, run_delay_ns=25_000_000, steal_ns=40_000_000)
     assert kinds(result) == ["steal"]

@@ -36,6 +36,10 @@ _RARE: dict[str, Kind] = {
     "minor_faults_count": "minor_faults",
     "migrations_count": "migrations",
 }
+# Bandwidth of a control group limits time-shared threads only, so a limit that the load meets cannot
+# have made a real-time thread late.
+_NOT_LIMITED = ("fifo", "rr")
+_BANDWIDTH = ("throttled_ns", "throttled_count")
 # Where two explain as much, the one that says more comes first.
 _ORDER: tuple[Kind, ...] = (
     "throttled",
@@ -139,9 +143,15 @@ def lateness_of(result: Result, series: Series, worst: Worst, cpu: int | None) -
         seconds=seconds,
         counts=counts,
         compared_ns=compared_ns(intervals, seconds, counted) if counts else 0,
-        causes=causes_of(worst.value_ns, seconds, counts),
+        causes=causes_of(worst.value_ns, seconds, _that_apply(counts, result)),
         trace=_trace_of(result, worst, cpu),
     )
+
+
+def _that_apply(counts: Mapping[str, Count], result: Result) -> Mapping[str, Count]:
+    if result.conditions.policy not in _NOT_LIMITED:
+        return counts
+    return {name: one for name, one in counts.items() if name not in _BANDWIDTH}
 
 
 def _overlaps(one: Interval, worst: Worst) -> bool:
@@ -203,7 +213,8 @@ def _throttled(value_ns: int, counts: Mapping[str, Count]) -> Iterator[Cause]:
         each_ns = lost.seen / max(times.seen if times else 1, 1)
         # A group that is throttled all the time is late for as long as that takes each time.
         is_like_each = each_ns / 4 <= value_ns <= 2 * each_ns
-        if lost.seen >= _SHARE * value_ns and (_is_beyond(lost) or is_like_each):
+        is_more = _is_beyond(lost) and lost.excess >= _SHARE * value_ns
+        if is_more or is_like_each:
             yield _cause("throttled", lost, lost.seen, value_ns, is_time=True)
     elif times is not None and _is_beyond(times) and _is_rare(times.seen, times.expected):
         yield _cause("throttled", times, value_ns, value_ns)
