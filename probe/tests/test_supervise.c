@@ -100,12 +100,13 @@ int64_t __wrap_counter_watch_due_ns(const struct counter_watch *watch)
     return atomic_load(&ring.is_due) ? 0 : INT64_MAX;
 }
 
-/* The first request wakes the supervisor, which then looks before it takes the second. */
+/* SIGCHLD wakes the supervisor. */
 static int end_after_a_look(struct run *run)
 {
     atomic_store(&ring.is_due, true);
-    supervise_look_at_threads(run);
-    supervise_look_at_threads(run);
+    kill(getpid(), SIGCHLD);
+    while (atomic_load(&ring.is_due) && !run_should_stop())
+        nanosleep(&rest, NULL);
     record_value(arena_record(run->arena, 0), 1, 0);
     return 0;
 }

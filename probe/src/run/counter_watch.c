@@ -11,6 +11,7 @@
 #include "run/thread_watch.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,6 +41,7 @@ struct counter_watch {
     struct interrupt_watch interrupts;
     int64_t *steal_ns, *steal_now_ns; /* of each CPU, at the last look and now */
     struct of_cpu *cpus;
+    pthread_mutex_t at_threads;       /* without looks each thread that ends reads them itself */
     struct counter_table_offer offer; /* the latest interval of each CPU, then those before */
 };
 
@@ -120,6 +122,7 @@ struct counter_watch *counter_watch_open(const struct counter_watch_setup *setup
         return NULL;
     }
     watch->setup = *setup;
+    pthread_mutex_init(&watch->at_threads, NULL);
     watch->lost_cpu = -1;
     watch->due_ns = INT64_MAX;
     watch->group = setup->group ? strdup(setup->group) : find_group();
@@ -243,7 +246,9 @@ static void add_total(int64_t *total, int64_t value)
 
 void counter_watch_look_at_threads(struct counter_watch *watch)
 {
+    pthread_mutex_lock(&watch->at_threads);
     thread_watch_look(&watch->threads, atomic_load(watch->setup.second), true);
+    pthread_mutex_unlock(&watch->at_threads);
 }
 
 void counter_watch_look(struct counter_watch *watch)
@@ -307,5 +312,6 @@ void counter_watch_close(struct counter_watch *watch)
     if (!watch)
         return;
     leave(watch);
+    pthread_mutex_destroy(&watch->at_threads);
     free_all(watch);
 }

@@ -46,7 +46,8 @@ void counter_watch_tell_none(struct arena *arena, const char *reason);
 /* At the begin of the measurement: reads what to compare with. */
 void counter_watch_begin(struct counter_watch *watch);
 
-/* Whether looks are made each second. If not, any thread may call begin and end. */
+/* Whether looks are made each second. If not, any thread may call begin, look_at_threads and end.
+ */
 bool counter_watch_has_looks(const struct counter_watch *watch);
 
 /* When the next look is due, CLOCK_MONOTONIC; INT64_MAX: never. */

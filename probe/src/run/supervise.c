@@ -85,6 +85,18 @@ static void tell_done(const struct run *run)
     tell(run, DONE);
 }
 
+/* Where all CPUs measure, or one is all there is, the supervisor stays asleep: on any CPU it would
+ * be in the way of a thread that still measures. */
+static void look_here(struct run *run, enum look_word word)
+{
+    if (word == LOOK_BEGINS)
+        counter_watch_begin(run->counter_watch);
+    else if (word == LOOK_AT_THREADS)
+        counter_watch_look_at_threads(run->counter_watch);
+    else
+        counter_watch_end(run->counter_watch, &run->counter_totals);
+}
+
 /* Has the supervisor look, and waits until it has: around the measurement, never within. */
 static void ask_to_look(struct run *run, enum look_word word)
 {
@@ -93,12 +105,8 @@ static void ask_to_look(struct run *run, enum look_word word)
     outside_look_ask(run, word);
     if (!run->counter_watch)
         return;
-    if (word == LOOK_BEGINS && !counter_watch_has_looks(run->counter_watch)) {
-        counter_watch_begin(run->counter_watch); /* the supervisor stays asleep */
-        return;
-    }
-    if (word == LOOK_ENDS && !counter_watch_has_looks(run->counter_watch)) {
-        counter_watch_end(run->counter_watch, &run->counter_totals);
+    if (!counter_watch_has_looks(run->counter_watch)) {
+        look_here(run, word);
         return;
     }
     tell(run, word);
