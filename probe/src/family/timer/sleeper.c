@@ -1,5 +1,7 @@
 #include "family/timer/sleeper.h"
 
+#include "port/port.h"
+
 void sleeper_expand(struct sleeper *sleeper, uint64_t steps)
 {
     while (sleeper->count > 0 && steps-- > 0) {
@@ -34,6 +36,28 @@ void sleeper_cross(struct sleeper *sleeper, int64_t late_ns, int64_t at_ns, int 
                 "%lld ns is above the threshold of %lld ns", (long long)late_ns,
                 (long long)sleeper->threshold_ns);
     run_request_stop();
+}
+
+bool sleeper_is_bound(const struct sleeper *sleeper)
+{
+    struct cpus before;
+    if (port_pin_for_now(sleeper->cpu, &before) != 0)
+        return false;
+    port_pin_back(&before);
+    return cpus_count(&before) == 1 && cpus_has(&before, sleeper->cpu);
+}
+
+void sleeper_tell_unbound(const struct sleeper *sleeper)
+{
+    if (!sleeper->is_unbound)
+        return;
+    arena_event(sleeper->run->arena, "cpu_was_left", -1, DATA(data_integer("cpu", sleeper->cpu)),
+                "the thread on CPU %d is no longer bound to it: the CPU went offline meanwhile, or "
+                "somebody moved the thread; some of its values may be of other CPUs",
+                sleeper->cpu);
+    outcome_set(&sleeper->run->outcome, STATUS_FAILED,
+                "keep the CPU online while it is measured, and run the test again",
+                "the thread on CPU %d did not stay there; what was measured is kept", sleeper->cpu);
 }
 
 void sleeper_tell_missed(const struct sleeper *sleeper, int cpu)

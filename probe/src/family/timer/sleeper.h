@@ -25,6 +25,7 @@ struct sleeper {
     struct late backlog[SLEEPER_BACKLOG];
     struct rt_thread rt_thread;
     int cpu;
+    bool is_unbound; /* at the end, and it was bound at the begin */
 };
 
 /* Records up to `steps` missed releases, oldest first. */
@@ -35,6 +36,12 @@ int64_t sleeper_note_late(struct sleeper *sleeper, int64_t late_ns, int64_t at_n
 
 /* Tells the latency above the threshold and asks the test to stop. */
 void sleeper_cross(struct sleeper *sleeper, int64_t late_ns, int64_t at_ns, int cpu);
+
+/* Whether the calling thread may run on the sleeper's CPU only. */
+bool sleeper_is_bound(const struct sleeper *sleeper);
+
+/* Tells that it is not, and that its values are not those of one CPU. */
+void sleeper_tell_unbound(const struct sleeper *sleeper);
 
 /* Adds the event about missed releases, if there are any. */
 void sleeper_tell_missed(const struct sleeper *sleeper, int cpu);

@@ -205,9 +205,8 @@ static void wait_and_stamp(struct own *own, struct sleeper *sleeper, struct part
         close(file);
 }
 
-static void sleep_and_measure(void *argument)
+static void sleep_and_measure(struct sleeper *sleeper)
 {
-    struct sleeper *sleeper = argument;
     struct own *own = sleeper->run->own;
     if (!own->parts) {
         sleep_and_take(sleeper, NULL);
@@ -221,10 +220,18 @@ static void sleep_and_measure(void *argument)
         wait_and_stamp(own, sleeper, ring);
 }
 
+/* The kernel unbinds the threads of a CPU that goes offline, and they stay so when it is back. */
+static void sleep_and_measure_there(struct sleeper *sleeper)
+{
+    bool was_bound = sleeper_is_bound(sleeper);
+    sleep_and_measure(sleeper);
+    sleeper->is_unbound = was_bound && !sleeper_is_bound(sleeper);
+}
+
 static void be_sleeper(void *argument)
 {
     struct sleeper *sleeper = argument;
-    sleep_and_measure(sleeper);
+    sleep_and_measure_there(sleeper);
     supervise_look_at_threads(sleeper->run);
 }
 
@@ -253,6 +260,7 @@ static void tell_ended(struct run *run, const struct sleeper *sleeper)
     if (own->parts && wakeup_parts_is_timerlat(own->parts))
         sleeper_tell_missed(sleeper, sleeper->cpu);
     tell_crossed(run, sleeper);
+    sleeper_tell_unbound(sleeper);
 }
 
 static int measure_on_each(struct run *run, struct own *own)
@@ -282,7 +290,7 @@ static int measure(struct run *run)
     if (own->parts)
         wakeup_parts_start(own->parts);
     if (run_param(run, "cpus")->count == 0)
-        sleep_and_measure(&own->sleepers[0]);
+        sleep_and_measure_there(&own->sleepers[0]);
     else
         error = measure_on_each(run, own);
     wakeup_parts_end(own->parts);
