@@ -36,8 +36,8 @@ _RARE: dict[str, Kind] = {
     "minor_faults_count": "minor_faults",
     "migrations_count": "migrations",
 }
-# Bandwidth of a control group limits time-shared threads only, so a limit that the load meets cannot
-# have made a real-time thread late.
+# Bandwidth of a control group limits time-shared threads only: a limit that the load meets makes no
+# real-time thread late.
 _NOT_LIMITED = ("fifo", "rr")
 _BANDWIDTH = ("throttled_ns", "throttled_count")
 # Where two explain as much, the one that says more comes first.
