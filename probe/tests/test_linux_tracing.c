@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #define PLACE "/sys/kernel/tracing"
+#define OLD_PLACE "/sys/kernel/debug/tracing"
 #define TIMERLAT_FD PLACE "/osnoise/per_cpu/cpu1/timerlat_fd"
 #define ENDED 4711       /* no process has this id */
 #define HIDDEN 999999999 /* of a process of which /proc shows nothing */
@@ -477,6 +478,20 @@ static void test_names(void)
     close_machine();
 }
 
+static void test_left_in_debugfs(void)
+{
+    static const char left[] = OLD_PLACE "/instances/hardstone-4711-99";
+    if (!open_machine())
+        return;
+    put_in(left, "tracing_on", "1");
+    CHECK_SAME(port_tracing_remove_left(), 0); /* a look would mount it */
+    CHECK(linux_exists(left));
+    put("/proc/self/mounts", "proc /proc proc rw 0 0\ntracefs " OLD_PLACE " tracefs rw 0 0\n");
+    CHECK_SAME(port_tracing_remove_left(), 1);
+    CHECK(!linux_exists(left));
+    close_machine();
+}
+
 /* ---- events ---- */
 
 static struct {
@@ -694,6 +709,7 @@ TAP_MAIN({"an instance lives and ends", test_life}, {"no tracefs", test_not_ther
          {"a refusal on the way leaves nothing", test_refused},
          {"no instance can be made", test_no_instance}, {"tracing stays off", test_stays_off},
          {"instances of ended processes are removed, no others", test_left},
+         {"those in debugfs, where it is mounted", test_left_in_debugfs},
          {"names of instances", test_names}, {"events are delivered", test_events},
          {"lost events are told", test_lost_events},
          {"damaged events are told", test_damaged_events},

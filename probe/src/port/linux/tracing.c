@@ -89,10 +89,27 @@ void port_tracing_name(char *name, size_t bytes)
     tracefs_instance_name(getpid(), name, bytes);
 }
 
-/* Not where debugfs has it: looking there would mount it. */
+static bool is_mounted(const char *place)
+{
+    struct linux_lines lines;
+    struct linux_mount mount;
+    char line[1024];
+    bool is_found = false;
+    if (!linux_lines_open(&lines, "/proc/self/mounts"))
+        return false;
+    while (!is_found && linux_lines_next(&lines, line, sizeof line))
+        is_found = linux_mount_read(line, &mount) && strcmp(mount.place, place) == 0;
+    linux_lines_close(&lines);
+    return is_found;
+}
+
+/* Where only debugfs has it, a look would mount it. */
 int port_tracing_remove_left(void)
 {
-    return tracefs_remove_left(TRACEFS_PLACE);
+    int count = tracefs_remove_left(TRACEFS_PLACE);
+    if (is_mounted(TRACEFS_OLD_PLACE))
+        count += tracefs_remove_left(TRACEFS_OLD_PLACE);
+    return count;
 }
 
 pid_t port_tracing_thread(void)
