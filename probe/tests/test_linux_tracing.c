@@ -492,6 +492,31 @@ static void test_left_in_debugfs(void)
     close_machine();
 }
 
+static void link_namespace(const char *target)
+{
+    char full[300];
+    put("/proc/self/ns/net", "");
+    snprintf(full, sizeof full, "%s/proc/self/ns/pid", machine.root);
+    unlink(full);
+    CHECK_SAME(symlink(target, full), 0);
+}
+
+static void test_other_ids(void)
+{
+    if (!open_machine())
+        return;
+    link_namespace("pid:[4026532198]");
+    expect_refusal(NULL, STATUS_UNSUPPORTED, "PID namespace");
+    struct port_tracing *tracing = open_tracing("timerlat"); /* its events have no ids */
+    if (CHECK(tracing != NULL))
+        CHECK_SAME(close_tracing(tracing), 0);
+    link_namespace("pid:[4026531836]");
+    tracing = open_tracing(NULL);
+    if (CHECK(tracing != NULL))
+        CHECK_SAME(close_tracing(tracing), 0);
+    close_machine();
+}
+
 /* ---- events ---- */
 
 static struct {
@@ -710,6 +735,7 @@ TAP_MAIN({"an instance lives and ends", test_life}, {"no tracefs", test_not_ther
          {"no instance can be made", test_no_instance}, {"tracing stays off", test_stays_off},
          {"instances of ended processes are removed, no others", test_left},
          {"those in debugfs, where it is mounted", test_left_in_debugfs},
+         {"thread ids of another PID namespace", test_other_ids},
          {"names of instances", test_names}, {"events are delivered", test_events},
          {"lost events are told", test_lost_events},
          {"damaged events are told", test_damaged_events},

@@ -68,9 +68,22 @@ static int look_at_kind(const char *place, const struct port_tracing_kind *kind,
                        "the kernel has no event %s/%s", kind->system, kind->name);
 }
 
+/* Events name threads by their ids in the first PID namespace. timerlat's events name none. */
+static int look_at_ids(const struct port_tracing_wish *wish, struct outcome *outcome)
+{
+    char own[64];
+    if (wish->tracer || !linux_link("/proc/self/ns/pid", own, sizeof own) ||
+        strcmp(own, LINUX_FIRST_PIDS) == 0)
+        return 0;
+    return outcome_set(
+        outcome, STATUS_UNSUPPORTED,
+        "run it outside of the container, or with the process ids of the host",
+        "the kernel's events have other thread ids than those of this PID namespace");
+}
+
 static const char *look(const struct port_tracing_wish *wish, struct outcome *outcome)
 {
-    const char *place = tracefs_find(outcome);
+    const char *place = look_at_ids(wish, outcome) == 0 ? tracefs_find(outcome) : NULL;
     if (!place || look_at_tracer(place, wish->tracer, outcome) != 0)
         return NULL;
     for (int i = 0; i < wish->kind_count; i++)
