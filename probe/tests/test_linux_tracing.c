@@ -308,7 +308,9 @@ static void test_life(void)
     CHECK(port_tracing_is_on(tracing));
     put(own_path("tracing_on"), "0\n"); /* somebody else */
     CHECK(!port_tracing_is_on(tracing));
+    CHECK_SAME(port_tracing_start(tracing, &outcome), 0);
     CHECK_SAME(port_tracing_stop(tracing), 0);
+    CHECK(!port_tracing_is_on(tracing));
     CHECK_SAME(close_tracing(tracing), 0);
     CHECK(!linux_exists(own_path("")));
     close_machine();

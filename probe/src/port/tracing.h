@@ -74,7 +74,8 @@ int port_tracing_start(struct port_tracing *tracing, struct outcome *outcome);
 /* Whether the instance still records; somebody else may have switched it off. */
 bool port_tracing_is_on(const struct port_tracing *tracing);
 
-/* Switches the instance off: what it holds stays readable. 0, or an errno value. */
+/* Switches the instance off: what it holds stays readable. 0, or an errno value. One call of the
+ * kernel, also for a thread that has measured. */
 int port_tracing_stop(struct port_tracing *tracing);
 
 /* Takes the events of `cpu` out of its ring, oldest first; never waits. 0: nothing was left; 1:

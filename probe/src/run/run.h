@@ -100,6 +100,9 @@ bool run_should_stop(void);
 /* Asks the test to stop. */
 void run_request_stop(void);
 
+/* Has the kernel's trace (--trace) end with a value that ends the measurement. */
+void run_hold_trace(const struct run *run);
+
 /* Converts a CLOCK_MONOTONIC time to ns since the start of the measurement. */
 static inline int64_t run_at_ns(const struct run *run, int64_t monotonic_ns)
 {

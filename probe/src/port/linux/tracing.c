@@ -9,6 +9,7 @@
 #include "port/linux/tracefs.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +32,7 @@ struct port_tracing {
     struct trace_field type, flags;
     struct trace_layout layout;
     char path[TRACEFS_PATH_BYTES]; /* of the instance */
+    int switch_file;               /* tracing_on, for port_tracing_stop */
     int rings[PORT_CPUS];
     uint8_t *page;
 };
@@ -229,13 +231,21 @@ static int configure(struct port_tracing *tracing, struct outcome *outcome)
     return 0;
 }
 
+static int open_switch(struct port_tracing *tracing, struct outcome *outcome)
+{
+    char path[FILE_BYTES];
+    snprintf(path, sizeof path, "%s/tracing_on", tracing->path);
+    tracing->switch_file = tracefs_open(path, O_WRONLY);
+    return tracing->switch_file >= 0 ? 0 : tracefs_refuse(outcome, errno, path);
+}
+
 static int open_rings(struct port_tracing *tracing, struct outcome *outcome)
 {
     const struct cpus *cpus = &tracing->wish.cpus;
     for (int cpu = cpus_first(cpus); cpu >= 0; cpu = cpus_next(cpus, cpu)) {
         char path[FILE_BYTES];
         snprintf(path, sizeof path, "%s/per_cpu/cpu%d/trace_pipe_raw", tracing->path, cpu);
-        tracing->rings[cpu] = tracefs_open_ring(path);
+        tracing->rings[cpu] = tracefs_open(path, O_RDONLY | O_NONBLOCK);
         if (tracing->rings[cpu] < 0)
             return tracefs_refuse(outcome, errno, path);
     }
@@ -252,7 +262,7 @@ static int fill(struct port_tracing *tracing, struct outcome *outcome)
     if (tracing->wish.tracer &&
         set(tracing, "current_tracer", tracing->wish.tracer, tracing->wish.tracer, outcome) != 0)
         return -1;
-    return open_rings(tracing, outcome);
+    return open_switch(tracing, outcome) != 0 ? -1 : open_rings(tracing, outcome);
 }
 
 struct port_tracing *port_tracing_open(const struct port_tracing_wish *wish,
@@ -268,6 +278,7 @@ struct port_tracing *port_tracing_open(const struct port_tracing_wish *wish,
         return NULL;
     }
     tracing->wish = *wish;
+    tracing->switch_file = -1;
     for (int i = 0; i < PORT_CPUS; i++)
         tracing->rings[i] = -1;
     port_tracing_name(name, sizeof name);
@@ -317,9 +328,7 @@ bool port_tracing_is_on(const struct port_tracing *tracing)
 
 int port_tracing_stop(struct port_tracing *tracing)
 {
-    char path[FILE_BYTES];
-    snprintf(path, sizeof path, "%s/tracing_on", tracing->path);
-    return tracefs_write(path, "0", NULL);
+    return pwrite(tracing->switch_file, "0", 1, 0) == 1 ? 0 : errno;
 }
 
 static void tell_lost(int64_t at_ns, uint64_t count, port_tracing_visit visit, void *context)
@@ -393,6 +402,8 @@ int port_tracing_read(struct port_tracing *tracing, int cpu, port_tracing_visit 
 
 int port_tracing_close(struct port_tracing *tracing, char *path, size_t bytes)
 {
+    if (tracing->switch_file >= 0)
+        close(tracing->switch_file);
     for (int i = 0; i < PORT_CPUS; i++)
         if (tracing->rings[i] >= 0)
             close(tracing->rings[i]);
