@@ -59,8 +59,9 @@ int port_tracing_look(const struct port_tracing_wish *wish, struct outcome *outc
 /* Name of the instance of this process. */
 void port_tracing_name(char *name, size_t bytes);
 
-/* Makes the instance, switched off. Removes instances of ended processes first. NULL with the
- * outcome, as port_tracing_look, and STATUS_FAILED. */
+/* Makes the instance, switched off. Removes instances of ended processes first. Forks a process
+ * that removes this one if the caller, the main thread, ends without port_tracing_close; a wish
+ * with a tracer has none. NULL with the outcome, as port_tracing_look, and STATUS_FAILED. */
 struct port_tracing *port_tracing_open(const struct port_tracing_wish *wish,
                                        struct outcome *outcome);
 

@@ -94,6 +94,10 @@ struct run {
     int lost_cpu;           /* a measured CPU that went offline; -1: none */
 };
 
+/* Locks memory again after a fork: a page that it shared costs a fault at its first write. Nothing
+ * where memory is not locked. */
+void run_lock_again(const struct run *run);
+
 /* Whether a stop was requested; loops of a test poll it. */
 bool run_should_stop(void);
 

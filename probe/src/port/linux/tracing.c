@@ -5,6 +5,7 @@
 #include "port/tracing.h"
 
 #include "port/linux/trace_format.h"
+#include "port/linux/trace_guard.h"
 #include "port/linux/trace_page.h"
 #include "port/linux/tracefs.h"
 
@@ -32,6 +33,7 @@ struct port_tracing {
     struct trace_field type, flags;
     struct trace_layout layout;
     char path[TRACEFS_PATH_BYTES]; /* of the instance */
+    pid_t guard;                   /* of the instance; 0: none */
     int switch_file;               /* tracing_on, for port_tracing_stop */
     int rings[PORT_CPUS];
     uint8_t *page;
@@ -252,6 +254,18 @@ static int open_rings(struct port_tracing *tracing, struct outcome *outcome)
     return 0;
 }
 
+/* timerlat's instance has the guard of its settings, which removes it before it puts them back. */
+static int start_guard(struct port_tracing *tracing, struct outcome *outcome)
+{
+    if (tracing->wish.tracer)
+        return 0;
+    tracing->guard = trace_guard_start(tracing->path);
+    if (tracing->guard > 0)
+        return 0;
+    return outcome_set_errno(outcome, errno,
+                             "starting the process that removes the trace after a kill", NULL);
+}
+
 /* The tracer last of all before the rings: once one of them is open, the kernel refuses to change
  * it.
  */
@@ -285,7 +299,8 @@ struct port_tracing *port_tracing_open(const struct port_tracing_wish *wish,
     snprintf(tracing->path, sizeof tracing->path, "%s/instances/%s%s%.20s", place, name,
              wish->purpose ? "." : "", wish->purpose ? wish->purpose : "");
     tracefs_remove_left(place);
-    if (make(tracing, outcome) != 0) {
+    if (start_guard(tracing, outcome) != 0 || make(tracing, outcome) != 0) {
+        trace_guard_dismiss(tracing->guard);
         free(tracing);
         return NULL;
     }
@@ -409,6 +424,7 @@ int port_tracing_close(struct port_tracing *tracing, char *path, size_t bytes)
             close(tracing->rings[i]);
     snprintf(path, bytes, "%s", tracing->path);
     int error = tracefs_remove(tracing->path);
+    trace_guard_dismiss(tracing->guard);
     free(tracing->page);
     free(tracing);
     return error;
