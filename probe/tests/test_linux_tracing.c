@@ -17,14 +17,19 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define PLACE "/sys/kernel/tracing"
+#define OLD_PLACE "/sys/kernel/debug/tracing"
 #define TIMERLAT_FD PLACE "/osnoise/per_cpu/cpu1/timerlat_fd"
 #define ENDED 4711       /* no process has this id */
 #define HIDDEN 999999999 /* of a process of which /proc shows nothing */
 
-enum { PAGE = 4096, HEADER = 16, ID = 318, OTHER_ID = 9, CPU = 1 };
+#define TEN_MS 10000000
+
+enum { PAGE = 4096, HEADER = 16, ID = 318, OTHER_ID = 9, CPU = 1, LOOKS = 6000 };
 
 int __real_open(const char *path, int flags, ...);
 int __real_open64(const char *path, int flags, ...);
@@ -40,6 +45,10 @@ int __wrap_mkdir(const char *path, mode_t mode);
 int __wrap_rmdir(const char *path);
 int __wrap_kill(pid_t process, int number);
 ssize_t __wrap_read(int file, void *bytes, size_t count);
+pid_t __real_port_fork(void);
+pid_t __wrap_port_fork(void);
+int __real_port_end_with(pid_t parent);
+int __wrap_port_end_with(pid_t parent);
 
 static struct {
     char root[64];
@@ -47,6 +56,8 @@ static struct {
     int error;                                       /* of open, or of a write if is_write */
     bool is_write, is_filling, is_busy, is_stubborn; /* stubborn: a written value is not kept */
     const char *leaves_out;                          /* of a new instance */
+    int busy_count;                                  /* removals that are refused, then no more */
+    int fork_error, end_with_error;
 } machine;
 
 const char *linux_root(void);
@@ -128,6 +139,19 @@ int __wrap_kill(pid_t process, int number)
     return -1;
 }
 
+pid_t __wrap_port_fork(void)
+{
+    if (!machine.fork_error)
+        return __real_port_fork();
+    errno = machine.fork_error;
+    return -1;
+}
+
+int __wrap_port_end_with(pid_t parent)
+{
+    return machine.end_with_error ? machine.end_with_error : __real_port_end_with(parent);
+}
+
 static void put(const char *path, const char *text)
 {
     if (machine.leaves_out && ends_in(path, machine.leaves_out))
@@ -191,7 +215,7 @@ static void remove_all(const char *path)
 
 int __wrap_rmdir(const char *path)
 {
-    if (machine.is_busy) {
+    if (machine.is_busy || machine.busy_count-- > 0) {
         errno = EBUSY;
         return -1;
     }
@@ -307,7 +331,9 @@ static void test_life(void)
     CHECK(port_tracing_is_on(tracing));
     put(own_path("tracing_on"), "0\n"); /* somebody else */
     CHECK(!port_tracing_is_on(tracing));
+    CHECK_SAME(port_tracing_start(tracing, &outcome), 0);
     CHECK_SAME(port_tracing_stop(tracing), 0);
+    CHECK(!port_tracing_is_on(tracing));
     CHECK_SAME(close_tracing(tracing), 0);
     CHECK(!linux_exists(own_path("")));
     close_machine();
@@ -474,6 +500,124 @@ static void test_names(void)
     CHECK(tracefs_is_left("hardstone-4711-1"));
     CHECK(
         !tracefs_is_left("hardstone-999999999-1")); /* alive; whether it is that one, nobody says */
+    close_machine();
+}
+
+static void test_left_in_debugfs(void)
+{
+    static const char left[] = OLD_PLACE "/instances/hardstone-4711-99";
+    if (!open_machine())
+        return;
+    put_in(left, "tracing_on", "1");
+    CHECK_SAME(port_tracing_remove_left(), 0); /* a look would mount it */
+    CHECK(linux_exists(left));
+    put("/proc/self/mounts", "proc /proc proc rw 0 0\ntracefs " OLD_PLACE " tracefs rw 0 0\n");
+    CHECK_SAME(port_tracing_remove_left(), 1);
+    CHECK(!linux_exists(left));
+    close_machine();
+}
+
+static void link_namespace(const char *target)
+{
+    char full[300];
+    put("/proc/self/ns/net", "");
+    snprintf(full, sizeof full, "%s/proc/self/ns/pid", machine.root);
+    unlink(full);
+    CHECK_SAME(symlink(target, full), 0);
+}
+
+static void test_other_ids(void)
+{
+    if (!open_machine())
+        return;
+    link_namespace("pid:[4026532198]");
+    expect_refusal(NULL, STATUS_UNSUPPORTED, "PID namespace");
+    struct port_tracing *tracing = open_tracing("timerlat"); /* its events have no ids */
+    if (CHECK(tracing != NULL))
+        CHECK_SAME(close_tracing(tracing), 0);
+    link_namespace("pid:[4026531836]");
+    tracing = open_tracing(NULL);
+    if (CHECK(tracing != NULL))
+        CHECK_SAME(close_tracing(tracing), 0);
+    close_machine();
+}
+
+/* ---- the guard ---- */
+
+/* A process that has an instance, whose path is stored. */
+static pid_t start_owner(char path[200])
+{
+    int ready[2];
+    char is_open = 0, name[64];
+    if (pipe(ready) != 0)
+        abort();
+    pid_t owner = fork();
+    if (owner == 0) {
+        is_open = open_tracing(NULL) != NULL;
+        (void)!write(ready[1], &is_open, 1);
+        for (;;)
+            pause();
+    }
+    close(ready[1]);
+    CHECK(read(ready[0], &is_open, 1) == 1 && is_open);
+    close(ready[0]);
+    tracefs_instance_name(owner, name, sizeof name);
+    snprintf(path, 200, PLACE "/instances/%s", name);
+    CHECK(linux_exists(path));
+    return owner;
+}
+
+static bool goes(const char *path)
+{
+    static const struct timespec pause = {.tv_nsec = TEN_MS};
+    for (int i = 0; i < LOOKS && linux_exists(path); i++)
+        nanosleep(&pause, NULL);
+    return !linux_exists(path);
+}
+
+static void test_a_kill(void)
+{
+    char path[200];
+    for (int busy_count = 0; busy_count < 3; busy_count++) {
+        if (!open_machine())
+            return;
+        machine.busy_count = busy_count; /* a process that ends too has a file open */
+        pid_t owner = start_owner(path);
+        kill(owner, SIGKILL);
+        CHECK_SAME(waitpid(owner, NULL, 0), owner);
+        CHECK(goes(path));
+        close_machine();
+    }
+}
+
+static void test_no_process_is_left(void)
+{
+    if (!open_machine())
+        return;
+    struct port_tracing *tracing = open_tracing(NULL);
+    if (CHECK(tracing != NULL)) {
+        CHECK_SAME(waitpid(-1, NULL, WNOHANG), 0);
+        CHECK_SAME(close_tracing(tracing), 0);
+    }
+    CHECK_SAME(waitpid(-1, NULL, WNOHANG), -1);
+    CHECK_SAME(errno, ECHILD);
+    close_machine();
+}
+
+/* Nothing is traced then. timerlat has another guard. */
+static void test_no_guard(void)
+{
+    if (!open_machine())
+        return;
+    machine.fork_error = EAGAIN;
+    expect_refusal(NULL, STATUS_DENIED, "after a kill");
+    struct port_tracing *tracing = open_tracing("timerlat");
+    if (CHECK(tracing != NULL))
+        CHECK_SAME(close_tracing(tracing), 0);
+    machine.fork_error = 0;
+    machine.end_with_error = ENOTSUP;
+    expect_refusal(NULL, STATUS_UNSUPPORTED, "after a kill");
+    CHECK_SAME(waitpid(-1, NULL, WNOHANG), -1);
     close_machine();
 }
 
@@ -694,8 +838,11 @@ TAP_MAIN({"an instance lives and ends", test_life}, {"no tracefs", test_not_ther
          {"a refusal on the way leaves nothing", test_refused},
          {"no instance can be made", test_no_instance}, {"tracing stays off", test_stays_off},
          {"instances of ended processes are removed, no others", test_left},
-         {"names of instances", test_names}, {"events are delivered", test_events},
-         {"lost events are told", test_lost_events},
+         {"those in debugfs, where it is mounted", test_left_in_debugfs},
+         {"thread ids of another PID namespace", test_other_ids},
+         {"a kill leaves nothing", test_a_kill}, {"no process is left", test_no_process_is_left},
+         {"without a guard nothing is traced", test_no_guard}, {"names of instances", test_names},
+         {"events are delivered", test_events}, {"lost events are told", test_lost_events},
          {"damaged events are told", test_damaged_events},
          {"timerlat is not taken from others", test_timerlat},
          {"timerlat's file", test_timerlat_file})

@@ -1,6 +1,7 @@
 /* The ring of the kernel's events around the largest values, over tracing that is made up. */
 #include "base/posix_source.h"
 
+#include "port/port.h"
 #include "port/tracing.h"
 #include "record/trace_table.h"
 #include "run/trace_ring.h"
@@ -8,6 +9,8 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 enum { MOST = 400, LOG_BYTES = 64 };
 
@@ -20,8 +23,8 @@ struct scripted {
 
 /* The kernel: what it has, what its rings hold, what was asked of it. */
 static struct {
-    const char *lacks; /* a kind of event */
-    bool is_switched_off;
+    const char *lacks;                      /* a kind of event */
+    bool is_switched_off, is_held_at_start; /* held: by a breach while a look starts the ring */
     int read_error, start_error, close_error;
     struct scripted events[MOST];
     int event_count;
@@ -54,10 +57,14 @@ struct port_tracing *port_tracing_open(const struct port_tracing_wish *wish,
     return (struct port_tracing *)&kernel;
 }
 
+static void hold(void);
+
 int port_tracing_start(struct port_tracing *tracing, struct outcome *outcome)
 {
     (void)tracing;
     note('s');
+    if (kernel.is_held_at_start)
+        hold();
     return kernel.start_error ? outcome_set_errno(outcome, kernel.start_error, "tracing_on", NULL)
                               : 0;
 }
@@ -392,6 +399,61 @@ static void test_a_breach_that_ends_the_run_is_read_at_the_end(void)
     end();
 }
 
+static void hold(void)
+{
+    trace_ring_hold(ring);
+    kernel.is_switched_off = true;
+}
+
+static void test_a_breach_stops_the_ring_until_the_end(void)
+{
+    begin("ns");
+    record(2 * MS, 30 * MS);
+    add(3, START_NS + 30 * MS, "softirq_entry", 1, NULL);
+    hold();
+    CHECK_TEXT(kernel.log, "osh");
+    trace_ring_look(ring, arena);
+    CHECK_TEXT(kernel.log, "osh");
+    trace_ring_end(ring, arena);
+    CHECK_TEXT(kernel.log, "oshhrr");
+    CHECK(kept(2 * MS) != NULL);
+    CHECK(!has_event("trace_switched_off") && !has_event("trace_not_read"));
+    end();
+}
+
+/* The start reads back what the breach has written, and fails. */
+static void test_a_ring_that_a_breach_stops_during_a_look_stays_off(void)
+{
+    begin("ns");
+    record(MS, 30 * MS);
+    add(3, START_NS + 30 * MS, "softirq_entry", 1, NULL);
+    kernel.is_held_at_start = true;
+    kernel.start_error = EAGAIN;
+    trace_ring_look(ring, arena);
+    CHECK_TEXT(kernel.log, "oshrrshh");
+    trace_ring_end(ring, arena);
+    CHECK(!has_event("trace_switched_off") && !has_event("trace_not_read"));
+    end();
+}
+
+/* The process that looks is a fork of the one that measures. */
+static void test_another_process_sees_who_stopped_the_ring(void)
+{
+    begin("ns");
+    pid_t measuring = port_fork();
+    if (measuring == 0) {
+        hold();
+        _exit(0);
+    }
+    if (CHECK(measuring > 0)) {
+        CHECK_SAME(waitpid(measuring, NULL, 0), measuring);
+        kernel.is_switched_off = true;
+        trace_ring_end(ring, arena);
+        CHECK(!has_event("trace_switched_off"));
+    }
+    end();
+}
+
 static void test_a_trace_that_somebody_switched_off_is_told(void)
 {
     begin("ns");
@@ -516,6 +578,9 @@ TAP_MAIN({"lines around a value, in the order of their times",
           test_a_value_that_the_ring_no_longer_has_is_told},
          {"a breach that ends the run is read at the end",
           test_a_breach_that_ends_the_run_is_read_at_the_end},
+         {"a breach stops the ring until the end", test_a_breach_stops_the_ring_until_the_end},
+         {"a breach during a look", test_a_ring_that_a_breach_stops_during_a_look_stays_off},
+         {"a breach in another process", test_another_process_sees_who_stopped_the_ring},
          {"switched off by somebody", test_a_trace_that_somebody_switched_off_is_told},
          {"an error of a look", test_an_error_of_a_look_is_told_at_the_end},
          {"switched off stays off", test_a_ring_that_was_switched_off_is_not_switched_on},

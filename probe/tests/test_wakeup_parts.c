@@ -139,6 +139,16 @@ int __wrap_shield_run_set_timerlat(struct run *run, int64_t period_us, struct ou
     return 0;
 }
 
+static int lock_count;
+
+int __wrap_mlockall(int flags);
+int __wrap_mlockall(int flags)
+{
+    (void)flags;
+    lock_count++;
+    return 0;
+}
+
 /* ---- a run ---- */
 
 static const struct param_spec params[] = {
@@ -443,6 +453,37 @@ static void test_what_is_asked_for(void)
     end();
 }
 
+/* A page that the guard of the instance shares would fault at its first write. */
+static void test_memory_is_locked_again(void)
+{
+    if (!tap_is_wrapped())
+        return;
+    begin(PARTS_WISH_TRACEPOINTS);
+    run.is_locked = true;
+    lock_count = 0;
+    CHECK_SAME(open_parts(1), 0);
+    CHECK_SAME(lock_count, 1);
+    end();
+}
+
+static void test_a_breach_stops_the_trace(void)
+{
+    struct cpus cpus;
+    begin(PARTS_WISH_NONE);
+    cpus_clear(&cpus);
+    cpus_add(&cpus, FIRST_CPU);
+    run.trace_ring = trace_ring_open(&cpus, &run.outcome);
+    if (CHECK(run.trace_ring != NULL)) {
+        CHECK(!atomic_load(&kernel.is_given));
+        sleeper_cross(&sleepers[0], 700, 5, FIRST_CPU);
+        CHECK(atomic_load(&kernel.is_given));
+        CHECK(run_should_stop());
+    }
+    trace_ring_close(run.trace_ring);
+    kernel.close_count = 0;
+    end();
+}
+
 /* ---- timerlat ---- */
 
 static bool can_do_timerlat(void)
@@ -524,5 +565,7 @@ TAP_MAIN({"wake-ups are taken apart", test_wake_ups}, {"while it measures", test
          {"two threads", test_two_threads}, {"lost events are told", test_lost_events},
          {"a refused start", test_a_refused_start}, {"without a start", test_without_a_start},
          {"what is asked for, and what is there", test_what_is_asked_for},
+         {"memory is locked again", test_memory_is_locked_again},
+         {"a breach stops the trace", test_a_breach_stops_the_trace},
          {"timerlat has the totals", test_timerlat}, {"timerlat's threshold", test_the_threshold},
          {"timerlat that does not start", test_timerlat_that_does_not_start})

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,11 @@ STATE = (
     f"cat {TRACING}/osnoise/options {TRACING}/osnoise/timerlat_period_us {TRACING}/tracing_on "
     f"{TRACING}/current_tracer; ls {TRACING}/instances"
 )
+KILL_GUARDS = (
+    "for one in /proc/[0-9]*; do read name <$one/comm && "
+    '[ "$name" = hs-trace-guard ] && kill -9 "${one#/proc/}"; done;'
+)
+WAIT_S = 120
 # Starts QEMU with one thread for all CPUs.
 ONE_THREAD = """#!/bin/sh
 for word; do
@@ -152,28 +158,41 @@ def test_nothing_is_left(guest: LabTransport, build: Build) -> None:
     assert shell(guest, STATE) == before
 
 
+def goes_back(guest: LabTransport, state: str) -> bool:
+    """Whether the machine is as it was: by the guards, since nothing else is run."""
+    give_up_s = time.monotonic() + WAIT_S
+    while shell(guest, STATE) != state:
+        if time.monotonic() > give_up_s:
+            return False
+        time.sleep(1)
+    return True
+
+
+def killed(guest: LabTransport, *words: str, before: str = "") -> str:
+    """The instances of a run that is killed while it measures, after the commands `before`."""
+    return shell(
+        guest,
+        f"hardstone-probe run TMR-P-LAT {' '.join(words)} -p interval_ns=10ms -D 60s --json "
+        f">/tmp/out & sleep 4; ls {TRACING}/instances; {before} kill -9 $!; wait $!; rm /tmp/out",
+    )
+
+
 def test_nothing_is_left_after_a_kill(guest: LabTransport, build: Build) -> None:
-    """The guard puts the settings back; the instance goes with it, or with the next run."""
     before = shell(guest, STATE)
-    killed = shell(
-        guest,
-        f"hardstone-probe run TMR-P-LAT -p parts={most_changing(build)} -p interval_ns=10ms -D 60s "
-        "--json >/tmp/out & "
-        f"sleep 4; ls {TRACING}/instances; kill -9 $!; wait $!; sleep 3; rm /tmp/out",
-    )
-    assert "hardstone-" in killed
-    measured(guest, "auto")
-    assert shell(guest, STATE) == before
+    assert "hardstone-" in killed(guest, "-p", f"parts={most_changing(build)}")
+    assert goes_back(guest, before)
 
 
-def test_a_killed_trace_is_removed_by_a_restore(guest: LabTransport) -> None:
+def test_a_killed_trace_goes_by_itself(guest: LabTransport) -> None:
     before = shell(guest, STATE)
-    killed = shell(
-        guest,
-        "hardstone-probe run TMR-P-LAT --trace -p interval_ns=10ms -D 60s --json >/tmp/out & "
-        f"sleep 3; ls {TRACING}/instances; kill -9 $!; wait $!; rm /tmp/out",
-    )
-    assert ".ring" in killed
+    assert ".ring" in killed(guest, "--trace")
+    assert goes_back(guest, before)
+
+
+def test_a_trace_whose_guard_was_killed_too_is_removed_by_a_restore(guest: LabTransport) -> None:
+    before = shell(guest, STATE)
+    assert ".ring" in killed(guest, "--trace", before=KILL_GUARDS)
+    assert ".ring" in shell(guest, STATE)
     call(guest, "shield", "--restore")
     assert shell(guest, STATE) == before
 

@@ -59,8 +59,9 @@ int port_tracing_look(const struct port_tracing_wish *wish, struct outcome *outc
 /* Name of the instance of this process. */
 void port_tracing_name(char *name, size_t bytes);
 
-/* Makes the instance, switched off. Removes instances of ended processes first. NULL with the
- * outcome, as port_tracing_look, and STATUS_FAILED. */
+/* Makes the instance, switched off. Removes instances of ended processes first. Forks a process
+ * that removes this one if the caller, the main thread, ends without port_tracing_close; a wish
+ * with a tracer has none. NULL with the outcome, as port_tracing_look, and STATUS_FAILED. */
 struct port_tracing *port_tracing_open(const struct port_tracing_wish *wish,
                                        struct outcome *outcome);
 
@@ -74,7 +75,8 @@ int port_tracing_start(struct port_tracing *tracing, struct outcome *outcome);
 /* Whether the instance still records; somebody else may have switched it off. */
 bool port_tracing_is_on(const struct port_tracing *tracing);
 
-/* Switches the instance off: what it holds stays readable. 0, or an errno value. */
+/* Switches the instance off: what it holds stays readable. 0, or an errno value. One call of the
+ * kernel, also for a thread that has measured. */
 int port_tracing_stop(struct port_tracing *tracing);
 
 /* Takes the events of `cpu` out of its ring, oldest first; never waits. 0: nothing was left; 1:

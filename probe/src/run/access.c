@@ -50,6 +50,11 @@ int64_t run_anchor(struct run *run)
     return now_ns;
 }
 
+void run_hold_trace(const struct run *run)
+{
+    trace_ring_hold(run->trace_ring);
+}
+
 static void *touched(size_t bytes)
 {
     char *memory = calloc(1, bytes);

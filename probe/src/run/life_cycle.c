@@ -298,7 +298,7 @@ static __attribute__((noinline)) int run_steps(const struct request *request)
     run.test = request->test;
     run.load_average_milli = -1;
     stop_reset();
-    port_tracing_remove_left(); /* a run that was killed has left the kernel recording */
+    port_tracing_remove_left(); /* of a run that was killed with its guard */
     emit_open(&emit, STDOUT_FILENO);
     for (; done < STEPS && steps[done].act(&run) == 0; done++)
         if (steps[done].act == size_records)

@@ -94,11 +94,18 @@ struct run {
     int lost_cpu;           /* a measured CPU that went offline; -1: none */
 };
 
+/* Locks memory again after a fork: a page that it shared costs a fault at its first write. Nothing
+ * where memory is not locked. */
+void run_lock_again(const struct run *run);
+
 /* Whether a stop was requested; loops of a test poll it. */
 bool run_should_stop(void);
 
 /* Asks the test to stop. */
 void run_request_stop(void);
+
+/* Has the kernel's trace (--trace) end with a value that ends the measurement. */
+void run_hold_trace(const struct run *run);
 
 /* Converts a CLOCK_MONOTONIC time to ns since the start of the measurement. */
 static inline int64_t run_at_ns(const struct run *run, int64_t monotonic_ns)

@@ -8,7 +8,6 @@
 #include "shield/shield.h"
 
 #include <stdlib.h>
-#include <sys/mman.h>
 
 enum { DID_BYTES = 1024 };
 
@@ -280,8 +279,7 @@ static int set_timerlat_alone(struct run *run, int64_t period_us, struct outcome
     tell_restored(run, &shield->restored);
     if (answer == SHIELD_DONE) {
         run->shield = shield;
-        if (run->is_locked) /* the fork of its guard made pages copy-on-write: they fault now */
-            mlockall(MCL_CURRENT | MCL_FUTURE);
+        run_lock_again(run); /* its guard was forked */
         return 0;
     }
     refuse_in(outcome, answer, shield);

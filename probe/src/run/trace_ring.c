@@ -4,14 +4,17 @@
 
 #include "base/clock.h"
 #include "base/message.h"
+#include "port/port.h"
 #include "port/tracing.h"
 #include "record/trace_table.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 /* Of the kernel's memory, not locked with the process. At 10 kHz a wake-up makes about ten events
  * of 50 bytes: more than a second of them. */
@@ -49,10 +52,11 @@ struct trace_ring {
     struct port_tracing_kind kinds[KINDS];
     int kind_of[KINDS]; /* what each of them is */
     struct cpus cpus;
-    int error;         /* the first one of a look */
-    bool was_off;      /* at some look; somebody has switched it off */
-    int missing_count; /* values of which the ring had nothing any more */
-    int64_t looked_ns; /* since the start of the measurement */
+    int error;            /* the first one of a look */
+    bool was_off;         /* at some look; somebody has switched it off */
+    atomic_bool *is_held; /* by trace_ring_hold; shared with the process that looks */
+    int missing_count;    /* values of which the ring had nothing any more */
+    int64_t looked_ns;    /* since the start of the measurement */
     int64_t from_ns, end_ns, to_ns;
     struct {
         int cpu;
@@ -90,6 +94,20 @@ static int choose_kinds(struct trace_ring *ring, struct port_tracing_wish *wish,
     return 0;
 }
 
+static int share_mark(struct trace_ring *ring, struct outcome *outcome)
+{
+    ring->is_held = port_shared_memory(sizeof *ring->is_held);
+    return ring->is_held ? 0
+                         : outcome_set_errno(outcome, errno, "memory for the trace", "free memory");
+}
+
+static void free_ring(struct trace_ring *ring)
+{
+    if (ring->is_held)
+        munmap(ring->is_held, sizeof *ring->is_held);
+    free(ring);
+}
+
 struct trace_ring *trace_ring_open(const struct cpus *measured, struct outcome *outcome)
 {
     struct port_tracing_wish wish = {
@@ -100,17 +118,25 @@ struct trace_ring *trace_ring_open(const struct cpus *measured, struct outcome *
         return NULL;
     }
     ring->cpus = *measured;
-    if (choose_kinds(ring, &wish, outcome) == 0)
+    if (choose_kinds(ring, &wish, outcome) == 0 && share_mark(ring, outcome) == 0)
         ring->tracing = port_tracing_open(&wish, outcome);
     if (ring->tracing)
         return ring;
-    free(ring);
+    free_ring(ring);
     return NULL;
 }
 
 int trace_ring_start(struct trace_ring *ring, struct outcome *outcome)
 {
     return port_tracing_start(ring->tracing, outcome);
+}
+
+void trace_ring_hold(struct trace_ring *ring)
+{
+    if (!ring)
+        return;
+    atomic_store(ring->is_held, true);
+    port_tracing_stop(ring->tracing);
 }
 
 /* ---- what is near the value ---- */
@@ -288,20 +314,36 @@ static bool has_new(const struct trace_ring *ring, const struct arena *arena,
     return arena->started_ns > 0 && trace_table_wants(arena, ring->looked_ns - JUST_NS, value);
 }
 
+/* In this order: who holds the ring marks it before it is off. */
+static void see_switch(struct trace_ring *ring)
+{
+    bool is_off = !port_tracing_is_on(ring->tracing);
+    ring->was_off |= is_off && !atomic_load(ring->is_held);
+}
+
+/* A ring that was held meanwhile stays off. */
+static void go_on(struct trace_ring *ring)
+{
+    struct outcome ignored = {0};
+    bool is_refused = !ring->was_off && port_tracing_start(ring->tracing, &ignored) != 0;
+    if (atomic_load(ring->is_held))
+        port_tracing_stop(ring->tracing);
+    else if (is_refused && !ring->error)
+        ring->error = EIO;
+}
+
 void trace_ring_look(struct trace_ring *ring, struct arena *arena)
 {
     struct trace_value value;
-    struct outcome ignored = {0};
-    if (!ring)
+    if (!ring || atomic_load(ring->is_held)) /* read at the end */
         return;
     int64_t now_ns = clock_monotonic_ns() - arena->started_ns;
     if (has_new(ring, arena, &value)) {
-        ring->was_off |= !port_tracing_is_on(ring->tracing);
+        see_switch(ring);
         int error = port_tracing_stop(ring->tracing);
         ring->error = ring->error ? ring->error : error;
         take(ring, arena, &value);
-        if (!ring->was_off && port_tracing_start(ring->tracing, &ignored) != 0 && !ring->error)
-            ring->error = EIO;
+        go_on(ring);
     }
     ring->looked_ns = now_ns; /* what comes while the ring is read is told as missing */
 }
@@ -311,7 +353,7 @@ void trace_ring_end(struct trace_ring *ring, struct arena *arena)
     struct trace_value value;
     if (!ring)
         return;
-    ring->was_off |= !port_tracing_is_on(ring->tracing);
+    see_switch(ring);
     port_tracing_stop(ring->tracing);
     if (has_new(ring, arena, &value))
         take(ring, arena, &value);
@@ -340,5 +382,5 @@ void trace_ring_close(struct trace_ring *ring)
         message_write("the kernel's trace %s could not be removed (%s): the next run that traces "
                       "tries again",
                       path, strerror(error));
-    free(ring);
+    free_ring(ring);
 }

@@ -2,8 +2,9 @@
  *
  * They go into a ring of the kernel, of the measured CPUs alone, and nothing reads them while
  * nothing is late. When the supervisor sees a new largest value it stops the ring, reads it, keeps
- * the lines around the value (record/trace_table.h) and lets it go on. The lines are composed here
- * from the events, in the kernel's words, with stamps in ns: its own text has us.
+ * the lines around the value (record/trace_table.h) and lets it go on. A value that ends the
+ * measurement stops it at once. The lines are composed here from the events, in the kernel's words,
+ * with stamps in ns: its own text has us.
  *
  * How it could mislead: recording an event takes time on the measured CPU, some 100 ns each, and so
  * the figures are those of a traced system; conditions say so. A ring that was overwritten before
@@ -21,6 +22,10 @@ struct trace_ring *trace_ring_open(const struct cpus *measured, struct outcome *
 
 /* Starts it, at the begin of the measurement. 0, or -1 with the outcome. */
 int trace_ring_start(struct trace_ring *ring, struct outcome *outcome);
+
+/* Stops it for good, at a value that ends the measurement: what came before the value stays in it.
+ * One call of the kernel, for the thread that measured. NULL does nothing. */
+void trace_ring_hold(struct trace_ring *ring);
 
 /* Reads the ring if there is a new largest value. NULL does nothing. */
 void trace_ring_look(struct trace_ring *ring, struct arena *arena);

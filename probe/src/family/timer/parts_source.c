@@ -135,5 +135,7 @@ struct port_tracing *parts_source_open(struct run *run, enum parts_source source
     if (source == SOURCE_TIMERLAT &&
         shield_run_set_timerlat(run, run_number(run, "interval_ns") / US, outcome) != 0)
         return NULL;
-    return port_tracing_open(&wish, outcome);
+    struct port_tracing *tracing = port_tracing_open(&wish, outcome);
+    run_lock_again(run); /* its guard was forked */
+    return tracing;
 }

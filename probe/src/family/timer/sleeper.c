@@ -30,6 +30,7 @@ int64_t sleeper_note_late(struct sleeper *sleeper, int64_t late_ns, int64_t at_n
 void sleeper_cross(struct sleeper *sleeper, int64_t late_ns, int64_t at_ns, int cpu)
 {
     sleeper->crossed_ns = late_ns;
+    run_hold_trace(sleeper->run);
     arena_event(sleeper->run->arena, "threshold_crossed", at_ns,
                 DATA(data_integer("value_ns", late_ns),
                      data_integer("threshold_ns", sleeper->threshold_ns), data_integer("cpu", cpu)),

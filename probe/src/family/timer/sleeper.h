@@ -34,7 +34,7 @@ void sleeper_expand(struct sleeper *sleeper, uint64_t steps);
 /* Notes a wake-up late by `late_ns` >= interval; returns the number of releases it missed. */
 int64_t sleeper_note_late(struct sleeper *sleeper, int64_t late_ns, int64_t at_ns);
 
-/* Tells the latency above the threshold and asks the test to stop. */
+/* Tells the latency above the threshold, stops the trace and asks the test to stop. */
 void sleeper_cross(struct sleeper *sleeper, int64_t late_ns, int64_t at_ns, int cpu);
 
 /* Whether the calling thread may run on the sleeper's CPU only. */

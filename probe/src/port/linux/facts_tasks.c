@@ -26,9 +26,8 @@ struct task {
 
 bool linux_sees_all_tasks(void)
 {
-    static const char first[] = "pid:[4026531836]"; /* PROC_PID_INIT_INO */
     char own[64];
-    return linux_link("/proc/self/ns/pid", own, sizeof own) && strcmp(own, first) == 0 &&
+    return linux_link("/proc/self/ns/pid", own, sizeof own) && strcmp(own, LINUX_FIRST_PIDS) == 0 &&
            linux_exists("/proc/1/stat");
 }
 

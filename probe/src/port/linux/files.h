@@ -26,6 +26,10 @@ bool linux_read_number(const char *path, int64_t *number);
 /* As linux_read, but an empty file is true and "". */
 bool linux_read_any(const char *path, char *text, size_t bytes);
 
+/* What /proc/self/ns/pid is linked to in the first PID namespace (the kernel's PROC_PID_INIT_INO).
+ */
+#define LINUX_FIRST_PIDS "pid:[4026531836]"
+
 /* fopen for reading; opendir; whether a path exists; readlink (false: not a link). */
 FILE *linux_open(const char *path);
 DIR *linux_open_folder(const char *path);

@@ -102,10 +102,10 @@ int tracefs_write(const char *path, const char *text, const char *kept)
     return strstr(now, kept) ? 0 : EAGAIN;
 }
 
-int tracefs_open_ring(const char *path)
+int tracefs_open(const char *path, int flags)
 {
     char full[LINUX_PLACE_BYTES];
-    return open(linux_rooted(path, full), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    return open(linux_rooted(path, full), flags | O_CLOEXEC);
 }
 
 bool tracefs_has_word(const char *list, const char *word)

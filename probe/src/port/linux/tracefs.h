@@ -24,8 +24,8 @@ const char *tracefs_find(struct outcome *outcome);
  * or an errno value (EAGAIN: the kernel kept something else). */
 int tracefs_write(const char *path, const char *text, const char *kept);
 
-/* Opens a file of tracefs that does not block: a descriptor, or -1 with errno. */
-int tracefs_open_ring(const char *path);
+/* Opens a file of tracefs: a descriptor, or -1 with errno. */
+int tracefs_open(const char *path, int flags);
 
 /* Whether a list of words, as the kernel prints it, has `word`. */
 bool tracefs_has_word(const char *list, const char *word);

@@ -5,10 +5,12 @@
 #include "port/tracing.h"
 
 #include "port/linux/trace_format.h"
+#include "port/linux/trace_guard.h"
 #include "port/linux/trace_page.h"
 #include "port/linux/tracefs.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +33,8 @@ struct port_tracing {
     struct trace_field type, flags;
     struct trace_layout layout;
     char path[TRACEFS_PATH_BYTES]; /* of the instance */
+    pid_t guard;                   /* of the instance; 0: none */
+    int switch_file;               /* tracing_on, for port_tracing_stop */
     int rings[PORT_CPUS];
     uint8_t *page;
 };
@@ -68,9 +72,22 @@ static int look_at_kind(const char *place, const struct port_tracing_kind *kind,
                        "the kernel has no event %s/%s", kind->system, kind->name);
 }
 
+/* Events name threads by their ids in the first PID namespace. timerlat's events name none. */
+static int look_at_ids(const struct port_tracing_wish *wish, struct outcome *outcome)
+{
+    char own[64];
+    if (wish->tracer || !linux_link("/proc/self/ns/pid", own, sizeof own) ||
+        strcmp(own, LINUX_FIRST_PIDS) == 0)
+        return 0;
+    return outcome_set(
+        outcome, STATUS_UNSUPPORTED,
+        "run it outside of the container, or with the process ids of the host",
+        "the kernel's events have other thread ids than those of this PID namespace");
+}
+
 static const char *look(const struct port_tracing_wish *wish, struct outcome *outcome)
 {
-    const char *place = tracefs_find(outcome);
+    const char *place = look_at_ids(wish, outcome) == 0 ? tracefs_find(outcome) : NULL;
     if (!place || look_at_tracer(place, wish->tracer, outcome) != 0)
         return NULL;
     for (int i = 0; i < wish->kind_count; i++)
@@ -89,10 +106,27 @@ void port_tracing_name(char *name, size_t bytes)
     tracefs_instance_name(getpid(), name, bytes);
 }
 
-/* Not where debugfs has it: looking there would mount it. */
+static bool is_mounted(const char *place)
+{
+    struct linux_lines lines;
+    struct linux_mount mount;
+    char line[1024];
+    bool is_found = false;
+    if (!linux_lines_open(&lines, "/proc/self/mounts"))
+        return false;
+    while (!is_found && linux_lines_next(&lines, line, sizeof line))
+        is_found = linux_mount_read(line, &mount) && strcmp(mount.place, place) == 0;
+    linux_lines_close(&lines);
+    return is_found;
+}
+
+/* Where only debugfs has it, a look would mount it. */
 int port_tracing_remove_left(void)
 {
-    return tracefs_remove_left(TRACEFS_PLACE);
+    int count = tracefs_remove_left(TRACEFS_PLACE);
+    if (is_mounted(TRACEFS_OLD_PLACE))
+        count += tracefs_remove_left(TRACEFS_OLD_PLACE);
+    return count;
 }
 
 pid_t port_tracing_thread(void)
@@ -199,17 +233,37 @@ static int configure(struct port_tracing *tracing, struct outcome *outcome)
     return 0;
 }
 
+static int open_switch(struct port_tracing *tracing, struct outcome *outcome)
+{
+    char path[FILE_BYTES];
+    snprintf(path, sizeof path, "%s/tracing_on", tracing->path);
+    tracing->switch_file = tracefs_open(path, O_WRONLY);
+    return tracing->switch_file >= 0 ? 0 : tracefs_refuse(outcome, errno, path);
+}
+
 static int open_rings(struct port_tracing *tracing, struct outcome *outcome)
 {
     const struct cpus *cpus = &tracing->wish.cpus;
     for (int cpu = cpus_first(cpus); cpu >= 0; cpu = cpus_next(cpus, cpu)) {
         char path[FILE_BYTES];
         snprintf(path, sizeof path, "%s/per_cpu/cpu%d/trace_pipe_raw", tracing->path, cpu);
-        tracing->rings[cpu] = tracefs_open_ring(path);
+        tracing->rings[cpu] = tracefs_open(path, O_RDONLY | O_NONBLOCK);
         if (tracing->rings[cpu] < 0)
             return tracefs_refuse(outcome, errno, path);
     }
     return 0;
+}
+
+/* timerlat's instance has the guard of its settings, which removes it before it puts them back. */
+static int start_guard(struct port_tracing *tracing, struct outcome *outcome)
+{
+    if (tracing->wish.tracer)
+        return 0;
+    tracing->guard = trace_guard_start(tracing->path);
+    if (tracing->guard > 0)
+        return 0;
+    return outcome_set_errno(outcome, errno,
+                             "starting the process that removes the trace after a kill", NULL);
 }
 
 /* The tracer last of all before the rings: once one of them is open, the kernel refuses to change
@@ -222,7 +276,7 @@ static int fill(struct port_tracing *tracing, struct outcome *outcome)
     if (tracing->wish.tracer &&
         set(tracing, "current_tracer", tracing->wish.tracer, tracing->wish.tracer, outcome) != 0)
         return -1;
-    return open_rings(tracing, outcome);
+    return open_switch(tracing, outcome) != 0 ? -1 : open_rings(tracing, outcome);
 }
 
 struct port_tracing *port_tracing_open(const struct port_tracing_wish *wish,
@@ -238,13 +292,15 @@ struct port_tracing *port_tracing_open(const struct port_tracing_wish *wish,
         return NULL;
     }
     tracing->wish = *wish;
+    tracing->switch_file = -1;
     for (int i = 0; i < PORT_CPUS; i++)
         tracing->rings[i] = -1;
     port_tracing_name(name, sizeof name);
     snprintf(tracing->path, sizeof tracing->path, "%s/instances/%s%s%.20s", place, name,
              wish->purpose ? "." : "", wish->purpose ? wish->purpose : "");
     tracefs_remove_left(place);
-    if (make(tracing, outcome) != 0) {
+    if (start_guard(tracing, outcome) != 0 || make(tracing, outcome) != 0) {
+        trace_guard_dismiss(tracing->guard);
         free(tracing);
         return NULL;
     }
@@ -287,9 +343,7 @@ bool port_tracing_is_on(const struct port_tracing *tracing)
 
 int port_tracing_stop(struct port_tracing *tracing)
 {
-    char path[FILE_BYTES];
-    snprintf(path, sizeof path, "%s/tracing_on", tracing->path);
-    return tracefs_write(path, "0", NULL);
+    return pwrite(tracing->switch_file, "0", 1, 0) == 1 ? 0 : errno;
 }
 
 static void tell_lost(int64_t at_ns, uint64_t count, port_tracing_visit visit, void *context)
@@ -363,11 +417,14 @@ int port_tracing_read(struct port_tracing *tracing, int cpu, port_tracing_visit 
 
 int port_tracing_close(struct port_tracing *tracing, char *path, size_t bytes)
 {
+    if (tracing->switch_file >= 0)
+        close(tracing->switch_file);
     for (int i = 0; i < PORT_CPUS; i++)
         if (tracing->rings[i] >= 0)
             close(tracing->rings[i]);
     snprintf(path, bytes, "%s", tracing->path);
     int error = tracefs_remove(tracing->path);
+    trace_guard_dismiss(tracing->guard);
     free(tracing->page);
     free(tracing);
     return error;
