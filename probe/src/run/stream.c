@@ -216,9 +216,9 @@ static uint32_t more_events(struct emit *emit, const char *name, uint32_t count,
 static uint32_t events(struct emit *emit, const struct arena *arena)
 {
     uint32_t noted = arena->event_count;
-    uint32_t kept = noted < ARENA_EVENTS ? noted : ARENA_EVENTS;
+    uint32_t room = arena_event_room(arena), kept = noted < room ? noted : room;
     for (uint32_t i = 0; i < kept; i++) {
-        const struct arena_event *event = &arena->events[i];
+        const struct arena_event *event = arena_event_at(arena, i);
         event_line(emit, event->name, event->at_ns, event->data, sizeof event->data, event->text);
     }
     return kept + more_events(emit, "events_dropped", noted - kept, "more events did not fit") +
