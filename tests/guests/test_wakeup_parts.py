@@ -103,6 +103,8 @@ def test_tracepoints_show_the_parts(guest: LabTransport) -> None:
     lines = measured(guest, "tracepoints")
     expect_parts(lines, "tracepoints")
     assert data_of(lines, "parts_worst")["before"]
+    worst = wakeups(lines)["total"]["worst"]
+    assert worst[0]["before"] and worst[0]["before_thread"] >= 0
 
 
 def test_a_kernel_without_timerlat_says_so(guest: LabTransport, build: Build) -> None:

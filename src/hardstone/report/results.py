@@ -29,6 +29,7 @@ SpecLookup = Callable[[str], Descriptor | None]
 MOST_WORST_TABLES = 24
 MANY_SERIES = 40
 WORST_OF_MANY = 8
+LATE_AT_LENGTH = 10
 _FOLDED_TITLES = {
     "not_moved": "Not moved",
     "shielded": "Moved",
@@ -74,7 +75,13 @@ class Section:
     warnings: list[str] = field(default_factory=list)
     parts: list[PartPage] = field(default_factory=list)
     late: list[LateValue] = field(default_factory=list)
+    late_rest: list[LateValue] = field(default_factory=list)
     late_note: str = NOTE
+
+    @property
+    def late_rows(self) -> list[tuple[str, ...]]:
+        """The values without a place in the first table, one row each."""
+        return [(one.value, one.when, one.cpu, one.series, one.cause) for one in self.late_rest]
 
 
 @dataclass(frozen=True)
@@ -109,6 +116,7 @@ def section_of(result: Result, anchor: str, settings: Settings) -> Section:
     instrument = result.instrument or settings.instrument
     behaves = kind_of(result.test) == "behaviour"
     has_room = settings.charts_each == len(KINDS)
+    late = late_values(result)
     claims = [claim_of(verdict, result.test, spec) for verdict in result.verdicts]
     return Section(
         anchor=anchor,
@@ -159,7 +167,8 @@ def section_of(result: Result, anchor: str, settings: Settings) -> Section:
             live=settings.live and has_room,
             is_brief=not has_room,
         ),
-        late=late_values(result),
+        late=late[:LATE_AT_LENGTH],
+        late_rest=late[LATE_AT_LENGTH:],
     )
 
 

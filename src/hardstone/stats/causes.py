@@ -84,7 +84,9 @@ class Lateness:
 
 def is_watched(result: Result) -> bool:
     """Whether a result says anything about its seconds, if only that nobody watched them."""
-    return bool(result.intervals or result.traces) or not_watched(result) is not None
+    if result.intervals or result.traces or not_watched(result) is not None:
+        return True
+    return any(one.before_thread is not None for series in result.series for one in series.worst)
 
 
 def not_watched(result: Result) -> str | None:
@@ -96,8 +98,9 @@ def not_watched(result: Result) -> str | None:
     return None
 
 
-def latenesses(result: Result, most: int) -> list[Lateness]:
-    """The `most` largest timed values of `result` with their causes, the largest first.
+def latenesses(result: Result, most: int | None = None) -> list[Lateness]:
+    """The `most` largest timed values of `result` (None: all that it lists) with their causes, the
+    largest first.
 
     Series that list the same moment of a CPU (each release of a late wake-up, the parts of one)
     are one value: the largest.
