@@ -113,7 +113,10 @@ def latenesses(result: Result, most: int | None = None) -> list[Lateness]:
         if len(first) == most:
             break
         first.setdefault((cpu, worst.at_ns), (series, worst, cpu))
-    return [lateness_of(result, *one) for one in first.values()]
+    counted: dict[int | None, list[Interval]] = {}
+    for interval in result.intervals:
+        counted.setdefault(interval.cpu, []).append(interval)
+    return [_lateness_of(result, counted, *one) for one in first.values()]
 
 
 def cpu_of(series: Series, result: Result) -> int | None:
@@ -122,26 +125,28 @@ def cpu_of(series: Series, result: Result) -> int | None:
     return cpu if isinstance(cpu, int) else result.conditions.cpu
 
 
-def lateness_of(result: Result, series: Series, worst: Worst, cpu: int | None) -> Lateness:
-    """What is known of the second of `worst`."""
-    intervals = result.intervals
-    if all(one.cpu is None for one in intervals):
-        counted: int | None = None  # those of the machine
-    else:
-        counted = cpu
+def _lateness_of(
+    result: Result,
+    counted: Mapping[int | None, list[Interval]],
+    series: Series,
+    worst: Worst,
+    cpu: int | None,
+) -> Lateness:
+    """What is known of the second of `worst`. `counted`: the intervals of each CPU; None: of the
+    machine."""
+    of = None if set(counted) <= {None} else cpu
+    intervals = counted.get(of, [])
     seconds = [
-        one
-        for one in intervals
-        if not one.whole and one.cpu == counted and _overlaps(one, worst) and one.span_ns > 0
+        one for one in intervals if not one.whole and _overlaps(one, worst) and one.span_ns > 0
     ]
-    counts = counts_of(intervals, seconds, counted)
+    counts = counts_of(intervals, seconds, of)
     return Lateness(
         series=series,
         worst=worst,
         cpu=cpu,
         seconds=seconds,
         counts=counts,
-        compared_ns=compared_ns(intervals, seconds, counted) if counts else 0,
+        compared_ns=compared_ns(intervals, seconds, of) if counts else 0,
         causes=causes_of(worst.value_ns, seconds, counts),
         trace=_trace_of(result, worst, cpu),
     )
