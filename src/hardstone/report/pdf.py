@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 from hardstone.files import replace_file
 from hardstone.model import RunDocument
 from hardstone.present.headline import conditions_text
-from hardstone.present.why_late import alike
 from hardstone.present.wording import one_line
 from hardstone.report.drawing import Drawer, helpers_for
 from hardstone.report.figures import Figure
@@ -228,7 +227,7 @@ def _late(head: Head, conditions: str, section: Section) -> Sheet:
 
 
 def _other_late(head: Head, conditions: str, section: Section) -> Iterator[Sheet]:
-    said = alike(section.late_rest)
+    said = section.late_alike
     for start in range(0, len(said), _CAUSES_EACH):
         sheet = _headed(head, conditions, section, "why the other worst values were late")
         for values, cause in said[start : start + _CAUSES_EACH]:
