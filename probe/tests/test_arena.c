@@ -425,6 +425,27 @@ static void test_too_many_events(void)
     arena_free(arena);
 }
 
+/* Their places are behind the series, and before the records. */
+static void test_more_events(void)
+{
+    static struct arena_plan plan;
+    memset(&plan, 0, sizeof plan);
+    arena_plan_series(&plan, "first", "ns", NULL);
+    arena_plan_series(&plan, "second", "ns", NULL);
+    plan.more_events = 8;
+    struct arena *arena = new_arena(&plan);
+    for (int i = 0; i < ARENA_EVENTS + 10; i++)
+        arena_event(arena, "late", i, NO_DATA, "number %d", i);
+    CHECK_SAME(arena_event_room(arena), ARENA_EVENTS + 8);
+    for (int i = 0; i < ARENA_EVENTS + 8; i++)
+        CHECK_SAME(arena_event_at(arena, (uint32_t)i)->at_ns, i);
+    record_value(arena_record(arena, 0), 4711, 1);
+    CHECK_SAME(arena_event_at(arena, ARENA_EVENTS + 7)->at_ns, ARENA_EVENTS + 7);
+    CHECK_TEXT(arena->series[1].name, "second");
+    arena_free(arena);
+    arena_plan_free(&plan);
+}
+
 static void test_too_many_verdicts(void)
 {
     static struct arena_plan plan;
@@ -526,6 +547,7 @@ TAP_MAIN({"series, labels and formulas of a plan", test_plan_is_kept},
          {"few series keep their resolution", test_few_keep_their_resolution},
          {"the room that variants take", test_room},
          {"too many events are counted", test_too_many_events},
+         {"more events, of many CPUs", test_more_events},
          {"too many verdicts are told", test_too_many_verdicts},
          {"long texts are cut", test_long_texts_are_cut},
          {"an event has data", test_an_event_has_data},

@@ -23,6 +23,7 @@ static struct arena *create(const char *path, struct outcome *outcome)
     static struct arena_plan plan;
     memset(&plan, 0, sizeof plan);
     plan.duration_ns = 1;
+    plan.more_events = 2;
     arena_plan_series(&plan, "wakeup", "ns", NULL);
     arena_plan_label_number(&plan, 0, "cpu", 1);
     arena_plan_series(&plan, "missed", "count", NULL);
@@ -281,6 +282,7 @@ static void check_ends(const char *path)
     }
     CHECK_ENDS(arena->events[0].name);
     CHECK_ENDS(arena->events[ARENA_EVENTS - 1].text);
+    CHECK_ENDS(arena_event_at(arena, arena_event_room(arena) - 1)->text);
     CHECK_ENDS(arena->verdicts[0].name);
     CHECK_ENDS(arena->verdicts[ARENA_VERDICTS - 1].evidence);
     arena_free(arena);
@@ -296,12 +298,15 @@ static void fill_texts(struct arena *arena, char fill_with)
     arena->series_count = head.series_count;
     arena->slot_count = head.slot_count;
     arena->slot_shape = head.slot_shape;
+    arena->more_events = head.more_events;
     arena->kept_begin = head.kept_begin;
     for (uint32_t i = 0; i < arena->series_count; i++) {
         uint32_t slot = arena->series[i].slot;
         memset(&arena->series[i], fill_with, sizeof arena->series[i]);
         arena->series[i].slot = slot;
     }
+    memset(&arena->series[arena->series_count], fill_with,
+           arena->more_events * sizeof arena->events[0]);
 }
 
 /* Everything but what is_whole looks at, bytes of all values, and no end of any text up to
@@ -317,7 +322,7 @@ static void test_texts_without_end(void)
         write_all(path, (char *)arena, bytes);
         CHECK(open_and_dump(path));
         check_ends(path);
-        arena->series_count = arena->slot_count = 0;
+        arena->series_count = arena->slot_count = arena->more_events = 0;
         arena->bytes = arena->kept_begin = head;
         memset((char *)arena + sizeof *arena, *fill_with, head - sizeof *arena);
         write_all(path, (char *)arena, head);

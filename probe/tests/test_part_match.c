@@ -114,7 +114,8 @@ static void test_softirq(void)
     CHECK_SAME((int64_t)match.counts.unmatched, 1);
 }
 
-/* Preempted on its way to user space: the first switch ends the dispatch. */
+/* Preempted on its way to user space: the first switch ends the dispatch, and whoever had the CPU
+ * before the last one kept the thread waiting. */
 static void test_preempted(void)
 {
     begin();
@@ -122,7 +123,33 @@ static void test_preempted(void)
     part_match_switch(&match, 1080, 9, "hog", 4);
     CHECK(take(1000, 1100));
     expect(10, 40, 50);
-    CHECK_TEXT(split.before, "cc1");
+    CHECK_TEXT(split.before, "hog");
+}
+
+static void expect_nobody(void)
+{
+    CHECK_SAME(split.before_thread, -1);
+    CHECK_TEXT(split.before, "");
+}
+
+/* What ran before is known without the interrupt, and never guessed. */
+static void test_what_ran_before(void)
+{
+    begin();
+    part_match_waking(&match, 1020, true);
+    part_match_switch(&match, 1050, 7, "cc1", 4);
+    CHECK(!take(1000, 1100));
+    CHECK_SAME(split.before_thread, 7);
+    CHECK(!take(1200, 1300)); /* did not sleep */
+    expect_nobody();
+    wake_up(2010, 2020, 2030, 2050);
+    part_match_lost(&match, 2060);
+    CHECK(!take(2000, 2100));
+    expect_nobody();
+    wake_up(3010, 3020, 3030, 3050);
+    part_match_switch(&match, 3110, 9, "hog", 4); /* after the stamp */
+    CHECK(take(3000, 3100));
+    expect_nobody();
 }
 
 static void test_not_slept(void)
@@ -216,6 +243,7 @@ TAP_MAIN({"the parts of a wake-up add up", test_plain},
          {"a handler that ran at the release", test_handler_begun_before},
          {"a handler of something else", test_other_handler},
          {"woken after the handler", test_softirq}, {"preempted on the way", test_preempted},
+         {"what ran before is certain or not told", test_what_ran_before},
          {"did not sleep", test_not_slept}, {"the next wake-up waits", test_next_waits},
          {"events out of order are counted", test_order}, {"lost events are counted", test_lost},
          {"a name without an end", test_long_name},

@@ -199,12 +199,14 @@ static void test_slots(void)
     start(made_up());
     CHECK_SAME(variant_declare(&run), 0);
     CHECK_SAME(run.plan.slot_count, 2);
+    CHECK_SAME(run.plan.more_events, 0);
     for (uint32_t i = 0; i < run.plan.series_count; i++)
         CHECK_SAME(run.plan.series[i].slot, i % 2);
     arena_plan_free(&run.plan);
     test.is_concurrent = true;
     CHECK_SAME(variant_declare(&run), 0);
     CHECK_SAME(run.plan.slot_count, 10);
+    CHECK_SAME(run.plan.more_events, 4); /* of the fifth variant */
     for (uint32_t i = 0; i < run.plan.series_count; i++)
         CHECK_SAME(run.plan.series[i].slot, i);
     arena_plan_free(&run.plan);

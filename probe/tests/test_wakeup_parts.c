@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -33,9 +34,11 @@ static struct {
     } events[MOST];
     int event_count;
     char filters[2][64];
+    atomic_int reader_policy, reader_priority; /* -1: it has not read yet */
 } kernel;
 
 static _Thread_local pid_t own_id;
+static pthread_t first_thread;
 
 /* ---- in the place of the port's ---- */
 
@@ -90,10 +93,22 @@ int port_tracing_stop(struct port_tracing *tracing)
     return 0;
 }
 
+static void note_reader(void)
+{
+    struct sched_param parameters;
+    int policy = -1;
+    if (pthread_equal(pthread_self(), first_thread) ||
+        pthread_getschedparam(pthread_self(), &policy, &parameters) != 0)
+        return;
+    atomic_store(&kernel.reader_priority, parameters.sched_priority);
+    atomic_store(&kernel.reader_policy, policy);
+}
+
 int port_tracing_read(struct port_tracing *tracing, int cpu, port_tracing_visit visit,
                       void *context)
 {
     (void)tracing;
+    note_reader();
     atomic_fetch_add(&kernel.reads, 1);
     if (!atomic_load(&kernel.is_given))
         return 1; /* more may be left */
@@ -168,6 +183,8 @@ static void *memory;
 static void begin(enum parts_wish wish)
 {
     memset(&kernel, 0, sizeof kernel);
+    first_thread = pthread_self();
+    kernel.reader_policy = kernel.reader_priority = -1;
     memset(&request, 0, sizeof request);
     memset(&run, 0, sizeof run);
     memset(sleepers, 0, sizeof sleepers);
@@ -318,6 +335,74 @@ static void wait_for_reads(void)
     int before = atomic_load(&kernel.reads);
     while (atomic_load(&kernel.reads) < before + 2)
         nanosleep(&rest, NULL);
+}
+
+/* Whether the system lets this process have the reader that real-time threads get. */
+static bool may_be_realtime(void)
+{
+    struct cpus others;
+    struct rt_thread_setup setup = {SCHED_FIFO, sched_get_priority_min(SCHED_FIFO), -1};
+    if (port_allowed_cpus(&others) <= 0)
+        return false;
+    cpus_remove(&others, FIRST_CPU);
+    setup.cpu = cpus_first(&others);
+    return setup.cpu >= 0 && rt_thread_try(&setup) == 0;
+}
+
+static void expect_reader(int policy_of_threads, int policy, int priority)
+{
+    begin(PARTS_WISH_TRACEPOINTS);
+    run.setup.policy = policy_of_threads;
+    CHECK(enter_alone());
+    wait_for_reads();
+    CHECK_SAME(atomic_load(&kernel.reader_policy), policy);
+    CHECK_SAME(atomic_load(&kernel.reader_priority), priority);
+    end();
+}
+
+/* Load cannot starve it beside threads that are real-time. */
+static void test_the_reader(void)
+{
+    int ordinary = rt_thread_ordinary_priority();
+    bool is_above = may_be_realtime();
+    expect_reader(SCHED_OTHER, SCHED_OTHER, ordinary);
+    expect_reader(SCHED_RR, is_above ? SCHED_FIFO : SCHED_OTHER,
+                  is_above ? sched_get_priority_min(SCHED_FIFO) : ordinary);
+}
+
+static void expect_before(int64_t value_ns, int64_t at_ns, const char *name)
+{
+    const struct record_worst worst = {value_ns, at_ns, 0};
+    const struct before *before = before_table_find(run.befores, WAKEUP, &worst);
+    if (!name)
+        CHECK(!before);
+    else if (CHECK(before != NULL))
+        CHECK_TEXT(before->name, name);
+}
+
+/* Each of the worst totals has it, also where the interrupt is not certain. */
+static void test_what_ran_before(void)
+{
+    begin(PARTS_WISH_TRACEPOINTS);
+    if (CHECK(enter_alone())) {
+        wake_up(0, START_NS + 1000, 500);
+        wake_up(0, START_NS + 2000, 700);
+        add_plain(FIRST_CPU, KIND_WAKING, START_NS + 3020, FIRST_THREAD, 0);
+        add_plain(FIRST_CPU, KIND_SWITCH, START_NS + 3050, FIRST_THREAD, OTHER_THREAD);
+        part_ring_put(wakeup_parts_ring(parts, &sleepers[0]), START_NS + 3000, START_NS + 3600);
+        wake_up(0, START_NS + 4000, 600);
+        /* preempted after the stamp: nothing of the value before */
+        add_plain(FIRST_CPU, KIND_SWITCH, START_NS + 4700, FIRST_THREAD, OTHER_THREAD);
+        part_ring_put(wakeup_parts_ring(parts, &sleepers[0]), START_NS + 5000, START_NS + 5400);
+    }
+    wakeup_parts_end(parts);
+    expect(0, 3, 700);
+    expect_before(550, 1550, "hog");
+    expect_before(750, 2750, "hog");
+    expect_before(600, 3600, "hog");
+    expect_before(650, 4650, "hog");
+    expect_before(400, 5400, NULL);
+    end();
 }
 
 /* A sample stays until its events have come. */
@@ -561,6 +646,8 @@ static void test_timerlat_that_does_not_start(void)
 }
 
 TAP_MAIN({"wake-ups are taken apart", test_wake_ups}, {"while it measures", test_while_it_measures},
+         {"the reader is above ordinary load", test_the_reader},
+         {"what ran before the worst totals", test_what_ran_before},
          {"a ring that is never empty", test_a_ring_that_is_never_empty},
          {"two threads", test_two_threads}, {"lost events are told", test_lost_events},
          {"a refused start", test_a_refused_start}, {"without a start", test_without_a_start},

@@ -19,6 +19,7 @@ JOINED = "joined"
 NEW_PART = "new_part"
 NOT_RESUMED = "not_resumed"
 PARTS_SEEN = "parts_seen"
+DROPPED = "events_dropped"  # more events than fit
 NOT_SEEN = "not_seen"  # a verdict that could not be given
 STEP_BOUNDED = "expiry_step_bounded"
 NOT_WATCHED = "not_watched"  # no counters of the seconds of worst values

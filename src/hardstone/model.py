@@ -60,12 +60,18 @@ class Histogram(msgspec.Struct, kw_only=True):
     overflow: Int64 = 0
 
 
-class Worst(msgspec.Struct, kw_only=True):
-    """One of the largest values, with its time and sample number (from 0)."""
+class Worst(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """One of the largest values, with its time and sample number (from 0).
+
+    `before` is the name of the task that had the CPU before the thread that was late, as the
+    kernel has it, and `before_thread` its id, 0 where the CPU was idle; null: not known.
+    """
 
     value_ns: Int64
     at_ns: Int64
     index: Int64
+    before: Text | None = None
+    before_thread: Int64 | None = None
 
 
 class Series(msgspec.Struct, kw_only=True):

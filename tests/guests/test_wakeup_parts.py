@@ -62,6 +62,15 @@ def guest(kernel: Kernel, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     with_guest.close()
 
 
+@pytest.fixture(scope="module")
+def counting(kernel: Kernel, build: Build) -> Iterator[LabTransport]:
+    """One CPU that counts instructions: nothing that the host does is in a figure."""
+    with_guest = lab_transport(f"{kernel.name},deterministic{build.most_preemptible}")
+    with_guest.open()
+    yield with_guest
+    with_guest.close()
+
+
 def measured(
     guest: LabTransport, source: str, *words: str, duration: str = "1s"
 ) -> list[dict[str, Any]]:
@@ -101,20 +110,25 @@ def expect_parts(lines: list[dict[str, Any]], source: str) -> None:
     if seen["matched_count"] == series["total"]["count"]:
         sum_ns = sum(series[part]["mean"] for part in PARTS)
         assert abs(sum_ns - series["total"]["mean"]) < 1
-    worst = data_of(lines, "parts_worst")
+    (event,) = of_kind(lines, "event", "parts_worst")
+    worst = event["data"]
     assert worst["value_ns"] == sum(worst[f"{part}_ns"] for part in PARTS)
+    totals = {one["at_ns"]: one["value_ns"] for one in series["total"]["worst"]}
+    assert totals.get(event["at_ns"], worst["value_ns"]) == worst["value_ns"]
 
 
 def test_tracepoints_show_the_parts(guest: LabTransport) -> None:
     lines = measured(guest, "tracepoints")
     expect_parts(lines, "tracepoints")
     assert data_of(lines, "parts_worst")["before"]
+    worst = wakeups(lines)["total"]["worst"]
+    assert worst[0]["before"] and worst[0]["before_thread"] >= 0
 
 
 def test_a_kernel_without_timerlat_says_so(guest: LabTransport, build: Build) -> None:
     lines = measured(guest, "timerlat")
     (result,) = [line for line in lines if line["type"] == "result"]
-    if build.is_realtime and "lazy" in build.choices:
+    if has_timerlat(build):
         assert result["status"] == "measured"
         expect_parts(lines, "timerlat")
         checked = data_of(lines, "parts_checked")
@@ -123,6 +137,28 @@ def test_a_kernel_without_timerlat_says_so(guest: LabTransport, build: Build) ->
         return
     assert result["status"] == "unsupported"
     assert "timerlat" in result["reason"]
+
+
+def has_timerlat(build: Build) -> bool:
+    return build.is_realtime and "lazy" in build.choices
+
+
+def test_the_parts_are_the_total_within_the_limit_of_the_instrument(
+    counting: LabTransport, build: Build
+) -> None:
+    lines = measured(counting, "tracepoints")
+    expect_parts(lines, "tracepoints")
+    seen, series = data_of(lines, "parts_seen"), wakeups(lines)
+    assert seen["matched_count"] == series["total"]["count"]  # so that each total is checked
+    if not has_timerlat(build):
+        return
+    lines = measured(counting, "timerlat")
+    expect_parts(lines, "timerlat")
+    seen, checked = data_of(lines, "parts_seen"), data_of(lines, "parts_checked")
+    assert seen["matched_count"] == seen["sample_count"]
+    assert checked["checked_count"] >= seen["matched_count"] - 1  # the last has no later read
+    assert 0 <= checked["least_difference_ns"] <= checked["most_difference_ns"]
+    assert checked["beyond_count"] == 0, checked
 
 
 def test_a_trace_holds_what_came_before_the_worst_value(guest: LabTransport) -> None:
@@ -149,7 +185,7 @@ def test_auto_measures_in_any_case(guest: LabTransport) -> None:
 
 def most_changing(build: Build) -> str:
     """timerlat, which changes settings of the machine, where the kernel has it."""
-    return "timerlat" if build.is_realtime and "lazy" in build.choices else "auto"
+    return "timerlat" if has_timerlat(build) else "auto"
 
 
 def test_nothing_is_left(guest: LabTransport, build: Build) -> None:
@@ -198,7 +234,7 @@ def test_a_trace_whose_guard_was_killed_too_is_removed_by_a_restore(guest: LabTr
 
 
 def test_timerlat_of_others_is_not_taken(guest: LabTransport, build: Build) -> None:
-    if not (build.is_realtime and "lazy" in build.choices):
+    if not has_timerlat(build):
         return
     other, options = f"{TRACING}/instances/other", f"{TRACING}/osnoise/options"
     # Without its threads, which would wake every millisecond: too much for an emulated guest.

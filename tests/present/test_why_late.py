@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hardstone.model import Event, Result, Trace
-from hardstone.present.why_late import late_values, worst_causes
+from hardstone.present.why_late import all_causes, late_values, worst_causes
 from tests.stats import make, recorded
 from tests.stats.recorded import BAD, QUIET, VALUE_NS, at, second, whole
 
@@ -78,6 +78,7 @@ def test_the_counters_stand_beside_their_usual() -> None:
     assert first.counters[-1] == "usual: over 27 s"
 
 
+HIDDEN = "\N{REPLACEMENT CHARACTER}"
 SWITCH = "[001] 812.004: sched_switch: prev_comm=hog prev_pid=77 prev_prio={} ==> next_pid=80"
 
 
@@ -102,3 +103,57 @@ def test_a_result_has_one_line_for_its_worst() -> None:
     assert worst_causes(document, 1) == [
         ("TMR-P-LAT", "2 ms at 10.50 s, CPU 1: seen in that second: 1 migration (usually 0)")
     ]
+
+
+@pytest.mark.parametrize(
+    ("name", "thread", "words"),
+    [
+        ("hog", 77, "none seen; hog (pid 77) ran before it"),
+        ("swapper/1", 0, "none seen; the CPU was idle before it"),
+        ("a\x1b[31m\u202eb", 7, f"none seen; a{HIDDEN}[31m{HIDDEN}b (pid 7) ran before it"),
+        ("", 7, "none seen; a task without a name (pid 7) ran before it"),
+    ],
+)
+def test_the_probe_tells_what_ran_before(name: str, thread: int, words: str) -> None:
+    result = recorded.with_cause()
+    result.series[0].worst[1].before = name
+    result.series[0].worst[1].before_thread = thread
+    assert late_values(result)[0].cause == "none seen"
+    assert late_values(result)[1].cause == words
+
+
+def test_the_trace_is_believed_first() -> None:
+    trace = Trace(
+        at_ns=at(BAD).at_ns,
+        value_ns=VALUE_NS,
+        cpu=1,
+        lines=[SWITCH.format(49), "[001] 812.005: the value ends"],
+    )
+    worst = at(BAD)
+    worst.before, worst.before_thread = "other", 5
+    (one,) = late_values(recorded.result([worst], [], traces=(trace,)))
+    assert one.before == "hog (pid 77, real-time priority 50) ran before it"
+
+
+def test_what_ran_before_is_said_where_nobody_watched() -> None:
+    worst = at(BAD)
+    worst.before, worst.before_thread = "hog", 77
+    (one,) = late_values(recorded.result([worst], []))
+    assert one.cause == "not watched: no counters of that second; hog (pid 77) ran before it"
+
+
+def test_all_worst_values_are_covered() -> None:
+    """Those of which the same is said share a line."""
+    result = recorded.with_cause(migrations_count=1)
+    listed = result.series[0].worst
+    listed += [at(3, 1000 + number) for number in range(20)]
+    for number, one in enumerate(listed[3:]):
+        one.at_ns += number + 1
+    listed[10].before, listed[10].before_thread = "hog", 77
+    document = make.document(results=[result])
+    said = [text.replace("\N{NO-BREAK SPACE}", " ") for _, text in all_causes(document, 1)]
+    assert said[0].startswith("2 ms at 10.50 s, CPU 1: seen in that second: 1 migration")
+    assert said[1].startswith("21 values from 1 us to 250 us: none seen")
+    assert said[2].endswith("none seen; hog (pid 77) ran before it")
+    assert len(said) == 3
+    assert len(late_values(result)) == 23

@@ -158,6 +158,17 @@ def test_the_page_says_why_values_were_late() -> None:
     assert "Why the worst" not in without
 
 
+def test_the_page_has_a_row_for_every_worst_value() -> None:
+    result = recorded.with_many(40)
+    result.series[0].worst[-1].before = "<script>alert(1)</script>"
+    page = sketched(make.document(results=[result]), sample.SPECS.get)
+    first, rest = page.split("Why the other worst values were late</summary>")
+    assert "task-3 (pid 100) ran before it" in first
+    assert rest.split("</table>")[0].count("<tr>") == 1 + 33
+    assert "task-10 (pid 107) ran before it" in rest
+    assert "<script>alert" not in page and "&lt;script&gt;alert(1)" in rest
+
+
 def test_a_report_of_many_conditions_draws_the_total_only(night: RunDocument) -> None:
     found = pages_of(night.results[0], "r", (), Drawer(), live=False, is_brief=True)
     assert [len(one.figures) for one in found] == [1, 0, 0, 0, 0]

@@ -67,6 +67,14 @@ def test_causes_have_a_page() -> None:
     assert "seen in that second: 1 migration (usually 0)" in page
 
 
+def test_the_causes_of_all_worst_values_have_pages() -> None:
+    document = make.document(results=[recorded.with_many(40)])
+    found = [text for text in pages(document) if "why the other worst values were late" in text]
+    assert len(found) == 3
+    for number in range(10, 43):
+        assert any(f"task-{number} (pid" in text for text in found)
+
+
 def test_hostile_texts_stay_texts() -> None:
     data = render_pdf(hostile_document(), hostile_lookup, drawer=Sketches())
     assert len(read(data)) > 5

@@ -93,3 +93,19 @@ def with_cause(
     ]
     worst = [at(BAD, value_ns), at(3, value_ns // 8), at(20, value_ns // 9)]
     return result(worst, [*listed, whole(listed)], policy=policy)
+
+
+def with_many(count: int) -> Result:
+    """As with_cause, and `count` lesser values, each with a task that ran before it."""
+    found = with_cause(migrations_count=1)
+    found.series[0].worst += [
+        Worst(
+            value_ns=1000 - number,
+            at_ns=number + 1,
+            index=number,
+            before=f"task-{number + 3}",
+            before_thread=100 + number,
+        )
+        for number in range(count)
+    ]
+    return found

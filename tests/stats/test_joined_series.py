@@ -122,3 +122,10 @@ def test_nothing_added_changes_nothing(stream: list[Value]) -> None:
     series = recorded(stream)
     same(joined_series(series, empty_like(series), 0), series)
     same(joined_series(empty_like(series), series, 0), series)
+
+
+def test_what_ran_before_stays_with_its_value() -> None:
+    first, second = make.series([100]), make.series([200])
+    second.worst = [Worst(value_ns=200, at_ns=5, index=0, before="hog", before_thread=77)]
+    (worst, *_) = joined_series(first, second, 1_000).worst
+    assert (worst.at_ns, worst.before, worst.before_thread) == (1_005, "hog", 77)

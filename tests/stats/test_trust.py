@@ -96,6 +96,12 @@ def parts_seen(matched: int, *, not_slept: int) -> Event:
     return Event(name="parts_seen", text="", data=data)
 
 
+def by_timerlat(matched: int) -> Event:
+    event = parts_seen(matched, not_slept=0)
+    event.data["source"] = "timerlat"
+    return event
+
+
 RESUMED = Event(name="joined", text="resumed", data={"gap_ns": 65_000_000_000})
 NO_LOAD = Conditions(load="none", policy="fifo", realtime=True)
 
@@ -132,6 +138,12 @@ CASES = [
     ),
     (
         "indicative",
+        "1 totals are missing, and so may be the worst one: TMR-P-LAT",
+        make.document(results=[make.result(events=[by_timerlat(999)])]),
+    ),
+    ("indicative", "more events than fit, some are not known: TMR-P-LAT", _told("events_dropped")),
+    (
+        "indicative",
         "the parts of many wake-ups were not seen: TMR-P-LAT",
         make.document(results=[make.result(events=[parts_seen(980, not_slept=0)])]),
     ),
@@ -158,6 +170,11 @@ def test_each_cause_lowers_the_grade_with_its_reason(
 
 def test_wake_ups_that_did_not_sleep_have_no_parts() -> None:
     document = make.document(results=[make.result(events=[parts_seen(700, not_slept=300)])])
+    assert grade_run(document).grade == "full"
+
+
+def test_timerlat_that_saw_all_of_them_lowers_nothing() -> None:
+    document = make.document(results=[make.result(events=[by_timerlat(1000)])])
     assert grade_run(document).grade == "full"
 
 

@@ -59,3 +59,12 @@ def test_all_of_it_has_the_others_too() -> None:
 def test_a_run_without_counters_has_no_such_lines() -> None:
     assert not any(line.startswith("why late") for line in screen(make.result()))
     assert "why the worst" not in whole(make.result())
+
+
+def test_all_of_it_has_every_worst_value() -> None:
+    said = whole(recorded.with_many(40))
+    assert all(
+        f"task-{number} (pid {number + 97}) ran before it" in said for number in range(3, 43)
+    )
+    alone = " ".join(" ".join(screen(recorded.with_many(40))).split())
+    assert "task-" not in alone

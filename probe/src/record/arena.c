@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -173,6 +174,7 @@ static void fill_head(struct arena *head, const struct arena_plan *plan, bool is
     memset(head, 0, sizeof *head);
     head->is_mapped = is_mapped;
     head->duration_ns = arena_room_ns(plan);
+    head->more_events = plan->more_events;
     head->series_count = plan->series_count;
     head->slot_shape = largest_shape(plan);
     head->slot_count = plan->slot_count;
@@ -315,13 +317,31 @@ uint64_t arena_count(const struct arena *arena, uint32_t number)
     return series->kept_offset ? kept_count((const char *)arena + series->kept_offset) : 0;
 }
 
+uint32_t arena_event_room(const struct arena *arena)
+{
+    return ARENA_EVENTS + arena->more_events;
+}
+
+/* Behind the series where the head has no place. */
+static uint64_t event_offset(const struct arena *arena, uint32_t place)
+{
+    uint64_t series_end = sizeof *arena + arena->series_count * sizeof arena->series[0];
+    return place < ARENA_EVENTS ? offsetof(struct arena, events) + place * sizeof arena->events[0]
+                                : series_end + (place - ARENA_EVENTS) * sizeof arena->events[0];
+}
+
+const struct arena_event *arena_event_at(const struct arena *arena, uint32_t place)
+{
+    return (const void *)((const char *)arena + event_offset(arena, place));
+}
+
 void arena_event(struct arena *arena, const char *name, int64_t at_ns, const struct datum *data,
                  const char *format, ...)
 {
     uint32_t place = atomic_fetch_add(&arena->event_count, 1);
-    if (place >= ARENA_EVENTS)
+    if (place >= arena_event_room(arena))
         return;
-    struct arena_event *event = &arena->events[place];
+    struct arena_event *event = (void *)((char *)arena + event_offset(arena, place));
     copy_name(event->name, sizeof event->name, name);
     event->at_ns = at_ns;
     data_pack(event->data, sizeof event->data, data);
@@ -339,10 +359,11 @@ void arena_event_once(struct arena *arena, const char *name, const struct datum 
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    uint32_t count = arena->event_count < ARENA_EVENTS ? arena->event_count : ARENA_EVENTS;
-    for (uint32_t i = 0; i < count; i++)
-        if (strcmp(arena->events[i].name, name) == 0 && strcmp(arena->events[i].text, text) == 0)
+    for (uint32_t i = 0; i < arena->event_count && i < arena_event_room(arena); i++) {
+        const struct arena_event *event = arena_event_at(arena, i);
+        if (strcmp(event->name, name) == 0 && strcmp(event->text, text) == 0)
             return;
+    }
     arena_event(arena, name, -1, data, "%s", text);
 }
 

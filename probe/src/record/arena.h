@@ -6,6 +6,7 @@
  * The parts, in the order in which a copy reads them:
  *   head      texts, events, verdicts
  *   series    one description each; their number is the test's
+ *   events    more of them, where a test has some for each of many CPUs
  *   slots     records for new values; series that are measured one after another share a slot
  *   kept      compact form of the series that no longer have a slot (kept.h)
  * A build for a small system sets the sizes with HS_ARENA_... (base/build_options.h). */
@@ -129,12 +130,13 @@ struct arena {
     int64_t started_uptime_ns; /* port_uptime_ns at its begin; 0: not yet */
     uint32_t series_count, verdict_count;
     _Atomic uint32_t
-        event_count; /* may exceed ARENA_EVENTS: the stream reports how many did not fit */
+        event_count; /* may exceed arena_event_room: the stream reports how many did not fit */
     struct arena_event events[ARENA_EVENTS];
     struct arena_verdict verdicts[ARENA_VERDICTS];
     _Atomic uint32_t calibrated_count; /* counts only entries that are whole */
     struct arena_calibrated calibrated[ARENA_CALIBRATED];
     uint32_t interval_lost; /* intervals with a worst value that found no room */
+    uint32_t more_events;   /* places beyond ARENA_EVENTS, behind the series */
     struct arena_interval intervals[ARENA_INTERVALS];
     struct arena_trace traces[ARENA_TRACES];
     struct record_shape slot_shape; /* the largest of all series */
@@ -148,6 +150,7 @@ struct arena {
 /* What will be allocated; filled before the arena is made, freed by arena_plan_free. */
 struct arena_plan {
     int64_t duration_ns;
+    uint32_t more_events; /* places for events, where a test has some for each of many CPUs */
     uint32_t series_count, series_room, slot_count;
     struct arena_series *series;
 };
@@ -214,6 +217,10 @@ uint64_t arena_count(const struct arena *arena, uint32_t series);
  * out. Safe from any thread of the probe. */
 void arena_event(struct arena *arena, const char *name, int64_t at_ns, const struct datum *data,
                  const char *format, ...) __attribute__((format(printf, 5, 6)));
+
+/* Places for events, and the event in one of them. */
+uint32_t arena_event_room(const struct arena *arena);
+const struct arena_event *arena_event_at(const struct arena *arena, uint32_t place);
 
 /* The same, unless an event of this name with the same text is there. From one thread only. */
 void arena_event_once(struct arena *arena, const char *name, const struct datum *data,

@@ -36,7 +36,8 @@ static inline uint64_t arena_slot_bytes(const struct arena *arena)
 /* Offset of slot `slot`; for slot_count, the end of the slots. */
 static inline uint64_t arena_slot_offset(const struct arena *arena, uint32_t slot)
 {
-    uint64_t head = sizeof *arena + (uint64_t)arena->series_count * sizeof arena->series[0];
+    uint64_t head = sizeof *arena + (uint64_t)arena->series_count * sizeof arena->series[0] +
+                    (uint64_t)arena->more_events * sizeof arena->events[0];
     return arena_align(head) + slot * arena_slot_bytes(arena);
 }
 

@@ -14,15 +14,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Most series that a file may claim to have: far above what any test has. */
-enum { SERIES_MOST = 100000 };
+/* Most series, and more events, that a file may claim to have: far above what any test has. */
+enum { SERIES_MOST = 100000, EVENTS_MOST = 100000 };
 
 /* Checks the head alone, so that a file of any size is refused before it is read. */
 static bool has_room(const struct arena *arena, size_t bytes)
 {
     return arena->bytes == bytes && arena->series_count <= SERIES_MOST &&
            arena->slot_count <= arena->series_count && arena->verdict_count <= ARENA_VERDICTS &&
-           arena->duration_ns >= 0 &&
+           arena->more_events <= EVENTS_MOST && arena->duration_ns >= 0 &&
            arena->kept_begin == arena_slot_offset(arena, arena->slot_count) &&
            bytes == arena->kept_begin + arena_kept_room(arena);
 }
@@ -119,6 +119,13 @@ static void recover(struct arena *arena, struct record *record)
 
 #define END_TEXT(text) ((text)[sizeof(text) - 1] = '\0')
 
+static void end_event(struct arena *arena, uint32_t place)
+{
+    struct arena_event *event = (struct arena_event *)(uintptr_t)arena_event_at(arena, place);
+    END_TEXT(event->name);
+    END_TEXT(event->text);
+}
+
 /* A damaged file may hold texts without a terminating zero, and bools that are neither 0 nor 1. */
 static struct arena *repair(struct arena *arena)
 {
@@ -139,10 +146,8 @@ static struct arena *repair(struct arena *arena)
             END_TEXT(series->labels[j].text);
         }
     }
-    for (int i = 0; i < ARENA_EVENTS; i++) {
-        END_TEXT(arena->events[i].name);
-        END_TEXT(arena->events[i].text);
-    }
+    for (uint32_t i = 0; i < arena_event_room(arena); i++)
+        end_event(arena, i);
     for (int i = 0; i < ARENA_VERDICTS; i++) {
         END_TEXT(arena->verdicts[i].name);
         END_TEXT(arena->verdicts[i].evidence);

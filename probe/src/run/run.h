@@ -12,6 +12,7 @@
 #include "port/port.h"
 #include "realtime/rt_budget.h"
 #include "record/arena.h"
+#include "record/before_table.h"
 #include "run/counter_watch.h"
 #include "run/instrument.h"
 #include "run/test.h"
@@ -87,8 +88,9 @@ struct run {
     struct earlier_shield *earlier_shield; /* what an earlier run has left of a shield */
     unsigned settings; /* applied by the shield; bits 1 << enum shield_setting */
     struct run_dma_latency dma_latency;
-    void *own;            /* state of the test, from prepare to finish */
-    _Atomic pid_t needed; /* see supervise_process */
+    const struct before_table *befores; /* of series of which the test knows them */
+    void *own;                          /* state of the test, from prepare to finish */
+    _Atomic pid_t needed;               /* see supervise_process */
     const char *needed_party;
     const char *lost_party; /* of the supervisor: the party that died; NULL: none */
     int lost_cpu;           /* a measured CPU that went offline; -1: none */

@@ -216,9 +216,9 @@ static uint32_t more_events(struct emit *emit, const char *name, uint32_t count,
 static uint32_t events(struct emit *emit, const struct arena *arena)
 {
     uint32_t noted = arena->event_count;
-    uint32_t kept = noted < ARENA_EVENTS ? noted : ARENA_EVENTS;
+    uint32_t room = arena_event_room(arena), kept = noted < room ? noted : room;
     for (uint32_t i = 0; i < kept; i++) {
-        const struct arena_event *event = &arena->events[i];
+        const struct arena_event *event = arena_event_at(arena, i);
         event_line(emit, event->name, event->at_ns, event->data, sizeof event->data, event->text);
     }
     return kept + more_events(emit, "events_dropped", noted - kept, "more events did not fit") +
@@ -270,14 +270,27 @@ static void histogram(struct emit *emit, const struct record *record)
                 (unsigned long long)record->underflow, (unsigned long long)record->overflow);
 }
 
-static void worst(struct emit *emit, const struct record *record)
+static void worst_value(struct emit *emit, const struct record_worst *worst,
+                        const struct before *before)
 {
-    emit_raw(emit, "[");
+    emit_begin_object(emit);
+    emit_member_integer(emit, "value_ns", worst->value_ns);
+    emit_member_integer(emit, "at_ns", worst->at_ns);
+    emit_member_integer(emit, "index", (int64_t)worst->index);
+    if (before) {
+        emit_member_text(emit, "before", before->name);
+        emit_member_integer(emit, "before_thread", before->thread);
+    }
+    emit_end_object(emit);
+}
+
+static void worst(struct emit *emit, const struct record *record, uint32_t series,
+                  const struct before_table *befores)
+{
+    emit_begin_array(emit);
     for (uint32_t i = 0; i < record->worst_count; i++)
-        emit_format(emit, "%s{\"value_ns\":%lld,\"at_ns\":%lld,\"index\":%llu}", i ? "," : "",
-                    (long long)record->worst[i].value_ns, (long long)record->worst[i].at_ns,
-                    (unsigned long long)record->worst[i].index);
-    emit_raw(emit, "]");
+        worst_value(emit, &record->worst[i], before_table_find(befores, series, &record->worst[i]));
+    emit_end_array(emit);
 }
 
 static void maxima(struct emit *emit, const struct record *record)
@@ -295,7 +308,7 @@ static void maxima(struct emit *emit, const struct record *record)
 }
 
 static void series_line(struct emit *emit, const struct arena *arena, uint32_t index,
-                        struct record *scratch)
+                        const struct before_table *befores, struct record *scratch)
 {
     const struct arena_series *series = &arena->series[index];
     const struct record *record = arena_read(arena, index, scratch);
@@ -312,7 +325,7 @@ static void series_line(struct emit *emit, const struct arena *arena, uint32_t i
     emit_key(emit, "histogram");
     histogram(emit, record);
     emit_key(emit, "worst");
-    worst(emit, record);
+    worst(emit, record, index, befores);
     emit_key(emit, "maxima_interval_ns");
     emit_integer(emit, record->maxima_interval_ns);
     emit_key(emit, "maxima_per_s");
@@ -481,7 +494,7 @@ void stream_rest(struct emit *emit, const struct run *run)
     intervals(emit, run->arena);
     traces(emit, run->arena);
     for (uint32_t i = 0; i < run->arena->series_count; i++)
-        series_line(emit, run->arena, i, run->scratch);
+        series_line(emit, run->arena, i, run->befores, run->scratch);
     verdicts(emit, run->arena);
     result_line(emit, run);
     footer_line(emit, event_count, run->arena);
@@ -541,7 +554,7 @@ void stream_dump(struct emit *emit, const struct arena *arena, struct record *sc
     intervals(emit, arena);
     traces(emit, arena);
     for (uint32_t i = 0; i < arena->series_count; i++)
-        series_line(emit, arena, i, scratch);
+        series_line(emit, arena, i, NULL, scratch);
     verdicts(emit, arena);
     if (arena->conditions_json[0])
         dumped_result(emit, arena, scratch);

@@ -150,8 +150,8 @@ void text_report(struct emit *emit, const struct run *run)
     if (arena)
         load_table(emit, &run->load);
     uint32_t event_count = arena ? arena->event_count : 0;
-    for (uint32_t i = 0; i < event_count && i < ARENA_EVENTS; i++)
-        note(emit, &arena->events[i]);
+    for (uint32_t i = 0; i < event_count && i < arena_event_room(arena); i++)
+        note(emit, arena_event_at(arena, i));
     if (run->instrument.pair_count > 0)
         emit_format(emit, "instrument: pair of stamps median %lld ns, record step %.1f ns\n",
                     (long long)run->instrument.pair_median_ns, run->instrument.record_step_ns);

@@ -8,6 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Variants that are measured together have up to EVENTS_EACH events each at the end, beside those
+ * of the run: of EVENTS_FIT variants they find room in any build. */
+enum { EVENTS_EACH = 4, EVENTS_FIT = 4 };
 enum { GENEROUS = 5 /* factor on the time of samples, which depends on the machine */ };
 
 /* Number of values of the parameter at `place`; an empty list of CPUs means the run's CPU. */
@@ -136,14 +139,18 @@ static int add_series(struct run *run, const struct variant *variant,
 int variant_declare(struct run *run)
 {
     struct variant variant;
+    int declared = 0;
     for (int i = 0; i < combination_count(run); i++) {
         if (!combination(run, i, &variant))
             continue;
+        declared++;
         variant.series = (int)run->plan.series_count;
         for (int j = 0; j < series_count(run); j++)
             if (add_series(run, &variant, &run->test->series[j]) != 0)
                 return -1;
     }
+    if (run->test->is_concurrent && declared > EVENTS_FIT)
+        run->plan.more_events = (uint32_t)(declared - EVENTS_FIT) * EVENTS_EACH;
     return 0;
 }
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from hardstone.model import Result, RunDocument
 from hardstone.present.wording import format_value, one_line, series_text, shorten
 from hardstone.stats.causes import Cause, Lateness, is_watched, latenesses, not_watched
 from hardstone.stats.conditions import names_in
-from hardstone.stats.traced import ran_before
+from hardstone.stats.traced import task_before
 from hardstone.units import format_count, format_ns, format_span
 
-MOST_VALUES = 10
 SEEN = "seen in that second"
 NOTE = (
     "A cause is what the kernel counted in the second of the value, enough to have made it and "
@@ -51,24 +50,27 @@ _LEAST_REALTIME = 99  # as the kernel counts
 
 @dataclass(frozen=True)
 class LateValue:
-    """A worst value in words. `counters`: those of its second that are not 0, with their usual.
-    `before` is the task that the trace shows before it, `trace` its lines."""
+    """A worst value in words. `place`: the value with its moment. `counters`: those of its second
+    that are not 0, with their usual. `before` is the task that ran before it, `trace` the lines of
+    its trace."""
 
     when: str
     cpu: str
     value: str
     series: str
+    place: str
     cause: str
     counters: list[str]
     before: str = ""
     trace: list[str] = field(default_factory=list)
 
 
-def late_values(result: Result, most: int = MOST_VALUES) -> list[LateValue]:
-    """The largest values of a result; empty where nothing was watched or said of them."""
+def late_values(result: Result) -> list[LateValue]:
+    """The worst values of a result, the largest first; empty where nothing was watched or said of
+    them."""
     if not is_watched(result):
         return []
-    return [_late_value(one, result) for one in latenesses(result, most)]
+    return [_late_value(one, result) for one in latenesses(result)]
 
 
 def worst_causes(document: RunDocument, most: int) -> list[tuple[str, str]]:
@@ -81,6 +83,32 @@ def worst_causes(document: RunDocument, most: int) -> list[tuple[str, str]]:
         if is_watched(result)
         for one in latenesses(result, most)
     ]
+
+
+def all_causes(document: RunDocument, apart: int) -> list[tuple[str, str]]:
+    """As worst_causes, of all worst values: beyond the first `apart` of a result those of which
+    the same is said are one line, "12 values from 3.1 us to 40 us: none seen"."""
+    names = names_in(document)
+    rows: list[tuple[str, str]] = []
+    for result in document.results:
+        found = late_values(result)
+        said = [*((one.place, one.cause) for one in found[:apart]), *alike(found[apart:])]
+        rows += [(names.name(result), f"{values}: {cause}") for values, cause in said]
+    return rows
+
+
+def alike(found: Sequence[LateValue]) -> list[tuple[str, str]]:
+    """Values (the largest first) and their cause, those together of which the same is said."""
+    groups: dict[str, list[LateValue]] = {}
+    for one in found:
+        groups.setdefault(one.cause, []).append(one)
+    return [(_places(group), cause) for cause, group in groups.items()]
+
+
+def _places(found: Sequence[LateValue]) -> str:
+    if len(found) == 1:
+        return found[0].place
+    return f"{format_count(len(found))} values from {found[-1].value} to {found[0].value}"
 
 
 def cause_text(late: Lateness, result: Result) -> str:
@@ -102,6 +130,7 @@ def _late_value(late: Lateness, result: Result) -> LateValue:
         cpu="-" if cpu is None else str(cpu),
         value=format_value(worst.value_ns, late.series.unit),
         series=series_text(late.series, [key for key in late.series.labels if key != "cpu"]),
+        place=_place(late),
         cause=cause_text(late, result),
         counters=list(_counters(late)),
         before=_before(late).removeprefix("; "),
@@ -123,17 +152,19 @@ def _unwatched(result: Result) -> str:
 
 
 def _before(late: Lateness) -> str:
-    """ "; hog (77, FIFO 50) ran before it", from the trace."""
-    task = ran_before(late.trace) if late.trace else None
+    """ "; hog (pid 77, real-time priority 50) ran before it"."""
+    task = task_before(late.worst, late.trace)
     if task is None:
         return ""
     if task.is_idle:
         return "; the CPU was idle before it"
-    name = shorten(task.name, _NAME_CHARACTERS)
+    name = shorten(task.name, _NAME_CHARACTERS) or "a task without a name"
     return f"; {name} (pid {task.pid}{_rank(task.priority)}) ran before it"
 
 
-def _rank(priority: int) -> str:
+def _rank(priority: int | None) -> str:
+    if priority is None:
+        return ""
     if priority < 0:
         return ", deadline"
     return (

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 _MOST_RESULTS = 40
 _MOST_REASONS = 6
 _LIMITS_ABREAST = 4
+_CAUSES_EACH = 15  # of a page, of four lines
 
 
 def render_pdf(
@@ -171,6 +172,7 @@ def _pages(head: Head, conditions: str, section: Section) -> Iterator[Sheet]:
     yield sheet
     if section.late:
         yield _late(head, conditions, section)
+    yield from _other_late(head, conditions, section)
 
 
 def _fill_part(sheet: Sheet, part: PartPage) -> None:
@@ -222,6 +224,16 @@ def _late(head: Head, conditions: str, section: Section) -> Sheet:
         sheet.text(one.cause, 9)
         sheet.text(", ".join(one.counters), 7.5, colour="quiet")
     return sheet
+
+
+def _other_late(head: Head, conditions: str, section: Section) -> Iterator[Sheet]:
+    said = section.late_alike
+    for start in range(0, len(said), _CAUSES_EACH):
+        sheet = _headed(head, conditions, section, "why the other worst values were late")
+        for values, cause in said[start : start + _CAUSES_EACH]:
+            sheet.gap(4)
+            sheet.text(f"{values}: {cause}", 8)
+        yield sheet
 
 
 def _drawn(figures: Iterable[Figure]) -> list[tuple[str, str]]:

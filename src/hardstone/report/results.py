@@ -13,7 +13,7 @@ from hardstone.present.claims import Claim, claim_of, claims_text
 from hardstone.present.headline import cpu_text, policy_text, result_conditions_text
 from hardstone.present.load_table import reached_text
 from hardstone.present.notices import idle_remark, warnings_of
-from hardstone.present.why_late import NOTE, LateValue, late_values
+from hardstone.present.why_late import NOTE, LateValue, alike, late_values
 from hardstone.present.wording import fact_text, format_value, parameter_text, series_text
 from hardstone.report.drawing import Drawer
 from hardstone.report.figures import KINDS, Figure, figures_of, notes_on_drawing
@@ -29,6 +29,7 @@ SpecLookup = Callable[[str], Descriptor | None]
 MOST_WORST_TABLES = 24
 MANY_SERIES = 40
 WORST_OF_MANY = 8
+LATE_AT_LENGTH = 10
 _FOLDED_TITLES = {
     "not_moved": "Not moved",
     "shielded": "Moved",
@@ -74,6 +75,8 @@ class Section:
     warnings: list[str] = field(default_factory=list)
     parts: list[PartPage] = field(default_factory=list)
     late: list[LateValue] = field(default_factory=list)
+    late_alike: list[tuple[str, str]] = field(default_factory=list)
+    late_rows: list[tuple[str, str]] = field(default_factory=list)
     late_note: str = NOTE
 
 
@@ -109,6 +112,7 @@ def section_of(result: Result, anchor: str, settings: Settings) -> Section:
     instrument = result.instrument or settings.instrument
     behaves = kind_of(result.test) == "behaviour"
     has_room = settings.charts_each == len(KINDS)
+    late = late_values(result)
     claims = [claim_of(verdict, result.test, spec) for verdict in result.verdicts]
     return Section(
         anchor=anchor,
@@ -159,7 +163,9 @@ def section_of(result: Result, anchor: str, settings: Settings) -> Section:
             live=settings.live and has_room,
             is_brief=not has_room,
         ),
-        late=late_values(result),
+        late=late[:LATE_AT_LENGTH],
+        late_alike=alike(late[LATE_AT_LENGTH:]),
+        late_rows=_late_rows(late[LATE_AT_LENGTH:], settings),
     )
 
 
@@ -170,6 +176,13 @@ def _notes(result: Result, settings: Settings) -> list[str]:
         *map(_join_text, joins_of(result)),
         *notes_on_drawing(result.series, settings.charts_each),
     ]
+
+
+def _late_rows(found: list[LateValue], settings: Settings) -> list[tuple[str, str]]:
+    """A row for each value; on a page of many series those of which the same is said share one."""
+    if settings.worst_each is not None:
+        return alike(found)
+    return [(f"{one.place}, {one.series}", one.cause) for one in found]
 
 
 def _join_text(one: Join) -> str:

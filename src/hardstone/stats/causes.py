@@ -88,7 +88,9 @@ class Lateness:
 
 def is_watched(result: Result) -> bool:
     """Whether a result says anything about its seconds, if only that nobody watched them."""
-    return bool(result.intervals or result.traces) or not_watched(result) is not None
+    if result.intervals or result.traces or not_watched(result) is not None:
+        return True
+    return any(one.before_thread is not None for series in result.series for one in series.worst)
 
 
 def not_watched(result: Result) -> str | None:
@@ -100,8 +102,9 @@ def not_watched(result: Result) -> str | None:
     return None
 
 
-def latenesses(result: Result, most: int) -> list[Lateness]:
-    """The `most` largest timed values of `result` with their causes, the largest first.
+def latenesses(result: Result, most: int | None = None) -> list[Lateness]:
+    """The `most` largest timed values of `result` (None: all that it lists) with their causes, the
+    largest first.
 
     Series that list the same moment of a CPU (each release of a late wake-up, the parts of one)
     are one value: the largest.
@@ -114,7 +117,10 @@ def latenesses(result: Result, most: int) -> list[Lateness]:
         if len(first) == most:
             break
         first.setdefault((cpu, worst.at_ns), (series, worst, cpu))
-    return [lateness_of(result, *one) for one in first.values()]
+    counted: dict[int | None, list[Interval]] = {}
+    for interval in result.intervals:
+        counted.setdefault(interval.cpu, []).append(interval)
+    return [_lateness_of(result, counted, *one) for one in first.values()]
 
 
 def cpu_of(series: Series, result: Result) -> int | None:
@@ -123,26 +129,28 @@ def cpu_of(series: Series, result: Result) -> int | None:
     return cpu if isinstance(cpu, int) else result.conditions.cpu
 
 
-def lateness_of(result: Result, series: Series, worst: Worst, cpu: int | None) -> Lateness:
-    """What is known of the second of `worst`."""
-    intervals = result.intervals
-    if all(one.cpu is None for one in intervals):
-        counted: int | None = None  # those of the machine
-    else:
-        counted = cpu
+def _lateness_of(
+    result: Result,
+    counted: Mapping[int | None, list[Interval]],
+    series: Series,
+    worst: Worst,
+    cpu: int | None,
+) -> Lateness:
+    """What is known of the second of `worst`. `counted`: the intervals of each CPU; None: of the
+    machine."""
+    of = None if set(counted) <= {None} else cpu
+    intervals = counted.get(of, [])
     seconds = [
-        one
-        for one in intervals
-        if not one.whole and one.cpu == counted and _overlaps(one, worst) and one.span_ns > 0
+        one for one in intervals if not one.whole and _overlaps(one, worst) and one.span_ns > 0
     ]
-    counts = counts_of(intervals, seconds, counted)
+    counts = counts_of(intervals, seconds, of)
     return Lateness(
         series=series,
         worst=worst,
         cpu=cpu,
         seconds=seconds,
         counts=counts,
-        compared_ns=compared_ns(intervals, seconds, counted) if counts else 0,
+        compared_ns=compared_ns(intervals, seconds, of) if counts else 0,
         causes=causes_of(worst.value_ns, seconds, _that_apply(counts, result)),
         trace=_trace_of(result, worst, cpu),
     )

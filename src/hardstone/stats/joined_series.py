@@ -83,7 +83,7 @@ def _histogram(first: Histogram, second: Histogram) -> Histogram:
 
 def _worst(first: Series, second: Series, shift_ns: int) -> list[Worst]:
     later = [
-        Worst(value_ns=one.value_ns, at_ns=one.at_ns + shift_ns, index=one.index + first.count)
+        msgspec.structs.replace(one, at_ns=one.at_ns + shift_ns, index=one.index + first.count)
         for one in second.worst
     ]
     most = max(_WORST, len(first.worst), len(second.worst))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from hardstone.model import Trace
+from hardstone.model import Trace, Worst
 
 # A name may hold anything but a line end, also what looks like the next field. The kernel cuts it
 # to 15 characters, some trees to more.
@@ -19,15 +19,24 @@ _BEGINS, _ENDS, _LOST = "the value begins", "the value ends", "LOST "
 
 @dataclass(frozen=True)
 class Task:
-    """`priority` as the kernel counts it: below 100 is real-time, 0 is the highest."""
+    """`priority` as the kernel counts it: below 100 is real-time, 0 is the highest; None: not
+    known."""
 
     name: str
     pid: int
-    priority: int
+    priority: int | None = None
 
     @property
     def is_idle(self) -> bool:
         return self.pid == 0
+
+
+def task_before(worst: Worst, trace: Trace | None) -> Task | None:
+    """The task that had the CPU before `worst`, by its trace or by what the probe saw of it."""
+    traced = ran_before(trace) if trace else None
+    if traced is not None or worst.before_thread is None:
+        return traced
+    return Task(worst.before or "", worst.before_thread)
 
 
 def ran_before(trace: Trace) -> Task | None:

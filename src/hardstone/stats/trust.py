@@ -13,9 +13,9 @@ from hardstone.stats.conditions import listed, names_in
 from hardstone.stats.contradictions import contradictions
 from hardstone.stats.kind_of_time import counts_instructions, is_emulated
 from hardstone.stats.run_length import has_short_profile, shorter_than_standard
-from hardstone.units import format_span
+from hardstone.units import format_count, format_span
 
-_MOST_PARTS = 0.99  # of the wake-ups that slept
+_MOST_WITHOUT = 0.01  # of the wake-ups that slept
 
 
 def has_run(result: Result) -> bool:
@@ -205,9 +205,43 @@ def _resumed(document: RunDocument) -> str | None:
     return tests and f"{tests} was resumed: {', '.join(filter(None, (known, boots)))}"
 
 
+def _totals_lost(document: RunDocument) -> str | None:
+    """timerlat tells a release in its events only: without them its wake-up has no total."""
+    losing = [one for one in _parts_seen(document) if one.is_timerlat and one.without > 0]
+    tests = _names(document, [one.result for one in losing])
+    lost = format_count(sum(one.without for one in losing))
+    return tests and f"{lost} totals are missing, and so may be the worst one: {tests}"
+
+
+def _events_dropped(document: RunDocument) -> str | None:
+    """What they would have said is not among the reasons here."""
+    tests = _with_event(document, event_names.DROPPED)
+    return tests and f"more events than fit, some are not known: {tests}"
+
+
 def _parts_seldom(document: RunDocument) -> str | None:
     """Parts of a few wake-ups are those of some kind of them."""
-    seldom = []
+    tests = _names(
+        document,
+        [
+            one.result
+            for one in _parts_seen(document)
+            if not one.is_timerlat and one.without > _MOST_WITHOUT * one.slept
+        ],
+    )
+    return tests and f"the parts of many wake-ups were not seen: {tests}"
+
+
+class _PartsSeen(NamedTuple):
+    """One CPU: its wake-ups that slept, and those of them that have no parts."""
+
+    result: Result
+    is_timerlat: bool
+    slept: int
+    without: int
+
+
+def _parts_seen(document: RunDocument) -> Iterator[_PartsSeen]:
     for result in document.results:
         for event in result.events:
             if event.name != event_names.PARTS_SEEN:
@@ -215,9 +249,10 @@ def _parts_seldom(document: RunDocument) -> str | None:
             asked, seen = event.data.get("sample_count"), event.data.get("matched_count")
             awake = event.data.get("not_slept_count", 0)
             if isinstance(asked, int) and isinstance(seen, int) and isinstance(awake, int):
-                seldom += [result] if seen < _MOST_PARTS * (asked - awake) else []
-    tests = _names(document, seldom)
-    return tests and f"the parts of many wake-ups were not seen: {tests}"
+                slept = asked - awake
+                yield _PartsSeen(
+                    result, event.data.get("source") == "timerlat", slept, slept - seen
+                )
 
 
 def _short(document: RunDocument) -> str | None:
@@ -258,7 +293,9 @@ RULES: tuple[Rule, ...] = (
     Rule("indicative", _clock_set_back),
     Rule("indicative", _unfinished),
     Rule("indicative", _resumed),
+    Rule("indicative", _totals_lost),
     Rule("indicative", _parts_seldom),
+    Rule("indicative", _events_dropped),
     Rule("indicative", _short),
     Rule("indicative", _unloaded),
 )

@@ -11,7 +11,7 @@ from hardstone.model import RunDocument
 from hardstone.present.headline import headline
 from hardstone.present.key_figures import LIMIT_OF_MAXIMA
 from hardstone.present.notices import deviations, idle_remarks
-from hardstone.present.why_late import NOTE, worst_causes
+from hardstone.present.why_late import NOTE, all_causes
 from hardstone.stats.conditions import conditions_in, names_in
 from hardstone.terminal.console import make_console, print_command, print_rows
 from hardstone.terminal.run_rows import (
@@ -30,7 +30,6 @@ from hardstone.terminal.widths import print_table
 from hardstone.terminal.words import words
 
 _LATE_EACH = 3
-_MOST_LATE = 60
 
 
 def print_whole(document: RunDocument, stream: IO[str] | None = None) -> None:
@@ -81,7 +80,7 @@ def _print_series(console: Console, document: RunDocument) -> None:
 
 
 def _print_why_late(console: Console, document: RunDocument) -> None:
-    found = worst_causes(document, _LATE_EACH)[:_MOST_LATE]
+    found = all_causes(document, _LATE_EACH)
     if found:
         rows = [(words(who, "bold"), words(text)) for who, text in found]
         print_rows(console, "why the worst values were late", rows)

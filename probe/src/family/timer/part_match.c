@@ -32,14 +32,15 @@ void part_match_waking(struct part_match *match, int64_t at_ns, bool is_in_inter
     match->waking.waking_ns = at_ns;
 }
 
-/* Later switches to the thread, after it was preempted, belong to its return. */
 void part_match_switch(struct part_match *match, int64_t at_ns, int64_t before_thread,
                        const char *before, size_t bytes)
 {
     see(match, at_ns);
-    if (!match->waking.is_there || match->waking.switch_ns)
+    if (!match->waking.is_there)
         return;
-    match->waking.switch_ns = at_ns;
+    if (match->waking.switch_ns == 0) /* a later one, after it was preempted, is of its return */
+        match->waking.switch_ns = at_ns;
+    match->waking.last_switch_ns = at_ns;
     match->split.before_thread = before_thread;
     size_t kept = bytes < PART_NAME_BYTES ? bytes : PART_NAME_BYTES - 1;
     memset(match->split.before, 0, sizeof match->split.before);
@@ -102,17 +103,30 @@ static void fill(struct part_match *match, const struct part_sample *sample,
         interrupt_ns = sample->release_ns;
         match->counts.begun_early++;
     }
-    *split = match->split;
     split->ns[PART_INTERRUPT] = interrupt_ns - sample->release_ns;
     split->ns[PART_DISPATCH] = match->waking.switch_ns - interrupt_ns;
     split->ns[PART_RETURN] = sample->user_ns - match->waking.switch_ns;
     match->counts.matched++;
 }
 
+/* A switch after the sample ended has the name of what ran then. */
+static void tell_before(const struct part_match *match, const struct part_sample *sample,
+                        struct part_split *split)
+{
+    bool is_known =
+        match->waking.is_there && match->waking.switch_ns > 0 && is_in_order(match, sample);
+    *split = match->split;
+    if (is_known && match->waking.last_switch_ns <= sample->user_ns)
+        return;
+    split->before_thread = -1;
+    split->before[0] = '\0';
+}
+
 bool part_match_take(struct part_match *match, const struct part_sample *sample,
                      struct part_split *split)
 {
     uint64_t *without = count_without(match, sample);
+    tell_before(match, sample, split);
     if (without)
         (*without)++;
     else

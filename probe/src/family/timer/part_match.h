@@ -67,7 +67,7 @@ struct part_counts {
 /* The parts of one sample add up to user_ns - release_ns. */
 struct part_split {
     int64_t ns[PARTS];
-    int64_t before_thread; /* that had the CPU before; -1: not known */
+    int64_t before_thread; /* that had the CPU last before the thread; -1: not known */
     char before[PART_NAME_BYTES];
 };
 
@@ -79,8 +79,9 @@ struct part_match {
     struct {                         /* the wake-up of the thread that is not given away yet */
         bool is_there, is_certain;   /* certain: woken inside the handler */
         int64_t interrupt_ns, before_ns, waking_ns, switch_ns; /* 0: none */
+        int64_t last_switch_ns; /* a later one, after it was preempted, or the same */
     } waking;
-    struct part_split split; /* with the names of `waking` */
+    struct part_split split; /* with what ran before the last switch */
 };
 
 void part_match_interrupt(struct part_match *match, int64_t at_ns, bool is_entry);
@@ -89,14 +90,16 @@ void part_match_interrupt(struct part_match *match, int64_t at_ns, bool is_entry
  * ended before `at_ns` have to be taken first. */
 void part_match_waking(struct part_match *match, int64_t at_ns, bool is_in_interrupt);
 
-/* The CPU goes to the thread; `before` (`bytes`, not terminated) names the one that had it. */
+/* The CPU goes to the thread; `before` (`bytes`, not terminated) names the one that had it. Samples
+ * that ended before `at_ns` have to be taken first. */
 void part_match_switch(struct part_match *match, int64_t at_ns, int64_t before_thread,
                        const char *before, size_t bytes);
 
 /* Events before `at_ns` were lost. */
 void part_match_lost(struct part_match *match, int64_t at_ns);
 
-/* Splits a sample; the samples come in their order. False: it has no parts, and is counted. */
+/* Splits a sample; the samples come in their order. False: it has no parts, and is counted. `split`
+ * says what ran before in both cases, where that is certain. */
 bool part_match_take(struct part_match *match, const struct part_sample *sample,
                      struct part_split *split);
 

@@ -5,9 +5,11 @@
 #include "family/timer/parts_report.h"
 #include "family/timer/parts_source.h"
 #include "family/timer/timerlat_match.h"
+#include "record/before_table.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,6 +17,8 @@
 #include <unistd.h>
 
 enum { LOOK_NS = 20000000, WAIT_NS = 2000000, FILTER_BYTES = 1024, CALLS = 64 };
+
+_Static_assert((int)BEFORE_NAME_BYTES == (int)PART_NAME_BYTES, "a name is copied as a whole");
 
 /* What the reader knows of one CPU. */
 struct party {
@@ -25,6 +29,7 @@ struct party {
     struct part_match match;
     struct timerlat_match timerlat;
     struct parts_worst worst;
+    struct before_table befores; /* of the totals */
     struct part_ring ring;
 };
 
@@ -94,21 +99,42 @@ static void record_parts(struct party *party, const struct part_split *split, in
     parts_worst_see(&party->worst, split, at_ns);
 }
 
+static void see_before(struct party *party, const struct part_sample *sample,
+                       const struct part_split *split, int64_t at_ns)
+{
+    struct before before = {.value_ns = sample->user_ns - sample->release_ns,
+                            .at_ns = at_ns,
+                            .thread = split->before_thread};
+    if (split->before_thread < 0)
+        return;
+    memcpy(before.name, split->before, sizeof before.name);
+    before_table_see(&party->befores, &before);
+}
+
 static void take_first(struct party *party)
 {
     const struct part_sample *sample = part_ring_first(&party->ring);
+    int64_t at_ns = run_at_ns(party->parts->run, sample->user_ns);
     struct part_split split;
     party->sample_count++;
     if (part_match_take(&party->match, sample, &split))
-        record_parts(party, &split, run_at_ns(party->parts->run, sample->user_ns));
+        record_parts(party, &split, at_ns);
+    see_before(party, sample, &split, at_ns);
     part_ring_drop(&party->ring);
+}
+
+/* They end before the events from `at_ns` on. */
+static void take_until(struct party *party, int64_t at_ns)
+{
+    const struct part_sample *sample;
+    while ((sample = part_ring_first(&party->ring)) && sample->user_ns < at_ns)
+        take_first(party);
 }
 
 static void see_tracepoint(const struct port_tracing_event *event, void *context)
 {
     struct party *party = context;
     long thread = atomic_load(&party->thread);
-    const struct part_sample *sample;
     switch (event->kind) {
     case PORT_TRACING_LOST:
         part_match_lost(&party->match, event->at_ns);
@@ -120,14 +146,15 @@ static void see_tracepoint(const struct port_tracing_event *event, void *context
     case KIND_WAKING:
         if (event->field[FIELD_WOKEN] != thread)
             break;
-        while ((sample = part_ring_first(&party->ring)) && sample->user_ns < event->at_ns)
-            take_first(party);
+        take_until(party, event->at_ns);
         part_match_waking(&party->match, event->at_ns, event->is_in_interrupt);
         break;
     default:
-        if (event->field[FIELD_NEXT] == thread)
-            part_match_switch(&party->match, event->at_ns, event->field[FIELD_BEFORE], event->text,
-                              event->text_bytes);
+        if (event->field[FIELD_NEXT] != thread)
+            break;
+        take_until(party, event->at_ns);
+        part_match_switch(&party->match, event->at_ns, event->field[FIELD_BEFORE], event->text,
+                          event->text_bytes);
     }
 }
 
@@ -248,8 +275,10 @@ static struct cpus other_cpus(const struct wakeup_parts *parts)
 static void leave_measured_cpus(struct wakeup_parts *parts)
 {
     struct cpus others = other_cpus(parts);
-    if (cpus_first(&others) < 0 || port_bind_self(&others) != 0)
+    if (cpus_first(&others) < 0 || port_bind_self(&others) != 0) {
+        (void)rt_thread_set_self_ordinary();
         parts_tell_shared_cpu(parts->run);
+    }
 }
 
 static void read_on(void *argument)
@@ -269,14 +298,28 @@ static void read_on(void *argument)
     }
 }
 
+/* Beside threads that are real-time, and on a CPU that they leave alone, it has the lowest
+ * real-time priority: load would starve an ordinary one in just the seconds that are bad. */
+static struct rt_thread_setup choose_reader(const struct wakeup_parts *parts)
+{
+    struct cpus others = other_cpus(parts);
+    int policy = parts->run->setup.policy;
+    struct rt_thread_setup setup = {.policy = SCHED_FIFO,
+                                    .priority = sched_get_priority_min(SCHED_FIFO),
+                                    .cpu = cpus_first(&others)};
+    bool is_above = setup.cpu >= 0 && (policy == SCHED_FIFO || policy == SCHED_RR);
+    if (is_above && rt_thread_try(&setup) == 0)
+        return setup;
+    setup.policy = SCHED_OTHER;
+    setup.priority = rt_thread_ordinary_priority();
+    return setup;
+}
+
 /* Its stack is mapped now: while the test measures nothing may fault. It is bound from the start:
  * one that waits on a measured CPU would be counted with the threads that measure there. */
 static int start_reader(struct wakeup_parts *parts)
 {
-    struct cpus others = other_cpus(parts);
-    const struct rt_thread_setup setup = {.policy = SCHED_OTHER,
-                                          .priority = rt_thread_ordinary_priority(),
-                                          .cpu = cpus_first(&others)};
+    const struct rt_thread_setup setup = choose_reader(parts);
     sem_init(&parts->go, 0, 0);
     int error = rt_thread_start(&parts->reader, &setup, read_on, parts);
     if (error == 0)
@@ -402,6 +445,20 @@ static void tell(struct wakeup_parts *parts)
         parts_tell_not_read(parts->run, parts->read_error);
 }
 
+/* For the stream: the reader has ended. */
+static void give_befores(struct wakeup_parts *parts)
+{
+    for (int i = 0; i < parts->count; i++) {
+        struct party *party = &parts->parties[i];
+        const struct record *totals = party->sleeper->wakeup;
+        if (party->befores.count == 0)
+            continue;
+        party->befores.series = (uint32_t)totals->owner - 1;
+        party->befores.next = parts->run->befores;
+        parts->run->befores = &party->befores;
+    }
+}
+
 static void tell_refused(struct wakeup_parts *parts)
 {
     struct run *run = parts->run;
@@ -436,6 +493,7 @@ void wakeup_parts_end(struct wakeup_parts *parts)
     else if (parts->has_begun) {
         take_rest(parts);
         tell(parts);
+        give_befores(parts);
     }
     int error = port_tracing_close(parts->tracing, path, sizeof path);
     parts->tracing = NULL;

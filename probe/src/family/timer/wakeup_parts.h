@@ -1,6 +1,6 @@
 /* The parts of TMR-P-LAT's wake-ups, by the tracepoints of the kernel or by timerlat.
  *
- * A thread that is not real-time (the reader) takes the kernel's events and the stamps of the
+ * A thread that does not measure (the reader) takes the kernel's events and the stamps of the
  * measuring threads, matches them and records the parts. With timerlat it records the totals too:
  * the kernel chooses the releases there, and tells them in its events only. */
 #ifndef HS_FAMILY_TIMER_WAKEUP_PARTS_H
