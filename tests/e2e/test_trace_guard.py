@@ -47,7 +47,8 @@ class Tracefs:
     keeper: int
 
     def instances(self, pid: int) -> list[Path]:
-        return list(Path(f"/proc/{self.keeper}/root{PLACE}/instances").glob(f"hardstone-{pid}-*"))
+        instances = Path("/proc", str(self.keeper), "root", PLACE[1:], "instances")
+        return list(instances.glob(f"hardstone-{pid}-*"))
 
     def is_recording(self, pid: int, count: int) -> bool:
         with suppress(OSError):
