@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -322,17 +321,9 @@ uint32_t arena_event_room(const struct arena *arena)
     return ARENA_EVENTS + arena->more_events;
 }
 
-/* Behind the series where the head has no place. */
-static uint64_t event_offset(const struct arena *arena, uint32_t place)
-{
-    uint64_t series_end = sizeof *arena + arena->series_count * sizeof arena->series[0];
-    return place < ARENA_EVENTS ? offsetof(struct arena, events) + place * sizeof arena->events[0]
-                                : series_end + (place - ARENA_EVENTS) * sizeof arena->events[0];
-}
-
 const struct arena_event *arena_event_at(const struct arena *arena, uint32_t place)
 {
-    return (const void *)((const char *)arena + event_offset(arena, place));
+    return (const void *)((const char *)arena + arena_event_offset(arena, place));
 }
 
 void arena_event(struct arena *arena, const char *name, int64_t at_ns, const struct datum *data,
@@ -341,7 +332,7 @@ void arena_event(struct arena *arena, const char *name, int64_t at_ns, const str
     uint32_t place = atomic_fetch_add(&arena->event_count, 1);
     if (place >= arena_event_room(arena))
         return;
-    struct arena_event *event = (void *)((char *)arena + event_offset(arena, place));
+    struct arena_event *event = (void *)((char *)arena + arena_event_offset(arena, place));
     copy_name(event->name, sizeof event->name, name);
     event->at_ns = at_ns;
     data_pack(event->data, sizeof event->data, data);

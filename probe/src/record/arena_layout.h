@@ -6,6 +6,7 @@
 #include "record/arena.h"
 #include "record/kept.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #define ARENA_MAGIC "hsarena4" /* all eight bytes, without an end */
@@ -83,6 +84,14 @@ static inline bool arena_slot_holds(const struct arena *arena, uint32_t slot, ui
 {
     const struct record *record = arena_slot_view(arena, slot);
     return record->owner == (uint64_t)series + 1 && !record_is_moving(record);
+}
+
+/* Behind the series where the head has no place. */
+static inline uint64_t arena_event_offset(const struct arena *arena, uint32_t place)
+{
+    uint64_t behind = sizeof *arena + arena->series_count * sizeof arena->series[0];
+    return place < ARENA_EVENTS ? offsetof(struct arena, events) + place * sizeof arena->events[0]
+                                : behind + (place - ARENA_EVENTS) * sizeof arena->events[0];
 }
 
 static inline void arena_mark(struct arena *arena)

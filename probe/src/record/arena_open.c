@@ -121,7 +121,7 @@ static void recover(struct arena *arena, struct record *record)
 
 static void end_event(struct arena *arena, uint32_t place)
 {
-    struct arena_event *event = (struct arena_event *)(uintptr_t)arena_event_at(arena, place);
+    struct arena_event *event = (void *)((char *)arena + arena_event_offset(arena, place));
     END_TEXT(event->name);
     END_TEXT(event->text);
 }
