@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import time
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -20,7 +21,7 @@ from hardstone.campaign import (
     RunStarted,
     Warned,
 )
-from hardstone.campaign.collect import Collector
+from hardstone.campaign.collect import Collector, tell_copies
 from hardstone.catalogue import load_catalogue
 from hardstone.errors import (
     EXIT_GATE,
@@ -31,12 +32,12 @@ from hardstone.errors import (
     EXIT_USAGE,
     TargetError,
 )
-from hardstone.event_names import LOOKED
-from hardstone.model import ClockCheck, Plan, Result
+from hardstone.event_names import COPIED, LOOKED
+from hardstone.model import ClockCheck, Event, Plan, Result
 from hardstone.plan import Request, make_plan
 from hardstone.report.masthead import head_of
 from hardstone.stats.moved import environment_moved
-from hardstone.store import Store
+from hardstone.store import CopyCost, Store
 from hardstone.targets.fake import FakeTarget
 from hardstone.targets.local import local_target
 from hardstone.terminal.one_screen import print_screen
@@ -430,6 +431,59 @@ def test_what_looking_took_is_told_of_the_result_that_was_looked_at() -> None:
         common.tell_looks(result)
         told = [event.data for event in result.events if event.name == LOOKED]
         assert told == [{"looks_count": count, "cost_ns": sum(costs_ns)}] * bool(count)
+
+
+class _Copied(FakeTarget):
+    """Leaves a recording, changes it, and waits until the journal has copied it twice."""
+
+    store: Path
+
+    def run(self, planned, options, backing, stop, on_idle=lambda: None):  # type: ignore[no-untyped-def]
+        for slot in ("slot-1-a", "slot-1-b"):
+            Path(backing).write_bytes(slot.encode())
+            while not list(self.store.glob(f"journals/*/{slot}")):
+                time.sleep(0.01)
+        yield from super().run(planned, options, backing, stop, on_idle)
+
+
+def with_copies(tmp_path: Path, duration_ns: int) -> list[Event]:
+    old, new = (f'"duration_ns":{one}' for one in (1_000_000_000, duration_ns))
+    lines = [line.replace(old, new) for line in sample.stream(FIRST)]
+    target = _Copied(sample.scenario(tmp_path, {FIRST: lines}))
+    target.store = tmp_path / "store"
+    outcome = Campaign(target, Store(target.store)).run(make((FIRST,)), target.facts())
+    return [one for one in outcome.document.results[0].events if one.name == COPIED]
+
+
+def test_what_the_copies_of_a_long_test_took_is_told(tmp_path: Path) -> None:
+    (event,) = with_copies(tmp_path, 10_000_000_000)
+    assert int(str(event.data["copies_count"])) >= 1
+    assert int(str(event.data["written_bytes"])) > 4096
+    assert int(str(event.data["longest_ns"])) > 0
+
+
+def test_nothing_is_told_of_the_copies_of_a_short_test(tmp_path: Path) -> None:
+    assert with_copies(tmp_path, 9_999_999_999) == []
+
+
+@pytest.mark.parametrize(
+    ("longest_ns", "said"),
+    [
+        (999_000_000, "a power cut would have taken 999 ms of it at most"),
+        (3_200_000_000, "a power cut could have taken 3.20 s of it"),
+    ],
+)
+def test_a_gap_beyond_the_promise_says_what_could_have_been_lost(
+    longest_ns: int, said: str
+) -> None:
+    result = Result(test=FIRST, status="measured", duration_ns=10_000_000_000)
+    tell_copies(result, CopyCost(2000, 1_234_567, longest_ns))
+    assert said in result.events[0].text
+    assert result.events[0].data == {
+        "copies_count": 2000,
+        "written_bytes": 1_234_567,
+        "longest_ns": longest_ns,
+    }
 
 
 class _Mute(FakeTarget):

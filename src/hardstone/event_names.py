@@ -13,6 +13,7 @@ CPU_LOST = "lost CPU time (throttling or preemption)"  # what it says of a test
 MISSED = "missed_periods"
 THRESHOLD = "threshold_crossed"
 LOOKED = "looked_at"  # what the view of a running test took
+COPIED = "copied"  # what the copies on disk of a long test took
 # Of a run that was resumed: where a part was added, where it has a result of its own, where it
 # recorded nothing.
 JOINED = "joined"
@@ -20,6 +21,8 @@ NEW_PART = "new_part"
 NOT_RESUMED = "not_resumed"
 PARTS_SEEN = "parts_seen"
 DROPPED = "events_dropped"  # more events than fit
+PARTS_NOT_SEEN = "parts_not_seen"  # totals only
+TRACED = "traced"
 NOT_SEEN = "not_seen"  # a verdict that could not be given
 STEP_BOUNDED = "expiry_step_bounded"
 NOT_WATCHED = "not_watched"  # no counters of the seconds of worst values

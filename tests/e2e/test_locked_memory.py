@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,16 @@ def test_a_recording_of_a_month_locks_no_more_than_others(probe: Path) -> None:
     month_ns = str(30 * 86_400 * 10**9)
     locked = memory.measure(probe, "TMR-P-LAT", ["--duration-ns", month_ns])
     assert locked.largest <= memory.LIMIT_BYTES
+
+
+@pytest.mark.usefixtures("may_lock")
+def test_a_further_cpu_locks_no_more_than_the_documents_say(probe: Path) -> None:
+    cpus = sorted(os.sched_getaffinity(0))[:2]
+    if len(cpus) < 2:
+        pytest.skip("there is one CPU only")
+    locked = memory.measure(probe, "TMR-P-LAT", ["-p", f"cpus={cpus[0]},{cpus[1]}"])
+    added = memory.CPU_LIST_BYTES + memory.FURTHER_CPU_BYTES
+    assert locked.largest <= memory.WAKEUP_LIMIT_BYTES + added
 
 
 @pytest.mark.usefixtures("may_lock")

@@ -13,6 +13,8 @@ from hardstone.model import Event, Result, RunDocument, Worst
 from hardstone.report.drawing import Drawer
 from hardstone.report.figures import figures_of
 from hardstone.report.latency_pages import above_text, default_limits, has_pages, pages_of
+from hardstone.report.page import settings_of
+from hardstone.report.results import section_of
 from hardstone.stats.above import Above
 from tests.report import sample
 from tests.report.sketches import sketched
@@ -90,6 +92,20 @@ def test_limits_are_around_the_data_unless_chosen(night: RunDocument) -> None:
     assert found == sorted(found) and found[-1] >= worst and len(found) == 4
     crossed = msgspec.structs.replace(result, params={"threshold_ns": 150_000})
     assert 150_000 in default_limits(crossed)
+    assert 170_000 in default_limits(result, 170_000)
+
+
+def test_a_threshold_at_which_measuring_went_on_is_a_limit() -> None:
+    """--go-on: the probe does not know it, and the count of the breaches is what it is for."""
+    document = make.document(results=[make.result(values=[1000] * 300 + [2500] * 7)])
+    document.plan = msgspec.structs.replace(document.plan, watched_ns=2000)
+    settings = settings_of(document, sample.SPECS.get, Drawer(), (), [], live=False)
+    (page,) = section_of(document.results[0], "r", settings).parts
+    place = page.limits.index("2 us")
+    assert [row.above[place] for row in page.rows] == ["7"]
+    document.plan = msgspec.structs.replace(document.plan, watched_ns=None)
+    settings = settings_of(document, sample.SPECS.get, Drawer(), (), [], live=False)
+    assert "2 us" not in section_of(document.results[0], "r", settings).parts[0].limits
 
 
 def test_a_count_that_is_not_known_is_said_so() -> None:

@@ -395,3 +395,81 @@ def test_trust_says_how_long_nobody_looked() -> None:
     )
     assert said in whole.trust.reasons
     assert whole.trust.grade != "full"
+
+
+PARTS = "interrupt", "dispatch", "return"
+
+
+def seen(number: int, *events: Event, parts: str = "auto", split: int = 0) -> RunDocument:
+    """Part `number` with events, and with `split` values of each part of a wake-up."""
+    run = recording(number, begin_s=13 * number)
+    for name in PARTS:
+        series = make.series([100] * split)
+        series.labels = {"part": name}
+        run.results[0].series.append(series)
+    return change(run, events=list(events), params={"parts": parts})
+
+
+def by(source: str) -> Event:
+    return Event(name="parts_seen", text=source, data={"source": source})
+
+
+TOTALS_ONLY = Event(name="parts_not_seen", text="tracefs is not mounted", data={})
+KEPT = Event(name="traced", text="the kernel recorded events", data={})
+
+
+@pytest.mark.parametrize(
+    ("first", "later", "said"),
+    [
+        (seen(0, by("tracepoints")), seen(1, TOTALS_ONLY), "was tracepoints, is none"),
+        (seen(0, TOTALS_ONLY), seen(1, by("timerlat"), split=3), "was none, is timerlat"),
+        (seen(0, by("tracepoints")), seen(1, by("timerlat")), "was tracepoints, is timerlat"),
+        (seen(0, split=3), seen(1, TOTALS_ONLY), "was timerlat or tracepoints, is none"),
+        (seen(0, parts="none"), seen(1, split=3), "was none, is timerlat or tracepoints"),
+        (
+            seen(0, parts="timerlat", split=3),
+            seen(1, by("tracepoints")),
+            "was timerlat, is tracepoints",
+        ),
+    ],
+)
+def test_totals_with_and_without_tracing_are_never_mixed(
+    first: RunDocument, later: RunDocument, said: str
+) -> None:
+    whole = joined_run(first, later)
+    (mark,) = marks(whole.results[1])
+    assert mark.name == NEW_PART
+    assert mark.data["reason"] == f"other conditions: the source of the parts {said}"
+
+
+@pytest.mark.parametrize(
+    ("first", "later"),
+    [
+        (seen(0, by("timerlat")), seen(1, by("timerlat"))),
+        (seen(0, TOTALS_ONLY), seen(1, TOTALS_ONLY)),
+        (seen(0, split=3), seen(1, by("timerlat"), split=3)),  # which one is not known
+        (seen(0), seen(1, by("tracepoints"))),  # cut off before any value of a part
+        (seen(0, parts="tracepoints"), seen(1, TOTALS_ONLY)),
+    ],
+)
+def test_a_source_that_is_not_known_is_no_other_one(first: RunDocument, later: RunDocument) -> None:
+    (result,) = joined_run(first, later).results
+    assert marks(result)[0].name == JOINED
+
+
+def test_the_source_is_that_of_all_parts_before() -> None:
+    whole = joined_run(seen(0, split=3), seen(1, by("tracepoints"), split=3))
+    again = joined_run(whole, seen(2, by("timerlat"), split=3))
+    assert "was tracepoints, is timerlat" in marks(again.results[1])[0].text
+    assert joined_run(again, seen(3, split=3)).results[1].series[0].count == 6
+
+
+@pytest.mark.parametrize(
+    ("first", "later", "said"),
+    [(seen(0, KEPT), seen(1), "on, is off"), (seen(0), seen(1, KEPT), "off, is on")],
+)
+def test_a_part_with_trace_is_not_joined_to_one_without(
+    first: RunDocument, later: RunDocument, said: str
+) -> None:
+    (mark,) = marks(joined_run(first, later).results[1])
+    assert mark.data["reason"] == f"other conditions: --trace was {said}"

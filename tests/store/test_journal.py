@@ -19,6 +19,7 @@ from hardstone.store import Journal, Store, StoreError, new_run_id
 from hardstone.store.append import AppendFile
 from hardstone.store.place import open_place
 from hardstone.store.records import replay
+from hardstone.targets.host_memory import HostMemory
 from tests.stats import make
 from tests.store.fake_probe import Here, Recording, dump, recover, stream
 from tests.store.faults import files_up_to
@@ -107,6 +108,36 @@ def test_a_copy_that_ends_after_its_test_is_taken_away(store: Store) -> None:
             caught = copy.exists()
     assert not list((store.path / "journals" / document.id).glob("slot*"))
     assert recover(store, dump) == [document.id]
+
+
+class Leaving(HostMemory):
+    """A recording whose files are gone while it is copied."""
+
+    def __init__(self, run_id: str, journal: Path) -> None:
+        super().__init__(run_id, journal)
+        self.begun, self.ended = threading.Event(), threading.Event()
+
+    def copy(self, path: str) -> Iterator[bytes] | None:
+        self.begun.set()
+        self.ended.wait()
+        raise FileNotFoundError(errno.ENOENT, "gone")
+
+
+class LeavingHere(Here):
+    def memory(self, run_id: str, journal: Path) -> Leaving:
+        self.made = Leaving(run_id, journal)
+        return self.made
+
+
+def test_a_copy_whose_test_ends_meanwhile_is_no_trouble(store: Store) -> None:
+    document, here = planned(), LeavingHere()
+    journal = Journal(open_place(store.path), document, here, sync_interval_s=0.001)
+    journal.backing_file("TMR-P-LAT")
+    here.made.begun.wait()
+    journal.result(make.result())
+    here.made.ended.set()
+    journal.finish(document)
+    assert journal.take_warning() is None
 
 
 def test_a_copy_that_fails_does_not_end_the_run(store: Store) -> None:

@@ -4,6 +4,7 @@ import shutil
 import subprocess
 import sys
 import threading
+import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -113,6 +114,15 @@ def test_after_a_power_cut_the_newest_copy_serves(store: Store, order: tuple[int
 @pytest.mark.parametrize("torn", ["slot-1-a", "slot-1-b"])
 def test_a_copy_that_cannot_be_read_gives_way_to_the_other(store: Store, torn: str) -> None:
     document = with_slots(store, {"slot-1-a": 30, "slot-1-b": 30} | {torn: None})
+    assert recovered(store, document).series[0].count == 30
+
+
+def test_a_copy_that_a_power_cut_tore_gives_way_though_it_holds_more(store: Store) -> None:
+    document = with_slots(store, {"slot-1-a": 30, "slot-1-b": 31})
+    folder = journal_of(store, document).parent
+    for slot in ("slot-1-a", "slot-1-b"):
+        checksum = zlib.crc32((folder / "slot-1-a").read_bytes())
+        (folder / f"{slot}.sum").write_text(f"{checksum:08x}\n")
     assert recovered(store, document).series[0].count == 30
 
 

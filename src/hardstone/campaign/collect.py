@@ -11,9 +11,10 @@ from hardstone.campaign.events import Look
 from hardstone.campaign.keeper import Keeper
 from hardstone.campaign.look import look_at
 from hardstone.errors import HardstoneError, TargetError
-from hardstone.event_names import LOOKED
+from hardstone.event_names import COPIED, LOOKED
 from hardstone.model import Conditions, DataValue, Event, Plan, PlannedTest, Result
 from hardstone.stats.conditions import Names, result_under
+from hardstone.store import CopyCost
 from hardstone.stream import StreamReader
 from hardstone.targets.base import (
     QUIET,
@@ -25,7 +26,10 @@ from hardstone.targets.base import (
     Stop,
     Target,
 )
-from hardstone.units import format_ns
+from hardstone.units import format_count, format_ns
+
+_LONG_NS = 10_000_000_000  # of a shorter test little is lost, and little written
+_PROMISED_NS = 1_000_000_000
 
 
 class TargetGoneError(TargetError):
@@ -106,6 +110,8 @@ def measure(common: Collector, planned: PlannedTest, on_idle: Callable[[], None]
         result.remedy, result.command = parted(QUIET if is_noisy else REBUILD)
     if error and backing is not None and not result.series and common.journal.has_recording():
         _salvage(common.target, result, backing)
+    if backing is not None:
+        tell_copies(result, common.journal.copy_cost())
     if isinstance(error, TargetError):
         raise TargetGoneError(error, result_under(planned, result))
     return Measured(result_under(planned, result), is_broken)
@@ -131,6 +137,27 @@ def _result(reader: StreamReader, planned: PlannedTest, error: HardstoneError | 
         result.reason = f"{error.cause}; {reader.problem}" if reader.problem else error.cause
         result.complete = False
     return result
+
+
+def tell_copies(result: Result, cost: CopyCost | None) -> None:
+    """Adds what the copies on disk took, and what a power cut could have taken."""
+    if cost is None or result.duration_ns < _LONG_NS:
+        return
+    text = f"the recording was copied to disk {format_count(cost.copies_count)} times, "
+    text += f"{format_count(cost.written_bytes)} bytes in all; "
+    longest = format_ns(cost.longest_ns)
+    if cost.longest_ns > _PROMISED_NS:
+        text += (
+            f"a power cut could have taken {longest} of it: CPU or disk were busy, or it was full"
+        )
+    else:
+        text += f"a power cut would have taken {longest} of it at most"
+    data: dict[str, DataValue] = {
+        "copies_count": cost.copies_count,
+        "written_bytes": cost.written_bytes,
+        "longest_ns": cost.longest_ns,
+    }
+    result.events.append(Event(name=COPIED, text=text, data=data))
 
 
 def _salvage(target: Target, result: Result, backing: str) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from hardstone.model import Result, RunDocument
-from hardstone.store import Journal, StoreError
+from hardstone.store import CopyCost, Journal, StoreError
 
 
 class Keeper:
@@ -55,6 +55,9 @@ class Keeper:
 
     def snapshot(self) -> Path | None:
         return self._journal.snapshot()
+
+    def copy_cost(self) -> CopyCost | None:
+        return self._journal.copy_cost()
 
     def take_warning(self) -> str | None:
         return self._journal.take_warning()

@@ -61,19 +61,21 @@ def pages_of(
     *,
     live: bool,
     is_brief: bool = False,
+    watched_ns: int | None = None,
 ) -> list[PartPage]:
     """A page for the total in each view and for each part; empty for another test.
 
-    `limits` are those of the reader, in ns; without any, the threshold of the run and the powers
-    of ten above the mean are taken. `is_brief`: only the first page has a figure,
-    of all CPUs.
+    `limits` are those of the reader, in ns; without any, the threshold of the run and
+    the powers of ten above the mean are taken. `watched_ns`: a threshold at which measuring went
+    on, which the parameters of the result do not have. `is_brief`: only the first page has a
+    figure, of all CPUs.
     """
     if not has_pages(result):
         return []
     found: dict[tuple[str, str], list[Series]] = {}
     for series in filter(_is_shown, result.series):
         found.setdefault((str(series.labels.get("part", "total")), series.name), []).append(series)
-    chosen = sorted(set(limits)) or default_limits(result)
+    chosen = sorted(set(limits)) or default_limits(result, watched_ns)
     return [
         _page(
             part,
@@ -89,15 +91,15 @@ def pages_of(
     ]
 
 
-def default_limits(result: Result) -> list[int]:
+def default_limits(result: Result, watched_ns: int | None = None) -> list[int]:
     """The threshold of the run, and the highest powers of ten up to above the worst observed."""
     shown = [one for one in result.series if _is_shown(one)]
     worst = max(one.max or 0 for one in shown)
     least = min(one.mean or 0 for one in shown)
     first, last = ceil(log10(max(least, 1))), ceil(log10(max(worst, 1)))
     powers = [10**power for power in range(first, last + 1)][-_DEFAULT_LIMITS:]
-    threshold = result.params.get("threshold_ns")
-    own = [threshold] if isinstance(threshold, int) and threshold > 0 else []
+    thresholds = (result.params.get("threshold_ns"), watched_ns)
+    own = [one for one in thresholds if isinstance(one, int) and one > 0]
     return sorted({*powers, *own})
 
 

@@ -171,6 +171,7 @@ def settings_of(
         run_id=document.id,
         worst_each=worst_each(document.results),
         limits=limits,
+        watched_ns=document.plan.watched_ns,
     )
 
 

@@ -94,6 +94,7 @@ class Settings:
     run_id: str = ""
     worst_each: int | None = None
     limits: Sequence[int] = ()
+    watched_ns: int | None = None
 
 
 def worst_each(results: list[Result]) -> int | None:
@@ -162,6 +163,7 @@ def section_of(result: Result, anchor: str, settings: Settings) -> Section:
             settings.drawer,
             live=settings.live and has_room,
             is_brief=not has_room,
+            watched_ns=settings.watched_ns,
         ),
         late=late[:LATE_AT_LENGTH],
         late_alike=alike(late[LATE_AT_LENGTH:]),

@@ -23,6 +23,7 @@ from hardstone.model import (
 )
 from hardstone.stats.joined_results import joined_results, unknown_of_one
 from hardstone.stats.moved import environment_moved
+from hardstone.stats.tracing import other_tracing
 from hardstone.stats.trust import grade_run
 from hardstone.stats.watched import mark_breach
 from hardstone.units import format_ns, format_span
@@ -187,8 +188,9 @@ def _why_apart(before: Part, whole: RunDocument, part: RunDocument) -> str | Non
         return "when it began is not known on the clock that counts from boot"
     if later.started_uptime_ns < before.started_uptime_ns + before.duration_ns:
         return "the clock that counts from boot went back: an earlier state was restored"
-    earlier = whole.results[before.result or 0].conditions
-    changed = _other_conditions(earlier, later.conditions)
+    earlier = whole.results[before.result or 0]
+    changed = _other_conditions(earlier.conditions, later.conditions)
+    changed = changed or other_tracing(earlier, later)
     return f"other conditions: {changed}" if changed else None
 
 

@@ -4,7 +4,16 @@ from hardstone.store.documents import read_document
 from hardstone.store.journal import Journal
 from hardstone.store.place import new_run_id
 from hardstone.store.run_summary import RunEntry
+from hardstone.store.slots import CopyCost
 from hardstone.store.store import Store
 from hardstone.store.store_error import StoreError
 
-__all__ = ["Journal", "RunEntry", "Store", "StoreError", "new_run_id", "read_document"]
+__all__ = [
+    "CopyCost",
+    "Journal",
+    "RunEntry",
+    "Store",
+    "StoreError",
+    "new_run_id",
+    "read_document",
+]

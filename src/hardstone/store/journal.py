@@ -8,8 +8,6 @@ when the process dies.
 from __future__ import annotations
 
 import contextlib
-import os
-import shutil
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -17,16 +15,12 @@ from typing import Self
 
 import msgspec
 
-from hardstone.files import sync_folder
-from hardstone.memory import Memory, Recorder
+from hardstone.memory import Recorder
 from hardstone.model import Result, RunDocument
-from hardstone.store.append import AppendFile
 from hardstone.store.documents import encode_document, write_document
-from hardstone.store.locks import FileLock, exclusive, try_lock
-from hardstone.store.place import Place, is_run_id
+from hardstone.store.journal_folder import create_journal, remove_journal
+from hardstone.store.place import Place
 from hardstone.store.records import (
-    JOURNAL_NAME,
-    LOCK_NAME,
     RESERVE_NAME,
     BeginRecord,
     LineRecord,
@@ -36,10 +30,12 @@ from hardstone.store.records import (
     encode_record,
 )
 from hardstone.store.reserve import FULL, Reserve
-from hardstone.store.resumption import check_resumable, store_part
-from hardstone.store.slots import SlotCopier, slot_paths, write_sparse
+from hardstone.store.resumption import store_part
+from hardstone.store.slots import CopyCost, SlotCopier, slot_paths, write_sparse
 from hardstone.store.store_error import StoreError, store_errors
 
+# A power cut takes what came after the latest copy on disk had begun: that long, and what the next
+# copy takes. A second at most is promised.
 SYNC_INTERVAL_S = 0.5
 
 
@@ -83,7 +79,7 @@ class Journal:
             is_noisy=recorder.is_noisy,
             resumes=resumes,
         )
-        self._lock, self._file = _create(place, record)
+        self._lock, self._file = create_journal(place, record)
         self._reserve = Reserve(self._folder / RESERVE_NAME)
         try:
             with store_errors("reserve space for results in the store", place.root):
@@ -170,8 +166,14 @@ class Journal:
         if chunks is None:
             return None
         place = self._memory.scratch()
-        write_sparse(place, chunks, is_durable=False)
+        write_sparse(place, chunks)
         return place
+
+    def copy_cost(self) -> CopyCost | None:
+        """What the copies of the running test took; None where there are none."""
+        copier = self._copier
+        cost = None if copier is None else copier.cost()
+        return cost if cost is not None and cost.copies_count else None
 
     def take_warning(self) -> str | None:
         """The first problem of the thread; None when it was returned before."""
@@ -231,6 +233,9 @@ class Journal:
             return
         try:
             copier.copy()
+        except OSError:
+            if copier is self._copier:  # else its files went with its test
+                raise
         finally:
             if copier is not self._copier:
                 copier.remove()
@@ -242,56 +247,3 @@ class Journal:
                 self._thread.join()
             self._file.try_sync()
             self._file.close()
-
-
-def remove_journal(place: Place, run_id: str, lock: FileLock, memory: Memory) -> None:
-    """Removes what a stored run has left in `memory` and journal, and releases its lock."""
-    memory.remove()
-    try:
-        with exclusive(place.journals_lock, place.journals):
-            shutil.rmtree(place.journals / run_id, ignore_errors=True)
-    finally:
-        lock.release()
-
-
-def _create(place: Place, record: RunRecord) -> tuple[FileLock, AppendFile]:
-    """The folder, with its lock held and the first record on disk. Leaves nothing if it fails."""
-    document = record.document
-    if not is_run_id(document.id):
-        raise ValueError(f"{document.id[:40]!r} is not an id of new_run_id")
-    folder = place.journals / document.id
-    if os.path.lexists(place.document(document.id)) or os.path.lexists(folder):
-        raise StoreError(f"run {document.id} exists already", "use a new id for each run")
-    for needed in (place.journals, place.runs):
-        with store_errors("make", needed):
-            needed.mkdir(exist_ok=True)
-    with (
-        store_errors("make a journal in the store", place.root),
-        # Until the journal says whose it is: of each run there is one.
-        exclusive(place.journals_lock, place.journals),
-    ):
-        if record.resumes is not None:
-            check_resumable(place, record.resumes)
-        folder.mkdir()
-        lock = try_lock(folder / LOCK_NAME)
-        if lock is None:
-            raise StoreError(f"the new journal {folder} is taken", "try again")
-        try:
-            return lock, _first_record(folder, record)
-        except OSError:
-            lock.release()
-            shutil.rmtree(folder, ignore_errors=True)
-            raise
-
-
-def _first_record(folder: Path, record: RunRecord) -> AppendFile:
-    file = AppendFile(folder / JOURNAL_NAME)
-    try:
-        file.append(encode_record(record), is_sync=True)
-        for changed in (folder, folder.parent, folder.parent.parent):
-            sync_folder(changed)
-    except OSError:
-        with contextlib.suppress(OSError):
-            file.close()
-        raise
-    return file

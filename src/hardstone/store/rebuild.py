@@ -11,15 +11,14 @@ from pathlib import Path
 import msgspec
 
 from hardstone.errors import InputError, TargetError
-from hardstone.files import is_regular
-from hardstone.memory import RECORDING_LIMIT_BYTES, Memory, Recorder
+from hardstone.memory import Memory, Recorder
 from hardstone.model import Result, RunDocument
 from hardstone.stats.conditions import result_under
 from hardstone.stats.trust import grade_run
 from hardstone.stats.watched import mark_breach
 from hardstone.store.documents import read_document
 from hardstone.store.records import JOURNAL_NAME, Replay, Started, target_of
-from hardstone.store.slots import slot_paths
+from hardstone.store.slots import usable_slots
 from hardstone.stream import StreamReader
 
 ENDED = "the tool was ended while this test ran"
@@ -89,11 +88,10 @@ def _unfinished(left: Left, started: Started, *, is_noisy: bool) -> Result:
             candidates.append(_read(started.test, recorded, is_noisy=is_noisy))
         except TargetError as error:
             why = f"{why}; its recording is out of reach: {error.cause}"
-        for slot in slot_paths(left.folder, started.number):
-            if is_regular(slot, RECORDING_LIMIT_BYTES):
-                # Whatever goes wrong with one copy, the finished results must not be lost.
-                with contextlib.suppress(Exception):
-                    candidates.append(_read(started.test, left.dump(slot), is_noisy=False))
+        for slot in usable_slots(left.folder, started.number):
+            # Whatever goes wrong with one copy, the finished results must not be lost.
+            with contextlib.suppress(Exception):
+                candidates.append(_read(started.test, left.dump(slot), is_noisy=False))
     best = max(candidates, key=_worth)
     result = best.finish()
     result.status = "measured" if _samples(best) else "failed"

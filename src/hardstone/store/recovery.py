@@ -17,7 +17,7 @@ from hardstone.store.documents import (
     read_stored,
     write_document,
 )
-from hardstone.store.journal import remove_journal
+from hardstone.store.journal_folder import remove_journal
 from hardstone.store.locks import FileLock, StoreBusyError, exclusive, try_lock
 from hardstone.store.place import Place, is_run_id
 from hardstone.store.rebuild import Dump, Left, Reopen, rebuilt
