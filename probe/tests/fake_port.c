@@ -54,6 +54,12 @@ int port_pin_back(const struct cpus *before)
     return fake_port.pin_back_error;
 }
 
+bool port_is_bound_to(int cpu)
+{
+    (void)cpu;
+    return false;
+}
+
 int port_current_cpu(void)
 {
     return fake_port.current_cpu > 0 ? fake_port.current_cpu : -1;

@@ -35,6 +35,9 @@ struct cpus;
 int port_pin_for_now(int cpu, struct cpus *before);
 int port_pin_back(const struct cpus *before);
 
+/* Whether the calling thread may run on `cpu` only; false also where the system does not tell. */
+bool port_is_bound_to(int cpu);
+
 /* CPU that the caller runs on; -1: not known. */
 int port_current_cpu(void);
 

@@ -122,7 +122,7 @@ struct counter_watch *counter_watch_open(const struct counter_watch_setup *setup
         return NULL;
     }
     watch->setup = *setup;
-    pthread_mutex_init(&watch->at_threads, NULL);
+    watch->at_threads = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     watch->lost_cpu = -1;
     watch->due_ns = INT64_MAX;
     watch->group = setup->group ? strdup(setup->group) : find_group();
@@ -312,6 +312,5 @@ void counter_watch_close(struct counter_watch *watch)
     if (!watch)
         return;
     leave(watch);
-    pthread_mutex_destroy(&watch->at_threads);
     free_all(watch);
 }

@@ -1,7 +1,5 @@
 #include "family/timer/sleeper.h"
 
-#include "port/port.h"
-
 void sleeper_expand(struct sleeper *sleeper, uint64_t steps)
 {
     while (sleeper->count > 0 && steps-- > 0) {
@@ -37,15 +35,6 @@ void sleeper_cross(struct sleeper *sleeper, int64_t late_ns, int64_t at_ns, int 
                 "%lld ns is above the threshold of %lld ns", (long long)late_ns,
                 (long long)sleeper->threshold_ns);
     run_request_stop();
-}
-
-bool sleeper_is_bound(const struct sleeper *sleeper)
-{
-    struct cpus before;
-    if (port_pin_for_now(sleeper->cpu, &before) != 0)
-        return false;
-    port_pin_back(&before);
-    return cpus_count(&before) == 1 && cpus_has(&before, sleeper->cpu);
 }
 
 void sleeper_tell_unbound(const struct sleeper *sleeper)

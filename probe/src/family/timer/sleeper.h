@@ -37,9 +37,6 @@ int64_t sleeper_note_late(struct sleeper *sleeper, int64_t late_ns, int64_t at_n
 /* Tells the latency above the threshold, stops the trace and asks the test to stop. */
 void sleeper_cross(struct sleeper *sleeper, int64_t late_ns, int64_t at_ns, int cpu);
 
-/* Whether the calling thread may run on the sleeper's CPU only. */
-bool sleeper_is_bound(const struct sleeper *sleeper);
-
 /* Tells that it is not, and that its values are not those of one CPU. */
 void sleeper_tell_unbound(const struct sleeper *sleeper);
 

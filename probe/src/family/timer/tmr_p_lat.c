@@ -223,9 +223,9 @@ static void sleep_and_measure(struct sleeper *sleeper)
 /* The kernel unbinds the threads of a CPU that goes offline, and they stay so when it is back. */
 static void sleep_and_measure_there(struct sleeper *sleeper)
 {
-    bool was_bound = sleeper_is_bound(sleeper);
+    bool was_bound = port_is_bound_to(sleeper->cpu);
     sleep_and_measure(sleeper);
-    sleeper->is_unbound = was_bound && !sleeper_is_bound(sleeper);
+    sleeper->is_unbound = was_bound && !port_is_bound_to(sleeper->cpu);
 }
 
 static void be_sleeper(void *argument)

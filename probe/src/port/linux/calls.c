@@ -86,6 +86,16 @@ int port_pin_back(const struct cpus *before)
     return sched_setaffinity(0, sizeof set, &set) == 0 ? 0 : errno;
 }
 
+bool port_is_bound_to(int cpu)
+{
+    struct cpus only;
+    cpus_clear(&only);
+    if (cpu < 0 || cpu >= PORT_CPUS)
+        return false;
+    cpus_add(&only, cpu);
+    return is_bound_to(&only);
+}
+
 int port_current_cpu(void)
 {
     return sched_getcpu();

@@ -44,6 +44,12 @@ int port_pin_back(const struct cpus *before)
     return ENOTSUP;
 }
 
+bool port_is_bound_to(int cpu)
+{
+    (void)cpu;
+    return false;
+}
+
 int port_current_cpu(void)
 {
     return -1;
