@@ -7,7 +7,6 @@ import os
 import resource
 import signal
 import subprocess
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import pairwise
@@ -245,11 +244,11 @@ def test_the_probe_has_a_session_of_its_own(run: Callable[..., list[bytes]]) -> 
 
 
 def test_signs_of_life_while_nothing_comes(tmp_path: Path) -> None:
-    looks: list[float] = []
-    target = local_target(sample.executable(tmp_path, "time.sleep(0.7); lines('one')"))
-    idle = lambda: looks.append(time.monotonic())  # noqa: E731
-    assert list(target.run(sample.planned(), RunOptions(), None, Stop(), idle)) == [b"one"]
-    assert looks
+    """The probe is silent until it has seen one."""
+    seen = tmp_path / "seen"
+    body = f"while not os.path.exists({str(seen)!r}): time.sleep(0.01)\nlines('one')"
+    target = local_target(sample.executable(tmp_path, body))
+    assert list(target.run(sample.planned(), RunOptions(), None, Stop(), seen.touch)) == [b"one"]
 
 
 def asked(tmp_path: Path, body: str) -> ProbeTarget:
