@@ -116,6 +116,17 @@ static int end_after_a_look(struct run *run)
     return 0;
 }
 
+/* No CPU is free of measuring: whoever ends looks itself, and the supervisor sleeps. */
+static int end_while_others_measure(struct run *run)
+{
+    int before = atomic_load(&run->looks);
+    supervise_look_at_threads(run);
+    if (atomic_load(&run->looks) == before)
+        arena_event(run->arena, "supervisor_slept", -1, NO_DATA, "while others measure");
+    record_value(arena_record(run->arena, 0), 1, 0);
+    return 0;
+}
+
 /* ---- runs ---- */
 
 static int (*measure_with)(struct run *run);
@@ -177,5 +188,12 @@ static void test_the_trace(void)
     CHECK_HOLDS(text, "\"name\":\"ring_ended\"");
 }
 
+static void test_where_all_measure(void)
+{
+    const char *text = stream_of(end_while_others_measure, "60s", NULL, 0);
+    CHECK_HOLDS(text, "\"name\":\"supervisor_slept\"");
+}
+
 TAP_MAIN({"who ends at once", test_who_ends_at_once}, {"who does not end", test_who_does_not_end},
-         {"the deadline", test_the_deadline}, {"the trace", test_the_trace})
+         {"where all measure", test_where_all_measure}, {"the deadline", test_the_deadline},
+         {"the trace", test_the_trace})

@@ -13,8 +13,7 @@ enum {
     MAXIMA_LEAST = 64,
     MAXIMA_MOST = 131072,
     TAIL_COUNTERS = 2,
-    HALVING_STEPS =
-        64, /* for each value: well below the time of a wake-up, even from cold memory */
+    HALVING_STEPS = 64, /* for each value; a few microseconds from cold memory */
 };
 
 _Static_assert(RECORD_SUB_BITS >= 1 && RECORD_SUB_BITS <= 20, "a layout that the toolkit reads");
