@@ -32,6 +32,7 @@
     TEST(mut_p_arn) \
     TEST(mut_p_arc) \
     TEST(mut_p_inv) \
+    TEST(irq_p_trk) \
     TEST(rsp_p_fix)
 /* clang-format on */
 

@@ -165,6 +165,13 @@ bool port_interrupt_lines(const struct cpus *cpus,
                           void (*take)(void *context, const struct port_interrupt_line *line),
                           void *context);
 
+/* Softirqs, interrupt work that the kernel has put off, that `cpu` has served since boot; -1: not
+ * known. */
+struct port_softirqs {
+    int64_t packets, disk, timers;
+};
+void port_softirqs(int cpu, struct port_softirqs *softirqs);
+
 /* Counters of `thread` of `process` (0: this one) since its begin; -1: not known. False: there is
  * no such thread, or the system does not tell. */
 struct port_thread_counters {
@@ -266,6 +273,10 @@ void port_close_from(int first);
 /* Creates a file in `folder` that never has a name (O_TMPFILE). Returns a descriptor, or -1 with
  * errno (ENOTSUP: the system or the file system cannot do that). */
 int port_anonymous_file(const char *folder);
+
+/* Has reads and writes of the file go past the page cache, in aligned blocks: 0, or an errno value
+ * (ENOTSUP: the system cannot do that; EINVAL: its file system cannot). */
+int port_direct_io(int descriptor);
 
 /* Kind of storage behind an open file or folder. */
 enum port_storage {
