@@ -5,9 +5,7 @@
 
 #include "port/port.h"
 
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
+#include <stddef.h>
 
 const char *const flood_names[FLOODS + 1] = {"packets", "disk", "timers", NULL};
 
@@ -18,23 +16,6 @@ const char *flood_unit(enum flood_kind kind)
     static const char *const units[FLOODS] = {"packets received", "reads completed",
                                               "timers expired"};
     return units[kind];
-}
-
-int flood_refuse(struct flood *flood, int error, const char *what)
-{
-    snprintf(flood->reason, sizeof flood->reason, "%s: %s", what, strerror(error));
-    return error;
-}
-
-void flood_keep(struct flood *flood, int descriptor)
-{
-    flood->descriptors[flood->descriptor_count++] = descriptor;
-}
-
-void flood_close_descriptors(struct flood *flood)
-{
-    while (flood->descriptor_count > 0)
-        close(flood->descriptors[--flood->descriptor_count]);
 }
 
 static void flood_close(struct flood *flood)

@@ -60,12 +60,12 @@ static void step(struct flood *flood)
     char packet[PACKET_BYTES] = {0};
     uint64_t failed = 0, received = 0;
     for (int i = 0; i < BURST; i++)
-        failed += send(flood->descriptors[0], packet, sizeof packet,
-                       MSG_NOSIGNAL | MSG_DONTWAIT) == PACKET_BYTES
+        failed += send(flood->descriptors[0], packet, sizeof packet, MSG_NOSIGNAL | MSG_DONTWAIT) ==
+                          PACKET_BYTES
                       ? 0
                       : 1;
-    while (received < 2 * BURST && recv(flood->descriptors[1], packet, sizeof packet,
-                                        MSG_DONTWAIT) >= 0)
+    while (received < 2 * BURST &&
+           recv(flood->descriptors[1], packet, sizeof packet, MSG_DONTWAIT) >= 0)
         received++;
     flood_count(&flood->failed_count, failed);
     flood_count(&flood->done_count, received);

@@ -30,7 +30,8 @@ static int prepare(struct flood *flood)
         return flood_refuse(flood, errno ? errno : ENOTSUP, "no timer that is a descriptor");
     int64_t expiries = port_event_timer_wait(flood->descriptors[0], 1000 * PERIOD_NS);
     if (expiries <= 0)
-        return flood_refuse(flood, expiries == 0 ? ETIMEDOUT : errno, "waiting for a timer of 1 ms");
+        return flood_refuse(flood, expiries == 0 ? ETIMEDOUT : errno,
+                            "waiting for a timer of 1 ms");
     flood_close_descriptors(flood);
     return 0;
 }

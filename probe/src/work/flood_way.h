@@ -1,8 +1,8 @@
-/* The ways to flood, for flood.c. */
+/* The ways to flood, for flood.c, and what they share. */
 #ifndef HS_WORK_FLOOD_WAY_H
 #define HS_WORK_FLOOD_WAY_H
 
-#include "work/flood.h"
+#include "work/flood_state.h"
 
 /* prepare: as flood_prepare, but may leave descriptors and helpers behind after an error.
  * start, stop: when is_on changes; NULL: nothing to do. step: a piece of the flood, of less than

@@ -109,9 +109,9 @@ static int declare(struct run *run)
         return -1;
     int without = arena_plan_series(&run->plan, series[LATENCY].name, "ns", NULL);
     arena_plan_label_text(&run->plan, without, "flood", "none");
-    return without >= 0 ? 0
-                        : outcome_set_errno(&run->outcome, ENOMEM, "memory for the series",
-                                            "free memory");
+    return without >= 0
+               ? 0
+               : outcome_set_errno(&run->outcome, ENOMEM, "memory for the series", "free memory");
 }
 
 static int prepare(struct run *run)
@@ -168,10 +168,10 @@ static int end_flood(struct own *own)
 
 static void tell_not_run(struct own *own, const char *reason)
 {
-    arena_event(own->run->arena, "flood_not_run", -1,
-                DATA(data_text("flood", variant_text(own->run, "flood")),
-                     data_text("reason", reason)),
-                "%s: %s; no figures under this flood", variant_text(own->run, "flood"), reason);
+    arena_event(
+        own->run->arena, "flood_not_run", -1,
+        DATA(data_text("flood", variant_text(own->run, "flood")), data_text("reason", reason)),
+        "%s: %s; no figures under this flood", variant_text(own->run, "flood"), reason);
 }
 
 static void sleep_ns(int64_t ns)
@@ -243,8 +243,8 @@ struct lines {
 static void add_line(void *context, const struct port_interrupt_line *line)
 {
     struct lines *lines = context;
-    bool is_of_kind =
-        lines->are_timers ? line->is_timer : !line->is_timer && isdigit((unsigned char)line->name[0]);
+    bool is_of_kind = lines->are_timers ? line->is_timer
+                                        : !line->is_timer && isdigit((unsigned char)line->name[0]);
     if (is_of_kind && line->counts[0] > 0)
         lines->sum += line->counts[0];
 }
@@ -342,8 +342,8 @@ static void take_blocks(struct own *own)
 {
     struct run_budget budget = run_budget(own->run, variant_count(own->run));
     bool goes_on = take_without(own, &own->blocks[0], BLOCK);
-    while (goes_on && run_budget_left(&budget, run_record(own->run, LATENCY)->count,
-                                      run_anchor(own->run))) {
+    while (goes_on &&
+           run_budget_left(&budget, run_record(own->run, LATENCY)->count, run_anchor(own->run))) {
         goes_on = take_with(own, &own->blocks[1], wanted_values(own));
         if (!goes_on)
             break;
@@ -357,25 +357,21 @@ static void take_blocks(struct own *own)
 
 /* ---- what is told ---- */
 
-static struct datum known(const char *key, int64_t count)
-{
-    return count >= 0 ? data_integer(key, count) : data_none();
-}
-
 static void tell_rate(const struct own *own)
 {
     double per_s = (double)own->done_count * 1e9 / (double)own->flooding_ns;
-    arena_event(own->run->arena, "flood_rate", -1,
-                DATA(data_text("flood", variant_text(own->run, "flood")),
-                     data_integer("done_count", (int64_t)own->done_count),
-                     data_integer("failed_count", (int64_t)own->failed_count),
-                     data_integer("flooding_ns", own->flooding_ns),
-                     data_number("done_per_s", per_s), known("softirqs_count", own->softirqs),
-                     known("interrupts_count", own->interrupts),
-                     data_integer("cpu", own->run->setup.cpu)),
-                "%s: %llu %s in %.2f s (%.0f a second)", variant_text(own->run, "flood"),
-                (unsigned long long)own->done_count, flood_unit(own->flood->kind),
-                (double)own->flooding_ns / 1e9, per_s);
+    arena_event(
+        own->run->arena, "flood_rate", -1,
+        DATA(data_text("flood", variant_text(own->run, "flood")),
+             data_integer("done_count", (int64_t)own->done_count),
+             data_integer("failed_count", (int64_t)own->failed_count),
+             data_integer("flooding_ns", own->flooding_ns), data_number("done_per_s", per_s),
+             own->softirqs >= 0 ? data_integer("softirqs_count", own->softirqs) : data_none(),
+             own->interrupts >= 0 ? data_integer("interrupts_count", own->interrupts) : data_none(),
+             data_integer("cpu", own->run->setup.cpu)),
+        "%s: %llu %s in %.2f s (%.0f a second)", variant_text(own->run, "flood"),
+        (unsigned long long)own->done_count, flood_unit(own->flood->kind),
+        (double)own->flooding_ns / 1e9, per_s);
 }
 
 /* One softirq or interrupt can serve many packets or timers, but not a thousand. */
