@@ -5,9 +5,9 @@
 #include "load/duty.h"
 #include "load/external_stressor.h"
 #include "load/guard.h"
-#include "load/job.h"
 #include "load/peer.h"
-#include "load/scratch.h"
+#include "work/job.h"
+#include "work/scratch.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -184,10 +184,10 @@ int load_start(struct load *load, const struct load_setup *setup, struct outcome
     if (!error && job_find_program(setup->called_as, load->program, sizeof load->program) != 0)
         snprintf(load->program, sizeof load->program, "%s", setup->called_as);
     if (!error)
-        (void)scratch_choose(load->map, needs_names(setup->spec),
+        (void)scratch_choose(&load->map->scratch, needs_names(setup->spec),
                              setup->seed ^ (uint64_t)load->started_ns); /* elements note errors */
     if (!error) {
-        scratch_sweep(load->map);
+        scratch_sweep(&load->map->scratch);
         error = start_guard(load);
     }
     if (error)
@@ -413,7 +413,7 @@ void load_stop(struct load *load)
     open_gate(load);
     end_guard(load);
     end_supervisor(load);
-    scratch_remove(load->map); /* in case guard and supervisor were killed */
+    scratch_remove(&load->map->scratch); /* in case guard and supervisor were killed */
     close(load->order);
     load->guard = 0;
 }
