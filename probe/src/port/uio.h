@@ -30,13 +30,13 @@ struct port_uio {
     uint32_t raise_value, acknowledge_value;
     bool is_open;
     int number;
-    int file;            /* /dev/uioN */
-    int config_file;     /* of a PCI device that is enabled there; else -1 */
-    bool has_irqcontrol; /* the driver enables the interrupt, at a write to `file` */
-    int irq;             /* the kernel's number of the interrupt; -1: not known */
+    int file;             /* /dev/uioN */
+    int config_file;      /* of a PCI device that is enabled there; else -1 */
+    bool has_irqcontrol;  /* the driver enables the interrupt, at a write to `file` */
+    int irq;              /* the kernel's number of the interrupt; -1: not known */
     uint32_t first_count; /* interrupts since the driver took the device, when it was opened */
     int vendor, device;   /* of a PCI device; else -1 */
-    char name[PORT_UIO_NAME_BYTES], driver[PORT_UIO_NAME_BYTES];
+    char name[PORT_UIO_NAME_BYTES]; /* as its driver says it */
     void *memory;
     size_t memory_bytes;
 };
