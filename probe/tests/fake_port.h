@@ -27,6 +27,7 @@ struct fake_port {
     int latency_error;         /* of port_hold_dma_latency */
     int32_t latency_of_others; /* a lower bound that is in force; 0: none */
     int latency_descriptor;    /* that it gave last */
+    int interrupt_error;       /* of port_interrupt_register; 0: ENOTSUP */
     int steal_cpu;             /* the only CPU with steal time; 0: all alike */
 };
 

@@ -198,6 +198,12 @@ int port_event_timer_open(int64_t start_ns, int64_t period_ns)
     return -1;
 }
 
+int port_event_timer_arm(int descriptor, int64_t start_ns)
+{
+    struct itimerspec when = {.it_value = to_timespec(start_ns)};
+    return timerfd_settime(descriptor, TFD_TIMER_ABSTIME, &when, NULL);
+}
+
 int64_t port_event_timer_wait(int descriptor, int64_t timeout_ns)
 {
     if (timeout_ns >= 0) {
