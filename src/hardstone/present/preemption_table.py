@@ -24,8 +24,8 @@ from hardstone.stats.kernel_operations import ALL, TEST
 TITLE_OF = {"time_90": "90 %", "time_99": "99 %", "max": "worst observed"}
 MEANING = (
     "90 % and 99 %: sections shorter than this made up that share of kernel time. Worst observed: "
-    "the longest dispatch latency. Intervals: 95 %, if releases are independent; the range, where a "
-    "side has several results."
+    "the longest dispatch latency. Intervals: 95 %, if releases are independent; the range, where "
+    "a side has several results."
 )
 INDISTINCT = "within the intervals"
 

@@ -16,6 +16,11 @@ def length_text(one: SectionLength | None) -> str:
     return f"< {format_ns(one.value_ns)}" if one.is_below else format_ns(one.value_ns)
 
 
+def percent(share: float) -> str:
+    """ "95 %"."""
+    return f"{100 * share:.0f}\N{NO-BREAK SPACE}%"
+
+
 def length_interval(one: SectionLength | None) -> str:
     """ "160 to 204 us", "0 to 690 ns", "95.2 us to unbounded"; empty for None."""
     if one is None:

@@ -55,12 +55,12 @@ class Operation:
 class KernelTime:
     """The operations of a result, worst first; `whole` is all of them together.
 
-    They are ranked by their quantile `q`. `idle` and `rate_at_ns` are None where the reference is
-    missing or too short: then nothing is said of blocking.
+    They are ranked by their quantile `q`. `reference` is the operation `none`. `idle` and
+    `rate_at_ns` are None where it is missing or too short: then nothing is said of blocking.
     """
 
     idle: Idle | None
-    reference: Series | None
+    reference: Operation | None
     operations: list[Operation]
     whole: Operation
     q: float
@@ -84,7 +84,7 @@ def kernel_time_of(result: Result) -> KernelTime | None:
     shares = {name: maker.kernel_share(name) for name in found}
     return KernelTime(
         idle=idle,
-        reference=reference,
+        reference=maker.operation(REFERENCE, reference, None, q, None) if reference else None,
         operations=[
             maker.operation(name, found[name], shares[name], q, rank)
             for name, rank in ranks.items()
