@@ -4,7 +4,7 @@
 #include "base/posix_source.h"
 
 #include "work/flood_way.h"
-#include "work/scratch_place.h"
+#include "work/scratch.h"
 
 #include "port/port.h"
 
@@ -20,11 +20,11 @@ enum { READ_BYTES = 4096, WRITE_BYTES = 65536 };
 
 static int open_file(struct flood *flood)
 {
-    const char *place = scratch_place();
-    int file = place ? port_anonymous_file(place) : -1;
+    struct scratch scratch;
+    (void)scratch_choose(&scratch, false, 0);
+    int file = scratch_file(&scratch);
     if (file < 0)
-        return flood_refuse(flood, place ? errno : ENOENT,
-                            "no anonymous file in $TMPDIR, /var/tmp or /tmp");
+        return flood_refuse(flood, errno, "no anonymous file in $TMPDIR, /var/tmp or /tmp");
     flood_keep(flood, file);
     if (!scratch_is_disk(file))
         return flood_refuse(flood, ENOTSUP,
