@@ -34,6 +34,7 @@
     TEST(mut_p_arc) \
     TEST(mut_p_inv) \
     TEST(irq_p_trk) \
+    TEST(irq_s_sus) \
     TEST(rsp_p_fix)
 /* clang-format on */
 

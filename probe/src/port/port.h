@@ -82,6 +82,11 @@ int port_interrupt_send(void);
  * system has none). */
 int port_semaphore_descriptor(void);
 
+/* A periodic timer as above whose expirations are taken without waiting. take: expirations since
+ * the last one, 0 if there are none, or -1 with errno. */
+int port_event_timer_open_ready(int64_t start_ns, int64_t period_ns);
+int64_t port_event_timer_take(int descriptor);
+
 /* Futex. wait: blocks while the futex word `*word` is `value`; it may also return 0 without a
  * wake-up. wake: wakes one waiter. is_shared: between processes. 0, or an errno value (wait:
  * EAGAIN: the word has another value; EINTR: a signal; both: ENOTSUP: the system has none). */
