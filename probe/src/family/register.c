@@ -32,7 +32,8 @@
     TEST(mut_p_arn) \
     TEST(mut_p_arc) \
     TEST(mut_p_inv) \
-    TEST(rsp_p_fix)
+    TEST(rsp_p_fix) \
+    TEST(krn_p_pre)
 /* clang-format on */
 
 #define DECLARE(name) extern const struct test name;
