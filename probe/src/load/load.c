@@ -60,7 +60,7 @@ static void plan_places(struct load *load)
     const struct load_spec *spec = load->setup.spec;
     struct load_cpus cpus = cpus_of(&load->setup);
     load_places_plan(&load->places, spec, &cpus);
-    if (!has_kind(spec, LOAD_COUNT) && !has_kind(spec, LOAD_JOBS))
+    if (!has_kind(spec, LOAD_COUNT) && !has_kind(spec, LOAD_JOBS) && !has_kind(spec, LOAD_GROUPS))
         return;
     load->room = load_room_now();
     load_places_fit(&load->places, spec, &cpus, load->room.processes);
@@ -73,8 +73,9 @@ static int make_map(struct load *load)
     int slots = load_places_slots(&load->places, spec->count);
     load->map_bytes = sizeof *load->map + (size_t)slots * sizeof load->map->slots[0];
     load->map = port_shared_memory(load->map_bytes);
-    load->begin.samples = calloc((size_t)slots, sizeof *load->begin.samples);
-    load->end.samples = calloc((size_t)slots, sizeof *load->end.samples);
+    size_t samples = slots > 0 ? (size_t)slots : 1; /* none: there is no room for any group */
+    load->begin.samples = calloc(samples, sizeof *load->begin.samples);
+    load->end.samples = calloc(samples, sizeof *load->end.samples);
     bool has_family = has_kind(spec, LOAD_EXTERNAL_STRESSOR);
     load->family = has_family ? load_family_make() : NULL;
     if (!load->map || !load->begin.samples || !load->end.samples || (has_family && !load->family))
