@@ -11,7 +11,7 @@
  * the same wake-up costs without the kernel); a variant for each class of operations; `all`, where
  * it does the classes in turn, as the load `kernel` does.
  *
- * From one wake-up to the next release it is 50 us and an exponential time; `interval_ns` is the
+ * From one wake-up to the next release it is 50 us and an exponential time; `mean_interval_ns` is the
  * mean of both together. The releases have no phase with the tick or with the operations. The first
  * 16 of a variant are not recorded.
  *
@@ -46,7 +46,7 @@ static const struct param_spec params[] = {
     {"operation", PARAM_NAME, true,
      "none,fork,exec,exit,copy,file,map,terminal,socket,pipe,fsync,scan,all", 0, 0, operation_names,
      "what the kernel does meanwhile; none: nothing, all: the operations in turn", "operation"},
-    {"interval_ns", PARAM_NS, false, "500us", 100000, INT64_C(1000000000), NULL,
+    {"mean_interval_ns", PARAM_NS, false, "400us", 100000, INT64_C(1000000000), NULL,
      "mean time from a wake-up to the next release, which is random"},
     {0},
 };
@@ -86,7 +86,7 @@ static int prepare(struct run *run)
     struct own *own = run_own(run, sizeof *own);
     if (!own)
         return -1;
-    own->mean_ns = (double)(run_number(run, "interval_ns") - LEAST_AHEAD_NS);
+    own->mean_ns = (double)(run_number(run, "mean_interval_ns") - LEAST_AHEAD_NS);
     return operator_open(&own->operator, run);
 }
 
@@ -183,8 +183,8 @@ const struct test krn_p_pre = {
     .series = series,
     .needs = TEST_NEEDS_REALTIME | TEST_NEEDS_ONE_CPU,
     .default_samples = SAMPLES,
-    .setup_ns = INT64_C(2000000000),
-    .sample_param = "interval_ns",
+    .setup_ns = INT64_C(1000000000),
+    .sample_param = "mean_interval_ns",
     .check = check,
     .declare = declare,
     .prepare = prepare,
