@@ -180,8 +180,8 @@ class LoadReached(msgspec.Struct, kw_only=True):
     """What one element of the load did while the test measured.
 
     `degree` is that of the whole system, or of each CPU where it ends with "@cpu".
-    `unit`: "share" of the time of a CPU, "per_s", "processes" and "jobs" in total, or
-    "rounds_per_s" for an element without a degree; then `asked` is null.
+    `unit`: "share" of the time of a CPU, "per_s", "processes", "jobs" and "groups" in total,
+    or "rounds_per_s" for an element without a degree; then `asked` is null.
     `reached` is the mean of its loaders (the whole system has one), `least` the lowest of them
     (null: the probe did not send it).
     `processes` is the number of its loaders; `counters` are raw, each with its unit.
@@ -600,8 +600,8 @@ class LoadElement(msgspec.Struct, kw_only=True):
     """An element of load as the probe declares it.
 
     `degree` is its form: "BUSY/PERIOD", "N/s", "N", "OPTIONS", or null where it has none;
-    the limits are of that form. `each_cpu`: it accepts "@cpu", for each CPU; `host`: it
-    accepts "@HOST:PORT".
+    the limits are of that form. `processes_each`: processes that each of N is. `each_cpu`: it
+    accepts "@cpu", for each CPU; `host`: it accepts "@HOST:PORT".
     """
 
     name: str
@@ -611,6 +611,7 @@ class LoadElement(msgspec.Struct, kw_only=True):
     unit: str
     min: int | None = None
     max: int | None = None
+    processes_each: int = 1
     min_busy_ns: int | None = None
     min_period_ns: int | None = None
     max_period_ns: int | None = None
