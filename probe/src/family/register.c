@@ -9,7 +9,6 @@
 /* clang-format off */
 #define TESTS(TEST) \
     TEST(clk_b_res) \
-    TEST(clk_p_dur) \
     TEST(clk_p_bin) \
     TEST(tmr_p_jit) \
     TEST(tmr_b_edge) \
@@ -33,6 +32,9 @@
     TEST(mut_p_arn) \
     TEST(mut_p_arc) \
     TEST(mut_p_inv) \
+    TEST(irq_p_lat) \
+    TEST(irq_p_dlt) \
+    TEST(irq_p_tlt) \
     TEST(rsp_p_fix)
 /* clang-format on */
 

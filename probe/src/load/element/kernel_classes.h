@@ -1,0 +1,45 @@
+/* The classes of kernel operations of KRN-P-PRE. Each class has a function that does the operation
+ * once, in microseconds to milliseconds. */
+#ifndef HS_LOAD_ELEMENT_KERNEL_CLASSES_H
+#define HS_LOAD_ELEMENT_KERNEL_CLASSES_H
+
+#include "base/posix_source.h"
+
+#include "load/map.h"
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum { KERNEL_NAME_BYTES = 300 };
+
+/* Resources of the classes: opened once, used by one process. */
+struct kernel_space {
+    const char *program;  /* path of the probe, for `load-job` (job.h) */
+    int file, small;      /* anonymous files, for copies and for fsync; -1: none */
+    int master, terminal; /* both ends of a pseudo-terminal; -1: none */
+    int pipe[2], socket[2];
+    char names[2][KERNEL_NAME_BYTES]; /* paths in the scratch folder; empty: none */
+    size_t large_bytes;               /* memory of the process that exits, size of a copy */
+    unsigned char *buffer;            /* large_bytes long */
+    size_t page_bytes;
+};
+
+struct kernel_class {
+    const char *name;
+    const char *title;
+    /* Does the operation once: 0, or an errno value. */
+    int (*act)(struct kernel_space *space);
+};
+
+enum { KERNEL_CLASSES = 11 };
+enum { KERNEL_FIRST_CLASS = COUNTER_OWN }; /* counter of the first class; the others follow */
+extern const struct kernel_class kernel_classes[KERNEL_CLASSES];
+
+/* Opens the resources, files in map->folder and map->scratch. A class whose resource is missing
+ * returns an errno value from `act`. 0; ENOMEM: no memory, and nothing is open. */
+int kernel_space_open(struct kernel_space *space, const struct load_map *map, const char *program);
+/* Closes and frees all resources. */
+void kernel_space_close(struct kernel_space *space);
+
+#endif

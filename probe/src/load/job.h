@@ -1,0 +1,27 @@
+/* The short jobs of the elements build and kernel. A job is the probe's own program, executed with
+ * an internal command. */
+#ifndef HS_LOAD_JOB_H
+#define HS_LOAD_JOB_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define JOB_COMMAND "load-job"
+
+/* Exit codes of a job. */
+enum { JOB_DONE = 0, JOB_FAILED = 1, JOB_NOT_STARTED = 127 };
+
+/* Descriptors of the job `compile`, and the size of its source. */
+enum { JOB_SOURCE = 3, JOB_OBJECT = 4, JOB_SOURCE_BYTES = 65536 };
+
+/* Runs the job if the command line is that of a job: true, with the exit code in `code`. */
+bool job_main(int argc, char *const argv[], int *code);
+
+/* Finds the path of this program; `called_as` is argv[0]. 0; ENOENT: not found, or too long. */
+int job_find_program(const char *called_as, char *path, size_t bytes);
+
+/* In a child after fork: executes the job `name` ("compile", "nothing"). Never returns; exits with
+ * JOB_NOT_STARTED if exec fails. */
+void job_be(const char *program, const char *name) __attribute__((noreturn));
+
+#endif

@@ -1,0 +1,255 @@
+#include "base/posix_source.h"
+
+#include "load/scratch.h"
+
+#include "port/port.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#define LEAST_FREE_BYTES (INT64_C(256) << 20)
+
+#define PREFIX "hardstone-load-"
+#define LOCK "lock"
+
+enum { FREE_PARTS = 20, DEEPEST = 16, REMOVE_TRIES = 50 };
+
+bool scratch_is_disk(int descriptor)
+{
+    enum port_storage storage = port_storage(descriptor);
+    return storage == PORT_STORAGE_DISK || storage == PORT_STORAGE_UNKNOWN;
+}
+
+static bool folder_is(const char *folder, bool wants_disk)
+{
+    if (access(folder, W_OK | X_OK) != 0)
+        return false;
+    int descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (descriptor < 0)
+        return false;
+    bool is_good = !wants_disk || scratch_is_disk(descriptor);
+    close(descriptor);
+    return is_good;
+}
+
+static const char *choose_folder(void)
+{
+    static const char *const usual[] = {"/var/tmp", "/tmp"};
+    const char *named = getenv("TMPDIR");
+    if (named && *named == '/' && strlen(named) < LOAD_SCRATCH_BYTES - 64 &&
+        folder_is(named, false))
+        return named;
+    for (int wants_disk = 1; wants_disk >= 0; wants_disk--)
+        for (size_t i = 0; i < sizeof usual / sizeof usual[0]; i++)
+            if (folder_is(usual[i], wants_disk))
+                return usual[i];
+    return NULL;
+}
+
+static bool has_anonymous_files(const char *folder)
+{
+    int file = port_anonymous_file(folder);
+    if (file >= 0)
+        close(file);
+    return file >= 0;
+}
+
+int scratch_choose(struct load_map *map, bool needs_names, uint64_t seed)
+{
+    const char *folder = choose_folder();
+    map->folder[0] = map->scratch[0] = '\0';
+    if (!folder)
+        return ENOENT;
+    snprintf(map->folder, sizeof map->folder, "%s", folder);
+    if (needs_names || !has_anonymous_files(folder))
+        snprintf(map->scratch, sizeof map->scratch, "%.180s/" PREFIX "%ld-%08lx", folder,
+                 (long)getpid(), (unsigned long)(seed & 0xffffffffu));
+    return 0;
+}
+
+/* Opens and locks the lock file of a folder: descriptor, or -1 with errno (ENOENT: no such file;
+ * EACCES or EAGAIN: locked by another process). */
+static int lock_in(int folder, int flags)
+{
+    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    int lock = openat(folder, LOCK, O_RDWR | O_NOFOLLOW | O_CLOEXEC | flags, 0600);
+    if (lock < 0 || fcntl(lock, F_SETLK, &whole) == 0)
+        return lock;
+    int error = errno;
+    close(lock);
+    errno = error;
+    return -1;
+}
+
+int scratch_make(const struct load_map *map)
+{
+    if (map->scratch[0] == '\0')
+        return 0;
+    if (mkdir(map->scratch, 0700) != 0)
+        return errno;
+    int folder = open(map->scratch, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (folder >= 0) {
+        (void)lock_in(folder, O_CREAT | O_EXCL); /* the descriptor stays open to hold the lock */
+        close(folder);
+    }
+    return 0;
+}
+
+static void empty(int folder, int depth);
+
+static void remove_entry(int folder, const char *name, int depth)
+{
+    if (unlinkat(folder, name, 0) == 0)
+        return;
+    int below = openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (below >= 0 && depth < DEEPEST)
+        empty(below, depth + 1);
+    else if (below >= 0)
+        close(below);
+    unlinkat(folder, name, AT_REMOVEDIR);
+}
+
+static void empty(int folder, int depth)
+{
+    DIR *listing = fdopendir(folder);
+    if (!listing) {
+        close(folder);
+        return;
+    }
+    struct dirent *entry;
+    while ((entry = readdir(listing)) != NULL)
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+            remove_entry(folder, entry->d_name, depth);
+    closedir(listing);
+}
+
+/* True for a folder of this user whose process is gone. The process id alone does not suffice: it
+ * may belong to a process of another container, so the lock must be free, too. */
+static bool is_left(int place, const char *name)
+{
+    struct stat facts;
+    char *end;
+    if (strncmp(name, PREFIX, sizeof PREFIX - 1) != 0)
+        return false;
+    long id = strtol(name + sizeof PREFIX - 1, &end, 10);
+    if (*end != '-' || id <= 0 || kill((pid_t)id, 0) == 0 || errno != ESRCH)
+        return false;
+    int folder = openat(place, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (folder < 0)
+        return false;
+    bool is_own = fstat(folder, &facts) == 0 && facts.st_uid == geteuid();
+    int lock = is_own ? lock_in(folder, 0) : -1;
+    is_own = is_own && (lock >= 0 || errno == ENOENT);
+    if (lock >= 0)
+        close(lock);
+    close(folder);
+    return is_own;
+}
+
+void scratch_sweep(const struct load_map *map)
+{
+    DIR *listing = map->folder[0] ? opendir(map->folder) : NULL;
+    struct dirent *entry;
+    while (listing && (entry = readdir(listing)) != NULL)
+        if (is_left(dirfd(listing), entry->d_name))
+            remove_entry(dirfd(listing), entry->d_name, 0);
+    if (listing)
+        closedir(listing);
+}
+
+/* Tries several times: a process that was killed may still be making a file. */
+void scratch_remove(const struct load_map *map)
+{
+    struct timespec moment = {.tv_nsec = 10000000};
+    for (int i = 0; i < REMOVE_TRIES && map->scratch[0]; i++) {
+        struct stat facts;
+        if (lstat(map->scratch, &facts) != 0 || facts.st_uid != geteuid() ||
+            !S_ISDIR(facts.st_mode))
+            return;
+        int folder = open(map->scratch, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (folder >= 0)
+            empty(folder, 0);
+        if (rmdir(map->scratch) == 0)
+            return;
+        nanosleep(&moment, NULL);
+    }
+}
+
+static void name_room(const struct load_map *map, char *path, size_t bytes)
+{
+    snprintf(path, bytes, "%s/room", map->scratch);
+}
+
+int scratch_enter_room(const struct load_map *map)
+{
+    char path[LOAD_SCRATCH_BYTES + 16];
+    if (map->scratch[0] == '\0')
+        return ENOENT;
+    name_room(map, path, sizeof path);
+    return mkdir(path, 0700) == 0 && chdir(path) == 0 ? 0 : errno;
+}
+
+bool scratch_clear_room(const struct load_map *map)
+{
+    char path[LOAD_SCRATCH_BYTES + 16];
+    if (map->scratch[0] == '\0')
+        return true;
+    name_room(map, path, sizeof path);
+    int folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (folder >= 0)
+        empty(folder, 0);
+    return rmdir(path) == 0 || errno == ENOENT;
+}
+
+int scratch_file(const struct load_map *map)
+{
+    if (map->folder[0] == '\0') {
+        errno = ENOENT;
+        return -1;
+    }
+    int file = port_anonymous_file(map->folder);
+    if (file >= 0 || map->scratch[0] == '\0')
+        return file;
+    char name[LOAD_SCRATCH_BYTES + 16];
+    snprintf(name, sizeof name, "%s/XXXXXX", map->scratch);
+    file = mkstemp(name);
+    if (file >= 0)
+        unlink(name);
+    return file;
+}
+
+/* Free bytes for this user, less reserve / kept_parts; -1: not known. */
+static int64_t room_bytes(int descriptor, int kept_parts)
+{
+    struct statvfs facts;
+    if (fstatvfs(descriptor, &facts) != 0)
+        return -1;
+    int64_t unit = (int64_t)(facts.f_frsize ? facts.f_frsize : facts.f_bsize);
+    int64_t kept = (int64_t)facts.f_blocks / FREE_PARTS * unit;
+    kept = kept > LEAST_FREE_BYTES ? kept : LEAST_FREE_BYTES;
+    return (int64_t)facts.f_bavail * unit - kept / kept_parts;
+}
+
+int64_t scratch_room_bytes(int descriptor)
+{
+    int64_t room = room_bytes(descriptor, 1);
+    return room > 0 ? room : 0;
+}
+
+bool scratch_is_short(int descriptor)
+{
+    return room_bytes(descriptor, 1) < 0;
+}
+
+bool scratch_is_very_short(int descriptor)
+{
+    return room_bytes(descriptor, 2) < 0;
+}
