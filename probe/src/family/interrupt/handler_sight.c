@@ -2,8 +2,6 @@
 
 #include "family/interrupt/handler_sight.h"
 
-#include "family/interrupt/handler_report.h"
-
 #include <errno.h>
 #include <string.h>
 
@@ -105,12 +103,17 @@ int handler_sight_check(struct run *run, enum handler_role role)
     return 0;
 }
 
-/* Whether the run goes on without. */
+static const char *name_of(const struct handler_sight *sight)
+{
+    return interrupt_source_names[sight->source];
+}
+
+/* The run goes on without, unless the handler was asked for. */
 static int do_without(struct handler_sight *sight, const struct outcome *outcome)
 {
     if (run_number(sight->run, "handler") == HANDLER_WISH_TRACEPOINTS)
         return set_outcome(sight->run, outcome);
-    handler_tell_not_seen(sight->run, sight->source, outcome);
+    handler_tell_not_seen(sight->run, name_of(sight), outcome);
     return 0;
 }
 
@@ -179,7 +182,7 @@ bool handler_sight_find(struct handler_sight *sight, int64_t from_ns, int64_t un
     if (!sight->is_on)
         return false;
     enum handler_fate fate = handler_log_find(&sight->log, from_ns, until_ns, handled);
-    sight->of[fate] += sight->run->is_warm_up ? 0 : 1;
+    sight->seen.of[fate] += sight->run->is_warm_up ? 0 : 1;
     return fate == HANDLER_SINGLE;
 }
 
@@ -189,11 +192,11 @@ void handler_sight_stop(struct handler_sight *sight)
         return;
     (void)port_tracing_stop(sight->tracing);
     sight->is_on = false;
-    handler_tell_seen(sight);
+    handler_tell_seen(sight->run, name_of(sight), &sight->seen);
     if (sight->was_off)
-        handler_tell_stopped(sight);
+        handler_tell_stopped(sight->run, name_of(sight));
     if (sight->read_error)
-        handler_tell_not_read(sight);
+        handler_tell_not_read(sight->run, name_of(sight), sight->read_error);
 }
 
 void handler_sight_close(struct handler_sight *sight)
@@ -204,5 +207,5 @@ void handler_sight_close(struct handler_sight *sight)
     int error = port_tracing_close(sight->tracing, path, sizeof path);
     sight->tracing = NULL;
     if (error)
-        handler_tell_left(sight, path, error);
+        handler_tell_left(sight->run, name_of(sight), path, error);
 }

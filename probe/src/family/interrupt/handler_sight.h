@@ -4,6 +4,7 @@
 #define HS_FAMILY_INTERRUPT_HANDLER_SIGHT_H
 
 #include "family/interrupt/handler_match.h"
+#include "family/interrupt/handler_report.h"
 #include "family/interrupt/source.h"
 #include "port/tracing.h"
 
@@ -22,9 +23,7 @@ struct handler_sight {
     bool was_off;                 /* somebody has switched the instance off */
     int read_error;               /* errno value; 0: none */
     struct handler_log log;       /* of the burst */
-    uint64_t of[HANDLER_FATES];   /* interrupts by the fate of their handler */
-    uint64_t reversed_count;      /* stamps in the wrong order within their error */
-    int64_t error_ns;             /* of a conversion between the stamps: the largest */
+    struct handler_seen seen;
 };
 
 /* Of the series in a test's table the last needs the handler: in `check`, leaves it out where no

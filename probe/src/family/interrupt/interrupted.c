@@ -118,7 +118,7 @@ static int64_t within_error(struct own *own, int64_t ns)
 {
     if (ns >= 0)
         return ns;
-    own->sight->reversed_count += own->run->is_warm_up ? 0 : 1;
+    own->sight->seen.reversed_count += own->run->is_warm_up ? 0 : 1;
     return 0;
 }
 
@@ -129,8 +129,8 @@ static void add_handler(struct own *own, const struct gap *gap, struct interrupt
     int64_t error_ns = own->anchor.bracket_ns / 2 + 1;
     if (!handler_sight_find(own->sight, begin_ns - error_ns, end_ns + error_ns, &handled))
         return;
-    if (error_ns > own->sight->error_ns)
-        own->sight->error_ns = error_ns;
+    if (error_ns > own->sight->seen.error_ns)
+        own->sight->seen.error_ns = error_ns;
     interruption->has_handler = true;
     interruption->latency_ns = within_error(own, handled.entry_ns - begin_ns);
     interruption->dispatch_ns = within_error(own, end_ns - handled.exit_ns);
