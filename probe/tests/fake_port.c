@@ -220,6 +220,11 @@ bool port_realtime_budget(int64_t *runtime_ns, int64_t *period_ns)
     return fake_port.has_budget;
 }
 
+int64_t port_tick_ns(void)
+{
+    return fake_port.tick_ns > 0 ? fake_port.tick_ns : -1;
+}
+
 void port_environment(int cpu, struct port_environment *environment)
 {
     *environment = (struct port_environment){-1, -1, -1, -1};

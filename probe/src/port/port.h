@@ -137,6 +137,9 @@ int port_bound_processes(int cpu, pid_t *list, int most);
  * is no such limit, or it is off. */
 bool port_realtime_budget(int64_t *runtime_ns, int64_t *period_ns);
 
+/* Period of the kernel's clock tick; -1: not known. */
+int64_t port_tick_ns(void);
+
 /* Snapshot of the kernel's counters for `cpu`; -1: not known. A result stores the difference of
  * two snapshots. `cpu` < 0: only the steal time, of all CPUs together. */
 struct port_environment {

@@ -245,6 +245,11 @@ bool port_realtime_budget(int64_t *runtime_ns, int64_t *period_ns)
     return false;
 }
 
+int64_t port_tick_ns(void)
+{
+    return -1;
+}
+
 void port_environment(int cpu, struct port_environment *environment)
 {
     (void)cpu;
