@@ -33,6 +33,9 @@
     TEST(mut_p_arn) \
     TEST(mut_p_arc) \
     TEST(mut_p_inv) \
+    TEST(irq_p_lat) \
+    TEST(irq_p_dlt) \
+    TEST(irq_p_tlt) \
     TEST(rsp_p_fix) \
     TEST(krn_p_pre)
 /* clang-format on */
