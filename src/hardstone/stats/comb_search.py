@@ -16,6 +16,7 @@ _MOST_EVERY = 20
 _LEAST_MARKED = 20
 _LEAST_RANKED = 0.9  # probability that a marked gap is longer than another one
 _MOST_MARKS = 3
+_SAME_RATE = 1e-3
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ def find_combs(gaps: Gaps, kernels_hz: float | None) -> list[FoundComb]:
     taken: BoolArray = np.zeros(gaps.begin.size, dtype=np.bool_)
     found: list[FoundComb] = []
     while len(found) < MOST_COMBS:
-        comb = _highest(gaps, taken, kernels_hz)
+        comb = _highest(gaps, taken, kernels_hz, [one.comb for one in found])
         if comb is None:
             break
         taken[comb.gap[comb.gap >= 0]] = True
@@ -47,12 +48,20 @@ def find_combs(gaps: Gaps, kernels_hz: float | None) -> list[FoundComb]:
     return found
 
 
-def _highest(gaps: Gaps, taken: BoolArray, kernels_hz: float | None) -> Comb | None:
+def _highest(
+    gaps: Gaps, taken: BoolArray, kernels_hz: float | None, found: list[Comb]
+) -> Comb | None:
     for rate in candidate_rates(gaps, taken, kernels_hz):
         comb = comb_near(gaps, taken, rate.hz, rate.uncertainty)
-        if comb is not None:
+        if comb is not None and not any(_follows(comb, other) for other in found):
             return comb
     return None
+
+
+def _follows(comb: Comb, other: Comb) -> bool:
+    """Whether it is only what often comes some time after the gaps of another comb."""
+    is_same = abs(comb.rate_hz / other.rate_hz - 1) < _SAME_RATE
+    return is_same and comb.tolerance_ns > other.tolerance_ns
 
 
 def marks_of(gaps: Gaps, comb: Comb) -> list[Mark]:
