@@ -18,6 +18,7 @@ from hardstone.present.wording import fact_text, format_value, parameter_text, s
 from hardstone.report.drawing import Drawer
 from hardstone.report.figures import KINDS, Figure, figures_of, notes_on_drawing
 from hardstone.report.figures_table import Table, table_of
+from hardstone.report.kernel_page import KernelPage, kernel_page
 from hardstone.report.latency_pages import PartPage, has_pages, pages_of
 from hardstone.stats.conditions import NOT_KNOWN, Names, condition_of, config_text
 from hardstone.stats.contradictions import MARK
@@ -74,6 +75,7 @@ class Section:
     folded: list[tuple[str, str]] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     parts: list[PartPage] = field(default_factory=list)
+    kernel: KernelPage | None = None
     late: list[LateValue] = field(default_factory=list)
     late_alike: list[tuple[str, str]] = field(default_factory=list)
     late_rows: list[tuple[str, str]] = field(default_factory=list)
@@ -95,6 +97,7 @@ class Settings:
     worst_each: int | None = None
     limits: Sequence[int] = ()
     watched_ns: int | None = None
+    why_not_beside: str | None = None
 
 
 def worst_each(results: list[Result]) -> int | None:
@@ -164,6 +167,14 @@ def section_of(result: Result, anchor: str, settings: Settings) -> Section:
             live=settings.live and has_room,
             is_brief=not has_room,
             watched_ns=settings.watched_ns,
+        ),
+        kernel=kernel_page(
+            result,
+            anchor,
+            settings.drawer,
+            live=settings.live and has_room,
+            is_brief=not has_room,
+            refused=settings.why_not_beside,
         ),
         late=late[:LATE_AT_LENGTH],
         late_alike=alike(late[LATE_AT_LENGTH:]),
