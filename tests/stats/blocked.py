@@ -82,3 +82,19 @@ def result(
         series.insert(0, dispatch("none", reference))
     events = [ran(name, share) for name, share in shares.items()]
     return make.result("KRN-P-PRE", series=[*series, *sections], events=events)
+
+
+KINDS: dict[str, Draw] = {"exit": TWO_POINT, "fork": EXPONENTIAL, "exec": UNIFORM}
+SHORT: Draw = lambda rng, n: rng.exponential(3_000.0, n)  # noqa: E731
+
+
+def kernel_result(
+    seed: int = 1, *, count: int = 4_000, is_short: bool = False, share: float | None = 0.95
+) -> Result:
+    """Three operations, of which `exit` blocks longest; `is_short`: all block for 3 us."""
+    rng = np.random.default_rng(seed)
+    found = {
+        name: System(SHORT if is_short else draw, rng).latencies(rng, count)
+        for name, draw in KINDS.items()
+    }
+    return result(found, dict.fromkeys(KINDS, share), reference=idle(rng, count))
