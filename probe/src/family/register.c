@@ -9,6 +9,7 @@
 /* clang-format off */
 #define TESTS(TEST) \
     TEST(clk_b_res) \
+    TEST(clk_p_dur) \
     TEST(clk_p_bin) \
     TEST(tmr_p_jit) \
     TEST(tmr_b_edge) \
