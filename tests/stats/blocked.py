@@ -75,12 +75,15 @@ def result(
     reference: NDArray[np.int64] | None,
     sections: Sequence[Series] = (),
 ) -> Result:
-    """A result of KRN-P-PRE with the series `all` of all operations."""
+    """A result of KRN-P-PRE; `all` has the values of all operations, and half of its time in the
+    kernel unless all have the same share."""
     series = [dispatch(name, values) for name, values in found.items()]
     series.append(dispatch("all", np.concatenate(list(found.values()))))
     if reference is not None:
         series.insert(0, dispatch("none", reference))
+    whole = set(shares.values())
     events = [ran(name, share) for name, share in shares.items()]
+    events.append(ran("all", whole.pop() if len(whole) == 1 else 0.5))
     return make.result("KRN-P-PRE", series=[*series, *sections], events=events)
 
 
