@@ -13,7 +13,8 @@ static void wait_for(sem_t *semaphore)
 
 static bool is_ended(struct sender *sender)
 {
-    return atomic_load_explicit(&sender->is_over, memory_order_relaxed) || run_should_stop();
+    return atomic_load_explicit(&sender->is_left, memory_order_relaxed) ||
+           atomic_load_explicit(&sender->is_over, memory_order_relaxed) || run_should_stop();
 }
 
 static void spin(const struct clock *clock, int64_t ns)
@@ -94,12 +95,19 @@ void sender_begin(struct sender *sender, uint32_t count)
     sender->sent_count = sender->refused_count = 0;
     sender->error = 0;
     atomic_store(&sender->is_watched, false);
+    atomic_store(&sender->is_left, false);
     atomic_store(&sender->is_done, false);
     sem_post(&sender->start);
 }
 
+void sender_watched(struct sender *sender)
+{
+    atomic_store_explicit(&sender->is_watched, true, memory_order_release);
+}
+
 void sender_end(struct sender *sender)
 {
+    atomic_store(&sender->is_left, true);
     wait_for(&sender->parked);
 }
 

@@ -24,8 +24,6 @@ struct interrupt_line {
 
 struct interrupt_source {
     const char *name;
-    const char *counted_as; /* end of the line of the kernel's interrupt counters; NULL: the timer's
-                             * or the device's own */
     bool is_sent_elsewhere;
 
     /* Whether the source can be had for this run, as far as that is seen without opening it: 0, or
