@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import closing
+from dataclasses import asdict
 from typing import Any
 
 from hardstone.cli.lab_options import lab_targets
@@ -88,8 +89,7 @@ def _is_search(document: RunDocument) -> bool:
 def _rest(whole: RunDocument) -> Plan | None:
     results = whole.results
     steps = steps_of(results)
-    brackets = {step.source: bracket_of(steps, step.source) for step in steps}
-    known = {name: (one.passed_ns, one.failed_ns) for name, one in brackets.items()}
+    known = {step.source: asdict(bracket_of(steps, step.source)) for step in steps}
     return rest_of_search(whole.plan, ended_sources(results) | _missing(whole), known)
 
 

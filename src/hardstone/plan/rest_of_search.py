@@ -9,25 +9,22 @@ import msgspec
 from hardstone.model import Plan
 
 _SOURCES = "source"
+_BOUNDS = ("passed_ns", "failed_ns", "source_failed_ns")
 
 
 def rest_of_search(
-    plan: Plan, ended: set[str], known: Mapping[str, tuple[int, int]]
+    plan: Plan, ended: set[str], known: Mapping[str, Mapping[str, int]]
 ) -> Plan | None:
     """`plan`, of one test, without the sources in `ended`; None: none is left.
 
-    `known`: by source the period that is sustained and one that is not, as the probe takes them.
+    `known`: by source the parameters with the periods that are known of it.
     """
     one = plan.tests[0]
     asked = one.params.get(_SOURCES)
     sources = [name for name in asked if name not in ended] if isinstance(asked, list) else []
     if not sources:
         return None
-    bounds = [known.get(str(name), (0, 0)) for name in sources]
-    params = {
-        **one.params,
-        _SOURCES: sources,
-        "passed_ns": [passed for passed, _ in bounds],
-        "failed_ns": [failed for _, failed in bounds],
-    }
+    bounds = [known.get(str(name), {}) for name in sources]
+    lists = {name: [one.get(name, 0) for one in bounds] for name in _BOUNDS}
+    params = {**one.params, _SOURCES: sources, **lists}
     return msgspec.structs.replace(plan, tests=[msgspec.structs.replace(one, params=params)])

@@ -31,11 +31,12 @@ class Step:
 class Bracket:
     """What is known of one source: 0 where no period is.
 
-    `failed_ns` is negative where the source did not hold that period.
+    `source_failed_ns` instead of `failed_ns` where the source did not hold that period.
     """
 
     passed_ns: int = 0
     failed_ns: int = 0
+    source_failed_ns: int = 0
 
 
 def steps_of(results: Sequence[Result]) -> list[Step]:
@@ -62,8 +63,9 @@ def bracket_of(steps: Sequence[Step], source: str) -> Bracket:
     last = max(failed, key=lambda step: step.period_ns, default=None)
     if last is None:
         return Bracket(passed)
-    by_source = last.lost == 0 and last.is_source_limited
-    return Bracket(passed, -last.period_ns if by_source else last.period_ns)
+    if last.lost == 0 and last.is_source_limited:
+        return Bracket(passed, source_failed_ns=last.period_ns)
+    return Bracket(passed, last.period_ns)
 
 
 def _step(event: Event) -> Step | None:
