@@ -32,6 +32,9 @@ static inline bool breaks(const char *word)
  * and read the clock. */
 void broken_look_at_spinner(long long now_ns);
 
+/* Called when a thread has slept until a time: breaches that keep it from running. */
+void broken_wait_for_kernel(void);
+
 /* sem_post, sem_wait and read for semaphores that broken_semaphores.c replaced; false: it is a
  * real one. */
 bool broken_post(sem_t *semaphore);
