@@ -14,6 +14,7 @@ from hardstone.present.notices import deviations, idle_remarks
 from hardstone.present.why_late import NOTE, all_causes
 from hardstone.stats.conditions import conditions_in, names_in
 from hardstone.terminal.console import make_console, print_command, print_rows
+from hardstone.terminal.kernel_view import show_kernel_time
 from hardstone.terminal.run_rows import (
     advice_commands,
     advice_rows,
@@ -45,6 +46,7 @@ def print_whole(document: RunDocument, stream: IO[str] | None = None) -> None:
         _print_series(console, document)
     print_loads(console, document)
     print_legend(console, document)
+    show_kernel_time(console, document)
     _print_verdicts(console, document)
     unlike = deviations(document)
     commands = dict.fromkeys(one.command for one in unlike if one.command)

@@ -1,0 +1,88 @@
+"""Dispatch latencies beside the idle latency: what is left of a blocking interval at a release.
+
+The idle latency is that of the same wake-ups while the CPU computes in user land. A release is
+blocked if its latency is above the mean of the idle latency and 3 of its standard deviations; its
+residual is the latency less that mean. docs/method.md, "Blocking intervals", derives the rest.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil
+
+import numpy as np
+
+from hardstone.model import Series
+from hardstone.stats.concave_majorant import FloatArray
+from hardstone.stats.histogram import bins_of
+from hardstone.stats.layout import edges_of, index_of, parse_layout
+
+LEAST_IDLE = 100  # fewer releases give no standard deviation worth the name
+_DEVIATIONS = 3
+
+
+@dataclass(frozen=True)
+class Idle:
+    """The idle latency. `limit_ns`: nothing at or below it is taken for blocking."""
+
+    count: int
+    mean_ns: float
+    stddev_ns: float
+
+    @property
+    def limit_ns(self) -> float:
+        return self.mean_ns + _DEVIATIONS * self.stddev_ns
+
+
+@dataclass(frozen=True)
+class Residuals:
+    """The residuals of the blocked releases among `releases`, by bucket: shape (n,), ascending.
+
+    A residual of a bucket is at least `lower_ns` and below `upper_ns`, of which `count` were seen.
+    `start_ns` is the shortest that is told from the idle latency. `worst_ns` is the largest.
+    """
+
+    releases: int
+    start_ns: float
+    worst_ns: float
+    lower_ns: FloatArray
+    upper_ns: FloatArray
+    count: FloatArray
+
+    @property
+    def blocked(self) -> int:
+        return int(self.count.sum())
+
+
+def idle_of(series: Series) -> Idle | None:
+    """The idle latency from the series of the reference; None where it has too few values."""
+    if series.count < LEAST_IDLE or series.mean is None or series.stddev is None:
+        return None
+    return Idle(series.count, series.mean, series.stddev)
+
+
+def residuals_of(series: Series, idle: Idle) -> Residuals:
+    """The residuals of `series`, which has the dispatch latencies. InputError if unreadable.
+
+    The limit is rounded up to the end of its bucket, so that the count above it is exact. Values
+    beyond all buckets stand at the maximum.
+    """
+    bins = bins_of(series.histogram)
+    bits = parse_layout(series.histogram.layout)
+    first = edges_of(index_of(max(ceil(idle.limit_ns), 0), bits), bits)[1] + 1
+    above = bins.lower >= first
+    lower, upper, count = bins.lower[above], bins.upper[above] + 1, bins.count[above]
+    top = float(max(series.max or 0, first))
+    ends = np.minimum(upper.astype(np.float64), top + 1)
+    if bins.overflow:
+        last = max(top, float(upper[-1]) if upper.size else 0.0)
+        lower = np.append(lower, int(upper[-1]) if upper.size else first)
+        ends, count = np.append(ends, last + 1), np.append(count, bins.overflow)
+    return Residuals(
+        releases=bins.total,
+        start_ns=first - idle.mean_ns,
+        worst_ns=top - idle.mean_ns,
+        lower_ns=lower.astype(np.float64) - idle.mean_ns,
+        upper_ns=ends - idle.mean_ns,
+        count=count.astype(np.float64),
+    )

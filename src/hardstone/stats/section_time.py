@@ -1,0 +1,123 @@
+"""HP's figure: the share of kernel time in sections shorter than x, from residuals.
+
+With R the residual of a release that hit the kernel (0 where it was not blocked), F its
+distribution and f its density, the share is F(x) - x f(x) (docs/method.md). It is computed from its
+complement: the share of the time in sections longer than x, which needs only residuals above x.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hardstone.stats.blocking_rate import (
+    CONFIDENCE,
+    BlockingRate,
+    blocking_rate,
+    count_high,
+    count_low,
+    counts_above,
+    rate_bounds,
+)
+from hardstone.stats.concave_majorant import FloatArray
+from hardstone.stats.residuals import Residuals
+
+LEAST_BEYOND = 10
+_NS_PER_S = 1e9
+_GRID = 240
+_BEYOND_WORST = 4.0
+
+
+@dataclass(frozen=True)
+class LongerThan:
+    """The share of the time in sections longer than x: `share` from `from_ns` on; shape (n,)."""
+
+    from_ns: FloatArray
+    share: FloatArray
+
+
+@dataclass(frozen=True)
+class SectionLength:
+    """The length x at which the share `q` of kernel time is in sections shorter than x.
+
+    `is_below`: it is at most `value_ns`, the shortest length that is told from the idle latency.
+    `low_ns` and `high_ns` bound it at 95 %; 0: below what can be told; None: unbounded.
+    """
+
+    q: float
+    value_ns: float
+    is_below: bool
+    low_ns: float
+    high_ns: float | None
+
+
+def time_longer(rate: BlockingRate) -> LongerThan:
+    """The share of the time in sections longer than x: P(R > x) + x f(x).
+
+    On a straight part of the majorant this is one value: its share beyond the part's start, and the
+    part's rate times that start.
+    """
+    if not rate.from_ns.size:
+        return LongerThan(np.zeros(0), np.zeros(0))
+    beyond = rate.reached[-1] - rate.reached
+    return LongerThan(rate.from_ns, beyond + rate.per_s / _NS_PER_S * rate.from_ns)
+
+
+def shorter_share(longer: LongerThan, kernel_share: float) -> FloatArray:
+    """The share of kernel time in sections shorter than each `from_ns`, at least 0.
+
+    `kernel_share` is the share of the time that was spent in the kernel.
+    """
+    return np.maximum(1 - longer.share / kernel_share, 0.0)
+
+
+def is_sayable(found: Residuals, kernel_share: float, q: float) -> bool:
+    """Whether at least 10 of the releases that hit the kernel are expected beyond the share `q`."""
+    return found.releases * kernel_share * (1 - q) >= LEAST_BEYOND * (1 - 1e-9)
+
+
+def section_length(found: Residuals, kernel_share: float, q: float) -> SectionLength | None:
+    """The length below which sections made up the share `q` of kernel time; None where there are
+    too few releases."""
+    if not is_sayable(found, kernel_share, q):
+        return None
+    allowed = (1 - q) * kernel_share
+    longer = time_longer(blocking_rate(found))
+    held = longer.share <= allowed
+    is_below = not longer.share.size or bool(held[0])
+    value = found.start_ns if is_below else float(longer.from_ns[int(np.argmax(held))])
+    low, high = _bounds(found, allowed)
+    return SectionLength(q, value, is_below, min(low, value), _at_least(high, value))
+
+
+def _at_least(high: float | None, value: float) -> float | None:
+    return None if high is None else max(high, value)
+
+
+def _bounds(found: Residuals, allowed: float) -> tuple[float, float | None]:
+    """The shortest and the longest length at which the share of longer sections may be `allowed`.
+
+    A pointwise interval, inverted: true of the one length that is asked for.
+    """
+    top = max(found.worst_ns, found.start_ns) * _BEYOND_WORST
+    lengths = np.geomspace(max(found.start_ns, 1.0), max(top, 2.0), _GRID)
+    least, most = _longer_bounds(found, lengths)
+    may_be_shorter, may_be_longer = least <= allowed, most > allowed
+    first = int(np.argmax(may_be_shorter)) if may_be_shorter.any() else lengths.size - 1
+    last = int(np.flatnonzero(may_be_longer)[-1]) if may_be_longer.any() else -1
+    high = float(lengths[last + 1]) if last + 1 < lengths.size else None
+    return (float(lengths[first - 1]) if first else 0.0), high
+
+
+def _longer_bounds(found: Residuals, lengths_ns: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Bounds of the share of time in sections longer than each of `lengths_ns`.
+
+    Both of its terms hold at once: each has half of what the confidence leaves.
+    """
+    half = (1 - CONFIDENCE) / 2
+    low, high = rate_bounds(found, lengths_ns, 1 - half)
+    surely = count_low(counts_above(found, lengths_ns, is_sure=True), half / 2)
+    perhaps = count_high(counts_above(found, lengths_ns, is_sure=False), half / 2)
+    seconds = lengths_ns / _NS_PER_S
+    return surely / found.releases + seconds * low, perhaps / found.releases + seconds * high
