@@ -7,11 +7,11 @@
 #include "command/list.h"
 #include "command/load.h"
 #include "command/shield.h"
-#include "load/job.h"
 #include "port/port.h"
 #include "record/arena.h"
 #include "run/life_cycle.h"
 #include "run/stream.h"
+#include "work/job.h"
 
 #include <signal.h>
 #include <stdio.h>

@@ -92,6 +92,13 @@ int port_event_timer_open(int64_t start_ns, int64_t period_ns)
     return -1;
 }
 
+int port_event_timer_arm(int descriptor, int64_t start_ns)
+{
+    (void)descriptor, (void)start_ns;
+    errno = ENOTSUP;
+    return -1;
+}
+
 int64_t port_event_timer_wait(int descriptor, int64_t timeout_ns)
 {
     (void)descriptor, (void)timeout_ns;
@@ -104,6 +111,16 @@ int port_event_timer_disarm(int descriptor)
     (void)descriptor;
     errno = ENOTSUP;
     return -1;
+}
+
+int port_interrupt_register(void)
+{
+    return fake_port.interrupt_error ? fake_port.interrupt_error : ENOTSUP;
+}
+
+int port_interrupt_send(void)
+{
+    return ENOTSUP;
 }
 
 int port_semaphore_descriptor(void)
@@ -201,6 +218,11 @@ bool port_realtime_budget(int64_t *runtime_ns, int64_t *period_ns)
     *runtime_ns = fake_port.runtime_ns;
     *period_ns = fake_port.period_ns;
     return fake_port.has_budget;
+}
+
+int64_t port_tick_ns(void)
+{
+    return fake_port.tick_ns > 0 ? fake_port.tick_ns : -1;
 }
 
 void port_environment(int cpu, struct port_environment *environment)

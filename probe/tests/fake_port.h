@@ -15,6 +15,7 @@ struct fake_port {
     void (*on_visit)(int cpu); /* called by port_pin_for_now; by port_pin_back with -1 */
     bool has_budget;
     int64_t runtime_ns, period_ns;
+    int64_t tick_ns; /* 0: not known */
     bool counts_waits;
     bool has_no_processes;     /* port_has_processes is false */
     bool refuses_fork;         /* port_fork fails, though processes are there */
@@ -27,6 +28,7 @@ struct fake_port {
     int latency_error;         /* of port_hold_dma_latency */
     int32_t latency_of_others; /* a lower bound that is in force; 0: none */
     int latency_descriptor;    /* that it gave last */
+    int interrupt_error;       /* of port_interrupt_register; 0: ENOTSUP */
     int steal_cpu;             /* the only CPU with steal time; 0: all alike */
 };
 

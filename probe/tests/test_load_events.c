@@ -3,7 +3,7 @@
 
 #include "load/element/build.h"
 #include "load/element/disk.h"
-#include "load/element/kernel_classes.h"
+#include "load/element/kernel.h"
 #include "load/elements.h"
 #include "load/events.h"
 #include "load/report.h"

@@ -9,6 +9,7 @@
 /* clang-format off */
 #define TESTS(TEST) \
     TEST(clk_b_res) \
+    TEST(clk_p_dur) \
     TEST(clk_p_bin) \
     TEST(tmr_p_jit) \
     TEST(tmr_b_edge) \
@@ -32,7 +33,8 @@
     TEST(mut_p_arn) \
     TEST(mut_p_arc) \
     TEST(mut_p_inv) \
-    TEST(rsp_p_fix)
+    TEST(rsp_p_fix) \
+    TEST(krn_p_pre)
 /* clang-format on */
 
 #define DECLARE(name) extern const struct test name;

@@ -5,9 +5,9 @@
 #include "load/duty.h"
 #include "load/external_stressor.h"
 #include "load/guard.h"
-#include "load/job.h"
 #include "load/peer.h"
-#include "load/scratch.h"
+#include "work/job.h"
+#include "work/scratch.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -60,7 +60,7 @@ static void plan_places(struct load *load)
     const struct load_spec *spec = load->setup.spec;
     struct load_cpus cpus = cpus_of(&load->setup);
     load_places_plan(&load->places, spec, &cpus);
-    if (!has_kind(spec, LOAD_COUNT) && !has_kind(spec, LOAD_JOBS))
+    if (!has_kind(spec, LOAD_COUNT) && !has_kind(spec, LOAD_JOBS) && !has_kind(spec, LOAD_GROUPS))
         return;
     load->room = load_room_now();
     load_places_fit(&load->places, spec, &cpus, load->room.processes);
@@ -73,8 +73,9 @@ static int make_map(struct load *load)
     int slots = load_places_slots(&load->places, spec->count);
     load->map_bytes = sizeof *load->map + (size_t)slots * sizeof load->map->slots[0];
     load->map = port_shared_memory(load->map_bytes);
-    load->begin.samples = calloc((size_t)slots, sizeof *load->begin.samples);
-    load->end.samples = calloc((size_t)slots, sizeof *load->end.samples);
+    size_t samples = slots > 0 ? (size_t)slots : 1; /* none: there is no room for any group */
+    load->begin.samples = calloc(samples, sizeof *load->begin.samples);
+    load->end.samples = calloc(samples, sizeof *load->end.samples);
     bool has_family = has_kind(spec, LOAD_EXTERNAL_STRESSOR);
     load->family = has_family ? load_family_make() : NULL;
     if (!load->map || !load->begin.samples || !load->end.samples || (has_family && !load->family))
@@ -184,10 +185,10 @@ int load_start(struct load *load, const struct load_setup *setup, struct outcome
     if (!error && job_find_program(setup->called_as, load->program, sizeof load->program) != 0)
         snprintf(load->program, sizeof load->program, "%s", setup->called_as);
     if (!error)
-        (void)scratch_choose(load->map, needs_names(setup->spec),
+        (void)scratch_choose(&load->map->scratch, needs_names(setup->spec),
                              setup->seed ^ (uint64_t)load->started_ns); /* elements note errors */
     if (!error) {
-        scratch_sweep(load->map);
+        scratch_sweep(&load->map->scratch);
         error = start_guard(load);
     }
     if (error)
@@ -413,7 +414,7 @@ void load_stop(struct load *load)
     open_gate(load);
     end_guard(load);
     end_supervisor(load);
-    scratch_remove(load->map); /* in case guard and supervisor were killed */
+    scratch_remove(&load->map->scratch); /* in case guard and supervisor were killed */
     close(load->order);
     load->guard = 0;
 }

@@ -14,7 +14,8 @@ static int cpus_of(const struct load_cpus *cpus)
 
 static bool is_numbered(const struct load_term *term)
 {
-    return term->element->kind == LOAD_COUNT || term->element->kind == LOAD_JOBS;
+    enum load_degree_kind kind = term->element->kind;
+    return kind == LOAD_COUNT || kind == LOAD_JOBS || kind == LOAD_GROUPS;
 }
 
 static int copies_of(const struct load_term *term, const struct load_cpus *cpus)
@@ -37,6 +38,7 @@ static int processes_of(const struct load_term *term, int number, const struct l
     int copies = copies_of(term, cpus);
     switch (term->element->kind) {
     case LOAD_COUNT:
+    case LOAD_GROUPS:
         return number;
     case LOAD_JOBS:
         return keepers_of(number, copies);
@@ -68,21 +70,39 @@ int load_places_slots(const struct load_places *places, int terms)
     return count;
 }
 
+/* Processes that those of the load start, for `number` of the degree. */
+static int started_by(const struct load_term *term, int number)
+{
+    switch (term->element->kind) {
+    case LOAD_JOBS:
+        return number;
+    case LOAD_GROUPS:
+        return number * LOAD_GROUP_MEMBERS;
+    default:
+        return 0;
+    }
+}
+
 int load_places_processes(const struct load_places *places, const struct load_spec *spec)
 {
     int count = load_places_slots(places, spec->count);
     for (int i = 0; i < spec->count; i++)
-        count += spec->terms[i].element->kind == LOAD_JOBS ? places->numbers[i] : 0;
+        count += started_by(&spec->terms[i], places->numbers[i]);
     return count;
 }
 
-/* Processes of the terms with a number, their jobs included. */
+/* Processes of the terms with a number, and those that they start. */
 static int numbered_processes(const struct load_places *places, const struct load_spec *spec)
 {
     int fixed = 0;
     for (int i = 0; i < spec->count; i++)
         fixed += is_numbered(&spec->terms[i]) ? 0 : places->processes[i];
     return load_places_processes(places, spec) - fixed;
+}
+
+static int least_of(const struct load_term *term)
+{
+    return term->element->kind == LOAD_GROUPS ? 0 : 1;
 }
 
 void load_places_fit(struct load_places *places, const struct load_spec *spec,
@@ -95,8 +115,8 @@ void load_places_fit(struct load_places *places, const struct load_spec *spec,
     for (int i = 0; i < spec->count; i++) {
         if (!is_numbered(&spec->terms[i]))
             continue;
-        int64_t number = left > 0 ? places->asked[i] * left / numbered : 1;
-        places->numbers[i] = number > 1 ? (int)number : 1;
+        int64_t number = left > 0 ? places->asked[i] * left / numbered : 0;
+        places->numbers[i] = number > 0 ? (int)number : least_of(&spec->terms[i]);
         places->processes[i] = processes_of(&spec->terms[i], places->numbers[i], cpus);
     }
 }

@@ -61,12 +61,21 @@ int port_clocks(const struct port_clock **clocks);
 /* A timer on CLOCK_MONOTONIC that is read through a descriptor (timerfd).
  * open: first expiration at `start_ns` (absolute), then every `period_ns` (0: one-shot). Returns
  *   the descriptor, or -1 with errno (ENOTSUP: the system has none).
+ * arm: sets it anew, one-shot, to `start_ns` (absolute). 0, or -1 with errno.
  * wait: blocks, for at most `timeout_ns` unless that is negative. Returns the number of
  *   expirations since the last wait, 0 after the timeout, or -1 with errno.
  * disarm: no expiration after it returns. 0, or -1 with errno. */
 int port_event_timer_open(int64_t start_ns, int64_t period_ns);
+int port_event_timer_arm(int descriptor, int64_t start_ns);
 int64_t port_event_timer_wait(int descriptor, int64_t timeout_ns);
 int port_event_timer_disarm(int descriptor);
+
+/* Inter-processor interrupts (membarrier). `send` interrupts every other CPU that runs a thread of
+ * this process, and returns when each has served its interrupt; `register` once before it. 0, or an
+ * errno value (ENOTSUP, ENOSYS: the system has none; EPERM: a filter of system calls, as of a
+ * container, refuses it). */
+int port_interrupt_register(void);
+int port_interrupt_send(void);
 
 /* A descriptor that acts as a counting semaphore, initially 0 (eventfd): write() of a uint64_t
  * adds that value, read() blocks while the value is 0, then takes 1. -1 with errno (ENOTSUP: the
@@ -127,6 +136,9 @@ int port_bound_processes(int cpu, pid_t *list, int most);
 /* Real-time throttling: real-time threads may use `runtime_ns` of every `period_ns`. False: there
  * is no such limit, or it is off. */
 bool port_realtime_budget(int64_t *runtime_ns, int64_t *period_ns);
+
+/* Period of the kernel's clock tick; -1: not known. */
+int64_t port_tick_ns(void);
 
 /* Snapshot of the kernel's counters for `cpu`; -1: not known. A result stores the difference of
  * two snapshots. `cpu` < 0: only the steal time, of all CPUs together. */

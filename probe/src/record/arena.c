@@ -179,7 +179,9 @@ static void fill_head(struct arena *head, const struct arena_plan *plan, bool is
     head->slot_count = plan->slot_count;
     head->kept_begin = arena_slot_offset(head, plan->slot_count);
     head->kept_end = head->kept_begin;
-    head->bytes = head->kept_begin + arena_kept_room(head);
+    head->window_room = plan->window_room;
+    head->gap_room = plan->gap_room;
+    head->bytes = arena_gaps_offset(head) + arena_gaps_bytes(head);
 }
 
 static void lay_out(struct arena *arena, const struct arena *head, const struct arena_plan *plan)
@@ -232,7 +234,7 @@ void arena_free(struct arena *arena)
  * resolution, and every series without an entry keeps room for the coarsest one. */
 static size_t room_for(const struct arena *arena, const struct arena_series *series)
 {
-    uint64_t room = arena->bytes - arena->kept_end;
+    uint64_t room = arena_gaps_offset(arena) - arena->kept_end;
     uint64_t later = arena->series_count - arena->kept_count - (series->kept_offset == 0 ? 1 : 0);
     if (room < later * KEPT_LEAST_BYTES)
         return 0;

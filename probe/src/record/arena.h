@@ -9,7 +9,9 @@
  *   events    more of them, where a test has some for each of many CPUs
  *   slots     records for new values; series that are measured one after another share a slot
  *   kept      compact form of the series that no longer have a slot (kept.h)
- * A build for a small system sets the sizes with HS_ARENA_... (base/build_options.h). */
+ *   gaps      gaps of a loop with the windows in which it ran, for a test that has them
+ * (gap_table.h) A build for a small system sets the sizes with HS_ARENA_... (base/build_options.h).
+ */
 #ifndef HS_RECORD_ARENA_H
 #define HS_RECORD_ARENA_H
 
@@ -141,9 +143,10 @@ struct arena {
     struct arena_trace traces[ARENA_TRACES];
     struct record_shape slot_shape; /* the largest of all series */
     uint32_t slot_count;
-    uint64_t kept_begin;       /* of all entries */
-    _Atomic uint64_t kept_end; /* where the next one begins; those before it are whole */
-    uint32_t kept_count;       /* series that have an entry */
+    uint64_t kept_begin;            /* of all entries */
+    _Atomic uint64_t kept_end;      /* where the next one begins; those before it are whole */
+    uint32_t kept_count;            /* series that have an entry */
+    uint32_t window_room, gap_room; /* of the table of gaps; 0: there is none */
     struct arena_series series[];
 };
 
@@ -151,6 +154,7 @@ struct arena {
 struct arena_plan {
     int64_t duration_ns;
     uint32_t more_events; /* places for events, where a test has some for each of many CPUs */
+    uint32_t window_room, gap_room; /* of a table of gaps (gap_table.h) */
     uint32_t series_count, series_room, slot_count;
     struct arena_series *series;
 };

@@ -198,6 +198,12 @@ int port_event_timer_open(int64_t start_ns, int64_t period_ns)
     return -1;
 }
 
+int port_event_timer_arm(int descriptor, int64_t start_ns)
+{
+    struct itimerspec when = {.it_value = to_timespec(start_ns)};
+    return timerfd_settime(descriptor, TFD_TIMER_ABSTIME, &when, NULL);
+}
+
 int64_t port_event_timer_wait(int descriptor, int64_t timeout_ns)
 {
     if (timeout_ns >= 0) {
@@ -217,6 +223,14 @@ int port_event_timer_disarm(int descriptor)
     struct itimerspec never;
     memset(&never, 0, sizeof never);
     return timerfd_settime(descriptor, 0, &never, NULL);
+}
+
+/* This clock moves on with the tick. */
+int64_t port_tick_ns(void)
+{
+    struct timespec step;
+    bool is_known = clock_getres(CLOCK_MONOTONIC_COARSE, &step) == 0;
+    return is_known ? (int64_t)step.tv_sec * 1000000000 + step.tv_nsec : -1;
 }
 
 bool port_realtime_budget(int64_t *runtime_ns, int64_t *period_ns)

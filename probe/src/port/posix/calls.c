@@ -93,6 +93,13 @@ int port_event_timer_open(int64_t start_ns, int64_t period_ns)
     return -1;
 }
 
+int port_event_timer_arm(int descriptor, int64_t start_ns)
+{
+    (void)descriptor, (void)start_ns;
+    errno = ENOTSUP;
+    return -1;
+}
+
 int64_t port_event_timer_wait(int descriptor, int64_t timeout_ns)
 {
     (void)descriptor, (void)timeout_ns;
@@ -105,6 +112,16 @@ int port_event_timer_disarm(int descriptor)
     (void)descriptor;
     errno = ENOTSUP;
     return -1;
+}
+
+int port_interrupt_register(void)
+{
+    return ENOTSUP;
+}
+
+int port_interrupt_send(void)
+{
+    return ENOTSUP;
 }
 
 int port_semaphore_descriptor(void)
@@ -226,6 +243,11 @@ bool port_realtime_budget(int64_t *runtime_ns, int64_t *period_ns)
 {
     (void)runtime_ns, (void)period_ns;
     return false;
+}
+
+int64_t port_tick_ns(void)
+{
+    return -1;
 }
 
 void port_environment(int cpu, struct port_environment *environment)

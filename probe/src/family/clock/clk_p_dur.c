@@ -1,0 +1,221 @@
+/* CLK-P-DUR: duration of clock-tick processing (Dedicated Systems 2012).
+ *
+ * The measuring thread, at the run's priority and bound to the CPU under test, reads the counter in
+ * a loop that does nothing else (gap_log.h). begin = the last reading before a gap, end = the first
+ * after it: one turn of the loop, and all that took the CPU from it. The loop is the work that
+ * keeps the tick on; where the kernel stops the tick of a CPU with one task (nohz_full), none is
+ * seen.
+ *
+ * The loop watches for windows of up to 250 ms. Between two of them the thread converts the gaps of
+ * the last one, reads the kernel's counts of interrupts, and rests where that is due, so that a
+ * rest is no gap and no missing tick. The toolkit finds the tick among the gaps (docs/method.md).
+ *
+ * How it could be wrong: what takes less than the threshold is not seen, and what comes between two
+ * windows neither. A thread that is not real-time loses the CPU to others, in gaps like those of
+ * the kernel. With clock_gettime for the counter the loop is coarser, which raises the threshold.
+ */
+#include "base/posix_source.h"
+
+#include "family/shared/gap_log.h"
+#include "record/gap_table.h"
+#include "run/run.h"
+#include "run/variant.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+enum { GAPS_OF_WINDOW = 32768 };
+
+#define WINDOW_NS INT64_C(250000000)
+#define DURATION_NS INT64_C(10000000000)
+
+static const char *const yes_and_no[] = {"yes", "no", NULL};
+enum { YES };
+
+static const struct param_spec params[] = {
+    {"gaps_count", PARAM_COUNT, false, "131072", 0, GAP_TABLE_MOST, NULL,
+     "room for single gaps, 16 bytes each, in which ticks are looked for; all gaps are in the "
+     "series `gap`",
+     NULL},
+    {"rest", PARAM_NAME, false, "yes", 0, 0, yes_and_no,
+     "whether the thread rests before the kernel throttles it; without rests throttling and the "
+     "fair server show as gaps, and other tasks of the CPU may starve",
+     NULL},
+    {0},
+};
+
+/* The toolkit adds the last two. */
+static const struct series_spec series[] = {
+    {"gap", "ns", "", "the last reading of the counter before a gap", "the first reading after it",
+     NULL},
+    {"tick", "ns", "", "the begin of a gap that recurs with the period of the kernel's tick",
+     "its end", "gaps at the ticks found"},
+    {"other", "ns", "", "the begin of any other gap", "its end", "gaps at no tick"},
+    {0},
+};
+enum { GAP, OF_THE_TOOLKIT = 2 };
+
+struct own {
+    struct gap_log gap_log;
+    uint64_t lost_count; /* gaps that are in the series, and not in the table */
+    struct gap gaps[GAPS_OF_WINDOW];
+};
+
+/* Windows of the whole measurement, or as many as the toolkit reads. */
+static uint32_t window_room(const struct run *run)
+{
+    int64_t windows = run->plan.duration_ns / (WINDOW_NS / 2) + 16;
+    return windows < GAP_TABLE_WINDOWS ? (uint32_t)windows : GAP_TABLE_WINDOWS;
+}
+
+static int declare(struct run *run)
+{
+    run->series_left_out = OF_THE_TOOLKIT;
+    run->plan.window_room = window_room(run);
+    run->plan.gap_room = (uint32_t)run_number(run, "gaps_count");
+    return variant_declare(run);
+}
+
+static int prepare(struct run *run)
+{
+    return run_own(run, sizeof(struct own)) ? 0 : -1;
+}
+
+/* What the toolkit has to know to make sense of the gaps. */
+static void tell_watch(const struct run *run)
+{
+    const struct own *own = run->own;
+    int64_t runtime_ns = -1, period_ns = -1, tick_ns = port_tick_ns();
+    int64_t threshold_ns = clock_ns(&run->clock, own->gap_log.threshold);
+    struct utsname system;
+    bool has_budget = port_realtime_budget(&runtime_ns, &period_ns);
+    bool has_name = uname(&system) >= 0;
+    arena_event(run->arena, "gap_watch", run_event_at_ns(run, clock_monotonic_ns()),
+                DATA(data_integer("threshold_ns", threshold_ns),
+                     data_integer("turn_ns", clock_ns(&run->clock, own->gap_log.turn)),
+                     tick_ns > 0 ? data_integer("tick_ns", tick_ns) : data_none(),
+                     has_budget ? data_integer("rt_runtime_ns", runtime_ns) : data_none(),
+                     has_budget ? data_integer("rt_period_ns", period_ns) : data_none(),
+                     data_text("system", has_name ? system.sysname : ""),
+                     data_text("release", has_name ? system.release : "")),
+                "a gap is what lasts %lld ns or more; a turn of the loop takes %lld ns%s",
+                (long long)threshold_ns, (long long)clock_ns(&run->clock, own->gap_log.turn),
+                run->clock.use_counter ? "" : ", which reads clock_gettime and not the counter");
+}
+
+/* Values still to take: the last window may hold more. */
+static uint32_t gaps_wanted(const struct run *run)
+{
+    uint32_t count = ((const struct own *)run->own)->gap_log.count;
+    uint64_t left = run->samples > 0 ? run->samples - run_record(run, GAP)->count : count;
+    return left < count ? (uint32_t)left : count;
+}
+
+/* Records the gaps of the window, and adds to the table those that find room. */
+static void take_gaps(struct run *run, struct gap_window *window)
+{
+    struct own *own = run->own;
+    uint32_t room, count = gaps_wanted(run);
+    struct gap_entry *entries = gap_table_free(run->arena, &room);
+    for (uint32_t i = 0; i < count; i++) {
+        int64_t begin_ns = run_at_ticks(run, own->gaps[i].begin);
+        int64_t end_ns = run_at_ticks(run, own->gaps[i].end);
+        record_value(run_record(run, GAP), end_ns - begin_ns, end_ns);
+        if (i < room)
+            entries[i] = (struct gap_entry){begin_ns, end_ns - begin_ns};
+    }
+    if (count < own->gap_log.count)
+        window->end_ns = run_at_ticks(run, own->gaps[count].begin);
+    window->gap_count = count < room ? count : room;
+    window->dropped_count = count - window->gap_count + (uint32_t)own->gap_log.dropped_count;
+}
+
+/* Differences to the counts before the window; -1: not known. */
+static void take_counts(struct gap_window *window, const struct port_environment *before,
+                        const struct port_environment *after)
+{
+    bool is_known = before->interrupts >= 0 && after->interrupts >= before->interrupts;
+    window->interrupts = is_known ? after->interrupts - before->interrupts : -1;
+    is_known = before->timer_interrupts >= 0 && after->timer_interrupts >= before->timer_interrupts;
+    window->timer_interrupts = is_known ? after->timer_interrupts - before->timer_interrupts : -1;
+}
+
+/* The kernel's counts lie between two pairs of readings, in the middle of each. */
+static int64_t count_interrupts(const struct run *run, struct port_environment *counts)
+{
+    int64_t from_ns = clock_monotonic_ns();
+    port_environment(run->setup.cpu, counts);
+    return from_ns + (clock_monotonic_ns() - from_ns) / 2;
+}
+
+static void watch_window(struct run *run, int64_t until_ns)
+{
+    struct own *own = run->own;
+    struct port_environment before, after;
+    struct gap_window window = {0};
+    int64_t counted_from_ns = count_interrupts(run, &before), now_ns = run_anchor(run);
+    int64_t left_ns = until_ns - now_ns < WINDOW_NS ? until_ns - now_ns : WINDOW_NS;
+    own->gap_log.count = 0;
+    own->gap_log.dropped_count = 0;
+    uint64_t begin = clock_ticks(&run->clock);
+    uint64_t end = gap_log_watch(&own->gap_log, &run->clock,
+                                 begin + clock_ticks_of_ns(&run->clock, left_ns), NULL);
+    window.counted_ns = count_interrupts(run, &after) - counted_from_ns;
+    window.begin_ns = run_at_ticks(run, begin);
+    window.end_ns = run_at_ticks(run, end);
+    take_counts(&window, &before, &after);
+    take_gaps(run, &window);
+    own->lost_count += window.dropped_count;
+    if (!gap_table_add(run->arena, &window))
+        own->lost_count += window.gap_count;
+}
+
+static void tell_lost(const struct run *run)
+{
+    const struct own *own = run->own;
+    const struct gap_table *table = gap_table_of(run->arena);
+    if (own->lost_count == 0)
+        return;
+    arena_event(run->arena, "gaps_dropped", -1,
+                DATA(data_integer("dropped_count", (int64_t)own->lost_count),
+                     data_integer("kept_count", table->gap_count),
+                     data_integer("room_count", run->arena->gap_room)),
+                "%llu gaps found no room beside %lu: ticks are looked for in the windows before "
+                "the first of them",
+                (unsigned long long)own->lost_count, (unsigned long)table->gap_count);
+}
+
+static int measure(struct run *run)
+{
+    struct own *own = run->own;
+    bool has_rests = run_number(run, "rest") == YES;
+    variant_begin(run, 0);
+    gap_log_open(&own->gap_log, &run->clock, own->gaps, GAPS_OF_WINDOW);
+    tell_watch(run);
+    struct run_budget budget = run_budget(run, 1);
+    int64_t now_ns = clock_monotonic_ns();
+    while (run_budget_left(&budget, run_record(run, GAP)->count, now_ns)) {
+        if (has_rests)
+            rt_budget_rest_ahead(&run->rt_budget, WINDOW_NS);
+        watch_window(run, budget.end_ns);
+        now_ns = clock_monotonic_ns();
+    }
+    tell_lost(run);
+    return 0;
+}
+
+const struct test clk_p_dur = {
+    .id = "CLK-P-DUR",
+    .title = "Duration of clock-tick processing",
+    .source = "[D] Dedicated Systems 2012, duration of clock tick processing",
+    .params = params,
+    .series = series,
+    .needs = TEST_NEEDS_A_CPU,
+    .default_duration_ns = DURATION_NS,
+    .setup_ns = 500000000,
+    .sample_ns = 1000000,
+    .prepare = prepare,
+    .declare = declare,
+    .measure = measure,
+};

@@ -1,0 +1,47 @@
+/* Gaps in a loop that reads the counter, and the windows in which it did (CLK-P-DUR): what the
+ * toolkit needs to tell a tick from a host's. In the arena behind the compact forms, so that a
+ * killed probe leaves them: all of the windows that ended.
+ *
+ * A window has its gaps before it counts, and the head is the first part that a copy reads. */
+#ifndef HS_RECORD_GAP_TABLE_H
+#define HS_RECORD_GAP_TABLE_H
+
+#include "record/arena.h"
+
+enum { GAP_TABLE_WINDOWS = 4096, GAP_TABLE_MOST = 1000000 };
+
+/* Since the start of the measurement. */
+struct gap_entry {
+    int64_t begin_ns, length_ns;
+};
+
+/* One watch of the loop, from its first reading to its last. The kernel's counters of the CPU were
+ * read before and after it, counted_ns apart; -1: not known. */
+struct gap_window {
+    int64_t begin_ns, end_ns;
+    int64_t counted_ns, interrupts, timer_interrupts;
+    uint32_t gap_count;     /* that are in the table */
+    uint32_t dropped_count; /* that are not */
+};
+
+struct gap_table {
+    _Atomic uint32_t window_count; /* those that are whole */
+    uint32_t gap_count;            /* of all of them */
+};
+
+/* NULL: the test has none. */
+const struct gap_table *gap_table_of(const struct arena *arena);
+const struct gap_window *gap_table_windows(const struct arena *arena);
+const struct gap_entry *gap_table_gaps(const struct arena *arena);
+
+/* Places for the gaps of the next window, and how many there are. */
+struct gap_entry *gap_table_free(struct arena *arena, uint32_t *count);
+
+/* Adds a window whose gaps are in the first gap_count of those places. False: there is no room for
+ * it, and none for later ones. */
+bool gap_table_add(struct arena *arena, const struct gap_window *window);
+
+/* For arena_open: keeps the windows before the first that is damaged. */
+void gap_table_repair(struct arena *arena);
+
+#endif

@@ -1,0 +1,229 @@
+/* The gap log on a made-up counter: the tests choose each step that the loop sees. Builds clock.c
+ * and gap_log.c anew. */
+#include "base/posix_source.h"
+
+#include <stdint.h>
+
+#define HS_BASE_COUNTER_H
+#define COUNTER_NAME "made up"
+static uint64_t counter_read(void);
+static uint64_t counter_begin(void);
+static uint64_t counter_end(void);
+
+#include "base/clock.c"
+#include "family/shared/gap_log.c"
+#include "tap.h"
+
+enum { GAPS = 4, JUMPS = 8 };
+
+/* The counter moves on by `step` at each reading, and by `jump` more at the reading `at`. It shows
+ * a multiple of `quantum`. */
+static struct {
+    uint64_t now, step, quantum, reads;
+    int jumps;
+    struct {
+        uint64_t at;
+        int64_t ticks;
+    } jump[JUMPS];
+    uint64_t over_at; /* reading at which is_over is set; 0: never */
+    atomic_bool is_over;
+} fake;
+
+static uint64_t counter_read(void)
+{
+    fake.reads++;
+    fake.now += fake.step;
+    for (int i = 0; i < fake.jumps; i++)
+        if (fake.jump[i].at == fake.reads)
+            fake.now += (uint64_t)fake.jump[i].ticks;
+    if (fake.over_at > 0 && fake.reads >= fake.over_at)
+        atomic_store(&fake.is_over, true);
+    return fake.now - fake.now % fake.quantum;
+}
+
+static uint64_t counter_begin(void)
+{
+    return counter_read();
+}
+
+static uint64_t counter_end(void)
+{
+    return counter_read();
+}
+
+bool port_counter_is_trusted(char *reason, size_t reason_bytes)
+{
+    (void)reason, (void)reason_bytes;
+    return true;
+}
+
+static struct clock clock_of(uint64_t hz)
+{
+    struct clock clock = {0};
+    use_rate(&clock, (double)hz, 0);
+    return clock;
+}
+
+static struct gap gaps[GAPS];
+
+static struct gap_log open_log(const struct clock *clock, uint64_t step, uint64_t quantum)
+{
+    struct gap_log gap_log;
+    memset(&fake, 0, sizeof fake);
+    fake.now = 1000000;
+    fake.step = step;
+    fake.quantum = quantum;
+    gap_log_open(&gap_log, clock, gaps, GAPS);
+    return gap_log;
+}
+
+static void jump(uint64_t reads_ahead, int64_t ticks)
+{
+    fake.jump[fake.jumps].at = fake.reads + reads_ahead;
+    fake.jump[fake.jumps++].ticks = ticks;
+}
+
+static void test_thresholds(void)
+{
+    static const struct {
+        uint64_t hz, step, quantum, turn, threshold;
+    } cases[] = {
+        {2000000000, 40, 1, 40, 600}, {2000000000, 100, 1, 100, 1000}, {24000000, 1, 1, 1, 10},
+        {100000000, 2, 1, 2, 30},     {1000000000, 20, 1000, 0, 2000}, /* it shows whole
+                                                                          microseconds */
+        {1000000, 0, 1, 0, 2},        {1000000000, 30, 40, 40, 400},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct clock clock = clock_of(cases[i].hz);
+        struct gap_log gap_log = open_log(&clock, cases[i].step, cases[i].quantum);
+        CHECK_SAME(gap_log.turn, cases[i].turn);
+        CHECK_SAME(gap_log.threshold, cases[i].threshold);
+        CHECK_SAME(gap_log.count, 0);
+        CHECK_SAME(gap_log.dropped_count, 0);
+    }
+}
+
+/* The first steps of a clock that moves on with the kernel's tick come late. */
+static void test_a_step_that_comes_late(void)
+{
+    struct clock clock = clock_of(1000000000);
+    struct gap_log gap_log = open_log(&clock, 20, 4000000);
+    CHECK_SAME(gap_log.threshold, 8000000);
+    gap_log_watch(&gap_log, &clock, counter_read() + 40000000, NULL);
+    CHECK_SAME(gap_log.count, 0);
+}
+
+/* A loop that was interrupted while it was measured. */
+static void test_the_median(void)
+{
+    struct clock clock = clock_of(2000000000);
+    struct gap_log gap_log = open_log(&clock, 40, 1);
+    for (uint64_t at = 2; at < JUMPS + 2; at++)
+        jump(at, 1000000);
+    gap_log_open(&gap_log, &clock, gaps, GAPS);
+    CHECK_SAME(gap_log.turn, 40);
+}
+
+static void test_gaps(void)
+{
+    struct clock clock = clock_of(2000000000);
+    struct gap_log gap_log = open_log(&clock, 40, 1);
+    uint64_t from = fake.now;
+    jump(2, 559); /* one tick less than a gap */
+    jump(4, 560);
+    jump(5, 10000); /* at once after it */
+    uint64_t end = gap_log_watch(&gap_log, &clock, from + 20000, NULL);
+    CHECK_SAME(gap_log.count, 2);
+    CHECK_SAME(gaps[0].begin - from, 3 * 40 + 559);
+    CHECK_SAME(gaps[0].end - gaps[0].begin, 600);
+    CHECK_SAME(gaps[1].begin, gaps[0].end);
+    CHECK_SAME(gaps[1].end - gaps[1].begin, 10040);
+    CHECK(end >= from + 20000 && end < from + 20040);
+}
+
+/* From one watch to the next no gap: the thread was allowed to rest. */
+static void test_two_watches(void)
+{
+    struct clock clock = clock_of(2000000000);
+    struct gap_log gap_log = open_log(&clock, 40, 1);
+    jump(3, 1000);
+    gap_log_watch(&gap_log, &clock, fake.now + 4000, NULL);
+    CHECK_SAME(gap_log.count, 1);
+    fake.now += 1000000;
+    jump(3, 1000);
+    gap_log_watch(&gap_log, &clock, fake.now + 4000, NULL);
+    CHECK_SAME(gap_log.count, 2);
+    CHECK_SAME(gaps[1].end - gaps[1].begin, 1040);
+}
+
+/* The gap that goes beyond the end belongs to the watch; time that is over gives none. */
+static void test_the_end(void)
+{
+    struct clock clock = clock_of(2000000000);
+    struct gap_log gap_log = open_log(&clock, 40, 1);
+    jump(4, 100000);
+    uint64_t end = gap_log_watch(&gap_log, &clock, fake.now + 1000, NULL);
+    CHECK_SAME(gap_log.count, 1);
+    CHECK_SAME(gaps[0].end, end);
+    uint64_t reads = fake.reads;
+    end = gap_log_watch(&gap_log, &clock, fake.now, NULL);
+    CHECK_SAME(end, fake.now);
+    CHECK_SAME(fake.reads, reads + 1);
+    CHECK_SAME(gap_log.count, 1);
+}
+
+static void test_being_told_to_end(void)
+{
+    struct clock clock = clock_of(2000000000);
+    struct gap_log gap_log = open_log(&clock, 40, 1);
+    fake.over_at = fake.reads + 10;
+    uint64_t end = gap_log_watch(&gap_log, &clock, fake.now + 1000000000, &fake.is_over);
+    CHECK_SAME(fake.reads, fake.over_at);
+    CHECK_SAME(end, fake.now);
+}
+
+static void test_a_full_log(void)
+{
+    struct clock clock = clock_of(2000000000);
+    struct gap_log gap_log = open_log(&clock, 40, 1);
+    for (uint64_t i = 0; i < GAPS + 3; i++)
+        jump(2 + 2 * i, 2000 + (int64_t)i);
+    gap_log_watch(&gap_log, &clock, fake.now + 30000, NULL);
+    CHECK_SAME(gap_log.count, GAPS);
+    CHECK_SAME(gap_log.dropped_count, 3);
+    CHECK_SAME(gaps[0].end - gaps[0].begin, 2040);
+    CHECK_SAME(gaps[GAPS - 1].end - gaps[GAPS - 1].begin, 2040 + GAPS - 1);
+}
+
+/* Whatever made it: there is no gap of minus some ticks. */
+static void test_a_counter_that_steps_back(void)
+{
+    struct clock clock = clock_of(2000000000);
+    struct gap_log gap_log = open_log(&clock, 40, 1);
+    jump(3, -5000);
+    jump(6, 800);
+    gap_log_watch(&gap_log, &clock, fake.now + 4000, NULL);
+    CHECK_SAME(gap_log.count, 1);
+    CHECK_SAME(gaps[0].end - gaps[0].begin, 840);
+}
+
+/* A counter of few bits that wraps while it is watched. */
+static void test_a_counter_that_wraps(void)
+{
+    struct clock clock = clock_of(2000000000);
+    struct gap_log gap_log = open_log(&clock, 40, 1);
+    fake.now = UINT64_MAX - 1000;
+    jump(30, 1000);
+    gap_log_watch(&gap_log, &clock, fake.now + 4000, NULL);
+    CHECK_SAME(gap_log.count, 1);
+    CHECK_SAME(gaps[0].end - gaps[0].begin, 1040);
+}
+
+TAP_MAIN({"what is a gap", test_thresholds},
+         {"a clock whose step is long", test_a_step_that_comes_late},
+         {"the median of a loop with interruptions", test_the_median},
+         {"begin and end of gaps", test_gaps}, {"two watches", test_two_watches},
+         {"the end of a watch", test_the_end}, {"being told to end", test_being_told_to_end},
+         {"a full log", test_a_full_log},
+         {"a counter that steps back", test_a_counter_that_steps_back},
+         {"a counter that wraps", test_a_counter_that_wraps})
