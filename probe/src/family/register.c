@@ -36,6 +36,8 @@
     TEST(irq_p_lat) \
     TEST(irq_p_dlt) \
     TEST(irq_p_tlt) \
+    TEST(irq_p_trk) \
+    TEST(irq_s_sus) \
     TEST(rsp_p_fix) \
     TEST(krn_p_pre)
 /* clang-format on */
