@@ -75,11 +75,15 @@ def measure(
             line = {"round": number, "load": side.name, "figures": metrics, "reason": reason}
             with keep.open("a") as file:
                 file.write(json.dumps(line) + "\n")
-            shown = reason or ", ".join(f"{FIGURES[key]} {_ms(metrics[key])}" for key in FIGURES)
+            shown = reason if metrics is None else _shown(metrics)
             print(f"round {number + 1} of {rounds}, {side.name}: {shown}", flush=True)
 
 
-def _one(side: loads.Side, seconds: float) -> tuple[Metrics, str]:
+def _shown(metrics: Metrics) -> str:
+    return ", ".join(f"{title} {_ms(metrics[key])}" for key, title in FIGURES.items())
+
+
+def _one(side: loads.Side, seconds: float) -> tuple[Metrics | None, str]:
     try:
         return loads.found_under(side, PROBE, seconds), ""
     except processes.Missing as missing:
