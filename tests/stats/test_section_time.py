@@ -11,7 +11,7 @@ from hardstone.stats.blocking_rate import blocking_rate
 from hardstone.stats.residuals import LEAST_IDLE, idle_of, residuals_of
 from hardstone.stats.section_time import section_length, shorter_share, time_longer
 from tests.stats import make
-from tests.stats.blocked import TWO_POINT, Draw, System
+from tests.stats.blocked import TWO_POINT, Draw, System, idle
 from tests.stats.test_blocking_rate import DRAWS, residuals
 
 
@@ -52,6 +52,22 @@ def test_the_interval_of_the_length_holds_it(draw: Draw, q: float) -> None:
         true = true_length(system, q)
         held += told.low_ns <= true and (told.high_ns is None or true <= told.high_ns)
     assert held >= 19
+
+
+@pytest.mark.parametrize("draw", DRAWS.values(), ids=DRAWS)
+def test_the_length_of_a_share_with_releases_after_the_last_wake_up(draw: Draw) -> None:
+    rng = np.random.default_rng(22)
+    system = System(draw, rng, count=90_000)
+    reference = idle_of(make.series(idle(rng, 20_000).tolist()))
+    assert reference is not None
+    values = system.woken(rng, 50_000, 100_000.0)
+    found = residuals_of(make.series(values.tolist()), reference, 100_000.0)
+    for q in (0.9, 0.99):
+        told = section_length(found, system.blocked_share, q)
+        assert told is not None and told.high_ns is not None
+        true = true_length(system, q)
+        assert told.value_ns == pytest.approx(true, rel=0.15)
+        assert told.low_ns <= true * 1.01 and true <= told.high_ns * 1.01
 
 
 def test_time_in_the_kernel_without_blocking_counts_as_short() -> None:

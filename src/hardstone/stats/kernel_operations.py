@@ -10,7 +10,7 @@ from hardstone.stats.blocking_rate import BlockingRate, RateInterval, blocking_r
 from hardstone.stats.merged import merged
 from hardstone.stats.operation_ranks import quantile_at, ranking_quantile, ranks_of
 from hardstone.stats.quantiles import Quantile
-from hardstone.stats.residuals import Idle, Residuals, idle_of, residuals_of
+from hardstone.stats.residuals import FAR_APART_NS, Idle, Residuals, idle_of, residuals_of
 from hardstone.stats.section_time import SectionLength, section_length
 
 TEST = "KRN-P-PRE"
@@ -22,6 +22,7 @@ RAN = "operation_ran"
 SHARES = (0.9, 0.99)
 MOST_OPERATIONS = 64
 _LABEL = "operation"
+_LEAST_AHEAD_NS = 50_000  # from a wake-up no release is earlier than that (krn_p_pre.c)
 
 
 @dataclass(frozen=True)
@@ -132,10 +133,20 @@ class _Maker:
     def _blocking(self, series: Series, share: float | None) -> Blocking | None:
         if self.idle is None or self.rate_at_ns is None:
             return None
-        found = residuals_of(series, self.idle)
+        found = residuals_of(series, self.idle, gap_of(self.result))
         lengths = {q: section_length(found, share, q) if share else None for q in SHARES}
         above = rate_interval(found, self.rate_at_ns)
         return Blocking(found, blocking_rate(found), above, lengths)
+
+
+def gap_of(result: Result) -> float:
+    """The mean of the exponential time to a release: what the probe adds to the least time from a
+    wake-up on. Far apart where the request does not say."""
+    interval_ns = result.params.get("interval_ns")
+    if isinstance(interval_ns, list):
+        interval_ns = interval_ns[0] if interval_ns else None
+    gap_ns = interval_ns - _LEAST_AHEAD_NS if isinstance(interval_ns, int) else 0
+    return float(gap_ns) if gap_ns > 0 else FAR_APART_NS
 
 
 def _by_operation(result: Result) -> dict[str, Series]:
