@@ -105,7 +105,7 @@ def result(
     events = [ran(name, share) for name, share in shares.items()]
     events.append(ran("all", whole.pop() if len(whole) == 1 else 0.5))
     # Releases of made-up systems are far apart.
-    params = {"interval_ns": 10**15}
+    params = {"mean_interval_ns": 10**15}
     return make.result("KRN-P-PRE", series=[*series, *sections], events=events, params=params)
 
 

@@ -92,6 +92,17 @@ def test_below_what_can_be_told_is_said() -> None:
     assert told.high_ns is not None
 
 
+def test_one_long_section_alone_bounds_nothing_from_below() -> None:
+    """Half a second in one section is most of the time, and no proof of a second one."""
+    reference = idle_of(make.series([1_000] * LEAST_IDLE))
+    assert reference is not None
+    found = residuals_of(make.series([1_000] * 1_999 + [500_000_000]), reference, 350_000.0)
+    told = section_length(found, 0.5, 0.9)
+    assert told is not None and told.value_ns == pytest.approx(5e8, rel=0.01)
+    assert told.low_ns < 1e8
+    assert told.high_ns is None
+
+
 def test_few_releases_say_nothing() -> None:
     reference = idle_of(make.series([1_000] * LEAST_IDLE))
     assert reference is not None

@@ -115,24 +115,24 @@ def _longer_bounds(found: Residuals, lengths_ns: FloatArray) -> tuple[FloatArray
     """Bounds of the share of time in sections longer than each of `lengths_ns`.
 
     For each release that time is gap P(R > x) + E max(R - x, 0) + x (intervals longer than x). Of
-    what the confidence leaves, the first and the last term have half each; the second, what was
-    waited beyond x, is taken as it was seen.
+    what the confidence leaves, the first and the last term have half each. The second, what was
+    waited beyond x, is at least 0, and at most as many times its mean as the first allows.
     """
     error = (1 - CONFIDENCE) / 4
     surely = count_low(counts_above(found, lengths_ns, is_sure=True), error)
     perhaps = count_high(counts_above(found, lengths_ns, is_sure=False), error)
-    waited = _waited_beyond(found, lengths_ns)
     low = found.gap_ns * surely + lengths_ns * longer_at_least(found, lengths_ns, error)
-    high = (found.gap_ns + lengths_ns) * perhaps
-    high = high + lengths_ns * seen_at_most(found, lengths_ns, error)
+    each_ns = found.gap_ns + lengths_ns + _waited_each(found, lengths_ns)
+    high = each_ns * perhaps + lengths_ns * seen_at_most(found, lengths_ns, error)
     time_ns = found.releases * found.per_release_ns
-    return (low + waited) / time_ns, (high + waited) / time_ns
+    return low / time_ns, high / time_ns
 
 
-def _waited_beyond(found: Residuals, lengths_ns: FloatArray) -> FloatArray:
-    """The sum of what is above each of `lengths_ns` of all residuals."""
+def _waited_each(found: Residuals, lengths_ns: FloatArray) -> FloatArray:
+    """The mean of what residuals above each of `lengths_ns` have above it; 0 without any."""
     middles = (found.lower_ns + found.upper_ns) / 2
     above = found.blocked - np.concatenate([[0.0], np.cumsum(found.count)])
     sums = np.concatenate([[0.0], np.cumsum(found.count * middles)])
     first = np.searchsorted(middles, lengths_ns, side="right")
-    return np.asarray(sums[-1] - sums[first] - above[first] * lengths_ns, dtype=np.float64)
+    waited = sums[-1] - sums[first] - above[first] * lengths_ns
+    return np.asarray(np.maximum(waited, 0) / np.maximum(above[first], 1), dtype=np.float64)
