@@ -75,10 +75,29 @@ def result(
     reference: NDArray[np.int64] | None,
     sections: Sequence[Series] = (),
 ) -> Result:
-    """A result of KRN-P-PRE with the series `all` of all operations."""
+    """A result of KRN-P-PRE; `all` has the values of all operations, and half of its time in the
+    kernel unless all have the same share."""
     series = [dispatch(name, values) for name, values in found.items()]
     series.append(dispatch("all", np.concatenate(list(found.values()))))
     if reference is not None:
         series.insert(0, dispatch("none", reference))
+    whole = set(shares.values())
     events = [ran(name, share) for name, share in shares.items()]
+    events.append(ran("all", whole.pop() if len(whole) == 1 else 0.5))
     return make.result("KRN-P-PRE", series=[*series, *sections], events=events)
+
+
+KINDS: dict[str, Draw] = {"exit": TWO_POINT, "fork": EXPONENTIAL, "exec": UNIFORM}
+SHORT: Draw = lambda rng, n: rng.exponential(3_000.0, n)  # noqa: E731
+
+
+def kernel_result(
+    seed: int = 1, *, count: int = 4_000, is_short: bool = False, share: float | None = 0.95
+) -> Result:
+    """Three operations, of which `exit` blocks longest; `is_short`: all block for 3 us."""
+    rng = np.random.default_rng(seed)
+    found = {
+        name: System(SHORT if is_short else draw, rng).latencies(rng, count)
+        for name, draw in KINDS.items()
+    }
+    return result(found, dict.fromkeys(KINDS, share), reference=idle(rng, count))

@@ -138,6 +138,8 @@ static void limits_json(struct emit *emit, enum load_degree_kind kind)
     } else if (load_most_number(kind) > 0) {
         emit_member_integer(emit, "min", 1);
         emit_member_integer(emit, "max", load_most_number(kind));
+        if (kind == LOAD_GROUPS)
+            emit_member_integer(emit, "processes_each", 1 + LOAD_GROUP_MEMBERS);
     }
 }
 

@@ -6,6 +6,8 @@
 
 #include <unistd.h>
 
+enum { GROUP_PROCESSES = 1 + LOAD_GROUP_MEMBERS };
+
 static int cpus_of(const struct load_cpus *cpus)
 {
     long online = sysconf(_SC_NPROCESSORS_ONLN);
@@ -100,24 +102,40 @@ static int numbered_processes(const struct load_places *places, const struct loa
     return load_places_processes(places, spec) - fixed;
 }
 
-static int least_of(const struct load_term *term)
+static void set_number(struct load_places *places, int i, const struct load_term *term,
+                       const struct load_cpus *cpus, int64_t number)
 {
-    return term->element->kind == LOAD_GROUPS ? 0 : 1;
+    places->numbers[i] = (int)number;
+    places->processes[i] = processes_of(term, places->numbers[i], cpus);
+}
+
+/* Groups that fit into `left` processes, if `numbered` were asked for in all. One that needs at
+ * most half of them is started, whatever its part would be. */
+static int64_t groups_in(int64_t left, int64_t asked, int64_t numbered)
+{
+    int64_t number = left > 0 ? asked * left / numbered : 0;
+    return number == 0 && left >= INT64_C(2) * GROUP_PROCESSES ? 1 : number;
 }
 
 void load_places_fit(struct load_places *places, const struct load_spec *spec,
                      const struct load_cpus *cpus, int64_t room)
 {
-    int all = load_places_processes(places, spec), numbered = numbered_processes(places, spec);
+    int64_t all = load_places_processes(places, spec), numbered = numbered_processes(places, spec);
     int64_t left = room - (all - numbered);
     if (room >= all || numbered == 0)
         return;
     for (int i = 0; i < spec->count; i++) {
-        if (!is_numbered(&spec->terms[i]))
+        if (spec->terms[i].element->kind != LOAD_GROUPS)
             continue;
-        int64_t number = left > 0 ? places->asked[i] * left / numbered : 0;
-        places->numbers[i] = number > 0 ? (int)number : least_of(&spec->terms[i]);
-        places->processes[i] = processes_of(&spec->terms[i], places->numbers[i], cpus);
+        set_number(places, i, &spec->terms[i], cpus, groups_in(left, places->asked[i], numbered));
+        left -= (int64_t)places->numbers[i] * GROUP_PROCESSES;
+        numbered -= (int64_t)places->asked[i] * GROUP_PROCESSES;
+    }
+    for (int i = 0; i < spec->count; i++) {
+        if (!is_numbered(&spec->terms[i]) || spec->terms[i].element->kind == LOAD_GROUPS)
+            continue;
+        int64_t number = left > 0 ? places->asked[i] * left / numbered : 1;
+        set_number(places, i, &spec->terms[i], cpus, number > 1 ? number : 1);
     }
 }
 

@@ -29,8 +29,9 @@ void load_places_plan(struct load_places *places, const struct load_spec *spec,
 int load_places_slots(const struct load_places *places, int terms);
 int load_places_processes(const struct load_places *places, const struct load_spec *spec);
 
-/* Reduces all numbers in the same proportion until `room` processes suffice: to at least 1, and
- * groups, which are many processes each, to none. */
+/* Reduces all numbers in the same proportion, to at least 1, until `room` processes suffice.
+ * Groups, which are many processes each, are reduced first, and to none if one needs more than
+ * half. */
 void load_places_fit(struct load_places *places, const struct load_spec *spec,
                      const struct load_cpus *cpus, int64_t room);
 

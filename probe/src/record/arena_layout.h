@@ -4,7 +4,7 @@
 #define HS_RECORD_ARENA_LAYOUT_H
 
 #include "record/arena.h"
-#include "record/gap_table.h"
+#include "record/gap_window.h"
 #include "record/kept.h"
 
 #include <stddef.h>

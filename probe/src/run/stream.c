@@ -4,8 +4,8 @@
 
 #include "load/report.h"
 #include "record/counter_table.h"
-#include "record/gap_table.h"
 #include "record/trace_table.h"
+#include "run/window_lines.h"
 #include "shield/shield.h"
 
 #include <inttypes.h>
@@ -387,64 +387,6 @@ static void traces(struct emit *emit, const struct arena *arena)
             trace_line(emit, &arena->traces[i]);
 }
 
-static void window_counters(struct emit *emit, const struct gap_window *window)
-{
-    known_integer(emit, "counted_ns", window->counted_ns);
-    known_integer(emit, "interrupts_count", window->interrupts);
-    known_integer(emit, "timer_interrupts_count", window->timer_interrupts);
-}
-
-/* From the begin of the gap before, or of the window. */
-static void distances(struct emit *emit, const struct gap_window *window,
-                      const struct gap_entry *gaps)
-{
-    int64_t from_ns = window->begin_ns;
-    emit_raw(emit, "[");
-    for (uint32_t i = 0; i < window->gap_count; i++) {
-        emit_raw(emit, i ? "," : "");
-        emit_integer(emit, gaps[i].begin_ns - from_ns);
-        from_ns = gaps[i].begin_ns;
-    }
-    emit_raw(emit, "]");
-}
-
-static void lengths(struct emit *emit, const struct gap_window *window,
-                    const struct gap_entry *gaps)
-{
-    emit_raw(emit, "[");
-    for (uint32_t i = 0; i < window->gap_count; i++) {
-        emit_raw(emit, i ? "," : "");
-        emit_integer(emit, gaps[i].length_ns);
-    }
-    emit_raw(emit, "]");
-}
-
-static void window_line(struct emit *emit, const struct gap_window *window,
-                        const struct gap_entry *gaps)
-{
-    begin_line(emit, "window");
-    emit_member_integer(emit, "begin_ns", window->begin_ns);
-    emit_member_integer(emit, "end_ns", window->end_ns);
-    window_counters(emit, window);
-    emit_member_integer(emit, "dropped_count", window->dropped_count);
-    emit_key(emit, "distance_ns");
-    distances(emit, window, gaps);
-    emit_key(emit, "length_ns");
-    lengths(emit, window, gaps);
-    end_line(emit);
-}
-
-static void windows(struct emit *emit, const struct arena *arena)
-{
-    const struct gap_table *table = gap_table_of(arena);
-    uint32_t count = table ? table->window_count : 0, gaps = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        const struct gap_window *window = &gap_table_windows(arena)[i];
-        window_line(emit, window, gap_table_gaps(arena) + gaps);
-        gaps += window->gap_count;
-    }
-}
-
 static void verdicts(struct emit *emit, const struct arena *arena)
 {
     for (uint32_t i = 0; i < arena->verdict_count; i++) {
@@ -540,7 +482,7 @@ static void footer_line(struct emit *emit, uint32_t event_count, const struct ar
     begin_line(emit, "footer");
     emit_member_integer(emit, "lines", (int64_t)emit->line_count);
     emit_member_integer(emit, "events", event_count);
-    emit_member_integer(emit, "series", arena ? arena->series_count : 0);
+    emit_member_integer(emit, "series", arena ? arena_named_count(arena) : 0);
     emit_member_integer(emit, "verdicts", arena ? arena->verdict_count : 0);
     emit_member_integer(emit, "crc32", crc32);
     end_line(emit);
@@ -554,9 +496,10 @@ void stream_rest(struct emit *emit, const struct run *run)
     load_lines(emit, &run->load);
     intervals(emit, run->arena);
     traces(emit, run->arena);
-    windows(emit, run->arena);
+    window_lines(emit, run->arena);
     for (uint32_t i = 0; i < run->arena->series_count; i++)
-        series_line(emit, run->arena, i, run->befores, run->scratch);
+        if (arena_is_named(run->arena, i))
+            series_line(emit, run->arena, i, run->befores, run->scratch);
     verdicts(emit, run->arena);
     result_line(emit, run);
     footer_line(emit, event_count, run->arena);
@@ -615,9 +558,10 @@ void stream_dump(struct emit *emit, const struct arena *arena, struct record *sc
     events(emit, arena);
     intervals(emit, arena);
     traces(emit, arena);
-    windows(emit, arena);
+    window_lines(emit, arena);
     for (uint32_t i = 0; i < arena->series_count; i++)
-        series_line(emit, arena, i, NULL, scratch);
+        if (arena_is_named(arena, i))
+            series_line(emit, arena, i, NULL, scratch);
     verdicts(emit, arena);
     if (arena->conditions_json[0])
         dumped_result(emit, arena, scratch);

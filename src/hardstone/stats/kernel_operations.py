@@ -53,7 +53,8 @@ class Operation:
 
 @dataclass(frozen=True)
 class KernelTime:
-    """The operations of a result, worst first; `whole` is all of them together.
+    """The operations of a result, worst first; `whole` is the operation `all`, which has them in
+    turn, or where that was not measured the releases of all of them.
 
     They are ranked by their quantile `q`. `reference` is the operation `none`. `idle` and
     `rate_at_ns` are None where it is missing or too short: then nothing is said of blocking.
@@ -74,14 +75,15 @@ def kernel_time_of(result: Result) -> KernelTime | None:
         return None
     found = _by_operation(result)
     reference, whole = found.pop(REFERENCE, None), found.pop(ALL, None)
-    whole = whole or merged(list(found.values()))
-    if whole is None:
+    together = whole or merged(list(found.values()))
+    if together is None:
         return None
     idle = idle_of(reference) if reference else None
-    maker = _Maker(result, idle, _rate_at(whole, idle) if idle else None)
-    q = ranking_quantile(found or {ALL: whole})
+    maker = _Maker(result, idle, _rate_at(together, idle) if idle else None)
+    q = ranking_quantile(found or {ALL: together})
     ranks = ranks_of({name: quantile_at(series, q) for name, series in found.items()})
     shares = {name: maker.kernel_share(name) for name in found}
+    share = maker.kernel_share(ALL) if whole else _share_together(found, shares)
     return KernelTime(
         idle=idle,
         reference=maker.operation(REFERENCE, reference, None, q, None) if reference else None,
@@ -89,7 +91,7 @@ def kernel_time_of(result: Result) -> KernelTime | None:
             maker.operation(name, found[name], shares[name], q, rank)
             for name, rank in ranks.items()
         ],
-        whole=maker.operation(ALL, whole, _whole_share(found, shares), q, None),
+        whole=maker.operation(ALL, together, share, q, None),
         q=q,
         rate_at_ns=maker.rate_at_ns,
     )
@@ -154,8 +156,10 @@ def _rate_at(whole: Series, idle: Idle) -> float:
     return next((mark for mark in marks if mark >= least), least)
 
 
-def _whole_share(found: Mapping[str, Series], shares: Mapping[str, float | None]) -> float | None:
-    """The share of releases that hit the kernel in any operation."""
+def _share_together(
+    found: Mapping[str, Series], shares: Mapping[str, float | None]
+) -> float | None:
+    """The share of the releases of all operations that hit the kernel."""
     count = sum(one.count for one in found.values())
     known = [(one.count, shares[name]) for name, one in found.items()]
     if not count or any(share is None for _, share in known):

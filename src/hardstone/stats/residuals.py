@@ -19,6 +19,7 @@ from hardstone.stats.layout import edges_of, index_of, parse_layout
 
 LEAST_IDLE = 100  # fewer releases give no standard deviation worth the name
 _DEVIATIONS = 3
+_MOST_NS = 2**62  # of a damaged document
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,9 @@ def idle_of(series: Series) -> Idle | None:
     """The idle latency from the series of the reference; None where it has too few values."""
     if series.count < LEAST_IDLE or series.mean is None or series.stddev is None:
         return None
-    return Idle(series.count, series.mean, series.stddev)
+    found = Idle(series.count, series.mean, series.stddev)
+    is_possible = 0 <= found.mean_ns <= found.limit_ns < _MOST_NS
+    return found if is_possible else None
 
 
 def residuals_of(series: Series, idle: Idle) -> Residuals:
@@ -71,18 +74,18 @@ def residuals_of(series: Series, idle: Idle) -> Residuals:
     bits = parse_layout(series.histogram.layout)
     first = edges_of(index_of(max(ceil(idle.limit_ns), 0), bits), bits)[1] + 1
     above = bins.lower >= first
-    lower, upper, count = bins.lower[above], bins.upper[above] + 1, bins.count[above]
+    lower, count = bins.lower[above].astype(np.float64), bins.count[above].astype(np.float64)
+    upper = bins.upper[above].astype(np.float64) + 1
     top = float(max(series.max or 0, first))
-    ends = np.minimum(upper.astype(np.float64), top + 1)
     if bins.overflow:
-        last = max(top, float(upper[-1]) if upper.size else 0.0)
-        lower = np.append(lower, int(upper[-1]) if upper.size else first)
-        ends, count = np.append(ends, last + 1), np.append(count, bins.overflow)
+        last = float(upper[-1]) if upper.size else float(first)
+        lower, count = np.append(lower, last), np.append(count, float(bins.overflow))
+        upper = np.append(upper, max(top, last) + 1)
     return Residuals(
         releases=bins.total,
         start_ns=first - idle.mean_ns,
         worst_ns=top - idle.mean_ns,
-        lower_ns=lower.astype(np.float64) - idle.mean_ns,
-        upper_ns=ends - idle.mean_ns,
-        count=count.astype(np.float64),
+        lower_ns=lower - idle.mean_ns,
+        upper_ns=upper - idle.mean_ns,
+        count=count,
     )

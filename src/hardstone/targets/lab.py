@@ -16,6 +16,7 @@ from hardstone.errors import InputError
 from hardstone.lab import guest_frames as frames
 from hardstone.lab.accel import boot_limit_s, choose_accel, kvm_obstacle
 from hardstone.lab.emulator import emulator
+from hardstone.lab.extra_device import check_device
 from hardstone.lab.guest import Guest, GuestLostError
 from hardstone.lab.guest_frames import Frame
 from hardstone.lab.initramfs import initramfs_for
@@ -190,11 +191,12 @@ class LabTransport:
     def _boot(self, kernel: Kernel, programs: Programs, notices: Notices) -> Guest:
         machine = Machine(
             kernel=kernel,
-            initramfs=initramfs_for(kernel, programs),
+            initramfs=initramfs_for(kernel, programs, self._settings.device),
             accel=choose_accel(self._settings, kernel.arch, self._obstacle_of),
             cpus=cpu_count(self._settings),
             memory_mib=memory_mib(self._settings),
             append=boot_line_of(self._settings),
+            device=self._settings.device,
         )
         try:
             return self._boot_once(machine, notices)
@@ -264,7 +266,7 @@ def lab_transport(
 ) -> LabTransport:
     """The way to the guest that `text` names, what follows `lab:`; it does not boot yet."""
     settings = parse_settings(text)
-    find_kernel(settings.kernel)
+    check_device(find_kernel(settings.kernel), settings.device)
     return LabTransport(settings, obstacle_of)
 
 

@@ -15,6 +15,7 @@ from hardstone.present.why_late import NOTE, all_causes
 from hardstone.stats.conditions import conditions_in, names_in
 from hardstone.terminal.console import make_console, print_command, print_rows
 from hardstone.terminal.kernel_view import show_kernel_time
+from hardstone.terminal.noise_rows import print_noise
 from hardstone.terminal.run_rows import (
     advice_commands,
     advice_rows,
@@ -46,6 +47,7 @@ def print_whole(document: RunDocument, stream: IO[str] | None = None) -> None:
         print_side_by_side(console, document)
     else:
         _print_series(console, document)
+    print_noise(console, document)
     for pair in pairs_in(document):
         show_pair(console, pair)
     print_loads(console, document)

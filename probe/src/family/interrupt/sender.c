@@ -13,7 +13,8 @@ static void wait_for(sem_t *semaphore)
 
 static bool is_ended(struct sender *sender)
 {
-    return atomic_load_explicit(&sender->is_over, memory_order_relaxed) || run_should_stop();
+    return atomic_load_explicit(&sender->is_left, memory_order_relaxed) ||
+           atomic_load_explicit(&sender->is_over, memory_order_relaxed) || run_should_stop();
 }
 
 static void spin(const struct clock *clock, int64_t ns)
@@ -69,19 +70,6 @@ static void be_sender(void *argument)
     }
 }
 
-/* The bound of the skew between the two CPUs; 0 where one clock serves all CPUs. */
-static uint64_t skew_ticks(const struct run *run, int cpu)
-{
-    const struct instrument *instrument = &run->instrument;
-    for (uint32_t i = 0; run->clock.use_counter && i < instrument->skew_count; i++) {
-        const struct instrument_skew *skew = &instrument->skew[i];
-        double offset_ns = skew->offset_ns < 0 ? -skew->offset_ns : skew->offset_ns;
-        if (skew->cpu_b == cpu)
-            return clock_ticks_of_ns(&run->clock, (int64_t)(offset_ns + skew->bound_ns) + 1);
-    }
-    return 0;
-}
-
 int sender_start(struct sender *sender, struct run *run, const struct interrupt_line *line)
 {
     struct rt_thread_setup setup = run->setup;
@@ -89,7 +77,7 @@ int sender_start(struct sender *sender, struct run *run, const struct interrupt_
     memset(sender, 0, sizeof *sender);
     sender->run = run;
     sender->line = line;
-    sender->skew_ticks = skew_ticks(run, setup.cpu);
+    sender->skew_ticks = interrupt_skew_ticks(run, setup.cpu);
     sender->random[0] = 0x330e;
     sender->random[1] = (unsigned short)run->request->seed;
     sender->random[2] = (unsigned short)(run->request->seed >> 16);
@@ -107,12 +95,19 @@ void sender_begin(struct sender *sender, uint32_t count)
     sender->sent_count = sender->refused_count = 0;
     sender->error = 0;
     atomic_store(&sender->is_watched, false);
+    atomic_store(&sender->is_left, false);
     atomic_store(&sender->is_done, false);
     sem_post(&sender->start);
 }
 
+void sender_watched(struct sender *sender)
+{
+    atomic_store_explicit(&sender->is_watched, true, memory_order_release);
+}
+
 void sender_end(struct sender *sender)
 {
+    atomic_store(&sender->is_left, true);
     wait_for(&sender->parked);
 }
 

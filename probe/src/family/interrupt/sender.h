@@ -20,6 +20,7 @@ struct sender {
     struct rt_thread rt_thread;
     sem_t start, parked;
     atomic_bool is_watched; /* the CPU under test spins: send */
+    atomic_bool is_left;    /* it no longer does: end the burst */
     atomic_bool is_done;    /* the burst's last interrupt was served, and a pause is over */
     atomic_bool is_over;    /* ends the thread, and a burst under way */
     uint32_t wanted_count;  /* of the burst; at most SENDER_BURST */
@@ -34,8 +35,9 @@ struct sender {
 /* Starts the thread, which blocks. 0, or an errno value. */
 int sender_start(struct sender *sender, struct run *run, const struct interrupt_line *line);
 
-/* Lets it send `count` interrupts, the first one when `is_watched` is set. */
+/* Lets it send `count` interrupts, the first one after sender_watched. */
 void sender_begin(struct sender *sender, uint32_t count);
+void sender_watched(struct sender *sender);
 
 /* Waits until the burst has ended; one under way ends with the next send. */
 void sender_end(struct sender *sender);

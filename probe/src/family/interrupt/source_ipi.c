@@ -37,7 +37,6 @@ static void close_line(struct interrupt_line *line)
 
 const struct interrupt_source interrupt_ipi = {
     .name = "ipi",
-    .counted_as = "Function call interrupts",
     .is_sent_elsewhere = true,
     .look = look,
     .open = open_line,

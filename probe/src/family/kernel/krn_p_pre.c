@@ -1,21 +1,21 @@
 /* KRN-P-PRE: non-preemptable kernel time (Hewlett-Packard, real-time HP-UX, 1987).
  *
- * A time-shared process, the operator, does one operation of the kernel over and over. The
- * measuring thread, real-time and bound to the same CPU, sleeps until a release that the operator
- * cannot know, and so hits it at random places of its work in the kernel. begin = the programmed
- * release (clock_nanosleep, absolute, CLOCK_MONOTONIC), end = the first reading of that clock by
- * the measuring thread in user space. What the kernel did not let be preempted, or did with
- * interrupts off, is in the value, beside what a wake-up costs anyway.
+ * A time-shared process, the busy one, does one operation of the kernel over and over. The
+ * measuring thread, real-time and bound to the same CPU, sleeps until a release that the busy
+ * process cannot know, and so hits it at random places of its work in the kernel. begin = the
+ * programmed release (clock_nanosleep, absolute, CLOCK_MONOTONIC), end = the first reading of that
+ * clock by the measuring thread in user space. What the kernel did not let be preempted, or did
+ * with interrupts off, is in the value, beside what a wake-up costs anyway.
  *
- * Variants, one after another: `none`, where the operator spins in user space (the reference: what
- * the same wake-up costs without the kernel); a variant for each class of operations; `all`, where
- * it does the classes in turn, as the load `kernel` does.
+ * Variants, one after another: `none`, where the busy process spins in user space (the reference:
+ * what the same wake-up costs without the kernel); a variant for each class of operations; `all`,
+ * where it does the classes in turn, as the load `kernel` does.
  *
- * From one wake-up to the next release it is 50 us and an exponential time; `interval_ns` is the
- * mean of both together. The releases have no phase with the tick or with the operations. The first
- * 16 of a variant are not recorded.
+ * From one wake-up to the next release it is 50 us and an exponential time; `mean_interval_ns` is
+ * the mean of both together. The releases have no phase with the tick or with the operations. The
+ * first 16 of a variant are not recorded.
  *
- * What the operator did is told for each variant (event operation_ran): operations, CPU time of it
+ * What it did is told for each variant (event operation_ran): operations, CPU time of it
  * and of its children, how much of that in the kernel (Linux divides it by samples of the tick
  * unless it was built to count exactly), and how many values were taken while it did not run, as
  * it waited for a disk. Those are recorded too: waiting is part of the operation. What cannot be
@@ -25,28 +25,25 @@
  * section; the toolkit estimates from that how often sections are longer than x. Sections that come
  * less often than about 3 in the number of values times their length are not seen. Within 50 us of
  * a wake-up nothing is sampled, and a section longer than the interval is hit once only. The
- * operator goes on with caches that the measuring thread has used. Interrupts, higher priorities
- * and a hypervisor delay a value too: they are in `none` as well.
+ * busy process goes on with caches that the measuring thread has used. Interrupts, higher
+ * priorities and a hypervisor delay a value too: they are in `none` as well.
  */
 #include "base/posix_source.h"
 
-#include "family/kernel/operator.h"
+#include "family/kernel/busy_process.h"
+#include "family/kernel/random_release.h"
 
 #include "run/variant.h"
 
 #include <errno.h>
-#include <math.h>
-#include <stdlib.h>
 
 enum { SAMPLES = 10000, WARM_UP = 16 };
-
-#define LEAST_AHEAD_NS 50000
 
 static const struct param_spec params[] = {
     {"operation", PARAM_NAME, true,
      "none,fork,exec,exit,copy,file,map,terminal,socket,pipe,fsync,scan,all", 0, 0, operation_names,
      "what the kernel does meanwhile; none: nothing, all: the operations in turn", "operation"},
-    {"interval_ns", PARAM_NS, false, "500us", 100000, INT64_C(1000000000), NULL,
+    {"mean_interval_ns", PARAM_NS, false, "400us", 100000, INT64_C(1000000000), NULL,
      "mean time from a wake-up to the next release, which is random"},
     {0},
 };
@@ -59,9 +56,8 @@ static const struct series_spec series[] = {
 enum { DISPATCH };
 
 struct own {
-    struct operator operator;
-    unsigned short random[3];
-    double mean_ns; /* of the random part */
+    struct busy_process busy;
+    struct random_release release;
     uint64_t still_count;
 };
 
@@ -86,29 +82,14 @@ static int prepare(struct run *run)
     struct own *own = run_own(run, sizeof *own);
     if (!own)
         return -1;
-    own->mean_ns = (double)(run_number(run, "interval_ns") - LEAST_AHEAD_NS);
-    return operator_open(&own->operator, run);
+    return busy_process_open(&own->busy, run);
 }
 
 static void finish(struct run *run)
 {
     struct own *own = run->own;
     if (own)
-        operator_close(&own->operator);
-}
-
-/* The same releases for an operation, whatever others are measured. */
-static void begin_random(struct own *own, const struct run *run, enum operation operation)
-{
-    uint64_t seed = run->request->seed;
-    own->random[0] = (unsigned short)(0x330e + operation);
-    own->random[1] = (unsigned short)seed;
-    own->random[2] = (unsigned short)(seed >> 16);
-}
-
-static int64_t choose_ahead_ns(struct own *own)
-{
-    return LEAST_AHEAD_NS + (int64_t)(-log(1 - erand48(own->random)) * own->mean_ns);
+        busy_process_close(&own->busy);
 }
 
 static void sleep_until(int64_t release_ns)
@@ -120,12 +101,12 @@ static void sleep_until(int64_t release_ns)
 
 static int64_t take(struct run *run, struct own *own)
 {
-    int64_t ahead_ns = choose_ahead_ns(own);
+    int64_t ahead_ns = random_release_ahead_ns(&own->release);
     int64_t release_ns = clock_monotonic_ns() + ahead_ns;
     sleep_until(release_ns);
     int64_t now_ns = clock_monotonic_ns();
     record_value(run_record(run, DISPATCH), now_ns - release_ns, run_at_ns(run, now_ns));
-    if (!operator_was_at_work(&own->operator) && !run->is_warm_up)
+    if (!busy_process_was_at_work(&own->busy) && !run->is_warm_up)
         own->still_count++;
     return now_ns;
 }
@@ -140,7 +121,7 @@ static void take_values(struct run *run, struct own *own)
         now_ns = take(run, own);
     run->is_warm_up = false;
     while (run_budget_left(&budget, record->count, now_ns) &&
-           !operator_has_given_up(&own->operator))
+           !busy_process_has_given_up(&own->busy))
         now_ns = take(run, own);
 }
 
@@ -148,14 +129,15 @@ static int measure_variant(struct run *run)
 {
     struct own *own = run->own;
     enum operation operation = (enum operation)variant_number(run, "operation");
-    begin_random(own, run, operation);
+    random_release_begin(&own->release, run->request->seed, (int)operation,
+                         run_number(run, "mean_interval_ns"));
     own->still_count = 0;
-    int result = operator_start(&own->operator, operation);
+    int result = busy_process_start(&own->busy, operation);
     if (result == 0) {
         take_values(run, own);
-        result = operator_stop(&own->operator);
+        result = busy_process_stop(&own->busy);
     }
-    operator_tell(&own->operator, run->records[DISPATCH]->count, own->still_count);
+    busy_process_tell(&own->busy, run->records[DISPATCH]->count, own->still_count);
     return result < 0 ? -1 : 0;
 }
 
@@ -183,8 +165,8 @@ const struct test krn_p_pre = {
     .series = series,
     .needs = TEST_NEEDS_REALTIME | TEST_NEEDS_ONE_CPU,
     .default_samples = SAMPLES,
-    .setup_ns = INT64_C(2000000000),
-    .sample_param = "interval_ns",
+    .setup_ns = INT64_C(1000000000),
+    .sample_param = "mean_interval_ns",
     .check = check,
     .declare = declare,
     .prepare = prepare,

@@ -1,6 +1,6 @@
 #include "base/posix_source.h"
 
-#include "family/kernel/operator.h"
+#include "family/kernel/busy_process.h"
 
 #include "run/supervise.h"
 #include "work/job.h"
@@ -43,7 +43,7 @@ static void read_usage(int64_t *cpu_ns, int64_t *system_ns)
     add_usage(RUSAGE_CHILDREN, cpu_ns, system_ns);
 }
 
-static bool has_to_do(const struct operator_table *table, int class)
+static bool has_to_do(const struct busy_table *table, int class)
 {
     bool is_of_it =
         table->operation == OPERATION_ALL || (int)table->operation == OPERATION_FIRST_CLASS + class;
@@ -51,9 +51,9 @@ static bool has_to_do(const struct operator_table *table, int class)
 }
 
 /* The first failure in a row that long is the last one. */
-static void do_class(struct operator_table *table, int class, int most_failures)
+static void do_class(struct busy_table *table, int class, int most_failures)
 {
-    struct operator_class *own = &table->classes[class];
+    struct busy_class *own = &table->classes[class];
     int error = kernel_classes[class].act(&table->space);
     if (!error) {
         own->failures_in_a_row = 0;
@@ -65,7 +65,7 @@ static void do_class(struct operator_table *table, int class, int most_failures)
     own->is_given_up = ++own->failures_in_a_row >= most_failures;
 }
 
-static void spin(struct operator_table *table)
+static void spin(struct busy_table *table)
 {
     for (volatile int i = 0; i < SPINS; i++)
         ;
@@ -73,7 +73,7 @@ static void spin(struct operator_table *table)
 }
 
 /* Whether there is still something to do. */
-static bool do_round(struct operator_table *table, int most_failures)
+static bool do_round(struct busy_table *table, int most_failures)
 {
     bool is_left = table->operation == OPERATION_NONE;
     if (is_left)
@@ -89,7 +89,7 @@ static bool do_round(struct operator_table *table, int most_failures)
 /* What an ordinary process has: memory that is not locked. What cannot be done once is given up. */
 static int begin(void *argument)
 {
-    struct operator_table *table = argument;
+    struct busy_table *table = argument;
     munlockall();
     int error = scratch_make(&table->scratch);
     if (error)
@@ -105,7 +105,7 @@ static int begin(void *argument)
 
 static void operate(void *argument)
 {
-    struct operator_table *table = argument;
+    struct busy_table *table = argument;
     int64_t cpu_ns, system_ns, end_cpu_ns, end_system_ns;
     int64_t begin_ns = clock_monotonic_ns(), waited_ns = port_run_delay_ns();
     read_usage(&cpu_ns, &system_ns);
@@ -125,25 +125,25 @@ static void operate(void *argument)
 
 /* ---- in the probe ---- */
 
-int operator_open(struct operator* operator, struct run * run)
+int busy_process_open(struct busy_process *busy, struct run *run)
 {
-    operator->run = run;
+    busy->run = run;
     if (!port_has_processes())
         return outcome_set(&run->outcome, STATUS_UNSUPPORTED, NULL,
                            "this system cannot start a second process (fork)");
     struct scratch scratch = {.folder = ""};
     if (scratch_choose(&scratch, true, run->request->seed ^ (uint64_t)clock_monotonic_ns()) == 0)
         scratch_sweep(&scratch);
-    if (ipc_cleanup_open_with(&operator->cleanup, run, &scratch) != 0)
+    if (ipc_cleanup_open_with(&busy->cleanup, run, &scratch) != 0)
         return -1;
-    operator->table = peer_memory(sizeof *operator->table, &operator->cleanup.places[0]);
-    if (!operator->table)
+    busy->table = peer_memory(sizeof *busy->table, &busy->cleanup.places[0]);
+    if (!busy->table)
         return outcome_set_errno(&run->outcome, errno, "memory for both processes",
                                  "make room in shared memory (/dev/shm on Linux)");
-    if (!peer_memory_is_shared(operator->table))
+    if (!peer_memory_is_shared(busy->table))
         return outcome_set(&run->outcome, STATUS_UNSUPPORTED, NULL,
                            "this system has no shared memory (shm_open)");
-    struct operator_table *table = operator->table;
+    struct busy_table *table = busy->table;
     table->scratch = scratch;
     if (job_find_program(run->request->called_as, table->program, sizeof table->program) != 0)
         snprintf(table->program, sizeof table->program, "%s", run->request->called_as);
@@ -151,16 +151,16 @@ int operator_open(struct operator* operator, struct run * run)
 }
 
 /* The scratch folder is left where the process was killed. */
-void operator_close(struct operator* operator)
+void busy_process_close(struct busy_process *busy)
 {
-    if (operator->table)
-        scratch_remove(&operator->cleanup.scratch);
-    peer_memory_free(operator->table, sizeof *operator->table);
-    operator->table = NULL;
-    ipc_cleanup_close(&operator->cleanup);
+    if (busy->table)
+        scratch_remove(&busy->cleanup.scratch);
+    peer_memory_free(busy->table, sizeof *busy->table);
+    busy->table = NULL;
+    ipc_cleanup_close(&busy->cleanup);
 }
 
-static void clear(struct operator_table *table, enum operation operation)
+static void clear(struct busy_table *table, enum operation operation)
 {
     table->operation = operation;
     atomic_store(&table->is_over, false);
@@ -170,63 +170,62 @@ static void clear(struct operator_table *table, enum operation operation)
     table->cpu_ns = table->system_ns = table->elapsed_ns = table->waited_ns = -1;
 }
 
-int operator_start(struct operator* operator, enum operation operation)
+int busy_process_start(struct busy_process *busy, enum operation operation)
 {
-    struct run *run = operator->run;
+    struct run *run = busy->run;
     struct rt_thread_setup setup = {SCHED_OTHER, rt_thread_ordinary_priority(), run->setup.cpu};
-    clear(operator->table, operation);
-    int error = peer_start_process(&operator->peer, run, &operator->cleanup, &setup, begin,
-                                   operate, operator->table);
-    if (error && atomic_load(&operator->table->has_given_up))
+    clear(busy->table, operation);
+    int error =
+        peer_start_process(&busy->peer, run, &busy->cleanup, &setup, begin, operate, busy->table);
+    if (error && atomic_load(&busy->table->has_given_up))
         return 1;
     if (error)
         return peer_not_started(run, error, "process that does the operations", NULL);
-    supervise_process(run, operator->peer.process, "process that does the operations");
-    operator->has_cpu_clock =
-            clock_getcpuclockid(operator->peer.process, &operator->cpu_clock) == 0;
-    operator->seen_cpu_ns = 0;
-    operator->seen_count = 0;
+    supervise_process(run, busy->peer.process, "process that does the operations");
+    busy->has_cpu_clock = clock_getcpuclockid(busy->peer.process, &busy->cpu_clock) == 0;
+    busy->seen_cpu_ns = 0;
+    busy->seen_count = 0;
     return 0;
 }
 
-static int64_t cpu_ns_of(const struct operator* operator)
+static int64_t cpu_ns_of(const struct busy_process *busy)
 {
     struct timespec time = {0};
-    if (operator->has_cpu_clock && clock_gettime(operator->cpu_clock, &time) == 0)
+    if (busy->has_cpu_clock && clock_gettime(busy->cpu_clock, &time) == 0)
         return (int64_t)time.tv_sec * CLOCK_NS_PER_S + time.tv_nsec;
     return 0;
 }
 
-bool operator_was_at_work(struct operator* operator)
+bool busy_process_was_at_work(struct busy_process *busy)
 {
-    uint64_t count = atomic_load_explicit(&operator->table->operations_count, memory_order_relaxed);
-    int64_t cpu_ns = cpu_ns_of(operator);
-    bool is_so = count != operator->seen_count || cpu_ns != operator->seen_cpu_ns;
-    operator->seen_count = count;
-    operator->seen_cpu_ns = cpu_ns;
+    uint64_t count = atomic_load_explicit(&busy->table->operations_count, memory_order_relaxed);
+    int64_t cpu_ns = cpu_ns_of(busy);
+    bool is_so = count != busy->seen_count || cpu_ns != busy->seen_cpu_ns;
+    busy->seen_count = count;
+    busy->seen_cpu_ns = cpu_ns;
     return is_so;
 }
 
-bool operator_has_given_up(const struct operator* operator)
+bool busy_process_has_given_up(const struct busy_process *busy)
 {
-    return atomic_load_explicit(&operator->table->has_given_up, memory_order_relaxed);
+    return atomic_load_explicit(&busy->table->has_given_up, memory_order_relaxed);
 }
 
-int operator_stop(struct operator* operator)
+int busy_process_stop(struct busy_process *busy)
 {
-    supervise_process(operator->run, 0, NULL);
-    atomic_store(&operator->table->is_over, true);
-    if (peer_join(&operator->peer) == 0)
+    supervise_process(busy->run, 0, NULL);
+    atomic_store(&busy->table->is_over, true);
+    if (peer_join(&busy->peer) == 0)
         return 0;
-    return supervise_ended_early(operator->run, "process that does the operations");
+    return supervise_ended_early(busy->run, "process that does the operations");
 }
 
-static void tell_class(const struct operator* operator, int class)
+static void tell_class(const struct busy_process *busy, int class)
 {
-    const struct operator_table *table = operator->table;
-    const struct operator_class *own = &table->classes[class];
+    const struct busy_table *table = busy->table;
+    const struct busy_class *own = &table->classes[class];
     const char *name = operation_names[table->operation], *what = kernel_classes[class].name;
-    arena_event(operator->run->arena, "operation_failed", -1,
+    arena_event(busy->run->arena, "operation_failed", -1,
                 DATA(data_text("operation", name), data_text("class", what),
                      data_text("error", strerror(own->error)),
                      data_integer("failed_count", (int64_t)own->failed_count),
@@ -241,28 +240,27 @@ static double percent(int64_t part, int64_t whole)
     return whole > 0 ? (double)part * PERCENT / (double)whole : 0;
 }
 
-void operator_tell(const struct operator* operator, uint64_t value_count, uint64_t still_count)
+void busy_process_tell(const struct busy_process *busy, uint64_t value_count, uint64_t still_count)
 {
-    const struct operator_table *table = operator->table;
+    const struct busy_table *table = busy->table;
     const char *name = operation_names[table->operation];
     uint64_t count = atomic_load(&table->operations_count);
     for (int i = 0; i < KERNEL_CLASSES; i++)
         if (table->classes[i].error)
-            tell_class(operator, i);
+            tell_class(busy, i);
     if (table->elapsed_ns < 0)
         return;
-    arena_event(operator->run->arena, "operation_ran", -1,
-                DATA(data_text("operation", name), data_integer("operations_count", (int64_t)count),
-                     data_integer("cpu_ns", table->cpu_ns),
-                     data_integer("system_ns", table->system_ns),
-                     data_integer("elapsed_ns", table->elapsed_ns),
-                     table->waited_ns >= 0 ? data_integer("waited_ns", table->waited_ns)
-                                           : data_none(),
-                     data_integer("value_count", (int64_t)value_count),
-                     data_integer("still_count", (int64_t)still_count)),
-                "%s: %llu operations in %lld ms; the process had the CPU for %.0f %% of that, and "
-                "the kernel %.0f %% of it; %llu of %llu values while it did not run",
-                name, (unsigned long long)count, (long long)(table->elapsed_ns / 1000000),
-                percent(table->cpu_ns, table->elapsed_ns), percent(table->system_ns, table->cpu_ns),
-                (unsigned long long)still_count, (unsigned long long)value_count);
+    arena_event(
+        busy->run->arena, "operation_ran", -1,
+        DATA(data_text("operation", name), data_integer("operations_count", (int64_t)count),
+             data_integer("cpu_ns", table->cpu_ns), data_integer("system_ns", table->system_ns),
+             data_integer("elapsed_ns", table->elapsed_ns),
+             table->waited_ns >= 0 ? data_integer("waited_ns", table->waited_ns) : data_none(),
+             data_integer("value_count", (int64_t)value_count),
+             data_integer("still_count", (int64_t)still_count)),
+        "%s: %llu operations in %lld ms, in which the process had the CPU for %.0f %% and was "
+        "in the kernel for %.0f %%; it did not run before %llu of %llu values",
+        name, (unsigned long long)count, (long long)(table->elapsed_ns / 1000000),
+        percent(table->cpu_ns, table->elapsed_ns), percent(table->system_ns, table->elapsed_ns),
+        (unsigned long long)still_count, (unsigned long long)value_count);
 }
