@@ -35,9 +35,10 @@ struct own {
     bool has_sender;
     struct interrupted_counts counts;
     struct interrupted_counts warm_up_counts; /* not told */
-    int unseen_bursts;                        /* in a row */
-    int64_t ahead_ns;                         /* least time from arming to expiry */
-    int64_t settled_ns;                       /* of the burst: time spent settling */
+    struct interrupted_split split;
+    int unseen_bursts;  /* in a row */
+    int64_t ahead_ns;   /* least time from arming to expiry */
+    int64_t settled_ns; /* of the burst: time spent settling */
     unsigned short random[3];
     struct clock_anchor anchor; /* of the burst; bracket_ns is of both sides */
     struct gap_log gap_log;
@@ -122,6 +123,19 @@ static int64_t within_error(struct own *own, int64_t ns)
     return 0;
 }
 
+static void add_split(struct own *own, const struct interruption *one, int64_t handler_ns)
+{
+    struct interrupted_split *split = &own->split;
+    if (own->run->is_warm_up)
+        return;
+    split->count++;
+    split->delivery_ns += one->delivery_ns;
+    split->latency_ns += one->latency_ns;
+    split->handler_ns += handler_ns;
+    split->dispatch_ns += one->dispatch_ns;
+    split->service_ns += one->service_ns;
+}
+
 static void add_handler(struct own *own, const struct gap *gap, struct interruption *interruption)
 {
     struct handled handled;
@@ -134,6 +148,7 @@ static void add_handler(struct own *own, const struct gap *gap, struct interrupt
     interruption->has_handler = true;
     interruption->latency_ns = within_error(own, handled.entry_ns - begin_ns);
     interruption->dispatch_ns = within_error(own, end_ns - handled.exit_ns);
+    add_split(own, interruption, handled.exit_ns - handled.entry_ns);
 }
 
 static void take_seen(struct own *own, const struct sent *sent, const struct gap *gap)
@@ -310,6 +325,7 @@ static void begin_variant(struct own *own)
     own->unseen_bursts = 0;
     memset(&own->counts, 0, sizeof own->counts);
     memset(&own->warm_up_counts, 0, sizeof own->warm_up_counts);
+    memset(&own->split, 0, sizeof own->split);
     gap_log_open(&own->gap_log, &own->run->clock, own->gaps, GAPS);
 }
 
@@ -344,6 +360,7 @@ static void tell_variant(struct own *own)
 {
     handler_sight_stop(own->sight);
     interrupted_tell_accounted(own->run, variant_number(own->run, "source"), &own->counts);
+    interrupted_tell_split(own->run, variant_number(own->run, "source"), &own->split);
     if (own->unseen_bursts >= MOST_UNSEEN)
         interrupted_tell_unseen(own->run, own->line);
 }
