@@ -1,7 +1,8 @@
 /* IRQ-P-TLT: from an interrupt to a blocked thread that runs (Dedicated Systems 2012).
  *
- * High, the measuring thread at the run's priority, is blocked. Low, one below, spins on the same
- * CPU, so that the CPU is not idle. An interrupt makes high ready, and it preempts low:
+ * High, the measuring thread at the run's priority, is blocked. Low, at the lowest of that policy,
+ * spins on the same CPU, so that the CPU is not idle. An interrupt makes high ready, and it
+ * preempts low:
  *
  *   source=ipi       a thread of high's priority on another CPU posts the semaphore that high waits
  *                    for; the kernel sends an interrupt to have the CPU choose anew
