@@ -22,11 +22,6 @@ _MOST_PEAKS = 16
 _LEAST_OVER_NOISE = 2.5  # times the amplitude of the rates around
 _AROUND_BINS = 129
 _SHARES = (0.0, 0.7, 0.95, 0.99)  # of the gaps are shorter: long ones stand out without them
-    0.0,
-    0.7,
-    0.95,
-    0.99,
-)  # of the gaps are shorter: a comb of long ones stands out without them
 _LEAST_SLOTS = 20
 _LEAST_FILLED = 0.6  # amplitude at the top of a peak, in slots
 _BETWEEN_BINS = 0.6  # of the amplitude is left half-way between two bins
