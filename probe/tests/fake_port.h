@@ -28,7 +28,11 @@ struct fake_port {
     int latency_error;         /* of port_hold_dma_latency */
     int32_t latency_of_others; /* a lower bound that is in force; 0: none */
     int latency_descriptor;    /* that it gave last */
-    int steal_cpu;             /* the only CPU with steal time; 0: all alike */
+    int interrupt_error;       /* of port_interrupt_register; 0: ENOTSUP */
+    int (*on_arm)(
+        int64_t start_ns); /* of an event timer: 0, or -1 with errno; NULL: there is none */
+    int64_t (*on_timer_wait)(void);
+    int steal_cpu; /* the only CPU with steal time; 0: all alike */
 };
 
 extern struct fake_port fake_port;

@@ -163,6 +163,8 @@ class Conditions(msgspec.Struct, kw_only=True):
     `cpu` is also null if the measuring thread was not bound. `settings` were in force during the
     measurement only: "dma_latency"; "offline" if all other CPUs were. `dma_latency_us` is the
     limit on the exit latency of idle states during the measurement; null if there was none.
+    `preemption`: the model that the kernel was switched to for the measurement; null: the fact
+    kernel.preemption holds.
     """
 
     load: Text | None = None
@@ -175,14 +177,15 @@ class Conditions(msgspec.Struct, kw_only=True):
     realtime: bool | None = None
     settings: Annotated[list[Name], _FEW] = []
     dma_latency_us: Int64 | None = None
+    preemption: Name | None = None
 
 
 class LoadReached(msgspec.Struct, kw_only=True):
     """What one element of the load did while the test measured.
 
     `degree` is that of the whole system, or of each CPU where it ends with "@cpu".
-    `unit`: "share" of the time of a CPU, "per_s", "processes" and "jobs" in total, or
-    "rounds_per_s" for an element without a degree; then `asked` is null.
+    `unit`: "share" of the time of a CPU, "per_s", "processes", "jobs" and "groups" in total,
+    or "rounds_per_s" for an element without a degree; then `asked` is null.
     `reached` is the mean of its loaders (the whole system has one), `least` the lowest of them
     (null: the probe did not send it).
     `processes` is the number of its loaders; `counters` are raw, each with its unit.
@@ -473,6 +476,7 @@ class PlannedTest(msgspec.Struct, kw_only=True, frozen=True):
     load: Text = "none"
     cpu_config: Name = "shared"
     settings: Annotated[list[Name], _FEW] = []
+    preemption: Name | None = None
 
 
 class Plan(msgspec.Struct, kw_only=True, frozen=True):
@@ -483,7 +487,8 @@ class Plan(msgspec.Struct, kw_only=True, frozen=True):
     `command` has the words after `hardstone` that make this plan again; it is empty if no command
     does. `dma_latency_us` is the limit on the exit latency of idle states while measuring; null:
     none. `trace`: the kernel's events around the worst values are kept. `watched_ns`: a latency
-    above it is told, and measuring goes on; null: none.
+    above it is told, and measuring goes on; null: none. `preemption_models`: each condition is
+    measured under each of these models, which the kernel is switched to; empty: it is not switched.
     """
 
     name: Name
@@ -503,6 +508,7 @@ class Plan(msgspec.Struct, kw_only=True, frozen=True):
     dma_latency_us: Int64 | None = None
     trace: bool = False
     watched_ns: Int64 | None = None
+    preemption_models: Annotated[list[Name], _FEW] = []
 
 
 class ClockCheck(msgspec.Struct, kw_only=True, frozen=True):
@@ -693,8 +699,8 @@ class LoadElement(msgspec.Struct, kw_only=True):
     """An element of load as the probe declares it.
 
     `degree` is its form: "BUSY/PERIOD", "N/s", "N", "OPTIONS", or null where it has none;
-    the limits are of that form. `each_cpu`: it accepts "@cpu", for each CPU; `host`: it
-    accepts "@HOST:PORT".
+    the limits are of that form. `processes_each`: processes that each of N is. `each_cpu`: it
+    accepts "@cpu", for each CPU; `host`: it accepts "@HOST:PORT".
     """
 
     name: str
@@ -704,6 +710,7 @@ class LoadElement(msgspec.Struct, kw_only=True):
     unit: str
     min: int | None = None
     max: int | None = None
+    processes_each: int = 1
     min_busy_ns: int | None = None
     min_period_ns: int | None = None
     max_period_ns: int | None = None

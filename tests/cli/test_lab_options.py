@@ -25,12 +25,13 @@ ALL = {
     "lab_preempt": "full",
     "lab_accel": "tcg",
     "lab_deterministic": False,
+    "lab_device": "edu",
     "lab_append": "mitigations=off, quiet",
 }
 
 
 def test_options_become_settings_of_every_target() -> None:
-    settings = "cpus=4,memory=2048M,preempt=full,accel=tcg,append=mitigations=off, quiet"
+    settings = "cpus=4,memory=2048M,preempt=full,accel=tcg,device=edu,append=mitigations=off, quiet"
     assert lab_targets(["lab:a", "lab:b"], ALL) == [f"lab:a,{settings}", f"lab:b,{settings}"]
 
 
@@ -62,6 +63,7 @@ def test_without_options_a_target_of_the_lab_has_its_one_form() -> None:
         (["lab:a,memory=lots"], {}, "memory=lots is not a size from 128M to 1024G; write memory=5"),
         (["lab:a"], {"lab_append": "\n"}, "--append .: the kernel's command line"),
         (["lab:a"], {"lab_preempt": ""}, "known: none"),
+        (["lab:a"], {"lab_device": "e1000"}, "--device e1000 is not known; known: edu"),
         (["lab:a"], {"lab_cpus": "2", "lab_deterministic": True}, "has one CPU"),
         (["lab:"], {}, "no name of a kernel"),
         (["lab:a,colour=red"], {}, "unknown setting"),

@@ -201,6 +201,7 @@ OTHER_VALUES: dict[str, tuple[str, ...]] = {
     "lab_preempt": ("full",),
     "lab_accel": ("tcg",),
     "lab_deterministic": (),
+    "lab_device": ("edu",),
     "lab_append": ("quiet",),
 }
 # They say nothing of the recording; memory is locked with or without its option.

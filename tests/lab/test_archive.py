@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import stat
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -110,6 +111,22 @@ def test_a_guest_boots_into_its_programs_and_drivers(kernel: Kernel, programs: P
         assert not parent or folder(parent) in before
     runnable = {entry.path for entry in entries if entry.mode == stat.S_IFREG | 0o755}
     assert runnable == {"init", "bin/busybox", "bin/hardstone-guest", "bin/hardstone-probe"}
+
+
+def test_drivers_of_a_device_are_only_where_the_device_is(
+    kernel: Kernel, programs: Programs, tmp_path: Path
+) -> None:
+    plain = initramfs_for(kernel, programs).read_bytes()
+    drivers = [
+        tmp_path / f"0{place}-{name}.ko" for place, name in ((2, "uio"), (3, "uio_pci_generic"))
+    ]
+    for path in drivers:
+        path.write_bytes(b"driver")
+    kernel = replace(kernel, modules=(*kernel.modules, *drivers))
+    assert initramfs_for(kernel, programs).read_bytes() == plain
+    entries = read_archive(initramfs_for(kernel, programs, "edu").read_bytes())
+    names = [entry.path for entry, _ in entries if entry.path.startswith("modules/")]
+    assert names == [f"modules/{path.name}" for path in kernel.modules]
 
 
 def test_the_archive_is_made_once_and_again_where_it_is_damaged(

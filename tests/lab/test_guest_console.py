@@ -28,6 +28,12 @@ def test_a_kernel_without_driver_is_told_what_to_switch_on(tmp_path: Path) -> No
     assert "no driver" in reason and "CONFIG_VIRTIO_CONSOLE" in remedy and "--modules" in remedy
 
 
+def test_a_kernel_without_a_driver_for_the_device_is_told_what_to_switch_on(tmp_path: Path) -> None:
+    write(tmp_path, b"hardstone-lab: no driver for the device 1234:11e8\r\n")
+    reason, remedy = why_it_ended(tmp_path)
+    assert "for the device" in reason and "CONFIG_UIO_PCI_GENERIC" in remedy
+
+
 def test_qemu_gives_the_reason_where_the_console_has_none(tmp_path: Path) -> None:
     write(tmp_path, b"Linux\n", b"warning: x\nqemu-system-x86_64: no \x1b[31mmemory\n")
     assert why_it_ended(tmp_path)[0] == "QEMU said: qemu-system-x86_64: no memory"

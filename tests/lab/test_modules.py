@@ -93,6 +93,14 @@ def test_modules_that_are_not_given_are_asked_for() -> None:
         names(None, OPTIONS)
 
 
+def test_the_driver_of_a_device_comes_last_where_the_tree_has_it(tree: Path) -> None:
+    place = tree / "kernel" / "drivers" / "uio"
+    place.mkdir()
+    (place / "uio.ko").write_bytes(made_up.driver())
+    (place / "uio_pci_generic.ko").write_bytes(made_up.driver("uio"))
+    assert names(tree) == [*made_up.ORDER, "uio", "uio_pci_generic"]
+
+
 def test_a_driver_that_another_needs_is_told(tree: Path) -> None:
     the(tree, "virtio_ring").unlink()
     with pytest.raises(InputError, match="no driver virtio_ring"):

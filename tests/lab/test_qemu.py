@@ -28,7 +28,11 @@ def made_up_emulators(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def command(
-    arch: str, accel: str, folder: str = "/f", host_tsc_khz: int | None = None
+    arch: str,
+    accel: str,
+    folder: str = "/f",
+    host_tsc_khz: int | None = None,
+    device: str | None = None,
 ) -> list[str]:
     place = Path("/k")
     kernel = Kernel(
@@ -37,7 +41,7 @@ def command(
     )  # fmt: skip
     machine = Machine(
         kernel=kernel, initramfs=Path("/i"), accel=accel, cpus=1, memory_mib=256, append="mine=1",
-        host_tsc_khz=host_tsc_khz,
+        host_tsc_khz=host_tsc_khz, device=device,
     )  # fmt: skip
     return machine.command(Path(folder), (7, 8))
 
@@ -159,3 +163,18 @@ def test_a_guest_is_told_the_frequency_of_a_counter_that_is_this_machine_s(
     (line,) = after(command(arch, accel, host_tsc_khz=2596122), "-append")
     assert ("tsc_early_khz=2596122" in line.split()) == is_given
     assert "tsc_early_khz" not in after(command(arch, accel), "-append")[0]
+
+
+@pytest.mark.parametrize("arch", ["x86_64", "aarch64"])
+@pytest.mark.parametrize("accel", ["kvm", "tcg", "icount"])
+def test_a_device_comes_behind_those_of_every_guest_and_is_named_to_the_kernel(
+    arch: str, accel: str
+) -> None:
+    without, with_device = command(arch, accel), command(arch, accel, device="edu")
+    (line,), (before,) = after(with_device, "-append"), after(without, "-append")
+    assert line.split()[-3:] == ["hardstone.uio=1234:11e8", "kernels=own", "mine=1"]
+    assert line.replace("hardstone.uio=1234:11e8 ", "") == before
+    added = [*without, "-device", "edu,addr=0x13"]
+    assert [word for word in with_device if word != line] == [
+        word for word in added if word != before
+    ]

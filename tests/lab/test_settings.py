@@ -22,6 +22,7 @@ from hardstone.lab.settings import LabSettings, parse_settings, with_settings
         ),
         ("k,memory=512", LabSettings(kernel="k", memory_mib=512)),
         ("k,deterministic", LabSettings(kernel="k", is_deterministic=True)),
+        ("k,device=edu", LabSettings(kernel="k", device="edu")),
         ("k,append=isolcpus=1,2 quiet", LabSettings(kernel="k", append="isolcpus=1,2 quiet")),
     ],
 )
@@ -35,6 +36,7 @@ settings = st.builds(
     memory_mib=st.none() | st.integers(128, 4096),
     preempt=st.none() | st.sampled_from(["none", "full", "lazy"]),
     is_deterministic=st.booleans(),
+    device=st.none() | st.just("edu"),
     append=st.sampled_from(["", "a=1,2", "deterministic,cpus=9", "append=x"]),
 )
 
@@ -58,6 +60,8 @@ def test_the_name_is_read_back(given_settings: LabSettings) -> None:
         ("k,preempt=rt", "none, voluntary, full, lazy"),
         ("k,accel=hax", "auto, kvm, tcg"),
         ("k,deterministic=yes", "no value"),
+        ("k,device=e1000", "known: edu"),
+        ("k,device=edu,device=edu", "twice"),
         ("k,deterministic,cpus=2", "one CPU"),
         ("k,deterministic,accel=kvm", "counts instructions"),
         ("k,cpus=1,cpus=2", "twice"),

@@ -33,8 +33,9 @@ static void word_array(struct emit *emit, const char *words, bool is_text)
             emit_string(emit, word);
         } else {
             int64_t number = 0;
-            duration_parse(word, 1, &number);
-            emit_integer(emit, number);
+            bool is_negative = word[0] == '-';
+            duration_parse(word + is_negative, 1, &number);
+            emit_integer(emit, is_negative ? -number : number);
         }
         words += length;
         words += strspn(words, ",");

@@ -33,7 +33,13 @@
     TEST(mut_p_arn) \
     TEST(mut_p_arc) \
     TEST(mut_p_inv) \
-    TEST(rsp_p_fix)
+    TEST(irq_p_lat) \
+    TEST(irq_p_dlt) \
+    TEST(irq_p_tlt) \
+    TEST(irq_p_trk) \
+    TEST(irq_s_sus) \
+    TEST(rsp_p_fix) \
+    TEST(krn_p_pre)
 /* clang-format on */
 
 #define DECLARE(name) extern const struct test name;

@@ -61,17 +61,31 @@ int port_clocks(const struct port_clock **clocks);
 /* A timer on CLOCK_MONOTONIC that is read through a descriptor (timerfd).
  * open: first expiration at `start_ns` (absolute), then every `period_ns` (0: one-shot). Returns
  *   the descriptor, or -1 with errno (ENOTSUP: the system has none).
+ * arm: sets it anew, one-shot, to `start_ns` (absolute). 0, or -1 with errno.
  * wait: blocks, for at most `timeout_ns` unless that is negative. Returns the number of
  *   expirations since the last wait, 0 after the timeout, or -1 with errno.
  * disarm: no expiration after it returns. 0, or -1 with errno. */
 int port_event_timer_open(int64_t start_ns, int64_t period_ns);
+int port_event_timer_arm(int descriptor, int64_t start_ns);
 int64_t port_event_timer_wait(int descriptor, int64_t timeout_ns);
 int port_event_timer_disarm(int descriptor);
+
+/* Inter-processor interrupts (membarrier). `send` interrupts every other CPU that runs a thread of
+ * this process, and returns when each has served its interrupt; `register` once before it. 0, or an
+ * errno value (ENOTSUP, ENOSYS: the system has none; EPERM: a filter of system calls, as of a
+ * container, refuses it). */
+int port_interrupt_register(void);
+int port_interrupt_send(void);
 
 /* A descriptor that acts as a counting semaphore, initially 0 (eventfd): write() of a uint64_t
  * adds that value, read() blocks while the value is 0, then takes 1. -1 with errno (ENOTSUP: the
  * system has none). */
 int port_semaphore_descriptor(void);
+
+/* A periodic timer as above whose expirations are taken without waiting. take: expirations since
+ * the last one, 0 if there are none, or -1 with errno. */
+int port_event_timer_open_ready(int64_t start_ns, int64_t period_ns);
+int64_t port_event_timer_take(int descriptor);
 
 /* Futex. wait: blocks while the futex word `*word` is `value`; it may also return 0 without a
  * wake-up. wake: wakes one waiter. is_shared: between processes. 0, or an errno value (wait:
@@ -167,6 +181,13 @@ struct port_interrupt_line {
 bool port_interrupt_lines(const struct cpus *cpus,
                           void (*take)(void *context, const struct port_interrupt_line *line),
                           void *context);
+
+/* Softirqs, interrupt work that the kernel has put off, that `cpu` has served since boot; -1: not
+ * known. */
+struct port_softirqs {
+    int64_t packets, disk, timers;
+};
+void port_softirqs(int cpu, struct port_softirqs *softirqs);
 
 /* Counters of `thread` of `process` (0: this one) since its begin; -1: not known. False: there is
  * no such thread, or the system does not tell. */
@@ -269,6 +290,10 @@ void port_close_from(int first);
 /* Creates a file in `folder` that never has a name (O_TMPFILE). Returns a descriptor, or -1 with
  * errno (ENOTSUP: the system or the file system cannot do that). */
 int port_anonymous_file(const char *folder);
+
+/* Has reads and writes of the file go past the page cache, in aligned blocks: 0, or an errno value
+ * (ENOTSUP: the system cannot do that; EINVAL: its file system cannot). */
+int port_direct_io(int descriptor);
 
 /* Kind of storage behind an open file or folder. */
 enum port_storage {

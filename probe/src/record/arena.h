@@ -55,6 +55,8 @@ struct arena_series {
     char derived[2 * ARENA_NAME_BYTES]; /* formula; empty when timed */
     struct arena_label labels[ARENA_LABELS];
     uint32_t label_count;
+    uint32_t
+        late_label; /* place + 1 of a label whose number is not known before measuring; 0: none */
     uint32_t slot;
     struct record_shape shape;
     uint64_t kept_offset; /* of its latest compact form; 0: it still has its slot */
@@ -166,6 +168,9 @@ int arena_plan_series(struct arena_plan *plan, const char *name, const char *uni
 /* For the series `series`; does nothing if that is -1. */
 void arena_plan_label_text(struct arena_plan *plan, int series, const char *key, const char *text);
 void arena_plan_label_number(struct arena_plan *plan, int series, const char *key, int64_t number);
+/* A label whose number is only known when the series is measured (arena_label); until then the
+ * series is one of those that a test may need, and is not sent. */
+void arena_plan_late_label(struct arena_plan *plan, int series, const char *key);
 void arena_plan_derived(struct arena_plan *plan, int series, const char *formula);
 
 /* The series added last shares the slot of the earlier `series`: it is measured after it. */
@@ -192,6 +197,13 @@ struct arena *arena_create(const struct arena_plan *plan, const char *backing,
 struct arena *arena_open(const char *path, char *reason, size_t reason_bytes);
 
 void arena_free(struct arena *arena);
+
+/* Gives a series its late label: a number other than 0, before its first value. */
+void arena_label(struct arena *arena, int series, int64_t number);
+
+/* Whether the series has all its labels, and their number. */
+bool arena_is_named(const struct arena *arena, uint32_t series);
+uint32_t arena_named_count(const struct arena *arena);
 
 /* The record into which values of the series go. Where another series has the slot, that one is
  * kept in compact form and the slot is moved: it takes some 100 us, so call it before the first

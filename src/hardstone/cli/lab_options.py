@@ -38,6 +38,12 @@ _OTHERS = (
         help="Lab: time counts instructions, on one CPU; a run repeats to the nanosecond.",
     ),
     click.option(
+        "--device",
+        "lab_device",
+        metavar="[edu]",
+        help="Lab: a device whose interrupts programs raise (/dev/uio0).",
+    ),
+    click.option(
         "--append", "lab_append", metavar="TEXT", help="Lab: more for the kernel's command line."
     ),
 )

@@ -14,6 +14,7 @@ _KEPT_BYTES = 1 << 20
 _SHOWN_CHARS = 300
 _PANIC = re.compile(r"Kernel panic - not syncing: [^\n]*")
 _NO_PORT = "hardstone-lab: no port of virtio-serial"
+_NO_DRIVER = "hardstone-lab: no driver for the device"
 _ESCAPES = re.compile(r"\x1b(\[[0-9;?]*[A-Za-z]|[@-_])?")
 
 
@@ -50,6 +51,12 @@ def why_it_ended(folder: Path) -> tuple[str, str]:
         return (
             "the kernel has no driver for the channel to the lab",
             "switch on CONFIG_VIRTIO_PCI and CONFIG_VIRTIO_CONSOLE, or give the kernel's modules: "
+            "hardstone lab add NAME --kernel PATH --modules DIR",
+        )
+    if _NO_DRIVER in console:
+        return (
+            "the kernel has no driver for the device",
+            "switch on CONFIG_UIO_PCI_GENERIC=m and give the kernel's modules: "
             "hardstone lab add NAME --kernel PATH --modules DIR",
         )
     if found := _PANIC.search(console):

@@ -29,6 +29,16 @@ recording=$devices/0000:00:10.0/resource2
 [ -e ${recording}_wc ] && recording=${recording}_wc
 ln -s $recording /run/recording
 
+for word in $(cat /proc/cmdline); do
+    case $word in
+    hardstone.uio=*:*)
+        id=${word#*=}
+        echo "${id%:*} ${id#*:}" >/sys/bus/pci/drivers/uio_pci_generic/new_id
+        [ -e /dev/uio0 ] || { echo "hardstone-lab: no driver for the device $id"; reboot -f; }
+        ;;
+    esac
+done
+
 case "$(cat /proc/cmdline)" in
 *hardstone.lab=icount*)
     exec hardstone-guest turns $devices/0000:00:11.0 $devices/0000:00:12.0

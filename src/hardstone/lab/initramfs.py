@@ -1,4 +1,4 @@
-"""What a guest boots into: the probe, busybox, the drivers of the channel, nothing else."""
+"""What a guest boots into: the probe, busybox, the drivers that it needs, nothing else."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 
 from hardstone.files import replace_file
 from hardstone.lab.archive import Entry, folder, make_archive, plain, program
+from hardstone.lab.extra_device import loaded_modules
 from hardstone.lab.kernels import Kernel
 from hardstone.lab.lab_folder import lab_errors, lab_folder
 from hardstone.lab.programs import Programs
@@ -20,10 +21,10 @@ _USERS = b"root:x:0:0:root:/tmp:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/fals
 KEPT_COUNT = 16
 
 
-def initramfs_for(kernel: Kernel, programs: Programs) -> Path:
+def initramfs_for(kernel: Kernel, programs: Programs, device: str | None = None) -> Path:
     """The archive for this kernel, from the cache if it is there; TargetError where it cannot be
-    written."""
-    archive = make_archive(_entries(kernel, programs))
+    written. The drivers of `device` move nothing in guests without it."""
+    archive = make_archive(_entries(kernel, programs, device))
     path = lab_folder() / "initramfs" / f"{hashlib.sha256(archive).hexdigest()[:32]}.cpio"
     with lab_errors("write the initramfs to", path.parent):
         if not (path.is_file() and path.read_bytes() == archive):
@@ -34,8 +35,9 @@ def initramfs_for(kernel: Kernel, programs: Programs) -> Path:
     return path
 
 
-def _entries(kernel: Kernel, programs: Programs) -> list[Entry]:
+def _entries(kernel: Kernel, programs: Programs, device: str | None) -> list[Entry]:
     config = [] if kernel.config is None else [kernel.config]
+    modules = loaded_modules(kernel, device)
     return [
         *map(folder, _FOLDERS),
         _CONSOLE,
@@ -45,7 +47,7 @@ def _entries(kernel: Kernel, programs: Programs) -> list[Entry]:
         program("bin/hardstone-guest", programs.guest.read_bytes()),
         program("bin/hardstone-probe", programs.probe.read_bytes()),
         *(plain(f"boot/config-{kernel.release}", path.read_bytes()) for path in config),
-        *(plain(f"modules/{path.name}", path.read_bytes()) for path in kernel.modules),
+        *(plain(f"modules/{path.name}", path.read_bytes()) for path in modules),
     ]
 
 

@@ -1,4 +1,4 @@
-"""The drivers that the channel to a guest needs, out of a tree lib/modules/RELEASE.
+"""The drivers that the lab uses, out of a tree lib/modules/RELEASE.
 
 A driver is a module in the tree, or built in, as modules.builtin or the kernel's config says.
 """
@@ -18,8 +18,8 @@ from hardstone.lab.unpack import UnpackError, unpack
 
 # Each with the option that builds it. Those that they depend on come along.
 NEEDED = {"virtio_pci": "CONFIG_VIRTIO_PCI", "virtio_console": "CONFIG_VIRTIO_CONSOLE"}
-# Taken where the tree has them: families ask for them.
-WELCOME: tuple[str, ...] = ()
+# Taken where the tree has them: for guests with a device (extra_device.py).
+WELCOME = ("uio_pci_generic",)
 MOST_MODULE_BYTES = 64 << 20
 _FILE = re.compile(r"([A-Za-z0-9_-]{1,64})\.ko(?:\.(xz|gz|zst))?", re.ASCII)
 _KINDS = {"xz": "xz", "gz": "gzip", "zst": "zstd"}

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hardstone.lab.emulator import emulator
+from hardstone.lab.extra_device import PCI_IDS
 from hardstone.lab.kernels import Kernel
 from hardstone.lab.settings import DEFAULT_MEMORY_MIB, LabSettings
 
@@ -25,13 +26,14 @@ _TSC = "tsc=reliable clocksource=tsc"
 _KNOWN_TSC = "tsc_early_khz"
 # What else would differ from boot to boot.
 _REPEATABLE = "nokaslr norandmaps random.trust_cpu=off random.trust_bootloader=off"
+_DEVICE_SLOT = "0x13"  # behind those of the channel
 _EPOCH = "base=2026-01-01T00:00:00,clock=vm"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Machine:
     """A guest before it boots. `accel` is "kvm", "tcg" or "icount"; `host_tsc_khz` None where it
-    is not known."""
+    is not known; `device`: one of settings.DEVICES."""
 
     kernel: Kernel
     initramfs: Path
@@ -40,6 +42,7 @@ class Machine:
     memory_mib: int
     append: str
     host_tsc_khz: int | None = None
+    device: str | None = None
 
     @property
     def has_host_tsc(self) -> bool:
@@ -55,6 +58,7 @@ class Machine:
             if self.has_host_tsc and self.host_tsc_khz is not None:
                 parts.append(f"{_KNOWN_TSC}={self.host_tsc_khz}")
         parts += [_REPEATABLE] if self.accel == "icount" else []
+        parts += [] if self.device is None else [f"hardstone.uio={PCI_IDS[self.device]}"]
         return " ".join([*parts, *filter(None, (self.kernel.append, self.append))])
 
     def command(self, folder: Path, channel: Sequence[int]) -> list[str]:
@@ -72,6 +76,7 @@ class Machine:
             *("-serial", "chardev:console"),
             *_shared("recording", recording, RECORDING_BYTES, "0x10"),
             *(self._turns(folder, channel) if self.accel == "icount" else _port(channel[0])),
+            *([] if self.device is None else ["-device", f"{self.device},addr={_DEVICE_SLOT}"]),
         ]
 
     def _turns(self, folder: Path, bells: Sequence[int]) -> list[str]:

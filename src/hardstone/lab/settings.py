@@ -1,7 +1,7 @@
 """What a lab target is asked for: `lab:NAME[,KEY=VALUE...]`.
 
-Keys: cpus, memory (MiB, or with M or G), preempt, accel, deterministic, and append, which comes
-last and takes the rest of the text: the kernel's command line may contain commas.
+Keys: cpus, memory (MiB, or with M or G), preempt, accel, deterministic, device, and append, which
+comes last and takes the rest of the text: the kernel's command line may contain commas.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from hardstone.errors import InputError
 
 PREEMPT_MODELS = ("none", "voluntary", "full", "lazy")
 ACCELERATORS = ("auto", "kvm", "tcg")
+DEVICES = ("edu",)
 DEFAULT_MEMORY_MIB = 1024
 LEAST_MEMORY_MIB = 128
 MOST_MEMORY_MIB = 1 << 20
@@ -26,14 +27,15 @@ _MEMORY = re.compile(r"([0-9]{1,8})([MmGg]?)", re.ASCII)
 # Reads a value; `before` is what a person typed before it, for messages.
 _Reader = Callable[[str, str], Any]
 _OWN_WORDS = "hardstone."
-_KEYS = "cpus, memory, preempt, accel, deterministic, append"
+_KEYS = "cpus, memory, preempt, accel, deterministic, device, append"
 
 
 @dataclass(frozen=True, kw_only=True)
 class LabSettings:
     """A kernel of the lab and the machine that it boots in; None: the lab chooses.
 
-    `is_deterministic`: time counts instructions, on one emulated CPU.
+    `is_deterministic`: time counts instructions, on one emulated CPU. `device`: a device beside
+    those that every guest has.
     """
 
     kernel: str
@@ -42,6 +44,7 @@ class LabSettings:
     preempt: str | None = None
     accel: str = "auto"
     is_deterministic: bool = False
+    device: str | None = None
     append: str = ""
 
     def __post_init__(self) -> None:
@@ -63,6 +66,7 @@ class LabSettings:
         parts += [] if self.preempt is None else [f"preempt={self.preempt}"]
         parts += [] if self.accel == "auto" else [f"accel={self.accel}"]
         parts += ["deterministic"] if self.is_deterministic else []
+        parts += [] if self.device is None else [f"device={self.device}"]
         parts += [f"append={self.append}"] if self.append else []
         return ",".join(parts)
 
@@ -172,6 +176,7 @@ _READERS: dict[str, tuple[str, _Reader]] = {
     "preempt": ("preempt", _one_of(*PREEMPT_MODELS)),
     "accel": ("accel", _one_of(*ACCELERATORS)),
     "deterministic": ("is_deterministic", _flag),
+    "device": ("device", _one_of(*DEVICES)),
     "append": ("append", read_append),
 }
 _DEFAULTS = LabSettings(kernel="none")

@@ -16,6 +16,7 @@ from hardstone.errors import InputError
 from hardstone.lab import guest_frames as frames
 from hardstone.lab.accel import boot_limit_s, choose_accel, kvm_obstacle
 from hardstone.lab.emulator import emulator
+from hardstone.lab.extra_device import check_device
 from hardstone.lab.guest import Guest, GuestLostError
 from hardstone.lab.guest_frames import Frame
 from hardstone.lab.initramfs import initramfs_for
@@ -33,7 +34,7 @@ from hardstone.lab.qemu import (
 from hardstone.lab.settings import LabSettings, parse_settings
 from hardstone.model import ClockCheck, Facts, Scalar
 from hardstone.targets.alone import WAITING, measuring_alone
-from hardstone.targets.base import ProbeError, Stop
+from hardstone.targets.base import ProbeError, Stop, WrongModelError
 from hardstone.targets.decode import decode_facts
 from hardstone.targets.guest_programs import programs_for
 from hardstone.targets.host_counter import host_tsc_khz
@@ -190,11 +191,12 @@ class LabTransport:
     def _boot(self, kernel: Kernel, programs: Programs, notices: Notices) -> Guest:
         machine = Machine(
             kernel=kernel,
-            initramfs=initramfs_for(kernel, programs),
+            initramfs=initramfs_for(kernel, programs, self._settings.device),
             accel=choose_accel(self._settings, kernel.arch, self._obstacle_of),
             cpus=cpu_count(self._settings),
             memory_mib=memory_mib(self._settings),
             append=boot_line_of(self._settings),
+            device=self._settings.device,
         )
         try:
             return self._boot_once(machine, notices)
@@ -264,7 +266,7 @@ def lab_transport(
 ) -> LabTransport:
     """The way to the guest that `text` names, what follows `lab:`; it does not boot yet."""
     settings = parse_settings(text)
-    find_kernel(settings.kernel)
+    check_device(find_kernel(settings.kernel), settings.device)
     return LabTransport(settings, obstacle_of)
 
 
@@ -272,9 +274,10 @@ def _check_model(name: str, asked: str | None, facts: Facts) -> None:
     """A kernel takes no notice of a preemption model that it does not have."""
     model = facts.facts.get("kernel.preemption_model")
     if asked not in (None, model):
-        raise InputError(
+        raise WrongModelError(
             f"{name}: the kernel's preemption model is {_shown(model)}, and not {asked} as asked",
             "take a kernel that can switch to it, or leave out preempt",
+            facts.facts,
         )
 
 

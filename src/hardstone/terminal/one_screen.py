@@ -14,6 +14,7 @@ from rich.text import Text
 from hardstone.calling import as_typed
 from hardstone.model import RunDocument, Trust
 from hardstone.present.headline import conditions_text, kernel_text, state_text, target_text
+from hardstone.present.kernel_summary import kernel_lines
 from hardstone.present.noise_table import noise_line
 from hardstone.present.notices import deviations
 from hardstone.present.overview import FailedClaim, families, stands_out
@@ -95,6 +96,8 @@ class _Words:
         for number, one in enumerate(stands_out(self.document)):
             style = "bold red" if one.is_grave else "yellow"
             yield from self._labelled("" if number else "stands out", one.text, style)
+        for number, (who, text) in enumerate(kernel_lines(self.document)):
+            yield from self._labelled("" if number else "kernel time", f"{who} {text}")
         yield from self._noise()
         yield from self._why_late()
         yield from self._advice()

@@ -8,6 +8,7 @@
 #include "port/linux/files.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
 #include <stdio.h>
@@ -196,6 +197,33 @@ int port_event_timer_open(int64_t start_ns, int64_t period_ns)
     close(descriptor);
     errno = error;
     return -1;
+}
+
+int port_event_timer_open_ready(int64_t start_ns, int64_t period_ns)
+{
+    int descriptor = port_event_timer_open(start_ns, period_ns);
+    int flags = descriptor >= 0 ? fcntl(descriptor, F_GETFL) : -1;
+    if (flags < 0 || fcntl(descriptor, F_SETFL, flags | O_NONBLOCK) == 0)
+        return descriptor;
+    int error = errno;
+    close(descriptor);
+    errno = error;
+    return -1;
+}
+
+int64_t port_event_timer_take(int descriptor)
+{
+    uint64_t count;
+    ssize_t got = read(descriptor, &count, sizeof count);
+    if (got == sizeof count)
+        return (int64_t)count;
+    return errno == EAGAIN ? 0 : -1;
+}
+
+int port_event_timer_arm(int descriptor, int64_t start_ns)
+{
+    struct itimerspec when = {.it_value = to_timespec(start_ns)};
+    return timerfd_settime(descriptor, TFD_TIMER_ABSTIME, &when, NULL);
 }
 
 int64_t port_event_timer_wait(int descriptor, int64_t timeout_ns)

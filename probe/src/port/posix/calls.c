@@ -93,6 +93,25 @@ int port_event_timer_open(int64_t start_ns, int64_t period_ns)
     return -1;
 }
 
+int port_event_timer_open_ready(int64_t start_ns, int64_t period_ns)
+{
+    return port_event_timer_open(start_ns, period_ns);
+}
+
+int64_t port_event_timer_take(int descriptor)
+{
+    (void)descriptor;
+    errno = ENOTSUP;
+    return -1;
+}
+
+int port_event_timer_arm(int descriptor, int64_t start_ns)
+{
+    (void)descriptor, (void)start_ns;
+    errno = ENOTSUP;
+    return -1;
+}
+
 int64_t port_event_timer_wait(int descriptor, int64_t timeout_ns)
 {
     (void)descriptor, (void)timeout_ns;
@@ -105,6 +124,16 @@ int port_event_timer_disarm(int descriptor)
     (void)descriptor;
     errno = ENOTSUP;
     return -1;
+}
+
+int port_interrupt_register(void)
+{
+    return ENOTSUP;
+}
+
+int port_interrupt_send(void)
+{
+    return ENOTSUP;
 }
 
 int port_semaphore_descriptor(void)

@@ -1,6 +1,6 @@
 #include "base/posix_source.h"
 
-#include "load/scratch.h"
+#include "work/scratch.h"
 
 #include "port/port.h"
 
@@ -44,8 +44,7 @@ static const char *choose_folder(void)
 {
     static const char *const usual[] = {"/var/tmp", "/tmp"};
     const char *named = getenv("TMPDIR");
-    if (named && *named == '/' && strlen(named) < LOAD_SCRATCH_BYTES - 64 &&
-        folder_is(named, false))
+    if (named && *named == '/' && strlen(named) < SCRATCH_BYTES - 64 && folder_is(named, false))
         return named;
     for (int wants_disk = 1; wants_disk >= 0; wants_disk--)
         for (size_t i = 0; i < sizeof usual / sizeof usual[0]; i++)
@@ -62,15 +61,15 @@ static bool has_anonymous_files(const char *folder)
     return file >= 0;
 }
 
-int scratch_choose(struct load_map *map, bool needs_names, uint64_t seed)
+int scratch_choose(struct scratch *scratch, bool needs_names, uint64_t seed)
 {
     const char *folder = choose_folder();
-    map->folder[0] = map->scratch[0] = '\0';
+    scratch->folder[0] = scratch->own[0] = '\0';
     if (!folder)
         return ENOENT;
-    snprintf(map->folder, sizeof map->folder, "%s", folder);
+    snprintf(scratch->folder, sizeof scratch->folder, "%s", folder);
     if (needs_names || !has_anonymous_files(folder))
-        snprintf(map->scratch, sizeof map->scratch, "%.180s/" PREFIX "%ld-%08lx", folder,
+        snprintf(scratch->own, sizeof scratch->own, "%.180s/" PREFIX "%ld-%08lx", folder,
                  (long)getpid(), (unsigned long)(seed & 0xffffffffu));
     return 0;
 }
@@ -89,13 +88,13 @@ static int lock_in(int folder, int flags)
     return -1;
 }
 
-int scratch_make(const struct load_map *map)
+int scratch_make(const struct scratch *scratch)
 {
-    if (map->scratch[0] == '\0')
+    if (scratch->own[0] == '\0')
         return 0;
-    if (mkdir(map->scratch, 0700) != 0)
+    if (mkdir(scratch->own, 0700) != 0)
         return errno;
-    int folder = open(map->scratch, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    int folder = open(scratch->own, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (folder >= 0) {
         (void)lock_in(folder, O_CREAT | O_EXCL); /* the descriptor stays open to hold the lock */
         close(folder);
@@ -154,9 +153,9 @@ static bool is_left(int place, const char *name)
     return is_own;
 }
 
-void scratch_sweep(const struct load_map *map)
+void scratch_sweep(const struct scratch *scratch)
 {
-    DIR *listing = map->folder[0] ? opendir(map->folder) : NULL;
+    DIR *listing = scratch->folder[0] ? opendir(scratch->folder) : NULL;
     struct dirent *entry;
     while (listing && (entry = readdir(listing)) != NULL)
         if (is_left(dirfd(listing), entry->d_name))
@@ -166,60 +165,60 @@ void scratch_sweep(const struct load_map *map)
 }
 
 /* Tries several times: a process that was killed may still be making a file. */
-void scratch_remove(const struct load_map *map)
+void scratch_remove(const struct scratch *scratch)
 {
     struct timespec moment = {.tv_nsec = 10000000};
-    for (int i = 0; i < REMOVE_TRIES && map->scratch[0]; i++) {
+    for (int i = 0; i < REMOVE_TRIES && scratch->own[0]; i++) {
         struct stat facts;
-        if (lstat(map->scratch, &facts) != 0 || facts.st_uid != geteuid() ||
+        if (lstat(scratch->own, &facts) != 0 || facts.st_uid != geteuid() ||
             !S_ISDIR(facts.st_mode))
             return;
-        int folder = open(map->scratch, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        int folder = open(scratch->own, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         if (folder >= 0)
             empty(folder, 0);
-        if (rmdir(map->scratch) == 0)
+        if (rmdir(scratch->own) == 0)
             return;
         nanosleep(&moment, NULL);
     }
 }
 
-static void name_room(const struct load_map *map, char *path, size_t bytes)
+static void name_room(const struct scratch *scratch, char *path, size_t bytes)
 {
-    snprintf(path, bytes, "%s/room", map->scratch);
+    snprintf(path, bytes, "%s/room", scratch->own);
 }
 
-int scratch_enter_room(const struct load_map *map)
+int scratch_enter_room(const struct scratch *scratch)
 {
-    char path[LOAD_SCRATCH_BYTES + 16];
-    if (map->scratch[0] == '\0')
+    char path[SCRATCH_BYTES + 16];
+    if (scratch->own[0] == '\0')
         return ENOENT;
-    name_room(map, path, sizeof path);
+    name_room(scratch, path, sizeof path);
     return mkdir(path, 0700) == 0 && chdir(path) == 0 ? 0 : errno;
 }
 
-bool scratch_clear_room(const struct load_map *map)
+bool scratch_clear_room(const struct scratch *scratch)
 {
-    char path[LOAD_SCRATCH_BYTES + 16];
-    if (map->scratch[0] == '\0')
+    char path[SCRATCH_BYTES + 16];
+    if (scratch->own[0] == '\0')
         return true;
-    name_room(map, path, sizeof path);
+    name_room(scratch, path, sizeof path);
     int folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (folder >= 0)
         empty(folder, 0);
     return rmdir(path) == 0 || errno == ENOENT;
 }
 
-int scratch_file(const struct load_map *map)
+int scratch_file(const struct scratch *scratch)
 {
-    if (map->folder[0] == '\0') {
+    if (scratch->folder[0] == '\0') {
         errno = ENOENT;
         return -1;
     }
-    int file = port_anonymous_file(map->folder);
-    if (file >= 0 || map->scratch[0] == '\0')
+    int file = port_anonymous_file(scratch->folder);
+    if (file >= 0 || scratch->own[0] == '\0')
         return file;
-    char name[LOAD_SCRATCH_BYTES + 16];
-    snprintf(name, sizeof name, "%s/XXXXXX", map->scratch);
+    char name[SCRATCH_BYTES + 16];
+    snprintf(name, sizeof name, "%s/XXXXXX", scratch->own);
     file = mkstemp(name);
     if (file >= 0)
         unlink(name);

@@ -1,11 +1,11 @@
 /* The classes of kernel operations of KRN-P-PRE. Each class has a function that does the operation
  * once, in microseconds to milliseconds. */
-#ifndef HS_LOAD_ELEMENT_KERNEL_CLASSES_H
-#define HS_LOAD_ELEMENT_KERNEL_CLASSES_H
+#ifndef HS_WORK_KERNEL_CLASSES_H
+#define HS_WORK_KERNEL_CLASSES_H
 
 #include "base/posix_source.h"
 
-#include "load/map.h"
+#include "work/scratch.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -15,7 +15,7 @@ enum { KERNEL_NAME_BYTES = 300 };
 
 /* Resources of the classes: opened once, used by one process. */
 struct kernel_space {
-    const char *program;  /* path of the probe, for `load-job` (job.h) */
+    const char *program;  /* path of the probe, for a job (job.h) */
     int file, small;      /* anonymous files, for copies and for fsync; -1: none */
     int master, terminal; /* both ends of a pseudo-terminal; -1: none */
     int pipe[2], socket[2];
@@ -33,12 +33,12 @@ struct kernel_class {
 };
 
 enum { KERNEL_CLASSES = 11 };
-enum { KERNEL_FIRST_CLASS = COUNTER_OWN }; /* counter of the first class; the others follow */
 extern const struct kernel_class kernel_classes[KERNEL_CLASSES];
 
-/* Opens the resources, files in map->folder and map->scratch. A class whose resource is missing
- * returns an errno value from `act`. 0; ENOMEM: no memory, and nothing is open. */
-int kernel_space_open(struct kernel_space *space, const struct load_map *map, const char *program);
+/* Opens the resources, files in the folders of `scratch`. A class whose resource is missing returns
+ * an errno value from `act`. 0; ENOMEM: no memory, and nothing is open. */
+int kernel_space_open(struct kernel_space *space, const struct scratch *scratch,
+                      const char *program);
 /* Closes and frees all resources. */
 void kernel_space_close(struct kernel_space *space);
 

@@ -1,11 +1,11 @@
 #include "base/posix_source.h"
 
-#include "load/element/kernel_classes.h"
+#include "work/kernel_classes.h"
 
-#include "load/job.h"
-#include "load/scratch.h"
 #include "port/port.h"
+#include "work/job.h"
 #include "work/kernel_operations.h"
+#include "work/scratch.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -184,7 +184,8 @@ static size_t choose_large_bytes(void)
                                                            : LEAST_LARGE_BYTES;
 }
 
-int kernel_space_open(struct kernel_space *space, const struct load_map *map, const char *program)
+int kernel_space_open(struct kernel_space *space, const struct scratch *scratch,
+                      const char *program)
 {
     memset(space, 0, sizeof *space);
     space->program = program;
@@ -194,10 +195,10 @@ int kernel_space_open(struct kernel_space *space, const struct load_map *map, co
     if (!space->buffer)
         return ENOMEM;
     memset(space->buffer, 'h', space->large_bytes);
-    space->file = scratch_file(map);
-    space->small = scratch_file(map);
-    for (int i = 0; map->scratch[0] && i < 2; i++)
-        snprintf(space->names[i], sizeof space->names[i], "%s/%ld-%d", map->scratch, (long)getpid(),
+    space->file = scratch_file(scratch);
+    space->small = scratch_file(scratch);
+    for (int i = 0; scratch->own[0] && i < 2; i++)
+        snprintf(space->names[i], sizeof space->names[i], "%s/%ld-%d", scratch->own, (long)getpid(),
                  i);
     open_terminal(space);
     open_channels(space);

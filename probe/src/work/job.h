@@ -1,7 +1,7 @@
-/* The short jobs of the elements build and kernel. A job is the probe's own program, executed with
- * an internal command. */
-#ifndef HS_LOAD_JOB_H
-#define HS_LOAD_JOB_H
+/* Short jobs for load and for tests. A job is the probe's own program, executed with an internal
+ * command. */
+#ifndef HS_WORK_JOB_H
+#define HS_WORK_JOB_H
 
 #include <stdbool.h>
 #include <stddef.h>

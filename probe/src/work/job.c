@@ -1,6 +1,6 @@
 #include "base/posix_source.h"
 
-#include "load/job.h"
+#include "work/job.h"
 
 #include "port/port.h"
 

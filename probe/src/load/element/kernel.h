@@ -1,0 +1,10 @@
+/* Counters of the element kernel: one for each class of operations. */
+#ifndef HS_LOAD_ELEMENT_KERNEL_H
+#define HS_LOAD_ELEMENT_KERNEL_H
+
+#include "load/map.h"
+#include "work/kernel_classes.h"
+
+enum { KERNEL_FIRST_CLASS = COUNTER_OWN }; /* counter of the first class; the others follow */
+
+#endif

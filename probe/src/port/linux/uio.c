@@ -1,0 +1,232 @@
+/* Interrupts of UIO devices: /dev/uioN and /sys/class/uio/uioN. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "base/posix_source.h"
+
+#include "port/uio.h"
+
+#include "base/cpus.h"
+#include "port/linux/files.h"
+#include "port/linux/uio_memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#define FOLDER "/sys/class/uio"
+
+/* The command register of PCI: two bytes, little-endian. The driver sets INTx disable at each
+ * interrupt. */
+enum { COMMAND = 4, COMMAND_BYTES = 2, INTX_DISABLE_HIGH = 0x04 };
+
+static const struct {
+    int vendor, device;
+    struct port_uio_registers registers;
+} known[] = {{0x1234, 0x11e8, {0x60, 1, 0x64, 1}}}; /* QEMU's edu */
+
+static bool read_text(int number, const char *name, char *text, size_t bytes)
+{
+    char path[UIO_PATH_BYTES];
+    return linux_read(uio_path(number, name, path), text, bytes);
+}
+
+static int64_t read_number(int number, const char *name, int base, int64_t otherwise)
+{
+    char text[64], *end;
+    if (!read_text(number, name, text, sizeof text))
+        return otherwise;
+    int64_t value = strtoll(text, &end, base);
+    return end == text ? otherwise : value;
+}
+
+/* "uio0, uio1", as far as there is room. */
+static void list_devices(char *list, size_t bytes)
+{
+    DIR *folder = linux_open_folder(FOLDER);
+    size_t used = 0;
+    list[0] = '\0';
+    for (struct dirent *entry = NULL; folder && (entry = readdir(folder)) && used < bytes;)
+        if (strncmp(entry->d_name, "uio", 3) == 0)
+            used += (size_t)snprintf(list + used, bytes - used, "%s%.12s", used ? ", " : "",
+                                     entry->d_name);
+    if (folder)
+        closedir(folder);
+}
+
+static int refuse_missing(int number, struct outcome *outcome)
+{
+    char list[160], remedy[200];
+    list_devices(list, sizeof list);
+    snprintf(remedy, sizeof remedy, "name one that there is: %s", list);
+    if (list[0])
+        return outcome_set(outcome, STATUS_UNSUPPORTED, remedy, "there is no UIO device %d",
+                           number);
+    return outcome_set_remedy(
+        outcome, STATUS_UNSUPPORTED,
+        (struct remedy){"load its driver, and write the device's vendor and device number to "
+                        "new_id of the driver in /sys/bus/pci/drivers",
+                        "modprobe uio_pci_generic"},
+        "there is no UIO device");
+}
+
+static int look(int number, struct port_uio *uio, struct outcome *outcome)
+{
+    char path[UIO_PATH_BYTES];
+    if (number < 0 || number > PORT_UIO_MOST_NUMBER || !linux_exists(uio_path(number, "", path)))
+        return refuse_missing(number, outcome);
+    uio->number = number;
+    if (!read_text(number, "name", uio->name, sizeof uio->name))
+        uio->name[0] = '\0';
+    uio->vendor = (int)read_number(number, "device/vendor", 16, -1);
+    uio->device = (int)read_number(number, "device/device", 16, -1);
+    uio->irq = (int)read_number(number, "device/irq", 10, -1);
+    return 0;
+}
+
+static int choose(const struct port_uio *uio, const struct port_uio_registers **registers,
+                  struct outcome *outcome)
+{
+    char what[32] = "no PCI device";
+    if (*registers && (*registers)->raise_offset != PORT_UIO_NOT_GIVEN)
+        return 0;
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        if (known[i].vendor == uio->vendor && known[i].device == uio->device) {
+            *registers = &known[i].registers;
+            return 0;
+        }
+    if (uio->vendor >= 0)
+        snprintf(what, sizeof what, "PCI %04x:%04x", uio->vendor & 0xffff, uio->device & 0xffff);
+    return outcome_set(outcome, STATUS_UNSUPPORTED,
+                       "give the offset and value of the register that raises it, and of the one "
+                       "that acknowledges it, from the device's manual",
+                       "uio%d (%s, %s): how its interrupt is raised is not known", uio->number,
+                       uio->name, what);
+}
+
+/* The file in /dev must be the device that /sys describes. */
+static int open_file(struct port_uio *uio, struct outcome *outcome)
+{
+    char path[32], place[LINUX_PLACE_BYTES], numbers[32] = "", found[32];
+    struct stat state;
+    snprintf(path, sizeof path, "/dev/uio%d", uio->number);
+    uio->file = open(linux_rooted(path, place), O_RDWR | O_CLOEXEC);
+    if (uio->file < 0 && errno == ENOENT)
+        return outcome_set(outcome, STATUS_UNSUPPORTED, "mount devtmpfs at /dev",
+                           "uio%d: there is no file %s", uio->number, path);
+    if (uio->file < 0 || fstat(uio->file, &state) != 0)
+        return uio_refuse(outcome, errno, uio->number, "cannot open it");
+    snprintf(found, sizeof found, "%u:%u", major(state.st_rdev), minor(state.st_rdev));
+    read_text(uio->number, "dev", numbers, sizeof numbers);
+    if (S_ISCHR(state.st_mode) && strcmp(numbers, found) == 0)
+        return 0;
+    return outcome_set(outcome, STATUS_FAILED, "make it anew, or mount devtmpfs at /dev",
+                       "uio%d: %s is not the device with the number %s", uio->number, path,
+                       numbers);
+}
+
+static int write_irqcontrol(const struct port_uio *uio)
+{
+    const int32_t on = 1;
+    ssize_t done = write(uio->file, &on, sizeof on);
+    return done < 0 ? errno : done == sizeof on ? 0 : EIO;
+}
+
+/* Written as a whole: QEMU takes no notice of the bit where only its byte is written, and then
+ * loses an interrupt that was pending. */
+static int clear_intx_disable(const struct port_uio *uio)
+{
+    unsigned char command[COMMAND_BYTES];
+    if (pread(uio->config_file, command, COMMAND_BYTES, COMMAND) != COMMAND_BYTES)
+        return errno ? errno : EIO;
+    command[1] &= (unsigned char)~INTX_DISABLE_HIGH;
+    if (pwrite(uio->config_file, command, COMMAND_BYTES, COMMAND) != COMMAND_BYTES)
+        return errno ? errno : EIO;
+    return 0;
+}
+
+int port_uio_enable(const struct port_uio *uio)
+{
+    errno = 0;
+    if (uio->has_irqcontrol)
+        return write_irqcontrol(uio);
+    return uio->config_file >= 0 ? clear_intx_disable(uio) : 0;
+}
+
+/* A driver without irqcontrol (ENOSYS) leaves its line on, but for uio_pci_generic. EIO: the device
+ * has no interrupt. */
+static int enable_first(struct port_uio *uio, struct outcome *outcome)
+{
+    char path[UIO_PATH_BYTES], place[LINUX_PLACE_BYTES];
+    int error = write_irqcontrol(uio);
+    uio->has_irqcontrol = !error;
+    if (error == EIO)
+        return outcome_set(outcome, STATUS_UNSUPPORTED, "take a device that has one",
+                           "uio%d (%s): it has no interrupt line", uio->number, uio->name);
+    if (error != ENOSYS || strcmp(uio->name, "uio_pci_generic") != 0)
+        return error && error != ENOSYS
+                   ? uio_refuse(outcome, error, uio->number, "cannot enable its interrupt")
+                   : 0;
+    uio->config_file =
+        open(linux_rooted(uio_path(uio->number, "device/config", path), place), O_RDWR | O_CLOEXEC);
+    error = uio->config_file < 0 ? errno : port_uio_enable(uio);
+    return error ? uio_refuse(outcome, error, uio->number, "cannot enable its interrupt") : 0;
+}
+
+int port_uio_open(int number, const struct port_uio_registers *registers, struct port_uio *uio,
+                  struct outcome *outcome)
+{
+    *uio = (struct port_uio){.file = -1, .config_file = -1};
+    if (look(number, uio, outcome) != 0 || choose(uio, &registers, outcome) != 0)
+        return -1;
+    uio->is_open = true;
+    int result = open_file(uio, outcome);
+    result = result ? result : uio_memory_map(uio, registers, outcome);
+    if (result == 0)
+        port_uio_acknowledge(uio); /* an ended program may have left it raised */
+    result = result ? result : enable_first(uio, outcome);
+    if (result != 0)
+        port_uio_close(uio);
+    else
+        uio->first_count = (uint32_t)read_number(number, "event", 10, 0);
+    return result;
+}
+
+int port_uio_wait(const struct port_uio *uio, uint32_t *count)
+{
+    ssize_t got = read(uio->file, count, sizeof *count);
+    return got < 0 ? errno : got == sizeof *count ? 0 : EIO;
+}
+
+int port_uio_cpu(const struct port_uio *uio)
+{
+    char path[64], text[256];
+    struct cpus cpus;
+    snprintf(path, sizeof path, "/proc/irq/%d/effective_affinity_list", uio->irq);
+    if (uio->irq < 0 || !linux_read(path, text, sizeof text) || cpus_parse_list(text, &cpus) != 0 ||
+        cpus_count(&cpus) != 1)
+        return -1;
+    return cpus_first(&cpus);
+}
+
+void port_uio_close(struct port_uio *uio)
+{
+    if (!uio->is_open)
+        return;
+    if (uio->memory) {
+        port_uio_acknowledge(uio);
+        munmap(uio->memory, uio->memory_bytes);
+    }
+    if (uio->config_file >= 0)
+        close(uio->config_file);
+    if (uio->file >= 0)
+        close(uio->file);
+    *uio = (struct port_uio){.file = -1, .config_file = -1};
+}

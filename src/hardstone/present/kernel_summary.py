@@ -1,0 +1,53 @@
+"""KRN-P-PRE in a line: the operations that make others wait longest, and HP's figure."""
+
+from __future__ import annotations
+
+from hardstone.errors import InputError
+from hardstone.model import Result, RunDocument
+from hardstone.present.quantile_text import level_text, quantile_value
+from hardstone.present.section_text import NOT_KNOWN, length_text, percent
+from hardstone.present.wording import shorten
+from hardstone.stats.conditions import listed, names_in
+from hardstone.stats.kernel_operations import KernelTime, kernel_time_of
+
+_MOST_LINES = 2
+
+
+def kernel_lines(document: RunDocument) -> list[tuple[str, str]]:
+    """A line for each result of KRN-P-PRE that has figures, as (result, text)."""
+    names = names_in(document)
+    told = [(names.name(one), _line(one)) for one in document.results]
+    return [(who, text) for who, text in told if text][:_MOST_LINES]
+
+
+def _line(result: Result) -> str:
+    try:
+        found = kernel_time_of(result)
+    except InputError:  # the run is shown as contradictory
+        return ""
+    return summary(found) if found else ""
+
+
+def summary(found: KernelTime) -> str:
+    """ "worst at p99: exit 289 us; 90 % of kernel time in sections shorter than 149 us, ..."."""
+    first = [one for one in found.operations if one.rank == 1]
+    parts = []
+    if first:
+        are = listed(shorten(one.name, 24) for one in first)
+        alike = ", not distinguishable" if len(first) > 1 else ""
+        value = quantile_value(first[0].quantile, "ns")
+        parts.append(f"worst at {level_text(found.q)}: {are} ({value}{alike})")
+    lengths = found.whole.blocking.lengths if found.whole.blocking else {}
+    told = {q: length_text(one) for q, one in lengths.items()}
+    known = {q: text for q, text in told.items() if text != NOT_KNOWN}
+    if known:
+        shares = ", ".join(
+            f"{percent(q)} in sections {_shorter(text)}" for q, text in known.items()
+        )
+        parts.append(f"of kernel time {shares}")
+    return "; ".join(parts)
+
+
+def _shorter(text: str) -> str:
+    """ "shorter than 149 us"; a bound says so itself."""
+    return text if text.startswith("<") else f"< {text}"

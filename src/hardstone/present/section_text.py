@@ -1,0 +1,29 @@
+"""Lengths of sections as text: a value, "< 598 ns" where it is below what can be told."""
+
+from __future__ import annotations
+
+from hardstone.present.wording import range_text
+from hardstone.stats.section_time import SectionLength
+from hardstone.units import format_ns
+
+NOT_KNOWN = "-"
+
+
+def length_text(one: SectionLength | None) -> str:
+    """ "187 us", "< 598 ns", "-" where there are too few releases."""
+    if one is None:
+        return NOT_KNOWN
+    return f"< {format_ns(one.value_ns)}" if one.is_below else format_ns(one.value_ns)
+
+
+def percent(share: float) -> str:
+    """ "95 %"."""
+    return f"{100 * share:.0f}\N{NO-BREAK SPACE}%"
+
+
+def length_interval(one: SectionLength | None) -> str:
+    """ "160 to 204 us", "0 to 690 ns", "95.2 us to unbounded"; empty for None."""
+    if one is None:
+        return ""
+    high = "unbounded" if one.high_ns is None else format_ns(one.high_ns)
+    return range_text(format_ns(one.low_ns) if one.low_ns else "0", high)
