@@ -51,11 +51,28 @@ static bool has_to_do(const struct busy_table *table, int class)
     return is_of_it && !table->classes[class].is_given_up;
 }
 
+static int64_t children_user_ns(void)
+{
+    struct rusage usage;
+    return getrusage(RUSAGE_CHILDREN, &usage) == 0 ? timeval_ns(usage.ru_utime) : 0;
+}
+
+static int act(struct busy_table *table, int class)
+{
+    const struct kernel_class *what = &kernel_classes[class];
+    if (!what->has_kernel_child)
+        return what->act(&table->space);
+    int64_t before_ns = children_user_ns();
+    int error = what->act(&table->space);
+    table->moved_ns += children_user_ns() - before_ns;
+    return error;
+}
+
 /* The first failure in a row that long is the last one. */
 static void do_class(struct busy_table *table, int class, int most_failures)
 {
     struct busy_class *own = &table->classes[class];
-    int error = kernel_classes[class].act(&table->space);
+    int error = act(table, class);
     if (!error) {
         own->failures_in_a_row = 0;
         atomic_fetch_add_explicit(&table->operations_count, 1, memory_order_relaxed);
@@ -116,17 +133,18 @@ struct begin_figures {
     int64_t at_ns, cpu_ns, system_ns, waited_ns;
 };
 
-static struct begin_figures read_figures(void)
+static struct begin_figures read_figures(const struct busy_table *table)
 {
     struct begin_figures figures = {.at_ns = clock_monotonic_ns(),
                                     .waited_ns = port_run_delay_ns()};
     read_usage(&figures.cpu_ns, &figures.system_ns);
+    figures.system_ns += table->moved_ns;
     return figures;
 }
 
 static void put_figures(struct busy_table *table, const struct begin_figures *begin)
 {
-    struct begin_figures end = read_figures();
+    struct begin_figures end = read_figures(table);
     if (atomic_load(&table->has_figures))
         return;
     table->elapsed_ns = end.at_ns - begin->at_ns;
@@ -140,7 +158,7 @@ static void put_figures(struct busy_table *table, const struct begin_figures *be
 static void operate(void *argument)
 {
     struct busy_table *table = argument;
-    struct begin_figures begin = read_figures();
+    struct begin_figures begin = read_figures(table);
     while (!atomic_load_explicit(&table->is_over, memory_order_relaxed)) {
         if (!do_round(table, MOST_FAILURES)) {
             atomic_store(&table->has_given_up, true);
@@ -197,6 +215,7 @@ static void clear(struct busy_table *table, enum operation operation)
     atomic_store(&table->is_over, false);
     atomic_store(&table->has_given_up, false);
     atomic_store(&table->operations_count, 0);
+    table->moved_ns = 0;
     atomic_store(&table->wants_figures, false);
     atomic_store(&table->has_figures, false);
     memset(table->classes, 0, sizeof table->classes);
