@@ -32,7 +32,7 @@ ALLOWED: dict[str, set[str]] = {
     "plan": LEAVES | {"catalogue", "expected_time"},
     "doctor": LEAVES,
     "schema": {"model", "doctor", "stats"},
-    "present": LEAVES | {"stats", "catalogue", "calling", "older"},
+    "present": LEAVES | {"stats", "catalogue", "calling", "older", "published"},
     "report": LEAVES | {"calling", "facts", "files", "stats", "catalogue", "present"},
     "store": LEAVES | {"files", "memory", "stats", "stream", "older"},
     "lab": LEAVES | {"files"},

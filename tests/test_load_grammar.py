@@ -21,7 +21,16 @@ FAULTY = [
     *("cpu=200ms/100ms", "cpu=99us/1ms", "cpu=1us/1us", "cpu=1s/11s", "cpu=1ms/999us"),
     *("network=4000", "network=0/s", "network=100001/s", "network=1e3/s", "network=-1/s"),
     *("storm=0", "storm=5001", "storm=99999999999999999999", "stress-ng:", "stress-ng:  "),
-    *("build=0", "build=5001", "build=1/s", "cpu@cpu@cpu", "none@cpu", "@cpu", "cpu@host:7"),
+    *(
+        "build=0",
+        "build=5001",
+        "build=1/s",
+        "messages=251",
+        "cpu@cpu@cpu",
+        "none@cpu",
+        "@cpu",
+        "cpu@host:7",
+    ),
     *("storm=3@host:7", "network@host:7", "network=5/s@host", "network=5/s@:7", "network=5/s@h:"),
     *("network=5/s@h:0", "network=5/s@h:65536", "network=5/s@::1:7", "network=5/s@[host]:7"),
     *("network=5/s@-host:7", "network=5/s@ho st:7", "network=5/s@h:7@h:7"),
@@ -31,6 +40,7 @@ LIMITS = [
     *("cpu=100us/1ms", "cpu=1ms/1ms", "disk=10s/10s", "memory=100us/10s", "syscall=1ms/1s"),
     *("network=1/s", "network=100000/s", "interrupt=100000/s", "storm=1", "storm=5000"),
     *("build=1", "build=5000", "build=5000@cpu", "search@cpu", "heavy@cpu", "storm@cpu", "latstat"),
+    *("messages=1", "messages=250", "messages@cpu"),
 ]
 
 

@@ -109,8 +109,10 @@ FORMS = [
     ("search+memory+syscall+network+interrupt+disk+cpu", "heavy"),
     (f"build+{HEAVY}", "heavy+build=1"),
     ("storm", "storm"),
-    ("kernel+build+storm=240+heavy", "storm"),
-    (f"{HEAVY}+storm=0240+build+kernel", "storm"),
+    ("messages+kernel+build+storm=240+heavy", "storm"),
+    (f"{HEAVY}+storm=0240+build+kernel+messages=1", "storm"),
+    ("kernel+build+storm=240+heavy", "heavy+storm=240+build=1+kernel"),
+    ("messages@cpu+storm=3", "storm=3+messages=1@cpu"),
     ("storm=100", "storm=100"),
     ("storm=240", "storm=240"),
     ("storm=100+heavy", "heavy+storm=100"),
@@ -130,7 +132,7 @@ FORMS = [
     ("+".join(f"{term}@cpu" for term in HEAVY.split("+")), "heavy@cpu"),
     ("search@cpu+" + HEAVY.removesuffix("+search"), HEAVY + "@cpu"),
     ("storm@cpu", "storm@cpu"),
-    ("kernel@cpu+build=1@cpu+storm=240@cpu+heavy@cpu", "storm@cpu"),
+    ("messages@cpu+kernel@cpu+build=1@cpu+storm=240@cpu+heavy@cpu", "storm@cpu"),
     ("cpu@cpu", "cpu=10ms/100ms@cpu"),
     ("cpu=0.01s/0.1s@cpu+search@cpu", "cpu=10ms/100ms@cpu+search@cpu"),
     ("latstat", "latstat"),
@@ -174,7 +176,7 @@ def test_the_form_is_what_is_planned() -> None:
         ),
         (("disk+cpu,cpu+disk",), "'disk+cpu' and 'cpu+disk' are the same"),
         (("heavy", HEAVY), "'heavy' and 'cpu=10ms/100ms+disk=10ms/100ms+interr...' are the same"),
-        (("storm,heavy+build+kernel+storm=240",), "are the same"),
+        (("storm,heavy+build+kernel+messages+storm=240",), "are the same"),
         (("stress-ng:--cpu 1", "stress-ng: --cpu  1"), "are the same"),
         (("heavy,heavy",), "--load: 'heavy' is given twice; give it once"),
         (("heavy,heavy,heavy",), "--load: 'heavy' is given twice; give it once"),
@@ -337,6 +339,11 @@ def test_a_load_of_each_cpu_takes_as_long_as_it_has_cpus() -> None:
     of_all, of_each = plan(tests=("CLK-P-BIN",), load=("storm=50,storm=50@cpu",)).tests
     assert FACTS["cpu.allowed"] == "0-2,5"
     assert of_each.expected_ns - of_all.expected_ns == 3 * 50 * 20_000_000
+
+
+def test_a_group_takes_as_long_to_start_as_its_processes() -> None:
+    group, processes = plan(tests=("CLK-P-BIN",), load=("messages=3,storm=123",)).tests
+    assert group.expected_ns == processes.expected_ns
 
 
 TEXTS = st.lists(

@@ -7,11 +7,11 @@
 #include "command/list.h"
 #include "command/load.h"
 #include "command/shield.h"
-#include "load/job.h"
 #include "port/port.h"
 #include "record/arena.h"
 #include "run/life_cycle.h"
 #include "run/stream.h"
+#include "work/job.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -45,6 +45,7 @@ static const char help[] =
     "                                  workqueues, timers, watchdog, governor, dma_latency\n"
     "  --trace                         keep the kernel's events around the largest values\n"
     "  --dma-latency-us N              no idle state that takes longer than N us to leave\n"
+    "  --preemption MODEL              switch the kernel to this preemption model meanwhile\n"
     "  --seed N                        for random choices\n"
     "  --deadline-ns N  --duration-ns N  --counter-hz N  --until-eof  --backing FILE\n"
     "\n"

@@ -6,6 +6,7 @@
 #include <semaphore.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,6 +32,12 @@ static inline bool breaks(const char *word)
 /* Called by clock_gettime with the time of CLOCK_MONOTONIC: breaches that act on threads that spin
  * and read the clock. */
 void broken_look_at_spinner(long long now_ns);
+
+/* How much later a sleep until an absolute time ends, for breaches of broken_floods.c. */
+int64_t broken_lateness_ns(void);
+
+/* Called when a thread has slept until a time: breaches that keep it from running. */
+void broken_wait_for_kernel(void);
 
 /* sem_post, sem_wait and read for semaphores that broken_semaphores.c replaced; false: it is a
  * real one. */

@@ -94,6 +94,18 @@ int port_event_timer_open(int64_t start_ns, int64_t period_ns)
     return -1;
 }
 
+int port_event_timer_open_ready(int64_t start_ns, int64_t period_ns)
+{
+    return port_event_timer_open(start_ns, period_ns);
+}
+
+int64_t port_event_timer_take(int descriptor)
+{
+    (void)descriptor;
+    errno = ENOTSUP;
+    return -1;
+}
+
 int port_event_timer_arm(int descriptor, int64_t start_ns)
 {
     (void)descriptor;
@@ -224,6 +236,11 @@ bool port_realtime_budget(int64_t *runtime_ns, int64_t *period_ns)
     *runtime_ns = fake_port.runtime_ns;
     *period_ns = fake_port.period_ns;
     return fake_port.has_budget;
+}
+
+int64_t port_tick_ns(void)
+{
+    return fake_port.tick_ns > 0 ? fake_port.tick_ns : -1;
 }
 
 void port_environment(int cpu, struct port_environment *environment)

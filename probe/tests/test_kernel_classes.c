@@ -1,10 +1,10 @@
 /* The classes of kernel operations, one at a time, and that they leave nothing behind. */
 #include "base/posix_source.h"
 
-#include "load/element/kernel_classes.h"
-#include "load/job.h"
-#include "load/scratch.h"
 #include "tap.h"
+#include "work/job.h"
+#include "work/kernel_classes.h"
+#include "work/scratch.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -12,25 +12,24 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static struct load_map *map;
+static struct scratch scratch;
 static struct kernel_space space;
 static char program[512];
 
 static void set_up(bool needs_names)
 {
-    map = calloc(1, sizeof *map);
-    CHECK_SAME(scratch_choose(map, needs_names, (uint64_t)getpid()), 0);
-    CHECK_SAME(scratch_make(map), 0);
-    CHECK_SAME(kernel_space_open(&space, map, program), 0);
+    memset(&scratch, 0, sizeof scratch);
+    CHECK_SAME(scratch_choose(&scratch, needs_names, (uint64_t)getpid()), 0);
+    CHECK_SAME(scratch_make(&scratch), 0);
+    CHECK_SAME(kernel_space_open(&space, &scratch, program), 0);
 }
 
 static void tear_down(void)
 {
     kernel_space_close(&space);
-    scratch_remove(map);
+    scratch_remove(&scratch);
     struct stat facts;
-    CHECK(map->scratch[0] == '\0' || stat(map->scratch, &facts) != 0);
-    free(map);
+    CHECK(scratch.own[0] == '\0' || stat(scratch.own, &facts) != 0);
 }
 
 static void test_every_class_can_be_done(void)
@@ -69,7 +68,7 @@ static void test_a_class_without_its_means_says_so(void)
 static void test_names_are_only_made_where_they_are_needed(void)
 {
     set_up(false);
-    if (map->scratch[0])
+    if (scratch.own[0])
         tap_skip("this system has no files without names");
     else
         CHECK_SAME(kernel_classes[4].act(&space), ENOENT); /* file: create, rename, delete */
@@ -90,10 +89,10 @@ static void test_the_scratch_folder_goes_with_all_in_it(void)
 {
     char below[600], link[620], outside[600];
     set_up(true);
-    snprintf(outside, sizeof outside, "%s-outside", map->scratch);
+    snprintf(outside, sizeof outside, "%s-outside", scratch.own);
     CHECK_SAME(mkdir(outside, 0700), 0);
     touch_in(outside, "kept");
-    snprintf(below, sizeof below, "%s/below", map->scratch);
+    snprintf(below, sizeof below, "%s/below", scratch.own);
     CHECK_SAME(mkdir(below, 0700), 0);
     touch_in(below, "a file");
     snprintf(link, sizeof link, "%s/link", below);

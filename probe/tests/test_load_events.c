@@ -3,7 +3,8 @@
 
 #include "load/element/build.h"
 #include "load/element/disk.h"
-#include "load/element/kernel_classes.h"
+#include "load/element/kernel.h"
+#include "load/element/messages.h"
 #include "load/elements.h"
 #include "load/events.h"
 #include "load/report.h"
@@ -383,6 +384,35 @@ static void test_how_the_background_runs_is_told(void)
     }
 }
 
+/* A group counts where all its members were there at both ends, and passed messages in between. */
+static void test_groups_that_passed_messages_count(void)
+{
+    static const struct {
+        int at_begin, at_end, bytes, reached;
+    } cases[] = {{1, 1, 100, 3}, {0, 1, 100, 2}, {1, 0, 100, 2}, {1, 1, 0, 2}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct load_reached one;
+        if (!make_up("messages=3", 3, 1))
+            return;
+        load.places.asked[0] = load.places.numbers[0] = 3;
+        for (int slot = 0; slot < 3; slot++) {
+            from[slot].counters[MESSAGES_WHOLE] = slot == 1 ? (uint64_t)cases[i].at_begin : 1;
+            to[slot].counters[MESSAGES_WHOLE] = slot == 1 ? (uint64_t)cases[i].at_end : 1;
+            to[slot].counters[MESSAGES_BYTES] = slot == 1 ? (uint64_t)cases[i].bytes : 100;
+            to[slot].counters[COUNTER_CPU_NS] = 100;
+        }
+        load_reached(&load, 0, &one);
+        CHECK_SAME(one.asked, 3);
+        CHECK_SAME(one.reached, cases[i].reached);
+        CHECK_TEXT(load_unit(LOAD_GROUPS), "groups");
+        tell_all();
+        if (one.reached < 3)
+            is_only("load_short", "messages reached 2 of 3 requested groups");
+        else
+            CHECK_SAME(told.count, 0);
+    }
+}
+
 /* Two processes with four jobs each. */
 static void keep_jobs(int at_begin, int at_end, int rounds)
 {
@@ -506,6 +536,7 @@ TAP_MAIN(
     {"no round is one event", test_no_round_is_one_event},
     {"background that waits for a CPU is there", test_background_that_waits_for_a_cpu_is_there},
     {"how the background runs is told", test_how_the_background_runs_is_told},
+    {"groups that passed messages count", test_groups_that_passed_messages_count},
     {"jobs at once are those at both ends", test_jobs_at_once_are_those_at_both_ends},
     {"less than asked names the slowest of several",
      test_less_than_asked_names_the_slowest_of_several},

@@ -88,7 +88,7 @@ static bool start(bool is_deaf, int64_t disk)
     world.of_bytes = 3200 * MIB;
     memset(map, 0, sizeof *map + sizeof map->slots[0]);
     map->slot_count = 1;
-    snprintf(map->folder, sizeof map->folder, "/tmp");
+    snprintf(map->scratch.folder, sizeof map->scratch.folder, "/tmp");
     if (!CHECK_SAME(load_spec_parse("stress-ng:--cpu 1", &spec, error, sizeof error), 0))
         return false;
     external_stressor_find(&external_stressor, map, &spec);
@@ -210,10 +210,10 @@ static void test_a_disk_that_was_short_before_is_not_watched(void)
 
 static void test_its_files_go_with_it(void)
 {
-    char place[] = "/tmp/test-load-XXXXXX", path[LOAD_SCRATCH_BYTES + 32];
+    char place[] = "/tmp/test-load-XXXXXX", path[SCRATCH_BYTES + 32];
     if (!tap_is_wrapped() || !start(false, 900 * MIB) || !CHECK(mkdtemp(place) != NULL))
         return;
-    snprintf(map->scratch, sizeof map->scratch, "%s", place);
+    snprintf(map->scratch.own, sizeof map->scratch.own, "%s", place);
     snprintf(path, sizeof path, "%s/room", place);
     CHECK_SAME(mkdir(path, 0700), 0);
     snprintf(path, sizeof path, "%s/room/file", place);

@@ -2,11 +2,11 @@
 #include "base/posix_source.h"
 
 #include "load/guard.h"
-#include "load/job.h"
 #include "load/limits.h"
 #include "run/load_run.h"
 #include "running_load.h"
 #include "tap.h"
+#include "work/job.h"
 
 #include <fcntl.h>
 #include <sched.h>
@@ -231,10 +231,10 @@ static void test_stress_ng_is_never_real_time(void)
 
 static void test_no_folder_stays_without_supervisors(void)
 {
-    char scratch[LOAD_SCRATCH_BYTES];
+    char scratch[SCRATCH_BYTES];
     if (!start("kernel"))
         return;
-    memcpy(scratch, load.map->scratch, sizeof scratch);
+    memcpy(scratch, load.map->scratch.own, sizeof scratch);
     CHECK_SAME(access(scratch, F_OK), 0);
     load_begin(&load);
     kill(load.guard, SIGSTOP);

@@ -2,7 +2,7 @@
 #include "running_load.h"
 
 #include "load/element/network_host.h"
-#include "load/job.h"
+#include "work/job.h"
 
 #include <arpa/inet.h>
 #include <stdlib.h>

@@ -173,6 +173,49 @@ static void test_no_process_is_without_a_job(void)
         }
 }
 
+static void test_groups_are_many_processes_each(void)
+{
+    enum { GROUP = 1 + LOAD_GROUP_MEMBERS };
+    if (!plan("messages=10+cpu", 2) || !fill())
+        return;
+    CHECK_SAME(map->slot_count, 11);
+    CHECK_SAME(load_places_processes(&places, &spec), 10 * GROUP + 1);
+    if (!plan("messages=3@cpu", 2) || !fill())
+        return;
+    CHECK_SAME(slots_on(1), 3);
+    CHECK_SAME(slots_on(3), 3);
+    CHECK_SAME(load_places_processes(&places, &spec), 6 * GROUP);
+}
+
+/* Its processes are in the room, or there is none. */
+static void test_groups_never_need_more_than_the_room(void)
+{
+    static const char *const loads[] = {"messages=10", "messages=250+storm=240",
+                                        "messages=1+storm=240+build=100@cpu+cpu"};
+    for (size_t i = 0; i < sizeof loads / sizeof loads[0]; i++)
+        for (int room = 4; room < 700; room += 3) {
+            if (!plan(loads[i], 2))
+                return;
+            load_places_fit(&places, &spec, &cpus, room);
+            CHECK(places.numbers[0] * (1 + LOAD_GROUP_MEMBERS) <= room);
+        }
+}
+
+static void test_one_group_is_there_if_it_fits_well(void)
+{
+    if (!plan("messages=1+storm=240", 2))
+        return;
+    load_places_fit(&places, &spec, &cpus, 280);
+    CHECK_SAME(places.numbers[0], 1);
+    CHECK_SAME(places.numbers[1], 280 - 1 - LOAD_GROUP_MEMBERS);
+    if (!plan("messages=1+storm=240", 2))
+        return;
+    load_places_fit(&places, &spec, &cpus, LOAD_GROUP_MEMBERS);
+    CHECK_SAME(places.numbers[0], 0);
+    CHECK_SAME(places.processes[0], 0);
+    CHECK_SAME(places.numbers[1], LOAD_GROUP_MEMBERS);
+}
+
 static void test_there_is_always_one(void)
 {
     if (!plan("heavy+storm=5000+build=5000", 2))
@@ -211,4 +254,7 @@ TAP_MAIN({"a degree is that of the whole load", test_a_degree_is_that_of_the_who
          {"less room makes fewer of each", test_less_room_makes_fewer_of_each},
          {"no process is without a job", test_no_process_is_without_a_job},
          {"there is always one", test_there_is_always_one},
+         {"groups are many processes each", test_groups_are_many_processes_each},
+         {"groups never need more than the room", test_groups_never_need_more_than_the_room},
+         {"one group is there if it fits well", test_one_group_is_there_if_it_fits_well},
          {"the last is left to others", test_the_last_is_left_to_others})

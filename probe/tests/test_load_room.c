@@ -3,8 +3,8 @@
 #include "base/posix_source.h"
 
 #include "load/elements.h"
-#include "load/scratch.h"
 #include "tap.h"
+#include "work/scratch.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -224,7 +224,7 @@ static int64_t grown(int peers)
 {
     enum { WRITES = 1500 };
     struct worker worker = made_worker(&load_disk, peers);
-    snprintf(map.folder, sizeof map.folder, "/tmp");
+    snprintf(map.scratch.folder, sizeof map.scratch.folder, "/tmp");
     if (!CHECK_SAME(load_disk.prepare(&worker), 0))
         return -1;
     for (int i = 0; i < WRITES; i++)

@@ -69,9 +69,9 @@ static void test_the_mixes_are_those_of_the_documentation(void)
     CHECK_SAME(term("network")->degree.number, 4000);
     CHECK_SAME(term("disk")->degree.busy_ns * 10, term("disk")->degree.period_ns);
     CHECK(parses("storm"));
-    CHECK_SAME(spec.count, 10);
+    CHECK_SAME(spec.count, 11);
     CHECK_SAME(term("storm")->degree.number, 240);
-    CHECK(term("build")->element && term("kernel")->element);
+    CHECK(term("build")->element && term("kernel")->element && term("messages")->element);
 }
 
 static void test_latstat_is_a_storm_and_thousands_of_jobs(void)
@@ -213,6 +213,9 @@ static void test_texts_that_are_refused(void)
         "cpu=@cpu",
         "build=0",
         "build=5001",
+        "messages=0",
+        "messages=251",
+        "messages=1/s",
         "build=1/s",
         "storm=3@host:7",
         "network@host:7",

@@ -31,6 +31,7 @@ Unit = Literal["ns", "count", "bytes_per_s"]
 # (schema/HISTORY.md has the figures), so only damaged documents are refused.
 YEAR_NS = 31_557_600_000_000_000
 MOST_SERIES = 1 << 14  # of a result
+MOST_GAPS = 1 << 20  # of a recording
 MOST_MAXIMA = 1 << 21  # of a series; the probe keeps at most 2**17
 Int64 = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
 DurationNs = Annotated[int, Meta(ge=-100 * YEAR_NS, le=100 * YEAR_NS)]
@@ -162,6 +163,8 @@ class Conditions(msgspec.Struct, kw_only=True):
     `cpu` is also null if the measuring thread was not bound. `settings` were in force during the
     measurement only: "dma_latency"; "offline" if all other CPUs were. `dma_latency_us` is the
     limit on the exit latency of idle states during the measurement; null if there was none.
+    `preemption`: the model that the kernel was switched to for the measurement; null: the fact
+    kernel.preemption holds.
     """
 
     load: Text | None = None
@@ -174,14 +177,15 @@ class Conditions(msgspec.Struct, kw_only=True):
     realtime: bool | None = None
     settings: Annotated[list[Name], _FEW] = []
     dma_latency_us: Int64 | None = None
+    preemption: Name | None = None
 
 
 class LoadReached(msgspec.Struct, kw_only=True):
     """What one element of the load did while the test measured.
 
     `degree` is that of the whole system, or of each CPU where it ends with "@cpu".
-    `unit`: "share" of the time of a CPU, "per_s", "processes" and "jobs" in total, or
-    "rounds_per_s" for an element without a degree; then `asked` is null.
+    `unit`: "share" of the time of a CPU, "per_s", "processes", "jobs" and "groups" in total,
+    or "rounds_per_s" for an element without a degree; then `asked` is null.
     `reached` is the mean of its loaders (the whole system has one), `least` the lowest of them
     (null: the probe did not send it).
     `processes` is the number of its loaders; `counters` are raw, each with its unit.
@@ -232,6 +236,89 @@ class Trace(msgspec.Struct, kw_only=True):
     lines: Annotated[list[Text], _FEW] = []
 
 
+class Window(msgspec.Struct, kw_only=True):
+    """A time in which a loop watched for gaps, from its first reading of the counter to its last.
+
+    Gap i began `distance_ns[i]` after the begin of the gap before it, the first one after
+    `begin_ns`, and lasted `length_ns[i]`. `dropped_count` more found no room. The kernel counted
+    the interrupts of the CPU over `counted_ns`, which is a little longer; null: not known.
+    """
+
+    begin_ns: DurationNs
+    end_ns: DurationNs
+    distance_ns: Annotated[list[Int64], Meta(max_length=MOST_GAPS)]
+    length_ns: Annotated[list[Int64], Meta(max_length=MOST_GAPS)]
+    dropped_count: Int64 = 0
+    counted_ns: Int64 | None = None
+    interrupts_count: Int64 | None = None
+    timer_interrupts_count: Int64 | None = None
+
+
+class CombMark(msgspec.Struct, kw_only=True):
+    """Every `every`-th gap of a comb is longer: `median_ns`, against `rest_median_ns`."""
+
+    every: Int64
+    median_ns: Int64
+    rest_median_ns: Int64
+
+
+class NoiseComb(msgspec.Struct, kw_only=True):
+    """Gaps that recur at one rate.
+
+    `name`: "tick" (this kernel's), "host tick" and "uncounted" (the kernel has no count of it: it
+    comes from a host or firmware), "timer" (of this kernel), "throttling", "fair server" or
+    "periodic"; "irregular": fewer than nine of ten slots have a gap. `phase_ns` is the begin of
+    the first slot after the start. `count` gaps belong to it. Of `slots` in which no other gap
+    could hide one the share `coverage` has one within `tolerance_ns`; gaps without a period would
+    fill `chance` of them. `within` has the coverage for each tolerance in ns. `on_top_of`: the
+    place in the list of the comb at whose slots this one comes; then `beyond_ns` is how much
+    longer its gaps are than those of that comb alone.
+    """
+
+    name: Name
+    rate_hz: float
+    phase_ns: Int64
+    slots: Int64
+    count: Int64
+    coverage: float
+    chance: float
+    tolerance_ns: Int64
+    median_ns: Int64
+    max_ns: Int64
+    total_ns: Int64
+    within: Annotated[dict[Name, float], _FEW] = {}
+    marks: Annotated[list[CombMark], _FEW] = []
+    on_top_of: Int64 | None = None
+    beyond_ns: Int64 | None = None
+
+
+class Noise(msgspec.Struct, kw_only=True):
+    """What took the CPU from a watching loop, found from the windows of one recording.
+
+    `method` is the version of the analysis; the windows can be analysed again. `watched_ns` and
+    all counts are those of the windows that have all their gaps. `kernel_tick_ns` is the period
+    that the kernel states, `tick_period_ns` the one found, `tick_ppm` how far it is off.
+    `no_tick`: why none was found. `counted_ns` is the time over which the kernel counted its
+    interrupts.
+    """
+
+    method: Name
+    watched_ns: DurationNs
+    noise_ns: DurationNs
+    gaps_count: Int64
+    merged_count: Int64
+    left_out_windows: Int64 = 0
+    kernel_tick_ns: Int64 | None = None
+    tick_period_ns: float | None = None
+    tick_ppm: float | None = None
+    no_tick: Text | None = None
+    counted_ns: Int64 | None = None
+    interrupts_count: Int64 | None = None
+    timer_interrupts_count: Int64 | None = None
+    combs: Annotated[list[NoiseComb], _FEW] = []
+    notes: Annotated[list[Text], _FEW] = []
+
+
 class StreamHeader(msgspec.Struct, kw_only=True, tag_field="type", tag="header"):
     schema: Name
     probe_version: Name
@@ -257,6 +344,10 @@ class StreamInterval(Interval, kw_only=True, tag_field="type", tag="interval"):
 
 
 class StreamTrace(Trace, kw_only=True, tag_field="type", tag="trace"):
+    pass
+
+
+class StreamWindow(Window, kw_only=True, tag_field="type", tag="window"):
     pass
 
 
@@ -309,6 +400,7 @@ StreamLine = (
     | StreamLoad
     | StreamInterval
     | StreamTrace
+    | StreamWindow
     | StreamSeries
     | StreamVerdict
     | StreamResult
@@ -323,6 +415,8 @@ class Result(msgspec.Struct, kw_only=True):
     it, or null.
     `params` are those of the request; `calibrated` has the values of calibrated parameters in
     the measurement. `started_uptime_ns`: its begin on a clock that counts from boot.
+    `windows` has the gaps of a watching loop, and `noise` what was found in them, for each
+    recording of the result.
     `foreign_count` counts lines of other programs on a shared console;
     `foreign_lines` are the first of them.
     """
@@ -347,6 +441,8 @@ class Result(msgspec.Struct, kw_only=True):
     load: Annotated[list[LoadReached], _FEW] = []
     intervals: Annotated[list[Interval], _MANY] = []
     traces: Annotated[list[Trace], _FEW] = []
+    windows: Annotated[list[Window], _MANY] = []
+    noise: Annotated[list[Noise], _FEW] = []
     started_uptime_ns: Int64 | None = None
     foreign_count: Int64 = 0
     foreign_lines: Annotated[list[Text], _FEW] = []
@@ -380,6 +476,7 @@ class PlannedTest(msgspec.Struct, kw_only=True, frozen=True):
     load: Text = "none"
     cpu_config: Name = "shared"
     settings: Annotated[list[Name], _FEW] = []
+    preemption: Name | None = None
 
 
 class Plan(msgspec.Struct, kw_only=True, frozen=True):
@@ -390,7 +487,8 @@ class Plan(msgspec.Struct, kw_only=True, frozen=True):
     `command` has the words after `hardstone` that make this plan again; it is empty if no command
     does. `dma_latency_us` is the limit on the exit latency of idle states while measuring; null:
     none. `trace`: the kernel's events around the worst values are kept. `watched_ns`: a latency
-    above it is told, and measuring goes on; null: none.
+    above it is told, and measuring goes on; null: none. `preemption_models`: each condition is
+    measured under each of these models, which the kernel is switched to; empty: it is not switched.
     """
 
     name: Name
@@ -410,6 +508,7 @@ class Plan(msgspec.Struct, kw_only=True, frozen=True):
     dma_latency_us: Int64 | None = None
     trace: bool = False
     watched_ns: Int64 | None = None
+    preemption_models: Annotated[list[Name], _FEW] = []
 
 
 class ClockCheck(msgspec.Struct, kw_only=True, frozen=True):
@@ -600,8 +699,8 @@ class LoadElement(msgspec.Struct, kw_only=True):
     """An element of load as the probe declares it.
 
     `degree` is its form: "BUSY/PERIOD", "N/s", "N", "OPTIONS", or null where it has none;
-    the limits are of that form. `each_cpu`: it accepts "@cpu", for each CPU; `host`: it
-    accepts "@HOST:PORT".
+    the limits are of that form. `processes_each`: processes that each of N is. `each_cpu`: it
+    accepts "@cpu", for each CPU; `host`: it accepts "@HOST:PORT".
     """
 
     name: str
@@ -611,6 +710,7 @@ class LoadElement(msgspec.Struct, kw_only=True):
     unit: str
     min: int | None = None
     max: int | None = None
+    processes_each: int = 1
     min_busy_ns: int | None = None
     min_period_ns: int | None = None
     max_period_ns: int | None = None

@@ -17,6 +17,7 @@ import msgspec
 
 from hardstone.errors import InputError
 from hardstone.model import (
+    MOST_GAPS,
     MOST_SERIES,
     STREAM_SCHEMA,
     Event,
@@ -36,8 +37,10 @@ from hardstone.model import (
     StreamSeries,
     StreamTrace,
     StreamVerdict,
+    StreamWindow,
     Trace,
     Verdict,
+    Window,
 )
 from hardstone.older.old_events import with_command, with_data
 from hardstone.older.old_loads import each_cpus_degree, each_cpus_load
@@ -46,6 +49,7 @@ from hardstone.stats.identity import (
     load_problem,
     pair_problem,
     series_problem,
+    window_problem,
 )
 
 LINE_LIMIT_BYTES = 16 * 2**20
@@ -102,6 +106,7 @@ class StreamReader:
         self._empty_count = 0
         self._value_count = 0
         self._byte_count = 0
+        self._gap_count = 0
         self._counts: Counter[type] = Counter()
         self._problem: str | None = None
         self._takers: dict[type, Callable[[Any], None]] = {
@@ -111,6 +116,7 @@ class StreamReader:
             StreamLoad: self._take_load,
             StreamInterval: self._take_interval,
             StreamTrace: self._take_trace,
+            StreamWindow: self._take_window,
             StreamSeries: self._take_series,
             StreamVerdict: self._take_verdict,
             StreamResult: self._take_result,
@@ -259,6 +265,18 @@ class StreamReader:
 
     def _take_trace(self, line: StreamTrace) -> None:
         self._result.traces.append(Trace(**msgspec.structs.asdict(line)))
+
+    def _take_window(self, line: StreamWindow) -> None:
+        before = self._result.windows[-1].end_ns if self._result.windows else 0
+        problem = window_problem(line)
+        if problem is None and line.begin_ns < before:
+            problem = f"the window at {line.begin_ns} ns begins before the one before it ended"
+        self._gap_count += len(line.distance_ns)
+        if problem is None and self._gap_count > MOST_GAPS:
+            problem = f"more than {MOST_GAPS} gaps"
+        if problem is not None:
+            raise StreamError(problem)
+        self._result.windows.append(Window(**msgspec.structs.asdict(line)))
 
     def _take_series(self, line: StreamSeries) -> None:
         key = (line.name, tuple(sorted(line.labels.items())))

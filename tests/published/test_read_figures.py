@@ -161,7 +161,7 @@ def test_the_uncontended_pair_is_not_shown_the_context_switch() -> None:
         ("SEM-P-ARC/unnamed/thread/128/release", "linux-rt", "max", None, 219),
         ("MUT-P-ARC/inherit/release", "qnx", "mean", None, 1.2),
         ("IRQ-S-SUS/external/minimal_period", "ce7", "min", None, 31),
-        ("KRN-P-PRE", "hpux-off", "time_99", None, 129),
+        ("KRN-P-PRE/all/dispatch", "hpux-off", "time_99", None, 129),
         ("CLK-B-RES/CLOCK_REALTIME/step", None, "min", None, 1),
         ("TMR-P-LAT/total/wakeup", "solaris-latstat", "p99.9999", None, 13),
         ("SEM-P-SHF/unnamed/thread/shuffle", "linux-2.6.38", "max", None, 147888),

@@ -6,7 +6,6 @@
 #include "base/message.h"
 #include "command/load.h"
 #include "load/events.h"
-#include "load/job.h"
 #include "load/report.h"
 
 #include <stdio.h>
@@ -102,12 +101,6 @@ int load_command(const struct request *request, struct emit *emit)
     (void)request, (void)emit;
     message_write(WHY "; " REMEDY);
     return EXIT_MISSING;
-}
-
-bool job_main(int argc, char *const argv[], int *code)
-{
-    (void)argc, (void)argv, (void)code;
-    return false;
 }
 
 #endif

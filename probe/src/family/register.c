@@ -9,6 +9,7 @@
 /* clang-format off */
 #define TESTS(TEST) \
     TEST(clk_b_res) \
+    TEST(clk_p_dur) \
     TEST(clk_p_bin) \
     TEST(tmr_p_jit) \
     TEST(tmr_b_edge) \
@@ -35,7 +36,10 @@
     TEST(irq_p_lat) \
     TEST(irq_p_dlt) \
     TEST(irq_p_tlt) \
-    TEST(rsp_p_fix)
+    TEST(irq_p_trk) \
+    TEST(irq_s_sus) \
+    TEST(rsp_p_fix) \
+    TEST(krn_p_pre)
 /* clang-format on */
 
 #define DECLARE(name) extern const struct test name;

@@ -20,11 +20,12 @@ enum {
 };
 
 enum load_degree_kind {
-    LOAD_SHARE,             /* BUSY/PERIOD: busy_ns of work in every period_ns */
-    LOAD_RATE,              /* N/s */
-    LOAD_COUNT,             /* N processes */
-    LOAD_JOBS,              /* keeps N jobs running */
-    LOAD_CONTINUOUS,        /* no degree: works all the time; reported in rounds */
+    LOAD_SHARE,      /* BUSY/PERIOD: busy_ns of work in every period_ns */
+    LOAD_RATE,       /* N/s */
+    LOAD_COUNT,      /* N processes */
+    LOAD_JOBS,       /* keeps N jobs running */
+    LOAD_GROUPS,     /* N groups of processes: one of the load, and LOAD_GROUP_MEMBERS others */
+    LOAD_CONTINUOUS, /* no degree: works all the time; reported in rounds */
     LOAD_EXTERNAL_STRESSOR, /* the options of another program */
 };
 
@@ -35,7 +36,7 @@ struct load_address {
 
 struct load_degree {
     int64_t busy_ns, period_ns; /* LOAD_SHARE */
-    int64_t number;             /* LOAD_RATE, LOAD_COUNT, LOAD_JOBS */
+    int64_t number;             /* LOAD_RATE, LOAD_COUNT, LOAD_JOBS, LOAD_GROUPS */
     bool is_each_cpus;          /* holds for each CPU of the load; else for all of it */
     struct load_address to;
 };

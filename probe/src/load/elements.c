@@ -8,13 +8,14 @@
 #include <strings.h>
 
 const struct load_element *const load_elements[] = {
-    &load_cpu,    &load_disk,  &load_interrupt, &load_network, &load_syscall,   &load_memory,
-    &load_search, &load_storm, &load_build,     &load_kernel,  &load_stress_ng, NULL};
+    &load_cpu,    &load_disk,  &load_interrupt, &load_network, &load_syscall,  &load_memory,
+    &load_search, &load_storm, &load_build,     &load_kernel,  &load_messages, &load_stress_ng,
+    NULL};
 
 const struct load_mix load_mixes[] = {
     {"heavy", "cpu=10ms/100ms+disk=10ms/100ms+interrupt=1000/s+network=4000/s+"
               "syscall=10ms/100ms+memory=10ms/100ms+search"},
-    {"storm", "heavy+storm=240+build+kernel"},
+    {"storm", "heavy+storm=240+build+kernel+messages"},
     {"latstat", "storm=240+build=3400"},
     {NULL, NULL},
 };
@@ -92,18 +93,38 @@ const char *load_unit(enum load_degree_kind kind)
         [LOAD_RATE] = "per_s",
         [LOAD_COUNT] = "processes",
         [LOAD_JOBS] = "jobs",
+        [LOAD_GROUPS] = "groups",
         [LOAD_CONTINUOUS] = "rounds_per_s",
         [LOAD_EXTERNAL_STRESSOR] = "processes",
     };
     return units[kind];
 }
 
+int load_most_number(enum load_degree_kind kind)
+{
+    switch (kind) {
+    case LOAD_RATE:
+        return LOAD_MOST_PER_S;
+    case LOAD_COUNT:
+    case LOAD_JOBS:
+        return LOAD_MOST_PROCESSES;
+    case LOAD_GROUPS:
+        return LOAD_MOST_GROUPS;
+    default:
+        return 0;
+    }
+}
+
 static const char *form(enum load_degree_kind kind)
 {
     static const char *const forms[] = {
-        [LOAD_SHARE] = "BUSY/PERIOD", [LOAD_RATE] = "N/s",
-        [LOAD_COUNT] = "N",           [LOAD_JOBS] = "N",
-        [LOAD_CONTINUOUS] = "",       [LOAD_EXTERNAL_STRESSOR] = "OPTIONS",
+        [LOAD_SHARE] = "BUSY/PERIOD",
+        [LOAD_RATE] = "N/s",
+        [LOAD_COUNT] = "N",
+        [LOAD_JOBS] = "N",
+        [LOAD_GROUPS] = "N",
+        [LOAD_CONTINUOUS] = "",
+        [LOAD_EXTERNAL_STRESSOR] = "OPTIONS",
     };
     return forms[kind];
 }
@@ -114,9 +135,11 @@ static void limits_json(struct emit *emit, enum load_degree_kind kind)
         emit_member_integer(emit, "min_busy_ns", LOAD_LEAST_BUSY_NS);
         emit_member_integer(emit, "min_period_ns", LOAD_LEAST_PERIOD_NS);
         emit_member_integer(emit, "max_period_ns", LOAD_MOST_PERIOD_NS);
-    } else if (kind == LOAD_RATE || kind == LOAD_COUNT || kind == LOAD_JOBS) {
+    } else if (load_most_number(kind) > 0) {
         emit_member_integer(emit, "min", 1);
-        emit_member_integer(emit, "max", kind == LOAD_RATE ? LOAD_MOST_PER_S : LOAD_MOST_PROCESSES);
+        emit_member_integer(emit, "max", load_most_number(kind));
+        if (kind == LOAD_GROUPS)
+            emit_member_integer(emit, "processes_each", 1 + LOAD_GROUP_MEMBERS);
     }
 }
 

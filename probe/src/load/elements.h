@@ -24,10 +24,13 @@ const char *load_nearest_name(const char *name, size_t length);
 void load_list_json(struct emit *emit);
 void load_list_text(struct emit *emit);
 
-/* Unit of a degree: "share", "per_s", "processes", "jobs" or "rounds_per_s". */
+/* Unit of a degree: "share", "per_s", "processes", "jobs", "groups" or "rounds_per_s". */
 const char *load_unit(enum load_degree_kind kind);
 
+/* The largest number of a degree; 0: the degree is not a number. */
+int load_most_number(enum load_degree_kind kind);
+
 extern const struct load_element load_cpu, load_disk, load_interrupt, load_network, load_syscall,
-    load_memory, load_search, load_storm, load_build, load_kernel, load_stress_ng;
+    load_memory, load_search, load_storm, load_build, load_kernel, load_messages, load_stress_ng;
 
 #endif

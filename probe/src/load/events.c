@@ -3,7 +3,7 @@
 #include "load/events.h"
 
 #include "load/element/disk.h"
-#include "load/element/kernel_classes.h"
+#include "load/element/kernel.h"
 #include "load/elements.h"
 #include "load/report.h"
 
@@ -83,7 +83,7 @@ static void short_text(const struct load *load, int term, const struct load_reac
     const struct load_element *element = load->setup.spec->terms[term].element;
     int processes = processes_of(load, term);
     char asked[32], got[32], who[64] = "";
-    if (element->kind == LOAD_COUNT || element->kind == LOAD_JOBS) {
+    if (element->kind == LOAD_COUNT || element->kind == LOAD_JOBS || element->kind == LOAD_GROUPS) {
         snprintf(text, bytes, "%s reached %.0f of %.0f requested %s", element->name, reached->least,
                  reached->asked, load_unit(element->kind));
         return;

@@ -4,8 +4,8 @@
 
 #include "load/duty.h"
 #include "load/element.h"
-#include "load/scratch.h"
 #include "port/port.h"
+#include "work/scratch.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -26,9 +26,9 @@ void external_stressor_find(struct external_stressor *external_stressor, struct 
     for (int i = 0; i < map->slot_count; i++)
         if (spec->terms[map->slots[i].term].element->kind == LOAD_EXTERNAL_STRESSOR)
             external_stressor->slot = &map->slots[i];
-    if (!external_stressor->slot || map->folder[0] == '\0')
+    if (!external_stressor->slot || map->scratch.folder[0] == '\0')
         return;
-    external_stressor->folder = open(map->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    external_stressor->folder = open(map->scratch.folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (external_stressor->folder >= 0 && scratch_is_short(external_stressor->folder)) {
         close(external_stressor->folder);
         external_stressor->folder = -1;
@@ -62,7 +62,7 @@ static bool is_short(const struct external_stressor *external_stressor)
             (long long)(available / MIB), (long long)(kept / MIB));
     else if (external_stressor->folder >= 0 && scratch_is_short(external_stressor->folder))
         worker_note(&worker, "was ended because too little free space was left in %.60s",
-                    external_stressor->map->folder);
+                    external_stressor->map->scratch.folder);
     else
         return false;
     return true;
@@ -94,7 +94,7 @@ void external_stressor_look(struct external_stressor *external_stressor)
     case WORKER_WORKS:
         break;
     case WORKER_ENDED:
-        external_stressor->is_cleared = scratch_clear_room(external_stressor->map);
+        external_stressor->is_cleared = scratch_clear_room(&external_stressor->map->scratch);
         return;
     default:
         return;

@@ -5,10 +5,10 @@
 #include "base/rt_thread.h"
 #include "load/duty.h"
 #include "load/external_stressor.h"
-#include "load/scratch.h"
 #include "load/supervisor.h"
 #include "load/worker.h"
 #include "port/port.h"
+#include "work/scratch.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -85,7 +85,7 @@ static void replace_supervisor(const struct supervisor_plan *plan, pid_t supervi
     if (wait_for_death(supervisor))
         external_stressor_end(&external_stressor);
     supervisor_end_children(supervisor);
-    scratch_remove(plan->map);
+    scratch_remove(&plan->map->scratch);
 }
 
 static void be_guard(struct supervisor_plan *plan)

@@ -12,4 +12,7 @@ enum { LOAD_MOST_PER_S = 100000, LOAD_MOST_PROCESSES = 5000, LOAD_MOST_PROCESSES
  * much CPU time as one of the jobs gets. */
 enum { LOAD_JOBS_EACH = 2 };
 
+/* Processes of a group, besides the one that starts them; the number of groups. */
+enum { LOAD_GROUP_MEMBERS = 40, LOAD_MOST_GROUPS = 250 };
+
 #endif

@@ -5,11 +5,12 @@
 #include "load/duty.h"
 #include "load/external_stressor.h"
 #include "load/guard.h"
-#include "load/job.h"
 #include "load/peer.h"
-#include "load/scratch.h"
+#include "work/job.h"
+#include "work/scratch.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,7 +61,7 @@ static void plan_places(struct load *load)
     const struct load_spec *spec = load->setup.spec;
     struct load_cpus cpus = cpus_of(&load->setup);
     load_places_plan(&load->places, spec, &cpus);
-    if (!has_kind(spec, LOAD_COUNT) && !has_kind(spec, LOAD_JOBS))
+    if (!has_kind(spec, LOAD_COUNT) && !has_kind(spec, LOAD_JOBS) && !has_kind(spec, LOAD_GROUPS))
         return;
     load->room = load_room_now();
     load_places_fit(&load->places, spec, &cpus, load->room.processes);
@@ -73,8 +74,9 @@ static int make_map(struct load *load)
     int slots = load_places_slots(&load->places, spec->count);
     load->map_bytes = sizeof *load->map + (size_t)slots * sizeof load->map->slots[0];
     load->map = port_shared_memory(load->map_bytes);
-    load->begin.samples = calloc((size_t)slots, sizeof *load->begin.samples);
-    load->end.samples = calloc((size_t)slots, sizeof *load->end.samples);
+    size_t samples = slots > 0 ? (size_t)slots : 1; /* none: there is no room for any group */
+    load->begin.samples = calloc(samples, sizeof *load->begin.samples);
+    load->end.samples = calloc(samples, sizeof *load->end.samples);
     bool has_family = has_kind(spec, LOAD_EXTERNAL_STRESSOR);
     load->family = has_family ? load_family_make() : NULL;
     if (!load->map || !load->begin.samples || !load->end.samples || (has_family && !load->family))
@@ -184,10 +186,10 @@ int load_start(struct load *load, const struct load_setup *setup, struct outcome
     if (!error && job_find_program(setup->called_as, load->program, sizeof load->program) != 0)
         snprintf(load->program, sizeof load->program, "%s", setup->called_as);
     if (!error)
-        (void)scratch_choose(load->map, needs_names(setup->spec),
+        (void)scratch_choose(&load->map->scratch, needs_names(setup->spec),
                              setup->seed ^ (uint64_t)load->started_ns); /* elements note errors */
     if (!error) {
-        scratch_sweep(load->map);
+        scratch_sweep(&load->map->scratch);
         error = start_guard(load);
     }
     if (error)
@@ -198,11 +200,23 @@ int load_start(struct load *load, const struct load_setup *setup, struct outcome
 
 /* ---- settle ---- */
 
+/* With hundreds of processes, 1 % may be late: they wait for a CPU behind the others, and the
+ * figures of the load show that. */
+static int most_late(const struct load *load)
+{
+    return load->map->slot_count / LATE_PART;
+}
+
+/* A group is many processes: it may not be late. */
 static int count_below(const struct load *load, int state)
 {
     int count = 0;
-    for (int i = 0; i < load->map->slot_count; i++)
-        count += atomic_load(&load->map->slots[i].state) < state ? 1 : 0;
+    for (int i = 0; i < load->map->slot_count; i++) {
+        const struct load_slot *slot = &load->map->slots[i];
+        bool is_group = load->setup.spec->terms[slot->term].element->kind == LOAD_GROUPS;
+        if (atomic_load(&slot->state) < state)
+            count += is_group ? 1 + most_late(load) : 1;
+    }
     return count;
 }
 
@@ -227,14 +241,13 @@ static void note_guard(struct load *load)
         atomic_compare_exchange_strong(&load->map->guard_ended_ns, &none, duty_now_ns());
 }
 
-/* Waits until every process has reached `state` or has ended. With hundreds of processes, 1 % may
- * be late: they wait for a CPU behind the others, and the figures of the load show that. */
+/* Waits until every process but the latest (most_late) has reached `state` or has ended. */
 static bool wait_for(struct load *load, int state, int64_t until_ns, bool (*should_stop)(void))
 {
     int64_t stall_ns = load->setup.stall_ns > 0 ? load->setup.stall_ns : STALL_NS;
     int64_t moved_ns = duty_now_ns();
-    int late, before = load->map->slot_count + 1;
-    while ((late = count_below(load, state)) > load->map->slot_count / LATE_PART) {
+    int late, before = INT_MAX;
+    while ((late = count_below(load, state)) > most_late(load)) {
         int64_t now_ns = duty_now_ns();
         moved_ns = late < before ? now_ns : moved_ns;
         before = late;
@@ -413,7 +426,7 @@ void load_stop(struct load *load)
     open_gate(load);
     end_guard(load);
     end_supervisor(load);
-    scratch_remove(load->map); /* in case guard and supervisor were killed */
+    scratch_remove(&load->map->scratch); /* in case guard and supervisor were killed */
     close(load->order);
     load->guard = 0;
 }

@@ -4,6 +4,7 @@
 #define HS_LOAD_MAP_H
 
 #include "port/port.h"
+#include "work/scratch.h"
 
 #include <stdalign.h>
 #include <stdatomic.h>
@@ -11,7 +12,7 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
-enum { LOAD_COUNTERS = 16, LOAD_NOTE_BYTES = 160, LOAD_SCRATCH_BYTES = 256 };
+enum { LOAD_COUNTERS = 16, LOAD_NOTE_BYTES = 160 };
 
 /* The first counters mean the same in all elements. */
 enum {
@@ -76,11 +77,10 @@ struct load_map {
      * begun, not ended. WINDOW_MOVES: being set; readers wait for the value. */
     _Atomic int64_t window_begin_ns, window_end_ns;
     _Atomic int64_t
-        supervisor_ended_ns;          /* time at which the guard took over from it; 0: it did not */
-    _Atomic int64_t guard_ended_ns;   /* time at which the guard was found killed; 0: it was not */
-    atomic_int fork_error;            /* errno of the first failed fork or scratch folder */
-    char folder[LOAD_SCRATCH_BYTES];  /* chosen by scratch_choose; empty: none */
-    char scratch[LOAD_SCRATCH_BYTES]; /* private folder of this load; empty: none */
+        supervisor_ended_ns;        /* time at which the guard took over from it; 0: it did not */
+    _Atomic int64_t guard_ended_ns; /* time at which the guard was found killed; 0: it was not */
+    atomic_int fork_error;          /* errno of the first failed fork or scratch folder */
+    struct scratch scratch;
     bool has_cpus;
     struct cpus cpus;        /* affinity of processes that are not bound to one CPU */
     _Atomic uint64_t device; /* st_dev of the files of disk; 0: not known */

@@ -6,6 +6,8 @@
 
 #include <unistd.h>
 
+enum { GROUP_PROCESSES = 1 + LOAD_GROUP_MEMBERS };
+
 static int cpus_of(const struct load_cpus *cpus)
 {
     long online = sysconf(_SC_NPROCESSORS_ONLN);
@@ -14,7 +16,8 @@ static int cpus_of(const struct load_cpus *cpus)
 
 static bool is_numbered(const struct load_term *term)
 {
-    return term->element->kind == LOAD_COUNT || term->element->kind == LOAD_JOBS;
+    enum load_degree_kind kind = term->element->kind;
+    return kind == LOAD_COUNT || kind == LOAD_JOBS || kind == LOAD_GROUPS;
 }
 
 static int copies_of(const struct load_term *term, const struct load_cpus *cpus)
@@ -37,6 +40,7 @@ static int processes_of(const struct load_term *term, int number, const struct l
     int copies = copies_of(term, cpus);
     switch (term->element->kind) {
     case LOAD_COUNT:
+    case LOAD_GROUPS:
         return number;
     case LOAD_JOBS:
         return keepers_of(number, copies);
@@ -68,15 +72,28 @@ int load_places_slots(const struct load_places *places, int terms)
     return count;
 }
 
+/* Processes that those of the load start, for `number` of the degree. */
+static int started_by(const struct load_term *term, int number)
+{
+    switch (term->element->kind) {
+    case LOAD_JOBS:
+        return number;
+    case LOAD_GROUPS:
+        return number * LOAD_GROUP_MEMBERS;
+    default:
+        return 0;
+    }
+}
+
 int load_places_processes(const struct load_places *places, const struct load_spec *spec)
 {
     int count = load_places_slots(places, spec->count);
     for (int i = 0; i < spec->count; i++)
-        count += spec->terms[i].element->kind == LOAD_JOBS ? places->numbers[i] : 0;
+        count += started_by(&spec->terms[i], places->numbers[i]);
     return count;
 }
 
-/* Processes of the terms with a number, their jobs included. */
+/* Processes of the terms with a number, and those that they start. */
 static int numbered_processes(const struct load_places *places, const struct load_spec *spec)
 {
     int fixed = 0;
@@ -85,19 +102,40 @@ static int numbered_processes(const struct load_places *places, const struct loa
     return load_places_processes(places, spec) - fixed;
 }
 
+static void set_number(struct load_places *places, int i, const struct load_term *term,
+                       const struct load_cpus *cpus, int64_t number)
+{
+    places->numbers[i] = (int)number;
+    places->processes[i] = processes_of(term, places->numbers[i], cpus);
+}
+
+/* Groups that fit into `left` processes, if `numbered` were asked for in all. One that needs at
+ * most half of them is started, whatever its part would be. */
+static int64_t groups_in(int64_t left, int64_t asked, int64_t numbered)
+{
+    int64_t number = left > 0 ? asked * left / numbered : 0;
+    return number == 0 && left >= INT64_C(2) * GROUP_PROCESSES ? 1 : number;
+}
+
 void load_places_fit(struct load_places *places, const struct load_spec *spec,
                      const struct load_cpus *cpus, int64_t room)
 {
-    int all = load_places_processes(places, spec), numbered = numbered_processes(places, spec);
+    int64_t all = load_places_processes(places, spec), numbered = numbered_processes(places, spec);
     int64_t left = room - (all - numbered);
     if (room >= all || numbered == 0)
         return;
     for (int i = 0; i < spec->count; i++) {
-        if (!is_numbered(&spec->terms[i]))
+        if (spec->terms[i].element->kind != LOAD_GROUPS)
+            continue;
+        set_number(places, i, &spec->terms[i], cpus, groups_in(left, places->asked[i], numbered));
+        left -= (int64_t)places->numbers[i] * GROUP_PROCESSES;
+        numbered -= (int64_t)places->asked[i] * GROUP_PROCESSES;
+    }
+    for (int i = 0; i < spec->count; i++) {
+        if (!is_numbered(&spec->terms[i]) || spec->terms[i].element->kind == LOAD_GROUPS)
             continue;
         int64_t number = left > 0 ? places->asked[i] * left / numbered : 1;
-        places->numbers[i] = number > 1 ? (int)number : 1;
-        places->processes[i] = processes_of(&spec->terms[i], places->numbers[i], cpus);
+        set_number(places, i, &spec->terms[i], cpus, number > 1 ? number : 1);
     }
 }
 

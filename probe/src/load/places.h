@@ -15,7 +15,8 @@ struct load_cpus {
 
 struct load_places {
     int processes[LOAD_TERMS]; /* processes of the load itself: each has a slot */
-    int numbers[LOAD_TERMS];   /* LOAD_COUNT, LOAD_JOBS: number that is started; else 0 */
+    int numbers[LOAD_TERMS];   /* LOAD_COUNT, LOAD_JOBS, LOAD_GROUPS: number that is started; else 0
+                                */
     int asked[LOAD_TERMS];     /* number that was requested */
 };
 
@@ -23,11 +24,14 @@ struct load_places {
 void load_places_plan(struct load_places *places, const struct load_spec *spec,
                       const struct load_cpus *cpus);
 
-/* Number of slots of a load, and of all its processes and jobs, without guard and supervisor. */
+/* Number of slots of a load, and of all its processes, with jobs and members of groups, without
+ * guard and supervisor. */
 int load_places_slots(const struct load_places *places, int terms);
 int load_places_processes(const struct load_places *places, const struct load_spec *spec);
 
-/* Reduces all numbers in the same proportion, to at least 1, until `room` processes suffice. */
+/* Reduces all numbers in the same proportion, to at least 1, until `room` processes suffice.
+ * Groups, which are many processes each, are reduced first, and to none if one needs more than
+ * half. */
 void load_places_fit(struct load_places *places, const struct load_spec *spec,
                      const struct load_cpus *cpus, int64_t room);
 

@@ -3,6 +3,7 @@
 #include "load/report.h"
 
 #include "load/element/build.h"
+#include "load/element/messages.h"
 #include "load/elements.h"
 
 #include <stdio.h>
@@ -18,6 +19,7 @@ struct sums {
     int working; /* worked during the measurement */
     int ready;   /* did not work, only because no CPU was free */
     int jobs;    /* running at its begin and at its end */
+    int groups;  /* whole at its begin and at its end, that passed messages */
 };
 
 static int jobs_of(const struct load_sample *from, const struct load_sample *to)
@@ -26,10 +28,21 @@ static int jobs_of(const struct load_sample *from, const struct load_sample *to)
     return to->state == WORKER_WORKS ? (int)(before < after ? before : after) : 0;
 }
 
+static bool is_whole(const struct load_sample *sample)
+{
+    return sample->state == WORKER_WORKS && sample->counters[MESSAGES_WHOLE] > 0;
+}
+
+static int groups_of(const struct load_sample *from, const struct load_sample *to)
+{
+    bool passed = to->counters[MESSAGES_BYTES] > from->counters[MESSAGES_BYTES];
+    return is_whole(from) && is_whole(to) && passed ? 1 : 0;
+}
+
 static void add_up(const struct load *load, int term, struct load_reached *reached,
                    struct sums *sums)
 {
-    bool has_jobs = load->setup.spec->terms[term].element->kind == LOAD_JOBS;
+    enum load_degree_kind kind = load->setup.spec->terms[term].element->kind;
     for (int i = 0; i < load->map->slot_count; i++) {
         const struct load_sample *from = &load->begin.samples[i], *to = &load->end.samples[i];
         if (load->map->slots[i].term != term)
@@ -37,7 +50,8 @@ static void add_up(const struct load *load, int term, struct load_reached *reach
         reached->processes += from->state == WORKER_WORKS ? 1 : 0;
         sums->working += load_sample_did_work(from, to) ? 1 : 0;
         sums->ready += to->is_ready ? 1 : 0;
-        sums->jobs += has_jobs ? jobs_of(from, to) : 0;
+        sums->jobs += kind == LOAD_JOBS ? jobs_of(from, to) : 0;
+        sums->groups += kind == LOAD_GROUPS ? groups_of(from, to) : 0;
         for (int j = 0; j < LOAD_COUNTERS; j++)
             if (to->counters[j] > from->counters[j])
                 reached->counters[j] += to->counters[j] - from->counters[j];
@@ -126,7 +140,7 @@ void load_reached(const struct load *load, int term, struct load_reached *reache
     const struct load_term *asked = &load->setup.spec->terms[term];
     const struct load_element *element = asked->element;
     double seconds = window_s(load), each = seconds * slots_of(load, term);
-    struct sums sums = {0, 0, 0};
+    struct sums sums = {0, 0, 0, 0};
     memset(reached, 0, sizeof *reached);
     add_seen(load, element, reached);
     add_how(load, term, reached);
@@ -156,6 +170,10 @@ void load_reached(const struct load *load, int term, struct load_reached *reache
     case LOAD_JOBS:
         reached->asked = asked_number(load, term);
         reached->reached = reached->least = sums.jobs;
+        break;
+    case LOAD_GROUPS:
+        reached->asked = asked_number(load, term);
+        reached->reached = reached->least = sums.groups;
         break;
     case LOAD_CONTINUOUS:
         reached->reached = (double)counters[COUNTER_ROUNDS] / each;
@@ -229,6 +247,7 @@ void load_figure(char *text, size_t bytes, enum load_degree_kind kind, double va
                  kind == LOAD_RATE         ? "/s"
                  : kind == LOAD_CONTINUOUS ? " rounds/s"
                  : kind == LOAD_JOBS       ? " jobs"
+                 : kind == LOAD_GROUPS     ? " groups"
                                            : "");
 }
 

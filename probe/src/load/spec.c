@@ -64,9 +64,10 @@ static int parse_share(struct parse *parse, struct load_term *term)
     return 0;
 }
 
-/* A whole number from 1 to `most`, followed by `tail` and nothing else. */
-static int parse_number(struct parse *parse, struct load_term *term, const char *tail, int most)
+/* A whole number from 1 to that of its kind, followed by `tail` and nothing else. */
+static int parse_number(struct parse *parse, struct load_term *term, const char *tail)
 {
+    int most = load_most_number(term->element->kind);
     const char *name = term->element->name, *text = term->degree_text;
     char *end;
     errno = 0;
@@ -76,10 +77,8 @@ static int parse_number(struct parse *parse, struct load_term *term, const char 
     end += is_number ? strlen(tail) : 0;
     if (!is_number || (*end != '\0' && !(term->element->takes_host && *end == '@')))
         return fail(parse, "%s=%.60s is not a number of %s; write %s=%s", name, text,
-                    *tail                              ? "times in a second"
-                    : term->element->kind == LOAD_JOBS ? "jobs"
-                                                       : "processes",
-                    name, term->element->default_degree);
+                    *tail ? "times in a second" : load_unit(term->element->kind), name,
+                    term->element->default_degree);
     if (errno != 0 || number < 1 || number > most)
         return fail(parse, "%s=%.60s is out of limits; from 1%s to %d%s", name, text, tail, most,
                     tail);
@@ -98,10 +97,11 @@ static int parse_degree(struct parse *parse, struct load_term *term)
     case LOAD_SHARE:
         return parse_share(parse, term);
     case LOAD_RATE:
-        return parse_number(parse, term, "/s", LOAD_MOST_PER_S);
+        return parse_number(parse, term, "/s");
     case LOAD_COUNT:
     case LOAD_JOBS:
-        return parse_number(parse, term, "", LOAD_MOST_PROCESSES);
+    case LOAD_GROUPS:
+        return parse_number(parse, term, "");
     default:
         return 0;
     }

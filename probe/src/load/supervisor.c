@@ -4,9 +4,9 @@
 
 #include "load/duty.h"
 #include "load/external_stressor.h"
-#include "load/scratch.h"
 #include "load/worker.h"
 #include "port/port.h"
+#include "work/scratch.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -250,7 +250,7 @@ void supervisor_be(const struct supervisor_plan *plan, int lifeline, int told)
     setpgid(0, 0);
     port_adopt_orphans();
     watch_children(&mask);
-    int error = scratch_make(plan->map);
+    int error = scratch_make(&plan->map->scratch);
     if (error)
         refuse_all(plan->map, error);
     external_stressor_find(&supervisor.external_stressor, plan->map, plan->spec);
@@ -263,7 +263,7 @@ void supervisor_be(const struct supervisor_plan *plan, int lifeline, int told)
     kill_workers(&supervisor);
     external_stressor_end(&supervisor.external_stressor);
     supervisor_end_children(0);
-    scratch_remove(plan->map);
+    scratch_remove(&plan->map->scratch);
     while (write(told, &done, 1) < 0 && errno == EINTR)
         ;
     _exit(0);

@@ -82,6 +82,11 @@ int port_interrupt_send(void);
  * system has none). */
 int port_semaphore_descriptor(void);
 
+/* A periodic timer as above whose expirations are taken without waiting. take: expirations since
+ * the last one, 0 if there are none, or -1 with errno. */
+int port_event_timer_open_ready(int64_t start_ns, int64_t period_ns);
+int64_t port_event_timer_take(int descriptor);
+
 /* Futex. wait: blocks while the futex word `*word` is `value`; it may also return 0 without a
  * wake-up. wake: wakes one waiter. is_shared: between processes. 0, or an errno value (wait:
  * EAGAIN: the word has another value; EINTR: a signal; both: ENOTSUP: the system has none). */
@@ -137,6 +142,9 @@ int port_bound_processes(int cpu, pid_t *list, int most);
  * is no such limit, or it is off. */
 bool port_realtime_budget(int64_t *runtime_ns, int64_t *period_ns);
 
+/* Period of the kernel's clock tick; -1: not known. */
+int64_t port_tick_ns(void);
+
 /* Snapshot of the kernel's counters for `cpu`; -1: not known. A result stores the difference of
  * two snapshots. `cpu` < 0: only the steal time, of all CPUs together. */
 struct port_environment {
@@ -173,6 +181,13 @@ struct port_interrupt_line {
 bool port_interrupt_lines(const struct cpus *cpus,
                           void (*take)(void *context, const struct port_interrupt_line *line),
                           void *context);
+
+/* Softirqs, interrupt work that the kernel has put off, that `cpu` has served since boot; -1: not
+ * known. */
+struct port_softirqs {
+    int64_t packets, disk, timers;
+};
+void port_softirqs(int cpu, struct port_softirqs *softirqs);
 
 /* Counters of `thread` of `process` (0: this one) since its begin; -1: not known. False: there is
  * no such thread, or the system does not tell. */
@@ -275,6 +290,10 @@ void port_close_from(int first);
 /* Creates a file in `folder` that never has a name (O_TMPFILE). Returns a descriptor, or -1 with
  * errno (ENOTSUP: the system or the file system cannot do that). */
 int port_anonymous_file(const char *folder);
+
+/* Has reads and writes of the file go past the page cache, in aligned blocks: 0, or an errno value
+ * (ENOTSUP: the system cannot do that; EINVAL: its file system cannot). */
+int port_direct_io(int descriptor);
 
 /* Kind of storage behind an open file or folder. */
 enum port_storage {

@@ -85,6 +85,12 @@ void arena_plan_label_number(struct arena_plan *plan, int series, const char *ke
         label->number = number;
 }
 
+void arena_plan_late_label(struct arena_plan *plan, int series, const char *key)
+{
+    if (series >= 0 && add_label(plan, series, key))
+        plan->series[series].late_label = plan->series[series].label_count;
+}
+
 void arena_plan_derived(struct arena_plan *plan, int series, const char *formula)
 {
     if (series >= 0)
@@ -179,7 +185,9 @@ static void fill_head(struct arena *head, const struct arena_plan *plan, bool is
     head->slot_count = plan->slot_count;
     head->kept_begin = arena_slot_offset(head, plan->slot_count);
     head->kept_end = head->kept_begin;
-    head->bytes = head->kept_begin + arena_kept_room(head);
+    head->window_room = plan->window_room;
+    head->gap_room = plan->gap_room;
+    head->bytes = arena_gaps_offset(head) + arena_gaps_bytes(head);
 }
 
 static void lay_out(struct arena *arena, const struct arena *head, const struct arena_plan *plan)
@@ -232,7 +240,7 @@ void arena_free(struct arena *arena)
  * resolution, and every series without an entry keeps room for the coarsest one. */
 static size_t room_for(const struct arena *arena, const struct arena_series *series)
 {
-    uint64_t room = arena->bytes - arena->kept_end;
+    uint64_t room = arena_gaps_offset(arena) - arena->kept_end;
     uint64_t later = arena->series_count - arena->kept_count - (series->kept_offset == 0 ? 1 : 0);
     if (room < later * KEPT_LEAST_BYTES)
         return 0;
@@ -306,6 +314,28 @@ const struct record *arena_read(const struct arena *arena, uint32_t number, stru
     if (is_kept)
         kept_read((const char *)arena + series->kept_offset, scratch);
     return scratch;
+}
+
+void arena_label(struct arena *arena, int series, int64_t number)
+{
+    struct arena_series *to = &arena->series[series];
+    if (to->late_label > 0)
+        to->labels[to->late_label - 1].number = number;
+}
+
+bool arena_is_named(const struct arena *arena, uint32_t number)
+{
+    const struct arena_series *series = &arena->series[number];
+    return series->late_label == 0 || series->late_label > ARENA_LABELS ||
+           series->labels[series->late_label - 1].number != 0;
+}
+
+uint32_t arena_named_count(const struct arena *arena)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < arena->series_count; i++)
+        count += arena_is_named(arena, i) ? 1 : 0;
+    return count;
 }
 
 uint64_t arena_count(const struct arena *arena, uint32_t number)

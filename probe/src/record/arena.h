@@ -9,7 +9,9 @@
  *   events    more of them, where a test has some for each of many CPUs
  *   slots     records for new values; series that are measured one after another share a slot
  *   kept      compact form of the series that no longer have a slot (kept.h)
- * A build for a small system sets the sizes with HS_ARENA_... (base/build_options.h). */
+ *   gaps      gaps of a loop with the windows in which it ran, for a test that has them
+ * (gap_table.h) A build for a small system sets the sizes with HS_ARENA_... (base/build_options.h).
+ */
 #ifndef HS_RECORD_ARENA_H
 #define HS_RECORD_ARENA_H
 
@@ -53,6 +55,8 @@ struct arena_series {
     char derived[2 * ARENA_NAME_BYTES]; /* formula; empty when timed */
     struct arena_label labels[ARENA_LABELS];
     uint32_t label_count;
+    uint32_t
+        late_label; /* place + 1 of a label whose number is not known before measuring; 0: none */
     uint32_t slot;
     struct record_shape shape;
     uint64_t kept_offset; /* of its latest compact form; 0: it still has its slot */
@@ -141,9 +145,10 @@ struct arena {
     struct arena_trace traces[ARENA_TRACES];
     struct record_shape slot_shape; /* the largest of all series */
     uint32_t slot_count;
-    uint64_t kept_begin;       /* of all entries */
-    _Atomic uint64_t kept_end; /* where the next one begins; those before it are whole */
-    uint32_t kept_count;       /* series that have an entry */
+    uint64_t kept_begin;            /* of all entries */
+    _Atomic uint64_t kept_end;      /* where the next one begins; those before it are whole */
+    uint32_t kept_count;            /* series that have an entry */
+    uint32_t window_room, gap_room; /* of the table of gaps; 0: there is none */
     struct arena_series series[];
 };
 
@@ -151,6 +156,7 @@ struct arena {
 struct arena_plan {
     int64_t duration_ns;
     uint32_t more_events; /* places for events, where a test has some for each of many CPUs */
+    uint32_t window_room, gap_room; /* of a table of gaps (gap_table.h) */
     uint32_t series_count, series_room, slot_count;
     struct arena_series *series;
 };
@@ -162,6 +168,9 @@ int arena_plan_series(struct arena_plan *plan, const char *name, const char *uni
 /* For the series `series`; does nothing if that is -1. */
 void arena_plan_label_text(struct arena_plan *plan, int series, const char *key, const char *text);
 void arena_plan_label_number(struct arena_plan *plan, int series, const char *key, int64_t number);
+/* A label whose number is only known when the series is measured (arena_label); until then the
+ * series is one of those that a test may need, and is not sent. */
+void arena_plan_late_label(struct arena_plan *plan, int series, const char *key);
 void arena_plan_derived(struct arena_plan *plan, int series, const char *formula);
 
 /* The series added last shares the slot of the earlier `series`: it is measured after it. */
@@ -188,6 +197,13 @@ struct arena *arena_create(const struct arena_plan *plan, const char *backing,
 struct arena *arena_open(const char *path, char *reason, size_t reason_bytes);
 
 void arena_free(struct arena *arena);
+
+/* Gives a series its late label: a number other than 0, before its first value. */
+void arena_label(struct arena *arena, int series, int64_t number);
+
+/* Whether the series has all its labels, and their number. */
+bool arena_is_named(const struct arena *arena, uint32_t series);
+uint32_t arena_named_count(const struct arena *arena);
 
 /* The record into which values of the series go. Where another series has the slot, that one is
  * kept in compact form and the slot is moved: it takes some 100 us, so call it before the first

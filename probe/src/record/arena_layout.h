@@ -4,6 +4,7 @@
 #define HS_RECORD_ARENA_LAYOUT_H
 
 #include "record/arena.h"
+#include "record/gap_window.h"
 #include "record/kept.h"
 
 #include <stddef.h>
@@ -17,7 +18,7 @@ static inline uint64_t arena_layout_version(void)
     const uint64_t parts[] = {sizeof(struct arena),  sizeof(struct arena_series),
                               sizeof(struct record), RECORD_SUB_BITS,
                               RECORD_TOP_BIT,        ARENA_KEPT_BYTES,
-                              ARENA_KEPT_ALL_BYTES};
+                              ARENA_KEPT_ALL_BYTES,  sizeof(struct gap_window)};
     uint64_t version = 0;
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         version = (version ^ parts[i]) * UINT64_C(0x100000001b3);
@@ -67,6 +68,20 @@ static inline uint64_t arena_kept_room(const struct arena *arena)
     maxima = maxima < most ? maxima * arena->slot_count : most;
     return arena_align(arena->series_count * arena_kept_each(arena) +
                        (maxima < most ? maxima : most));
+}
+
+/* The end of the room for compact forms. */
+static inline uint64_t arena_gaps_offset(const struct arena *arena)
+{
+    return arena->kept_begin + arena_kept_room(arena);
+}
+
+static inline uint64_t arena_gaps_bytes(const struct arena *arena)
+{
+    if (arena->window_room == 0)
+        return 0;
+    return sizeof(struct gap_table) + (uint64_t)arena->window_room * sizeof(struct gap_window) +
+           (uint64_t)arena->gap_room * sizeof(struct gap_entry);
 }
 
 static inline struct record *arena_slot(struct arena *arena, uint32_t slot)

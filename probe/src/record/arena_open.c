@@ -3,6 +3,7 @@
 #include "record/arena.h"
 #include "record/arena_layout.h"
 #include "record/counter_table.h"
+#include "record/gap_table.h"
 #include "record/recover.h"
 #include "record/trace_table.h"
 
@@ -24,7 +25,8 @@ static bool has_room(const struct arena *arena, size_t bytes)
            arena->slot_count <= arena->series_count && arena->verdict_count <= ARENA_VERDICTS &&
            arena->more_events <= EVENTS_MOST && arena->duration_ns >= 0 &&
            arena->kept_begin == arena_slot_offset(arena, arena->slot_count) &&
-           bytes == arena->kept_begin + arena_kept_room(arena);
+           arena->window_room <= GAP_TABLE_WINDOWS && arena->gap_room <= GAP_TABLE_MOST &&
+           bytes == arena_gaps_offset(arena) + arena_gaps_bytes(arena);
 }
 
 static bool has_series(const struct arena *arena)
@@ -63,12 +65,12 @@ static bool is_whole(struct arena *arena)
 static void find_kept(struct arena *arena)
 {
     uint32_t series;
-    uint64_t at = arena->kept_begin;
+    uint64_t at = arena->kept_begin, limit = arena_gaps_offset(arena);
     for (uint32_t i = 0; i < arena->series_count; i++)
         arena->series[i].kept_offset = 0;
-    while (at < arena->bytes) {
+    while (at < limit) {
         const char *entry = (const char *)arena + at;
-        size_t bytes = kept_find(entry, (size_t)(arena->bytes - at), &series);
+        size_t bytes = kept_find(entry, (size_t)(limit - at), &series);
         if (bytes == 0 || series >= arena->series_count ||
             !kept_fits(entry, arena_slot_view(arena, arena->series[series].slot)))
             break;
@@ -156,6 +158,7 @@ static struct arena *repair(struct arena *arena)
     }
     counter_table_repair(arena);
     trace_table_repair(arena);
+    gap_table_repair(arena);
     if (arena->calibrated_count > ARENA_CALIBRATED)
         arena->calibrated_count = 0;
     for (int i = 0; i < ARENA_CALIBRATED; i++)

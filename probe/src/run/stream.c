@@ -5,6 +5,7 @@
 #include "load/report.h"
 #include "record/counter_table.h"
 #include "record/trace_table.h"
+#include "run/window_lines.h"
 #include "shield/shield.h"
 
 #include <inttypes.h>
@@ -98,6 +99,8 @@ static void conditions(struct emit *emit, const struct run *run)
     emit_member_text(emit, "clock", run->clock.name ? run->clock.name : "monotonic");
     emit_member_bool(emit, "memory_locked", run->is_locked);
     emit_member_bool(emit, "realtime", run->is_realtime);
+    if (run->preemption)
+        emit_member_text(emit, "preemption", run->preemption);
     known_integer(emit, "dma_latency_us", run->dma_latency.is_held ? run->dma_latency.us : -1);
     emit_end_object(emit);
 }
@@ -479,7 +482,7 @@ static void footer_line(struct emit *emit, uint32_t event_count, const struct ar
     begin_line(emit, "footer");
     emit_member_integer(emit, "lines", (int64_t)emit->line_count);
     emit_member_integer(emit, "events", event_count);
-    emit_member_integer(emit, "series", arena ? arena->series_count : 0);
+    emit_member_integer(emit, "series", arena ? arena_named_count(arena) : 0);
     emit_member_integer(emit, "verdicts", arena ? arena->verdict_count : 0);
     emit_member_integer(emit, "crc32", crc32);
     end_line(emit);
@@ -493,8 +496,10 @@ void stream_rest(struct emit *emit, const struct run *run)
     load_lines(emit, &run->load);
     intervals(emit, run->arena);
     traces(emit, run->arena);
+    window_lines(emit, run->arena);
     for (uint32_t i = 0; i < run->arena->series_count; i++)
-        series_line(emit, run->arena, i, run->befores, run->scratch);
+        if (arena_is_named(run->arena, i))
+            series_line(emit, run->arena, i, run->befores, run->scratch);
     verdicts(emit, run->arena);
     result_line(emit, run);
     footer_line(emit, event_count, run->arena);
@@ -553,8 +558,10 @@ void stream_dump(struct emit *emit, const struct arena *arena, struct record *sc
     events(emit, arena);
     intervals(emit, arena);
     traces(emit, arena);
+    window_lines(emit, arena);
     for (uint32_t i = 0; i < arena->series_count; i++)
-        series_line(emit, arena, i, NULL, scratch);
+        if (arena_is_named(arena, i))
+            series_line(emit, arena, i, NULL, scratch);
     verdicts(emit, arena);
     if (arena->conditions_json[0])
         dumped_result(emit, arena, scratch);

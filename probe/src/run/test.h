@@ -10,7 +10,7 @@
 struct run;
 
 enum {
-    TEST_PARAMS = 8,
+    TEST_PARAMS = 12,
     TEST_VALUES = 16, /* of a parameter that is a list */
     TEST_SERIES = 8,  /* of one variant */
 };

@@ -92,7 +92,8 @@ static void series_table(struct emit *emit, const struct arena *arena, struct re
     emit_format(emit, "%-*s %9s %9s %9s %9s %9s\n", columns, "series", "count", "min", "median",
                 "p99", "max");
     for (uint32_t i = 0; i < arena->series_count; i++)
-        series_row(emit, arena, i, columns, scratch);
+        if (arena_is_named(arena, i))
+            series_row(emit, arena, i, columns, scratch);
 }
 
 static void head(struct emit *emit, const struct run *run)

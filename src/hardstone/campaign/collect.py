@@ -14,6 +14,7 @@ from hardstone.errors import HardstoneError, TargetError
 from hardstone.event_names import COPIED, LOOKED
 from hardstone.model import Conditions, DataValue, Event, Plan, PlannedTest, Result
 from hardstone.stats.conditions import Names, result_under
+from hardstone.stats.noise import with_noise
 from hardstone.store import CopyCost
 from hardstone.stream import StreamReader
 from hardstone.targets.base import (
@@ -113,13 +114,18 @@ def measure(common: Collector, planned: PlannedTest, on_idle: Callable[[], None]
     if backing is not None:
         tell_copies(result, common.journal.copy_cost())
     if isinstance(error, TargetError):
-        raise TargetGoneError(error, result_under(planned, result))
-    return Measured(result_under(planned, result), is_broken)
+        raise TargetGoneError(error, result_under(planned, with_noise(result)))
+    return Measured(result_under(planned, with_noise(result)), is_broken)
 
 
 def skipped(planned: PlannedTest, plan: Plan, reason: str) -> Result:
     """The result of a planned test that did not run."""
-    conditions = Conditions(load=planned.load, cpu_config=planned.cpu_config, cpu=plan.cpu)
+    conditions = Conditions(
+        load=planned.load,
+        cpu_config=planned.cpu_config,
+        cpu=plan.cpu,
+        preemption=planned.preemption,
+    )
     return Result(
         test=planned.test,
         status="skipped",
@@ -176,6 +182,7 @@ def _salvage(target: Target, result: Result, backing: str) -> None:
         result.calibrated = result.calibrated or found.calibrated
         result.load = result.load or found.load
         result.intervals, result.traces = found.intervals, found.traces
+        result.windows = found.windows
         result.started_uptime_ns = result.started_uptime_ns or found.started_uptime_ns
         result.started_utc = result.started_utc or found.started_utc
         result.duration_ns = result.duration_ns or found.duration_ns

@@ -48,9 +48,9 @@ def command(
 
     LOAD is heavy, storm, latstat, or elements joined by +, each with or without a degree:
     cpu=10ms/100ms+disk+network=4000/s+search. The elements are cpu, disk, interrupt, network,
-    syscall, memory, search, storm, build, kernel, and 'stress-ng:OPTIONS'. A degree holds for
-    the whole system, or with @cpu for each CPU: heavy@cpu. network=4000/s@HOST:PORT sends
-    packets to a host; without a host they go over loopback.
+    syscall, memory, search, storm, build, kernel, messages, and 'stress-ng:OPTIONS'. A degree
+    holds for the whole system, or with @cpu for each CPU: heavy@cpu. network=4000/s@HOST:PORT
+    sends packets to a host; without a host they go over loopback.
 
     Without -D the load runs until Ctrl-C, which then is no error. Exit code 3: an element
     reached less than 80 % of its degree, or ended early.

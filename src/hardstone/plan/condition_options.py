@@ -65,14 +65,14 @@ def check_cpu_configs(given: Sequence[str], problems: Problems) -> list[str]:
 
 
 def started_processes(load: str, known: Loads | None, cpus: int) -> int:
-    """Processes and jobs whose number a valid load gives ("storm=240"), on `cpus` CPUs; each
-    takes time to start."""
+    """Processes, jobs and groups whose number a valid load gives ("storm=240"), on `cpus` CPUs,
+    as processes; each takes time to start."""
     if known is None or load == NONE:
         return 0
     degrees = read_mix(load, known, Problems()).degrees
-    counted = {one.name for one in known.elements if one.degree == "N"}
+    counted = {one.name: one.processes_each for one in known.elements if one.degree == "N"}
     return sum(
-        int(degree.text or 0) * (cpus if degree.each_cpu else 1)
+        int(degree.text or 0) * counted[name] * (cpus if degree.each_cpu else 1)
         for name, degree in degrees.items()
         if name in counted
     )

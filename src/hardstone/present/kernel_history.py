@@ -12,6 +12,7 @@ TIME_90, TIME_99, WORST = "time_90", "time_99", "max"
 STATISTICS = (TIME_90, TIME_99, WORST)
 _STUDY = "hp-ux-rt-1987"
 _TABLE = "non_preemptable_kernel_time"
+_NAMES = {TIME_90: "90 %", TIME_99: "99 %", WORST: "longest"}
 _OFF, _ON = "hpux-off", "hpux-on"
 _NS_PER = {"ms": 1e6, "us": 1e3}
 
@@ -40,6 +41,21 @@ def kernel_history() -> KernelHistory:
         on=_of_system(figures, _ON),
         improvement={name: float(rows[name][2]) for name in STATISTICS},
     )
+
+
+def history_line(refused: str | None) -> str:
+    """HP's figures: "HP 1987, MACHINE: preemption off 90 % 40 ms, ..."; or, with `refused`, why
+    they do not stand here."""
+    found = kernel_history()
+    if refused:
+        return f"{found.short} is not shown: {refused}."
+    sides = (("off", found.off), ("on", found.on))
+    told = [f"preemption {name} {_figures(side)}" for name, side in sides]
+    return f"{found.short}, {found.machine}: {'; '.join(told)}."
+
+
+def _figures(side: Mapping[str, float]) -> str:
+    return ", ".join(f"{_NAMES[key]} {milliseconds(value)}" for key, value in side.items())
 
 
 def milliseconds(value_ns: float) -> str:

@@ -19,6 +19,7 @@ _UNITS = {
     "per_s": "/s",
     "processes": " processes",
     "jobs": " jobs",
+    "groups": " groups",
     "rounds_per_s": " rounds/s",
 }
 

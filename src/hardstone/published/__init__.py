@@ -10,7 +10,7 @@ from hardstone.published.read_figures import (
 )
 from hardstone.published.resolve import AddressError, Resolved, is_under, resolve
 from hardstone.published.studies import Study, load_studies
-from hardstone.published.value import value_of
+from hardstone.published.value import is_of_kernel_time, length_of, value_of
 
 __all__ = [
     "Address",
@@ -21,7 +21,9 @@ __all__ = [
     "all_figures",
     "figures_of",
     "is_measurable",
+    "is_of_kernel_time",
     "is_under",
+    "length_of",
     "load_studies",
     "parse_address",
     "resolve",

@@ -3,10 +3,48 @@
 from __future__ import annotations
 
 from hardstone.model import Series
-from hardstone.published.resolve import AddressError
+from hardstone.published.resolve import AddressError, Resolved
+from hardstone.stats.kernel_operations import ALL, Operation, kernel_time_of
 from hardstone.stats.quantiles import is_printable, quantile
+from hardstone.stats.section_time import SectionLength
 
 _OF_A_SERIES = ("min", "mean", "max")
+_OF_KERNEL_TIME = {"time_90": 0.9, "time_99": 0.99}
+
+
+def is_of_kernel_time(statistic: str) -> bool:
+    """Whether `statistic` is a length of sections, which `length_of` gives."""
+    return statistic in _OF_KERNEL_TIME
+
+
+def length_of(found: Resolved, statistic: str) -> SectionLength:
+    """The length below which sections made up a share of kernel time, by the operation that the
+    series is labelled with. AddressError, with the reason, if it cannot be told."""
+    operation = _operation(found)
+    if operation.blocking is None:
+        raise AddressError(
+            "the reference (operation none) is missing or short", "measure for longer"
+        )
+    if operation.kernel_share is None:
+        raise AddressError("the time in the kernel was not counted", "measure again")
+    length = operation.blocking.lengths[_OF_KERNEL_TIME[statistic]]
+    if length is None:
+        count = operation.series.count
+        raise AddressError(f"{count} releases are too few for {statistic}", "measure for longer")
+    return length
+
+
+def _operation(found: Resolved) -> Operation:
+    time = kernel_time_of(found.result)
+    labels = found.series.labels if found.series else {}
+    name = str(labels.get("operation", ALL))
+    if time is None:
+        raise AddressError(f"{found.result.test} has no time in sections of the kernel")
+    known = (time.whole, time.reference, *time.operations)
+    operation = next((one for one in known if one and one.name == name), None)
+    if operation is None:
+        raise AddressError(f"no releases of the operation {name}")
+    return operation
 
 
 def value_of(series: Series, statistic: str) -> float:

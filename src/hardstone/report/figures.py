@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from types import ModuleType
@@ -206,6 +206,11 @@ def _packed_line(rows: list[dict[str, Any]]) -> dict[str, Any]:
 def _short(value: float | None) -> float | None:
     """Five significant digits: more than a screen can show. Whole numbers stay exact."""
     return value if value is None or value == int(value) else float(f"{value:.5g}")
+
+
+def drawn(figures: Iterable[Figure]) -> list[tuple[str, str]]:
+    """Title and drawing of each figure, for a page on paper."""
+    return [(one.title, one.drawing.__html__()) for one in figures]
 
 
 CHART_CONFIG = json_for_script(CONFIG)

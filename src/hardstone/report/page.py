@@ -38,6 +38,7 @@ from hardstone.report.safe import content_security_policy
 from hardstone.report.side_by_side import charts_beside, side_tables
 from hardstone.stats.comparison import Comparison, comparisons_in
 from hardstone.stats.conditions import names_in
+from hardstone.stats.kind_of_time import why_not_beside_hardware
 from hardstone.stats.quantiles import deepest_of
 
 _TEMPLATES = Path(__file__).parent / "templates"
@@ -172,6 +173,7 @@ def settings_of(
         worst_each=worst_each(document.results),
         limits=limits,
         watched_ns=document.plan.watched_ns,
+        why_not_beside=why_not_beside_hardware(document),
     )
 
 

@@ -5,7 +5,7 @@ A page is one SVG, which the library of the charts turns into PDF; it needs no b
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from io import BytesIO
 from pathlib import Path
@@ -16,7 +16,8 @@ from hardstone.model import RunDocument
 from hardstone.present.headline import conditions_text
 from hardstone.present.wording import one_line
 from hardstone.report.drawing import Drawer, helpers_for
-from hardstone.report.figures import Figure
+from hardstone.report.figures import drawn
+from hardstone.report.kernel_sheet import fill_kernel
 from hardstone.report.latency_pages import PartPage
 from hardstone.report.masthead import Head, head_of
 from hardstone.report.output_file import regular_target
@@ -160,6 +161,10 @@ def _pages(head: Head, conditions: str, section: Section) -> Iterator[Sheet]:
         sheet = _headed(head, conditions, section, part.title)
         _fill_part(sheet, part)
         yield sheet
+    if section.kernel:
+        sheet = _headed(head, conditions, section, "kernel time by operation")
+        fill_kernel(sheet, section.kernel)
+        yield sheet
     sheet = _headed(head, conditions, section, section.title or "figures")
     if section.status != "measured":
         sheet.text(f"{section.label}: {section.reason}", 9, colour="fair", bold=True)
@@ -190,7 +195,7 @@ def _fill_part(sheet: Sheet, part: PartPage) -> None:
     if part.figures:
         sheet.text(part.figures[0].about, 8, colour="quiet")
     sheet.gap(6)
-    sheet.drawings(_drawn(part.figures))
+    sheet.drawings(drawn(part.figures))
 
 
 def _fill_figures(sheet: Sheet, section: Section) -> None:
@@ -208,10 +213,21 @@ def _fill_figures(sheet: Sheet, section: Section) -> None:
             for row in table.rows
         ]
         sheet.table(["Series", "Worst observed", *table.levels, "Average", "Values"], rows)
+    _fill_noise(sheet, section)
     sheet.gap(10)
     for note in section.notes:
         sheet.text(note, 8)
-    sheet.drawings(_drawn(section.figures), columns=2 if len(section.figures) > 2 else 1)
+    sheet.drawings(drawn(section.figures), columns=2 if len(section.figures) > 2 else 1)
+
+
+def _fill_noise(sheet: Sheet, section: Section) -> None:
+    for found in section.noise:
+        sheet.gap(6)
+        sheet.text(f"What took the CPU: {found.title}", 8)
+        heads = [column.capitalize() for column in section.noise_columns]
+        sheet.table(heads, [row.cells for row in found.rows])
+        for remark in found.remarks:
+            sheet.text(remark, 7.5, colour="quiet")
 
 
 def _late(head: Head, conditions: str, section: Section) -> Sheet:
@@ -234,7 +250,3 @@ def _other_late(head: Head, conditions: str, section: Section) -> Iterator[Sheet
             sheet.gap(4)
             sheet.text(f"{values}: {cause}", 8)
         yield sheet
-
-
-def _drawn(figures: Iterable[Figure]) -> list[tuple[str, str]]:
-    return [(figure.title, figure.drawing.__html__()) for figure in figures]

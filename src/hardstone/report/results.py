@@ -12,13 +12,16 @@ from hardstone.model import Descriptor, Event, Instrument, Result, Series, Serie
 from hardstone.present.claims import Claim, claim_of, claims_text
 from hardstone.present.headline import cpu_text, policy_text, result_conditions_text
 from hardstone.present.load_table import reached_text
+from hardstone.present.noise_table import COLUMNS, NoiseTable, noise_tables
 from hardstone.present.notices import idle_remark, warnings_of
 from hardstone.present.why_late import NOTE, LateValue, alike, late_values
 from hardstone.present.wording import fact_text, format_value, parameter_text, series_text
 from hardstone.report.drawing import Drawer
 from hardstone.report.figures import KINDS, Figure, figures_of, notes_on_drawing
 from hardstone.report.figures_table import Table, table_of
+from hardstone.report.kernel_page import KernelPage, kernel_page
 from hardstone.report.latency_pages import PartPage, has_pages, pages_of
+from hardstone.report.noise_figure import noise_figures
 from hardstone.stats.conditions import NOT_KNOWN, Names, condition_of, config_text
 from hardstone.stats.contradictions import MARK
 from hardstone.stats.identity import duration_problem
@@ -74,10 +77,13 @@ class Section:
     folded: list[tuple[str, str]] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     parts: list[PartPage] = field(default_factory=list)
+    kernel: KernelPage | None = None
     late: list[LateValue] = field(default_factory=list)
     late_alike: list[tuple[str, str]] = field(default_factory=list)
     late_rows: list[tuple[str, str]] = field(default_factory=list)
     late_note: str = NOTE
+    noise: list[NoiseTable] = field(default_factory=list)
+    noise_columns: tuple[str, ...] = COLUMNS
 
 
 @dataclass(frozen=True)
@@ -95,6 +101,7 @@ class Settings:
     worst_each: int | None = None
     limits: Sequence[int] = ()
     watched_ns: int | None = None
+    why_not_beside: str | None = None
 
 
 def worst_each(results: list[Result]) -> int | None:
@@ -138,7 +145,8 @@ def section_of(result: Result, anchor: str, settings: Settings) -> Section:
         else None,
         figures=[]
         if behaves
-        else figures_of(
+        else noise_figures(result, anchor, settings.drawer, live=settings.live)
+        + figures_of(
             result,
             anchor,
             settings.charts_each,
@@ -164,6 +172,15 @@ def section_of(result: Result, anchor: str, settings: Settings) -> Section:
             live=settings.live and has_room,
             is_brief=not has_room,
             watched_ns=settings.watched_ns,
+        ),
+        noise=noise_tables(result),
+        kernel=kernel_page(
+            result,
+            anchor,
+            settings.drawer,
+            live=settings.live and has_room,
+            is_brief=not has_room,
+            refused=settings.why_not_beside,
         ),
         late=late[:LATE_AT_LENGTH],
         late_alike=alike(late[LATE_AT_LENGTH:]),
@@ -223,6 +240,7 @@ def _setting(result: Result) -> list[tuple[str, str]]:
         ("Load reached", reached_text(result)),
         ("CPU configuration", config_text(conditions)),
         ("Settings in force", ", ".join(conditions.settings)),
+        ("Preemption model, switched to", conditions.preemption or ""),
         ("CPU", cpu_text(conditions).removeprefix("CPU ")),
         ("Policy", policy_text(conditions).removeprefix("policy ")),
         ("Real-time", fact_text("realtime", conditions.realtime)),

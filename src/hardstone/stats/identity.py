@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import chain, islice
 from operator import itemgetter, lt
 
 from hardstone.errors import InputError
-from hardstone.model import Histogram, LoadReached, PairCost, Series
+from hardstone.model import YEAR_NS, Histogram, LoadReached, PairCost, Series, Window
 from hardstone.stats.layout import MAX_VALUE, edges_of, last_index, parse_layout
 
 _ROUNDING = 1e-9  # of a mean that was added up in floating point
@@ -164,4 +165,45 @@ def _range_problem(series: Series) -> str | None:
             return "a value does not fit into 64 bits"
     if not 0 < series.maxima_interval_ns * max(1, len(series.maxima_per_s)) <= MAX_VALUE:
         return "the interval of the maxima is not a time"
+    return None
+
+
+def window_problem(window: Window) -> str | None:
+    """What makes the gaps of a window impossible, or None.
+
+    Checked: times from 0 to a hundred years; as many distances as lengths; gaps that follow each
+    other and end in the window; counts that are not negative.
+    """
+    if not 0 <= window.begin_ns <= window.end_ns <= 100 * YEAR_NS:
+        return f"the window from {window.begin_ns} to {window.end_ns} ns is impossible"
+    if len(window.distance_ns) != len(window.length_ns):
+        return f"{len(window.distance_ns)} distances of {len(window.length_ns)} gaps"
+    if (problem := _gap_problem(window)) is not None:
+        return problem
+    counts = (window.counted_ns, window.interrupts_count, window.timer_interrupts_count)
+    if min(window.dropped_count, *(one for one in counts if one is not None), 0) < 0:
+        return "a count is negative"
+    return None
+
+
+def _gap_problem(window: Window) -> str | None:
+    begin_ns = end_ns = window.begin_ns
+    for distance_ns, length_ns in zip(window.distance_ns, window.length_ns, strict=True):
+        begin_ns += distance_ns
+        if begin_ns < end_ns or length_ns < 0:
+            return f"the gap at {begin_ns} ns begins before the one before it ended"
+        end_ns = begin_ns + length_ns
+    return None if end_ns <= window.end_ns else f"a gap ends at {end_ns} ns, after its window"
+
+
+def windows_problem(windows: Sequence[Window]) -> str | None:
+    """The same of each window, and of their order."""
+    end_ns = 0
+    for number, window in enumerate(windows):
+        problem = window_problem(window)
+        if problem is None and window.begin_ns < end_ns:
+            problem = "it begins before the one before it ended"
+        if problem is not None:
+            return f"window {number}: {problem}"
+        end_ns = window.end_ns
     return None

@@ -7,12 +7,13 @@ from typing import TypeVar
 
 import msgspec
 
-from hardstone.model import Event, Instrument, Interval, LoadReached, Result, Series, Trace
+from hardstone.model import Event, Instrument, Interval, LoadReached, Result, Series, Trace, Window
 from hardstone.stats.joined_events import joined_events, of_part, part_after
 from hardstone.stats.joined_series import empty_like, joined_series
 
 Timed = TypeVar("Timed", Event, Interval, Trace)
 _MOST_TIMED = 1 << 12  # of each kind, as a stream may have
+_MOST_WINDOWS = 1 << 13
 _LEVELS = ("load_average_1min_milli",)  # no counters: those of the latest part
 
 
@@ -49,6 +50,9 @@ def joined_results(first: Result, second: Result, shift_ns: int, mark: Event) ->
     kept.series = _series(first, second, shift_ns)
     kept.events = joined_events(first.events, mark, _shifted(second.events, shift_ns), number)
     kept.intervals = _intervals(first, second, shift_ns, kept)
+    windows = [*first.windows, *_shifted_windows(second.windows, shift_ns)]
+    kept.windows = windows[:_MOST_WINDOWS]
+    kept.noise = [*first.noise, *second.noise]
     traces = [*first.traces, *_shifted(second.traces, shift_ns)]
     kept.traces = traces if len(traces) <= _MOST_TIMED else _of_worst(traces, kept)
     return kept
@@ -81,6 +85,13 @@ def _shifted(found: Sequence[Timed], shift_ns: int) -> list[Timed]:
     return [
         one if one.at_ns is None else msgspec.structs.replace(one, at_ns=one.at_ns + shift_ns)
         for one in found
+    ]
+
+
+def _shifted_windows(windows: Sequence[Window], shift_ns: int) -> list[Window]:
+    return [
+        msgspec.structs.replace(one, begin_ns=one.begin_ns + shift_ns, end_ns=one.end_ns + shift_ns)
+        for one in windows
     ]
 
 

@@ -10,7 +10,7 @@ from hardstone.stats.blocking_rate import BlockingRate, RateInterval, blocking_r
 from hardstone.stats.merged import merged
 from hardstone.stats.operation_ranks import quantile_at, ranking_quantile, ranks_of
 from hardstone.stats.quantiles import Quantile
-from hardstone.stats.residuals import Idle, Residuals, idle_of, residuals_of
+from hardstone.stats.residuals import FAR_APART_NS, Idle, Residuals, idle_of, residuals_of
 from hardstone.stats.section_time import SectionLength, section_length
 
 TEST = "KRN-P-PRE"
@@ -22,6 +22,7 @@ RAN = "operation_ran"
 SHARES = (0.9, 0.99)
 MOST_OPERATIONS = 64
 _LABEL = "operation"
+_LEAST_AHEAD_NS = 50_000  # from a wake-up no release is earlier than that (random_release.h)
 
 
 @dataclass(frozen=True)
@@ -39,12 +40,14 @@ class Blocking:
 @dataclass(frozen=True)
 class Operation:
     """One operation. `kernel_share` is the share of its time that it spent in the kernel, None
-    where nobody counted it. `rank` is from 1, None where `quantile` is; several may have the same.
+    where nobody counted it, `waited_share` that for which it was ready and others had the CPU.
+    `rank` is from 1, None where `quantile` is; several may have the same.
     `sections` are those that tracers of the kernel saw, by kind."""
 
     name: str
     series: Series
     kernel_share: float | None
+    waited_share: float
     quantile: Quantile | None
     rank: int | None
     blocking: Blocking | None
@@ -53,7 +56,8 @@ class Operation:
 
 @dataclass(frozen=True)
 class KernelTime:
-    """The operations of a result, worst first; `whole` is all of them together.
+    """The operations of a result, worst first; `whole` is the operation `all`, which has them in
+    turn, or where that was not measured the releases of all of them.
 
     They are ranked by their quantile `q`. `reference` is the operation `none`. `idle` and
     `rate_at_ns` are None where it is missing or too short: then nothing is said of blocking.
@@ -74,14 +78,15 @@ def kernel_time_of(result: Result) -> KernelTime | None:
         return None
     found = _by_operation(result)
     reference, whole = found.pop(REFERENCE, None), found.pop(ALL, None)
-    whole = whole or merged(list(found.values()))
-    if whole is None:
+    together = whole or merged(list(found.values()))
+    if together is None:
         return None
     idle = idle_of(reference) if reference else None
-    maker = _Maker(result, idle, _rate_at(whole, idle) if idle else None)
-    q = ranking_quantile(found or {ALL: whole})
+    maker = _Maker(result, idle, _rate_at(together, idle) if idle else None)
+    q = ranking_quantile(found or {ALL: together})
     ranks = ranks_of({name: quantile_at(series, q) for name, series in found.items()})
     shares = {name: maker.kernel_share(name) for name in found}
+    share = maker.kernel_share(ALL) if whole else _share_together(found, shares)
     return KernelTime(
         idle=idle,
         reference=maker.operation(REFERENCE, reference, None, q, None) if reference else None,
@@ -89,7 +94,7 @@ def kernel_time_of(result: Result) -> KernelTime | None:
             maker.operation(name, found[name], shares[name], q, rank)
             for name, rank in ranks.items()
         ],
-        whole=maker.operation(ALL, whole, _whole_share(found, shares), q, None),
+        whole=maker.operation(ALL, together, share, q, None),
         q=q,
         rate_at_ns=maker.rate_at_ns,
     )
@@ -110,6 +115,7 @@ class _Maker:
             name=name,
             series=series,
             kernel_share=share,
+            waited_share=self._of_time(name, "waited_ns") or 0.0,
             quantile=quantile_at(series, q),
             rank=rank,
             blocking=self._blocking(series, share),
@@ -122,18 +128,31 @@ class _Maker:
 
     def kernel_share(self, name: str) -> float | None:
         """The time in the kernel over the time that `operation_ran` tells, at most 1."""
+        return self._of_time(name, "system_ns")
+
+    def _of_time(self, name: str, key: str) -> float | None:
         ran = [one.data for one in self.result.events if one.name == RAN]
         own = [data for data in ran if data.get(_LABEL) == name]
-        system, elapsed = (_sum(own, key) for key in ("system_ns", "elapsed_ns"))
-        return min(system / elapsed, 1.0) if system and elapsed else None
+        spent, elapsed = _sum(own, key), _sum(own, "elapsed_ns")
+        return min(spent / elapsed, 1.0) if spent and elapsed else None
 
     def _blocking(self, series: Series, share: float | None) -> Blocking | None:
         if self.idle is None or self.rate_at_ns is None:
             return None
-        found = residuals_of(series, self.idle)
+        found = residuals_of(series, self.idle, gap_of(self.result))
         lengths = {q: section_length(found, share, q) if share else None for q in SHARES}
         above = rate_interval(found, self.rate_at_ns)
         return Blocking(found, blocking_rate(found), above, lengths)
+
+
+def gap_of(result: Result) -> float:
+    """The mean of the exponential time to a release: what the probe adds to the least time from a
+    wake-up on. Far apart where the request does not say."""
+    interval_ns = result.params.get("mean_interval_ns")
+    if isinstance(interval_ns, list):
+        interval_ns = interval_ns[0] if interval_ns else None
+    gap_ns = interval_ns - _LEAST_AHEAD_NS if isinstance(interval_ns, int) else 0
+    return float(gap_ns) if gap_ns > 0 else FAR_APART_NS
 
 
 def _by_operation(result: Result) -> dict[str, Series]:
@@ -154,8 +173,10 @@ def _rate_at(whole: Series, idle: Idle) -> float:
     return next((mark for mark in marks if mark >= least), least)
 
 
-def _whole_share(found: Mapping[str, Series], shares: Mapping[str, float | None]) -> float | None:
-    """The share of releases that hit the kernel in any operation."""
+def _share_together(
+    found: Mapping[str, Series], shares: Mapping[str, float | None]
+) -> float | None:
+    """The share of the releases of all operations that hit the kernel."""
     count = sum(one.count for one in found.values())
     known = [(one.count, shares[name]) for name, one in found.items()]
     if not count or any(share is None for _, share in known):

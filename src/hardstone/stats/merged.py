@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from heapq import nlargest
-from math import fsum, sqrt
+from math import fsum, inf, sqrt
 
 from hardstone.model import Histogram, Series
 
@@ -21,7 +21,7 @@ def merged(found: Sequence[Series]) -> Series | None:
     if len(kinds) != 1:
         return None
     count = sum(one.count for one in filled)
-    mean = fsum((one.mean or 0.0) * one.count for one in filled) / count
+    mean = _sum((one.mean or 0.0) * one.count for one in filled) / count
     kept = max(len(one.worst) for one in filled)
     first = filled[0]
     shared = set.intersection(*(set(one.labels.items()) for one in filled))
@@ -59,6 +59,18 @@ def _deviation(found: Sequence[Series], mean: float, count: int) -> float | None
     """Of a sample: the squares within each part, and those between their means."""
     if count < 2:
         return None
-    within = fsum((one.count - 1) * (one.stddev or 0.0) ** 2 for one in found)
-    between = fsum(one.count * ((one.mean or 0.0) - mean) ** 2 for one in found)
+    within = _sum((one.count - 1) * _square(one.stddev or 0.0) for one in found)
+    between = _sum(one.count * _square((one.mean or 0.0) - mean) for one in found)
     return sqrt((within + between) / (count - 1))
+
+
+def _square(value: float) -> float:
+    return value * value
+
+
+def _sum(values: Iterable[float]) -> float:
+    """The exact sum; infinite where figures of a damaged document are too large for one."""
+    try:
+        return fsum(values)
+    except (OverflowError, ValueError):
+        return inf

@@ -18,7 +18,9 @@ from hardstone.stats.histogram import bins_of
 from hardstone.stats.layout import edges_of, index_of, parse_layout
 
 LEAST_IDLE = 100  # fewer releases give no standard deviation worth the name
+FAR_APART_NS = 1e15  # releases so far apart that no interval could meet two
 _DEVIATIONS = 3
+_MOST_NS = 2**62  # of a damaged document
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,8 @@ class Residuals:
 
     A residual of a bucket is at least `lower_ns` and below `upper_ns`, of which `count` were seen.
     `start_ns` is the shortest that is told from the idle latency. `worst_ns` is the largest.
+    `gap_ns` is the mean of the exponential time to a release, `mean_ns` that of the latency that
+    follows: both together are the time for one release.
     """
 
     releases: int
@@ -48,41 +52,52 @@ class Residuals:
     lower_ns: FloatArray
     upper_ns: FloatArray
     count: FloatArray
+    gap_ns: float = FAR_APART_NS
+    mean_ns: float = 0.0
 
     @property
     def blocked(self) -> int:
         return int(self.count.sum())
+
+    @property
+    def per_release_ns(self) -> float:
+        return self.gap_ns + self.mean_ns
 
 
 def idle_of(series: Series) -> Idle | None:
     """The idle latency from the series of the reference; None where it has too few values."""
     if series.count < LEAST_IDLE or series.mean is None or series.stddev is None:
         return None
-    return Idle(series.count, series.mean, series.stddev)
+    found = Idle(series.count, series.mean, series.stddev)
+    is_possible = 0 <= found.mean_ns <= found.limit_ns < _MOST_NS
+    return found if is_possible else None
 
 
-def residuals_of(series: Series, idle: Idle) -> Residuals:
+def residuals_of(series: Series, idle: Idle, gap_ns: float = FAR_APART_NS) -> Residuals:
     """The residuals of `series`, which has the dispatch latencies. InputError if unreadable.
 
-    The limit is rounded up to the end of its bucket, so that the count above it is exact. Values
-    beyond all buckets stand at the maximum.
+    `gap_ns`: the mean of the exponential time to the next release. The limit is rounded up to the
+    end of its bucket, so that the count above it is exact. Values beyond all buckets stand at the
+    maximum.
     """
     bins = bins_of(series.histogram)
     bits = parse_layout(series.histogram.layout)
     first = edges_of(index_of(max(ceil(idle.limit_ns), 0), bits), bits)[1] + 1
     above = bins.lower >= first
-    lower, upper, count = bins.lower[above], bins.upper[above] + 1, bins.count[above]
+    lower, count = bins.lower[above].astype(np.float64), bins.count[above].astype(np.float64)
+    upper = bins.upper[above].astype(np.float64) + 1
     top = float(max(series.max or 0, first))
-    ends = np.minimum(upper.astype(np.float64), top + 1)
     if bins.overflow:
-        last = max(top, float(upper[-1]) if upper.size else 0.0)
-        lower = np.append(lower, int(upper[-1]) if upper.size else first)
-        ends, count = np.append(ends, last + 1), np.append(count, bins.overflow)
+        last = float(upper[-1]) if upper.size else float(first)
+        lower, count = np.append(lower, last), np.append(count, float(bins.overflow))
+        upper = np.append(upper, max(top, last) + 1)
     return Residuals(
         releases=bins.total,
         start_ns=first - idle.mean_ns,
         worst_ns=top - idle.mean_ns,
-        lower_ns=lower.astype(np.float64) - idle.mean_ns,
-        upper_ns=ends - idle.mean_ns,
-        count=count.astype(np.float64),
+        lower_ns=lower - idle.mean_ns,
+        upper_ns=upper - idle.mean_ns,
+        count=count,
+        gap_ns=gap_ns,
+        mean_ns=min(max(series.mean or 0.0, 0.0), float(_MOST_NS)),
     )

@@ -11,6 +11,7 @@ from hardstone.errors import InputError
 from hardstone.model import MOST_RESULTS, RUN_SCHEMA, Result, RunDocument
 from hardstone.older.old_loads import each_cpus_load, each_cpus_loads
 from hardstone.older.old_results import result_from_first, result_from_second
+from hardstone.older.old_storm import storm_as_measured
 
 Document = dict[str, Any]
 _FORMAT = "hardstone.run/"
@@ -78,7 +79,7 @@ def decode_document(raw: bytes | bytearray, source: str) -> RunDocument:
     try:
         schema = msgspec.json.decode(raw, type=_Head).schema
         if schema == RUN_SCHEMA:
-            return msgspec.json.decode(raw, type=RunDocument)
+            return storm_as_measured(msgspec.json.decode(raw, type=RunDocument))
         if schema in CONVERTERS:
             # By its type first: a field that is none of ours takes no memory.
             return converted_run(msgspec.json.decode(raw, type=RunDocument))
@@ -92,11 +93,11 @@ def decode_document(raw: bytes | bytearray, source: str) -> RunDocument:
 def converted_run(document: RunDocument) -> RunDocument:
     """A document of any version, by its `schema`, as one of today."""
     if document.schema not in CONVERTERS:
-        return document
+        return storm_as_measured(document)
     converted = msgspec.to_builtins(document)
     while converted["schema"] in CONVERTERS:
         converted = CONVERTERS[converted["schema"]](converted)
-    return msgspec.convert(converted, RunDocument)
+    return storm_as_measured(msgspec.convert(converted, RunDocument))
 
 
 def converted_result(result: Result, schema: str) -> Result:

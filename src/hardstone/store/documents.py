@@ -12,7 +12,7 @@ import msgspec
 from hardstone.errors import InputError
 from hardstone.files import replace_file
 from hardstone.model import RunDocument
-from hardstone.stats.identity import histogram_problem
+from hardstone.stats.identity import histogram_problem, windows_problem
 from hardstone.store.content import DOCUMENT_LIMIT_BYTES, content_of
 from hardstone.store.convert import decode_document
 from hardstone.store.place import Place, is_run_id
@@ -70,7 +70,7 @@ def parse_document(raw: bytes | bytearray, source: str) -> RunDocument:
         raise InputError(f"{source} has no valid run id: {document.id[:40]!r}", _ANOTHER)
     if sum(len(result.series) for result in document.results) > MOST_SERIES_OF_RUN:
         raise InputError(f"{source} holds more than {MOST_SERIES_OF_RUN} series", _ANOTHER)
-    problem = _time_problem(document) or _histogram_problem(document)
+    problem = _time_problem(document) or _histogram_problem(document) or _gap_problem(document)
     if problem is not None:
         raise InputError(f"{source}: {problem}", "import or measure it again")
     return document
@@ -91,6 +91,14 @@ def _histogram_problem(document: RunDocument) -> str | None:
             problem = histogram_problem(series.histogram)
             if problem is not None:
                 return f"{result.test[:40]} {series.name[:40]}: {problem}"
+    return None
+
+
+def _gap_problem(document: RunDocument) -> str | None:
+    for result in document.results:
+        problem = windows_problem(result.windows)
+        if problem is not None:
+            return f"{result.test[:40]}: {problem}"
     return None
 
 

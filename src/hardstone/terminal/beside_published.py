@@ -11,12 +11,16 @@ from rich.text import Text
 
 from hardstone.errors import InputError
 from hardstone.model import Result, RunDocument, Series
+from hardstone.present.section_text import length_text
 from hardstone.present.time_words import time_mark
 from hardstone.present.wording import format_value
 from hardstone.published import (
     AddressError,
     Figure,
+    Resolved,
+    is_of_kernel_time,
     is_under,
+    length_of,
     resolve,
     tables_of,
     value_of,
@@ -100,13 +104,15 @@ def _told(document: RunDocument, result: Result, stand: Stand, figures: Sequence
         return f"- ({why})"
     else:
         statistics = [one.statistic for one in figures if one.statistic] or ["max"]
-        told = ", ".join([f"{one} {_value(found.series, one)}" for one in statistics])
+        told = ", ".join([f"{one} {_value(found, found.series, one)}" for one in statistics])
     notes = list(filter(None, (stand.note, *found.notes, *doubts_of(found, document))))
     return f"{told} ({'; '.join(notes)})" if notes else told
 
 
-def _value(series: Series, statistic: str) -> str:
+def _value(found: Resolved, series: Series, statistic: str) -> str:
     try:
+        if is_of_kernel_time(statistic):
+            return length_text(length_of(found, statistic))
         return format_value(value_of(series, statistic), series.unit)
     except AddressError as error:
         return f"- ({error.cause})"

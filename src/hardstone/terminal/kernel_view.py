@@ -11,14 +11,13 @@ from rich.text import Text
 
 from hardstone.errors import InputError
 from hardstone.model import RunDocument
-from hardstone.present.kernel_history import KernelHistory, kernel_history, milliseconds
+from hardstone.present.kernel_history import history_line
 from hardstone.present.kernel_table import KernelTable, OperationRow, kernel_table
 from hardstone.present.traced_sections import WHAT_DIFFERS, TracedRow
 from hardstone.stats.conditions import names_in
+from hardstone.stats.kind_of_time import why_not_beside_hardware
 from hardstone.terminal.widths import print_table
 from hardstone.terminal.words import words
-
-_HISTORY_NAMES = {"time_90": "90 %", "time_99": "99 %", "max": "longest"}
 
 
 def show_kernel_time(console: Console, document: RunDocument) -> None:
@@ -31,11 +30,11 @@ def show_kernel_time(console: Console, document: RunDocument) -> None:
             continue  # The table of series says that the histogram is unreadable.
         if found is not None:
             console.print(words(f"kernel time by operation, {names.name(result)}", "bold"))
-            _show(console, found)
+            _show(console, found, history_line(why_not_beside_hardware(document)))
             console.print()
 
 
-def _show(console: Console, found: KernelTable) -> None:
+def _show(console: Console, found: KernelTable, history: str) -> None:
     print_table(console, _operations(found))
     if found.traced:
         console.print()
@@ -44,7 +43,7 @@ def _show(console: Console, found: KernelTable) -> None:
     console.print()
     for note in found.notes:
         console.print(words(note))
-    console.print(words(history_text(kernel_history())))
+    console.print(words(history))
     console.print(words(found.meaning, "dim"))
 
 
@@ -97,13 +96,3 @@ def _table(titles: Sequence[str], left: int) -> Table:
         justify = "left" if number < left else "right"
         table.add_column(title, justify=justify, overflow="fold")  # type: ignore[arg-type]
     return table
-
-
-def history_text(found: KernelHistory) -> str:
-    """HP's figures on one line: "HP 1987, on MACHINE: preemption off 90 % 40 ms, ..."."""
-    told = [
-        f"preemption {name} "
-        + ", ".join(f"{_HISTORY_NAMES[key]} {milliseconds(value)}" for key, value in side.items())
-        for name, side in (("off", found.off), ("on", found.on))
-    ]
-    return f"{found.short}, {found.machine}: {'; '.join(told)}."

@@ -14,11 +14,13 @@ from rich.text import Text
 from hardstone.calling import as_typed
 from hardstone.model import RunDocument, Trust
 from hardstone.present.headline import conditions_text, kernel_text, state_text, target_text
+from hardstone.present.kernel_summary import kernel_lines
+from hardstone.present.noise_table import noise_line
 from hardstone.present.notices import deviations
 from hardstone.present.overview import FailedClaim, families, stands_out
 from hardstone.present.why_late import worst_causes
 from hardstone.present.wording import clean, one_line, shorten
-from hardstone.stats.conditions import conditions_in
+from hardstone.stats.conditions import conditions_in, names_in
 from hardstone.stats.contradictions import trust_of
 from hardstone.terminal.console import make_console
 from hardstone.terminal.run_rows import (
@@ -94,6 +96,9 @@ class _Words:
         for number, one in enumerate(stands_out(self.document)):
             style = "bold red" if one.is_grave else "yellow"
             yield from self._labelled("" if number else "stands out", one.text, style)
+        for number, (who, text) in enumerate(kernel_lines(self.document)):
+            yield from self._labelled("" if number else "kernel time", f"{who} {text}")
+        yield from self._noise()
         yield from self._why_late()
         yield from self._advice()
         run = shlex.quote(self.document.id)
@@ -142,6 +147,15 @@ class _Words:
             yield from self._labelled("" if number else "why late", f"{who} {text}")
         if len(shown) < len(found):
             yield from self._labelled("", f"and {len(found) - len(shown)} more, with --all")
+
+    def _noise(self) -> Iterator[Text]:
+        """What took the CPU from loops that watched it."""
+        names = names_in(self.document)
+        found = [(names.name(one), noise_line(one)) for one in self.document.results if one.noise]
+        for number, (who, text) in enumerate(found[: self.commands]):
+            yield from self._labelled("" if number else "noise", f"{who}: {text}")
+        if len(found) > self.commands:
+            yield from self._labelled("", f"and {len(found) - self.commands} more, with --all")
 
     def _advice(self) -> Iterator[Text]:
         """The advice and its commands; those that restore settings come first."""

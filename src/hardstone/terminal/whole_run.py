@@ -14,6 +14,8 @@ from hardstone.present.notices import deviations, idle_remarks
 from hardstone.present.why_late import NOTE, all_causes
 from hardstone.stats.conditions import conditions_in, names_in
 from hardstone.terminal.console import make_console, print_command, print_rows
+from hardstone.terminal.kernel_view import show_kernel_time
+from hardstone.terminal.noise_rows import print_noise
 from hardstone.terminal.run_rows import (
     advice_commands,
     advice_rows,
@@ -34,7 +36,9 @@ _LATE_EACH = 3
 
 def print_whole(document: RunDocument, stream: IO[str] | None = None) -> None:
     """Prints `document` to `stream` (default: standard output), in colour on a terminal."""
+    from hardstone.present.preemption_pairs import pairs_in
     from hardstone.terminal.beside import print_legend, print_loads, print_side_by_side
+    from hardstone.terminal.preemption_view import show_pair
 
     console = make_console(stream)
     print_head(console, document)
@@ -43,8 +47,12 @@ def print_whole(document: RunDocument, stream: IO[str] | None = None) -> None:
         print_side_by_side(console, document)
     else:
         _print_series(console, document)
+    print_noise(console, document)
+    for pair in pairs_in(document):
+        show_pair(console, pair)
     print_loads(console, document)
     print_legend(console, document)
+    show_kernel_time(console, document)
     _print_verdicts(console, document)
     unlike = deviations(document)
     commands = dict.fromkeys(one.command for one in unlike if one.command)

@@ -86,19 +86,6 @@ static void be_sender(void *argument)
     }
 }
 
-/* The bound of the skew between the two CPUs; 0 where one clock serves all CPUs. */
-static uint64_t skew_ticks(const struct run *run, int cpu)
-{
-    const struct instrument *instrument = &run->instrument;
-    for (uint32_t i = 0; run->clock.use_counter && i < instrument->skew_count; i++) {
-        const struct instrument_skew *skew = &instrument->skew[i];
-        double offset_ns = skew->offset_ns < 0 ? -skew->offset_ns : skew->offset_ns;
-        if (skew->cpu_b == cpu)
-            return clock_ticks_of_ns(&run->clock, (int64_t)(offset_ns + skew->bound_ns) + 1);
-    }
-    return 0;
-}
-
 int sender_start(struct sender *sender, struct run *run, const struct interrupt_line *line)
 {
     struct rt_thread_setup setup = run->setup;
@@ -106,7 +93,7 @@ int sender_start(struct sender *sender, struct run *run, const struct interrupt_
     memset(sender, 0, sizeof *sender);
     sender->run = run;
     sender->line = line;
-    sender->skew_ticks = skew_ticks(run, setup.cpu);
+    sender->skew_ticks = interrupt_skew_ticks(run, setup.cpu);
     sender->random[0] = 0x330e;
     sender->random[1] = (unsigned short)run->request->seed;
     sender->random[2] = (unsigned short)(run->request->seed >> 16);

@@ -51,6 +51,18 @@ int interrupt_sender_cpu(const struct run *run)
     return cpus_first(&allowed);
 }
 
+uint64_t interrupt_skew_ticks(const struct run *run, int cpu)
+{
+    const struct instrument *instrument = &run->instrument;
+    for (uint32_t i = 0; run->clock.use_counter && i < instrument->skew_count; i++) {
+        const struct instrument_skew *skew = &instrument->skew[i];
+        double offset_ns = skew->offset_ns < 0 ? -skew->offset_ns : skew->offset_ns;
+        if (skew->cpu_b == cpu)
+            return clock_ticks_of_ns(&run->clock, (int64_t)(offset_ns + skew->bound_ns) + 1);
+    }
+    return 0;
+}
+
 int interrupt_source_look(const struct run *run, int64_t id, struct outcome *outcome)
 {
     const struct interrupt_source *source = interrupt_source(id);

@@ -64,6 +64,10 @@ int interrupt_source_look(const struct run *run, int64_t id, struct outcome *out
 /* CPU of the thread that sends: the lowest that the test may use beside the run's; -1: none. */
 int interrupt_sender_cpu(const struct run *run);
 
+/* The bound of the skew between the run's CPU and `cpu`, in ticks; 0 where one clock serves all
+ * CPUs. */
+uint64_t interrupt_skew_ticks(const struct run *run, int cpu);
+
 /* In `check`: adds the sender's CPU to those that the run uses, where a wanted source is sent from
  * there. 0, or -1 with the outcome: none of the wanted sources can be had. */
 int interrupt_sources_check(struct run *run);

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-enum { TURNS = 1001, TIMES_THE_TURN = 10 };
+enum { TURNS = 1001, TIMES_THE_TURN = 10, TURNS_TO_A_STEP = 1 << 20 };
 
 #define LEAST_GAP_NS 300
 
@@ -14,9 +14,10 @@ static int compare(const void *a, const void *b)
     return (first > second) - (first < second);
 }
 
-static uint64_t median_turn(const struct clock *clock)
+/* Sorts the turns. */
+static uint64_t median_turn(const struct clock *clock, uint64_t *turns)
 {
-    uint64_t turns[TURNS], before = clock_ticks(clock);
+    uint64_t before = clock_ticks(clock);
     for (int i = 0; i < TURNS; i++) {
         uint64_t now = clock_ticks(clock);
         turns[i] = now - before;
@@ -26,13 +27,31 @@ static uint64_t median_turn(const struct clock *clock)
     return turns[TURNS / 2];
 }
 
+/* The shortest step that the clock makes. Some turns see none, where the clock is coarse. */
+static uint64_t shortest_step(const struct clock *clock, const uint64_t *turns)
+{
+    for (int i = 0; i < TURNS; i++)
+        if ((int64_t)turns[i] > 0)
+            return turns[i];
+    uint64_t from = clock_ticks(clock), now = from;
+    for (int i = 0; now == from && i < TURNS_TO_A_STEP; i++)
+        now = clock_ticks(clock);
+    return (int64_t)(now - from) > 0 ? now - from : 1;
+}
+
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
 void gap_log_open(struct gap_log *gap_log, const struct clock *clock, struct gap *gaps,
                   uint32_t size)
 {
-    uint64_t least = clock_ticks_of_ns(clock, LEAST_GAP_NS);
-    uint64_t turn = median_turn(clock);
+    uint64_t turns[TURNS], turn = median_turn(clock, turns);
+    uint64_t least =
+        larger(clock_ticks_of_ns(clock, LEAST_GAP_NS), 2 * shortest_step(clock, turns));
     *gap_log = (struct gap_log){.turn = turn, .size = size, .gaps = gaps};
-    gap_log->threshold = turn * TIMES_THE_TURN > least ? turn * TIMES_THE_TURN : least;
+    gap_log->threshold = larger(turn * TIMES_THE_TURN, least);
 }
 
 static void note(struct gap_log *gap_log, uint64_t begin, uint64_t end)
@@ -46,10 +65,11 @@ static void note(struct gap_log *gap_log, uint64_t begin, uint64_t end)
 uint64_t gap_log_watch(struct gap_log *gap_log, const struct clock *clock, uint64_t until,
                        const atomic_bool *is_over)
 {
-    uint64_t threshold = gap_log->threshold, before = clock_ticks(clock);
+    int64_t threshold = (int64_t)gap_log->threshold;
+    uint64_t before = clock_ticks(clock);
     while ((int64_t)(until - before) > 0) {
         uint64_t now = clock_ticks(clock);
-        if (now - before >= threshold)
+        if ((int64_t)(now - before) >= threshold)
             note(gap_log, before, now);
         before = now;
         if (is_over && atomic_load_explicit(is_over, memory_order_relaxed))

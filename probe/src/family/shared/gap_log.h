@@ -2,8 +2,9 @@
  *
  * A gap lasts from the last reading before it to the first one after it, so it holds one turn of
  * the loop (turn_ns) more than what took the CPU. A difference counts as a gap from the threshold
- * on, which is 10 times the loop's own median and at least 300 ns (docs/method.md). The note of a
- * gap takes some ns of the turn that follows.
+ * on, which is 10 times the loop's own median, at least 300 ns (docs/method.md) and at least two
+ * steps of a coarse clock. The note of a gap takes some ns of the turn that follows. A clock that
+ * steps back makes no gap.
  *
  * How it could be wrong: what takes less than the threshold is not seen, and two interruptions
  * without a turn between them are one gap. */
@@ -29,7 +30,7 @@ struct gap_log {
 };
 
 /* Measures the loop on the calling thread and sets turn and threshold; empties the log. Takes less
- * than 1 ms. */
+ * than 1 ms, or one step of a clock whose step is longer. */
 void gap_log_open(struct gap_log *gap_log, const struct clock *clock, struct gap *gaps,
                   uint32_t size);
 

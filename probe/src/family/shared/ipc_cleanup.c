@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -45,6 +46,7 @@ static void remove_all(const struct ipc_cleanup *ipc_cleanup, time_t since)
             ipc_set_remove_own(place->key, since);
     }
     port_remove_semaphore_files(since, IPC_CLEANUP_MODE);
+    scratch_remove(&ipc_cleanup->scratch);
 }
 
 /* After the fork its setup uses async-signal-safe calls only. remove_all does not: should that
@@ -108,7 +110,7 @@ static void tell_no_guard(struct ipc_cleanup *ipc_cleanup, struct run *run)
                 (long)getpid());
 }
 
-int ipc_cleanup_open(struct ipc_cleanup *ipc_cleanup, struct run *run, bool is_needed)
+static int open_places(struct ipc_cleanup *ipc_cleanup, struct run *run, bool is_needed)
 {
     choose_places(ipc_cleanup, run->request->seed);
     ipc_cleanup->guard = 0;
@@ -123,6 +125,19 @@ int ipc_cleanup_open(struct ipc_cleanup *ipc_cleanup, struct run *run, bool is_n
     if (run->is_locked && !error) /* take the copy-on-write faults now */
         mlockall(MCL_CURRENT | MCL_FUTURE);
     return 0;
+}
+
+int ipc_cleanup_open(struct ipc_cleanup *ipc_cleanup, struct run *run, bool is_needed)
+{
+    memset(&ipc_cleanup->scratch, 0, sizeof ipc_cleanup->scratch);
+    return open_places(ipc_cleanup, run, is_needed);
+}
+
+int ipc_cleanup_open_with(struct ipc_cleanup *ipc_cleanup, struct run *run,
+                          const struct scratch *scratch)
+{
+    ipc_cleanup->scratch = *scratch;
+    return open_places(ipc_cleanup, run, true);
 }
 
 void ipc_cleanup_close(struct ipc_cleanup *ipc_cleanup)

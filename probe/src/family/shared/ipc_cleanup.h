@@ -1,5 +1,6 @@
 /* Removes objects that would stay in the system if the probe were killed: names of semaphores and
- * shared memory, and System V sets, which the end of a process does not remove.
+ * shared memory, and System V sets, which the end of a process does not remove; and a folder of
+ * scratch files.
  *
  * A guard process waits for the end of the probe on a pipe. If the probe ends without telling it,
  * the guard removes whatever exists under the names and keys, which were chosen before. So a kill
@@ -12,6 +13,7 @@
 
 #include "family/shared/ipc_calls.h"
 #include "run/run.h"
+#include "work/scratch.h"
 
 #include <sys/types.h>
 
@@ -29,6 +31,7 @@ struct ipc_cleanup_place {
 };
 
 struct ipc_cleanup {
+    struct scratch scratch; /* empty: none */
     struct ipc_cleanup_place places[IPC_CLEANUP_PLACES];
     bool has_processes; /* false: the test can use threads only */
     pid_t guard;        /* 0: none */
@@ -40,6 +43,10 @@ struct ipc_cleanup {
  * faults come now. Without processes there is no guard, and an event says so. 0, or -1 with the
  * outcome (denied: no more processes or descriptors). */
 int ipc_cleanup_open(struct ipc_cleanup *ipc_cleanup, struct run *run, bool is_needed);
+
+/* The same with a folder of scratch files, which the caller makes later. */
+int ipc_cleanup_open_with(struct ipc_cleanup *ipc_cleanup, struct run *run,
+                          const struct scratch *scratch);
 
 /* Ends the guard, which removes nothing. Call it when the test has removed its objects. */
 void ipc_cleanup_close(struct ipc_cleanup *ipc_cleanup);

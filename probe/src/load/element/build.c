@@ -6,10 +6,10 @@
 
 #include "load/element/build.h"
 
-#include "load/job.h"
 #include "load/limits.h"
-#include "load/scratch.h"
 #include "port/port.h"
+#include "work/job.h"
+#include "work/scratch.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -41,7 +41,7 @@ static int write_source(struct worker *worker, int file)
 /* Opens a file with a descriptor above those that the jobs use. */
 static int open_file(const struct load_map *map)
 {
-    int file = scratch_file(map);
+    int file = scratch_file(&map->scratch);
     if (file < 0)
         return -1;
     int moved = fcntl(file, F_DUPFD_CLOEXEC, JOB_OBJECT + 1);
@@ -63,7 +63,7 @@ static int prepare(struct worker *worker)
     if (!error)
         error = write_source(worker, own->source);
     if (error)
-        worker_note(worker, "no files for the jobs in %.60s: %s", worker->map->folder,
+        worker_note(worker, "no files for the jobs in %.60s: %s", worker->map->scratch.folder,
                     strerror(error));
     return error;
 }

@@ -6,7 +6,7 @@
 #include "base/posix_source.h"
 
 #include "load/element/disk.h"
-#include "load/scratch.h"
+#include "work/scratch.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -38,7 +38,7 @@ static void tell_shortage(struct worker *worker)
     worker_note(worker,
                 "%.60s has too little free space (256 MiB and 5 %% of it stay free): no writes "
                 "until there is more",
-                worker->map->folder);
+                worker->map->scratch.folder);
 }
 
 static void note_device(const struct worker *worker, int file)
@@ -54,10 +54,11 @@ static int prepare(struct worker *worker)
     if (!own)
         return ENOMEM;
     worker->own = own;
-    own->file = scratch_file(worker->map);
+    own->file = scratch_file(&worker->map->scratch);
     if (own->file < 0) {
         worker_note(worker, "no file could be created in %.60s: %s",
-                    worker->map->folder[0] ? worker->map->folder : "$TMPDIR, /var/tmp or /tmp",
+                    worker->map->scratch.folder[0] ? worker->map->scratch.folder
+                                                   : "$TMPDIR, /var/tmp or /tmp",
                     strerror(errno));
         return errno;
     }
@@ -66,7 +67,7 @@ static int prepare(struct worker *worker)
         worker_note(
             worker,
             "%.60s is not on a disk: the writes reach no device (set TMPDIR to another folder)",
-            worker->map->folder);
+            worker->map->scratch.folder);
     for (size_t i = 0; i < sizeof own->block; i++)
         own->block[i] = (unsigned char)worker_random(worker);
     own->quota_bytes = quota_bytes(worker, own->file);

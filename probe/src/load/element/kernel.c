@@ -3,7 +3,7 @@
 
 #include "load/element.h"
 
-#include "load/element/kernel_classes.h"
+#include "load/element/kernel.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ static int prepare(struct worker *worker)
     if (!space)
         return ENOMEM;
     worker->own = space;
-    return kernel_space_open(space, worker->map, worker->program);
+    return kernel_space_open(space, &worker->map->scratch, worker->program);
 }
 
 /* One round: true if at least one class succeeded. */

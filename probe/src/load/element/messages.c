@@ -6,6 +6,10 @@
  * of them, a pipe for the other. A sender that finds a channel full blocks until its receiver has
  * read, and a receiver blocks until a message comes. Nobody rests otherwise.
  *
+ * One group is the default. On two CPUs it passed 610 000 messages a second, with 20 processes
+ * ready at a time (mean; 41 at most): no CPU was free. Ten groups, as hackbench has, passed 25 %
+ * more, with 220 ready. Behind so many the other elements of a load get next to no CPU.
+ *
  * The process of the load is the head of its group. It forks the members, closes all channels, and
  * looks after the members a few times a second. A member keeps only its own ends, and ends when
  * the head is gone, when the load ends, or when the other ends of its channels are closed: one that
@@ -342,9 +346,9 @@ static void work(struct worker *worker)
 
 const struct load_element load_messages = {
     .name = "messages",
-    .title = "groups of 20 senders and 20 receivers of small messages, by sockets and pipes",
+    .title = "N groups of 20 senders and 20 receivers: small messages by sockets and pipes",
     .kind = LOAD_GROUPS,
-    .default_degree = "10",
+    .default_degree = "1",
     .counters = {NULL, "cpu_ns", NULL, NULL, "socket_messages_count", "pipe_messages_count",
                  "received_bytes", "failed_count"},
     .prepare = prepare,

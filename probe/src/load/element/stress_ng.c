@@ -9,8 +9,8 @@
 
 #include "load/element.h"
 
-#include "load/scratch.h"
 #include "port/port.h"
+#include "work/scratch.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -30,7 +30,7 @@ static int prepare(struct worker *worker)
         worker_note(worker, "a real-time priority cannot be kept from it: %s", strerror(error));
         return error;
     }
-    int folder = open(worker->map->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int folder = open(worker->map->scratch.folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     int64_t room = folder >= 0 ? scratch_room_bytes(folder) / 2 : 0;
     if (folder >= 0)
         close(folder);
@@ -49,7 +49,7 @@ static void work(struct worker *worker)
     for (char *word = strtok_r(options, " \t", &rest); word && count <= WORDS;
          word = strtok_r(NULL, " \t", &rest))
         words[count++] = word;
-    int error = worker->map->scratch[0] ? scratch_enter_room(worker->map) : 0;
+    int error = worker->map->scratch.own[0] ? scratch_enter_room(&worker->map->scratch) : 0;
     if (error) {
         worker_note(worker, "its folder could not be made: %s", strerror(error));
         return;

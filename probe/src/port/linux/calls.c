@@ -8,6 +8,7 @@
 #include "port/linux/files.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
 #include <stdio.h>
@@ -198,6 +199,27 @@ int port_event_timer_open(int64_t start_ns, int64_t period_ns)
     return -1;
 }
 
+int port_event_timer_open_ready(int64_t start_ns, int64_t period_ns)
+{
+    int descriptor = port_event_timer_open(start_ns, period_ns);
+    int flags = descriptor >= 0 ? fcntl(descriptor, F_GETFL) : -1;
+    if (flags < 0 || fcntl(descriptor, F_SETFL, flags | O_NONBLOCK) == 0)
+        return descriptor;
+    int error = errno;
+    close(descriptor);
+    errno = error;
+    return -1;
+}
+
+int64_t port_event_timer_take(int descriptor)
+{
+    uint64_t count;
+    ssize_t got = read(descriptor, &count, sizeof count);
+    if (got == sizeof count)
+        return (int64_t)count;
+    return errno == EAGAIN ? 0 : -1;
+}
+
 int port_event_timer_arm(int descriptor, int64_t start_ns)
 {
     struct itimerspec when = {.it_value = to_timespec(start_ns)};
@@ -223,6 +245,14 @@ int port_event_timer_disarm(int descriptor)
     struct itimerspec never;
     memset(&never, 0, sizeof never);
     return timerfd_settime(descriptor, 0, &never, NULL);
+}
+
+/* This clock moves on with the tick. */
+int64_t port_tick_ns(void)
+{
+    struct timespec step;
+    bool is_known = clock_getres(CLOCK_MONOTONIC_COARSE, &step) == 0;
+    return is_known ? (int64_t)step.tv_sec * 1000000000 + step.tv_nsec : -1;
 }
 
 bool port_realtime_budget(int64_t *runtime_ns, int64_t *period_ns)

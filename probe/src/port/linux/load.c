@@ -208,6 +208,12 @@ int port_anonymous_file(const char *folder)
     return file;
 }
 
+int port_direct_io(int descriptor)
+{
+    int flags = fcntl(descriptor, F_GETFL);
+    return flags >= 0 && fcntl(descriptor, F_SETFL, flags | O_DIRECT) == 0 ? 0 : errno;
+}
+
 enum port_storage port_storage(int descriptor)
 {
     static const struct {

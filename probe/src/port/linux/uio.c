@@ -23,8 +23,9 @@
 
 #define FOLDER "/sys/class/uio"
 
-/* Byte 1 of the command register of PCI. The driver sets INTx disable at each interrupt. */
-enum { COMMAND_HIGH = 5, INTX_DISABLE = 0x04 };
+/* The command register of PCI: two bytes, little-endian. The driver sets INTx disable at each
+ * interrupt. */
+enum { COMMAND = 4, COMMAND_BYTES = 2, INTX_DISABLE_HIGH = 0x04 };
 
 static const struct {
     int vendor, device;
@@ -138,13 +139,17 @@ static int write_irqcontrol(const struct port_uio *uio)
     return done < 0 ? errno : done == sizeof on ? 0 : EIO;
 }
 
+/* Written as a whole: QEMU takes no notice of the bit where only its byte is written, and then
+ * loses an interrupt that was pending. */
 static int clear_intx_disable(const struct port_uio *uio)
 {
-    unsigned char high;
-    if (pread(uio->config_file, &high, 1, COMMAND_HIGH) != 1)
+    unsigned char command[COMMAND_BYTES];
+    if (pread(uio->config_file, command, COMMAND_BYTES, COMMAND) != COMMAND_BYTES)
         return errno ? errno : EIO;
-    high &= (unsigned char)~INTX_DISABLE;
-    return pwrite(uio->config_file, &high, 1, COMMAND_HIGH) == 1 ? 0 : errno ? errno : EIO;
+    command[1] &= (unsigned char)~INTX_DISABLE_HIGH;
+    if (pwrite(uio->config_file, command, COMMAND_BYTES, COMMAND) != COMMAND_BYTES)
+        return errno ? errno : EIO;
+    return 0;
 }
 
 int port_uio_enable(const struct port_uio *uio)

@@ -93,6 +93,18 @@ int port_event_timer_open(int64_t start_ns, int64_t period_ns)
     return -1;
 }
 
+int port_event_timer_open_ready(int64_t start_ns, int64_t period_ns)
+{
+    return port_event_timer_open(start_ns, period_ns);
+}
+
+int64_t port_event_timer_take(int descriptor)
+{
+    (void)descriptor;
+    errno = ENOTSUP;
+    return -1;
+}
+
 int port_event_timer_arm(int descriptor, int64_t start_ns)
 {
     (void)descriptor, (void)start_ns;
@@ -243,6 +255,11 @@ bool port_realtime_budget(int64_t *runtime_ns, int64_t *period_ns)
 {
     (void)runtime_ns, (void)period_ns;
     return false;
+}
+
+int64_t port_tick_ns(void)
+{
+    return -1;
 }
 
 void port_environment(int cpu, struct port_environment *environment)

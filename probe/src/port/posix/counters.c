@@ -32,3 +32,9 @@ bool port_throttled(const char *group, int64_t *count, int64_t *ns)
     (void)group, (void)count, (void)ns;
     return false;
 }
+
+void port_softirqs(int cpu, struct port_softirqs *softirqs)
+{
+    (void)cpu;
+    *softirqs = (struct port_softirqs){-1, -1, -1};
+}

@@ -120,6 +120,12 @@ int64_t port_process_room(const char **limit)
     return most >= 0 ? most : -1;
 }
 
+int port_direct_io(int descriptor)
+{
+    (void)descriptor;
+    return ENOTSUP;
+}
+
 int port_run_when_idle(void)
 {
     return ENOTSUP;

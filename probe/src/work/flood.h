@@ -1,0 +1,36 @@
+/* Floods: work whose interrupts the kernel serves for an ordinary process.
+ *
+ *   packets  UDP over the loopback interface, sent and received by the process itself
+ *   disk     direct reads of an anonymous file, many at once, one by each of its helpers
+ *   timers   many timers (timerfd) that expire together
+ *
+ * The process never sleeps: it floods while `is_on` is set, and spins otherwise, so that its CPU is
+ * never idle. It asks for no priority: whoever starts it has made it an ordinary one, bound to its
+ * CPU. Its helpers inherit both and die with it.
+ *
+ * Where the interrupts are served is the kernel's choice. Packets over loopback are processed by a
+ * softirq on the CPU of their sender, within its send, unless RPS of `lo` names other CPUs; a disk
+ * interrupts the CPU that its driver has chosen. Compare with port_softirqs and port_environment.
+ */
+#ifndef HS_WORK_FLOOD_H
+#define HS_WORK_FLOOD_H
+
+#include "base/posix_source.h"
+
+#include "work/shared_flood.h"
+
+/* "packets", "disk", "timers", NULL. */
+extern const char *const flood_names[FLOODS + 1];
+
+/* For the flooding process: opens what the flood needs and tries it once. 0, or an errno value with
+ * flood->reason; then nothing is open. */
+int flood_prepare(struct flood *flood);
+
+/* For the flooding process: floods and spins until is_over is set, then closes all and waits for
+ * the helpers. */
+void flood_run(struct flood *flood);
+
+/* What an event of the flood is: "packets received", "reads completed", "timers expired". */
+const char *flood_unit(enum flood_kind kind);
+
+#endif

@@ -1,0 +1,223 @@
+/* Floods: what each reaches, and what is told where a call fails. */
+#include "base/posix_source.h"
+
+#include "port/port.h"
+#include "work/flood.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tap.h"
+
+enum call { NONE, SOCKET, SEND, TIMER, FILE_CALL, FORK, DIRECT, MEMORY };
+static enum call failing;
+static int forks_left; /* before one fails */
+
+int __real_socket(int domain, int type, int protocol);
+int __wrap_socket(int domain, int type, int protocol);
+ssize_t __real_send(int socket, const void *buffer, size_t length, int flags);
+ssize_t __wrap_send(int socket, const void *buffer, size_t length, int flags);
+int __real_port_event_timer_open(int64_t start_ns, int64_t period_ns);
+int __wrap_port_event_timer_open(int64_t start_ns, int64_t period_ns);
+int __real_port_anonymous_file(const char *folder);
+int __wrap_port_anonymous_file(const char *folder);
+pid_t __real_port_fork(void);
+pid_t __wrap_port_fork(void);
+int __real_port_direct_io(int descriptor);
+int __wrap_port_direct_io(int descriptor);
+enum port_storage __real_port_storage(int descriptor);
+enum port_storage __wrap_port_storage(int descriptor);
+
+#ifdef WRAPPED
+static int fail(int error)
+{
+    errno = error;
+    return -1;
+}
+
+int __wrap_socket(int domain, int type, int protocol)
+{
+    return failing == SOCKET ? fail(EAFNOSUPPORT) : __real_socket(domain, type, protocol);
+}
+
+ssize_t __wrap_send(int socket, const void *buffer, size_t length, int flags)
+{
+    return failing == SEND ? fail(ENETUNREACH) : __real_send(socket, buffer, length, flags);
+}
+
+int __wrap_port_event_timer_open(int64_t start_ns, int64_t period_ns)
+{
+    return failing == TIMER ? fail(ENOTSUP) : __real_port_event_timer_open(start_ns, period_ns);
+}
+
+int __wrap_port_anonymous_file(const char *folder)
+{
+    return failing == FILE_CALL ? fail(ENOTSUP) : __real_port_anonymous_file(folder);
+}
+
+pid_t __wrap_port_fork(void)
+{
+    return failing == FORK && forks_left-- == 0 ? fail(EAGAIN) : __real_port_fork();
+}
+
+int __wrap_port_direct_io(int descriptor)
+{
+    return failing == DIRECT ? EINVAL : __real_port_direct_io(descriptor);
+}
+
+enum port_storage __wrap_port_storage(int descriptor)
+{
+    return failing == MEMORY ? PORT_STORAGE_MEMORY : __real_port_storage(descriptor);
+}
+#endif
+
+static int open_descriptors(void)
+{
+    int count = 0;
+    DIR *folder = opendir("/proc/self/fd");
+    while (folder && readdir(folder))
+        count++;
+    if (folder)
+        closedir(folder);
+    return count;
+}
+
+static struct flood *new_flood(enum flood_kind kind)
+{
+    struct flood *flood = port_shared_memory(sizeof *flood);
+    memset(flood, 0, sizeof *flood);
+    flood->kind = kind;
+    return flood;
+}
+
+static void *run_flood(void *flood)
+{
+    flood_run(flood);
+    return NULL;
+}
+
+static void pause_ms(int ms)
+{
+    struct timespec time = {.tv_nsec = ms * 1000000L};
+    nanosleep(&time, NULL);
+}
+
+/* Until the flood has followed, or ten seconds are over. */
+static void turn(struct flood *flood, bool is_on)
+{
+    atomic_store(&flood->is_on, is_on);
+    for (int i = 0; i < 10000 && atomic_load(&flood->is_flooding) != is_on; i++)
+        pause_ms(1);
+    CHECK(atomic_load(&flood->is_flooding) == is_on);
+}
+
+static void wait_for_more(struct flood *flood)
+{
+    uint64_t done = atomic_load(&flood->done_count);
+    for (int i = 0; i < 10000 && atomic_load(&flood->done_count) == done; i++)
+        pause_ms(1);
+    CHECK(atomic_load(&flood->done_count) > done);
+}
+
+/* Floods only while it is on, and leaves neither a descriptor nor a process. */
+static void flood_on_and_off(struct flood *flood)
+{
+    pthread_t thread;
+    CHECK_SAME(atomic_load(&flood->done_count), 0);
+    pthread_create(&thread, NULL, run_flood, flood);
+    turn(flood, true);
+    wait_for_more(flood);
+    turn(flood, false);
+    pause_ms(20); /* what helpers had under way */
+    uint64_t done = atomic_load(&flood->done_count);
+    pause_ms(20);
+    CHECK_SAME(atomic_load(&flood->done_count), done);
+    turn(flood, true);
+    wait_for_more(flood);
+    atomic_store(&flood->is_over, true);
+    pthread_join(thread, NULL);
+    CHECK_SAME(flood->descriptor_count, 0);
+    CHECK_SAME(flood->helper_count, 0);
+}
+
+static void check_kind(enum flood_kind kind)
+{
+    struct flood *flood = new_flood(kind);
+    int before = open_descriptors();
+    failing = NONE;
+    if (flood_prepare(flood) != 0)
+        tap_skip("this flood cannot run here");
+    else
+        flood_on_and_off(flood);
+    CHECK_SAME(open_descriptors(), before);
+    munmap(flood, sizeof *flood);
+}
+
+static void packets(void)
+{
+    check_kind(FLOOD_PACKETS);
+}
+
+static void disk(void)
+{
+    check_kind(FLOOD_DISK);
+}
+
+static void timers(void)
+{
+    check_kind(FLOOD_TIMERS);
+}
+
+static void refuse(enum call call, enum flood_kind kind, int error, const char *reason)
+{
+    struct flood *flood = new_flood(kind);
+    int before = open_descriptors();
+    failing = call;
+    CHECK_SAME(flood_prepare(flood), error);
+    failing = NONE;
+    CHECK_HOLDS(flood->reason, reason);
+    CHECK_SAME(open_descriptors(), before);
+    CHECK_SAME(flood->helper_count, 0);
+    munmap(flood, sizeof *flood);
+}
+
+static void refused_calls(void)
+{
+    if (!tap_is_wrapped())
+        return;
+    refuse(SOCKET, FLOOD_PACKETS, EAFNOSUPPORT, "no UDP socket: ");
+    refuse(SEND, FLOOD_PACKETS, ENETUNREACH, "no packet could be sent over 127.0.0.1");
+    refuse(TIMER, FLOOD_TIMERS, ENOTSUP, "no timer that is a descriptor");
+    refuse(FILE_CALL, FLOOD_DISK, ENOTSUP, "no anonymous file");
+    refuse(MEMORY, FLOOD_DISK, ENOTSUP, "not on a disk");
+}
+
+/* Helpers that were there already end. */
+static void refused_forks(void)
+{
+    if (!tap_is_wrapped())
+        return;
+    struct flood *flood = new_flood(FLOOD_DISK);
+    failing = NONE;
+    bool has_disk = flood_prepare(flood) == 0;
+    atomic_store(&flood->is_over, true);
+    if (has_disk)
+        flood_run(flood);
+    munmap(flood, sizeof *flood);
+    if (!has_disk) {
+        tap_skip("no disk here");
+        return;
+    }
+    forks_left = 3;
+    refuse(FORK, FLOOD_DISK, EAGAIN, "starting a process that reads");
+    refuse(DIRECT, FLOOD_DISK, EINVAL, "direct reads");
+}
+
+TAP_MAIN({"packets", packets}, {"disk", disk}, {"timers", timers},
+         {"calls that fail", refused_calls}, {"forks that fail", refused_forks})

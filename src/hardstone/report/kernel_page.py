@@ -1,0 +1,110 @@
+"""KRN-P-PRE in a report: the table of operations, HP's figure 1, and the blocking rates."""
+
+from __future__ import annotations
+
+from dataclasses import astuple, dataclass
+
+from hardstone.errors import InputError
+from hardstone.model import Result
+from hardstone.present.kernel_history import KernelHistory, history_line, kernel_history
+from hardstone.present.kernel_summary import summary
+from hardstone.present.kernel_table import KernelTable, OperationRow, kernel_table
+from hardstone.present.traced_sections import WHAT_DIFFERS
+from hardstone.present.wording import shorten
+from hardstone.report.charts import blocking_chart, section_chart
+from hardstone.report.drawing import Drawer
+from hardstone.report.figures import Figure, packed
+from hardstone.report.safe import json_for_script
+from hardstone.report.theme import Spec, interactive
+from hardstone.stats.kernel_operations import KernelTime
+
+_MOST_LINES = 4
+_SECTIONS = (
+    "Share of kernel time in sections shorter than each length, from where it can be told from the "
+    "idle latency."
+)
+_HISTORY = " Points: 90 %, 99 % and all of kernel time, {short}, {machine}."
+_RATES = (
+    "Blocking intervals longer than each length, per second of the operation. Band: 95 %, of all "
+    "together. Dashed: at a lower rate an interval of that length may not have been seen."
+)
+
+
+@dataclass(frozen=True)
+class KernelPage:
+    """The table and the charts of one result. `history` has HP's figures, or why they do not stand
+    here. `traced` are the rows of the kernel's tracers."""
+
+    table: KernelTable
+    rows: list[OperationRow]
+    figures: list[Figure]
+    history: str
+    traced: list[tuple[str, ...]]
+    what_differs: str = WHAT_DIFFERS
+
+
+def kernel_page(
+    result: Result,
+    anchor: str,
+    drawer: Drawer,
+    *,
+    live: bool,
+    is_brief: bool = False,
+    refused: str | None = None,
+) -> KernelPage | None:
+    """The page of a result of KRN-P-PRE; None for another test, and without values.
+
+    `refused`: why no figure of hardware may stand beside. `is_brief`: only the first chart.
+    """
+    table = _table(result)
+    if table is None:
+        return None
+    history = None if refused else kernel_history()
+    found = _charts(table.time, history)[: 1 if is_brief else None]
+    about = summary(table.time)
+    return KernelPage(
+        table=table,
+        rows=[*table.rows, table.whole, *([table.reference] if table.reference else [])],
+        figures=[
+            _figure(title, text, about, spec, f"{anchor}-kernel-{number}", drawer, live=live)
+            for number, (title, text, spec) in enumerate(found)
+        ],
+        history=history_line(refused),
+        traced=[astuple(one) for one in table.traced],
+    )
+
+
+def _table(result: Result) -> KernelTable | None:
+    try:
+        return kernel_table(result)
+    except InputError:  # the top of the page names contradictory series
+        return None
+
+
+def _charts(time: KernelTime, history: KernelHistory | None) -> list[tuple[str, str, Spec]]:
+    """Title, what to look at, and chart; none where nothing was blocked."""
+    shown = [time.whole, *time.operations[:_MOST_LINES]]
+    found = []
+    if any(map(section_chart.is_drawable, shown)):
+        about = _SECTIONS
+        if history:
+            about += _HISTORY.format(short=history.short, machine=history.machine)
+        spec = section_chart.chart(shown, history)
+        found.append(("Kernel time by length of section", about, spec))
+    if any(map(blocking_chart.is_drawable, shown)):
+        rates = [*shown, time.reference] if time.reference else shown
+        found.append(("Blocking rate", _RATES, blocking_chart.chart(rates)))
+    return found
+
+
+def _figure(
+    title: str, about: str, summed_up: str, spec: Spec, name: str, drawer: Drawer, *, live: bool
+) -> Figure:
+    return Figure(
+        id=name,
+        title=title,
+        about=about,
+        alt=shorten(f"{title}. {summed_up}", 400),
+        drawing=drawer.draw(spec),
+        data=json_for_script(packed(interactive(spec))) if live else None,
+    )

@@ -1,0 +1,130 @@
+"""KRN-P-PRE in a report: the table, HP's figure 1 with HP's points, and the blocking rates."""
+
+from __future__ import annotations
+
+from io import BytesIO
+
+import pytest
+from pypdf import PdfReader
+
+from hardstone.model import Scalar
+from hardstone.present.kernel_history import kernel_history
+from hardstone.report import svg
+from hardstone.report.charts import blocking_chart, section_chart
+from hardstone.report.kernel_page import KernelPage, kernel_page
+from hardstone.report.pdf import render_pdf
+from hardstone.report.theme import Spec
+from hardstone.stats.kernel_operations import kernel_time_of
+from tests.report.hostile import ATTACKS
+from tests.report.sketches import Sketches, no_descriptor, sketched
+from tests.stats import make
+from tests.stats.blocked import dispatch, kernel_result, ran
+
+
+def page(**options: object) -> KernelPage:
+    found = kernel_page(kernel_result(), "r", Sketches(), live=False, **options)  # type: ignore[arg-type]
+    assert found is not None
+    return found
+
+
+def charts() -> tuple[Spec, Spec]:
+    time = kernel_time_of(kernel_result())
+    assert time is not None and time.reference is not None
+    shown = [time.whole, *time.operations]
+    return (
+        section_chart.chart(shown, kernel_history()),
+        blocking_chart.chart([*shown, time.reference]),
+    )
+
+
+def test_the_page_has_two_charts_and_the_ranked_rows() -> None:
+    found = page()
+    assert [one.title for one in found.figures] == [
+        "Kernel time by length of section",
+        "Blocking rate",
+    ]
+    assert [row.operation for row in found.rows][-2:] == ["all", "reference"]
+    assert found.rows[0].operation == "exit"
+    assert "HP 1987, HP-UX/RT on HP 9000 Series 800" in found.figures[0].about
+    assert "exit" in found.figures[0].alt
+    assert len(page(is_brief=True).figures) == 1
+
+
+def test_an_emulated_run_has_no_points_of_hardware() -> None:
+    found = page(refused="emulated")
+    assert "HP" not in found.figures[0].about
+    assert found.history == "HP 1987 is not shown: emulated."
+
+
+def test_other_tests_have_no_page() -> None:
+    assert kernel_page(make.result(), "r", Sketches(), live=False) is None
+
+
+def test_hps_three_points_of_each_system_are_drawn() -> None:
+    sections, _ = charts()
+    points = {(row["c"], row["v"], row["b"]) for row in sections["data"]["values"] if "b" in row}
+    assert points == {
+        ("HP 1987, preemption off", 40e6, 0.9),
+        ("HP 1987, preemption off", 129e6, 0.99),
+        ("HP 1987, preemption off", 1127e6, 1.0),
+        ("HP 1987, preemption on", 1.4e6, 0.9),
+        ("HP 1987, preemption on", 3.4e6, 0.99),
+        ("HP 1987, preemption on", 14.6e6, 1.0),
+    }
+
+
+def test_shares_rise_to_all_of_it_and_rates_fall() -> None:
+    sections, rates = charts()
+    for name in ("all", "exit"):
+        shares = [row["s"] for row in sections["data"]["values"] if row["c"] == name]
+        assert shares == sorted(shares) and shares[-1] == 1
+        falling = [row["s"] for row in rates["data"]["values"] if row["c"] == name and "s" in row]
+        assert falling == sorted(falling, reverse=True) and falling[-1] > 0
+
+
+def test_the_rate_that_may_be_unseen_falls_with_length() -> None:
+    _, rates = charts()
+    limits = [row["t"] for row in rates["data"]["values"] if row["c"] == blocking_chart.UNSEEN]
+    assert limits and limits == sorted(limits, reverse=True)
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_the_charts_can_be_drawn(number: int) -> None:
+    assert svg.render(charts()[number]).startswith("<svg")
+
+
+def text_of(system: dict[str, Scalar] | None = None) -> str:
+    return sketched(make.document(results=[kernel_result()], system=system or {}))
+
+
+def test_the_html_report_has_it() -> None:
+    text = text_of()
+    assert "Kernel time by operation" in text and "Rate above 2 us" in text
+    assert "preemption off 90 % 40 ms" in text
+    assert "40 ms" not in text_of({"virtual.emulated": True})
+
+
+def test_the_pdf_has_a_page_of_it() -> None:
+    data = render_pdf(make.document(results=[kernel_result()]), no_descriptor, drawer=Sketches())
+    texts = [" ".join(one.extract_text().split()) for one in PdfReader(BytesIO(data)).pages]
+    (found,) = [text for text in texts if "KRN-P-PRE: kernel time by operation" in text]
+    assert "exit" in found and "Sections, 90 %" in found and "HP 1987" in found
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_a_hostile_name_is_text(attack: str) -> None:
+    found = kernel_result()
+    found.series.append(dispatch(attack, [10**6] * 4_000))
+    found.events.append(ran(attack, 0.5))
+    text = sketched(make.document(results=[found]))
+    assert attack not in text or "<" not in attack
+    page = kernel_page(found, "r", Sketches(), live=True)
+    assert page is not None
+    assert all("</script" not in str(one.data) for one in page.figures)
+
+
+def test_nothing_blocked_draws_nothing() -> None:
+    quiet = make.result("KRN-P-PRE", series=[dispatch(n, [100] * 500) for n in ("none", "fork")])
+    found = kernel_page(quiet, "r", Sketches(), live=False)
+    assert found is not None and found.figures == []
+    assert "Kernel time by operation" in sketched(make.document(results=[quiet]))
