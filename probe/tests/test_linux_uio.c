@@ -352,11 +352,13 @@ static void test_the_thread_that_serves(void)
     struct port_uio uio;
     make_up();
     opened(NULL, &uio);
-    put("/proc/65/comm", "irq/11-other\n");
-    put("/proc/65/stat", STAT_OF("irq/11-other", "77"));
+    put("/proc/65/comm", "irq/11-uio_pci\n");
+    put("/proc/65/stat", STAT_OF("irq/11-uio_pci", "77"));
     CHECK_SAME(port_uio_handler_priority(&uio), -1);
     put("/proc/66/comm", "irq/11-uio_pci_\n"); /* the kernel cuts names */
     put("/proc/66/stat", STAT_OF("irq/11-uio) _", "50"));
+    CHECK_SAME(port_uio_handler_priority(&uio), 50);
+    put("/proc/66/comm", "irq/11-uio_pci_generic\n");
     CHECK_SAME(port_uio_handler_priority(&uio), 50);
     put("/proc/66/stat", "66 (irq/11-uio_pci_) S 2 0\n");
     CHECK_SAME(port_uio_handler_priority(&uio), -1);

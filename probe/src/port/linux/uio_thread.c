@@ -1,4 +1,5 @@
-/* The thread of the kernel that serves an interrupt, by its name: "irq/11-uio_pci_". */
+/* The thread of the kernel that serves an interrupt, by its name: "irq/11-uio_pci_generic", which
+ * kernels before 5.17 cut. */
 #include "base/posix_source.h"
 
 #include "port/uio.h"
@@ -10,16 +11,19 @@
 #include <string.h>
 
 enum {
-    NAME_BYTES = 16, /* TASK_COMM_LEN */
-    STATE = 3,       /* first field of /proc/PID/stat behind the name */
+    CUT_CHARS = 15, /* TASK_COMM_LEN without its 0 */
+    STATE = 3,      /* first field of /proc/PID/stat behind the name */
     RT_PRIORITY = 40,
 };
 
 static bool has_name(const char *process, const char *name)
 {
-    char path[64], found[64];
+    char path[64], found[PORT_UIO_NAME_BYTES + 32];
     snprintf(path, sizeof path, "/proc/%.20s/comm", process);
-    return linux_read(path, found, sizeof found) && strcmp(found, name) == 0;
+    if (!linux_read(path, found, sizeof found))
+        return false;
+    return strcmp(found, name) == 0 ||
+           (strlen(found) == CUT_CHARS && strncmp(found, name, CUT_CHARS) == 0);
 }
 
 static int priority_of(const char *process)
@@ -38,7 +42,6 @@ int port_uio_handler_priority(const struct port_uio *uio)
     int priority = -1;
     DIR *folder = uio->irq < 0 ? NULL : linux_open_folder("/proc");
     snprintf(name, sizeof name, "irq/%d-%s", uio->irq, uio->name);
-    name[NAME_BYTES - 1] = '\0';
     for (struct dirent *entry = NULL; folder && priority < 0 && (entry = readdir(folder));)
         if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9' && has_name(entry->d_name, name))
             priority = priority_of(entry->d_name);
