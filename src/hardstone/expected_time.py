@@ -19,8 +19,14 @@ def expected_ns(
     round_ns = _sample_ns(test, params) * variant_count(test, params)
     if duration_ns and entry.takes_duration:
         return test.setup_ns + test.extra_samples * round_ns + duration_ns
-    counted = samples if entry.takes_samples else 0
+    counted = _interrupts(params) or samples if entry.takes_samples else 0
     return test.setup_ns + (test.extra_samples + counted) * round_ns
+
+
+def _interrupts(params: Params) -> int:
+    """Interrupts of each step, where that parameter stands for the samples."""
+    asked = params.get("interrupts")
+    return asked if isinstance(asked, int) else 0
 
 
 def variant_count(test: Descriptor, params: Params) -> int:

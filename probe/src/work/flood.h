@@ -17,7 +17,7 @@
 
 #include "base/posix_source.h"
 
-#include "work/flood_state.h"
+#include "work/shared_flood.h"
 
 /* "packets", "disk", "timers", NULL. */
 extern const char *const flood_names[FLOODS + 1];

@@ -2,7 +2,7 @@
 #ifndef HS_WORK_FLOOD_WAY_H
 #define HS_WORK_FLOOD_WAY_H
 
-#include "work/flood_state.h"
+#include "work/shared_flood.h"
 
 /* prepare: as flood_prepare, but may leave descriptors and helpers behind after an error.
  * start, stop: when is_on changes; NULL: nothing to do. step: a piece of the flood, of less than

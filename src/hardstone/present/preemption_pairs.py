@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hardstone.errors import InputError
 from hardstone.model import Result, RunDocument, Scalar
@@ -17,6 +17,12 @@ from hardstone.stats.conditions import (
     names_in,
 )
 from hardstone.stats.kernel_operations import TEST
+from hardstone.stats.kind_of_time import counts_instructions
+
+ONCE = (
+    "Each side was measured once: by how much the worst observed differs without a switch is not "
+    "known. Measure again and compare."
+)
 
 
 @dataclass(frozen=True)
@@ -61,7 +67,10 @@ def _pair(
 ) -> Iterator[PreemptionPair]:
     under = names.label(_without_model(condition_of([*off, *on][0])))
     with suppress(InputError):
-        yield PreemptionPair(under, preemption_table(off, on, systems))
+        table = preemption_table(off, on, systems)
+        is_unsure = table.rows and len(off) == len(on) == 1 and not counts_instructions(systems[0])
+        notes = [*table.notes, ONCE] if is_unsure else table.notes
+        yield PreemptionPair(under, replace(table, notes=notes))
 
 
 def _by_place(results: list[Result]) -> dict[tuple[str, str], list[Result]]:

@@ -17,7 +17,8 @@ enum { BURST = SENDER_BURST, WARM_UP = 16, GAPS = 4096, MOST_UNSEEN = 20, TRIES 
 #define LEAST_AHEAD_NS INT64_C(50000)
 #define MORE_AHEAD_NS 100000.0 /* random part */
 #define TAIL_NS INT64_C(5000)
-#define PATIENCE_NS INT64_C(2000000) /* for a timer's interrupt after its expiry */
+#define STEP_NS INT64_C(20000)
+#define PATIENCE_NS INT64_C(2000000) /* for an interrupt that is late */
 
 /* How early a timer may take the CPU: hypervisors leave the guest before the expiry (KVM up to 5
  * us), and clock event devices round. */
@@ -35,9 +36,10 @@ struct own {
     bool has_sender;
     struct interrupted_counts counts;
     struct interrupted_counts warm_up_counts; /* not told */
-    int unseen_bursts;                        /* in a row */
-    int64_t ahead_ns;                         /* least time from arming to expiry */
-    int64_t settled_ns;                       /* of the burst: time spent settling */
+    struct interrupted_split split;
+    int unseen_bursts;  /* in a row */
+    int64_t ahead_ns;   /* least time from arming to expiry */
+    int64_t settled_ns; /* of the burst: time spent settling */
     unsigned short random[3];
     struct clock_anchor anchor; /* of the burst; bracket_ns is of both sides */
     struct gap_log gap_log;
@@ -122,6 +124,19 @@ static int64_t within_error(struct own *own, int64_t ns)
     return 0;
 }
 
+static void add_split(struct own *own, const struct interruption *one, int64_t handler_ns)
+{
+    struct interrupted_split *split = &own->split;
+    if (own->run->is_warm_up)
+        return;
+    split->count++;
+    split->delivery_ns += one->delivery_ns;
+    split->latency_ns += one->latency_ns;
+    split->handler_ns += handler_ns;
+    split->dispatch_ns += one->dispatch_ns;
+    split->service_ns += one->service_ns;
+}
+
 static void add_handler(struct own *own, const struct gap *gap, struct interruption *interruption)
 {
     struct handled handled;
@@ -134,6 +149,7 @@ static void add_handler(struct own *own, const struct gap *gap, struct interrupt
     interruption->has_handler = true;
     interruption->latency_ns = within_error(own, handled.entry_ns - begin_ns);
     interruption->dispatch_ns = within_error(own, end_ns - handled.exit_ns);
+    add_split(own, interruption, handled.exit_ns - handled.entry_ns);
 }
 
 static void take_seen(struct own *own, const struct sent *sent, const struct gap *gap)
@@ -168,12 +184,44 @@ static void take_results(struct own *own, const struct sent *sends, uint32_t cou
         take_result(own, &sends[i], &own->results[i]);
 }
 
-/* ---- sent from another CPU ---- */
+/* ---- watching ---- */
+
+/* Whether a gap since `first` begins at `from` or later. */
+static bool has_gap(const struct own *own, uint32_t first, uint64_t from)
+{
+    const struct gap_log *gap_log = &own->gap_log;
+    return gap_log->count > first && (int64_t)(gap_log->gaps[gap_log->count - 1].begin - from) >= 0;
+}
+
+/* Watches on from `now` until the interrupt has come, for PATIENCE_NS at most. */
+static uint64_t watch_on(struct own *own, uint32_t first, const struct sent *sent, uint64_t now)
+{
+    const struct clock *clock = &own->run->clock;
+    uint64_t step = clock_ticks_of_ns(clock, STEP_NS);
+    uint64_t last = sent->at + clock_ticks_of_ns(clock, PATIENCE_NS);
+    while (!has_gap(own, first, sent->from) && (int64_t)(last - now) > 0)
+        now = gap_log_watch(&own->gap_log, clock, now + step, NULL);
+    return now;
+}
 
 /* Gaps that found no room were not noted: what came after the last one was not watched. */
 static uint64_t known_until(const struct gap_log *gap_log, uint64_t until)
 {
     return gap_log->dropped_count > 0 ? gap_log->gaps[gap_log->count - 1].end : until;
+}
+
+/* ---- sent from another CPU ---- */
+
+/* An interrupt that comes later than expected is watched for. */
+static uint64_t watch_for_late(struct own *own, uint64_t until)
+{
+    struct sender *sender = &own->sender;
+    bool is_one = sender->line->source->window_ns > 0 && sender->sent_count == 1;
+    if (!is_one || !atomic_load_explicit(&sender->is_done, memory_order_acquire))
+        return until;
+    if (!has_gap(own, 0, sender->sends[0].from))
+        sender->sends[0].to = until = watch_on(own, 0, &sender->sends[0], until);
+    return until;
 }
 
 static uint32_t burst_elsewhere(struct own *own, uint32_t count)
@@ -185,6 +233,7 @@ static uint32_t burst_elsewhere(struct own *own, uint32_t count)
     sender_watched(sender);
     uint64_t until = gap_log_watch(&own->gap_log, clock, from + clock_ticks_of_ns(clock, BURST_NS),
                                    &sender->is_done);
+    until = watch_for_late(own, until);
     sender_end(sender);
     const struct sent_watch watch = {from, known_until(&own->gap_log, until)};
     sent_match(own->gaps, own->gap_log.count, &watch, sender->sends, sender->sent_count,
@@ -200,24 +249,13 @@ static int64_t random_ahead_ns(struct own *own)
     return own->ahead_ns + (int64_t)(erand48(own->random) * MORE_AHEAD_NS);
 }
 
-/* Whether a gap since `first` begins at `from` or later. */
-static bool has_gap(const struct own *own, uint32_t first, uint64_t from)
-{
-    const struct gap_log *gap_log = &own->gap_log;
-    return gap_log->count > first && (int64_t)(gap_log->gaps[gap_log->count - 1].begin - from) >= 0;
-}
-
 /* Watches until some time after the expiry, and then until the interrupt has come. */
 static uint64_t watch_one(struct own *own, const struct sent *sent)
 {
     const struct clock *clock = &own->run->clock;
     uint32_t first = own->gap_log.count;
-    uint64_t tail = clock_ticks_of_ns(clock, TAIL_NS);
-    uint64_t last = sent->at + clock_ticks_of_ns(clock, PATIENCE_NS);
-    uint64_t now = gap_log_watch(&own->gap_log, clock, sent->at + tail, NULL);
-    while (!has_gap(own, first, sent->from) && (int64_t)(last - now) > 0)
-        now = gap_log_watch(&own->gap_log, clock, now + tail, NULL);
-    return now;
+    uint64_t until = sent->at + clock_ticks_of_ns(clock, TAIL_NS);
+    return watch_on(own, first, sent, gap_log_watch(&own->gap_log, clock, until, NULL));
 }
 
 static void settle(struct own *own)
@@ -286,6 +324,15 @@ static uint32_t send_and_watch(struct own *own)
     return own->has_sender ? burst_elsewhere(own, count) : burst_armed(own, count);
 }
 
+/* Those that the kernel has counted for certain: nobody may have had the CPU at the others. */
+static uint32_t watched_count(const struct own *own, uint32_t count)
+{
+    uint32_t watched = 0;
+    for (uint32_t i = 0; i < count; i++)
+        watched += own->results[i].fate != SENT_NOT_WATCHED ? 1 : 0;
+    return watched;
+}
+
 static int take_burst(struct run *run)
 {
     struct own *own = run->own;
@@ -293,7 +340,7 @@ static int take_burst(struct run *run)
     pause_watch_begin(&own->pause_watch);
     uint32_t count = send_and_watch(own);
     pause_watch_end(&own->pause_watch, own->settled_ns);
-    own->rig.sent[variant_number(run, "source")] += count;
+    own->rig.sent[variant_number(run, "source")] += watched_count(own, count);
     take_results(own, own->has_sender ? own->sender.sends : own->armed, count);
     own->unseen_bursts =
         counts_of(own)->sent.of[SENT_SEEN] > seen_count ? 0 : own->unseen_bursts + 1;
@@ -310,6 +357,7 @@ static void begin_variant(struct own *own)
     own->unseen_bursts = 0;
     memset(&own->counts, 0, sizeof own->counts);
     memset(&own->warm_up_counts, 0, sizeof own->warm_up_counts);
+    memset(&own->split, 0, sizeof own->split);
     gap_log_open(&own->gap_log, &own->run->clock, own->gaps, GAPS);
 }
 
@@ -344,6 +392,7 @@ static void tell_variant(struct own *own)
 {
     handler_sight_stop(own->sight);
     interrupted_tell_accounted(own->run, variant_number(own->run, "source"), &own->counts);
+    interrupted_tell_split(own->run, variant_number(own->run, "source"), &own->split);
     if (own->unseen_bursts >= MOST_UNSEEN)
         interrupted_tell_unseen(own->run, own->line);
 }

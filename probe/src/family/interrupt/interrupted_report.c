@@ -53,6 +53,32 @@ void interrupted_tell_accounted(struct run *run, int64_t source,
         (unsigned long long)of[SENT_NOT_WATCHED]);
 }
 
+static int64_t mean(int64_t sum, uint64_t count)
+{
+    return (sum + (int64_t)(count / 2)) / (int64_t)count;
+}
+
+void interrupted_tell_split(struct run *run, int64_t source, const struct interrupted_split *split)
+{
+    const char *name = interrupt_source_names[source];
+    uint64_t count = split->count;
+    if (count == 0)
+        return;
+    int64_t delivery = mean(split->delivery_ns, count), latency = mean(split->latency_ns, count);
+    int64_t handler = mean(split->handler_ns, count), dispatch = mean(split->dispatch_ns, count);
+    int64_t service = mean(split->service_ns, count);
+    arena_event(
+        run->arena, "interrupts_split", -1,
+        DATA(data_text("source", name), data_integer("matched_count", (int64_t)count),
+             data_integer("delivery_mean_ns", delivery), data_integer("latency_mean_ns", latency),
+             data_integer("handler_mean_ns", handler), data_integer("dispatch_mean_ns", dispatch),
+             data_integer("service_mean_ns", service)),
+        "%s: mean of %llu interrupts whose handler was seen: delivery %lld ns; service %lld "
+        "ns, of which latency %lld ns, the handler %lld ns, dispatch %lld ns",
+        name, (unsigned long long)count, (long long)delivery, (long long)service,
+        (long long)latency, (long long)handler, (long long)dispatch);
+}
+
 static void tell_elsewhere(struct run *run, const struct interrupt_line *line, int cpu)
 {
     char command[96];

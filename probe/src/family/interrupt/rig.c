@@ -61,6 +61,23 @@ static int64_t counted(const struct rig *rig, int source)
     return port_interrupt_lines(&cpus, look_at, &search) ? search.found : -1;
 }
 
+/* Of a hundred that wake a thread one may find that the CPU chooses anew already. */
+static void fail_uncounted(const struct rig *rig, int source, int64_t count)
+{
+    int64_t sent = (int64_t)rig->sent[source];
+    bool is_wake_up = rig->role == HANDLER_OF_WAKE_UP && source == INTERRUPT_IPI;
+    if (count >= sent - sent / 100)
+        return;
+    outcome_set(
+        &rig->run->outcome, STATUS_FAILED,
+        is_wake_up ? "end other real-time threads on that CPU"
+                   : "see /proc/interrupts for the CPU that serves them",
+        "source %s: of %lld interrupts sent to CPU %d the kernel has counted %lld there: %s",
+        interrupt_source_names[source], (long long)sent, rig->run->setup.cpu, (long long)count,
+        is_wake_up ? "another thread had the CPU when the others were sent"
+                   : "the figures are those of something else");
+}
+
 static void tell_counted(const struct rig *rig, int source)
 {
     int64_t now = counted(rig, source);
@@ -75,6 +92,7 @@ static void tell_counted(const struct rig *rig, int source)
                 "%lld of this kind there, those of others included",
                 interrupt_source_names[source], (long long)sent, rig->run->setup.cpu,
                 (long long)count);
+    fail_uncounted(rig, source, count);
 }
 
 /* ---- life ---- */

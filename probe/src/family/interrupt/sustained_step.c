@@ -32,7 +32,9 @@ static bool has_failed(const struct sustained_counts *counts)
 static uint64_t left_count(const struct sustained_step *step)
 {
     uint64_t done = step->match.counts.interrupts;
-    bool is_enough = done >= SUSTAINED_ENOUGH && has_failed(&step->match.counts);
+    bool is_enough = done >= SUSTAINED_ENOUGH &&
+                     done >= step->wanted_count / SUSTAINED_ENOUGH_PARTS &&
+                     has_failed(&step->match.counts);
     return is_enough || done >= step->wanted_count ? 0 : step->wanted_count - done;
 }
 

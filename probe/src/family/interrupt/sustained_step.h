@@ -7,7 +7,8 @@
 #include "family/interrupt/sustained_sender.h"
 
 enum {
-    SUSTAINED_ENOUGH = 1000000,   /* interrupts of a step that has failed already */
+    SUSTAINED_ENOUGH = 10000,     /* interrupts of a step that has failed, or: */
+    SUSTAINED_ENOUGH_PARTS = 10,  /* one in so many of those wanted */
     SUSTAINED_SOURCE_PARTS = 100, /* one send in so many may begin when the next is due */
 };
 
@@ -31,7 +32,7 @@ bool sustained_is_source_limited(const struct sustained_counts *counts);
 bool sustained_is_passed(const struct sustained_step *step);
 
 /* Runs the step: true when it ended by itself, and false when the test is to stop or step->error is
- * set. A step that has failed ends after SUSTAINED_ENOUGH interrupts. */
+ * set. A step that has failed ends when it has had enough interrupts. */
 bool sustained_step_run(struct sustained_step *step);
 
 #endif

@@ -86,20 +86,28 @@ static bool do_round(struct busy_table *table, int most_failures)
     return is_left || atomic_load(&table->is_over);
 }
 
+static void clean_up(struct busy_table *table)
+{
+    kernel_space_close(&table->space);
+    scratch_remove(&table->scratch);
+}
+
 /* What an ordinary process has: memory that is not locked. What cannot be done once is given up. */
 static int begin(void *argument)
 {
     struct busy_table *table = argument;
+    struct scratch scratch = table->scratch;
     munlockall();
-    int error = scratch_make(&table->scratch);
-    if (error)
-        table->scratch.own[0] = '\0';
-    error = kernel_space_open(&table->space, &table->scratch, table->program);
+    if (scratch_make(&scratch) != 0)
+        scratch.own[0] = '\0';
+    int error = kernel_space_open(&table->space, &scratch, table->program);
     if (error)
         return error;
     bool is_left = do_round(table, 1);
     atomic_store(&table->has_given_up, !is_left);
     atomic_store(&table->operations_count, 0);
+    if (!is_left)
+        clean_up(table);
     return is_left ? 0 : ECANCELED;
 }
 
@@ -119,8 +127,7 @@ static void operate(void *argument)
     table->waited_ns = waited_ns < 0 ? -1 : port_run_delay_ns() - waited_ns;
     table->system_ns = end_system_ns - system_ns;
     table->cpu_ns = end_cpu_ns - cpu_ns;
-    kernel_space_close(&table->space);
-    scratch_remove(&table->scratch);
+    clean_up(table);
 }
 
 /* ---- in the probe ---- */

@@ -1,6 +1,6 @@
 /* A flood as its processes and the one that watches them share it. */
-#ifndef HS_WORK_FLOOD_STATE_H
-#define HS_WORK_FLOOD_STATE_H
+#ifndef HS_WORK_SHARED_FLOOD_H
+#define HS_WORK_SHARED_FLOOD_H
 
 #include "base/posix_source.h"
 
