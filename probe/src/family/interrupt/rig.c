@@ -2,7 +2,6 @@
 
 #include "family/interrupt/rig.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -98,23 +97,16 @@ static void tell_counted(const struct rig *rig, int source)
 
 /* ---- life ---- */
 
-/* A thread of the kernel that serves the interrupt must run beside the low-priority one that spins.
- */
-static int check_handler_thread(struct rig *rig, int source, struct outcome *outcome)
+/* Threads of the test that spin run before it, but for the low-priority one. */
+static void tell_handler_thread(struct rig *rig, const struct interrupt_line *line)
 {
-    struct interrupt_line *line = &rig->lines[source];
-    bool matters = rig->role == HANDLER_OF_WAKE_UP && source == INTERRUPT_EXTERNAL;
-    int priority = matters ? port_uio_handler_priority(&line->uio) : -1;
-    if (priority < 0 || priority >= rig->run->setup.priority)
-        return 0;
-    char remedy[STATUS_TEXT_BYTES];
-    snprintf(remedy, sizeof remedy, "give the test a lower priority: --priority %d", priority);
-    outcome_set(outcome, STATUS_UNSUPPORTED, remedy,
-                "the kernel serves the interrupt of /dev/uio%d in a thread of priority %d, which "
-                "those of the test, of priority %d, keep from running",
-                line->uio.number, priority, rig->run->setup.priority);
-    line->source->close(line);
-    return -1;
+    int priority = port_uio_handler_priority(&line->uio);
+    if (priority >= 0)
+        arena_event(
+            rig->run->arena, "handler_is_thread", -1,
+            DATA(data_text("source", line->source->name), data_integer("priority", priority)),
+            "%s: the kernel serves the interrupt of /dev/uio%d in a thread of priority %d",
+            line->source->name, line->uio.number, priority);
 }
 
 static int open_source(struct rig *rig, int source, enum handler_role role)
@@ -124,13 +116,14 @@ static int open_source(struct rig *rig, int source, enum handler_role role)
     if (!interrupt_source_is_wanted(run, source) ||
         interrupt_source_look(run, source, &outcome) != 0)
         return 0;
-    if (interrupt_source(source)->open(&rig->lines[source], run, &outcome) != 0 ||
-        check_handler_thread(rig, source, &outcome) != 0) {
+    if (interrupt_source(source)->open(&rig->lines[source], run, &outcome) != 0) {
         interrupt_source_tell_missing(run, source, &outcome);
         rig->refusal = outcome;
         return 0;
     }
     rig->is_open = true;
+    if (source == INTERRUPT_EXTERNAL)
+        tell_handler_thread(rig, &rig->lines[source]);
     rig->counted[source] = counted(rig, source);
     return handler_sight_open(&rig->sights[source], run, source, role);
 }
