@@ -2,7 +2,7 @@
 SETUP = python=$$(sh tools/find-python.sh) && "$$python" tools/setup.py
 IN_VENV = PATH="$(CURDIR)/.venv/bin:$$PATH"
 
-.PHONY: help setup evaluate check test lab fresh bench fuzz docs format clean
+.PHONY: help setup evaluate check test lab fresh bench finding fuzz docs format clean
 
 help:
 	@echo "make setup      .venv with all pinned dependencies, and the probe"
@@ -12,6 +12,7 @@ help:
 	@echo "make lab        the tests in guests, in every kernel of Debian's that can be had"
 	@echo "make fresh      both of them on a minimal Debian 12 and 13 (needs root, debootstrap)"
 	@echo "make bench      hardstone beside the tools of the field"
+	@echo "make finding    late wake-ups under hardstone's loads, hackbench and stress-ng"
 	@echo "make fuzz       100 000 damaged documents, streams and journals (ARGS=--inputs=N)"
 	@echo "make docs       docs/reference and the output shown in the documents"
 	@echo "make format     source in the house format"
@@ -43,6 +44,10 @@ fresh:
 bench:
 	@$(SETUP)
 	@$(IN_VENV) python -m bench.run $(ARGS)
+
+finding:
+	@$(SETUP)
+	@$(IN_VENV) python -m bench.finding $(ARGS)
 
 fuzz:
 	@$(SETUP) --dev --no-probe

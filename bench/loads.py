@@ -1,64 +1,106 @@
-"""What a load finds: the worst wake-up of TMR-P-LAT in equal time, under the loads of
-hardstone against those that the field uses. The measuring side is the same for all.
-"""
+"""Wake-ups of TMR-P-LAT under the loads of hardstone and under those that the field uses, in equal
+time. The measuring side is the same for all."""
 
 from __future__ import annotations
 
 import json
 import os
 import signal
+import statistics
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from bench import processes
 from bench.rounds import Metrics
+from bench.wakeup import values_of
 
 PRIORITY = 80
 INTERVAL_NS = 1_000_000
-DURATION_NS = 8_000_000_000
 SETTLE_S = 1.0
-MOST_S = 60
+MOST_S = 600
+TOP = 20
+QUANTILE = 0.999
+# Finding the worst: of one maximum, of the largest values, and of a quantile.
+WORST, LARGEST, P999 = "worst", "top20", "p999"
 NONE, HEAVY, STORM = "none", "heavy", "storm"
-# On each CPU, as those that they are compared with.
-LOADS = {
-    NONE: "none",
-    HEAVY: "heavy@cpu",
-    STORM: "heavy@cpu+storm=240+build@cpu+kernel@cpu",
+STRESS_NG, HACKBENCH = "stress-ng", "hackbench"
+# On each CPU, as those that they are compared with; messages go to all of them.
+ELEMENTS = {
+    **{name: f"{name}@cpu" for name in ("cpu", "disk", "interrupt", "network", "syscall")},
+    **{name: f"{name}@cpu" for name in ("memory", "search")},
+    "storm": "storm=240",
+    **{name: f"{name}@cpu" for name in ("build", "kernel")},
+    "messages": "messages",
 }
+ALL = "+".join(ELEMENTS.values())
 BROKEN = ("load_ended_early", "load_not_settled")  # a load that is short is one, all the same
 
 
-def own(probe: Path) -> Metrics:
-    """The worst under each of our loads, once for each peer, and without any."""
-    none, heavy, storm = (worst_ns(probe, "--load", load) for load in LOADS.values())
+@dataclass(frozen=True)
+class Side:
+    """A load of the probe's own, or one that runs beside it."""
+
+    name: str
+    load: str = "none"
+    beside: Callable[[], AbstractContextManager[None]] = nullcontext
+
+
+def compared() -> list[Side]:
+    return [
+        Side(NONE),
+        Side(HEAVY, "heavy@cpu"),
+        Side(STORM, ALL),
+        Side(HACKBENCH, beside=hackbench),
+        Side(STRESS_NG, beside=stress_ng),
+    ]
+
+
+def without(left_out: list[str]) -> list[Side]:
+    """The storm as a whole, and without each of these elements in turn."""
+    unknown = set(left_out) - set(ELEMENTS)
+    if unknown:
+        raise processes.Missing(f"no element {', '.join(sorted(unknown))}: {', '.join(ELEMENTS)}")
+    sides = [Side(STORM, ALL)]
+    for name in left_out:
+        kept = [term for element, term in ELEMENTS.items() if element != name]
+        sides.append(Side(f"without {name}", "+".join(kept)))
+    return sides
+
+
+def found_under(side: Side, probe: Path, seconds: float) -> Metrics:
+    """The figures under one load; Missing where the load broke, or nothing was measured."""
+    with side.beside():
+        return figures(wakeups(probe, seconds, "--load", side.load))
+
+
+def figures(series: dict[str, Any]) -> Metrics:
+    """Of a series as the probe sends it."""
+    largest = sorted((worst["value_ns"] for worst in series["worst"]), reverse=True)[:TOP]
     return {
-        NONE: none,
-        "heavy_stress_ng": heavy,
-        "heavy_hackbench": heavy,
-        "storm_stress_ng": storm,
-        "storm_hackbench": storm,
+        WORST: float(series["max"]),
+        LARGEST: statistics.fmean(largest),
+        P999: quantile(values_of(series["histogram"]), QUANTILE),
     }
 
 
-def peers(probe: Path) -> Metrics:
-    with stress_ng():
-        by_stress_ng = worst_ns(probe)
-    with hackbench():
-        by_hackbench = worst_ns(probe)
-    return {
-        "heavy_stress_ng": by_stress_ng,
-        "heavy_hackbench": by_hackbench,
-        "storm_stress_ng": by_stress_ng,
-        "storm_hackbench": by_hackbench,
-    }
+def quantile(values: dict[float, int], share: float) -> float:
+    """The least value that at least this share of all is not above."""
+    needed, seen = share * sum(values.values()), 0
+    for value in sorted(values):
+        seen += values[value]
+        if seen >= needed:
+            return value
+    raise processes.Missing("no values were recorded")
 
 
-def worst_ns(probe: Path, *options: str) -> float:
-    command = [str(probe), "run", "TMR-P-LAT", "--json", "--duration-ns", str(DURATION_NS)]
+def wakeups(probe: Path, seconds: float, *options: str) -> dict[str, Any]:
+    command = [str(probe), "run", "TMR-P-LAT", "--json", "--duration-ns", str(round(seconds * 1e9))]
     command += ["--cpu", str(processes.other_cpu()), "--policy", "fifo"]
     command += ["--priority", str(PRIORITY), "-p", f"interval_ns={INTERVAL_NS}", *options]
     lines = [json.loads(line) for line in processes.run(command).stdout.splitlines()]
@@ -69,7 +111,7 @@ def worst_ns(probe: Path, *options: str) -> float:
     for event in lines:
         if event["type"] == "event" and event["name"] in BROKEN:
             raise processes.Missing(f"TMR-P-LAT: {event['text']}")
-    return float(found[0]["max"])
+    return dict(found[0])
 
 
 @contextmanager

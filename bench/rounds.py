@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -23,6 +24,35 @@ class Spread:
     def of(cls, values: Iterable[float]) -> Spread:
         ordered = sorted(values)
         return cls(statistics.median(ordered), ordered[0], ordered[-1])
+
+
+@dataclass(frozen=True)
+class Interval:
+    """The median over the rounds, and bounds that hold the median of all rounds that could be
+    measured with a probability of 0.95 at least, whatever the distribution. They are two of the
+    values, by the binomial distribution; of fewer than six there are none."""
+
+    median: float
+    low: float | None = None
+    high: float | None = None
+
+    @classmethod
+    def of(cls, values: Iterable[float], probability: float = 0.95) -> Interval:
+        ordered = sorted(values)
+        median, place = statistics.median(ordered), _outer(len(ordered), probability)
+        return cls(median, ordered[place - 1], ordered[-place]) if place else cls(median)
+
+
+def _outer(count: int, probability: float) -> int:
+    """The largest k so that the k-th of `count` values and the k-th from the end hold the
+    median; 0: none."""
+    outside, place = 0.0, 0
+    while place < count // 2:
+        outside += 2 * math.comb(count, place) / 2**count
+        if outside > 1 - probability:
+            break
+        place += 1
+    return place
 
 
 @dataclass

@@ -22,7 +22,6 @@ from bench import (
     booting,
     gaps,
     handover,
-    loads,
     memory,
     processes,
     switches,
@@ -138,24 +137,6 @@ def handed_over(kind: str, program: str) -> Comparison:
         lambda: handover.rt_tests(program, kind),
         program,
         reading=table.agreement,
-    )
-
-
-def under_load() -> Comparison:
-    metrics, peer_names = {}, {}
-    for load in (loads.HEAVY, loads.STORM):
-        for key, peer in (("stress_ng", "stress-ng"), ("hackbench", "hackbench")):
-            metrics[f"{load}_{key}"] = (f"worst wake-up under {load}", "ns")
-            peer_names[f"{load}_{key}"] = f"under {peer}"
-    metrics[loads.NONE] = ("worst wake-up without load", "ns")
-    return Comparison(
-        "loads",
-        metrics,
-        lambda: loads.own(PROBE),
-        lambda: loads.peers(PROBE),
-        reading=table.finds_more,
-        peer_names=peer_names,
-        joined=max,
     )
 
 
@@ -278,7 +259,6 @@ def comparisons(folder: Path) -> list[Comparison]:
         round_trips("process"),
         handed_over("sysv", "svsematest"),
         handed_over("unnamed", "ptsematest"),
-        under_load(),
         Comparison("gaps", loop, own_instrument, gaps.oslat, "oslat"),
         Comparison("instrument", steps, own_instrument),
         Comparison("start", start, toolkit.help_page, toolkit.bare_python, "python -c pass"),

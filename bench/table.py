@@ -35,13 +35,6 @@ def smaller_is_better(ratio: Spread) -> str:
     return "hardstone is better" if ratio.max < 1 else "hardstone is worse"
 
 
-def finds_more(ratio: Spread) -> str:
-    """For loads: the one under which the worst is larger hides less."""
-    if _is_even(ratio):
-        return "even"
-    return "hardstone's finds more" if ratio.min > 1 else "hardstone's finds less"
-
-
 def agreement(ratio: Spread) -> str:
     """Where both sides time the system, so that a ratio praises or blames neither."""
     return f"a check: {abs(ratio.median - 1):.0%} apart"

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from bench import booting, loads, processes
 from bench.rounds import Metrics, Rounds, Spread, measure
-from bench.run import guests, under_load
-from bench.table import agreement, finds_more, line, measured, skipped, write
+from bench.run import guests
+from bench.table import agreement, line, measured, skipped, write
 from bench.wakeup import median
 
 
@@ -71,20 +70,6 @@ def test_a_check_praises_nobody() -> None:
     assert row.reading == "a check: 10% apart"
 
 
-@pytest.mark.parametrize(
-    ("ratios", "reading"),
-    [
-        ([1.5, 3.0], "hardstone's finds more"),
-        ([0.2, 0.9], "hardstone's finds less"),
-        ([0.5, 1.5], "even"),
-    ],
-)
-def test_a_load_is_better_where_the_worst_is_larger(ratios: list[float], reading: str) -> None:
-    rounds = Rounds(own={"worst": ratios}, peer={"worst": [1.0] * len(ratios)})
-    row = measured("worst", "ns", rounds, "worst", "under hackbench", "", finds_more)
-    assert row.reading == reading
-
-
 def test_rows_that_were_not_measured_anew_stay_with_their_machine(tmp_path: Path) -> None:
     page = tmp_path / "README.md"
     page.write_text("before\n<!-- results -->\n<!-- end -->\nafter\n")
@@ -100,59 +85,6 @@ def test_rows_that_were_not_measured_anew_stay_with_their_machine(tmp_path: Path
         "| two | 7 ns | perf: 10 ns | 0.7 | hardstone is better | a new one; 3 rounds |",
     ]
     assert page.read_text().startswith("before\n") and page.read_text().endswith("after\n")
-
-
-def asked_of_the_probe(monkeypatch: pytest.MonkeyPatch, *events: str) -> list[list[str]]:
-    """Commands that are run from now on; the worst is their number."""
-    commands: list[list[str]] = []
-
-    def run(command: list[str], *more: object) -> processes.Finished:
-        commands.append(command)
-        lines: list[dict[str, object]] = [
-            *({"type": "event", "name": name, "text": name} for name in events),
-            {"type": "series", "name": "wakeup", "max": len(commands)},
-            {"type": "result", "status": "measured", "reason": None},
-        ]
-        return processes.Finished("\n".join(map(json.dumps, lines)), 0)
-
-    monkeypatch.setattr(processes, "run", run)
-    return commands
-
-
-def test_each_load_is_measured_under_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    commands = asked_of_the_probe(monkeypatch)
-    found = loads.own(Path("probe"))
-    asked = [command[command.index("--load") + 1] for command in commands]
-    assert asked == list(loads.LOADS.values())
-    under = {"none": 1, "heavy": 2, "storm": 3}
-    assert found == {name: under[name.partition("_")[0]] for name in under_load().metrics}
-
-
-def test_each_peer_is_beside_its_own_measurement(monkeypatch: pytest.MonkeyPatch) -> None:
-    commands, beside = asked_of_the_probe(monkeypatch), []
-
-    @contextmanager
-    def fake(command: list[str]) -> Iterator[None]:
-        beside.append((command[0], len(commands) + 1))
-        yield
-
-    monkeypatch.setattr(loads, "beside", fake)
-    monkeypatch.setattr(processes, "require", lambda program, package: program)
-    found = loads.peers(Path("probe"))
-    assert beside == [("stress-ng", 1), ("hackbench", 2)]
-    assert {name: found[name] for name in found if name.endswith("hackbench")} == {
-        "heavy_hackbench": 2,
-        "storm_hackbench": 2,
-    }
-    assert found["heavy_stress_ng"] == found["storm_stress_ng"] == 1
-    assert not any("--load" in command for command in commands)
-
-
-@pytest.mark.parametrize("event", loads.BROKEN)
-def test_a_load_that_broke_is_no_figure(monkeypatch: pytest.MonkeyPatch, event: str) -> None:
-    asked_of_the_probe(monkeypatch, event)
-    with pytest.raises(processes.Missing, match=event):
-        loads.worst_ns(Path("probe"), "--load", "heavy")
 
 
 def test_a_peer_that_ends_meanwhile_is_no_figure(monkeypatch: pytest.MonkeyPatch) -> None:

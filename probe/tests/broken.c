@@ -14,7 +14,8 @@
  *   unseen        the CPU time of the process includes pauses of the machine, as in a guest
  *                 without steal time
  *   taken         each reading of the CPU time of the process is another 2 ms too low
- * and those of broken_floods.c, broken_threads.c, broken_semaphores.c and broken_locks.c.
+ * and those of broken_floods.c, broken_kernel.c, broken_threads.c, broken_semaphores.c and
+ * broken_locks.c.
  */
 #define _GNU_SOURCE
 #include "broken.h"
@@ -118,7 +119,9 @@ int clock_nanosleep(clockid_t id, int flags, const struct timespec *wanted, stru
     struct timespec time = earlier(*wanted);
     if (flags & TIMER_ABSTIME)
         time = from_ns(to_ns(time) + broken_lateness_ns());
-    return REAL(clock_nanosleep)(id, flags, &time, left);
+    int answer = REAL(clock_nanosleep)(id, flags, &time, left);
+    broken_wait_for_kernel();
+    return answer;
 }
 
 int nanosleep(const struct timespec *wanted, struct timespec *left)

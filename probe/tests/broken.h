@@ -36,6 +36,9 @@ void broken_look_at_spinner(long long now_ns);
 /* How much later a sleep until an absolute time ends, for breaches of broken_floods.c. */
 int64_t broken_lateness_ns(void);
 
+/* Called when a thread has slept until a time: breaches that keep it from running. */
+void broken_wait_for_kernel(void);
+
 /* sem_post, sem_wait and read for semaphores that broken_semaphores.c replaced; false: it is a
  * real one. */
 bool broken_post(sem_t *semaphore);

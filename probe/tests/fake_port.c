@@ -88,6 +88,8 @@ int port_clocks(const struct port_clock **clocks)
 int port_event_timer_open(int64_t start_ns, int64_t period_ns)
 {
     (void)start_ns, (void)period_ns;
+    if (fake_port.on_arm)
+        return dup(STDIN_FILENO); /* it is closed */
     errno = ENOTSUP;
     return -1;
 }
@@ -106,7 +108,9 @@ int64_t port_event_timer_take(int descriptor)
 
 int port_event_timer_arm(int descriptor, int64_t start_ns)
 {
-    (void)descriptor, (void)start_ns;
+    (void)descriptor;
+    if (fake_port.on_arm)
+        return fake_port.on_arm(start_ns);
     errno = ENOTSUP;
     return -1;
 }
@@ -114,6 +118,8 @@ int port_event_timer_arm(int descriptor, int64_t start_ns)
 int64_t port_event_timer_wait(int descriptor, int64_t timeout_ns)
 {
     (void)descriptor, (void)timeout_ns;
+    if (fake_port.on_timer_wait)
+        return fake_port.on_timer_wait();
     errno = ENOTSUP;
     return -1;
 }

@@ -29,7 +29,10 @@ struct fake_port {
     int32_t latency_of_others; /* a lower bound that is in force; 0: none */
     int latency_descriptor;    /* that it gave last */
     int interrupt_error;       /* of port_interrupt_register; 0: ENOTSUP */
-    int steal_cpu;             /* the only CPU with steal time; 0: all alike */
+    int (*on_arm)(
+        int64_t start_ns); /* of an event timer: 0, or -1 with errno; NULL: there is none */
+    int64_t (*on_timer_wait)(void);
+    int steal_cpu; /* the only CPU with steal time; 0: all alike */
 };
 
 extern struct fake_port fake_port;

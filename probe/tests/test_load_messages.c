@@ -182,6 +182,16 @@ static void test_messages_go_both_ways(void)
     load_free(&load);
 }
 
+/* One of a hundred processes may be late when a load is settled, but no group. It begins last. */
+static void test_a_group_is_never_late(void)
+{
+    if (!start("storm=110+messages=1"))
+        return;
+    CHECK_SAME(atomic_load(&load.map->slots[110].state), WORKER_WORKS);
+    CHECK(atomic_load(&load.map->slots[110].counters[MESSAGES_BYTES]) > 0);
+    load_free(&load);
+}
+
 static void test_bytes_are_those_of_the_messages(void)
 {
     if (!start("messages=1"))
@@ -371,6 +381,7 @@ int main(int argc, char *argv[])
 {
     static const struct tap_test tests[] = {
         {"messages go by sockets and by pipes", test_messages_go_both_ways},
+        {"a group is never late", test_a_group_is_never_late},
         {"bytes are those of the messages", test_bytes_are_those_of_the_messages},
         {"a group without a receiver begins anew", test_a_group_without_a_receiver_begins_anew},
         {"a group without a sender begins anew", test_a_group_without_a_sender_begins_anew},

@@ -163,6 +163,8 @@ class Conditions(msgspec.Struct, kw_only=True):
     `cpu` is also null if the measuring thread was not bound. `settings` were in force during the
     measurement only: "dma_latency"; "offline" if all other CPUs were. `dma_latency_us` is the
     limit on the exit latency of idle states during the measurement; null if there was none.
+    `preemption`: the model that the kernel was switched to for the measurement; null: the fact
+    kernel.preemption holds.
     """
 
     load: Text | None = None
@@ -175,6 +177,7 @@ class Conditions(msgspec.Struct, kw_only=True):
     realtime: bool | None = None
     settings: Annotated[list[Name], _FEW] = []
     dma_latency_us: Int64 | None = None
+    preemption: Name | None = None
 
 
 class LoadReached(msgspec.Struct, kw_only=True):
@@ -473,6 +476,7 @@ class PlannedTest(msgspec.Struct, kw_only=True, frozen=True):
     load: Text = "none"
     cpu_config: Name = "shared"
     settings: Annotated[list[Name], _FEW] = []
+    preemption: Name | None = None
 
 
 class Plan(msgspec.Struct, kw_only=True, frozen=True):
@@ -483,7 +487,8 @@ class Plan(msgspec.Struct, kw_only=True, frozen=True):
     `command` has the words after `hardstone` that make this plan again; it is empty if no command
     does. `dma_latency_us` is the limit on the exit latency of idle states while measuring; null:
     none. `trace`: the kernel's events around the worst values are kept. `watched_ns`: a latency
-    above it is told, and measuring goes on; null: none.
+    above it is told, and measuring goes on; null: none. `preemption_models`: each condition is
+    measured under each of these models, which the kernel is switched to; empty: it is not switched.
     """
 
     name: Name
@@ -503,6 +508,7 @@ class Plan(msgspec.Struct, kw_only=True, frozen=True):
     dma_latency_us: Int64 | None = None
     trace: bool = False
     watched_ns: Int64 | None = None
+    preemption_models: Annotated[list[Name], _FEW] = []
 
 
 class ClockCheck(msgspec.Struct, kw_only=True, frozen=True):

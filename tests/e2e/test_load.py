@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tests.e2e import machine
-from tests.e2e.loads import Marked, elements, events, loading, once, wait_until
+from tests.e2e.loads import Marked, RunningLoad, elements, events, loading, once, wait_until
 from tests.e2e.shield_state import children
 
 pytestmark = pytest.mark.e2e
@@ -34,6 +34,7 @@ COUNTERS = {
         *("file_count", "map_count", "terminal_count", "socket_count", "pipe_count"),
         *("fsync_count", "scan_count"),
     ],
+    "messages": ["cpu_ns", "socket_messages_count", "pipe_messages_count", "received_bytes"],
 }
 UNITS = {
     **dict.fromkeys(("cpu", "disk", "syscall", "memory"), "share"),
@@ -41,6 +42,7 @@ UNITS = {
     **dict.fromkeys(("search", "kernel"), "rounds_per_s"),
     "storm": "processes",
     "build": "jobs",
+    "messages": "groups",
 }
 
 
@@ -59,7 +61,7 @@ def storm_lines(probe: Path) -> Any:
     path = Path(f"/var/tmp/hardstone-test-storm-{os.getpid()}")
     path.mkdir()
     try:
-        yield once(probe, "heavy+storm=6+build+kernel", path, "-D", "2")
+        yield once(probe, "heavy+storm=6+build+kernel+messages", path, "-D", "2")
     finally:
         path.rmdir()  # refuses when there is something in it
 
@@ -75,6 +77,29 @@ def test_every_element_counts_what_it_does(storm_lines: Any, element: str) -> No
     idle = [name for name in COUNTERS[element] if line["counters"][name] <= 0]
     assert idle == []
     assert line["reached"] > 0
+
+
+def test_a_group_of_messages_is_on_the_cpus_of_its_head(probe: Path, folder: Path) -> None:
+    """Ordinary processes, with no descriptor but the channels of each."""
+    cpu = machine.cpu()
+    with loading(probe, "messages", folder, "--cpus", str(cpu)) as running:
+        (head, *members) = wait_until(lambda: whole_group(running))
+        channels = []
+        for pid in (head, *members):
+            assert os.sched_getaffinity(pid) == {cpu}
+            assert os.sched_getscheduler(pid) == os.SCHED_OTHER
+            assert os.getpriority(os.PRIO_PROCESS, pid) == 0
+            held = [path.resolve().name for path in Path(f"/proc/{pid}/fd").iterdir()]
+            channels.append(sum(name.startswith(("socket:", "pipe:")) for name in held))
+        assert sorted(channels) == [0, *[1] * 20, *[20] * 20]
+        running.stop()
+
+
+def whole_group(running: RunningLoad) -> list[int]:
+    """The head of the group and its members; none while there are fewer than 40."""
+    head = running.own("hs-load-message")[0]  # the kernel keeps 15 characters
+    members = children(head)
+    return [head, *members] if len(members) == 40 else []
 
 
 def test_a_load_of_the_whole_system_may_run_on_every_cpu(probe: Path, folder: Path) -> None:

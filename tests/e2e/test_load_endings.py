@@ -87,6 +87,24 @@ def test_jobs_go_with_the_process_that_started_them(probe: Path, tmp_path: Path)
     assert told["load_ended_early"].startswith("build: 1 of 32 processes")
 
 
+@pytest.mark.parametrize("victim", ["probe", "hs-load-guard", "hs-load-keeper", "head"])
+def test_groups_of_messages_go_too(probe: Path, tmp_path: Path, victim: str) -> None:
+    """Most of their processes wait for another one."""
+    with loading(probe, "messages=2", tmp_path) as running:
+        wait_until(lambda: len(running.marked.all()) > 80)
+        head = running.own("hs-load-message")[0]
+        members = set(children(head))
+        if victim == "head":
+            os.kill(head, signal.SIGKILL)
+            wait_until(lambda: not members & set(running.marked.all()))
+            told = events(running.stop())
+            assert told["load_ended_early"].startswith("messages: 1 of 2 processes")
+            return
+        running.kill(victim)
+        others = set() if victim == "probe" else {running.process.pid}
+        wait_until(lambda: set(running.marked.all()) <= others)
+
+
 @pytest.mark.parametrize("element", ["cpu", "disk", "network", "build", "kernel", "storm"])
 def test_a_kill_of_a_loader_leaves_the_others(probe: Path, tmp_path: Path, element: str) -> None:
     with loading(probe, LOAD, tmp_path, *ONE_CPU) as running:

@@ -127,6 +127,25 @@ def test_a_group_with_few_processes_gets_few(
     assert elements(lines)["build"]["counters"]["failed_count"] == 0
 
 
+def test_without_descriptors_messages_are_refused(probe: Path, tmp_path: Path) -> None:
+    prefix = ["sh", "-c", 'ulimit -n 24 && exec "$@"', "sh"]
+    lines = once(probe, "messages", tmp_path, "-D", "300ms", "--cpus", CPU, prefix=prefix)
+    assert elements(lines)["messages"]["reached"] == 0
+    assert "no channels for the messages of a group" in events(lines)["load_limited"]
+
+
+def test_a_group_of_messages_needs_room(
+    probe: Path, tmp_path: Path, few_processes: list[str]
+) -> None:
+    """It is started as a whole, or not at all."""
+    lines = once(probe, "messages=4", tmp_path, "-D", "1", "--cpus", CPU, prefix=few_processes)
+    line = elements(lines)["messages"]
+    assert (line["asked"], line["processes"]) == (4, 1)
+    assert line["counters"]["failed_count"] == 0
+    told = [one["text"] for one in lines if one.get("name") == "load_limited"]
+    assert any("messages: 1 of 4 are started: pids.max" in text for text in told)
+
+
 @pytest.mark.skipif(machine.no_other_user() is not None, reason=machine.no_other_user() or "")
 @pytest.mark.skipif(machine.no_prlimit() is not None, reason=machine.no_prlimit() or "")
 def test_a_kernel_load_that_cannot_fork(open_probe: Path, tmp_path: Path) -> None:

@@ -75,6 +75,14 @@ def test_blocking_beyond_kernel_time_is_said() -> None:
     assert not any("Blocked for longer" in note for note in table(kernel_result()).notes)
 
 
+def test_other_processes_on_the_cpu_are_said() -> None:
+    found = kernel_result()
+    found.events[0].data["waited_ns"] = 4_000_000_000
+    notes = table(found).notes
+    assert any(note.startswith("Other processes had the CPU for up to 40") for note in notes)
+    assert not any("Other processes" in note for note in table(kernel_result()).notes)
+
+
 def test_a_reference_that_is_late_itself_is_said() -> None:
     rng = np.random.default_rng(1)
     wide = idle(rng, 2_000)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
@@ -20,8 +21,10 @@ TWO_POINT: Draw = lambda rng, n: np.where(rng.random(n) < 0.9, 20_000.0, 300_000
 class System:
     """Alternates between open times (exponential) and blocked intervals (`draw`)."""
 
-    def __init__(self, draw: Draw, rng: np.random.Generator, *, open_ns: float = 100_000) -> None:
-        self.lengths = draw(rng, 30_000)
+    def __init__(
+        self, draw: Draw, rng: np.random.Generator, *, open_ns: float = 100_000, count: int = 30_000
+    ) -> None:
+        self.lengths = draw(rng, count)
         opens = rng.exponential(open_ns, self.lengths.size)
         both = np.empty(2 * self.lengths.size)
         both[0::2], both[1::2] = opens, self.lengths
@@ -46,6 +49,23 @@ class System:
         place = np.searchsorted(self.ends, at)
         left = np.where(place % 2 == 1, self.ends[place] - at, 0.0)
         return np.asarray(idle(rng, count) + left, dtype=np.int64)
+
+    def woken(
+        self, rng: np.random.Generator, count: int, gap_ns: float, least_ns: float = 0.0
+    ) -> NDArray[np.int64]:
+        """As the probe: the next release is `least_ns` and an exponential time after a wake-up."""
+        ends = self.ends.tolist()
+        ahead = (least_ns + rng.exponential(gap_ns, count)).tolist()
+        waits, now = [], 0.0
+        for time in ahead:
+            now += time
+            place = bisect_right(ends, now)
+            if place >= len(ends):
+                raise ValueError("the system is too short")
+            left = ends[place] - now if place % 2 == 1 else 0.0
+            waits.append(left)
+            now += left
+        return np.asarray(idle(rng, count) + np.array(waits), dtype=np.int64)
 
 
 def idle(rng: np.random.Generator, count: int) -> NDArray[np.int64]:
@@ -84,7 +104,9 @@ def result(
     whole = set(shares.values())
     events = [ran(name, share) for name, share in shares.items()]
     events.append(ran("all", whole.pop() if len(whole) == 1 else 0.5))
-    return make.result("KRN-P-PRE", series=[*series, *sections], events=events)
+    # Releases of made-up systems are far apart.
+    params = {"mean_interval_ns": 10**15}
+    return make.result("KRN-P-PRE", series=[*series, *sections], events=events, params=params)
 
 
 KINDS: dict[str, Draw] = {"exit": TWO_POINT, "fork": EXPONENTIAL, "exec": UNIFORM}

@@ -41,6 +41,33 @@ def test_a_name_says_what_differs(conditions: list[tuple[str, str]], names: list
     assert [names_in(document).name(one) for one in document.results] == names
 
 
+def under(model: str | None, **changed: object) -> Result:
+    conditions = Conditions(load="none", cpu_config="shared", preemption=model)
+    return make.result(conditions=conditions, **changed)
+
+
+def test_a_name_says_which_model_the_kernel_was_switched_to() -> None:
+    document = make.document(results=[under("none"), under("full")])
+    assert [names_in(document).name(one) for one in document.results] == [
+        "TMR-P-LAT [preemption none]",
+        "TMR-P-LAT [preemption full]",
+    ]
+    assert names_in(make.document(results=[under("full")])).name(under("full")) == "TMR-P-LAT"
+
+
+@pytest.mark.parametrize(("said", "is_other"), [("none", False), ("lazy", True), (None, True)])
+def test_a_probe_that_measured_under_another_model_is_found_out(
+    said: str | None, is_other: bool
+) -> None:
+    found = result_under(sample.planned(preemption="none"), under(said))
+    assert found.conditions.preemption == "none"
+    (event,) = found.events or [None]
+    assert (event is not None) is is_other
+    if event is not None:
+        assert (event.name, event.data["asked_preemption"]) == ("conditions_differ", "none")
+        assert "requested: load none, CPUs shared, preemption none" in event.text
+
+
 def test_conditions_come_in_the_order_of_the_plan() -> None:
     tests = [sample.planned(load=load) for load in ("none", "heavy", "storm")]
     document = make.document(results=[result("storm", "shared"), result("none", "shared")])

@@ -159,6 +159,38 @@ def test_interrupts_that_are_no_timers_and_those_that_the_kernel_does_not_count(
     assert _rate(windows, "uncounted") == pytest.approx(90)
 
 
+def test_too_few_counts_for_all_that_might_be_timers() -> None:
+    machine = Machine(10)
+    machine.comb(250, 12_000)
+    machine.comb(170, 7_000)
+    machine.comb(110, 7_000)
+    few = only_noise(with_noise(result_of(machine.windows(timer_hz=420, all_hz=450))))
+    assert sorted(one.name for one in few.combs) == ["periodic", "periodic", "tick"]
+    all_of_them = only_noise(with_noise(result_of(machine.windows(timer_hz=530))))
+    assert sorted(one.name for one in all_of_them.combs) == ["tick", "timer", "timer"]
+
+
+def test_a_few_long_gaps_in_many_short_ones() -> None:
+    """A task above the loop that runs 1 ms 21 times a second."""
+    machine = Machine(20, seconds=4)
+    machine.noise(3_000, 3_000)
+    machine.comb(250, 15_000)
+    machine.comb(21, 1_000_000, spread=0.01)
+    noise = only_noise(with_noise(result_of(machine.windows(timer_hz=271))))
+    assert only(noise, "timer").rate_hz == pytest.approx(21, rel=1e-4)
+    assert only(noise, "timer").median_ns == pytest.approx(1_000_000, rel=0.05)
+
+
+def test_two_combs_do_not_look_like_one_of_twice_the_rate() -> None:
+    machine = Machine(21, seconds=4)
+    machine.comb(100, 20_000, phase_ns=1e6)
+    machine.comb(100, 15_000, phase_ns=6.3e6, ppm=8)
+    machine.noise(100, 2_000)
+    noise = only_noise(with_noise(result_of(machine.windows(timer_hz=200))))
+    rates = [one.rate_hz for one in noise.combs]
+    assert rates == [pytest.approx(100, rel=1e-4)] * 2
+
+
 # ---- no comb ----
 
 

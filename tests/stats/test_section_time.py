@@ -11,7 +11,7 @@ from hardstone.stats.blocking_rate import blocking_rate
 from hardstone.stats.residuals import LEAST_IDLE, idle_of, residuals_of
 from hardstone.stats.section_time import section_length, shorter_share, time_longer
 from tests.stats import make
-from tests.stats.blocked import TWO_POINT, Draw, System
+from tests.stats.blocked import TWO_POINT, Draw, System, idle
 from tests.stats.test_blocking_rate import DRAWS, residuals
 
 
@@ -54,6 +54,22 @@ def test_the_interval_of_the_length_holds_it(draw: Draw, q: float) -> None:
     assert held >= 19
 
 
+@pytest.mark.parametrize("draw", DRAWS.values(), ids=DRAWS)
+def test_the_length_of_a_share_with_releases_after_the_last_wake_up(draw: Draw) -> None:
+    rng = np.random.default_rng(22)
+    system = System(draw, rng, count=90_000)
+    reference = idle_of(make.series(idle(rng, 20_000).tolist()))
+    assert reference is not None
+    values = system.woken(rng, 50_000, 100_000.0)
+    found = residuals_of(make.series(values.tolist()), reference, 100_000.0)
+    for q in (0.9, 0.99):
+        told = section_length(found, system.blocked_share, q)
+        assert told is not None and told.high_ns is not None
+        true = true_length(system, q)
+        assert told.value_ns == pytest.approx(true, rel=0.15)
+        assert told.low_ns <= true * 1.01 and true <= told.high_ns * 1.01
+
+
 def test_time_in_the_kernel_without_blocking_counts_as_short() -> None:
     """The kernel has the CPU all the time, blocked or not: HP's 90 % may be below what is seen."""
     system, found = residuals(TWO_POINT, 13, 100_000)
@@ -74,6 +90,17 @@ def test_below_what_can_be_told_is_said() -> None:
     assert told.value_ns == found.start_ns
     assert told.low_ns == 0
     assert told.high_ns is not None
+
+
+def test_one_long_section_alone_bounds_nothing_from_below() -> None:
+    """Half a second in one section is most of the time, and no proof of a second one."""
+    reference = idle_of(make.series([1_000] * LEAST_IDLE))
+    assert reference is not None
+    found = residuals_of(make.series([1_000] * 1_999 + [500_000_000]), reference, 350_000.0)
+    told = section_length(found, 0.5, 0.9)
+    assert told is not None and told.value_ns == pytest.approx(5e8, rel=0.01)
+    assert told.low_ns < 1e8
+    assert told.high_ns is None
 
 
 def test_few_releases_say_nothing() -> None:

@@ -116,6 +116,17 @@ static int take_dma_latency(struct parser *parser, const char *option, const cha
     return answer;
 }
 
+/* The kernel decides whether it is a model. */
+static int take_preemption(struct parser *parser, const char *option, const char *text)
+{
+    size_t length = strspn(text, "abcdefghijklmnopqrstuvwxyz");
+    if (length == 0 || length > 15 || text[length] != '\0')
+        return parser_fail(parser, "%s %.60s: a model such as none, voluntary, full or lazy",
+                           option, text);
+    parser->request->preemption = text;
+    return 0;
+}
+
 static int take_seed(struct parser *parser, const char *option, const char *text)
 {
     int64_t number = 0;
@@ -211,6 +222,7 @@ static const struct option {
     {"--clock", RUN | FACTS, take_clock},
     {"--counter-hz", RUN, take_counter_hz},
     {"--dma-latency-us", RUN, take_dma_latency},
+    {"--preemption", RUN, take_preemption},
     {"--seed", RUN | LOAD, take_seed},
     {"--backing", RUN, take_backing},
     {"--trace", RUN, FLAG(trace, true)},

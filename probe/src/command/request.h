@@ -41,6 +41,7 @@ struct request {
     uint64_t seed;
     bool until_eof;
     bool trace;
+    const char *preemption; /* model to measure under; NULL: as it is */
     bool has_dma_latency;
     int32_t dma_latency_us;
     const char *backing;

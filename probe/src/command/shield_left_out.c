@@ -75,6 +75,19 @@ enum shield_answer shield_add_timerlat(struct shield *shield, int64_t period_us)
     return SHIELD_UNSUPPORTED;
 }
 
+enum shield_answer shield_add_preemption(struct shield *shield, const char *model)
+{
+    (void)shield, (void)model;
+    return SHIELD_UNSUPPORTED;
+}
+
+bool shield_preemption(struct shield *shield, char *text, size_t bytes)
+{
+    (void)shield;
+    snprintf(text, bytes, WHY);
+    return false;
+}
+
 int shield_enter(struct shield *shield)
 {
     (void)shield;

@@ -10,6 +10,7 @@
 #include "work/scratch.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -199,11 +200,23 @@ int load_start(struct load *load, const struct load_setup *setup, struct outcome
 
 /* ---- settle ---- */
 
+/* With hundreds of processes, 1 % may be late: they wait for a CPU behind the others, and the
+ * figures of the load show that. */
+static int most_late(const struct load *load)
+{
+    return load->map->slot_count / LATE_PART;
+}
+
+/* A group is many processes: it may not be late. */
 static int count_below(const struct load *load, int state)
 {
     int count = 0;
-    for (int i = 0; i < load->map->slot_count; i++)
-        count += atomic_load(&load->map->slots[i].state) < state ? 1 : 0;
+    for (int i = 0; i < load->map->slot_count; i++) {
+        const struct load_slot *slot = &load->map->slots[i];
+        bool is_group = load->setup.spec->terms[slot->term].element->kind == LOAD_GROUPS;
+        if (atomic_load(&slot->state) < state)
+            count += is_group ? 1 + most_late(load) : 1;
+    }
     return count;
 }
 
@@ -228,14 +241,13 @@ static void note_guard(struct load *load)
         atomic_compare_exchange_strong(&load->map->guard_ended_ns, &none, duty_now_ns());
 }
 
-/* Waits until every process has reached `state` or has ended. With hundreds of processes, 1 % may
- * be late: they wait for a CPU behind the others, and the figures of the load show that. */
+/* Waits until every process but the latest (most_late) has reached `state` or has ended. */
 static bool wait_for(struct load *load, int state, int64_t until_ns, bool (*should_stop)(void))
 {
     int64_t stall_ns = load->setup.stall_ns > 0 ? load->setup.stall_ns : STALL_NS;
     int64_t moved_ns = duty_now_ns();
-    int late, before = load->map->slot_count + 1;
-    while ((late = count_below(load, state)) > load->map->slot_count / LATE_PART) {
+    int late, before = INT_MAX;
+    while ((late = count_below(load, state)) > most_late(load)) {
         int64_t now_ns = duty_now_ns();
         moved_ns = late < before ? now_ns : moved_ns;
         before = late;

@@ -12,8 +12,9 @@
 #include <sys/types.h>
 
 /* In the order in which they are applied. A shield moves other threads off the CPUs last;
- * SHIELD_OFFLINE is no part of it, but of the CPU configuration `single`, and SHIELD_TIMERLAT of a
- * test that measures with that tracer (port/tracing.h). */
+ * SHIELD_OFFLINE is no part of it, but of the CPU configuration `single`, SHIELD_TIMERLAT of a test
+ * that measures with that tracer (port/tracing.h), and SHIELD_PREEMPTION of a run under a given
+ * preemption model. */
 enum shield_setting {
     SHIELD_DMA_LATENCY,
     SHIELD_GOVERNOR,
@@ -24,6 +25,7 @@ enum shield_setting {
     SHIELD_CPUSET,
     SHIELD_OFFLINE,
     SHIELD_TIMERLAT,
+    SHIELD_PREEMPTION,
     SHIELD_SETTINGS
 };
 
@@ -34,9 +36,10 @@ struct port_shield {
     struct cpus reserved, others;
     struct journal *journal;
     struct shield_notes *notes;
-    unsigned unchanged;  /* bits of the settings that were as wanted: nothing was changed */
-    bool has_group;      /* SHIELD_CPUSET has made a control group for the reserved CPUs */
-    int64_t timerlat_us; /* of SHIELD_TIMERLAT */
+    unsigned unchanged;     /* bits of the settings that were as wanted: nothing was changed */
+    bool has_group;         /* SHIELD_CPUSET has made a control group for the reserved CPUs */
+    int64_t timerlat_us;    /* of SHIELD_TIMERLAT */
+    const char *preemption; /* of SHIELD_PREEMPTION: the model, in the kernel's word */
     int latency; /* descriptor of the latency request; -1: none. Owner and guard hold it: the
                     kernel drops the request when the last one is closed */
 };
@@ -49,7 +52,7 @@ int port_shield_apply(struct port_shield *shield, enum shield_setting setting, c
                       size_t bytes);
 
 /* Whether `setting`, one before SHIELD_OFFLINE, exists here; `text` describes its present value, or
- * why it does not exist. Changes nothing. */
+ * why it does not exist. Changes nothing. Of SHIELD_PREEMPTION `text` is the model in force. */
 bool port_shield_show(struct port_shield *shield, enum shield_setting setting, char *text,
                       size_t bytes);
 

@@ -95,6 +95,13 @@ int port_tracing_remove_left(void);
 /* The kernel's id of the calling thread, as events name it; -1: not known. */
 pid_t port_tracing_thread(void);
 
+enum { PORT_SYMBOL_BYTES = 64 };
+
+/* Names places in the kernel's code, given as distances from its begin (_stext): "name+0x1c"; where
+ * the kernel keeps its addresses to itself, "_stext+0x1234". Reads all symbols of the kernel twice
+ * for 64 of them, some 0.1 s. */
+void port_tracing_symbols(const int64_t *offsets, int count, char names[][PORT_SYMBOL_BYTES]);
+
 /* ---- timerlat: a tracer that times the wake-ups of a thread of a program ---- */
 
 enum { PORT_TIMERLAT_LEAST_US = 100, PORT_TIMERLAT_MOST_US = 1000000 };

@@ -246,6 +246,7 @@ static const struct step steps[] = {
     {scheduling_choose, NULL},
     {check_skew, NULL},
     {shield_run_reserve, shield_run_release},
+    {shield_run_switch_preemption, shield_run_release},
     {open_trace, close_trace},
     {outside_look_start, outside_look_stop},
     {load_run_start, load_run_free},
@@ -259,6 +260,7 @@ static const struct step steps[] = {
     {load_run_stop, NULL},
     {judge, NULL},
     {check_clock, NULL},
+    {shield_run_check_preemption, NULL},
     {release, NULL},
 };
 enum { STEPS = sizeof steps / sizeof steps[0] };

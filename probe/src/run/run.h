@@ -86,7 +86,8 @@ struct run {
     struct run_watch watch;
     struct shield *shield;                 /* NULL: nothing is reserved */
     struct earlier_shield *earlier_shield; /* what an earlier run has left of a shield */
-    unsigned settings; /* applied by the shield; bits 1 << enum shield_setting */
+    unsigned settings;      /* applied by the shield; bits 1 << enum shield_setting */
+    const char *preemption; /* model that the kernel was switched to; NULL: as it was */
     struct run_dma_latency dma_latency;
     const struct before_table *befores; /* of series of which the test knows them */
     void *own;                          /* state of the test, from prepare to finish */

@@ -8,6 +8,7 @@
 #include "shield/shield.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { DID_BYTES = 1024 };
 
@@ -49,7 +50,7 @@ struct earlier_shield {
 
 static bool reserves(const struct request *request)
 {
-    return request->cpu_config != CPU_CONFIG_SHARED || request->has_settings;
+    return request->cpu_config != CPU_CONFIG_SHARED || request->has_settings || request->preemption;
 }
 
 int shield_run_look(struct run *run)
@@ -265,17 +266,13 @@ int shield_run_reserve(struct run *run)
     return 0;
 }
 
-static int set_timerlat_alone(struct run *run, int64_t period_us, struct outcome *outcome)
+/* A shield that reserves no CPU. */
+static int open_alone(struct run *run, const struct shield_wish *wish, struct outcome *outcome)
 {
-    const struct shield_wish wish = {.settings = 1u << SHIELD_TIMERLAT,
-                                     .required = 1u << SHIELD_TIMERLAT,
-                                     .timerlat_us = period_us,
-                                     .tell = tell,
-                                     .context = run};
     struct shield *shield = calloc(1, sizeof *shield);
     if (!shield)
         return outcome_set(outcome, STATUS_DENIED, "free memory", "memory for the shield");
-    enum shield_answer answer = shield_open(shield, &wish);
+    enum shield_answer answer = shield_open(shield, wish);
     tell_restored(run, &shield->restored);
     if (answer == SHIELD_DONE) {
         run->shield = shield;
@@ -289,10 +286,55 @@ static int set_timerlat_alone(struct run *run, int64_t period_us, struct outcome
 
 int shield_run_set_timerlat(struct run *run, int64_t period_us, struct outcome *outcome)
 {
+    const struct shield_wish wish = {.settings = 1u << SHIELD_TIMERLAT,
+                                     .required = 1u << SHIELD_TIMERLAT,
+                                     .timerlat_us = period_us,
+                                     .tell = tell,
+                                     .context = run};
     if (!run->shield)
-        return set_timerlat_alone(run, period_us, outcome);
+        return open_alone(run, &wish, outcome);
     enum shield_answer answer = shield_add_timerlat(run->shield, period_us);
     return answer == SHIELD_DONE ? 0 : refuse_in(outcome, answer, run->shield);
+}
+
+/* ---- the preemption model ---- */
+
+int shield_run_switch_preemption(struct run *run)
+{
+    const char *model = run->request->preemption;
+    const struct shield_wish wish = {.settings = 1u << SHIELD_PREEMPTION,
+                                     .required = 1u << SHIELD_PREEMPTION,
+                                     .preemption = model,
+                                     .tell = tell,
+                                     .context = run};
+    if (!model)
+        return 0;
+    if (!run->shield && open_alone(run, &wish, &run->outcome) != 0)
+        return -1;
+    if (!(run->shield->applied & 1u << SHIELD_PREEMPTION)) {
+        enum shield_answer answer = shield_add_preemption(run->shield, model);
+        if (answer != SHIELD_DONE)
+            return refuse(run, answer, run->shield);
+    }
+    run->preemption = model;
+    return 0;
+}
+
+int shield_run_check_preemption(struct run *run)
+{
+    char now[SHIELD_TEXT_BYTES];
+    if (!run->preemption || run->outcome.status != STATUS_MEASURED)
+        return 0;
+    bool is_known = shield_preemption(run->shield, now, sizeof now);
+    if (!is_known)
+        outcome_set(&run->outcome, STATUS_FAILED, "measure again",
+                    "whether the preemption model was %s to the end is not known: %s",
+                    run->preemption, now);
+    else if (strcmp(now, run->preemption) != 0)
+        outcome_set(&run->outcome, STATUS_FAILED, "measure again while nobody switches it",
+                    "somebody switched the preemption model to %s while it was to be %s", now,
+                    run->preemption);
+    return 0;
 }
 
 int shield_run_enter(struct run *run)

@@ -25,6 +25,14 @@ int shield_run_look(struct run *run);
  * before any load starts. 0, or -1 with the outcome (denied, unsupported, failed). */
 int shield_run_reserve(struct run *run);
 
+/* Switches the kernel to request->preemption, if that names a model. Called before any load starts.
+ * 0, or -1 with the outcome: another process holds a shield, or the system refused. */
+int shield_run_switch_preemption(struct run *run);
+
+/* Whether that model is still in force. Somebody else may switch it: then the outcome of a
+ * measured run becomes `failed`. Called after the measurement, before the release. Always 0. */
+int shield_run_check_preemption(struct run *run);
+
 /* Moves this process onto the reserved CPU. Called after the load has started and before any thread
  * of the test. 0, or -1 with the outcome. */
 int shield_run_enter(struct run *run);

@@ -99,6 +99,8 @@ static void conditions(struct emit *emit, const struct run *run)
     emit_member_text(emit, "clock", run->clock.name ? run->clock.name : "monotonic");
     emit_member_bool(emit, "memory_locked", run->is_locked);
     emit_member_bool(emit, "realtime", run->is_realtime);
+    if (run->preemption)
+        emit_member_text(emit, "preemption", run->preemption);
     known_integer(emit, "dma_latency_us", run->dma_latency.is_held ? run->dma_latency.us : -1);
     emit_end_object(emit);
 }

@@ -19,7 +19,7 @@ static const char *const names[SHIELD_SETTINGS] = {
     [SHIELD_WATCHDOG] = "watchdog",       [SHIELD_TIMERS] = "timers",
     [SHIELD_WORKQUEUES] = "workqueues",   [SHIELD_INTERRUPTS] = "interrupts",
     [SHIELD_CPUSET] = "cpuset",           [SHIELD_OFFLINE] = "offline",
-    [SHIELD_TIMERLAT] = "timerlat",
+    [SHIELD_TIMERLAT] = "timerlat",       [SHIELD_PREEMPTION] = "preemption",
 };
 
 const char *shield_setting_name(enum shield_setting setting)
@@ -131,6 +131,17 @@ static enum shield_answer answer_error(struct shield *shield, int error, const c
                       text);
     answer(shield, SHIELD_FAILED, "see the state of the reservation", "%s: %s", what, text);
     return with_command(shield, SHIELD_FAILED, "hardstone shield --show");
+}
+
+static enum shield_answer refuse(struct shield *shield, int error, enum shield_setting setting)
+{
+    enum shield_answer refused = answer_error(shield, error, names[setting], shield->did[setting]);
+    bool is_of_kernel =
+        refused == SHIELD_UNSUPPORTED || (refused == SHIELD_DENIED && geteuid() == 0);
+    if (setting == SHIELD_PREEMPTION && is_of_kernel)
+        snprintf(shield->remedy, sizeof shield->remedy,
+                 "boot with preempt=, or measure a kernel of the lab (--target lab:NAME)");
+    return refused;
 }
 
 /* ---- the steps of opening ---- */
@@ -261,7 +272,16 @@ void shield_clear_way(shield_tell tell, void *context, struct shield_earlier *re
     *restored = shield.restored;
 }
 
-static void tell_left(struct shield_earlier *left)
+/* Only changes of the preemption model. */
+static bool is_of_preemption(const struct journal_image *image)
+{
+    for (size_t i = 0; i < image->count; i++)
+        if (strcmp(image->records[i].field[0], "preempt") != 0)
+            return false;
+    return image->count > 0;
+}
+
+static void tell_left(struct shield_earlier *left, const struct journal_image *image)
 {
     if (left->cpus[0])
         snprintf(
@@ -270,8 +290,8 @@ static void tell_left(struct shield_earlier *left)
             left->owner, left->cpus);
     else
         snprintf(left->text, sizeof left->text,
-                 "process %ld had changed settings of timerlat and ended without restoring them",
-                 left->owner);
+                 "process %ld had changed %s and ended without restoring it", left->owner,
+                 is_of_preemption(image) ? "the preemption model" : "timerlat's settings");
 }
 
 bool shield_is_left(struct shield_earlier *left)
@@ -285,7 +305,7 @@ bool shield_is_left(struct shield_earlier *left)
     if (is_left) {
         left->owner = image.head.owner;
         cpus_format_list(&image.head.reserved, left->cpus, sizeof left->cpus);
-        tell_left(left);
+        tell_left(left, &image);
     }
     if (state == JOURNAL_HELD || state == JOURNAL_STALE)
         journal_free_image(&image);
@@ -366,7 +386,7 @@ static enum shield_answer apply(struct shield *shield, const struct shield_wish 
         if (error == 0)
             shield->applied |= bit;
         else if (wish->required & bit)
-            return answer_error(shield, error, names[i], shield->did[i]);
+            return refuse(shield, error, (enum shield_setting)i);
         else if (error != ENOTSUP)
             shield_note(&shield->notes, names[i], NULL, "%s", shield->did[i]);
     }
@@ -383,6 +403,7 @@ enum shield_answer shield_open(struct shield *shield, const struct shield_wish *
                                         .journal = &shield->journal,
                                         .notes = &shield->notes,
                                         .timerlat_us = wish->timerlat_us,
+                                        .preemption = wish->preemption,
                                         .latency = -1};
     enum shield_answer done = check_cpus(shield);
     if (done == SHIELD_DONE)
@@ -397,18 +418,34 @@ enum shield_answer shield_open(struct shield *shield, const struct shield_wish *
     return done;
 }
 
-enum shield_answer shield_add_timerlat(struct shield *shield, int64_t period_us)
+static enum shield_answer add(struct shield *shield, enum shield_setting setting)
 {
     if (shield->journal.descriptor < 0)
         return answer(shield, SHIELD_UNSUPPORTED, "leave dma_latency out of --settings",
-                      "timerlat: this shield keeps no journal");
-    shield->port.timerlat_us = period_us;
-    int error = port_shield_apply(&shield->port, SHIELD_TIMERLAT, shield->did[SHIELD_TIMERLAT],
-                                  sizeof shield->did[SHIELD_TIMERLAT]);
+                      "%s: this shield keeps no journal", names[setting]);
+    char *did = shield->did[setting];
+    int error = port_shield_apply(&shield->port, setting, did, sizeof shield->did[setting]);
     if (error)
-        return answer_error(shield, error, names[SHIELD_TIMERLAT], shield->did[SHIELD_TIMERLAT]);
-    shield->applied |= 1u << SHIELD_TIMERLAT;
+        return refuse(shield, error, setting);
+    shield->applied |= 1u << setting;
     return SHIELD_DONE;
+}
+
+enum shield_answer shield_add_timerlat(struct shield *shield, int64_t period_us)
+{
+    shield->port.timerlat_us = period_us;
+    return add(shield, SHIELD_TIMERLAT);
+}
+
+enum shield_answer shield_add_preemption(struct shield *shield, const char *model)
+{
+    shield->port.preemption = model;
+    return add(shield, SHIELD_PREEMPTION);
+}
+
+bool shield_preemption(struct shield *shield, char *text, size_t bytes)
+{
+    return port_shield_show(&shield->port, SHIELD_PREEMPTION, text, bytes);
 }
 
 int shield_enter(struct shield *shield)

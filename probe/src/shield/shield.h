@@ -40,9 +40,10 @@ struct shield_earlier {
 
 struct shield_wish {
     struct cpus reserved;
-    unsigned settings;   /* bits 1 << enum shield_setting */
-    unsigned required;   /* of those: if one fails, shield_open fails; others are only noted */
-    int64_t timerlat_us; /* of SHIELD_TIMERLAT */
+    unsigned settings;      /* bits 1 << enum shield_setting */
+    unsigned required;      /* of those: if one fails, shield_open fails; others are only noted */
+    int64_t timerlat_us;    /* of SHIELD_TIMERLAT */
+    const char *preemption; /* of SHIELD_PREEMPTION */
     bool is_verbose;
     shield_tell tell; /* called for what could not be restored of a stale shield; or NULL */
     void *context;
@@ -92,6 +93,11 @@ enum shield_answer shield_open(struct shield *shield, const struct shield_wish *
 /* Sets timerlat's period in an open shield, and keeps the tracer from starting threads; undone with
  * the rest. SHIELD_UNSUPPORTED also if the shield has no journal. */
 enum shield_answer shield_add_timerlat(struct shield *shield, int64_t period_us);
+
+/* Switches the preemption model in an open shield; undone with the rest. The same answers.
+ * shield_preemption: the model in force, or why it cannot be read (false). */
+enum shield_answer shield_add_preemption(struct shield *shield, const char *model);
+bool shield_preemption(struct shield *shield, char *text, size_t bytes);
 
 /* Moves this process to the reserved CPUs: 0, or an errno value. Only for a process with one
  * thread. */

@@ -26,9 +26,10 @@ static const char *setting_of(const char *kind)
 {
     static const struct {
         const char *kind, *setting;
-    } settings[] = {{"irq", "interrupts"}, {"task", "cpuset"},  {"mask", "cpuset"},
-                    {"heirs", "cpuset"},   {"group", "cpuset"}, {"control", "cpuset"},
-                    {"online", "offline"}, {"kept", "offline"}, {"timerlat", "timerlat"}};
+    } settings[] = {{"irq", "interrupts"},    {"task", "cpuset"},  {"mask", "cpuset"},
+                    {"heirs", "cpuset"},      {"group", "cpuset"}, {"control", "cpuset"},
+                    {"online", "offline"},    {"kept", "offline"}, {"timerlat", "timerlat"},
+                    {"preempt", "preemption"}};
     for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++)
         if (strcmp(settings[i].kind, kind) == 0)
             return settings[i].setting;

@@ -120,7 +120,12 @@ def measure(common: Collector, planned: PlannedTest, on_idle: Callable[[], None]
 
 def skipped(planned: PlannedTest, plan: Plan, reason: str) -> Result:
     """The result of a planned test that did not run."""
-    conditions = Conditions(load=planned.load, cpu_config=planned.cpu_config, cpu=plan.cpu)
+    conditions = Conditions(
+        load=planned.load,
+        cpu_config=planned.cpu_config,
+        cpu=plan.cpu,
+        preemption=planned.preemption,
+    )
     return Result(
         test=planned.test,
         status="skipped",

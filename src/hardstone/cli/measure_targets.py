@@ -17,6 +17,10 @@ from hardstone.targets import find_target
 def measure(tests: Sequence[str], options: Mapping[str, Any], *, wants_report: bool) -> int:
     """Plans and runs `tests` as `options` of the command line say: the exit code."""
     names = lab_targets(options["target"], options)
+    if options["compare_preemption"]:
+        from hardstone.cli.comparing_preemption import compare_preemption
+
+        return compare_preemption(names, tests, options, wants_report=wants_report)
     if len(names) > 1:
         from hardstone.cli.several_targets import measure_several
 

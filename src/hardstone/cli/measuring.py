@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +17,8 @@ from hardstone.cli.printing import printed
 from hardstone.cli.reaching_told import notices_told
 from hardstone.cli.report_file import default_report, no_folder, write_report
 from hardstone.errors import EXIT_OK, HardstoneError, InputError
-from hardstone.model import Facts, Plan, Register, RunDocument
-from hardstone.plan import NONE, Request, make_plan
+from hardstone.model import Facts, Plan, Register, RunDocument, Scalar
+from hardstone.plan import NONE, Models, Request, make_plan
 from hardstone.report.output_file import regular_target
 from hardstone.store import StoreError
 from hardstone.targets.base import Target
@@ -57,9 +57,16 @@ class Prepared:
 
 
 def prepare(
-    target: Target, name: str, tests: Sequence[str], options: Mapping[str, Any]
+    target: Target,
+    name: str,
+    tests: Sequence[str],
+    options: Mapping[str, Any],
+    models_of: Callable[[Mapping[str, Scalar]], Models] | None = None,
 ) -> Prepared:
-    """Opens `target`, which is called `name`, and plans `tests` for it."""
+    """Opens `target`, which is called `name`, and plans `tests` for it.
+
+    `models_of` gives from the facts the two preemption models to measure under.
+    """
     fields = {field: options[field] for field in _REQUEST_FIELDS}
     fields |= {field: options[field] for field in _RECORDING_FIELDS if field in options}
     request = Request(tests=tuple(tests), target=name, **fields)
@@ -68,6 +75,8 @@ def prepare(
     register, facts = target.probe_list(), target.facts()
     is_loaded = any(load != NONE for load in request.load)
     loads = target.load_list() if is_loaded else None
+    if models_of is not None:
+        request = replace(request, preemption_models=models_of(facts.facts)[:2])
     plan = make_plan(request, register, load_catalogue(), facts.facts, loads, others)
     return Prepared(target, register, facts, plan)
 

@@ -140,6 +140,11 @@ _PLAN_OPTIONS = (
         metavar="KEY=VALUE",
         help="A parameter of a test, lists with commas; see explain.",
     ),
+    click.option(
+        "--compare-preemption",
+        is_flag=True,
+        help="Measure with kernel preemption off, then on, and compare (root, or a lab kernel).",
+    ),
     click.option("-a", "--cpu", metavar="N", help="CPU for the measuring threads of all tests."),
     click.option(
         "--priority",

@@ -26,9 +26,19 @@ _NO_STORE = "an earlier run could not be stored"
 
 
 def measure_several(
-    names: Sequence[str], tests: Sequence[str], options: Mapping[str, Any], *, wants_report: bool
+    names: Sequence[str],
+    tests: Sequence[str],
+    options: Mapping[str, Any],
+    *,
+    wants_report: bool,
+    ends_at: tuple[type[HardstoneError], ...] = (),
+    after: Callable[[Sequence[RunDocument]], None] = lambda documents: None,
 ) -> int:
-    """Measures the targets `names`, at least two, one after another: the exit code."""
+    """Measures the targets `names`, at least two, one after another: the exit code.
+
+    An error of `ends_at` at the first target ends all. `after` is called with the documents once
+    they are printed, unless as JSON.
+    """
     if options["output"] is not None:
         raise InputError(
             f"-o: one file cannot hold the reports of {len(names)} runs",
@@ -36,19 +46,24 @@ def measure_several(
         )
     for name in names:
         find_target(name)  # a wrong name is told before anything is measured
-    tour = _Tour(names, tests, options)
+    tour = _Tour(names, tests, options, (PlanError, *ends_at))
     if options["dry_run"]:
         return _plan_all(tour, as_json=options["as_json"])
-    return _run_all(tour, options, wants_report=wants_report)
+    return _run_all(tour, options, after, wants_report=wants_report)
 
 
 class _Tour:
     """Visits the targets in turn: one that cannot be measured does not keep the others from it."""
 
     def __init__(
-        self, names: Sequence[str], tests: Sequence[str], options: Mapping[str, Any]
+        self,
+        names: Sequence[str],
+        tests: Sequence[str],
+        options: Mapping[str, Any],
+        ends_at: tuple[type[HardstoneError], ...],
     ) -> None:
         self.names = names
+        self._ends_at = ends_at
         self.not_run: list[NotRun] = []
         self._tests = tests
         self._options = options
@@ -56,7 +71,8 @@ class _Tour:
     def visit(self, work: Callable[[Prepared], int | None]) -> list[int]:
         """Calls `work` with each target while it is open; gives what is not None of its results.
 
-        PlanError if the very first plan cannot be made: the request is wrong.
+        An error of `ends_at` at the very first target is raised: with PlanError the request is
+        wrong.
         """
         codes: list[int] = []
         for place, name in enumerate(self.names):
@@ -65,7 +81,7 @@ class _Tour:
             try:
                 with closing(find_target(name)) as target:
                     code = work(prepare(target, name, self._tests, self._options))
-            except PlanError as error:
+            except self._ends_at as error:
                 if not codes:
                     raise
                 self._miss(name, error)
@@ -99,7 +115,13 @@ class _Tour:
         return worst_code([*codes, *(one.exit_code for one in self.not_run)])
 
 
-def _run_all(tour: _Tour, options: Mapping[str, Any], *, wants_report: bool) -> int:
+def _run_all(
+    tour: _Tour,
+    options: Mapping[str, Any],
+    after: Callable[[Sequence[RunDocument]], None],
+    *,
+    wants_report: bool,
+) -> int:
     from hardstone.terminal.one_screen import print_screen
 
     documents: list[RunDocument] = []
@@ -113,6 +135,8 @@ def _run_all(tour: _Tour, options: Mapping[str, Any], *, wants_report: bool) -> 
 
     codes = tour.visit(run)
     problem = printed(lambda: _print_runs(documents, tour.not_run, as_json=is_json))
+    if problem is None and not is_json:
+        problem = printed(lambda: after(documents))
     for one in tour.not_run:
         tell(f"{one.target} was not measured: {one.reason}")
     return tour.code(codes) or problem or EXIT_OK

@@ -42,6 +42,7 @@ def measuring_words(
     words += _option("--priority", plan.priority)
     words += _option("--dma-latency", plan.dma_latency_us)
     words += ["--trace"] if plan.trace else []
+    words += ["--compare-preemption"] if plan.preemption_models else []
     if plan.watched_ns is not None:
         words += ["--threshold", write_ns(plan.watched_ns), "--go-on"]
     return [*words, "--clock", plan.clock, "--seed", str(plan.seed)]

@@ -57,6 +57,7 @@ class Request:
     `settings` apply in every condition. Without a unit `interval` is in us and `duration` in
     seconds; `dma_latency` and `watched` are in us. None stands for the default; without
     `dma_latency` idle states stay as they are. `watched` is a threshold at which measuring goes on.
+    `preemption_models`: those to measure under, in this order; empty: as the machine is.
     `is_recording`: typed as `hardstone latstat`, which shows the parts of a latency where it can.
     """
 
@@ -79,6 +80,7 @@ class Request:
     dma_latency: str | None = None
     trace: bool = False
     watched: str | None = None
+    preemption_models: tuple[str, ...] = ()
     is_recording: bool = False
 
 
@@ -136,15 +138,17 @@ def make_plan(
         dma_latency_us=_dma_latency_us(request.dma_latency, problems),
         trace=request.trace,
         watched_ns=_watched_ns(request.watched, problems),
+        preemption_models=list(request.preemption_models),
     )
     problems.raise_if_any()
     cpus = count_cpus(machine)
     starts = {load: started_processes(load, known_loads, cpus) for load in loads}
     tests_under = [
-        _under(test, load, _Config(config, request.settings, machine), starts[load])
+        _under(test, load, _Config(config, request.settings, machine, model), starts[load])
         for test in alone
         for load in loads
         for config in configs
+        for model in request.preemption_models or (None,)
     ]
     return msgspec.structs.replace(plan, tests=tests_under, command=_command(request, plan, wish))
 
@@ -176,11 +180,12 @@ def _command(request: Request, plan: Plan, wish: _Wish) -> list[str]:
 
 @dataclass(frozen=True)
 class _Config:
-    """A CPU configuration, and what its set-up time depends on."""
+    """A CPU configuration, what its set-up time depends on, and the preemption model."""
 
     name: str
     settings: Sequence[str]
     facts: Mapping[str, Scalar]
+    preemption: str | None = None
 
     @property
     def setup_ns(self) -> int:
@@ -202,6 +207,7 @@ def _under(test: PlannedTest, load: str, config: _Config, started: int) -> Plann
         load=load,
         cpu_config=config.name,
         settings=list(config.settings),
+        preemption=config.preemption,
         expected_ns=test.expected_ns + setup_ns,
         deadline_ns=min(test.deadline_ns + patience_ns, MAX_DURATION_NS),
     )

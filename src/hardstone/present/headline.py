@@ -121,7 +121,9 @@ def conditions_text(document: RunDocument, *, is_brief: bool = False) -> str:
     for conditions in ran:
         under.setdefault(conditions.cpu_config or NOT_KNOWN, []).append(conditions)
     configs = [config_text(*alike) for alike in under.values()]
-    return f"{how}, load {', '.join(loads)}, CPUs {', '.join(configs)}"
+    models = list(dict.fromkeys(one.preemption for one in ran if one.preemption))
+    switched = f", preemption {', '.join(models)}" if models else ""
+    return f"{how}, load {', '.join(loads)}, CPUs {', '.join(configs)}{switched}"
 
 
 def result_conditions_text(conditions: Conditions) -> str:
@@ -130,6 +132,7 @@ def result_conditions_text(conditions: Conditions) -> str:
         (
             f"load {conditions.load or NOT_KNOWN}",
             f"CPUs {config_text(conditions)}",
+            *([f"preemption {conditions.preemption}"] if conditions.preemption else []),
             cpu_text(conditions),
             policy_text(conditions),
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from hardstone.present.section_text import percent
 from hardstone.present.wording import shorten
 from hardstone.stats.blocking_rate import unseen_per_s
 from hardstone.stats.conditions import listed
@@ -15,6 +16,7 @@ from hardstone.units import format_count, format_ns
 _LENGTHS_NS = (1e5, 1e6, 1e7)
 _MOST_ABOVE = 0.01  # of the reference: about what a wide distribution leaves above the limit
 _TOO_MUCH = 1.05
+_MOST_WAITED = 0.1
 
 
 def notes_on(found: KernelTime) -> Iterator[str]:
@@ -83,6 +85,12 @@ def _on_kernel_time(found: KernelTime) -> Iterator[str]:
     unknown = [_name(one) for one in found.operations if one.kernel_share is None]
     if unknown:
         yield f"Time in the kernel not counted: {listed(unknown)}. No share of it is given."
+    waited = max((one.waited_share for one in found.operations), default=0.0)
+    if waited > _MOST_WAITED:
+        yield (
+            f"Other processes had the CPU for up to {percent(waited)} of the time while an "
+            "operation was ready: what they do in the kernel counts too."
+        )
     blocked = [_name(one) for one in found.operations if _is_blocked_too_much(one)]
     if blocked:
         yield (

@@ -14,6 +14,7 @@ from hardstone.stats.moved import environment_moved
 _MODEL = "kernel.preemption"
 _COMMAND_LINE = "kernel.cmdline"
 _CHOICE = "preempt="
+_SWITCHED = "preemption"  # the condition that is to differ
 _NOT_KNOWN = "not known"
 Facts = Mapping[str, Scalar]
 
@@ -50,7 +51,7 @@ def _conditions(off: Sequence[Result], on: Sequence[Result]) -> list[str]:
     told = [
         _differs(name.replace("_", " "), sides[0].get(name), sides[1].get(name))
         for name in dict.fromkeys([*sides[0], *sides[1]])
-        if sides[0].get(name) != sides[1].get(name)
+        if name != _SWITCHED and sides[0].get(name) != sides[1].get(name)
     ]
     return [*told, *_lengths(off, on)]
 

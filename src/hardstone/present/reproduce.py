@@ -65,6 +65,8 @@ def _how(plan: Plan, under: list[str]) -> list[str]:
         words += ["--dma-latency", str(plan.dma_latency_us)]
     if plan.trace:
         words.append("--trace")
+    if plan.preemption_models:
+        words.append("--compare-preemption")
     return [*words, "--clock", plan.clock, "--seed", str(plan.seed)]
 
 

@@ -243,6 +243,7 @@ def _setting(result: Result) -> list[tuple[str, str]]:
         ("Load reached", reached_text(result)),
         ("CPU configuration", config_text(conditions)),
         ("Settings in force", ", ".join(conditions.settings)),
+        ("Preemption model, switched to", conditions.preemption or ""),
         ("CPU", cpu_text(conditions).removeprefix("CPU ")),
         ("Policy", policy_text(conditions).removeprefix("policy ")),
         ("Real-time", fact_text("realtime", conditions.realtime)),

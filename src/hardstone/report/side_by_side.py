@@ -230,7 +230,8 @@ def _line(
     """The series named after its condition: two loads get dashes, the rest colours."""
     loads = {one.load for one in conditions}
     load = names.load(condition.load)
-    if len(loads) == 2 and len({one.cpu_config for one in conditions}) > 1:
+    is_switched = any(one.preemption for one in conditions)
+    if len(loads) == 2 and len({one.cpu_config for one in conditions}) > 1 and not is_switched:
         return msgspec.structs.replace(
             series, name=f"load {load}", labels={"cpus": condition.cpu_config}
         )

@@ -1,14 +1,17 @@
 """How often the CPU is blocked for longer than x, from residuals at random moments.
 
-The density of the residual at x, over all releases, is the rate of blocking intervals longer than x
-(docs/method.md). So it never rises, and is estimated as such (Grenander): the slope of the least
-concave majorant of the residuals' distribution. The interval at x uses the same: counts left and
-right of x, in windows that are chosen before the data are seen, bound the density at x.
+Releases come an exponential time after a wake-up. If S(x) is the share of them with a residual
+above x, and f the density, there are S(x) + f(x) gap intervals longer than x for each release
+(docs/method.md); where the gap is long, that is f(x) for each unit of time. It never rises with x,
+and is estimated as such (Grenander): the slope of the least concave majorant. The interval at x
+uses the same: counts left and right of x, in windows that are chosen before the data are seen.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
+from math import expm1
 
 import numpy as np
 from scipy import special
@@ -17,7 +20,8 @@ from hardstone.stats.concave_majorant import FloatArray, concave_majorant
 from hardstone.stats.residuals import Residuals
 
 CONFIDENCE = 0.95
-_WINDOWS = (1 / 8, 1 / 4, 1 / 2, 1.0)  # of x
+_WINDOWS = (1 / 4, 3 / 4)  # of x
+_PARTS = 10
 _NS_PER_S = 1e9
 _SURE = 3  # 1 - exp(-3) is 95 %
 
@@ -27,12 +31,10 @@ class BlockingRate:
     """Intervals longer than x, per second: `per_s` from `from_ns` on, up to the next; shape (n,).
 
     The last rate is 0, from the largest residual on. Empty where no release was blocked.
-    `reached` is the share of releases with a residual up to `from_ns`.
     """
 
     from_ns: FloatArray
     per_s: FloatArray
-    reached: FloatArray
 
     def above(self, length_ns: float) -> float:
         """The rate of intervals longer than `length_ns`, which is not below the start."""
@@ -51,12 +53,20 @@ class RateInterval:
 def blocking_rate(found: Residuals) -> BlockingRate:
     """The rate of blocking intervals of every length from `start_ns` of the residuals on."""
     if not found.blocked:
-        return BlockingRate(*(np.zeros(0),) * 3)
-    x = np.concatenate([[found.start_ns], found.upper_ns])
-    y = np.concatenate([[0.0], np.cumsum(found.count)]) / found.releases
-    corner_x, corner_y = concave_majorant(x, y)
-    slopes = np.diff(corner_y) / np.diff(corner_x) * _NS_PER_S
-    return BlockingRate(corner_x, np.append(slopes, 0.0), corner_y)
+        return BlockingRate(*(np.zeros(0),) * 2)
+    x = [found.start_ns, *found.upper_ns.tolist()]
+    beyond = ((found.blocked - _summed(found)) / found.releases).tolist()
+
+    def slope(first: int, last: int) -> float:
+        """Intervals longer than the stretch, for each release: those that end beyond it were hit,
+        and in it as many were hit as the stretch is long."""
+        hit = -expm1(-(x[last] - x[first]) / found.gap_ns)
+        return float(beyond[last] + (beyond[first] - beyond[last]) / hit)
+
+    corners = concave_majorant(len(x), slope)
+    slopes = [slope(*pair) for pair in pairwise(corners)]
+    per_s = np.array([*slopes, 0.0]) / found.per_release_ns * _NS_PER_S
+    return BlockingRate(np.array([x[place] for place in corners]), per_s)
 
 
 def rate_interval(
@@ -72,32 +82,60 @@ def rate_bounds(
 ) -> tuple[FloatArray, FloatArray]:
     """Bounds of the rate at each of `lengths_ns`, all above 0; infinite where nothing bounds it.
 
-    Right of x the density is at most that at x, left of it at least, however wide the window. Each
-    of the windows has its share of what the confidence leaves.
+    Right of x the rate is at most that at x, left of it at least, however wide the window. Each of
+    the windows has its share of what the confidence leaves, and of that the part beyond a tenth.
     """
-    error = (1 - confidence) / 2 / len(_WINDOWS)
-    low, high = np.zeros(lengths_ns.shape), np.full(lengths_ns.shape, np.inf)
+    side = (1 - confidence) / 2
+    beyond = count_high(counts_above(found, lengths_ns, is_sure=False), side / _PARTS)
+    low = longer_at_least(found, lengths_ns, side)
+    high = beyond + seen_at_most(found, lengths_ns, side - side / _PARTS)
+    seconds = max(found.releases, 1) * found.per_release_ns / _NS_PER_S
+    return low / seconds, high / seconds
+
+
+def longer_at_least(found: Residuals, lengths_ns: FloatArray, error: float) -> FloatArray:
+    """What the number of intervals longer than each of `lengths_ns` is at least, except with the
+    probability `error`: those that are longer than the window, and those hit in it."""
+    each = error / len(_WINDOWS)
+    low = np.zeros(lengths_ns.shape)
     for part in _WINDOWS:
         width = part * lengths_ns
-        expected = max(found.releases, 1) * width / _NS_PER_S  # for one interval a second
-        surely = _counts(found, lengths_ns, lengths_ns + width, is_sure=True)
-        low = np.maximum(low, count_low(surely, error) / expected)
-        perhaps = _counts(found, lengths_ns - width, lengths_ns, is_sure=False)
-        bound = count_high(perhaps, error) / expected
+        beyond = counts_above(found, lengths_ns + width, is_sure=True)
+        inside = _counts(found, lengths_ns, lengths_ns + width, is_sure=True)
+        seen = count_low(inside, each - each / _PARTS) / _hit(found, width)
+        low = np.maximum(low, count_low(beyond, each / _PARTS) + seen)
+    return low
+
+
+def seen_at_most(found: Residuals, lengths_ns: FloatArray, error: float) -> FloatArray:
+    """What the number of intervals longer than each of `lengths_ns`, less those hit beyond it, is
+    at most, except with the probability `error`; infinite where nothing bounds it."""
+    each = error / len(_WINDOWS)
+    high = np.full(lengths_ns.shape, np.inf)
+    for part in _WINDOWS:
+        width = part * lengths_ns
+        inside = _counts(found, lengths_ns - width, lengths_ns, is_sure=False)
+        bound = count_high(inside, each) / _hit(found, width)
         high = np.where(lengths_ns - width >= found.start_ns, np.minimum(high, bound), high)
-    return low, high
+    return high
+
+
+def _hit(found: Residuals, width_ns: FloatArray) -> FloatArray:
+    """The probability that a release comes within `width_ns`."""
+    return np.asarray(-np.expm1(-width_ns / found.gap_ns), dtype=np.float64)
 
 
 def unseen_per_s(found: Residuals, length_ns: float) -> float | None:
     """The rate below which intervals of `length_ns` may have come without a release that saw one.
 
-    A release sees it in the part of it that is longer than `start_ns`, so 3 are expected among N at
-    the rate 3 / (N length). None where the interval is too short to be seen at all.
+    A release sees it in the part of it that is longer than `start_ns`. At this rate 3 are expected
+    to be seen: about 3 / (N length) for N releases. None where it is too short to be seen at all.
     """
     visible = length_ns - found.start_ns
     if visible <= 0 or not found.releases:
         return None
-    return _SURE / found.releases / visible * _NS_PER_S
+    hit = -expm1(-visible / found.gap_ns)
+    return _SURE / found.releases / found.per_release_ns / hit * _NS_PER_S
 
 
 def count_low(count: FloatArray, error: float) -> FloatArray:

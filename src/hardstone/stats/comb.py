@@ -70,25 +70,25 @@ class Comb:
         return float((clear >= 0).mean()) if clear.size else 0.0
 
 
-def comb_near(gaps: Gaps, taken: BoolArray, rate_hz: float, uncertainty: float) -> Comb | None:
-    """The comb with a rate within `uncertainty` (a ratio) of `rate_hz`, None if there is none.
-
-    If no tolerance gives a comb (`is_comb`), the one with the fullest slots that is periodic.
+def comb_near(
+    gaps: Gaps, taken: BoolArray, rate_hz: float, uncertainty: float, tolerance_ns: int
+) -> Comb | None:
+    """What is periodic with a rate within `uncertainty` (a ratio) of `rate_hz`, the first that is a
+    comb (`is_comb`), else the one with the fullest slots; None if nothing is.
     `taken`: gaps that belong to another comb. They neither fill a slot, nor can one at their time
     be seen.
     """
     free = gaps.only(~taken)
     period_ns = 1e9 / rate_hz
     fullest: Comb | None = None
-    for tolerance_ns in TOLERANCES_NS:
-        if tolerance_ns > period_ns / 8 or free.begin.size < LEAST_SLOTS:
-            break
-        for line in _locked(free, period_ns, uncertainty, tolerance_ns):
-            comb = comb_on(gaps, taken, line, tolerance_ns)
-            if is_comb(comb):
-                return comb
-            if is_periodic(comb) and (fullest is None or comb.coverage > fullest.coverage):
-                fullest = comb
+    if tolerance_ns > period_ns / 8 or free.begin.size < LEAST_SLOTS:
+        return None
+    for line in _locked(free, period_ns, uncertainty, tolerance_ns):
+        comb = comb_on(gaps, taken, line, tolerance_ns)
+        if is_comb(comb):
+            return comb
+        if is_periodic(comb) and (fullest is None or comb.coverage > fullest.coverage):
+            fullest = comb
     return fullest
 
 

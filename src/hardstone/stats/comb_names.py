@@ -50,17 +50,38 @@ class NamedComb:
 def named_combs(gaps: Gaps, found: Sequence[FoundComb], kernel: Counted) -> list[NamedComb]:
     """Each comb with its name; the tick that comes at slots of another comb is one more."""
     tick = _tick(gaps, found, kernel)
+    others = [one.comb for place, one in enumerate(found) if tick is None or tick[0] != place]
+    left = _left(others, kernel, has_tick=tick is not None)
     named = []
     for place, one in enumerate(found):
         if tick is not None and tick[0] == place and tick[1] is None:
             named.append(NamedComb(TICK, one.comb, one.marks))
             continue
         marks = [mark for mark in one.marks if tick is None or mark is not tick[1]]
-        named.append(NamedComb(_name(one.comb, kernel, tick is not None), one.comb, marks))
+        named.append(NamedComb(_name(one.comb, left), one.comb, marks))
     if tick is not None and tick[1] is not None:
         place, mark = tick[0], tick[1]
         named.append(NamedComb(TICK, marked(found[place].comb, mark), [], mark, place))
     return named
+
+
+@dataclass(frozen=True)
+class _Left:
+    """What the kernel counted beside its tick, a second; None: not known. `is_enough`: its timer
+    interrupts are enough for all combs that they might be."""
+
+    timer_hz: float | None
+    all_hz: float | None
+    is_enough: bool
+
+
+def _left(others: Sequence[Comb], kernel: Counted, *, has_tick: bool) -> _Left:
+    if kernel.timer_hz is None or kernel.all_hz is None:
+        return _Left(None, None, is_enough=False)
+    ticks_hz = (kernel.tick_hz or 0.0) if has_tick else 0.0
+    timer_hz = kernel.timer_hz - ticks_hz
+    rates = [one.rate_hz for one in others if timer_hz >= _COUNTED * one.rate_hz]
+    return _Left(timer_hz, kernel.all_hz - ticks_hz, is_enough=timer_hz >= _COUNTED * sum(rates))
 
 
 def _tick(
@@ -101,17 +122,17 @@ def _may_count(rate_hz: float, kernel: Counted) -> bool:
     return kernel.timer_hz is None or kernel.timer_hz >= _COUNTED * rate_hz
 
 
-def _name(comb: Comb, kernel: Counted, has_tick: bool) -> str:
-    """Of a comb that is not the tick."""
+def _name(comb: Comb, left: _Left) -> str:
+    """Of a comb that is not the tick. Where the timer interrupts are too few for all combs that
+    might be timers, none is called one."""
     if not is_comb(comb):
         return IRREGULAR
-    if kernel.timer_hz is None or kernel.all_hz is None:
+    if left.timer_hz is None or left.all_hz is None:
         return PERIODIC
-    ticks_hz = (kernel.tick_hz or 0.0) if has_tick else 0.0
     least_hz = _COUNTED * comb.rate_hz
-    if kernel.timer_hz - ticks_hz >= least_hz:
-        return TIMER
-    if kernel.all_hz - ticks_hz >= least_hz:
+    if left.timer_hz >= least_hz:
+        return TIMER if left.is_enough else PERIODIC
+    if left.all_hz >= least_hz:
         return PERIODIC
     usual = _is_one_of(comb.rate_hz, [float(hz) for hz in USUAL_TICKS_HZ])
     return HOST_TICK if usual else UNCOUNTED

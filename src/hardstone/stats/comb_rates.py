@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.ndimage import uniform_filter1d
 
 from hardstone.stats.noise_gaps import BoolArray, FloatArray, Gaps
 
@@ -18,7 +19,9 @@ LEAST_HZ, MOST_HZ = 4.0, 5_000.0
 _BIN_NS = 50_000
 _MOST_BINS = 1 << 19  # 26 s
 _MOST_PEAKS = 16
-_LEAST_OVER_NOISE = 2.5  # times the amplitude of as many gaps at random
+_LEAST_OVER_NOISE = 2.5  # times the amplitude of the rates around
+_AROUND_BINS = 129
+_SHARES = (0.0, 0.7, 0.95, 0.99)  # of the gaps are shorter: long ones stand out without them
 _LEAST_SLOTS = 20
 _LEAST_FILLED = 0.6  # amplitude at the top of a peak, in slots
 _BETWEEN_BINS = 0.6  # of the amplitude is left half-way between two bins
@@ -38,14 +41,14 @@ def candidate_rates(gaps: Gaps, taken: BoolArray, kernels_hz: float | None) -> l
     free = gaps.only(~taken)
     if free.begin.size < 2:
         return []
-    spectrum = _spectrum(free)
     usual = {*USUAL_HZ, *([kernels_hz] if kernels_hz else [])}
-    found = [Rate(hz, USUAL_UNCERTAINTY) for hz in usual if spectrum.may_have(hz)]
-    found += [
-        one
-        for one in _peaks(spectrum)
-        if all(abs(one.hz / hz - 1) > USUAL_UNCERTAINTY / 2 for hz in usual)
-    ]
+    found: list[Rate] = []
+    for share in _SHARES:
+        spectrum = _spectrum(free.only(free.length >= np.quantile(free.length, share)))
+        rates = [Rate(hz, USUAL_UNCERTAINTY) for hz in usual if spectrum.may_have(hz)]
+        for rate in [*rates, *_peaks(spectrum)]:
+            if all(abs(rate.hz / one.hz - 1) > one.uncertainty / 2 for one in found):
+                found.append(rate)
     return sorted(found, key=lambda rate: -rate.hz)
 
 
@@ -82,7 +85,8 @@ def _peaks(spectrum: _Spectrum) -> list[Rate]:
     left, right = amplitude[first - 1 : last - 1], amplitude[first + 1 : last + 1]
     is_peak = (middle > left) & (middle >= right)
     is_peak &= middle > _LEAST_FILLED * _BETWEEN_BINS * slots
-    is_peak &= (middle > _LEAST_OVER_NOISE * np.sqrt(spectrum.at_s.size)) & (slots >= _LEAST_SLOTS)
+    around = np.sqrt(uniform_filter1d(amplitude**2, _AROUND_BINS)[first:last])
+    is_peak &= (middle > _LEAST_OVER_NOISE * around) & (slots >= _LEAST_SLOTS)
     places = np.flatnonzero(is_peak)
     places = places[np.argsort(-middle[places])][:_MOST_PEAKS] + first
     found = [_finer(spectrum, int(place)) for place in places]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.stats import rankdata
 
-from hardstone.stats.comb import Comb, Line, comb_near
+from hardstone.stats.comb import TOLERANCES_NS, Comb, Line, comb_near, is_comb
 from hardstone.stats.comb_rates import candidate_rates
 from hardstone.stats.noise_gaps import BoolArray, FloatArray, Gaps, IntArray
 
@@ -40,7 +40,7 @@ def find_combs(gaps: Gaps, kernels_hz: float | None) -> list[FoundComb]:
     taken: BoolArray = np.zeros(gaps.begin.size, dtype=np.bool_)
     found: list[FoundComb] = []
     while len(found) < MOST_COMBS:
-        comb = _highest(gaps, taken, kernels_hz, [one.comb for one in found])
+        comb = _next(gaps, taken, kernels_hz, [one.comb for one in found])
         if comb is None:
             break
         taken[comb.gap[comb.gap >= 0]] = True
@@ -48,14 +48,23 @@ def find_combs(gaps: Gaps, kernels_hz: float | None) -> list[FoundComb]:
     return found
 
 
-def _highest(
-    gaps: Gaps, taken: BoolArray, kernels_hz: float | None, found: list[Comb]
-) -> Comb | None:
-    for rate in candidate_rates(gaps, taken, kernels_hz):
-        comb = comb_near(gaps, taken, rate.hz, rate.uncertainty)
-        if comb is not None and not any(_follows(comb, other) for other in found):
-            return comb
-    return None
+def _next(gaps: Gaps, taken: BoolArray, kernels_hz: float | None, found: list[Comb]) -> Comb | None:
+    """The comb of the highest rate among those of the narrowest tolerance; without any, what is
+    periodic and leaves too many slots empty.
+
+    At a wide tolerance two combs, each of half the rate, can look like one.
+    """
+    rates = candidate_rates(gaps, taken, kernels_hz)
+    irregular: list[Comb] = []
+    for tolerance_ns in TOLERANCES_NS:
+        for rate in rates:
+            comb = comb_near(gaps, taken, rate.hz, rate.uncertainty, tolerance_ns)
+            if comb is None or any(_follows(comb, other) for other in found):
+                continue
+            if is_comb(comb):
+                return comb
+            irregular.append(comb)
+    return irregular[0] if irregular else None
 
 
 def _follows(comb: Comb, other: Comb) -> bool:

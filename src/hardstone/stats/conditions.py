@@ -1,8 +1,8 @@
 """Names for the results of one test under several conditions.
 
-A condition is a load and a CPU configuration. A run may contain one test under several
-conditions, so the test ID alone does not identify a result. `Names` adds what differs within
-the run, and nothing else.
+A condition is a load, a CPU configuration and, where it is switched, a preemption model. A run may
+contain one test under several conditions, so the test ID alone does not identify a result. `Names`
+adds what differs within the run, and nothing else.
 """
 
 from __future__ import annotations
@@ -24,15 +24,19 @@ _CUT = "\N{HORIZONTAL ELLIPSIS}"
 
 
 class Condition(NamedTuple):
-    """Load and CPU configuration as requested; NOT_KNOWN if the document does not say."""
+    """Load and CPU configuration as requested; NOT_KNOWN if the document does not say.
+
+    `preemption` is the model that the kernel is switched to; empty: it is not switched.
+    """
 
     load: str
     cpu_config: str
+    preemption: str = ""
 
 
 def condition_of(one: Result | PlannedTest) -> Condition:
     where = one.conditions if isinstance(one, Result) else one
-    return Condition(where.load or NOT_KNOWN, where.cpu_config or NOT_KNOWN)
+    return Condition(where.load or NOT_KNOWN, where.cpu_config or NOT_KNOWN, where.preemption or "")
 
 
 def config_text(*conditions: Conditions) -> str:
@@ -71,17 +75,24 @@ def result_under(planned: PlannedTest, result: Result) -> Result:
     asked, said = condition_of(planned), condition_of(result)
     differs = any(b not in (a, NOT_KNOWN) for a, b in zip(asked, said, strict=True))
     if differs and result.complete and result.status == "measured":
-        text = f"requested: load {asked.load}, CPUs {asked.cpu_config}; "
-        text += f"the probe reports load {said.load}, CPUs {said.cpu_config}"
+        text = f"requested: {_told(asked)}; the probe reports {_told(said)}"
         data: dict[str, DataValue] = {
             "asked_load": asked.load,
             "asked_cpu_config": asked.cpu_config,
             "load": said.load,
             "cpu_config": said.cpu_config,
         }
+        if asked.preemption or said.preemption:
+            data |= {"asked_preemption": asked.preemption, "preemption": said.preemption}
         result.events.append(Event(name=DIFFER, text=text, data=data))
-    result.conditions.load, result.conditions.cpu_config = asked
+    result.conditions.load, result.conditions.cpu_config = asked[:2]
+    result.conditions.preemption = asked.preemption or None
     return result
+
+
+def _told(one: Condition) -> str:
+    model = f", preemption {one.preemption}" if one.preemption else ""
+    return f"load {one.load}, CPUs {one.cpu_config}{model}"
 
 
 class Names:
@@ -90,6 +101,7 @@ class Names:
     def __init__(self, conditions: list[Condition]) -> None:
         self._loads = _shortened(list(dict.fromkeys(one.load for one in conditions)))
         self._configs = dict.fromkeys(one.cpu_config for one in conditions)
+        self._models = dict.fromkeys(one.preemption for one in conditions)
 
     def load(self, load: str) -> str:
         """A short name for a load, unique within the run."""
@@ -103,6 +115,7 @@ class Names:
         """What distinguishes a condition in its run: "heavy, shielded"; empty if it is alone."""
         parts = [self.load(condition.load)] if len(self._loads) > 1 else []
         parts += [condition.cpu_config] if len(self._configs) > 1 else []
+        parts += [f"preemption {condition.preemption}"] if len(self._models) > 1 else []
         return ", ".join(parts)
 
     def name(self, one: Result | PlannedTest) -> str:

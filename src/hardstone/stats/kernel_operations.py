@@ -10,7 +10,7 @@ from hardstone.stats.blocking_rate import BlockingRate, RateInterval, blocking_r
 from hardstone.stats.merged import merged
 from hardstone.stats.operation_ranks import quantile_at, ranking_quantile, ranks_of
 from hardstone.stats.quantiles import Quantile
-from hardstone.stats.residuals import Idle, Residuals, idle_of, residuals_of
+from hardstone.stats.residuals import FAR_APART_NS, Idle, Residuals, idle_of, residuals_of
 from hardstone.stats.section_time import SectionLength, section_length
 
 TEST = "KRN-P-PRE"
@@ -22,6 +22,7 @@ RAN = "operation_ran"
 SHARES = (0.9, 0.99)
 MOST_OPERATIONS = 64
 _LABEL = "operation"
+_LEAST_AHEAD_NS = 50_000  # from a wake-up no release is earlier than that (random_release.h)
 
 
 @dataclass(frozen=True)
@@ -39,12 +40,14 @@ class Blocking:
 @dataclass(frozen=True)
 class Operation:
     """One operation. `kernel_share` is the share of its time that it spent in the kernel, None
-    where nobody counted it. `rank` is from 1, None where `quantile` is; several may have the same.
+    where nobody counted it, `waited_share` that for which it was ready and others had the CPU.
+    `rank` is from 1, None where `quantile` is; several may have the same.
     `sections` are those that tracers of the kernel saw, by kind."""
 
     name: str
     series: Series
     kernel_share: float | None
+    waited_share: float
     quantile: Quantile | None
     rank: int | None
     blocking: Blocking | None
@@ -112,6 +115,7 @@ class _Maker:
             name=name,
             series=series,
             kernel_share=share,
+            waited_share=self._of_time(name, "waited_ns") or 0.0,
             quantile=quantile_at(series, q),
             rank=rank,
             blocking=self._blocking(series, share),
@@ -124,18 +128,31 @@ class _Maker:
 
     def kernel_share(self, name: str) -> float | None:
         """The time in the kernel over the time that `operation_ran` tells, at most 1."""
+        return self._of_time(name, "system_ns")
+
+    def _of_time(self, name: str, key: str) -> float | None:
         ran = [one.data for one in self.result.events if one.name == RAN]
         own = [data for data in ran if data.get(_LABEL) == name]
-        system, elapsed = (_sum(own, key) for key in ("system_ns", "elapsed_ns"))
-        return min(system / elapsed, 1.0) if system and elapsed else None
+        spent, elapsed = _sum(own, key), _sum(own, "elapsed_ns")
+        return min(spent / elapsed, 1.0) if spent and elapsed else None
 
     def _blocking(self, series: Series, share: float | None) -> Blocking | None:
         if self.idle is None or self.rate_at_ns is None:
             return None
-        found = residuals_of(series, self.idle)
+        found = residuals_of(series, self.idle, gap_of(self.result))
         lengths = {q: section_length(found, share, q) if share else None for q in SHARES}
         above = rate_interval(found, self.rate_at_ns)
         return Blocking(found, blocking_rate(found), above, lengths)
+
+
+def gap_of(result: Result) -> float:
+    """The mean of the exponential time to a release: what the probe adds to the least time from a
+    wake-up on. Far apart where the request does not say."""
+    interval_ns = result.params.get("mean_interval_ns")
+    if isinstance(interval_ns, list):
+        interval_ns = interval_ns[0] if interval_ns else None
+    gap_ns = interval_ns - _LEAST_AHEAD_NS if isinstance(interval_ns, int) else 0
+    return float(gap_ns) if gap_ns > 0 else FAR_APART_NS
 
 
 def _by_operation(result: Result) -> dict[str, Series]:

@@ -18,6 +18,7 @@ from hardstone.stats.histogram import bins_of
 from hardstone.stats.layout import edges_of, index_of, parse_layout
 
 LEAST_IDLE = 100  # fewer releases give no standard deviation worth the name
+FAR_APART_NS = 1e15  # releases so far apart that no interval could meet two
 _DEVIATIONS = 3
 _MOST_NS = 2**62  # of a damaged document
 
@@ -41,6 +42,8 @@ class Residuals:
 
     A residual of a bucket is at least `lower_ns` and below `upper_ns`, of which `count` were seen.
     `start_ns` is the shortest that is told from the idle latency. `worst_ns` is the largest.
+    `gap_ns` is the mean of the exponential time to a release, `mean_ns` that of the latency that
+    follows: both together are the time for one release.
     """
 
     releases: int
@@ -49,10 +52,16 @@ class Residuals:
     lower_ns: FloatArray
     upper_ns: FloatArray
     count: FloatArray
+    gap_ns: float = FAR_APART_NS
+    mean_ns: float = 0.0
 
     @property
     def blocked(self) -> int:
         return int(self.count.sum())
+
+    @property
+    def per_release_ns(self) -> float:
+        return self.gap_ns + self.mean_ns
 
 
 def idle_of(series: Series) -> Idle | None:
@@ -64,11 +73,12 @@ def idle_of(series: Series) -> Idle | None:
     return found if is_possible else None
 
 
-def residuals_of(series: Series, idle: Idle) -> Residuals:
+def residuals_of(series: Series, idle: Idle, gap_ns: float = FAR_APART_NS) -> Residuals:
     """The residuals of `series`, which has the dispatch latencies. InputError if unreadable.
 
-    The limit is rounded up to the end of its bucket, so that the count above it is exact. Values
-    beyond all buckets stand at the maximum.
+    `gap_ns`: the mean of the exponential time to the next release. The limit is rounded up to the
+    end of its bucket, so that the count above it is exact. Values beyond all buckets stand at the
+    maximum.
     """
     bins = bins_of(series.histogram)
     bits = parse_layout(series.histogram.layout)
@@ -88,4 +98,6 @@ def residuals_of(series: Series, idle: Idle) -> Residuals:
         lower_ns=lower - idle.mean_ns,
         upper_ns=upper - idle.mean_ns,
         count=count,
+        gap_ns=gap_ns,
+        mean_ns=min(max(series.mean or 0.0, 0.0), float(_MOST_NS)),
     )

@@ -1,8 +1,8 @@
 """HP's figure: the share of kernel time in sections shorter than x, from residuals.
 
-With R the residual of a release that hit the kernel (0 where it was not blocked), F its
-distribution and f its density, the share is F(x) - x f(x) (docs/method.md). It is computed from its
-complement: the share of the time in sections longer than x, which needs only residuals above x.
+With R the residual of a moment in the kernel (0 where it is not blocked), F its distribution and f
+its density, the share is F(x) - x f(x) (docs/method.md). It is computed from its complement, the
+share of the time in sections longer than x, which needs only the rates of longer ones.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from hardstone.stats.blocking_rate import (
     count_high,
     count_low,
     counts_above,
-    rate_bounds,
+    longer_at_least,
+    seen_at_most,
 )
 from hardstone.stats.concave_majorant import FloatArray
 from hardstone.stats.residuals import Residuals
@@ -53,15 +54,15 @@ class SectionLength:
 
 
 def time_longer(rate: BlockingRate) -> LongerThan:
-    """The share of the time in sections longer than x: P(R > x) + x f(x).
+    """The share of the time in sections longer than x.
 
-    On a straight part of the majorant this is one value: its share beyond the part's start, and the
-    part's rate times that start.
+    Where the rate falls there are sections of that length: as many as it falls by.
     """
-    if not rate.from_ns.size:
-        return LongerThan(np.zeros(0), np.zeros(0))
-    beyond = rate.reached[-1] - rate.reached
-    return LongerThan(rate.from_ns, beyond + rate.per_s / _NS_PER_S * rate.from_ns)
+    falls = -np.diff(rate.per_s) / _NS_PER_S
+    times = falls * rate.from_ns[1:]
+    return LongerThan(
+        rate.from_ns, np.append(np.cumsum(times[::-1])[::-1], 0.0)[: rate.from_ns.size]
+    )
 
 
 def shorter_share(longer: LongerThan, kernel_share: float) -> FloatArray:
@@ -98,26 +99,40 @@ def _at_least(high: float | None, value: float) -> float | None:
 def _bounds(found: Residuals, allowed: float) -> tuple[float, float | None]:
     """The shortest and the longest length at which the share of longer sections may be `allowed`.
 
-    A pointwise interval, inverted: true of the one length that is asked for.
+    The share falls with length: above the first length whose upper bound is `allowed` it is less,
+    although bounds grow again at lengths that too few releases could have met.
     """
     top = max(found.worst_ns, found.start_ns) * _BEYOND_WORST
     lengths = np.geomspace(max(found.start_ns, 1.0), max(top, 2.0), _GRID)
     least, most = _longer_bounds(found, lengths)
-    may_be_shorter, may_be_longer = least <= allowed, most > allowed
+    may_be_shorter, is_longest = least <= allowed, most <= allowed
     first = int(np.argmax(may_be_shorter)) if may_be_shorter.any() else lengths.size - 1
-    last = int(np.flatnonzero(may_be_longer)[-1]) if may_be_longer.any() else -1
-    high = float(lengths[last + 1]) if last + 1 < lengths.size else None
+    high = float(lengths[int(np.argmax(is_longest))]) if is_longest.any() else None
     return (float(lengths[first - 1]) if first else 0.0), high
 
 
 def _longer_bounds(found: Residuals, lengths_ns: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Bounds of the share of time in sections longer than each of `lengths_ns`.
 
-    Both of its terms hold at once: each has half of what the confidence leaves.
+    For each release that time is gap P(R > x) + E max(R - x, 0) + x (intervals longer than x). Of
+    what the confidence leaves, the first and the last term have half each. The second, what was
+    waited beyond x, is at least 0, and at most as many times its mean as the first allows.
     """
-    half = (1 - CONFIDENCE) / 2
-    low, high = rate_bounds(found, lengths_ns, 1 - half)
-    surely = count_low(counts_above(found, lengths_ns, is_sure=True), half / 2)
-    perhaps = count_high(counts_above(found, lengths_ns, is_sure=False), half / 2)
-    seconds = lengths_ns / _NS_PER_S
-    return surely / found.releases + seconds * low, perhaps / found.releases + seconds * high
+    error = (1 - CONFIDENCE) / 4
+    surely = count_low(counts_above(found, lengths_ns, is_sure=True), error)
+    perhaps = count_high(counts_above(found, lengths_ns, is_sure=False), error)
+    low = found.gap_ns * surely + lengths_ns * longer_at_least(found, lengths_ns, error)
+    each_ns = found.gap_ns + lengths_ns + _waited_each(found, lengths_ns)
+    high = each_ns * perhaps + lengths_ns * seen_at_most(found, lengths_ns, error)
+    time_ns = found.releases * found.per_release_ns
+    return low / time_ns, high / time_ns
+
+
+def _waited_each(found: Residuals, lengths_ns: FloatArray) -> FloatArray:
+    """The mean of what residuals above each of `lengths_ns` have above it; 0 without any."""
+    middles = (found.lower_ns + found.upper_ns) / 2
+    above = found.blocked - np.concatenate([[0.0], np.cumsum(found.count)])
+    sums = np.concatenate([[0.0], np.cumsum(found.count * middles)])
+    first = np.searchsorted(middles, lengths_ns, side="right")
+    waited = sums[-1] - sums[first] - above[first] * lengths_ns
+    return np.asarray(np.maximum(waited, 0) / np.maximum(above[first], 1), dtype=np.float64)

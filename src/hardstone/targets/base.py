@@ -3,18 +3,36 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
-from hardstone.errors import EXIT_UNTRUSTWORTHY, EXIT_USAGE, HardstoneError
+from hardstone.errors import EXIT_UNTRUSTWORTHY, EXIT_USAGE, HardstoneError, InputError
 from hardstone.memory import Recorder
-from hardstone.model import ClockCheck, Facts, Loads, Plan, PlannedTest, Register, ShieldLook
+from hardstone.model import (
+    ClockCheck,
+    Facts,
+    Loads,
+    Plan,
+    PlannedTest,
+    Register,
+    Scalar,
+    ShieldLook,
+)
 from hardstone.targets.reaching import SILENT, Notices
 
 REBUILD = "the probe may be of another version; rebuild it: hardstone probe build"
 QUIET = "others write to the target's console; silence them there (dmesg -n 1), then run it again"
+
+
+class WrongModelError(InputError):
+    """The kernel of a target is under another preemption model than asked for; `facts` has what it
+    offers."""
+
+    def __init__(self, cause: str, remedy: str, facts: Mapping[str, Scalar]) -> None:
+        super().__init__(cause, remedy)
+        self.facts = facts
 
 
 class ProbeError(HardstoneError):

@@ -22,7 +22,8 @@ def under_conditions(
 
     Lines that are not of a stream pass as they are.
     """
-    if not found and (planned.load, planned.cpu_config) == ("none", "shared"):
+    is_plain = (planned.load, planned.cpu_config) == ("none", "shared")
+    if not found and is_plain and planned.preemption is None:
         yield from lines
         return
     stream = _Stream(planned, found)
@@ -70,6 +71,7 @@ class _Stream:
             "load": planned.load,
             "cpu_config": planned.cpu_config,
             "settings": [*planned.settings, *settings],
+            "preemption": planned.preemption,
         }
         if self._ending is None:
             return {**line, "conditions": conditions}

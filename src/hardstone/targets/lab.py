@@ -34,7 +34,7 @@ from hardstone.lab.qemu import (
 from hardstone.lab.settings import LabSettings, parse_settings
 from hardstone.model import ClockCheck, Facts, Scalar
 from hardstone.targets.alone import WAITING, measuring_alone
-from hardstone.targets.base import ProbeError, Stop
+from hardstone.targets.base import ProbeError, Stop, WrongModelError
 from hardstone.targets.decode import decode_facts
 from hardstone.targets.guest_programs import programs_for
 from hardstone.targets.host_counter import host_tsc_khz
@@ -274,9 +274,10 @@ def _check_model(name: str, asked: str | None, facts: Facts) -> None:
     """A kernel takes no notice of a preemption model that it does not have."""
     model = facts.facts.get("kernel.preemption_model")
     if asked not in (None, model):
-        raise InputError(
+        raise WrongModelError(
             f"{name}: the kernel's preemption model is {_shown(model)}, and not {asked} as asked",
             "take a kernel that can switch to it, or leave out preempt",
+            facts.facts,
         )
 
 

@@ -37,6 +37,8 @@ def _conditions(planned: PlannedTest) -> list[str]:
         arguments += ["--cpu-config", planned.cpu_config]
     if planned.settings:
         arguments += ["--settings", ",".join(planned.settings)]
+    if planned.preemption is not None:
+        arguments += ["--preemption", planned.preemption]
     return arguments
 
 

@@ -28,6 +28,7 @@ A scenario is TOML or JSON (by the end of the file's name):
     test = "TMR-*"                  # globs; one that is left out matches all
     load = "heavy"
     cpu_config = "shielded"
+    preemption = "none"             # the model switched to; "" where it is not switched
     steps = [...]                   # in place of the test's own
     reached = [{ element = "cpu", ... }]          # load lines, as the probe sends them
     events = [{ name = "load_short", text = "..." }]
@@ -84,6 +85,7 @@ class Under(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     test: str = "*"
     load: str = "*"
     cpu_config: str = "*"
+    preemption: str = "*"
     steps: list[str | Step] | None = None
     reached: list[LoadReached] = []
     events: list[Event] = []
@@ -95,8 +97,8 @@ class Under(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 
     def fits(self, planned: PlannedTest) -> bool:
         """Whether the globs match `planned`."""
-        asked = (planned.test, planned.load, planned.cpu_config)
-        globs = (self.test, self.load, self.cpu_config)
+        asked = (planned.test, planned.load, planned.cpu_config, planned.preemption or "")
+        globs = (self.test, self.load, self.cpu_config, self.preemption)
         return all(fnmatchcase(text, glob) for text, glob in zip(asked, globs, strict=True))
 
 

@@ -41,7 +41,7 @@ def print_side_by_side(console: Console, document: RunDocument) -> None:
     names = names_in(document)
     if not timed:
         return
-    configs = len({condition.cpu_config for condition in found[0].conditions})
+    configs = len({condition[1:] for condition in found[0].conditions})
     step = configs if 1 < configs < MOST_COLUMNS else MOST_COLUMNS - 1
     places = range(len(found[0].conditions))
     most = max(_LEAST_SERIES, _MOST_CELLS // (len(timed) * len(places)))

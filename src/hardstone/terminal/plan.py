@@ -29,12 +29,15 @@ def print_plan(plan: Plan) -> None:
     if not is_plain:
         table.add_column("load", overflow="fold", max_width=_LOAD_WIDTH)
         table.add_column("CPUs", no_wrap=True)
+    if plan.preemption_models:
+        table.add_column("preemption", no_wrap=True)
     for title in ("samples", "duration", "about"):
         table.add_column(title, justify="right", no_wrap=True)
     table.add_column("parameters", overflow="fold", ratio=1)
     for test in plan.tests:
         cells = _cells(test)
-        under = () if is_plain else (words(test.load), words(test.cpu_config))
+        under = [] if is_plain else [words(test.load), words(test.cpu_config)]
+        under += [words(test.preemption or "")] if plan.preemption_models else []
         table.add_row(cells[0], *under, *cells[1:])
     print_table(console, table)
 

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from hardstone.present.preemption_pairs import PreemptionPair
 from hardstone.present.preemption_table import PreemptionRow, PreemptionTable
 from hardstone.terminal.console import make_console
 from hardstone.terminal.widths import print_table
@@ -19,6 +20,20 @@ from hardstone.terminal.words import words
 def print_preemption(found: PreemptionTable, stream: IO[str] | None = None) -> None:
     """Prints `found` to `stream` (default: standard output), in colour on a terminal."""
     show_preemption(make_console(stream), found)
+
+
+def print_pairs(found: Sequence[PreemptionPair], stream: IO[str] | None = None) -> None:
+    """Prints each table, below the condition that it is of."""
+    console = make_console(stream)
+    for pair in found:
+        console.print()
+        show_pair(console, pair)
+
+
+def show_pair(console: Console, pair: PreemptionPair) -> None:
+    if pair.under:
+        console.print(words(pair.under, "bold"))
+    show_preemption(console, pair.table)
 
 
 def show_preemption(console: Console, found: PreemptionTable) -> None:

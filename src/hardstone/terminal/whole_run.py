@@ -37,7 +37,9 @@ _LATE_EACH = 3
 
 def print_whole(document: RunDocument, stream: IO[str] | None = None) -> None:
     """Prints `document` to `stream` (default: standard output), in colour on a terminal."""
+    from hardstone.present.preemption_pairs import pairs_in
     from hardstone.terminal.beside import print_legend, print_loads, print_side_by_side
+    from hardstone.terminal.preemption_view import show_pair
 
     console = make_console(stream)
     print_head(console, document)
@@ -47,6 +49,8 @@ def print_whole(document: RunDocument, stream: IO[str] | None = None) -> None:
     else:
         _print_series(console, document)
     print_noise(console, document)
+    for pair in pairs_in(document):
+        show_pair(console, pair)
     print_loads(console, document)
     print_legend(console, document)
     show_kernel_time(console, document)

@@ -11,13 +11,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BURST = SENDER_BURST, WARM_UP = 16, GAPS = 4096, MOST_UNSEEN = 20, TRIES = 4 };
+enum {
+    BURST = SENDER_BURST,
+    WARM_UP = 16,
+    GAPS = 4096,
+    MOST_UNSEEN = 20,
+    MOST_UNSEEN_SINGLE = 200,
+    TRIES = 4
+};
 
 #define BURST_NS INT64_C(50000000) /* the longest; a burst of 128 takes about 10 ms */
 #define LEAST_AHEAD_NS INT64_C(50000)
 #define MORE_AHEAD_NS 100000.0 /* random part */
 #define TAIL_NS INT64_C(5000)
-#define PATIENCE_NS INT64_C(2000000) /* for a timer's interrupt after its expiry */
+#define STEP_NS INT64_C(20000)
+#define PATIENCE_NS INT64_C(2000000) /* for an interrupt that is late */
 
 /* How early a timer may take the CPU: hypervisors leave the guest before the expiry (KVM up to 5
  * us), and clock event devices round. */
@@ -35,9 +43,10 @@ struct own {
     bool has_sender;
     struct interrupted_counts counts;
     struct interrupted_counts warm_up_counts; /* not told */
-    int unseen_bursts;                        /* in a row */
-    int64_t ahead_ns;                         /* least time from arming to expiry */
-    int64_t settled_ns;                       /* of the burst: time spent settling */
+    struct interrupted_split split;
+    int unseen_bursts;  /* in a row */
+    int64_t ahead_ns;   /* least time from arming to expiry */
+    int64_t settled_ns; /* of the burst: time spent settling */
     unsigned short random[3];
     struct clock_anchor anchor; /* of the burst; bracket_ns is of both sides */
     struct gap_log gap_log;
@@ -122,18 +131,41 @@ static int64_t within_error(struct own *own, int64_t ns)
     return 0;
 }
 
-static void add_handler(struct own *own, const struct gap *gap, struct interruption *interruption)
+static void add_split(struct own *own, const struct interruption *one, int64_t handler_ns)
+{
+    struct interrupted_split *split = &own->split;
+    if (own->run->is_warm_up)
+        return;
+    split->count++;
+    split->delivery_ns += one->delivery_ns;
+    split->latency_ns += one->latency_ns;
+    split->handler_ns += handler_ns;
+    split->dispatch_ns += one->dispatch_ns;
+    split->service_ns += one->service_ns;
+}
+
+static void add_handler(struct own *own, const struct handled *handled, int64_t begin_ns,
+                        int64_t end_ns, struct interruption *interruption)
+{
+    interruption->has_handler = true;
+    interruption->latency_ns = within_error(own, handled->entry_ns - begin_ns);
+    interruption->dispatch_ns = within_error(own, end_ns - handled->exit_ns);
+    add_split(own, interruption, handled->exit_ns - handled->entry_ns);
+}
+
+/* False: the kernel has handled no such interrupt in the gap. It is something else's. */
+static bool find_handler(struct own *own, const struct gap *gap, struct interruption *interruption)
 {
     struct handled handled;
     int64_t begin_ns = monotonic_of(own, gap->begin), end_ns = monotonic_of(own, gap->end);
     int64_t error_ns = own->anchor.bracket_ns / 2 + 1;
-    if (!handler_sight_find(own->sight, begin_ns - error_ns, end_ns + error_ns, &handled))
-        return;
-    if (error_ns > own->sight->seen.error_ns)
+    enum handler_fate fate =
+        handler_sight_find(own->sight, begin_ns - error_ns, end_ns + error_ns, &handled);
+    if (fate == HANDLER_SINGLE)
+        add_handler(own, &handled, begin_ns, end_ns, interruption);
+    if (fate == HANDLER_SINGLE && error_ns > own->sight->seen.error_ns)
         own->sight->seen.error_ns = error_ns;
-    interruption->has_handler = true;
-    interruption->latency_ns = within_error(own, handled.entry_ns - begin_ns);
-    interruption->dispatch_ns = within_error(own, end_ns - handled.exit_ns);
+    return fate != HANDLER_NONE;
 }
 
 static void take_seen(struct own *own, const struct sent *sent, const struct gap *gap)
@@ -144,11 +176,15 @@ static void take_seen(struct own *own, const struct sent *sent, const struct gap
         .service_ns = clock_ns(clock, gap->end - gap->begin),
         .end = gap->end,
     };
-    if (interruption.delivery_ns < 0) {
-        interrupted_count_early(counts_of(own), -interruption.delivery_ns);
+    int64_t early_ns = -interruption.delivery_ns;
+    if (early_ns > 0)
         interruption.delivery_ns = 0;
+    if (!find_handler(own, gap, &interruption)) {
+        sent_counts_move(&counts_of(own)->sent, SENT_SEEN, SENT_NOT_SEEN);
+        return;
     }
-    add_handler(own, gap, &interruption);
+    if (early_ns > 0)
+        interrupted_count_early(counts_of(own), early_ns);
     own->record(own->run, &interruption);
 }
 
@@ -168,12 +204,52 @@ static void take_results(struct own *own, const struct sent *sends, uint32_t cou
         take_result(own, &sends[i], &own->results[i]);
 }
 
-/* ---- sent from another CPU ---- */
+/* ---- watching ---- */
+
+/* Whether a gap since `first` begins at `from` or later. */
+static bool has_gap(const struct own *own, uint32_t first, uint64_t from)
+{
+    const struct gap_log *gap_log = &own->gap_log;
+    return gap_log->count > first && (int64_t)(gap_log->gaps[gap_log->count - 1].begin - from) >= 0;
+}
+
+/* Watches on from `now` until the interrupt has come, for PATIENCE_NS at most. */
+static uint64_t watch_on(struct own *own, uint32_t first, const struct sent *sent, uint64_t now)
+{
+    const struct clock *clock = &own->run->clock;
+    uint64_t step = clock_ticks_of_ns(clock, STEP_NS);
+    uint64_t last = sent->at + clock_ticks_of_ns(clock, PATIENCE_NS);
+    while (!has_gap(own, first, sent->from) && (int64_t)(last - now) > 0)
+        now = gap_log_watch(&own->gap_log, clock, now + step, NULL);
+    return now;
+}
 
 /* Gaps that found no room were not noted: what came after the last one was not watched. */
 static uint64_t known_until(const struct gap_log *gap_log, uint64_t until)
 {
     return gap_log->dropped_count > 0 ? gap_log->gaps[gap_log->count - 1].end : until;
+}
+
+/* ---- sent from another CPU ---- */
+
+/* An interrupt that comes later than expected is watched for. */
+static uint64_t watch_for_late(struct own *own, uint64_t until)
+{
+    struct sender *sender = &own->sender;
+    bool is_one = sender->line->source->window_ns > 0 && sender->sent_count == 1;
+    if (!is_one || !atomic_load_explicit(&sender->is_done, memory_order_acquire))
+        return until;
+    if (!has_gap(own, 0, sender->sends[0].from))
+        sender->sends[0].to = until = watch_on(own, 0, &sender->sends[0], until);
+    return until;
+}
+
+/* Blocks while the sender settles a device. */
+static void end_sending(struct own *own)
+{
+    int64_t from_ns = clock_monotonic_ns();
+    sender_end(&own->sender);
+    own->settled_ns += clock_monotonic_ns() - from_ns;
 }
 
 static uint32_t burst_elsewhere(struct own *own, uint32_t count)
@@ -185,7 +261,8 @@ static uint32_t burst_elsewhere(struct own *own, uint32_t count)
     sender_watched(sender);
     uint64_t until = gap_log_watch(&own->gap_log, clock, from + clock_ticks_of_ns(clock, BURST_NS),
                                    &sender->is_done);
-    sender_end(sender);
+    until = watch_for_late(own, until);
+    end_sending(own);
     const struct sent_watch watch = {from, known_until(&own->gap_log, until)};
     sent_match(own->gaps, own->gap_log.count, &watch, sender->sends, sender->sent_count,
                own->results, &counts_of(own)->sent);
@@ -200,24 +277,13 @@ static int64_t random_ahead_ns(struct own *own)
     return own->ahead_ns + (int64_t)(erand48(own->random) * MORE_AHEAD_NS);
 }
 
-/* Whether a gap since `first` begins at `from` or later. */
-static bool has_gap(const struct own *own, uint32_t first, uint64_t from)
-{
-    const struct gap_log *gap_log = &own->gap_log;
-    return gap_log->count > first && (int64_t)(gap_log->gaps[gap_log->count - 1].begin - from) >= 0;
-}
-
 /* Watches until some time after the expiry, and then until the interrupt has come. */
 static uint64_t watch_one(struct own *own, const struct sent *sent)
 {
     const struct clock *clock = &own->run->clock;
     uint32_t first = own->gap_log.count;
-    uint64_t tail = clock_ticks_of_ns(clock, TAIL_NS);
-    uint64_t last = sent->at + clock_ticks_of_ns(clock, PATIENCE_NS);
-    uint64_t now = gap_log_watch(&own->gap_log, clock, sent->at + tail, NULL);
-    while (!has_gap(own, first, sent->from) && (int64_t)(last - now) > 0)
-        now = gap_log_watch(&own->gap_log, clock, now + tail, NULL);
-    return now;
+    uint64_t until = sent->at + clock_ticks_of_ns(clock, TAIL_NS);
+    return watch_on(own, first, sent, gap_log_watch(&own->gap_log, clock, until, NULL));
 }
 
 static void settle(struct own *own)
@@ -286,6 +352,21 @@ static uint32_t send_and_watch(struct own *own)
     return own->has_sender ? burst_elsewhere(own, count) : burst_armed(own, count);
 }
 
+static bool is_given_up(const struct own *own)
+{
+    return own->unseen_bursts >=
+           (own->line->source->most_in_a_burst == 1 ? MOST_UNSEEN_SINGLE : MOST_UNSEEN);
+}
+
+/* Those that the kernel has counted for certain: nobody may have had the CPU at the others. */
+static uint32_t watched_count(const struct own *own, uint32_t count)
+{
+    uint32_t watched = 0;
+    for (uint32_t i = 0; i < count; i++)
+        watched += own->results[i].fate != SENT_NOT_WATCHED ? 1 : 0;
+    return watched;
+}
+
 static int take_burst(struct run *run)
 {
     struct own *own = run->own;
@@ -293,11 +374,11 @@ static int take_burst(struct run *run)
     pause_watch_begin(&own->pause_watch);
     uint32_t count = send_and_watch(own);
     pause_watch_end(&own->pause_watch, own->settled_ns);
-    own->rig.sent[variant_number(run, "source")] += count;
+    own->rig.sent[variant_number(run, "source")] += watched_count(own, count);
     take_results(own, own->has_sender ? own->sender.sends : own->armed, count);
     own->unseen_bursts =
         counts_of(own)->sent.of[SENT_SEEN] > seen_count ? 0 : own->unseen_bursts + 1;
-    return own->unseen_bursts >= MOST_UNSEEN ? -1 : 0;
+    return is_given_up(own) ? -1 : 0;
 }
 
 /* ---- a variant ---- */
@@ -310,6 +391,7 @@ static void begin_variant(struct own *own)
     own->unseen_bursts = 0;
     memset(&own->counts, 0, sizeof own->counts);
     memset(&own->warm_up_counts, 0, sizeof own->warm_up_counts);
+    memset(&own->split, 0, sizeof own->split);
     gap_log_open(&own->gap_log, &own->run->clock, own->gaps, GAPS);
 }
 
@@ -344,8 +426,9 @@ static void tell_variant(struct own *own)
 {
     handler_sight_stop(own->sight);
     interrupted_tell_accounted(own->run, variant_number(own->run, "source"), &own->counts);
-    if (own->unseen_bursts >= MOST_UNSEEN)
-        interrupted_tell_unseen(own->run, own->line);
+    interrupted_tell_split(own->run, variant_number(own->run, "source"), &own->split);
+    if (is_given_up(own))
+        interrupted_tell_unseen(own->run, own->line, own->unseen_bursts);
 }
 
 int interrupted_measure_variant(struct run *run)

@@ -2,7 +2,6 @@
 
 #include "family/interrupt/interrupted_report.h"
 
-#include <stdio.h>
 #include <string.h>
 
 void interrupted_count_early(struct interrupted_counts *counts, int64_t early_ns)
@@ -53,28 +52,38 @@ void interrupted_tell_accounted(struct run *run, int64_t source,
         (unsigned long long)of[SENT_NOT_WATCHED]);
 }
 
-static void tell_elsewhere(struct run *run, const struct interrupt_line *line, int cpu)
+static int64_t mean(int64_t sum, uint64_t count)
 {
-    char command[96];
-    snprintf(command, sizeof command, "echo %d > /proc/irq/%d/smp_affinity_list", run->setup.cpu,
-             line->uio.irq);
-    arena_event(run->arena, "interrupts_unseen", -1,
-                DATA(data_text("source", line->source->name), data_integer("served_cpu", cpu),
-                     data_integer("cpu", run->setup.cpu), data_text("command", command)),
-                "%s: given up, no interrupt of 20 bursts was seen on CPU %d: CPU %d serves it",
-                line->source->name, run->setup.cpu, cpu);
+    return (sum + (int64_t)(count / 2)) / (int64_t)count;
 }
 
-void interrupted_tell_unseen(struct run *run, const struct interrupt_line *line)
+void interrupted_tell_split(struct run *run, int64_t source, const struct interrupted_split *split)
 {
-    int cpu = line->source == &interrupt_external ? port_uio_cpu(&line->uio) : -1;
-    if (cpu >= 0 && cpu != run->setup.cpu) {
-        tell_elsewhere(run, line, cpu);
+    const char *name = interrupt_source_names[source];
+    uint64_t count = split->count;
+    if (count == 0)
         return;
-    }
+    int64_t delivery = mean(split->delivery_ns, count), latency = mean(split->latency_ns, count);
+    int64_t handler = mean(split->handler_ns, count), dispatch = mean(split->dispatch_ns, count);
+    int64_t service = mean(split->service_ns, count);
+    arena_event(
+        run->arena, "interrupts_split", -1,
+        DATA(data_text("source", name), data_integer("matched_count", (int64_t)count),
+             data_integer("delivery_mean_ns", delivery), data_integer("latency_mean_ns", latency),
+             data_integer("handler_mean_ns", handler), data_integer("dispatch_mean_ns", dispatch),
+             data_integer("service_mean_ns", service)),
+        "%s: mean of %llu interrupts whose handler was seen: delivery %lld ns; service %lld "
+        "ns, of which latency %lld ns, the handler %lld ns, dispatch %lld ns",
+        name, (unsigned long long)count, (long long)delivery, (long long)service,
+        (long long)latency, (long long)handler, (long long)dispatch);
+}
+
+void interrupted_tell_unseen(struct run *run, const struct interrupt_line *line, int burst_count)
+{
     arena_event(run->arena, "interrupts_unseen", -1,
-                DATA(data_text("source", line->source->name), data_integer("cpu", run->setup.cpu)),
-                "%s: given up, no interrupt of 20 bursts was seen on CPU %d: the system serves it "
+                DATA(data_text("source", line->source->name), data_integer("cpu", run->setup.cpu),
+                     data_integer("burst_count", burst_count)),
+                "%s: given up, no interrupt of %d bursts was seen on CPU %d: the system serves it "
                 "elsewhere, or the thread did not get the CPU",
-                line->source->name, run->setup.cpu);
+                line->source->name, burst_count, run->setup.cpu);
 }

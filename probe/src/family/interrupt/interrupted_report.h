@@ -14,6 +14,12 @@ struct interrupted_counts {
     int error;                /* errno value of the latest refusal; 0: none */
 };
 
+/* Sums over the interrupts whose handler is known, of which each part is. */
+struct interrupted_split {
+    uint64_t count;
+    int64_t delivery_ns, latency_ns, handler_ns, dispatch_ns, service_ns;
+};
+
 void interrupted_count_early(struct interrupted_counts *counts, int64_t early_ns);
 void interrupted_count_in_other(struct interrupted_counts *counts, int64_t until_ns);
 void interrupted_count_refused(struct interrupted_counts *counts, uint64_t count, int error);
@@ -21,7 +27,10 @@ void interrupted_count_refused(struct interrupted_counts *counts, uint64_t count
 void interrupted_tell_accounted(struct run *run, int64_t source,
                                 const struct interrupted_counts *counts);
 
-/* That the source was given up. */
-void interrupted_tell_unseen(struct run *run, const struct interrupt_line *line);
+/* Means of the parts; nothing where no handler is known. */
+void interrupted_tell_split(struct run *run, int64_t source, const struct interrupted_split *split);
+
+/* That the source was given up after that many bursts. */
+void interrupted_tell_unseen(struct run *run, const struct interrupt_line *line, int burst_count);
 
 #endif

@@ -2,6 +2,7 @@
 
 #include "family/interrupt/low_spinner.h"
 
+#include <sched.h>
 #include <string.h>
 
 static void wait_for(sem_t *semaphore)
@@ -28,7 +29,7 @@ static void spin(void *argument)
 int low_spinner_start(struct low_spinner *low, struct run *run)
 {
     struct rt_thread_setup setup = run->setup;
-    setup.priority--;
+    setup.priority = sched_get_priority_min(setup.policy);
     memset(low, 0, sizeof *low);
     low->run = run;
     sem_init(&low->start, 0, 0);

@@ -13,7 +13,8 @@ struct low_spinner {
     atomic_uint_fast64_t turns;
 };
 
-/* Starts it one priority below the run's, on the run's CPU; it blocks. 0, or an errno value. */
+/* Starts it at the lowest priority of the run's policy, below the threads that handle interrupts on
+ * PREEMPT_RT, on the run's CPU; it blocks. 0, or an errno value. */
 int low_spinner_start(struct low_spinner *low, struct run *run);
 
 /* Lets it spin whenever the CPU has nothing of higher priority; waits until it blocks again. */

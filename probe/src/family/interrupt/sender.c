@@ -35,6 +35,8 @@ static void send_one(struct sender *sender)
     const struct clock *clock = &sender->run->clock;
     uint64_t before = clock_begin(clock);
     int error = sender->line->source->send(sender->line);
+    if (sender->line->source->window_ns > 0)
+        spin(clock, sender->line->source->window_ns);
     uint64_t after = clock_end(clock);
     if (error) {
         sender->error = error;
@@ -43,6 +45,19 @@ static void send_one(struct sender *sender)
     }
     sender->sends[sender->sent_count++] = (struct sent){
         .from = before - sender->skew_ticks, .at = before, .to = after + sender->skew_ticks};
+}
+
+/* When the CPU under test no longer spins. */
+static void settle(struct sender *sender)
+{
+    const struct interrupt_source *source = sender->line->source;
+    if (!source->settle || sender->sent_count == 0)
+        return;
+    while (!is_ended(sender))
+        ;
+    int error = source->settle(sender->line);
+    if (error)
+        sender->error = error;
 }
 
 static void send_burst(struct sender *sender)
@@ -56,6 +71,7 @@ static void send_burst(struct sender *sender)
     }
     spin(clock, SENDER_LEAST_PAUSE_NS);
     atomic_store_explicit(&sender->is_done, true, memory_order_release);
+    settle(sender);
 }
 
 static void be_sender(void *argument)
@@ -91,7 +107,8 @@ int sender_start(struct sender *sender, struct run *run, const struct interrupt_
 
 void sender_begin(struct sender *sender, uint32_t count)
 {
-    sender->wanted_count = count;
+    uint32_t most = sender->line->source->most_in_a_burst;
+    sender->wanted_count = most > 0 && count > most ? most : count;
     sender->sent_count = sender->refused_count = 0;
     sender->error = 0;
     atomic_store(&sender->is_watched, false);

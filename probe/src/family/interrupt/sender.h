@@ -1,8 +1,9 @@
 /* The thread that sends interrupts from another CPU, in bursts, while a thread on the CPU under
  * test watches. It has the run's policy and priority. Between two bursts it blocks.
  *
- * Each send is stamped before the call and after it. The next one follows when the interrupt was
- * served and a random pause is over, so that the sends are in phase with nothing. */
+ * Each send is stamped before the call and after it, or after the time in which the interrupt is
+ * expected. The next one follows when the interrupt was served and a random pause is over, so that
+ * the sends are in phase with nothing. */
 #ifndef HS_FAMILY_INTERRUPT_SENDER_H
 #define HS_FAMILY_INTERRUPT_SENDER_H
 
@@ -27,7 +28,7 @@ struct sender {
     uint64_t skew_ticks;    /* by which the clocks of the two CPUs may differ */
     /* of the burst, valid when it has ended: */
     uint32_t sent_count, refused_count;
-    int error; /* errno value of a send that was refused; 0: none */
+    int error; /* errno value of a send that was refused, or not settled; 0: none */
     struct sent sends[SENDER_BURST];
     unsigned short random[3];
 };

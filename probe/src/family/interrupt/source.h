@@ -3,8 +3,9 @@
  * never mixed.
  *
  * Two ways to raise one, by source:
- *   sent elsewhere   a thread on another CPU calls `send`, which returns when the interrupt was
- *                    served
+ *   sent elsewhere   a thread on another CPU calls `send`. Where window_ns is 0 that returns when
+ *                    the interrupt was served; else the interrupt comes later, and the thread calls
+ *                    `settle` when nobody spins on the CPU under test any more
  *   armed in advance the interrupted thread itself calls `arm` for a moment ahead, and `settle`
  *                    when the interrupt was served */
 #ifndef HS_FAMILY_INTERRUPT_SOURCE_H
@@ -25,6 +26,8 @@ struct interrupt_line {
 struct interrupt_source {
     const char *name;
     bool is_sent_elsewhere;
+    int64_t window_ns;        /* after `send`: in which the interrupt is expected */
+    uint32_t most_in_a_burst; /* 0: no limit */
 
     /* Whether the source can be had for this run, as far as that is seen without opening it: 0, or
      * -1 with `outcome`. */
@@ -33,12 +36,14 @@ struct interrupt_source {
     /* 0, or -1 with `outcome` and the line closed. */
     int (*open)(struct interrupt_line *line, const struct run *run, struct outcome *outcome);
 
-    /* Sent elsewhere: 0, or an errno value (ETIMEDOUT: it was not served). */
+    /* Sent elsewhere: 0, or an errno value. */
     int (*send)(const struct interrupt_line *line);
 
-    /* Armed in advance: `at_ns` is on CLOCK_MONOTONIC. 0, or an errno value (settle: ETIMEDOUT: the
-     * interrupt has not come, and is disarmed). */
+    /* Armed in advance: `at_ns` is on CLOCK_MONOTONIC. 0, or an errno value. */
     int (*arm)(const struct interrupt_line *line, int64_t at_ns);
+
+    /* After an interrupt, blocks until the system has done all that belongs to it, so that the next
+     * one can come; NULL: nothing. 0, or an errno value (ETIMEDOUT: it has not come). */
     int (*settle)(const struct interrupt_line *line);
 
     void (*close)(struct interrupt_line *line);

@@ -23,18 +23,24 @@ static void pause_at_random(struct waker *waker)
         ;
 }
 
+static bool is_ended(struct waker *waker)
+{
+    return atomic_load_explicit(&waker->is_left, memory_order_relaxed) || run_should_stop();
+}
+
 /* Waits until the counter has passed `value`; at most until a moment of CLOCK_MONOTONIC. */
-static bool has_passed(atomic_uint_fast64_t *counter, uint64_t value, int64_t until_ns)
+static bool has_passed(struct waker *waker, atomic_uint_fast64_t *counter, uint64_t value,
+                       int64_t until_ns)
 {
     while (atomic_load_explicit(counter, memory_order_acquire) == value)
-        if (run_should_stop() || clock_monotonic_ns() > until_ns)
+        if (is_ended(waker) || clock_monotonic_ns() > until_ns)
             return false;
     return true;
 }
 
 static bool low_has_run(struct waker *waker)
 {
-    return has_passed(&waker->low->turns, low_spinner_turns(waker->low),
+    return has_passed(waker, &waker->low->turns, low_spinner_turns(waker->low),
                       clock_monotonic_ns() + PATIENCE_NS);
 }
 
@@ -51,7 +57,8 @@ static bool wake_one(struct waker *waker)
         port_uio_raise(&waker->line->uio);
     else
         sem_post(&waker->ready);
-    return has_passed(&waker->served, served, INT64_MAX); /* the longest wait is a value too */
+    return has_passed(waker, &waker->served, served,
+                      INT64_MAX); /* the longest wait is a value too */
 }
 
 static void wake_burst(struct waker *waker)
@@ -102,6 +109,7 @@ void waker_begin(struct waker *waker, uint32_t count)
         ;
     waker->wanted_count = count;
     atomic_store(&waker->has_ended, false);
+    atomic_store(&waker->is_left, false);
     sem_post(&waker->start);
 }
 
@@ -122,6 +130,7 @@ void waker_served(struct waker *waker)
 
 void waker_end(struct waker *waker)
 {
+    atomic_store(&waker->is_left, true);
     wait_for(&waker->parked);
 }
 

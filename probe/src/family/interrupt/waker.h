@@ -22,7 +22,7 @@ struct waker {
     struct rt_thread rt_thread;
     sem_t start, parked;
     sem_t ready; /* that the blocked thread waits for, unless it waits for a device */
-    atomic_bool is_over, has_ended;
+    atomic_bool is_over, has_ended, is_left; /* left: by the blocked thread */
     atomic_int_fast64_t sent_ns;
     atomic_uint_fast64_t served; /* wake-ups of the blocked thread */
     uint32_t wanted_count;       /* of the burst */
@@ -40,7 +40,7 @@ bool waker_has_ended(struct waker *waker);
 int64_t waker_sent_ns(struct waker *waker);
 void waker_served(struct waker *waker);
 
-/* Waits for the burst's end. */
+/* Ends the burst, and waits until it has. */
 void waker_end(struct waker *waker);
 
 void waker_stop(struct waker *waker);

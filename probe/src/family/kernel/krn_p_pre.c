@@ -15,11 +15,16 @@
  * the mean of both together. The releases have no phase with the tick or with the operations. The
  * first 16 of a variant are not recorded.
  *
- * What it did is told for each variant (event operation_ran): operations, CPU time of it
- * and of its children, how much of that in the kernel (Linux divides it by samples of the tick
- * unless it was built to count exactly), and how many values were taken while it did not run, as
- * it waited for a disk. Those are recorded too: waiting is part of the operation. What cannot be
- * done is told with the reason (operation_failed); its variant has no values.
+ * What it did is told for each variant (event operation_ran): operations, CPU time of it and of its
+ * children, how much of that in the kernel, and how many values were taken while it did not run, as
+ * it waited for a disk. Those are recorded too: waiting is part of the operation. Linux divides the
+ * time by samples of the tick, and counts a process that no tick has hit as user time; so all time
+ * of children that do nothing in user space counts as the kernel's. What cannot be done is told
+ * with the reason (operation_failed); its variant has no values.
+ *
+ * With `sections` the kernel's tracepoints show where preemption or interrupts go off and on again:
+ * true lengths, in windows of 5 ms after the values of each variant. They cost some 100 ns an
+ * event, which lengthens the sections.
  *
  * How it could be wrong: a value is what was left of a section when the release came, not the
  * section; the toolkit estimates from that how often sections are longer than x. Sections that come
@@ -32,6 +37,7 @@
 
 #include "family/kernel/busy_process.h"
 #include "family/kernel/random_release.h"
+#include "family/kernel/sections.h"
 
 #include "run/variant.h"
 
@@ -45,35 +51,47 @@ static const struct param_spec params[] = {
      "what the kernel does meanwhile; none: nothing, all: the operations in turn", "operation"},
     {"mean_interval_ns", PARAM_NS, false, "400us", 100000, INT64_C(1000000000), NULL,
      "mean time from a wake-up to the next release, which is random"},
+    {"sections", PARAM_NAME, false, "none", 0, 0, sections_wishes,
+     "whether the kernel's tracepoints show the true lengths of sections, after each operation; "
+     "auto: if they are there"},
     {0},
 };
 
 static const struct series_spec series[] = {
     {"dispatch", "ns", "operation", "the programmed release, at random",
      "first clock reading of the woken thread in user land"},
+    {"section", "ns", "operation,kind=preempt_off", "the kernel stops being preemptable",
+     "it is preemptable again"},
+    {"section", "ns", "operation,kind=irq_off", "interrupts go off", "they are on again"},
+    {"section", "ns", "operation,kind=either_off", "the first of preemption and interrupts is off",
+     "both are on again"},
+    {"section", "ns", "operation,kind=interrupt", "entry of the handler of an interrupt",
+     "its exit"},
     {0},
 };
-enum { DISPATCH };
+enum { DISPATCH, FIRST_SECTION };
 
 struct own {
     struct busy_process busy;
     struct random_release release;
+    struct sections sections;
     uint64_t still_count;
 };
 
 static int check(struct run *run)
 {
     if (port_has_processes())
-        return 0;
+        return sections_check(run);
     return outcome_set(&run->outcome, STATUS_UNSUPPORTED, NULL,
                        "this system cannot start a second process (fork)");
 }
 
-/* Each variant tells what its process did, and which classes failed. */
+/* Each variant tells what its process did, which classes failed, and of its sections. */
 static int declare(struct run *run)
 {
+    uint32_t each = run->series_left_out ? 1 : 2 + SECTION_LONGEST_KINDS;
     int error = variant_declare(run);
-    run->plan.more_events = (uint32_t)variant_count(run) + KERNEL_CLASSES;
+    run->plan.more_events = (uint32_t)variant_count(run) * each + KERNEL_CLASSES;
     return error;
 }
 
@@ -82,14 +100,18 @@ static int prepare(struct run *run)
     struct own *own = run_own(run, sizeof *own);
     if (!own)
         return -1;
-    return busy_process_open(&own->busy, run);
+    if (busy_process_open(&own->busy, run) != 0)
+        return -1;
+    return sections_open(&own->sections, run, FIRST_SECTION);
 }
 
 static void finish(struct run *run)
 {
     struct own *own = run->own;
-    if (own)
-        busy_process_close(&own->busy);
+    if (!own)
+        return;
+    sections_close(&own->sections);
+    busy_process_close(&own->busy);
 }
 
 static void sleep_until(int64_t release_ns)
@@ -135,10 +157,20 @@ static int measure_variant(struct run *run)
     int result = busy_process_start(&own->busy, operation);
     if (result == 0) {
         take_values(run, own);
-        result = busy_process_stop(&own->busy);
+        result = sections_measure(&own->sections, operation, &own->busy);
+        int stopped = busy_process_stop(&own->busy);
+        result = result == 0 ? stopped : result;
     }
     busy_process_tell(&own->busy, run->records[DISPATCH]->count, own->still_count);
     return result < 0 ? -1 : 0;
+}
+
+static int measure(struct run *run)
+{
+    struct own *own = run->own;
+    int result = variants_measure(run);
+    sections_tell(&own->sections);
+    return result;
 }
 
 static bool has_values(const struct run *run)
@@ -170,6 +202,7 @@ const struct test krn_p_pre = {
     .check = check,
     .declare = declare,
     .prepare = prepare,
+    .measure = measure,
     .measure_variant = measure_variant,
     .judge = judge,
     .finish = finish,

@@ -4,6 +4,7 @@
 #endif
 #include "port/linux/facts.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -32,36 +33,50 @@ enum {
 }; /* from linux/mount.h, which older C libraries lack */
 
 /* A detached mount: visible to nobody else, and gone when its descriptor is closed, even by a
- * kill. */
-static int detached(const char *system)
+ * kill. -1 with errno. */
+static int detached(const char *system, unsigned attributes)
 {
     int context = (int)syscall(SYS_fsopen, system, CLOSE_ON_EXEC);
     int mount = -1;
     if (context < 0)
         return -1;
     if (syscall(SYS_fsconfig, context, CREATE, NULL, NULL, 0) == 0)
-        mount = (int)syscall(SYS_fsmount, context, CLOSE_ON_EXEC, READ_ONLY);
+        mount = (int)syscall(SYS_fsmount, context, CLOSE_ON_EXEC, attributes);
+    int error = errno;
     close(context);
+    errno = error;
     return mount;
 }
 #else
-static int detached(const char *system)
+enum { READ_ONLY = 1 };
+
+static int detached(const char *system, unsigned attributes)
 {
-    (void)system;
+    (void)system, (void)attributes;
+    errno = ENOSYS;
     return -1;
 }
 #endif
 
+int linux_open_detached(const char *system, const char *path, int flags)
+{
+    bool is_read = (flags & O_ACCMODE) == O_RDONLY;
+    int mount = detached(system, is_read ? READ_ONLY : 0);
+    if (mount < 0)
+        return -1;
+    int file = openat(mount, path, flags | O_CLOEXEC);
+    int error = errno;
+    close(mount);
+    errno = error;
+    return file;
+}
+
 static bool read_detached(const char *system, const char *path, char *text, size_t bytes)
 {
-    int mount = detached(system);
-    if (mount < 0)
-        return false;
-    int file = openat(mount, path, O_RDONLY | O_CLOEXEC);
+    int file = linux_open_detached(system, path, O_RDONLY);
     ssize_t got = file < 0 ? -1 : read(file, text, bytes - 1);
     if (file >= 0)
         close(file);
-    close(mount);
     while (got > 0 && text[got - 1] == '\n')
         got--;
     text[got > 0 ? got : 0] = '\0';

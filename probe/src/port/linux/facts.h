@@ -48,6 +48,10 @@ void linux_emulation_facts(const struct port_fact_sink *sink,
  * cannot be read, or empty. */
 bool linux_read_debug(const char *system, const char *path, char *text, size_t bytes);
 
+/* Opens it through such a mount: a descriptor, which keeps the mount until it is closed, or -1 with
+ * errno (ENODEV: the kernel does not have this file system; ENOSYS: no such mounts). */
+int linux_open_detached(const char *system, const char *path, int flags);
+
 /* Stores the value of option `name` ("CONFIG_HZ") of the running kernel's configuration: "y",
  * "250"; "n" if it is not set. False: the configuration cannot be read. */
 bool linux_config(const char *name, char *value, size_t bytes);

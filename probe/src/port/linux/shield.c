@@ -244,6 +244,7 @@ int port_shield_apply(struct port_shield *shield, enum shield_setting setting, c
         [SHIELD_CPUSET] = cpuset,
         [SHIELD_OFFLINE] = linux_shield_offline,
         [SHIELD_TIMERLAT] = linux_shield_timerlat,
+        [SHIELD_PREEMPTION] = linux_shield_preemption,
     };
     return functions[setting](shield, text, bytes);
 }
@@ -272,6 +273,8 @@ bool port_shield_show(struct port_shield *shield, enum shield_setting setting, c
     char path[GOVERNOR_PATH_BYTES], value[SHIELD_TEXT_BYTES];
     if (setting == SHIELD_INTERRUPTS)
         return linux_shield_show_interrupts(shield, text, bytes);
+    if (setting == SHIELD_PREEMPTION)
+        return linux_shield_show_preemption(shield, text, bytes);
     if (setting == SHIELD_CPUSET)
         return show_groups(shield, text, bytes);
     if (setting == SHIELD_DMA_LATENCY) {
@@ -310,6 +313,8 @@ enum port_undo port_shield_undo(struct port_shield *shield, const struct journal
         return linux_shield_undo_kept(shield, record, text, bytes);
     if (strcmp(kind, "timerlat") == 0)
         return linux_shield_undo_timerlat(shield, record, text, bytes);
+    if (strcmp(kind, "preempt") == 0)
+        return linux_shield_undo_preemption(shield, record, text, bytes);
     snprintf(text, bytes, "a line of an unknown kind, '%.20s'", kind);
     return PORT_UNDO_REFUSED;
 }

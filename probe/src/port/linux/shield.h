@@ -75,6 +75,14 @@ enum port_undo linux_shield_undo_timerlat(struct port_shield *shield,
                                           const struct journal_record *record, char *text,
                                           size_t bytes);
 
+/* ---- the preemption model (shield_preemption.c) ---- */
+
+int linux_shield_preemption(struct port_shield *shield, char *text, size_t bytes);
+bool linux_shield_show_preemption(struct port_shield *shield, char *text, size_t bytes);
+enum port_undo linux_shield_undo_preemption(struct port_shield *shield,
+                                            const struct journal_record *record, char *text,
+                                            size_t bytes);
+
 /* ---- threads (shield_tasks.c) ---- */
 
 struct linux_task {

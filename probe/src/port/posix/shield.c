@@ -10,8 +10,10 @@ static const char reason[] = "this port knows no means to reserve a CPU";
 int port_shield_apply(struct port_shield *shield, enum shield_setting setting, char *text,
                       size_t bytes)
 {
-    (void)shield, (void)setting;
-    snprintf(text, bytes, "%s", reason);
+    (void)shield;
+    snprintf(text, bytes, "%s",
+             setting == SHIELD_PREEMPTION ? "this port cannot switch the preemption model"
+                                          : reason);
     return ENOTSUP;
 }
 

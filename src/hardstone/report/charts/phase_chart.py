@@ -44,7 +44,7 @@ def chart(points: Sequence[GapPoint], *, has_tick: bool) -> Spec:
         "type": "nominal",
         "sort": None,
         "scale": {"domain": list(_COLOURS), "range": PALETTE[:2]},
-        "legend": {"columns": 2} if has_tick else None,
+        "legend": {"columns": 2, "symbolSize": 60, "symbolOpacity": 1} if has_tick else None,
     }
     tips: list[Spec] = [
         {"field": "t", "type": "quantitative", "title": "begin", "format": ",.4f"},

@@ -1,0 +1,64 @@
+/* True lengths of the sections in which the kernel has preemption or interrupts off, where it tells
+ * them: tracepoints of preemptirq (CONFIG_PREEMPTIRQ_TRACEPOINTS), and of interrupts.
+ *
+ * They are traced in short windows after the values of a variant are taken, while its process goes
+ * on: tracing would lengthen what is measured. A window is read when it is over, by the measuring
+ * thread, so it needs no second CPU, and no event is lost where the ring holds a window. */
+#ifndef HS_FAMILY_KERNEL_SECTIONS_H
+#define HS_FAMILY_KERNEL_SECTIONS_H
+
+#include "base/posix_source.h"
+
+#include "family/kernel/busy_process.h"
+#include "family/kernel/section_match.h"
+#include "port/tracing.h"
+#include "run/run.h"
+
+enum sections_wish { SECTIONS_NONE, SECTIONS_AUTO, SECTIONS_TRACEPOINTS };
+extern const char *const sections_wishes[]; /* choices of the parameter `sections` */
+
+enum {
+    SECTION_LONGEST_KINDS = 2, /* of preemption and of interrupts */
+    SECTION_PLACES = 4,        /* of a section: begin, end, and what called each */
+    SECTIONS_PLACES = OPERATIONS * SECTION_LONGEST_KINDS * SECTION_PLACES,
+};
+
+struct sections_variant {
+    uint64_t counts[SECTION_KINDS];
+    int64_t sums_ns[SECTION_KINDS];
+    struct section longest[SECTION_LONGEST_KINDS]; /* length 0: none */
+    uint64_t lost_count, unmatched_count;
+    int windows_count;
+    int64_t traced_ns;
+};
+
+struct sections {
+    struct run *run;
+    struct port_tracing *tracing; /* NULL: not traced */
+    const struct port_tracing_wish *wish;
+    int first_series; /* of SECTION_KINDS in the table of series */
+    struct section_match match;
+    struct sections_variant variants[OPERATIONS];
+    enum operation operation;
+    bool is_given_up; /* tracing went wrong, as an event has told */
+    int64_t places[SECTIONS_PLACES];
+    char names[SECTIONS_PLACES][PORT_SYMBOL_BYTES];
+};
+
+/* In `check`: leaves the series of sections out where they are not wanted, or cannot be had (auto).
+ * 0, or -1 with the outcome. */
+int sections_check(struct run *run);
+
+/* In `prepare`: opens the trace, or tells why there is none. 0, or -1 with the outcome. */
+int sections_open(struct sections *sections, struct run *run, int first_series);
+void sections_close(struct sections *sections);
+
+/* Traces windows while the process of the variant works. Does nothing without a trace. 0, or -1
+ * with the outcome. */
+int sections_measure(struct sections *sections, enum operation operation,
+                     struct busy_process *busy);
+
+/* When all variants are measured: tells what was seen, and the longest with their places. */
+void sections_tell(struct sections *sections);
+
+#endif

@@ -1,0 +1,616 @@
+/* IRQ-P-LAT and IRQ-P-DLT on a made-up machine: each reading of the clock takes TURN_NS, the
+ * timer's interrupt comes when it is told to and takes what it is told to, and a made-up kernel
+ * stamps its handler. So every figure is known. */
+#include "base/posix_source.h"
+
+#include "base/clock.h"
+#include "command/args.h"
+#include "fake_port.h"
+#include "family/interrupt/source.h"
+#include "port/tracing.h"
+#include "run/stop.h"
+#include "run/variant.h"
+#include "tap.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+enum { SAMPLES = 500, EVENTS = 4096, ALWAYS = 0, WITH_HANDLER };
+
+#define TURN_NS INT64_C(20)
+#define LATE_NS INT64_C(1500)    /* from the expiry to the interrupt */
+#define SERVICE_NS INT64_C(8000) /* from the reading before it to the one after it */
+#define ENTRY_NS INT64_C(700)    /* from the reading before it to the handler */
+#define EXIT_NS INT64_C(900)     /* from the handler to the reading after it */
+#define COVER_NS INT64_C(30000)  /* before the expiry, of an interruption that covers it */
+#define TAKEN_NS INT64_C(50000000)
+
+static struct {
+    int64_t now_ns, armed_ns, taken_ns;
+    int64_t late_ns;
+    int arm_error;
+    int covered_from; /* the interrupts from this one on come in another interruption; 0: none */
+    int takes_cpu;    /* at this interrupt the thread loses the CPU for TAKEN_NS; 0: at none */
+    bool has_expired, comes_not;
+    int count; /* interrupts */
+} machine;
+
+static struct {
+    bool lacks_all, refuses_start, is_locked_down;
+    int unhandled_from;     /* interrupts that are something else's; 0: none */
+    int off_after, lost_at; /* interrupts; 0: never */
+    int read_error, close_error;
+    int start_count, open_count, close_count;
+    bool is_on;
+    struct port_tracing_event events[EVENTS];
+    int event_count;
+} kernel;
+
+/* ---- the machine ---- */
+
+static void stamp(int64_t at_ns, int kind)
+{
+    bool is_off = kernel.off_after > 0 && machine.count > kernel.off_after;
+    if (kernel.is_on && !is_off && kernel.event_count < EVENTS)
+        kernel.events[kernel.event_count++] =
+            (struct port_tracing_event){.at_ns = at_ns, .kind = kind};
+}
+
+/* `before_ns`: the last reading before it. */
+static void interrupt(int64_t before_ns)
+{
+    machine.count++;
+    machine.armed_ns = 0;
+    machine.has_expired = true;
+    machine.now_ns = before_ns + SERVICE_NS;
+    if (machine.count == machine.takes_cpu) {
+        machine.now_ns += TAKEN_NS;
+        machine.taken_ns += TAKEN_NS;
+    }
+    if (kernel.is_on && machine.count == kernel.lost_at) {
+        stamp(machine.now_ns, PORT_TRACING_LOST);
+        return;
+    }
+    if (kernel.unhandled_from > 0 && machine.count >= kernel.unhandled_from)
+        return;
+    stamp(before_ns + ENTRY_NS, 0);
+    stamp(machine.now_ns - EXIT_NS, 1);
+}
+
+static bool is_covered(void)
+{
+    return machine.covered_from > 0 && machine.count + 1 >= machine.covered_from;
+}
+
+static void pass(void)
+{
+    int64_t before_ns = machine.now_ns;
+    int64_t late_ns = is_covered() ? -COVER_NS : machine.late_ns;
+    machine.now_ns += TURN_NS;
+    if (machine.armed_ns == 0 || machine.comes_not || machine.now_ns < machine.armed_ns + late_ns)
+        return;
+    bool covers = is_covered();
+    interrupt(before_ns);
+    if (covers)
+        machine.now_ns += COVER_NS;
+}
+
+int clock_gettime(clockid_t id, struct timespec *time)
+{
+    bool is_cpu_time = id == CLOCK_PROCESS_CPUTIME_ID || id == CLOCK_THREAD_CPUTIME_ID;
+    if (!is_cpu_time)
+        pass();
+    *time = clock_ns_timespec(machine.now_ns - (is_cpu_time ? machine.taken_ns : 0));
+    return 0;
+}
+
+int nanosleep(const struct timespec *wanted, struct timespec *left)
+{
+    (void)left;
+    machine.now_ns += clock_timespec_ns(wanted);
+    return 0;
+}
+
+static int arm(int64_t start_ns)
+{
+    errno = machine.arm_error;
+    if (machine.arm_error)
+        return -1;
+    machine.has_expired = false;
+    machine.armed_ns = start_ns;
+    return 0;
+}
+
+static int64_t wait_for_expiry(void)
+{
+    if (machine.armed_ns > 0 && machine.armed_ns <= machine.now_ns)
+        machine.has_expired = true; /* armed for the past: nobody watches */
+    machine.armed_ns = 0;
+    return machine.has_expired;
+}
+
+/* ---- tracing, in the place of the port's ---- */
+
+int port_tracing_look(const struct port_tracing_wish *wish, struct outcome *outcome)
+{
+    (void)wish;
+    if (kernel.is_locked_down)
+        return outcome_set(outcome, STATUS_DENIED, "boot without lockdown",
+                           "the kernel is locked down");
+    return kernel.lacks_all
+               ? outcome_set_remedy(outcome, STATUS_UNSUPPORTED,
+                                    (struct remedy){"mount it", "mount -t tracefs"}, "no tracefs")
+               : 0;
+}
+
+void port_tracing_name(char *name, size_t bytes)
+{
+    snprintf(name, bytes, "mine");
+}
+
+int port_tracing_remove_left(void)
+{
+    return 0;
+}
+
+struct port_tracing *port_tracing_open(const struct port_tracing_wish *wish,
+                                       struct outcome *outcome)
+{
+    (void)outcome;
+    CHECK(cpus_has(&wish->cpus, 0) && cpus_count(&wish->cpus) == 1);
+    kernel.open_count++;
+    return (struct port_tracing *)&kernel;
+}
+
+int port_tracing_filter(struct port_tracing *tracing, int kind, const char *expression)
+{
+    (void)tracing, (void)kind, (void)expression;
+    return 0;
+}
+
+int port_tracing_start(struct port_tracing *tracing, struct outcome *outcome)
+{
+    (void)tracing;
+    kernel.start_count++;
+    if (kernel.refuses_start)
+        return outcome_set(outcome, STATUS_FAILED, NULL, "does not start");
+    kernel.is_on = true;
+    return 0;
+}
+
+bool port_tracing_is_on(const struct port_tracing *tracing)
+{
+    (void)tracing;
+    return kernel.off_after == 0 || machine.count <= kernel.off_after;
+}
+
+int port_tracing_stop(struct port_tracing *tracing)
+{
+    (void)tracing;
+    kernel.is_on = false;
+    return 0;
+}
+
+int port_tracing_read(struct port_tracing *tracing, int cpu, port_tracing_visit visit,
+                      void *context)
+{
+    (void)tracing;
+    CHECK_SAME(cpu, 0);
+    for (int i = 0; i < kernel.event_count && !kernel.read_error; i++)
+        visit(&kernel.events[i], context);
+    kernel.event_count = 0;
+    errno = kernel.read_error;
+    return kernel.read_error ? -1 : 0;
+}
+
+int port_tracing_close(struct port_tracing *tracing, char *path, size_t bytes)
+{
+    (void)tracing;
+    snprintf(path, bytes, "/instances/mine");
+    kernel.close_count++;
+    return kernel.close_error;
+}
+
+pid_t port_tracing_thread(void)
+{
+    return 1;
+}
+
+int port_timerlat_look(int64_t period_us, struct outcome *outcome)
+{
+    (void)period_us, (void)outcome;
+    return 0;
+}
+
+int port_timerlat_open(int cpu)
+{
+    (void)cpu;
+    return -1;
+}
+
+/* ---- a run ---- */
+
+static struct run run;
+static struct request request;
+
+static void reset(void)
+{
+    memset(&machine, 0, sizeof machine);
+    memset(&kernel, 0, sizeof kernel);
+    memset(&fake_port, 0, sizeof fake_port);
+    fake_port.cpu_count = 1;
+    fake_port.has_budget = true;
+    fake_port.runtime_ns = 950000000;
+    fake_port.period_ns = 1000000000;
+    fake_port.on_arm = arm;
+    fake_port.on_timer_wait = wait_for_expiry;
+    machine.now_ns = 1000 * CLOCK_NS_PER_S;
+    machine.late_ns = LATE_NS;
+    stop_reset();
+}
+
+static void parse(const char *id, const char *source, const char *handler)
+{
+    char error[ARGS_ERROR_BYTES], from[40], seen[40];
+    snprintf(from, sizeof from, "source=%s", source);
+    snprintf(seen, sizeof seen, "handler=%s", handler);
+    char *words[] = {
+        "hardstone-probe", "run", (char *)id, "--clock", "monotonic", "-p", from, "-p", seen};
+    CHECK_SAME(args_parse(sizeof words / sizeof words[0], words, &request, error, sizeof error), 0);
+    memset(&run, 0, sizeof run);
+    run.request = &request;
+    run.test = request.test;
+    run.samples = SAMPLES;
+    run.is_realtime = true;
+    run.before.steal_ns = -1;
+    clock_open(&run.clock, false, 0);
+    rt_budget_init(&run.rt_budget);
+}
+
+/* As far as `prepare`; false: it ended before. */
+static bool start(const char *id, const char *source, const char *handler)
+{
+    parse(id, source, handler);
+    if (run.test->check(&run) != 0)
+        return false;
+    CHECK_SAME(variant_declare(&run), 0);
+    run.scratch = calloc(1, record_size(NULL, 0));
+    record_init(run.scratch, NULL, 0);
+    run.arena = arena_create(&run.plan, NULL, &run.outcome);
+    if (run.test->prepare(&run) != 0)
+        return false;
+    run.start_ns = clock_monotonic_ns();
+    return true;
+}
+
+static void end(void)
+{
+    run.test->finish(&run);
+    CHECK_SAME(kernel.close_count, kernel.open_count);
+    arena_free(run.arena);
+    arena_plan_free(&run.plan);
+    free(run.scratch);
+    free(run.own);
+}
+
+static void measure(const char *id, const char *handler)
+{
+    if (!CHECK(start(id, "timer", handler)))
+        return;
+    CHECK_SAME(run.test->measure(&run), 0);
+    if (run.outcome.status == STATUS_MEASURED)
+        run.test->judge(&run);
+}
+
+static const struct arena_event *event(const char *name)
+{
+    for (uint32_t i = 0; i < run.arena->event_count; i++)
+        if (strcmp(run.arena->events[i].name, name) == 0)
+            return &run.arena->events[i];
+    return NULL;
+}
+
+static void expect_event(const char *name, const char *part)
+{
+    if (CHECK(event(name) != NULL))
+        CHECK_HOLDS(event(name)->text, part);
+}
+
+static void expect_values(int series, int64_t count, int64_t least_ns, int64_t most_ns)
+{
+    const struct record *record = arena_record(run.arena, series);
+    CHECK_SAME(record->count, count);
+    CHECK_SAME(record->min >= least_ns, true);
+    CHECK_SAME(record->max <= most_ns, true);
+}
+
+/* ---- without sight of the handler ---- */
+
+static void test_delivery(void)
+{
+    reset();
+    measure("IRQ-P-LAT", "none");
+    CHECK_SAME(run.outcome.status, STATUS_MEASURED);
+    CHECK_SAME(run.arena->series_count, 1);
+    expect_values(ALWAYS, SAMPLES, LATE_NS - TURN_NS, LATE_NS);
+    expect_event("interrupts_accounted", "timer: of 500 interrupts sent 500 were seen, 0 came");
+    CHECK_SAME(kernel.open_count, 0);
+    end();
+}
+
+static void test_service(void)
+{
+    reset();
+    measure("IRQ-P-DLT", "none");
+    expect_values(ALWAYS, SAMPLES, SERVICE_NS, SERVICE_NS);
+    end();
+}
+
+/* A hypervisor leaves the guest before the expiry. */
+static void test_early(void)
+{
+    reset();
+    machine.late_ns = -2000;
+    measure("IRQ-P-LAT", "none");
+    expect_values(ALWAYS, SAMPLES, 0, 0);
+    expect_event("interrupts_accounted", "of 500 interrupts sent 500 were seen");
+    end();
+}
+
+static void test_in_other(void)
+{
+    reset();
+    machine.covered_from = 300;
+    measure("IRQ-P-LAT", "none");
+    CHECK(arena_record(run.arena, ALWAYS)->count < 300);
+    expect_values(ALWAYS, (int64_t)arena_record(run.arena, ALWAYS)->count, LATE_NS - TURN_NS,
+                  LATE_NS);
+    expect_event("interrupts_accounted", "came while another interruption had the CPU (the longest "
+                                         "from its send to the end of both: 79");
+    expect_event("interrupts_unseen", "given up, no interrupt of 20 bursts was seen on CPU 0");
+    end();
+}
+
+static void test_never_comes(void)
+{
+    reset();
+    machine.comes_not = true;
+    measure("IRQ-P-LAT", "none");
+    CHECK_SAME(run.outcome.status, STATUS_FAILED);
+    CHECK_HOLDS(run.outcome.reason, "no interrupt was seen");
+    expect_event("interrupts_accounted", "0 were seen, 0 came");
+    expect_event("interrupts_unseen", "given up");
+    end();
+}
+
+static void test_refused(void)
+{
+    reset();
+    CHECK(start("IRQ-P-LAT", "timer", "none"));
+    machine.arm_error = EINVAL;
+    run.test->measure(&run);
+    expect_event("interrupts_accounted", "of 0 interrupts sent 0 were seen");
+    CHECK_SAME(arena_record(run.arena, ALWAYS)->count, 0);
+    end();
+}
+
+/* What throttling looks like: the result does not blame the kernel for it. */
+static void test_loses_the_cpu(void)
+{
+    reset();
+    machine.takes_cpu = 200;
+    measure("IRQ-P-DLT", "none");
+    CHECK_SAME(run.outcome.status, STATUS_FAILED);
+    CHECK_HOLDS(run.outcome.reason, "the CPU was not given to the test");
+    expect_event("throttled", "the thread on the CPU under test was ready and did not run");
+    end();
+}
+
+/* ---- with it ---- */
+
+static void test_latency(void)
+{
+    reset();
+    measure("IRQ-P-LAT", "tracepoints");
+    CHECK_SAME(run.arena->series_count, 2);
+    expect_values(WITH_HANDLER, SAMPLES, ENTRY_NS, ENTRY_NS);
+    expect_event("handler_seen", "timer: the handler of 500 of 500 interrupts was seen");
+    end();
+}
+
+/* Latency, handler and dispatch are the service. */
+static void test_dispatch_and_split(void)
+{
+    reset();
+    measure("IRQ-P-DLT", "auto");
+    expect_values(ALWAYS, SAMPLES, SERVICE_NS, SERVICE_NS);
+    expect_values(WITH_HANDLER, SAMPLES, EXIT_NS, EXIT_NS);
+    expect_event("interrupts_split", "service 8000 ns, of which latency 700 ns, the handler 6400 "
+                                     "ns, dispatch 900 ns");
+    end();
+}
+
+/* A gap in which the kernel has handled nothing is not the interrupt. */
+static void test_unhandled(void)
+{
+    reset();
+    kernel.unhandled_from = 300;
+    measure("IRQ-P-LAT", "tracepoints");
+    int64_t count = (int64_t)arena_record(run.arena, ALWAYS)->count;
+    CHECK(count > 0 && count < 300);
+    CHECK_SAME(arena_record(run.arena, WITH_HANDLER)->count, count);
+    expect_event("interrupts_accounted", "0 are ambiguous");
+    expect_event("interrupts_unseen", "given up");
+    end();
+}
+
+static void test_no_tracefs(void)
+{
+    reset();
+    kernel.lacks_all = true;
+    measure("IRQ-P-LAT", "auto");
+    CHECK_SAME(run.outcome.status, STATUS_MEASURED);
+    CHECK_SAME(run.arena->series_count, 1);
+    expect_values(ALWAYS, SAMPLES, LATE_NS - TURN_NS, LATE_NS);
+    expect_event("handler_not_seen", "timer: the interrupt's handler is not seen: no tracefs; "
+                                     "mount it: mount -t tracefs");
+    end();
+    reset();
+    kernel.lacks_all = true;
+    CHECK(!start("IRQ-P-LAT", "timer", "tracepoints"));
+    CHECK_SAME(run.outcome.status, STATUS_UNSUPPORTED);
+    CHECK_TEXT(run.outcome.reason, "the handler: no tracefs");
+    CHECK_TEXT(run.outcome.command, "mount -t tracefs");
+}
+
+static void test_locked_down(void)
+{
+    reset();
+    kernel.is_locked_down = true;
+    CHECK(!start("IRQ-P-DLT", "timer", "tracepoints"));
+    CHECK_SAME(run.outcome.status, STATUS_DENIED);
+    CHECK_HOLDS(run.outcome.reason, "locked down");
+}
+
+static void test_refused_start(void)
+{
+    reset();
+    kernel.refuses_start = true;
+    measure("IRQ-P-LAT", "auto");
+    expect_values(ALWAYS, SAMPLES, LATE_NS - TURN_NS, LATE_NS);
+    CHECK_SAME(arena_record(run.arena, WITH_HANDLER)->count, 0);
+    expect_event("handler_not_seen", "does not start");
+    end();
+    reset();
+    kernel.refuses_start = true;
+    CHECK(start("IRQ-P-LAT", "timer", "tracepoints"));
+    CHECK_SAME(run.test->measure(&run), -1);
+    CHECK_SAME(run.outcome.status, STATUS_FAILED);
+    end();
+}
+
+/* Somebody switches tracing_on off: it is said, and not switched on again. */
+static void test_switched_off(void)
+{
+    reset();
+    kernel.off_after = 250;
+    measure("IRQ-P-LAT", "tracepoints");
+    CHECK_SAME(arena_record(run.arena, ALWAYS)->count, SAMPLES);
+    CHECK(arena_record(run.arena, WITH_HANDLER)->count < 250);
+    CHECK(arena_record(run.arena, WITH_HANDLER)->count > 0);
+    expect_event("handler_stopped", "timer: somebody has switched the instance's tracing_on off");
+    CHECK_SAME(kernel.start_count, 1);
+    end();
+}
+
+static void test_lost_events(void)
+{
+    reset();
+    kernel.lost_at = 200;
+    measure("IRQ-P-LAT", "tracepoints");
+    CHECK_SAME(arena_record(run.arena, WITH_HANDLER)->count, SAMPLES - 2);
+    expect_event("handler_seen", "498 of 500 interrupts was seen (not found 0, several 0, events "
+                                 "lost 2)"); /* that one, and the one that the gap may reach */
+    end();
+}
+
+static void test_not_read(void)
+{
+    reset();
+    kernel.read_error = EIO;
+    measure("IRQ-P-LAT", "tracepoints");
+    CHECK_SAME(arena_record(run.arena, ALWAYS)->count, SAMPLES);
+    CHECK_SAME(arena_record(run.arena, WITH_HANDLER)->count, 0);
+    expect_event("handler_not_read", "the kernel's events could not be read");
+    end();
+}
+
+static void test_not_removed(void)
+{
+    reset();
+    kernel.close_error = EBUSY;
+    measure("IRQ-P-LAT", "tracepoints");
+    run.test->finish(&run);
+    expect_event("handler_not_removed", "/instances/mine could not be removed");
+    end();
+}
+
+/* ---- sources that cannot be had ---- */
+
+static void test_no_second_cpu(void)
+{
+    reset();
+    measure("IRQ-P-LAT", "none");
+    end();
+    reset();
+    CHECK(start("IRQ-P-LAT", "ipi,timer", "none"));
+    expect_event("source_missing", "interrupts of source ipi are not measured: it is sent from "
+                                   "another CPU, and the test has only one");
+    end();
+    reset();
+    parse("IRQ-P-LAT", "ipi", "none");
+    CHECK_SAME(run.test->check(&run), -1);
+    CHECK_SAME(run.outcome.status, STATUS_UNSUPPORTED);
+    CHECK_HOLDS(run.outcome.reason, "ipi: it is sent from another CPU");
+}
+
+static void expect_no_ipi(int error, enum status status, const char *reason)
+{
+    reset();
+    fake_port.cpu_count = 2;
+    fake_port.interrupt_error = error;
+    parse("IRQ-P-LAT", "ipi", "none");
+    CHECK_SAME(run.test->check(&run), -1);
+    CHECK_SAME(run.outcome.status, status);
+    CHECK_HOLDS(run.outcome.reason, reason);
+    CHECK_HOLDS(run.outcome.remedy, "CONFIG_MEMBARRIER");
+}
+
+static void test_no_membarrier(void)
+{
+    expect_no_ipi(EPERM, STATUS_DENIED, "ipi: membarrier");
+    expect_no_ipi(ENOSYS, STATUS_UNSUPPORTED, "ipi: membarrier");
+    expect_no_ipi(ENOTSUP, STATUS_UNSUPPORTED, "ipi: membarrier");
+}
+
+static void test_no_device_named(void)
+{
+    reset();
+    CHECK(start("IRQ-P-DLT", "timer,external", "none"));
+    CHECK_SAME(variant_count(&run), 1);
+    expect_event("source_missing", "interrupts of source external are not measured: no device is "
+                                   "named; name one that only this test uses: -p uio=N");
+    end();
+    reset();
+    parse("IRQ-P-DLT", "external", "none");
+    CHECK_SAME(run.test->check(&run), -1);
+    CHECK_SAME(run.outcome.status, STATUS_SKIPPED);
+    CHECK_HOLDS(run.outcome.reason, "external: no device is named");
+}
+
+static void test_no_source_on_this_port(void)
+{
+    reset();
+    fake_port.on_arm = NULL;
+    parse("IRQ-P-TLT", "ipi,timer,external", "none");
+    CHECK_SAME(run.test->check(&run), -1);
+    CHECK_SAME(run.outcome.status, STATUS_UNSUPPORTED);
+    CHECK_HOLDS(run.outcome.reason, "ipi: ");
+    CHECK_HOLDS(run.outcome.reason, "; timer: ");
+}
+
+TAP_MAIN({"delivery", test_delivery}, {"service", test_service},
+         {"a timer that fires early", test_early},
+         {"interrupts in another interruption", test_in_other},
+         {"interrupts that never come", test_never_comes},
+         {"a timer that is refused", test_refused},
+         {"the thread loses the CPU", test_loses_the_cpu}, {"latency", test_latency},
+         {"dispatch, and the parts of the service", test_dispatch_and_split},
+         {"a gap without a handler", test_unhandled}, {"no tracefs", test_no_tracefs},
+         {"a kernel that is locked down", test_locked_down},
+         {"events that do not start", test_refused_start},
+         {"tracing switched off by somebody", test_switched_off},
+         {"events that are lost", test_lost_events}, {"events that cannot be read", test_not_read},
+         {"an instance that stays", test_not_removed}, {"no second CPU", test_no_second_cpu},
+         {"no membarrier", test_no_membarrier}, {"no device is named", test_no_device_named},
+         {"no source on this port", test_no_source_on_this_port})

@@ -1,0 +1,73 @@
+"""Which two preemption models stand for "off" and "on" on a machine. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from hardstone.errors import PrivilegeError
+from hardstone.model import Scalar
+
+OFF, ON = "none", "full"
+IN_THE_LAB = (
+    "measure a kernel of the lab: hardstone run KRN-P-PRE --compare-preemption --target lab:debian"
+)
+_LEAST_FIRST = (OFF, "voluntary", "laziest", "lazy", ON)
+_CHARACTERS = 40
+
+
+class Models(NamedTuple):
+    """`remark` says what of them is not as on a kernel with all models; empty: nothing."""
+
+    off: str
+    on: str
+    remark: str = ""
+
+
+def switched_models(facts: Mapping[str, Scalar]) -> Models:
+    """The least and the most preemptible model that the kernel can be switched to at run time.
+
+    PrivilegeError where it cannot be switched, or does not tell: with the reason and the next step.
+    """
+    return _chosen(facts, _LEAST_FIRST)
+
+
+def booted_models(facts: Mapping[str, Scalar], known: Sequence[str]) -> Models:
+    """The same of a kernel that is booted with one of the models `known`."""
+    return _chosen(facts, [one for one in _LEAST_FIRST if one in known])
+
+
+def _chosen(facts: Mapping[str, Scalar], known: Sequence[str]) -> Models:
+    text = facts.get("kernel.preemption_choices")
+    offered = {one.strip() for one in text.split(",")} if isinstance(text, str) else set()
+    found = [one for one in known if one in offered]
+    if len(found) < 2:
+        raise PrivilegeError(_why_not(facts, has_choices=bool(offered)), IN_THE_LAB)
+    return Models(found[0], found[-1], "; ".join(_remarks(facts, found[0], found[-1])))
+
+
+def _remarks(facts: Mapping[str, Scalar], off: str, on: str) -> list[str]:
+    found = []
+    if off != OFF:
+        found.append(f"the kernel has no model {OFF}: off is {off}, the least preemptible it has")
+    if on != ON:
+        found.append(f"the kernel has no model {ON}: on is {on}, the most preemptible it has")
+    if facts.get("kernel.realtime") is True:
+        found.append("it has PREEMPT_RT, under which the models differ for ordinary tasks only")
+    return found
+
+
+def _why_not(facts: Mapping[str, Scalar], *, has_choices: bool) -> str:
+    model = facts.get("kernel.preemption") or facts.get("kernel.preemption_model")
+    shown = "".join(char if char.isprintable() else "?" for char in str(model))[:_CHARACTERS]
+    is_dynamic = facts.get("kernel.preemption_is_dynamic")
+    if has_choices or is_dynamic is False:
+        return f"the kernel's preemption model is built in ({shown}) and cannot be switched"
+    if model is None:
+        return "the target does not tell its preemption model, so it cannot be switched"
+    if facts.get("user.effective_id") not in (0, None):
+        return "only root sees and switches the preemption model: run it as root"
+    return (
+        f"the preemption model cannot be seen ({shown}): debugfs is missing, or the kernel is "
+        "locked down, which also keeps it from being switched"
+    )
