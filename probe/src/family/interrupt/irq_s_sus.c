@@ -248,7 +248,7 @@ static void begin_search(struct run *run, int64_t source)
 static const char *why_ended(const struct own *own)
 {
     if (own->search.passed_ns == 0)
-        return "none_sustained";
+        return own->is_source_limit ? "source_held_none" : "none_sustained";
     if (own->search.failed_ns == 0 || own->search.passed_ns <= own->search.least_ns)
         return "shortest_tried";
     return own->is_source_limit ? "source" : "lost";
@@ -258,6 +258,9 @@ static const char *limit_words(const char *why)
 {
     if (strcmp(why, "none_sustained") == 0)
         return "no period that was tried is sustained";
+    if (strcmp(why, "source_held_none") == 0)
+        return "the source held none of the periods that were tried: nothing is known of the "
+               "system";
     if (strcmp(why, "shortest_tried") == 0)
         return "the shortest period that was tried is sustained: the limit is below it";
     if (strcmp(why, "source") == 0)
