@@ -17,7 +17,10 @@ FIXED = {
     "IRQ-S-SUS": {"period_ns"},
 }
 # Lists with one number for each variant.
-OF_VARIANTS = {"SEM-P-RTP": ["signal_wait_ns"], "IRQ-S-SUS": ["passed_ns", "failed_ns"]}
+OF_VARIANTS = {
+    "SEM-P-RTP": ["signal_wait_ns"],
+    "IRQ-S-SUS": ["passed_ns", "failed_ns", "source_failed_ns"],
+}
 
 each_test = pytest.mark.parametrize("test", TESTS, ids=lambda one: one.id)
 
