@@ -297,7 +297,7 @@ static void tell_class(const struct busy_process *busy, int class)
 
 static double percent(int64_t part, int64_t whole)
 {
-    return whole > 0 ? (double)part * PERCENT / (double)whole : 0;
+    return whole > 0 ? (double)part * (double)PERCENT / (double)whole : 0;
 }
 
 void busy_process_tell(const struct busy_process *busy, uint64_t value_count, uint64_t still_count)

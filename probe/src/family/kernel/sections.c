@@ -27,7 +27,7 @@ enum { FIELD_PLACE, FIELD_CALLER };
 
 #define PREEMPTIRQ(event)                                                                          \
     {                                                                                              \
-        .system = "preemptirq", .name = event, .fields = { "caller_offs", "parent_offs" }          \
+        .system = "preemptirq", .name = (event), .fields = { "caller_offs", "parent_offs" }        \
     }
 #define OFF_AND_ON                                                                                 \
     PREEMPTIRQ("preempt_disable"), PREEMPTIRQ("preempt_enable"), PREEMPTIRQ("irq_disable"),        \
