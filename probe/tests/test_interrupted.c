@@ -37,6 +37,7 @@ static struct {
 
 static struct {
     bool lacks_all, refuses_start, is_locked_down;
+    int unhandled_from;     /* interrupts that are something else's; 0: none */
     int off_after, lost_at; /* interrupts; 0: never */
     int read_error, close_error;
     int start_count, open_count, close_count;
@@ -70,6 +71,8 @@ static void interrupt(int64_t before_ns)
         stamp(machine.now_ns, PORT_TRACING_LOST);
         return;
     }
+    if (kernel.unhandled_from > 0 && machine.count >= kernel.unhandled_from)
+        return;
     stamp(before_ns + ENTRY_NS, 0);
     stamp(machine.now_ns - EXIT_NS, 1);
 }
@@ -427,6 +430,20 @@ static void test_dispatch_and_split(void)
     end();
 }
 
+/* A gap in which the kernel has handled nothing is not the interrupt. */
+static void test_unhandled(void)
+{
+    reset();
+    kernel.unhandled_from = 300;
+    measure("IRQ-P-LAT", "tracepoints");
+    int64_t count = (int64_t)arena_record(run.arena, ALWAYS)->count;
+    CHECK(count > 0 && count < 300);
+    CHECK_SAME(arena_record(run.arena, WITH_HANDLER)->count, count);
+    expect_event("interrupts_accounted", "0 are ambiguous");
+    expect_event("interrupts_unseen", "given up");
+    end();
+}
+
 static void test_no_tracefs(void)
 {
     reset();
@@ -589,7 +606,8 @@ TAP_MAIN({"delivery", test_delivery}, {"service", test_service},
          {"a timer that is refused", test_refused},
          {"the thread loses the CPU", test_loses_the_cpu}, {"latency", test_latency},
          {"dispatch, and the parts of the service", test_dispatch_and_split},
-         {"no tracefs", test_no_tracefs}, {"a kernel that is locked down", test_locked_down},
+         {"a gap without a handler", test_unhandled}, {"no tracefs", test_no_tracefs},
+         {"a kernel that is locked down", test_locked_down},
          {"events that do not start", test_refused_start},
          {"tracing switched off by somebody", test_switched_off},
          {"events that are lost", test_lost_events}, {"events that cannot be read", test_not_read},

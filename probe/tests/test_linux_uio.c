@@ -341,6 +341,33 @@ static void test_the_cpu_that_serves(void)
     take_away();
 }
 
+/* The begin of a line of /proc/PID/stat up to rt_priority, as Linux writes it. */
+#define STAT_OF(name, priority)                                                                    \
+    "66 (" name                                                                                    \
+    ") S 2 0 0 0 -1 2129984 0 0 0 0 0 0 0 0 -51 0 1 0 71 0 0 18446744073709551615 0 0 "            \
+    "0 0 0 0 0 2147483647 0 0 0 0 17 1 " priority " 1 0 0 0\n"
+
+static void test_the_thread_that_serves(void)
+{
+    struct port_uio uio;
+    make_up();
+    opened(NULL, &uio);
+    put("/proc/65/comm", "irq/11-uio_pci\n");
+    put("/proc/65/stat", STAT_OF("irq/11-uio_pci", "77"));
+    CHECK_SAME(port_uio_handler_priority(&uio), -1);
+    put("/proc/66/comm", "irq/11-uio_pci_\n"); /* the kernel cuts names */
+    put("/proc/66/stat", STAT_OF("irq/11-uio) _", "50"));
+    CHECK_SAME(port_uio_handler_priority(&uio), 50);
+    put("/proc/66/comm", "irq/11-uio_pci_generic\n");
+    CHECK_SAME(port_uio_handler_priority(&uio), 50);
+    put("/proc/66/stat", "66 (irq/11-uio_pci_) S 2 0\n");
+    CHECK_SAME(port_uio_handler_priority(&uio), -1);
+    uio.irq = -1;
+    CHECK_SAME(port_uio_handler_priority(&uio), -1);
+    port_uio_close(&uio);
+    take_away();
+}
+
 TAP_MAIN({"edu is known", test_edu_is_known},
          {"a device is closed with its interrupt taken back",
           test_a_device_is_closed_with_its_interrupt_taken_back},
@@ -360,4 +387,5 @@ TAP_MAIN({"edu is known", test_edu_is_known},
          {"refusals", test_refusals},
          {"a file that is another device is not touched",
           test_a_file_that_is_another_device_is_not_touched},
-         {"the CPU that serves", test_the_cpu_that_serves})
+         {"the CPU that serves", test_the_cpu_that_serves},
+         {"the thread that serves", test_the_thread_that_serves})

@@ -78,6 +78,11 @@ int port_uio_wait(const struct port_uio *uio, uint32_t *count);
  * not, or if they are several. A line of an IO-APIC may stay with its former CPU until it fires. */
 int port_uio_cpu(const struct port_uio *uio);
 
+/* The priority of the kernel's thread that serves the interrupt (PREEMPT_RT, or threadirqs on the
+ * boot line): 0 for one that is not real-time, -1 if there is none, or it is not known. Threads of
+ * a higher priority that do not sleep keep the interrupt from being counted. */
+int port_uio_handler_priority(const struct port_uio *uio);
+
 /* Takes the interrupt back, and unmaps and closes all; for a closed device nothing. */
 void port_uio_close(struct port_uio *uio);
 

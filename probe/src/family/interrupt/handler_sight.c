@@ -176,14 +176,14 @@ void handler_sight_read(struct handler_sight *sight)
     }
 }
 
-bool handler_sight_find(struct handler_sight *sight, int64_t from_ns, int64_t until_ns,
-                        struct handled *handled)
+enum handler_fate handler_sight_find(struct handler_sight *sight, int64_t from_ns, int64_t until_ns,
+                                     struct handled *handled)
 {
     if (!sight->is_on)
-        return false;
+        return HANDLER_LOST;
     enum handler_fate fate = handler_log_find(&sight->log, from_ns, until_ns, handled);
     sight->seen.of[fate] += sight->run->is_warm_up ? 0 : 1;
-    return fate == HANDLER_SINGLE;
+    return fate;
 }
 
 void handler_sight_stop(struct handler_sight *sight)

@@ -42,10 +42,10 @@ int handler_sight_start(struct handler_sight *sight);
 /* Empties the log, and fills it with what the kernel has recorded since the last call. */
 void handler_sight_read(struct handler_sight *sight);
 
-/* The handler between two moments of CLOCK_MONOTONIC. False: it is not known, and is counted;
- * nothing is counted in warm-up. */
-bool handler_sight_find(struct handler_sight *sight, int64_t from_ns, int64_t until_ns,
-                        struct handled *handled);
+/* The handler between two moments of CLOCK_MONOTONIC; HANDLER_LOST also where none is looked for.
+ * The fates are counted, but in warm-up. */
+enum handler_fate handler_sight_find(struct handler_sight *sight, int64_t from_ns, int64_t until_ns,
+                                     struct handled *handled);
 
 /* Switches the events off and tells what was seen. */
 void handler_sight_stop(struct handler_sight *sight);

@@ -11,7 +11,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BURST = SENDER_BURST, WARM_UP = 16, GAPS = 4096, MOST_UNSEEN = 20, TRIES = 4 };
+enum {
+    BURST = SENDER_BURST,
+    WARM_UP = 16,
+    GAPS = 4096,
+    MOST_UNSEEN = 20,
+    MOST_UNSEEN_SINGLE = 200,
+    TRIES = 4
+};
 
 #define BURST_NS INT64_C(50000000) /* the longest; a burst of 128 takes about 10 ms */
 #define LEAST_AHEAD_NS INT64_C(50000)
@@ -137,19 +144,28 @@ static void add_split(struct own *own, const struct interruption *one, int64_t h
     split->service_ns += one->service_ns;
 }
 
-static void add_handler(struct own *own, const struct gap *gap, struct interruption *interruption)
+static void add_handler(struct own *own, const struct handled *handled, int64_t begin_ns,
+                        int64_t end_ns, struct interruption *interruption)
+{
+    interruption->has_handler = true;
+    interruption->latency_ns = within_error(own, handled->entry_ns - begin_ns);
+    interruption->dispatch_ns = within_error(own, end_ns - handled->exit_ns);
+    add_split(own, interruption, handled->exit_ns - handled->entry_ns);
+}
+
+/* False: the kernel has handled no such interrupt in the gap. It is something else's. */
+static bool find_handler(struct own *own, const struct gap *gap, struct interruption *interruption)
 {
     struct handled handled;
     int64_t begin_ns = monotonic_of(own, gap->begin), end_ns = monotonic_of(own, gap->end);
     int64_t error_ns = own->anchor.bracket_ns / 2 + 1;
-    if (!handler_sight_find(own->sight, begin_ns - error_ns, end_ns + error_ns, &handled))
-        return;
-    if (error_ns > own->sight->seen.error_ns)
+    enum handler_fate fate =
+        handler_sight_find(own->sight, begin_ns - error_ns, end_ns + error_ns, &handled);
+    if (fate == HANDLER_SINGLE)
+        add_handler(own, &handled, begin_ns, end_ns, interruption);
+    if (fate == HANDLER_SINGLE && error_ns > own->sight->seen.error_ns)
         own->sight->seen.error_ns = error_ns;
-    interruption->has_handler = true;
-    interruption->latency_ns = within_error(own, handled.entry_ns - begin_ns);
-    interruption->dispatch_ns = within_error(own, end_ns - handled.exit_ns);
-    add_split(own, interruption, handled.exit_ns - handled.entry_ns);
+    return fate != HANDLER_NONE;
 }
 
 static void take_seen(struct own *own, const struct sent *sent, const struct gap *gap)
@@ -160,11 +176,15 @@ static void take_seen(struct own *own, const struct sent *sent, const struct gap
         .service_ns = clock_ns(clock, gap->end - gap->begin),
         .end = gap->end,
     };
-    if (interruption.delivery_ns < 0) {
-        interrupted_count_early(counts_of(own), -interruption.delivery_ns);
+    int64_t early_ns = -interruption.delivery_ns;
+    if (early_ns > 0)
         interruption.delivery_ns = 0;
+    if (!find_handler(own, gap, &interruption)) {
+        sent_counts_move(&counts_of(own)->sent, SENT_SEEN, SENT_NOT_SEEN);
+        return;
     }
-    add_handler(own, gap, &interruption);
+    if (early_ns > 0)
+        interrupted_count_early(counts_of(own), early_ns);
     own->record(own->run, &interruption);
 }
 
@@ -224,6 +244,14 @@ static uint64_t watch_for_late(struct own *own, uint64_t until)
     return until;
 }
 
+/* Blocks while the sender settles a device. */
+static void end_sending(struct own *own)
+{
+    int64_t from_ns = clock_monotonic_ns();
+    sender_end(&own->sender);
+    own->settled_ns += clock_monotonic_ns() - from_ns;
+}
+
 static uint32_t burst_elsewhere(struct own *own, uint32_t count)
 {
     const struct clock *clock = &own->run->clock;
@@ -234,7 +262,7 @@ static uint32_t burst_elsewhere(struct own *own, uint32_t count)
     uint64_t until = gap_log_watch(&own->gap_log, clock, from + clock_ticks_of_ns(clock, BURST_NS),
                                    &sender->is_done);
     until = watch_for_late(own, until);
-    sender_end(sender);
+    end_sending(own);
     const struct sent_watch watch = {from, known_until(&own->gap_log, until)};
     sent_match(own->gaps, own->gap_log.count, &watch, sender->sends, sender->sent_count,
                own->results, &counts_of(own)->sent);
@@ -324,6 +352,12 @@ static uint32_t send_and_watch(struct own *own)
     return own->has_sender ? burst_elsewhere(own, count) : burst_armed(own, count);
 }
 
+static bool is_given_up(const struct own *own)
+{
+    return own->unseen_bursts >=
+           (own->line->source->most_in_a_burst == 1 ? MOST_UNSEEN_SINGLE : MOST_UNSEEN);
+}
+
 /* Those that the kernel has counted for certain: nobody may have had the CPU at the others. */
 static uint32_t watched_count(const struct own *own, uint32_t count)
 {
@@ -344,7 +378,7 @@ static int take_burst(struct run *run)
     take_results(own, own->has_sender ? own->sender.sends : own->armed, count);
     own->unseen_bursts =
         counts_of(own)->sent.of[SENT_SEEN] > seen_count ? 0 : own->unseen_bursts + 1;
-    return own->unseen_bursts >= MOST_UNSEEN ? -1 : 0;
+    return is_given_up(own) ? -1 : 0;
 }
 
 /* ---- a variant ---- */
@@ -393,8 +427,8 @@ static void tell_variant(struct own *own)
     handler_sight_stop(own->sight);
     interrupted_tell_accounted(own->run, variant_number(own->run, "source"), &own->counts);
     interrupted_tell_split(own->run, variant_number(own->run, "source"), &own->split);
-    if (own->unseen_bursts >= MOST_UNSEEN)
-        interrupted_tell_unseen(own->run, own->line);
+    if (is_given_up(own))
+        interrupted_tell_unseen(own->run, own->line, own->unseen_bursts);
 }
 
 int interrupted_measure_variant(struct run *run)

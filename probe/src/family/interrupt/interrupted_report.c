@@ -2,7 +2,6 @@
 
 #include "family/interrupt/interrupted_report.h"
 
-#include <stdio.h>
 #include <string.h>
 
 void interrupted_count_early(struct interrupted_counts *counts, int64_t early_ns)
@@ -79,28 +78,12 @@ void interrupted_tell_split(struct run *run, int64_t source, const struct interr
         (long long)latency, (long long)handler, (long long)dispatch);
 }
 
-static void tell_elsewhere(struct run *run, const struct interrupt_line *line, int cpu)
+void interrupted_tell_unseen(struct run *run, const struct interrupt_line *line, int burst_count)
 {
-    char command[96];
-    snprintf(command, sizeof command, "echo %d > /proc/irq/%d/smp_affinity_list", run->setup.cpu,
-             line->uio.irq);
     arena_event(run->arena, "interrupts_unseen", -1,
-                DATA(data_text("source", line->source->name), data_integer("served_cpu", cpu),
-                     data_integer("cpu", run->setup.cpu), data_text("command", command)),
-                "%s: given up, no interrupt of 20 bursts was seen on CPU %d: CPU %d serves it",
-                line->source->name, run->setup.cpu, cpu);
-}
-
-void interrupted_tell_unseen(struct run *run, const struct interrupt_line *line)
-{
-    int cpu = line->source == &interrupt_external ? port_uio_cpu(&line->uio) : -1;
-    if (cpu >= 0 && cpu != run->setup.cpu) {
-        tell_elsewhere(run, line, cpu);
-        return;
-    }
-    arena_event(run->arena, "interrupts_unseen", -1,
-                DATA(data_text("source", line->source->name), data_integer("cpu", run->setup.cpu)),
-                "%s: given up, no interrupt of 20 bursts was seen on CPU %d: the system serves it "
+                DATA(data_text("source", line->source->name), data_integer("cpu", run->setup.cpu),
+                     data_integer("burst_count", burst_count)),
+                "%s: given up, no interrupt of %d bursts was seen on CPU %d: the system serves it "
                 "elsewhere, or the thread did not get the CPU",
-                line->source->name, run->setup.cpu);
+                line->source->name, burst_count, run->setup.cpu);
 }

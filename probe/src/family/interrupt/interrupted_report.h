@@ -30,7 +30,7 @@ void interrupted_tell_accounted(struct run *run, int64_t source,
 /* Means of the parts; nothing where no handler is known. */
 void interrupted_tell_split(struct run *run, int64_t source, const struct interrupted_split *split);
 
-/* That the source was given up. */
-void interrupted_tell_unseen(struct run *run, const struct interrupt_line *line);
+/* That the source was given up after that many bursts. */
+void interrupted_tell_unseen(struct run *run, const struct interrupt_line *line, int burst_count);
 
 #endif

@@ -38,7 +38,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SAMPLES = 20000, LEVELS = 2, IDLE_PARTS = 100, MOST_UNSEEN = 20, WAIT_MS = 100 };
+enum { SAMPLES = 20000, LEVELS = 2, IDLE_PARTS = 100, MOST_UNSEEN = 20, WAIT_MS = 1000 };
 
 #define LEAST_AHEAD_NS INT64_C(50000)
 #define MOST_AHEAD_NS INT64_C(3200000)
@@ -122,6 +122,17 @@ static bool wait_for_device(const struct interrupt_line *line, int64_t *now_ns)
     return has_come;
 }
 
+/* What came after it was given up belongs to no later send. */
+static void drain_device(const struct interrupt_line *line)
+{
+    struct pollfd served = {.fd = line->uio.file, .events = POLLIN};
+    uint32_t count;
+    if (line->source != &interrupt_external)
+        return;
+    if (poll(&served, 1, 0) > 0)
+        (void)port_uio_wait(&line->uio, &count);
+}
+
 static bool wait_for_waker(struct own *own, int64_t *now_ns)
 {
     if (own->line->source == &interrupt_external)
@@ -137,6 +148,7 @@ static uint32_t burst_elsewhere(struct own *own, uint32_t count)
     struct waker *waker = &own->waker;
     uint32_t taken = 0;
     int64_t now_ns;
+    drain_device(own->line);
     waker_begin(waker, count);
     while (taken < count && !waker_has_ended(waker)) {
         bool has_come = wait_for_waker(own, &now_ns);
@@ -193,7 +205,7 @@ static void take_wake_up(struct own *own, const struct wake_up *one)
     record_value(run_record(run, SEND_TO_THREAD), one->user_ns - one->sent_ns, at_ns);
     bool is_timer = own->line->source == &interrupt_timer;
     int64_t from_ns = is_timer ? one->sent_ns - WAKER_EARLY_NS : one->sent_ns;
-    if (handler_sight_find(own->sight, from_ns, one->user_ns, &handled))
+    if (handler_sight_find(own->sight, from_ns, one->user_ns, &handled) == HANDLER_SINGLE)
         record_value(run_record(run, TO_THREAD), one->user_ns - handled.entry_ns, at_ns);
 }
 

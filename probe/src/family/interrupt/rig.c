@@ -97,6 +97,18 @@ static void tell_counted(const struct rig *rig, int source)
 
 /* ---- life ---- */
 
+/* Threads of the test that spin run before it, but for the low-priority one. */
+static void tell_handler_thread(struct rig *rig, const struct interrupt_line *line)
+{
+    int priority = port_uio_handler_priority(&line->uio);
+    if (priority >= 0)
+        arena_event(
+            rig->run->arena, "handler_is_thread", -1,
+            DATA(data_text("source", line->source->name), data_integer("priority", priority)),
+            "%s: the kernel serves the interrupt of /dev/uio%d in a thread of priority %d",
+            line->source->name, line->uio.number, priority);
+}
+
 static int open_source(struct rig *rig, int source, enum handler_role role)
 {
     struct outcome outcome = {0};
@@ -106,8 +118,12 @@ static int open_source(struct rig *rig, int source, enum handler_role role)
         return 0;
     if (interrupt_source(source)->open(&rig->lines[source], run, &outcome) != 0) {
         interrupt_source_tell_missing(run, source, &outcome);
+        rig->refusal = outcome;
         return 0;
     }
+    rig->is_open = true;
+    if (source == INTERRUPT_EXTERNAL)
+        tell_handler_thread(rig, &rig->lines[source]);
     rig->counted[source] = counted(rig, source);
     return handler_sight_open(&rig->sights[source], run, source, role);
 }
@@ -120,7 +136,9 @@ int rig_open(struct rig *rig, struct run *run, enum handler_role role)
     for (int source = 0; source < INTERRUPT_SOURCES; source++)
         if (open_source(rig, source, role) != 0)
             return -1;
-    return 0;
+    if (!rig->is_open)
+        run->outcome = rig->refusal;
+    return rig->is_open ? 0 : -1;
 }
 
 static bool has_values(const struct run *run)

@@ -9,13 +9,15 @@
 struct rig {
     struct run *run;
     enum handler_role role;
+    bool is_open;           /* at least one source is */
+    struct outcome refusal; /* of the last one that is not */
     struct interrupt_line lines[INTERRUPT_SOURCES];
     struct handler_sight sights[INTERRUPT_SOURCES];
     int64_t counted[INTERRUPT_SOURCES]; /* by the kernel, before the measurement; -1: not told */
     uint64_t sent[INTERRUPT_SOURCES];   /* while the CPU was watched, those of warm-up too */
 };
 
-/* For `check` and `prepare`; 0, or -1 with the outcome. */
+/* For `check` and `prepare`; 0, or -1 with the outcome: none of the sources can be had. */
 int rig_check(struct run *run, enum handler_role role);
 int rig_open(struct rig *rig, struct run *run, enum handler_role role);
 

@@ -54,6 +54,12 @@ void sent_match(const struct gap *gaps, uint32_t gap_count, const struct sent_wa
     }
 }
 
+void sent_counts_move(struct sent_counts *counts, enum sent_fate from, enum sent_fate to)
+{
+    counts->of[from]--;
+    counts->of[to]++;
+}
+
 const char *sent_fate_name(enum sent_fate fate)
 {
     static const char *const names[] = {[SENT_SEEN] = "seen",

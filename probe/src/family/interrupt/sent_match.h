@@ -56,6 +56,9 @@ void sent_match(const struct gap *gaps, uint32_t gap_count, const struct sent_wa
                 const struct sent *sends, uint32_t sent_count, struct sent_result *results,
                 struct sent_counts *counts);
 
+/* One that has fate `from` has fate `to`, as was found out since. */
+void sent_counts_move(struct sent_counts *counts, enum sent_fate from, enum sent_fate to);
+
 /* "seen", "in_other", ... */
 const char *sent_fate_name(enum sent_fate fate);
 

@@ -27,13 +27,20 @@ static bool wait_until_due(struct sustained_sender *sender, uint64_t k)
     return !is_to_end(sender);
 }
 
+/* Returns when it was served. */
+static int send_one(const struct interrupt_line *line)
+{
+    int error = line->source->send(line);
+    return error || !line->source->settle ? error : line->source->settle(line);
+}
+
 static void send_burst(struct sustained_sender *sender)
 {
     const struct clock *clock = &sender->run->clock;
     for (uint64_t k = 0; k < sender->wanted_count && wait_until_due(sender, k); k++) {
         struct sustained_send *send = &sender->ring[k % SUSTAINED_RING];
         uint64_t at = clock_begin(clock);
-        sender->error = sender->line->source->send(sender->line);
+        sender->error = send_one(sender->line);
         *send = (struct sustained_send){at, clock_end(clock), sustained_due(&sender->grid, k + 1)};
         if (sender->error)
             break;
