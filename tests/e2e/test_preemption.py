@@ -220,7 +220,7 @@ def test_what_the_kernel_does_not_offer(
 def test_another_shield_at_work_is_not_disturbed(probe: Path, machine: Machine) -> None:
     with started(probe, machine) as process:
         second = machine.run(probe, "--preemption", "none")
-        assert second.result.status == "denied"
+        assert second.result.status == "denied", second.result
         assert f"process {process.pid}" in str(second.result.reason)
         assert machine.model == "none"
     wait_until(lambda: machine.model == "full")
