@@ -299,6 +299,8 @@ static void fill_texts(struct arena *arena, char fill_with)
     arena->slot_count = head.slot_count;
     arena->slot_shape = head.slot_shape;
     arena->more_events = head.more_events;
+    arena->window_room = head.window_room;
+    arena->gap_room = head.gap_room;
     arena->kept_begin = head.kept_begin;
     arena->window_room = head.window_room;
     arena->gap_room = head.gap_room;
