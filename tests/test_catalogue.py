@@ -28,7 +28,13 @@ FIELDS = {
     *("after", "uncounted", "enters_kernel"),
     *PROFILES,
 }
-SEARCHED = {"period_min_ns", "period_max_ns", "passed_ns", "failed_ns"}  # bounds of a search
+SEARCHED = {
+    "period_min_ns",
+    "period_max_ns",
+    "passed_ns",
+    "failed_ns",
+    "source_failed_ns",
+}  # bounds of a search
 # By the study of 2012: the place of a thread that lowers itself, unequal first slices, creation and
 # deletion of threads.
 UNCOUNTED = {

@@ -10,9 +10,17 @@ from tests.targets import sample
 
 TESTS = sample.register().tests
 # Labels that no parameter sets: clocks and timers that a system has, and "total" of all CPUs.
-FIXED = {"CLK-B-RES": {"clock", "mechanism"}, "TMR-P-LAT": {"part"}, "IRQ-S-SUS": {"period_ns"}}
+FIXED = {
+    "CLK-B-RES": {"clock", "mechanism"},
+    "TMR-P-LAT": {"part"},
+    "KRN-P-PRE": {"kind"},
+    "IRQ-S-SUS": {"period_ns"},
+}
 # Lists with one number for each variant.
-OF_VARIANTS = {"SEM-P-RTP": ["signal_wait_ns"], "IRQ-S-SUS": ["passed_ns", "failed_ns"]}
+OF_VARIANTS = {
+    "SEM-P-RTP": ["signal_wait_ns"],
+    "IRQ-S-SUS": ["passed_ns", "failed_ns", "source_failed_ns"],
+}
 
 each_test = pytest.mark.parametrize("test", TESTS, ids=lambda one: one.id)
 

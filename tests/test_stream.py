@@ -382,3 +382,43 @@ def test_lines_of_others_do_not_count_for_the_limits_of_a_stream() -> None:
 def test_a_console_that_ends_lines_in_its_own_way_changes_nothing() -> None:
     lines = [line.rstrip(b"\n") + b"\x1b[0m\r\n" for line in with_checksum(GOLDEN)]
     assert noisy(*lines).complete
+
+
+WINDOW = (
+    b'{"type":"window","begin_ns":%d,"end_ns":%d,"distance_ns":[%d],"length_ns":[100],'
+    b'"counted_ns":null,"interrupts_count":null,"timer_interrupts_count":null}'
+)
+
+
+def fed(lines: list[bytes]) -> StreamReader:
+    reader = StreamReader(TEST)
+    for line in [HEADER, *lines]:
+        reader.feed(line)
+    return reader
+
+
+def test_windows_are_kept_in_their_order() -> None:
+    reader = fed([WINDOW % (0, 1000, 10), WINDOW % (1000, 2000, 900)])
+    assert reader.problem is None
+    assert [one.length_ns for one in reader.finish().windows] == [[100], [100]]
+
+
+@pytest.mark.parametrize(
+    ("second", "words"),
+    [
+        (WINDOW % (999, 2000, 10), "begins before the one before it ended"),
+        (WINDOW % (1000, 2000, 901), "after its window"),
+        (WINDOW % (1000, 2000, -1), "begins before"),
+    ],
+)
+def test_an_impossible_window_breaks_the_stream(second: bytes, words: str) -> None:
+    reader = fed([WINDOW % (0, 1000, 10), second])
+    assert reader.problem is not None
+    assert reader.problem.startswith("line 3") and words in reader.problem
+    assert len(reader.finish().windows) == 1
+
+
+def test_a_flood_of_gaps_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hardstone.stream.MOST_GAPS", 1)
+    reader = fed([WINDOW % (0, 1000, 10), WINDOW % (1000, 2000, 10)])
+    assert reader.problem == "line 3: more than 1 gaps"

@@ -11,10 +11,11 @@ from jsonschema import Draft202012Validator
 
 from hardstone import model, schema
 from hardstone.catalogue import PROFILES, load_catalogue
-from hardstone.model import Result, RunDocument
+from hardstone.model import Result, RunDocument, Series
 from hardstone.plan import Request, make_plan
 from hardstone.stats.clock_check import clocks_apart
 from hardstone.stats.identity import series_problem
+from hardstone.stats.noise import with_noise
 from hardstone.stats.trust import grade_run
 from hardstone.store.convert import CONVERTERS
 from hardstone.store.documents import read_document
@@ -146,10 +147,29 @@ def _result(run: RunDocument, test: str) -> Result:
     return next(result for result in run.results if result.test == test)
 
 
+def _received(result: Result) -> Result:
+    """Without what the toolkit found in the windows, which another version of it may change."""
+    series = result.series if not result.windows else [_named(result, "gap")]
+    return msgspec.structs.replace(result, noise=[], series=series)
+
+
+def _named(result: Result, name: str) -> Series:
+    (one,) = [one for one in result.series if one.name == name]
+    return one
+
+
+def test_a_golden_run_with_windows_can_be_analysed_again() -> None:
+    (result,) = read_document(GOLDEN / "run-3-noise.json").results
+    again = with_noise(result)
+    assert [one.name for one in again.series] == ["gap", "tick", "other"]
+    assert again.noise[0].tick_period_ns == pytest.approx(4e6, rel=1e-5)
+    assert _named(again, "tick").count > 150
+
+
 def test_the_golden_runs_hold_what_the_streams_say() -> None:
-    held = [result for path in RUNS for result in read_document(path).results]
+    held = [_received(result) for path in RUNS for result in read_document(path).results]
     for path in STREAMS:
-        assert _read(path).finish() in held
+        assert _received(_read(path).finish()) in held
 
 
 def test_the_clock_of_a_guest_is_held_against_the_host_where_it_keeps_time() -> None:

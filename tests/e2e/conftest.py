@@ -75,6 +75,12 @@ def hog(probe: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
+def interrupter(probe: Path) -> Path:
+    """A program that interrupts a CPU from another one and says when."""
+    return helper(probe, "hardstone-interrupter")
+
+
+@pytest.fixture(scope="session")
 def broken_libc(probe: Path) -> Path:
     return helper(probe, "broken.so")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 FEW = ("--samples", "200")
 OPTIONS: dict[str, tuple[str, ...]] = {
     "CLK-B-RES": ("--samples", "20000"),
+    "CLK-P-DUR": ("--samples", "0", "--duration-ns", "300000000"),
     "TMR-P-JIT": ("--samples", "20", "-p", "periods_ns=1ms,2ms"),
     "TMR-B-EDGE": ("-p", "mechanisms=nanosleep"),  # all of them: test_broken_libc.py
     "THR-B-NEW": ("--samples", "2"),

@@ -21,6 +21,22 @@ def cpu() -> int:
     return min(os.sched_getaffinity(0))
 
 
+def allowed() -> set[int]:
+    return set(os.sched_getaffinity(0))
+
+
+def share_of_others() -> float | None:
+    """The share of the CPU that real-time threads are refused for others; None: not known."""
+    with suppress(OSError, ValueError):
+        period, runtime = (
+            int(Path(f"/proc/sys/kernel/sched_rt_{name}_us").read_text())
+            for name in ("period", "runtime")
+        )
+        if 0 < runtime < period:
+            return (period - runtime) / period
+    return None
+
+
 def no_realtime() -> str | None:
     """Whether SCHED_FIFO may be had; asked in a process of its own."""
     if shutil.which("chrt") is None:

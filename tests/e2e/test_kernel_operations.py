@@ -29,7 +29,8 @@ CLASSES = (
 OPERATIONS = ("none", *CLASSES, "all")
 SAMPLES = 100
 BLOCKED_NS = 5_000_000  # as broken_kernel.c
-HOG = Bursts(length_ns=20_000_000, period_ns=100_000_000, count=12)
+HOG = Bursts(length_ns=20_000_000, period_ns=100_000_000, count=300)
+FIRST = ("nice", "-n", "-20")  # the operations get the CPU also on a busy machine
 
 
 def options(operations: tuple[str, ...], samples: int = SAMPLES) -> list[str]:
@@ -55,7 +56,7 @@ def on_broken(
     libc: Path, probe: Path, breach: str, quick: list[str], words: list[str], **variables: str
 ) -> Stream:
     variables |= {"HARDSTONE_BROKEN": breach, "LD_PRELOAD": str(libc)}
-    return run(probe, TEST, *words, *quick, variables=variables)
+    return run(probe, TEST, *words, *quick, prefix=FIRST, variables=variables)
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +90,7 @@ def test_a_blocking_operation_is_ranked_first(
     shared_probe: Path, broken_libc: Path, quick: list[str]
 ) -> None:
     """Values are what was left of the 5 ms when a release hit them."""
-    words = options(("none", "pipe", "file", "map", "scan"), 200)
+    words = options(("none", "pipe", "file", "map", "scan"), 1000)
 
     def attempt() -> list[str]:
         stream = on_broken(broken_libc, shared_probe, "blocks_in_rename", quick, words)
@@ -164,10 +165,9 @@ def test_a_full_disk_stays_as_full(probe: Path, mounted: Path, quick: list[str])
 
 
 def test_a_hog_above_shows_in_every_operation(probe: Path, hog: Path, quick: list[str]) -> None:
-    """20 ms of each 100 ms: what has values for longer than that meets it."""
+    """20 ms of each 100 ms, for longer than the test: each variant lasts 200 ms and meets two."""
     words = [*options(("none", "fork", "scan", "all"), 500), "--priority", str(PRIORITY), *quick]
-    with measuring(probe, TEST, *words) as running, hogging(hog, HOG) as told:
+    with measuring(probe, TEST, *words) as running, hogging(hog, HOG):
         stream = running.rest()
-        told()
     for name, series in dispatches(stream).items():
         assert (series.max or 0) > HOG.length_ns / 2, name

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from hardstone.errors import InputError
 from hardstone.lab.kernels import Kernel
 from hardstone.targets.lab import LabTransport, lab_transport
 from tests.guests.called import call
@@ -16,6 +17,8 @@ from tests.guests.kernels import Build
 TRACING = "/sys/kernel/tracing"
 FATES = ("seen", "in_other", "ambiguous", "not_seen", "not_watched")
 TRIES = 8
+AFFINITY = "/proc/irq/11/smp_affinity_list"  # of edu on QEMU's machine `pc`
+EXTERNAL = ("--samples", "50", "-p", "source=external", "-p", "uio=0")
 # The kernel changes its code to switch a tracepoint on, and QEMU's threads are not safe against
 # that. So the tracepoints are switched on before, by two instances that record nothing, while there
 # is one CPU: the probe's instance then changes no code.
@@ -44,6 +47,18 @@ def two_cpus(kernel: Kernel) -> Iterator[LabTransport]:
     with_guest = lab_transport(f"{kernel.name},cpus=2")
     with_guest.open()
     assert shell(with_guest, HOLD).strip() == "0-1"
+    yield with_guest
+    with_guest.close()
+
+
+@pytest.fixture(scope="module")
+def with_device(kernel: Kernel) -> Iterator[LabTransport]:
+    """Two CPUs, and QEMU's edu, whose interrupt is sent to the second one."""
+    try:
+        with_guest = lab_transport(f"{kernel.name},cpus=2,device=edu")
+    except InputError as error:
+        pytest.skip(str(error))
+    with_guest.open()
     yield with_guest
     with_guest.close()
 
@@ -149,6 +164,39 @@ def test_a_thread_is_woken_from_another_cpu(two_cpus: LabTransport) -> None:
     assert part["count"] == matched(lines, "ipi") >= 50
     assert part["min"] > 0
     assert part["max"] <= total["max"]
+
+
+def test_a_device_that_another_cpu_serves_is_not_measured(with_device: LabTransport) -> None:
+    shell(with_device, f"echo 0 >{AFFINITY}")
+    lines = Lines(with_device, "IRQ-P-DLT", "--cpu", "1", *EXTERNAL)
+    missing = lines.event("source_missing", "external")
+    assert missing["reason"].startswith("CPU 0 serves the interrupt of /dev/uio0")
+    assert missing["command"] == f"echo 1 > {AFFINITY}"
+    assert lines.series("service", "external")["count"] == 0
+
+
+def test_a_device_interrupts_a_thread(with_device: LabTransport) -> None:
+    shell(with_device, f"echo 1 >{AFFINITY}")
+    words = ("--cpu", "1", *EXTERNAL)
+
+    def has_values(lines: Lines) -> bool:
+        return lines.event("interrupts_accounted", "external").get("seen_count", 0) > 0
+
+    lines = until(has_values, lambda: Lines(with_device, "IRQ-P-DLT", *words))
+    expect_accounts(lines, "external")
+    assert has_values(lines)
+    if counted := lines.event("interrupts_counted", "external"):
+        assert counted["kernel_count"] >= counted["sent_count"] > 0
+
+
+def test_a_device_wakes_a_thread(with_device: LabTransport) -> None:
+    shell(with_device, f"echo 1 >{AFFINITY}")
+
+    def attempt() -> Lines:
+        return Lines(with_device, "IRQ-P-TLT", "--cpu", "1", *EXTERNAL)
+
+    lines = until(lambda one: one.series("send_to_thread", "external")["count"] > 0, attempt)
+    assert lines.series("send_to_thread", "external")["min"] > 0
 
 
 def test_the_timer_counts_to_the_nanosecond(counting: LabTransport) -> None:

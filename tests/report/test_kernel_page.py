@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from io import BytesIO
 
+import msgspec
 import pytest
 from pypdf import PdfReader
 
-from hardstone.model import Scalar
+from hardstone.model import RunDocument, Scalar
 from hardstone.present.kernel_history import kernel_history
 from hardstone.report import svg
 from hardstone.report.charts import blocking_chart, section_chart
@@ -128,3 +129,27 @@ def test_nothing_blocked_draws_nothing() -> None:
     found = kernel_page(quiet, "r", Sketches(), live=False)
     assert found is not None and found.figures == []
     assert "Kernel time by operation" in sketched(make.document(results=[quiet]))
+
+
+def switched() -> RunDocument:
+    """A run that switched the preemption model."""
+    results = [kernel_result(), kernel_result(2, is_short=True)]
+    for found, model in zip(results, ("none", "full"), strict=True):
+        found.conditions.preemption = model
+    plan = msgspec.structs.replace(make.document().plan, preemption_models=["none", "full"])
+    return make.document(results=results, plan=plan, system={"kernel.preemption": "none"})
+
+
+def test_preemption_off_stands_beside_on_and_hps() -> None:
+    text = sketched(switched())
+    assert "Kernel preemption off (none) and on (full)" in text
+    assert "HP 1987 improvement" in text and "<td>1127 ms</td>" in text
+    assert "Differs:" not in text
+    assert "Kernel preemption off" not in sketched(make.document(results=[kernel_result()]))
+
+
+def test_preemption_off_and_on_have_a_page_on_paper() -> None:
+    data = render_pdf(switched(), no_descriptor, drawer=Sketches())
+    texts = [" ".join(one.extract_text().split()) for one in PdfReader(BytesIO(data)).pages]
+    (found,) = [text for text in texts if "Kernel preemption off (none) and on (full)" in text]
+    assert "1127 ms" in found and "HP-UX/RT on HP 9000 Series 800" in found

@@ -136,9 +136,9 @@ static int class_scan(struct kernel_space *space)
 }
 
 const struct kernel_class kernel_classes[KERNEL_CLASSES] = {
-    {"fork", "fork, exit and wait", class_fork},
+    {"fork", "fork, exit and wait", class_fork, true},
     {"exec", "fork and exec of a small program", class_exec},
-    {"exit", "exit of a large process", class_exit},
+    {"exit", "exit of a large process", class_exit, true},
     {"copy", "large write and read of a file", class_copy},
     {"file", "create, rename and delete a file", class_file},
     {"map", "mmap, page faults, munmap", class_map},

@@ -7,6 +7,7 @@
 
 #include "work/scratch.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -30,6 +31,9 @@ struct kernel_class {
     const char *title;
     /* Does the operation once: 0, or an errno value. */
     int (*act)(struct kernel_space *space);
+    /* Its child does next to nothing in user space: what the system counts as that is the kernel's,
+     * since Linux counts all time of a process that no tick has hit as time in user space. */
+    bool has_kernel_child;
 };
 
 enum { KERNEL_CLASSES = 11 };

@@ -11,10 +11,18 @@ from hardstone.cli.options import plan_options
 
 
 @click.command("run")
-@click.argument("tests", nargs=-1, required=True, metavar="TEST...")
+@click.argument("tests", nargs=-1, metavar="TEST...")
 @plan_options
+@click.option(
+    "--resume",
+    is_flag=False,
+    flag_value="",
+    metavar="[RUN]",
+    help="Goes on with a search of IRQ-S-SUS that was cut off, by default the last one.",
+)
 @lab_options
-def command(tests: tuple[str, ...], **options: Any) -> int:
+@click.pass_context
+def command(context: click.Context, /, tests: tuple[str, ...], **options: Any) -> int:
     """Run chosen tests in the order given, each under every load and CPU configuration.
 
     TEST is an ID or a glob in any case, such as TMR-P-LAT or 'sem-*'; see list.
@@ -22,4 +30,16 @@ def command(tests: tuple[str, ...], **options: Any) -> int:
     """
     from hardstone.cli.measure_targets import measure
 
-    return measure(tests, options, wants_report=False)
+    resumed = options.pop("resume")
+    if resumed is None:
+        if not tests:
+            raise click.UsageError("Missing argument 'TEST...'.", context)
+        return measure(tests, options, wants_report=False)
+    from hardstone.cli.resuming_search import resume
+
+    given = {
+        name
+        for name in options
+        if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
+    }
+    return resume(resumed, tests, options, given)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from hardstone.errors import InputError
 from hardstone.model import Result, RunDocument
 from hardstone.present.quantile_text import level_text, quantile_value
-from hardstone.present.section_text import NOT_KNOWN, length_text, percent
+from hardstone.present.section_text import length_text, percent
 from hardstone.present.wording import shorten
 from hardstone.stats.conditions import listed, names_in
 from hardstone.stats.kernel_operations import KernelTime, kernel_time_of
+from hardstone.stats.section_time import SectionLength
 
 _MOST_LINES = 2
 
@@ -38,16 +39,14 @@ def summary(found: KernelTime) -> str:
         value = quantile_value(first[0].quantile, "ns")
         parts.append(f"worst at {level_text(found.q)}: {are} ({value}{alike})")
     lengths = found.whole.blocking.lengths if found.whole.blocking else {}
-    told = {q: length_text(one) for q, one in lengths.items()}
-    known = {q: text for q, text in told.items() if text != NOT_KNOWN}
+    known = {q: one for q, one in lengths.items() if one is not None}
     if known:
-        shares = ", ".join(
-            f"{percent(q)} in sections {_shorter(text)}" for q, text in known.items()
-        )
+        shares = ", ".join(f"{percent(q)} in sections {_shorter(one)}" for q, one in known.items())
         parts.append(f"of kernel time {shares}")
     return "; ".join(parts)
 
 
-def _shorter(text: str) -> str:
-    """ "shorter than 149 us"; a bound says so itself."""
-    return text if text.startswith("<") else f"< {text}"
+def _shorter(one: SectionLength) -> str:
+    """ "< 149 us", with what says that a few releases made it."""
+    text = length_text(one) if one.is_below else f"< {length_text(one)}"
+    return text if one.high_ns is not None else f"{text} (unbounded at 95 %)"

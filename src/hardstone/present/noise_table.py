@@ -117,7 +117,7 @@ def _remarks(noise: Noise) -> Iterator[str]:
         yield f"No tick: {noise.no_tick}."
     if noise.tick_ppm is not None and noise.tick_period_ns is not None:
         yield (
-            f"The tick's period is {noise.tick_period_ns / 1e6:.7g} ms, {noise.tick_ppm:+.2f} ppm "
+            f"The tick's period is {noise.tick_period_ns / 1e6:.7g} ms, {round(noise.tick_ppm, 2) + 0.0:+.2f} ppm "
             "against what the kernel states."
         )
     for comb in noise.combs:
@@ -138,7 +138,7 @@ def _remarks_on(comb: NoiseComb, noise: Noise) -> Iterator[str]:
         )
     for mark in comb.marks:
         yield (
-            f"Of the {name} at {_rate(comb)} every {mark.every}th gap is longer: "
+            f"Of the {name} at {_rate(comb)} one gap in {mark.every} is longer: "
             f"{format_ns(mark.median_ns)}, the others {format_ns(mark.rest_median_ns)} (medians)."
         )
 

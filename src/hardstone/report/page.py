@@ -17,6 +17,7 @@ from hardstone.model import Descriptor, Result, RunDocument
 from hardstone.present import reproduce
 from hardstone.present.key_figures import LIMIT_OF_MAXIMA, Finding, finding_of
 from hardstone.present.load_table import load_table
+from hardstone.present.preemption_pairs import pairs_in
 from hardstone.present.wording import clean
 from hardstone.report import machine
 from hardstone.report.bundle import load_bundle
@@ -139,6 +140,7 @@ def _context(
         "head": head,
         "opening": opening_of(document, drawer, live=live),
         "beside": tables,
+        "preemption": pairs_in(document),
         "condition_count": len(beside[0].conditions) if beside else 1,
         "legend": list(settings.names.legend().items()),
         "loads": load_table(document),

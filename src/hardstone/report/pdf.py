@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from hardstone.files import replace_file
 from hardstone.model import RunDocument
 from hardstone.present.headline import conditions_text
+from hardstone.present.preemption_pairs import pairs_in
 from hardstone.present.wording import one_line
 from hardstone.report.drawing import Drawer, helpers_for
 from hardstone.report.figures import drawn
@@ -23,6 +24,7 @@ from hardstone.report.masthead import Head, head_of
 from hardstone.report.output_file import regular_target
 from hardstone.report.page import settings_of
 from hardstone.report.plain_text import operators
+from hardstone.report.preemption_sheet import preemption_sheet
 from hardstone.report.readable import with_readable_histograms
 from hardstone.report.results import Section, SpecLookup, section_of
 from hardstone.report.sheet import HEIGHT, WIDTH, Sheet
@@ -56,6 +58,7 @@ def render_pdf(
             for number, one in enumerate(readable.results, 1)
         ]
         sheets = [_cover(head, sections)]
+        sheets += [preemption_sheet(head.subject, pair) for pair in pairs_in(readable)]
         for section in sections:
             sheets += _pages(head, conditions, section)
         return _joined(head.name, document.id, sheets)

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from hardstone.errors import InputError
 from hardstone.model import Result, RunDocument, Series
-from hardstone.present.section_text import length_text
+from hardstone.present.section_text import whole_length
 from hardstone.present.time_words import time_mark
 from hardstone.present.wording import format_value
 from hardstone.published import (
@@ -112,7 +112,7 @@ def _told(document: RunDocument, result: Result, stand: Stand, figures: Sequence
 def _value(found: Resolved, series: Series, statistic: str) -> str:
     try:
         if is_of_kernel_time(statistic):
-            return length_text(length_of(found, statistic))
+            return whole_length(length_of(found, statistic))
         return format_value(value_of(series, statistic), series.unit)
     except AddressError as error:
         return f"- ({error.cause})"

@@ -63,10 +63,10 @@ static const struct param_spec params[] = {
      NULL},
     {"passed_ns", PARAM_NS, true, "0", 0, LONGEST_NS, NULL,
      "period that is known to be sustained, of each source in its order; 0: none", NULL},
-    {"failed_ns", PARAM_NS, true, "0", -LONGEST_NS, LONGEST_NS, NULL,
-     "period that is known not to be, of each source; negative: the source did not hold it; 0: "
-     "none",
-     NULL},
+    {"failed_ns", PARAM_NS, true, "0", 0, LONGEST_NS, NULL,
+     "period that is known not to be, of each source; 0: none", NULL},
+    {"source_failed_ns", PARAM_NS, true, "0", 0, LONGEST_NS, NULL,
+     "period that each source is known not to hold, where that is longer; 0: none", NULL},
     {0},
 };
 
@@ -232,13 +232,14 @@ static void begin_search(struct run *run, int64_t source)
 {
     struct own *own = run->own;
     int64_t failed_ns = known_ns(run, "failed_ns", source);
-    own->is_source_limit = failed_ns < 0;
+    int64_t source_failed_ns = known_ns(run, "source_failed_ns", source);
+    own->is_source_limit = source_failed_ns > failed_ns;
     own->step_count = 0;
     own->search = (struct sustained_search){
         .least_ns = run_number(run, "period_min_ns"),
         .most_ns = run_number(run, "period_max_ns"),
         .passed_ns = known_ns(run, "passed_ns", source),
-        .failed_ns = failed_ns < 0 ? -failed_ns : failed_ns,
+        .failed_ns = own->is_source_limit ? source_failed_ns : failed_ns,
     };
 }
 

@@ -12,6 +12,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
+enum { FIGURES_STEP_NS = 1000000, FIGURES_STEPS = 1000 };
 enum { MOST_FAILURES = 3 /* in a row */, SPINS = 1000, PERCENT = 100 };
 
 const char *const operation_names[] = {"none",     "fork",   "exec", "exit",  "copy", "file", "map",
@@ -50,11 +51,28 @@ static bool has_to_do(const struct busy_table *table, int class)
     return is_of_it && !table->classes[class].is_given_up;
 }
 
+static int64_t children_user_ns(void)
+{
+    struct rusage usage;
+    return getrusage(RUSAGE_CHILDREN, &usage) == 0 ? timeval_ns(usage.ru_utime) : 0;
+}
+
+static int act(struct busy_table *table, int class)
+{
+    const struct kernel_class *what = &kernel_classes[class];
+    if (!what->has_kernel_child)
+        return what->act(&table->space);
+    int64_t before_ns = children_user_ns();
+    int error = what->act(&table->space);
+    table->moved_ns += children_user_ns() - before_ns;
+    return error;
+}
+
 /* The first failure in a row that long is the last one. */
 static void do_class(struct busy_table *table, int class, int most_failures)
 {
     struct busy_class *own = &table->classes[class];
-    int error = kernel_classes[class].act(&table->space);
+    int error = act(table, class);
     if (!error) {
         own->failures_in_a_row = 0;
         atomic_fetch_add_explicit(&table->operations_count, 1, memory_order_relaxed);
@@ -111,22 +129,46 @@ static int begin(void *argument)
     return is_left ? 0 : ECANCELED;
 }
 
+struct begin_figures {
+    int64_t at_ns, cpu_ns, system_ns, waited_ns;
+};
+
+static struct begin_figures read_figures(const struct busy_table *table)
+{
+    struct begin_figures figures = {.at_ns = clock_monotonic_ns(),
+                                    .waited_ns = port_run_delay_ns()};
+    read_usage(&figures.cpu_ns, &figures.system_ns);
+    figures.system_ns += table->moved_ns;
+    return figures;
+}
+
+static void put_figures(struct busy_table *table, const struct begin_figures *begin)
+{
+    struct begin_figures end = read_figures(table);
+    if (atomic_load(&table->has_figures))
+        return;
+    table->elapsed_ns = end.at_ns - begin->at_ns;
+    table->cpu_ns = end.cpu_ns - begin->cpu_ns;
+    table->system_ns = end.system_ns - begin->system_ns;
+    table->waited_ns = begin->waited_ns < 0 ? -1 : end.waited_ns - begin->waited_ns;
+    table->counted_operations = atomic_load(&table->operations_count);
+    atomic_store(&table->has_figures, true);
+}
+
 static void operate(void *argument)
 {
     struct busy_table *table = argument;
-    int64_t cpu_ns, system_ns, end_cpu_ns, end_system_ns;
-    int64_t begin_ns = clock_monotonic_ns(), waited_ns = port_run_delay_ns();
-    read_usage(&cpu_ns, &system_ns);
-    while (!atomic_load_explicit(&table->is_over, memory_order_relaxed))
+    struct begin_figures begin = read_figures(table);
+    while (!atomic_load_explicit(&table->is_over, memory_order_relaxed)) {
         if (!do_round(table, MOST_FAILURES)) {
             atomic_store(&table->has_given_up, true);
             break;
         }
-    read_usage(&end_cpu_ns, &end_system_ns);
-    table->elapsed_ns = clock_monotonic_ns() - begin_ns;
-    table->waited_ns = waited_ns < 0 ? -1 : port_run_delay_ns() - waited_ns;
-    table->system_ns = end_system_ns - system_ns;
-    table->cpu_ns = end_cpu_ns - cpu_ns;
+        if (atomic_load_explicit(&table->wants_figures, memory_order_relaxed) &&
+            !atomic_load(&table->has_figures))
+            put_figures(table, &begin);
+    }
+    put_figures(table, &begin);
     clean_up(table);
 }
 
@@ -173,6 +215,9 @@ static void clear(struct busy_table *table, enum operation operation)
     atomic_store(&table->is_over, false);
     atomic_store(&table->has_given_up, false);
     atomic_store(&table->operations_count, 0);
+    table->moved_ns = 0;
+    atomic_store(&table->wants_figures, false);
+    atomic_store(&table->has_figures, false);
     memset(table->classes, 0, sizeof table->classes);
     table->cpu_ns = table->system_ns = table->elapsed_ns = table->waited_ns = -1;
 }
@@ -218,6 +263,14 @@ bool busy_process_has_given_up(const struct busy_process *busy)
     return atomic_load_explicit(&busy->table->has_given_up, memory_order_relaxed);
 }
 
+void busy_process_take_figures(struct busy_process *busy)
+{
+    struct timespec while_ns = clock_ns_timespec(FIGURES_STEP_NS);
+    atomic_store(&busy->table->wants_figures, true);
+    for (int i = 0; i < FIGURES_STEPS && !atomic_load(&busy->table->has_figures); i++)
+        nanosleep(&while_ns, NULL);
+}
+
 int busy_process_stop(struct busy_process *busy)
 {
     supervise_process(busy->run, 0, NULL);
@@ -237,7 +290,7 @@ static void tell_class(const struct busy_process *busy, int class)
                      data_text("error", strerror(own->error)),
                      data_integer("failed_count", (int64_t)own->failed_count),
                      data_bool("given_up", own->is_given_up)),
-                "%s: %s failed %llu times: %s%s", name, kernel_classes[class].title,
+                "%s: %s failed (%llu of its tries): %s%s", name, kernel_classes[class].title,
                 (unsigned long long)own->failed_count, strerror(own->error),
                 own->is_given_up ? "; it was not done any more" : "");
 }
@@ -251,11 +304,11 @@ void busy_process_tell(const struct busy_process *busy, uint64_t value_count, ui
 {
     const struct busy_table *table = busy->table;
     const char *name = operation_names[table->operation];
-    uint64_t count = atomic_load(&table->operations_count);
+    uint64_t count = table->counted_operations;
     for (int i = 0; i < KERNEL_CLASSES; i++)
         if (table->classes[i].error)
             tell_class(busy, i);
-    if (table->elapsed_ns < 0)
+    if (!atomic_load(&table->has_figures))
         return;
     arena_event(
         busy->run->arena, "operation_ran", -1,

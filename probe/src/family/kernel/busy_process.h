@@ -36,12 +36,16 @@ struct busy_table {
     struct scratch scratch;
     enum operation operation;
     atomic_bool is_over;
-    atomic_bool has_given_up; /* every class that it has to do: its process ends */
+    atomic_bool has_given_up;  /* every class that it has to do: its process ends */
+    atomic_bool wants_figures; /* now, and not at the end */
+    atomic_bool has_figures;   /* those that follow */
     atomic_uint_fast64_t operations_count;
+    uint64_t counted_operations; /* operations_count with the figures */
     struct busy_class classes[KERNEL_CLASSES];
     /* Of the loop, with the processes that it made; -1: not known, since it was killed. */
     int64_t cpu_ns, system_ns, elapsed_ns;
     int64_t waited_ns; /* of them runnable without the CPU, itself alone; -1: not known */
+    int64_t moved_ns;  /* counted as user time of children, and the kernel's (kernel_classes.h) */
     struct kernel_space space;
 };
 
@@ -70,6 +74,10 @@ int busy_process_start(struct busy_process *busy, enum operation operation);
 bool busy_process_was_at_work(struct busy_process *busy);
 
 bool busy_process_has_given_up(const struct busy_process *busy);
+
+/* Has the figures of busy_process_tell end here, while the process goes on. Waits until they are
+ * taken, as long as an operation may last. */
+void busy_process_take_figures(struct busy_process *busy);
 
 /* Ends the process and waits for it: 0, or -1 with the outcome. */
 int busy_process_stop(struct busy_process *busy);

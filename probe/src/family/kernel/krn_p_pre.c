@@ -15,11 +15,12 @@
  * the mean of both together. The releases have no phase with the tick or with the operations. The
  * first 16 of a variant are not recorded.
  *
- * What it did is told for each variant (event operation_ran): operations, CPU time of it
- * and of its children, how much of that in the kernel (Linux divides it by samples of the tick
- * unless it was built to count exactly), and how many values were taken while it did not run, as
- * it waited for a disk. Those are recorded too: waiting is part of the operation. What cannot be
- * done is told with the reason (operation_failed); its variant has no values.
+ * What it did is told for each variant (event operation_ran): operations, CPU time of it and of its
+ * children, how much of that in the kernel, and how many values were taken while it did not run, as
+ * it waited for a disk. Those are recorded too: waiting is part of the operation. Linux divides the
+ * time by samples of the tick, and counts a process that no tick has hit as user time; so all time
+ * of children that do nothing in user space counts as the kernel's. What cannot be done is told
+ * with the reason (operation_failed); its variant has no values.
  *
  * With `sections` the kernel's tracepoints show where preemption or interrupts go off and on again:
  * true lengths, in windows of 5 ms after the values of each variant. They cost some 100 ns an

@@ -215,14 +215,14 @@ static int windows_of(const struct run *run)
     return wanted > MOST_WINDOWS ? MOST_WINDOWS : (int)wanted;
 }
 
-int sections_measure(struct sections *sections, enum operation operation,
-                     const struct busy_process *busy)
+int sections_measure(struct sections *sections, enum operation operation, struct busy_process *busy)
 {
     struct sections_variant *variant = &sections->variants[operation];
     struct outcome outcome = {0};
     int error = 0;
     if (!sections->tracing || sections->is_given_up)
         return 0;
+    busy_process_take_figures(busy);
     sections->operation = operation;
     sections->match = (struct section_match){.take = take_section, .context = sections};
     for (int i = windows_of(sections->run); i > 0 && !error && !run_should_stop(); i--)

@@ -56,7 +56,7 @@ void sections_close(struct sections *sections);
 /* Traces windows while the process of the variant works. Does nothing without a trace. 0, or -1
  * with the outcome. */
 int sections_measure(struct sections *sections, enum operation operation,
-                     const struct busy_process *busy);
+                     struct busy_process *busy);
 
 /* When all variants are measured: tells what was seen, and the longest with their places. */
 void sections_tell(struct sections *sections);

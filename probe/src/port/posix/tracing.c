@@ -71,12 +71,6 @@ int port_tracing_close(struct port_tracing *tracing, char *path, size_t bytes)
     return 0;
 }
 
-void port_tracing_symbols(const int64_t *offsets, int count, char names[][PORT_SYMBOL_BYTES])
-{
-    for (int i = 0; i < count; i++)
-        snprintf(names[i], PORT_SYMBOL_BYTES, "_stext+0x%llx", (unsigned long long)offsets[i]);
-}
-
 pid_t port_tracing_thread(void)
 {
     return -1;

@@ -1,0 +1,399 @@
+/* True lengths of sections, from a kernel that is made up. */
+#include "base/posix_source.h"
+
+#include "family/kernel/sections.h"
+#include "run/stop.h"
+#include "tap.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+enum { MOST = 20, CPU = 3, PARAM = 0, DISPATCH = 0, FIRST_SERIES = 1, WINDOWS = 20 };
+enum { PREEMPT_DISABLE, PREEMPT_ENABLE, IRQ_DISABLE, IRQ_ENABLE, TIMER_ENTRY, TIMER_EXIT };
+
+#define START_NS INT64_C(1000000000)
+
+static struct {
+    bool lacks_preemptirq, lacks_vectors, lacks_lines, is_switched_off;
+    int open_error, start_error, read_error, close_error, close_count, starts;
+    struct cpus cpus;
+    int kind_count;
+    struct port_tracing_event events[MOST]; /* of each window */
+    int event_count;
+} kernel;
+
+/* ---- in the place of the port's ---- */
+
+static bool lacks(const struct port_tracing_kind *kind)
+{
+    return (kernel.lacks_preemptirq && strcmp(kind->system, "preemptirq") == 0) ||
+           (kernel.lacks_vectors && strcmp(kind->system, "irq_vectors") == 0) ||
+           (kernel.lacks_lines && strcmp(kind->system, "irq") == 0);
+}
+
+int port_tracing_look(const struct port_tracing_wish *wish, struct outcome *outcome)
+{
+    for (int i = 0; i < wish->kind_count; i++)
+        if (lacks(&wish->kinds[i]))
+            return outcome_set(outcome, STATUS_UNSUPPORTED, "another kernel", "no event %s",
+                               wish->kinds[i].name);
+    return 0;
+}
+
+void port_tracing_name(char *name, size_t bytes)
+{
+    snprintf(name, bytes, "mine");
+}
+
+int port_tracing_remove_left(void)
+{
+    return 0;
+}
+
+struct port_tracing *port_tracing_open(const struct port_tracing_wish *wish,
+                                       struct outcome *outcome)
+{
+    kernel.cpus = wish->cpus;
+    kernel.kind_count = wish->kind_count;
+    if (!kernel.open_error)
+        return (struct port_tracing *)&kernel;
+    outcome_set(outcome, STATUS_DENIED, "a remedy", "the kernel is locked down");
+    return NULL;
+}
+
+int port_tracing_filter(struct port_tracing *tracing, int kind, const char *expression)
+{
+    (void)tracing, (void)kind, (void)expression;
+    return 0;
+}
+
+int port_tracing_start(struct port_tracing *tracing, struct outcome *outcome)
+{
+    (void)tracing;
+    kernel.starts++;
+    return kernel.start_error ? outcome_set(outcome, STATUS_FAILED, NULL, "does not start") : 0;
+}
+
+bool port_tracing_is_on(const struct port_tracing *tracing)
+{
+    (void)tracing;
+    return !kernel.is_switched_off;
+}
+
+int port_tracing_stop(struct port_tracing *tracing)
+{
+    (void)tracing;
+    return 0;
+}
+
+int port_tracing_read(struct port_tracing *tracing, int cpu, port_tracing_visit visit,
+                      void *context)
+{
+    (void)tracing;
+    CHECK_SAME(cpu, CPU);
+    for (int i = 0; i < kernel.event_count; i++)
+        visit(&kernel.events[i], context);
+    errno = kernel.read_error;
+    return kernel.read_error ? -1 : 0;
+}
+
+int port_tracing_close(struct port_tracing *tracing, char *path, size_t bytes)
+{
+    (void)tracing;
+    snprintf(path, bytes, "/instances/mine");
+    kernel.close_count++;
+    return kernel.close_error;
+}
+
+pid_t port_tracing_thread(void)
+{
+    return 1;
+}
+
+int port_timerlat_look(int64_t period_us, struct outcome *outcome)
+{
+    (void)period_us, (void)outcome;
+    return 0;
+}
+
+int port_timerlat_open(int cpu)
+{
+    (void)cpu;
+    return -1;
+}
+
+void port_tracing_symbols(const int64_t *offsets, int count, char names[][PORT_SYMBOL_BYTES])
+{
+    for (int i = 0; i < count; i++)
+        snprintf(names[i], PORT_SYMBOL_BYTES, "place_%lld", (long long)offsets[i]);
+}
+
+/* By the linker: a window lasts no time. */
+int __wrap_nanosleep(const struct timespec *wanted, struct timespec *left);
+int __wrap_nanosleep(const struct timespec *wanted, struct timespec *left)
+{
+    (void)wanted, (void)left;
+    return 0;
+}
+
+/* ---- a run ---- */
+
+static const struct param_spec params[] = {
+    [PARAM] = {"sections", PARAM_NAME, false, "none", 0, 0, sections_wishes, ""},
+    {0},
+};
+
+static struct test test = {.id = "INVENTED", .params = params};
+static struct request request;
+static struct run run;
+static struct sections sections;
+static struct busy_table table;
+static struct busy_process busy;
+
+static void begin(enum sections_wish wish)
+{
+    memset(&kernel, 0, sizeof kernel);
+    memset(&request, 0, sizeof request);
+    memset(&run, 0, sizeof run);
+    memset(&sections, 0, sizeof sections);
+    memset(&table, 0, sizeof table);
+    stop_reset();
+    atomic_store(&table.has_figures, true);
+    busy = (struct busy_process){.run = &run, .table = &table};
+    request.test = run.test = &test;
+    run.request = &request;
+    request.params[PARAM] = (struct param_value){1, {wish}};
+    run.setup.cpu = CPU;
+    run.start_ns = START_NS;
+    for (int i = 0; i < FIRST_SERIES + SECTION_KINDS; i++) {
+        arena_plan_series(&run.plan, "value", "ns", NULL);
+        arena_plan_label_number(&run.plan, i, "place", i);
+    }
+    run.arena = arena_create(&run.plan, NULL, &run.outcome);
+    if (!run.arena)
+        abort();
+    for (int i = 0; i < FIRST_SERIES + SECTION_KINDS; i++)
+        run.records[i] = arena_record(run.arena, i);
+}
+
+static int check_and_open(void)
+{
+    return sections_check(&run) == 0 ? sections_open(&sections, &run, FIRST_SERIES) : -1;
+}
+
+static void end(void)
+{
+    sections_close(&sections);
+    sections_close(&sections);
+    arena_free(run.arena);
+    arena_plan_free(&run.plan);
+}
+
+static void add(int kind, int64_t at_ns)
+{
+    kernel.events[kernel.event_count++] = (struct port_tracing_event){
+        .at_ns = START_NS + at_ns, .kind = kind, .field = {at_ns, at_ns + 1}};
+}
+
+/* 300 ns without preemption, in it 50 ns without interrupts, then a handler of 40 ns. */
+static void add_window(void)
+{
+    add(PREEMPT_ENABLE, 1);
+    add(IRQ_ENABLE, 2);
+    add(PREEMPT_DISABLE, 100);
+    add(IRQ_DISABLE, 200);
+    add(IRQ_ENABLE, 250);
+    add(PREEMPT_ENABLE, 400);
+    add(TIMER_ENTRY, 500);
+    add(TIMER_EXIT, 540);
+}
+
+static const struct arena_event *event(const char *name)
+{
+    for (uint32_t i = 0; i < run.arena->event_count; i++)
+        if (strcmp(run.arena->events[i].name, name) == 0)
+            return &run.arena->events[i];
+    return NULL;
+}
+
+static void expect_event(const char *name, const char *part)
+{
+    if (CHECK(event(name) != NULL))
+        CHECK_HOLDS(event(name)->text, part);
+}
+
+static const struct record *record_of(enum section_kind kind)
+{
+    return run.records[FIRST_SERIES + (int)kind];
+}
+
+/* ---- tests ---- */
+
+static void test_lengths_are_recorded(void)
+{
+    if (!tap_is_wrapped())
+        return;
+    begin(SECTIONS_AUTO);
+    add_window();
+    CHECK_SAME(check_and_open(), 0);
+    CHECK_SAME(run.series_left_out, 0);
+    CHECK(cpus_has(&kernel.cpus, CPU) && cpus_count(&kernel.cpus) == 1);
+    CHECK_SAME(sections_measure(&sections, OPERATION_FIRST_CLASS, &busy), 0);
+    sections_tell(&sections);
+    static const int64_t lengths[] = {300, 50, 300, 40};
+    for (int i = 0; i < SECTION_KINDS; i++) {
+        CHECK_SAME(record_of((enum section_kind)i)->count, WINDOWS);
+        CHECK_SAME(record_of((enum section_kind)i)->min, lengths[i]);
+        CHECK_SAME(record_of((enum section_kind)i)->max, lengths[i]);
+    }
+    CHECK_SAME(record_of(SECTION_PREEMPTION)->worst[0].at_ns, 400);
+    expect_event("sections_seen", "fork: 20 sections");
+    expect_event("sections_seen", "events were lost 0 times");
+    expect_event("longest_section", "fork, preempt_off: the longest took 300 ns, from place_100 "
+                                    "(place_101) to place_400 (place_401)");
+    CHECK(!event("sections_not_seen"));
+    sections_close(&sections);
+    CHECK(!event("sections_not_removed"));
+    end();
+    CHECK_SAME(kernel.close_count, 1);
+}
+
+static void test_nobody_asked(void)
+{
+    begin(SECTIONS_NONE);
+    CHECK_SAME(check_and_open(), 0);
+    CHECK_SAME(run.series_left_out, SECTION_KINDS);
+    CHECK_SAME(sections_measure(&sections, OPERATION_NONE, &busy), 0);
+    sections_tell(&sections);
+    CHECK_SAME(kernel.starts, 0);
+    CHECK_SAME(run.arena->event_count, 0);
+    end();
+    CHECK_SAME(kernel.close_count, 0);
+}
+
+static void test_a_kernel_without_the_events(void)
+{
+    begin(SECTIONS_AUTO);
+    kernel.lacks_preemptirq = true;
+    CHECK_SAME(check_and_open(), 0);
+    CHECK_SAME(run.series_left_out, SECTION_KINDS);
+    expect_event("sections_not_seen", "no event preempt_disable; another kernel");
+    CHECK_SAME(sections_measure(&sections, OPERATION_NONE, &busy), 0);
+    CHECK_SAME(kernel.starts, 0);
+    end();
+    begin(SECTIONS_TRACEPOINTS);
+    kernel.lacks_preemptirq = true;
+    CHECK_SAME(check_and_open(), -1);
+    CHECK_SAME(run.outcome.status, STATUS_UNSUPPORTED);
+    CHECK_TEXT(run.outcome.remedy, "another kernel");
+    end();
+}
+
+/* Interrupts are shown by what there is. */
+static void test_other_events_of_interrupts(void)
+{
+    begin(SECTIONS_AUTO);
+    kernel.lacks_vectors = true;
+    CHECK_SAME(check_and_open(), 0);
+    CHECK_SAME(kernel.kind_count, 6);
+    end();
+    begin(SECTIONS_AUTO);
+    kernel.lacks_vectors = kernel.lacks_lines = true;
+    CHECK_SAME(check_and_open(), 0);
+    CHECK_SAME(kernel.kind_count, 4);
+    end();
+}
+
+static void test_a_locked_kernel(void)
+{
+    begin(SECTIONS_AUTO);
+    kernel.open_error = EPERM;
+    CHECK_SAME(check_and_open(), 0);
+    expect_event("sections_not_seen", "the kernel is locked down; a remedy");
+    end();
+    begin(SECTIONS_TRACEPOINTS);
+    kernel.open_error = EPERM;
+    CHECK_SAME(check_and_open(), -1);
+    CHECK_SAME(run.outcome.status, STATUS_DENIED);
+    end();
+}
+
+static void test_without_a_cpu(void)
+{
+    begin(SECTIONS_AUTO);
+    run.setup.cpu = -1;
+    CHECK_SAME(check_and_open(), 0);
+    expect_event("sections_not_seen", "not bound to a CPU");
+    end();
+}
+
+/* What was seen before stays; nothing is traced any more. */
+static void check_trouble(const char *reason)
+{
+    add_window();
+    CHECK_SAME(check_and_open(), 0);
+    CHECK_SAME(sections_measure(&sections, OPERATION_NONE, &busy), 0);
+    CHECK_SAME(sections_measure(&sections, OPERATION_ALL, &busy), 0);
+    CHECK_SAME(kernel.starts, 1);
+    expect_event("sections_not_seen", reason);
+    end();
+}
+
+static void test_troubles_are_told(void)
+{
+    if (!tap_is_wrapped())
+        return;
+    begin(SECTIONS_AUTO);
+    kernel.is_switched_off = true;
+    check_trouble("somebody else switched the trace off");
+    begin(SECTIONS_AUTO);
+    kernel.start_error = EBUSY;
+    check_trouble("does not start");
+    begin(SECTIONS_AUTO);
+    kernel.read_error = EIO;
+    check_trouble("reading the kernel's events");
+}
+
+static void test_lost_events_are_counted(void)
+{
+    if (!tap_is_wrapped())
+        return;
+    begin(SECTIONS_AUTO);
+    add(PREEMPT_ENABLE, 1);
+    add(PREEMPT_DISABLE, 100);
+    add(PORT_TRACING_LOST, 150);
+    add(PREEMPT_ENABLE, 9000);
+    CHECK_SAME(check_and_open(), 0);
+    CHECK_SAME(sections_measure(&sections, OPERATION_NONE, &busy), 0);
+    sections_tell(&sections);
+    CHECK_SAME(record_of(SECTION_PREEMPTION)->count, 0);
+    expect_event("sections_seen", "events were lost 20 times");
+    CHECK(!event("longest_section"));
+    end();
+}
+
+static void test_an_instance_that_stays_is_told(void)
+{
+    begin(SECTIONS_AUTO);
+    kernel.close_error = EBUSY;
+    CHECK_SAME(check_and_open(), 0);
+    sections_close(&sections);
+    expect_event("sections_not_removed", "/instances/mine");
+    end();
+}
+
+int main(void)
+{
+    static const struct tap_test tests[] = {
+        {"lengths are recorded", test_lengths_are_recorded},
+        {"nobody asked", test_nobody_asked},
+        {"a kernel without the events", test_a_kernel_without_the_events},
+        {"other events of interrupts", test_other_events_of_interrupts},
+        {"a locked kernel", test_a_locked_kernel},
+        {"without a CPU", test_without_a_cpu},
+        {"troubles are told", test_troubles_are_told},
+        {"lost events are counted", test_lost_events_are_counted},
+        {"an instance that stays is told", test_an_instance_that_stays_is_told},
+    };
+    return tap_run(tests, sizeof tests / sizeof tests[0]);
+}

@@ -1,0 +1,174 @@
+/* IRQ-S-SUS with sources that lose interrupts: what they lose is counted by name. */
+#include "base/posix_source.h"
+
+#include "base/clock.h"
+#include "port/port.h"
+
+#include "child_run.h"
+#include "tap.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { INTERRUPTS = 1000, LOSES = 10 };
+
+int __real_port_interrupt_send(void);
+int __wrap_port_interrupt_send(void);
+int __real_port_event_timer_open_ready(int64_t start_ns, int64_t period_ns);
+int __wrap_port_event_timer_open_ready(int64_t start_ns, int64_t period_ns);
+int64_t __real_port_event_timer_take(int descriptor);
+int64_t __wrap_port_event_timer_take(int descriptor);
+
+enum source { REAL, LOSING, SILENT, REFUSED };
+static enum source source;
+static uint64_t calls;
+static int64_t start_ns_, period_ns_, taken;
+
+#ifdef WRAPPED
+int __wrap_port_interrupt_send(void)
+{
+    if (source == REFUSED)
+        return EPERM;
+    return source == LOSING && ++calls % LOSES == 0 ? 0 : __real_port_interrupt_send();
+}
+
+int __wrap_port_event_timer_open_ready(int64_t start_ns, int64_t period_ns)
+{
+    start_ns_ = start_ns;
+    period_ns_ = period_ns;
+    taken = 0;
+    if (source == REFUSED) {
+        errno = EMFILE;
+        return -1;
+    }
+    return __real_port_event_timer_open_ready(start_ns, source == REAL ? period_ns : 0);
+}
+
+/* Gives one expiry each time one is due; each LOSES-th time it waits for the next one and gives
+ * both. */
+int64_t __wrap_port_event_timer_take(int descriptor)
+{
+    if (source == REAL)
+        return __real_port_event_timer_take(descriptor);
+    int64_t due = (clock_monotonic_ns() - start_ns_) / period_ns_ + 1 - taken;
+    if (source == SILENT || due < 1)
+        return 0;
+    int64_t wanted = ++calls % LOSES == 0 ? 2 : 1;
+    taken += wanted;
+    return wanted;
+}
+#endif
+
+static const char *run_with(const char *name, int *code)
+{
+    char words[64];
+    snprintf(words, sizeof words, "source=%s", name);
+    char *list[] = {"hardstone-probe",
+                    "run",
+                    "IRQ-S-SUS",
+                    "-p",
+                    words,
+                    "-p",
+                    "interrupts=1000",
+                    "-p",
+                    "period_min_ns=50us",
+                    "-p",
+                    "period_max_ns=50us",
+                    NULL};
+    return child_run(list, NULL, code);
+}
+
+static int64_t number_of(const char *text, const char *key)
+{
+    char word[64];
+    snprintf(word, sizeof word, "\"%s\":", key);
+    const char *step = strstr(text, "\"sustained_step\"");
+    const char *found = step ? strstr(step, word) : NULL;
+    return found ? strtoll(found + strlen(word), NULL, 10) : -1;
+}
+
+static bool can_run(const char *text)
+{
+    if (strstr(text, "\"status\":\"denied\"") || strstr(text, "\"status\":\"unsupported\""))
+        tap_skip("no real-time scheduling, or no such source here");
+    return tap_skip_reason == NULL;
+}
+
+static void check_sum(const char *text)
+{
+    CHECK_SAME(number_of(text, "seen_count") + number_of(text, "lost_count") +
+                   number_of(text, "merged_count") + number_of(text, "unwatched_count"),
+               INTERRUPTS);
+    CHECK_SAME(number_of(text, "interrupts_count"), INTERRUPTS);
+}
+
+/* Another interruption in the window of a send that is none hides it: seldom. */
+static void lost_from_another_cpu(void)
+{
+    int code;
+    if (!tap_is_wrapped())
+        return;
+    source = LOSING;
+    const char *text = run_with("ipi", &code);
+    if (!can_run(text))
+        return;
+    check_sum(text);
+    CHECK(number_of(text, "lost_count") <= INTERRUPTS / LOSES);
+    CHECK(number_of(text, "lost_count") >= INTERRUPTS / LOSES * 8 / 10);
+    CHECK_HOLDS(text, "\"passed\":false");
+    CHECK_HOLDS(text, "\"none_sustained\"");
+}
+
+static void lost_by_the_timer(void)
+{
+    int code;
+    if (!tap_is_wrapped())
+        return;
+    source = LOSING;
+    const char *text = run_with("timer", &code);
+    if (!can_run(text))
+        return;
+    check_sum(text);
+    int64_t takes = INTERRUPTS - number_of(text, "lost_count");
+    CHECK(number_of(text, "lost_count") == takes / LOSES ||
+          number_of(text, "lost_count") == takes / LOSES - 1);
+    CHECK_SAME(number_of(text, "late_count"), number_of(text, "lost_count"));
+}
+
+/* As on PREEMPT_RT, where expiries wait for a thread that does not run: no figure, and a reason. */
+static void a_timer_that_never_comes(void)
+{
+    int code;
+    if (!tap_is_wrapped())
+        return;
+    source = SILENT;
+    const char *text = run_with("timer", &code);
+    if (strstr(text, "\"status\":\"denied\"")) {
+        tap_skip("no real-time scheduling here");
+        return;
+    }
+    CHECK_HOLDS(text, "\"sustained_not_sent\"");
+    CHECK_HOLDS(text, "\"status\":\"unsupported\"");
+    CHECK(!strstr(text, "\"sustained_step\""));
+}
+
+static void calls_that_are_refused(void)
+{
+    static const char *const names[] = {"ipi", "timer"};
+    int code;
+    if (!tap_is_wrapped())
+        return;
+    for (int i = 0; i < 2; i++) {
+        source = REFUSED;
+        const char *text = run_with(names[i], &code);
+        if (strstr(text, "\"status\":\"denied\"") || strstr(text, "only one\""))
+            tap_skip("no real-time scheduling, or one CPU");
+        else
+            CHECK(!strstr(text, "\"sustained_step\""));
+    }
+}
+
+TAP_MAIN({"lost on the way from another CPU", lost_from_another_cpu},
+         {"merged by the timer", lost_by_the_timer},
+         {"a timer that never comes", a_timer_that_never_comes},
+         {"calls that are refused", calls_that_are_refused})

@@ -1,0 +1,131 @@
+/* The fate of each interrupt of a long series, by gaps that are made up. */
+#include "base/posix_source.h"
+
+#include "family/interrupt/sent_match.h"
+#include "family/interrupt/sustained_match.h"
+
+#include "tap.h"
+
+enum { PERIOD = 10000, MANY = 20000 };
+
+static struct sustained_match match;
+
+static void begin(uint64_t skew)
+{
+    sustained_match_open(&match, skew);
+}
+
+/* A send at `at` that returns after 1000 and is due again a period after it. */
+static void send_at(uint64_t at)
+{
+    struct sustained_send send = {at, at + 1000, at + PERIOD};
+    sustained_match_send(&match, &send);
+}
+
+static void check_counts(uint64_t seen, uint64_t merged, uint64_t lost, uint64_t late)
+{
+    CHECK_SAME(match.counts.seen, seen);
+    CHECK_SAME(match.counts.merged, merged);
+    CHECK_SAME(match.counts.lost, lost);
+    CHECK_SAME(match.counts.late, late);
+    CHECK_SAME(match.counts.interrupts, seen + merged + lost);
+}
+
+static void fates(void)
+{
+    begin(0);
+    sustained_match_gap(&match, 10100, 11500);
+    send_at(10000);
+    check_counts(1, 0, 0, 0);
+    send_at(20000); /* no gap at all */
+    check_counts(1, 0, 1, 0);
+    sustained_match_gap(&match, 29000, 31500);
+    send_at(30000); /* the CPU was gone before */
+    check_counts(1, 1, 1, 0);
+    sustained_match_gap(&match, 39000, 39900);
+    sustained_match_gap(&match, 40500, 52000);
+    send_at(40000); /* served when the next is due */
+    check_counts(2, 1, 1, 1);
+    send_at(51000); /* within the gap of the one before */
+    check_counts(2, 2, 1, 1);
+    sustained_match_gap(&match, 62500, 63000);
+    send_at(61000); /* another gap, after the return */
+    check_counts(2, 2, 2, 1);
+}
+
+/* One gap is one interrupt, also where the skew of two sends covers it. */
+static void a_gap_is_one_interrupt(void)
+{
+    begin(300);
+    sustained_match_gap(&match, 10900, 11050);
+    struct sustained_send first = {10000, 11000, 20000}, second = {11010, 12000, 20000};
+    sustained_match_send(&match, &first);
+    sustained_match_send(&match, &second);
+    check_counts(1, 1, 0, 0);
+}
+
+static void a_late_source_is_not_the_systems(void)
+{
+    begin(0);
+    sustained_match_gap(&match, 30100, 31000);
+    struct sustained_send late = {30000, 30900, 20000};
+    sustained_match_send(&match, &late);
+    check_counts(1, 0, 0, 0);
+    CHECK_SAME(match.counts.source_late, 1);
+}
+
+/* More gaps than are kept: the newest ones are. */
+static void many_gaps_before_a_send(void)
+{
+    begin(0);
+    for (uint64_t i = 0; i < 10 * SUSTAINED_GAPS; i++)
+        sustained_match_gap(&match, 10 * i, 10 * i + 5);
+    sustained_match_gap(&match, 10100, 11500);
+    send_at(10000);
+    check_counts(1, 0, 0, 0);
+}
+
+/* A system that loses by name: each third of some thousands, with ticks between, over the end of
+ * the counter. The same fates as those of sent_match, which has all gaps at once. */
+static void as_with_all_gaps_at_once(void)
+{
+    static struct gap gaps[2 * MANY];
+    static struct sent sends[MANY];
+    static struct sent_result results[MANY];
+    struct sent_counts all = {0};
+    uint64_t state = 7, at = UINT64_MAX - (uint64_t)MANY * PERIOD / 2, lost = 0;
+    uint32_t gap_count = 0;
+    begin(0);
+    for (uint32_t i = 0; i < MANY; i++, at += PERIOD) {
+        uint64_t kind = tap_random(&state) % 3, first = gap_count;
+        if (tap_random(&state) % 5 == 0 && kind == 1) { /* a tick that covers it */
+            gaps[gap_count++] = (struct gap){at - 500, at + 700};
+        } else if (kind == 0) {
+            lost++;
+        } else {
+            gaps[gap_count++] = (struct gap){at + 200, at + 1500};
+        }
+        if (tap_random(&state) % 7 == 0) /* a tick between two */
+            gaps[gap_count++] = (struct gap){at + 3000, at + 6000};
+        sends[i] = (struct sent){at, at, at + 1000};
+        struct sustained_send send = {at, at + 1000, at + PERIOD};
+        bool has_tick_after = gap_count > first && gaps[gap_count - 1].begin == at + 3000;
+        for (uint64_t j = first; j < gap_count - (has_tick_after ? 1 : 0); j++)
+            sustained_match_gap(&match, gaps[j].begin, gaps[j].end);
+        sustained_match_send(&match, &send);
+        if (has_tick_after)
+            sustained_match_gap(&match, at + 3000, at + 6000);
+    }
+    struct sent_watch always = {sends[0].from - PERIOD, sends[MANY - 1].to + PERIOD};
+    sent_match(gaps, gap_count, &always, sends, MANY, results, &all);
+    CHECK_SAME(match.counts.lost, lost);
+    CHECK_SAME(match.counts.lost, all.of[SENT_NOT_SEEN]);
+    CHECK_SAME(match.counts.seen, all.of[SENT_SEEN]);
+    CHECK_SAME(match.counts.merged, all.of[SENT_IN_OTHER]);
+    CHECK_SAME(match.counts.interrupts, MANY);
+}
+
+TAP_MAIN({"each fate", fates}, {"a gap is one interrupt", a_gap_is_one_interrupt},
+         {"a late source is not the system's", a_late_source_is_not_the_systems},
+         {"many gaps before a send", many_gaps_before_a_send},
+         {"the same as with all gaps at once", as_with_all_gaps_at_once})

@@ -1,0 +1,42 @@
+"""Kernel preemption off and on, on a page of its own on paper."""
+
+from __future__ import annotations
+
+from hardstone.present.preemption_pairs import PreemptionPair
+from hardstone.present.preemption_table import PreemptionRow
+from hardstone.report.sheet import Sheet
+
+_NOTHING = ("", "", "")
+
+
+def preemption_sheet(subject: str, pair: PreemptionPair) -> Sheet:
+    """The page of one load and CPU configuration; `subject` names the machine."""
+    table = pair.table
+    sheet = Sheet()
+    sheet.text(subject, 8, colour="quiet")
+    under = f", {pair.under}" if pair.under else ""
+    sheet.text(f"Kernel preemption off ({table.off}) and on ({table.on}){under}", 14, bold=True)
+    sheet.gap(4)
+    study = table.history.short
+    head = ["Operation", "Figure", "Off", "On", "Improvement", f"{study} off", "on", "improvement"]
+    sheet.table(head, [_cells(row) for row in table.rows])
+    sheet.gap(4)
+    for line in [*(f"Differs: {one}" for one in table.unlike), *table.notes]:
+        sheet.text(line, 8, colour="fair")
+    sheet.text(f"{table.meaning} Beside: {table.published}.", 8, colour="quiet")
+    return sheet
+
+
+def _cells(row: PreemptionRow) -> list[str]:
+    return [
+        row.operation,
+        row.figure,
+        _with(row.off, row.off_interval),
+        _with(row.on, row.on_interval),
+        _with(row.improvement, row.doubt),
+        *(row.published or _NOTHING),
+    ]
+
+
+def _with(value: str, more: str) -> str:
+    return f"{value} ({more})" if more else value

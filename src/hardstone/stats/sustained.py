@@ -1,0 +1,86 @@
+"""The steps of IRQ-S-SUS, as its events tell them, and what of the search is known by them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from hardstone.model import Event, Result
+
+SUSTAINED = "IRQ-S-SUS"
+STEP = "sustained_step"
+LIMIT = "sustained_limit"
+NOT_SENT = "sustained_not_sent"
+
+
+@dataclass(frozen=True)
+class Step:
+    """Interrupts of one source at one period, and what became of them."""
+
+    source: str
+    period_ns: int
+    interrupts: int
+    lost: int
+    late: int
+    merged: int
+    is_source_limited: bool
+    passed: bool
+
+
+@dataclass(frozen=True)
+class Bracket:
+    """What is known of one source: 0 where no period is.
+
+    `source_failed_ns` instead of `failed_ns` where the source did not hold that period.
+    """
+
+    passed_ns: int = 0
+    failed_ns: int = 0
+    source_failed_ns: int = 0
+
+
+def steps_of(results: Sequence[Result]) -> list[Step]:
+    """All finished steps, in the order of time; events that are none are left out."""
+    steps = (_step(event) for result in results for event in result.events if event.name == STEP)
+    return [step for step in steps if step is not None]
+
+
+def ended_sources(results: Sequence[Result]) -> set[str]:
+    """Sources whose search has ended, with a period or without one."""
+    return {
+        str(event.data.get("source"))
+        for result in results
+        for event in result.events
+        if event.name in (LIMIT, NOT_SENT)
+    }
+
+
+def bracket_of(steps: Sequence[Step], source: str) -> Bracket:
+    """The shortest period that was sustained, and the longest below it that was not."""
+    own = [step for step in steps if step.source == source]
+    passed = min((step.period_ns for step in own if step.passed), default=0)
+    failed = [step for step in own if not step.passed and (passed == 0 or step.period_ns < passed)]
+    last = max(failed, key=lambda step: step.period_ns, default=None)
+    if last is None:
+        return Bracket(passed)
+    if last.lost == 0 and last.is_source_limited:
+        return Bracket(passed, source_failed_ns=last.period_ns)
+    return Bracket(passed, last.period_ns)
+
+
+def _step(event: Event) -> Step | None:
+    data = event.data
+    source = data.get("source")
+    period_ns, interrupts = _count(data, "period_ns"), _count(data, "interrupts_count")
+    lost, late = _count(data, "lost_count"), _count(data, "late_count")
+    merged = _count(data, "merged_count")
+    if not isinstance(source, str) or min(period_ns, interrupts, lost, late, merged) < 0:
+        return None
+    limited, passed = data.get("is_source_limited") is True, data.get("passed") is True
+    return Step(source, period_ns, interrupts, lost, late, merged, limited, passed)
+
+
+def _count(data: Mapping[str, object], name: str) -> int:
+    """-1: it is not there, or no count."""
+    value = data.get(name)
+    return value if isinstance(value, int) and not isinstance(value, bool) else -1

@@ -1,0 +1,257 @@
+"""CLK-P-DUR on this machine: what is injected is found, with its rate and length.
+
+The injectors stamp what they do themselves, and are compared with that. Whatever else this machine
+and its host do beside it only adds gaps.
+"""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+import pytest
+
+from hardstone.model import Noise, NoiseComb, Result, StreamWindow
+from hardstone.stats.identity import windows_problem
+from hardstone.stats.noise import with_noise
+from tests.e2e import machine
+from tests.e2e.again import NOISE, in_every_run, unless_within, until_quiet
+from tests.e2e.running import GIVE_UP_S, Stream, command, measuring, run
+
+pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("alone")]
+needs_realtime = pytest.mark.skipif(
+    machine.no_realtime() is not None, reason=str(machine.no_realtime())
+)
+
+PRIORITY = 97
+ABOVE = str(PRIORITY + 1)
+REFUSED = 77
+TWO_SECONDS = ("--samples", "0", "--duration-ns", "2000000000")
+MEASURED_NS = 4_000_000_000
+INJECTED_S = 9  # from before the measurement to after it
+NEAR = 0.05
+
+
+@dataclass(frozen=True)
+class Injected:
+    """By its own stamps: the distances of its begins, and its length."""
+
+    rate_hz: float
+    length_ns: float
+
+
+def told(process: subprocess.Popen[str]) -> Injected:
+    out, _ = process.communicate(timeout=GIVE_UP_S)
+    if process.returncode == REFUSED:
+        pytest.skip("the kernel does not let root interrupt a CPU by perf_event_open")
+    stamps = [tuple(map(int, line.split())) for line in out.splitlines()]
+    begins = [begin for begin, _ in stamps]
+    period_ns = (begins[-1] - begins[0]) / (len(begins) - 1)
+    return Injected(1e9 / period_ns, median(end - begin for begin, end in stamps))
+
+
+@contextmanager
+def injecting(*commands: Sequence[str]) -> Iterator[list[subprocess.Popen[str]]]:
+    processes = [subprocess.Popen(words, stdout=subprocess.PIPE, text=True) for words in commands]
+    try:
+        yield processes
+    finally:
+        for one in processes:
+            one.kill()
+            one.communicate()
+
+
+def periodically(program: Path, words: Sequence[str], hz: float, most: int) -> list[str]:
+    period_ns = round(1e9 / hz)
+    return [str(program), *words, str(period_ns), str(min(round(hz * INJECTED_S), most))]
+
+
+def analysed(stream: Stream) -> Result:
+    result, problem = stream.read_by_the_toolkit()
+    assert problem is None
+    return with_noise(result)
+
+
+def only_noise(result: Result) -> Noise:
+    (noise,) = result.noise
+    return noise
+
+
+def nearest(noise: Noise, rate_hz: float) -> NoiseComb | None:
+    return min(noise.combs, key=lambda one: abs(one.rate_hz - rate_hz), default=None)
+
+
+def wrong_rate(what: str, noise: Noise, injected: Injected) -> list[str]:
+    comb = nearest(noise, injected.rate_hz)
+    if comb is None:
+        return [f"{what}: no comb at all"]
+    least, most = injected.rate_hz * (1 - NEAR), injected.rate_hz * (1 + NEAR)
+    return unless_within(f"rate of the {what} (a comb {comb.name})", comb.rate_hz, least, most)
+
+
+def wrong_length(what: str, noise: Noise, injected: Injected) -> list[str]:
+    comb = nearest(noise, injected.rate_hz)
+    least, most = injected.length_ns * (1 - NEAR), injected.length_ns * (1 + NEAR)
+    length_ns = comb.median_ns if comb is not None else 0
+    return unless_within(f"length of the {what}", length_ns, least, most)
+
+
+@needs_realtime
+def test_a_hog_a_timer_and_interrupts_are_found(
+    probe: Path, hog: Path, interrupter: Path, quick: list[str]
+) -> None:
+    """A real-time hog of 1 ms, a task that a timer wakes for some microseconds, and interrupts from
+    another CPU, all at once, each at a rate of its own."""
+    cpu = machine.cpu()
+    others = sorted(machine.allowed() - {cpu})
+    if not others:
+        pytest.skip("interrupts from another CPU need one")
+    commands = [
+        periodically(hog, [str(cpu), ABOVE, "1000000"], 21, 1000),
+        periodically(hog, [str(cpu), ABOVE, "5000"], 110, 1000),
+        periodically(interrupter, [str(cpu), str(others[0]), "95"], 70, 10_000),
+    ]
+
+    said: list[str] = []
+
+    def not_found() -> set[str]:
+        words = ["--priority", str(PRIORITY), "--samples", "0", "--cpu", str(cpu)]
+        words += ["--duration-ns", str(MEASURED_NS), *quick]
+        with injecting(*commands) as (hogging, timer, interrupting):
+            noise = only_noise(analysed(run(probe, "CLK-P-DUR", *words)))
+            long, short, sent = told(hogging), told(timer), told(interrupting)
+        wrong = {
+            "hog": wrong_rate("hog", noise, long) + wrong_length("hog", noise, long),
+            "timer": wrong_rate("timer", noise, short),
+            "interrupts": wrong_rate("interrupts", noise, sent),
+        }
+        said.extend(text for texts in wrong.values() for text in texts)
+        return {what for what, texts in wrong.items() if texts}
+
+    assert in_every_run(not_found) == set(), f"{said} ({NOISE})"
+
+
+@needs_realtime
+def test_a_share_for_others_is_recognised(probe: Path, quick: list[str]) -> None:
+    """Without rests, and with a task that starves on its CPU: throttling, or the fair server."""
+    cpu = machine.cpu()
+    share = machine.share_of_others()
+    if share is None:
+        pytest.skip("neither throttling nor a fair server takes the CPU from real-time threads")
+    spin = ["taskset", "-c", str(cpu), "sh", "-c", "while :; do :; done"]
+
+    def attempt() -> list[str]:
+        words = ["-p", "rest=no", "--samples", "0", "--duration-ns", "5000000000"]
+        with injecting(spin):
+            stream = run(probe, "CLK-P-DUR", "--cpu", str(cpu), *words, *quick)
+        noise = only_noise(analysed(stream))
+        named = [one for one in noise.combs if one.name in ("throttling", "fair server")]
+        if not named:
+            return [f"no comb is one: {[one.name for one in noise.combs]}"]
+        (comb,) = named
+        return [
+            *unless_within("periods a second", comb.rate_hz, 1 - 2 * NEAR, 1 + 2 * NEAR),
+            *unless_within("share of a second", comb.median_ns / 1e9, share * 0.7, share * 1.4),
+        ]
+
+    until_quiet(attempt)
+
+
+def test_windows_are_whole_and_hold_all_gaps(probe: Path, quick: list[str]) -> None:
+    stream = run(probe, "CLK-P-DUR", *TWO_SECONDS, *quick)
+    windows = stream.of(StreamWindow)
+    assert windows_problem(windows) is None
+    assert stream.result.status == "measured"
+    kept = sum(len(one.length_ns) for one in windows)
+    assert kept == stream.series("gap").count
+    longest = max(max(one.length_ns, default=0) for one in windows)
+    assert longest == stream.series("gap").max
+    (watch,) = [event for name, event in stream.events.items() if name == "gap_watch"]
+    least = min(min(one.length_ns, default=10**9) for one in windows)
+    assert least >= int(str(watch.data["threshold_ns"]))
+
+
+def test_a_full_table_says_so_and_the_series_stays_whole(probe: Path, quick: list[str]) -> None:
+    stream = run(probe, "CLK-P-DUR", "-p", "gaps_count=5", *TWO_SECONDS, *quick)
+    windows = stream.of(StreamWindow)
+    kept = sum(len(one.length_ns) for one in windows)
+    dropped = sum(one.dropped_count for one in windows)
+    assert kept <= 5
+    if dropped:  # a tick that is off leaves few gaps
+        assert stream.events["gaps_dropped"].data["dropped_count"] == dropped
+        assert stream.series("gap").count == kept + dropped
+        assert only_noise(analysed(stream)).left_out_windows > 0
+
+
+def test_the_portable_clock_makes_a_coarser_loop(probe: Path, quick: list[str]) -> None:
+    del quick  # it has the rate of the counter
+    stream = run(probe, "CLK-P-DUR", "--clock", "monotonic", *TWO_SECONDS)
+    assert stream.result.status == "measured"
+    assert "clock_gettime" in stream.events["gap_watch"].text
+    assert any("clock_gettime" in one for one in only_noise(analysed(stream)).notes)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interruption_keeps_the_gaps_so_far(
+    probe: Path, quick: list[str], number: signal.Signals
+) -> None:
+    words = ["--samples", "0", "--duration-ns", "30000000000", *quick]
+    with measuring(probe, "CLK-P-DUR", *words) as running:
+        time.sleep(2)
+        running.process.send_signal(number)
+        stream = running.rest()
+    assert stream.result.interrupted
+    windows = stream.of(StreamWindow)
+    assert windows
+    assert windows_problem(windows) is None
+    assert sum(len(one.length_ns) for one in windows) == stream.series("gap").count
+    assert analysed(stream).noise
+
+
+def test_a_killed_probe_leaves_its_windows(probe: Path, quick: list[str], tmp_path: Path) -> None:
+    backing = tmp_path / "records"
+    words = ["--backing", str(backing), "--samples", "0", "--duration-ns", "30000000000", *quick]
+    with subprocess.Popen(
+        command(probe, "CLK-P-DUR", words), stdout=subprocess.PIPE, stdin=subprocess.PIPE
+    ) as process:
+        windows: list[StreamWindow] = []
+        give_up_s = time.monotonic() + GIVE_UP_S
+        try:
+            while len(windows) < 3 and time.monotonic() < give_up_s:
+                time.sleep(0.2)
+                with suppress(subprocess.CalledProcessError):
+                    windows = dumped(probe, backing).of(StreamWindow)
+        finally:
+            process.kill()
+    stream = dumped(probe, backing)
+    left = stream.of(StreamWindow)
+    assert len(left) >= len(windows) >= 3
+    assert windows_problem(left) is None
+    assert [one.begin_ns for one in left[: len(windows)]] == [one.begin_ns for one in windows]
+    result, problem = stream.read_by_the_toolkit()
+    assert problem is None
+    assert with_noise(result).noise
+
+
+def dumped(probe: Path, backing: Path) -> Stream:
+    done = subprocess.run(
+        [str(probe), "dump", str(backing), "--json"], capture_output=True, check=True
+    )
+    return Stream("CLK-P-DUR", 0, done.stdout)
+
+
+@pytest.mark.skipif(machine.no_other_user() is not None, reason=str(machine.no_other_user()))
+def test_without_privilege_it_is_said_that_gaps_may_be_tasks(
+    open_probe: Path, quick: list[str]
+) -> None:
+    stream = run(open_probe, "CLK-P-DUR", *TWO_SECONDS, *quick, prefix=machine.as_nobody())
+    assert stream.result.status == "measured"
+    assert stream.result.conditions.realtime is False
+    notes = only_noise(analysed(stream)).notes
+    assert any("not real-time" in one for one in notes)
