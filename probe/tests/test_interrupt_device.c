@@ -63,6 +63,12 @@ int port_uio_cpu(const struct port_uio *uio)
     return device.cpu;
 }
 
+int port_uio_handler_priority(const struct port_uio *uio)
+{
+    (void)uio;
+    return -1;
+}
+
 void port_uio_close(struct port_uio *uio)
 {
     device.closed += uio->is_open ? 1 : 0;
