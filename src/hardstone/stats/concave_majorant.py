@@ -17,9 +17,13 @@ def concave_majorant(points: int, slope: Slope) -> list[int]:
     `slope` gives the slope of the line from an earlier point to a later one. The first and the
     last point are corners; from corner to corner slopes fall.
     """
-    corners: list[int] = []
-    for place in range(points):
-        while len(corners) > 1 and slope(corners[-2], corners[-1]) <= slope(corners[-1], place):
+    corners, slopes = [0] if points else [], list[float]()
+    for place in range(1, points):
+        last = slope(corners[-1], place)
+        while slopes and slopes[-1] <= last:
             corners.pop()
+            slopes.pop()
+            last = slope(corners[-1], place)
         corners.append(place)
+        slopes.append(last)
     return corners

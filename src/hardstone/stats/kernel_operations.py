@@ -140,9 +140,9 @@ class _Maker:
         if self.idle is None or self.rate_at_ns is None:
             return None
         found = residuals_of(series, self.idle, gap_of(self.result))
-        lengths = {q: section_length(found, share, q) if share else None for q in SHARES}
-        above = rate_interval(found, self.rate_at_ns)
-        return Blocking(found, blocking_rate(found), above, lengths)
+        rate = blocking_rate(found)
+        lengths = {q: section_length(found, share, q, rate) if share else None for q in SHARES}
+        return Blocking(found, rate, rate_interval(found, self.rate_at_ns), lengths)
 
 
 def gap_of(result: Result) -> float:

@@ -78,13 +78,15 @@ def is_sayable(found: Residuals, kernel_share: float, q: float) -> bool:
     return found.releases * kernel_share * (1 - q) >= LEAST_BEYOND * (1 - 1e-9)
 
 
-def section_length(found: Residuals, kernel_share: float, q: float) -> SectionLength | None:
+def section_length(
+    found: Residuals, kernel_share: float, q: float, rate: BlockingRate | None = None
+) -> SectionLength | None:
     """The length below which sections made up the share `q` of kernel time; None where there are
-    too few releases."""
+    too few releases. `rate`: that of `found`, where it is known already."""
     if not is_sayable(found, kernel_share, q):
         return None
     allowed = (1 - q) * kernel_share
-    longer = time_longer(blocking_rate(found))
+    longer = time_longer(rate or blocking_rate(found))
     held = longer.share <= allowed
     is_below = not longer.share.size or bool(held[0])
     value = found.start_ns if is_below else float(longer.from_ns[int(np.argmax(held))])
