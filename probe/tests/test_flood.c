@@ -195,7 +195,11 @@ static void refused_calls(void)
     refuse(SEND, FLOOD_PACKETS, ENETUNREACH, "no packet could be sent over 127.0.0.1");
     refuse(TIMER, FLOOD_TIMERS, ENOTSUP, "no timer that is a descriptor");
     refuse(FILE_CALL, FLOOD_DISK, ENOTSUP, "no anonymous file");
-    refuse(MEMORY, FLOOD_DISK, ENOTSUP, "not on a disk");
+    int file = port_anonymous_file("/tmp");
+    if (file >= 0)
+        refuse(MEMORY, FLOOD_DISK, ENOTSUP, "not on a disk");
+    if (file >= 0)
+        close(file);
 }
 
 /* Helpers that were there already end. */

@@ -253,10 +253,11 @@ def test_what_a_study_fixes_goes_with_each_of_its_figures(
 
 @pytest.mark.parametrize("test", sample.register().tests, ids=lambda one: one.id)
 def test_what_a_study_fixes_is_a_parameter_and_its_default(test: Descriptor) -> None:
+    """But for interrupts: 1e9 in each step take hours."""
     defaults = {one.name: one.default for one in test.params}
     for figure in figures_of(test.id):
         for name, value in figure.params.items():
-            assert defaults[name] == [value]
+            assert defaults[name] == ([0] if name == "interrupts" else [value])
 
 
 def test_the_context_switch_says_which_kinds_stand_beside_it() -> None:

@@ -24,7 +24,8 @@ static int open_file(struct flood *flood)
     (void)scratch_choose(&scratch, false, 0);
     int file = scratch_file(&scratch);
     if (file < 0)
-        return flood_refuse(flood, errno, "no anonymous file in $TMPDIR, /var/tmp or /tmp");
+        return flood_refuse(flood, scratch.own[0] ? ENOTSUP : errno,
+                            "no anonymous file in $TMPDIR, /var/tmp or /tmp");
     flood_keep(flood, file);
     if (!scratch_is_disk(file))
         return flood_refuse(flood, ENOTSUP,

@@ -20,6 +20,7 @@ from hardstone.campaign import (
     Warned,
 )
 from hardstone.cli.messages import abandon, message_lines, tell
+from hardstone.cli.steps_told import StepsTold
 from hardstone.errors import remedy_text
 from hardstone.model import Plan, Result
 from hardstone.present.wording import clean, shorten
@@ -72,7 +73,12 @@ class QuietReporter(Unopened):
 
 
 class PlainReporter(QuietReporter):
-    """One line for each test, and no more: for pipes, logs and consoles without cursor."""
+    """One line for each test, and for each step of a long search: for pipes, logs and consoles
+    without cursor."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._steps = StepsTold()
 
     def take(self, event: CampaignEvent) -> None:
         super().take(event)
@@ -84,6 +90,9 @@ class PlainReporter(QuietReporter):
             span = format_span(event.planned.expected_ns)
             name = self._names.name(event.planned)
             tell(f"{event.position} of {event.total}  {name}  about {span}")
+        elif isinstance(event, Tick):
+            for line in self._steps.lines(event):
+                tell(line)
 
 
 class UnfailingReporter:
@@ -137,6 +146,7 @@ class LiveReporter(QuietReporter):
             redirect_stdout=False,
             redirect_stderr=False,
         )
+        self._steps = StepsTold()
         self._task: TaskID | None = None
         self._plan: Plan | None = None
         self._current = ""
@@ -160,6 +170,8 @@ class LiveReporter(QuietReporter):
             name = self._names.name(event.planned)
             self._show(f"{name}  {event.position} of {event.total}", 0)
         elif isinstance(event, Tick):
+            for line in self._steps.lines(event):
+                self._print(line)
             self._show(None, min(event.elapsed_ns, event.planned.expected_ns))
         elif isinstance(event, MeasuringFinished):
             self._done_ns += event.planned.expected_ns

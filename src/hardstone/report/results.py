@@ -22,6 +22,7 @@ from hardstone.report.figures_table import Table, table_of
 from hardstone.report.kernel_page import KernelPage, kernel_page
 from hardstone.report.latency_pages import PartPage, has_pages, pages_of
 from hardstone.report.noise_figure import noise_figures
+from hardstone.report.search_page import SearchPage, search_page
 from hardstone.stats.conditions import NOT_KNOWN, Names, condition_of, config_text
 from hardstone.stats.contradictions import MARK
 from hardstone.stats.identity import duration_problem
@@ -78,6 +79,7 @@ class Section:
     warnings: list[str] = field(default_factory=list)
     parts: list[PartPage] = field(default_factory=list)
     kernel: KernelPage | None = None
+    search: SearchPage | None = None
     late: list[LateValue] = field(default_factory=list)
     late_alike: list[tuple[str, str]] = field(default_factory=list)
     late_rows: list[tuple[str, str]] = field(default_factory=list)
@@ -182,6 +184,7 @@ def section_of(result: Result, anchor: str, settings: Settings) -> Section:
             is_brief=not has_room,
             refused=settings.why_not_beside,
         ),
+        search=search_page(result, anchor, settings.drawer, live=settings.live and has_room),
         late=late[:LATE_AT_LENGTH],
         late_alike=alike(late[LATE_AT_LENGTH:]),
         late_rows=_late_rows(late[LATE_AT_LENGTH:], settings),

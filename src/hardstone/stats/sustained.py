@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import ceil, log, log2
 
 from hardstone.model import Event, Result
 
@@ -11,6 +12,9 @@ SUSTAINED = "IRQ-S-SUS"
 STEP = "sustained_step"
 LIMIT = "sustained_limit"
 NOT_SENT = "sustained_not_sent"
+_CLOSE = 1.02  # the search ends where the two periods differ by less
+_REST_SHARE = 1.35  # the thread rests for a quarter of the time
+_USUAL_NS = 30_000  # per interrupt, over all steps of a source of which nothing is known
 
 
 @dataclass(frozen=True)
@@ -84,3 +88,24 @@ def _count(data: Mapping[str, object], name: str) -> int:
     """-1: it is not there, or no count."""
     value = data.get(name)
     return value if isinstance(value, int) and not isinstance(value, bool) else -1
+
+
+def time_left_ns(steps: Sequence[Step], params: Mapping[str, object], samples: int) -> int:
+    """About how long the search will still take, by the bracket that each source has."""
+    asked, count = params.get("source"), params.get("interrupts")
+    interrupts = count if isinstance(count, int) and count else samples
+    names = [str(name) for name in asked] if isinstance(asked, list) else []
+    begun = list(dict.fromkeys(step.source for step in steps))
+    later = [name for name in names if name not in begun and name != "external"]
+    spans = [_span_ns(bracket_of(steps, name)) for name in begun[-1:]]
+    return round(interrupts * _REST_SHARE * (sum(spans) + _USUAL_NS * len(later)))
+
+
+def _span_ns(bracket: Bracket) -> float:
+    """Time per interrupt that the steps of a source still take."""
+    failed = bracket.failed_ns or bracket.source_failed_ns
+    if not failed:
+        return 0.0 if bracket.passed_ns else float(_USUAL_NS)
+    passed = bracket.passed_ns or 2 * failed
+    halvings = max(0.0, log2(log(passed / failed) / log(_CLOSE)))
+    return passed * ceil(halvings) + (0 if bracket.passed_ns else passed)

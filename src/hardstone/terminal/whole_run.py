@@ -27,6 +27,7 @@ from hardstone.terminal.run_rows import (
     trust_rows,
     verdict_row,
 )
+from hardstone.terminal.search_view import show_search
 from hardstone.terminal.series_table import SeriesTable
 from hardstone.terminal.widths import print_table
 from hardstone.terminal.words import words
@@ -53,6 +54,7 @@ def print_whole(document: RunDocument, stream: IO[str] | None = None) -> None:
     print_loads(console, document)
     print_legend(console, document)
     show_kernel_time(console, document)
+    show_search(console, document)
     _print_verdicts(console, document)
     unlike = deviations(document)
     commands = dict.fromkeys(one.command for one in unlike if one.command)

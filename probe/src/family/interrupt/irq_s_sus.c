@@ -76,7 +76,7 @@ static const struct series_spec series[] = {
      "source",
      "the shortest period at which none of the interrupts of a step was lost",
      NULL,
-     NULL,
+     "min(period_ns of the steps that lost none, where the source held it)",
      {.sub_bits = 7}},
     {"loss", "count", "source,period_ns", "interrupts that were lost in a step", NULL, NULL,
      RECORD_SHAPE_COUNT},
