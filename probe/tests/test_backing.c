@@ -302,6 +302,8 @@ static void fill_texts(struct arena *arena, char fill_with)
     arena->window_room = head.window_room;
     arena->gap_room = head.gap_room;
     arena->kept_begin = head.kept_begin;
+    arena->window_room = head.window_room;
+    arena->gap_room = head.gap_room;
     for (uint32_t i = 0; i < arena->series_count; i++) {
         uint32_t slot = arena->series[i].slot;
         memset(&arena->series[i], fill_with, sizeof arena->series[i]);

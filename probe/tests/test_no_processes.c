@@ -264,6 +264,30 @@ static void test_verdicts_without_processes(void)
     check_verdicts(STREAM("SEM-B-REL", "-p", "kinds=unnamed,eventfd,named"), "ascending");
 }
 
+static void check_unsupported(const char *text, const char *reason)
+{
+    if (!text)
+        return;
+    CHECK_HOLDS(text, "\"status\":\"unsupported\"");
+    CHECK_HOLDS(text, reason);
+}
+
+static void test_operations_of_the_kernel_need_a_process(void)
+{
+    reset();
+    if (lacks_rights())
+        return;
+    fake_port.has_no_processes = true;
+    check_unsupported(STREAM("KRN-P-PRE", "-p", "operation=pipe"), "second process (fork)");
+    fake_port.has_no_processes = false;
+    fake_port.refuses_fork = true;
+    check_unsupported(STREAM("KRN-P-PRE", "-p", "operation=pipe"), "second process (fork)");
+    fake_port.refuses_fork = false;
+    fake_library.has_no_memory = true;
+    if (tap_is_wrapped())
+        check_unsupported(STREAM("KRN-P-PRE", "-p", "operation=pipe"), "shm_open");
+}
+
 static void test_waiters_without_processes(void)
 {
     reset();
@@ -319,6 +343,7 @@ TAP_MAIN({"round trips without processes", test_round_trips_without_processes},
          {"a mutex without shared memory", test_a_mutex_without_shared_memory},
          {"nothing to clean up", test_nothing_to_clean_up},
          {"verdicts without processes", test_verdicts_without_processes},
+         {"operations of the kernel need a process", test_operations_of_the_kernel_need_a_process},
          {"waiters without processes", test_waiters_without_processes},
          {"few waiters take little memory", test_few_waiters_take_little_memory},
          {"processes alone are asked for", test_processes_alone_are_asked_for})

@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-enum { MOST = 20, CPU = 3, PARAM = 0, DISPATCH = 0, FIRST_SERIES = 1, WINDOWS = 20 };
+enum { MOST = 20, CPU = 3, PARAM = 0, DISPATCH = 0, FIRST_SERIES = 1, WINDOWS = 100 };
 enum { PREEMPT_DISABLE, PREEMPT_ENABLE, IRQ_DISABLE, IRQ_ENABLE, TIMER_ENTRY, TIMER_EXIT };
 
 #define START_NS INT64_C(1000000000)
@@ -247,7 +247,7 @@ static void test_lengths_are_recorded(void)
         CHECK_SAME(record_of((enum section_kind)i)->max, lengths[i]);
     }
     CHECK_SAME(record_of(SECTION_PREEMPTION)->worst[0].at_ns, 400);
-    expect_event("sections_seen", "fork: 20 sections");
+    expect_event("sections_seen", "fork: 100 sections");
     expect_event("sections_seen", "events were lost 0 times");
     expect_event("longest_section", "fork, preempt_off: the longest took 300 ns, from place_100 "
                                     "(place_101) to place_400 (place_401)");
@@ -367,7 +367,7 @@ static void test_lost_events_are_counted(void)
     CHECK_SAME(sections_measure(&sections, OPERATION_NONE, &busy), 0);
     sections_tell(&sections);
     CHECK_SAME(record_of(SECTION_PREEMPTION)->count, 0);
-    expect_event("sections_seen", "events were lost 20 times");
+    expect_event("sections_seen", "events were lost 100 times");
     CHECK(!event("longest_section"));
     end();
 }

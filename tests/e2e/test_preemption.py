@@ -7,6 +7,7 @@ of the journal. Guests have the real one.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -32,7 +33,7 @@ pytestmark = [
 ]
 
 TEST = "SEM-P-SIG"
-FOREVER = ("--duration-ns", "1h", "--samples", "0")
+FOREVER, SHORT = "1h", "1s"
 DEBUGFS = "/sys/kernel/debug"
 FOUND = "none voluntary (full) lazy"
 KEEPER = f"""
@@ -93,16 +94,26 @@ def machine() -> Iterator[Machine]:
 
 
 @contextmanager
-def started(probe: Path, machine: Machine) -> Iterator[subprocess.Popen[bytes]]:
-    """A run under `none` that does not end."""
-    words = machine.inside(command(probe, TEST, (*FOREVER, "--preemption", "none")))
+def started(
+    probe: Path, machine: Machine, duration: str = FOREVER
+) -> Iterator[subprocess.Popen[bytes]]:
+    """A run under `none`, past the switch: it has locked its memory."""
+    options = ("--duration-ns", duration, "--samples", "0", "--preemption", "none")
+    words = machine.inside(command(probe, TEST, options))
     process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
     try:
-        wait_until(lambda: machine.model == "none")
+        wait_until(lambda: is_locked(process.pid))
+        assert machine.model == "none"
         yield process
     finally:
         process.kill()
         process.communicate(timeout=WAIT_S)
+
+
+def is_locked(pid: int) -> bool:
+    text = Path("/proc", str(pid), "status").read_text()
+    locked = re.search(r"^VmLck:\s+([0-9]+) kB$", text, re.MULTILINE)
+    return locked is not None and int(locked[1]) > 0
 
 
 def wait_until(is_so: Callable[[], bool]) -> None:
@@ -113,7 +124,6 @@ def wait_until(is_so: Callable[[], bool]) -> None:
 
 
 def ended(process: subprocess.Popen[bytes]) -> Stream:
-    process.send_signal(signal.SIGTERM)
     out, _ = process.communicate(timeout=WAIT_S)
     return Stream(TEST, process.returncode, out)
 
@@ -123,7 +133,7 @@ def events(stream: Stream) -> dict[str, str]:
 
 
 def test_a_run_has_its_model_and_puts_back_what_it_found(probe: Path, machine: Machine) -> None:
-    with started(probe, machine) as process:
+    with started(probe, machine, SHORT) as process:
         stream = ended(process)
     assert stream.result.status == "measured"
     assert stream.result.conditions.preemption == "none"
@@ -178,7 +188,7 @@ def test_the_next_run_that_switches_puts_it_back_first(probe: Path, machine: Mac
 
 
 def test_somebody_else_switches_it_meanwhile(probe: Path, machine: Machine) -> None:
-    with started(probe, machine) as process:
+    with started(probe, machine, SHORT) as process:
         machine.switch("none voluntary full (lazy)")
         stream = ended(process)
     assert stream.result.status == "failed"
@@ -210,7 +220,7 @@ def test_what_the_kernel_does_not_offer(
 def test_another_shield_at_work_is_not_disturbed(probe: Path, machine: Machine) -> None:
     with started(probe, machine) as process:
         second = machine.run(probe, "--preemption", "none")
-        assert second.result.status == "denied"
+        assert second.result.status == "denied", second.result
         assert f"process {process.pid}" in str(second.result.reason)
         assert machine.model == "none"
     wait_until(lambda: machine.model == "full")

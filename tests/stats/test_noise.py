@@ -191,6 +191,18 @@ def test_two_combs_do_not_look_like_one_of_twice_the_rate() -> None:
     assert rates == [pytest.approx(100, rel=1e-4)] * 2
 
 
+def test_a_tick_that_long_gaps_swallow() -> None:
+    """A guest that its host often keeps for tens of ms: the kernel counts one tick for many."""
+    machine = Machine(22, seconds=6)
+    machine.comb(250, 15_000)
+    machine.noise(20, 25_000_000)
+    windows = machine.windows(timer_hz=150, rests=False)
+    noise = only_noise(with_noise(result_of(windows)))
+    tick = only(noise, "tick")
+    assert tick.count < 0.75 * 250 * 6
+    assert tick.coverage > 0.95
+
+
 # ---- no comb ----
 
 

@@ -116,8 +116,9 @@ def _remarks(noise: Noise) -> Iterator[str]:
     if noise.no_tick:
         yield f"No tick: {noise.no_tick}."
     if noise.tick_ppm is not None and noise.tick_period_ns is not None:
+        ppm = round(noise.tick_ppm, 2) + 0.0  # never -0.00
         yield (
-            f"The tick's period is {noise.tick_period_ns / 1e6:.7g} ms, {round(noise.tick_ppm, 2) + 0.0:+.2f} ppm "
+            f"The tick's period is {noise.tick_period_ns / 1e6:.7g} ms, {ppm:+.2f} ppm "
             "against what the kernel states."
         )
     for comb in noise.combs:

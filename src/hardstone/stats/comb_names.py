@@ -51,14 +51,14 @@ def named_combs(gaps: Gaps, found: Sequence[FoundComb], kernel: Counted) -> list
     """Each comb with its name; the tick that comes at slots of another comb is one more."""
     tick = _tick(gaps, found, kernel)
     others = [one.comb for place, one in enumerate(found) if tick is None or tick[0] != place]
-    left = _left(others, kernel, has_tick=tick is not None)
+    left = _left(gaps, others, kernel, has_tick=tick is not None)
     named = []
     for place, one in enumerate(found):
         if tick is not None and tick[0] == place and tick[1] is None:
             named.append(NamedComb(TICK, one.comb, one.marks))
             continue
         marks = [mark for mark in one.marks if tick is None or mark is not tick[1]]
-        named.append(NamedComb(_name(one.comb, left), one.comb, marks))
+        named.append(NamedComb(_name(gaps, one.comb, left), one.comb, marks))
     if tick is not None and tick[1] is not None:
         place, mark = tick[0], tick[1]
         named.append(NamedComb(TICK, marked(found[place].comb, mark), [], mark, place))
@@ -75,13 +75,20 @@ class _Left:
     is_enough: bool
 
 
-def _left(others: Sequence[Comb], kernel: Counted, *, has_tick: bool) -> _Left:
+def _left(gaps: Gaps, others: Sequence[Comb], kernel: Counted, *, has_tick: bool) -> _Left:
     if kernel.timer_hz is None or kernel.all_hz is None:
         return _Left(None, None, is_enough=False)
     ticks_hz = (kernel.tick_hz or 0.0) if has_tick else 0.0
     timer_hz = kernel.timer_hz - ticks_hz
-    rates = [one.rate_hz for one in others if timer_hz >= _COUNTED * one.rate_hz]
+    rates = [seen_hz(gaps, one) for one in others]
+    rates = [hz for hz in rates if timer_hz >= _COUNTED * hz]
     return _Left(timer_hz, kernel.all_hz - ticks_hz, is_enough=timer_hz >= _COUNTED * sum(rates))
+
+
+def seen_hz(gaps: Gaps, comb: Comb) -> float:
+    """Gaps of a comb a second: fewer than its rate where long gaps hide slots. A kernel that was
+    away for many periods of a timer counts one interrupt too."""
+    return float((comb.gap >= 0).sum()) * 1e9 / max(gaps.watched_ns, 1)
 
 
 def _tick(
@@ -93,7 +100,7 @@ def _tick(
     whole = [
         place
         for place, one in steady
-        if _is_one_of(one.comb.rate_hz, rates) and _may_count(one.comb.rate_hz, kernel)
+        if _is_one_of(one.comb.rate_hz, rates) and _may_count(seen_hz(gaps, one.comb), kernel)
     ]
     if whole:
         return max(whole, key=lambda place: _likelihood(gaps, found[place].comb)), None
@@ -102,7 +109,7 @@ def _tick(
         for place, one in steady
         for mark in one.marks
         if _is_one_of(one.comb.rate_hz / mark.every, rates)
-        and _may_count(one.comb.rate_hz / mark.every, kernel)
+        and _may_count(seen_hz(gaps, marked(one.comb, mark)), kernel)
     ]
     return parts[0] if parts else None
 
@@ -117,19 +124,19 @@ def _is_one_of(rate_hz: float, rates: Sequence[float]) -> bool:
     return any(abs(rate_hz / one - 1) <= _SAME_RATE for one in rates)
 
 
-def _may_count(rate_hz: float, kernel: Counted) -> bool:
+def _may_count(seen: float, kernel: Counted) -> bool:
     """Whether the kernel counted at least as many timer interrupts."""
-    return kernel.timer_hz is None or kernel.timer_hz >= _COUNTED * rate_hz
+    return kernel.timer_hz is None or kernel.timer_hz >= _COUNTED * seen
 
 
-def _name(comb: Comb, left: _Left) -> str:
+def _name(gaps: Gaps, comb: Comb, left: _Left) -> str:
     """Of a comb that is not the tick. Where the timer interrupts are too few for all combs that
     might be timers, none is called one."""
     if not is_comb(comb):
         return IRREGULAR
     if left.timer_hz is None or left.all_hz is None:
         return PERIODIC
-    least_hz = _COUNTED * comb.rate_hz
+    least_hz = _COUNTED * seen_hz(gaps, comb)
     if left.timer_hz >= least_hz:
         return TIMER if left.is_enough else PERIODIC
     if left.all_hz >= least_hz:

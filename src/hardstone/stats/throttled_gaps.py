@@ -13,8 +13,8 @@ from hardstone.stats.noise_gaps import BoolArray, Gaps
 
 THROTTLING, FAIR_SERVER = "throttling", "fair server"
 _DEFAULT_NS = (950_000_000, 1_000_000_000)
-_SHORTEST, _LONGEST = 0.6, 1.5  # of what the period leaves to others
-_BESIDE = 0.1  # of a period
+_SHORTEST, _LONGEST = 0.8, 1.3  # of what the period leaves to others
+_BESIDE = 0.05  # of a period
 _FAIR_SINCE = (6, 12)
 
 

@@ -188,11 +188,19 @@ static void take_seen(struct own *own, const struct sent *sent, const struct gap
     own->record(own->run, &interruption);
 }
 
+/* Its interrupt was over when the window was. */
+static void take_ambiguous(struct own *own, const struct sent *sent)
+{
+    interrupted_count_ambiguous(counts_of(own), clock_ns(&own->run->clock, sent->to - sent->at));
+}
+
 static void take_result(struct own *own, const struct sent *sent, const struct sent_result *result)
 {
     const struct gap *gap = &own->gaps[result->gap];
     if (result->fate == SENT_SEEN)
         take_seen(own, sent, gap);
+    if (result->fate == SENT_AMBIGUOUS)
+        take_ambiguous(own, sent);
     if (result->fate == SENT_IN_OTHER)
         interrupted_count_in_other(counts_of(own), clock_ns(&own->run->clock, gap->end - sent->at));
 }

@@ -17,6 +17,12 @@ void interrupted_count_in_other(struct interrupted_counts *counts, int64_t until
         counts->in_other_most_ns = until_ns;
 }
 
+void interrupted_count_ambiguous(struct interrupted_counts *counts, int64_t until_ns)
+{
+    if (until_ns > counts->ambiguous_most_ns)
+        counts->ambiguous_most_ns = until_ns;
+}
+
 void interrupted_count_refused(struct interrupted_counts *counts, uint64_t count, int error)
 {
     counts->refused_count += count;
@@ -38,18 +44,18 @@ void interrupted_tell_accounted(struct run *run, int64_t source,
              data_integer("not_seen_count", (int64_t)of[SENT_NOT_SEEN]),
              data_integer("not_watched_count", (int64_t)of[SENT_NOT_WATCHED]),
              data_integer("in_other_most_ns", counts->in_other_most_ns),
+             data_integer("ambiguous_most_ns", counts->ambiguous_most_ns),
              data_integer("early_count", (int64_t)counts->early_count),
              data_integer("earliest_ns", counts->earliest_ns),
              data_integer("refused_count", (int64_t)counts->refused_count),
              counts->error ? data_text("error", strerror(counts->error)) : data_none()),
         "%s: of %llu interrupts sent %llu were seen, %llu came while another interruption had the "
-        "CPU (the longest from its send to the end of both: %lld ns), %llu are ambiguous, %llu "
-        "were "
-        "not seen, %llu not watched",
+        "CPU (the longest from its send to the end of both: %lld ns), %llu are ambiguous (the "
+        "longest was over after %lld ns), %llu were not seen, %llu not watched",
         name, (unsigned long long)counts->sent.sent, (unsigned long long)of[SENT_SEEN],
         (unsigned long long)of[SENT_IN_OTHER], (long long)counts->in_other_most_ns,
-        (unsigned long long)of[SENT_AMBIGUOUS], (unsigned long long)of[SENT_NOT_SEEN],
-        (unsigned long long)of[SENT_NOT_WATCHED]);
+        (unsigned long long)of[SENT_AMBIGUOUS], (long long)counts->ambiguous_most_ns,
+        (unsigned long long)of[SENT_NOT_SEEN], (unsigned long long)of[SENT_NOT_WATCHED]);
 }
 
 static int64_t mean(int64_t sum, uint64_t count)

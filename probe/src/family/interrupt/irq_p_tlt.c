@@ -9,7 +9,8 @@
  *   source=timer     high sleeps (clock_nanosleep, absolute, CLOCK_MONOTONIC) until a moment 50 to
  *                    150 us ahead at random (more on a machine where low does not run by then)
  *   source=external  the thread on the other CPU raises the interrupt of a UIO device, whose file
- *                    high waits for (poll)
+ *                    high waits for (poll). Where there is no other CPU, low raises it itself
+ * (event raised_here), 20 to 100 us after high has blocked
  *
  *   send_to_thread  begin = the sender's reading of CLOCK_MONOTONIC before it posts or raises, or
  *                   the programmed expiry; end = high's first reading of that clock
@@ -42,6 +43,8 @@ enum { SAMPLES = 20000, LEVELS = 2, IDLE_PARTS = 100, MOST_UNSEEN = 20, WAIT_MS 
 
 #define LEAST_AHEAD_NS INT64_C(50000)
 #define MOST_AHEAD_NS INT64_C(3200000)
+#define LEAST_PAUSE_NS INT64_C(20000)
+#define MORE_PAUSE_NS 80000.0  /* random part */
 #define MORE_AHEAD_NS 100000.0 /* random part */
 #define SAMPLE_NS 150000
 #define BURST_NS INT64_C(50000000)
@@ -65,6 +68,7 @@ struct own {
     struct pause_watch pause_watch;
     struct waker waker;
     bool has_waker;
+    bool is_raised_here;         /* by low */
     struct interrupt_line *line; /* of the current source */
     struct handler_sight *sight;
     struct low_spinner low;
@@ -166,6 +170,35 @@ static uint32_t burst_elsewhere(struct own *own, uint32_t count)
     return taken;
 }
 
+/* ---- woken by a device that low raises ---- */
+
+static uint32_t burst_by_low(struct own *own, uint32_t count)
+{
+    uint32_t taken = 0;
+    int64_t now_ns;
+    bool has_come = true;
+    drain_device(own->line);
+    while (taken < count && has_come && !run_should_stop()) {
+        int64_t pause_ns = LEAST_PAUSE_NS + (int64_t)(erand48(own->random) * MORE_PAUSE_NS);
+        low_spinner_ask(&own->low, &own->line->uio, pause_ns);
+        has_come = wait_for_device(own->line, &now_ns);
+        if (has_come)
+            own->wake_ups[taken++] = (struct wake_up){low_spinner_sent_ns(&own->low), now_ns};
+    }
+    own->unserved_count += has_come ? 0 : 1;
+    return taken;
+}
+
+static void tell_raised_here(const struct own *own)
+{
+    if (own->is_raised_here)
+        arena_event(own->run->arena, "raised_here", -1,
+                    DATA(data_text("source", own->line->source->name),
+                         data_integer("cpu", own->run->setup.cpu)),
+                    "%s: raised by the low-priority thread on CPU %d, since there is no other CPU",
+                    own->line->source->name, own->run->setup.cpu);
+}
+
 /* ---- woken by the timer ---- */
 
 /* Low has made no turn while high slept. On a slow machine it takes long until it runs: more time
@@ -224,7 +257,9 @@ static int take_burst(struct run *run)
     uint32_t count = wanted_count(run);
     low_spinner_begin(&own->low);
     pause_watch_begin(&own->pause_watch);
-    count = own->has_waker ? burst_elsewhere(own, count) : burst_by_timer(own, count);
+    count = own->has_waker        ? burst_elsewhere(own, count)
+            : own->is_raised_here ? burst_by_low(own, count)
+                                  : burst_by_timer(own, count);
     pause_watch_end(&own->pause_watch, 0);
     low_spinner_end(&own->low);
     handler_sight_read(own->sight);
@@ -285,7 +320,9 @@ static void begin_variant(struct own *own)
 
 static int start_waker(struct own *own)
 {
-    own->has_waker = own->line->source->is_sent_elsewhere;
+    int64_t source = variant_number(own->run, "source");
+    own->is_raised_here = interrupt_source_is_sent_here(own->run, source);
+    own->has_waker = own->line->source->is_sent_elsewhere && !own->is_raised_here;
     if (!own->has_waker)
         return 0;
     int error = waker_start(&own->waker, own->run, own->line, &own->low);
@@ -309,6 +346,7 @@ static int measure_variant(struct run *run)
     handler_sight_stop(own->sight);
     tell_idle(own);
     tell_unserved(own);
+    tell_raised_here(own);
     if (own->has_waker)
         waker_stop(&own->waker);
     return result;

@@ -11,6 +11,16 @@ static void wait_for(sem_t *semaphore)
         ;
 }
 
+static void raise_one(struct low_spinner *low)
+{
+    int64_t now_ns = clock_monotonic_ns(), until_ns = now_ns + low->pause_ns;
+    atomic_store_explicit(&low->is_asked, false, memory_order_relaxed);
+    while (now_ns < until_ns)
+        now_ns = clock_monotonic_ns();
+    atomic_store_explicit(&low->sent_ns, now_ns, memory_order_release);
+    port_uio_raise(low->device);
+}
+
 static void spin(void *argument)
 {
     struct low_spinner *low = argument;
@@ -21,6 +31,8 @@ static void spin(void *argument)
         while (!atomic_load_explicit(&low->is_resting, memory_order_relaxed)) {
             (void)clock_ticks(&low->run->clock);
             atomic_fetch_add_explicit(&low->turns, 1, memory_order_relaxed);
+            if (atomic_load_explicit(&low->is_asked, memory_order_acquire))
+                raise_one(low);
         }
         sem_post(&low->parked);
     }
@@ -50,6 +62,18 @@ void low_spinner_end(struct low_spinner *low)
 {
     atomic_store(&low->is_resting, true);
     wait_for(&low->parked);
+}
+
+void low_spinner_ask(struct low_spinner *low, const struct port_uio *device, int64_t pause_ns)
+{
+    low->device = device;
+    low->pause_ns = pause_ns;
+    atomic_store_explicit(&low->is_asked, true, memory_order_release);
+}
+
+int64_t low_spinner_sent_ns(struct low_spinner *low)
+{
+    return atomic_load_explicit(&low->sent_ns, memory_order_acquire);
 }
 
 uint64_t low_spinner_turns(struct low_spinner *low)

@@ -63,13 +63,28 @@ uint64_t interrupt_skew_ticks(const struct run *run, int cpu)
     return 0;
 }
 
+static bool wakes_a_thread(const struct run *run)
+{
+    for (const struct series_spec *one = run->request->test->series; one && one->name; one++)
+        if (strcmp(one->name, "send_to_thread") == 0)
+            return true;
+    return false;
+}
+
+bool interrupt_source_is_sent_here(const struct run *run, int64_t id)
+{
+    return interrupt_source(id)->can_be_sent_here && interrupt_sender_cpu(run) < 0 &&
+           wakes_a_thread(run);
+}
+
 int interrupt_source_look(const struct run *run, int64_t id, struct outcome *outcome)
 {
     const struct interrupt_source *source = interrupt_source(id);
     if (run->setup.cpu < 0)
         return outcome_set(outcome, STATUS_UNSUPPORTED, NULL,
                            "this port cannot bind a thread to a CPU");
-    if (source->is_sent_elsewhere && interrupt_sender_cpu(run) < 0)
+    if (source->is_sent_elsewhere && interrupt_sender_cpu(run) < 0 &&
+        !interrupt_source_is_sent_here(run, id))
         return outcome_set(outcome, STATUS_UNSUPPORTED,
                            "give the test a second CPU (taskset, --cpu-config shared)",
                            "it is sent from another CPU, and the test has only one");
@@ -134,7 +149,7 @@ int interrupt_sources_check(struct run *run)
             set_no_device(&one);
         else if (interrupt_source_look(run, id, &one) == 0) {
             found_count++;
-            if (interrupt_source(id)->is_sent_elsewhere)
+            if (interrupt_source(id)->is_sent_elsewhere && !interrupt_source_is_sent_here(run, id))
                 cpus_add(&run->uses_cpu, interrupt_sender_cpu(run));
             continue;
         }

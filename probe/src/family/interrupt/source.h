@@ -26,6 +26,7 @@ struct interrupt_line {
 struct interrupt_source {
     const char *name;
     bool is_sent_elsewhere;
+    bool can_be_sent_here;    /* by a thread on the CPU under test, which is interrupted then */
     int64_t window_ns;        /* after `send`: in which the interrupt is expected */
     uint32_t most_in_a_burst; /* 0: no limit */
 
@@ -56,6 +57,10 @@ const struct interrupt_source *interrupt_source(int64_t id);
 
 /* Whether a run asks for the source: `external` counts only where a device is named. */
 bool interrupt_source_is_wanted(const struct run *run, int64_t id);
+
+/* Whether the source is sent from the CPU under test: there is no other one, and the test is one
+ * that wakes a thread, whose low-priority thread can send while that one is blocked. */
+bool interrupt_source_is_sent_here(const struct run *run, int64_t id);
 
 /* The source's own look, and for one that is sent elsewhere whether there is another CPU. 0, or -1
  * with `outcome`. */

@@ -110,6 +110,7 @@ static int open_line(struct interrupt_line *line, const struct run *run, struct 
 const struct interrupt_source interrupt_external = {
     .name = "external",
     .is_sent_elsewhere = true,
+    .can_be_sent_here = true,
     .window_ns = WINDOW_NS,
     .most_in_a_burst = 1,
     .look = look,

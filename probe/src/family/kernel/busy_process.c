@@ -177,14 +177,14 @@ static void operate(void *argument)
 int busy_process_open(struct busy_process *busy, struct run *run)
 {
     busy->run = run;
-    if (!port_has_processes())
-        return outcome_set(&run->outcome, STATUS_UNSUPPORTED, NULL,
-                           "this system cannot start a second process (fork)");
     struct scratch scratch = {.folder = ""};
     if (scratch_choose(&scratch, true, run->request->seed ^ (uint64_t)clock_monotonic_ns()) == 0)
         scratch_sweep(&scratch);
     if (ipc_cleanup_open_with(&busy->cleanup, run, &scratch) != 0)
         return -1;
+    if (!busy->cleanup.has_processes)
+        return outcome_set(&run->outcome, STATUS_UNSUPPORTED, NULL,
+                           "this system cannot start a second process (fork)");
     busy->table = peer_memory(sizeof *busy->table, &busy->cleanup.places[0]);
     if (!busy->table)
         return outcome_set_errno(&run->outcome, errno, "memory for both processes",
@@ -297,7 +297,7 @@ static void tell_class(const struct busy_process *busy, int class)
 
 static double percent(int64_t part, int64_t whole)
 {
-    return whole > 0 ? (double)part * PERCENT / (double)whole : 0;
+    return whole > 0 ? (double)part * (double)PERCENT / (double)whole : 0;
 }
 
 void busy_process_tell(const struct busy_process *busy, uint64_t value_count, uint64_t still_count)

@@ -10,7 +10,7 @@
 #define BYTES_PER_CPU INT64_C(4194304)
 #define WINDOW_NS INT64_C(5000000)
 
-enum { LEAST_WINDOWS = 20, MOST_WINDOWS = 400, VALUES_A_WINDOW = 50, READS = 10000 };
+enum { LEAST_WINDOWS = 100, MOST_WINDOWS = 400, VALUES_A_WINDOW = 50, READS = 10000 };
 
 const char *const sections_wishes[] = {"none", "auto", "tracepoints", NULL};
 
@@ -27,7 +27,7 @@ enum { FIELD_PLACE, FIELD_CALLER };
 
 #define PREEMPTIRQ(event)                                                                          \
     {                                                                                              \
-        .system = "preemptirq", .name = event, .fields = { "caller_offs", "parent_offs" }          \
+        .system = "preemptirq", .name = (event), .fields = { "caller_offs", "parent_offs" }        \
     }
 #define OFF_AND_ON                                                                                 \
     PREEMPTIRQ("preempt_disable"), PREEMPTIRQ("preempt_enable"), PREEMPTIRQ("irq_disable"),        \

@@ -6,9 +6,10 @@
  * of them, a pipe for the other. A sender that finds a channel full blocks until its receiver has
  * read, and a receiver blocks until a message comes. Nobody rests otherwise.
  *
- * One group is the default. On two CPUs it passed 610 000 messages a second, with 20 processes
- * ready at a time (mean; 41 at most): no CPU was free. Ten groups, as hackbench has, passed 25 %
- * more, with 220 ready. Behind so many the other elements of a load get next to no CPU.
+ * One group is the default. On two CPUs, beside other work, it passed 400 000 to 600 000 messages a
+ * second with 20 to 30 of its processes ready at a time (mean): no CPU was free. Ten groups, as
+ * hackbench has, passed a quarter to two thirds more with 160 to 220 ready. Behind so many the
+ * other elements of a load get next to no CPU.
  *
  * The process of the load is the head of its group. It forks the members, closes all channels, and
  * looks after the members a few times a second. A member keeps only its own ends, and ends when

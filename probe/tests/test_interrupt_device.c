@@ -1,0 +1,277 @@
+/* A device as source of interrupts on a made-up machine, and the kernel's own counters held against
+ * what was sent. */
+#include "base/posix_source.h"
+
+#include "command/args.h"
+#include "fake_port.h"
+#include "family/interrupt/rig.h"
+#include "run/variant.h"
+#include "tap.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { IRQ = 11, SENT = 1000, TICKS = 50 };
+
+static struct {
+    int open_error, wait_error, cpu, enabled, closed;
+    int ends[2];    /* of a pipe: readable where the device has interrupted */
+    uint32_t value; /* of the register that raises */
+} device;
+
+static struct {
+    bool tells_nothing;
+    int64_t calls, reschedules, ticks, device;
+} counters;
+
+/* ---- in the place of the port's ---- */
+
+int port_uio_open(int number, const struct port_uio_registers *registers, struct port_uio *uio,
+                  struct outcome *outcome)
+{
+    CHECK_SAME(registers->raise_offset, PORT_UIO_NOT_GIVEN);
+    if (device.open_error)
+        return outcome_set_errno(outcome, device.open_error, "opening the device", NULL);
+    memset(uio, 0, sizeof *uio);
+    uio->number = number;
+    uio->is_open = true;
+    uio->file = device.ends[0];
+    uio->raise = &device.value;
+    uio->raise_value = 1;
+    uio->irq = IRQ;
+    return 0;
+}
+
+int port_uio_enable(const struct port_uio *uio)
+{
+    (void)uio;
+    device.enabled++;
+    return 0;
+}
+
+int port_uio_wait(const struct port_uio *uio, uint32_t *count)
+{
+    (void)uio;
+    *count = 1;
+    return device.wait_error;
+}
+
+int port_uio_cpu(const struct port_uio *uio)
+{
+    (void)uio;
+    return device.cpu;
+}
+
+int port_uio_handler_priority(const struct port_uio *uio)
+{
+    (void)uio;
+    return -1;
+}
+
+void port_uio_close(struct port_uio *uio)
+{
+    device.closed += uio->is_open ? 1 : 0;
+    uio->is_open = false;
+}
+
+static void tell(void (*take)(void *context, const struct port_interrupt_line *line), void *context,
+                 const char *name, int64_t count)
+{
+    const struct port_interrupt_line line = {
+        .name = name, .counts = &count, .is_timer = strncmp(name, "LOC", 3) == 0};
+    take(context, &line);
+}
+
+bool __wrap_port_interrupt_lines(const struct cpus *cpus,
+                                 void (*take)(void *context,
+                                              const struct port_interrupt_line *line),
+                                 void *context);
+bool __wrap_port_interrupt_lines(const struct cpus *cpus,
+                                 void (*take)(void *context,
+                                              const struct port_interrupt_line *line),
+                                 void *context)
+{
+    CHECK_SAME(cpus_count(cpus), 1);
+    if (counters.tells_nothing)
+        return false;
+    tell(take, context, "1: other", 7);
+    tell(take, context, "11: uio_pci_generic", counters.device);
+    tell(take, context, "111: another", 1000000);
+    tell(take, context, "LOC: Local timer interrupts", counters.ticks);
+    tell(take, context, "RES: Rescheduling interrupts", counters.reschedules);
+    tell(take, context, "CAL: Function call interrupts", counters.calls);
+    return true;
+}
+
+static int arm(int64_t start_ns)
+{
+    (void)start_ns;
+    return 0;
+}
+
+/* ---- a run ---- */
+
+static struct run run;
+static struct request request;
+static struct rig rig;
+static struct interrupt_line line;
+
+static void begin(const char *id, const char *source)
+{
+    char error[ARGS_ERROR_BYTES], from[40];
+    snprintf(from, sizeof from, "source=%s", source);
+    char *words[] = {"hardstone-probe", "run", (char *)id, "-p", from, "-p", "uio=0"};
+    memset(&device, 0, sizeof device);
+    memset(&counters, 0, sizeof counters);
+    memset(&fake_port, 0, sizeof fake_port);
+    memset(&run, 0, sizeof run);
+    memset(&rig, 0, sizeof rig);
+    memset(&line, 0, sizeof line);
+    fake_port.cpu_count = 2;
+    fake_port.on_arm = arm;
+    if (pipe(device.ends) != 0)
+        abort();
+    CHECK_SAME(write(device.ends[1], "x", 1), 1);
+    CHECK_SAME(args_parse(sizeof words / sizeof words[0], words, &request, error, sizeof error), 0);
+    run.request = &request;
+    run.test = request.test;
+    run.setup.cpu = device.cpu = 1;
+}
+
+static void end(void)
+{
+    close(device.ends[0]);
+    close(device.ends[1]);
+}
+
+static void test_opens(void)
+{
+    struct outcome outcome = {0};
+    begin("IRQ-P-LAT", "external");
+    CHECK_SAME(interrupt_external.open(&line, &run, &outcome), 0);
+    CHECK(line.source == &interrupt_external);
+    CHECK_SAME(device.value, 1);
+    CHECK_SAME(device.enabled, 2); /* after each interrupt on trial */
+    interrupt_external.close(&line);
+    CHECK_SAME(device.closed, 1);
+    CHECK(line.source == NULL);
+    end();
+}
+
+static void test_other_cpu(void)
+{
+    struct outcome outcome = {0};
+    begin("IRQ-P-LAT", "external");
+    device.cpu = 0;
+    CHECK_SAME(interrupt_external.open(&line, &run, &outcome), -1);
+    CHECK_SAME(outcome.status, STATUS_UNSUPPORTED);
+    CHECK_TEXT(outcome.reason,
+               "CPU 0 serves the interrupt of /dev/uio0, and the test measures CPU 1");
+    CHECK_TEXT(outcome.command, "echo 1 > /proc/irq/11/smp_affinity_list");
+    CHECK_SAME(device.closed, 1);
+    end();
+}
+
+/* The register is not the one that raises the interrupt. */
+static void test_deaf(void)
+{
+    struct outcome outcome = {0};
+    char byte;
+    begin("IRQ-P-LAT", "external");
+    CHECK_SAME(read(device.ends[0], &byte, 1), 1);
+    CHECK_SAME(interrupt_external.open(&line, &run, &outcome), -1);
+    CHECK_SAME(outcome.status, STATUS_FAILED);
+    CHECK_HOLDS(outcome.reason, "waiting for an interrupt of the device");
+    CHECK_SAME(device.closed, 1);
+    end();
+}
+
+static void test_missing(void)
+{
+    begin("IRQ-P-TLT", "external");
+    device.open_error = EACCES;
+    CHECK_SAME(run.test->check(&run), -1);
+    CHECK_SAME(run.outcome.status, STATUS_DENIED);
+    CHECK_HOLDS(run.outcome.reason, "external: opening the device");
+    end();
+}
+
+/* ---- the kernel's counters ---- */
+
+static void count(const char *id, const char *source, enum handler_role role)
+{
+    begin(id, source);
+    CHECK_SAME(run.test->check(&run), 0);
+    CHECK_SAME(variant_declare(&run), 0);
+    run.arena = arena_create(&run.plan, NULL, &run.outcome);
+    CHECK_SAME(rig_open(&rig, &run, role), 0);
+    record_value(arena_record(run.arena, 0), 1, 1);
+}
+
+static void judge(int source, enum status status, int64_t kernel_count)
+{
+    char text[80];
+    rig.sent[source] = SENT;
+    rig_judge(&rig);
+    CHECK_SAME(run.outcome.status, status);
+    snprintf(text, sizeof text, "1000 interrupts were sent to CPU 1, warm-up included; the kernel");
+    const struct arena_event *last = &run.arena->events[run.arena->event_count - 1];
+    CHECK_TEXT(last->name, "interrupts_counted");
+    CHECK_HOLDS(last->text, text);
+    snprintf(text, sizeof text, "has counted %lld of", (long long)kernel_count);
+    CHECK_HOLDS(last->text, text);
+    rig_close(&rig);
+    arena_free(run.arena);
+    arena_plan_free(&run.plan);
+    end();
+}
+
+static void test_counted(void)
+{
+    if (!tap_is_wrapped())
+        return;
+    count("IRQ-P-LAT", "external", HANDLER_OF_INTERRUPT);
+    counters.device = SENT;
+    judge(INTERRUPT_EXTERNAL, STATUS_MEASURED, SENT);
+    count("IRQ-P-DLT", "timer", HANDLER_OF_INTERRUPT);
+    counters.ticks = SENT + TICKS;
+    judge(INTERRUPT_TIMER, STATUS_MEASURED, SENT + TICKS);
+}
+
+/* Gaps of something else were taken for interrupts that went to another CPU. */
+static void test_not_counted(void)
+{
+    if (!tap_is_wrapped())
+        return;
+    count("IRQ-P-LAT", "external", HANDLER_OF_INTERRUPT);
+    counters.device = SENT / 2;
+    judge(INTERRUPT_EXTERNAL, STATUS_FAILED, SENT / 2);
+    CHECK_HOLDS(run.outcome.reason, "the figures are those of something else");
+    count("IRQ-P-DLT", "timer", HANDLER_OF_INTERRUPT);
+    counters.ticks = TICKS;
+    judge(INTERRUPT_TIMER, STATUS_FAILED, TICKS);
+}
+
+static void test_nothing_told(void)
+{
+    if (!tap_is_wrapped())
+        return;
+    count("IRQ-P-LAT", "timer", HANDLER_OF_INTERRUPT);
+    counters.tells_nothing = true;
+    rig.sent[INTERRUPT_TIMER] = SENT;
+    CHECK_SAME(rig_judge(&rig), 0);
+    CHECK_SAME(run.outcome.status, STATUS_MEASURED);
+    CHECK_SAME(run.arena->event_count, 0);
+    rig_close(&rig);
+    arena_free(run.arena);
+    arena_plan_free(&run.plan);
+    end();
+}
+
+TAP_MAIN({"a device is tried out", test_opens}, {"another CPU serves it", test_other_cpu},
+         {"a device that does not interrupt", test_deaf},
+         {"a device that is refused", test_missing},
+         {"the kernel counts what was sent", test_counted},
+         {"the kernel counts fewer", test_not_counted},
+         {"a system that does not tell", test_nothing_told})
