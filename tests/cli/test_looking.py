@@ -39,7 +39,7 @@ def test_list_has_every_test(hardstone: Hardstone, target: str) -> None:
 def test_list_as_json(hardstone: Hardstone, target: str) -> None:
     rows = hardstone("list", "--target", target, "--json").document
     assert [row["id"] for row in rows] == load_catalogue().ids()
-    assert {row["kind"] for row in rows} == {"behaviour", "timing"}
+    assert {row["kind"] for row in rows} == {"behaviour", "timing", "sustained"}
 
 
 @pytest.mark.parametrize("test", load_catalogue().ids())

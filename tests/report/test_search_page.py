@@ -54,7 +54,7 @@ def test_a_result_without_steps_has_no_page() -> None:
 
 
 def test_the_chart_has_the_share_that_was_lost() -> None:
-    rows = [loss_chart._row(step) for step in steps_of([searched(*STEPS)])]
+    rows = [loss_chart.row_of(step) for step in steps_of([searched(*STEPS)])]
     assert [(row["v"], row["l"], row["b"]) for row in rows] == [
         (1000, 0.0, 0.0),
         (2000, 0.003, 0.0),

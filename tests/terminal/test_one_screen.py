@@ -54,13 +54,16 @@ def is_command(line: str) -> bool:
     return "hardstone " in line or "setcap " in line
 
 
-def test_the_battery_fits_with_a_line_for_each_family_and_test() -> None:
+def test_the_battery_fits_with_a_line_for_each_family_and_the_decisive_tests() -> None:
     lines = printed(make.document(results=battery(where())))
     assert len(lines) <= MOST_LINES
     for family in ("clock", "timers", "threads", "semaphores", "mutexes"):
         assert any(re.match(rf"{family} +\d+ of \d+ claims hold$", line) for line in lines)
-    timed = [test.id for test in sample.register().tests if kind_of(test.id) == "timing"]
-    assert [line.split()[0] for line in lines if "-P-" in line[:9]] == timed
+    timed = [one.id for one in sample.register().tests if kind_of(one.id) != "behaviour"]
+    shown = [line.split()[0] for line in lines if re.match(r"[A-Z]{3}-[PS]-", line)]
+    (left_out,) = [int(line.split()[1]) for line in lines if line.endswith("tests, with --all")]
+    assert len(shown) >= 15 and len(shown) + left_out == len(timed)
+    assert shown == [one for one in timed if one in shown]
 
 
 def worst_case(conditions: list[Conditions]) -> RunDocument:

@@ -14,7 +14,7 @@ from hardstone.stats.sustained import Step
 
 def chart(steps: Sequence[Step]) -> Spec:
     """A line for each source, and a mark for each step: filled where the period was sustained."""
-    rows = [_row(step) for step in sorted(steps, key=lambda one: one.period_ns)]
+    rows = [row_of(step) for step in sorted(steps, key=lambda one: one.period_ns)]
     group = Group([], colours=list(dict.fromkeys(str(row["c"]) for row in rows)))
     low, high = domain([float(row["v"] or 0) for row in rows], 1.1)
     encoding: Spec = {
@@ -46,7 +46,7 @@ def chart(steps: Sequence[Step]) -> Spec:
     )
 
 
-def _row(step: Step) -> Row:
+def row_of(step: Step) -> Row:
     return {
         "c": shorten(step.source, 24),
         "v": drawn(step.period_ns),
