@@ -55,6 +55,7 @@ def test_what_overflowed_is_above_every_bucket() -> None:
     values = [1000, 2000, 900_000, 950_000]
     assert above(series(values, limit=4000), 1500) == Above(1500, 3, 3)
     assert above(series(values, limit=4000), 920_000) == Above(920_000, 1, 2)
+    assert above(series([9216, 9217], limit=9000), 9216) == Above(9216, 1, 2)
     assert above(make.series([]), 5) == Above(5, 0, 0)
 
 

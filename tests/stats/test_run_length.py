@@ -15,7 +15,7 @@ from tests.targets import sample
 
 SHORT = "run shorter than standard"
 MINUTE_NS = 60_000_000_000
-LONG_NS = 4 * MINUTE_NS  # of TMR-P-LAT under `standard`
+LONG_NS = 150_000_000_000  # of TMR-P-LAT under `standard`
 INT64 = 2**63
 DESCRIPTORS = sample.register().tests
 
@@ -61,10 +61,10 @@ def test_every_test_is_as_long_as_its_profile(test: str) -> None:
     ("test", "typed", "is_short"),
     [
         ("TMR-P-LAT", {"duration": "0.1"}, True),
-        ("TMR-P-LAT", {"duration": "239.999s"}, True),
-        ("TMR-P-LAT", {"duration": "4m"}, False),
-        ("RSP-P-FIX", {"samples": "999"}, True),
-        ("RSP-P-FIX", {"samples": "1000"}, False),
+        ("TMR-P-LAT", {"duration": "149.999s"}, True),
+        ("TMR-P-LAT", {"duration": "150s"}, False),
+        ("RSP-P-FIX", {"samples": "799"}, True),
+        ("RSP-P-FIX", {"samples": "800"}, False),
         ("TMR-P-LAT", {"duration": "10m", "samples": "5"}, True),
         ("TMR-P-LAT", {"duration": "1s", "samples": "1000000"}, True),
         ("RSP-P-FIX", {"duration": "1s", "samples": "1000"}, True),
@@ -80,9 +80,9 @@ def test_a_length_that_was_typed_decides_and_not_the_profile(
 @pytest.mark.parametrize(
     ("test", "typed", "is_short"),
     [
-        ("TMR-P-LAT", {"samples": "239999", "interval": "1000"}, True),
-        ("TMR-P-LAT", {"samples": "240000", "interval": "1000"}, False),
-        ("TMR-P-LAT", {"samples": "240000", "interval": "100"}, True),
+        ("TMR-P-LAT", {"samples": "149999", "interval": "1000"}, True),
+        ("TMR-P-LAT", {"samples": "150000", "interval": "1000"}, False),
+        ("TMR-P-LAT", {"samples": "150000", "interval": "100"}, True),
         ("SEM-P-ARN", {"duration": "0.1"}, True),
         ("SEM-P-ARN", {"duration": "1h"}, False),
     ],

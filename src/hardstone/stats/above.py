@@ -37,7 +37,7 @@ def above(series: Series, limit: int) -> Above:
     over = int(bins.count[bins.lower > limit].sum())
     within = int(bins.count[(bins.lower <= limit) & (bins.upper > limit)].sum())
     # What overflowed is above every bucket in use.
-    is_past = bool(bins.upper.size) and limit >= int(bins.upper[-1])
+    is_past = not bins.upper.size or limit >= int(bins.upper[-1])
     certain = over + (0 if is_past else bins.overflow)
     open_count = within + (bins.overflow if is_past else 0)
     return Above(limit, max(certain, listed, 1), certain + open_count)
