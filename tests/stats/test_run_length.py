@@ -14,7 +14,6 @@ from tests.stats import make
 from tests.targets import sample
 
 SHORT = "run shorter than standard"
-MINUTE_NS = 60_000_000_000
 LONG_NS = 150_000_000_000  # of TMR-P-LAT under `standard`
 INT64 = 2**63
 DESCRIPTORS = sample.register().tests
