@@ -91,7 +91,8 @@ def check_hardstone(words: list[str], *, is_mention: bool) -> None:
 def check_probe(probe: Path, words: list[str]) -> None:
     """The probe reads its options in order: it must come as far as one that nobody has."""
     odd = "--no-such-option"
-    words = [{"TEST": "TMR-P-LAT", "LOAD": "heavy", "MODEL": "full"}.get(word, word) for word in words]
+    known = {"TEST": "TMR-P-LAT", "LOAD": "heavy", "MODEL": "full"}
+    words = [known.get(word, word) for word in words]
     if words[0] in ("list", "facts", "dump") or "--" in words or odd in words:
         words = words[:1]
     done = subprocess.run([probe, *words, odd], capture_output=True, text=True, check=False)
