@@ -63,6 +63,19 @@ def test_a_missing_reference_is_said() -> None:
     assert shown.rows[0].quantile != "-"
 
 
+def test_residuals_that_do_not_fall_give_no_rate() -> None:
+    """Each wake-up from the operation takes 8 us more, and nothing blocks for less."""
+    found = kernel_result()
+    late = np.random.default_rng(1).integers(18_000, 20_000, 1000).tolist()
+    found.series = [one for one in found.series if one.labels["operation"] != "exit"]
+    found.series.append(dispatch("exit", late))
+    shown = table(found)
+    (row,) = [row for row in shown.rows if row.operation == "exit"]
+    assert (row.rate, row.rate_interval, row.length_90, row.length_99) == ("-", "", "-", "-")
+    assert row.quantile != "-" and row.worst != "-"
+    assert any(note.startswith("No rate and no sections of exit: ") for note in shown.notes)
+
+
 def test_uncounted_kernel_time_is_said() -> None:
     shown = table(kernel_result(share=None))
     assert any(note.startswith("Time in the kernel not counted: ") for note in shown.notes)

@@ -30,6 +30,7 @@ def notes_on(found: KernelTime) -> Iterator[str]:
         return
     yield _on_limit(found, found.idle)
     yield from _on_reference(found)
+    yield from _on_what_does_not_fall(found)
     yield from _on_the_rare(found)
     yield from _on_kernel_time(found)
 
@@ -63,6 +64,17 @@ def _on_reference(found: KernelTime) -> Iterator[str]:
         yield (
             f"{format_count(above)} of {format_count(releases)} releases of the reference are "
             "above that too: about that share of each operation is not its own."
+        )
+
+
+def _on_what_does_not_fall(found: KernelTime) -> Iterator[str]:
+    every = [one for one in [*found.operations, found.whole] if one.blocking]
+    odd = [_name(one) for one in every if one.blocking and not one.blocking.falls]
+    if odd:
+        yield (
+            f"No rate and no sections of {listed(odd)}: their short residuals are rarer than longer "
+            "ones, which random moments within sections do not give. Each wake-up from the "
+            "operation takes longer than one from the reference."
         )
 
 

@@ -95,7 +95,7 @@ def _shared_ranks(found: list[Operation]) -> set[int]:
 def _row(one: Operation, time: KernelTime, shared: set[int]) -> OperationRow:
     cell = quantile_cell(one.quantile, "ns")
     lengths = one.blocking.lengths if one.blocking else {}
-    rate, interval = _rate(one.blocking, time.rate_at_ns)
+    rate, interval = _rate(one.blocking)
     return OperationRow(
         rank=_rank(one, shared),
         operation=_title(one.name),
@@ -125,11 +125,11 @@ def _title(name: str) -> str:
     return shorten(name.replace("_", " "), _NAME_CHARACTERS)
 
 
-def _rate(found: Blocking | None, at_ns: float | None) -> tuple[str, str]:
+def _rate(found: Blocking | None) -> tuple[str, str]:
     """The rate with its interval: ("7500 /s", "5700 to 8700 /s")."""
-    if found is None or at_ns is None:
+    if found is None or not found.falls:
         return NOT_KNOWN, ""
-    return rate_text(found.rate.above(at_ns)), rate_interval_text(found.rate_above)
+    return rate_text(found.per_s), rate_interval_text(found.interval)
 
 
 def rate_text(per_s: float) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hardstone.model import DataValue, Result, Series
 from hardstone.stats.blocking_rate import BlockingRate, RateInterval, blocking_rate, rate_interval
@@ -27,14 +27,24 @@ _LEAST_AHEAD_NS = 50_000  # from a wake-up no release is earlier than that (rand
 
 @dataclass(frozen=True)
 class Blocking:
-    """What is said of an operation beside the idle latency. `rate_above` is that above
-    `rate_at_ns` of all operations. `lengths` has a length for each of SHARES; None where there are
-    too few releases, or nobody counted the time in the kernel."""
+    """What is said of an operation beside the idle latency. `per_s` and `interval` are the rate
+    above `rate_at_ns` of all operations. `lengths` has a length for each of SHARES; None where
+    there are too few releases, or nobody counted the time in the kernel.
+
+    `falls`: the rate is within its interval. Else the residuals do not fall with their length as
+    those at random moments do (each wake-up has something of its own beside what blocks it), and
+    neither the rate nor the lengths are figures."""
 
     residuals: Residuals
     rate: BlockingRate
-    rate_above: RateInterval
+    per_s: float
+    interval: RateInterval
     lengths: Mapping[float, SectionLength | None]
+
+    @property
+    def falls(self) -> bool:
+        high = self.interval.high
+        return self.interval.low <= self.per_s and (high is None or self.per_s <= high)
 
 
 @dataclass(frozen=True)
@@ -142,7 +152,9 @@ class _Maker:
         found = residuals_of(series, self.idle, gap_of(self.result))
         rate = blocking_rate(found)
         lengths = {q: section_length(found, share, q, rate) if share else None for q in SHARES}
-        return Blocking(found, rate, rate_interval(found, self.rate_at_ns), lengths)
+        bounds = rate_interval(found, self.rate_at_ns)
+        blocking = Blocking(found, rate, rate.above(self.rate_at_ns), bounds, lengths)
+        return blocking if blocking.falls else replace(blocking, lengths=dict.fromkeys(SHARES))
 
 
 def gap_of(result: Result) -> float:

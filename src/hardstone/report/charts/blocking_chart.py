@@ -21,7 +21,7 @@ _LABEL = "format(datum.value, '~s')"
 
 def is_drawable(one: Operation) -> bool:
     """Whether a release of the operation was blocked."""
-    return bool(one.blocking and one.blocking.rate.from_ns.size)
+    return bool(one.blocking and one.blocking.falls and one.blocking.rate.from_ns.size)
 
 
 def chart(found: Sequence[Operation]) -> Spec:

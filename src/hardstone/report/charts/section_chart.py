@@ -20,7 +20,8 @@ _TOP = 1.03  # so that a mark at 1 is whole
 
 def is_drawable(one: Operation) -> bool:
     """Whether any share of kernel time can be told."""
-    return bool(one.blocking and one.kernel_share and one.blocking.rate.from_ns.size)
+    found = one.blocking
+    return bool(found and found.falls and one.kernel_share and found.rate.from_ns.size)
 
 
 def chart(found: Sequence[Operation], history: KernelHistory | None) -> Spec:
