@@ -72,8 +72,8 @@ def _on_what_does_not_fall(found: KernelTime) -> Iterator[str]:
     odd = [_name(one) for one in every if one.blocking and not one.blocking.falls]
     if odd:
         yield (
-            f"No rate and no sections of {listed(odd)}: their short residuals are rarer than longer "
-            "ones, which random moments within sections do not give. Each wake-up from the "
+            f"No rate and no sections of {listed(odd)}: their short residuals are rarer than longer"
+            " ones, which random moments within sections do not give. Each wake-up from the "
             "operation takes longer than one from the reference."
         )
 
