@@ -36,6 +36,11 @@
 #define HS_WATCH_COUNTS 16384
 #endif
 
+/* Values of a parameter that is a list, 8 bytes each for every parameter (run/test.h). */
+#ifndef HS_PARAM_VALUES
+#define HS_PARAM_VALUES 16
+#endif
+
 /* ---- records (record/record.h) ---- */
 
 /* Resolution of a histogram: a bucket is at most 2^-HS_RECORD_SUB_BITS of its value wide. 10 bits
@@ -112,6 +117,9 @@
 #endif
 #if HS_THREADS < 2
 #error "HS_THREADS: at least 2, the supervisor and the measuring thread"
+#endif
+#if HS_PARAM_VALUES < 13
+#error "HS_PARAM_VALUES: at least 13, the longest default of a test"
 #endif
 #if HS_RECORD_SUB_BITS < 1 || HS_RECORD_SUB_BITS > 10
 #error "HS_RECORD_SUB_BITS: 1 to 10"

@@ -8,7 +8,8 @@
 #include <stddef.h>
 
 struct stacks {
-    char *memory;
+    void *block;        /* of the heap, that holds them */
+    char *memory;       /* its first page: the first stack */
     size_t stack_bytes; /* of each: RT_THREAD_SMALL_STACK_BYTES or what the system asks for */
 };
 

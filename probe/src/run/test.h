@@ -5,14 +5,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/build_options.h"
 #include "record/record.h"
 
 struct run;
 
 enum {
     TEST_PARAMS = 12,
-    TEST_VALUES = 16, /* of a parameter that is a list */
-    TEST_SERIES = 8,  /* of one variant */
+    TEST_VALUES = HS_PARAM_VALUES, /* of a parameter that is a list */
+    TEST_SERIES = 8,               /* of one variant */
 };
 
 /* Hard requirements of a test (bits). Without anything else it still runs and reports what is

@@ -25,7 +25,7 @@
 #include <string.h>
 #include <sys/utsname.h>
 
-enum { GAPS_OF_WINDOW = 32768 };
+enum { GAPS_OF_WINDOW = 16384 };
 
 #define WINDOW_NS INT64_C(250000000)
 #define DURATION_NS INT64_C(10000000000)
@@ -34,7 +34,7 @@ static const char *const yes_and_no[] = {"yes", "no", NULL};
 enum { YES };
 
 static const struct param_spec params[] = {
-    {"gaps_count", PARAM_COUNT, false, "131072", 0, GAP_TABLE_MOST, NULL,
+    {"gaps_count", PARAM_COUNT, false, "81920", 0, GAP_TABLE_MOST, NULL,
      "room for single gaps, 16 bytes each, in which ticks are looked for; all gaps are in the "
      "series `gap`",
      NULL},
