@@ -37,7 +37,7 @@ static const struct port_tracing_kind lines[] = {
 
 #define WISH(table)                                                                                \
     {                                                                                              \
-        .kinds = table, .kind_count = sizeof(table) / sizeof(table)[0]                             \
+        .kinds = (table), .kind_count = sizeof(table) / sizeof(table)[0]                           \
     }
 
 /* In the order of preference, up to the first without kinds. */

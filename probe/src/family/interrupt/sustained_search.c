@@ -6,7 +6,7 @@
 
 static int64_t on_grid(double ns)
 {
-    return (int64_t)(ns / SUSTAINED_GRID_NS + 0.5) * SUSTAINED_GRID_NS;
+    return (int64_t)(ns / (double)SUSTAINED_GRID_NS + 0.5) * SUSTAINED_GRID_NS;
 }
 
 static int64_t smaller(int64_t a, int64_t b)

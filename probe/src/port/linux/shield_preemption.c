@@ -43,6 +43,7 @@ static int open_switch(const struct port_shield *shield, int flags)
 static int read_list(const struct port_shield *shield, char list[LIST_BYTES])
 {
     int file = open_switch(shield, O_RDONLY);
+    list[0] = '\0';
     if (file < 0)
         return errno;
     ssize_t got = read(file, list, LIST_BYTES - 1);

@@ -147,7 +147,7 @@ static volatile uint32_t *at(const struct port_uio *uio, const struct memory *me
 int uio_memory_map(struct port_uio *uio, const struct port_uio_registers *registers,
                    struct outcome *outcome)
 {
-    struct memory memory;
+    struct memory memory = {0};
     bool has_acknowledge = registers->acknowledge_offset != PORT_UIO_NOT_GIVEN;
     int64_t raise = registers->raise_offset;
     int64_t acknowledge = has_acknowledge ? registers->acknowledge_offset : raise;
