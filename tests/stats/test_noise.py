@@ -283,6 +283,56 @@ def test_throttling_is_named(release: str, runtime_ns: int | None, name: str) ->
     assert only(noise, "tick").coverage > 0.95  # what a pause hides is not missing
 
 
+@pytest.mark.parametrize(
+    ("release", "runtime_ns", "name"),
+    [("6.1.0", 950_000_000, "throttling"), ("6.18.44-fc", None, "fair server")],
+)
+def test_throttling_that_begins_in_the_tick_is_no_tick(
+    release: str, runtime_ns: int | None, name: str
+) -> None:
+    """The tick counts what real-time threads used and throttles them: its gap lasts on."""
+    machine = Machine(15, seconds=10)
+    machine.comb(250, 10_000, phase_ns=1e6)
+    machine.comb(1, 50e6, phase_ns=801e6, spread=0.002)
+    windows = machine.windows(timer_hz=250, all_hz=260, rests=False)
+    result = with_noise(result_of(windows, release=release, rt_runtime_ns=runtime_ns))
+    noise = only_noise(result)
+    tick, pause = only(noise, "tick"), only(noise, name)
+    assert (pause.count, pause.rate_hz) == (10, pytest.approx(1, rel=0.01))
+    assert pause.median_ns == pytest.approx(50e6, rel=0.01)
+    assert tick.coverage > 0.99
+    assert tick.max_ns == series(result, "tick").max < 20_000
+    assert series(result, "other").max == pause.max_ns
+    assert sum(one.total_ns for one in noise.combs) <= noise.noise_ns
+    assert tick.total_ns + pause.total_ns == pytest.approx(noise.noise_ns, rel=0.001)
+
+
+def test_throttling_that_begins_in_each_tenth_tick_hides_it() -> None:
+    """Of a period of 100 ms, at a tick that is late by up to some 100 us."""
+    machine = Machine(23, seconds=10)
+    machine.comb(100, 10_000, phase_ns=1e6, jitter_ns=120_000)
+    machine.comb(10, 5e6, phase_ns=1e6, jitter_ns=120_000, spread=0.002)
+    windows = machine.windows(timer_hz=100, rests=False, window_ns=2 * S)
+    budget = {"rt_runtime_ns": 95_000_000, "rt_period_ns": 100_000_000}
+    result = with_noise(result_of(windows, tick_ns=10_000_000, **budget))
+    noise = only_noise(result)
+    assert only(noise, "throttling").count == 100
+    tick = only(noise, "tick")
+    assert (tick.tolerance_ns, tick.coverage) == (400_000, pytest.approx(1, abs=0.01))
+    assert 900 <= tick.count < 1000  # of some a gap of their own ended before the throttling
+    assert (series(result, "tick").max or 0) < 20_000
+
+
+@pytest.mark.parametrize("at_s", [(3.1, 3.5), (1.2, 6.6), (0.9, 14.3)])
+def test_long_gaps_at_no_whole_periods_are_not_throttling(at_s: tuple[float, ...]) -> None:
+    machine = Machine(16, seconds=16)
+    machine.comb(250, 12_000)
+    machine.begin.append(np.array(at_s) * 1e9)
+    machine.length.append(np.full(len(at_s), 50e6))
+    noise = only_noise(with_noise(result_of(machine.windows(timer_hz=250, rests=False))))
+    assert {one.name for one in noise.combs} == {"tick"}
+
+
 def test_one_long_gap_is_not_throttling() -> None:
     machine = Machine(16)
     machine.comb(250, 12_000)

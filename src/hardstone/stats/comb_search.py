@@ -35,9 +35,10 @@ class FoundComb:
     marks: list[Mark]
 
 
-def find_combs(gaps: Gaps, kernels_hz: float | None) -> list[FoundComb]:
-    """Combs of `gaps` (merged). Each gap belongs to one at most."""
-    taken: BoolArray = np.zeros(gaps.begin.size, dtype=np.bool_)
+def find_combs(gaps: Gaps, kernels_hz: float | None, known: BoolArray) -> list[FoundComb]:
+    """Combs of `gaps` (merged). Each gap belongs to one at most, and to none if its cause is
+    `known`: what it hides is not missing."""
+    taken = known.copy()
     found: list[FoundComb] = []
     while len(found) < MOST_COMBS:
         comb = _next(gaps, taken, kernels_hz, [one.comb for one in found])

@@ -43,7 +43,7 @@ def _analysed(result: Result) -> tuple[Noise, list[Series]]:
     kernel = _counted(whole, watch.get("tick_ns"))
     budget = _budget(result)
     is_throttled = throttled_gaps(gaps, budget)
-    named = named_combs(gaps, find_combs(gaps, kernel.tick_hz), kernel)
+    named = named_combs(gaps, find_combs(gaps, kernel.tick_hz, is_throttled), kernel)
     combs = [_described(gaps, one, named) for one in named]
     if is_throttled.any():
         combs.append(_throttling(gaps, is_throttled, budget))

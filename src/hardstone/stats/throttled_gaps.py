@@ -14,7 +14,8 @@ from hardstone.stats.noise_gaps import BoolArray, Gaps
 THROTTLING, FAIR_SERVER = "throttling", "fair server"
 _DEFAULT_NS = (950_000_000, 1_000_000_000)
 _SHORTEST, _LONGEST = 0.8, 1.3  # of what the period leaves to others
-_BESIDE = 0.05  # of a period
+_BESIDE = 0.05  # of a period, for each period between two
+_MOST_APART = 3  # periods: at ten _BESIDE would let any distance pass
 _FAIR_SINCE = (6, 12)
 
 
@@ -44,7 +45,7 @@ class Budget:
 
 def throttled_gaps(gaps: Gaps, budget: Budget) -> BoolArray:
     """The gaps as long as what the budget leaves to others, if two or more are a whole number of
-    periods apart."""
+    periods apart. They often begin in a tick, which counts what the thread used."""
     left_ns, period_ns = budget.left_ns
     is_long = (gaps.length >= _SHORTEST * left_ns) & (gaps.length <= _LONGEST * left_ns)
     at = gaps.begin[is_long].astype(np.float64)
@@ -52,7 +53,8 @@ def throttled_gaps(gaps: Gaps, budget: Budget) -> BoolArray:
         return is_long & False
     periods = np.diff(at) / period_ns
     whole = np.rint(periods)
-    recurs = (whole >= 1) & (np.abs(periods - whole) <= _BESIDE * whole)
+    recurs = (whole >= 1) & (whole <= _MOST_APART)
+    recurs &= np.abs(periods - whole) <= _BESIDE * whole
     is_paired = np.append(recurs, False) | np.append(False, recurs)
     found = np.zeros(gaps.begin.size, dtype=np.bool_)
     found[np.flatnonzero(is_long)[is_paired]] = True
