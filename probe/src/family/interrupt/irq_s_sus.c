@@ -23,7 +23,8 @@
  *                   before has no gap of its own and is unwatched. The thread looks for it at once
  *                   when one came due in a take, so that the next one is armed in time.
  * Each interrupt is one of seen, merged, unwatched and lost. Late, counted apart: not served before
- * the next one was due.
+ * the next one was due. Where a timer's is late the next one is lost, so its late_count is the
+ * number of interruptions that lost some, and no figure of its own.
  *
  * A step passes if it has lost none and the source held the period: where more than one send in a
  * hundred began after the next one was due, or more than one expiry in a hundred was due before the

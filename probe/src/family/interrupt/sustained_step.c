@@ -145,23 +145,32 @@ static uint64_t early_ticks(const struct sustained_step *step)
     return clock_ticks_of_ns(&step->run->clock, ns);
 }
 
+/* Whether to look again at once: the next one came due in the take, or right before it, and has no
+ * gap if it came in it. A timer that the host gives later is waited for. */
+static bool is_due_in_take(const struct sustained_step *step, const struct burst_plan *plan,
+                           const struct expiries *expiries, uint64_t begin)
+{
+    uint64_t due = sustained_due(&plan->grid, expiries->count);
+    bool has_come_due = (int64_t)(clock_ticks(&step->run->clock) - due) >= 0;
+    return has_come_due && (int64_t)(begin - due) < (int64_t)early_ticks(step);
+}
+
 /* Takes what has expired, and arms the timer by that. `gap`: the last one, NULL if none was seen
- * since the last take. Whether the next one came due meanwhile: if it has expired, it has no gap.
- */
+ * since the last take. Whether to take again at once. */
 static bool take_expiries(struct sustained_step *step, const struct burst_plan *plan,
                           struct expiries *expiries, const struct gap *gap)
 {
+    uint64_t begin = clock_ticks(&step->run->clock);
     int64_t count = port_event_timer_take(expiries->timer);
     if (count < 0)
         step->error = errno;
-    if (count <= 0)
-        return false;
-    uint64_t most = plan->count - expiries->count, taken = (uint64_t)count;
-    struct sustained_expiries found = {expiries->count, taken < most ? taken : most, gap};
-    sustained_match_expiries(&step->match, &plan->grid, &found, early_ticks(step));
-    expiries->count += found.count;
-    uint64_t due = sustained_due(&plan->grid, expiries->count);
-    return (int64_t)(clock_ticks(&step->run->clock) - due) >= 0;
+    if (count > 0) {
+        uint64_t most = plan->count - expiries->count, taken = (uint64_t)count;
+        struct sustained_expiries found = {expiries->count, taken < most ? taken : most, gap};
+        sustained_match_expiries(&step->match, &plan->grid, &found, early_ticks(step));
+        expiries->count += found.count;
+    }
+    return is_due_in_take(step, plan, expiries, begin);
 }
 
 static bool has_never_come(const struct sustained_step *step, const struct burst_plan *plan,
