@@ -51,5 +51,38 @@ static void less_than_nothing_is_counted(void)
     CHECK_SAME(below, 1);
 }
 
-TAP_MAIN({"few values", few}, {"the median of large values", no_overflow}, {"many values", many},
+/* Latencies that the flood leaves as they are: the mean of added values is above zero all the same,
+ * the difference of medians is not. */
+static void a_flood_without_effect(void)
+{
+    struct added_effect effect = {0};
+    uint64_t below = 0;
+    int64_t sum = 0, values[101];
+    for (int i = 0; i < 101; i++)
+        values[i] = 1000 + i;
+    int64_t median = added_median(values, 101);
+    for (int i = 0; i < 101; i++)
+        sum += added_value(values[i], median, &below);
+    CHECK(sum > INT64_C(101) * 12); /* half of the mean deviation, 25 */
+    CHECK_SAME(below, 50);
+    added_effect_take(&effect, added_median(values, 101), median, 101);
+    CHECK_SAME(added_effect_ns(&effect), 0);
+}
+
+static void effects_are_weighted_and_may_be_negative(void)
+{
+    struct added_effect effect = {0};
+    CHECK_SAME(added_effect_ns(&effect), 0);
+    added_effect_take(&effect, 900, 1000, 250);
+    CHECK_SAME(added_effect_ns(&effect), -100);
+    CHECK_SAME(effect.most_ns, -100);
+    added_effect_take(&effect, 1100, 1000, 50);
+    CHECK_SAME(added_effect_ns(&effect), (-100 * 250 + 100 * 50) / 300);
+    CHECK_SAME(effect.least_ns, -100);
+    CHECK_SAME(effect.most_ns, 100);
+}
+
+TAP_MAIN({"a flood without effect", a_flood_without_effect},
+         {"effects are weighted and may be negative", effects_are_weighted_and_may_be_negative},
+         {"few values", few}, {"the median of large values", no_overflow}, {"many values", many},
          {"less than zero is 0, and counted", less_than_nothing_is_counted})

@@ -125,7 +125,61 @@ static void as_with_all_gaps_at_once(void)
     CHECK_SAME(match.counts.interrupts, MANY);
 }
 
-TAP_MAIN({"each fate", fates}, {"a gap is one interrupt", a_gap_is_one_interrupt},
+static const struct sustained_grid grid = {.start = PERIOD, .period_16 = PERIOD * 65536};
+
+static void take(uint64_t first, uint64_t count, const struct gap *gap)
+{
+    struct sustained_expiries expiries = {first, count, gap};
+    sustained_match_expiries(&match, &grid, &expiries, 500);
+}
+
+static void check_timer(uint64_t unwatched, uint64_t not_armed)
+{
+    const struct sustained_counts *counts = &match.counts;
+    CHECK_SAME(counts->unwatched, unwatched);
+    CHECK_SAME(counts->not_armed, not_armed);
+    CHECK_SAME(counts->interrupts,
+               counts->seen + counts->merged + counts->lost + counts->unwatched);
+}
+
+/* Number k is due at PERIOD x (k + 1). */
+static void expiries_of_a_timer(void)
+{
+    begin(0);
+    take(0, 1, &(struct gap){10100, 11500});
+    take(1, 1, &(struct gap){19600, 21000}); /* by a hypervisor, to be in time */
+    CHECK_SAME(match.counts.seen, 2);
+    take(2, 1, &(struct gap){29000, 31000});
+    CHECK_SAME(match.counts.merged, 1);
+    take(3, 4, &(struct gap){40100, 70500}); /* numbers 4 to 6 were due in it */
+    CHECK_SAME(match.counts.seen, 3);
+    CHECK_SAME(match.counts.lost, 3);
+    CHECK_SAME(match.counts.late, 1);
+    check_timer(0, 0);
+}
+
+/* The first came in the take before, and the timer was not armed for the second. */
+static void an_expiry_in_a_take_loses_none(void)
+{
+    begin(0);
+    take(0, 2, NULL);
+    CHECK_SAME(match.counts.interrupts, 1);
+    CHECK_SAME(match.counts.lost, 0);
+    check_timer(1, 1);
+    take(2, 1,
+         &(struct gap){28000, 29900}); /* of something else, before the take in which it came */
+    CHECK_SAME(match.counts.merged, 0);
+    CHECK_SAME(match.counts.seen, 0);
+    check_timer(2, 1);
+    take(3, 3, &(struct gap){40100, 50500}); /* the CPU was back before number 5 was due */
+    CHECK_SAME(match.counts.seen, 1);
+    CHECK_SAME(match.counts.lost, 1);
+    check_timer(2, 2);
+}
+
+TAP_MAIN({"each fate", fates}, {"expiries of a timer", expiries_of_a_timer},
+         {"an expiry in a take loses none", an_expiry_in_a_take_loses_none},
+         {"a gap is one interrupt", a_gap_is_one_interrupt},
          {"a late source is not the system's", a_late_source_is_not_the_systems},
          {"many gaps before a send", many_gaps_before_a_send},
          {"the same as with all gaps at once", as_with_all_gaps_at_once})

@@ -45,3 +45,19 @@ int64_t added_value(int64_t latency_ns, int64_t median_ns, uint64_t *below_count
     (*below_count)++;
     return 0;
 }
+
+void added_effect_take(struct added_effect *effect, int64_t with_ns, int64_t without_ns, int count)
+{
+    int64_t difference_ns = with_ns - without_ns;
+    if (effect->value_count == 0 || difference_ns < effect->least_ns)
+        effect->least_ns = difference_ns;
+    if (effect->value_count == 0 || difference_ns > effect->most_ns)
+        effect->most_ns = difference_ns;
+    effect->sum += difference_ns * count;
+    effect->value_count += count;
+}
+
+int64_t added_effect_ns(const struct added_effect *effect)
+{
+    return effect->value_count > 0 ? effect->sum / effect->value_count : 0;
+}

@@ -12,4 +12,17 @@ int64_t added_median(int64_t *values, int count);
 /* `latency_ns` less `median_ns`; less than zero becomes 0 and counts in `below_count`. */
 int64_t added_value(int64_t latency_ns, int64_t median_ns, uint64_t *below_count);
 
+/* Differences of medians, block by block: under the flood less without it. Below zero is kept, so a
+ * flood without effect comes out at about 0, which the mean of added values does not. */
+struct added_effect {
+    int64_t sum, least_ns, most_ns; /* the sum is weighted by the values of each block */
+    int64_t value_count;
+};
+
+/* A block of `count` values (> 0). */
+void added_effect_take(struct added_effect *effect, int64_t with_ns, int64_t without_ns, int count);
+
+/* The mean of the differences, by values; 0 where there is none. */
+int64_t added_effect_ns(const struct added_effect *effect);
+
 #endif

@@ -8,7 +8,11 @@
  *            first reading of that clock. Label flood: packets, disk, timers, and none for the
  *            latencies without a flood.
  *   added    latency under the flood minus the median of those without it. Less than zero counts as
- *            0; the event added_baseline tells how many and the medians.
+ *            0, so its mean is above zero even where a flood has no effect (by half the mean
+ *            deviation), and is no effect: read its high percentiles and its maximum. What the
+ *            flood adds to a usual latency is effect_ns of the event added_baseline: the median
+ *            under it minus the median without it, block by block, below zero too; the mean over
+ *            the blocks. The event tells how many values were below, and the medians.
  *
  * Blocks of BLOCK values without the flood and with it alternate. A block under the flood is
  * compared with the two blocks beside it, so that slow drift cancels. The first SKIPPED values of a
@@ -41,6 +45,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <math.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,7 +73,9 @@ static const struct series_spec series[] = {
     {"latency", "ns", "flood", "the programmed expiry",
      "first reading of the clock by the thread that it wakes"},
     {"added", "ns", "flood",
-     "latency under the flood minus the median of those without it, in the blocks before and after",
+     "latency under the flood minus the median of those without it, in the blocks before and "
+     "after; "
+     "below zero counts as 0, so the mean is no effect: that is effect_ns of added_baseline",
      NULL, "max(0, latency - median(latency without the flood))"},
     {0},
 };
@@ -92,6 +99,7 @@ struct own {
     /* of this flood */
     uint64_t below_count, done_count, failed_count;
     int64_t least_median_ns, most_median_ns, flooding_ns;
+    struct added_effect effect;
     int64_t softirqs, interrupts; /* of the kernel, under the flood; -1: not known */
     const char *not_run;          /* why it ends; NULL: it runs */
 };
@@ -323,6 +331,10 @@ static void record_added(struct own *own)
         record_value(run_record(own->run, ADDED),
                      added_value(with->latency_ns[i], median_ns, &own->below_count),
                      with->at_ns[i]);
+    memcpy(own->both, with->latency_ns, (size_t)with->count * sizeof own->both[0]);
+    if (with->count > 0)
+        added_effect_take(&own->effect, added_median(own->both, with->count), median_ns,
+                          with->count);
     if (median_ns < own->least_median_ns)
         own->least_median_ns = median_ns;
     if (median_ns > own->most_median_ns)
@@ -396,15 +408,22 @@ static void tell_elsewhere(const struct own *own)
 static void tell_baseline(const struct own *own)
 {
     uint64_t values = run_record(own->run, ADDED)->count;
+    int64_t effect_ns = added_effect_ns(&own->effect);
     arena_event(own->run->arena, "added_baseline", -1,
                 DATA(data_text("flood", variant_text(own->run, "flood")),
+                     data_integer("effect_ns", effect_ns),
+                     data_integer("least_effect_ns", own->effect.least_ns),
+                     data_integer("most_effect_ns", own->effect.most_ns),
                      data_integer("least_median_ns", own->least_median_ns),
                      data_integer("most_median_ns", own->most_median_ns),
                      data_integer("below_count", (int64_t)own->below_count),
                      data_integer("value_count", (int64_t)values)),
-                "%s: %llu of %llu latencies were below the median without the flood (%.1f to "
-                "%.1f us) and count as 0",
-                variant_text(own->run, "flood"), (unsigned long long)own->below_count,
+                "%s: the median latency is %.1f us %s than without the flood (%+.1f to %+.1f us, "
+                "block by block); %llu of %llu latencies were below the median without it (%.1f to "
+                "%.1f us) and count as 0, so the mean of added is not the effect",
+                variant_text(own->run, "flood"), fabs((double)effect_ns / 1e3),
+                effect_ns < 0 ? "shorter" : "longer", (double)own->effect.least_ns / 1e3,
+                (double)own->effect.most_ns / 1e3, (unsigned long long)own->below_count,
                 (unsigned long long)values, (double)own->least_median_ns / 1e3,
                 (double)own->most_median_ns / 1e3);
 }
@@ -412,6 +431,7 @@ static void tell_baseline(const struct own *own)
 static void clear_counts(struct own *own)
 {
     own->below_count = own->done_count = own->failed_count = 0;
+    own->effect = (struct added_effect){0};
     own->least_median_ns = INT64_MAX;
     own->most_median_ns = own->flooding_ns = own->softirqs = own->interrupts = 0;
 }

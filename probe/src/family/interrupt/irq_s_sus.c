@@ -12,18 +12,24 @@
  *                   start + k x period. Each call returns when its interrupt was served, and the
  *                   interrupt's gap begins between the call and its return. One that has no such
  *                   gap is lost; one that came while the CPU was gone already is merged.
- *   timer           a periodic timer on the CPU under test. The measuring thread takes the expiries
- *                   after each gap. More than one at a time: the kernel merged them, and all but
- *                   the first are lost. An expiry in a gap that had begun before it was due is
+ *   timer           a periodic timer (timerfd) on the CPU under test. Linux arms it anew only when
+ *                   its expiries are taken, which the measuring thread does after each gap. More
+ *                   than one at a time: those that were due while the CPU was gone were served as
+ *                   one, and all but the first are lost. Those that were due while the thread had
+ *                   the CPU are the instrument's, for the timer was not armed: they are no
+ *                   interrupts, neither lost nor of those wanted, and stand apart
+ *                   (instrument_count). An expiry in a gap that had begun before it was due is
  *                   merged with another interruption; one that came while the thread took the one
- *                   before has no gap of its own and is unwatched.
+ *                   before has no gap of its own and is unwatched. The thread looks for it at once
+ *                   when one came due in a take, so that the next one is armed in time.
  * Each interrupt is one of seen, merged, unwatched and lost. Late, counted apart: not served before
- * the next one was due.
+ * the next one was due. Where a timer's is late the next one is lost, so its late_count is the
+ * number of interruptions that lost some, and no figure of its own.
  *
  * A step passes if it has lost none and the source held the period: where more than one send in a
- * hundred began after the next one was due, the limit is the source's (is_source_limited), never
- * the system's. A step that has failed ends after a tenth of its interrupts, but not
- * before 10,000. Each finished step is an
+ * hundred began after the next one was due, or more than one expiry in a hundred was due before the
+ * timer was armed, the limit is the source's (is_source_limited), never the system's. A step that
+ * has failed ends after a tenth of its interrupts, but not before 10,000. Each finished step is an
  * event `sustained_step` and outlives a kill of the probe; passed_ns and failed_ns go on from
  * there.
  *
@@ -34,10 +40,12 @@
  * How it could be wrong: an interruption of another kind that begins in the window of an interrupt
  * counts as it. What takes less than the threshold of a gap is not seen (gap_log.h). Interrupts of
  * another CPU come only when the one before was served, so none can be lost where that is so: their
- * limit is the round trip. Where the hypervisor takes the CPU for longer than a period, a timer
- * loses expiries: the period found is that of the machine as it is. A shorter period than the one
- * found may be sustained by luck, and the one found may fail with more interrupts: the figure says
- * with how many. The search supposes that a longer period is sustained where a shorter one is.
+ * limit is the round trip. Expiries that a timer loses in an interruption that began while the
+ * thread took some (less than a microsecond of each period) count as the instrument's. Where the
+ * hypervisor takes the CPU for longer than a period, a timer loses expiries: the period found is
+ * that of the machine as it is. A shorter period than the one found may be sustained by luck, and
+ * the one found may fail with more interrupts: the figure says with how many. The search supposes
+ * that a longer period is sustained where a shorter one is.
  */
 #include "base/posix_source.h"
 
@@ -188,6 +196,7 @@ static void tell_step(struct run *run, bool has_passed)
                      data_integer("merged_count", (int64_t)counts->merged),
                      data_integer("unwatched_count", (int64_t)counts->unwatched),
                      data_integer("source_late_count", (int64_t)counts->source_late),
+                     data_integer("instrument_count", (int64_t)counts->not_armed),
                      data_integer("longest_gap_ns", clock_ns(&run->clock, step->longest_gap)),
                      data_bool("is_source_limited", is_source_limited),
                      data_bool("passed", has_passed)),

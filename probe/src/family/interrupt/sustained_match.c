@@ -67,3 +67,32 @@ void sustained_match_send(struct sustained_match *match, const struct sustained_
     match->counts.lost += covering ? 0 : 1;
     count_lateness(&match->counts, send, covering ? covering->end : send->next_due);
 }
+
+/* Those due after the first and while the CPU was gone. */
+static uint64_t lost_in_gap(const struct sustained_grid *grid,
+                            const struct sustained_expiries *expiries)
+{
+    uint64_t lost = 0;
+    while (expiries->gap && lost + 1 < expiries->count &&
+           is_before(sustained_due(grid, expiries->first + lost + 1), expiries->gap->end))
+        lost++;
+    return lost;
+}
+
+void sustained_match_expiries(struct sustained_match *match, const struct sustained_grid *grid,
+                              const struct sustained_expiries *expiries, uint64_t early)
+{
+    struct sustained_counts *counts = &match->counts;
+    uint64_t due = sustained_due(grid, expiries->first), lost = lost_in_gap(grid, expiries);
+    const struct gap *gap = expiries->gap;
+    counts->interrupts += 1 + lost;
+    counts->lost += lost;
+    counts->late += lost > 0 ? 1 : 0;
+    counts->not_armed += expiries->count - 1 - lost;
+    if (!gap || !is_before(due, gap->end))
+        counts->unwatched++;
+    else if (is_before(gap->begin + early, due))
+        counts->merged++;
+    else
+        counts->seen++;
+}

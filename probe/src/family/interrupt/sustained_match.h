@@ -6,6 +6,16 @@
  *           another interruption, as of the tick
  *   lost    neither
  *
+ * Expiries of a timer are taken with the gap that one of them made, if one did:
+ *
+ *   seen       the first of them, which the gap is from
+ *   merged     the first, if the gap had begun before it was due
+ *   unwatched  the first, without a gap: it came while the watching thread took the one before
+ *   lost       another one, due while the CPU was gone: the kernel served them together
+ *   not armed  another one, due while the CPU was the thread's: there was no interrupt to lose,
+ *              since the timer expires again only when the thread has taken what it gave before.
+ *              The instrument's, so it is no interrupt and fails no step
+ *
  * Late, counted apart: the gap ends after the next interrupt was due. A send that itself began
  * after the next one was due counts as late by the source instead. */
 #ifndef HS_FAMILY_INTERRUPT_SUSTAINED_MATCH_H
@@ -22,6 +32,23 @@ struct sustained_counts {
     uint64_t seen, merged, lost;
     uint64_t unwatched; /* timer only: came while the watching thread served the one before */
     uint64_t late, source_late;
+    uint64_t not_armed; /* timer only: no interrupts, due before the thread had armed the timer */
+};
+
+/* Due times: start + k x period, in ticks of the run's clock. At most a second of them. */
+struct sustained_grid {
+    uint64_t start, period_16; /* the period in 1/65536 ticks */
+};
+
+static inline uint64_t sustained_due(const struct sustained_grid *grid, uint64_t k)
+{
+    return grid->start + ((k * grid->period_16) >> 16);
+}
+
+/* What a timer gave at once: `count` (> 0) expiries, the first of them the one of that number. */
+struct sustained_expiries {
+    uint64_t first, count;
+    const struct gap *gap; /* that ended right before they were taken; NULL: none was seen */
 };
 
 /* Readings of the clock. */
@@ -46,5 +73,9 @@ void sustained_match_gap(struct sustained_match *match, uint64_t begin, uint64_t
 
 /* A send that returned, when all gaps that began until then have been given. */
 void sustained_match_send(struct sustained_match *match, const struct sustained_send *send);
+
+/* A gap that began more than `early` ticks before the first expiry is another interruption's. */
+void sustained_match_expiries(struct sustained_match *match, const struct sustained_grid *grid,
+                              const struct sustained_expiries *expiries, uint64_t early);
 
 #endif

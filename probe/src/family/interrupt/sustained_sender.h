@@ -12,16 +12,6 @@
 
 enum { SUSTAINED_RING = 1024 };
 
-/* Due times: start + k x period, in ticks of the run's clock. At most a second of them. */
-struct sustained_grid {
-    uint64_t start, period_16; /* the period in 1/65536 ticks */
-};
-
-static inline uint64_t sustained_due(const struct sustained_grid *grid, uint64_t k)
-{
-    return grid->start + ((k * grid->period_16) >> 16);
-}
-
 struct sustained_sender {
     struct run *run;
     const struct interrupt_line *line;

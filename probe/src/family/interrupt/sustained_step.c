@@ -14,7 +14,7 @@ enum { TURNS_TO_A_LOOK = 1024 };
 
 bool sustained_is_source_limited(const struct sustained_counts *counts)
 {
-    return counts->source_late > counts->interrupts / SUSTAINED_SOURCE_PARTS;
+    return counts->source_late + counts->not_armed > counts->interrupts / SUSTAINED_SOURCE_PARTS;
 }
 
 bool sustained_is_passed(const struct sustained_step *step)
@@ -145,28 +145,32 @@ static uint64_t early_ticks(const struct sustained_step *step)
     return clock_ticks_of_ns(&step->run->clock, ns);
 }
 
-/* Takes what has expired: one interrupt was served, and those that expired beside it were merged by
- * the kernel, so they are lost. `gap`: the last one, NULL if none was seen since the last take. */
-static void take_expiries(struct sustained_step *step, const struct burst_plan *plan,
+/* Whether to look again at once: the next one came due in the take, or right before it, and has no
+ * gap if it came in it. A timer that the host gives later is waited for. */
+static bool is_due_in_take(const struct sustained_step *step, const struct burst_plan *plan,
+                           const struct expiries *expiries, uint64_t begin)
+{
+    uint64_t due = sustained_due(&plan->grid, expiries->count);
+    bool has_come_due = (int64_t)(clock_ticks(&step->run->clock) - due) >= 0;
+    return has_come_due && (int64_t)(begin - due) < (int64_t)early_ticks(step);
+}
+
+/* Takes what has expired, and arms the timer by that. `gap`: the last one, NULL if none was seen
+ * since the last take. Whether to take again at once. */
+static bool take_expiries(struct sustained_step *step, const struct burst_plan *plan,
                           struct expiries *expiries, const struct gap *gap)
 {
-    struct sustained_counts *counts = &step->match.counts;
+    uint64_t begin = clock_ticks(&step->run->clock);
     int64_t count = port_event_timer_take(expiries->timer);
     if (count < 0)
         step->error = errno;
-    if (count <= 0)
-        return;
-    uint64_t most = plan->count - expiries->count, taken = (uint64_t)count;
-    uint64_t due = sustained_due(&plan->grid, expiries->count);
-    taken = taken < most ? taken : most;
-    expiries->count += taken;
-    counts->interrupts += taken;
-    counts->lost += taken - 1;
-    counts->late += taken > 1 ? 1 : 0;
-    bool is_merged = gap && (int64_t)(due - gap->begin) > (int64_t)early_ticks(step);
-    counts->seen += gap && !is_merged ? 1 : 0;
-    counts->merged += is_merged ? 1 : 0;
-    counts->unwatched += gap ? 0 : 1;
+    if (count > 0) {
+        uint64_t most = plan->count - expiries->count, taken = (uint64_t)count;
+        struct sustained_expiries found = {expiries->count, taken < most ? taken : most, gap};
+        sustained_match_expiries(&step->match, &plan->grid, &found, early_ticks(step));
+        expiries->count += found.count;
+    }
+    return is_due_in_take(step, plan, expiries, begin);
 }
 
 static bool has_never_come(const struct sustained_step *step, const struct burst_plan *plan,
@@ -176,12 +180,14 @@ static bool has_never_come(const struct sustained_step *step, const struct burst
     return expiries->count == 0 && (int64_t)(now - sustained_due(&plan->grid, 1) - patience) > 0;
 }
 
-/* Takes after each gap, and where none was seen for two periods. */
+/* Takes after each gap, where the next one came due in a take, and where no gap was seen for two
+ * periods. */
 static void watch_timer(struct sustained_step *step, const struct burst_plan *plan,
                         struct expiries *expiries)
 {
     const struct clock *clock = &step->run->clock;
     int64_t threshold = (int64_t)step->threshold;
+    bool is_due = false;
     uint64_t before = clock_ticks(clock);
     for (unsigned turn = 1; expiries->count < plan->count && !step->error; turn++) {
         uint64_t now = clock_ticks(clock);
@@ -189,10 +195,10 @@ static void watch_timer(struct sustained_step *step, const struct burst_plan *pl
         bool is_gap = (int64_t)(now - before) >= threshold;
         bool is_missing = (int64_t)(now - sustained_due(&plan->grid, expiries->count + 1)) > 0;
         before = now;
-        if (is_gap || is_missing) {
+        if (is_gap || is_missing || is_due) {
             if (is_gap)
                 note_gap(step, gap.begin, gap.end);
-            take_expiries(step, plan, expiries, is_gap ? &gap : NULL);
+            is_due = take_expiries(step, plan, expiries, is_gap ? &gap : NULL);
             before = clock_ticks(clock);
         }
         if (turn % TURNS_TO_A_LOOK == 0 && is_over(now, plan))

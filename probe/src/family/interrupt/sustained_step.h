@@ -9,7 +9,7 @@
 enum {
     SUSTAINED_ENOUGH = 10000,     /* interrupts of a step that has failed, or: */
     SUSTAINED_ENOUGH_PARTS = 10,  /* one in so many of those wanted */
-    SUSTAINED_SOURCE_PARTS = 100, /* one send in so many may begin when the next is due */
+    SUSTAINED_SOURCE_PARTS = 100, /* one in so many may be sent late, or not armed */
 };
 
 struct sustained_step {
@@ -23,8 +23,8 @@ struct sustained_step {
     int error;                    /* errno value that ended it; ETIMEDOUT: no interrupt came */
 };
 
-/* Whether the source did not hold the period: more than one send in SUSTAINED_SOURCE_PARTS began
- * after the next one was due. */
+/* Whether the source did not hold the period: more than one in SUSTAINED_SOURCE_PARTS began after
+ * the next one was due, or was due before the timer was armed. */
 bool sustained_is_source_limited(const struct sustained_counts *counts);
 
 /* Whether the step shows that the period is sustained: all interrupts came, none was lost and the
