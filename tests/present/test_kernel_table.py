@@ -132,6 +132,42 @@ def test_the_line_of_one_screen() -> None:
     assert "of kernel time 90\N{NO-BREAK SPACE}% in sections < " in text
 
 
+def alike(**others: np.ndarray) -> Result:
+    """`map` and `pipe` are as the reference, or earlier."""
+    rng = np.random.default_rng(7)
+    found = {"map": idle(rng, 2_000), "pipe": idle(rng, 2_000) - 1_000} | others
+    return result(found, {}, reference=idle(rng, 2_000))
+
+
+def test_what_is_like_the_reference_is_marked_and_named() -> None:
+    found = table(alike(exit=idle(np.random.default_rng(8), 2_000) + 5_000))
+    ranks = [(row.rank, row.operation) for row in found.rows]
+    assert ranks == [("1", "exit"), ("~", "map"), ("~", "pipe")]
+    assert (found.whole.rank, found.reference and found.reference.rank) == ("", "")
+    (note,) = [one for one in found.notes if one.startswith("~: not distinguishable from the ref")]
+    assert "rank: map, pipe." in note and "exit" not in note
+    assert not any("Too few releases" in one for one in found.notes)
+
+
+def test_the_line_never_calls_what_is_like_the_reference_the_worst() -> None:
+    late = idle(np.random.default_rng(8), 2_000) + 5_000
+    ((_, text),) = kernel_lines(make.document(results=[alike(exit=late)]))
+    assert text.startswith("worst at p99: exit (") and "map" not in text and "pipe" not in text
+    ((_, text),) = kernel_lines(make.document(results=[alike()]))
+    assert text.startswith("at p99 no operation is distinguishable from the reference")
+    assert "worst" not in text
+
+
+def test_ranks_without_a_reference_say_so() -> None:
+    found = alike()
+    found.series = [one for one in found.series if one.labels["operation"] != "none"]
+    ((_, text),) = kernel_lines(make.document(results=[found]))
+    assert text.startswith("worst at p99: map (") and ", without a reference)" in text
+    found.series.insert(0, dispatch("none", [5_000] * 200))
+    notes = table(found).notes
+    assert any(one.startswith("The reference has too few releases for p99") for one in notes)
+
+
 def test_rates_have_two_digits() -> None:
     assert [rate_text(rate) for rate in (0, 0.034, 3.46, 34.6, 346, 34_600)] == [
         "0 /s",

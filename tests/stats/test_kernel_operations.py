@@ -41,7 +41,8 @@ def test_a_worse_maximum_does_not_rank_first() -> None:
 
 def test_alike_operations_share_a_rank() -> None:
     rng = np.random.default_rng(3)
-    found = {name: idle(rng, 2_000) for name in ("a", "b")} | {"c": idle(rng, 2_000) + 10_000}
+    found = {name: idle(rng, 2_000) + 5_000 for name in ("a", "b")}
+    found["c"] = idle(rng, 2_000) + 10_000
     time = told(result(found, {}, reference=idle(rng, 2_000)))
     assert (time.operations[0].name, time.operations[0].rank) == ("c", 1)
     assert {one.rank for one in time.operations[1:]} == {2}
@@ -54,9 +55,31 @@ def test_the_quantile_that_ranks_is_one_that_the_count_supports(count: int, q: f
 
 def test_an_operation_with_few_releases_has_no_rank_and_comes_last() -> None:
     rng = np.random.default_rng(4)
-    found = {"fsync": idle(rng, 100) + 10**6, "fork": idle(rng, 2_000)}
+    found = {"fsync": idle(rng, 100) + 10**6, "fork": idle(rng, 2_000) + 5_000}
     time = told(result(found, {}, reference=idle(rng, 2_000)))
     assert [(one.name, one.rank) for one in time.operations] == [("fork", 1), ("fsync", None)]
+
+
+def test_what_is_like_the_reference_or_below_it_has_no_rank() -> None:
+    rng = np.random.default_rng(5)
+    found = {"pipe": idle(rng, 2_000) - 2_000, "map": idle(rng, 2_000), "few": idle(rng, 50)}
+    found["exit"] = idle(rng, 2_000) + 5_000
+    time = told(result(found, {}, reference=idle(rng, 2_000)))
+    assert [(one.name, one.rank, one.is_like_reference) for one in time.operations] == [
+        ("exit", 1, False),
+        ("map", None, True),
+        ("pipe", None, True),
+        ("few", None, False),
+    ]
+
+
+@pytest.mark.parametrize("reference", [None, 50])
+def test_without_a_quantile_of_the_reference_all_have_a_rank(reference: int | None) -> None:
+    rng = np.random.default_rng(6)
+    found = {"fork": idle(rng, 2_000), "map": idle(rng, 2_000)}
+    beside = idle(rng, reference) if reference else None
+    time = told(result(found, {}, reference=beside))
+    assert [(one.rank, one.is_like_reference) for one in time.operations] == [(1, False)] * 2
 
 
 def test_kernel_time_is_that_of_operation_ran() -> None:
@@ -153,6 +176,21 @@ def test_ranks_with_unbounded_intervals() -> None:
     }
     assert ranks_of(found) == {"b": 1, "a": 1, "c": 3, "d": None}
     assert list(ranks_of(found)) == ["b", "a", "c", "d"]
+
+
+def test_an_interval_must_be_above_that_of_the_reference() -> None:
+    reference = quantile(4, 5, 6)
+    found = {
+        "above": quantile(7, 8, 9),
+        "touching": quantile(6, 8, 100),
+        "below": quantile(1, 2, 3),
+        "without a lower end": quantile(None, 8, 9),
+    }
+    ranks = ranks_of(found, reference)
+    assert {name for name, rank in ranks.items() if rank} == {"above"}
+    assert ranks["above"] == 1
+    endless = quantile(4, 5, None)
+    assert set(ranks_of(found, endless).values()) == {None}
 
 
 @given(st.lists(st.integers(1, 10**6), min_size=1, max_size=100), st.floats(0.01, 0.99))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from hardstone.present.quantile_text import level_text
 from hardstone.present.section_text import percent
 from hardstone.present.wording import shorten
 from hardstone.stats.blocking_rate import unseen_per_s
@@ -42,7 +43,16 @@ def _on_ranks(found: KernelTime) -> Iterator[str]:
             "=: not distinguishable from the first of the same rank, whose interval overlaps that "
             "of this operation."
         )
-    few = [_name(one) for one in found.operations if one.rank is None]
+    alike = [_name(one) for one in found.operations if one.is_like_reference]
+    level = level_text(found.q)
+    if alike:
+        yield (
+            f"~: not distinguishable from the reference, so without a rank: {listed(alike)}. "
+            f"The interval of {level} is not above that of the reference."
+        )
+    if found.reference and found.reference.quantile is None:
+        yield f"The reference has too few releases for {level}: no rank is beside it."
+    few = [_name(one) for one in found.operations if one.quantile is None]
     if few:
         yield f"Too few releases for a rank: {listed(few)}."
 

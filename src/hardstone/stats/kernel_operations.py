@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from hardstone.model import DataValue, Result, Series
 from hardstone.stats.blocking_rate import BlockingRate, RateInterval, blocking_rate, rate_interval
 from hardstone.stats.merged import merged
-from hardstone.stats.operation_ranks import quantile_at, ranking_quantile, ranks_of
+from hardstone.stats.operation_ranks import is_like, quantile_at, ranking_quantile, ranks_of
 from hardstone.stats.quantiles import Quantile
 from hardstone.stats.residuals import FAR_APART_NS, Idle, Residuals, idle_of, residuals_of
 from hardstone.stats.section_time import SectionLength, section_length
@@ -51,7 +51,8 @@ class Blocking:
 class Operation:
     """One operation. `kernel_share` is the share of its time that it spent in the kernel, None
     where nobody counted it, `waited_share` that for which it was ready and others had the CPU.
-    `rank` is from 1, None where `quantile` is; several may have the same.
+    `rank` is from 1, several may have the same; None where `quantile` is, and where the operation
+    `is_like_reference`: its quantile is not above that of `none` by more than their intervals.
     `sections` are those that tracers of the kernel saw, by kind."""
 
     name: str
@@ -60,14 +61,16 @@ class Operation:
     waited_share: float
     quantile: Quantile | None
     rank: int | None
+    is_like_reference: bool
     blocking: Blocking | None
     sections: list[Series]
 
 
 @dataclass(frozen=True)
 class KernelTime:
-    """The operations of a result, worst first; `whole` is the operation `all`, which has them in
-    turn, or where that was not measured the releases of all of them.
+    """The operations of a result, worst first, then those that are like the reference; `whole` is
+    the operation `all`, which has them in turn, or where that was not measured the releases of all
+    of them.
 
     They are ranked by their quantile `q`. `reference` is the operation `none`. `idle` and
     `rate_at_ns` are None where it is missing or too short: then nothing is said of blocking.
@@ -92,19 +95,19 @@ def kernel_time_of(result: Result) -> KernelTime | None:
     if together is None:
         return None
     idle = idle_of(reference) if reference else None
-    maker = _Maker(result, idle, _rate_at(together, idle) if idle else None)
     q = ranking_quantile(found or {ALL: together})
-    ranks = ranks_of({name: quantile_at(series, q) for name, series in found.items()})
+    floor = quantile_at(reference, q) if reference else None
+    maker = _Maker(result, idle, _rate_at(together, idle) if idle else None, q, floor)
+    ranks = ranks_of({name: quantile_at(series, q) for name, series in found.items()}, floor)
     shares = {name: maker.kernel_share(name) for name in found}
     share = maker.kernel_share(ALL) if whole else _share_together(found, shares)
     return KernelTime(
         idle=idle,
-        reference=maker.operation(REFERENCE, reference, None, q, None) if reference else None,
+        reference=maker.operation(REFERENCE, reference, None, None) if reference else None,
         operations=[
-            maker.operation(name, found[name], shares[name], q, rank)
-            for name, rank in ranks.items()
+            maker.operation(name, found[name], shares[name], rank) for name, rank in ranks.items()
         ],
-        whole=maker.operation(ALL, together, share, q, None),
+        whole=maker.operation(ALL, together, share, None),
         q=q,
         rate_at_ns=maker.rate_at_ns,
     )
@@ -112,22 +115,26 @@ def kernel_time_of(result: Result) -> KernelTime | None:
 
 @dataclass(frozen=True)
 class _Maker:
-    """Makes the operations of one result."""
+    """Makes the operations of one result. `floor` is the quantile `q` of the reference."""
 
     result: Result
     idle: Idle | None
     rate_at_ns: float | None
+    q: float
+    floor: Quantile | None
 
     def operation(
-        self, name: str, series: Series, share: float | None, q: float, rank: int | None
+        self, name: str, series: Series, share: float | None, rank: int | None
     ) -> Operation:
+        own = quantile_at(series, self.q)
         return Operation(
             name=name,
             series=series,
             kernel_share=share,
             waited_share=self._of_time(name, "waited_ns") or 0.0,
-            quantile=quantile_at(series, q),
+            quantile=own,
             rank=rank,
+            is_like_reference=is_like(own, self.floor),
             blocking=self._blocking(series, share),
             sections=[
                 one
