@@ -9,7 +9,7 @@ from hardstone.present.kernel_history import history_line, kernel_history
 from hardstone.present.kernel_summary import kernel_lines
 from hardstone.present.kernel_table import KernelTable, kernel_table, rate_text
 from tests.stats import make
-from tests.stats.blocked import dispatch, idle, kernel_result, result
+from tests.stats.blocked import dispatch, idle, kernel_result, result, with_reference_at_work
 
 
 def table(found: Result) -> KernelTable:
@@ -61,6 +61,24 @@ def test_a_missing_reference_is_said() -> None:
     assert any("reference (operation none)" in note for note in shown.notes)
     assert shown.rate_above == "" and shown.rows[0].rate == "-" and shown.rows[0].length_90 == "-"
     assert shown.rows[0].quantile != "-"
+
+
+def test_a_reference_of_other_processes_is_said_and_gives_no_rates_and_sections() -> None:
+    found = table(with_reference_at_work(kernel_result(), still=0.585, waited=0.66))
+    (note,) = [one for one in found.notes if one.startswith("The reference is that of other")]
+    assert "before 58\N{NO-BREAK SPACE}% of its values" in note
+    assert "for 66\N{NO-BREAK SPACE}% of its time" in note and "no rates" in note
+    assert not any("missing" in one or "is told from the idle" in one for one in found.notes)
+    assert found.reference is not None
+    rows = [*found.rows, found.whole, found.reference]
+    assert {(row.rate, row.rate_interval, row.length_90, row.length_99) for row in rows} == {
+        ("-", "", "-", "-")
+    }
+    assert [row.rank for row in found.rows] == ["1", "2=", "2="]
+    ((_, text),) = kernel_lines(
+        make.document(results=[with_reference_at_work(kernel_result(), still=0.9)])
+    )
+    assert text.startswith("worst at p99: exit (") and "of kernel time" not in text
 
 
 def test_residuals_that_do_not_fall_give_no_rate() -> None:

@@ -14,7 +14,7 @@ from hardstone.present.preemption_table import (
     preemption_table_of,
 )
 from tests.stats import make
-from tests.stats.blocked import kernel_result
+from tests.stats.blocked import kernel_result, with_reference_at_work
 
 Facts = dict[str, Scalar]
 OFF: Facts = {"kernel.preemption": "none", "kernel.cmdline": "quiet preempt=none"}
@@ -137,6 +137,15 @@ def test_a_side_without_figures_says_why() -> None:
     assert row(found, "all", "99 %").on == "-" and row(found, "all", "99 %").improvement == "-"
     assert preemption_table([], []).notes == ["off: no result", "on: no result"]
     assert preemption_table([], []).rows == []
+
+
+def test_a_side_whose_reference_is_of_others_has_no_lengths_and_says_why() -> None:
+    on = with_reference_at_work(kernel_result(2), waited=0.7)
+    found = preemption_table([kernel_result()], [on], (OFF, ON))
+    assert row(found, "all", "99 %").on == "-" and row(found, "all", "99 %").improvement == "-"
+    assert row(found, "all", "worst observed").on != "-"
+    (note,) = [one for one in found.notes if one.startswith("on: no sections: ")]
+    assert "most of the reference" in note
 
 
 def test_unequal_counts_are_said() -> None:

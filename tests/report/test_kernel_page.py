@@ -19,7 +19,7 @@ from hardstone.stats.kernel_operations import kernel_time_of
 from tests.report.hostile import ATTACKS
 from tests.report.sketches import Sketches, no_descriptor, sketched
 from tests.stats import make
-from tests.stats.blocked import dispatch, kernel_result, ran
+from tests.stats.blocked import dispatch, kernel_result, ran, with_reference_at_work
 
 
 def page(**options: object) -> KernelPage:
@@ -129,6 +129,13 @@ def test_nothing_blocked_draws_nothing() -> None:
     found = kernel_page(quiet, "r", Sketches(), live=False)
     assert found is not None and found.figures == []
     assert "Kernel time by operation" in sketched(make.document(results=[quiet]))
+
+
+def test_a_reference_of_other_processes_draws_nothing_and_is_said() -> None:
+    found = make.document(results=[with_reference_at_work(kernel_result(), still=0.6)])
+    page = kernel_page(found.results[0], "r", Sketches(), live=False)
+    assert page is not None and page.figures == []
+    assert "The reference is that of other processes" in sketched(found)
 
 
 def switched() -> RunDocument:

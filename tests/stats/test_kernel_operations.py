@@ -14,7 +14,14 @@ from hardstone.stats.operation_ranks import ranking_quantile, ranks_of
 from hardstone.stats.quantiles import Quantile
 from hardstone.stats.section_share import longest_of_share
 from tests.stats import make
-from tests.stats.blocked import dispatch, idle, kernel_result, ran, result
+from tests.stats.blocked import (
+    dispatch,
+    idle,
+    kernel_result,
+    ran,
+    result,
+    with_reference_at_work,
+)
 
 OPERATIONS = ["exit", "exec", "fork"]
 
@@ -109,6 +116,46 @@ def test_without_a_reference_only_latencies_are_given() -> None:
     time = told(found)
     assert (time.idle, time.rate_at_ns, time.reference) == (None, None, None)
     assert all(one.blocking is None and one.quantile for one in time.operations)
+
+
+@pytest.mark.parametrize(("still", "waited"), [(0.501, 0.0), (0.0, 0.501), (1.0, 1.0)])
+def test_a_reference_of_other_processes_gives_latencies_and_ranks_only(
+    still: float, waited: float
+) -> None:
+    time = told(with_reference_at_work(kernel_result(), still=still, waited=waited))
+    assert time.is_reference_of_others
+    assert (time.idle, time.rate_at_ns) == (None, None)
+    assert {one.blocking for one in (*time.operations, time.whole, time.reference) if one} == {None}
+    own = [(one.name, one.rank, one.quantile) for one in time.operations]
+    assert own == [(one.name, one.rank, one.quantile) for one in told(kernel_result()).operations]
+
+
+@pytest.mark.parametrize(("still", "waited"), [(0.5, 0.0), (0.0, 0.5), (0.5, 0.5)])
+def test_a_reference_that_is_half_its_own_counts(still: float, waited: float) -> None:
+    time = told(with_reference_at_work(kernel_result(), still=still, waited=waited))
+    assert not time.is_reference_of_others
+    assert time.reference and (time.reference.still_share, time.reference.waited_share) == (
+        still,
+        waited,
+    )
+    whole = told(kernel_result()).whole
+    assert time.whole.blocking and whole.blocking
+    assert time.whole.blocking.lengths == whole.blocking.lengths
+
+
+def test_what_other_operations_waited_for_is_not_the_reference() -> None:
+    found = kernel_result()
+    for event in found.events:  # fsync waits for a disk
+        event.data |= {"value_count": 100, "still_count": 99, "waited_ns": 9_000_000_000}
+    assert not told(found).is_reference_of_others
+
+
+@pytest.mark.parametrize("odd", [-1, True, "many", 2**70])
+def test_an_odd_count_of_the_reference_is_bounded(odd: int | str) -> None:
+    found = with_reference_at_work(kernel_result())
+    found.events[-1].data["still_count"] = odd
+    time = told(found)
+    assert time.reference and 0 <= time.reference.still_share <= 1
 
 
 def test_all_together_is_theirs_without_a_series_of_it() -> None:

@@ -33,7 +33,8 @@ _NAME_CHARACTERS = 24
 @dataclass(frozen=True)
 class OperationRow:
     """An operation as texts. `rank` is "2=" where it shares the rank with others, LIKE_REFERENCE
-    where it cannot be told from the reference. `interval` is that of the quantile. `rate` is that of blocking intervals longer than the table's length."""
+    where it cannot be told from the reference. `interval` is that of the quantile. `rate` is that
+    of blocking intervals longer than the table's length."""
 
     rank: str
     operation: str
