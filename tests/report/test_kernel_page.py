@@ -10,6 +10,7 @@ from pypdf import PdfReader
 
 from hardstone.model import RunDocument, Scalar
 from hardstone.present.kernel_history import kernel_history
+from hardstone.present.preemption_pairs import pairs_in
 from hardstone.report import svg
 from hardstone.report.charts import blocking_chart, section_chart
 from hardstone.report.kernel_page import KernelPage, kernel_page
@@ -138,9 +139,9 @@ def test_a_reference_of_other_processes_draws_nothing_and_is_said() -> None:
     assert "The reference is that of other processes" in sketched(found)
 
 
-def switched() -> RunDocument:
+def switched(*, is_short: bool = True) -> RunDocument:
     """A run that switched the preemption model."""
-    results = [kernel_result(), kernel_result(2, is_short=True)]
+    results = [kernel_result(), kernel_result(2, is_short=is_short)]
     for found, model in zip(results, ("none", "full"), strict=True):
         found.conditions.preemption = model
     plan = msgspec.structs.replace(make.document().plan, preemption_models=["none", "full"])
@@ -153,6 +154,20 @@ def test_preemption_off_stands_beside_on_and_hps() -> None:
     assert "HP 1987 improvement" in text and "<td>1127 ms</td>" in text
     assert "Differs:" not in text
     assert "Kernel preemption off" not in sketched(make.document(results=[kernel_result()]))
+
+
+def test_the_range_of_the_improvement_is_in_html_and_on_paper() -> None:
+    document = switched(is_short=False)
+    (pair,) = pairs_in(document)
+    shown = [row for row in pair.table.rows if row.doubt]
+    data = render_pdf(document, no_descriptor, drawer=Sketches())
+    paper = " ".join(" ".join(one.extract_text().split()) for one in PdfReader(BytesIO(data)).pages)
+    assert shown
+    for row in shown:
+        limits = "".join(f"<small>{one}</small>" for one in row.limits)
+        assert f"<td>{row.improvement}{limits}</td>" in sketched(document)
+        assert f"{row.improvement} ({row.improvement_interval};" in paper
+    assert "no interval" in paper
 
 
 def test_preemption_off_and_on_have_a_page_on_paper() -> None:
