@@ -106,6 +106,15 @@ def test_the_html_report_has_it() -> None:
     assert "40 ms" not in text_of({"virtual.emulated": True})
 
 
+def test_the_report_says_what_traced_sections_leave_out() -> None:
+    section = dispatch("exit", [1_000] * 90, "section")
+    section.labels["kind"] = "preempt_off"
+    found = kernel_result()
+    found.series.append(section)
+    text = sketched(make.document(results=[found]))
+    assert "Under the models none and voluntary it also waits for a system call to end" in text
+
+
 def test_the_pdf_has_a_page_of_it() -> None:
     data = render_pdf(make.document(results=[kernel_result()]), no_descriptor, drawer=Sketches())
     texts = [" ".join(one.extract_text().split()) for one in PdfReader(BytesIO(data)).pages]

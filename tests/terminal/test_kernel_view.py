@@ -78,7 +78,9 @@ def test_traced_sections_are_shown_with_what_differs() -> None:
     section.labels["kind"] = "preempt"
     found = kernel_result()
     found.series.append(section)
-    assert "A tracer times sections of its kind" in words(whole(found))
+    text = words(whole(found))
+    assert "A tracer times sections of its kind" in text
+    assert "Under the models none and voluntary it also waits for a system call to end" in text
 
 
 def test_one_screen_has_a_line_of_it() -> None:
