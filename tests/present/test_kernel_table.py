@@ -9,7 +9,7 @@ from hardstone.present.kernel_history import history_line, kernel_history
 from hardstone.present.kernel_summary import kernel_lines
 from hardstone.present.kernel_table import KernelTable, kernel_table, rate_text
 from tests.stats import make
-from tests.stats.blocked import dispatch, idle, kernel_result, result
+from tests.stats.blocked import dispatch, idle, kernel_result, result, with_reference_at_work
 
 
 def table(found: Result) -> KernelTable:
@@ -61,6 +61,24 @@ def test_a_missing_reference_is_said() -> None:
     assert any("reference (operation none)" in note for note in shown.notes)
     assert shown.rate_above == "" and shown.rows[0].rate == "-" and shown.rows[0].length_90 == "-"
     assert shown.rows[0].quantile != "-"
+
+
+def test_a_reference_of_other_processes_is_said_and_gives_no_rates_and_sections() -> None:
+    found = table(with_reference_at_work(kernel_result(), still=0.585, waited=0.66))
+    (note,) = [one for one in found.notes if one.startswith("The reference is that of other")]
+    assert "before 58\N{NO-BREAK SPACE}% of its values" in note
+    assert "for 66\N{NO-BREAK SPACE}% of its time" in note and "no rates" in note
+    assert not any("missing" in one or "is told from the idle" in one for one in found.notes)
+    assert found.reference is not None
+    rows = [*found.rows, found.whole, found.reference]
+    assert {(row.rate, row.rate_interval, row.length_90, row.length_99) for row in rows} == {
+        ("-", "", "-", "-")
+    }
+    assert [row.rank for row in found.rows] == ["1", "2=", "2="]
+    ((_, text),) = kernel_lines(
+        make.document(results=[with_reference_at_work(kernel_result(), still=0.9)])
+    )
+    assert text.startswith("worst at p99: exit (") and "of kernel time" not in text
 
 
 def test_residuals_that_do_not_fall_give_no_rate() -> None:
@@ -130,6 +148,42 @@ def test_the_line_of_one_screen() -> None:
     assert who == "KRN-P-PRE"
     assert text.startswith("worst at p99: exit (")
     assert "of kernel time 90\N{NO-BREAK SPACE}% in sections < " in text
+
+
+def alike(**others: np.ndarray) -> Result:
+    """`map` and `pipe` are as the reference, or earlier."""
+    rng = np.random.default_rng(7)
+    found = {"map": idle(rng, 2_000), "pipe": idle(rng, 2_000) - 1_000} | others
+    return result(found, {}, reference=idle(rng, 2_000))
+
+
+def test_what_is_like_the_reference_is_marked_and_named() -> None:
+    found = table(alike(exit=idle(np.random.default_rng(8), 2_000) + 5_000))
+    ranks = [(row.rank, row.operation) for row in found.rows]
+    assert ranks == [("1", "exit"), ("~", "map"), ("~", "pipe")]
+    assert (found.whole.rank, found.reference and found.reference.rank) == ("", "")
+    (note,) = [one for one in found.notes if one.startswith("~: not distinguishable from the ref")]
+    assert "rank: map, pipe." in note and "exit" not in note
+    assert not any("Too few releases" in one for one in found.notes)
+
+
+def test_the_line_never_calls_what_is_like_the_reference_the_worst() -> None:
+    late = idle(np.random.default_rng(8), 2_000) + 5_000
+    ((_, text),) = kernel_lines(make.document(results=[alike(exit=late)]))
+    assert text.startswith("worst at p99: exit (") and "map" not in text and "pipe" not in text
+    ((_, text),) = kernel_lines(make.document(results=[alike()]))
+    assert text.startswith("at p99 no operation is distinguishable from the reference")
+    assert "worst" not in text
+
+
+def test_ranks_without_a_reference_say_so() -> None:
+    found = alike()
+    found.series = [one for one in found.series if one.labels["operation"] != "none"]
+    ((_, text),) = kernel_lines(make.document(results=[found]))
+    assert text.startswith("worst at p99: map (") and ", without a reference)" in text
+    found.series.insert(0, dispatch("none", [5_000] * 200))
+    notes = table(found).notes
+    assert any(one.startswith("The reference has too few releases for p99") for one in notes)
 
 
 def test_rates_have_two_digits() -> None:

@@ -6,15 +6,19 @@ import msgspec
 import pytest
 
 from hardstone.model import Result, Scalar
+from hardstone.present.preemption_sides import Figure
 from hardstone.present.preemption_table import (
     INDISTINCT,
+    NO_INTERVAL,
     PreemptionRow,
     PreemptionTable,
     preemption_table,
     preemption_table_of,
+    ratios_of,
 )
+from hardstone.stats.kernel_operations import kernel_time_of
 from tests.stats import make
-from tests.stats.blocked import kernel_result
+from tests.stats.blocked import kernel_result, with_reference_at_work
 
 Facts = dict[str, Scalar]
 OFF: Facts = {"kernel.preemption": "none", "kernel.cmdline": "quiet preempt=none"}
@@ -65,9 +69,66 @@ def test_a_bound_gives_a_bound(table: PreemptionTable) -> None:
     assert row(preemption_table(short, short), "exit", "90 %").improvement == "-"
 
 
+def test_the_improvement_has_the_ratios_that_both_intervals_allow(table: PreemptionTable) -> None:
+    off, on = (kernel_time_of(one) for one in (kernel_result(), kernel_result(2, is_short=True)))
+    assert off and on and off.whole.blocking and on.whole.blocking
+    first, second = off.whole.blocking.lengths[0.99], on.whole.blocking.lengths[0.99]
+    assert first and second and first.high_ns and second.high_ns and second.low_ns
+    found = row(table, "all", "99 %")
+    low, high = found.improvement_interval.split(" to ")
+    assert float(low) == pytest.approx(first.low_ns / second.high_ns, rel=0.05)
+    assert float(high) == pytest.approx(first.high_ns / second.low_ns, rel=0.05)
+    assert float(low) < float(found.improvement) < float(high)
+    assert found.limits == [found.improvement_interval]
+
+
+def test_an_unbounded_end_leaves_the_ratio_unbounded_or_at_zero(table: PreemptionTable) -> None:
+    assert row(table, "all", "90 %").improvement_interval.endswith(" to unbounded")  # on from 0
+    turned = preemption_table([kernel_result(2, is_short=True)], [kernel_result()], (ON, OFF))
+    assert row(turned, "all", "90 %").improvement_interval.startswith("0 to ")
+
+
+def figure(low: float, high: float | None) -> Figure:
+    return Figure(400.0, "400 ns", "", low, high)
+
+
+@pytest.mark.parametrize(
+    ("off", "on", "expected"),
+    [
+        (figure(157, 7200), figure(9.68, 136), "1.2 to 744"),  # as the how-to shows
+        (figure(200, None), figure(50, 100), "2.0 to unbounded"),
+        (figure(200, 500), figure(50, None), "0 to 10"),
+        (figure(200, 500), figure(0, 100), "2.0 to unbounded"),
+        (figure(0, None), figure(0, None), "0 to unbounded"),
+    ],
+)
+def test_the_ratios_of_two_intervals(off: Figure, on: Figure, expected: str) -> None:
+    assert ratios_of(off, on) == expected
+
+
+def test_a_maximum_of_one_result_has_no_interval_of_the_improvement(
+    table: PreemptionTable,
+) -> None:
+    found = row(table, "exit", "worst observed")
+    assert found.improvement != "-" and found.limits == [NO_INTERVAL]
+    several = [kernel_result(seed) for seed in (1, 2)]
+    repeated = preemption_table(several, several, (OFF, ON))
+    assert " to " in row(repeated, "exit", "worst observed").improvement_interval
+
+
+def test_no_improvement_has_no_interval() -> None:
+    short = [kernel_result(2, is_short=True)]
+    found = row(preemption_table(short, short), "exit", "90 %")
+    assert (found.improvement, found.limits) == ("-", [])
+
+
 def test_the_same_twice_is_within_the_intervals_and_has_no_improvement() -> None:
     table = preemption_table([kernel_result(1)], [kernel_result(2)], (OFF, ON))
-    assert row(table, "all", "99 %").doubt == INDISTINCT
+    found = row(table, "all", "99 %")
+    assert found.doubt == INDISTINCT
+    low, high = map(float, found.improvement_interval.split(" to "))
+    assert low < 1 < high
+    assert found.limits == [found.improvement_interval, INDISTINCT]
 
 
 def test_equal_results_give_the_same_table_twice() -> None:
@@ -137,6 +198,15 @@ def test_a_side_without_figures_says_why() -> None:
     assert row(found, "all", "99 %").on == "-" and row(found, "all", "99 %").improvement == "-"
     assert preemption_table([], []).notes == ["off: no result", "on: no result"]
     assert preemption_table([], []).rows == []
+
+
+def test_a_side_whose_reference_is_of_others_has_no_lengths_and_says_why() -> None:
+    on = with_reference_at_work(kernel_result(2), waited=0.7)
+    found = preemption_table([kernel_result()], [on], (OFF, ON))
+    assert row(found, "all", "99 %").on == "-" and row(found, "all", "99 %").improvement == "-"
+    assert row(found, "all", "worst observed").on != "-"
+    (note,) = [one for one in found.notes if one.startswith("on: no sections: ")]
+    assert "most of the reference" in note
 
 
 def test_unequal_counts_are_said() -> None:

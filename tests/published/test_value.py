@@ -16,7 +16,7 @@ from hardstone.published import (
 )
 from hardstone.stats.kernel_operations import kernel_time_of
 from tests.stats import make
-from tests.stats.blocked import kernel_result
+from tests.stats.blocked import kernel_result, with_reference_at_work
 
 
 @pytest.mark.parametrize(("statistic", "expected"), [("min", 10), ("mean", 20), ("max", 30)])
@@ -66,6 +66,7 @@ def test_time_in_sections_is_that_of_the_operation(statistic: str) -> None:
         (kernel_result(share=None), "the time in the kernel was not counted"),
         (kernel_result(count=100), "300 releases are too few for time_99"),
         (kernel_result(count=50), "the reference .* is missing or short"),
+        (with_reference_at_work(kernel_result(), still=0.6), "other processes had the CPU for"),
     ],
 )
 def test_time_in_sections_that_cannot_be_told(found: Result, why: str) -> None:

@@ -10,6 +10,7 @@ from pypdf import PdfReader
 
 from hardstone.model import RunDocument, Scalar
 from hardstone.present.kernel_history import kernel_history
+from hardstone.present.preemption_pairs import pairs_in
 from hardstone.report import svg
 from hardstone.report.charts import blocking_chart, section_chart
 from hardstone.report.kernel_page import KernelPage, kernel_page
@@ -19,7 +20,7 @@ from hardstone.stats.kernel_operations import kernel_time_of
 from tests.report.hostile import ATTACKS
 from tests.report.sketches import Sketches, no_descriptor, sketched
 from tests.stats import make
-from tests.stats.blocked import dispatch, kernel_result, ran
+from tests.stats.blocked import dispatch, kernel_result, ran, with_reference_at_work
 
 
 def page(**options: object) -> KernelPage:
@@ -105,6 +106,15 @@ def test_the_html_report_has_it() -> None:
     assert "40 ms" not in text_of({"virtual.emulated": True})
 
 
+def test_the_report_says_what_traced_sections_leave_out() -> None:
+    section = dispatch("exit", [1_000] * 90, "section")
+    section.labels["kind"] = "preempt_off"
+    found = kernel_result()
+    found.series.append(section)
+    text = sketched(make.document(results=[found]))
+    assert "Under the models none and voluntary it also waits for a system call to end" in text
+
+
 def test_the_pdf_has_a_page_of_it() -> None:
     data = render_pdf(make.document(results=[kernel_result()]), no_descriptor, drawer=Sketches())
     texts = [" ".join(one.extract_text().split()) for one in PdfReader(BytesIO(data)).pages]
@@ -131,9 +141,16 @@ def test_nothing_blocked_draws_nothing() -> None:
     assert "Kernel time by operation" in sketched(make.document(results=[quiet]))
 
 
-def switched() -> RunDocument:
+def test_a_reference_of_other_processes_draws_nothing_and_is_said() -> None:
+    found = make.document(results=[with_reference_at_work(kernel_result(), still=0.6)])
+    page = kernel_page(found.results[0], "r", Sketches(), live=False)
+    assert page is not None and page.figures == []
+    assert "The reference is that of other processes" in sketched(found)
+
+
+def switched(*, is_short: bool = True) -> RunDocument:
     """A run that switched the preemption model."""
-    results = [kernel_result(), kernel_result(2, is_short=True)]
+    results = [kernel_result(), kernel_result(2, is_short=is_short)]
     for found, model in zip(results, ("none", "full"), strict=True):
         found.conditions.preemption = model
     plan = msgspec.structs.replace(make.document().plan, preemption_models=["none", "full"])
@@ -146,6 +163,20 @@ def test_preemption_off_stands_beside_on_and_hps() -> None:
     assert "HP 1987 improvement" in text and "<td>1127 ms</td>" in text
     assert "Differs:" not in text
     assert "Kernel preemption off" not in sketched(make.document(results=[kernel_result()]))
+
+
+def test_the_range_of_the_improvement_is_in_html_and_on_paper() -> None:
+    document = switched(is_short=False)
+    (pair,) = pairs_in(document)
+    shown = [row for row in pair.table.rows if row.doubt]
+    data = render_pdf(document, no_descriptor, drawer=Sketches())
+    paper = " ".join(" ".join(one.extract_text().split()) for one in PdfReader(BytesIO(data)).pages)
+    assert shown
+    for row in shown:
+        limits = "".join(f"<small>{one}</small>" for one in row.limits)
+        assert f"<td>{row.improvement}{limits}</td>" in sketched(document)
+        assert f"{row.improvement} ({row.improvement_interval};" in paper
+    assert "no interval" in paper
 
 
 def test_preemption_off_and_on_have_a_page_on_paper() -> None:

@@ -123,3 +123,15 @@ def kernel_result(
         for name, draw in KINDS.items()
     }
     return result(found, dict.fromkeys(KINDS, share), reference=idle(rng, count))
+
+
+def with_reference_at_work(
+    found: Result, *, still: float = 0.0, waited: float = 0.0, count: int = 1_000
+) -> Result:
+    """Of the values of the reference its process had not run before the share `still`, and others
+    had the CPU for the share `waited` of its time."""
+    event = ran("none", None)
+    event.data |= {"value_count": count, "still_count": round(still * count)}
+    event.data["waited_ns"] = int(waited * 10_000_000_000)
+    found.events.append(event)
+    return found

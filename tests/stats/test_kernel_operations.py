@@ -14,7 +14,14 @@ from hardstone.stats.operation_ranks import ranking_quantile, ranks_of
 from hardstone.stats.quantiles import Quantile
 from hardstone.stats.section_share import longest_of_share
 from tests.stats import make
-from tests.stats.blocked import dispatch, idle, kernel_result, ran, result
+from tests.stats.blocked import (
+    dispatch,
+    idle,
+    kernel_result,
+    ran,
+    result,
+    with_reference_at_work,
+)
 
 OPERATIONS = ["exit", "exec", "fork"]
 
@@ -41,7 +48,8 @@ def test_a_worse_maximum_does_not_rank_first() -> None:
 
 def test_alike_operations_share_a_rank() -> None:
     rng = np.random.default_rng(3)
-    found = {name: idle(rng, 2_000) for name in ("a", "b")} | {"c": idle(rng, 2_000) + 10_000}
+    found = {name: idle(rng, 2_000) + 5_000 for name in ("a", "b")}
+    found["c"] = idle(rng, 2_000) + 10_000
     time = told(result(found, {}, reference=idle(rng, 2_000)))
     assert (time.operations[0].name, time.operations[0].rank) == ("c", 1)
     assert {one.rank for one in time.operations[1:]} == {2}
@@ -54,9 +62,31 @@ def test_the_quantile_that_ranks_is_one_that_the_count_supports(count: int, q: f
 
 def test_an_operation_with_few_releases_has_no_rank_and_comes_last() -> None:
     rng = np.random.default_rng(4)
-    found = {"fsync": idle(rng, 100) + 10**6, "fork": idle(rng, 2_000)}
+    found = {"fsync": idle(rng, 100) + 10**6, "fork": idle(rng, 2_000) + 5_000}
     time = told(result(found, {}, reference=idle(rng, 2_000)))
     assert [(one.name, one.rank) for one in time.operations] == [("fork", 1), ("fsync", None)]
+
+
+def test_what_is_like_the_reference_or_below_it_has_no_rank() -> None:
+    rng = np.random.default_rng(5)
+    found = {"pipe": idle(rng, 2_000) - 2_000, "map": idle(rng, 2_000), "few": idle(rng, 50)}
+    found["exit"] = idle(rng, 2_000) + 5_000
+    time = told(result(found, {}, reference=idle(rng, 2_000)))
+    assert [(one.name, one.rank, one.is_like_reference) for one in time.operations] == [
+        ("exit", 1, False),
+        ("map", None, True),
+        ("pipe", None, True),
+        ("few", None, False),
+    ]
+
+
+@pytest.mark.parametrize("reference", [None, 50])
+def test_without_a_quantile_of_the_reference_all_have_a_rank(reference: int | None) -> None:
+    rng = np.random.default_rng(6)
+    found = {"fork": idle(rng, 2_000), "map": idle(rng, 2_000)}
+    beside = idle(rng, reference) if reference else None
+    time = told(result(found, {}, reference=beside))
+    assert [(one.rank, one.is_like_reference) for one in time.operations] == [(1, False)] * 2
 
 
 def test_kernel_time_is_that_of_operation_ran() -> None:
@@ -86,6 +116,46 @@ def test_without_a_reference_only_latencies_are_given() -> None:
     time = told(found)
     assert (time.idle, time.rate_at_ns, time.reference) == (None, None, None)
     assert all(one.blocking is None and one.quantile for one in time.operations)
+
+
+@pytest.mark.parametrize(("still", "waited"), [(0.501, 0.0), (0.0, 0.501), (1.0, 1.0)])
+def test_a_reference_of_other_processes_gives_latencies_and_ranks_only(
+    still: float, waited: float
+) -> None:
+    time = told(with_reference_at_work(kernel_result(), still=still, waited=waited))
+    assert time.is_reference_of_others
+    assert (time.idle, time.rate_at_ns) == (None, None)
+    assert {one.blocking for one in (*time.operations, time.whole, time.reference) if one} == {None}
+    own = [(one.name, one.rank, one.quantile) for one in time.operations]
+    assert own == [(one.name, one.rank, one.quantile) for one in told(kernel_result()).operations]
+
+
+@pytest.mark.parametrize(("still", "waited"), [(0.5, 0.0), (0.0, 0.5), (0.5, 0.5)])
+def test_a_reference_that_is_half_its_own_counts(still: float, waited: float) -> None:
+    time = told(with_reference_at_work(kernel_result(), still=still, waited=waited))
+    assert not time.is_reference_of_others
+    assert time.reference and (time.reference.still_share, time.reference.waited_share) == (
+        still,
+        waited,
+    )
+    whole = told(kernel_result()).whole
+    assert time.whole.blocking and whole.blocking
+    assert time.whole.blocking.lengths == whole.blocking.lengths
+
+
+def test_what_other_operations_waited_for_is_not_the_reference() -> None:
+    found = kernel_result()
+    for event in found.events:  # fsync waits for a disk
+        event.data |= {"value_count": 100, "still_count": 99, "waited_ns": 9_000_000_000}
+    assert not told(found).is_reference_of_others
+
+
+@pytest.mark.parametrize("odd", [-1, True, "many", 2**70])
+def test_an_odd_count_of_the_reference_is_bounded(odd: int | str) -> None:
+    found = with_reference_at_work(kernel_result())
+    found.events[-1].data["still_count"] = odd
+    time = told(found)
+    assert time.reference and 0 <= time.reference.still_share <= 1
 
 
 def test_all_together_is_theirs_without_a_series_of_it() -> None:
@@ -153,6 +223,21 @@ def test_ranks_with_unbounded_intervals() -> None:
     }
     assert ranks_of(found) == {"b": 1, "a": 1, "c": 3, "d": None}
     assert list(ranks_of(found)) == ["b", "a", "c", "d"]
+
+
+def test_an_interval_must_be_above_that_of_the_reference() -> None:
+    reference = quantile(4, 5, 6)
+    found = {
+        "above": quantile(7, 8, 9),
+        "touching": quantile(6, 8, 100),
+        "below": quantile(1, 2, 3),
+        "without a lower end": quantile(None, 8, 9),
+    }
+    ranks = ranks_of(found, reference)
+    assert {name for name, rank in ranks.items() if rank} == {"above"}
+    assert ranks["above"] == 1
+    endless = quantile(4, 5, None)
+    assert set(ranks_of(found, endless).values()) == {None}
 
 
 @given(st.lists(st.integers(1, 10**6), min_size=1, max_size=100), st.floats(0.01, 0.99))

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 
 import pytest
 from rich.cells import cell_len
 
 from hardstone.model import Result, Scalar
+from hardstone.present.kernel_table import kernel_table
 from hardstone.present.preemption_table import preemption_table
 from hardstone.terminal.beside_published import print_beside_published
+from hardstone.terminal.console import make_console
+from hardstone.terminal.kernel_view import show_kernel_time
 from hardstone.terminal.one_screen import MOST_LINES, print_screen
 from hardstone.terminal.preemption_view import print_preemption
 from hardstone.terminal.whole_run import print_whole
@@ -74,7 +78,9 @@ def test_traced_sections_are_shown_with_what_differs() -> None:
     section.labels["kind"] = "preempt"
     found = kernel_result()
     found.series.append(section)
-    assert "A tracer times sections of its kind" in words(whole(found))
+    text = words(whole(found))
+    assert "A tracer times sections of its kind" in text
+    assert "Under the models none and voluntary it also waits for a system call to end" in text
 
 
 def test_one_screen_has_a_line_of_it() -> None:
@@ -118,6 +124,50 @@ def test_off_and_on_stand_beside_hps_off_and_on() -> None:
     (line,) = [one for one in text.splitlines() if "129 ms" in one]
     assert line.split()[-5:] == ["129", "ms", "3.4", "ms", "37"]
     assert line.startswith("99 %") and " us " in line
+
+
+def test_the_range_of_the_improvement_stands_below_it() -> None:
+    text = words(compared([kernel_result()], [kernel_result(2)]))
+    found = preemption_table([kernel_result()], [kernel_result(2)])
+    exits = [row for row in found.rows if row.operation == "exit" and row.doubt]
+    assert exits and all(row.improvement_interval in text for row in exits)
+    assert "within the intervals" in text and "no interval" in text
+
+
+def shown_words(text: str) -> set[str]:
+    return set(text.split())
+
+
+@pytest.mark.parametrize("columns", ["80", "60", "40"])
+def test_cells_wrap_whole_words(columns: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    found = kernel_table(kernel_result(count=300))
+    assert found is not None
+    rows = [
+        replace(row, rate=f"{place}00000 /s", rate_interval=f"{place}5000 /s to unbounded")
+        for place, row in enumerate(found.rows, 1)
+    ]
+    wide = replace(found, rows=rows)
+    monkeypatch.setattr("hardstone.terminal.kernel_view.kernel_table", lambda _: wide)
+    stream = io.StringIO()
+    show_kernel_time(make_console(stream), make.document(results=[kernel_result(count=300)]))
+    for row in rows:
+        cells = (row.quantile, row.interval, row.length_90, row.interval_90)
+        for cell in (*cells, row.rate, row.rate_interval, row.worst):
+            assert shown_words(cell) <= shown_words(stream.getvalue()), cell
+
+
+@pytest.mark.parametrize("columns", ["80", "60", "40"])
+def test_cells_of_off_and_on_wrap_whole_words(
+    columns: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    found = preemption_table([kernel_result()], [kernel_result(2)])
+    stream = io.StringIO()
+    print_preemption(found, stream)
+    for row in found.rows:
+        for cell in (row.off, row.off_interval, row.on, row.on_interval, *row.limits):
+            assert shown_words(cell) <= shown_words(stream.getvalue()), cell
 
 
 def test_what_differs_between_off_and_on_is_shown() -> None:

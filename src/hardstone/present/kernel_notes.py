@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from hardstone.present.quantile_text import level_text
 from hardstone.present.section_text import percent
 from hardstone.present.wording import shorten
 from hardstone.stats.blocking_rate import unseen_per_s
 from hardstone.stats.conditions import listed
-from hardstone.stats.kernel_operations import KernelTime, Operation
+from hardstone.stats.kernel_operations import MOST_OF_OTHERS, KernelTime, Operation
 from hardstone.stats.residuals import LEAST_IDLE, Idle
 from hardstone.stats.section_time import time_longer
 from hardstone.units import format_count, format_ns
@@ -22,6 +23,10 @@ _MOST_WAITED = 0.1
 def notes_on(found: KernelTime) -> Iterator[str]:
     """One line for each limit that the reader must know."""
     yield from _on_ranks(found)
+    if found.reference and found.is_reference_of_others:
+        yield _on_reference_of_others(found.reference)
+        yield from _on_kernel_time(found)
+        return
     if found.idle is None:
         yield (
             f"The reference (operation none) has fewer than {LEAST_IDLE} releases or is missing: "
@@ -42,9 +47,27 @@ def _on_ranks(found: KernelTime) -> Iterator[str]:
             "=: not distinguishable from the first of the same rank, whose interval overlaps that "
             "of this operation."
         )
-    few = [_name(one) for one in found.operations if one.rank is None]
+    alike = [_name(one) for one in found.operations if one.is_like_reference]
+    level = level_text(found.q)
+    if alike:
+        yield (
+            f"~: not distinguishable from the reference, so without a rank: {listed(alike)}. "
+            f"The interval of {level} is not above that of the reference."
+        )
+    if found.reference and found.reference.quantile is None:
+        yield f"The reference has too few releases for {level}: no rank is beside it."
+    few = [_name(one) for one in found.operations if one.quantile is None]
     if few:
         yield f"Too few releases for a rank: {listed(few)}."
+
+
+def _on_reference_of_others(one: Operation) -> str:
+    return (
+        f"The reference is that of other processes: before {percent(one.still_share)} of its "
+        f"values its own had not run, and others had the CPU for {percent(one.waited_share)} of "
+        f"its time; the limit is {percent(MOST_OF_OTHERS)}. So no rates and no sections are given. "
+        "Ranks and latencies hold for what had the CPU. Measure without other work on it."
+    )
 
 
 def _on_limit(found: KernelTime, idle: Idle) -> str:

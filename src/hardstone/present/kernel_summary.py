@@ -31,19 +31,29 @@ def _line(result: Result) -> str:
 
 def summary(found: KernelTime) -> str:
     """ "worst at p99: exit 289 us; 90 % of kernel time in sections shorter than 149 us, ..."."""
-    first = [one for one in found.operations if one.rank == 1]
-    parts = []
-    if first:
-        are = listed(shorten(one.name, 24) for one in first)
-        alike = ", not distinguishable" if len(first) > 1 else ""
-        value = quantile_value(first[0].quantile, "ns")
-        parts.append(f"worst at {level_text(found.q)}: {are} ({value}{alike})")
+    parts = [one for one in (_worst(found),) if one]
     lengths = found.whole.blocking.lengths if found.whole.blocking else {}
     known = {q: one for q, one in lengths.items() if one is not None}
     if known:
         shares = ", ".join(f"{percent(q)} in sections {_shorter(one)}" for q, one in known.items())
         parts.append(f"of kernel time {shares}")
     return "; ".join(parts)
+
+
+def _worst(found: KernelTime) -> str:
+    """The operations of the first rank. One that is like the reference is never among them."""
+    first = [one for one in found.operations if one.rank == 1]
+    level = level_text(found.q)
+    if not first:
+        is_any_like = any(one.is_like_reference for one in found.operations)
+        return (
+            f"at {level} no operation is distinguishable from the reference" if is_any_like else ""
+        )
+    are = listed(shorten(one.name, 24) for one in first)
+    alike = ", not distinguishable" if len(first) > 1 else ""
+    is_compared = found.reference is not None and found.reference.quantile is not None
+    alone = "" if is_compared else ", without a reference"
+    return f"worst at {level}: {are} ({quantile_value(first[0].quantile, 'ns')}{alike}{alone})"
 
 
 def _shorter(one: SectionLength) -> str:

@@ -26,13 +26,15 @@ MEANING = (
     "Rate: blocking intervals longer than that, per second of the operation. Intervals: 95 %, if "
     "releases are independent."
 )
+LIKE_REFERENCE = "~"
 _NAME_CHARACTERS = 24
 
 
 @dataclass(frozen=True)
 class OperationRow:
-    """An operation as texts. `rank` is "2=" where it shares the rank with others. `interval` is
-    that of the quantile. `rate` is that of blocking intervals longer than the table's length."""
+    """An operation as texts. `rank` is "2=" where it shares the rank with others, LIKE_REFERENCE
+    where it cannot be told from the reference. `interval` is that of the quantile. `rate` is that
+    of blocking intervals longer than the table's length."""
 
     rank: str
     operation: str
@@ -114,8 +116,10 @@ def _row(one: Operation, time: KernelTime, shared: set[int]) -> OperationRow:
 
 
 def _rank(one: Operation, shared: set[int]) -> str:
+    if one.name in (ALL, REFERENCE):
+        return ""
     if one.rank is None:
-        return "" if one.name in (ALL, REFERENCE) else NOT_KNOWN
+        return LIKE_REFERENCE if one.is_like_reference else NOT_KNOWN
     return f"{one.rank}=" if one.rank in shared else str(one.rank)
 
 

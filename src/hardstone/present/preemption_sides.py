@@ -14,6 +14,7 @@ from hardstone.stats.section_time import SectionLength
 from hardstone.units import format_ns
 
 NOT_KNOWN = "not known"
+_NO_LENGTHS = "no sections: other processes had the CPU for most of the reference"
 _SHARE_OF = {TIME_90: 0.9, TIME_99: 0.99}
 
 
@@ -42,7 +43,7 @@ class Figure:
 @dataclass(frozen=True)
 class Side:
     """`model` is the preemption model; `operations` are worst first; `missing` says which results
-    have no figures, and why."""
+    have no figures, or no lengths, and why."""
 
     model: str
     found: list[KernelTime]
@@ -71,6 +72,9 @@ def side_of(results: Sequence[Result], system: Mapping[str, Scalar]) -> Side:
         f"{one.status}{f': {short(one.reason, 120)}' if one.reason else ''}"
         for one, time in found
         if time is None
+    ]
+    missing += [
+        _NO_LENGTHS for _, time in found if time is not None and time.is_reference_of_others
     ]
     model = short(system.get("kernel.preemption")) or NOT_KNOWN
     times = [time for _, time in found if time is not None]

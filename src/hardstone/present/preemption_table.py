@@ -25,16 +25,19 @@ TITLE_OF = {"time_90": "90 %", "time_99": "99 %", "max": "worst observed"}
 MEANING = (
     "90 % and 99 %: sections shorter than this made up that share of kernel time. Worst observed: "
     "the longest dispatch latency. Intervals: 95 %, if releases are independent; the range, where "
-    "a side has several results."
+    "a side has several results. Below an improvement: from the least to the most that both "
+    "intervals allow."
 )
 INDISTINCT = "within the intervals"
+NO_INTERVAL = "no interval"
 
 
 @dataclass(frozen=True)
 class PreemptionRow:
     """One figure of one operation. Intervals are empty where there are none. `improvement` is the
-    ratio off/on, "-" where it may not be given; `doubt` says what limits it. `published` has HP's
-    off, on and improvement in the rows of all operations together, else it is empty."""
+    ratio off/on, "-" where it may not be given; `improvement_interval` has the ratios that both
+    intervals allow, `doubt` says what limits it. `published` has HP's off, on and improvement in
+    the rows of all operations together, else it is empty."""
 
     operation: str
     figure: str
@@ -43,8 +46,14 @@ class PreemptionRow:
     on: str
     on_interval: str
     improvement: str
+    improvement_interval: str = ""
     doubt: str = ""
     published: tuple[str, ...] = ()
+
+    @property
+    def limits(self) -> list[str]:
+        """What stands below the improvement."""
+        return [one for one in (self.improvement_interval, self.doubt) if one]
 
 
 @dataclass(frozen=True)
@@ -118,7 +127,7 @@ def _row(
     *,
     is_divided: bool,
 ) -> PreemptionRow:
-    improvement, doubt = _improvement(off, on) if off and on and is_divided else ("-", "")
+    divided = _improvement(off, on) if off and on and is_divided else ("-", "", "")
     return PreemptionRow(
         operation=operation,
         figure=TITLE_OF[statistic],
@@ -126,19 +135,32 @@ def _row(
         off_interval=off.interval if off else "",
         on=on.text if on else "-",
         on_interval=on.interval if on else "",
-        improvement=improvement,
-        doubt=doubt,
+        improvement=divided[0],
+        improvement_interval=divided[1],
+        doubt=divided[2],
         published=published,
     )
 
 
-def _improvement(off: Figure, on: Figure) -> tuple[str, str]:
-    """off/on: "28", "> 13" where the latter is a bound, "< 2" where the former is; "-" for both."""
+def _improvement(off: Figure, on: Figure) -> tuple[str, str, str]:
+    """off/on with its interval and its doubt: "28", "> 13" where the latter is a bound, "< 2" where
+    the former is; "-" for both."""
     if (off.is_below and on.is_below) or on.value_ns <= 0:
-        return "-", ""
+        return "-", "", ""
     sign = "> " if on.is_below else "< " if off.is_below else ""
     doubt = INDISTINCT if off.overlaps(on) else ""
-    return f"{sign}{ratio_text(off.value_ns / on.value_ns)}", doubt
+    return f"{sign}{ratio_text(off.value_ns / on.value_ns)}", ratios_of(off, on), doubt
+
+
+def ratios_of(off: Figure, on: Figure) -> str:
+    """The least and the most off/on that both intervals allow: "1.2 to 744". It is wider than an
+    interval at 95 % of the ratio."""
+    if not (off.has_interval and on.has_interval):
+        return NO_INTERVAL
+    least = 0.0 if on.high_ns is None else off.low_ns / on.high_ns
+    if off.high_ns is None or on.low_ns <= 0:
+        return f"{ratio_text(least)} to unbounded"
+    return f"{ratio_text(least)} to {ratio_text(off.high_ns / on.low_ns)}"
 
 
 def _published(history: KernelHistory, statistic: str) -> tuple[str, ...]:

@@ -14,7 +14,9 @@ from hardstone.units import format_count
 WHAT_DIFFERS = (
     "A tracer times sections of its kind (preemption or interrupts off) from begin to end, and "
     "slows them. A release meets whatever delays it, also several sections in a row and what no "
-    "tracer of sections counts: interrupts, other threads, the hypervisor."
+    "tracer of sections counts: interrupts, other threads, the hypervisor. Under the models none "
+    "and voluntary it also waits for a system call to end or give way, which no tracer counts as a "
+    "section."
 )
 _SHARE = 0.99
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hardstone.model import Series
 from hardstone.published.resolve import AddressError, Resolved
-from hardstone.stats.kernel_operations import ALL, Operation, kernel_time_of
+from hardstone.stats.kernel_operations import ALL, KernelTime, Operation, kernel_time_of
 from hardstone.stats.quantiles import is_printable, quantile
 from hardstone.stats.section_time import SectionLength
 
@@ -20,7 +20,12 @@ def is_of_kernel_time(statistic: str) -> bool:
 def length_of(found: Resolved, statistic: str) -> SectionLength:
     """The length below which sections made up a share of kernel time, by the operation that the
     series is labelled with. AddressError, with the reason, if it cannot be told."""
-    operation = _operation(found)
+    time, operation = _operation(found)
+    if time.is_reference_of_others:
+        raise AddressError(
+            "other processes had the CPU for most of the reference (operation none)",
+            "measure without other work on the CPU",
+        )
     if operation.blocking is None:
         raise AddressError(
             "the reference (operation none) is missing or short", "measure for longer"
@@ -34,7 +39,7 @@ def length_of(found: Resolved, statistic: str) -> SectionLength:
     return length
 
 
-def _operation(found: Resolved) -> Operation:
+def _operation(found: Resolved) -> tuple[KernelTime, Operation]:
     time = kernel_time_of(found.result)
     labels = found.series.labels if found.series else {}
     name = str(labels.get("operation", ALL))
@@ -44,7 +49,7 @@ def _operation(found: Resolved) -> Operation:
     operation = next((one for one in known if one and one.name == name), None)
     if operation is None:
         raise AddressError(f"no releases of the operation {name}")
-    return operation
+    return time, operation
 
 
 def value_of(series: Series, statistic: str) -> float:

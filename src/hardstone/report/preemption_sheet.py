@@ -33,7 +33,7 @@ def _cells(row: PreemptionRow) -> list[str]:
         row.figure,
         _with(row.off, row.off_interval),
         _with(row.on, row.on_interval),
-        _with(row.improvement, row.doubt),
+        _with(row.improvement, "; ".join(row.limits)),
         *(row.published or _NOTHING),
     ]
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from hardstone.model import DataValue, Result, Series
+from hardstone.model import Result, Series
 from hardstone.stats.blocking_rate import BlockingRate, RateInterval, blocking_rate, rate_interval
 from hardstone.stats.merged import merged
-from hardstone.stats.operation_ranks import quantile_at, ranking_quantile, ranks_of
+from hardstone.stats.operation_ranks import is_like, quantile_at, ranking_quantile, ranks_of
+from hardstone.stats.operation_time import share_ran, still_share, waited_share
 from hardstone.stats.quantiles import Quantile
 from hardstone.stats.residuals import FAR_APART_NS, Idle, Residuals, idle_of, residuals_of
 from hardstone.stats.section_time import SectionLength, section_length
@@ -18,9 +19,9 @@ DISPATCH = "dispatch"
 SECTION = "section"
 ALL = "all"
 REFERENCE = "none"
-RAN = "operation_ran"
 SHARES = (0.9, 0.99)
 MOST_OPERATIONS = 64
+MOST_OF_OTHERS = 0.5  # beyond, most wake-ups of the reference were from another process
 _LABEL = "operation"
 _LEAST_AHEAD_NS = 50_000  # from a wake-up no release is earlier than that (random_release.h)
 
@@ -50,27 +51,34 @@ class Blocking:
 @dataclass(frozen=True)
 class Operation:
     """One operation. `kernel_share` is the share of its time that it spent in the kernel, None
-    where nobody counted it, `waited_share` that for which it was ready and others had the CPU.
-    `rank` is from 1, None where `quantile` is; several may have the same.
+    where nobody counted it, `waited_share` that for which it was ready and others had the CPU,
+    `still_share` that of its values before which it had not run.
+    `rank` is from 1, several may have the same; None where `quantile` is, and where the operation
+    `is_like_reference`: its quantile is not above that of `none` by more than their intervals.
     `sections` are those that tracers of the kernel saw, by kind."""
 
     name: str
     series: Series
     kernel_share: float | None
     waited_share: float
+    still_share: float
     quantile: Quantile | None
     rank: int | None
+    is_like_reference: bool
     blocking: Blocking | None
     sections: list[Series]
 
 
 @dataclass(frozen=True)
 class KernelTime:
-    """The operations of a result, worst first; `whole` is the operation `all`, which has them in
-    turn, or where that was not measured the releases of all of them.
+    """The operations of a result, worst first, then those that are like the reference; `whole` is
+    the operation `all`, which has them in turn, or where that was not measured the releases of all
+    of them.
 
     They are ranked by their quantile `q`. `reference` is the operation `none`. `idle` and
-    `rate_at_ns` are None where it is missing or too short: then nothing is said of blocking.
+    `rate_at_ns` are None where it is missing or too short: then nothing is said of blocking. Nor
+    is where `is_reference_of_others`: its process had the CPU before less than half of its values,
+    or for less than half of its time, so its latency is more that of other processes.
     """
 
     idle: Idle | None
@@ -79,6 +87,7 @@ class KernelTime:
     whole: Operation
     q: float
     rate_at_ns: float | None
+    is_reference_of_others: bool = False
 
 
 def kernel_time_of(result: Result) -> KernelTime | None:
@@ -91,43 +100,50 @@ def kernel_time_of(result: Result) -> KernelTime | None:
     together = whole or merged(list(found.values()))
     if together is None:
         return None
-    idle = idle_of(reference) if reference else None
-    maker = _Maker(result, idle, _rate_at(together, idle) if idle else None)
+    is_reference_of_others = _most_of_others(result) > MOST_OF_OTHERS
+    idle = idle_of(reference) if reference and not is_reference_of_others else None
     q = ranking_quantile(found or {ALL: together})
-    ranks = ranks_of({name: quantile_at(series, q) for name, series in found.items()})
+    floor = quantile_at(reference, q) if reference else None
+    maker = _Maker(result, idle, _rate_at(together, idle) if idle else None, q, floor)
+    ranks = ranks_of({name: quantile_at(series, q) for name, series in found.items()}, floor)
     shares = {name: maker.kernel_share(name) for name in found}
     share = maker.kernel_share(ALL) if whole else _share_together(found, shares)
     return KernelTime(
         idle=idle,
-        reference=maker.operation(REFERENCE, reference, None, q, None) if reference else None,
+        reference=maker.operation(REFERENCE, reference, None, None) if reference else None,
         operations=[
-            maker.operation(name, found[name], shares[name], q, rank)
-            for name, rank in ranks.items()
+            maker.operation(name, found[name], shares[name], rank) for name, rank in ranks.items()
         ],
-        whole=maker.operation(ALL, together, share, q, None),
+        whole=maker.operation(ALL, together, share, None),
         q=q,
         rate_at_ns=maker.rate_at_ns,
+        is_reference_of_others=is_reference_of_others,
     )
 
 
 @dataclass(frozen=True)
 class _Maker:
-    """Makes the operations of one result."""
+    """Makes the operations of one result. `floor` is the quantile `q` of the reference."""
 
     result: Result
     idle: Idle | None
     rate_at_ns: float | None
+    q: float
+    floor: Quantile | None
 
     def operation(
-        self, name: str, series: Series, share: float | None, q: float, rank: int | None
+        self, name: str, series: Series, share: float | None, rank: int | None
     ) -> Operation:
+        own = quantile_at(series, self.q)
         return Operation(
             name=name,
             series=series,
             kernel_share=share,
-            waited_share=self._of_time(name, "waited_ns") or 0.0,
-            quantile=quantile_at(series, q),
+            waited_share=waited_share(self.result, name),
+            still_share=still_share(self.result, name),
+            quantile=own,
             rank=rank,
+            is_like_reference=is_like(own, self.floor),
             blocking=self._blocking(series, share),
             sections=[
                 one
@@ -137,14 +153,7 @@ class _Maker:
         )
 
     def kernel_share(self, name: str) -> float | None:
-        """The time in the kernel over the time that `operation_ran` tells, at most 1."""
-        return self._of_time(name, "system_ns")
-
-    def _of_time(self, name: str, key: str) -> float | None:
-        ran = [one.data for one in self.result.events if one.name == RAN]
-        own = [data for data in ran if data.get(_LABEL) == name]
-        spent, elapsed = _sum(own, key), _sum(own, "elapsed_ns")
-        return min(spent / elapsed, 1.0) if spent and elapsed else None
+        return share_ran(self.result, name, "system_ns", "elapsed_ns")
 
     def _blocking(self, series: Series, share: float | None) -> Blocking | None:
         if self.idle is None or self.rate_at_ns is None:
@@ -196,11 +205,6 @@ def _share_together(
     return sum(number * (share or 0.0) for number, share in known) / count
 
 
-def _sum(found: list[dict[str, DataValue]], key: str) -> int:
-    """The sum of a figure of all events; 0 where one of them does not have it."""
-    values = [one.get(key) for one in found]
-    return sum(v for v in values if isinstance(v, int)) if all(map(_is_count, values)) else 0
-
-
-def _is_count(value: DataValue) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+def _most_of_others(result: Result) -> float:
+    """The larger of the shares of the reference that other processes had."""
+    return max(still_share(result, REFERENCE), waited_share(result, REFERENCE))

@@ -2,7 +2,8 @@
 
 They are ranked by the 99 % quantile of their dispatch latency: a maximum says most about how long
 one looked, and a quantile with ten values beyond it hardly more. Where no operation has a thousand
-values it is the 90 % quantile or the median.
+values it is the 90 % quantile or the median. An operation that cannot be told from the reference,
+which does nothing in the kernel, has no rank.
 """
 
 from __future__ import annotations
@@ -26,20 +27,32 @@ def quantile_at(series: Series, q: float) -> Quantile | None:
     return quantile(series.histogram, q) if is_printable(q, series.count) else None
 
 
-def ranks_of(found: Mapping[str, Quantile | None]) -> dict[str, int | None]:
-    """The rank of each operation, worst first, from 1; None, at the end, without a quantile.
+def ranks_of(
+    found: Mapping[str, Quantile | None], reference: Quantile | None = None
+) -> dict[str, int | None]:
+    """The rank of each operation, worst first, from 1; None for those that are not above the
+    `reference`, where there is one, and last for those without a quantile.
 
     An operation shares the rank of the first of a group if its interval overlaps that one's.
     """
-    able = [(name, one) for name, one in found.items() if one is not None]
-    able.sort(key=lambda pair: (-_height(pair[1]), pair[0]))
+    known = [(name, one) for name, one in found.items() if one is not None]
+    known.sort(key=lambda pair: (-_height(pair[1]), pair[0]))
+    able = [(name, one) for name, one in known if not is_like(one, reference)]
     ranks: dict[str, int | None] = {}
     leader: tuple[int, Quantile] | None = None
     for number, (name, one) in enumerate(able, 1):
         if leader is None or not _overlaps(one, leader[1]):
             leader = (number, one)
         ranks[name] = leader[0]
-    return ranks | dict.fromkeys((name for name, one in found.items() if one is None), None)
+    alike = [name for name, one in known if is_like(one, reference)]
+    few = [name for name, one in found.items() if one is None]
+    return ranks | dict.fromkeys([*alike, *few], None)
+
+
+def is_like(one: Quantile | None, reference: Quantile | None) -> bool:
+    """Whether the interval of `one` overlaps that of `reference` or lies below it; not where one
+    of them is not known."""
+    return one is not None and reference is not None and _overlaps(reference, one)
 
 
 def _height(one: Quantile) -> float:

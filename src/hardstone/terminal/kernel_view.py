@@ -57,7 +57,8 @@ def _operations(found: KernelTable) -> Table:
     table.add_column(above, justify="right", overflow="fold")
     reference = [found.reference] if found.reference else []
     for number, row in enumerate([*found.rows, found.whole, *reference]):
-        style = "bold" if number == 0 else "" if number < len(found.rows) else "dim"
+        is_worst = row.rank in ("1", "1=")
+        style = "bold" if is_worst else "" if number < len(found.rows) else "dim"
         table.add_row(*_cells(row), style=style)
     return table
 

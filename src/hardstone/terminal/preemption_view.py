@@ -93,5 +93,5 @@ def _figure(value: str, interval: str) -> Text:
 
 
 def _improvement(row: PreemptionRow) -> Text:
-    below = Text("\n") + words(row.doubt, "yellow") if row.doubt else Text("")
-    return words(row.improvement) + below
+    shown = _figure(row.improvement, row.improvement_interval)
+    return shown + Text("\n") + words(row.doubt, "yellow") if row.doubt else shown

@@ -24,7 +24,10 @@
  *
  * With `sections` the kernel's tracepoints show where preemption or interrupts go off and on again:
  * true lengths, in windows of 5 ms after the values of each variant. They cost some 100 ns an
- * event, which lengthens the sections.
+ * event, which lengthens the sections. They follow the count of what has switched preemption off:
+ * under the models none and voluntary the kernel does not give up the CPU in a system call before
+ * its end or a point where it gives way, although the count is 0 there, so a value may be far
+ * longer than any section.
  *
  * How it could be wrong: a value is what was left of a section when the release came, not the
  * section; the toolkit estimates from that how often sections are longer than x. Sections that come
