@@ -64,8 +64,8 @@ def test_every_value_under_a_flood_has_its_difference(probe: Path, quick: list[s
         assert added.min is not None and added.max is not None and latency.max is not None
         least, most = baseline["least_median_ns"], baseline["most_median_ns"]
         assert isinstance(least, int) and isinstance(most, int)
-        effects = [baseline[f"{name}effect_ns"] for name in ("least_", "", "most_")]
-        assert effects == sorted(effects, key=int)  # type: ignore[call-overload]
+        effects = [int(str(baseline[f"{name}effect_ns"])) for name in ("least_", "", "most_")]
+        assert effects == sorted(effects)
         assert added.min == 0 or baseline["below_count"] == 0
         assert latency.max - most <= added.max <= latency.max - least
     # two blocks under each flood, and one without it around and between them
