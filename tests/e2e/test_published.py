@@ -14,6 +14,7 @@ import pytest
 from hardstone.errors import HardstoneError
 from hardstone.model import Register, Result
 from hardstone.published import Figure, all_figures, figures_of, is_measurable, resolve
+from hardstone.stats.noise import with_noise
 from hardstone.targets.find import find_probe
 from hardstone.terminal.beside_doubts import why_another
 from tests.e2e import few, machine
@@ -73,9 +74,18 @@ def measure(probe: Path, quick: list[str]) -> Callable[[str, str], Result]:
 
         result, problem = uncut(attempt).read_by_the_toolkit()
         assert problem is None
-        return result
+        return with_noise(result)
 
     return measured
+
+
+def needs_a_device(figure: Figure) -> None:
+    """Tests in guests have one; that the test has such a series is seen here."""
+    test = next(one for one in registered().tests if one.id == figure.address.test)
+    (source,) = [one for one in test.params if one.name == "source"]
+    assert "external" in source.choices
+    assert str(figure.address).split("/")[-1] in {one.name for one in test.series}
+    pytest.skip("there is no device that interrupts: tests/guests have one")
 
 
 @pytest.mark.skipif(needs_realtime is not None, reason=str(needs_realtime))
@@ -83,6 +93,8 @@ def measure(probe: Path, quick: list[str]) -> Callable[[str, str], Result]:
 def test_a_published_figure_has_its_series(
     measure: Callable[[str, str], Result], figure: Figure
 ) -> None:
+    if "external" in str(figure.address).split("/"):
+        needs_a_device(figure)
     result = measure(figure.address.test, load(figure))
     assert (result.status, result.reason) == ("measured", None)
     assert why_another(figure, result) == ""
