@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import msgspec
 import numpy as np
 import pytest
@@ -247,6 +249,32 @@ def test_a_kernel_that_says_nothing_of_its_tick() -> None:
     noise = only_noise(with_noise(result_of(empty.windows(), tick_ns=None)))
     assert noise.no_tick is not None
     assert "does not say" in noise.no_tick
+
+
+@pytest.mark.parametrize("end_ns", [10**14, 10**16, 2**61])
+def test_a_window_that_says_to_last_for_years_takes_no_memory(end_ns: int) -> None:
+    """A document from elsewhere may say so, with few gaps."""
+    machine = Machine(24, seconds=2)
+    machine.comb(1000, 10_000)
+    (window,) = machine.windows(rests=False, window_ns=2 * S)
+    window.end_ns = end_ns
+    if end_ns > 10**15:
+        window.distance_ns.append(end_ns - 2 * S)
+        window.length_ns.append(100)
+    assert windows_problem([window]) is None
+    tracemalloc.start()
+    try:
+        result = with_noise(result_of([window], tick_ns=1_000_000))
+        assert tracemalloc.get_traced_memory()[1] < 300_000_000
+    finally:
+        tracemalloc.stop()
+    noise = only_noise(result)
+    assert noise.combs == []
+    assert noise.no_tick is not None
+    assert "more than its gaps can tell of" in noise.no_tick
+    other = series(result, "other")
+    assert other.count == len(window.length_ns)
+    assert series_problem(other) is None
 
 
 def test_a_loop_that_saw_nothing() -> None:

@@ -17,6 +17,7 @@ from hardstone.stats.noise_gaps import BoolArray, FloatArray, Gaps, IntArray, sh
 TOLERANCES_NS = (25_000, 100_000, 400_000)
 LEAST_COVERAGE = 0.9
 LEAST_SLOTS = 20
+MOST_SLOTS = 1 << 22  # four times the gaps that a recording may have
 _FIRST_SLOTS = 80
 _MOST_STEPS = 2_000
 _LEAST_BEYOND_CHANCE = 0.6  # of the slots that chance would leave empty
@@ -81,6 +82,8 @@ def comb_near(
     free = gaps.only(~taken)
     period_ns = 1e9 / rate_hz
     fullest: Comb | None = None
+    if gaps.watched_ns > MOST_SLOTS * period_ns:
+        return None
     if tolerance_ns > period_ns / 8 or free.begin.size < LEAST_SLOTS:
         return None
     for line in _locked(free, period_ns, uncertainty, tolerance_ns):

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from hardstone.model import Series, Worst
+from hardstone.model import MOST_MAXIMA, Series, Worst
 from hardstone.stats.histogram import histogram_of
 from hardstone.stats.noise_gaps import IntArray
 
 _WORST = 32
 _SECOND_NS = 1_000_000_000
+_MOST_MAXIMA = MOST_MAXIMA // 2
 
 
 def made_series(name: str, derived: str, value: IntArray, at_ns: IntArray) -> Series:
     """Durations in ns, each with the time at which it ended, ascending; one shape (n,)."""
     count = int(value.size)
+    maxima, interval_ns = _maxima(value, at_ns)
     order = np.lexsort((at_ns, -value))[:_WORST]
     return Series(
         name=name,
@@ -29,15 +31,20 @@ def made_series(name: str, derived: str, value: IntArray, at_ns: IntArray) -> Se
         worst=[
             Worst(value_ns=int(value[one]), at_ns=int(at_ns[one]), index=int(one)) for one in order
         ],
-        maxima_per_s=_maxima(value, at_ns),
+        maxima_per_s=maxima,
+        maxima_interval_ns=interval_ns,
         derived=derived,
     )
 
 
-def _maxima(value: IntArray, at_ns: IntArray) -> list[int | None]:
+def _maxima(value: IntArray, at_ns: IntArray) -> tuple[list[int | None], int]:
+    """The largest value of each interval, and its length: a second, or what keeps them few."""
+    interval_ns = _SECOND_NS
     if value.size == 0:
-        return []
-    second = at_ns // _SECOND_NS
-    maxima = np.full(int(second[-1]) + 1, -1, dtype=np.int64)
-    np.maximum.at(maxima, second, value)
-    return [one if one >= 0 else None for one in maxima.tolist()]
+        return [], interval_ns
+    while at_ns[-1] // interval_ns >= _MOST_MAXIMA:
+        interval_ns *= 2
+    number = at_ns // interval_ns
+    maxima = np.full(int(number[-1]) + 1, -1, dtype=np.int64)
+    np.maximum.at(maxima, number, value)
+    return [one if one >= 0 else None for one in maxima.tolist()], interval_ns

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from hardstone.model import Noise, Result
+from hardstone.stats.comb import MOST_SLOTS
 from hardstone.stats.comb_names import IRREGULAR
 from hardstone.units import format_ns
 
 _TICK_GONE = 0.5
+_USUAL_NS = 10_000_000  # the longest period of a usual tick
 
 
 def no_tick_words(noise: Noise) -> str:
@@ -14,6 +16,8 @@ def no_tick_words(noise: Noise) -> str:
     if noise.watched_ns == 0:
         return "no window has all its gaps: raise gaps_count"
     kernel = noise.kernel_tick_ns
+    if noise.watched_ns > MOST_SLOTS * (kernel or _USUAL_NS):
+        return f"{format_ns(noise.watched_ns)} of watching are more than its gaps can tell of"
     text = "no gaps recur with "
     text += f"the kernel's tick ({format_ns(kernel)})" if kernel else "any usual tick"
     near = next((one for one in noise.combs if one.name == IRREGULAR), None)
