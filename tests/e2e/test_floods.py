@@ -108,8 +108,8 @@ def test_lateness_under_a_flood_is_found_under_that_flood(
     }
     without = of_flood(stream, "latency", "none")
     assert without
-    assert late["packets"] > 0.25 > late["timers"]
-    assert above(without, LATE_NS) / without.count < 0.1
+    assert late["packets"] > 3 * late["timers"]
+    assert late["packets"] > 3 * above(without, LATE_NS) / without.count
 
 
 def children(pid: int) -> list[int]:

@@ -88,22 +88,25 @@ def two_cpus() -> None:
         pytest.skip("needs a second CPU")
 
 
-@pytest.mark.parametrize(("test", "series"), [("IRQ-P-LAT", "delivery"), ("IRQ-P-DLT", "service")])
+@pytest.mark.parametrize(
+    ("test", "series", "many"),
+    [("IRQ-P-LAT", "delivery", MANY), ("IRQ-P-DLT", "service", MANY // 10)],
+)
 def test_each_of_20000_interrupts_is_accounted_for(
-    probe: Path, two_cpus: None, test: str, series: str
+    probe: Path, two_cpus: None, test: str, series: str, many: int
 ) -> None:
-    stream = undisturbed(probe, test, "--samples", str(MANY))
+    stream = undisturbed(probe, test, "--samples", str(many))
     accounted, values = events(stream, "interrupts_accounted"), by_source(stream, series)
     for source in ("ipi", "timer"):
         data = accounted[source].data
-        assert data["sent_count"] >= MANY
+        assert data["sent_count"] >= many
         assert sum(data[f"{fate}_count"] for fate in FATES) == data["sent_count"]
-        assert values[source].count == data["seen_count"] == MANY
+        assert values[source].count == data["seen_count"] == many
         assert data["refused_count"] == 0
     counted = events(stream, "interrupts_counted")
     for source in ("ipi", "timer"):
         data = counted[source].data
-        assert data["sent_count"] >= MANY
+        assert data["sent_count"] >= many
         assert data["kernel_count"] >= data["sent_count"]
 
 

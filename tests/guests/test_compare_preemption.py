@@ -23,7 +23,7 @@ from tests.guests.path_lengths import RUN_S
 from tests.guests.test_preemption_models import SWITCH, facts
 
 TEST = "KRN-P-PRE"
-OPTIONS = ("--samples", "120", "-p", "operation=none,exit,map,all")
+OPTIONS = ("--samples", "60", "-p", "operation=none,map,all")
 # Beside the figures these are all that two runs may differ in.
 _OF_THE_DAY = ("id", "started_utc", "finished_utc")
 # The run does not end by itself; each loop does.

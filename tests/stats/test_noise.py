@@ -208,7 +208,7 @@ def test_a_tick_that_long_gaps_swallow() -> None:
 # ---- no comb ----
 
 
-@pytest.mark.parametrize("hz", [20, 300, 3_000, 12_000])
+@pytest.mark.parametrize("hz", [20, 300, 5_000])
 def test_random_noise_has_no_comb(hz: int) -> None:
     """No false one in ten records of each density."""
     for seed in range(10):

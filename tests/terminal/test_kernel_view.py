@@ -13,7 +13,7 @@ from hardstone.present.kernel_table import kernel_table
 from hardstone.present.preemption_table import preemption_table
 from hardstone.terminal.beside_published import print_beside_published
 from hardstone.terminal.console import make_console
-from hardstone.terminal.kernel_view import show_kernel_time
+from hardstone.terminal.kernel_view import show_table
 from hardstone.terminal.one_screen import MOST_LINES, print_screen
 from hardstone.terminal.preemption_view import print_preemption
 from hardstone.terminal.whole_run import print_whole
@@ -148,9 +148,8 @@ def test_cells_wrap_whole_words(columns: str, monkeypatch: pytest.MonkeyPatch) -
         for place, row in enumerate(found.rows, 1)
     ]
     wide = replace(found, rows=rows)
-    monkeypatch.setattr("hardstone.terminal.kernel_view.kernel_table", lambda _: wide)
     stream = io.StringIO()
-    show_kernel_time(make_console(stream), make.document(results=[kernel_result(count=300)]))
+    show_table(make_console(stream), wide, "")
     for row in rows:
         cells = (row.quantile, row.interval, row.length_90, row.interval_90)
         for cell in (*cells, row.rate, row.rate_interval, row.worst):

@@ -30,11 +30,12 @@ def show_kernel_time(console: Console, document: RunDocument) -> None:
             continue  # The table of series says that the histogram is unreadable.
         if found is not None:
             console.print(words(f"kernel time by operation, {names.name(result)}", "bold"))
-            _show(console, found, history_line(why_not_beside_hardware(document)))
+            show_table(console, found, history_line(why_not_beside_hardware(document)))
             console.print()
 
 
-def _show(console: Console, found: KernelTable, history: str) -> None:
+def show_table(console: Console, found: KernelTable, history: str) -> None:
+    """The operations, and what limits their figures. `history` has the published ones."""
     print_table(console, _operations(found))
     if found.traced:
         console.print()
