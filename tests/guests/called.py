@@ -1,16 +1,33 @@
-"""A command of the probe in a guest."""
+"""Commands in a guest of the lab."""
 
 from __future__ import annotations
 
 import io
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from hardstone.targets.lab import LabTransport
+from hardstone.targets.lab import LabTransport, lab_transport
+
+
+@contextmanager
+def opened(target: str) -> Iterator[LabTransport]:
+    guest = lab_transport(target)
+    guest.open()
+    try:
+        yield guest
+    finally:
+        guest.close()
 
 
 def call(guest: LabTransport, *arguments: str) -> tuple[int, str]:
-    """Exit code and output."""
+    """Exit code and output of a command of the probe."""
     output = io.BytesIO()
     with Path("/dev/null").open("rb") as nothing:
         code = guest.call(arguments, nothing, output, io.BytesIO())
     return code, output.getvalue().decode()
+
+
+def shell(guest: LabTransport, script: str) -> str:
+    """Without a journal, which a run with timerlat makes."""
+    return call(guest, "shield", "--settings", "dma_latency", "--", "sh", "-c", script)[1]

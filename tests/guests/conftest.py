@@ -1,5 +1,5 @@
-"""Three boots of a kernel serve all tests in it: counting instructions, on two CPUs, and on two
-CPUs with much on the boot line."""
+"""A few boots of a kernel serve all tests in it: one CPU that counts instructions, two CPUs, two
+CPUs with tracepoints held, and two CPUs with much on the boot line."""
 
 from __future__ import annotations
 
@@ -10,9 +10,13 @@ from typing import Any
 import pytest
 
 from hardstone.doctor import Diagnosis, diagnose
+from hardstone.errors import InputError
+from hardstone.lab.extra_device import check_device
 from hardstone.lab.kernels import Kernel
 from hardstone.targets.lab import LabTarget, LabTransport, lab_transport
 from tests.guests.boot_lines import tuned as tuned_line
+from tests.guests.called import opened, shell
+from tests.guests.held_tracepoints import HOLD
 from tests.guests.kernels import BUILDS, Build, found_kernel, names_of
 from tests.guests.path_lengths import deterministic_run
 
@@ -51,10 +55,34 @@ def document(kernel: Kernel, tmp_path_factory: pytest.TempPathFactory) -> dict[s
 @pytest.fixture(scope="session")
 def guest(kernel: Kernel) -> Iterator[LabTransport]:
     """Two CPUs, and nothing on the boot line but what the lab puts there."""
-    with_guest = lab_transport(f"{kernel.name},cpus=2")
-    with_guest.open()
-    yield with_guest
-    with_guest.close()
+    with opened(f"{kernel.name},cpus=2") as guest:
+        yield guest
+
+
+@pytest.fixture(scope="session")
+def device(kernel: Kernel) -> str:
+    """Words of a target for QEMU's edu; none where the kernel was stored without its driver."""
+    try:
+        check_device(kernel, "edu")
+    except InputError:
+        return ""
+    return ",device=edu"
+
+
+@pytest.fixture(scope="session")
+def counting(kernel: Kernel, build: Build, device: str) -> Iterator[LabTransport]:
+    """One CPU that counts instructions: nothing that the host does is in a figure."""
+    with opened(f"{kernel.name},deterministic{device}{build.most_preemptible}") as guest:
+        yield guest
+
+
+@pytest.fixture(scope="session")
+def held(kernel: Kernel, device: str) -> Iterator[LabTransport]:
+    """Two CPUs at the same time, and tracepoints of interrupts that are on."""
+    with opened(f"{kernel.name},cpus=2{device}") as guest:
+        if kernel.arch == "x86_64":
+            assert shell(guest, HOLD).strip() == "0-1"
+        yield guest
 
 
 @pytest.fixture(scope="session")

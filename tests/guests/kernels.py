@@ -11,6 +11,8 @@ from hardstone.lab.emulator import emulator
 from hardstone.lab.kernels import Kernel, find_kernel
 from lab_kernels import NAMES
 
+NO_DRIVER = "the kernel was stored without the driver of QEMU's edu"
+
 
 @dataclass(frozen=True)
 class Build:

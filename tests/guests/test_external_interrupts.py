@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from hardstone.errors import EXIT_OK, EXIT_PRIVILEGE, InputError
-from hardstone.lab.kernels import Kernel
-from hardstone.targets.lab import LabTransport, lab_transport
-from tests.guests.called import call
-from tests.guests.kernels import Build
+from hardstone.errors import EXIT_OK, EXIT_PRIVILEGE
+from hardstone.targets.lab import LabTransport
+from tests.guests.called import call, shell
+from tests.guests.kernels import NO_DRIVER
 
 RAISED = 20
 WOKEN = 100
@@ -35,29 +33,10 @@ grep uio_pci_generic /proc/interrupts
 """
 
 
-def opened(target: str) -> LabTransport:
-    """Skips where the kernel was stored without the drivers."""
-    try:
-        with_guest = lab_transport(target)
-    except InputError as error:
-        pytest.skip(str(error))
-    with_guest.open()
-    return with_guest
-
-
-@pytest.fixture(scope="module")
-def guest(kernel: Kernel) -> Iterator[LabTransport]:
-    with_guest = opened(f"{kernel.name},cpus=2,device=edu")
-    yield with_guest
-    with_guest.close()
-
-
-@pytest.fixture(scope="module")
-def counting(kernel: Kernel, build: Build) -> Iterator[LabTransport]:
-    """One CPU that counts instructions: nothing that the host does is in a figure."""
-    with_guest = opened(f"{kernel.name},deterministic,device=edu{build.most_preemptible}")
-    yield with_guest
-    with_guest.close()
+@pytest.fixture(autouse=True)
+def needs_device(device: str) -> None:
+    if not device:
+        pytest.skip(NO_DRIVER)
 
 
 def measured(guest: LabTransport, *words: str) -> tuple[int, list[dict[str, Any]]]:
@@ -71,8 +50,8 @@ def data_of(lines: list[dict[str, Any]], event: str) -> dict[str, Any]:
     return dict(data)
 
 
-def test_of_each_interrupt_the_guest_counts_one(guest: LabTransport) -> None:
-    said = call(guest, "shield", "--settings", "dma_latency", "--", "sh", "-c", ONE_BY_ONE)[1]
+def test_of_each_interrupt_the_guest_counts_one(held: LabTransport) -> None:
+    said = shell(held, ONE_BY_ONE)
     *counts, line = said.splitlines()
     first, *served, last = map(int, counts)
     assert served == [first + one + 1 for one in range(RAISED + 1)]  # those at once are one

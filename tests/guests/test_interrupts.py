@@ -3,77 +3,37 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from hardstone.errors import InputError
 from hardstone.lab.kernels import Kernel
-from hardstone.targets.lab import LabTransport, lab_transport
-from tests.guests.called import call
-from tests.guests.kernels import Build
+from hardstone.targets.lab import LabTransport
+from tests.guests.called import call, shell
+from tests.guests.held_tracepoints import TRACING
+from tests.guests.kernels import NO_DRIVER
 
-TRACING = "/sys/kernel/tracing"
 FATES = ("seen", "in_other", "ambiguous", "not_seen", "not_watched")
 TRIES = 8
 AFFINITY = "/proc/irq/11/smp_affinity_list"  # of edu on QEMU's machine `pc`
 EXTERNAL = ("--samples", "50", "-p", "source=external", "-p", "uio=0")
-# The kernel changes its code to switch a tracepoint on, and QEMU's threads are not safe against
-# that. So the tracepoints are switched on before, by two instances that record nothing, while there
-# is one CPU: the probe's instance then changes no code.
-HOLD = f"""
-cd {TRACING} || exit 1
-echo 0 >/sys/devices/system/cpu/cpu1/online || exit 1
-for one in a b; do
-    mkdir instances/held-$one && echo 0 >instances/held-$one/tracing_on || exit 1
-    for event in irq/irq_handler_entry irq/irq_handler_exit \\
-        irq_vectors/call_function_entry irq_vectors/call_function_exit \\
-        irq_vectors/call_function_single_entry irq_vectors/call_function_single_exit \\
-        irq_vectors/reschedule_entry irq_vectors/reschedule_exit \\
-        irq_vectors/local_timer_entry irq_vectors/local_timer_exit; do
-        echo 1 >instances/held-$one/events/$event/enable || exit 1
-    done
-done
-echo 1 >/sys/devices/system/cpu/cpu1/online && cat /sys/devices/system/cpu/online
-"""
 
 
-@pytest.fixture(scope="module")
-def two_cpus(kernel: Kernel) -> Iterator[LabTransport]:
+@pytest.fixture
+def two_cpus(kernel: Kernel, held: LabTransport) -> LabTransport:
     """Two CPUs at the same time: interrupts from one to the other take no turns."""
     if kernel.arch != "x86_64":
         pytest.skip("the tracepoints that are held are those of x86")
-    with_guest = lab_transport(f"{kernel.name},cpus=2")
-    with_guest.open()
-    assert shell(with_guest, HOLD).strip() == "0-1"
-    yield with_guest
-    with_guest.close()
+    return held
 
 
-@pytest.fixture(scope="module")
-def with_device(kernel: Kernel) -> Iterator[LabTransport]:
+@pytest.fixture
+def with_device(held: LabTransport, device: str) -> LabTransport:
     """Two CPUs, and QEMU's edu, whose interrupt is sent to the second one."""
-    try:
-        with_guest = lab_transport(f"{kernel.name},cpus=2,device=edu")
-    except InputError as error:
-        pytest.skip(str(error))
-    with_guest.open()
-    yield with_guest
-    with_guest.close()
-
-
-@pytest.fixture(scope="module")
-def counting(kernel: Kernel, build: Build) -> Iterator[LabTransport]:
-    """One CPU that counts instructions: nothing that the host does is in a figure."""
-    with_guest = lab_transport(f"{kernel.name},deterministic{build.most_preemptible}")
-    with_guest.open()
-    yield with_guest
-    with_guest.close()
-
-
-def shell(guest: LabTransport, script: str) -> str:
-    return call(guest, "shield", "--settings", "dma_latency", "--", "sh", "-c", script)[1]
+    if not device:
+        pytest.skip(NO_DRIVER)
+    return held
 
 
 class Lines:

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from hardstone.errors import HardstoneError
-from hardstone.lab.kernels import Kernel, find_kernel
-from hardstone.targets.lab import LabTransport, lab_transport
-from tests.guests.called import call
+from hardstone.lab.kernels import find_kernel
+from hardstone.targets.lab import LabTransport
+from tests.guests.called import call, opened
 
 NAMED = "preemptirq"
 OPERATIONS = ("none", "fork", "map")
@@ -29,25 +29,14 @@ def measured(guest: LabTransport, sections: str) -> Lines:
     return [json.loads(line) for line in text.splitlines()]
 
 
-def counting(name: str) -> Iterator[LabTransport]:
-    with_guest = lab_transport(f"{name},deterministic")
-    with_guest.open()
-    yield with_guest
-    with_guest.close()
-
-
-@pytest.fixture(scope="module")
-def silent(kernel: Kernel) -> Iterator[LabTransport]:
-    yield from counting(kernel.name)
-
-
 @pytest.fixture(scope="module")
 def telling() -> Iterator[LabTransport]:
     try:
         find_kernel(NAMED)
     except HardstoneError as error:
         pytest.skip(str(error))
-    yield from counting(NAMED)
+    with opened(f"{NAMED},deterministic") as guest:
+        yield guest
 
 
 def events(lines: Lines, name: str) -> list[dict[str, Any]]:
@@ -59,8 +48,8 @@ def series(lines: Lines, name: str) -> dict[tuple[str, str | None], dict[str, An
     return {(one["labels"]["operation"], one["labels"].get("kind")): one for one in found}
 
 
-def test_a_kernel_without_the_events_says_so(silent: LabTransport) -> None:
-    lines = measured(silent, "auto")
+def test_a_kernel_without_the_events_says_so(counting: LabTransport) -> None:
+    lines = measured(counting, "auto")
     (told,) = events(lines, "sections_not_seen")
     assert told["status"] == "unsupported"
     assert "preemptirq" in told["reason"]
@@ -68,8 +57,8 @@ def test_a_kernel_without_the_events_says_so(silent: LabTransport) -> None:
     assert {one["count"] for one in series(lines, "dispatch").values()} == {100}
 
 
-def test_events_that_were_named_and_are_missing_end_the_test(silent: LabTransport) -> None:
-    (result,) = [line for line in measured(silent, "tracepoints") if line["type"] == "result"]
+def test_events_that_were_named_and_are_missing_end_the_test(counting: LabTransport) -> None:
+    (result,) = [line for line in measured(counting, "tracepoints") if line["type"] == "result"]
     assert result["status"] == "unsupported"
     assert "preemptirq" in result["reason"]
 

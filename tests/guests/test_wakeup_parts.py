@@ -8,6 +8,7 @@ import os
 import shutil
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,8 @@ import pytest
 from hardstone.lab.kernels import Kernel
 from hardstone.model import StreamTrace
 from hardstone.stats.traced import ran_before
-from hardstone.targets.lab import LabTransport, lab_transport
-from tests.guests.called import call
+from hardstone.targets.lab import LabTransport
+from tests.guests.called import call, opened, shell
 from tests.guests.kernels import Build
 
 PARTS = ("interrupt", "dispatch", "return")
@@ -54,21 +55,11 @@ def guest(kernel: Kernel, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     assert qemu, "there is no QEMU for this kernel"
     (folder / Path(qemu).name).write_text(ONE_THREAD.format(qemu=qemu))
     (folder / Path(qemu).name).chmod(0o755)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
-        with_guest = lab_transport(f"{kernel.name},cpus=2")
-        with_guest.open()
-    yield with_guest
-    with_guest.close()
-
-
-@pytest.fixture(scope="module")
-def counting(kernel: Kernel, build: Build) -> Iterator[LabTransport]:
-    """One CPU that counts instructions: nothing that the host does is in a figure."""
-    with_guest = lab_transport(f"{kernel.name},deterministic{build.most_preemptible}")
-    with_guest.open()
-    yield with_guest
-    with_guest.close()
+    with ExitStack() as stack:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+            started = stack.enter_context(opened(f"{kernel.name},cpus=2"))
+        yield started
 
 
 def measured(
@@ -78,11 +69,6 @@ def measured(
     options = ("-p", f"parts={source}", "-p", "interval_ns=10ms", "-D", duration, *words)
     _, text = call(guest, "run", "TMR-P-LAT", *options, "--json")
     return [json.loads(line) for line in text.splitlines()]
-
-
-def shell(guest: LabTransport, script: str) -> str:
-    """Without a journal, which a run with timerlat makes."""
-    return call(guest, "shield", "--settings", "dma_latency", "--", "sh", "-c", script)[1]
 
 
 def of_kind(lines: list[dict[str, Any]], kind: str, name: str) -> list[dict[str, Any]]:
