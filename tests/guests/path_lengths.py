@@ -39,6 +39,9 @@ TESTS = (*dict.fromkeys(test for test, _ in TIMED), *BEHAVIOUR)
 # Reading the clock takes 6 instructions more between the end of a second and the next tick: a
 # series must be longer than a tick, 4 ms.
 OPTIONS = ("--samples", "5000", "-p", "threads=2", "-p", "waiters=1")
+# Without spin locks: on one CPU each of their rounds waits for the watchdog.
+_PRIMITIVES = "none,inherit,protect,semaphore,robust,robust-inherit,rwlock,condition"
+OPTIONS += ("-p", f"primitives={_PRIMITIVES}")
 
 
 def deterministic_run(name: str, folder: Path) -> dict[str, Any]:
