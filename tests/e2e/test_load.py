@@ -122,9 +122,9 @@ def test_a_load_of_the_whole_system_may_run_on_every_cpu(probe: Path, folder: Pa
 
 def test_jobs_are_many_at_once(probe: Path, folder: Path) -> None:
     """As the process table has them: a job that has ended is replaced by the next."""
-    with loading(probe, "build=40", folder) as running:
+    with loading(probe, "build=16", folder) as running:
         makers = running.own("hs-load-build")
-        assert len(makers) == 20
+        assert len(makers) == 8
         with_both: set[int] = set()
 
         def has_each_had_both() -> bool:
