@@ -25,7 +25,7 @@ enum {
 #define MORE_AHEAD_NS 100000.0 /* random part */
 #define TAIL_NS INT64_C(5000)
 #define STEP_NS INT64_C(20000)
-#define PATIENCE_NS INT64_C(2000000) /* for an interrupt that is late */
+#define PATIENCE_NS INT64_C(10000000) /* for an interrupt that is late */
 
 /* How early a timer may take the CPU: hypervisors leave the guest before the expiry (KVM up to 5
  * us), and clock event devices round. */

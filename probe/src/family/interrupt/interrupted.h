@@ -15,7 +15,8 @@
  *
  * Each interrupt sent is accounted for (event interrupts_accounted). One that was sent while
  * another interruption had the CPU has no figure, and may be the one that waited longest: its
- * bound, from the send to the end of that interruption, is told there. */
+ * bound, from the send to the end of that interruption, is told there. One of a timer or device
+ * that has not come after 10 ms is not waited for, and counts as not seen. */
 #ifndef HS_FAMILY_INTERRUPT_INTERRUPTED_H
 #define HS_FAMILY_INTERRUPT_INTERRUPTED_H
 
