@@ -153,7 +153,7 @@ import os, pathlib, signal, sys, time
 import check
 
 folder = pathlib.Path(sys.argv[1])
-begun = [folder / f"begun {place}" for place in range(check.CPUS)]
+begun = [folder / f"begun {place}" for place in range(check.LANES)]
 ends = 'trap "" INT; touch "$1"; while [ ! -e "$2" ]; do sleep 0.05; done'
 
 def runs(file):

@@ -22,7 +22,7 @@ from hardstone.stats.identity import windows_problem
 from hardstone.stats.noise import with_noise
 from hardstone.stats.noise_gaps import BoolArray, FloatArray, Gaps, IntArray, gaps_of, merged_gaps
 from tests.e2e import machine
-from tests.e2e.again import NOISE, in_every_run, unless_within, until_quiet
+from tests.e2e.again import ATTEMPTS, NOISE, in_every_run, unless_within, until_quiet
 from tests.e2e.running import GIVE_UP_S, Stream, command, measuring, run
 
 pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("alone")]
@@ -54,6 +54,13 @@ class Injected:
     @property
     def length_ns(self) -> float:
         return float(np.median(self.end_ns - self.begin_ns))
+
+    @property
+    def is_steady(self) -> bool:
+        """False where others kept it from its period, and no comb was injected."""
+        steps = np.diff(self.begin_ns)
+        period_ns = np.median(steps)
+        return float(np.mean(np.abs(steps - period_ns) > 0.1 * period_ns)) <= 0.01
 
 
 def told(process: subprocess.Popen[str]) -> Injected:
@@ -186,7 +193,8 @@ def test_a_hog_a_timer_and_interrupts_are_found(
 
     Each of the three must be right in one of three runs, not all in the same: a host that takes
     the CPU for some ms, or a timer whose phase passes that of another, spoils one of them by
-    chance, and what the analysis does wrong is wrong in all runs.
+    chance, and what the analysis does wrong is wrong in all runs. A run in which an injector did
+    not keep its own period, as its stamps say, is none.
     """
     cpu = machine.cpu()
     others = sorted(machine.allowed() - {cpu})
@@ -198,16 +206,23 @@ def test_a_hog_a_timer_and_interrupts_are_found(
         periodically(interrupter, [str(cpu), str(others[0]), "95"], 70, 10_000),
     ]
 
+    words = ["--priority", str(PRIORITY), "--samples", "0", "--cpu", str(cpu)]
+    words += ["--duration-ns", str(MEASURED_NS), *quick]
     said: list[str] = []
 
+    def measured() -> tuple[Result, int, int, list[Injected]]:
+        for _ in range(ATTEMPTS):
+            with injecting(*commands) as processes:
+                asked_ns = time.monotonic_ns()
+                result = analysed(run(probe, "CLK-P-DUR", *words))
+                ended_ns = time.monotonic_ns()
+                injected = [told(one) for one in processes]
+            if all(one.is_steady for one in injected):
+                return result, asked_ns, ended_ns, injected
+        pytest.skip("others on this machine keep the injectors from their periods")
+
     def not_found() -> set[str]:
-        words = ["--priority", str(PRIORITY), "--samples", "0", "--cpu", str(cpu)]
-        words += ["--duration-ns", str(MEASURED_NS), *quick]
-        with injecting(*commands) as (hogging, timer, interrupting):
-            asked_ns = time.monotonic_ns()
-            result = analysed(run(probe, "CLK-P-DUR", *words))
-            ended_ns = time.monotonic_ns()
-            long, short, sent = told(hogging), told(timer), told(interrupting)
+        result, asked_ns, ended_ns, (long, short, sent) = measured()
         noise, gaps = only_noise(result), merged_gaps(gaps_of(result.windows))
         start_ns = start_of(gaps, asked_ns, ended_ns, [long, short])
         served_ns = length_during(gaps, sent, start_ns, [long, short])
