@@ -15,7 +15,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-enum { SAMPLES = 500, EVENTS = 4096, ALWAYS = 0, WITH_HANDLER };
+enum { SAMPLES = 500, FEW = 3, EVENTS = 4096, ALWAYS = 0, WITH_HANDLER };
 
 #define TURN_NS INT64_C(20)
 #define LATE_NS INT64_C(1500)    /* from the expiry to the interrupt */
@@ -366,6 +366,27 @@ static void test_early(void)
     end();
 }
 
+static void measure_late(int64_t late_ns)
+{
+    reset();
+    machine.late_ns = late_ns;
+    CHECK(start("IRQ-P-LAT", "timer", "none"));
+    run.samples = FEW;
+    run.test->measure(&run);
+}
+
+/* It is waited for 10 ms, and has its value; later ones are not seen. */
+static void test_late(void)
+{
+    measure_late(9000000);
+    expect_values(ALWAYS, FEW, 9000000 - TURN_NS, 9000000);
+    end();
+    measure_late(11000000);
+    CHECK_SAME(arena_record(run.arena, ALWAYS)->count, 0);
+    expect_event("interrupts_accounted", "0 were seen, 0 came");
+    end();
+}
+
 static void test_in_other(void)
 {
     reset();
@@ -609,7 +630,7 @@ static void test_no_source_on_this_port(void)
 }
 
 TAP_MAIN({"delivery", test_delivery}, {"service", test_service},
-         {"a timer that fires early", test_early},
+         {"a timer that fires early", test_early}, {"interrupts that are late", test_late},
          {"interrupts in another interruption", test_in_other},
          {"interrupts that never come", test_never_comes},
          {"a timer that is refused", test_refused},
