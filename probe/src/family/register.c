@@ -39,7 +39,11 @@
     TEST(irq_p_trk) \
     TEST(irq_s_sus) \
     TEST(rsp_p_fix) \
-    TEST(krn_p_pre)
+    TEST(krn_p_pre) \
+    TEST(fio_p_syn) \
+    TEST(fio_p_pre) \
+    TEST(fio_p_str) \
+    TEST(fio_p_pri)
 /* clang-format on */
 
 #define DECLARE(name) extern const struct test name;

@@ -2,6 +2,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
+#include "port/file.h"
 #include "port/port.h"
 
 #include "port/linux/files.h"
@@ -202,10 +203,7 @@ void port_close_from(int first)
 
 int port_anonymous_file(const char *folder)
 {
-    int file = open(folder, O_TMPFILE | O_RDWR | O_EXCL | O_CLOEXEC, 0600);
-    if (file < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL))
-        errno = ENOTSUP;
-    return file;
+    return port_anonymous_file_with(folder, 0);
 }
 
 int port_direct_io(int descriptor)
