@@ -268,6 +268,7 @@ const struct test fio_p_pre = {
     .params = params,
     .series = series,
     .verdicts = verdicts,
+    .needs = TEST_NEEDS_FILES,
     .default_samples = SAMPLES,
     .setup_ns = INT64_C(300000000),
     .sample_ns = 2000000,

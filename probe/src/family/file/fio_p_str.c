@@ -3,9 +3,9 @@
  *
  * The measuring thread, at the run's priority, writes size_bytes after size_bytes from memory to a
  * new file. `write`: begin = before the write, end = after it. `throughput`: bytes per second of
- * each window; a window is 100 ms or longer and ends with a write. `total`: begin = before the
- * first write of a file, end = after the fdatasync behind its last one, without the rests of the
- * thread.
+ * each window; a window is 100 ms or longer and ends with a write; a file that is written in less
+ * is one window. `total`: begin = before the first write of a file, end = after the fdatasync
+ * behind its last one, without the rests of the thread.
  *
  *   buffered  ordinary writes, and one fdatasync at the end, which is in `total` only: a window
  * says how fast the page cache takes data, and how long it keeps the writer waiting direct    past
@@ -66,6 +66,7 @@ struct own {
     int64_t file_bytes, at;
     int64_t begin_ns, rested_ns; /* of this file; rests of the run before it */
     struct throughput window;
+    bool has_window; /* of this file, that is over */
     int short_count;
     int64_t streamed_bytes, streamed_ns, synchronised_ns; /* of all files of the variant */
 };
@@ -119,6 +120,7 @@ static int begin_file(struct run *run)
 {
     struct own *own = run->own;
     own->at = 0;
+    own->has_window = false;
     if (ftruncate(own->file, 0) != 0 || fsync(own->file) != 0)
         return file_place_fail(run, errno, "beginning a file anew");
     rt_budget_rest_ahead(&run->rt_budget, THROUGHPUT_WINDOW_NS);
@@ -139,6 +141,10 @@ static int end_file(struct run *run)
     int64_t end_ns = run_anchor(run);
     int64_t total_ns = end_ns - own->begin_ns - (run->rt_budget.rested_ns - own->rested_ns);
     record_value(run_record(run, TOTAL), total_ns, run_at_ns(run, end_ns));
+    if (!own->has_window)
+        record_value(run_record(run, THROUGHPUT),
+                     throughput_of(own->at, written_ns - own->begin_ns),
+                     run_at_ns(run, written_ns));
     own->streamed_bytes += own->at;
     own->streamed_ns += total_ns;
     own->synchronised_ns += end_ns - written_ns;
@@ -167,6 +173,7 @@ static int take_write(struct run *run)
     int64_t per_s = throughput_take(&own->window, bytes, now_ns);
     if (per_s < 0)
         return 0;
+    own->has_window = true;
     record_value(run_record(run, THROUGHPUT), per_s, run_at_ns(run, now_ns));
     throughput_begin(&own->window, rt_budget_rest_ahead(&run->rt_budget, THROUGHPUT_WINDOW_NS));
     return 0;
@@ -240,6 +247,7 @@ const struct test fio_p_str = {
     .source = "[H] Hewlett-Packard, real-time HP-UX, 1987",
     .params = params,
     .series = series,
+    .needs = TEST_NEEDS_FILES,
     .default_samples = SAMPLES,
     .setup_ns = INT64_C(500000000),
     .sample_ns = 10000000,

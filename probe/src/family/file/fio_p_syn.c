@@ -304,6 +304,7 @@ const struct test fio_p_syn = {
     .params = params,
     .series = series,
     .verdicts = verdicts,
+    .needs = TEST_NEEDS_FILES,
     .default_samples = SAMPLES,
     .setup_ns = INT64_C(500000000),
     .sample_ns = 3000000,
