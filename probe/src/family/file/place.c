@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #define LOOK_NS INT64_C(100000000)
@@ -187,6 +188,14 @@ static bool try_direct(const struct file_place *place, int file)
            pread(file, place->memory, FILE_BLOCK_BYTES, 0) == FILE_BLOCK_BYTES;
 }
 
+static int64_t free_bytes(int file)
+{
+    struct statvfs facts;
+    if (fstatvfs(file, &facts) != 0)
+        return -1;
+    return (int64_t)facts.f_bavail * (int64_t)(facts.f_frsize ? facts.f_frsize : facts.f_bsize);
+}
+
 static int look(struct file_place *place)
 {
     int file = file_place_file(place, 0);
@@ -198,8 +207,9 @@ static int look(struct file_place *place)
     }
     port_file_place(file, &place->facts);
     place->can_direct = try_direct(place, file);
-    place->is_known = true;
-    file_place_tell(place, file);
+    struct place_report report = {place->run, &place->facts, place->scratch.folder,
+                                  place->can_direct, free_bytes(file)};
+    place_report_tell(&report);
     close(file);
     return 0;
 }

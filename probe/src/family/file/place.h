@@ -20,7 +20,6 @@ struct file_place {
     struct ipc_cleanup cleanup;
     struct port_file_place facts;
     bool can_direct;       /* reads and writes can go past the page cache */
-    bool is_known;         /* the facts were read */
     int64_t looked_ns;     /* of file_place_is_short */
     unsigned char *memory; /* aligned, of FILE_MOST_WRITE_BYTES, no page all alike */
     void *memory_block;

@@ -4,7 +4,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <sys/statvfs.h>
 
 static const char *const storage_names[] = {
     [PORT_STORAGE_UNKNOWN] = "unknown", [PORT_STORAGE_DISK] = "disk",
@@ -12,45 +11,33 @@ static const char *const storage_names[] = {
     [PORT_STORAGE_KERNEL] = "kernel",
 };
 
-static struct datum text_or_none(const char *key, const char *text)
-{
-    return *text ? data_text(key, text) : data_none();
-}
-
 static const char *or_unknown(const char *text)
 {
     return *text ? text : "not known";
 }
 
-static int64_t free_bytes(int file)
+static void tell_place(const struct place_report *report)
 {
-    struct statvfs facts;
-    if (fstatvfs(file, &facts) != 0)
-        return -1;
-    return (int64_t)facts.f_bavail * (int64_t)(facts.f_frsize ? facts.f_frsize : facts.f_bsize);
-}
-
-static void tell_place(const struct file_place *place, int file)
-{
-    const struct port_file_place *facts = &place->facts;
-    int64_t room = free_bytes(file);
+    const struct port_file_place *facts = report->facts;
+    int64_t room = report->free_bytes;
     arena_event(
-        place->run->arena, "file_place", -1,
-        DATA(data_text("folder", place->scratch.folder), text_or_none("system", facts->system),
-             text_or_none("device", facts->device),
+        report->run->arena, "file_place", -1,
+        DATA(data_text("folder", report->folder),
+             *facts->system ? data_text("system", facts->system) : data_none(),
+             *facts->device ? data_text("device", facts->device) : data_none(),
              data_text("storage", storage_names[facts->storage]),
-             text_or_none("options", facts->options),
+             *facts->options ? data_text("options", facts->options) : data_none(),
              data_bool("options_cut", facts->are_options_cut),
-             text_or_none("scheduler", facts->scheduler), data_bool("stacked", facts->is_stacked),
-             data_bool("direct", place->can_direct),
+             *facts->scheduler ? data_text("scheduler", facts->scheduler) : data_none(),
+             data_bool("stacked", facts->is_stacked), data_bool("direct", report->can_direct),
              room >= 0 ? data_integer("free_bytes", room) : data_none()),
         "files in %.100s: file system %s on %s (%.80s%s), I/O scheduler %s%s, direct I/O "
         "%s, %lld MiB free",
-        place->scratch.folder, or_unknown(facts->system), or_unknown(facts->device),
+        report->folder, or_unknown(facts->system), or_unknown(facts->device),
         or_unknown(facts->options), facts->are_options_cut ? "..." : "",
         or_unknown(facts->scheduler),
         facts->is_stacked ? " (of a device made of others, below which there are more)" : "",
-        place->can_direct ? "possible" : "not possible", (long long)(room >> 20));
+        report->can_direct ? "possible" : "not possible", (long long)(room >> 20));
 }
 
 static bool has_option(const char *options, const char *wanted)
@@ -68,40 +55,43 @@ static bool keeps_flushes_back(const char *options)
 }
 
 /* Always told: it holds whatever the device says of its cache. */
-static void tell_flush(const struct file_place *place)
+static void tell_flush(const struct place_report *report)
 {
-    const struct port_file_place *facts = &place->facts;
+    const struct port_file_place *facts = report->facts;
     bool is_kept_back = keeps_flushes_back(facts->options);
     arena_event(
-        place->run->arena, "file_flush", -1,
-        DATA(text_or_none("write_cache", facts->write_cache), data_bool("kept_back", is_kept_back)),
+        report->run->arena, "file_flush", -1,
+        DATA(*facts->write_cache ? data_text("write_cache", facts->write_cache) : data_none(),
+             data_bool("kept_back", is_kept_back)),
         "write cache of the device: %s%s; whether the device has written to its medium "
         "when it says so cannot be seen from here",
         or_unknown(facts->write_cache),
         is_kept_back ? " (the mount options keep flushes from it)" : "");
 }
 
-static void tell_storage(const struct file_place *place)
+static void tell_storage(const struct place_report *report)
 {
-    enum port_storage storage = place->facts.storage;
+    enum port_storage storage = report->facts->storage;
     if (storage == PORT_STORAGE_MEMORY)
-        arena_event(place->run->arena, "file_in_memory", -1,
-                    DATA(text_or_none("system", place->facts.system)),
-                    "the files are in memory (%s): figures of synchronisation mean nothing here, "
-                    "and the others are those of memory; name a folder on a disk with --dir",
-                    or_unknown(place->facts.system));
+        arena_event(
+            report->run->arena, "file_in_memory", -1,
+            DATA(*report->facts->system ? data_text("system", report->facts->system) : data_none()),
+            "the files are in memory (%s): figures of synchronisation mean nothing here, "
+            "and the others are those of memory; name a folder on a disk with --dir",
+            or_unknown(report->facts->system));
     if (storage == PORT_STORAGE_NETWORK)
-        arena_event(place->run->arena, "file_on_network", -1,
-                    DATA(text_or_none("system", place->facts.system)),
-                    "the files may be on another machine (%s): the figures are of the network and "
-                    "of that machine too",
-                    or_unknown(place->facts.system));
+        arena_event(
+            report->run->arena, "file_on_network", -1,
+            DATA(*report->facts->system ? data_text("system", report->facts->system) : data_none()),
+            "the files may be on another machine (%s): the figures are of the network and "
+            "of that machine too",
+            or_unknown(report->facts->system));
 }
 
-void file_place_tell(const struct file_place *place, int file)
+void place_report_tell(const struct place_report *report)
 {
-    tell_place(place, file);
-    if (place->facts.storage != PORT_STORAGE_MEMORY)
-        tell_flush(place);
-    tell_storage(place);
+    tell_place(report);
+    if (report->facts->storage != PORT_STORAGE_MEMORY)
+        tell_flush(report);
+    tell_storage(report);
 }

@@ -275,14 +275,6 @@ int64_t port_device_flushes(dev_t device)
 
 /* ---- files ---- */
 
-int port_anonymous_file_with(const char *folder, int flags)
-{
-    int file = open(folder, O_TMPFILE | O_RDWR | O_EXCL | O_CLOEXEC | flags, 0600);
-    if (file < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL))
-        errno = ENOTSUP;
-    return file;
-}
-
 int port_preallocate(int descriptor, int64_t bytes)
 {
     int result;
