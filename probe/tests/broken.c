@@ -14,7 +14,7 @@
  *   unseen        the CPU time of the process includes pauses of the machine, as in a guest
  *                 without steal time
  *   taken         each reading of the CPU time of the process is another 2 ms too low
- * and those of broken_floods.c, broken_kernel.c, broken_threads.c, broken_semaphores.c and
+ * and those of broken_files.c, broken_floods.c, broken_kernel.c, broken_threads.c, broken_semaphores.c and
  * broken_locks.c.
  */
 #define _GNU_SOURCE

@@ -45,6 +45,9 @@ bool broken_post(sem_t *semaphore);
 bool broken_wait(sem_t *semaphore);
 bool broken_read(int file);
 
+/* syscall for I/O priorities that are refused, or not set; false: the real one. */
+bool broken_io_priority(long *answer);
+
 /* The same for locks that broken_locks.c replaced by a priority-inheritance mutex. */
 bool broken_lends_semaphore(sem_t *semaphore, unsigned value);
 bool broken_take_lent(const void *object);

@@ -378,5 +378,8 @@ long syscall(long number, ...)
         atomic_store((atomic_int *)words[0], 1);
         return 0;
     }
+    long answer;
+    if (number == SYS_ioprio_set && broken_io_priority(&answer))
+        return answer;
     return REAL(syscall)(number, words[0], words[1], words[2], words[3], words[4], words[5]);
 }
