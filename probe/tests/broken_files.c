@@ -137,6 +137,12 @@ int fcntl64(int file, int command, ...)
     return REAL(fcntl64)(file, command, argument);
 }
 
+int mkdir(const char *path, mode_t mode)
+{
+    errno = EROFS;
+    return breaks("read_only") ? -1 : REAL(mkdir)(path, mode);
+}
+
 int fstatfs64(int file, struct statfs64 *facts)
 {
     int answer = REAL(fstatfs64)(file, facts);

@@ -60,7 +60,17 @@ int file_place_check(struct run *run)
 {
     struct scratch scratch;
     int error = scratch_choose_in(&scratch, run->request->folder, false, 0);
-    return error ? refuse_folder(run, error) : 0;
+    if (error)
+        return refuse_folder(run, error);
+    int folder = open(scratch.folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    bool is_of_kernel = folder >= 0 && port_storage(folder) == PORT_STORAGE_KERNEL;
+    if (folder >= 0)
+        close(folder);
+    return is_of_kernel ? outcome_set(&run->outcome, STATUS_FAILED, OTHER_FOLDER,
+                                      "--dir %.120s: there are no files of programs in it: it "
+                                      "shows the kernel's own",
+                                      scratch.folder)
+                        : 0;
 }
 
 /* ---- files ---- */
