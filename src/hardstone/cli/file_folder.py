@@ -15,11 +15,14 @@ _LOCAL = "local"
 _LONGEST = 180  # of the probe
 
 
-def file_folder(options: Mapping[str, Any], target: str) -> str | None:
-    """The folder for the probe of `target`; None leaves it to the probe."""
+def typed_folder(options: Mapping[str, Any], target: str) -> str | None:
+    """The folder of --dir; a relative one is of this machine."""
     typed: str | None = options.get("folder")
-    if typed is not None:
-        return str(Path(typed).absolute()) if target == _LOCAL else typed
+    return typed if typed is None or target != _LOCAL else str(Path(typed).absolute())
+
+
+def own_folder(options: Mapping[str, Any], target: str) -> str | None:
+    """The folder for the probe of `target` without --dir; None leaves it to the probe."""
     if target != _LOCAL:
         return None
     try:

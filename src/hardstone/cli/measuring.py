@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from hardstone.campaign import Campaign, Outcome
 from hardstone.catalogue import load_catalogue
 from hardstone.cli.ending import tell_code
-from hardstone.cli.file_folder import file_folder, folder_problems
+from hardstone.cli.file_folder import folder_problems, own_folder, typed_folder
 from hardstone.cli.messages import tell, tell_error
 from hardstone.cli.open_store import open_store
 from hardstone.cli.printing import printed
@@ -70,8 +70,7 @@ def prepare(
     """
     fields = {field: options[field] for field in _REQUEST_FIELDS}
     fields |= {field: options[field] for field in _RECORDING_FIELDS if field in options}
-    folder = file_folder(options, name)
-    fields |= {"folder": folder, "is_folder_given": options.get("folder") is not None}
+    fields |= {"folder": typed_folder(options, name), "default_folder": own_folder(options, name)}
     request = Request(tests=tuple(tests), target=name, **fields)
     others = _place_problems(options) + folder_problems(options, name)
     target.open(notices_told(quiet=options["quiet"]))

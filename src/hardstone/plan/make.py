@@ -57,7 +57,7 @@ class Request:
     `settings` apply in every condition. Without a unit `interval` is in us and `duration` in
     seconds; `dma_latency` and `watched` are in us. None stands for the default; without
     `dma_latency` idle states stay as they are. `watched` is a threshold at which measuring goes on.
-    `folder` is for the files of tests; `is_folder_given`: it was typed, and is no default.
+    `folder` is for the files of tests; `default_folder`: the one of the target, if none was typed.
     `preemption_models`: those to measure under, in this order; empty: as the machine is.
     `is_recording`: typed as `hardstone latstat`, which shows the parts of a latency where it can.
     """
@@ -84,7 +84,7 @@ class Request:
     preemption_models: tuple[str, ...] = ()
     is_recording: bool = False
     folder: str | None = None
-    is_folder_given: bool = False
+    default_folder: str | None = None
 
 
 @dataclass(frozen=True)
@@ -179,7 +179,7 @@ def _command(request: Request, plan: Plan, wish: _Wish) -> list[str]:
         duration_ns=wish.duration_ns,
         params=wish.params,
         is_recording=request.is_recording,
-        folder=request.folder if request.is_folder_given else None,
+        folder=request.folder,
     )
 
 
@@ -241,11 +241,12 @@ def _wish(
         duration = duration_ns(request.duration, "--duration", "s", problems)
     params = _given_params(request, tests, problems)
     _check_folder(request, tests, problems)
-    return _Wish(request.profile, samples, duration, params, facts, request.folder)
+    folder = request.default_folder if request.folder is None else request.folder
+    return _Wish(request.profile, samples, duration, params, facts, folder)
 
 
 def _check_folder(request: Request, tests: list[Descriptor], problems: Problems) -> None:
-    if request.is_folder_given and tests and not any(map(_makes_files, tests)):
+    if request.folder is not None and tests and not any(map(_makes_files, tests)):
         problems.add("--dir: no chosen test makes files", "leave it out")
 
 
