@@ -17,8 +17,9 @@
  * Reads go past the page cache (direct I/O). Where that cannot be done the page cache is asked to
  * forget the file before each read, and an event says so: it need not do it.
  *
- * Each variant is checked for whether the writer wrote while the reads were timed (event
- * writer_ran); if it wrote nothing the result fails.
+ * Each variant is checked for whether the writer was at work while the reads were timed: it has to
+ * complete the piece that it had begun then, or the result fails. The event writer_ran has what it
+ * wrote meanwhile.
  *
  * How it could be wrong: a device has a cache and a queue of its own, in which it reorders as it
  * likes. The writer pauses while it prepares the next piece.
