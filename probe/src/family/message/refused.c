@@ -82,22 +82,31 @@ static void tell_limited(struct run *run, const struct message_plan *plan)
                      plan->bytes, limit, message_remedy(plan->kind, EMSGSIZE));
 }
 
-static void tell(struct run *run, const char *event, const struct message_plan *plan, int error)
+static const char *or_nothing(const char *words)
 {
-    const char *kind = message_kind_names[plan->kind];
-    const char *remedy = message_remedy(plan->kind, error);
-    arena_event_once(run->arena, event,
-                     DATA(data_text("kind", kind), data_bool("is_shared", plan->is_shared),
-                          data_text("error", strerror(error)),
-                          data_text("remedy", remedy ? remedy : "")),
-                     "%s: %s%s%s", kind, strerror(error), remedy ? ": " : "", remedy ? remedy : "");
+    return words ? words : "";
 }
 
+static void tell_missing(struct run *run, const struct message_plan *plan, int error)
+{
+    const char *kind = message_kind_names[plan->kind];
+    const char *remedy = or_nothing(message_remedy(plan->kind, error));
+    arena_event_once(run->arena, "kind_unsupported",
+                     DATA(data_text("kind", kind), data_bool("is_shared", plan->is_shared),
+                          data_text("error", strerror(error)), data_text("remedy", remedy)),
+                     "%s: %s%s%s", kind, strerror(error), *remedy ? ": " : "", remedy);
+}
+
+/* The other kinds are still measured; the result says that this one exists but was denied. */
 static void deny(struct run *run, const struct message_plan *plan, int error)
 {
-    tell(run, "kind_denied", plan, error);
-    outcome_set(&run->outcome, STATUS_DENIED, message_remedy(plan->kind, error),
-                "opening a channel of the kind %s: %s", message_kind_names[plan->kind],
+    const char *kind = message_kind_names[plan->kind];
+    const char *remedy = or_nothing(message_remedy(plan->kind, error));
+    arena_event_once(run->arena, "kind_denied",
+                     DATA(data_text("kind", kind), data_bool("is_shared", plan->is_shared),
+                          data_text("error", strerror(error)), data_text("remedy", remedy)),
+                     "%s: %s%s%s", kind, strerror(error), *remedy ? ": " : "", remedy);
+    outcome_set(&run->outcome, STATUS_DENIED, remedy, "opening a channel of the kind %s: %s", kind,
                 strerror(error));
 }
 
@@ -110,7 +119,7 @@ bool message_is_here(struct run *run, const struct message_plan *plan)
     else if (error == EMSGSIZE)
         tell_limited(run, plan);
     else if (status_is_missing(error))
-        tell(run, "kind_unsupported", plan, error);
+        tell_missing(run, plan, error);
     else
         deny(run, plan, error);
     return error == 0;
