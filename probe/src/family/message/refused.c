@@ -11,8 +11,9 @@ static const char *queue_remedy(int error)
     case EMSGSIZE:
         return "raise the length of a message (Linux: sysctl fs.mqueue.msgsize_max)";
     case ENOBUFS:
-        return "raise the messages of a queue (Linux: sysctl fs.mqueue.msg_max), or ask for less "
-               "(-p depth=...)";
+        return "raise the messages of a queue (Linux: sysctl fs.mqueue.msg_max), or ask MSG-P-THR "
+               "for "
+               "less (-p depth=...)";
     case EMFILE:
         return "raise the memory of message queues (ulimit -q) or the open files (ulimit -n)";
     case ENOSPC:
@@ -47,6 +48,8 @@ static const char *remedy_of_kind(enum message_kind kind, int error)
         return sysv_remedy(error);
     if (kind == MESSAGE_UNIX && error == EMSGSIZE)
         return "raise the buffer of a socket (Linux: sysctl net.core.wmem_default)";
+    if (kind == MESSAGE_UNIX && error == ENOTSUP)
+        return "use a system with Unix sockets of type SOCK_SEQPACKET (Linux: CONFIG_UNIX)";
     if (kind == MESSAGE_FIFO && (error == ENOENT || error == EACCES || error == EROFS))
         return "set TMPDIR to a folder in which a FIFO can be made";
     return NULL;
