@@ -92,4 +92,28 @@
 #endif
 #endif
 
+/* mq_open and the other calls of mqueue.h. */
+#ifndef HS_HAS_MESSAGE_QUEUES
+#if defined(_POSIX_MESSAGE_PASSING) && _POSIX_MESSAGE_PASSING + 0 > 0
+#define HS_HAS_MESSAGE_QUEUES 1
+#else
+#define HS_HAS_MESSAGE_QUEUES 0
+#endif
+#endif
+
+/* msgget, msgctl, msgsnd and msgrcv. */
+#ifndef HS_HAS_SYSV_MESSAGES
+#if defined(__has_include)
+#if __has_include(<sys/msg.h>)
+#define HS_HAS_SYSV_MESSAGES 1
+#else
+#define HS_HAS_SYSV_MESSAGES 0
+#endif
+#elif defined(_XOPEN_VERSION)
+#define HS_HAS_SYSV_MESSAGES 1
+#else
+#define HS_HAS_SYSV_MESSAGES 0
+#endif
+#endif
+
 #endif

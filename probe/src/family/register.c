@@ -39,7 +39,10 @@
     TEST(irq_p_trk) \
     TEST(irq_s_sus) \
     TEST(rsp_p_fix) \
-    TEST(krn_p_pre)
+    TEST(krn_p_pre) \
+    TEST(msg_p_lat) \
+    TEST(msg_p_thr) \
+    TEST(msg_b_pri)
 /* clang-format on */
 
 #define DECLARE(name) extern const struct test name;
