@@ -39,7 +39,11 @@
     TEST(irq_p_trk) \
     TEST(irq_s_sus) \
     TEST(rsp_p_fix) \
-    TEST(krn_p_pre)
+    TEST(krn_p_pre) \
+    TEST(sig_p_lat) \
+    TEST(sig_b_que) \
+    TEST(prv_b_grp) \
+    TEST(pwr_b_sig)
 /* clang-format on */
 
 #define DECLARE(name) extern const struct test name;
