@@ -294,10 +294,12 @@ static bool tell_kept_from(struct run *run)
     if (trial->is_done)
         return false;
     int error = trial->limit_error ? trial->limit_error : trial->become_error;
+    const char *hint = trial->limit_error
+                           ? "; it takes CAP_SYS_RESOURCE, which root has unless it was taken away"
+                           : "; the probe must have what it leaves to the trial: run it as root";
     snprintf(text, sizeof text, "%s: %s%s",
              trial->limit_error ? "setting the limits" : "becoming an ordinary user",
-             strerror(error),
-             error == EPERM ? "; to grant it takes CAP_SYS_RESOURCE: run the test as root" : "");
+             strerror(error), error == EPERM ? hint : "");
     tell_not_tried(run, trial->claim, trial->name, text);
     return true;
 }
@@ -420,7 +422,7 @@ const struct test prv_b_grp = {
     .params = params,
     .verdicts = verdicts,
     .default_samples = 1,
-    .setup_ns = INT64_C(500000000),
+    .setup_ns = INT64_C(100000000),
     .sample_ns = 1,
     .check = check,
     .prepare = prepare,

@@ -160,15 +160,17 @@ static int send_one(struct own *own, int64_t limit, int number)
 {
     struct queue_table *table = own->table;
     int error = EAGAIN;
-    uint32_t value = queue_value(number, table->sent[number]);
+    uint32_t value = queue_value(number, table->sent[number]++);
     for (int i = 0; i < RETRIES && error == EAGAIN; i++) {
         error = queued_send(own->receiver, table->first + number, value);
         if (error == EAGAIN && is_full(limit))
-            return EAGAIN;
+            break;
+        if (error == EAGAIN && i == RETRIES - 1)
+            error = EBUSY;
     }
-    if (!error)
-        table->sent[number]++;
-    return error == EAGAIN ? EBUSY : error;
+    if (error)
+        table->sent[number]--;
+    return error;
 }
 
 /* Queues up to `count` signals; stops at the first that is refused. Returns how many were accepted.
@@ -248,12 +250,18 @@ static void tell_limited(struct run *run, int64_t room, int64_t used)
         (long long)room, (long long)asked, (long long)own->table->limit);
 }
 
+/* What is left to others of `room`. */
+static int64_t leave(int64_t room)
+{
+    return room > 2 * LEAVE ? LEAVE : room > 0 ? room / 2 : 0;
+}
+
 /* Makes room for the burst in the receiving process. Returns the size of the burst; 0: no room. */
 static int64_t make_room(struct run *run)
 {
     struct own *own = run->own;
     int64_t burst = run_number(run, "burst"), used = used_count();
-    int64_t taken = used < 0 ? 0 : used + LEAVE;
+    int64_t taken = used < 0 ? 0 : used + leave(own->limit - used);
     own->table->limit = burst + taken > own->limit ? burst + taken : own->limit;
     if (queue_ask(own->table, QUEUE_LIMIT) != 0)
         own->table->limit = own->limit;
@@ -513,9 +521,7 @@ const struct test sig_b_que = {
     .verdicts = verdicts,
     .default_samples = 1,
     .setup_ns = INT64_C(200000000),
-    .sample_ns = INT64_C(20000000),
-    .sample_param = "burst",
-    .sample_percent = 100 * SIGNAL_NS,
+    .sample_ns = INT64_C(350000000),
     .check = queued_check,
     .has_variant = peer_has_variant,
     .prepare = prepare,
