@@ -116,4 +116,13 @@
 #endif
 #endif
 
+/* sigqueue, sigwaitinfo and sigtimedwait. */
+#ifndef HS_HAS_SIGQUEUE
+#if !defined(_POSIX_REALTIME_SIGNALS) || _POSIX_REALTIME_SIGNALS + 0 < 0
+#define HS_HAS_SIGQUEUE 0
+#else
+#define HS_HAS_SIGQUEUE 1
+#endif
+#endif
+
 #endif
