@@ -40,7 +40,8 @@
     TEST(irq_s_sus) \
     TEST(rsp_p_fix) \
     TEST(krn_p_pre) \
-    TEST(mem_b_lck)
+    TEST(mem_b_lck) \
+    TEST(fio_b_asy)
 /* clang-format on */
 
 #define DECLARE(name) extern const struct test name;
