@@ -75,8 +75,8 @@ static int suspend(const struct aiocb *block, time_t wait_s, long wait_ns)
     return error;
 }
 
-/* Waits without aio_suspend, which is tried by itself: errno value of the request, EINPROGRESS if it
- * is not complete after a second. */
+/* Waits without aio_suspend, which is tried by itself: errno value of the request, EINPROGRESS if
+ * it is not complete after a second. */
 static int wait_for(const struct aiocb *block)
 {
     int error = aio_error(block);
@@ -129,7 +129,8 @@ static void try_overlap(struct trial *trial)
         settle(trial, block);
         expect_bytes(&claim, &trial->transfers[0], aio_return(block));
     }
-    async_claim_end(&claim, "aio_read of an empty pipe returned, the caller then wrote what it read");
+    async_claim_end(&claim,
+                    "aio_read of an empty pipe returned, the caller then wrote what it read");
 }
 
 static void try_progress(struct trial *trial)

@@ -3,8 +3,8 @@
 #include "family/file/channel.h"
 
 #include "base/posix_optional.h"
-#include "family/file/async_claim.h"
 #include "family/file/async_calls.h"
+#include "family/file/async_claim.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -15,7 +15,7 @@ enum channel_kind { CHANNEL_PIPE, CHANNEL_FIFO, CHANNEL_SOCKET, CHANNEL_TERMINAL
 
 struct channel {
     enum channel_kind kind;
-    int in, out; /* written to, read from */
+    int in, out;  /* written to, read from */
     bool is_late; /* bytes arrive a moment after they were written */
 };
 

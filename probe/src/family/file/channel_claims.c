@@ -40,8 +40,9 @@ static void try_empty(const struct trial *trial)
     int error;
     ssize_t got = read_now(trial, bytes, sizeof bytes, &error, &has_waited);
     async_expect(&claim, !has_waited, "read of nothing waited until another thread wrote");
-    async_expect(&claim, got == -1 && error == EAGAIN, "read of nothing returned %ld (%s), not EAGAIN",
-                 (long)got, error ? strerror(error) : "no error");
+    async_expect(&claim, got == -1 && error == EAGAIN,
+                 "read of nothing returned %ld (%s), not EAGAIN", (long)got,
+                 error ? strerror(error) : "no error");
     channel_drain(trial->channel);
     async_claim_end(&claim, "read of nothing returned EAGAIN");
 }
@@ -56,8 +57,8 @@ static void try_partial(const struct trial *trial)
     async_expect(&claim, channel_put(trial->channel, FEW), "%d bytes could not be written", FEW);
     channel_settle(trial->channel);
     ssize_t got = read_now(trial, bytes, sizeof bytes, &error, &has_waited);
-    async_expect(&claim, !has_waited, "read of %d bytes waited for more than the %d that were there",
-                 ASKED, FEW);
+    async_expect(&claim, !has_waited,
+                 "read of %d bytes waited for more than the %d that were there", ASKED, FEW);
     async_expect(&claim, got == FEW, "read of %d bytes returned %ld (%s), %d were there", ASKED,
                  (long)got, error ? strerror(error) : "no error", FEW);
     async_expect(&claim, got != FEW || memcmp(bytes, sent, FEW) == 0,
@@ -115,14 +116,14 @@ struct means {
 static void try_readable(struct async_claim *claim, const struct means *means,
                          const struct channel *channel)
 {
-    async_expect(claim, means->says(channel->out, false, 0) == 0, "readable while nothing is there");
+    async_expect(claim, means->says(channel->out, false, 0) == 0,
+                 "readable while nothing is there");
     channel_put(channel, FEW);
     async_expect(claim, means->says(channel->out, false, WAIT_MS) == 1,
                  "not readable within %d ms although %d bytes were written", WAIT_MS, FEW);
     channel_settle(channel);
     channel_drain(channel);
-    async_expect(claim, means->says(channel->out, false, 0) == 0,
-                 "readable after all was read");
+    async_expect(claim, means->says(channel->out, false, 0) == 0, "readable after all was read");
 }
 
 static void try_writable(struct async_claim *claim, const struct means *means,
@@ -185,8 +186,8 @@ static void try_queued(const struct trial *trial)
     expect_queued(&claim, trial->channel, 0);
     channel_put(trial->channel, FEW);
     expect_queued(&claim, trial->channel, FEW);
-    async_expect(&claim, read(trial->channel->out, bytes, PART) == PART, "%d bytes could not be read",
-                 PART);
+    async_expect(&claim, read(trial->channel->out, bytes, PART) == PART,
+                 "%d bytes could not be read", PART);
     expect_queued(&claim, trial->channel, FEW - PART);
     channel_put(trial->channel, MORE);
     expect_queued(&claim, trial->channel, FEW - PART + MORE);

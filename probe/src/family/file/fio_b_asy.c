@@ -149,10 +149,10 @@ static void finish(struct run *run)
 static int tell_missing(struct run *run, const char *why)
 {
     const char *kind = variant_text(run, "kinds");
-    arena_event(run->arena, "kind_unsupported", -1,
-                DATA(data_text("kind", kind), data_bool("is_shared", false),
-                     data_text("error", why)),
-                "%s: %s", kind, why);
+    arena_event(
+        run->arena, "kind_unsupported", -1,
+        DATA(data_text("kind", kind), data_bool("is_shared", false), data_text("error", why)),
+        "%s: %s", kind, why);
     return 0;
 }
 

@@ -92,11 +92,11 @@ static void try_overlap(struct trial *trial)
         async_expect(&claim, !trial->is_done[TAG_READ],
                      "complete before there was anything to read");
         channel_put(trial->pipe, FEW);
-        async_expect(&claim, wait_for(trial, TAG_READ), "not complete after the bytes were written");
-        async_expect(&claim, trial->results[TAG_READ] == FEW &&
-                                 memcmp(trial->bytes, sent, FEW) == 0,
-                     "not the %d bytes that were written: result %d", FEW,
-                     (int)trial->results[TAG_READ]);
+        async_expect(&claim, wait_for(trial, TAG_READ),
+                     "not complete after the bytes were written");
+        async_expect(
+            &claim, trial->results[TAG_READ] == FEW && memcmp(trial->bytes, sent, FEW) == 0,
+            "not the %d bytes that were written: result %d", FEW, (int)trial->results[TAG_READ]);
     }
     if (!error)
         settle(trial);
@@ -110,17 +110,17 @@ static void try_file(struct trial *trial)
     unsigned char wanted[BLOCK], bytes[BLOCK];
     memset(trial->is_done, 0, sizeof trial->is_done);
     channel_fill(wanted, BLOCK, 1);
-    int error =
-        port_io_ring_write(&trial->ring, trial->file, wanted, BLOCK, AT, TAG_WRITE);
+    int error = port_io_ring_write(&trial->ring, trial->file, wanted, BLOCK, AT, TAG_WRITE);
     async_expect(&claim, !error && wait_for(trial, TAG_WRITE) && trial->results[TAG_WRITE] == BLOCK,
                  "a write of %d bytes: result %d (%s)", BLOCK, (int)trial->results[TAG_WRITE],
                  strerror(error));
-    async_expect(&claim, pread(trial->file, bytes, BLOCK, AT) == BLOCK &&
-                             memcmp(bytes, wanted, BLOCK) == 0,
+    async_expect(&claim,
+                 pread(trial->file, bytes, BLOCK, AT) == BLOCK && memcmp(bytes, wanted, BLOCK) == 0,
                  "pread does not give what was written at byte %d", AT);
     error = port_io_ring_read(&trial->ring, trial->file, trial->bytes, BLOCK, AT, TAG_READ);
-    async_expect(&claim, !error && wait_for(trial, TAG_READ) && trial->results[TAG_READ] == BLOCK &&
-                             memcmp(trial->bytes, wanted, BLOCK) == 0,
+    async_expect(&claim,
+                 !error && wait_for(trial, TAG_READ) && trial->results[TAG_READ] == BLOCK &&
+                     memcmp(trial->bytes, wanted, BLOCK) == 0,
                  "a read did not give what is at byte %d: result %d (%s)", AT,
                  (int)trial->results[TAG_READ], strerror(error));
     async_claim_end(&claim, "a block written and read at its offset");
@@ -141,7 +141,8 @@ static void try_cancel(struct trial *trial)
                  "the request to cancel a read under way ended with %d", answer);
     bool is_cancelled = answer == 0 && wait_for(trial, TAG_READ);
     int32_t result = trial->is_done[TAG_READ] ? trial->results[TAG_READ] : NOTHING;
-    async_expect(&claim, answer != 0 || (is_cancelled && (result == -ECANCELED || result == -EINTR)),
+    async_expect(&claim,
+                 answer != 0 || (is_cancelled && (result == -ECANCELED || result == -EINTR)),
                  "it was to be cancelled, but %s", is_cancelled ? "ended otherwise" : "went on");
     settle(trial);
     async_claim_end(&claim, answer == 0 ? "the read ended as cancelled, and had read nothing"

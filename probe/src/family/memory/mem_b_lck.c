@@ -6,15 +6,15 @@
  * byte of a page, end = right after it. The page faults of a process are what the kernel has
  * counted for it (getrusage) between the begin and the end of its turns.
  *
- * The working sets are files, mapped: clean pages can be taken back with and without swap. Memory is
- * made short for these three processes alone (means): `group`, a control group of their own whose
- * limit leaves no room for what the third one eats but the pages of the control; where none can be
- * made, `page-out`, each process asks the kernel before each round to take its pages back
+ * The working sets are files, mapped: clean pages can be taken back with and without swap. Memory
+ * is made short for these three processes alone (means): `group`, a control group of their own
+ * whose limit leaves no room for what the third one eats but the pages of the control; where none
+ * can be made, `page-out`, each process asks the kernel before each round to take its pages back
  * (MADV_PAGEOUT), which it must refuse for locked ones; else `none`, and the third one only eats
  * what the machine can spare. The machine is never short of memory (decision record 0044).
  *
  * no_faults_when_locked fails with the first fault. It passes only if the control had faults:
- * without them nothing was tried, and the event unlocked_faults says why. memory_is_locked is what
+ * without them nothing was tried, and the event not_seen says why. memory_is_locked is what
  * the kernel says of the locked process: VmLck, and msync with MS_INVALIDATE, which POSIX has fail
  * with EBUSY for locked memory.
  *
@@ -63,6 +63,7 @@ static const struct verdict_spec verdicts[] = {
     {"memory_is_locked", "the kernel holds what mlockall was called for as locked"},
     {0},
 };
+enum { FAULTS, LOCK };
 
 struct shared {
     struct working_set_table sets[SETS];
@@ -87,8 +88,8 @@ static int require_memory(struct run *run)
 {
     int64_t of_bytes = -1, size_bytes = run_number(run, "size_bytes");
     int64_t available = port_available_bytes(&of_bytes);
-    int64_t left = of_bytes / LEFT_PARTS > LEAST_LEFT_BYTES ? of_bytes / LEFT_PARTS
-                                                            : LEAST_LEFT_BYTES;
+    int64_t left =
+        of_bytes / LEFT_PARTS > LEAST_LEFT_BYTES ? of_bytes / LEFT_PARTS : LEAST_LEFT_BYTES;
     if (available < 0 || available - SHARES * size_bytes >= left)
         return 0;
     return outcome_set(&run->outcome, STATUS_UNSUPPORTED, "choose less size_bytes, or free memory",
@@ -289,8 +290,7 @@ static void look_at_page_out(struct own *own)
     own->means = BY_NOTHING;
     size_t used = strlen(own->reason);
     snprintf(own->reason + used, sizeof own->reason - used,
-             "%sthe kernel takes no pages back on request: %s", used ? "; " : "",
-             strerror(error));
+             "%sthe kernel takes no pages back on request: %s", used ? "; " : "", strerror(error));
 }
 
 static void tell_pressure(struct run *run)
@@ -305,16 +305,14 @@ static void tell_pressure(struct run *run)
     else if (own->means == BY_PAGE_OUT)
         snprintf(how, sizeof how, "each process asked for its pages to be taken back");
     arena_event(run->arena, "memory_pressure", -1,
-                DATA(data_text("means", means_names[own->means]), data_integer("eaten_bytes", eaten),
+                DATA(data_text("means", means_names[own->means]),
+                     data_integer("eaten_bytes", eaten),
                      has_limit ? data_integer("limit_bytes", own->limit_bytes) : data_none(),
                      own->reason[0] ? data_text("reason", own->reason) : data_none(),
                      data_bool("was_killed", own->eater.was_killed)),
-                "another process ate %lld KiB of memory; %s%s%s%s", eaten / 1024, how,
+                "another process ate %lld KiB of memory%s; %s%s%s%s", eaten / 1024,
+                own->eater.was_killed ? " and was killed for it" : "", how,
                 own->reason[0] ? " (" : "", own->reason, own->reason[0] ? ")" : "");
-    if (own->eater.was_killed)
-        arena_event(run->arena, "eater_killed", -1, NO_DATA,
-                    "the process that ate memory was killed: the limit of the control group left "
-                    "too little for it");
 }
 
 static bool has_counts(const struct working_set *set)
@@ -330,40 +328,46 @@ static long long faults(const struct working_set *set)
 static const char *why_none(const struct own *own)
 {
     if (own->means == BY_NOTHING)
-        return ": nothing took its pages back, so the lock was not tried";
+        return "nothing took pages back from the process that has not locked its memory";
     if (own->eater.was_killed)
-        return ": the process that ate memory was killed before it took effect";
-    return ": the kernel took none of its pages back, so the lock was not tried";
+        return "the process that ate memory was killed before the kernel took any page back";
+    return "the kernel took no page back from the process that has not locked its memory";
 }
 
-static void tell_unlocked(struct run *run)
+static void tell_not_seen(struct run *run, const char *reason, const char *why)
 {
-    const struct own *own = run->own;
-    const struct working_set *set = &own->sets[UNLOCKED];
-    if (has_counts(set))
-        arena_event(run->arena, "unlocked_faults", -1,
-                    DATA(data_integer("minor_count", set->minor_faults),
-                         data_integer("major_count", set->major_faults),
-                         data_integer("access_count", set->access_count)),
-                    "without a lock: %lld minor and %lld major page faults in %lld reads%s",
-                    (long long)set->minor_faults, (long long)set->major_faults,
-                    (long long)set->access_count, faults(set) == 0 ? why_none(own) : "");
-    else
-        arena_event(run->arena, "faults_not_counted", -1, NO_DATA,
-                    "this system does not count page faults (getrusage): compare the times of "
-                    "access");
+    const char *verdict = verdicts[FAULTS].name;
+    arena_event(run->arena, "not_seen", -1,
+                DATA(data_text("verdict", verdict), data_text("reason", reason)),
+                "%s: no verdict, because %s", verdict, why);
 }
 
+static void tell_unlocked(struct run *run, const struct working_set *control)
+{
+    arena_event(run->arena, "unlocked_faults", -1,
+                DATA(data_integer("minor_count", control->minor_faults),
+                     data_integer("major_count", control->major_faults),
+                     data_integer("access_count", control->access_count)),
+                "without a lock: %lld minor and %lld major page faults in %lld reads",
+                (long long)control->minor_faults, (long long)control->major_faults,
+                (long long)control->access_count);
+}
+
+/* Without faults of the control nothing was tried, and a pass would be luck. */
 static void judge_faults(struct run *run)
 {
     const struct own *own = run->own;
     const struct working_set *locked = &own->sets[LOCKED], *control = &own->sets[UNLOCKED];
-    if (!has_counts(locked) || !has_counts(control) || locked->access_count == 0 ||
-        control->access_count == 0)
+    if (!has_counts(locked) || !has_counts(control)) {
+        tell_not_seen(run, "system_does_not_tell", "this system does not count page faults");
         return;
-    if (faults(locked) == 0 && faults(control) == 0)
+    }
+    tell_unlocked(run, control);
+    if (faults(locked) == 0 && faults(control) == 0) {
+        tell_not_seen(run, "not_tried", why_none(own));
         return;
-    arena_verdict(run->arena, faults(locked) == 0, verdicts[0].name,
+    }
+    arena_verdict(run->arena, faults(locked) == 0, verdicts[FAULTS].name,
                   "locked: %lld minor and %lld major faults in %lld reads; not locked: %lld and "
                   "%lld in %lld",
                   (long long)locked->minor_faults, (long long)locked->major_faults,
@@ -375,12 +379,11 @@ static void write_invalidate(const struct working_set_table *table, char *text, 
 {
     size_t used = 0;
     for (int i = 0; i < WORKING_SET_HALVES && used < bytes; i++)
-        used += (size_t)snprintf(
-            text + used, bytes - used, "%s%s: %s", i ? ", " : "",
-            i ? "mapped after mlockall" : "mapped before mlockall",
-            table->invalidate_error[i] == EBUSY ? "locked (EBUSY)"
-            : table->invalidate_error[i]        ? strerror(table->invalidate_error[i])
-                                                : "not locked");
+        used += (size_t)snprintf(text + used, bytes - used, "%s%s: %s", i ? ", " : "",
+                                 i ? "mapped after mlockall" : "mapped before mlockall",
+                                 table->invalidate_error[i] == EBUSY ? "locked (EBUSY)"
+                                 : table->invalidate_error[i] ? strerror(table->invalidate_error[i])
+                                                              : "not locked");
 }
 
 static void judge_lock(struct run *run)
@@ -392,10 +395,11 @@ static void judge_lock(struct run *run)
         is_locked = is_locked && table->invalidate_error[i] == EBUSY;
     write_invalidate(table, invalidate, sizeof invalidate);
     if (table->locked_bytes >= 0)
-        snprintf(counted, sizeof counted, "%lld KiB are locked (VmLck) of a working set of %lld KiB",
+        snprintf(counted, sizeof counted,
+                 "%lld KiB are locked (VmLck) of a working set of %lld KiB",
                  (long long)table->locked_bytes / 1024, (long long)table->bytes / 1024);
-    arena_verdict(run->arena, is_locked, verdicts[1].name, "%s; msync(MS_INVALIDATE), %s", counted,
-                  invalidate);
+    arena_verdict(run->arena, is_locked, verdicts[LOCK].name, "%s; msync(MS_INVALIDATE), %s",
+                  counted, invalidate);
 }
 
 static int measure(struct run *run)
@@ -421,7 +425,6 @@ static int measure(struct run *run)
 static int judge(struct run *run)
 {
     tell_pressure(run);
-    tell_unlocked(run);
     judge_faults(run);
     judge_lock(run);
     return 0;

@@ -44,8 +44,7 @@ static int fill_file(int file, size_t bytes)
 static int map_half(struct place *place, int half)
 {
     off_t from = (off_t)(half * place->half_bytes);
-    void *memory =
-        mmap(NULL, place->half_bytes, PROT_READ, MAP_SHARED, place->table->file, from);
+    void *memory = mmap(NULL, place->half_bytes, PROT_READ, MAP_SHARED, place->table->file, from);
     if (memory == MAP_FAILED)
         return errno;
     posix_madvise(memory, place->half_bytes, POSIX_MADV_RANDOM);
@@ -285,8 +284,8 @@ int working_set_start(struct working_set *set, struct run *run, const struct ipc
     int error = open_pipes(set->table);
     if (error)
         return outcome_set_errno(&run->outcome, error, "a pipe", NULL);
-    error = peer_start_process(&set->peer, run, cleanup, &run->setup, NULL, be_working_set,
-                               set->table);
+    error =
+        peer_start_process(&set->peer, run, cleanup, &run->setup, NULL, be_working_set, set->table);
     close(set->table->asks[0]);
     close(set->table->answers[1]);
     if (error) {

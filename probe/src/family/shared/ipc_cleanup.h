@@ -32,7 +32,7 @@ struct ipc_cleanup_place {
 };
 
 struct ipc_cleanup {
-    struct scratch scratch; /* empty: none */
+    struct scratch scratch;              /* empty: none */
     char memory_group[PORT_GROUP_BYTES]; /* chosen by the test before it opens; empty: none */
     struct ipc_cleanup_place places[IPC_CLEANUP_PLACES];
     bool has_processes; /* false: the test can use threads only */

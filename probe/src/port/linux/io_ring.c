@@ -1,5 +1,5 @@
-/* io_uring by its system calls. The kernel's header may be missing where the probe is built, so what
- * is used of it stands here: it is the kernel's binary interface. */
+/* io_uring by its system calls. The kernel's header may be missing where the probe is built, so
+ * what is used of it stands here: it is the kernel's binary interface. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif

@@ -108,8 +108,7 @@ static int refusal(const char *group)
 static int find_around(const char *mount, const char *own, char found[PORT_GROUP_BYTES])
 {
     int error = ENOTSUP;
-    int length =
-        snprintf(found, PORT_GROUP_BYTES, "%s%s", mount, strcmp(own, "/") == 0 ? "" : own);
+    int length = snprintf(found, PORT_GROUP_BYTES, "%s%s", mount, strcmp(own, "/") == 0 ? "" : own);
     if (length >= PORT_GROUP_BYTES)
         return ENAMETOOLONG;
     for (size_t least = strlen(mount); strlen(found) >= least;) {
@@ -212,8 +211,7 @@ int port_memory_group_enter(const char *group)
 
 int64_t port_memory_group_used(const char *group)
 {
-    return get_number(group,
-                      is_first_version(group) ? "memory.usage_in_bytes" : "memory.current");
+    return get_number(group, is_first_version(group) ? "memory.usage_in_bytes" : "memory.current");
 }
 
 /* Without swap, pages of files are all that can be taken back. */
