@@ -27,7 +27,7 @@
  * the kernel: what is there is waited for before it is counted. */
 #include "base/posix_source.h"
 
-#include "family/file/aio_claims.h"
+#include "family/file/request_claims.h"
 #include "family/file/async_calls.h"
 #include "family/file/channel.h"
 #include "family/file/channel_claims.h"
@@ -163,7 +163,7 @@ static int try_requests(struct run *run, int kind, const struct channel *pipe)
         return tell_missing(run, "no scratch file can be made; set TMPDIR to a folder that is "
                                  "writable");
     if (kind == KIND_AIO) {
-        int error = aio_claims_try(run, pipe, own->file, &own->rescue);
+        int error = request_claims_try(run, pipe, own->file, &own->rescue);
         return error ? tell_missing(run, strerror(error)) : 0;
     }
     int error = ring_claims_try(run, pipe, own->file, &own->rescue);
@@ -203,7 +203,7 @@ const struct test fio_b_asy = {
     .params = params,
     .verdicts = verdicts,
     .needs = TEST_NEEDS_A_CPU,
-    .setup_ns = INT64_C(500000000),
+    .setup_ns = INT64_C(200000000),
     .sample_ns = 1,
     .prepare = prepare,
     .measure_variant = measure_variant,

@@ -8,7 +8,7 @@
 #include "family/file/rescue.h"
 #include "run/run.h"
 
-/* As aio_claims_try. */
+/* As request_claims_try. */
 int ring_claims_try(struct run *run, const struct channel *pipe, int file, struct rescue *rescue);
 
 #endif

@@ -37,7 +37,7 @@
 
 #define LEAST_LEFT_BYTES (INT64_C(16) << 20)
 
-enum { SAMPLES = 20480, SAMPLE_NS = 250000, LEFT_PARTS = 8, SETS = 2, SHARES = 4 };
+enum { SAMPLES = 20480, SAMPLE_NS = 100000, LEFT_PARTS = 8, SETS = 2, SHARES = 4 };
 enum { LOCKED, UNLOCKED };
 enum means { BY_GROUP, BY_PAGE_OUT, BY_NOTHING };
 
@@ -334,12 +334,20 @@ static const char *why_none(const struct own *own)
     return "the kernel took no page back from the process that has not locked its memory";
 }
 
-static void tell_not_seen(struct run *run, const char *reason, const char *why)
+static void tell_not_counted(struct run *run)
 {
     const char *verdict = verdicts[FAULTS].name;
     arena_event(run->arena, "not_seen", -1,
-                DATA(data_text("verdict", verdict), data_text("reason", reason)),
-                "%s: no verdict, because %s", verdict, why);
+                DATA(data_text("verdict", verdict), data_text("reason", "system_does_not_tell")),
+                "%s: no verdict, because this system does not count page faults", verdict);
+}
+
+static void tell_not_tried(struct run *run)
+{
+    const char *verdict = verdicts[FAULTS].name;
+    arena_event(run->arena, "not_seen", -1,
+                DATA(data_text("verdict", verdict), data_text("reason", "not_tried")),
+                "%s: no verdict, because %s", verdict, why_none(run->own));
 }
 
 static void tell_unlocked(struct run *run, const struct working_set *control)
@@ -359,12 +367,12 @@ static void judge_faults(struct run *run)
     const struct own *own = run->own;
     const struct working_set *locked = &own->sets[LOCKED], *control = &own->sets[UNLOCKED];
     if (!has_counts(locked) || !has_counts(control)) {
-        tell_not_seen(run, "system_does_not_tell", "this system does not count page faults");
+        tell_not_counted(run);
         return;
     }
     tell_unlocked(run, control);
     if (faults(locked) == 0 && faults(control) == 0) {
-        tell_not_seen(run, "not_tried", why_none(own));
+        tell_not_tried(run);
         return;
     }
     arena_verdict(run->arena, faults(locked) == 0, verdicts[FAULTS].name,
@@ -439,7 +447,7 @@ const struct test mem_b_lck = {
     .verdicts = verdicts,
     .needs = TEST_NEEDS_A_CPU,
     .default_samples = SAMPLES,
-    .setup_ns = 500000000,
+    .setup_ns = 200000000,
     .sample_ns = SAMPLE_NS,
     .prepare = prepare,
     .measure = measure,

@@ -1,6 +1,6 @@
 #include "base/posix_source.h"
 
-#include "family/file/aio_claims.h"
+#include "family/file/request_claims.h"
 
 #include "base/posix_optional.h"
 
@@ -304,7 +304,7 @@ static int refusal(struct trial *trial)
     return 0;
 }
 
-int aio_claims_try(struct run *run, const struct channel *pipe, int file, struct rescue *rescue)
+int request_claims_try(struct run *run, const struct channel *pipe, int file, struct rescue *rescue)
 {
     struct trial trial = {.run = run, .pipe = pipe, .file = file, .rescue = rescue};
     int error = refusal(&trial);
@@ -323,7 +323,7 @@ int aio_claims_try(struct run *run, const struct channel *pipe, int file, struct
 
 #else
 
-int aio_claims_try(struct run *run, const struct channel *pipe, int file, struct rescue *rescue)
+int request_claims_try(struct run *run, const struct channel *pipe, int file, struct rescue *rescue)
 {
     (void)run, (void)pipe, (void)file, (void)rescue;
     return ENOSYS;

@@ -1,6 +1,6 @@
 /* What FIO-B-ASY claims of asynchronous I/O of POSIX (aio_read). */
-#ifndef HS_FAMILY_FILE_AIO_CLAIMS_H
-#define HS_FAMILY_FILE_AIO_CLAIMS_H
+#ifndef HS_FAMILY_FILE_REQUEST_CLAIMS_H
+#define HS_FAMILY_FILE_REQUEST_CLAIMS_H
 
 #include "base/posix_source.h"
 
@@ -11,6 +11,6 @@
 /* Tries all claims with `pipe`, an empty channel, and `file`, a scratch file. Leaves the pipe empty
  * and nothing under way. 0, or the errno value with which the system refuses asynchronous I/O; then
  * there is no verdict. */
-int aio_claims_try(struct run *run, const struct channel *pipe, int file, struct rescue *rescue);
+int request_claims_try(struct run *run, const struct channel *pipe, int file, struct rescue *rescue);
 
 #endif
