@@ -125,13 +125,14 @@ int64_t channel_drain(const struct channel *channel)
 }
 
 /* What is late makes room for more when it arrives. */
-int64_t channel_stuff(const struct channel *channel, int *error)
+int64_t channel_stuff(const struct channel *channel, const atomic_bool *is_over, int *error)
 {
     unsigned char block[BLOCK_BYTES];
     int64_t sum = 0;
     memset(block, 'h', sizeof block);
     *error = 0;
-    for (int full = 0; sum < MOST_BYTES && full < (channel->is_late ? QUIET_PAUSES : 1);) {
+    int most = channel->is_late ? QUIET_PAUSES : 1;
+    for (int full = 0; sum < MOST_BYTES && full < most && !atomic_load(is_over);) {
         ssize_t put = write(channel->in, block, sizeof block);
         *error = put < 0 ? errno : 0;
         sum += put > 0 ? put : 0;

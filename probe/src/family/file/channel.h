@@ -7,6 +7,7 @@
 
 #include "work/scratch.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -37,8 +38,8 @@ void channel_settle(const struct channel *channel);
 /* Reads all that is there, also what still arrives: the number of bytes. */
 int64_t channel_drain(const struct channel *channel);
 
-/* Writes until the end takes no more: the number of bytes that it took. `error`: errno value of the
- * last write, EAGAIN if it is full. */
-int64_t channel_stuff(const struct channel *channel, int *error);
+/* Writes until the end takes no more, or `is_over`: the number of bytes that it took. `error`:
+ * errno value of the last write, EAGAIN if it is full. */
+int64_t channel_stuff(const struct channel *channel, const atomic_bool *is_over, int *error);
 
 #endif

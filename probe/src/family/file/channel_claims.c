@@ -70,7 +70,7 @@ static void try_partial(const struct trial *trial)
 static int64_t stuff_now(const struct trial *trial, int *error, bool *has_waited)
 {
     rescue_arm(trial->rescue, RESCUE_EMPTIES, trial->channel->out);
-    int64_t taken = channel_stuff(trial->channel, error);
+    int64_t taken = channel_stuff(trial->channel, &trial->rescue->was_needed, error);
     *has_waited = rescue_disarm(trial->rescue);
     return taken;
 }
@@ -127,12 +127,15 @@ static void try_readable(struct async_claim *claim, const struct means *means,
 }
 
 static void try_writable(struct async_claim *claim, const struct means *means,
-                         const struct channel *channel)
+                         const struct trial *trial)
 {
+    const struct channel *channel = trial->channel;
     int error;
     async_expect(claim, means->says(channel->in, true, WAIT_MS) == 1,
                  "not writable although it is empty");
-    channel_stuff(channel, &error);
+    rescue_arm(trial->rescue, RESCUE_EMPTIES, channel->out);
+    channel_stuff(channel, &trial->rescue->was_needed, &error);
+    async_expect(claim, !rescue_disarm(trial->rescue), "a write to a full one waited");
     async_expect(claim, means->says(channel->in, true, 0) == 0, "writable although it is full");
     channel_drain(channel);
     async_expect(claim, means->says(channel->in, true, WAIT_MS) == 1,
@@ -142,13 +145,8 @@ static void try_writable(struct async_claim *claim, const struct means *means,
 static void try_readiness(const struct trial *trial, const struct means *means)
 {
     struct async_claim claim = async_claim_begin(trial->run, means->name, trial->kind);
-    bool has_waited;
     try_readable(&claim, means, trial->channel);
-    rescue_arm(trial->rescue, RESCUE_EMPTIES, trial->channel->out);
-    try_writable(&claim, means, trial->channel);
-    has_waited = rescue_disarm(trial->rescue);
-    if (has_waited && claim.has_failed)
-        channel_drain(trial->channel);
+    try_writable(&claim, means, trial);
     async_claim_end(&claim, "readable when bytes are there and only then, writable when there is "
                             "room and only then");
 }

@@ -27,10 +27,10 @@
  * the kernel: what is there is waited for before it is counted. */
 #include "base/posix_source.h"
 
-#include "family/file/request_claims.h"
 #include "family/file/async_calls.h"
 #include "family/file/channel.h"
 #include "family/file/channel_claims.h"
+#include "family/file/request_claims.h"
 #include "family/file/rescue.h"
 #include "family/file/ring_claims.h"
 #include "family/shared/ipc_cleanup.h"

@@ -293,7 +293,7 @@ static void try_cancel(struct trial *trial)
     async_claim_end(&claim, seen);
 }
 
-/* Whether the system does any of it. */
+/* Whether the system does any of it, and lets this user. */
 static int refusal(struct trial *trial)
 {
     struct aiocb *block = plan(&trial->transfers[0], trial->file, 1, 0);
@@ -308,7 +308,7 @@ int request_claims_try(struct run *run, const struct channel *pipe, int file, st
 {
     struct trial trial = {.run = run, .pipe = pipe, .file = file, .rescue = rescue};
     int error = refusal(&trial);
-    if (status_is_missing(error))
+    if (error)
         return error;
     try_overlap(&trial);
     try_progress(&trial);

@@ -11,6 +11,7 @@
 /* Tries all claims with `pipe`, an empty channel, and `file`, a scratch file. Leaves the pipe empty
  * and nothing under way. 0, or the errno value with which the system refuses asynchronous I/O; then
  * there is no verdict. */
-int request_claims_try(struct run *run, const struct channel *pipe, int file, struct rescue *rescue);
+int request_claims_try(struct run *run, const struct channel *pipe, int file,
+                       struct rescue *rescue);
 
 #endif

@@ -14,7 +14,7 @@ enum { LOOK_NS = 5000000, BYTES = 1024 };
 static void act(struct rescue *rescue)
 {
     char bytes[BYTES] = "x";
-    rescue->was_needed = true;
+    atomic_store(&rescue->was_needed, true);
     ssize_t moved = rescue->action == RESCUE_FEEDS ? write(rescue->file, bytes, 1)
                                                    : read(rescue->file, bytes, sizeof bytes);
     (void)moved;
@@ -64,7 +64,7 @@ void rescue_arm(struct rescue *rescue, enum rescue_action action, int file)
     rescue->action = action;
     rescue->file = file;
     rescue->armed_ns = clock_monotonic_ns();
-    rescue->was_needed = false;
+    atomic_store(&rescue->was_needed, false);
     rescue->is_armed = true;
     pthread_mutex_unlock(&rescue->mutex);
 }
@@ -73,7 +73,7 @@ bool rescue_disarm(struct rescue *rescue)
 {
     pthread_mutex_lock(&rescue->mutex);
     rescue->is_armed = false;
-    bool was_needed = rescue->was_needed;
+    bool was_needed = atomic_load(&rescue->was_needed);
     pthread_mutex_unlock(&rescue->mutex);
     return was_needed;
 }

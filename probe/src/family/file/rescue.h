@@ -17,7 +17,8 @@ enum rescue_action { RESCUE_FEEDS, RESCUE_EMPTIES };
 struct rescue {
     struct rt_thread thread;
     pthread_mutex_t mutex; /* of what follows, but for is_over */
-    bool is_armed, was_needed;
+    bool is_armed;
+    atomic_bool was_needed;
     enum rescue_action action;
     int file;
     int64_t armed_ns;
