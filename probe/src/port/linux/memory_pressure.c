@@ -46,7 +46,7 @@ static bool has_file(const char *group, const char *name)
 static int put(const char *path, const char *text)
 {
     char place[LINUX_PLACE_BYTES];
-    int file = open(linux_rooted(path, place), O_WRONLY | O_CLOEXEC);
+    int file = open(linux_rooted(path, place), O_WRONLY | O_TRUNC | O_CLOEXEC);
     if (file < 0)
         return errno;
     size_t length = strlen(text);
