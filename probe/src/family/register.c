@@ -46,7 +46,9 @@
     TEST(sig_p_lat) \
     TEST(sig_b_que) \
     TEST(prv_b_grp) \
-    TEST(pwr_b_sig)
+    TEST(pwr_b_sig) \
+    TEST(mem_b_lck) \
+    TEST(fio_b_asy)
 /* clang-format on */
 
 #define DECLARE(name) extern const struct test name;
