@@ -124,23 +124,16 @@ int fallocate64(int file, int mode, off64_t place, off64_t bytes)
     return breaks("allocates_nothing") ? 0 : REAL(fallocate64)(file, mode, place, bytes);
 }
 
-int fcntl64(int file, int command, ...)
+bool broken_refuses_direct(int command, long argument)
 {
-    va_list more;
-    va_start(more, command);
-    void *argument = va_arg(more, void *);
-    va_end(more);
-    if (breaks("no_direct") && command == F_SETFL && (long)argument & O_DIRECT) {
-        errno = EINVAL;
-        return -1;
-    }
-    return REAL(fcntl64)(file, command, argument);
+    errno = EINVAL;
+    return breaks("no_direct") && command == F_SETFL && argument & O_DIRECT;
 }
 
-int mkdir(const char *path, mode_t mode)
+bool broken_refuses_folder(void)
 {
     errno = EROFS;
-    return breaks("read_only") ? -1 : REAL(mkdir)(path, mode);
+    return breaks("read_only");
 }
 
 int fstatfs64(int file, struct statfs64 *facts)
