@@ -28,6 +28,13 @@ STEP_BOUNDED = "expiry_step_bounded"
 NOT_WATCHED = "not_watched"  # no counters of the seconds of worst values
 SHIELDED = "shielded"
 ONLINE = "not_offline"
+# The inventory of POSIX, which has tables of its own.
+POSIX_OPTIONS = "posix_options"
+POSIX_WHY = "posix_option_why"  # the call that does not work
+POSIX_LIMITS = "posix_limits"
+POSIX_CLOCKS = "posix_clocks"
+POSIX_PROFILE = "posix_profile"
+POSIX = (POSIX_OPTIONS, POSIX_WHY, POSIX_LIMITS, POSIX_CLOCKS, POSIX_PROFILE)
 # The load was not what was asked for.
 SHORT = ("load_short", "load_unseen", "load_ended_early")
 # What a shield did: long, and the same in every test.

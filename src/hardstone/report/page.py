@@ -17,6 +17,7 @@ from hardstone.model import Descriptor, Result, RunDocument
 from hardstone.present import reproduce
 from hardstone.present.key_figures import LIMIT_OF_MAXIMA, Finding, finding_of
 from hardstone.present.load_table import load_table
+from hardstone.present.posix_table import posix_tables
 from hardstone.present.preemption_pairs import pairs_in
 from hardstone.present.wording import clean
 from hardstone.report import machine
@@ -141,6 +142,8 @@ def _context(
         "opening": opening_of(document, drawer, live=live),
         "beside": tables,
         "preemption": pairs_in(document),
+        "posix": posix_tables(document),
+        "posix_anchors": {one.test: shown[id(one)] for one in results if id(one) in shown},
         "condition_count": len(beside[0].conditions) if beside else 1,
         "legend": list(settings.names.legend().items()),
         "loads": load_table(document),

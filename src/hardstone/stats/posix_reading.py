@@ -1,0 +1,222 @@
+"""POS-B-INV: its events as an inventory.
+
+The events are untrusted: what does not hold the contract is left out, and said in `problems`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import get_args
+
+import msgspec
+
+from hardstone import event_names
+from hardstone.model import DataValue, Event, Result
+from hardstone.stats.posix_data import posix_data
+from hardstone.stats.posix_inventory import (
+    NO_LIMIT,
+    CallState,
+    Contradiction,
+    PosixClaim,
+    PosixInventory,
+    PosixLimit,
+    PosixOption,
+    PosixProfile,
+)
+
+MOST_OPTIONS = 256
+MOST_LIMITS = 256
+MOST_PROFILES = 8
+MOST_PROBLEMS = 16
+_WHY_CHARACTERS = 300
+_NAME = re.compile(r"[a-z][a-z0-9_]{0,47}", re.ASCII)
+_NUMBER = re.compile(r"-1|[0-9]{1,9}", re.ASCII)
+_PROFILE_NAME = re.compile(r"PSE5[1-4]", re.ASCII)
+_NONE, _UNKNOWN = "none", "unknown"
+
+_CALLS = get_args(CallState)
+_FAILING = ("fails", "missing")
+
+
+def inventory_of(result: Result) -> PosixInventory:
+    """The inventory of a result of POS-B-INV; never raises, whatever its events hold."""
+    reader = _Reader()
+    for event in result.events:
+        reader.take(event)
+    return PosixInventory(
+        status=result.status,
+        is_whole=result.status == "measured" and result.complete and not result.interrupted,
+        reason=result.reason,
+        remedy=result.remedy,
+        command=result.command,
+        options=[reader.with_why(one) for one in reader.options.values()],
+        limits=list(reader.limits.values()),
+        clocks=reader.clocks,
+        profiles=sorted(reader.profiles.values(), key=lambda one: one.name),
+        claims=[
+            PosixClaim(name=one.name[:80], is_true=one.passed, evidence=one.evidence)
+            for one in result.verdicts[:MOST_OPTIONS]
+        ],
+        problems=list(reader.problems()),
+    )
+
+
+class _Reader:
+    """Takes events one after another, within the bounds."""
+
+    def __init__(self) -> None:
+        self.options: dict[str, PosixOption] = {}
+        self.limits: dict[str, PosixLimit] = {}
+        self.clocks: dict[str, int] = {}
+        self.profiles: dict[str, PosixProfile] = {}
+        self._whys: dict[str, str] = {}
+        self._problems: dict[str, None] = {}
+
+    def take(self, event: Event) -> None:
+        taker = {
+            event_names.POSIX_OPTIONS: self._take_options,
+            event_names.POSIX_WHY: self._take_why,
+            event_names.POSIX_LIMITS: self._take_limits,
+            event_names.POSIX_CLOCKS: self._take_clocks,
+            event_names.POSIX_PROFILE: self._take_profile,
+        }.get(event.name)
+        if taker:
+            taker(event.data)
+
+    def problems(self) -> Iterator[str]:
+        """The first problems, and how many more there are."""
+        found = list(self._problems)
+        yield from found[:MOST_PROBLEMS]
+        if len(found) > MOST_PROBLEMS:
+            yield f"and {len(found) - MOST_PROBLEMS} more"
+
+    def with_why(self, option: PosixOption) -> PosixOption:
+        why = self._whys.get(option.name, "")
+        return msgspec.structs.replace(option, why=why) if why else option
+
+    def _miss(self, what: str, value: object, why: str) -> None:
+        self._problems[f"{what} {str(value)[:60]!r} left out: {why}"] = None
+
+    def _take_options(self, data: Mapping[str, DataValue]) -> None:
+        part = data.get("part")
+        if not isinstance(part, str) or part not in posix_data().parts:
+            self._miss("options of part", part, "no such part")
+            return
+        for name, value in data.items():
+            if name not in ("part", "data_dropped_count"):
+                self._take_option(part, name, value)
+        self._note_dropped(data)
+
+    def _take_option(self, part: str, name: str, value: DataValue) -> None:
+        option = _option(part, name, value)
+        known = self.options.get(name)
+        if option is None:
+            self._miss("option", f"{name}: {value}", "not HEADERS SYSCONF CALL")
+        elif known is not None:
+            if known != option:
+                self._miss("option", name, "reported twice, and the reports differ")
+        elif len(self.options) >= MOST_OPTIONS:
+            self._miss("options beyond", MOST_OPTIONS, "too many")
+        else:
+            self.options[name] = option
+
+    def _take_why(self, data: Mapping[str, DataValue]) -> None:
+        name = data.get("option")
+        told = [text for key in ("call", "why") if isinstance(text := data.get(key), str) and text]
+        if not isinstance(name, str) or not _NAME.fullmatch(name) or not told:
+            self._miss("reason of option", name, "no option or no text")
+        elif len(self._whys) < MOST_OPTIONS:
+            self._whys.setdefault(name, ": ".join(told)[:_WHY_CHARACTERS])
+
+    def _take_limits(self, data: Mapping[str, DataValue]) -> None:
+        for name, value in _counts(data):
+            if not _NAME.fullmatch(name) or value is None or value < NO_LIMIT:
+                self._miss("limit", f"{name}: {data[name]}", "not a limit")
+            elif len(self.limits) >= MOST_LIMITS:
+                self._miss("limits beyond", MOST_LIMITS, "too many")
+            else:
+                least = posix_data().least.get(name)
+                self.limits.setdefault(name, PosixLimit(name=name, value=value, least=least))
+        self._note_dropped(data)
+
+    def _take_clocks(self, data: Mapping[str, DataValue]) -> None:
+        for name, value in _counts(data):
+            is_time = _NAME.fullmatch(name) and name.endswith("_ns")
+            if not is_time or value is None or value <= 0:
+                self._miss("resolution", f"{name}: {data[name]}", "not a time in ns")
+            elif len(self.clocks) < MOST_LIMITS:
+                self.clocks.setdefault(name.removesuffix("_ns"), value)
+
+    def _take_profile(self, data: Mapping[str, DataValue]) -> None:
+        name, is_satisfied = data.get("profile"), data.get("is_satisfied")
+        missing, count = data.get("missing") or "", _integer(data.get("missing_count"))
+        names = [one.strip() for one in str(missing).split(",") if one.strip()]
+        is_named = isinstance(name, str) and _PROFILE_NAME.fullmatch(name)
+        if not is_named or not isinstance(is_satisfied, bool) or count is None or count < 0:
+            self._miss("profile", name, "not a profile")
+        elif is_satisfied != (count == 0) or (is_satisfied and names):
+            self._miss("profile", name, "what is missing contradicts whether it is satisfied")
+        elif len(self.profiles) < MOST_PROFILES:
+            kept = [one for one in names if _NAME.fullmatch(one)][:MOST_OPTIONS]
+            if len(kept) < len(names):
+                self._miss("missing options of", name, "not names of options")
+            self.profiles.setdefault(
+                str(name),
+                PosixProfile(
+                    name=str(name), is_satisfied=is_satisfied, missing_count=count, missing=kept
+                ),
+            )
+
+    def _note_dropped(self, data: Mapping[str, DataValue]) -> None:
+        dropped = _integer(data.get("data_dropped_count"))
+        if dropped:
+            self._miss("values", dropped, "the probe had no room for them")
+
+
+def _option(part: str, name: str, value: DataValue) -> PosixOption | None:
+    words = value.split(" ") if isinstance(value, str) and len(value) < 80 else []
+    if not _NAME.fullmatch(name) or len(words) != 3:
+        return None
+    headers, sysconf, call = words
+    is_number = all(map(_NUMBER.fullmatch, (_plain(headers), _plain(sysconf))))
+    if not is_number or headers == _UNKNOWN or call not in _CALLS:
+        return None
+    option = PosixOption(
+        name=name,
+        part=part,
+        headers=None if headers == _NONE else int(headers),
+        sysconf=None if sysconf in (_NONE, _UNKNOWN) else int(sysconf),
+        is_sysconf_known=sysconf != _UNKNOWN,
+        call=call,  # type: ignore[arg-type]
+    )
+    return msgspec.structs.replace(option, contradictions=list(_contradictions(option)))
+
+
+def _plain(word: str) -> str:
+    return "0" if word in (_NONE, _UNKNOWN) else word
+
+
+def _contradictions(option: PosixOption) -> Iterator[Contradiction]:
+    """Where two of the three means say the opposite. What was not tried contradicts nothing."""
+    if option.is_claimed and option.call in _FAILING:
+        yield "claimed_but_fails"
+    if option.is_claimed and option.call == "partly":
+        yield "claimed_but_partly"
+    is_left_open = option.headers == 0 and not option.is_sysconf_known
+    if not option.is_claimed and option.call == "works" and not is_left_open:
+        yield "works_but_not_claimed"
+    headers, sysconf = option.headers, option.sysconf
+    is_stated = option.is_sysconf_known and headers is not None and headers != 0
+    if is_stated and ((headers or 0) > 0) != (sysconf is not None and sysconf > 0):
+        yield "headers_and_sysconf_differ"
+
+
+def _counts(data: Mapping[str, DataValue]) -> Iterator[tuple[str, int | None]]:
+    for name, value in data.items():
+        if name != "data_dropped_count":
+            yield name, _integer(value)
+
+
+def _integer(value: DataValue) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
