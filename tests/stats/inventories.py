@@ -8,7 +8,32 @@ from hardstone.stats.posix_inventory import TEST
 from tests.stats import make
 
 WORKS = "200809 200809 works"
-EVERY_PART = {part: dict.fromkeys(one.options, WORKS) for part, one in posix_data().parts.items()}
+# Of these POSIX has neither a macro nor a name for sysconf.
+UNITS = {
+    *("single_process", "multi_process", "signals", "c_lang_jump", "signal_jump"),
+    *("c_lang_support", "c_lang_math", "device_io", "device_specific", "fd_mgmt"),
+    *("file_system", "file_attributes", "fifo", "pipe", "user_groups", "mutexes"),
+    *(
+        "condition_variables",
+        "file_locking",
+        "networking",
+        "event_mgmt",
+        "symbolic_links",
+        "xsi_threads_ext",
+    ),
+}
+
+
+def told(name: str) -> str:
+    """What a system says of an option that works."""
+    if name in posix_data().pathconf:
+        return "0 0 works"
+    return "none unknown works" if name in UNITS else WORKS
+
+
+EVERY_PART = {
+    part: {name: told(name) for name in one.options} for part, one in posix_data().parts.items()
+}
 # As a Linux of today, but for those options of which two means say the opposite.
 ODD: dict[str, str] = {
     "prioritized_io": "none none partly",
@@ -20,6 +45,9 @@ ODD: dict[str, str] = {
     "memlock": "200809 200809 denied",
     "spawn": "0 unknown works",
     "timeouts": "200809 none works",
+    "trace": "-1 none missing",
+    "trace_event_filter": "-1 none missing",
+    "trace_log": "-1 none missing",
 }
 
 
@@ -75,7 +103,11 @@ def events(odd: dict[str, str] | None = None) -> list[Event]:
             is_satisfied=False,
             missing_count=3,
             missing="message_passing,sporadic_server,typed_memory_objects",
+            denied_count=1,
+            next_missing="typed_memory_objects",
+            next_missing_count=1,
         ),
+        event("posix_named_only", parts="1003.1h,1003.21"),
     ]
 
 
@@ -86,7 +118,8 @@ def claim(name: str, evidence: str, *, is_true: bool = True) -> Verdict:
 def result(found: list[Event] | None = None, **changed: object) -> Result:
     verdicts = [
         claim("claims_are_true", "1 of 37 claims: message_passing fails", is_true=False),
-        claim("priorities_32", "SCHED_FIFO 99, SCHED_RR 99"),
+        claim("priorities_32/fifo", "99 levels"),
+        claim("priorities_32/rr", "99 levels"),
         claim("limits_at_least_posix_minimum", "timer_max 16 of 32", is_true=False),
     ]
     fields: dict[str, object] = {

@@ -21,9 +21,9 @@ _LOOKS = {
     "fails": "failed",
     "figures": "",
     "nothing": "partly",
-    "absent": "quiet",
 }
 _ANSWER_LOOKS = {"yes": "passed", "partly": "partly", "no": "failed"}
+_ABSENT = "not in this run"
 _NO_OPTION = "not in POSIX"
 _MOST_FAILED = 3
 
@@ -35,7 +35,7 @@ class MeasuredText:
     test: str
     text: str
     look: str
-    is_absent: bool
+    is_absent: bool = False
 
 
 @dataclass(frozen=True)
@@ -61,23 +61,29 @@ def point_rows(document: RunDocument, points: Sequence[PointAnswer]) -> list[Poi
             answer=_NO_OPTION if one.by_options == "no option" else one.by_options,
             look=_ANSWER_LOOKS.get(one.by_options, "quiet"),
             options=_options(one.options),
-            measured=[measured_text(found, mark) for found in one.measured],
+            measured=_measured(one.measured, mark),
         )
         for one in points
     ]
 
 
+def _measured(found: Sequence[Measured], mark: str) -> list[MeasuredText]:
+    """A text for each test; those that the run lacks share one."""
+    absent = [one.test for one in found if one.judgement == "absent"]
+    told = [measured_text(one, mark) for one in found if one.judgement != "absent"]
+    if absent:
+        told.append(MeasuredText(", ".join(absent), _ABSENT, "quiet", is_absent=True))
+    return told
+
+
 def measured_text(found: Measured, mark: str = "") -> MeasuredText:
     """`mark` stands behind figures that are not those of hardware."""
-    is_absent = found.judgement == "absent"
-    if is_absent:
-        text = "not in this run"
-    elif found.judgement == "nothing":
+    if found.judgement == "nothing":
         text = ": ".join(filter(None, (found.status, shorten(found.reason, 120))))
     else:
         cut = found.status if found.status != "measured" else ""
         text = "; ".join(filter(None, (_claims(found), _figure(found, mark), cut)))
-    return MeasuredText(found.test, text, _LOOKS[found.judgement], is_absent)
+    return MeasuredText(found.test, text, _LOOKS[found.judgement])
 
 
 def _claims(found: Measured) -> str:

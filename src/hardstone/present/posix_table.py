@@ -9,6 +9,12 @@ from typing import Literal
 from hardstone.model import RunDocument
 from hardstone.present.posix_beside import CoverageTable, coverage_table
 from hardstone.present.posix_points import POINTS_MEANING, POINTS_TITLE, PointRow, point_rows
+from hardstone.present.posix_profiles import (
+    PROFILES_MEANING,
+    ProfileRow,
+    profile_rows,
+    satisfied_text,
+)
 from hardstone.present.wording import one_line, shorten, spoken
 from hardstone.stats.posix_answer import ClockStep, PosixAnswer, answers_in, to_measure
 from hardstone.stats.posix_data import posix_data
@@ -18,23 +24,18 @@ from hardstone.stats.posix_inventory import (
     PosixInventory,
     PosixLimit,
     PosixOption,
-    PosixProfile,
 )
 from hardstone.units import format_count, format_ns
 
 MEANS = (
     "headers: value of the macro _POSIX_...; none: not defined, -1: absent, 0: asked at run time. "
-    "sysconf: what the running system claims; none: not supported. call: what a real call did."
-)
-NOT_LISTED = (
-    "1003.1h and 1003.21 are not tried: POSIX.1-2008 has no macro and no call of either draft."
+    "sysconf: what the running system claims; none: not supported, unknown: it has no name for it. "
+    "chown restricted, no trunc and vdisable: pathconf, where 0 is a claim. call: what a real call "
+    "did."
 )
 CLOCKS_MEANING = (
     "claimed: clock_getres. seen: the smallest step that CLK-B-RES of this run saw; of a timer, "
     "between two expiries."
-)
-PROFILES_MEANING = (
-    "1003.13 profiles: PSE51 minimal, PSE52 controller, PSE53 dedicated, PSE54 multi-purpose."
 )
 _REMARKS = {
     "claimed_but_fails": "claimed, but fails",
@@ -46,6 +47,8 @@ _MISSING_CALL = "claimed, but missing"
 _LEAST_PRIORITIES = 32
 _PRIORITIES = (("priorities_fifo_count", "SCHED_FIFO"), ("priorities_rr_count", "SCHED_RR"))
 _MOST_LINES = 2
+_MOST_NAMED = 4
+_SHORT = ("1003.1b", "1003.1c")
 Look = Literal["passed", "failed", "partly", "quiet"]
 _LOOKS: dict[str, Look] = {
     "works": "passed",
@@ -85,17 +88,6 @@ class LimitRow:
 
 
 @dataclass(frozen=True)
-class ProfileRow:
-    """`is_next`: the first that is not satisfied."""
-
-    profile: str
-    state: str
-    missing: str
-    is_satisfied: bool
-    is_next: bool
-
-
-@dataclass(frozen=True)
 class PosixTable:
     """Both views of one result of POS-B-INV. `state`: why it is not whole, empty if it is.
 
@@ -114,9 +106,9 @@ class PosixTable:
     points: list[PointRow]
     command: str
     coverage: CoverageTable
+    named_only: str
     problems: list[str]
     means: str = MEANS
-    not_listed: str = NOT_LISTED
     clocks_meaning: str = CLOCKS_MEANING
     profiles_meaning: str = PROFILES_MEANING
     points_title: str = POINTS_TITLE
@@ -140,42 +132,59 @@ def posix_table(document: RunDocument, answer: PosixAnswer) -> PosixTable:
         limits=[_limit(one) for one in found.limits if not _is_priority(one)],
         priorities=_priorities(found.limits),
         clocks=[_clock(one) for one in answer.clocks],
-        profiles=_profiles(found.profiles),
+        profiles=profile_rows(found.profiles),
         claims=[
-            (one.is_true, spoken(one.name), shorten(one.evidence, 300)) for one in found.claims
+            (one.is_true, _claim_name(one.name), shorten(one.evidence, 300)) for one in found.claims
         ],
         points=point_rows(document, answer.points),
-        command=f"hardstone run {TEST} {' '.join(lacking)}" if lacking else "",
+        command=_command(lacking),
         coverage=coverage_table(document, answer.coverage),
+        named_only=_named_only(found.named_only),
         problems=[one_line(text) for text in found.problems],
     )
 
 
+def _command(lacking: Sequence[str]) -> str:
+    if len(lacking) > _MOST_NAMED:
+        return "hardstone evaluate"
+    return f"hardstone run {TEST} {' '.join(lacking)}" if lacking else ""
+
+
 def posix_lines(document: RunDocument) -> list[str]:
     """A line for each of the first results of POS-B-INV that reported something."""
-    found = [summary(answer.inventory) for answer in answers_in(document)]
+    found = [summary(answer.inventory, _SHORT) for answer in answers_in(document)]
     return [text for text in found if text][:_MOST_LINES]
 
 
-def summary(found: PosixInventory) -> str:
-    """ "1003.1b 13 of 14, 1003.1c 8 of 8 options work; satisfies PSE51; 2 contradictions"."""
+def summary(found: PosixInventory, of: Sequence[str] | None = None) -> str:
+    """ "50 of 68 options work (1003.1b 13 of 14); satisfies PSE51; 2 contradict the claim".
+
+    `of`: the parts that are counted apart, by default each.
+    """
     if not found.options:
         return ""
-    counts = [
-        f"{part} {sum(one.call == 'works' for one in options)} of {len(options)}"
+    counts = ", ".join(
+        f"{part} {_working(options)}"
         for part, options in found.parts().items()
-    ]
+        if of is None or part in of
+    )
     contradictory = sum(bool(one.contradictions) for one in found.options)
-    parts = [f"{', '.join(counts)} options work", _satisfied(found.profiles)]
+    apart = f" ({counts})" if counts else ""
+    parts = [f"{_working(found.options)} options work{apart}", satisfied_text(found.profiles)]
     if contradictory:
         are = "contradicts" if contradictory == 1 else "contradict"
         parts.append(f"{contradictory} {are} the claim")
     return "; ".join(part for part in parts if part)
 
 
-def names_text(names: Sequence[str]) -> str:
-    """Options as words, each once."""
-    return ", ".join(spoken(name) for name in dict.fromkeys(names))
+def _working(options: Sequence[PosixOption]) -> str:
+    return f"{sum(one.call == 'works' for one in options)} of {len(options)}"
+
+
+def _claim_name(name: str) -> str:
+    """ "priorities 32: fifo"."""
+    claim, slash, case = name.partition("/")
+    return f"{spoken(claim)}{slash and ': '}{spoken(case)}"
 
 
 def _state(found: PosixInventory) -> str:
@@ -190,9 +199,18 @@ def _state(found: PosixInventory) -> str:
 
 
 def _part(part: str, options: Sequence[PosixOption]) -> PartTable:
-    works = sum(one.call == "works" for one in options)
-    title = f"{part} {posix_data().parts[part].title}: {works} of {len(options)} options work"
+    known = posix_data().parts.get(part)
+    name = f"{part} {known.title}" if known else part
+    title = f"{name}: {_working(options)} options work"
     return PartTable(title, [_row(one) for one in options])
+
+
+def _named_only(parts: Sequence[str]) -> str:
+    """Empty if the test names none."""
+    are = "is" if len(parts) == 1 else "are"
+    of = "it" if len(parts) == 1 else "them"
+    told = " and ".join(parts)
+    return f"{told} {are} named only: POSIX has no macro and no call of {of}." if parts else ""
 
 
 def _row(option: PosixOption) -> OptionRow:
@@ -214,7 +232,7 @@ def _remarks(option: PosixOption) -> Iterator[str]:
         yield _MISSING_CALL if is_missing else _REMARKS[one]
 
 
-# ---- limits, clocks, profiles ----
+# ---- limits, clocks ----
 
 
 def _limit(one: PosixLimit) -> LimitRow:
@@ -240,36 +258,3 @@ def _priorities(limits: Sequence[PosixLimit]) -> str:
 def _clock(one: ClockStep) -> tuple[str, str, str]:
     name = spoken(one.name) + (" timer" if one.kind == "timer" else "")
     return name, format_ns(one.claimed_ns), format_ns(one.seen_ns)
-
-
-def _profiles(found: Sequence[PosixProfile]) -> list[ProfileRow]:
-    first = next((one.name for one in found if not one.is_satisfied), "")
-    return [
-        ProfileRow(
-            profile=one.name,
-            state=_profile_state(one, is_next=one.name == first),
-            missing=_missing(one),
-            is_satisfied=one.is_satisfied,
-            is_next=one.name == first,
-        )
-        for one in found
-    ]
-
-
-def _profile_state(one: PosixProfile, *, is_next: bool) -> str:
-    if one.is_satisfied:
-        return "satisfied"
-    return f"{'next: ' if is_next else ''}{one.missing_count} missing"
-
-
-def _missing(one: PosixProfile) -> str:
-    more = one.missing_count - len(one.missing)
-    told = names_text(one.missing)
-    return f"{told} and {more} more" if told and more > 0 else told
-
-
-def _satisfied(found: Sequence[PosixProfile]) -> str:
-    if not found:
-        return ""
-    names = [one.name for one in found if one.is_satisfied]
-    return f"satisfies {', '.join(names)}" if names else "satisfies no profile"

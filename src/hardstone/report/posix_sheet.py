@@ -1,17 +1,20 @@
-"""POSIX on paper: a page of options with limits, and one of features and coverage."""
+"""POSIX on paper: pages of options, one of limits and profiles, one of features and coverage."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from hardstone.present.posix_points import PointRow
-from hardstone.present.posix_table import OptionRow, PosixTable
+from hardstone.present.posix_table import OptionRow, PartTable, PosixTable
 from hardstone.report.sheet import Sheet
+
+_ROWS_EACH = 50  # of a page, most of one line
 
 
 def posix_sheets(subject: str, table: PosixTable) -> Iterator[Sheet]:
     """The pages of one result of POS-B-INV; `subject` names the machine."""
     yield from _options(subject, table)
+    yield _limits(subject, table)
     yield _features(subject, table)
 
 
@@ -24,20 +27,35 @@ def _headed(subject: str, title: str) -> Sheet:
 
 
 def _options(subject: str, table: PosixTable) -> Iterator[Sheet]:
-    """Options, then limits and profiles on a page of their own: both may be long."""
-    sheet = _headed(subject, f"{table.title}: POSIX inventory, options")
-    if table.state:
-        sheet.text(f"Not whole: {table.state}", 9, colour="fair", bold=True)
-    for problem in table.problems:
-        sheet.text(problem, 8, colour="fair")
-    sheet.text(table.means, 7.5, colour="quiet")
-    rows = []
-    for part in table.parts:
-        rows.append([part.title, "", "", "", ""])
-        rows += [_option(row) for row in part.rows]
-    head = ["Option", "Headers", "sysconf", "Call", "Remark"]
-    sheet.table(head, rows, is_numeric=False)
-    yield sheet
+    for number, parts in enumerate(_together(table.parts)):
+        sheet = _headed(subject, f"{table.title}: POSIX inventory, options")
+        if number == 0:
+            if table.state:
+                sheet.text(f"Not whole: {table.state}", 9, colour="fair", bold=True)
+            for problem in table.problems:
+                sheet.text(problem, 8, colour="fair")
+            sheet.text(table.means, 7.5, colour="quiet")
+        rows = []
+        for part in parts:
+            rows.append([part.title, "", "", "", ""])
+            rows += [_option(row) for row in part.rows]
+        head = ["Option", "Headers", "sysconf", "Call", "Remark"]
+        sheet.table(head, rows, is_numeric=False)
+        yield sheet
+
+
+def _together(parts: Sequence[PartTable]) -> Iterator[list[PartTable]]:
+    """The parts of one page each; one page at least."""
+    page: list[PartTable] = []
+    for part in parts:
+        if page and sum(len(one.rows) + 1 for one in page) + len(part.rows) > _ROWS_EACH:
+            yield page
+            page = []
+        page.append(part)
+    yield page
+
+
+def _limits(subject: str, table: PosixTable) -> Sheet:
     sheet = _headed(subject, f"{table.title}: POSIX inventory, limits and profiles")
     for is_true, name, evidence in table.claims:
         word, colour = ("pass", "ink") if is_true else ("FAIL", "bad")
@@ -53,8 +71,8 @@ def _options(subject: str, table: PosixTable) -> Iterator[Sheet]:
     limits = [[row.limit, row.value, row.least or "-"] for row in table.limits]
     sheet.table(["Limit", "This system", "Least in POSIX"], limits)
     sheet.text(table.priorities, 8)
-    sheet.text(table.not_listed, 7.5, colour="quiet")
-    yield sheet
+    sheet.text(table.named_only, 7.5, colour="quiet")
+    return sheet
 
 
 def _option(row: OptionRow) -> list[str]:

@@ -41,6 +41,7 @@ class Point(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class PosixData(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The whole file."""
 
+    pathconf: list[str]
     parts: dict[str, Part]
     least: dict[str, int]
     points: list[Point]

@@ -25,7 +25,8 @@ class PosixOption(msgspec.Struct, kw_only=True, frozen=True):
     """One option by three means.
 
     `headers`: the value of its macro, -1 (not there) and 0 (asked at run time) too; null: not
-    defined. `sysconf`: its value; null: not supported, or not known if not `is_sysconf_known`.
+    defined. `sysconf`: its value, for some that of pathconf; null: not supported, or not known if
+    not `is_sysconf_known`.
     `why`: the failed call and the reason, where the probe gives one.
     """
 
@@ -41,17 +42,27 @@ class PosixOption(msgspec.Struct, kw_only=True, frozen=True):
     @property
     def is_claimed(self) -> bool:
         """Whether sysconf claims the option; if that is not known, whether the headers do."""
-        claim = self.sysconf if self.is_sysconf_known else self.headers
-        return claim is not None and claim > 0
+        return self.claims(self.sysconf if self.is_sysconf_known else self.headers)
+
+    def claims(self, value: int | None) -> bool:
+        """Whether `value`, of headers or sysconf, claims the option; of pathconf 0 does too."""
+        least = 0 if self.name in posix_data().pathconf else 1
+        return value is not None and value >= least
 
 
 class PosixProfile(msgspec.Struct, kw_only=True, frozen=True):
-    """A profile of 1003.13, and the options that are missing from it."""
+    """A profile of 1003.13, and the options that are missing from it.
+
+    `denied_count` of the missing were denied or not tried. `next_missing` are those that the
+    profile before it does not need.
+    """
 
     name: str
     is_satisfied: bool
     missing_count: int
     missing: list[str]
+    denied_count: int = 0
+    next_missing: list[str] = []
 
 
 class PosixLimit(msgspec.Struct, kw_only=True, frozen=True):
@@ -78,7 +89,8 @@ class PosixClaim(msgspec.Struct, kw_only=True, frozen=True):
 class PosixInventory(msgspec.Struct, kw_only=True, frozen=True):
     """What one result of POS-B-INV says. `clocks` has the resolutions that clock_getres claims.
 
-    `is_whole`: the test ended as planned, and its stream too. `problems`: what was left out.
+    `is_whole`: the test ended as planned, and its stream too. `named_only`: parts of which nothing
+    was asked. `problems`: what was left out.
     """
 
     status: Status
@@ -91,6 +103,7 @@ class PosixInventory(msgspec.Struct, kw_only=True, frozen=True):
     clocks: dict[str, int]
     profiles: list[PosixProfile]
     claims: list[PosixClaim]
+    named_only: list[str]
     problems: list[str]
 
     def option(self, name: str) -> PosixOption | None:
@@ -98,7 +111,7 @@ class PosixInventory(msgspec.Struct, kw_only=True, frozen=True):
         return next((one for one in self.options if one.name == name), None)
 
     def parts(self) -> dict[str, list[PosixOption]]:
-        """The options by part, in the order of the parts."""
+        """The options by part: known parts first, others in the order of the stream."""
         found: dict[str, list[PosixOption]] = {part: [] for part in posix_data().parts}
         for one in self.options:
             found.setdefault(one.part, []).append(one)

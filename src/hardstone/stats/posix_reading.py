@@ -27,14 +27,16 @@ from hardstone.stats.posix_inventory import (
 
 MOST_OPTIONS = 256
 MOST_LIMITS = 256
-MOST_PROFILES = 8
+MOST_PARTS = 16
 MOST_PROBLEMS = 16
 _WHY_CHARACTERS = 300
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,47}", re.ASCII)
 _NUMBER = re.compile(r"-1|[0-9]{1,9}", re.ASCII)
+_PART = re.compile(r"1003\.[0-9a-z-]{1,12}", re.ASCII)
 _PROFILE_NAME = re.compile(r"PSE5[1-4]", re.ASCII)
 _NONE, _UNKNOWN = "none", "unknown"
 
+ABSENT = -1
 _CALLS = get_args(CallState)
 _FAILING = ("fails", "missing")
 
@@ -58,6 +60,7 @@ def inventory_of(result: Result) -> PosixInventory:
             PosixClaim(name=one.name[:80], is_true=one.passed, evidence=one.evidence)
             for one in result.verdicts[:MOST_OPTIONS]
         ],
+        named_only=list(reader.named),
         problems=list(reader.problems()),
     )
 
@@ -70,6 +73,7 @@ class _Reader:
         self.limits: dict[str, PosixLimit] = {}
         self.clocks: dict[str, int] = {}
         self.profiles: dict[str, PosixProfile] = {}
+        self.named: dict[str, None] = {}
         self._whys: dict[str, str] = {}
         self._problems: dict[str, None] = {}
 
@@ -80,6 +84,7 @@ class _Reader:
             event_names.POSIX_LIMITS: self._take_limits,
             event_names.POSIX_CLOCKS: self._take_clocks,
             event_names.POSIX_PROFILE: self._take_profile,
+            event_names.POSIX_NAMED: self._take_named,
         }.get(event.name)
         if taker:
             taker(event.data)
@@ -100,8 +105,8 @@ class _Reader:
 
     def _take_options(self, data: Mapping[str, DataValue]) -> None:
         part = data.get("part")
-        if not isinstance(part, str) or part not in posix_data().parts:
-            self._miss("options of part", part, "no such part")
+        if not isinstance(part, str) or not _PART.fullmatch(part):
+            self._miss("options of part", part, "not the name of a part")
             return
         for name, value in data.items():
             if name not in ("part", "data_dropped_count"):
@@ -150,23 +155,39 @@ class _Reader:
 
     def _take_profile(self, data: Mapping[str, DataValue]) -> None:
         name, is_satisfied = data.get("profile"), data.get("is_satisfied")
-        missing, count = data.get("missing") or "", _integer(data.get("missing_count"))
-        names = [one.strip() for one in str(missing).split(",") if one.strip()]
-        is_named = isinstance(name, str) and _PROFILE_NAME.fullmatch(name)
-        if not is_named or not isinstance(is_satisfied, bool) or count is None or count < 0:
-            self._miss("profile", name, "not a profile")
-        elif is_satisfied != (count == 0) or (is_satisfied and names):
+        count, denied = _integer(data.get("missing_count")), _integer(data.get("denied_count"))
+        missing = self._names(data.get("missing"), "missing options")
+        if not isinstance(name, str) or not _PROFILE_NAME.fullmatch(name):
+            self._miss("profile", name, "not the name of a profile")
+        elif not isinstance(is_satisfied, bool) or count is None or count < len(missing):
+            self._miss("profile", name, "no count of what is missing")
+        elif is_satisfied != (count == 0):
             self._miss("profile", name, "what is missing contradicts whether it is satisfied")
-        elif len(self.profiles) < MOST_PROFILES:
-            kept = [one for one in names if _NAME.fullmatch(one)][:MOST_OPTIONS]
-            if len(kept) < len(names):
-                self._miss("missing options of", name, "not names of options")
-            self.profiles.setdefault(
-                str(name),
-                PosixProfile(
-                    name=str(name), is_satisfied=is_satisfied, missing_count=count, missing=kept
-                ),
+        else:
+            found = PosixProfile(
+                name=name,
+                is_satisfied=is_satisfied,
+                missing_count=count,
+                missing=missing,
+                denied_count=min(max(denied or 0, 0), count),
+                next_missing=self._names(data.get("next_missing"), "missing options"),
             )
+            self.profiles.setdefault(name, found)
+
+    def _take_named(self, data: Mapping[str, DataValue]) -> None:
+        for part in str(data.get("parts") or "").split(","):
+            if not _PART.fullmatch(part.strip()):
+                self._miss("part", part, "not the name of a part")
+            elif len(self.named) < MOST_PARTS:
+                self.named[part.strip()] = None
+
+    def _names(self, text: DataValue, what: str) -> list[str]:
+        """The names of options in `text`, separated by commas; others are left out."""
+        words = [one.strip() for one in text.split(",")] if isinstance(text, str) else []
+        kept = [one for one in words if _NAME.fullmatch(one)][:MOST_OPTIONS]
+        if len(kept) < sum(map(bool, words)):
+            self._miss(what, text, "not names of options")
+        return list(dict.fromkeys(kept))
 
     def _note_dropped(self, data: Mapping[str, DataValue]) -> None:
         dropped = _integer(data.get("data_dropped_count"))
@@ -203,12 +224,12 @@ def _contradictions(option: PosixOption) -> Iterator[Contradiction]:
         yield "claimed_but_fails"
     if option.is_claimed and option.call == "partly":
         yield "claimed_but_partly"
-    is_left_open = option.headers == 0 and not option.is_sysconf_known
+    is_left_open = option.headers in (None, 0) and not option.is_sysconf_known
     if not option.is_claimed and option.call == "works" and not is_left_open:
         yield "works_but_not_claimed"
-    headers, sysconf = option.headers, option.sysconf
-    is_stated = option.is_sysconf_known and headers is not None and headers != 0
-    if is_stated and ((headers or 0) > 0) != (sysconf is not None and sysconf > 0):
+    by_headers, by_sysconf = option.claims(option.headers), option.claims(option.sysconf)
+    is_stated = by_headers or option.headers == ABSENT
+    if is_stated and option.is_sysconf_known and by_headers != by_sysconf:
         yield "headers_and_sysconf_differ"
 
 

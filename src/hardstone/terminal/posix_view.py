@@ -23,6 +23,8 @@ from hardstone.terminal.widths import print_table
 from hardstone.terminal.words import words
 
 _ROOMY = 80
+_USUAL_NAME = 28
+_BEFORE_REMARK = 58
 _STYLES = {"passed": "green", "failed": "bold red", "partly": "yellow", "quiet": "dim"}
 
 
@@ -58,10 +60,8 @@ def _show(console: Console, table: PosixTable) -> None:
     for problem in table.problems:
         console.print(words(problem, "yellow"))
     if table.parts:
-        shown = _options(table)
-        shown.columns[0].no_wrap = console.width >= _ROOMY
-        print_table(console, shown)
-        for text in (table.means, table.not_listed):
+        print_table(console, _options(table, console.width))
+        for text in filter(None, (table.means, table.named_only)):
             console.print(words(text, "dim"))
         console.print()
     _show_limits(console, table)
@@ -80,9 +80,13 @@ def _show(console: Console, table: PosixTable) -> None:
 # ---- options ----
 
 
-def _options(found: PosixTable) -> Table:
+def _options(found: PosixTable, width: int) -> Table:
     """The title of a part is a row of its own."""
     table = _table(("option", "headers", "sysconf", "call", ""))
+    rows = [row for part in found.parts for row in part.rows]
+    if width >= _ROOMY and all(len(row.option) < _USUAL_NAME for row in rows):
+        table.columns[0].no_wrap = True
+        table.columns[-1].max_width = width - _BEFORE_REMARK
     for part in found.parts:
         title, _, works = part.title.partition(": ")
         table.add_row(words(title, "bold"), "", "", words(works.partition(" options")[0], "bold"))
