@@ -39,7 +39,8 @@
     TEST(irq_p_trk) \
     TEST(irq_s_sus) \
     TEST(rsp_p_fix) \
-    TEST(krn_p_pre)
+    TEST(krn_p_pre) \
+    TEST(pos_b_inv)
 /* clang-format on */
 
 #define DECLARE(name) extern const struct test name;

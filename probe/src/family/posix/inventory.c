@@ -1,0 +1,285 @@
+#include "base/posix_source.h"
+
+#include "family/posix/inventory.h"
+
+#include "base/clock.h"
+#include "family/posix/profiles.h"
+#include "family/posix/reach.h"
+#include "family/posix/sysconf_names.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+enum { GROUP_MOST = 10, VALUE_BYTES = 64, LIST_BYTES = 320 };
+
+/* Data of one event, as many as its room holds (base/data.h). */
+struct group {
+    const char *name;
+    struct datum data[GROUP_MOST + 3];
+    char values[GROUP_MOST][VALUE_BYTES];
+    char text[ARENA_TEXT_BYTES];
+    int count, fixed_count; /* the first are in every event of the group */
+    size_t bytes;
+};
+
+static void group_begin(struct group *group, const char *name, const char *part)
+{
+    group->name = name;
+    group->fixed_count = part ? 1 : 0;
+    if (part)
+        group->data[0] = data_text("part", part);
+    group->count = 0;
+    group->bytes = part ? 2 * (strlen("part") + strlen(part) + 3) : 2;
+    snprintf(group->text, sizeof group->text, "%s", part ? part : "");
+}
+
+static void group_flush(struct run *run, struct group *group, const char *part)
+{
+    if (group->count == 0)
+        return;
+    group->data[group->fixed_count + group->count] = (struct datum){.key = NULL};
+    arena_event(run->arena, group->name, -1, group->data, "%s", group->text);
+    group_begin(group, group->name, part);
+}
+
+static void group_say(struct group *group, const char *key, const char *value)
+{
+    size_t used = strlen(group->text);
+    if (used < sizeof group->text)
+        snprintf(group->text + used, sizeof group->text - used, "%s%s %s", used ? ", " : "", key,
+                 value);
+}
+
+/* `bytes`: of its packed value. */
+static bool group_has_room(const struct group *group, const char *key, size_t bytes)
+{
+    return group->count < GROUP_MOST &&
+           group->bytes + strlen(key) + 2 + bytes + 1 <= ARENA_DATA_BYTES;
+}
+
+static void group_text(struct run *run, struct group *group, const char *part, const char *key,
+                       const char *value, const char *said)
+{
+    if (!group_has_room(group, key, strlen(value) + 1))
+        group_flush(run, group, part);
+    char *kept = group->values[group->count];
+    snprintf(kept, VALUE_BYTES, "%s", value);
+    group->data[group->fixed_count + group->count++] = data_text(key, kept);
+    group->bytes += strlen(key) + strlen(value) + 3;
+    group_say(group, key, said);
+}
+
+static void group_number(struct run *run, struct group *group, const char *key, int64_t value)
+{
+    char said[SAYING_BYTES];
+    if (!group_has_room(group, key, sizeof value))
+        group_flush(run, group, NULL);
+    group->data[group->count++] = data_integer(key, value);
+    group->bytes += strlen(key) + 2 + sizeof value;
+    snprintf(said, sizeof said, "%lld", (long long)value);
+    group_say(group, key, said);
+}
+
+int inventory_events(void)
+{
+    return 2 * posix_option_count() + 2 * PROFILE_COUNT;
+}
+
+/* ---- options ---- */
+
+static void tell_option(struct run *run, struct group *group, const struct posix_option *option,
+                        const struct answer *answer, const char *folder)
+{
+    char header[SAYING_BYTES], conf[SAYING_BYTES], value[VALUE_BYTES];
+    const char *result = call_result_name(answer->result);
+    snprintf(value, sizeof value, "%s %s %s", saying_text(option_header(option), header),
+             saying_text(option_sysconf(option, folder), conf), result);
+    group_text(run, group, option->part, option->key, value, result);
+}
+
+static void tell_options(struct run *run, const struct inventory *inventory)
+{
+    struct group group;
+    const char *part = posix_options[0].part;
+    group_begin(&group, "posix_options", part);
+    for (int i = 0; i < inventory->option_count; i++) {
+        const struct posix_option *option = &posix_options[i];
+        if (strcmp(option->part, part) != 0) {
+            group_flush(run, &group, part);
+            part = option->part;
+            group_begin(&group, "posix_options", part);
+        }
+        tell_option(run, &group, option, &inventory->options[i], inventory->folder);
+    }
+    group_flush(run, &group, part);
+}
+
+static void tell_why(struct run *run, const struct inventory *inventory)
+{
+    for (int i = 0; i < inventory->option_count; i++) {
+        const struct answer *answer = &inventory->options[i];
+        const char *result = call_result_name(answer->result);
+        if (answer->result != CALL_WORKS)
+            arena_event(run->arena, "posix_option_why", -1,
+                        DATA(data_text("option", posix_options[i].key), data_text("call", result),
+                             data_text("why", answer->why)),
+                        "%s: %s: %s", posix_options[i].key, result, answer->why);
+    }
+}
+
+/* ---- limits, clocks, profiles ---- */
+
+static void tell_limits(struct run *run, const struct inventory *inventory)
+{
+    struct group group;
+    int64_t value;
+    group_begin(&group, "posix_limits", NULL);
+    for (int i = 0; i < inventory->limit_count; i++)
+        if (limit_value(&posix_limits[i], &value))
+            group_number(run, &group, posix_limits[i].key, value);
+    group_number(run, &group, "priorities_fifo_count", inventory->fifo->number);
+    group_number(run, &group, "priorities_rr_count", inventory->rr->number);
+    group_flush(run, &group, NULL);
+}
+
+static void tell_clock(struct run *run, struct group *group, const char *key, clockid_t clock)
+{
+    struct timespec step;
+    if (clock_getres(clock, &step) == 0)
+        group_number(run, group, key, clock_timespec_ns(&step));
+}
+
+static void tell_clocks(struct run *run)
+{
+    struct group group;
+    group_begin(&group, "posix_clocks", NULL);
+    tell_clock(run, &group, "realtime_ns", CLOCK_REALTIME);
+#ifdef CLOCK_MONOTONIC
+    tell_clock(run, &group, "monotonic_ns", CLOCK_MONOTONIC);
+#endif
+#ifdef CLOCK_PROCESS_CPUTIME_ID
+    tell_clock(run, &group, "process_cputime_ns", CLOCK_PROCESS_CPUTIME_ID);
+#endif
+#ifdef CLOCK_THREAD_CPUTIME_ID
+    tell_clock(run, &group, "thread_cputime_ns", CLOCK_THREAD_CPUTIME_ID);
+#endif
+    group_flush(run, &group, NULL);
+}
+
+static void tell_profiles(struct run *run, const struct inventory *inventory)
+{
+    for (int i = 0; i < PROFILE_COUNT; i++) {
+        struct profile_answer decided = profile_decide(i, inventory->options);
+        const char *name = posix_profiles[i].name;
+        arena_event(run->arena, "posix_profile", -1,
+                    DATA(data_text("profile", name),
+                         data_integer("is_satisfied", decided.is_satisfied),
+                         data_integer("missing_count", decided.missing_count),
+                         data_integer("denied_count", decided.denied_count),
+                         data_integer("next_missing_count", decided.next_missing_count),
+                         data_text("next_missing", decided.next_missing),
+                         data_text("missing", decided.missing)),
+                    "%s: %d missing%s%s", name, decided.missing_count,
+                    decided.is_satisfied ? "" : ": ", decided.missing);
+    }
+}
+
+void inventory_tell(struct run *run, const struct inventory *inventory)
+{
+    tell_options(run, inventory);
+    tell_why(run, inventory);
+    tell_limits(run, inventory);
+    tell_clocks(run);
+    tell_profiles(run, inventory);
+    arena_event(run->arena, "posix_named_only", -1, DATA(data_text("parts", "1003.1h,1003.21")),
+                "1003.1h (services for reliable systems) and 1003.21 (distributed real-time "
+                "communication) are named only: no system is known to have them");
+}
+
+/* ---- verdicts ---- */
+
+/* A list of names in a text, as many as fit. */
+static void append(char list[LIST_BYTES], const char *name, const char *why)
+{
+    size_t used = strlen(list);
+    snprintf(list + used, LIST_BYTES - used, "%s%s%s%s", used ? "; " : "", name, why[0] ? ": " : "",
+             why);
+}
+
+static bool is_broken(enum call_result result)
+{
+    return result == CALL_FAILS || result == CALL_MISSING;
+}
+
+static void judge_claims(struct run *run, const struct inventory *inventory)
+{
+    char broken[LIST_BYTES] = "", denied[LIST_BYTES] = "";
+    int claimed_count = 0, denied_count = 0;
+    for (int i = 0; i < inventory->option_count; i++) {
+        const struct posix_option *option = &posix_options[i];
+        const struct answer *answer = &inventory->options[i];
+        if (!option_is_claimed(option, option_header(option),
+                               option_sysconf(option, inventory->folder)))
+            continue;
+        claimed_count++;
+        if (is_broken(answer->result))
+            append(broken, option->key, answer->why);
+        else if (answer->result == CALL_DENIED || answer->result == CALL_UNTRIED)
+            denied_count++, append(denied, option->key, "");
+    }
+    if (broken[0])
+        arena_verdict(run->arena, false, "claims_are_true", "%s", broken);
+    else
+        arena_verdict(run->arena, true, "claims_are_true",
+                      "%d options are claimed and none of them fails%s%s", claimed_count,
+                      denied_count ? "; denied or not tried: " : "", denied);
+}
+
+/* Tells priorities that could not be set; too few are a fault also then. */
+static void judge_priorities(struct run *run, const char *policy, const struct answer *answer)
+{
+    char name[ARENA_NAME_BYTES];
+    bool is_enough = answer->number >= REACH_PRIORITIES;
+    snprintf(name, sizeof name, "priorities_32/%s", policy);
+    if (answer->result == CALL_UNTRIED)
+        return;
+    arena_verdict(run->arena, is_enough && !is_broken(answer->result), name, "%lld priorities%s%s",
+                  (long long)answer->number,
+                  answer->result == CALL_WORKS ? ", each of them was set" : "; ", answer->why);
+}
+
+static void judge_limits(struct run *run, const struct inventory *inventory)
+{
+    char low[LIST_BYTES] = "", words[ANSWER_WHY_BYTES];
+    int told_count = 0, reached_count = 0;
+    for (int i = 0; i < inventory->limit_count; i++) {
+        const struct posix_limit *limit = &posix_limits[i];
+        const struct answer *reached = limit->reach ? &inventory->limits[i] : NULL;
+        int64_t value;
+        bool is_told = limit_value(limit, &value);
+        told_count += is_told ? 1 : 0;
+        reached_count += reached && reached->result == CALL_WORKS ? 1 : 0;
+        if (!limit_is_low(limit, is_told, value, reached))
+            continue;
+        snprintf(words, sizeof words, "sysconf %lld, least %lld%s%.60s", (long long)value,
+                 (long long)limit->least, reached && reached->why[0] ? "; " : "",
+                 reached ? reached->why : "");
+        append(low, limit->key, words);
+    }
+    if (low[0])
+        arena_verdict(run->arena, false, "limits_at_least_posix_minimum", "%s", low);
+    else
+        arena_verdict(run->arena, true, "limits_at_least_posix_minimum",
+                      "%d limits are told and none is below its minimum; calls reached the minimum "
+                      "of %d",
+                      told_count, reached_count);
+}
+
+void inventory_judge(struct run *run, const struct inventory *inventory)
+{
+    judge_claims(run, inventory);
+    judge_priorities(run, "fifo", inventory->fifo);
+    judge_priorities(run, "rr", inventory->rr);
+    judge_limits(run, inventory);
+}
