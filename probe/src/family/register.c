@@ -40,7 +40,6 @@
     TEST(irq_s_sus) \
     TEST(rsp_p_fix) \
     TEST(krn_p_pre) \
-    TEST(krn_p_pre) \
     TEST(msg_p_lat) \
     TEST(msg_p_thr) \
     TEST(msg_b_pri) \
