@@ -101,6 +101,21 @@
 #endif
 #endif
 
+/* msgget, msgctl, msgsnd and msgrcv. */
+#ifndef HS_HAS_SYSV_MESSAGES
+#if defined(__has_include)
+#if __has_include(<sys/msg.h>)
+#define HS_HAS_SYSV_MESSAGES 1
+#else
+#define HS_HAS_SYSV_MESSAGES 0
+#endif
+#elif defined(_XOPEN_VERSION)
+#define HS_HAS_SYSV_MESSAGES 1
+#else
+#define HS_HAS_SYSV_MESSAGES 0
+#endif
+#endif
+
 /* aio_read and the other calls of aio.h. */
 #ifndef HS_HAS_AIO
 #if defined(_POSIX_ASYNCHRONOUS_IO) && _POSIX_ASYNCHRONOUS_IO + 0 > 0

@@ -40,6 +40,9 @@
     TEST(irq_s_sus) \
     TEST(rsp_p_fix) \
     TEST(krn_p_pre) \
+    TEST(msg_p_lat) \
+    TEST(msg_p_thr) \
+    TEST(msg_b_pri) \
     TEST(pos_b_inv)
 /* clang-format on */
 

@@ -249,7 +249,9 @@ static void judge_priorities(struct run *run, const char *policy, const struct a
                   answer->result == CALL_WORKS ? ", each of them was set" : "; ", answer->why);
 }
 
-static void judge_limits(struct run *run, const struct inventory *inventory)
+/* Limits of the base, or those of threads and real-time. */
+static void judge_limits(struct run *run, const struct inventory *inventory, bool is_base,
+                         const char *name)
 {
     char low[LIST_BYTES] = "", words[ANSWER_WHY_BYTES];
     int told_count = 0, reached_count = 0;
@@ -257,6 +259,8 @@ static void judge_limits(struct run *run, const struct inventory *inventory)
         const struct posix_limit *limit = &posix_limits[i];
         const struct answer *reached = limit->reach ? &inventory->limits[i] : NULL;
         int64_t value;
+        if (limit->is_base != is_base)
+            continue;
         bool is_told = limit_value(limit, &value);
         told_count += is_told ? 1 : 0;
         reached_count += reached && reached->result == CALL_WORKS ? 1 : 0;
@@ -268,9 +272,9 @@ static void judge_limits(struct run *run, const struct inventory *inventory)
         append(low, limit->key, words);
     }
     if (low[0])
-        arena_verdict(run->arena, false, "limits_at_least_posix_minimum", "%s", low);
+        arena_verdict(run->arena, false, name, "%s", low);
     else
-        arena_verdict(run->arena, true, "limits_at_least_posix_minimum",
+        arena_verdict(run->arena, true, name,
                       "%d limits are told and none is below its minimum; calls reached the minimum "
                       "of %d",
                       told_count, reached_count);
@@ -281,5 +285,6 @@ void inventory_judge(struct run *run, const struct inventory *inventory)
     judge_claims(run, inventory);
     judge_priorities(run, "fifo", inventory->fifo);
     judge_priorities(run, "rr", inventory->rr);
-    judge_limits(run, inventory);
+    judge_limits(run, inventory, false, "limits_at_least_posix_minimum");
+    judge_limits(run, inventory, true, "base_limits_at_least_posix_minimum");
 }

@@ -15,6 +15,7 @@ struct posix_limit {
     int name;         /* of sysconf; NO_NAME */
     int64_t least;    /* _POSIX_..._MAX of limits.h in POSIX.1-2008 */
     posix_call reach; /* NULL: no call */
+    bool is_base;     /* not of threads and real-time */
 };
 
 /* The last has no key. */

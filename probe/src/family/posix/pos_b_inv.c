@@ -41,7 +41,9 @@ static const struct verdict_spec verdicts[] = {
     {"claims_are_true", "what headers or sysconf claim, a real call does"},
     {"priorities_32", "a real-time policy has 32 priorities or more, and each can be set"},
     {"limits_at_least_posix_minimum",
-     "no limit is below the minimum of POSIX, and real calls reach it"},
+     "no limit of threads and real-time is below the minimum of POSIX, and calls reach it"},
+    {"base_limits_at_least_posix_minimum",
+     "the same of the limits of the base: files, names, processes"},
     {0},
 };
 
