@@ -88,7 +88,7 @@ def events(odd: dict[str, str] | None = None) -> list[Event]:
             process_cputime_ns=1,
             thread_cputime_ns=1,
         ),
-        event("posix_profile", profile="PSE51", is_satisfied=True, missing_count=0, missing=""),
+        event("posix_profile", profile="PSE51", is_satisfied=1, missing_count=0, missing=""),
         event("posix_profile", profile="PSE52", is_satisfied=True, missing_count=0, missing=""),
         event(
             "posix_profile",

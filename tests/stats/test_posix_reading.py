@@ -221,6 +221,14 @@ def test_a_limit_clock_or_profile_that_is_none_is_left_out() -> None:
     assert len(found.problems) == 11
 
 
+def test_a_state_in_place_of_a_call_is_not_repeated() -> None:
+    found = read(
+        inventories.options("1003.1d", {"spawn": "none none missing"}),
+        inventories.event("posix_option_why", option="spawn", call="missing", why="not in libc"),
+    )
+    assert found.options[0].why == "not in libc"
+
+
 def test_names_of_missing_options_are_checked() -> None:
     (found,) = read(
         inventories.event(

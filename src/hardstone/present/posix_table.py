@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from hardstone.model import RunDocument
+from hardstone.model import RunDocument, Verdict
+from hardstone.present.claims import Claim, claim_of
 from hardstone.present.posix_beside import CoverageTable, coverage_table
 from hardstone.present.posix_points import POINTS_MEANING, POINTS_TITLE, PointRow, point_rows
 from hardstone.present.posix_profiles import (
@@ -21,6 +22,7 @@ from hardstone.stats.posix_data import posix_data
 from hardstone.stats.posix_inventory import (
     NO_LIMIT,
     TEST,
+    PosixClaim,
     PosixInventory,
     PosixLimit,
     PosixOption,
@@ -102,7 +104,7 @@ class PosixTable:
     priorities: str
     clocks: list[tuple[str, str, str]]
     profiles: list[ProfileRow]
-    claims: list[tuple[bool, str, str]]
+    claims: list[Claim]
     points: list[PointRow]
     command: str
     coverage: CoverageTable
@@ -133,9 +135,7 @@ def posix_table(document: RunDocument, answer: PosixAnswer) -> PosixTable:
         priorities=_priorities(found.limits),
         clocks=[_clock(one) for one in answer.clocks],
         profiles=profile_rows(found.profiles),
-        claims=[
-            (one.is_true, _claim_name(one.name), shorten(one.evidence, 300)) for one in found.claims
-        ],
+        claims=[_claim(one) for one in found.claims],
         points=point_rows(document, answer.points),
         command=_command(lacking),
         coverage=coverage_table(document, answer.coverage),
@@ -181,10 +181,9 @@ def _working(options: Sequence[PosixOption]) -> str:
     return f"{sum(one.call == 'works' for one in options)} of {len(options)}"
 
 
-def _claim_name(name: str) -> str:
-    """ "priorities 32: fifo"."""
-    claim, slash, case = name.partition("/")
-    return f"{spoken(claim)}{slash and ': '}{spoken(case)}"
+def _claim(one: PosixClaim) -> Claim:
+    evidence = shorten(one.evidence, 300)
+    return claim_of(Verdict(name=one.name, passed=one.is_true, evidence=evidence), TEST)
 
 
 def _state(found: PosixInventory) -> str:

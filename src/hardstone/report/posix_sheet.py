@@ -57,9 +57,9 @@ def _together(parts: Sequence[PartTable]) -> Iterator[list[PartTable]]:
 
 def _limits(subject: str, table: PosixTable) -> Sheet:
     sheet = _headed(subject, f"{table.title}: POSIX inventory, limits and profiles")
-    for is_true, name, evidence in table.claims:
-        word, colour = ("pass", "ink") if is_true else ("FAIL", "bad")
-        sheet.text(f"{word}: {name}: {evidence}", 8.5, colour=colour)
+    for one in table.claims:
+        colour = "bad" if one.look == "failed" else "ink"
+        sheet.text(f"{one.word}: {one.name}: {one.evidence}", 8.5, colour=colour)
     sheet.gap(4)
     profiles = [[row.profile, row.state, row.missing or "-"] for row in table.profiles]
     sheet.table(["Profile", "State", "Missing"], profiles, is_numeric=False)

@@ -128,7 +128,8 @@ class _Reader:
 
     def _take_why(self, data: Mapping[str, DataValue]) -> None:
         name = data.get("option")
-        told = [text for key in ("call", "why") if isinstance(text := data.get(key), str) and text]
+        texts = [text for key in ("call", "why") if isinstance(text := data.get(key), str)]
+        told = [text for text in texts if text and text not in _CALLS]  # no call, but a state
         if not isinstance(name, str) or not _NAME.fullmatch(name) or not told:
             self._miss("reason of option", name, "no option or no text")
         elif len(self._whys) < MOST_OPTIONS:
@@ -154,12 +155,12 @@ class _Reader:
                 self.clocks.setdefault(name.removesuffix("_ns"), value)
 
     def _take_profile(self, data: Mapping[str, DataValue]) -> None:
-        name, is_satisfied = data.get("profile"), data.get("is_satisfied")
+        name, is_satisfied = data.get("profile"), _claim(data.get("is_satisfied"))
         count, denied = _integer(data.get("missing_count")), _integer(data.get("denied_count"))
         missing = self._names(data.get("missing"), "missing options")
         if not isinstance(name, str) or not _PROFILE_NAME.fullmatch(name):
             self._miss("profile", name, "not the name of a profile")
-        elif not isinstance(is_satisfied, bool) or count is None or count < len(missing):
+        elif is_satisfied is None or count is None or count < len(missing):
             self._miss("profile", name, "no count of what is missing")
         elif is_satisfied != (count == 0):
             self._miss("profile", name, "what is missing contradicts whether it is satisfied")
@@ -237,6 +238,11 @@ def _counts(data: Mapping[str, DataValue]) -> Iterator[tuple[str, int | None]]:
     for name, value in data.items():
         if name != "data_dropped_count":
             yield name, _integer(value)
+
+
+def _claim(value: DataValue) -> bool | None:
+    """The probe sends 0 and 1 for no and yes."""
+    return bool(value) if isinstance(value, int) and value in (0, 1) else None
 
 
 def _integer(value: DataValue) -> int | None:

@@ -25,6 +25,7 @@ from hardstone.terminal.words import words
 _ROOMY = 80
 _USUAL_NAME = 28
 _BEFORE_REMARK = 58
+_CLAIMS = {"passed": "green", "failed": "bold red", "uncounted": "yellow"}
 _STYLES = {"passed": "green", "failed": "bold red", "partly": "yellow", "quiet": "dim"}
 
 
@@ -114,9 +115,9 @@ def _option(row: OptionRow) -> Sequence[Text]:
 def _show_limits(console: Console, found: PosixTable) -> None:
     if found.priorities:
         console.print(words(found.priorities))
-    for is_true, name, evidence in found.claims:
-        word = words("pass", "green") if is_true else words("FAIL", "bold red")
-        console.print(word + Text(" ") + words(f"{name}: {evidence}"))
+    for one in found.claims:
+        word = words(one.word, _CLAIMS[one.look])
+        console.print(word + Text(" ") + words(f"{one.name}: {one.evidence}"))
     if found.priorities or found.claims:
         console.print()
     if found.limits:
