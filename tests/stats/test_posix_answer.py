@@ -123,6 +123,18 @@ def test_fine_timers_are_the_smallest_step_of_expiries() -> None:
     assert (found.judgement, found.statistic, found.value) == ("holds", "min", 3000)
 
 
+def test_only_the_series_of_a_kind_answers() -> None:
+    found = {"mq": 7000, "pipe": 99_000}
+    series = [make.series([value], "latency") for value in found.values()]
+    for one, kind in zip(series, found, strict=True):
+        one.labels = {"kind": kind}
+    messages = make.result("MSG-P-LAT", series=series)
+    told = point("interprocess communication", messages).measured[1]
+    assert (told.test, told.labels, told.value) == ("MSG-P-LAT", {"kind": "mq"}, 7000)
+    memory = point("shared memory", messages).measured[0]
+    assert (memory.judgement, memory.status) == ("nothing", "measured")
+
+
 def test_what_could_not_be_measured_has_its_reason() -> None:
     denied = make.result("THR-B-PRI", series=[], status="denied", reason="no right")
     found = measured("priority scheduling", denied)

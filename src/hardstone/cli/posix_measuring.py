@@ -19,30 +19,11 @@ from hardstone.stats.posix_inventory import TEST
 from hardstone.targets import find_target
 from hardstone.terminal.posix_view import print_posix
 
-# What a person may ask of `run` and not here, as it is there when nobody asks.
-_USUAL: dict[str, Any] = {
-    "profile": "quick",
-    "load": ("none",),
-    "cpu_config": ("shared",),
-    "cpu": None,
-    "policy": "fifo",
-    "priority": None,
-    "clock": "auto",
-    "samples": None,
-    "duration": None,
-    "interval": None,
-    "params": (),
-    "seed": "0",
-    "dma_latency": None,
-    "trace": False,
-    "output": None,
-}
-
 
 def measure_posix(options: Mapping[str, Any]) -> int:
     """Measures POS-B-INV as `options` of the command line say: the exit code."""
     names = lab_targets(options["target"], options)
-    asked = {**_USUAL, **options}
+    asked = {**_usual(), **options}
     is_json = options["as_json"]
     if len(names) > 1:
         return _measure_several(names, asked)
@@ -50,6 +31,13 @@ def measure_posix(options: Mapping[str, Any]) -> int:
         prepared = prepare(target, names[0], (TEST,), asked)
         show = _print_one if is_json else print_posix
         return run_one(prepared, asked, show, wants_report=False)[1]
+
+
+def _usual() -> dict[str, Any]:
+    """What a person may ask of `evaluate` and not here, as it is there when nobody asks."""
+    from hardstone.cli.evaluate import command
+
+    return dict(command.make_context("evaluate", []).params)
 
 
 def print_posix_json(documents: Sequence[RunDocument], not_run: Sequence[NotRun] = ()) -> None:

@@ -69,21 +69,31 @@ def point_rows(document: RunDocument, points: Sequence[PointAnswer]) -> list[Poi
 
 def _measured(found: Sequence[Measured], mark: str) -> list[MeasuredText]:
     """A text for each test; those that the run lacks share one."""
-    absent = [one.test for one in found if one.judgement == "absent"]
-    told = [measured_text(one, mark) for one in found if one.judgement != "absent"]
+    absent = list(dict.fromkeys(one.test for one in found if one.judgement == "absent"))
+    told: list[MeasuredText] = []
+    for one in found:
+        if one.judgement != "absent":
+            is_first = all(before.test != one.test for before in told)
+            told.append(measured_text(one, mark, has_claims=is_first))
     if absent:
         told.append(MeasuredText(", ".join(absent), _ABSENT, "quiet", is_absent=True))
     return told
 
 
-def measured_text(found: Measured, mark: str = "") -> MeasuredText:
+def measured_text(found: Measured, mark: str = "", *, has_claims: bool = True) -> MeasuredText:
     """`mark` stands behind figures that are not those of hardware."""
     if found.judgement == "nothing":
-        text = ": ".join(filter(None, (found.status, shorten(found.reason, 120))))
+        text = ": ".join(filter(None, (_ended(found), shorten(found.reason, 120))))
     else:
         cut = found.status if found.status != "measured" else ""
-        text = "; ".join(filter(None, (_claims(found), _figure(found, mark), cut)))
+        text = "; ".join(
+            filter(None, (_claims(found) if has_claims else "", _figure(found, mark), cut))
+        )
     return MeasuredText(found.test, text, _LOOKS[found.judgement])
+
+
+def _ended(found: Measured) -> str:
+    return "measured, but not this" if found.status == "measured" else found.status
 
 
 def _claims(found: Measured) -> str:
