@@ -130,7 +130,8 @@ def test_each_lie_is_seen_by_the_call_of_its_option_and_by_no_other(
     expected = {option for options in lies.values() for option in options} & working(honest)
     assert working(honest) - working(stream) == expected
     assert not stream.verdicts["claims_are_true"]
-    told = {text.partition(":")[0] for text in evidence(stream, "claims_are_true").split("; ")}
+    text = evidence(stream, "claims_are_true").partition(" claims are false: ")[2]
+    told = {one.partition(":")[0] for one in text.split("; ")} - {"..."}
     assert told & expected
     partly = {key for key, (_, _, call) in answers(stream).items() if call == "partly"}
     assert set(whys(stream)) >= expected

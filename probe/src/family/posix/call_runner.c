@@ -135,10 +135,30 @@ int call_runner_open(struct call_runner *runner)
     return port_has_processes() ? start_runner(runner) : 0;
 }
 
+struct here {
+    posix_call call;
+    const struct call_tools *tools;
+    struct answer *answer;
+};
+
+static int run_one(void *argument)
+{
+    struct here *here = argument;
+    *here->answer = here->call(here->tools);
+    return 0;
+}
+
+/* On a thread of its own each: priority, CPU and signal mask are a thread's. */
 static void run_here(struct call_runner *runner)
 {
-    for (int i = 0; i < runner->count && !run_should_stop(); i++)
-        runner->board->answers[i] = runner->calls[i](&runner->tools);
+    for (int i = 0; i < runner->count && !run_should_stop(); i++) {
+        struct answer *answer = &runner->board->answers[i];
+        struct here here = {runner->calls[i], &runner->tools, answer};
+        if (posix_call_needs_process(here.call))
+            *answer = answer_untried("it needs a process of its own");
+        else if (call_on_thread(run_one, &here, -1) != 0)
+            *answer = answer_untried("no thread of its own");
+    }
 }
 
 int call_runner_run(struct call_runner *runner)

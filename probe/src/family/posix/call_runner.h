@@ -2,7 +2,8 @@
  * or end its process. A runner, forked before there are threads, forks them; its answers are in
  * memory that it shares with the probe.
  *
- * On a system without processes the calls run in the probe, without a deadline but the test's. */
+ * On a system without processes the calls run on threads of the probe, without a deadline but the
+ * test's; those that change their whole process are untried. */
 #ifndef HS_FAMILY_POSIX_CALL_RUNNER_H
 #define HS_FAMILY_POSIX_CALL_RUNNER_H
 

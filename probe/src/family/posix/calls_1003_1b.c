@@ -24,6 +24,7 @@
 #define EXPIRY_NS INT64_C(5000000)
 #define MOMENT_NS INT64_C(5000000)
 
+#if HS_HAS_SIGNAL_QUEUE
 static void block_signal(sigset_t *set, int number)
 {
     sigemptyset(set);
@@ -31,7 +32,6 @@ static void block_signal(sigset_t *set, int number)
     pthread_sigmask(SIG_BLOCK, set, NULL);
 }
 
-#if HS_HAS_SIGNAL_QUEUE
 /* A timer of CLOCK_REALTIME expires once, with its value and not early. The time is looked at on
  * CLOCK_MONOTONIC, which nobody sets. */
 static struct answer wait_for_expiry(timer_t timer, const sigset_t *set,

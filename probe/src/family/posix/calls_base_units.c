@@ -110,10 +110,11 @@ struct answer call_signal_jump(const struct call_tools *tools)
     sigjmp_buf place;
     sigset_t set, now;
     volatile int jumps = 0;
+    sigemptyset(&set);
+    sigaddset(&set, SIGUSR2);
+    pthread_sigmask(SIG_UNBLOCK, &set, NULL);
     int back = sigsetjmp(place, 1);
     if (jumps++ == 0) {
-        sigemptyset(&set);
-        sigaddset(&set, SIGUSR2);
         pthread_sigmask(SIG_BLOCK, &set, NULL);
         siglongjmp(place, 7);
     }

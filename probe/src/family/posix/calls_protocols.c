@@ -21,6 +21,7 @@
 
 enum { LOW = 1, MIDDLE, HIGH, TOP };
 
+#if HS_HAS_PRIO_INHERIT || HS_HAS_PRIO_PROTECT
 /* Puts the calling thread on one CPU, at `level`. False with `answer` set. */
 static bool begin(int level, struct answer *answer)
 {
@@ -57,6 +58,7 @@ struct scene {
     bool high_came_first; /* while `middle` still ran */
     bool middle_ran;
 };
+#endif
 
 #if HS_HAS_PRIO_INHERIT
 static void *be_low(void *argument)

@@ -178,8 +178,8 @@ static void tell_profiles(struct run *run, const struct inventory *inventory)
                          data_integer("missing_count", decided.missing_count),
                          data_integer("denied_count", decided.denied_count),
                          data_integer("next_missing_count", decided.next_missing_count),
-                         data_text("next_missing", decided.next_missing),
-                         data_text("missing", decided.missing)),
+                         data_text("missing", decided.missing),
+                         data_text("next_missing", decided.next_missing)),
                     "%s: %d missing%s%s", name, decided.missing_count,
                     decided.is_satisfied ? "" : ": ", decided.missing);
     }
@@ -199,12 +199,17 @@ void inventory_tell(struct run *run, const struct inventory *inventory)
 
 /* ---- verdicts ---- */
 
-/* A list of names in a text, as many as fit. */
+/* A list of names in a text, as many as fit, then "...". */
 static void append(char list[LIST_BYTES], const char *name, const char *why)
 {
     size_t used = strlen(list);
-    snprintf(list + used, LIST_BYTES - used, "%s%s%s%s", used ? "; " : "", name, why[0] ? ": " : "",
-             why);
+    if (used >= 3 && strcmp(list + used - 3, "...") == 0)
+        return;
+    if (used + strlen(name) + strlen(why) + 8 > LIST_BYTES)
+        snprintf(list + used, LIST_BYTES - used, "; ...");
+    else
+        snprintf(list + used, LIST_BYTES - used, "%s%s%s%s", used ? "; " : "", name,
+                 why[0] ? ": " : "", why);
 }
 
 static bool is_broken(enum call_result result)
@@ -212,28 +217,40 @@ static bool is_broken(enum call_result result)
     return result == CALL_FAILS || result == CALL_MISSING;
 }
 
+struct claims {
+    int claimed_count, broken_count, open_count;
+    char broken[LIST_BYTES], open[LIST_BYTES]; /* open: denied or not tried */
+};
+
+static void count_claim(struct claims *claims, const struct posix_option *option,
+                        const struct answer *answer)
+{
+    claims->claimed_count++;
+    if (is_broken(answer->result)) {
+        claims->broken_count++;
+        append(claims->broken, option->key, answer->why);
+    } else if (answer->result == CALL_DENIED || answer->result == CALL_UNTRIED) {
+        claims->open_count++;
+        append(claims->open, option->key, "");
+    }
+}
+
 static void judge_claims(struct run *run, const struct inventory *inventory)
 {
-    char broken[LIST_BYTES] = "", denied[LIST_BYTES] = "";
-    int claimed_count = 0, denied_count = 0;
+    struct claims claims = {.claimed_count = 0};
     for (int i = 0; i < inventory->option_count; i++) {
         const struct posix_option *option = &posix_options[i];
-        const struct answer *answer = &inventory->options[i];
-        if (!option_is_claimed(option, option_header(option),
-                               option_sysconf(option, inventory->folder)))
-            continue;
-        claimed_count++;
-        if (is_broken(answer->result))
-            append(broken, option->key, answer->why);
-        else if (answer->result == CALL_DENIED || answer->result == CALL_UNTRIED)
-            denied_count++, append(denied, option->key, "");
+        if (option_is_claimed(option, option_header(option),
+                              option_sysconf(option, inventory->folder)))
+            count_claim(&claims, option, &inventory->options[i]);
     }
-    if (broken[0])
-        arena_verdict(run->arena, false, "claims_are_true", "%s", broken);
+    if (claims.broken_count > 0)
+        arena_verdict(run->arena, false, "claims_are_true", "%d of %d claims are false: %s",
+                      claims.broken_count, claims.claimed_count, claims.broken);
     else
         arena_verdict(run->arena, true, "claims_are_true",
-                      "%d options are claimed and none of them fails%s%s", claimed_count,
-                      denied_count ? "; denied or not tried: " : "", denied);
+                      "%d options are claimed and none of them fails%s%s", claims.claimed_count,
+                      claims.open_count ? "; denied or not tried: " : "", claims.open);
 }
 
 /* Tells priorities that could not be set; too few are a fault also then. */

@@ -32,6 +32,9 @@ struct posix_option {
 /* All options in the order of the parts; the last has no key. */
 extern const struct posix_option posix_options[];
 
+/* Whether the call changes its whole process: it is untried where it cannot have one of its own. */
+bool posix_call_needs_process(posix_call call);
+
 enum { OPTION_MOST = 80 };
 int posix_option_count(void);
 

@@ -6,6 +6,7 @@
 
 #include "family/posix/option.h"
 
+#include "base/posix_optional.h"
 #include "family/posix/calls.h"
 #include "family/posix/sysconf_names.h"
 
@@ -98,3 +99,21 @@ const struct posix_option posix_options[] = {
     {0},
 };
 /* clang-format on */
+
+bool posix_call_needs_process(posix_call call)
+{
+    static const posix_call alone[] = {
+        call_saved_ids,
+        call_chown_restricted,
+        call_user_groups,
+        call_memlock,
+        call_priority_scheduling,
+#if HS_HAS_SPORADIC_SERVER
+        call_sporadic_server,
+#endif
+    };
+    for (size_t i = 0; i < sizeof alone / sizeof alone[0]; i++)
+        if (alone[i] == call)
+            return true;
+    return false;
+}

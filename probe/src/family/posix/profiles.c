@@ -73,16 +73,16 @@ static const char *const multi_purpose[] = {
 const struct posix_profile posix_profiles[PROFILE_COUNT] = {
     {"PSE51", minimal}, {"PSE52", controller}, {"PSE53", dedicated}, {"PSE54", multi_purpose}};
 
-static void append(char text[PROFILE_TEXT_BYTES], const char *key)
+/* As many keys as fit, then "...". */
+static void append(char *text, size_t bytes, const char *key)
 {
     size_t used = strlen(text), needed = strlen(key) + 2;
-    bool is_cut = used >= 3 && strcmp(text + used - 3, "...") == 0;
-    if (is_cut)
+    if (used >= 3 && strcmp(text + used - 3, "...") == 0)
         return;
-    if (used + needed + 5 > PROFILE_TEXT_BYTES)
-        snprintf(text + used, PROFILE_TEXT_BYTES - used, ",...");
+    if (used + needed + 5 > bytes)
+        snprintf(text + used, bytes - used, ",...");
     else
-        snprintf(text + used, PROFILE_TEXT_BYTES - used, "%s%s", used ? "," : "", key);
+        snprintf(text + used, bytes - used, "%s%s", used ? "," : "", key);
 }
 
 static void add(struct profile_answer *decided, const char *key, const struct answer *answer,
@@ -93,11 +93,11 @@ static void add(struct profile_answer *decided, const char *key, const struct an
     decided->missing_count++;
     if (!answer || answer->result == CALL_DENIED || answer->result == CALL_UNTRIED)
         decided->denied_count++;
-    append(decided->missing, key);
+    append(decided->missing, sizeof decided->missing, key);
     if (!is_own)
         return;
     decided->next_missing_count++;
-    append(decided->next_missing, key);
+    append(decided->next_missing, sizeof decided->next_missing, key);
 }
 
 struct profile_answer profile_decide(int profile, const struct answer *answers)

@@ -5,11 +5,17 @@
 
 #include "base/posix_source.h"
 
+#include "base/build_options.h"
 #include "family/posix/answer.h"
 
 #include <stdbool.h>
 
-enum { PROFILE_COUNT = 4, PROFILE_TEXT_BYTES = 360 };
+/* The two texts of an answer find room in the data of one event. */
+enum {
+    PROFILE_COUNT = 4,
+    PROFILE_TEXT_BYTES = HS_ARENA_DATA_BYTES > 256 ? HS_ARENA_DATA_BYTES / 2 - 20 : 100,
+    PROFILE_NEXT_BYTES = PROFILE_TEXT_BYTES / 2,
+};
 
 /* What a profile needs beyond the one before it: keys of option_table.c; the last is NULL. */
 struct posix_profile {
@@ -24,7 +30,7 @@ struct profile_answer {
     int missing_count, denied_count;
     int next_missing_count;           /* of those that it adds */
     char missing[PROFILE_TEXT_BYTES]; /* keys with commas; as many as fit, then "..." */
-    char next_missing[PROFILE_TEXT_BYTES];
+    char next_missing[PROFILE_NEXT_BYTES];
 };
 
 /* `answers` of all options, in the order of posix_options. What works only partly is missing; what

@@ -19,7 +19,7 @@
 #endif
 
 /* Keys that the C library and the program itself may have, which count too. */
-enum { KEYS_OF_OTHERS = 8 };
+enum { KEYS_OF_OTHERS = 8, STANDARD_STREAMS = 3 };
 
 /* How far it came; a limit of this user is no fault of the system. */
 static struct answer answer_reached(const char *call, int got, int wanted, int error,
@@ -38,10 +38,12 @@ static struct answer answer_reached(const char *call, int got, int wanted, int e
 struct answer reach_keys(const struct call_tools *tools)
 {
     (void)tools;
-    pthread_key_t key;
+    pthread_key_t keys[REACH_KEYS];
     int got = 0, error = 0;
-    while (got < REACH_KEYS && (error = pthread_key_create(&key, NULL)) == 0)
+    while (got < REACH_KEYS && (error = pthread_key_create(&keys[got], NULL)) == 0)
         got++;
+    for (int i = 0; i < got; i++)
+        pthread_key_delete(keys[i]);
     return answer_reached("pthread_key_create", got + KEYS_OF_OTHERS, REACH_KEYS, error, NULL);
 }
 
@@ -72,12 +74,13 @@ struct answer reach_mq_prio(const struct call_tools *tools)
 struct answer reach_open(const struct call_tools *tools)
 {
     (void)tools;
-    int ends[2], got = 3; /* the standard streams */
-    if (pipe(ends) != 0)
-        return answer_error("pipe", errno);
-    while (got < REACH_OPEN && dup(ends[0]) >= 0)
+    int copies[REACH_OPEN], got = 0, error = 0;
+    while (got < REACH_OPEN && (copies[got] = dup(STDERR_FILENO)) >= 0)
         got++;
-    return answer_reached("dup", got, REACH_OPEN, errno, "-n");
+    error = errno;
+    for (int i = 0; i < got; i++)
+        close(copies[i]);
+    return answer_reached("dup", got + STANDARD_STREAMS, REACH_OPEN, error, "-n");
 }
 
 struct answer reach_rtsig(const struct call_tools *tools)
@@ -155,11 +158,14 @@ struct answer reach_timers(const struct call_tools *tools)
 {
     (void)tools;
     struct sigevent event = {.sigev_notify = SIGEV_NONE};
-    timer_t timer;
+    timer_t timers[REACH_TIMERS];
     int got = 0;
-    while (got < REACH_TIMERS && timer_create(CLOCK_REALTIME, &event, &timer) == 0)
+    while (got < REACH_TIMERS && timer_create(CLOCK_REALTIME, &event, &timers[got]) == 0)
         got++;
-    return answer_reached("timer_create", got, REACH_TIMERS, errno, "-i");
+    int error = errno;
+    for (int i = 0; i < got; i++)
+        timer_delete(timers[i]);
+    return answer_reached("timer_create", got, REACH_TIMERS, error, "-i");
 }
 
 /* ---- priorities ---- */
