@@ -127,10 +127,14 @@ def test_only_the_series_of_a_kind_answers() -> None:
     found = {"mq": 7000, "pipe": 99_000}
     series = [make.series([value], "latency") for value in found.values()]
     for one, kind in zip(series, found, strict=True):
-        one.labels = {"kind": kind}
+        one.labels = {"kind": kind, "scope": "process"}
     messages = make.result("MSG-P-LAT", series=series)
     told = point("interprocess communication", messages).measured[1]
-    assert (told.test, told.labels, told.value) == ("MSG-P-LAT", {"kind": "mq"}, 7000)
+    assert (told.test, told.labels, told.value) == (
+        "MSG-P-LAT",
+        {"kind": "mq", "scope": "process"},
+        7000,
+    )
     memory = point("shared memory", messages).measured[0]
     assert (memory.judgement, memory.status) == ("nothing", "measured")
 

@@ -30,12 +30,18 @@ _MOST_FAILED = 3
 
 @dataclass(frozen=True)
 class MeasuredText:
-    """What one test says; `look` is empty for figures, which are no judgement."""
+    """What one test says: `judged` with its look, then `figure`, which is no judgement."""
 
     test: str
-    text: str
+    judged: str
     look: str
+    figure: str = ""
     is_absent: bool = False
+
+    @property
+    def text(self) -> str:
+        """All of it."""
+        return "; ".join(part for part in (self.judged, self.figure) if part)
 
 
 @dataclass(frozen=True)
@@ -82,14 +88,13 @@ def _measured(found: Sequence[Measured], mark: str) -> list[MeasuredText]:
 
 def measured_text(found: Measured, mark: str = "", *, has_claims: bool = True) -> MeasuredText:
     """`mark` stands behind figures that are not those of hardware."""
+    look = _LOOKS[found.judgement]
     if found.judgement == "nothing":
         text = ": ".join(filter(None, (_ended(found), shorten(found.reason, 120))))
-    else:
-        cut = found.status if found.status != "measured" else ""
-        text = "; ".join(
-            filter(None, (_claims(found) if has_claims else "", _figure(found, mark), cut))
-        )
-    return MeasuredText(found.test, text, _LOOKS[found.judgement])
+        return MeasuredText(found.test, text, look)
+    cut = found.status if found.status != "measured" else ""
+    figure = "; ".join(filter(None, (_figure(found, mark), cut)))
+    return MeasuredText(found.test, _claims(found) if has_claims else "", look, figure)
 
 
 def _ended(found: Measured) -> str:

@@ -37,7 +37,7 @@ MEANS = (
 )
 CLOCKS_MEANING = (
     "claimed: clock_getres. seen: the smallest step that CLK-B-RES of this run saw; of a timer, "
-    "between two expiries."
+    "between two expiries, and its resolution is at most that."
 )
 _REMARKS = {
     "claimed_but_fails": "claimed, but fails",

@@ -168,8 +168,9 @@ def _points(rows: Sequence[PointRow]) -> Table:
 
 
 def _measured(one: MeasuredText) -> Text:
-    style = _STYLES.get(one.look, "")
-    return words(one.test, "dim" if one.is_absent else "") + Text(" ") + words(one.text, style)
+    found = words(one.test, "dim" if one.is_absent else "") + Text(" ")
+    found += words(one.judged, _STYLES.get(one.look, ""))
+    return found + Text("; " if one.judged and one.figure else "") + words(one.figure)
 
 
 def _show_coverage(console: Console, found: CoverageTable) -> None:
