@@ -37,7 +37,7 @@ def musl_probe(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "asm": machine_headers,
     }.items():
         (folder / name).symlink_to(place)
-    files = [str(file) for file in sorted(SOURCES.rglob("*.c")) if file.parent.name != "posix"]
+    files = [str(file) for file in sorted(SOURCES.rglob("*.c")) if file.parent != SOURCES / "port/posix"]
     program = folder / "hardstone-probe"
     command = [compiler, "-std=c11", "-O0", "-static", "-isystem", str(folder), f"-I{SOURCES}"]
     subprocess.run([*command, "-o", str(program), *files, "-lm", "-lpthread"], check=True)
