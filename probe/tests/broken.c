@@ -14,8 +14,8 @@
  *   unseen        the CPU time of the process includes pauses of the machine, as in a guest
  *                 without steal time
  *   taken         each reading of the CPU time of the process is another 2 ms too low
- * and those of broken_floods.c, broken_kernel.c, broken_threads.c, broken_semaphores.c and
- * broken_locks.c.
+ * and those of broken_floods.c, broken_kernel.c, broken_messages.c, broken_threads.c,
+ * broken_semaphores.c and broken_locks.c.
  */
 #define _GNU_SOURCE
 #include "broken.h"
@@ -190,6 +190,7 @@ ssize_t read(int file, void *buffer, size_t bytes)
     if (broken_read(file))
         return (ssize_t)bytes;
     ssize_t got = REAL(read)(file, buffer, bytes);
+    broken_harm_read(buffer, got);
     if (got == sizeof(uint64_t) && bytes == sizeof(uint64_t) && breaks("overrun")) {
         uint64_t count;
         memcpy(&count, buffer, sizeof count);

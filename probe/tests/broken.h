@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/types.h>
 
 /* The libc function `name` that this library overrides. */
 #define REAL(name) ((__typeof__(&(name)))broken_real(#name))
@@ -44,6 +45,11 @@ void broken_wait_for_kernel(void);
 bool broken_post(sem_t *semaphore);
 bool broken_wait(sem_t *semaphore);
 bool broken_read(int file);
+
+/* Called by send: whether it fails, with errno. Called by read with what it got: breaches of pipes.
+ */
+bool broken_refuses_send(size_t count);
+void broken_harm_read(void *bytes, ssize_t got);
 
 /* The same for locks that broken_locks.c replaced by a priority-inheritance mutex. */
 bool broken_lends_semaphore(sem_t *semaphore, unsigned value);

@@ -2,13 +2,14 @@
 
 #include "family/message/exchange.h"
 
+#include "family/message/loss_watch.h"
 #include "run/supervise.h"
 #include "run/variant.h"
 
 #include <stdio.h>
 #include <time.h>
 
-enum { ROOMS = 3, MOST_MEMORY_BYTES = 64 << 20, WAKE_STEP_NS = 1000000 };
+enum { ROOMS = 4, MOST_MEMORY_BYTES = 64 << 20, WAKE_STEP_NS = 1000000 };
 
 int exchange_refuse(struct run *run, const char *what)
 {
@@ -84,6 +85,7 @@ static int make_table(struct run *run, struct exchange *exchange, int depth)
     exchange->table->own = (struct message *)rooms;
     exchange->table->received = (struct message *)(rooms + room_bytes);
     exchange->table->others = (struct message *)(rooms + 2 * room_bytes);
+    exchange->table->watchs = (struct message *)(rooms + 3 * room_bytes);
     exchange->memory = rooms + ROOMS * room_bytes;
     return 0;
 }
@@ -130,10 +132,11 @@ static void clear(struct exchange *exchange, size_t bytes)
     table->bytes = bytes;
     atomic_store(&table->is_over, false);
     atomic_store(&table->is_done, false);
+    atomic_store(&table->is_lost, false);
     atomic_store(&table->had_odd_length, false);
     atomic_store(&table->answer_count, 0);
     atomic_store(&table->sent_count, 0);
-    table->own->type = table->received->type = table->others->type = 1;
+    table->own->type = table->received->type = table->others->type = table->watchs->type = 1;
 }
 
 /* Sleeps, so that a second party that is ready runs. */
@@ -165,10 +168,13 @@ static int measure_together(struct run *run, const struct exchange_body *body)
                            &run->setup, body->work, exchange->table);
     if (error)
         return peer_not_started(run, error, "second party", NULL);
+    struct loss_watch watch;
     supervise_process(run, exchange->peer.process, "second party");
+    loss_watch_start(&watch, exchange->table, exchange->table->watchs, &run->setup);
     burst_begin(&exchange->burst, run, exchange->peer.process);
     burst_plan(&exchange->burst, body->ahead_ns);
     int result = variant_sample(run, &exchange->burst, 0, body->burst_count, body->take);
+    loss_watch_end(&watch);
     supervise_process(run, 0, NULL);
     end_second_party(exchange, body);
     return peer_join(&exchange->peer) == 0 ? result : supervise_ended_early(run, "second party");

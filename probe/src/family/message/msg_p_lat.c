@@ -14,7 +14,8 @@
  * Each message has its own content, which follows from its number. A round counts if the second
  * party answered just once, and the answer has the length and the content of what was sent:
  * otherwise the test ends and fails (event not_handed_over). Content is written and compared
- * outside the stamps.
+ * outside the stamps. A message that is lost would leave both parties waiting: a thread of the
+ * priority below, which looks once a second, ends that.
  *
  * How it could be wrong: on two CPUs there would be no context switch in the figure, so the test is
  * unsupported where threads cannot be kept on one CPU. Half a round trip is the mean of two
@@ -63,6 +64,9 @@ static void answer(void *argument)
 static const char *fault_of(struct exchange_table *table, uint64_t answers, ssize_t got,
                             const unsigned char *sent)
 {
+    const char *lost = exchange_lost(table);
+    if (lost)
+        return lost;
     if (atomic_load_explicit(&table->answer_count, memory_order_relaxed) != answers + 1)
         return "the second party did not answer exactly once";
     if (atomic_load_explicit(&table->had_odd_length, memory_order_relaxed))

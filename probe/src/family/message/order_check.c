@@ -53,18 +53,46 @@ static long shown(const struct order_check *check, long priority)
     return check->has_types ? -priority : priority;
 }
 
+static void suspect(struct order_check *check, enum order_claim claim, uint64_t overtaken,
+                    const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+static void suspect(struct order_check *check, enum order_claim claim, uint64_t overtaken,
+                    const char *format, ...)
+{
+    va_list arguments;
+    if (check->overtaken[claim] != 0)
+        return;
+    check->overtaken[claim] = overtaken;
+    va_start(arguments, format);
+    vsnprintf(check->suspicion[claim], ORDER_TEXT_BYTES, format, arguments);
+    va_end(arguments);
+}
+
 static void judge_place(struct order_check *check, int place)
 {
     const struct order_sent *taken = &check->queue[place];
     for (int i = 0; i < check->count; i++) {
         const struct order_sent *other = &check->queue[i];
         if (other->priority > taken->priority)
-            keep(check, ORDER_PRIORITY, "one of %s %ld came before one of %ld", word_of(check),
-                 shown(check, taken->priority), shown(check, other->priority));
+            suspect(check, ORDER_PRIORITY, other->number, "one of %s %ld came before one of %ld",
+                    word_of(check), shown(check, taken->priority), shown(check, other->priority));
         if (other->priority == taken->priority && i < place)
-            keep(check, ORDER_AGE, "of %s %ld, message %llu came before the older %llu",
-                 word_of(check), shown(check, taken->priority), (unsigned long long)taken->number,
-                 (unsigned long long)other->number);
+            suspect(check, ORDER_AGE, other->number,
+                    "of %s %ld, message %llu came before the older %llu", word_of(check),
+                    shown(check, taken->priority), (unsigned long long)taken->number,
+                    (unsigned long long)other->number);
+    }
+}
+
+/* The message of this number came, or was lost. */
+static void settle(struct order_check *check, uint64_t number, bool has_come)
+{
+    for (int i = 0; i < ORDER_CLAIMS; i++) {
+        if (check->overtaken[i] != number)
+            continue;
+        if (has_come)
+            keep(check, (enum order_claim)i, "%s", check->suspicion[i]);
+        check->overtaken[i] = 0;
     }
 }
 
@@ -91,6 +119,7 @@ void order_note_received(struct order_check *check, const unsigned char *bytes, 
         keep(check, ORDER_INTACT, "a message came that was not in the queue");
         return;
     }
+    settle(check, number, true);
     judge_place(check, place);
     judge_content(check, &check->queue[place], bytes, got, priority);
     forget(check, place);
@@ -101,6 +130,8 @@ void order_note_empty(struct order_check *check)
     if (check->count > 0)
         keep(check, ORDER_INTACT, "message %llu was lost",
              (unsigned long long)check->queue[0].number);
+    for (int i = 0; i < check->count; i++)
+        settle(check, check->queue[i].number, false);
     check->count = 0;
 }
 

@@ -25,6 +25,10 @@ struct order_check {
     int count;
     uint64_t last_number, received_count;
     char fault[ORDER_CLAIMS][ORDER_TEXT_BYTES]; /* the first of each claim; "": none */
+    /* A message that came before one that was due, by claim: a fault of order once that one comes,
+     * and none if it was lost. 0: none. */
+    uint64_t overtaken[ORDER_CLAIMS];
+    char suspicion[ORDER_CLAIMS][ORDER_TEXT_BYTES];
 };
 
 /* Notes a message that is sent, at most ORDER_MOST at a time; returns its number, which

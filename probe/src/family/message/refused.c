@@ -11,8 +11,9 @@ static const char *queue_remedy(int error)
     case EMSGSIZE:
         return "raise the length of a message (Linux: sysctl fs.mqueue.msgsize_max)";
     case ENOBUFS:
-        return "raise the messages of a queue (Linux: sysctl fs.mqueue.msg_max), or ask for less "
-               "(-p depth=...)";
+        return "raise the messages of a queue (Linux: sysctl fs.mqueue.msg_max), or ask MSG-P-THR "
+               "for "
+               "less (-p depth=...)";
     case EMFILE:
         return "raise the memory of message queues (ulimit -q) or the open files (ulimit -n)";
     case ENOSPC:
@@ -47,6 +48,8 @@ static const char *remedy_of_kind(enum message_kind kind, int error)
         return sysv_remedy(error);
     if (kind == MESSAGE_UNIX && error == EMSGSIZE)
         return "raise the buffer of a socket (Linux: sysctl net.core.wmem_default)";
+    if (kind == MESSAGE_UNIX && error == ENOTSUP)
+        return "use a system with Unix sockets of type SOCK_SEQPACKET (Linux: CONFIG_UNIX)";
     if (kind == MESSAGE_FIFO && (error == ENOENT || error == EACCES || error == EROFS))
         return "set TMPDIR to a folder in which a FIFO can be made";
     return NULL;
@@ -82,22 +85,31 @@ static void tell_limited(struct run *run, const struct message_plan *plan)
                      plan->bytes, limit, message_remedy(plan->kind, EMSGSIZE));
 }
 
-static void tell(struct run *run, const char *event, const struct message_plan *plan, int error)
+static const char *or_nothing(const char *words)
 {
-    const char *kind = message_kind_names[plan->kind];
-    const char *remedy = message_remedy(plan->kind, error);
-    arena_event_once(run->arena, event,
-                     DATA(data_text("kind", kind), data_bool("is_shared", plan->is_shared),
-                          data_text("error", strerror(error)),
-                          data_text("remedy", remedy ? remedy : "")),
-                     "%s: %s%s%s", kind, strerror(error), remedy ? ": " : "", remedy ? remedy : "");
+    return words ? words : "";
 }
 
+static void tell_missing(struct run *run, const struct message_plan *plan, int error)
+{
+    const char *kind = message_kind_names[plan->kind];
+    const char *remedy = or_nothing(message_remedy(plan->kind, error));
+    arena_event_once(run->arena, "kind_unsupported",
+                     DATA(data_text("kind", kind), data_bool("is_shared", plan->is_shared),
+                          data_text("error", strerror(error)), data_text("remedy", remedy)),
+                     "%s: %s%s%s", kind, strerror(error), *remedy ? ": " : "", remedy);
+}
+
+/* The other kinds are still measured; the result says that this one exists but was denied. */
 static void deny(struct run *run, const struct message_plan *plan, int error)
 {
-    tell(run, "kind_denied", plan, error);
-    outcome_set(&run->outcome, STATUS_DENIED, message_remedy(plan->kind, error),
-                "opening a channel of the kind %s: %s", message_kind_names[plan->kind],
+    const char *kind = message_kind_names[plan->kind];
+    const char *remedy = or_nothing(message_remedy(plan->kind, error));
+    arena_event_once(run->arena, "kind_denied",
+                     DATA(data_text("kind", kind), data_bool("is_shared", plan->is_shared),
+                          data_text("error", strerror(error)), data_text("remedy", remedy)),
+                     "%s: %s%s%s", kind, strerror(error), *remedy ? ": " : "", remedy);
+    outcome_set(&run->outcome, STATUS_DENIED, remedy, "opening a channel of the kind %s: %s", kind,
                 strerror(error));
 }
 
@@ -110,7 +122,7 @@ bool message_is_here(struct run *run, const struct message_plan *plan)
     else if (error == EMSGSIZE)
         tell_limited(run, plan);
     else if (status_is_missing(error))
-        tell(run, "kind_unsupported", plan, error);
+        tell_missing(run, plan, error);
     else
         deny(run, plan, error);
     return error == 0;

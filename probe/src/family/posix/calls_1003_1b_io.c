@@ -145,7 +145,7 @@ struct answer call_prioritized_io(const struct call_tools *tools)
     most = sysconf(_SC_AIO_PRIO_DELTA_MAX);
 #endif
     if (most < 1)
-        return answer_missing("priority of I/O: AIO_PRIO_DELTA_MAX is 0");
+        return answer_error("AIO_PRIO_DELTA_MAX is 0: priorities of I/O", ENOTSUP);
     return pipe(ends) != 0 ? answer_error("pipe", errno) : try_order(ends, (int)most, tools);
 }
 #else

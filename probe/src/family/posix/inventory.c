@@ -23,24 +23,29 @@ struct group {
     size_t bytes;
 };
 
-static void group_begin(struct group *group, const char *name, const char *part)
+/* Begins a group of events of this name; each of them has `fixed`, which may be one text. */
+static void tell(struct group *group, const char *name, const struct datum *fixed)
 {
     group->name = name;
-    group->fixed_count = part ? 1 : 0;
-    if (part)
-        group->data[0] = data_text("part", part);
     group->count = 0;
-    group->bytes = part ? 2 * (strlen("part") + strlen(part) + 3) : 2;
-    snprintf(group->text, sizeof group->text, "%s", part ? part : "");
+    group->fixed_count = fixed ? 1 : 0;
+    group->bytes = 2;
+    group->text[0] = '\0';
+    if (!fixed)
+        return;
+    group->data[0] = fixed[0];
+    group->bytes += strlen(fixed[0].key) + strlen(fixed[0].value.text) + 3;
+    snprintf(group->text, sizeof group->text, "%s", fixed[0].value.text);
 }
 
-static void group_flush(struct run *run, struct group *group, const char *part)
+static void group_flush(struct run *run, struct group *group)
 {
+    struct datum fixed = group->data[0];
     if (group->count == 0)
         return;
     group->data[group->fixed_count + group->count] = (struct datum){.key = NULL};
     arena_event(run->arena, group->name, -1, group->data, "%s", group->text);
-    group_begin(group, group->name, part);
+    tell(group, group->name, group->fixed_count ? &fixed : NULL);
 }
 
 static void group_say(struct group *group, const char *key, const char *value)
@@ -58,11 +63,11 @@ static bool group_has_room(const struct group *group, const char *key, size_t by
            group->bytes + strlen(key) + 2 + bytes + 1 <= ARENA_DATA_BYTES;
 }
 
-static void group_text(struct run *run, struct group *group, const char *part, const char *key,
-                       const char *value, const char *said)
+static void group_text(struct run *run, struct group *group, const char *key, const char *value,
+                       const char *said)
 {
     if (!group_has_room(group, key, strlen(value) + 1))
-        group_flush(run, group, part);
+        group_flush(run, group);
     char *kept = group->values[group->count];
     snprintf(kept, VALUE_BYTES, "%s", value);
     group->data[group->fixed_count + group->count++] = data_text(key, kept);
@@ -74,7 +79,7 @@ static void group_number(struct run *run, struct group *group, const char *key, 
 {
     char said[SAYING_BYTES];
     if (!group_has_room(group, key, sizeof value))
-        group_flush(run, group, NULL);
+        group_flush(run, group);
     group->data[group->count++] = data_integer(key, value);
     group->bytes += strlen(key) + 2 + sizeof value;
     snprintf(said, sizeof said, "%lld", (long long)value);
@@ -95,24 +100,24 @@ static void tell_option(struct run *run, struct group *group, const struct posix
     const char *result = call_result_name(answer->result);
     snprintf(value, sizeof value, "%s %s %s", saying_text(option_header(option), header),
              saying_text(option_sysconf(option, folder), conf), result);
-    group_text(run, group, option->part, option->key, value, result);
+    group_text(run, group, option->key, value, result);
 }
 
 static void tell_options(struct run *run, const struct inventory *inventory)
 {
     struct group group;
-    const char *part = posix_options[0].part;
-    group_begin(&group, "posix_options", part);
+    const char *part = NULL;
     for (int i = 0; i < inventory->option_count; i++) {
         const struct posix_option *option = &posix_options[i];
-        if (strcmp(option->part, part) != 0) {
-            group_flush(run, &group, part);
+        if (!part || strcmp(option->part, part) != 0) {
+            if (part)
+                group_flush(run, &group);
             part = option->part;
-            group_begin(&group, "posix_options", part);
+            tell(&group, "posix_options", DATA(data_text("part", part)));
         }
         tell_option(run, &group, option, &inventory->options[i], inventory->folder);
     }
-    group_flush(run, &group, part);
+    group_flush(run, &group);
 }
 
 static void tell_why(struct run *run, const struct inventory *inventory)
@@ -134,13 +139,13 @@ static void tell_limits(struct run *run, const struct inventory *inventory)
 {
     struct group group;
     int64_t value;
-    group_begin(&group, "posix_limits", NULL);
+    tell(&group, "posix_limits", NO_DATA);
     for (int i = 0; i < inventory->limit_count; i++)
         if (limit_value(&posix_limits[i], &value))
             group_number(run, &group, posix_limits[i].key, value);
     group_number(run, &group, "priorities_fifo_count", inventory->fifo->number);
     group_number(run, &group, "priorities_rr_count", inventory->rr->number);
-    group_flush(run, &group, NULL);
+    group_flush(run, &group);
 }
 
 static void tell_clock(struct run *run, struct group *group, const char *key, clockid_t clock)
@@ -153,7 +158,7 @@ static void tell_clock(struct run *run, struct group *group, const char *key, cl
 static void tell_clocks(struct run *run)
 {
     struct group group;
-    group_begin(&group, "posix_clocks", NULL);
+    tell(&group, "posix_clocks", NO_DATA);
     tell_clock(run, &group, "realtime_ns", CLOCK_REALTIME);
 #ifdef CLOCK_MONOTONIC
     tell_clock(run, &group, "monotonic_ns", CLOCK_MONOTONIC);
@@ -164,7 +169,7 @@ static void tell_clocks(struct run *run)
 #ifdef CLOCK_THREAD_CPUTIME_ID
     tell_clock(run, &group, "thread_cputime_ns", CLOCK_THREAD_CPUTIME_ID);
 #endif
-    group_flush(run, &group, NULL);
+    group_flush(run, &group);
 }
 
 static void tell_profiles(struct run *run, const struct inventory *inventory)
