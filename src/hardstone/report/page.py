@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from functools import cache
 from pathlib import Path
@@ -143,7 +144,7 @@ def _context(
         "beside": tables,
         "preemption": pairs_in(document),
         "posix": posix_tables(document),
-        "posix_anchors": {one.test: shown[id(one)] for one in results if id(one) in shown},
+        "posix_anchors": _only_anchors(results, shown),
         "condition_count": len(beside[0].conditions) if beside else 1,
         "legend": list(settings.names.legend().items()),
         "loads": load_table(document),
@@ -154,6 +155,13 @@ def _context(
         "chart_config": CHART_CONFIG if live else None,
         **_surroundings(document),
     }
+
+
+def _only_anchors(results: list[Result], shown: Mapping[int, str]) -> dict[str, str]:
+    """The anchor of each test that has one result with a section."""
+    counts = Counter(one.test for one in results)
+    alone = (one for one in results if counts[one.test] == 1)
+    return {one.test: shown[id(one)] for one in alone if id(one) in shown}
 
 
 def settings_of(
