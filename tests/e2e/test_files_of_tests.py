@@ -210,6 +210,20 @@ def test_a_fault_ends_in_one_clear_status(
 
 
 @pytest.mark.parametrize("test", TESTS)
+def test_a_limit_on_file_sizes_is_told(
+    probe: Path, quick: list[str], folder: Path, test: str
+) -> None:
+    reason = machine.no_prlimit()
+    if reason is not None:
+        pytest.skip(reason)
+    words = ["--dir", str(folder), *FEW, *quick]
+    stream = run(probe, test, *words, prefix=["prlimit", f"--fsize={MIB}"])
+    assert (stream.result.status, stream.code) == ("denied", 5)
+    assert "File too large" in (stream.result.reason or "")
+    assert "ulimit -f" in (stream.result.remedy or "")
+
+
+@pytest.mark.parametrize("test", TESTS)
 def test_space_that_becomes_short_stops_it(broken: Callable[..., Stream], test: str) -> None:
     stream = broken("space_goes", test, *LONG)
     assert stream.result.status == "failed"
