@@ -1,5 +1,5 @@
-"""FIO-P-SYN, -PRE, -STR and -PRI: where their files and those of their load are, and that nothing of
-them is left."""
+"""FIO-P-SYN, -PRE, -STR and -PRI: where their files and those of their load are, and that nothing
+of them is left."""
 
 from __future__ import annotations
 
