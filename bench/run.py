@@ -23,6 +23,7 @@ from bench import (
     gaps,
     handover,
     memory,
+    messages,
     processes,
     switches,
     table,
@@ -36,6 +37,7 @@ from bench.rounds import Joined, Metrics, Side, Spread, measure
 ROOT = Path(__file__).resolve().parent.parent
 PROBE = ROOT / "build" / "probe" / "hardstone-probe"
 YIELD_LOOP = PROBE.parent / "tests" / "hardstone-yield-bench"
+MESSAGE_LOOP = PROBE.parent / "tests" / "hardstone-message-bench"
 WAKEUP_LOOP = PROBE.parent / "tests" / "hardstone-wakeup-bench"
 CYCLICTEST_POLL_NS = 10_000_000  # of its main thread
 INSTRUMENT = PROBE.parent / "tests" / "hardstone-bench"
@@ -136,6 +138,43 @@ def handed_over(kind: str, program: str) -> Comparison:
         lambda: handover.handovers(PROBE, kind),
         lambda: handover.rt_tests(program, kind),
         program,
+        reading=table.agreement,
+    )
+
+
+def message_comparisons() -> list[Comparison]:
+    through = {
+        f"{kind}_bytes_per_s": (f"throughput by {kind}, messages of 8 KiB, mean", "MB/s")
+        for kind in messages.KINDS
+    }
+    return [
+        *(message_round_trip(scope) for scope in ("thread", "process")),
+        Comparison(
+            "message-queue",
+            {"mq_ns": ("one way by POSIX queue, 8 B, threads, mean of whole us", "ns")},
+            lambda: messages.queue(PROBE),
+            messages.pmqtest,
+            "pmqtest -i 1",
+            reading=table.agreement,
+        ),
+        Comparison(
+            "message-throughput",
+            through,
+            lambda: messages.throughput(PROBE),
+            lambda: messages.loop(MESSAGE_LOOP),
+            "a loop of the same calls",
+            reading=table.agreement,
+        ),
+    ]
+
+
+def message_round_trip(scope: str) -> Comparison:
+    return Comparison(
+        f"message-pipe-{scope}",
+        {"pipe_ns": (f"round trip of two by pipe, 4 B, {scope}, mean (MSG-P-LAT)", "ns")},
+        lambda: messages.round_trip(PROBE, scope),
+        lambda: messages.perf(scope),
+        "perf bench sched pipe" + (" -T" if scope == "thread" else ""),
         reading=table.agreement,
     )
 
@@ -259,6 +298,7 @@ def comparisons(folder: Path) -> list[Comparison]:
         round_trips("process"),
         handed_over("sysv", "svsematest"),
         handed_over("unnamed", "ptsematest"),
+        *message_comparisons(),
         Comparison("gaps", loop, own_instrument, gaps.oslat, "oslat"),
         Comparison("instrument", steps, own_instrument),
         Comparison("start", start, toolkit.help_page, toolkit.bare_python, "python -c pass"),
