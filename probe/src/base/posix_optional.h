@@ -116,4 +116,41 @@
 #endif
 #endif
 
+/* sigqueue, sigwaitinfo and sigtimedwait. */
+#ifndef HS_HAS_SIGQUEUE
+#if !defined(_POSIX_REALTIME_SIGNALS) || _POSIX_REALTIME_SIGNALS + 0 < 0
+#define HS_HAS_SIGQUEUE 0
+#else
+#define HS_HAS_SIGQUEUE 1
+#endif
+#endif
+
+/* posix_openpt and related calls, and termios. */
+#ifndef HS_HAS_TERMINALS
+#if defined(_XOPEN_VERSION)
+#define HS_HAS_TERMINALS 1
+#else
+#define HS_HAS_TERMINALS 0
+#endif
+#endif
+
+/* O_ASYNC and SIGIO, of BSD; no macro announces them. */
+#ifndef HS_HAS_READY_SIGNAL
+#define HS_HAS_READY_SIGNAL 0
+#endif
+
+/* ioctl with FIONREAD, of BSD. */
+#ifndef HS_HAS_QUEUED_BYTES
+#define HS_HAS_QUEUED_BYTES 0
+#endif
+
+/* aio_read and related calls. */
+#ifndef HS_HAS_AIO
+#if defined(_POSIX_ASYNCHRONOUS_IO) && _POSIX_ASYNCHRONOUS_IO + 0 >= 0
+#define HS_HAS_AIO 1
+#else
+#define HS_HAS_AIO 0
+#endif
+#endif
+
 #endif

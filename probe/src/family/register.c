@@ -42,7 +42,13 @@
     TEST(krn_p_pre) \
     TEST(msg_p_lat) \
     TEST(msg_p_thr) \
-    TEST(msg_b_pri)
+    TEST(msg_b_pri) \
+    TEST(sig_p_lat) \
+    TEST(sig_b_que) \
+    TEST(prv_b_grp) \
+    TEST(pwr_b_sig) \
+    TEST(mem_b_lck) \
+    TEST(fio_b_asy)
 /* clang-format on */
 
 #define DECLARE(name) extern const struct test name;
