@@ -153,4 +153,22 @@
 #endif
 #endif
 
+/* posix_fallocate: advisory information. */
+#ifndef HS_HAS_FILE_ALLOCATION
+#if defined(_POSIX_ADVISORY_INFO) && _POSIX_ADVISORY_INFO + 0 > 0
+#define HS_HAS_FILE_ALLOCATION 1
+#else
+#define HS_HAS_FILE_ALLOCATION 0
+#endif
+#endif
+
+/* O_DSYNC, O_SYNC and fdatasync: synchronised input and output. */
+#ifndef HS_HAS_SYNCHRONIZED_FILES
+#if defined(_POSIX_SYNCHRONIZED_IO) && _POSIX_SYNCHRONIZED_IO + 0 > 0
+#define HS_HAS_SYNCHRONIZED_FILES 1
+#else
+#define HS_HAS_SYNCHRONIZED_FILES 0
+#endif
+#endif
+
 #endif

@@ -48,7 +48,11 @@
     TEST(prv_b_grp) \
     TEST(pwr_b_sig) \
     TEST(mem_b_lck) \
-    TEST(fio_b_asy)
+    TEST(fio_b_asy) \
+    TEST(fio_p_syn) \
+    TEST(fio_p_pre) \
+    TEST(fio_p_str) \
+    TEST(fio_p_pri)
 /* clang-format on */
 
 #define DECLARE(name) extern const struct test name;

@@ -7,7 +7,7 @@
 #include "base/posix_source.h"
 
 #include "family/message/content.h"
-#include "family/message/exchange_table.h"
+#include "family/message/table.h"
 #include "family/shared/peer.h"
 #include "realtime/burst.h"
 

@@ -1,6 +1,6 @@
 /* What the two parties of an exchange share. */
-#ifndef HS_FAMILY_MESSAGE_EXCHANGE_TABLE_H
-#define HS_FAMILY_MESSAGE_EXCHANGE_TABLE_H
+#ifndef HS_FAMILY_MESSAGE_TABLE_H
+#define HS_FAMILY_MESSAGE_TABLE_H
 
 #include "base/posix_source.h"
 
