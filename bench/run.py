@@ -24,6 +24,7 @@ from bench import (
     gaps,
     handover,
     memory,
+    messages,
     processes,
     switches,
     table,
@@ -39,6 +40,7 @@ PROBE = ROOT / "build" / "probe" / "hardstone-probe"
 YIELD_LOOP = PROBE.parent / "tests" / "hardstone-yield-bench"
 FILE_LOOP = PROBE.parent / "tests" / "hardstone-file-bench"
 FILES = ROOT / "build"  # on a disk, on most machines
+MESSAGE_LOOP = PROBE.parent / "tests" / "hardstone-message-bench"
 WAKEUP_LOOP = PROBE.parent / "tests" / "hardstone-wakeup-bench"
 CYCLICTEST_POLL_NS = 10_000_000  # of its main thread
 INSTRUMENT = PROBE.parent / "tests" / "hardstone-bench"
@@ -139,6 +141,43 @@ def handed_over(kind: str, program: str) -> Comparison:
         lambda: handover.handovers(PROBE, kind),
         lambda: handover.rt_tests(program, kind),
         program,
+        reading=table.agreement,
+    )
+
+
+def message_comparisons() -> list[Comparison]:
+    through = {
+        f"{kind}_bytes_per_s": (f"throughput by {kind}, messages of 8 KiB, mean", "MB/s")
+        for kind in messages.KINDS
+    }
+    return [
+        *(message_round_trip(scope) for scope in ("thread", "process")),
+        Comparison(
+            "message-queue",
+            {"mq_ns": ("one way by POSIX queue, 8 B, threads, mean of whole us", "ns")},
+            lambda: messages.queue(PROBE),
+            messages.pmqtest,
+            "pmqtest -i 1",
+            reading=table.agreement,
+        ),
+        Comparison(
+            "message-throughput",
+            through,
+            lambda: messages.throughput(PROBE),
+            lambda: messages.loop(MESSAGE_LOOP),
+            "a loop of the same calls",
+            reading=table.agreement,
+        ),
+    ]
+
+
+def message_round_trip(scope: str) -> Comparison:
+    return Comparison(
+        f"message-pipe-{scope}",
+        {"pipe_ns": (f"round trip of two by pipe, 4 B, {scope}, mean (MSG-P-LAT)", "ns")},
+        lambda: messages.round_trip(PROBE, scope),
+        lambda: messages.perf(scope),
+        "perf bench sched pipe" + (" -T" if scope == "thread" else ""),
         reading=table.agreement,
     )
 
@@ -287,6 +326,7 @@ def comparisons(folder: Path) -> list[Comparison]:
         round_trips("process"),
         handed_over("sysv", "svsematest"),
         handed_over("unnamed", "ptsematest"),
+        *message_comparisons(),
         Comparison("gaps", loop, own_instrument, gaps.oslat, "oslat"),
         Comparison("instrument", steps, own_instrument),
         Comparison("start", start, toolkit.help_page, toolkit.bare_python, "python -c pass"),
