@@ -20,6 +20,7 @@ from pathlib import Path
 
 from bench import (
     booting,
+    files,
     gaps,
     handover,
     memory,
@@ -38,6 +39,8 @@ ROOT = Path(__file__).resolve().parent.parent
 PROBE = ROOT / "build" / "probe" / "hardstone-probe"
 YIELD_LOOP = PROBE.parent / "tests" / "hardstone-yield-bench"
 SIGNAL_LOOP = PROBE.parent / "tests" / "hardstone-signal-bench"
+FILE_LOOP = PROBE.parent / "tests" / "hardstone-file-bench"
+FILES = ROOT / "build"  # on a disk, on most machines
 WAKEUP_LOOP = PROBE.parent / "tests" / "hardstone-wakeup-bench"
 CYCLICTEST_POLL_NS = 10_000_000  # of its main thread
 INSTRUMENT = PROBE.parent / "tests" / "hardstone-bench"
@@ -250,6 +253,31 @@ def signal_trips() -> list[Comparison]:
     ]
 
 
+def file_writes() -> list[Comparison]:
+    metrics = {
+        f"{mode}_ns": (f"write of 4 KiB, {mode}, and an fdatasync, mean", "ns")
+        for mode in files.MODES
+    }
+    return [
+        Comparison(
+            "files",
+            metrics,
+            lambda: files.hardstone(PROBE, FILES),
+            lambda: files.bare(FILE_LOOP, FILES),
+            "the same calls without stamps",
+            reading=table.agreement,
+        ),
+        Comparison(
+            "stream",
+            {"mib_ns": ("a MiB of a stream past the page cache", "ns")},
+            lambda: files.stream(PROBE, FILES),
+            lambda: files.dd(FILES),
+            "dd oflag=direct",
+            reading=table.agreement,
+        ),
+    ]
+
+
 def guests() -> list[Comparison]:
     on = {
         "local": "this machine",
@@ -315,6 +343,7 @@ def comparisons(folder: Path) -> list[Comparison]:
             reading=table.agreement,
         ),
         Comparison("night", night, toolkit.LongReport(folder)),
+        *file_writes(),
         *guests(),
     ]
 

@@ -20,7 +20,7 @@ static pthread_t receiver;
 
 static void *receive(void *argument)
 {
-    queue_receive(argument);
+    queue_receiver_run(argument);
     return NULL;
 }
 

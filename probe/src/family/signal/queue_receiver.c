@@ -201,7 +201,7 @@ static int carry_out(struct queue_table *table, int command)
     }
 }
 
-void queue_receive(void *argument)
+void queue_receiver_run(void *argument)
 {
     struct queue_table *table = argument;
     unsigned asked = 0;

@@ -66,7 +66,7 @@ void queue_table_open(struct queue_table *table, pid_t sender);
 int queue_actions_set(struct queue_table *table, struct signal_actions *actions);
 
 /* The body of the receiver. */
-void queue_receive(void *table);
+void queue_receiver_run(void *table);
 
 /* Has the receiver carry out `command`, and waits until it has, or a stop is requested. 0 or its
  * errno value; ECANCELED: a stop. */

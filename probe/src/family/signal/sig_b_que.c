@@ -483,7 +483,7 @@ static int measure_together(struct run *run)
 {
     struct own *own = run->own;
     int error = peer_start(&own->peer, run, &own->ipc_cleanup, peer_scope_of(run), &run->setup,
-                           queue_receive, own->table);
+                           queue_receiver_run, own->table);
     if (error)
         return peer_not_started(run, error, "receiver", NULL);
     own->receiver = own->peer.process > 0 ? own->peer.process : getpid();
