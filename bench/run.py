@@ -22,6 +22,7 @@ from bench import (
     booting,
     channels,
     faults,
+    files,
     gaps,
     handover,
     memory,
@@ -38,6 +39,8 @@ from bench.rounds import Joined, Metrics, Side, Spread, measure
 ROOT = Path(__file__).resolve().parent.parent
 PROBE = ROOT / "build" / "probe" / "hardstone-probe"
 YIELD_LOOP = PROBE.parent / "tests" / "hardstone-yield-bench"
+FILE_LOOP = PROBE.parent / "tests" / "hardstone-file-bench"
+FILES = ROOT / "build"  # on a disk, on most machines
 WAKEUP_LOOP = PROBE.parent / "tests" / "hardstone-wakeup-bench"
 CYCLICTEST_POLL_NS = 10_000_000  # of its main thread
 INSTRUMENT = PROBE.parent / "tests" / "hardstone-bench"
@@ -241,6 +244,31 @@ def counts() -> list[Comparison]:
     ]
 
 
+def file_writes() -> list[Comparison]:
+    metrics = {
+        f"{mode}_ns": (f"write of 4 KiB, {mode}, and an fdatasync, mean", "ns")
+        for mode in files.MODES
+    }
+    return [
+        Comparison(
+            "files",
+            metrics,
+            lambda: files.hardstone(PROBE, FILES),
+            lambda: files.bare(FILE_LOOP, FILES),
+            "the same calls without stamps",
+            reading=table.agreement,
+        ),
+        Comparison(
+            "stream",
+            {"mib_ns": ("a MiB of a stream past the page cache", "ns")},
+            lambda: files.stream(PROBE, FILES),
+            lambda: files.dd(FILES),
+            "dd oflag=direct",
+            reading=table.agreement,
+        ),
+    ]
+
+
 def guests() -> list[Comparison]:
     on = {
         "local": "this machine",
@@ -306,6 +334,7 @@ def comparisons(folder: Path) -> list[Comparison]:
         ),
         Comparison("night", night, toolkit.LongReport(folder)),
         *counts(),
+        *file_writes(),
         *guests(),
     ]
 

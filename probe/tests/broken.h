@@ -46,6 +46,13 @@ bool broken_post(sem_t *semaphore);
 bool broken_wait(sem_t *semaphore);
 bool broken_read(int file);
 
+/* Called by send: whether it fails, with errno. Called by read with what it got: breaches of pipes.
+ */
+bool broken_refuses_send(size_t count);
+void broken_harm_read(void *bytes, ssize_t got);
+/* syscall for I/O priorities that are refused, or not set; false: the real one. */
+bool broken_io_priority(long *answer);
+
 /* The same for locks that broken_locks.c replaced by a priority-inheritance mutex. */
 bool broken_lends_semaphore(sem_t *semaphore, unsigned value);
 bool broken_take_lent(const void *object);
@@ -58,5 +65,9 @@ bool broken_lock(int flags, int *answer);
 bool broken_read_channel(int file, void *buffer, size_t bytes, ssize_t *got);
 bool broken_write_channel(int file, const void *bytes, size_t count, ssize_t *put);
 bool broken_ring(long number, long words[6], long *answer);
+
+/* fcntl that refuses direct I/O, and mkdir on a read-only file system: errno if they do. */
+bool broken_refuses_direct(int command, long argument);
+bool broken_refuses_folder(void);
 
 #endif

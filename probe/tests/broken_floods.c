@@ -34,6 +34,8 @@ ssize_t send(int socket, const void *buffer, size_t length, int flags)
 {
     if (sent_ns)
         atomic_store(sent_ns, now_ns());
+    if (broken_refuses_send(length))
+        return -1;
     return REAL(send)(socket, buffer, length, flags);
 }
 

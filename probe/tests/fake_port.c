@@ -149,6 +149,12 @@ int port_semaphore_descriptor(void)
     return -1;
 }
 
+int64_t port_message_limit(enum port_message_limit limit)
+{
+    (void)limit;
+    return -1;
+}
+
 int port_futex_wait(atomic_int *word, int value, bool is_shared)
 {
     (void)word, (void)value, (void)is_shared;

@@ -11,6 +11,7 @@ from rich.cells import cell_len
 
 from hardstone.model import ClockCheck, Conditions, RunDocument, Trust, Verdict
 from hardstone.present.target_table import TargetTable, target_table
+from hardstone.present.wording import format_value
 from hardstone.terminal.beside_targets import print_target_table
 from tests.stats import make
 
@@ -163,6 +164,15 @@ def test_counts_have_no_ratio() -> None:
     for one in (first, second):
         one.results[0].series[0].unit = "count"
     assert ratios(target_table([first, second])) == {""}
+
+
+def test_of_a_throughput_the_least_is_the_worst() -> None:
+    one = run("a")
+    series = one.results[0].series[0]
+    series.unit = "bytes_per_s"
+    assert series.min is not None and series.min != series.max
+    worst = cells(target_table([one, run("b")]), "worst observed")[0][0]
+    assert worst == format_value(series.min, "bytes_per_s")
 
 
 def test_what_was_not_measured_is_said_in_its_column() -> None:

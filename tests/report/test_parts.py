@@ -55,6 +55,7 @@ def test_cleaning_keeps_words_and_drops_what_deceives() -> None:
 def test_labels_read_with_their_units() -> None:
     assert label_text("period_ns", 10_000_000) == "period 10 ms"
     assert label_text("size_bytes", 64) == "size 64 B"
+    assert label_text("size_bytes", 8192) == "size 8\N{NO-BREAK SPACE}192 B"  # names a variant
     assert label_text("cpu", 1) == "cpu 1"
     assert label_text("kind", "posix") == "posix"
 
@@ -101,6 +102,11 @@ def test_one_value_has_no_average_and_no_deviation() -> None:
     first, second = table_of([lone, two], None, 0.999, {}).rows
     assert (first.mean, first.stddev, first.worst) == ("-", "-", "7 ns")
     assert (second.mean, second.stddev) == ("8 ns", "1 ns")
+
+
+def test_of_a_throughput_the_least_is_the_worst() -> None:
+    windows = sample.series("throughput", np.array([2_000_000, 3_000_000]), unit="bytes_per_s")
+    assert table_of([windows], None, 0.999, {}).rows[0].worst == "2 MB/s"
 
 
 def test_parameters_and_ranges_share_their_unit() -> None:

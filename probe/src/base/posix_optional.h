@@ -92,6 +92,39 @@
 #endif
 #endif
 
+/* mq_open and the other calls of mqueue.h. */
+#ifndef HS_HAS_MESSAGE_QUEUES
+#if defined(_POSIX_MESSAGE_PASSING) && _POSIX_MESSAGE_PASSING + 0 > 0
+#define HS_HAS_MESSAGE_QUEUES 1
+#else
+#define HS_HAS_MESSAGE_QUEUES 0
+#endif
+#endif
+
+/* msgget, msgctl, msgsnd and msgrcv. */
+#ifndef HS_HAS_SYSV_MESSAGES
+#if defined(__has_include)
+#if __has_include(<sys/msg.h>)
+#define HS_HAS_SYSV_MESSAGES 1
+#else
+#define HS_HAS_SYSV_MESSAGES 0
+#endif
+#elif defined(_XOPEN_VERSION)
+#define HS_HAS_SYSV_MESSAGES 1
+#else
+#define HS_HAS_SYSV_MESSAGES 0
+#endif
+#endif
+
+/* sigqueue, sigwaitinfo and sigtimedwait. */
+#ifndef HS_HAS_SIGQUEUE
+#if !defined(_POSIX_REALTIME_SIGNALS) || _POSIX_REALTIME_SIGNALS + 0 < 0
+#define HS_HAS_SIGQUEUE 0
+#else
+#define HS_HAS_SIGQUEUE 1
+#endif
+#endif
+
 /* posix_openpt and related calls, and termios. */
 #ifndef HS_HAS_TERMINALS
 #if defined(_XOPEN_VERSION)
@@ -117,6 +150,24 @@
 #define HS_HAS_AIO 1
 #else
 #define HS_HAS_AIO 0
+#endif
+#endif
+
+/* posix_fallocate: advisory information. */
+#ifndef HS_HAS_FILE_ALLOCATION
+#if defined(_POSIX_ADVISORY_INFO) && _POSIX_ADVISORY_INFO + 0 > 0
+#define HS_HAS_FILE_ALLOCATION 1
+#else
+#define HS_HAS_FILE_ALLOCATION 0
+#endif
+#endif
+
+/* O_DSYNC, O_SYNC and fdatasync: synchronised input and output. */
+#ifndef HS_HAS_SYNCHRONIZED_FILES
+#if defined(_POSIX_SYNCHRONIZED_IO) && _POSIX_SYNCHRONIZED_IO + 0 > 0
+#define HS_HAS_SYNCHRONIZED_FILES 1
+#else
+#define HS_HAS_SYNCHRONIZED_FILES 0
 #endif
 #endif
 

@@ -40,8 +40,19 @@
     TEST(irq_s_sus) \
     TEST(rsp_p_fix) \
     TEST(krn_p_pre) \
+    TEST(msg_p_lat) \
+    TEST(msg_p_thr) \
+    TEST(msg_b_pri) \
+    TEST(sig_p_lat) \
+    TEST(sig_b_que) \
+    TEST(prv_b_grp) \
+    TEST(pwr_b_sig) \
     TEST(mem_b_lck) \
-    TEST(fio_b_asy)
+    TEST(fio_b_asy) \
+    TEST(fio_p_syn) \
+    TEST(fio_p_pre) \
+    TEST(fio_p_str) \
+    TEST(fio_p_pri)
 /* clang-format on */
 
 #define DECLARE(name) extern const struct test name;

@@ -82,6 +82,13 @@ int port_interrupt_send(void);
  * system has none). */
 int port_semaphore_descriptor(void);
 
+/* Limits of the system on messages; those of a privileged process may be higher. -1: not known. */
+enum port_message_limit {
+    PORT_QUEUE_MESSAGE_BYTES, /* of a message in a POSIX queue */
+    PORT_SYSV_MESSAGE_BYTES,  /* of one in a System V queue */
+};
+int64_t port_message_limit(enum port_message_limit limit);
+
 /* A periodic timer as above whose expirations are taken without waiting. take: expirations since
  * the last one, 0 if there are none, or -1 with errno. */
 int port_event_timer_open_ready(int64_t start_ns, int64_t period_ns);

@@ -12,8 +12,8 @@ from hardstone.stats.summary import SeriesSummary, summarise
 from hardstone.units import format_count, format_span
 
 LIMIT_OF_MAXIMA = (
-    "worst observed: the largest value of this run. It says nothing about code paths that were "
-    "not taken."
+    "worst observed: the largest value of this run, of a throughput the least. It says nothing "
+    "about code paths that were not taken."
 )
 
 

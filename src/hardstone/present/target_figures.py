@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from hardstone.errors import InputError
 from hardstone.model import Result, Series
 from hardstone.present.quantile_text import level_text, quantile_value
-from hardstone.present.wording import format_value, ratio_text, work_text
+from hardstone.present.wording import format_value, ratio_text, work_text, worst_value
 from hardstone.stats.comparison import SeriesRow
 from hardstone.stats.contradictions import MARK
 from hardstone.stats.contradictions import is_contradictory as contradicts
@@ -133,4 +133,4 @@ def _quantile_text(quantile: Quantile | None, series: Series | None) -> str:
 def _worst_text(series: Series | None) -> str:
     if series is None:
         return _ABSENT
-    return format_value(series.max, series.unit) + (MARK if contradicts(series) else "")
+    return format_value(worst_value(series), series.unit) + (MARK if contradicts(series) else "")

@@ -50,6 +50,16 @@ def format_value(value: float | None, unit: Unit, quantum_ns: float = 1.0) -> st
     return _format_bytes(value) + "/s" if unit == "bytes_per_s" else format_count(round(value))
 
 
+def is_rate(unit: Unit) -> bool:
+    """Whether more is better: of a rate the worst value is the least."""
+    return unit == "bytes_per_s"
+
+
+def worst_value(series: Series) -> int | None:
+    """The worst observed: the largest value, of a rate the least."""
+    return series.min if is_rate(series.unit) else series.max
+
+
 def _format_bytes(value: float) -> str:
     for unit in _BYTE_UNITS[:-1]:
         if abs(value) < 1000:
@@ -65,7 +75,7 @@ def label_text(key: str, value: int | str) -> str:
     if key.endswith("_ns"):
         return f"{spoken(key[:-3])} {format_ns(value)}"
     if key.endswith("_bytes"):
-        return f"{spoken(key[:-6])} {_format_bytes(value)}"
+        return f"{spoken(key[:-6])} {format_count(value)} B"
     return f"{spoken(key)} {value}"
 
 

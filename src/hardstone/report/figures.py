@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from types import ModuleType
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 from markupsafe import Markup
 
 from hardstone.model import Result, Series, Unit
-from hardstone.present.wording import format_value, series_text, shorten
+from hardstone.present.wording import format_value, is_rate, series_text, shorten
 from hardstone.report.charts import bars, exceedance_chart, histogram_chart, over_time
 from hardstone.report.drawing import Drawer, Drawing
 from hardstone.report.groups import Group, common_numbers, group
@@ -73,6 +73,19 @@ KINDS = (
     ),
 )
 
+# Of a rate the least value is the worst: what shows the largest ones is left out.
+_ABOUT_RATES = {
+    histogram_chart: "Values per bin. The triangle on the axis marks the largest.",
+    bars: "Bar from the minimum, which is the worst observed, to the maximum, tick at the average.",
+}
+
+
+def _kind_for(kind: Kind, unit: Unit) -> Kind | None:
+    if not is_rate(unit):
+        return kind
+    about = _ABOUT_RATES.get(kind.module)
+    return replace(kind, about=about) if about else None
+
 
 @dataclass(frozen=True)
 class Figure:
@@ -99,10 +112,11 @@ def figures_of(
     has pages of its parts, which show the histograms."""
     units = list(dict.fromkeys(series.unit for series in result.series))
     found = [
-        _figure(kind, unit, result, f"{anchor}-{place}-{number}", drawer, live=live)
+        _figure(shown, unit, result, f"{anchor}-{place}-{number}", drawer, live=live)
         for place, unit in enumerate(units)
         for number, kind in enumerate(KINDS[:most])
-        if not (has_parts and kind.module is histogram_chart and unit == "ns")
+        if (shown := _kind_for(kind, unit)) is not None
+        and not (has_parts and kind.module is histogram_chart and unit == "ns")
     ]
     return [figure for figure in found if figure is not None]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from hardstone.model import Instrument, Series
 from hardstone.present.quantile_text import Cell, bound_text, level_text, quantile_cell
-from hardstone.present.wording import format_value, series_text, work_text
+from hardstone.present.wording import format_value, series_text, work_text, worst_value
 from hardstone.stats.contradictions import MARK, MARK_NOTE, is_contradictory
 from hardstone.stats.quantiles import LADDER
 from hardstone.stats.summary import SeriesSummary, instrument_limit, summarise
@@ -75,7 +75,7 @@ def _row(
         quantiles=[quantile_cell(by_level.get(q), unit) for q in levels],
         mean=format_value(series.mean if series.count > 1 else None, unit, quantum_ns),
         stddev=format_value(series.stddev if series.count > 1 else None, unit, quantum_ns),
-        worst=format_value(series.max, unit),
+        worst=format_value(worst_value(series), unit),
         bound=bound_text(summary),
         notes=notes,
     )

@@ -15,7 +15,7 @@ from hardstone.present.load_table import reached_text
 from hardstone.present.noise_table import COLUMNS, NoiseTable, noise_tables
 from hardstone.present.notices import idle_remark, warnings_of
 from hardstone.present.why_late import NOTE, LateValue, alike, late_values
-from hardstone.present.wording import fact_text, format_value, parameter_text, series_text
+from hardstone.present.wording import fact_text, format_value, is_rate, parameter_text, series_text
 from hardstone.report.drawing import Drawer
 from hardstone.report.figures import KINDS, Figure, figures_of, notes_on_drawing
 from hardstone.report.figures_table import Table, table_of
@@ -280,13 +280,13 @@ def _has(series: Series, spec: SeriesSpec) -> bool:
 
 
 def _worst_tables(found: list[Series], each: int | None) -> list[WorstTable]:
-    listed = [one for one in found if one.worst][:MOST_WORST_TABLES]
+    listed = [one for one in found if one.worst and not is_rate(one.unit)][:MOST_WORST_TABLES]
     return [WorstTable(series_text(one), _worst_rows(one, each)) for one in listed]
 
 
 def _worst_summary(found: list[Series], settings: Settings) -> str:
     """What the tables of the highest values show, and how to get the others."""
-    kept = [len(one.worst) for one in found if one.worst]
+    kept = [len(one.worst) for one in found if one.worst and not is_rate(one.unit)]
     most, each = max(kept, default=0), settings.worst_each
     parts = ["The highest values of each series, with their times"]
     if len(kept) > MOST_WORST_TABLES:

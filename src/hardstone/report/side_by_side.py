@@ -13,7 +13,7 @@ from hardstone.present.calibrated_work import common_work, works_of
 from hardstone.present.claims import claim_of
 from hardstone.present.notices import column_note
 from hardstone.present.quantile_text import level_text, quantile_value
-from hardstone.present.wording import format_value, ratio_text, series_text, shorten
+from hardstone.present.wording import format_value, ratio_text, series_text, shorten, worst_value
 from hardstone.report.charts import bars, exceedance_chart
 from hardstone.report.figures import KINDS, Figure, figure_of
 from hardstone.report.results import Settings
@@ -159,7 +159,8 @@ def _series_cell(
         lines.append(work)
     ratio = ratio_to_first(row, place)
     return Cell(
-        format_value(series.max, series.unit) + (f" {MARK}" if is_contradictory(series) else ""),
+        format_value(worst_value(series), series.unit)
+        + (f" {MARK}" if is_contradictory(series) else ""),
         "" if ratio is None else f"\N{MULTIPLICATION SIGN}\N{NO-BREAK SPACE}{ratio_text(ratio)}",
         tuple(lines),
     )

@@ -11,12 +11,12 @@
 
 enum { KEY_TRIES = 1000, KEY_STEP = 7919 };
 
-/* An unused key; 0 if System V semaphores are missing or no key is free. */
-static ipc_key free_key(ipc_key start)
+/* An unused key; 0 if System V objects of this kind are missing or no key is free. */
+static ipc_key free_key(ipc_key start, bool (*is_free)(ipc_key key))
 {
     for (int i = 0; i < KEY_TRIES; i++) {
         ipc_key key = (ipc_key)((start + i * KEY_STEP) & 0x7fffffff);
-        if (ipc_set_is_free(key))
+        if (is_free(key))
             return key;
         if (errno != 0)
             return 0;
@@ -30,20 +30,24 @@ static void choose_places(struct ipc_cleanup *ipc_cleanup, uint64_t seed)
     for (int i = 0; i < IPC_CLEANUP_PLACES; i++) {
         snprintf(ipc_cleanup->places[i].name, IPC_CLEANUP_NAME_BYTES, "/hardstone-%ld-%d",
                  (long)getpid(), i);
-        ipc_cleanup->places[i].key = free_key(start + i);
+        ipc_cleanup->places[i].key = free_key(start + i, ipc_set_is_free);
+        ipc_cleanup->places[i].queue_key = free_key(start + i, sysv_queue_is_free);
     }
 }
 
-/* Another process may have taken a key before the probe used it: only a set of this user, of one
- * semaphore, changed since the start, counts as the probe's. */
+/* Another process may have taken a key before the probe used it: only a queue of this user, or a
+ * set of one semaphore, changed since the start, counts as the probe's. */
 static void remove_all(const struct ipc_cleanup *ipc_cleanup, time_t since)
 {
     for (int i = 0; i < IPC_CLEANUP_PLACES; i++) {
         const struct ipc_cleanup_place *place = &ipc_cleanup->places[i];
         ipc_named_unlink(place->name);
         ipc_memory_unlink(place->name);
+        queue_unlink(place->name);
         if (place->key)
             ipc_set_remove_own(place->key, since);
+        if (place->queue_key)
+            sysv_queue_remove_own(place->queue_key, since);
     }
     port_remove_semaphore_files(since, IPC_CLEANUP_MODE);
     scratch_remove(&ipc_cleanup->scratch);
@@ -77,7 +81,7 @@ static int refuse(struct run *run, int error)
         return outcome_set_errno(&run->outcome, error, "a pipe", "raise ulimit -n");
     return outcome_set_errno(&run->outcome, error,
                              "starting the process that cleans up if the probe is killed",
-                             "raise ulimit -u, or choose kinds without names: -p kinds=unnamed");
+                             "raise ulimit -u, or choose kinds without names (-p kinds=...)");
 }
 
 /* 0, or an errno value with nothing started. */
@@ -107,7 +111,8 @@ static void tell_no_guard(struct ipc_cleanup *ipc_cleanup, struct run *run)
     arena_event(run->arena, "no_cleanup_process", -1,
                 DATA(data_integer("process_id", (int64_t)getpid())),
                 "this system cannot start a second process, so nothing cleans up if the probe is "
-                "killed: semaphores named /hardstone-%ld-... and System V sets would remain",
+                "killed: semaphores and message queues named /hardstone-%ld-..., and System V "
+                "sets and queues, would remain",
                 (long)getpid());
 }
 

@@ -1,6 +1,6 @@
-/* Removes objects that would stay in the system if the probe were killed: names of semaphores and
- * shared memory, and System V sets, which the end of a process does not remove; a folder of scratch
- * files; and a control group of memory.
+/* Removes objects that would stay in the system if the probe were killed: names of semaphores,
+ * shared memory and message queues, and System V sets and queues, which the end of a process does
+ * not remove; a folder of scratch files; and a control group of memory.
  *
  * A guard process waits for the end of the probe on a pipe. If the probe ends without telling it,
  * the guard removes whatever exists under the names and keys, which were chosen before. So a kill
@@ -12,6 +12,7 @@
 #include "base/posix_source.h"
 
 #include "family/shared/ipc_calls.h"
+#include "family/shared/queue_calls.h"
 #include "port/memory_pressure.h"
 #include "run/run.h"
 #include "work/scratch.h"
@@ -25,10 +26,11 @@ enum {
         0700, /* of named semaphores: marks them as the probe's, since no others are executable */
 };
 
-/* One name and one key, unused when they were chosen. */
+/* One name and one key of each kind, unused when they were chosen. */
 struct ipc_cleanup_place {
     char name[IPC_CLEANUP_NAME_BYTES];
-    ipc_key key; /* 0: no System V semaphores, or no free key */
+    ipc_key key;       /* 0: no System V semaphores, or no free key */
+    ipc_key queue_key; /* the same of System V message queues */
 };
 
 struct ipc_cleanup {
