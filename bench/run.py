@@ -20,6 +20,8 @@ from pathlib import Path
 
 from bench import (
     booting,
+    channels,
+    faults,
     files,
     gaps,
     handover,
@@ -292,6 +294,30 @@ def signal_trips() -> list[Comparison]:
     ]
 
 
+def counts() -> list[Comparison]:
+    """What is counted, and has to be the same."""
+    seen = faults.Faults(PROBE)
+    ends = {"pipe": "F_GETPIPE_SZ", "socket": "Python", "pty": "Python"}
+    return [
+        Comparison(
+            "faults",
+            {"faults": ("major page faults of the control of MEM-B-LCK", "faults")},
+            seen.own,
+            seen.peer,
+            "perf stat, all of the probe's processes",
+            reading=table.agreement,
+        ),
+        Comparison(
+            "channels",
+            {f"{kind}_bytes": (f"bytes that a full {kind} has taken", "KiB") for kind in ends},
+            lambda: channels.hardstone(PROBE),
+            channels.own_loop,
+            reading=table.agreement,
+            peer_names={f"{kind}_bytes": peer for kind, peer in ends.items()},
+        ),
+    ]
+
+
 def file_writes() -> list[Comparison]:
     metrics = {
         f"{mode}_ns": (f"write of 4 KiB, {mode}, and an fdatasync, mean", "ns")
@@ -383,6 +409,7 @@ def comparisons(folder: Path) -> list[Comparison]:
             reading=table.agreement,
         ),
         Comparison("night", night, toolkit.LongReport(folder)),
+        *counts(),
         *file_writes(),
         *guests(),
     ]

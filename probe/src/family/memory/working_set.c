@@ -263,9 +263,14 @@ static int refuse_set(struct working_set *set, int error)
         return outcome_set(&run->outcome, STATUS_DENIED, words,
                            "locking %lld KiB of memory (mlockall): %s", kib, strerror(error));
     }
+    if (error == ENOSPC || error == EDQUOT)
+        return outcome_set(&run->outcome, STATUS_DENIED,
+                           "free space there, set TMPDIR to another folder, or choose less "
+                           "size_bytes",
+                           "writing a scratch file of %lld KiB: %s", kib, strerror(error));
     snprintf(what, sizeof what, "a scratch file of %lld KiB, in memory", kib);
     return outcome_set_errno(&run->outcome, error, what,
-                             "make room, set TMPDIR to another folder, or choose less size_bytes");
+                             "set TMPDIR to another folder, or choose less size_bytes");
 }
 
 /* Waits until its set is there. */
