@@ -3,6 +3,7 @@
 #include "family/posix/reach.h"
 
 #include "base/posix_optional.h"
+#include "base/rt_thread.h"
 #include "family/posix/call_help.h"
 
 #include <errno.h>
@@ -143,7 +144,7 @@ struct answer reach_threads(const struct call_tools *tools)
     int got = 1, error = 0; /* the first thread counts */
     sem_init(&end, 0, 0);
     pthread_attr_init(&attributes);
-    pthread_attr_setstacksize(&attributes, 128 * 1024);
+    pthread_attr_setstacksize(&attributes, rt_thread_stack_bytes(RT_THREAD_SMALL_STACK_BYTES));
     while (got < REACH_THREADS &&
            (error = pthread_create(&threads[got], &attributes, wait_to_end, &end)) == 0)
         got++;
