@@ -156,8 +156,9 @@ struct answer call_device_io(const struct call_tools *tools)
         return answer_error("open /dev/null", errno);
     if (write(device, &byte, 1) != 1 || read(device, &byte, 1) != 0)
         return answer_fails("/dev/null does not take a byte, or gives one");
-    return close(device) == 0 && close(device) != 0 ? answer_works()
-                                                    : answer_fails("close does not close");
+    if (close(device) != 0)
+        return answer_error("close", errno);
+    return write(device, &byte, 1) < 0 ? answer_works() : answer_fails("close does not close");
 }
 
 struct answer call_fd_mgmt(const struct call_tools *tools)

@@ -88,7 +88,7 @@ static void group_number(struct run *run, struct group *group, const char *key, 
 
 int inventory_events(void)
 {
-    return 2 * posix_option_count() + 2 * PROFILE_COUNT;
+    return 2 * option_count() + 2 * PROFILE_COUNT;
 }
 
 /* ---- options ---- */
@@ -105,7 +105,7 @@ static void tell_option(struct run *run, struct group *group, const struct posix
 
 static void tell_options(struct run *run, const struct inventory *inventory)
 {
-    struct group group;
+    struct group group = {.count = 0};
     const char *part = NULL;
     for (int i = 0; i < inventory->option_count; i++) {
         const struct posix_option *option = &posix_options[i];
@@ -137,7 +137,7 @@ static void tell_why(struct run *run, const struct inventory *inventory)
 
 static void tell_limits(struct run *run, const struct inventory *inventory)
 {
-    struct group group;
+    struct group group = {.count = 0};
     int64_t value;
     tell(&group, "posix_limits", NO_DATA);
     for (int i = 0; i < inventory->limit_count; i++)
@@ -157,7 +157,7 @@ static void tell_clock(struct run *run, struct group *group, const char *key, cl
 
 static void tell_clocks(struct run *run)
 {
-    struct group group;
+    struct group group = {.count = 0};
     tell(&group, "posix_clocks", NO_DATA);
     tell_clock(run, &group, "realtime_ns", CLOCK_REALTIME);
 #ifdef CLOCK_MONOTONIC
@@ -199,7 +199,7 @@ void inventory_tell(struct run *run, const struct inventory *inventory)
     tell_profiles(run, inventory);
     arena_event(run->arena, "posix_named_only", -1, DATA(data_text("parts", "1003.1h,1003.21")),
                 "1003.1h (services for reliable systems) and 1003.21 (distributed real-time "
-                "communication) are named only: no system is known to have them");
+                "communication) are named only: nothing of them is asked or called");
 }
 
 /* ---- verdicts ---- */
