@@ -211,6 +211,8 @@ static void low_limits_are_found(void)
     CHECK(limit_is_low(&limit, true, 32, &fails));
     CHECK(limit_is_low(&limit, true, -1, &fails));
     CHECK(!limit_is_low(&limit, true, 32, &denied));
+    CHECK(!limit_is_low(&limit, true, 3, &denied)); /* by a limit of this user */
+    CHECK(limit_is_low(&limit, true, 3, &missing));
     CHECK(!limit_is_low(&limit, true, 32, &missing));
 }
 

@@ -210,6 +210,16 @@ def test_limits_below_the_minimum_fail_by_what_is_told_and_by_what_is_reached(
     assert limits(stream)["timer_max"] == 3
 
 
+def test_a_limit_of_the_user_is_no_fault_of_the_system(probe: Path) -> None:
+    if shutil.which("prlimit") is None:
+        pytest.skip("no prlimit here")
+    stream = run(probe, TEST, prefix=["prlimit", "--sigpending=20:20"])
+    assert stream.verdicts["limits_at_least_posix_minimum"]
+    told = evidence(stream, "limits_at_least_posix_minimum")
+    assert "kept lower by limits of this user: sigqueue_max: sigqueue: " in told
+    assert "raise ulimit -i" in told
+
+
 # ---- beside what was not written by us ----
 
 SPELLED = {"page_size": "PAGESIZE", "thread_stack_min": "PTHREAD_STACK_MIN"}

@@ -271,35 +271,46 @@ static void judge_priorities(struct run *run, const char *policy, const struct a
                   answer->result == CALL_WORKS ? ", each of them was set" : "; ", answer->why);
 }
 
+struct limits_seen {
+    int told_count, reached_count;
+    char low[LIST_BYTES], denied[LIST_BYTES];
+};
+
+static void look_at_limit(struct limits_seen *seen, const struct posix_limit *limit,
+                          const struct answer *reached)
+{
+    char words[ANSWER_WHY_BYTES];
+    int64_t value;
+    bool is_told = limit_value(limit, &value);
+    seen->told_count += is_told ? 1 : 0;
+    seen->reached_count += reached && reached->result == CALL_WORKS ? 1 : 0;
+    if (reached && reached->result == CALL_DENIED)
+        append(seen->denied, limit->key, reached->why);
+    if (!limit_is_low(limit, is_told, value, reached))
+        return;
+    snprintf(words, sizeof words, "sysconf %lld, least %lld%s%.60s", (long long)value,
+             (long long)limit->least, reached && reached->why[0] ? "; " : "",
+             reached ? reached->why : "");
+    append(seen->low, limit->key, words);
+}
+
 /* Limits of the base, or those of threads and real-time. */
 static void judge_limits(struct run *run, const struct inventory *inventory, bool is_base,
                          const char *name)
 {
-    char low[LIST_BYTES] = "", words[ANSWER_WHY_BYTES];
-    int told_count = 0, reached_count = 0;
-    for (int i = 0; i < inventory->limit_count; i++) {
-        const struct posix_limit *limit = &posix_limits[i];
-        const struct answer *reached = limit->reach ? &inventory->limits[i] : NULL;
-        int64_t value;
-        if (limit->is_base != is_base)
-            continue;
-        bool is_told = limit_value(limit, &value);
-        told_count += is_told ? 1 : 0;
-        reached_count += reached && reached->result == CALL_WORKS ? 1 : 0;
-        if (!limit_is_low(limit, is_told, value, reached))
-            continue;
-        snprintf(words, sizeof words, "sysconf %lld, least %lld%s%.60s", (long long)value,
-                 (long long)limit->least, reached && reached->why[0] ? "; " : "",
-                 reached ? reached->why : "");
-        append(low, limit->key, words);
-    }
-    if (low[0])
-        arena_verdict(run->arena, false, name, "%s", low);
+    struct limits_seen seen = {.told_count = 0};
+    for (int i = 0; i < inventory->limit_count; i++)
+        if (posix_limits[i].is_base == is_base)
+            look_at_limit(&seen, &posix_limits[i],
+                          posix_limits[i].reach ? &inventory->limits[i] : NULL);
+    if (seen.low[0])
+        arena_verdict(run->arena, false, name, "%s", seen.low);
     else
         arena_verdict(run->arena, true, name,
                       "%d limits are told and none is below its minimum; calls reached the minimum "
-                      "of %d",
-                      told_count, reached_count);
+                      "of %d%s%.200s",
+                      seen.told_count, seen.reached_count,
+                      seen.denied[0] ? "; kept lower by limits of this user: " : "", seen.denied);
 }
 
 void inventory_judge(struct run *run, const struct inventory *inventory)
