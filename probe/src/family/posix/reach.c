@@ -56,7 +56,7 @@ struct answer reach_mq_prio(const struct call_tools *tools)
     char byte = 'x';
     mqd_t queue = mq_open(tools->name, O_RDWR | O_CREAT | O_EXCL | O_NONBLOCK, (mode_t)0600, &room);
     if (queue == (mqd_t)-1)
-        return answer_error("mq_open", errno);
+        return call_no_queue(errno);
     mq_unlink(tools->name);
     if (mq_send(queue, &byte, 1, REACH_MQ_PRIO - 1) != 0)
         return answer_error("mq_send with priority 31", errno);
