@@ -82,8 +82,9 @@ def unit_tests(
         options = [f"-Db_sanitize={sanitizer}", *choices]
         # Sanitizers replace libc functions, which the linker would report as undefined.
         options += ["-Db_lundef=false"] if sanitizer != "none" else []
-        # Half the time of -O2, with warnings that the plain build does not have.
-        options += ["-Doptimization=1" if sanitizer != "none" else "-Dwerror=true"]
+        # Half the time of -O2 with all that a debugger asks for; reports of sanitizers name lines.
+        options += ["-Doptimization=1", "-Ddebug=false"]
+        options += ["-Dwerror=true"] if sanitizer == "none" else ["-Dc_args=-g1"]
         options += THREADS if sanitizer == "thread" else []
         again = ["--reconfigure"] if (Path(folder) / "build.ninja").exists() else []
         tests = [*runner, *meson_test(folder)]

@@ -21,6 +21,7 @@
  *   mq_length, mq_depth             with EINVAL for messages above 100 bytes; for more than one
  *   sysv_absent, sysv_space         msgget fails with ENOSYS; with ENOSPC where it is to create
  *   sysv_length                     msgsnd fails with EINVAL for messages above 100 bytes
+ *   mq_stays, fifo_stays            the name has been made, and the call does not return
  *   unix_absent, unix_length        socketpair fails with EPROTONOSUPPORT; send with EMSGSIZE
  */
 #define _GNU_SOURCE
@@ -36,6 +37,8 @@
 #include <sys/mman.h>
 #include <sys/msg.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { QUEUES = 4, MESSAGES = 16, WAITING = 16, BYTES = 8200, ONE_OF = 50, SHORT_BYTES = 100 };
@@ -147,6 +150,13 @@ static int refusal(const struct mq_attr *room)
     return is_short || (breaks("mq_depth") && room->mq_maxmsg > 1) ? EINVAL : 0;
 }
 
+/* Until the process is killed, or for some seconds. */
+static void stay(void)
+{
+    struct timespec seconds = {.tv_sec = 20};
+    REAL(clock_nanosleep)(CLOCK_MONOTONIC, 0, &seconds, NULL);
+}
+
 mqd_t mq_open(const char *name, int flags, ...)
 {
     va_list rest;
@@ -158,6 +168,8 @@ mqd_t mq_open(const char *name, int flags, ...)
     if (errno)
         return -1;
     mqd_t handle = REAL(mq_open)(name, flags, mode, room);
+    if (breaks("mq_stays"))
+        stay();
     if (handle >= 0 && breaks_queues())
         make_queue(handle, room);
     return handle;
@@ -496,6 +508,14 @@ ssize_t msgrcv(int queue, void *message, size_t room, long type, int flags)
 }
 
 /* ---- sockets, pipes ---- */
+
+int mkfifo(const char *path, mode_t mode)
+{
+    int failed = REAL(mkfifo)(path, mode);
+    if (breaks("fifo_stays"))
+        stay();
+    return failed;
+}
 
 int socketpair(int domain, int type, int protocol, int ends[2])
 {

@@ -5,6 +5,7 @@
 #include "base/rt_thread.h"
 #include "child_run.h"
 #include "fake_port.h"
+#include "family/message/kind.h"
 #include "family/mutex/lock_kind.h"
 #include "family/semaphore/kind.h"
 #include "tap.h"
@@ -76,6 +77,39 @@ static void test_kinds(void)
     semaphore_close(&semaphore);
 }
 
+static void test_channels(void)
+{
+    static const int wanted[MESSAGE_KINDS] = {
+        [MESSAGE_MQ] = ENOSYS, [MESSAGE_FIFO] = ENOENT, [MESSAGE_SYSV] = ENOSYS};
+    static _Alignas(64) unsigned char room[256], ring[256];
+    struct ipc_cleanup_place place = {.name = "/hardstone-test-least"};
+    for (int kind = 0; kind < MESSAGE_KINDS; kind++) {
+        struct message_channel channel;
+        struct message_plan plan = {.kind = (enum message_kind)kind,
+                                    .bytes = 8,
+                                    .depth = 2,
+                                    .place = &place,
+                                    .folder = "",
+                                    .memory = ring,
+                                    .trial = (struct message *)(void *)room};
+        CHECK_SAME(message_open(&channel, &plan), wanted[kind]);
+        if (wanted[kind] == 0)
+            message_close(&channel);
+    }
+}
+
+static void test_queues(void)
+{
+    const char *text = STREAM("MSG-B-PRI", "--clock", "monotonic", "--policy", "fifo");
+    if (strstr(text, "\"status\":\"denied\"")) {
+        tap_skip("no right to real-time priorities");
+        return;
+    }
+    CHECK_HOLDS(text, "\"status\":\"unsupported\"");
+    CHECK_HOLDS(text, "\"kind_unsupported\",\"at_ns\":null,\"data\":{\"kind\":\"mq\",");
+    CHECK_HOLDS(text, "\"kind_unsupported\",\"at_ns\":null,\"data\":{\"kind\":\"sysv\",");
+}
+
 /* This build asks for small ones; what the C library needs for itself comes on top. */
 static void test_stacks(void)
 {
@@ -95,4 +129,4 @@ static void test_stacks(void)
 }
 
 TAP_MAIN({"one thread", test_one_thread}, {"locks", test_locks}, {"kinds", test_kinds},
-         {"stacks", test_stacks})
+         {"channels", test_channels}, {"queues", test_queues}, {"stacks", test_stacks})

@@ -24,7 +24,7 @@
 #define EXPIRY_NS INT64_C(5000000)
 #define MOMENT_NS INT64_C(5000000)
 
-#if HS_HAS_SIGNAL_QUEUE
+#if HS_HAS_SIGQUEUE
 static void block_signal(sigset_t *set, int number)
 {
     sigemptyset(set);

@@ -105,7 +105,7 @@ struct answer reach_sem_value(const struct call_tools *tools)
                : answer_fails("a semaphore of value 32767 has %d", value);
 }
 
-#if HS_HAS_SIGNAL_QUEUE
+#if HS_HAS_SIGQUEUE
 struct answer reach_sigqueue(const struct call_tools *tools)
 {
     (void)tools;

@@ -1,0 +1,162 @@
+/* Each kind of channel passes messages in order and leaves nothing behind. */
+#include "base/posix_source.h"
+
+#include "family/message/content.h"
+#include "family/message/kind.h"
+#include "tap.h"
+
+#include <stdlib.h>
+
+enum { DEPTH = 4, LONGEST = 3000 };
+
+static const struct request request = {.cpu = -1, .priority = -1};
+
+struct room {
+    struct run run;
+    struct ipc_cleanup ipc_cleanup;
+    struct message *message;
+    void *ring;
+};
+
+static void open_room(struct room *room)
+{
+    memset(room, 0, sizeof *room);
+    room->run.request = &request;
+    room->message = calloc(1, message_room_bytes(LONGEST));
+    room->ring = calloc(1, message_ring_bytes(LONGEST, DEPTH));
+    struct scratch scratch = {.folder = ""};
+    CHECK_SAME(scratch_choose(&scratch, true, 1), 0);
+    CHECK_SAME(ipc_cleanup_open_with(&room->ipc_cleanup, &room->run, &scratch), 0);
+    CHECK_SAME(scratch_make(&scratch), 0);
+}
+
+static void close_room(struct room *room)
+{
+    scratch_remove(&room->ipc_cleanup.scratch);
+    ipc_cleanup_close(&room->ipc_cleanup);
+    free(room->message);
+    free(room->ring);
+}
+
+static struct message_plan plan_of(const struct room *room, enum message_kind kind, size_t bytes)
+{
+    return (struct message_plan){.kind = kind,
+                                 .bytes = bytes,
+                                 .depth = DEPTH,
+                                 .place = &room->ipc_cleanup.places[0],
+                                 .folder = room->ipc_cleanup.scratch.own,
+                                 .memory = room->ring,
+                                 .trial = room->message};
+}
+
+static void pass(struct message_channel *channel, struct message *message, size_t bytes)
+{
+    for (uint64_t i = 1; i <= DEPTH; i++) {
+        message->type = 1;
+        content_fill(message->bytes, bytes, i, i);
+        CHECK(message_send(channel, message, bytes));
+    }
+    for (uint64_t i = 1; i <= DEPTH; i++) {
+        memset(message->bytes, 0, bytes);
+        CHECK_SAME(message_receive(channel, message, bytes), (int64_t)bytes);
+        CHECK(content_is(message->bytes, bytes, i, i));
+    }
+    CHECK(!message_try_receive(channel, message, bytes));
+    CHECK(message_try_send(channel, message, bytes));
+    CHECK(message_try_receive(channel, message, bytes));
+    CHECK_SAME(atomic_load(&channel->error), 0);
+}
+
+static void check_kind(enum message_kind kind)
+{
+    static const size_t sizes[] = {1, 7, 64, LONGEST};
+    struct room room;
+    struct message_channel channel;
+    open_room(&room);
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        struct message_plan plan = plan_of(&room, kind, sizes[i]);
+        int error = message_open(&channel, &plan);
+        if (error == ENOSYS || error == ENOTSUP) {
+            tap_skip("not on this system");
+            break;
+        }
+        CHECK_SAME(error, 0);
+        pass(&channel, room.message, sizes[i]);
+        message_close(&channel);
+    }
+    close_room(&room);
+}
+
+static void test_mq(void)
+{
+    check_kind(MESSAGE_MQ);
+}
+
+static void test_pipe(void)
+{
+    check_kind(MESSAGE_PIPE);
+}
+
+static void test_fifo(void)
+{
+    check_kind(MESSAGE_FIFO);
+}
+
+static void test_unix(void)
+{
+    check_kind(MESSAGE_UNIX);
+}
+
+static void test_sysv(void)
+{
+    check_kind(MESSAGE_SYSV);
+}
+
+static void test_ring(void)
+{
+    check_kind(MESSAGE_RING);
+}
+
+/* No folder, no key: these kinds are not there. */
+static void test_missing(void)
+{
+    struct room room;
+    struct message_channel channel;
+    open_room(&room);
+    struct ipc_cleanup_place place = room.ipc_cleanup.places[0];
+    struct message_plan plan = plan_of(&room, MESSAGE_SYSV, 1);
+    place.queue_key = 0;
+    plan.place = &place;
+    CHECK_SAME(message_open(&channel, &plan), ENOSYS);
+    plan.kind = MESSAGE_FIFO;
+    plan.folder = "";
+    CHECK_SAME(message_open(&channel, &plan), ENOENT);
+    plan.folder = "/nowhere/at/all";
+    CHECK_SAME(message_open(&channel, &plan), ENOENT);
+    close_room(&room);
+}
+
+/* A removed queue is an error that is kept. */
+static void test_removed(void)
+{
+    struct room room;
+    struct message_channel channel;
+    open_room(&room);
+    struct message_plan plan = plan_of(&room, MESSAGE_SYSV, 8);
+    int error = message_open(&channel, &plan);
+    if (error == ENOSYS) {
+        tap_skip("no System V queues");
+    } else {
+        CHECK_SAME(error, 0);
+        message_close(&channel);
+        CHECK(!message_send(&channel, room.message, 8));
+        CHECK_SAME(atomic_load(&channel.error), EINVAL);
+        CHECK_SAME(message_check(&room.run, &channel), -1);
+        CHECK_SAME(room.run.outcome.status, STATUS_FAILED);
+    }
+    close_room(&room);
+}
+
+TAP_MAIN({"mq", test_mq}, {"pipe", test_pipe}, {"fifo", test_fifo}, {"unix", test_unix},
+         {"sysv", test_sysv}, {"ring", test_ring}, {"missing", test_missing},
+         {"removed", test_removed})

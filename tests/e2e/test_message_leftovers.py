@@ -1,0 +1,165 @@
+"""A probe that is killed while it has message queues, FIFOs, sockets and a second process leaves
+nothing of it, and two probes at once do not meet."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from tests.e2e import machine
+from tests.e2e.running import measuring
+from tests.e2e.test_lock_leftovers import (
+    GONE_S,
+    LONG,
+    helpers_of,
+    names_of,
+    none_is_alive,
+    second_process_of,
+    wait_until,
+)
+
+pytestmark = pytest.mark.e2e
+
+KINDS = ["mq", "pipe", "fifo", "unix", "sysv", "ring"]
+SYSV = Path("/proc/sysvipc/msg")
+
+
+@pytest.fixture
+def queues(tmp_path: Path) -> Iterator[Path]:
+    """The folder in which the system shows its message queues."""
+    folder = tmp_path / "mqueue"
+    folder.mkdir()
+    words = ["mount", "-t", "mqueue", "hardstone-test", str(folder)]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        pytest.skip(f"message queues cannot be shown here: {done.stderr.strip()}")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", str(folder)], check=True)
+
+
+@pytest.fixture
+def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where FIFOs are made."""
+    folder = tmp_path / "scratch"
+    folder.mkdir()
+    monkeypatch.setenv("TMPDIR", str(folder))
+    return folder
+
+
+def queues_of(pid: int, folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir() if f"hardstone-{pid}-" in path.name}
+
+
+def sysv_of_this_user() -> set[str]:
+    """Ids of the System V queues, with their keys."""
+    if not SYSV.exists():
+        return set()
+    fields = [line.split() for line in SYSV.read_text().splitlines()[1:]]
+    return {f"{one[0]}/{one[1]}" for one in fields if int(one[7]) == os.geteuid()}
+
+
+@pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("test", ["MSG-P-LAT", "MSG-P-THR"])
+def test_nothing_is_left(
+    probe: Path, queues: Path, scratch: Path, test: str, kind: str, end: signal.Signals
+) -> None:
+    before = sysv_of_this_user()
+    words = ["-p", f"kinds={kind}", "-p", "scopes=process", "-p", "sizes_bytes=64"]
+    with measuring(probe, test, *LONG, *words, "--cpu", str(machine.cpu())) as running:
+        helpers = helpers_of(running, 2)
+        time.sleep(0.1)
+        running.process.send_signal(end)
+        running.process.wait(GONE_S)
+    assert wait_until(partial(none_is_alive, helpers))
+    assert names_of(running.pid) | queues_of(running.pid, queues) == set()
+    assert list(scratch.iterdir()) == []
+    assert wait_until(lambda: sysv_of_this_user() <= before)
+
+
+@pytest.mark.parametrize("kind", ["mq", "sysv"])
+def test_nothing_is_left_of_verdicts(probe: Path, queues: Path, kind: str) -> None:
+    """At several moments of its second."""
+    before = sysv_of_this_user()
+    words = ["-p", f"kinds={kind}", "--cpu", str(machine.cpu())]
+    for after_s in (0.0, 0.003, 0.01, 0.03, 0.1):
+        with measuring(probe, "MSG-B-PRI", "--clock", "monotonic", *words) as running:
+            time.sleep(after_s)
+            running.process.kill()
+            running.process.wait(GONE_S)
+        assert wait_until(lambda: sysv_of_this_user() <= before)
+        assert wait_until(lambda pid=running.pid: not queues_of(pid, queues) | names_of(pid))
+
+
+@pytest.mark.parametrize(
+    ("breach", "kind"), [("mq_stays", "mq"), ("fifo_stays", "fifo")], ids=["mq", "fifo"]
+)
+def test_a_kill_between_making_a_name_and_removing_it(
+    shared_probe: Path,
+    broken_libc: Path,
+    queues: Path,
+    scratch: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    breach: str,
+    kind: str,
+) -> None:
+    words = ["-p", f"kinds={kind}", "-p", "scopes=thread", "--cpu", str(machine.cpu())]
+
+    def names(pid: int) -> set[str]:
+        return queues_of(pid, queues) | {path.name for path in scratch.glob("*/hardstone-*")}
+
+    monkeypatch.setenv("HARDSTONE_BROKEN", breach)
+    monkeypatch.setenv("LD_PRELOAD", str(broken_libc))
+    with measuring(shared_probe, "MSG-P-LAT", *LONG, *words) as running:
+        monkeypatch.delenv("LD_PRELOAD")
+        assert wait_until(lambda: bool(names(running.pid)))
+        running.process.kill()
+        running.process.wait(GONE_S)
+    assert wait_until(lambda: not names(running.pid) and not list(scratch.iterdir()))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_who_waits_for_a_killed_process_is_given_up(probe: Path, scratch: Path, kind: str) -> None:
+    """At once, not at the deadline; what was measured is kept."""
+    words = ["-p", f"kinds={kind}", "-p", "scopes=process", "-p", "sizes_bytes=64"]
+    with measuring(probe, "MSG-P-LAT", *LONG, *words, "--cpu", str(machine.cpu())) as running:
+        helper = second_process_of(running)
+        time.sleep(0.3)
+        os.kill(helper, signal.SIGKILL)
+        stream = running.rest()
+    assert stream.code == 3 and stream.sample_count > 0
+    assert stream.result.status == "failed"
+    assert stream.result.reason == "the process of the second party ended early"
+    assert wait_until(lambda: list(scratch.iterdir()) == [])
+
+
+@pytest.mark.parametrize("test", ["MSG-P-LAT", "MSG-B-PRI"])
+def test_two_probes_at_once_do_not_meet(
+    probe: Path, queues: Path, scratch: Path, test: str
+) -> None:
+    """With the same seed: both have all their figures, and nothing is left of either."""
+    before = sysv_of_this_user()
+    options = ["--clock", "monotonic", "--samples", "300", "--seed", "7"]
+    with ExitStack() as stack:
+        both = [
+            stack.enter_context(measuring(probe, test, *options, "--cpu", str(cpu)))
+            for cpu in sorted(machine.allowed())[:2]
+        ]
+        streams = [running.rest() for running in both]
+    for stream in streams:
+        assert stream.result.status == "measured", stream.result
+        assert not set(stream.events) & {"kind_denied", "kind_unsupported", "not_handed_over"}
+        assert all(stream.verdicts.values())
+    assert list(scratch.iterdir()) == []
+    assert sysv_of_this_user() <= before
+    assert set().union(*(queues_of(running.pid, queues) for running in both)) == set()
