@@ -21,6 +21,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -85,7 +86,10 @@ enum {
     X(pthread_join)                                                                                \
     X(pthread_setschedprio)                                                                        \
     X(pthread_setschedparam)                                                                       \
-    X(clock_nanosleep)
+    X(clock_nanosleep)                                                                             \
+    X(sigqueue)                                                                                    \
+    X(sigwaitinfo)                                                                                 \
+    X(sigsuspend)
 #define ENUM(name) CALL_##name,
 #define NAME(name) #name,
 enum call { CALLS(ENUM) CALL_COUNT };
@@ -125,6 +129,10 @@ static const char *const call_names[] = {CALLS(NAME)};
     X(pthread_setschedprio)                                                                        \
     X(pthread_setschedparam)                                                                       \
     X(nanosleep)                                                                                   \
+    X(sigqueue)                                                                                    \
+    X(sigwaitinfo)                                                                                 \
+    X(sigtimedwait)                                                                                \
+    X(sigsuspend)                                                                                  \
     X(fork)
 #define POINTER(name) static __typeof__(&(name)) real_##name;
 #define FIND(name) real_##name = (__typeof__(&(name)))dlsym(RTLD_NEXT, #name);
@@ -317,14 +325,43 @@ int nanosleep(const struct timespec *wanted, struct timespec *left)
     return real_nanosleep(&moment, NULL);
 }
 
-/* ---- semaphores ---- */
-
 /* A call that blocks nobody. */
 #define SIMPLE(call, object, expression)                                                           \
     enter(CALL_##call, object);                                                                    \
     __typeof__(expression) answer = expression;                                                    \
     leave(CALL_##call, object, false);                                                             \
     return answer
+
+/* ---- signals ---- */
+
+int sigqueue(pid_t process, int number, const union sigval value)
+{
+    SIMPLE(sigqueue, NULL, real_sigqueue(process, number, value));
+}
+
+int sigwaitinfo(const sigset_t *set, siginfo_t *info)
+{
+    static const struct timespec at_once = {0, 0};
+    enter(CALL_sigwaitinfo, NULL);
+    int number = real_sigtimedwait(set, info, &at_once);
+    bool has_blocked = number < 0 && errno == EAGAIN;
+    if (has_blocked)
+        number = real_sigwaitinfo(set, info);
+    leave(CALL_sigwaitinfo, NULL, has_blocked);
+    return number;
+}
+
+/* A handler runs before this call ends: what it costs from then on is after the handler's stamps.
+ */
+int sigsuspend(const sigset_t *mask)
+{
+    enter(CALL_sigsuspend, NULL);
+    int answer = real_sigsuspend(mask);
+    leave(CALL_sigsuspend, NULL, true);
+    return answer;
+}
+
+/* ---- semaphores ---- */
 
 int sem_init(sem_t *semaphore, int shared, unsigned value)
 {

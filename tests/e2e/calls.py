@@ -21,6 +21,7 @@ NAMES = (
     *("pthread_cancel", "pthread_join", "pthread_setschedprio", "pthread_setschedparam"),
     *("clock_nanosleep", "sem_init_shared", "mutex_init", "mutex_init_shared"),
     *("cond_init", "cond_init_shared", "cond_signal", "cond_wait"),
+    *("sigqueue", "sigwaitinfo", "sigsuspend"),
 )
 
 

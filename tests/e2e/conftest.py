@@ -86,6 +86,12 @@ def broken_libc(probe: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
+def broken_signals(probe: Path) -> Path:
+    """A libc that breaks what it promises of signals and rights."""
+    return helper(probe, "broken_signals.so")
+
+
+@pytest.fixture(scope="session")
 def virtual_libc(probe: Path) -> Path:
     return helper(probe, "virtual_time.so")
 

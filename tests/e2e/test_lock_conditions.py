@@ -26,6 +26,8 @@ ORDER = [
     "MUT-B-INV",
     "MUT-P-ARC",
     "MUT-P-INV",
+    "SIG-P-LAT",
+    "PWR-B-SIG",
 ]
 BURSTS = ["120000000", "150000000", "5"]
 

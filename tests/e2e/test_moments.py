@@ -31,6 +31,8 @@ SEVERAL = {
     "THR-P-SLS": "threads=2",
     "THR-P-NEW": "cases=run-and-terminate",
     "THR-P-PRE": "by=thread",
+    "SIG-P-LAT": "receivers=handler,sigwaitinfo",
+    "PWR-B-SIG": "bound_ns=10ms",
 }
 
 

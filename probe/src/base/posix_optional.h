@@ -116,6 +116,15 @@
 #endif
 #endif
 
+/* sigqueue, sigwaitinfo and sigtimedwait. */
+#ifndef HS_HAS_SIGQUEUE
+#if !defined(_POSIX_REALTIME_SIGNALS) || _POSIX_REALTIME_SIGNALS + 0 < 0
+#define HS_HAS_SIGQUEUE 0
+#else
+#define HS_HAS_SIGQUEUE 1
+#endif
+#endif
+
 /* aio_read and the other calls of aio.h. */
 #ifndef HS_HAS_AIO
 #if defined(_POSIX_ASYNCHRONOUS_IO) && _POSIX_ASYNCHRONOUS_IO + 0 > 0
@@ -155,15 +164,6 @@
 /* symlink and readlink: required by POSIX. */
 #ifndef HS_HAS_SYMBOLIC_LINKS
 #define HS_HAS_SYMBOLIC_LINKS 1
-#endif
-
-/* sigqueue and sigtimedwait. */
-#ifndef HS_HAS_SIGNAL_QUEUE
-#if defined(_POSIX_REALTIME_SIGNALS) && _POSIX_REALTIME_SIGNALS + 0 > 0
-#define HS_HAS_SIGNAL_QUEUE 1
-#else
-#define HS_HAS_SIGNAL_QUEUE 0
-#endif
 #endif
 
 /* sched_setscheduler and related calls. */

@@ -43,6 +43,10 @@
     TEST(msg_p_lat) \
     TEST(msg_p_thr) \
     TEST(msg_b_pri) \
+    TEST(sig_p_lat) \
+    TEST(sig_b_que) \
+    TEST(prv_b_grp) \
+    TEST(pwr_b_sig) \
     TEST(pos_b_inv)
 /* clang-format on */
 

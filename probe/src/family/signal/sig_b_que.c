@@ -1,0 +1,530 @@
+/* SIG-B-QUE: queued signals are reliable (HP 1987; Obenland 2000).
+ *
+ * The measuring thread queues a burst of real-time signals to a receiver, a thread of its process
+ * or a second process on the same CPU, that blocks them. Each signal has its number and its place
+ * among those of its number as value. The first 4000 have up to eight numbers in random order, the
+ * others the highest of these: Linux searches the queue from its head at each delivery, and would
+ * take half a minute for 100,000 of mixed numbers. Then the receiver unblocks and takes them, by a
+ * handler or by sigwaitinfo, and checks each as it comes.
+ *
+ *   blocked       while they are blocked none is delivered
+ *   pending       meanwhile sigpending tells each number of which one was queued
+ *   none_lost     all are delivered, each once
+ *   lowest_first  a lower number comes before a higher one
+ *   fifo          those of one number come in the order in which they were queued
+ *   value         each has its value in all bits, si_code SI_QUEUE, and the sender
+ *   limit         with the limit set to 1000 more than are queued now, the sender gets EAGAIN once
+ *                 it is reached, and no earlier
+ *   intact        what was queued until then is delivered, in order and with its values
+ *
+ * A handler blocks all other signals while it runs: POSIX promises the lowest number first for each
+ * delivery, and handlers that interrupt each other would run in the reverse order.
+ *
+ * The limit on Linux (RLIMIT_SIGPENDING) is of the receiving process; what counts are the signals
+ * queued by all processes of the user. Room for a burst is made where that is allowed, in the
+ * receiving process, and undone. Where it is not, the burst is as large as the limit leaves room
+ * (event burst_limited). Others may take room while the test runs: EAGAIN is no breach if the
+ * kernel's own count has reached the limit (event queue_shared).
+ *
+ * Standard signals need not be queued: how many of three came is an event (standard_signals) and
+ * no verdict.
+ *
+ * How it could be wrong: where the system does not tell how many signals are queued, an EAGAIN that
+ * comes too early is taken for one caused by others.
+ */
+#include "base/posix_source.h"
+
+#include "family/signal/queue_receiver.h"
+
+#include "family/shared/peer.h"
+#include "port/signal_queue.h"
+#include "run/supervise.h"
+#include "run/variant.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    BURST = 100000,
+    MOST_BURST = 1000000,
+    EDGE = 1000,      /* how many fit below the limit that is set */
+    MIXED = 4000,     /* of a burst: of random numbers */
+    BEYOND = 64,      /* tries beyond it */
+    LEAVE = 64,       /* room for others */
+    LEAST_LIMIT = 32, /* that POSIX allows (_POSIX_SIGQUEUE_MAX) */
+    REST_EVERY = 1000,
+    RETRIES = 3,
+    STANDARD = 3,
+    SIGNAL_NS = 3000,
+    TEXT_BYTES = 160
+};
+
+static const struct param_spec params[] = {
+    QUEUED_RECEIVER_PARAM,
+    {"scopes", PARAM_NAME, true, "thread,process", 0, 0, peer_scope_names,
+     "a receiver of the sender's process, a process of its own", "scope"},
+    {"burst", PARAM_COUNT, false, "100000", 1, MOST_BURST, NULL,
+     "signals that are queued at once, as far as the limit allows", NULL},
+    {0},
+};
+
+static const struct verdict_spec verdicts[] = {
+    {"blocked", "blocked signals are not delivered"},
+    {"pending", "sigpending tells the signals that are queued"},
+    {"none_lost", "no queued signal is lost below the limit, and none comes twice"},
+    {"lowest_first", "signals of lower numbers are delivered first"},
+    {"fifo", "signals of one number are delivered in the order in which they were queued"},
+    {"value", "a signal is delivered with its value, SI_QUEUE and its sender"},
+    {"limit", "at the limit the sender gets EAGAIN, and not before"},
+    {"intact", "signals that were queued when the limit was reached are delivered"},
+    {0},
+};
+
+/* Of all rounds of one variant. */
+struct totals {
+    struct queue_findings storm, edge;
+    uint64_t sent_count, numbers_count; /* numbers: of which some were queued */
+    uint64_t round_count;
+    uint64_t edge_sent_count, edge_count; /* rounds in which the limit was reached, or should be */
+    uint64_t refused_count, early_refused_count, other_error_count, never_refused_count;
+    int other_error;
+    uint64_t standard_sent_count;
+};
+
+struct own {
+    struct ipc_cleanup ipc_cleanup;
+    struct queue_table *table;
+    struct peer peer;
+    struct signal_actions actions;
+    pid_t receiver;
+    int64_t limit; /* as it was; INT64_MAX: none */
+    bool is_limited_told, is_shared_told;
+    struct totals totals;
+    unsigned short random[3];
+};
+
+static int prepare(struct run *run)
+{
+    struct port_signal_queue queue;
+    struct own *own = run_own(run, sizeof *own);
+    if (!own || ipc_cleanup_open(&own->ipc_cleanup, run, peer_wants_process(run)) != 0)
+        return -1;
+    own->table = peer_table(run, sizeof *own->table, &own->ipc_cleanup, "memory for both parties");
+    if (!own->table)
+        return -1;
+    port_signal_queue(&queue);
+    own->limit = queue.limit < 0 ? LEAST_LIMIT : queue.limit;
+    own->random[0] = 0x330e;
+    own->random[1] = (unsigned short)run->request->seed;
+    own->random[2] = (unsigned short)(run->request->seed >> 16);
+    return 0;
+}
+
+static void finish(struct run *run)
+{
+    struct own *own = run->own;
+    if (!own)
+        return;
+    peer_memory_free(own->table, sizeof *own->table);
+    ipc_cleanup_close(&own->ipc_cleanup);
+}
+
+/* ---- sending ---- */
+
+static int64_t used_count(void)
+{
+    struct port_signal_queue queue;
+    port_signal_queue(&queue);
+    return queue.used;
+}
+
+/* Whether the queue has reached the limit in force, as far as the system tells. */
+static bool is_full(int64_t limit)
+{
+    int64_t used = used_count();
+    return used < 0 || used >= limit;
+}
+
+/* Of the signal at `place` in a burst. */
+static int choose_number(struct own *own, uint64_t place)
+{
+    int count = own->table->number_count;
+    return place < MIXED ? (int)(erand48(own->random) * count) : count - 1;
+}
+
+/* Queues one signal. EAGAIN: the limit is reached; EBUSY: EAGAIN came although it is not. */
+static int send_one(struct own *own, int64_t limit, int number)
+{
+    struct queue_table *table = own->table;
+    int error = EAGAIN;
+    uint32_t value = queue_value(number, table->sent[number]++);
+    for (int i = 0; i < RETRIES && error == EAGAIN; i++) {
+        error = queued_send(own->receiver, table->first + number, value);
+        if (error == EAGAIN && is_full(limit))
+            break;
+        if (error == EAGAIN && i == RETRIES - 1)
+            error = EBUSY;
+    }
+    if (error)
+        table->sent[number]--;
+    return error;
+}
+
+/* Queues up to `count` signals; stops at the first that is refused. Returns how many were accepted.
+ */
+static uint64_t send_burst(struct run *run, int64_t limit, uint64_t count, int *error)
+{
+    struct own *own = run->own;
+    uint64_t done = 0;
+    memset(own->table->sent, 0, sizeof own->table->sent);
+    for (*error = 0; done < count && !run_should_stop(); done++) {
+        if (done % REST_EVERY == 0)
+            rt_budget_rest(&run->rt_budget);
+        *error = send_one(own, limit, choose_number(own, done));
+        if (*error)
+            break;
+    }
+    return done;
+}
+
+static void count_refusal(struct totals *totals, int error)
+{
+    if (error == EAGAIN)
+        totals->refused_count++;
+    else if (error == EBUSY)
+        totals->early_refused_count++;
+    else if (error) {
+        totals->other_error_count++;
+        totals->other_error = error;
+    }
+}
+
+static void add(struct queue_findings *sum, const struct queue_findings *one)
+{
+    sum->received_count += one->received_count;
+    sum->early_count += one->early_count;
+    sum->seen_count += one->seen_count;
+    sum->wrong_count += one->wrong_count;
+    sum->lower_later_count += one->lower_later_count;
+    sum->not_fifo_count += one->not_fifo_count;
+    sum->standard_count += one->standard_count;
+}
+
+/* The receiver looks at what is pending and takes it. 0, or an errno value. */
+static int take(struct run *run, uint64_t sent, struct queue_findings *sum)
+{
+    struct queue_table *table = ((struct own *)run->own)->table;
+    rt_budget_rest_ahead(&run->rt_budget, (int64_t)sent * SIGNAL_NS);
+    int error = queue_ask(table, QUEUE_LOOK);
+    if (!error)
+        error = queue_ask(table, QUEUE_TAKE);
+    if (!error)
+        add(sum, &table->findings);
+    return error;
+}
+
+/* ---- a storm below the limit ---- */
+
+/* Once: the room changes with what others queue. */
+static void tell_limited(struct run *run, int64_t room, int64_t used)
+{
+    struct own *own = run->own;
+    int64_t asked = run_number(run, "burst");
+    char command[40];
+    if (own->is_limited_told)
+        return;
+    own->is_limited_told = true;
+    snprintf(command, sizeof command, "ulimit -i %lld",
+             (long long)(asked + LEAVE + (used < 0 ? 0 : used)));
+    arena_event(
+        run->arena, "burst_limited", -1,
+        DATA(data_integer("asked_count", asked), data_integer("burst_count", room),
+             data_integer("limit_count", own->table->limit),
+             used < 0 ? data_none() : data_integer("used_count", used),
+             data_text("command", command)),
+        "bursts of %lld signals instead of %lld: the limit on queued signals "
+        "(RLIMIT_SIGPENDING on Linux) is %lld, and may be raised only with CAP_SYS_RESOURCE",
+        (long long)room, (long long)asked, (long long)own->table->limit);
+}
+
+/* What is left to others of `room`. */
+static int64_t leave(int64_t room)
+{
+    return room > 2 * LEAVE ? LEAVE : room > 0 ? room / 2 : 0;
+}
+
+/* Makes room for the burst in the receiving process. Returns the size of the burst; 0: no room. */
+static int64_t make_room(struct run *run)
+{
+    struct own *own = run->own;
+    int64_t burst = run_number(run, "burst"), used = used_count();
+    int64_t taken = used < 0 ? 0 : used + leave(own->limit - used);
+    own->table->limit = burst + taken > own->limit ? burst + taken : own->limit;
+    if (queue_ask(own->table, QUEUE_LIMIT) != 0)
+        own->table->limit = own->limit;
+    int64_t room = own->table->limit - taken;
+    if (room < burst)
+        tell_limited(run, room > 0 ? room : 0, used);
+    return room < burst ? room : burst;
+}
+
+static void tell_shared(struct run *run, uint64_t accepted, uint64_t wanted)
+{
+    struct own *own = run->own;
+    if (own->is_shared_told)
+        return;
+    own->is_shared_told = true;
+    arena_event(run->arena, "queue_shared", -1,
+                DATA(data_integer("accepted_count", (int64_t)accepted),
+                     data_integer("wanted_count", (int64_t)wanted)),
+                "a burst ended after %llu of %llu signals: other processes of this user have "
+                "queued signals, and the limit is common",
+                (unsigned long long)accepted, (unsigned long long)wanted);
+}
+
+static uint64_t numbers_count(const struct queue_table *table)
+{
+    uint64_t count = 0;
+    for (int i = 0; i < table->number_count; i++)
+        count += table->sent[i] > 0 ? 1 : 0;
+    return count;
+}
+
+static void send_standard(struct own *own)
+{
+    if (own->table->receiver != QUEUED_HANDLER)
+        return;
+    for (int i = 0; i < STANDARD; i++)
+        own->totals.standard_sent_count += kill(own->receiver, own->table->standard) == 0 ? 1 : 0;
+}
+
+static int storm(struct run *run)
+{
+    struct own *own = run->own;
+    struct totals *totals = &own->totals;
+    int64_t burst = make_room(run);
+    if (burst < 1)
+        return queued_not_sent(run, EAGAIN);
+    int refusal, error = queue_ask(own->table, QUEUE_BLOCK);
+    if (error)
+        return error;
+    uint64_t sent = send_burst(run, own->table->limit, (uint64_t)burst, &refusal);
+    send_standard(own);
+    if (refusal == EAGAIN)
+        tell_shared(run, sent, (uint64_t)burst);
+    else
+        count_refusal(totals, refusal);
+    totals->sent_count += sent;
+    totals->numbers_count += numbers_count(own->table);
+    return take(run, sent, &totals->storm);
+}
+
+/* ---- up to the limit ---- */
+
+/* Sets a limit that is soon reached; else the system's own, if that is no higher than a burst may
+ * be. 0: the limit cannot be reached. */
+static int64_t set_edge(struct run *run)
+{
+    struct own *own = run->own;
+    int64_t used = used_count();
+    own->table->limit = (used < 0 ? 0 : used) + EDGE;
+    if (queue_ask(own->table, QUEUE_LIMIT) != 0)
+        own->table->limit = own->limit;
+    if (own->table->limit <= MOST_BURST)
+        return own->table->limit;
+    arena_event_once(
+        run->arena, "limit_not_reached",
+        DATA(own->limit == INT64_MAX ? data_none() : data_integer("limit_count", own->limit)),
+        "this system does not let a process lower its limit on queued signals, and it "
+        "is too high to be reached: not known whether the sender gets EAGAIN there");
+    return 0;
+}
+
+static int edge(struct run *run)
+{
+    struct own *own = run->own;
+    struct totals *totals = &own->totals;
+    int64_t limit = set_edge(run);
+    if (limit == 0)
+        return 0;
+    int refusal, error = queue_ask(own->table, QUEUE_BLOCK);
+    if (error)
+        return error;
+    int64_t used = used_count();
+    uint64_t most = (uint64_t)(limit - (used < 0 ? 0 : used) + BEYOND);
+    uint64_t sent = send_burst(run, limit, most, &refusal);
+    count_refusal(totals, refusal);
+    if (!refusal && !run_should_stop() && is_full(limit))
+        totals->never_refused_count++;
+    totals->edge_count++;
+    totals->edge_sent_count += sent;
+    return take(run, sent, &totals->edge);
+}
+
+/* ---- verdicts ---- */
+
+static void judge_one(struct run *run, const char *claim, bool is_right, const char *evidence)
+{
+    char name[ARENA_NAME_BYTES];
+    snprintf(name, sizeof name, "%s/%s/%s", claim, variant_text(run, "receivers"),
+             variant_text(run, "scopes"));
+    arena_verdict(run->arena, is_right, name, "%s", evidence);
+}
+
+#define JUDGE(claim, is_right, ...)                                                                \
+    do {                                                                                           \
+        snprintf(text, sizeof text, __VA_ARGS__);                                                  \
+        judge_one(run, claim, is_right, text);                                                     \
+    } while (0)
+
+typedef unsigned long long count;
+
+static void judge_storm(struct run *run)
+{
+    const struct totals *totals = &((struct own *)run->own)->totals;
+    const struct queue_findings *storm = &totals->storm;
+    char text[TEXT_BYTES];
+    count sent = totals->sent_count, received = storm->received_count;
+    JUDGE("blocked", storm->early_count == 0, "%llu of %llu delivered while blocked",
+          (count)storm->early_count, sent);
+    JUDGE("pending", storm->seen_count == totals->numbers_count,
+          "sigpending told %llu of %llu signal numbers, in %llu bursts", (count)storm->seen_count,
+          (count)totals->numbers_count, (count)totals->round_count);
+    JUDGE("none_lost", received == sent, "%llu queued, %llu delivered, in %llu bursts", sent,
+          received, (count)totals->round_count);
+    JUDGE("lowest_first", storm->lower_later_count == 0, "%llu of %llu came after a higher number",
+          (count)storm->lower_later_count, received);
+    JUDGE("fifo", storm->not_fifo_count == 0, "%llu of %llu came after a later one of their number",
+          (count)storm->not_fifo_count, received);
+    JUDGE("value", storm->wrong_count == 0,
+          "%llu of %llu with another value, si_code or sender than sent", (count)storm->wrong_count,
+          received);
+}
+
+static bool is_limit_kept(const struct totals *totals)
+{
+    return totals->early_refused_count == 0 && totals->other_error_count == 0 &&
+           totals->never_refused_count == 0;
+}
+
+static void judge_edge(struct run *run)
+{
+    const struct totals *totals = &((struct own *)run->own)->totals;
+    const struct queue_findings *edge = &totals->edge;
+    char text[TEXT_BYTES];
+    int used = 0;
+    used += snprintf(text, sizeof text, "EAGAIN at the limit in %llu of %llu bursts",
+                     (count)totals->refused_count, (count)totals->edge_count);
+    if (totals->early_refused_count > 0)
+        used += snprintf(text + used, sizeof text - (size_t)used, ", before it in %llu",
+                         (count)totals->early_refused_count);
+    if (totals->never_refused_count > 0)
+        used += snprintf(text + used, sizeof text - (size_t)used, ", never in %llu",
+                         (count)totals->never_refused_count);
+    if (totals->other_error_count > 0)
+        snprintf(text + used, sizeof text - (size_t)used, ", errno %d in %llu", totals->other_error,
+                 (count)totals->other_error_count);
+    judge_one(run, "limit", is_limit_kept(totals), text);
+    uint64_t bad = edge->wrong_count + edge->lower_later_count + edge->not_fifo_count;
+    JUDGE("intact", edge->received_count == totals->edge_sent_count && bad == 0,
+          "%llu queued when the limit was reached, %llu delivered, %llu of them changed or out of "
+          "order",
+          (count)totals->edge_sent_count, (count)edge->received_count, (count)bad);
+}
+
+static void tell_standard(struct run *run)
+{
+    const struct totals *totals = &((struct own *)run->own)->totals;
+    if (totals->standard_sent_count > 0)
+        arena_event(run->arena, "standard_signals", -1,
+                    DATA(data_text("scope", variant_text(run, "scopes")),
+                         data_integer("sent_count", (int64_t)totals->standard_sent_count),
+                         data_integer("delivered_count", (int64_t)totals->storm.standard_count)),
+                    "%s: of a standard signal (SIGUSR1) sent %llu times while blocked %llu were "
+                    "delivered; these need not be queued",
+                    variant_text(run, "scopes"), (count)totals->standard_sent_count,
+                    (count)totals->storm.standard_count);
+}
+
+/* ---- life cycle ---- */
+
+static int rounds(struct run *run)
+{
+    struct own *own = run->own;
+    struct run_budget budget = run_budget(run, variant_count(run));
+    int error = 0;
+    while (!error && run_budget_left(&budget, own->totals.round_count, run_anchor(run))) {
+        error = storm(run);
+        if (!error)
+            error = edge(run);
+        if (!error)
+            own->totals.round_count++;
+    }
+    return error;
+}
+
+static int end_rounds(struct run *run, int error)
+{
+    struct own *own = run->own;
+    supervise_process(run, 0, NULL);
+    if (!peer_is_gone(&own->peer))
+        queue_ask(own->table, QUEUE_END);
+    if (peer_join(&own->peer) != 0)
+        return supervise_ended_early(run, "receiver");
+    if (error > 0 && error != ECANCELED)
+        return outcome_set_errno(&run->outcome, error, "the receiver of the signals", NULL);
+    return error < 0 ? -1 : 0;
+}
+
+static int measure_together(struct run *run)
+{
+    struct own *own = run->own;
+    int error = peer_start(&own->peer, run, &own->ipc_cleanup, peer_scope_of(run), &run->setup,
+                           queue_receiver_run, own->table);
+    if (error)
+        return peer_not_started(run, error, "receiver", NULL);
+    own->receiver = own->peer.process > 0 ? own->peer.process : getpid();
+    supervise_process(run, own->peer.process, "receiver");
+    return end_rounds(run, rounds(run));
+}
+
+static int measure_variant(struct run *run)
+{
+    struct own *own = run->own;
+    if (!peer_has_scope(&own->ipc_cleanup, own->table, peer_scope_of(run)))
+        return 0;
+    memset(&own->totals, 0, sizeof own->totals);
+    memset(own->table, 0, sizeof *own->table);
+    queue_table_open(own->table, getpid());
+    own->table->receiver = (enum queued_receiver)variant_number(run, "receivers");
+    int error = queue_actions_set(own->table, &own->actions);
+    int result =
+        error ? outcome_set_errno(&run->outcome, error, "sigaction", NULL) : measure_together(run);
+    signal_actions_put_back(&own->actions);
+    if (result != 0 || own->totals.round_count == 0)
+        return result;
+    judge_storm(run);
+    if (own->totals.edge_count > 0)
+        judge_edge(run);
+    tell_standard(run);
+    return 0;
+}
+
+const struct test sig_b_que = {
+    .id = "SIG-B-QUE",
+    .title = "Queued signals are reliable",
+    .source = "[H] Hewlett-Packard 1987, [O] Obenland 2000",
+    .params = params,
+    .verdicts = verdicts,
+    .default_samples = 1,
+    .setup_ns = INT64_C(200000000),
+    .sample_ns = INT64_C(350000000),
+    .check = queued_check,
+    .has_variant = peer_has_variant,
+    .prepare = prepare,
+    .measure_variant = measure_variant,
+    .finish = finish,
+};
