@@ -14,6 +14,7 @@ FIXED = {
     "CLK-B-RES": {"clock", "mechanism"},
     "TMR-P-LAT": {"part"},
     "KRN-P-PRE": {"kind"},
+    "MEM-B-LCK": {"locked"},
     "IRQ-S-SUS": {"period_ns"},
 }
 # Lists with one number for each variant.

@@ -14,8 +14,8 @@
  *   unseen        the CPU time of the process includes pauses of the machine, as in a guest
  *                 without steal time
  *   taken         each reading of the CPU time of the process is another 2 ms too low
- * and those of broken_floods.c, broken_kernel.c, broken_messages.c, broken_threads.c,
- * broken_semaphores.c and broken_locks.c.
+ * and those of broken_async.c, broken_floods.c, broken_kernel.c, broken_locks.c, broken_memory.c,
+ * broken_messages.c, broken_semaphores.c and broken_threads.c.
  */
 #define _GNU_SOURCE
 #include "broken.h"
@@ -189,7 +189,10 @@ ssize_t read(int file, void *buffer, size_t bytes)
 {
     if (broken_read(file))
         return (ssize_t)bytes;
-    ssize_t got = REAL(read)(file, buffer, bytes);
+    ssize_t got;
+    if (broken_read_channel(file, buffer, bytes, &got))
+        return got;
+    got = REAL(read)(file, buffer, bytes);
     broken_harm_read(buffer, got);
     if (got == sizeof(uint64_t) && bytes == sizeof(uint64_t) && breaks("overrun")) {
         uint64_t count;
@@ -205,5 +208,6 @@ int mlockall(int flags)
     struct rlimit three = {.rlim_cur = 3, .rlim_max = 3};
     if (breaks("files"))
         setrlimit(RLIMIT_NOFILE, &three);
-    return REAL(mlockall)(flags);
+    int answer;
+    return broken_lock(flags, &answer) ? answer : REAL(mlockall)(flags);
 }

@@ -57,4 +57,11 @@ bool broken_take_lent(const void *object);
 bool broken_let_go_lent(const void *object);
 bool broken_drop_lent(const void *object);
 
+/* mlockall, and calls of channels and rings: whether broken_memory.c or broken_async.c has answered
+ * the call. broken_ring may change its arguments. */
+bool broken_lock(int flags, int *answer);
+bool broken_read_channel(int file, void *buffer, size_t bytes, ssize_t *got);
+bool broken_write_channel(int file, const void *bytes, size_t count, ssize_t *put);
+bool broken_ring(long number, long words[6], long *answer);
+
 #endif

@@ -15,7 +15,7 @@ from random import Random
 
 import pytest
 
-from hardstone.model import StreamEvent
+from hardstone.model import StreamEvent, StreamVerdict
 from tests.e2e.conftest import helper
 from tests.e2e.running import Stream, measuring, run
 
@@ -92,11 +92,7 @@ def whys(stream: Stream) -> dict[str, str]:
 
 
 def evidence(stream: Stream, name: str) -> str:
-    (text,) = [
-        line.evidence
-        for line in stream.lines
-        if getattr(line, "passed", None) is not None and getattr(line, "name", "") == name
-    ]
+    (text,) = [one.evidence for one in stream.of(StreamVerdict) if one.name == name]
     return text
 
 

@@ -47,6 +47,8 @@
     TEST(sig_b_que) \
     TEST(prv_b_grp) \
     TEST(pwr_b_sig) \
+    TEST(mem_b_lck) \
+    TEST(fio_b_asy) \
     TEST(pos_b_inv)
 /* clang-format on */
 

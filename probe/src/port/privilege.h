@@ -29,9 +29,6 @@ bool port_may_switch_user(void);
  * (EPERM: beyond its hard limit). */
 int port_limit_right(enum port_right right, int64_t most);
 
-/* Bytes that the calling process has locked; -1: not known. */
-int64_t port_locked_bytes(void);
-
 /* Tries what takes a CPU away from others, or puts its own reads and writes before those of others.
  * 0: it is granted; else an errno value (ENOENT: there is no such thing here).
  *   io_realtime  a real-time I/O priority for the caller

@@ -3,6 +3,7 @@
 #include "family/privilege/attempt.h"
 
 #include "base/rt_thread.h"
+#include "port/memory_pressure.h"
 #include "port/privilege.h"
 
 #include <errno.h>

@@ -51,6 +51,7 @@ static void remove_all(const struct ipc_cleanup *ipc_cleanup, time_t since)
     }
     port_remove_semaphore_files(since, IPC_CLEANUP_MODE);
     scratch_remove(&ipc_cleanup->scratch);
+    port_memory_group_remove(ipc_cleanup->memory_group);
 }
 
 /* After the fork its setup uses async-signal-safe calls only. remove_all does not: should that

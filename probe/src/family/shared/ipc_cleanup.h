@@ -1,6 +1,6 @@
 /* Removes objects that would stay in the system if the probe were killed: names of semaphores,
  * shared memory and message queues, and System V sets and queues, which the end of a process does
- * not remove; and a folder of scratch files.
+ * not remove; a folder of scratch files; and a control group of memory.
  *
  * A guard process waits for the end of the probe on a pipe. If the probe ends without telling it,
  * the guard removes whatever exists under the names and keys, which were chosen before. So a kill
@@ -13,6 +13,7 @@
 
 #include "family/shared/ipc_calls.h"
 #include "family/shared/queue_calls.h"
+#include "port/memory_pressure.h"
 #include "run/run.h"
 #include "work/scratch.h"
 
@@ -33,7 +34,8 @@ struct ipc_cleanup_place {
 };
 
 struct ipc_cleanup {
-    struct scratch scratch; /* empty: none */
+    struct scratch scratch;              /* empty: none */
+    char memory_group[PORT_GROUP_BYTES]; /* chosen by the test before it opens; empty: none */
     struct ipc_cleanup_place places[IPC_CLEANUP_PLACES];
     bool has_processes; /* false: the test can use threads only */
     pid_t guard;        /* 0: none */

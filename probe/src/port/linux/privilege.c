@@ -94,20 +94,6 @@ int port_limit_right(enum port_right right, int64_t most)
     return setrlimit(resources[right], &limit) == 0 ? 0 : errno;
 }
 
-/* "VmLck:  NUMBER kB" */
-int64_t port_locked_bytes(void)
-{
-    char line[128];
-    long long locked = -1;
-    FILE *status = fopen("/proc/self/status", "re");
-    while (status && locked < 0 && fgets(line, sizeof line, status))
-        if (strncmp(line, "VmLck:", 6) == 0 && sscanf(line + 6, "%lld", &locked) != 1)
-            break;
-    if (status)
-        fclose(status);
-    return locked < 0 ? -1 : locked * 1024;
-}
-
 /* ---- attempts ---- */
 
 int port_try_io_realtime(void)

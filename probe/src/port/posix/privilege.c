@@ -24,11 +24,6 @@ int port_limit_right(enum port_right right, int64_t most)
     return ENOTSUP;
 }
 
-int64_t port_locked_bytes(void)
-{
-    return -1;
-}
-
 int port_try_io_realtime(void)
 {
     return ENOTSUP;

@@ -1,0 +1,212 @@
+/* FIO-B-ASY: non-blocking and asynchronous I/O keep their word (Obenland 2000, HP).
+ *
+ * One thread at the run's priority has both ends of a pipe, a FIFO, a pair of Unix sockets and a
+ * pseudo-terminal, all with O_NONBLOCK. A claim is a short sequence of calls in which it knows how
+ * many bytes are there. No claim is about a time: a call that should return at once counts as
+ * waiting when it returned only after a second thread had given it what it waits for, a second
+ * later (rescue.h), and what has to come by itself (readiness, a signal, a completion) is waited
+ * for up to a second.
+ *
+ *   empty_read     read of nothing fails with EAGAIN
+ *   partial_read   read of more bytes than are there returns those that are there
+ *   full_write     an end takes what there is room for, then fails with EAGAIN; nothing is lost
+ *   select, poll   ready to read, or to write, when that is so and only then
+ *   fionread       FIONREAD tells as many bytes as are there
+ *   sigio          with O_ASYNC a signal comes with the bytes, and not before
+ *   overlap        a request (aio_read, io_uring) of what is not there yet returns, and the caller
+ *                  itself then writes what completes it: that is overlap, shown without a clock
+ *   progress       aio_error is EINPROGRESS until then, then 0, and aio_return the count
+ *   suspend        aio_suspend ends with its time before completion, and with completion after
+ *   file_transfer  blocks go to, and come from, their offsets
+ *   list           lio_listio(LIO_WAIT) returns when all is complete
+ *   cancel         what is said to be cancelled has not read, the rest goes on
+ *
+ * How it could be wrong: what is asynchronous in the kernel and what is a thread of the C library
+ * that waits (glibc, musl) looks the same from here: both overlap. A second without the CPU, of the
+ * one thread and not of the other, would look like a wait. Bytes reach a terminal by a thread of
+ * the kernel: what is there is waited for before it is counted. */
+#include "base/posix_source.h"
+
+#include "family/file/async_calls.h"
+#include "family/file/channel.h"
+#include "family/file/channel_claims.h"
+#include "family/file/request_claims.h"
+#include "family/file/rescue.h"
+#include "family/file/ring_claims.h"
+#include "family/shared/ipc_cleanup.h"
+#include "port/io_ring.h"
+#include "run/variant.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { KIND_PIPE, KIND_FIFO, KIND_SOCKET, KIND_PTY, KIND_AIO, KIND_RING };
+
+static const char *const kind_names[] = {"pipe", "fifo", "socket", "pty", "aio", "io_uring", NULL};
+
+static const struct param_spec params[] = {
+    {"kinds", PARAM_NAME, true, "pipe,fifo,socket,pty,aio,io_uring", 0, 0, kind_names,
+     "what carries the bytes, or the requests for them", "kind"},
+    {0},
+};
+
+static const struct verdict_spec verdicts[] = {
+    {"empty_read", "a non-blocking read of nothing fails with EAGAIN"},
+    {"partial_read", "a non-blocking read of more than there is returns what is there"},
+    {"full_write", "a non-blocking write takes what there is room for, and none of it is lost"},
+    {"select", "select tells when bytes can be read or written, and only then"},
+    {"poll", "poll tells when bytes can be read or written, and only then"},
+    {"fionread", "FIONREAD tells as many bytes as are there"},
+    {"sigio", "with O_ASYNC a signal comes with the bytes, and not before"},
+    {"overlap", "the caller goes on while its request is under way"},
+    {"progress", "aio_error and aio_return tell what has become of a request"},
+    {"suspend", "aio_suspend waits for completion, for as long as it is told to"},
+    {"file_transfer", "requests for a file go to their offsets"},
+    {"list", "lio_listio returns when all of its requests are complete"},
+    {"cancel", "a request that is said to be cancelled has not been carried out"},
+    {0},
+};
+
+struct own {
+    struct ipc_cleanup cleanup;
+    struct rescue rescue;
+    bool has_rescue, has_signals;
+    sigset_t mask;
+    struct sigaction action;
+    int file; /* scratch file; -1: none */
+};
+
+static void take_no_notice(int number)
+{
+    (void)number;
+}
+
+/* In the main thread: those that it starts inherit the mask. The handler is for a thread that the C
+ * library may have started without it: by default the signal ends the process. */
+static void hold_signal(struct own *own)
+{
+    struct sigaction action = {.sa_handler = take_no_notice, .sa_flags = SA_RESTART};
+    sigset_t held;
+    sigemptyset(&action.sa_mask);
+    sigemptyset(&held);
+    sigaddset(&held, ASYNC_SIGNAL);
+    own->has_signals = pthread_sigmask(SIG_BLOCK, &held, &own->mask) == 0 &&
+                       sigaction(ASYNC_SIGNAL, &action, &own->action) == 0;
+}
+
+static void release_signal(const struct own *own)
+{
+    if (!own->has_signals)
+        return;
+    sigaction(ASYNC_SIGNAL, &own->action, NULL);
+    pthread_sigmask(SIG_SETMASK, &own->mask, NULL);
+}
+
+static int prepare_scratch(struct run *run)
+{
+    struct own *own = run->own;
+    struct scratch scratch = {.folder = ""};
+    if (scratch_choose(&scratch, true, run->request->seed ^ (uint64_t)clock_monotonic_ns()) == 0)
+        scratch_sweep(&scratch);
+    if (ipc_cleanup_open_with(&own->cleanup, run, &scratch) != 0)
+        return -1;
+    if (scratch_make(&scratch) != 0)
+        own->cleanup.scratch.own[0] = '\0';
+    own->file = scratch_file(&own->cleanup.scratch);
+    return 0;
+}
+
+static int prepare(struct run *run)
+{
+    struct own *own = run_own(run, sizeof *own);
+    if (!own)
+        return -1;
+    own->file = -1;
+    hold_signal(own);
+    if (prepare_scratch(run) != 0)
+        return -1;
+    int error = rescue_start(&own->rescue);
+    own->has_rescue = error == 0;
+    return error ? outcome_set_errno(&run->outcome, error, "starting a second thread", NULL) : 0;
+}
+
+static void finish(struct run *run)
+{
+    struct own *own = run->own;
+    if (!own)
+        return;
+    if (own->has_rescue)
+        rescue_end(&own->rescue);
+    if (own->file >= 0)
+        close(own->file);
+    scratch_remove(&own->cleanup.scratch);
+    ipc_cleanup_close(&own->cleanup);
+    release_signal(own);
+}
+
+static int tell_missing(struct run *run, const char *why)
+{
+    const char *kind = variant_text(run, "kinds");
+    arena_event(
+        run->arena, "kind_unsupported", -1,
+        DATA(data_text("kind", kind), data_bool("is_shared", false), data_text("error", why)),
+        "%s: %s", kind, why);
+    return 0;
+}
+
+static int try_requests(struct run *run, int kind, const struct channel *pipe)
+{
+    struct own *own = run->own;
+    if (own->file < 0)
+        return tell_missing(run, "no scratch file can be made; set TMPDIR to a folder that is "
+                                 "writable");
+    if (kind == KIND_AIO) {
+        int error = request_claims_try(run, pipe, own->file, &own->rescue);
+        return error ? tell_missing(run, strerror(error)) : 0;
+    }
+    int error = ring_claims_try(run, pipe, own->file, &own->rescue);
+    return error ? tell_missing(run, port_io_ring_refusal(error)) : 0;
+}
+
+static int measure_variant(struct run *run)
+{
+    static const enum channel_kind channels[] = {CHANNEL_PIPE,     CHANNEL_FIFO, CHANNEL_SOCKET,
+                                                 CHANNEL_TERMINAL, CHANNEL_PIPE, CHANNEL_PIPE};
+    struct own *own = run->own;
+    struct channel channel;
+    int kind = (int)variant_number(run, "kinds");
+    int error = channel_open(&channel, channels[kind], &own->cleanup.scratch);
+    if (error)
+        return tell_missing(run, strerror(error));
+    if (kind == KIND_AIO || kind == KIND_RING)
+        try_requests(run, kind, &channel);
+    else
+        channel_claims_try(run, &channel, kind_names[kind], &own->rescue);
+    channel_close(&channel);
+    return 0;
+}
+
+static int judge(struct run *run)
+{
+    if (run->arena->verdict_count > 0)
+        return 0;
+    return outcome_set(&run->outcome, STATUS_UNSUPPORTED, "choose other kinds",
+                       "this system has none of the requested kinds");
+}
+
+const struct test fio_b_asy = {
+    .id = "FIO-B-ASY",
+    .title = "Non-blocking and asynchronous I/O",
+    .source = "[O] Obenland 2000, [H] HP-UX 1987",
+    .params = params,
+    .verdicts = verdicts,
+    .needs = TEST_NEEDS_A_CPU,
+    .setup_ns = INT64_C(200000000),
+    .sample_ns = 1,
+    .prepare = prepare,
+    .measure_variant = measure_variant,
+    .judge = judge,
+    .finish = finish,
+};

@@ -1,0 +1,456 @@
+/* MEM-B-LCK: locked memory (Obenland 2000, HP).
+ *
+ * Two processes, at the run's priority on its CPU, read the pages of a working set each, in random
+ * order and in turns: one has locked its memory (mlockall, MCL_CURRENT and MCL_FUTURE), the control
+ * has not. A third, ordinary one eats memory meanwhile. begin = the process right before it reads a
+ * byte of a page, end = right after it. The page faults of a process are what the kernel has
+ * counted for it (getrusage) between the begin and the end of its turns.
+ *
+ * The working sets are files, mapped: clean pages can be taken back with and without swap. Memory
+ * is made short for these three processes alone (means): `group`, a control group of their own
+ * whose limit leaves no room for what the third one eats but the pages of the control; where none
+ * can be made, `page-out`, each process asks the kernel before each round to take its pages back
+ * (MADV_PAGEOUT), which it must refuse for locked ones; else `none`, and the third one only eats
+ * what the machine can spare. The machine is never short of memory (decision record 0044).
+ *
+ * no_faults_when_locked fails with the first fault. It passes only if the control had faults:
+ * without them nothing was tried, and the event not_seen says why. memory_is_locked is what
+ * the kernel says of the locked process: VmLck, and msync with MS_INVALIDATE, which POSIX has fail
+ * with EBUSY for locked memory.
+ *
+ * How it could be wrong: a kernel that moves pages, for a larger one or another node (compaction,
+ * NUMA balancing), lets locked ones fault too: these count, since they delay as others do. A page
+ * that the control lost and that is still in a cache of the disk's host comes back sooner than from
+ * a disk. access_ns of the control is that of the disk, the file system and the kernel's search for
+ * memory in one. */
+#include "base/posix_source.h"
+
+#include "family/memory/eater.h"
+#include "family/memory/working_set.h"
+#include "realtime/rt_budget.h"
+#include "run/variant.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LEAST_LEFT_BYTES (INT64_C(16) << 20)
+
+enum { SAMPLES = 20480, SAMPLE_NS = 100000, LEFT_PARTS = 8, SETS = 2, SHARES = 4 };
+enum { LOCKED, UNLOCKED };
+enum means { BY_GROUP, BY_PAGE_OUT, BY_NOTHING };
+
+static const char *const means_names[] = {"group", "page-out", "none"};
+
+static const struct param_spec params[] = {
+    {"size_bytes", PARAM_BYTES, false, "8388608", 1 << 20, 1 << 30, NULL,
+     "working set of each of the two processes", NULL},
+    {0},
+};
+
+static const struct series_spec series[] = {
+    {"access", "ns", "locked=yes", "the process right before it reads a byte of a page",
+     "right after it"},
+    {"access", "ns", "locked=no", "the process right before it reads a byte of a page",
+     "right after it"},
+    {0},
+};
+
+static const struct verdict_spec verdicts[] = {
+    {"no_faults_when_locked",
+     "a process that has locked its memory has no page fault while another one eats memory"},
+    {"memory_is_locked", "the kernel holds what mlockall was called for as locked"},
+    {0},
+};
+enum { FAULTS, LOCK };
+
+struct shared {
+    struct working_set_table sets[SETS];
+    struct eater_table eater;
+};
+
+struct own {
+    struct ipc_cleanup cleanup;
+    struct shared *shared;
+    struct working_set sets[SETS];
+    struct eater eater;
+    enum means means;
+    char reason[STATUS_TEXT_BYTES]; /* why no better means */
+    int64_t limit_bytes;            /* of the group */
+    int files[SETS];
+};
+
+/* ---- before ---- */
+
+/* Both sets, what is eaten, and as much again for the rest. */
+static int require_memory(struct run *run)
+{
+    int64_t of_bytes = -1, size_bytes = run_number(run, "size_bytes");
+    int64_t available = port_available_bytes(&of_bytes);
+    int64_t left =
+        of_bytes / LEFT_PARTS > LEAST_LEFT_BYTES ? of_bytes / LEFT_PARTS : LEAST_LEFT_BYTES;
+    if (available < 0 || available - SHARES * size_bytes >= left)
+        return 0;
+    return outcome_set(&run->outcome, STATUS_UNSUPPORTED, "choose less size_bytes, or free memory",
+                       "%lld MiB of memory are available: %d working sets of %lld KiB would not "
+                       "leave the %lld MiB that stay free",
+                       (long long)(available >> 20), SHARES, (long long)(size_bytes >> 10),
+                       (long long)(left >> 20));
+}
+
+static int require_processes(struct run *run)
+{
+    struct own *own = run->own;
+    if (!own->cleanup.has_processes)
+        return outcome_set(&run->outcome, STATUS_UNSUPPORTED, NULL,
+                           "this system cannot start a second process (fork)");
+    own->shared = peer_memory(sizeof *own->shared, &own->cleanup.places[0]);
+    if (!own->shared)
+        return outcome_set_errno(&run->outcome, errno, "memory for all processes",
+                                 "make room in shared memory (/dev/shm on Linux)");
+    if (!peer_memory_is_shared(own->shared))
+        return outcome_set(&run->outcome, STATUS_UNSUPPORTED, NULL,
+                           "this system has no shared memory (shm_open)");
+    return 0;
+}
+
+static int open_files(struct run *run)
+{
+    struct own *own = run->own;
+    const struct scratch *scratch = &own->cleanup.scratch;
+    int error = scratch_make(scratch);
+    for (int i = 0; i < SETS && !error; i++) {
+        own->files[i] = scratch_file(scratch);
+        error = own->files[i] < 0 ? errno : 0;
+    }
+    if (!error && scratch_room_bytes(own->files[0]) < SETS * run_number(run, "size_bytes"))
+        error = ENOSPC;
+    if (!error)
+        return 0;
+    return outcome_set_errno(&run->outcome, error, "scratch files",
+                             "make room, or set TMPDIR to a folder on a disk");
+}
+
+static void choose_scratch(struct scratch *scratch, uint64_t seed)
+{
+    memset(scratch, 0, sizeof *scratch);
+    if (scratch_choose(scratch, false, seed) == 0)
+        scratch_sweep(scratch);
+}
+
+static int prepare(struct run *run)
+{
+    struct scratch scratch;
+    struct own *own = run_own(run, sizeof *own);
+    if (!own || require_memory(run) != 0)
+        return -1;
+    own->files[LOCKED] = own->files[UNLOCKED] = -1;
+    uint64_t seed = run->request->seed ^ (uint64_t)clock_monotonic_ns();
+    choose_scratch(&scratch, seed);
+    int group_error = port_memory_group_choose(own->cleanup.memory_group, seed);
+    if (group_error)
+        snprintf(own->reason, sizeof own->reason, "no control group can be made: %s",
+                 strerror(group_error));
+    if (ipc_cleanup_open_with(&own->cleanup, run, &scratch) != 0 || require_processes(run) != 0)
+        return -1;
+    return open_files(run);
+}
+
+static void finish(struct run *run)
+{
+    struct own *own = run->own;
+    if (!own)
+        return;
+    for (int i = 0; own->shared && i < SETS; i++)
+        if (own->files[i] >= 0)
+            close(own->files[i]);
+    if (own->shared) {
+        scratch_remove(&own->cleanup.scratch);
+        port_memory_group_remove(own->cleanup.memory_group);
+    }
+    peer_memory_free(own->shared, sizeof *own->shared);
+    ipc_cleanup_close(&own->cleanup);
+}
+
+/* ---- memory that is short ---- */
+
+static void go_without_group(struct own *own, const char *what, int error)
+{
+    snprintf(own->reason, sizeof own->reason, "%s: %s", what, strerror(error));
+    own->means = BY_PAGE_OUT;
+}
+
+static void choose_means(struct own *own)
+{
+    const char *group = own->cleanup.memory_group;
+    own->means = group[0] ? BY_GROUP : BY_PAGE_OUT;
+    if (!scratch_is_disk(own->files[UNLOCKED])) {
+        snprintf(own->reason, sizeof own->reason,
+                 "the scratch folder lies in memory (TMPDIR chooses another), and its pages can "
+                 "only go to a swap");
+        own->means = BY_PAGE_OUT;
+    }
+    int error = own->means == BY_GROUP ? port_memory_group_make(group) : 0;
+    if (error)
+        go_without_group(own, "no control group can be made", error);
+}
+
+static int start_set(struct run *run, int which)
+{
+    struct own *own = run->own;
+    struct working_set_table *table = &own->shared->sets[which];
+    own->sets[which].table = table;
+    table->is_to_lock = which == LOCKED;
+    table->is_paged_out = own->means == BY_PAGE_OUT;
+    table->bytes = (size_t)run_number(run, "size_bytes");
+    table->file = own->files[which];
+    table->seed = run->request->seed + (uint64_t)which;
+    table->clock = run->clock;
+    snprintf(table->group, sizeof table->group, "%s",
+             own->means == BY_GROUP ? own->cleanup.memory_group : "");
+    return working_set_start(&own->sets[which], run, &own->cleanup);
+}
+
+/* The limit leaves room for one set, and the eater takes that and most of the control's. */
+static void limit_group(struct own *own, int64_t size_bytes)
+{
+    const char *group = own->cleanup.memory_group;
+    int64_t used = port_memory_group_used(group);
+    int error = own->shared->sets[UNLOCKED].enter_error;
+    own->limit_bytes = used + size_bytes;
+    if (!error)
+        error = used < 0 ? ENOTSUP : port_memory_group_limit(group, own->limit_bytes);
+    if (!error)
+        return;
+    go_without_group(own, "the control group cannot be used", error);
+    for (int i = 0; i < SETS; i++)
+        own->shared->sets[i].is_paged_out = true;
+}
+
+static int start_eater(struct run *run)
+{
+    struct own *own = run->own;
+    int64_t size_bytes = run_number(run, "size_bytes");
+    struct eater_table *table = &own->shared->eater;
+    own->eater.table = table;
+    table->bytes = size_bytes;
+    if (own->means == BY_GROUP) {
+        limit_group(own, size_bytes);
+        table->bytes += size_bytes - size_bytes / LEFT_PARTS;
+    }
+    snprintf(table->group, sizeof table->group, "%s",
+             own->means == BY_GROUP ? own->cleanup.memory_group : "");
+    return eater_start(&own->eater, run, &own->cleanup);
+}
+
+/* ---- turns ---- */
+
+static void record_turn(struct run *run, int which)
+{
+    const struct working_set_table *table = &((struct own *)run->own)->shared->sets[which];
+    for (int i = 0; i < table->count; i++)
+        run_take(run, which, table->accesses[i].begin_ticks, table->accesses[i].end_ticks);
+}
+
+static int turn_size(const struct run *run, uint64_t done)
+{
+    uint64_t left = run->samples > done ? run->samples - done : 0;
+    return run->samples == 0 || left > WORKING_SET_TURN ? WORKING_SET_TURN : (int)left;
+}
+
+static int take_turns(struct run *run)
+{
+    struct own *own = run->own;
+    struct run_budget budget = run_budget(run, 1);
+    for (uint64_t done = 0; run_budget_left(&budget, done, run_anchor(run));) {
+        rt_budget_rest_ahead(&run->rt_budget, run->rt_budget.burst_ns / 2);
+        run_anchor(run);
+        int count = turn_size(run, done);
+        for (int i = 0; i < SETS; i++) {
+            if (working_set_turn(&own->sets[i], count) != 0)
+                return -1;
+            record_turn(run, i);
+        }
+        done = own->sets[UNLOCKED].access_count < own->sets[LOCKED].access_count
+                   ? (uint64_t)own->sets[UNLOCKED].access_count
+                   : (uint64_t)own->sets[LOCKED].access_count;
+    }
+    return 0;
+}
+
+/* ---- what is told ---- */
+
+/* Of the control: the locked process is refused. */
+static void look_at_page_out(struct own *own)
+{
+    int error = own->shared->sets[UNLOCKED].page_out_error;
+    if (own->means != BY_PAGE_OUT || error == 0)
+        return;
+    own->means = BY_NOTHING;
+    size_t used = strlen(own->reason);
+    snprintf(own->reason + used, sizeof own->reason - used,
+             "%sthe kernel takes no pages back on request: %s", used ? "; " : "", strerror(error));
+}
+
+static void tell_pressure(struct run *run)
+{
+    struct own *own = run->own;
+    long long eaten = (long long)atomic_load(&own->shared->eater.eaten_bytes);
+    bool has_limit = own->means == BY_GROUP;
+    char how[128] = "nothing took pages back from the two processes";
+    if (has_limit)
+        snprintf(how, sizeof how, "in a control group of its own limited to %lld KiB",
+                 (long long)(own->limit_bytes / 1024));
+    else if (own->means == BY_PAGE_OUT)
+        snprintf(how, sizeof how, "each process asked for its pages to be taken back");
+    arena_event(run->arena, "memory_pressure", -1,
+                DATA(data_text("means", means_names[own->means]),
+                     data_integer("eaten_bytes", eaten),
+                     has_limit ? data_integer("limit_bytes", own->limit_bytes) : data_none(),
+                     own->reason[0] ? data_text("reason", own->reason) : data_none(),
+                     data_bool("was_killed", own->eater.was_killed)),
+                "another process ate %lld KiB of memory%s; %s%s%s%s", eaten / 1024,
+                own->eater.was_killed ? " and was killed for it" : "", how,
+                own->reason[0] ? " (" : "", own->reason, own->reason[0] ? ")" : "");
+}
+
+static bool has_counts(const struct working_set *set)
+{
+    return set->minor_faults >= 0 && set->major_faults >= 0;
+}
+
+static long long faults(const struct working_set *set)
+{
+    return (long long)(set->minor_faults + set->major_faults);
+}
+
+static const char *why_none(const struct own *own)
+{
+    if (own->means == BY_NOTHING)
+        return "nothing took pages back from the process that has not locked its memory";
+    if (own->eater.was_killed)
+        return "the process that ate memory was killed before the kernel took any page back";
+    return "the kernel took no page back from the process that has not locked its memory";
+}
+
+static void tell_not_counted(struct run *run)
+{
+    const char *verdict = verdicts[FAULTS].name;
+    arena_event(run->arena, "not_seen", -1,
+                DATA(data_text("verdict", verdict), data_text("reason", "system_does_not_tell")),
+                "%s: no verdict, because this system does not count page faults", verdict);
+}
+
+static void tell_not_tried(struct run *run)
+{
+    const char *verdict = verdicts[FAULTS].name;
+    arena_event(run->arena, "not_seen", -1,
+                DATA(data_text("verdict", verdict), data_text("reason", "not_tried")),
+                "%s: no verdict, because %s", verdict, why_none(run->own));
+}
+
+static void tell_unlocked(struct run *run, const struct working_set *control)
+{
+    arena_event(run->arena, "unlocked_faults", -1,
+                DATA(data_integer("minor_count", control->minor_faults),
+                     data_integer("major_count", control->major_faults),
+                     data_integer("access_count", control->access_count)),
+                "without a lock: %lld minor and %lld major page faults in %lld reads",
+                (long long)control->minor_faults, (long long)control->major_faults,
+                (long long)control->access_count);
+}
+
+/* Without faults of the control nothing was tried, and a pass would be luck. */
+static void judge_faults(struct run *run)
+{
+    const struct own *own = run->own;
+    const struct working_set *locked = &own->sets[LOCKED], *control = &own->sets[UNLOCKED];
+    if (!has_counts(locked) || !has_counts(control)) {
+        tell_not_counted(run);
+        return;
+    }
+    tell_unlocked(run, control);
+    if (faults(locked) == 0 && faults(control) == 0) {
+        tell_not_tried(run);
+        return;
+    }
+    arena_verdict(run->arena, faults(locked) == 0, verdicts[FAULTS].name,
+                  "locked: %lld minor and %lld major faults in %lld reads; not locked: %lld and "
+                  "%lld in %lld",
+                  (long long)locked->minor_faults, (long long)locked->major_faults,
+                  (long long)locked->access_count, (long long)control->minor_faults,
+                  (long long)control->major_faults, (long long)control->access_count);
+}
+
+static void write_invalidate(const struct working_set_table *table, char *text, size_t bytes)
+{
+    size_t used = 0;
+    for (int i = 0; i < WORKING_SET_HALVES && used < bytes; i++)
+        used += (size_t)snprintf(text + used, bytes - used, "%s%s: %s", i ? ", " : "",
+                                 i ? "mapped after mlockall" : "mapped before mlockall",
+                                 table->invalidate_error[i] == EBUSY ? "locked (EBUSY)"
+                                 : table->invalidate_error[i] ? strerror(table->invalidate_error[i])
+                                                              : "not locked");
+}
+
+static void judge_lock(struct run *run)
+{
+    const struct working_set_table *table = &((struct own *)run->own)->shared->sets[LOCKED];
+    char invalidate[ARENA_TEXT_BYTES / 2], counted[96] = "the kernel tells no amount";
+    bool is_locked = table->locked_bytes < 0 || table->locked_bytes >= (int64_t)table->bytes;
+    for (int i = 0; i < WORKING_SET_HALVES; i++)
+        is_locked = is_locked && table->invalidate_error[i] == EBUSY;
+    write_invalidate(table, invalidate, sizeof invalidate);
+    if (table->locked_bytes >= 0)
+        snprintf(counted, sizeof counted,
+                 "%lld KiB are locked (VmLck) of a working set of %lld KiB",
+                 (long long)table->locked_bytes / 1024, (long long)table->bytes / 1024);
+    arena_verdict(run->arena, is_locked, verdicts[LOCK].name, "%s; msync(MS_INVALIDATE), %s",
+                  counted, invalidate);
+}
+
+static int measure(struct run *run)
+{
+    struct own *own = run->own;
+    variant_begin(run, 0);
+    choose_means(own);
+    int result = start_set(run, LOCKED);
+    if (result == 0)
+        result = start_set(run, UNLOCKED);
+    if (result == 0)
+        result = start_eater(run);
+    if (result == 0)
+        result = take_turns(run);
+    for (int i = 0; i < SETS; i++)
+        if (working_set_stop(&own->sets[i]) != 0)
+            result = -1;
+    eater_stop(&own->eater);
+    look_at_page_out(own);
+    return result;
+}
+
+static int judge(struct run *run)
+{
+    tell_pressure(run);
+    judge_faults(run);
+    judge_lock(run);
+    return 0;
+}
+
+const struct test mem_b_lck = {
+    .id = "MEM-B-LCK",
+    .title = "Locked memory stays in memory",
+    .source = "[O] Obenland 2000, [H] HP-UX 1987",
+    .params = params,
+    .series = series,
+    .verdicts = verdicts,
+    .needs = TEST_NEEDS_A_CPU,
+    .default_samples = SAMPLES,
+    .setup_ns = 200000000,
+    .sample_ns = SAMPLE_NS,
+    .prepare = prepare,
+    .measure = measure,
+    .judge = judge,
+    .finish = finish,
+};
