@@ -72,7 +72,7 @@ static int add_call(struct own *own, posix_call call)
 
 static void list_calls(struct own *own)
 {
-    own->option_count = posix_option_count();
+    own->option_count = option_count();
     for (int i = 0; i < own->option_count; i++)
         add_call(own, posix_options[i].call);
     for (; posix_limits[own->limit_count].key; own->limit_count++)
