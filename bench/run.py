@@ -20,12 +20,15 @@ from pathlib import Path
 
 from bench import (
     booting,
+    channels,
+    faults,
     files,
     gaps,
     handover,
     memory,
     messages,
     processes,
+    signals,
     switches,
     table,
     timers,
@@ -38,6 +41,7 @@ from bench.rounds import Joined, Metrics, Side, Spread, measure
 ROOT = Path(__file__).resolve().parent.parent
 PROBE = ROOT / "build" / "probe" / "hardstone-probe"
 YIELD_LOOP = PROBE.parent / "tests" / "hardstone-yield-bench"
+SIGNAL_LOOP = PROBE.parent / "tests" / "hardstone-signal-bench"
 FILE_LOOP = PROBE.parent / "tests" / "hardstone-file-bench"
 FILES = ROOT / "build"  # on a disk, on most machines
 MESSAGE_LOOP = PROBE.parent / "tests" / "hardstone-message-bench"
@@ -257,6 +261,63 @@ def timer_signals() -> list[Comparison]:
     ]
 
 
+def signal_trips() -> list[Comparison]:
+    means = {
+        f"{scope}_mean_ns": (f"two latencies of a signal, {scope}, mean", "ns")
+        for scope in signals.SCOPES
+    }
+    return [
+        Comparison(
+            "signal",
+            {"thread_median_ns": ("two latencies of a signal, thread, median", "ns")},
+            lambda: signals.hardstone(PROBE),
+            signals.signaltest,
+            "signaltest",
+            reading=table.agreement,
+        ),
+        Comparison(
+            "signal-bare",
+            means,
+            lambda: signals.hardstone(PROBE),
+            lambda: signals.bare(SIGNAL_LOOP, signals.SCOPES),
+            "sigqueue without stamps",
+            reading=table.agreement,
+        ),
+        Comparison(
+            "signal-kill",
+            {"mean_ns": ("round trip of a bare loop by sigqueue, thread, mean", "ns")},
+            lambda: signals.bare_by("thread", SIGNAL_LOOP),
+            lambda: signals.bare_by("kill", SIGNAL_LOOP),
+            "by pthread_kill",
+            reading=table.agreement,
+        ),
+    ]
+
+
+def counts() -> list[Comparison]:
+    """What is counted, and has to be the same."""
+    seen = faults.Faults(PROBE)
+    ends = {"pipe": "F_GETPIPE_SZ", "socket": "Python", "pty": "Python"}
+    return [
+        Comparison(
+            "faults",
+            {"faults": ("major page faults of the control of MEM-B-LCK", "faults")},
+            seen.own,
+            seen.peer,
+            "perf stat, all of the probe's processes",
+            reading=table.agreement,
+        ),
+        Comparison(
+            "channels",
+            {f"{kind}_bytes": (f"bytes that a full {kind} has taken", "KiB") for kind in ends},
+            lambda: channels.hardstone(PROBE),
+            channels.own_loop,
+            reading=table.agreement,
+            peer_names={f"{kind}_bytes": peer for kind, peer in ends.items()},
+        ),
+    ]
+
+
 def file_writes() -> list[Comparison]:
     metrics = {
         f"{mode}_ns": (f"write of 4 KiB, {mode}, and an fdatasync, mean", "ns")
@@ -321,6 +382,7 @@ def comparisons(folder: Path) -> list[Comparison]:
     return [
         *wakeups(),
         *timer_signals(),
+        *signal_trips(),
         Comparison("switch", switch, own_switch, bare_switch, "sched_yield without stamps"),
         round_trips("thread"),
         round_trips("process"),
@@ -347,6 +409,7 @@ def comparisons(folder: Path) -> list[Comparison]:
             reading=table.agreement,
         ),
         Comparison("night", night, toolkit.LongReport(folder)),
+        *counts(),
         *file_writes(),
         *guests(),
     ]
