@@ -20,10 +20,13 @@ from pathlib import Path
 
 from bench import (
     booting,
+    channels,
+    faults,
     files,
     gaps,
     handover,
     memory,
+    messages,
     processes,
     signals,
     switches,
@@ -41,6 +44,7 @@ YIELD_LOOP = PROBE.parent / "tests" / "hardstone-yield-bench"
 SIGNAL_LOOP = PROBE.parent / "tests" / "hardstone-signal-bench"
 FILE_LOOP = PROBE.parent / "tests" / "hardstone-file-bench"
 FILES = ROOT / "build"  # on a disk, on most machines
+MESSAGE_LOOP = PROBE.parent / "tests" / "hardstone-message-bench"
 WAKEUP_LOOP = PROBE.parent / "tests" / "hardstone-wakeup-bench"
 CYCLICTEST_POLL_NS = 10_000_000  # of its main thread
 INSTRUMENT = PROBE.parent / "tests" / "hardstone-bench"
@@ -141,6 +145,43 @@ def handed_over(kind: str, program: str) -> Comparison:
         lambda: handover.handovers(PROBE, kind),
         lambda: handover.rt_tests(program, kind),
         program,
+        reading=table.agreement,
+    )
+
+
+def message_comparisons() -> list[Comparison]:
+    through = {
+        f"{kind}_bytes_per_s": (f"throughput by {kind}, messages of 8 KiB, mean", "MB/s")
+        for kind in messages.KINDS
+    }
+    return [
+        *(message_round_trip(scope) for scope in ("thread", "process")),
+        Comparison(
+            "message-queue",
+            {"mq_ns": ("one way by POSIX queue, 8 B, threads, mean of whole us", "ns")},
+            lambda: messages.queue(PROBE),
+            messages.pmqtest,
+            "pmqtest -i 1",
+            reading=table.agreement,
+        ),
+        Comparison(
+            "message-throughput",
+            through,
+            lambda: messages.throughput(PROBE),
+            lambda: messages.loop(MESSAGE_LOOP),
+            "a loop of the same calls",
+            reading=table.agreement,
+        ),
+    ]
+
+
+def message_round_trip(scope: str) -> Comparison:
+    return Comparison(
+        f"message-pipe-{scope}",
+        {"pipe_ns": (f"round trip of two by pipe, 4 B, {scope}, mean (MSG-P-LAT)", "ns")},
+        lambda: messages.round_trip(PROBE, scope),
+        lambda: messages.perf(scope),
+        "perf bench sched pipe" + (" -T" if scope == "thread" else ""),
         reading=table.agreement,
     )
 
@@ -253,6 +294,30 @@ def signal_trips() -> list[Comparison]:
     ]
 
 
+def counts() -> list[Comparison]:
+    """What is counted, and has to be the same."""
+    seen = faults.Faults(PROBE)
+    ends = {"pipe": "F_GETPIPE_SZ", "socket": "Python", "pty": "Python"}
+    return [
+        Comparison(
+            "faults",
+            {"faults": ("major page faults of the control of MEM-B-LCK", "faults")},
+            seen.own,
+            seen.peer,
+            "perf stat, all of the probe's processes",
+            reading=table.agreement,
+        ),
+        Comparison(
+            "channels",
+            {f"{kind}_bytes": (f"bytes that a full {kind} has taken", "KiB") for kind in ends},
+            lambda: channels.hardstone(PROBE),
+            channels.own_loop,
+            reading=table.agreement,
+            peer_names={f"{kind}_bytes": peer for kind, peer in ends.items()},
+        ),
+    ]
+
+
 def file_writes() -> list[Comparison]:
     metrics = {
         f"{mode}_ns": (f"write of 4 KiB, {mode}, and an fdatasync, mean", "ns")
@@ -323,6 +388,7 @@ def comparisons(folder: Path) -> list[Comparison]:
         round_trips("process"),
         handed_over("sysv", "svsematest"),
         handed_over("unnamed", "ptsematest"),
+        *message_comparisons(),
         Comparison("gaps", loop, own_instrument, gaps.oslat, "oslat"),
         Comparison("instrument", steps, own_instrument),
         Comparison("start", start, toolkit.help_page, toolkit.bare_python, "python -c pass"),
@@ -343,6 +409,7 @@ def comparisons(folder: Path) -> list[Comparison]:
             reading=table.agreement,
         ),
         Comparison("night", night, toolkit.LongReport(folder)),
+        *counts(),
         *file_writes(),
         *guests(),
     ]
