@@ -186,7 +186,7 @@ int load_start(struct load *load, const struct load_setup *setup, struct outcome
     if (!error && job_find_program(setup->called_as, load->program, sizeof load->program) != 0)
         snprintf(load->program, sizeof load->program, "%s", setup->called_as);
     if (!error)
-        (void)scratch_choose(&load->map->scratch, needs_names(setup->spec),
+        (void)scratch_choose_in(&load->map->scratch, setup->folder, needs_names(setup->spec),
                              setup->seed ^ (uint64_t)load->started_ns); /* elements note errors */
     if (!error) {
         scratch_sweep(&load->map->scratch);
