@@ -124,6 +124,22 @@ def test_a_recording_shows_the_parts_where_it_can(
     assert found.params["parts"] == parts
 
 
+def test_only_tests_of_files_have_a_folder() -> None:
+    found = plan(tests=("FIO-P-SYN", "CLK-P-BIN"), default_folder="/a b")
+    assert {test.test: test.folder for test in found.tests} == {
+        "FIO-P-SYN": "/a b",
+        "CLK-P-BIN": None,
+    }
+    assert "--dir" not in found.command  # it is the default of this machine
+    typed = plan(tests=("FIO-P-SYN",), folder="/a b", default_folder="/c")
+    assert typed.command[typed.command.index("--dir") + 1] == "/a b"
+
+
+def test_a_folder_for_no_test_is_refused() -> None:
+    (said,) = problems(tests=("CLK-P-BIN",), folder="/a")
+    assert said == "--dir: no chosen test makes files; leave it out"
+
+
 def test_machine_and_conditions() -> None:
     found = plan(cpu="5", priority="90", policy="rr", clock="monotonic", seed="7", name="mine")
     assert found.dma_latency_us is None

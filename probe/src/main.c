@@ -45,6 +45,7 @@ static const char help[] =
     "                                  workqueues, timers, watchdog, governor, dma_latency\n"
     "  --trace                         keep the kernel's events around the largest values\n"
     "  --dma-latency-us N              no idle state that takes longer than N us to leave\n"
+    "  --dir PATH                      folder for the files of tests of files, and of their load\n"
     "  --preemption MODEL              switch the kernel to this preemption model meanwhile\n"
     "  --seed N                        for random choices\n"
     "  --deadline-ns N  --duration-ns N  --counter-hz N  --until-eof  --backing FILE\n"

@@ -14,8 +14,8 @@
  *   unseen        the CPU time of the process includes pauses of the machine, as in a guest
  *                 without steal time
  *   taken         each reading of the CPU time of the process is another 2 ms too low
- * and those of broken_async.c, broken_floods.c, broken_kernel.c, broken_locks.c, broken_memory.c,
- * broken_messages.c, broken_semaphores.c and broken_threads.c.
+ * and those of broken_async.c, broken_files.c, broken_floods.c, broken_kernel.c, broken_locks.c,
+ * broken_memory.c, broken_messages.c, broken_semaphores.c and broken_threads.c.
  */
 #define _GNU_SOURCE
 #include "broken.h"

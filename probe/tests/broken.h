@@ -50,6 +50,8 @@ bool broken_read(int file);
  */
 bool broken_refuses_send(size_t count);
 void broken_harm_read(void *bytes, ssize_t got);
+/* syscall for I/O priorities that are refused, or not set; false: the real one. */
+bool broken_io_priority(long *answer);
 
 /* The same for locks that broken_locks.c replaced by a priority-inheritance mutex. */
 bool broken_lends_semaphore(sem_t *semaphore, unsigned value);
@@ -63,5 +65,9 @@ bool broken_lock(int flags, int *answer);
 bool broken_read_channel(int file, void *buffer, size_t bytes, ssize_t *got);
 bool broken_write_channel(int file, const void *bytes, size_t count, ssize_t *put);
 bool broken_ring(long number, long words[6], long *answer);
+
+/* fcntl that refuses direct I/O, and mkdir on a read-only file system: errno if they do. */
+bool broken_refuses_direct(int command, long argument);
+bool broken_refuses_folder(void);
 
 #endif

@@ -137,6 +137,8 @@ int fcntl(int file, int command, ...)
     va_start(rest, command);
     long argument = va_arg(rest, long);
     va_end(rest);
+    if (broken_refuses_direct(command, argument))
+        return -1;
     int answer = REAL(fcntl)(file, command, argument);
     if (answer == 0 && command == F_SETFL && argument & O_ASYNC && breaks("sigio_early"))
         kill(getpid(), SIGIO);

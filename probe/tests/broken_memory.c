@@ -31,6 +31,8 @@ bool broken_lock(int flags, int *answer)
 
 int mkdir(const char *path, mode_t mode)
 {
+    if (broken_refuses_folder())
+        return -1;
     if (!breaks("no_group") || !strstr(path, "/hardstone-memory-"))
         return REAL(mkdir)(path, mode);
     errno = EACCES;

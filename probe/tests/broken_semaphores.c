@@ -380,7 +380,8 @@ long syscall(long number, ...)
         return 0;
     }
     long answer;
-    if (broken_ring(number, words, &answer))
+    if (broken_ring(number, words, &answer) ||
+        (number == SYS_ioprio_set && broken_io_priority(&answer)))
         return answer;
     return REAL(syscall)(number, words[0], words[1], words[2], words[3], words[4], words[5]);
 }

@@ -48,6 +48,7 @@ static const struct {
     {"--dma-latency-us", "5", "run"},
     {"--seed", "5", "run " LOADS},
     {"--backing", "file", "run"},
+    {"--dir", "folder", "run"},
     {"--until-eof", NULL, "run " LOADS},
     {"--restore", NULL, "shield"},
     {"--forget", NULL, "shield"},

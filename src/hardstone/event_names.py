@@ -27,6 +27,8 @@ NOT_SEEN = "not_seen"  # a verdict that could not be given
 STEP_BOUNDED = "expiry_step_bounded"
 NOT_WATCHED = "not_watched"  # no counters of the seconds of worst values
 SHIELDED = "shielded"
+IN_MEMORY = "file_in_memory"  # no device under the files of a test
+ON_NETWORK = "file_on_network"
 ONLINE = "not_offline"
 # The inventory of POSIX, which has tables of its own.
 POSIX_OPTIONS = "posix_options"
@@ -47,4 +49,6 @@ DEVIATIONS = {
     "load_ended_early": "The load ended early",
     DIFFER: "Other conditions than asked for",
     ONLINE: "The other CPUs were not taken offline",
+    IN_MEMORY: "Files in memory",
+    ON_NETWORK: "Files on a network",
 }

@@ -465,6 +465,7 @@ class PlannedTest(msgspec.Struct, kw_only=True, frozen=True):
     """One line of a plan, with every default filled in. Zero means "no limit".
 
     `expected_ns` and `deadline_ns` include the time to set up load and CPU configuration.
+    `folder`: where a test that needs files makes them; null: where the probe chooses.
     """
 
     test: Name
@@ -477,6 +478,7 @@ class PlannedTest(msgspec.Struct, kw_only=True, frozen=True):
     cpu_config: Name = "shared"
     settings: Annotated[list[Name], _FEW] = []
     preemption: Name | None = None
+    folder: Text | None = None
 
 
 class Plan(msgspec.Struct, kw_only=True, frozen=True):

@@ -46,6 +46,7 @@ TYPED = [
     ["run", "TMR-P-JIT", "--load", "network=4000/s@[0:0::1]:01,storm=7"],
     ["run", "TMR-P-JIT", "--dma-latency", " 007 "],
     ["run", "TMR-P-JIT", "--trace"],
+    ["run", "FIO-P-SYN", "--dir", "/"],
     ["run", "TMR-P-JIT", "--cpu-config", "single, shared", "--cpu-config", "shielded"],
     ["latstat"],
     ["latstat", "-D", "0", "-i", "250", "-a", "0-1", "-p", "max", "--threshold", "100"],
@@ -65,7 +66,7 @@ def test_a_plan_names_the_command_that_makes_it_again(
 
 
 def test_the_command_lines_above_hold_every_option_of_a_plan() -> None:
-    no_options = {"target", "settings", "preemption_models"}
+    no_options = {"target", "settings", "preemption_models", "default_folder"}
     fields = {field.name for field in dataclasses.fields(Request)} - no_options
     asked = [request_of(words) for words in TYPED]
     assert {

@@ -142,6 +142,8 @@ CASES = [
         make.document(results=[make.result(events=[by_timerlat(999)])]),
     ),
     ("indicative", "more events than fit, some are not known: TMR-P-LAT", _told("events_dropped")),
+    ("indicative", "synchronisation means nothing: TMR-P-LAT", _told("file_in_memory")),
+    ("indicative", "files on a network file system", _told("file_on_network")),
     (
         "indicative",
         "the parts of many wake-ups were not seen: TMR-P-LAT",

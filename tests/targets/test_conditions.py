@@ -110,11 +110,14 @@ def test_the_list_of_loads_is_asked_of_the_probe(tmp_path: Path) -> None:
 
 def test_the_request_names_conditions_only_where_there_are_any() -> None:
     plain = probe_arguments(sample.planned(), RunOptions(), None)
-    assert not {"--load", "--cpu-config", "--settings"} & set(plain)
+    assert not {"--load", "--cpu-config", "--settings", "--dir"} & set(plain)
     load = "stress-ng:--cpu 2; reboot"
-    planned = sample.planned(load=load, cpu_config="shielded", settings=["cpuset", "timers"])
+    planned = sample.planned(
+        load=load, cpu_config="shielded", settings=["cpuset", "timers"], folder="/a; reboot"
+    )
     words = probe_arguments(planned, RunOptions(), None)
     for option, value in (
+        ("--dir", "/a; reboot"),
         ("--load", load),
         ("--cpu-config", "shielded"),
         ("--settings", "cpuset,timers"),

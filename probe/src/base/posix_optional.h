@@ -125,15 +125,6 @@
 #endif
 #endif
 
-/* posix_openpt and related calls, and termios. */
-#ifndef HS_HAS_TERMINALS
-#if defined(_XOPEN_VERSION)
-#define HS_HAS_TERMINALS 1
-#else
-#define HS_HAS_TERMINALS 0
-#endif
-#endif
-
 /* O_ASYNC and SIGIO, of BSD; no macro announces them. */
 #ifndef HS_HAS_READY_SIGNAL
 #define HS_HAS_READY_SIGNAL 0
@@ -144,12 +135,30 @@
 #define HS_HAS_QUEUED_BYTES 0
 #endif
 
-/* aio_read and related calls. */
+/* aio_read and the other calls of aio.h. */
 #ifndef HS_HAS_AIO
-#if defined(_POSIX_ASYNCHRONOUS_IO) && _POSIX_ASYNCHRONOUS_IO + 0 >= 0
+#if defined(_POSIX_ASYNCHRONOUS_IO) && _POSIX_ASYNCHRONOUS_IO + 0 > 0
 #define HS_HAS_AIO 1
 #else
 #define HS_HAS_AIO 0
+#endif
+#endif
+
+/* posix_fallocate: advisory information. */
+#ifndef HS_HAS_FILE_ALLOCATION
+#if defined(_POSIX_ADVISORY_INFO) && _POSIX_ADVISORY_INFO + 0 > 0
+#define HS_HAS_FILE_ALLOCATION 1
+#else
+#define HS_HAS_FILE_ALLOCATION 0
+#endif
+#endif
+
+/* O_DSYNC, O_SYNC and fdatasync: synchronised input and output. */
+#ifndef HS_HAS_SYNCHRONIZED_FILES
+#if defined(_POSIX_SYNCHRONIZED_IO) && _POSIX_SYNCHRONIZED_IO + 0 > 0
+#define HS_HAS_SYNCHRONIZED_FILES 1
+#else
+#define HS_HAS_SYNCHRONIZED_FILES 0
 #endif
 #endif
 
@@ -159,6 +168,19 @@
 #define HS_HAS_JOB_CONTROL 1
 #else
 #define HS_HAS_JOB_CONTROL 0
+#endif
+#endif
+
+/* posix_openpt and the calls of termios.h. */
+#ifndef HS_HAS_TERMINALS
+#if defined(__has_include)
+#if __has_include(<termios.h>)
+#define HS_HAS_TERMINALS 1
+#else
+#define HS_HAS_TERMINALS 0
+#endif
+#else
+#define HS_HAS_TERMINALS 0
 #endif
 #endif
 

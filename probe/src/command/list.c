@@ -164,6 +164,8 @@ static void test_json(struct emit *emit, const struct test *test)
         emit_string(emit, "one_cpu");
     if (test->needs & TEST_NEEDS_A_CPU)
         emit_string(emit, "a_cpu");
+    if (test->needs & TEST_NEEDS_FILES)
+        emit_string(emit, "files");
     emit_end_array(emit);
     series_json(emit, test);
     verdicts_json(emit, test);

@@ -170,6 +170,15 @@ static int take_backing(struct parser *parser, const char *option, const char *t
     return 0;
 }
 
+/* The test finds out whether it can be used. */
+static int take_folder(struct parser *parser, const char *option, const char *text)
+{
+    if (*text == '\0')
+        return parser_fail(parser, "%s: the name is empty; write %s PATH", option, option);
+    parser->request->folder = text;
+    return 0;
+}
+
 int options_load(struct parser *parser, const char *text)
 {
     return load_spec_parse(text, &parser->request->load, parser->error, parser->error_bytes);
@@ -225,6 +234,7 @@ static const struct option {
     {"--preemption", RUN, take_preemption},
     {"--seed", RUN | LOAD, take_seed},
     {"--backing", RUN, take_backing},
+    {"--dir", RUN, take_folder},
     {"--trace", RUN, FLAG(trace, true)},
     {"--until-eof", RUN | LOAD, FLAG(until_eof, true)},
     {"--restore", SHIELD, FLAG(restore, true)},

@@ -45,6 +45,7 @@ struct request {
     bool has_dma_latency;
     int32_t dma_latency_us;
     const char *backing;
+    const char *folder; /* for files of tests and of load; NULL: a scratch folder */
     const char *path; /* of dump */
     struct load_spec load;
     bool is_load_list, is_load_check;

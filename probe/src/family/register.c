@@ -49,6 +49,10 @@
     TEST(pwr_b_sig) \
     TEST(mem_b_lck) \
     TEST(fio_b_asy) \
+    TEST(fio_p_syn) \
+    TEST(fio_p_pre) \
+    TEST(fio_p_str) \
+    TEST(fio_p_pri) \
     TEST(pos_b_inv)
 /* clang-format on */
 

@@ -21,6 +21,7 @@ struct load_setup {
     int64_t stall_ns;      /* load_settle gives up after this long without progress; 0: 15 s */
     const char *called_as; /* argv[0] */
     uint64_t seed;
+    const char *folder; /* for its files; NULL: a scratch folder */
 };
 
 struct load_family;

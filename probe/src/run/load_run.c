@@ -34,7 +34,8 @@ int load_run_start(struct run *run)
     enum load_place place = places[run->request->cpu_config];
     struct load_setup setup = {.spec = &run->request->load,
                                .called_as = run->request->called_as,
-                               .seed = run->request->seed};
+                               .seed = run->request->seed,
+                               .folder = run->request->folder};
     setup.limit_ns = clock_monotonic_ns() + supervise_limit_ns(run) + START_NS;
     if (setup.spec->count > 0 && load_run_place(&setup, place, run->setup.cpu, &run->outcome) != 0)
         return -1;

@@ -30,6 +30,8 @@ enum test_needs {
     /* Measures a CPU: the measuring thread is bound to it, where threads can be bound. A test with
      * neither of the two is bound to nothing under `shared`. */
     TEST_NEEDS_A_CPU = 16,
+    /* Makes files in the folder of --dir. */
+    TEST_NEEDS_FILES = 32,
 };
 
 enum param_unit { PARAM_NS, PARAM_COUNT, PARAM_BYTES, PARAM_CPU, PARAM_NAME };

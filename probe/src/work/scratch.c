@@ -2,6 +2,7 @@
 
 #include "work/scratch.h"
 
+#include "port/file.h"
 #include "port/port.h"
 
 #include <dirent.h>
@@ -20,7 +21,7 @@
 #define PREFIX "hardstone-load-"
 #define LOCK "lock"
 
-enum { FREE_PARTS = 20, DEEPEST = 16, REMOVE_TRIES = 50 };
+enum { FREE_PARTS = 20, DEEPEST = 16, REMOVE_TRIES = 50, LONGEST_FOLDER = 180 };
 
 bool scratch_is_disk(int descriptor)
 {
@@ -61,16 +62,41 @@ static bool has_anonymous_files(const char *folder)
     return file >= 0;
 }
 
+static void set(struct scratch *scratch, const char *folder, bool needs_names, uint64_t seed)
+{
+    snprintf(scratch->folder, sizeof scratch->folder, "%s", folder);
+    if (needs_names || !has_anonymous_files(folder))
+        snprintf(scratch->own, sizeof scratch->own, "%.*s/" PREFIX "%ld-%08lx", LONGEST_FOLDER,
+                 folder, (long)getpid(), (unsigned long)(seed & 0xffffffffu));
+}
+
 int scratch_choose(struct scratch *scratch, bool needs_names, uint64_t seed)
 {
     const char *folder = choose_folder();
     scratch->folder[0] = scratch->own[0] = '\0';
     if (!folder)
         return ENOENT;
-    snprintf(scratch->folder, sizeof scratch->folder, "%s", folder);
-    if (needs_names || !has_anonymous_files(folder))
-        snprintf(scratch->own, sizeof scratch->own, "%.180s/" PREFIX "%ld-%08lx", folder,
-                 (long)getpid(), (unsigned long)(seed & 0xffffffffu));
+    set(scratch, folder, needs_names, seed);
+    return 0;
+}
+
+/* access() of root tells a file system that is read-only, but neither no folder nor one of NFS that
+ * maps root away: making the files tells that. */
+int scratch_choose_in(struct scratch *scratch, const char *folder, bool needs_names, uint64_t seed)
+{
+    struct stat facts;
+    if (!folder)
+        return scratch_choose(scratch, needs_names, seed);
+    scratch->folder[0] = scratch->own[0] = '\0';
+    if (strlen(folder) > LONGEST_FOLDER)
+        return ENAMETOOLONG;
+    if (stat(folder, &facts) != 0)
+        return errno;
+    if (!S_ISDIR(facts.st_mode))
+        return ENOTDIR;
+    if (access(folder, W_OK | X_OK) != 0)
+        return errno;
+    set(scratch, folder, needs_names, seed);
     return 0;
 }
 
@@ -208,21 +234,37 @@ bool scratch_clear_room(const struct scratch *scratch)
     return rmdir(path) == 0 || errno == ENOENT;
 }
 
-int scratch_file(const struct scratch *scratch)
+/* A file whose name is taken away at once. */
+static int named_file(const struct scratch *scratch, int flags)
+{
+    char name[SCRATCH_BYTES + 16];
+    snprintf(name, sizeof name, "%s/XXXXXX", scratch->own);
+    int file = mkstemp(name);
+    if (file < 0)
+        return -1;
+    if (flags) {
+        close(file);
+        file = open(name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | flags);
+    }
+    int error = errno;
+    unlink(name);
+    errno = error;
+    return file;
+}
+
+int scratch_file_with(const struct scratch *scratch, int flags)
 {
     if (scratch->folder[0] == '\0') {
         errno = ENOENT;
         return -1;
     }
-    int file = port_anonymous_file(scratch->folder);
-    if (file >= 0 || scratch->own[0] == '\0')
-        return file;
-    char name[SCRATCH_BYTES + 16];
-    snprintf(name, sizeof name, "%s/XXXXXX", scratch->own);
-    file = mkstemp(name);
-    if (file >= 0)
-        unlink(name);
-    return file;
+    int file = port_anonymous_file_with(scratch->folder, flags);
+    return file >= 0 || scratch->own[0] == '\0' ? file : named_file(scratch, flags);
+}
+
+int scratch_file(const struct scratch *scratch)
+{
+    return scratch_file_with(scratch, 0);
 }
 
 /* Free bytes for this user, less reserve / kept_parts; -1: not known. */

@@ -18,6 +18,10 @@ struct scratch {
  * files. 0; ENOENT: there is no such folder, and both names are empty. */
 int scratch_choose(struct scratch *scratch, bool needs_names, uint64_t seed);
 
+/* The same in the folder `folder`; NULL: scratch_choose. Otherwise errno of what is wrong with the
+ * folder: ENOENT, ENOTDIR, EACCES, EROFS, ENAMETOOLONG. */
+int scratch_choose_in(struct scratch *scratch, const char *folder, bool needs_names, uint64_t seed);
+
 /* Removes scratch folders of this user in scratch->folder whose processes were all killed. */
 void scratch_sweep(const struct scratch *scratch);
 
@@ -37,6 +41,9 @@ bool scratch_clear_room(const struct scratch *scratch);
 
 /* Opens an anonymous file: descriptor, or -1 with errno (ENOENT: no folder was chosen). */
 int scratch_file(const struct scratch *scratch);
+
+/* The same, opened with `flags` (O_DSYNC, O_SYNC) too. */
+int scratch_file_with(const struct scratch *scratch, int flags);
 
 /* True if the file lies on a disk, or on storage of unknown kind. */
 bool scratch_is_disk(int descriptor);

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from hardstone.campaign import Campaign, Outcome
 from hardstone.catalogue import load_catalogue
 from hardstone.cli.ending import tell_code
+from hardstone.cli.file_folder import folder_problems, own_folder, typed_folder
 from hardstone.cli.messages import tell, tell_error
 from hardstone.cli.open_store import open_store
 from hardstone.cli.printing import printed
@@ -69,8 +70,9 @@ def prepare(
     """
     fields = {field: options[field] for field in _REQUEST_FIELDS}
     fields |= {field: options[field] for field in _RECORDING_FIELDS if field in options}
+    fields |= {"folder": typed_folder(options, name), "default_folder": own_folder(options, name)}
     request = Request(tests=tuple(tests), target=name, **fields)
-    others = _place_problems(options)
+    others = _place_problems(options) + folder_problems(options, name)
     target.open(notices_told(quiet=options["quiet"]))
     register, facts = target.probe_list(), target.facts()
     is_loaded = any(load != NONE for load in request.load)

@@ -141,6 +141,12 @@ _PLAN_OPTIONS = (
         help="A parameter of a test, lists with commas; see explain.",
     ),
     click.option(
+        "--dir",
+        "folder",
+        metavar="PATH",
+        help="Folder for the files of FIO tests and their load (default: that of the store).",
+    ),
+    click.option(
         "--compare-preemption",
         is_flag=True,
         help="Measure with kernel preemption off, then on, and compare (root, or a lab kernel).",

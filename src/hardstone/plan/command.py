@@ -17,6 +17,7 @@ def measuring_words(
     duration_ns: int | None,
     params: Mapping[str, str],
     is_recording: bool = False,
+    folder: str | None = None,
 ) -> list[str]:
     """Words after `hardstone` that make `plan` again on the same machine.
 
@@ -41,6 +42,7 @@ def measuring_words(
     words += ["--policy", plan.policy]
     words += _option("--priority", plan.priority)
     words += _option("--dma-latency", plan.dma_latency_us)
+    words += _option("--dir", folder)
     words += ["--trace"] if plan.trace else []
     words += ["--compare-preemption"] if plan.preemption_models else []
     if plan.watched_ns is not None:

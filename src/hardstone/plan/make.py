@@ -57,6 +57,7 @@ class Request:
     `settings` apply in every condition. Without a unit `interval` is in us and `duration` in
     seconds; `dma_latency` and `watched` are in us. None stands for the default; without
     `dma_latency` idle states stay as they are. `watched` is a threshold at which measuring goes on.
+    `folder` is for the files of tests; `default_folder`: the one of the target, if none was typed.
     `preemption_models`: those to measure under, in this order; empty: as the machine is.
     `is_recording`: typed as `hardstone latstat`, which shows the parts of a latency where it can.
     """
@@ -82,6 +83,8 @@ class Request:
     watched: str | None = None
     preemption_models: tuple[str, ...] = ()
     is_recording: bool = False
+    folder: str | None = None
+    default_folder: str | None = None
 
 
 @dataclass(frozen=True)
@@ -93,6 +96,7 @@ class _Wish:
     duration_ns: int | None
     params: dict[str, str]
     facts: Mapping[str, Scalar]
+    folder: str | None
 
     def count(self, profile: ProfileCount) -> ProfileCount:
         """The limits of a test: a given number replaces both limits of its profile."""
@@ -175,6 +179,7 @@ def _command(request: Request, plan: Plan, wish: _Wish) -> list[str]:
         duration_ns=wish.duration_ns,
         params=wish.params,
         is_recording=request.is_recording,
+        folder=request.folder,
     )
 
 
@@ -235,7 +240,18 @@ def _wish(
     if request.duration is not None:
         duration = duration_ns(request.duration, "--duration", "s", problems)
     params = _given_params(request, tests, problems)
-    return _Wish(request.profile, samples, duration, params, facts)
+    _check_folder(request, tests, problems)
+    folder = request.default_folder if request.folder is None else request.folder
+    return _Wish(request.profile, samples, duration, params, facts, folder)
+
+
+def _check_folder(request: Request, tests: list[Descriptor], problems: Problems) -> None:
+    if request.folder is not None and tests and not any(map(_makes_files, tests)):
+        problems.add("--dir: no chosen test makes files", "leave it out")
+
+
+def _makes_files(test: Descriptor) -> bool:
+    return "files" in test.needs
 
 
 def _given_params(request: Request, tests: list[Descriptor], problems: Problems) -> dict[str, str]:
@@ -274,6 +290,7 @@ def _planned(
         duration_ns=count.duration_ns,
         deadline_ns=_deadline_ns(expected, bool(count.duration_ns) and entry.takes_duration),
         expected_ns=expected,
+        folder=wish.folder if _makes_files(test) else None,
     )
 
 

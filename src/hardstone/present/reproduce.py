@@ -43,6 +43,8 @@ def _test_command(plan: Plan, test: PlannedTest, had: dict[str, ParamValue]) -> 
         words += ["--duration", f"{test.duration_ns}ns"]
     for name, value in {**test.params, **had}.items():
         words += ["-p", f"{name}={_value(value)}"]
+    if test.folder is not None:
+        words += ["--dir", test.folder]
     # In plans without a list of loads a test has no condition of its own.
     load, config = (test.load, test.cpu_config) if plan.loads else (plan.load, plan.cpu_config)
     return shlex.join([*words, *_how(plan, _under([load], [config]))])

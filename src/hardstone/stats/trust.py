@@ -255,6 +255,16 @@ def _parts_seen(document: RunDocument) -> Iterator[_PartsSeen]:
                 )
 
 
+def _in_memory(document: RunDocument) -> str | None:
+    tests = _with_event(document, event_names.IN_MEMORY)
+    return tests and f"files in memory, where synchronisation means nothing: {tests}"
+
+
+def _on_network(document: RunDocument) -> str | None:
+    tests = _with_event(document, event_names.ON_NETWORK)
+    return tests and f"files on a network file system, which is in the figures: {tests}"
+
+
 def _short(document: RunDocument) -> str | None:
     """Lengths decide: -D and --samples replace those of the profile."""
     lengths = shorter_than_standard(document)
@@ -296,6 +306,8 @@ RULES: tuple[Rule, ...] = (
     Rule("indicative", _totals_lost),
     Rule("indicative", _parts_seldom),
     Rule("indicative", _events_dropped),
+    Rule("indicative", _in_memory),
+    Rule("indicative", _on_network),
     Rule("indicative", _short),
     Rule("indicative", _unloaded),
 )

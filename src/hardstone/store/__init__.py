@@ -2,7 +2,7 @@
 
 from hardstone.store.documents import read_document
 from hardstone.store.journal import Journal
-from hardstone.store.place import new_run_id
+from hardstone.store.place import default_root, new_run_id
 from hardstone.store.run_summary import RunEntry
 from hardstone.store.slots import CopyCost
 from hardstone.store.store import Store
@@ -14,6 +14,7 @@ __all__ = [
     "RunEntry",
     "Store",
     "StoreError",
+    "default_root",
     "new_run_id",
     "read_document",
 ]

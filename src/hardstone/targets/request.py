@@ -39,6 +39,8 @@ def _conditions(planned: PlannedTest) -> list[str]:
         arguments += ["--settings", ",".join(planned.settings)]
     if planned.preemption is not None:
         arguments += ["--preemption", planned.preemption]
+    if planned.folder is not None:
+        arguments += ["--dir", planned.folder]
     return arguments
 
 

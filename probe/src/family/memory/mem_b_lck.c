@@ -115,6 +115,16 @@ static int require_processes(struct run *run)
     return 0;
 }
 
+static int refuse_space(struct run *run)
+{
+    return outcome_set(&run->outcome, STATUS_DENIED,
+                       "free space there, set TMPDIR to another folder, or choose less size_bytes",
+                       "the scratch files take %lld KiB, which the file system of %.180s has not "
+                       "beside the space that stays free (256 MiB, or 5 %% of it)",
+                       (long long)(SETS * run_number(run, "size_bytes") / 1024),
+                       ((struct own *)run->own)->cleanup.scratch.folder);
+}
+
 static int open_files(struct run *run)
 {
     struct own *own = run->own;
@@ -124,12 +134,12 @@ static int open_files(struct run *run)
         own->files[i] = scratch_file(scratch);
         error = own->files[i] < 0 ? errno : 0;
     }
-    if (!error && scratch_room_bytes(own->files[0]) < SETS * run_number(run, "size_bytes"))
-        error = ENOSPC;
-    if (!error)
-        return 0;
-    return outcome_set_errno(&run->outcome, error, "scratch files",
-                             "make room, or set TMPDIR to a folder on a disk");
+    if (error && error != ENOSPC)
+        return outcome_set_errno(&run->outcome, error, "scratch files",
+                                 "set TMPDIR to a folder on a disk, and writable");
+    bool has_room =
+        error == 0 && scratch_room_bytes(own->files[0]) >= SETS * run_number(run, "size_bytes");
+    return has_room ? 0 : refuse_space(run);
 }
 
 static void choose_scratch(struct scratch *scratch, uint64_t seed)
@@ -151,7 +161,8 @@ static int prepare(struct run *run)
     int group_error = port_memory_group_choose(own->cleanup.memory_group, seed);
     if (group_error)
         snprintf(own->reason, sizeof own->reason, "no control group can be made: %s",
-                 strerror(group_error));
+                 group_error == ENOTSUP ? "none here hands memory on to groups inside"
+                                        : strerror(group_error));
     if (ipc_cleanup_open_with(&own->cleanup, run, &scratch) != 0 || require_processes(run) != 0)
         return -1;
     return open_files(run);

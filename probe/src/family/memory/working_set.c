@@ -2,6 +2,7 @@
 
 #include "family/memory/working_set.h"
 
+#include "base/posix_optional.h"
 #include "run/supervise.h"
 
 #include <errno.h>
@@ -72,9 +73,13 @@ static void look_at_locks(struct place *place)
     struct working_set_table *table = place->table;
     table->locked_bytes = port_locked_bytes();
     for (int i = 0; i < WORKING_SET_HALVES; i++) {
+#if HS_HAS_MAPPED_FILES
         void *memory = (void *)(uintptr_t)place->halves[i];
         bool is_done = msync(memory, place->half_bytes, MS_ASYNC | MS_INVALIDATE) == 0;
         table->invalidate_error[i] = is_done ? 0 : errno;
+#else
+        table->invalidate_error[i] = ENOSYS;
+#endif
     }
 }
 
@@ -258,9 +263,14 @@ static int refuse_set(struct working_set *set, int error)
         return outcome_set(&run->outcome, STATUS_DENIED, words,
                            "locking %lld KiB of memory (mlockall): %s", kib, strerror(error));
     }
+    if (error == ENOSPC || error == EDQUOT)
+        return outcome_set(&run->outcome, STATUS_DENIED,
+                           "free space there, set TMPDIR to another folder, or choose less "
+                           "size_bytes",
+                           "writing a scratch file of %lld KiB: %s", kib, strerror(error));
     snprintf(what, sizeof what, "a scratch file of %lld KiB, in memory", kib);
     return outcome_set_errno(&run->outcome, error, what,
-                             "make room, set TMPDIR to another folder, or choose less size_bytes");
+                             "set TMPDIR to another folder, or choose less size_bytes");
 }
 
 /* Waits until its set is there. */

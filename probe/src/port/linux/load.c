@@ -2,6 +2,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
+#include "port/file.h"
 #include "port/port.h"
 
 #include "port/linux/files.h"
@@ -200,12 +201,17 @@ void port_close_from(int first)
         close(at);
 }
 
-int port_anonymous_file(const char *folder)
+int port_anonymous_file_with(const char *folder, int flags)
 {
-    int file = open(folder, O_TMPFILE | O_RDWR | O_EXCL | O_CLOEXEC, 0600);
+    int file = open(folder, O_TMPFILE | O_RDWR | O_EXCL | O_CLOEXEC | flags, 0600);
     if (file < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL))
         errno = ENOTSUP;
     return file;
+}
+
+int port_anonymous_file(const char *folder)
+{
+    return port_anonymous_file_with(folder, 0);
 }
 
 int port_direct_io(int descriptor)
