@@ -26,7 +26,7 @@ static void all_work(void)
 
 static void set(const char *key, struct answer answer)
 {
-    int place = posix_option_place(key);
+    int place = option_place(key);
     if (CHECK(place >= 0))
         answers[place] = answer;
 }
@@ -95,11 +95,11 @@ static void sysconf_without_a_name_is_unknown(void)
 
 static void keys_are_those_of_one_option_each(void)
 {
-    int count = posix_option_count();
+    int count = option_count();
     CHECK(count > 50 && count <= OPTION_MOST);
-    CHECK_SAME(posix_option_place("no such option"), -1);
+    CHECK_SAME(option_place("no such option"), -1);
     for (int i = 0; i < count; i++) {
-        CHECK_SAME(posix_option_place(posix_options[i].key), i);
+        CHECK_SAME(option_place(posix_options[i].key), i);
         CHECK(posix_options[i].call != NULL);
     }
 }
@@ -175,7 +175,7 @@ static void profiles_name_options_that_exist_once(void)
 {
     for (int i = 0; i < PROFILE_COUNT; i++)
         for (const char *const *key = posix_profiles[i].adds; *key; key++) {
-            CHECK(posix_option_place(*key) >= 0);
+            CHECK(option_place(*key) >= 0);
             for (int j = 0; j <= i; j++)
                 for (const char *const *other = posix_profiles[j].adds; *other; other++)
                     CHECK(key == other || strcmp(*key, *other) != 0);
@@ -211,6 +211,8 @@ static void low_limits_are_found(void)
     CHECK(limit_is_low(&limit, true, 32, &fails));
     CHECK(limit_is_low(&limit, true, -1, &fails));
     CHECK(!limit_is_low(&limit, true, 32, &denied));
+    CHECK(!limit_is_low(&limit, true, 3, &denied)); /* by a limit of this user */
+    CHECK(limit_is_low(&limit, true, 3, &missing));
     CHECK(!limit_is_low(&limit, true, 32, &missing));
 }
 

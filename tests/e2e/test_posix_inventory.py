@@ -15,7 +15,7 @@ from random import Random
 
 import pytest
 
-from hardstone.model import StreamEvent
+from hardstone.model import StreamEvent, StreamVerdict
 from tests.e2e.conftest import helper
 from tests.e2e.running import Stream, measuring, run
 
@@ -92,11 +92,7 @@ def whys(stream: Stream) -> dict[str, str]:
 
 
 def evidence(stream: Stream, name: str) -> str:
-    (text,) = [
-        line.evidence
-        for line in stream.lines
-        if getattr(line, "passed", None) is not None and getattr(line, "name", "") == name
-    ]
+    (text,) = [one.evidence for one in stream.of(StreamVerdict) if one.name == name]
     return text
 
 
@@ -210,6 +206,25 @@ def test_limits_below_the_minimum_fail_by_what_is_told_and_by_what_is_reached(
     assert limits(stream)["timer_max"] == 3
 
 
+def test_a_limit_of_the_user_is_no_fault_of_the_system(probe: Path) -> None:
+    if shutil.which("prlimit") is None:
+        pytest.skip("no prlimit here")
+    stream = run(probe, TEST, prefix=["prlimit", "--sigpending=20:20"])
+    assert stream.verdicts["limits_at_least_posix_minimum"]
+    told = evidence(stream, "limits_at_least_posix_minimum")
+    assert "kept lower by limits of this user: sigqueue_max: sigqueue: " in told
+    assert "raise ulimit -i" in told
+
+
+def test_a_limit_of_queues_is_denied_and_says_what_to_raise(probe: Path) -> None:
+    if shutil.which("prlimit") is None:
+        pytest.skip("no prlimit here")
+    stream = run(probe, TEST, prefix=["prlimit", "--msgqueue=0:0"])
+    assert answers(stream)["message_passing"][2] == "denied"
+    assert "ulimit -q" in whys(stream)["message_passing"]
+    assert stream.verdicts["claims_are_true"]
+
+
 # ---- beside what was not written by us ----
 
 SPELLED = {"page_size": "PAGESIZE", "thread_stack_min": "PTHREAD_STACK_MIN"}
@@ -246,9 +261,20 @@ def test_sysconf_says_what_getconf_says(honest: Stream) -> None:
 # ---- endings ----
 
 
+def queues(pid: int) -> list[str]:
+    """Names of this process's message queues, where root can mount them."""
+    script = "mount -t mqueue none /mnt && ls /mnt"
+    words = ["unshare", "--mount", "sh", "-c", script]
+    try:
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
+    except OSError:
+        return []
+    return [name for name in done.stdout.split() if f"hardstone-{pid}-" in name]
+
+
 def left_over(folder: Path, pid: int) -> list[str]:
     shared = [path.name for path in Path("/dev/shm").glob(f"*hardstone-{pid}-*")]
-    return shared + [path.name for path in folder.iterdir()]
+    return shared + queues(pid) + [path.name for path in folder.iterdir()]
 
 
 def with_folder(folder: Path) -> set[int]:

@@ -137,7 +137,7 @@
 
 /* aio_read and the other calls of aio.h. */
 #ifndef HS_HAS_AIO
-#if defined(_POSIX_ASYNCHRONOUS_IO) && _POSIX_ASYNCHRONOUS_IO + 0 > 0
+#if defined(_POSIX_ASYNCHRONOUS_IO) && _POSIX_ASYNCHRONOUS_IO + 0 >= 0
 #define HS_HAS_AIO 1
 #else
 #define HS_HAS_AIO 0

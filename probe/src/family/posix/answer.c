@@ -53,7 +53,7 @@ struct answer answer_error(const char *call, int error)
 {
     struct answer given = {.result = CALL_FAILS};
     const char *limit = status_limit_remedy(error);
-    if (error == ENOSYS || error == ENOTSUP || error == EOPNOTSUPP)
+    if (error == ENOSYS || error == ENOTSUP)
         given.result = CALL_MISSING;
     else if (error == EPERM || error == EACCES || limit)
         given.result = CALL_DENIED;

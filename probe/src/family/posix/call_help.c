@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #define STEP_NS INT64_C(1000000)
@@ -75,6 +76,22 @@ int call_in_process(bool (*body)(void *), void *argument)
     return port_wait_for(process);
 }
 
+bool call_program(struct call_program *program)
+{
+    bool has_shell = access("/bin/sh", X_OK) == 0;
+    memset(program, 0, sizeof *program);
+    snprintf(program->path, sizeof program->path, "/bin/sh");
+    if (!has_shell && port_own_executable(program->path, sizeof program->path) != 0)
+        return false;
+    program->status = has_shell ? 7 : 0;
+    snprintf(program->words[0], sizeof program->words[0], has_shell ? "-c" : "list");
+    snprintf(program->words[1], sizeof program->words[1], "exit %d", program->status);
+    program->arguments[0] = program->path;
+    program->arguments[1] = program->words[0];
+    program->arguments[2] = has_shell ? program->words[1] : NULL;
+    return true;
+}
+
 int call_file(const struct call_tools *tools, struct answer *answer)
 {
     int file = scratch_file(tools->scratch);
@@ -92,4 +109,14 @@ bool call_path(const struct call_tools *tools, const char *name, char path[CALL_
     }
     snprintf(path, CALL_PATH_BYTES, "%s/%s", tools->scratch->own, name);
     return true;
+}
+
+struct answer call_no_queue(int error)
+{
+    const char *limit = error == EMFILE   ? "ulimit -q"
+                        : error == ENOSPC ? "the number of queues (fs.mqueue.queues_max)"
+                        : error == EINVAL ? "messages of a queue (fs.mqueue.msg_max)"
+                                          : NULL;
+    return limit ? answer_denied("mq_open: %s; raise %s", strerror(error), limit)
+                 : answer_error("mq_open", error);
 }

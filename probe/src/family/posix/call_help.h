@@ -32,8 +32,21 @@ int call_on_thread(int (*body)(void *), void *argument, int if_not);
  * in another way; or the error of fork. */
 int call_in_process(bool (*body)(void *), void *argument);
 
+/* A program that ends with a status that is known: the shell, or else the probe itself. False:
+ * there is none to be found. */
+struct call_program {
+    char path[CALL_PATH_BYTES];
+    char words[2][16];
+    char *arguments[4]; /* with the path first; NULL after the last */
+    int status;
+};
+bool call_program(struct call_program *program);
+
 /* Opens an anonymous scratch file: descriptor, or -1 with `answer` set. */
 int call_file(const struct call_tools *tools, struct answer *answer);
+
+/* mq_open failed with `error`: its limits have names of their own. */
+struct answer call_no_queue(int error);
 
 /* A path in the scratch folder of this run; false with `answer` set: there is none. */
 bool call_path(const struct call_tools *tools, const char *name, char path[CALL_PATH_BYTES],

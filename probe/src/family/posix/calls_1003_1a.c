@@ -91,15 +91,18 @@ struct answer call_no_trunc(const struct call_tools *tools)
 {
     enum { TOO_LONG = 2048 };
     struct answer answer;
-    char path[CALL_PATH_BYTES], *name = calloc(1, CALL_PATH_BYTES + TOO_LONG);
-    if (!name || !call_path(tools, "", path, &answer))
-        return name ? answer : answer_untried("no memory");
-    strcpy(name, path);
-    memset(name + strlen(path), 'n', TOO_LONG - 1);
-    int file = open(name, O_CREAT | O_RDWR, 0600);
-    if (file >= 0)
-        return unlink(name), answer_fails("a name of %d bytes was cut off", TOO_LONG - 1);
-    return errno == ENAMETOOLONG ? answer_works() : answer_error("open", errno);
+    char path[CALL_PATH_BYTES + TOO_LONG];
+    if (!call_path(tools, "", path, &answer))
+        return answer;
+    size_t used = strlen(path);
+    memset(path + used, 'n', TOO_LONG - 1);
+    path[used + TOO_LONG - 1] = '\0';
+    int file = open(path, O_CREAT | O_RDWR, 0600), error = errno;
+    if (file >= 0) {
+        unlink(path);
+        return answer_fails("a name of %d bytes was cut off", TOO_LONG - 1);
+    }
+    return error == ENAMETOOLONG ? answer_works() : answer_error("open", error);
 }
 
 #if HS_HAS_TERMINALS

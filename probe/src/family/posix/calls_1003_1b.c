@@ -238,7 +238,7 @@ struct answer call_message_passing(const struct call_tools *tools)
     struct mq_attr room = {.mq_maxmsg = QUEUE_ROOM, .mq_msgsize = QUEUE_BYTES};
     mqd_t queue = mq_open(tools->name, O_RDWR | O_CREAT | O_EXCL | O_NONBLOCK, (mode_t)0600, &room);
     if (queue == (mqd_t)-1)
-        return answer_error("mq_open", errno);
+        return call_no_queue(errno);
     int error = mq_unlink(tools->name) == 0 ? 0 : errno;
     struct answer answer = try_queue(queue);
     mq_close(queue);

@@ -4,6 +4,7 @@
 #include "family/posix/calls.h"
 
 #include "base/posix_optional.h"
+#include "base/rt_thread.h"
 #include "family/posix/call_help.h"
 #include "port/port.h"
 
@@ -15,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { STACK_BYTES = 512 * 1024, USED_BYTES = 64 * 1024 };
+enum { USED_BYTES = 64 * 1024, STACK_BYTES = RT_THREAD_STACK_BYTES + 2 * USED_BYTES };
 
 static void *double_it(void *argument)
 {
@@ -282,9 +283,10 @@ struct answer call_condition_variables(const struct call_tools *tools)
     pthread_mutex_unlock(&condition.mutex);
     if (error)
         return answer_error("pthread_cond_signal", error);
-    return call_wait_for(&condition.has_passed, tools)
-               ? answer_works()
-               : answer_fails("pthread_cond_signal did not wake the waiter");
+    if (!call_wait_for(&condition.has_passed, tools))
+        return answer_fails("pthread_cond_signal did not wake the waiter");
+    pthread_join(thread, NULL);
+    return answer_works();
 }
 
 static int try_file(void *stream)

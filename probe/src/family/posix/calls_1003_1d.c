@@ -30,18 +30,18 @@
 struct answer call_spawn(const struct call_tools *tools)
 {
     (void)tools;
-    char shell[] = "/bin/sh", option[] = "-c", words[] = "exit 7";
-    char *const arguments[] = {shell, option, words, NULL}, *const environment[] = {NULL};
+    struct call_program program;
+    char *const environment[] = {NULL};
     int status = 0;
     pid_t process;
-    if (access(shell, X_OK) != 0)
-        return answer_untried("no /bin/sh to execute");
-    int error = posix_spawn(&process, shell, NULL, NULL, arguments, environment);
+    if (!call_program(&program))
+        return answer_untried("no program to execute");
+    int error = posix_spawn(&process, program.path, NULL, NULL, program.arguments, environment);
     if (error)
         return answer_error("posix_spawn", error);
     if (waitpid(process, &status, 0) != process)
         return answer_fails("posix_spawn started no process");
-    return WIFEXITED(status) && WEXITSTATUS(status) == 7
+    return WIFEXITED(status) && WEXITSTATUS(status) == program.status
                ? answer_works()
                : answer_fails("posix_spawn ran another program");
 }

@@ -55,8 +55,8 @@ struct scene {
     pthread_mutex_t mutex;
     sem_t is_held, go;
     atomic_bool is_released;
-    bool high_came_first; /* while `middle` still ran */
-    bool middle_ran;
+    atomic_bool high_came_first; /* while `middle` still ran */
+    atomic_bool middle_ran;
 };
 #endif
 
@@ -86,7 +86,7 @@ static void *be_middle(void *argument)
     int64_t end_ns = clock_monotonic_ns() + SPIN_NS;
     while (!atomic_load(&scene->is_released) && clock_monotonic_ns() < end_ns)
         ;
-    scene->high_came_first = atomic_load(&scene->is_released);
+    atomic_store(&scene->high_came_first, atomic_load(&scene->is_released));
     return NULL;
 }
 
@@ -109,8 +109,9 @@ static struct answer see_inheritance(struct scene *scene)
     pthread_join(high, NULL);
     pthread_join(middle, NULL);
     pthread_join(low, NULL);
-    return scene->high_came_first ? answer_works()
-                                  : answer_fails("the holder of a mutex did not inherit");
+    return atomic_load(&scene->high_came_first)
+               ? answer_works()
+               : answer_fails("the holder of a mutex did not inherit");
 }
 
 struct answer call_thread_prio_inherit(const struct call_tools *tools)
@@ -138,7 +139,7 @@ struct answer call_thread_prio_inherit(const struct call_tools *tools)
 #if HS_HAS_PRIO_PROTECT
 static void *note_middle(void *argument)
 {
-    ((struct scene *)argument)->middle_ran = true;
+    atomic_store(&((struct scene *)argument)->middle_ran, true);
     return NULL;
 }
 
@@ -150,9 +151,9 @@ static struct answer see_ceiling(struct scene *scene)
     if (error)
         return answer_error("locking with a ceiling", error);
     error = start(&middle, MIDDLE, note_middle, scene);
-    bool ran_under_lock = *(volatile bool *)&scene->middle_ran;
+    bool ran_under_lock = atomic_load(&scene->middle_ran);
     pthread_mutex_unlock(&scene->mutex);
-    bool ran_after = *(volatile bool *)&scene->middle_ran;
+    bool ran_after = atomic_load(&scene->middle_ran);
     if (error)
         return answer_error("pthread_create", error);
     pthread_join(middle, NULL);

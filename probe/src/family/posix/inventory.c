@@ -88,7 +88,7 @@ static void group_number(struct run *run, struct group *group, const char *key, 
 
 int inventory_events(void)
 {
-    return 2 * posix_option_count() + 2 * PROFILE_COUNT;
+    return 2 * option_count() + 2 * PROFILE_COUNT;
 }
 
 /* ---- options ---- */
@@ -105,7 +105,7 @@ static void tell_option(struct run *run, struct group *group, const struct posix
 
 static void tell_options(struct run *run, const struct inventory *inventory)
 {
-    struct group group;
+    struct group group = {.count = 0};
     const char *part = NULL;
     for (int i = 0; i < inventory->option_count; i++) {
         const struct posix_option *option = &posix_options[i];
@@ -137,7 +137,7 @@ static void tell_why(struct run *run, const struct inventory *inventory)
 
 static void tell_limits(struct run *run, const struct inventory *inventory)
 {
-    struct group group;
+    struct group group = {.count = 0};
     int64_t value;
     tell(&group, "posix_limits", NO_DATA);
     for (int i = 0; i < inventory->limit_count; i++)
@@ -157,7 +157,7 @@ static void tell_clock(struct run *run, struct group *group, const char *key, cl
 
 static void tell_clocks(struct run *run)
 {
-    struct group group;
+    struct group group = {.count = 0};
     tell(&group, "posix_clocks", NO_DATA);
     tell_clock(run, &group, "realtime_ns", CLOCK_REALTIME);
 #ifdef CLOCK_MONOTONIC
@@ -199,7 +199,7 @@ void inventory_tell(struct run *run, const struct inventory *inventory)
     tell_profiles(run, inventory);
     arena_event(run->arena, "posix_named_only", -1, DATA(data_text("parts", "1003.1h,1003.21")),
                 "1003.1h (services for reliable systems) and 1003.21 (distributed real-time "
-                "communication) are named only: no system is known to have them");
+                "communication) are named only: nothing of them is asked or called");
 }
 
 /* ---- verdicts ---- */
@@ -271,35 +271,46 @@ static void judge_priorities(struct run *run, const char *policy, const struct a
                   answer->result == CALL_WORKS ? ", each of them was set" : "; ", answer->why);
 }
 
+struct limits_seen {
+    int told_count, reached_count;
+    char low[LIST_BYTES], denied[LIST_BYTES];
+};
+
+static void look_at_limit(struct limits_seen *seen, const struct posix_limit *limit,
+                          const struct answer *reached)
+{
+    char words[ANSWER_WHY_BYTES];
+    int64_t value;
+    bool is_told = limit_value(limit, &value);
+    seen->told_count += is_told ? 1 : 0;
+    seen->reached_count += reached && reached->result == CALL_WORKS ? 1 : 0;
+    if (reached && reached->result == CALL_DENIED)
+        append(seen->denied, limit->key, reached->why);
+    if (!limit_is_low(limit, is_told, value, reached))
+        return;
+    snprintf(words, sizeof words, "sysconf %lld, least %lld%s%.60s", (long long)value,
+             (long long)limit->least, reached && reached->why[0] ? "; " : "",
+             reached ? reached->why : "");
+    append(seen->low, limit->key, words);
+}
+
 /* Limits of the base, or those of threads and real-time. */
 static void judge_limits(struct run *run, const struct inventory *inventory, bool is_base,
                          const char *name)
 {
-    char low[LIST_BYTES] = "", words[ANSWER_WHY_BYTES];
-    int told_count = 0, reached_count = 0;
-    for (int i = 0; i < inventory->limit_count; i++) {
-        const struct posix_limit *limit = &posix_limits[i];
-        const struct answer *reached = limit->reach ? &inventory->limits[i] : NULL;
-        int64_t value;
-        if (limit->is_base != is_base)
-            continue;
-        bool is_told = limit_value(limit, &value);
-        told_count += is_told ? 1 : 0;
-        reached_count += reached && reached->result == CALL_WORKS ? 1 : 0;
-        if (!limit_is_low(limit, is_told, value, reached))
-            continue;
-        snprintf(words, sizeof words, "sysconf %lld, least %lld%s%.60s", (long long)value,
-                 (long long)limit->least, reached && reached->why[0] ? "; " : "",
-                 reached ? reached->why : "");
-        append(low, limit->key, words);
-    }
-    if (low[0])
-        arena_verdict(run->arena, false, name, "%s", low);
+    struct limits_seen seen = {.told_count = 0};
+    for (int i = 0; i < inventory->limit_count; i++)
+        if (posix_limits[i].is_base == is_base)
+            look_at_limit(&seen, &posix_limits[i],
+                          posix_limits[i].reach ? &inventory->limits[i] : NULL);
+    if (seen.low[0])
+        arena_verdict(run->arena, false, name, "%s", seen.low);
     else
         arena_verdict(run->arena, true, name,
                       "%d limits are told and none is below its minimum; calls reached the minimum "
-                      "of %d",
-                      told_count, reached_count);
+                      "of %d%s%.200s",
+                      seen.told_count, seen.reached_count,
+                      seen.denied[0] ? "; kept lower by limits of this user: " : "", seen.denied);
 }
 
 void inventory_judge(struct run *run, const struct inventory *inventory)

@@ -50,7 +50,7 @@ bool limit_value(const struct posix_limit *limit, int64_t *value)
 bool limit_is_low(const struct posix_limit *limit, bool is_told, int64_t value,
                   const struct answer *reached)
 {
-    if (is_told && value != -1 && value < limit->least)
-        return true;
-    return reached && (reached->result == CALL_FAILS || reached->result == CALL_PARTLY);
+    bool is_fault = reached && (reached->result == CALL_FAILS || reached->result == CALL_PARTLY);
+    bool is_denied = reached && reached->result == CALL_DENIED;
+    return is_fault || (!is_denied && is_told && value != -1 && value < limit->least);
 }

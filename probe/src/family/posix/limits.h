@@ -24,7 +24,8 @@ extern const struct posix_limit posix_limits[];
 /* What sysconf says; -1: no limit, or not determined. False: sysconf has no such name. */
 bool limit_value(const struct posix_limit *limit, int64_t *value);
 
-/* Whether the limit is below its least, or a call could not reach that. `value` as told. */
+/* Whether the limit is below its least, or a call could not reach that. `value` as told. One that a
+ * limit of this user keeps low (the call was denied) is no fault of the system. */
 bool limit_is_low(const struct posix_limit *limit, bool is_told, int64_t value,
                   const struct answer *reached);
 

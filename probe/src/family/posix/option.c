@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-int posix_option_count(void)
+int option_count(void)
 {
     int count = 0;
     while (posix_options[count].key)
@@ -18,7 +18,7 @@ int posix_option_count(void)
     return count;
 }
 
-int posix_option_place(const char *key)
+int option_place(const char *key)
 {
     for (int i = 0; posix_options[i].key; i++)
         if (strcmp(posix_options[i].key, key) == 0)

@@ -36,10 +36,10 @@ extern const struct posix_option posix_options[];
 bool posix_call_needs_process(posix_call call);
 
 enum { OPTION_MOST = 80 };
-int posix_option_count(void);
+int option_count(void);
 
 /* Place of the option in the table; -1: there is none. */
-int posix_option_place(const char *key);
+int option_place(const char *key);
 
 /* ---- what the system says of it ---- */
 

@@ -72,7 +72,7 @@ static int add_call(struct own *own, posix_call call)
 
 static void list_calls(struct own *own)
 {
-    own->option_count = posix_option_count();
+    own->option_count = option_count();
     for (int i = 0; i < own->option_count; i++)
         add_call(own, posix_options[i].call);
     for (; posix_limits[own->limit_count].key; own->limit_count++)
@@ -87,7 +87,8 @@ static void list_calls(struct own *own)
 static int open_places(struct run *run)
 {
     struct own *own = run->own;
-    scratch_choose(&own->scratch, true, run->request->seed);
+    /* The load has a folder by the seed alone. */
+    scratch_choose(&own->scratch, true, run->request->seed ^ (uint64_t)clock_monotonic_ns());
     scratch_sweep(&own->scratch);
     if (ipc_cleanup_open_with(&own->ipc_cleanup, run, &own->scratch) != 0)
         return -1;

@@ -105,7 +105,7 @@ struct profile_answer profile_decide(int profile, const struct answer *answers)
     struct profile_answer decided = {.missing_count = 0};
     for (int i = 0; i <= profile; i++)
         for (const char *const *key = posix_profiles[i].adds; *key; key++) {
-            int place = posix_option_place(*key);
+            int place = option_place(*key);
             add(&decided, *key, place < 0 ? NULL : &answers[place], i == profile);
         }
     decided.is_satisfied = decided.missing_count == 0;

@@ -3,6 +3,7 @@
 #include "family/posix/reach.h"
 
 #include "base/posix_optional.h"
+#include "base/rt_thread.h"
 #include "family/posix/call_help.h"
 
 #include <errno.h>
@@ -55,7 +56,7 @@ struct answer reach_mq_prio(const struct call_tools *tools)
     char byte = 'x';
     mqd_t queue = mq_open(tools->name, O_RDWR | O_CREAT | O_EXCL | O_NONBLOCK, (mode_t)0600, &room);
     if (queue == (mqd_t)-1)
-        return answer_error("mq_open", errno);
+        return call_no_queue(errno);
     mq_unlink(tools->name);
     if (mq_send(queue, &byte, 1, REACH_MQ_PRIO - 1) != 0)
         return answer_error("mq_send with priority 31", errno);
@@ -143,7 +144,7 @@ struct answer reach_threads(const struct call_tools *tools)
     int got = 1, error = 0; /* the first thread counts */
     sem_init(&end, 0, 0);
     pthread_attr_init(&attributes);
-    pthread_attr_setstacksize(&attributes, 128 * 1024);
+    pthread_attr_setstacksize(&attributes, rt_thread_stack_bytes(RT_THREAD_SMALL_STACK_BYTES));
     while (got < REACH_THREADS &&
            (error = pthread_create(&threads[got], &attributes, wait_to_end, &end)) == 0)
         got++;
