@@ -26,7 +26,9 @@ from bench import (
     gaps,
     handover,
     memory,
+    messages,
     processes,
+    signals,
     switches,
     table,
     timers,
@@ -39,8 +41,10 @@ from bench.rounds import Joined, Metrics, Side, Spread, measure
 ROOT = Path(__file__).resolve().parent.parent
 PROBE = ROOT / "build" / "probe" / "hardstone-probe"
 YIELD_LOOP = PROBE.parent / "tests" / "hardstone-yield-bench"
+SIGNAL_LOOP = PROBE.parent / "tests" / "hardstone-signal-bench"
 FILE_LOOP = PROBE.parent / "tests" / "hardstone-file-bench"
 FILES = ROOT / "build"  # on a disk, on most machines
+MESSAGE_LOOP = PROBE.parent / "tests" / "hardstone-message-bench"
 WAKEUP_LOOP = PROBE.parent / "tests" / "hardstone-wakeup-bench"
 CYCLICTEST_POLL_NS = 10_000_000  # of its main thread
 INSTRUMENT = PROBE.parent / "tests" / "hardstone-bench"
@@ -145,6 +149,43 @@ def handed_over(kind: str, program: str) -> Comparison:
     )
 
 
+def message_comparisons() -> list[Comparison]:
+    through = {
+        f"{kind}_bytes_per_s": (f"throughput by {kind}, messages of 8 KiB, mean", "MB/s")
+        for kind in messages.KINDS
+    }
+    return [
+        *(message_round_trip(scope) for scope in ("thread", "process")),
+        Comparison(
+            "message-queue",
+            {"mq_ns": ("one way by POSIX queue, 8 B, threads, mean of whole us", "ns")},
+            lambda: messages.queue(PROBE),
+            messages.pmqtest,
+            "pmqtest -i 1",
+            reading=table.agreement,
+        ),
+        Comparison(
+            "message-throughput",
+            through,
+            lambda: messages.throughput(PROBE),
+            lambda: messages.loop(MESSAGE_LOOP),
+            "a loop of the same calls",
+            reading=table.agreement,
+        ),
+    ]
+
+
+def message_round_trip(scope: str) -> Comparison:
+    return Comparison(
+        f"message-pipe-{scope}",
+        {"pipe_ns": (f"round trip of two by pipe, 4 B, {scope}, mean (MSG-P-LAT)", "ns")},
+        lambda: messages.round_trip(PROBE, scope),
+        lambda: messages.perf(scope),
+        "perf bench sched pipe" + (" -T" if scope == "thread" else ""),
+        reading=table.agreement,
+    )
+
+
 LATENCY = {"median_ns": ("median wake-up latency", "ns")}
 LATENCY_AWAKE = {"median_ns": ("median wake-up latency, idle states off", "ns")}
 
@@ -216,6 +257,39 @@ def timer_signals() -> list[Comparison]:
         Comparison("timer", taken, waiting, peer, "cyclictest -x", reading=table.agreement),
         Comparison(
             "timer-handler", handled, handler, waiting, "the signal taken", reading=table.agreement
+        ),
+    ]
+
+
+def signal_trips() -> list[Comparison]:
+    means = {
+        f"{scope}_mean_ns": (f"two latencies of a signal, {scope}, mean", "ns")
+        for scope in signals.SCOPES
+    }
+    return [
+        Comparison(
+            "signal",
+            {"thread_median_ns": ("two latencies of a signal, thread, median", "ns")},
+            lambda: signals.hardstone(PROBE),
+            signals.signaltest,
+            "signaltest",
+            reading=table.agreement,
+        ),
+        Comparison(
+            "signal-bare",
+            means,
+            lambda: signals.hardstone(PROBE),
+            lambda: signals.bare(SIGNAL_LOOP, signals.SCOPES),
+            "sigqueue without stamps",
+            reading=table.agreement,
+        ),
+        Comparison(
+            "signal-kill",
+            {"mean_ns": ("round trip of a bare loop by sigqueue, thread, mean", "ns")},
+            lambda: signals.bare_by("thread", SIGNAL_LOOP),
+            lambda: signals.bare_by("kill", SIGNAL_LOOP),
+            "by pthread_kill",
+            reading=table.agreement,
         ),
     ]
 
@@ -308,11 +382,13 @@ def comparisons(folder: Path) -> list[Comparison]:
     return [
         *wakeups(),
         *timer_signals(),
+        *signal_trips(),
         Comparison("switch", switch, own_switch, bare_switch, "sched_yield without stamps"),
         round_trips("thread"),
         round_trips("process"),
         handed_over("sysv", "svsematest"),
         handed_over("unnamed", "ptsematest"),
+        *message_comparisons(),
         Comparison("gaps", loop, own_instrument, gaps.oslat, "oslat"),
         Comparison("instrument", steps, own_instrument),
         Comparison("start", start, toolkit.help_page, toolkit.bare_python, "python -c pass"),

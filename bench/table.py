@@ -9,7 +9,15 @@ from pathlib import Path
 
 from bench.rounds import Rounds, Spread
 
-SCALES = {"ns": 1, "ms": 1e6, "s": 1e9, "KiB": 1024, "MiB": 1024**2, "faults": 1}
+SCALES = {
+    "ns": 1,
+    "ms": 1e6,
+    "s": 1e9,
+    "KiB": 1024,
+    "MiB": 1024**2,
+    "MB/s": 1e6,
+    "faults": 1,
+}
 EVEN = 0.03
 HEAD = ["what", "hardstone", "peer", "ratio", "reading", "measured on"]
 BLOCK = re.compile(r"(<!-- results -->\n).*?(<!-- end -->\n)", re.DOTALL)

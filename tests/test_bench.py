@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bench import booting, loads, processes
+from bench import booting, loads, processes, signals
 from bench.rounds import Metrics, Rounds, Spread, measure
 from bench.run import guests
 from bench.table import agreement, line, measured, skipped, write
@@ -147,3 +147,15 @@ def test_memory_counts_files_once_and_holes_not_at_all(
     assert 8192 <= booting.file_bytes(tmp_path) < 1 << 20
     lab_of(tmp_path, monkeypatch, "debian", "")
     assert booting.memory_of_guest()["guest_bytes"] >= 500_000
+
+
+def test_values_of_signaltest_are_cut_off_microseconds() -> None:
+    """Those of the first thread, without the two before the first round trip."""
+    told = [(0, 0, 0), (0, 1, 27), (1, 2, 900), (0, 2, 7), (0, 3, 7), (0, 4, 8), (0, 5, 9)]
+    lines = ["Using 1 cpus.", *("".join(f"{one:8}:" for one in three)[:-1] for three in told)]
+    assert signals.middle_ns("\n".join(lines)) == pytest.approx(8000)
+
+
+def test_signaltest_without_values_is_missing() -> None:
+    with pytest.raises(processes.Missing):
+        signals.middle_ns("Using 1 cpus.")

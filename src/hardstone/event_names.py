@@ -30,6 +30,14 @@ SHIELDED = "shielded"
 IN_MEMORY = "file_in_memory"  # no device under the files of a test
 ON_NETWORK = "file_on_network"
 ONLINE = "not_offline"
+# The inventory of POSIX, which has tables of its own.
+POSIX_OPTIONS = "posix_options"
+POSIX_WHY = "posix_option_why"  # the call that does not work
+POSIX_LIMITS = "posix_limits"
+POSIX_CLOCKS = "posix_clocks"
+POSIX_PROFILE = "posix_profile"
+POSIX_NAMED = "posix_named_only"  # parts of which nothing is asked
+POSIX = (POSIX_OPTIONS, POSIX_WHY, POSIX_LIMITS, POSIX_CLOCKS, POSIX_PROFILE, POSIX_NAMED)
 # The load was not what was asked for.
 SHORT = ("load_short", "load_unseen", "load_ended_early")
 # What a shield did: long, and the same in every test.

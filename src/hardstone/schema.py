@@ -19,6 +19,7 @@ import msgspec
 from hardstone import model
 from hardstone.doctor import DOCTOR_SCHEMA, Diagnosis
 from hardstone.stats.paired_runs import PROOF_SCHEMA, Proof
+from hardstone.stats.posix_answer import POSIX_SCHEMA, PosixDocument
 
 FOLDER = Path(__file__).parents[2] / "schema"
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -30,6 +31,7 @@ _DOCUMENTS: dict[str, tuple[str, Any]] = {
     model.LOADS_SCHEMA: ("The load elements and mixes of a probe", model.Loads),
     model.FACTS_SCHEMA: ("Raw facts about a machine", model.Facts),
     DOCTOR_SCHEMA: ("What the doctor found on a machine", Diagnosis),
+    POSIX_SCHEMA: ("POSIX in runs: options, limits, profiles, features", PosixDocument),
     PROOF_SCHEMA: ("The effect of a setting, measured in pairs", Proof),
 }
 

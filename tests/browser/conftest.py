@@ -13,6 +13,7 @@ from hardstone.model import RunDocument
 from hardstone.report import write_html
 from tests.report import matrix, sample
 from tests.report.hostile import hostile_document, hostile_lookup
+from tests.stats import inventories
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 PATIENCE_MS = 180_000  # sanitizers and analysis may have the CPUs
@@ -94,6 +95,13 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="package")
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return _written(tmp_path_factory.mktemp("hostile"), hostile_document(), hostile_lookup)
+
+
+@pytest.fixture(scope="package")
+def inventory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The report of a run that took nothing but the inventory of POSIX."""
+    place = tmp_path_factory.mktemp("inventory")
+    return _written(place, inventories.document(), sample.SPECS.get)
 
 
 @pytest.fixture(scope="package")

@@ -104,6 +104,18 @@ def test_without_scripts_everything_is_there(report: Path, visit: Any) -> None:
     assert seen.trouble == []
 
 
+@pytest.mark.parametrize("width", [320, 390, 1280])
+def test_the_inventory_of_posix_fits_any_window(inventory: Path, width: int, visit: Any) -> None:
+    seen = visit(inventory, width=width)
+    assert seen.page.evaluate(WIDER_THAN_PAGE) <= 0
+    wide = (
+        "[...document.querySelectorAll('#posix .scroll')].map(e => e.scrollWidth - e.clientWidth)"
+    )
+    assert max(seen.page.evaluate(wide)) <= 0 or width < 390
+    assert seen.page.locator("#posix").inner_text().count("claimed, but fails") == 1
+    assert seen.requests == [inventory.as_uri()] and seen.trouble == []
+
+
 @pytest.mark.parametrize("width", [320, 390, 768, 1280])
 @pytest.mark.parametrize("which", ["report", "hostile"])
 def test_no_page_is_wider_than_its_window(

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from hardstone.model import Facts, StreamSeries
+from hardstone.model import Facts, StreamEvent, StreamSeries
 from tests.conftest import ROOT
 from tests.e2e import machine
 from tests.e2e.again import unless_same, until_quiet
@@ -37,7 +37,9 @@ def musl_probe(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "asm": machine_headers,
     }.items():
         (folder / name).symlink_to(place)
-    files = [str(file) for file in sorted(SOURCES.rglob("*.c")) if file.parent.name != "posix"]
+    files = [
+        str(file) for file in sorted(SOURCES.rglob("*.c")) if file.parent != SOURCES / "port/posix"
+    ]
     program = folder / "hardstone-probe"
     command = [compiler, "-std=c11", "-O0", "-static", "-isystem", str(folder), f"-I{SOURCES}"]
     subprocess.run([*command, "-o", str(program), *files, "-lm", "-lpthread"], check=True)
@@ -88,3 +90,17 @@ def test_mutex_and_condition_variable(musl_probe: Path, quick: list[str], test: 
 def test_the_library_is_not_taken_for_another(musl_probe: Path) -> None:
     told = subprocess.run([musl_probe, "facts", "--json"], capture_output=True, check=True)
     assert "unknown" in msgspec.json.decode(told.stdout, type=Facts).libc
+
+
+def test_what_musl_claims_works_and_some_works_without_a_claim(musl_probe: Path) -> None:
+    stream = run(musl_probe, "POS-B-INV")
+    told = {
+        key: str(value).split()
+        for event in stream.of(StreamEvent)
+        if event.name == "posix_options"
+        for key, value in event.data.items()
+    }
+    assert stream.verdicts["claims_are_true"]
+    assert told["priority_scheduling"] == ["none", "none", "missing"]  # its call says ENOSYS
+    assert told["thread_prio_protect"] == ["none", "none", "missing"]
+    assert told["synchronized_io"] == ["none", "none", "works"]

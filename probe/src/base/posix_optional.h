@@ -125,15 +125,6 @@
 #endif
 #endif
 
-/* posix_openpt and related calls, and termios. */
-#ifndef HS_HAS_TERMINALS
-#if defined(_XOPEN_VERSION)
-#define HS_HAS_TERMINALS 1
-#else
-#define HS_HAS_TERMINALS 0
-#endif
-#endif
-
 /* O_ASYNC and SIGIO, of BSD; no macro announces them. */
 #ifndef HS_HAS_READY_SIGNAL
 #define HS_HAS_READY_SIGNAL 0
@@ -144,7 +135,7 @@
 #define HS_HAS_QUEUED_BYTES 0
 #endif
 
-/* aio_read and related calls. */
+/* aio_read and the other calls of aio.h. */
 #ifndef HS_HAS_AIO
 #if defined(_POSIX_ASYNCHRONOUS_IO) && _POSIX_ASYNCHRONOUS_IO + 0 >= 0
 #define HS_HAS_AIO 1
@@ -168,6 +159,186 @@
 #define HS_HAS_SYNCHRONIZED_FILES 1
 #else
 #define HS_HAS_SYNCHRONIZED_FILES 0
+#endif
+#endif
+
+/* setpgid, and waitpid with WUNTRACED. */
+#ifndef HS_HAS_JOB_CONTROL
+#if defined(_POSIX_JOB_CONTROL) && _POSIX_JOB_CONTROL + 0 > 0
+#define HS_HAS_JOB_CONTROL 1
+#else
+#define HS_HAS_JOB_CONTROL 0
+#endif
+#endif
+
+/* mkfifo: required by POSIX, so no macro announces it. */
+#ifndef HS_HAS_FIFO
+#define HS_HAS_FIFO 1
+#endif
+
+/* symlink and readlink: required by POSIX. */
+#ifndef HS_HAS_SYMBOLIC_LINKS
+#define HS_HAS_SYMBOLIC_LINKS 1
+#endif
+
+/* sched_setscheduler and related calls. */
+#ifndef HS_HAS_PROCESS_SCHEDULING
+#if defined(_POSIX_PRIORITY_SCHEDULING) && _POSIX_PRIORITY_SCHEDULING + 0 > 0
+#define HS_HAS_PROCESS_SCHEDULING 1
+#else
+#define HS_HAS_PROCESS_SCHEDULING 0
+#endif
+#endif
+
+/* SCHED_SPORADIC and its parameters. */
+#ifndef HS_HAS_SPORADIC_SERVER
+#if defined(_POSIX_SPORADIC_SERVER) && _POSIX_SPORADIC_SERVER + 0 > 0
+#define HS_HAS_SPORADIC_SERVER 1
+#else
+#define HS_HAS_SPORADIC_SERVER 0
+#endif
+#endif
+
+/* mmap of files, and msync. */
+#ifndef HS_HAS_MAPPED_FILES
+#if defined(_POSIX_MAPPED_FILES) && _POSIX_MAPPED_FILES + 0 > 0
+#define HS_HAS_MAPPED_FILES 1
+#else
+#define HS_HAS_MAPPED_FILES 0
+#endif
+#endif
+
+/* mlock and munlock. */
+#ifndef HS_HAS_MEMLOCK_RANGE
+#if defined(_POSIX_MEMLOCK_RANGE) && _POSIX_MEMLOCK_RANGE + 0 > 0
+#define HS_HAS_MEMLOCK_RANGE 1
+#else
+#define HS_HAS_MEMLOCK_RANGE 0
+#endif
+#endif
+
+/* mprotect. */
+#ifndef HS_HAS_MEMORY_PROTECTION
+#if defined(_POSIX_MEMORY_PROTECTION) && _POSIX_MEMORY_PROTECTION + 0 > 0
+#define HS_HAS_MEMORY_PROTECTION 1
+#else
+#define HS_HAS_MEMORY_PROTECTION 0
+#endif
+#endif
+
+/* pthread_attr_setstack and pthread_attr_setguardsize. */
+#ifndef HS_HAS_STACK_ATTRIBUTES
+#if defined(_POSIX_THREAD_ATTR_STACKADDR) && _POSIX_THREAD_ATTR_STACKADDR + 0 > 0
+#define HS_HAS_STACK_ATTRIBUTES 1
+#else
+#define HS_HAS_STACK_ATTRIBUTES 0
+#endif
+#endif
+
+/* posix_spawn and waitpid. */
+#ifndef HS_HAS_SPAWN
+#if defined(_POSIX_SPAWN) && _POSIX_SPAWN + 0 > 0
+#define HS_HAS_SPAWN 1
+#else
+#define HS_HAS_SPAWN 0
+#endif
+#endif
+
+/* clock_getcpuclockid, pthread_getcpuclockid, and the clocks of CPU time. */
+#ifndef HS_HAS_CPU_CLOCKS
+#if defined(_POSIX_THREAD_CPUTIME) && _POSIX_THREAD_CPUTIME + 0 > 0
+#define HS_HAS_CPU_CLOCKS 1
+#else
+#define HS_HAS_CPU_CLOCKS 0
+#endif
+#endif
+
+/* pthread_mutex_timedlock and sem_timedwait. */
+#ifndef HS_HAS_TIMEOUTS
+#if defined(_POSIX_TIMEOUTS) && _POSIX_TIMEOUTS + 0 > 0
+#define HS_HAS_TIMEOUTS 1
+#else
+#define HS_HAS_TIMEOUTS 0
+#endif
+#endif
+
+/* posix_fadvise, posix_fallocate, posix_madvise and posix_memalign. */
+#ifndef HS_HAS_ADVISORY_INFO
+#if defined(_POSIX_ADVISORY_INFO) && _POSIX_ADVISORY_INFO + 0 > 0
+#define HS_HAS_ADVISORY_INFO 1
+#else
+#define HS_HAS_ADVISORY_INFO 0
+#endif
+#endif
+
+/* posix_typed_mem_open. */
+#ifndef HS_HAS_TYPED_MEMORY
+#if defined(_POSIX_TYPED_MEMORY_OBJECTS) && _POSIX_TYPED_MEMORY_OBJECTS + 0 > 0
+#define HS_HAS_TYPED_MEMORY 1
+#else
+#define HS_HAS_TYPED_MEMORY 0
+#endif
+#endif
+
+/* pthread_barrier_wait and related calls. */
+#ifndef HS_HAS_BARRIERS
+#if defined(_POSIX_BARRIERS) && _POSIX_BARRIERS + 0 > 0
+#define HS_HAS_BARRIERS 1
+#else
+#define HS_HAS_BARRIERS 0
+#endif
+#endif
+
+/* pthread_rwlock_rdlock and related calls. */
+#ifndef HS_HAS_READER_WRITER_LOCKS
+#if defined(_POSIX_READER_WRITER_LOCKS) && _POSIX_READER_WRITER_LOCKS + 0 > 0
+#define HS_HAS_READER_WRITER_LOCKS 1
+#else
+#define HS_HAS_READER_WRITER_LOCKS 0
+#endif
+#endif
+
+/* pthread_condattr_setclock and clock_nanosleep. */
+#ifndef HS_HAS_CLOCK_SELECTION
+#if defined(_POSIX_CLOCK_SELECTION) && _POSIX_CLOCK_SELECTION + 0 > 0
+#define HS_HAS_CLOCK_SELECTION 1
+#else
+#define HS_HAS_CLOCK_SELECTION 0
+#endif
+#endif
+
+/* posix_trace_create and related calls. */
+#ifndef HS_HAS_TRACE
+#if defined(_POSIX_TRACE) && _POSIX_TRACE + 0 > 0
+#define HS_HAS_TRACE 1
+#else
+#define HS_HAS_TRACE 0
+#endif
+#endif
+
+/* socket and socketpair. */
+#ifndef HS_HAS_SOCKETS
+#if defined(__has_include)
+#if __has_include(<sys/socket.h>)
+#define HS_HAS_SOCKETS 1
+#else
+#define HS_HAS_SOCKETS 0
+#endif
+#else
+#define HS_HAS_SOCKETS 0
+#endif
+#endif
+
+/* regcomp and regexec. */
+#ifndef HS_HAS_REGEXP
+#if defined(__has_include)
+#if __has_include(<regex.h>)
+#define HS_HAS_REGEXP 1
+#else
+#define HS_HAS_REGEXP 0
+#endif
+#else
+#define HS_HAS_REGEXP 0
 #endif
 #endif
 

@@ -52,7 +52,8 @@
     TEST(fio_p_syn) \
     TEST(fio_p_pre) \
     TEST(fio_p_str) \
-    TEST(fio_p_pri)
+    TEST(fio_p_pri) \
+    TEST(pos_b_inv)
 /* clang-format on */
 
 #define DECLARE(name) extern const struct test name;

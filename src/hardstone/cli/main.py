@@ -29,6 +29,7 @@ COMMANDS = {
     "list": "list_tests",
     "explain": "explain",
     "doctor": "doctor",
+    "posix": "posix",
     "runs": "runs",
     "show": "show",
     "report": "report",

@@ -46,13 +46,13 @@ def measure_several(
         )
     for name in names:
         find_target(name)  # a wrong name is told before anything is measured
-    tour = _Tour(names, tests, options, (PlanError, *ends_at))
+    tour = Tour(names, tests, options, (PlanError, *ends_at))
     if options["dry_run"]:
         return _plan_all(tour, as_json=options["as_json"])
     return _run_all(tour, options, after, wants_report=wants_report)
 
 
-class _Tour:
+class Tour:
     """Visits the targets in turn: one that cannot be measured does not keep the others from it."""
 
     def __init__(
@@ -116,7 +116,7 @@ class _Tour:
 
 
 def _run_all(
-    tour: _Tour,
+    tour: Tour,
     options: Mapping[str, Any],
     after: Callable[[Sequence[RunDocument]], None],
     *,
@@ -152,7 +152,7 @@ def _print_runs(documents: list[RunDocument], not_run: list[NotRun], *, as_json:
         print_target_table(target_table(documents))
 
 
-def _plan_all(tour: _Tour, *, as_json: bool) -> int:
+def _plan_all(tour: Tour, *, as_json: bool) -> int:
     from hardstone.terminal.plan import print_plan
 
     plans: list[Plan] = []

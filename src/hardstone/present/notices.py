@@ -13,8 +13,14 @@ from hardstone.model import DataValue, Event, Result, RunDocument
 from hardstone.stats.calibrated import UNEQUAL, unequal_work
 from hardstone.stats.conditions import conditions_in, listed, names_in
 
-# Shown as deviations, or with the details of a shield.
-_NO_NOTES = {*event_names.SHORT, event_names.DIFFER, event_names.LEFT, *event_names.SHIELD_DETAILS}
+# Shown as deviations, with the details of a shield, or in tables of their own.
+_NO_NOTES = {
+    *event_names.SHORT,
+    event_names.DIFFER,
+    event_names.LEFT,
+    *event_names.SHIELD_DETAILS,
+    *event_names.POSIX,
+}
 _SHORT_OR_OTHER = (*event_names.SHORT, event_names.DIFFER)
 
 

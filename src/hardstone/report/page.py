@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from functools import cache
 from pathlib import Path
@@ -17,6 +18,7 @@ from hardstone.model import Descriptor, Result, RunDocument
 from hardstone.present import reproduce
 from hardstone.present.key_figures import LIMIT_OF_MAXIMA, Finding, finding_of
 from hardstone.present.load_table import load_table
+from hardstone.present.posix_table import posix_tables
 from hardstone.present.preemption_pairs import pairs_in
 from hardstone.present.wording import clean
 from hardstone.report import machine
@@ -141,6 +143,8 @@ def _context(
         "opening": opening_of(document, drawer, live=live),
         "beside": tables,
         "preemption": pairs_in(document),
+        "posix": posix_tables(document),
+        "posix_anchors": _only_anchors(results, shown),
         "condition_count": len(beside[0].conditions) if beside else 1,
         "legend": list(settings.names.legend().items()),
         "loads": load_table(document),
@@ -151,6 +155,13 @@ def _context(
         "chart_config": CHART_CONFIG if live else None,
         **_surroundings(document),
     }
+
+
+def _only_anchors(results: list[Result], shown: Mapping[int, str]) -> dict[str, str]:
+    """The anchor of each test that has one result with a section."""
+    counts = Counter(one.test for one in results)
+    alone = (one for one in results if counts[one.test] == 1)
+    return {one.test: shown[id(one)] for one in alone if id(one) in shown}
 
 
 def settings_of(

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from hardstone.files import replace_file
 from hardstone.model import RunDocument
 from hardstone.present.headline import conditions_text
+from hardstone.present.posix_table import posix_tables
 from hardstone.present.preemption_pairs import pairs_in
 from hardstone.present.wording import one_line
 from hardstone.report.drawing import Drawer, helpers_for
@@ -24,6 +25,7 @@ from hardstone.report.masthead import Head, head_of
 from hardstone.report.output_file import regular_target
 from hardstone.report.page import settings_of
 from hardstone.report.plain_text import operators
+from hardstone.report.posix_sheet import posix_sheets
 from hardstone.report.preemption_sheet import preemption_sheet
 from hardstone.report.readable import with_readable_histograms
 from hardstone.report.results import Section, SpecLookup, section_of
@@ -59,6 +61,8 @@ def render_pdf(
         ]
         sheets = [_cover(head, sections)]
         sheets += [preemption_sheet(head.subject, pair) for pair in pairs_in(readable)]
+        for table in posix_tables(readable):
+            sheets += posix_sheets(head.subject, table)
         for section in sections:
             sheets += _pages(head, conditions, section)
         return _joined(head.name, document.id, sheets)

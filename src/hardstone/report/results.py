@@ -39,7 +39,12 @@ _FOLDED_TITLES = {
     "shielded": "Moved",
     "offline": "Taken offline",
 }
-_ELSEWHERE = {*event_names.DEVIATIONS, *_FOLDED_TITLES, event_names.LEFT}
+_ELSEWHERE = {
+    *event_names.DEVIATIONS,
+    *_FOLDED_TITLES,
+    event_names.LEFT,
+    *event_names.POSIX,
+}
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from hardstone.present.kernel_summary import kernel_lines
 from hardstone.present.noise_table import noise_line
 from hardstone.present.notices import deviations
 from hardstone.present.overview import FailedClaim, families, stands_out
+from hardstone.present.posix_table import posix_lines
 from hardstone.present.why_late import worst_causes
 from hardstone.present.wording import clean, one_line, shorten
 from hardstone.stats.conditions import conditions_in, names_in
@@ -98,6 +99,8 @@ class _Words:
             yield from self._labelled("" if number else "stands out", one.text, style)
         for number, (who, text) in enumerate(kernel_lines(self.document)):
             yield from self._labelled("" if number else "kernel time", f"{who} {text}")
+        for number, text in enumerate(posix_lines(self.document)):
+            yield from self._labelled("" if number else "POSIX", text)
         yield from self._noise()
         yield from self._why_late()
         yield from self._advice()

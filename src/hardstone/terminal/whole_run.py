@@ -16,6 +16,7 @@ from hardstone.stats.conditions import conditions_in, names_in
 from hardstone.terminal.console import make_console, print_command, print_rows
 from hardstone.terminal.kernel_view import show_kernel_time
 from hardstone.terminal.noise_rows import print_noise
+from hardstone.terminal.posix_view import show_posix
 from hardstone.terminal.run_rows import (
     advice_commands,
     advice_rows,
@@ -54,6 +55,7 @@ def print_whole(document: RunDocument, stream: IO[str] | None = None) -> None:
     print_loads(console, document)
     print_legend(console, document)
     show_kernel_time(console, document)
+    show_posix(console, document)
     show_search(console, document)
     _print_verdicts(console, document)
     unlike = deviations(document)

@@ -40,6 +40,7 @@ static int open_socket(int ends[2])
 /* The reader is opened first: without one a FIFO cannot be opened for writing without waiting. */
 static int open_fifo(int ends[2], const struct scratch *scratch)
 {
+#if HS_HAS_FIFO
     char path[SCRATCH_BYTES + 16];
     if (scratch->own[0] == '\0')
         return ENOENT;
@@ -53,6 +54,10 @@ static int open_fifo(int ends[2], const struct scratch *scratch)
     if (error && ends[0] >= 0)
         close(ends[0]);
     return error;
+#else
+    (void)ends, (void)scratch;
+    return ENOSYS;
+#endif
 }
 
 int channel_open(struct channel *channel, enum channel_kind kind, const struct scratch *scratch)

@@ -94,7 +94,7 @@ int file_place_synchronise(int file)
 
 void file_place_forget(int file)
 {
-#ifdef POSIX_FADV_DONTNEED
+#if HS_HAS_ADVISORY_INFO && defined(POSIX_FADV_DONTNEED)
     (void)posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED);
 #else
     (void)file;

@@ -2,6 +2,7 @@
 
 #include "family/memory/working_set.h"
 
+#include "base/posix_optional.h"
 #include "run/supervise.h"
 
 #include <errno.h>
@@ -72,8 +73,12 @@ static void look_at_locks(struct place *place)
     struct working_set_table *table = place->table;
     table->locked_bytes = port_locked_bytes();
     for (int i = 0; i < WORKING_SET_HALVES; i++) {
+#if HS_HAS_MAPPED_FILES
         bool is_done = msync(place->halves[i], place->half_bytes, MS_ASYNC | MS_INVALIDATE) == 0;
         table->invalidate_error[i] = is_done ? 0 : errno;
+#else
+        table->invalidate_error[i] = ENOSYS;
+#endif
     }
 }
 

@@ -2,6 +2,8 @@
 
 #include "family/message/kind.h"
 
+#include "base/posix_optional.h"
+
 #include <fcntl.h>
 #include <poll.h>
 #include <stddef.h>
@@ -71,6 +73,7 @@ static int open_pipe(struct message_channel *channel)
     return pipe(ends) == 0 ? keep_ends(channel, ends) : errno;
 }
 
+#if HS_HAS_FIFO
 /* POSIX leaves O_RDWR of a FIFO open, so each end is opened on its own. */
 static int open_ends(struct message_channel *channel, const char *path)
 {
@@ -99,6 +102,13 @@ static int open_fifo(struct message_channel *channel, const struct message_plan 
     unlink(path);
     return error;
 }
+#else
+static int open_fifo(struct message_channel *channel, const struct message_plan *plan)
+{
+    (void)channel, (void)plan;
+    return ENOSYS;
+}
+#endif
 
 static bool is_no_socket(int error)
 {

@@ -9,7 +9,7 @@
 #include "base/posix_source.h"
 
 #include "base/rt_thread.h"
-#include "family/message/exchange.h"
+#include "family/message/table.h"
 
 #include <semaphore.h>
 

@@ -2,6 +2,7 @@
 
 #include "family/privilege/attempt.h"
 
+#include "base/posix_optional.h"
 #include "base/rt_thread.h"
 #include "port/memory_pressure.h"
 #include "port/privilege.h"
@@ -42,7 +43,12 @@ static struct answer become_realtime(int64_t priority)
 /* Not unlocked: a second lock of the same memory and more counts what is new. */
 static struct answer lock_memory(void *memory, int64_t bytes)
 {
+#if HS_HAS_MEMLOCK_RANGE
     struct answer answer = {mlock(memory, (size_t)bytes) == 0 ? 0 : errno, false};
+#else
+    struct answer answer = {ENOSYS, false};
+    (void)memory;
+#endif
     int64_t locked = port_locked_bytes();
     answer.has_effect = locked < 0 ? answer.error == 0 : locked >= bytes;
     return answer;

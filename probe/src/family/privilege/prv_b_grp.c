@@ -99,6 +99,7 @@ struct own {
     struct trial *trial;
     struct answer control[ATTEMPTS];
     bool has_control;
+    bool is_missing; /* no trial could be made, and none for another reason than ENOTSUP */
     uint64_t verdict_count;
     int64_t page_bytes, lock_bytes;
 };
@@ -116,6 +117,7 @@ static int prepare(struct run *run)
     struct own *own = run_own(run, sizeof *own);
     if (!own || ipc_cleanup_open(&own->ipc_cleanup, run, true) != 0)
         return -1;
+    own->is_missing = true;
     own->page_bytes = sysconf(_SC_PAGESIZE);
     own->lock_bytes = run_number(run, "lock_bytes") / own->page_bytes * own->page_bytes;
     if (own->lock_bytes < own->page_bytes)
@@ -289,11 +291,14 @@ static void judge_refusal(struct run *run, int i)
 /* What kept a trial from its attempts. False: nothing did. */
 static bool tell_kept_from(struct run *run)
 {
-    const struct trial *trial = ((struct own *)run->own)->trial;
+    struct own *own = run->own;
+    const struct trial *trial = own->trial;
     char text[TEXT_BYTES];
     if (trial->is_done)
         return false;
     int error = trial->limit_error ? trial->limit_error : trial->become_error;
+    if (error != ENOTSUP)
+        own->is_missing = false;
     const char *hint = trial->limit_error
                            ? "; it takes CAP_SYS_RESOURCE, which root has unless it was taken away"
                            : "; the probe must have what it leaves to the trial: run it as root";
@@ -410,6 +415,9 @@ static int judge(struct run *run)
     const struct own *own = run->own;
     if (own->verdict_count > 0 || run_should_stop())
         return 0;
+    if (own->is_missing)
+        return outcome_set(&run->outcome, STATUS_UNSUPPORTED, NULL,
+                           "this port cannot take rights from a process, or give it one");
     return outcome_set(&run->outcome, STATUS_DENIED,
                        "run it as root, or name a user that root can become (-p user=NUMBER)",
                        "no process could lose its rights or be granted one: see the events");

@@ -5,6 +5,8 @@
 
 #include "family/shared/ipc_calls.h"
 
+#include <stdint.h>
+
 /* ---- POSIX queues ---- */
 
 #if HS_HAS_MESSAGE_QUEUES

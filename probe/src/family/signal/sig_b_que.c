@@ -1,7 +1,7 @@
 /* SIG-B-QUE: queued signals are reliable (HP 1987; Obenland 2000).
  *
  * The measuring thread queues a burst of real-time signals to a receiver, a thread of its process
- * or a second process on the same CPU, that blocks them. Each signal has its number and its place
+ * or a second process, that blocks them. Each signal has its number and its place
  * among those of its number as value. The first 4000 have up to eight numbers in random order, the
  * others the highest of these: Linux searches the queue from its head at each delivery, and would
  * take half a minute for 100,000 of mixed numbers. Then the receiver unblocks and takes them, by a

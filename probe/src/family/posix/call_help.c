@@ -1,0 +1,122 @@
+#include "base/posix_source.h"
+
+#include "family/posix/call_help.h"
+
+#include "base/clock.h"
+#include "port/port.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define STEP_NS INT64_C(1000000)
+
+struct timespec call_timespec(int64_t ns)
+{
+    return (struct timespec){.tv_sec = (time_t)(ns / CLOCK_NS_PER_S),
+                             .tv_nsec = (long)(ns % CLOCK_NS_PER_S)};
+}
+
+void call_nap(int64_t ns)
+{
+    struct timespec nap = call_timespec(ns);
+    nanosleep(&nap, NULL);
+}
+
+struct timespec call_time_in(clockid_t clock, int64_t ns)
+{
+    struct timespec now = {0};
+    clock_gettime(clock, &now);
+    return call_timespec(clock_timespec_ns(&now) + ns);
+}
+
+bool call_wait_for(const atomic_bool *flag, const struct call_tools *tools)
+{
+    for (int64_t waited_ns = 0; waited_ns < tools->wait_ns; waited_ns += STEP_NS) {
+        if (atomic_load(flag))
+            return true;
+        call_nap(STEP_NS);
+    }
+    return atomic_load(flag);
+}
+
+struct job {
+    int (*body)(void *);
+    void *argument;
+    int result;
+};
+
+static void *run_job(void *argument)
+{
+    struct job *job = argument;
+    job->result = job->body(job->argument);
+    return NULL;
+}
+
+int call_on_thread(int (*body)(void *), void *argument, int if_not)
+{
+    struct job job = {body, argument, if_not};
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, run_job, &job) != 0)
+        return if_not;
+    pthread_join(thread, NULL);
+    return job.result;
+}
+
+int call_in_process(bool (*body)(void *), void *argument)
+{
+    pid_t parent = getpid(), process = port_fork();
+    if (process < 0)
+        return errno;
+    if (process == 0) {
+        port_kill_with_parent(parent);
+        _exit(body(argument) ? 0 : 1);
+    }
+    return port_wait_for(process);
+}
+
+bool call_program(struct call_program *program)
+{
+    bool has_shell = access("/bin/sh", X_OK) == 0;
+    memset(program, 0, sizeof *program);
+    snprintf(program->path, sizeof program->path, "/bin/sh");
+    if (!has_shell && port_own_executable(program->path, sizeof program->path) != 0)
+        return false;
+    program->status = has_shell ? 7 : 0;
+    snprintf(program->words[0], sizeof program->words[0], has_shell ? "-c" : "list");
+    snprintf(program->words[1], sizeof program->words[1], "exit %d", program->status);
+    program->arguments[0] = program->path;
+    program->arguments[1] = program->words[0];
+    program->arguments[2] = has_shell ? program->words[1] : NULL;
+    return true;
+}
+
+int call_file(const struct call_tools *tools, struct answer *answer)
+{
+    int file = scratch_file(tools->scratch);
+    if (file < 0)
+        *answer = answer_untried("no file in the scratch folder (TMPDIR)");
+    return file;
+}
+
+bool call_path(const struct call_tools *tools, const char *name, char path[CALL_PATH_BYTES],
+               struct answer *answer)
+{
+    if (tools->scratch->own[0] == '\0' || access(tools->scratch->own, W_OK) != 0) {
+        *answer = answer_untried("no scratch folder (TMPDIR)");
+        return false;
+    }
+    snprintf(path, CALL_PATH_BYTES, "%s/%s", tools->scratch->own, name);
+    return true;
+}
+
+struct answer call_no_queue(int error)
+{
+    const char *limit = error == EMFILE   ? "ulimit -q"
+                        : error == ENOSPC ? "the number of queues (fs.mqueue.queues_max)"
+                        : error == EINVAL ? "messages of a queue (fs.mqueue.msg_max)"
+                                          : NULL;
+    return limit ? answer_denied("mq_open: %s; raise %s", strerror(error), limit)
+                 : answer_error("mq_open", error);
+}

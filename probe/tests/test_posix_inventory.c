@@ -1,0 +1,302 @@
+/* The inventory of POSIX on made-up tables: what a header says, what a claim is, which profile is
+ * satisfied, which limit is low; and a runner whose calls hang or end their process. */
+#include "base/posix_source.h"
+
+#include "family/posix/call_runner.h"
+#include "family/posix/inventory.h"
+#include "family/posix/limits.h"
+#include "family/posix/profiles.h"
+#include "family/posix/sysconf_names.h"
+#include "port/port.h"
+#include "tap.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static struct answer answers[OPTION_MOST];
+
+static void all_work(void)
+{
+    for (int i = 0; i < OPTION_MOST; i++)
+        answers[i] = answer_works();
+}
+
+static void set(const char *key, struct answer answer)
+{
+    int place = option_place(key);
+    if (CHECK(place >= 0))
+        answers[place] = answer;
+}
+
+/* ---- headers and sysconf ---- */
+
+static struct saying header(const char *text)
+{
+    struct posix_option option = {.header = text};
+    return option_header(&option);
+}
+
+static void headers_are_read(void)
+{
+    CHECK_SAME(header(NULL).kind, SAYING_NONE);
+    CHECK_SAME(header("_POSIX_TIMERS").kind, SAYING_NONE);
+    CHECK_SAME(header("200809L").number, 200809);
+    CHECK_SAME(header("200809L").kind, SAYING_NUMBER);
+    CHECK_SAME(header("(-1)").number, -1);
+    CHECK_SAME(header("( 200112L)").number, 200112);
+    CHECK_SAME(header("-1").number, -1);
+    CHECK_SAME(header("").kind, SAYING_NUMBER); /* defined without a value: POSIX.1-1990 */
+    CHECK_SAME(header("").number, 0);
+    CHECK_SAME(header("'\\0'").number, 0); /* _POSIX_VDISABLE of glibc */
+}
+
+static void sayings_are_told(void)
+{
+    char text[SAYING_BYTES];
+    CHECK_TEXT(saying_text((struct saying){SAYING_NUMBER, 200809}, text), "200809");
+    CHECK_TEXT(saying_text((struct saying){SAYING_NUMBER, -1}, text), "-1");
+    CHECK_TEXT(saying_text((struct saying){SAYING_NONE, 0}, text), "none");
+    CHECK_TEXT(saying_text((struct saying){SAYING_UNKNOWN, 0}, text), "unknown");
+}
+
+static bool is_claimed(bool is_path, const char *macro, struct saying told)
+{
+    struct posix_option option = {.is_path = is_path, .header = macro};
+    return option_is_claimed(&option, option_header(&option), told);
+}
+
+/* 0 in a header is decided at run time; of sysconf it is no claim, of pathconf it is one. */
+static void claims_are_told_from_silence(void)
+{
+    struct saying none = {SAYING_NONE, 0}, unknown = {SAYING_UNKNOWN, 0};
+    struct saying zero = {SAYING_NUMBER, 0}, one = {SAYING_NUMBER, 1};
+    CHECK(is_claimed(false, "200809L", none));
+    CHECK(is_claimed(false, "-1", one));
+    CHECK(is_claimed(false, "0", one));
+    CHECK(!is_claimed(false, "0", none));
+    CHECK(!is_claimed(false, "0", zero));
+    CHECK(!is_claimed(false, "-1", none));
+    CHECK(!is_claimed(false, "_POSIX_TIMERS", unknown));
+    CHECK(is_claimed(true, "0", zero));
+    CHECK(!is_claimed(true, "0", none));
+}
+
+static void sysconf_without_a_name_is_unknown(void)
+{
+    struct posix_option nameless = {.name = NO_NAME}, senseless = {.name = 99999};
+    struct posix_option version = {.name = _SC_VERSION};
+    CHECK_SAME(option_sysconf(&nameless, "/").kind, SAYING_UNKNOWN);
+    CHECK_SAME(option_sysconf(&senseless, "/").kind, SAYING_UNKNOWN);
+    CHECK_SAME(option_sysconf(&version, "/").kind, SAYING_NUMBER);
+}
+
+static void keys_are_those_of_one_option_each(void)
+{
+    int count = option_count();
+    CHECK(count > 50 && count <= OPTION_MOST);
+    CHECK_SAME(option_place("no such option"), -1);
+    for (int i = 0; i < count; i++) {
+        CHECK_SAME(option_place(posix_options[i].key), i);
+        CHECK(posix_options[i].call != NULL);
+    }
+}
+
+/* ---- answers ---- */
+
+static void errors_are_told_apart(void)
+{
+    CHECK_SAME(answer_error("call", ENOSYS).result, CALL_MISSING);
+    CHECK_SAME(answer_error("call", ENOTSUP).result, CALL_MISSING);
+    CHECK_SAME(answer_error("call", EPERM).result, CALL_DENIED);
+    CHECK_SAME(answer_error("call", EACCES).result, CALL_DENIED);
+    CHECK_SAME(answer_error("call", EMFILE).result, CALL_DENIED);
+    CHECK_SAME(answer_error("call", EINVAL).result, CALL_FAILS);
+    CHECK_SAME(answer_error("call", EIO).result, CALL_FAILS);
+    CHECK_HOLDS(answer_error("mq_open", EMFILE).why, "ulimit -n");
+    CHECK_HOLDS(answer_missing("aio_read").why, "aio_read");
+    CHECK_TEXT(call_result_name(answer_partly("x").result), "partly");
+    CHECK_TEXT(answer_works().why, "");
+}
+
+/* ---- profiles ---- */
+
+static void all_works_satisfies_all(void)
+{
+    all_work();
+    for (int i = 0; i < PROFILE_COUNT; i++) {
+        struct profile_answer decided = profile_decide(i, answers);
+        CHECK(decided.is_satisfied);
+        CHECK_SAME(decided.missing_count, 0);
+        CHECK_TEXT(decided.missing, "");
+    }
+}
+
+/* A profile needs all that those before it need. */
+static void what_one_lacks_the_next_lack_too(void)
+{
+    all_work();
+    set("trace", answer_missing("posix_trace_create"));
+    CHECK(profile_decide(0, answers).is_satisfied);
+    struct profile_answer second = profile_decide(1, answers), third = profile_decide(2, answers);
+    CHECK(!second.is_satisfied && !third.is_satisfied);
+    CHECK_TEXT(second.missing, "trace");
+    CHECK_TEXT(second.next_missing, "trace");
+    CHECK_TEXT(third.missing, "trace");
+    CHECK_TEXT(third.next_missing, "");
+    CHECK_SAME(third.next_missing_count, 0);
+}
+
+static void partly_is_missing_and_denied_is_counted(void)
+{
+    all_work();
+    set("timers", answer_partly("less"));
+    set("memlock", answer_error("mlockall", EPERM));
+    set("semaphores", answer_fails("broken"));
+    set("fsync", answer_untried("no folder"));
+    struct profile_answer decided = profile_decide(0, answers);
+    CHECK(!decided.is_satisfied);
+    CHECK_SAME(decided.missing_count, 4);
+    CHECK_SAME(decided.denied_count, 2);
+    CHECK_TEXT(decided.missing, "fsync,memlock,semaphores,timers");
+}
+
+static void an_option_of_no_profile_changes_nothing(void)
+{
+    all_work();
+    set("typed_memory_objects", answer_missing("posix_typed_mem_open"));
+    set("barriers", answer_fails("open"));
+    CHECK(profile_decide(PROFILE_COUNT - 1, answers).is_satisfied);
+}
+
+static void profiles_name_options_that_exist_once(void)
+{
+    for (int i = 0; i < PROFILE_COUNT; i++)
+        for (const char *const *key = posix_profiles[i].adds; *key; key++) {
+            CHECK(option_place(*key) >= 0);
+            for (int j = 0; j <= i; j++)
+                for (const char *const *other = posix_profiles[j].adds; *other; other++)
+                    CHECK(key == other || strcmp(*key, *other) != 0);
+        }
+}
+
+/* Nothing works: the list is cut, the count is not. */
+static void a_long_list_is_cut_and_counted(void)
+{
+    for (int i = 0; i < OPTION_MOST; i++)
+        answers[i] = answer_fails("broken");
+    struct profile_answer decided = profile_decide(PROFILE_COUNT - 1, answers);
+    size_t length = strlen(decided.missing);
+    CHECK(decided.missing_count > 50);
+    CHECK(length < PROFILE_TEXT_BYTES);
+    CHECK_TEXT(decided.missing + length - 4, ",...");
+}
+
+/* ---- limits ---- */
+
+static void low_limits_are_found(void)
+{
+    struct posix_limit limit = {.key = "made_up", .name = NO_NAME, .least = 32};
+    struct answer works = answer_works(), fails = answer_fails("x");
+    struct answer denied = answer_denied("x"), missing = answer_missing("x");
+    int64_t value;
+    CHECK(!limit_value(&limit, &value));
+    CHECK(limit_is_low(&limit, true, 31, NULL));
+    CHECK(!limit_is_low(&limit, true, 32, NULL));
+    CHECK(!limit_is_low(&limit, true, -1, NULL)); /* no limit */
+    CHECK(!limit_is_low(&limit, false, 0, NULL));
+    CHECK(!limit_is_low(&limit, true, 32, &works));
+    CHECK(limit_is_low(&limit, true, 32, &fails));
+    CHECK(limit_is_low(&limit, true, -1, &fails));
+    CHECK(!limit_is_low(&limit, true, 32, &denied));
+    CHECK(!limit_is_low(&limit, true, 3, &denied)); /* by a limit of this user */
+    CHECK(limit_is_low(&limit, true, 3, &missing));
+    CHECK(!limit_is_low(&limit, true, 32, &missing));
+}
+
+/* ---- the runner ---- */
+
+static struct answer call_good(const struct call_tools *tools)
+{
+    (void)tools;
+    return answer_works();
+}
+
+static struct answer call_hanging(const struct call_tools *tools)
+{
+    (void)tools;
+    while (pause() < 0)
+        ;
+    return answer_works();
+}
+
+static struct answer call_ending(const struct call_tools *tools)
+{
+    (void)tools;
+    raise(SIGKILL);
+    return answer_works();
+}
+
+static struct answer call_exiting(const struct call_tools *tools)
+{
+    (void)tools;
+    _exit(3);
+}
+
+/* The one after it is called all the same. */
+static void a_call_that_hangs_is_ended_and_told(void)
+{
+    static const posix_call calls[] = {call_good, call_hanging, call_ending, call_exiting,
+                                       call_good};
+    struct call_runner runner = {.calls = calls, .count = 5, .limit_ns = 300000000};
+    if (!port_has_processes()) {
+        tap_skip("no processes here");
+        return;
+    }
+    CHECK_SAME(call_runner_open(&runner), 0);
+    CHECK_SAME(runner.board->answers[0].result, CALL_UNTRIED);
+    CHECK_SAME(call_runner_run(&runner), 0);
+    const struct answer *got = runner.board->answers;
+    CHECK_SAME(got[0].result, CALL_WORKS);
+    CHECK_SAME(got[1].result, CALL_FAILS);
+    CHECK_HOLDS(got[1].why, "not at its end after 300 ms");
+    CHECK_SAME(got[2].result, CALL_FAILS);
+    CHECK_HOLDS(got[2].why, "ended its process");
+    CHECK_SAME(got[3].result, CALL_FAILS);
+    CHECK_SAME(got[4].result, CALL_WORKS);
+    call_runner_close(&runner);
+}
+
+/* Somebody ends the runner: what it did not reach is untried. */
+static void a_runner_that_is_killed_is_told(void)
+{
+    static const posix_call calls[] = {call_good};
+    struct call_runner runner = {.calls = calls, .count = 1, .limit_ns = 300000000};
+    if (!port_has_processes()) {
+        tap_skip("no processes here");
+        return;
+    }
+    signal(SIGPIPE, SIG_IGN);
+    CHECK_SAME(call_runner_open(&runner), 0);
+    kill(runner.process, SIGKILL);
+    CHECK(call_runner_run(&runner) != 0);
+    CHECK_SAME(runner.board->answers[0].result, CALL_UNTRIED);
+    call_runner_close(&runner);
+}
+
+TAP_MAIN({"headers are read", headers_are_read}, {"sayings are told", sayings_are_told},
+         {"claims are told from silence", claims_are_told_from_silence},
+         {"sysconf without a name is unknown", sysconf_without_a_name_is_unknown},
+         {"keys are those of one option each", keys_are_those_of_one_option_each},
+         {"errors are told apart", errors_are_told_apart},
+         {"all works: all profiles are satisfied", all_works_satisfies_all},
+         {"what one profile lacks, the next lack too", what_one_lacks_the_next_lack_too},
+         {"partly is missing, denied is counted", partly_is_missing_and_denied_is_counted},
+         {"an option of no profile changes nothing", an_option_of_no_profile_changes_nothing},
+         {"profiles name options that exist, once", profiles_name_options_that_exist_once},
+         {"a long list is cut and counted", a_long_list_is_cut_and_counted},
+         {"low limits are found", low_limits_are_found},
+         {"a call that hangs is ended and told", a_call_that_hangs_is_ended_and_told},
+         {"a runner that is killed is told", a_runner_that_is_killed_is_told})
