@@ -13,8 +13,10 @@ from typing import Any
 
 import pytest
 
+from hardstone.model import StreamLoad
 from tests.e2e import machine
 from tests.e2e.loads import Marked, RunningLoad, elements, events, loading, once, wait_until
+from tests.e2e.running import run
 from tests.e2e.shield_state import children
 
 pytestmark = pytest.mark.e2e
@@ -379,3 +381,12 @@ def test_a_measurement_survives_a_lost_loader(probe: Path, folder: Path, quick: 
     assert "storm: 1 of 2 processes ended" in events(lines)["load_ended_early"]
     assert "load_short" in events(lines)
     marked.wait_for_none()
+
+
+@pytest.mark.parametrize("test", ["SEM-P-SIG", "POS-B-INV"])
+def test_a_test_that_forks_before_the_load_works_has_its_load(probe: Path, test: str) -> None:
+    """Its guard has a copy of the pipe on which the processes of the load wait."""
+    stream = run(probe, test, "--samples", "2000", "--load", "disk")
+    (load,) = stream.of(StreamLoad)
+    assert load.processes == 1
+    assert "load_not_settled" not in stream.events

@@ -13,7 +13,7 @@ struct supervisor_plan {
     uint64_t seed;
     int64_t limit_ns; /* CLOCK_MONOTONIC: time limit of the load */
     int order;        /* socket to the probe: a byte, or end of file, is the order to end */
-    int gate;         /* pipe from the probe: at end of file the workers begin */
+    int gate; /* pipe from the probe: a worker begins with a byte of it, or at end of file */
 };
 
 /* Main function of the supervisor process: starts the workers of `plan` and ends them at the order.

@@ -6,8 +6,8 @@
 
 /* Main function of a worker process. Sets SCHED_OTHER at nice 0, CPU
  * affinity and default signal handling (SIGPIPE and SIGXFSZ ignored), prepares the element, waits
- * for end of file on `gate` and works until the load ends. Keeps only `gate` and the three standard
- * descriptors. Never returns. */
+ * for a byte or end of file on `gate` and works until the load ends. Keeps only `gate` and the
+ * three standard descriptors. Never returns. */
 void worker_be(struct worker *worker, int gate) __attribute__((noreturn));
 
 /* Names the calling process hs-load-WORD. */

@@ -87,7 +87,8 @@ static void list_calls(struct own *own)
 static int open_places(struct run *run)
 {
     struct own *own = run->own;
-    scratch_choose(&own->scratch, true, run->request->seed);
+    /* The load has a folder by the seed alone. */
+    scratch_choose(&own->scratch, true, run->request->seed ^ (uint64_t)clock_monotonic_ns());
     scratch_sweep(&own->scratch);
     if (ipc_cleanup_open_with(&own->ipc_cleanup, run, &own->scratch) != 0)
         return -1;
