@@ -5,6 +5,8 @@
 #include "base/clock.h"
 #include "port/port.h"
 
+#include <stdbool.h>
+
 const char *rt_budget_lift_command(void)
 {
     int64_t runtime_ns, period_ns;
@@ -35,8 +37,13 @@ int64_t rt_budget_rest(struct rt_budget *rt_budget)
 int64_t rt_budget_rest_ahead(struct rt_budget *rt_budget, int64_t ahead_ns)
 {
     int64_t now_ns = clock_monotonic_ns();
-    if (now_ns - rt_budget->started_ns + ahead_ns < rt_budget->burst_ns)
-        return now_ns;
+    bool is_left = now_ns - rt_budget->started_ns + ahead_ns < rt_budget->burst_ns;
+    return is_left ? now_ns : rt_budget_rest_now(rt_budget);
+}
+
+int64_t rt_budget_rest_now(struct rt_budget *rt_budget)
+{
+    int64_t now_ns = clock_monotonic_ns();
     struct timespec rest = clock_ns_timespec(rt_budget->rest_ns);
     nanosleep(&rest, NULL);
     rt_budget->started_ns = clock_monotonic_ns();

@@ -25,6 +25,9 @@ int64_t rt_budget_rest(struct rt_budget *rt_budget);
  * if less than that is left of the burst. */
 int64_t rt_budget_rest_ahead(struct rt_budget *rt_budget, int64_t ahead_ns);
 
+/* Sleeps for a rest in any case. */
+int64_t rt_budget_rest_now(struct rt_budget *rt_budget);
+
 /* The command that lifts the system's budget; NULL: there is no budget now. */
 const char *rt_budget_lift_command(void);
 

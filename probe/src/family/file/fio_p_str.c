@@ -5,7 +5,7 @@
  * new file. `write`: begin = before the write, end = after it. `throughput`: bytes per second of
  * each window; a window is 100 ms or longer and ends with a write; a file that is written in less
  * is one window. `total`: begin = before the first write of a file, end = after the fdatasync
- * behind its last one, without the rests of the thread.
+ * behind its last one.
  *
  *   buffered  ordinary writes, and one fdatasync at the end, which is in `total` only: a window
  * says how fast the page cache takes data, and how long it keeps the writer waiting direct    past
@@ -15,11 +15,13 @@
  * before. What 2 GB would take is worked out from bytes and `total` (event streamed).
  *
  * How it could be wrong: a stream that is much shorter than memory tells of the page cache in mode
- * buffered. A thread that never blocks rests, so that it is not throttled; between two windows, but
- * the device goes on meanwhile. In memory (event file_in_memory) there is no device.
+ * buffered. A thread that hardly blocks has to rest between two windows, so that it is not
+ * throttled: that time is in `total`, and the device goes on in it (rested_ns of the event
+ * streamed). In memory (event file_in_memory) there is no device.
  */
 #include "base/posix_source.h"
 
+#include "family/file/cpu_share.h"
 #include "family/file/place.h"
 #include "family/file/sampling.h"
 #include "family/file/throughput.h"
@@ -54,7 +56,7 @@ static const struct series_spec series[] = {
      "bytes written in a window of 100 ms or longer, which ends with a write, over its length",
      NULL},
     {"total", "ns", "mode", "before the first write of a file",
-     "after the fdatasync behind its last one, without the rests of the thread"},
+     "after the fdatasync behind its last one"},
     {0},
 };
 
@@ -66,9 +68,11 @@ struct own {
     int64_t file_bytes, at;
     int64_t begin_ns, rested_ns; /* of this file; rests of the run before it */
     struct throughput window;
+    struct cpu_share cpu_share;
     bool has_window; /* of this file, that is over */
     int short_count;
-    int64_t streamed_bytes, streamed_ns, synchronised_ns; /* of all files of the variant */
+    /* Of all files of the variant. */
+    int64_t streamed_bytes, streamed_ns, synchronised_ns, all_rested_ns;
 };
 
 static int prepare(struct run *run)
@@ -99,7 +103,7 @@ static int begin_mode(struct run *run)
     struct own *own = run->own;
     own->mode = (enum mode)variant_number(run, "mode");
     own->short_count = 0;
-    own->streamed_bytes = own->streamed_ns = own->synchronised_ns = 0;
+    own->streamed_bytes = own->streamed_ns = own->synchronised_ns = own->all_rested_ns = 0;
     bool is_aligned = own->size_bytes % FILE_BLOCK_BYTES == 0;
     if (own->mode == DIRECT && (!own->place.can_direct || !is_aligned)) {
         const char *cause = is_aligned ? "the system or the file system cannot do direct I/O"
@@ -123,10 +127,11 @@ static int begin_file(struct run *run)
     own->has_window = false;
     if (ftruncate(own->file, 0) != 0 || fsync(own->file) != 0)
         return file_place_fail(run, errno, "beginning a file anew");
-    rt_budget_rest_ahead(&run->rt_budget, THROUGHPUT_WINDOW_NS);
+    rt_budget_rest_now(&run->rt_budget);
     own->rested_ns = run->rt_budget.rested_ns;
     own->begin_ns = run_anchor(run);
     throughput_begin(&own->window, own->begin_ns);
+    cpu_share_begin(&own->cpu_share, cpu_share_clock_ns(own->begin_ns), own->begin_ns);
     return 0;
 }
 
@@ -139,7 +144,7 @@ static int end_file(struct run *run)
     if (file_place_synchronise(own->file) != 0)
         return file_place_fail(run, errno, "fdatasync");
     int64_t end_ns = run_anchor(run);
-    int64_t total_ns = end_ns - own->begin_ns - (run->rt_budget.rested_ns - own->rested_ns);
+    int64_t total_ns = end_ns - own->begin_ns;
     record_value(run_record(run, TOTAL), total_ns, run_at_ns(run, end_ns));
     if (!own->has_window)
         record_value(run_record(run, THROUGHPUT),
@@ -147,6 +152,7 @@ static int end_file(struct run *run)
                      run_at_ns(run, written_ns));
     own->streamed_bytes += own->at;
     own->streamed_ns += total_ns;
+    own->all_rested_ns += run->rt_budget.rested_ns - own->rested_ns;
     own->synchronised_ns += end_ns - written_ns;
     own->at = 0;
     return 0;
@@ -175,7 +181,9 @@ static int take_write(struct run *run)
         return 0;
     own->has_window = true;
     record_value(run_record(run, THROUGHPUT), per_s, run_at_ns(run, now_ns));
-    throughput_begin(&own->window, rt_budget_rest_ahead(&run->rt_budget, THROUGHPUT_WINDOW_NS));
+    if (cpu_share_is_used(&own->cpu_share, &run->rt_budget, cpu_share_clock_ns(now_ns), now_ns))
+        rt_budget_rest_now(&run->rt_budget);
+    throughput_begin(&own->window, clock_monotonic_ns());
     return 0;
 }
 
@@ -206,19 +214,19 @@ static void tell_streamed(struct run *run)
         return;
     double per_s = (double)own->streamed_bytes / ((double)own->streamed_ns / 1e9);
     double two_gb_s = (double)TWO_GB / per_s;
-    arena_event(run->arena, "streamed", -1,
-                DATA(data_text("mode", mode_names[own->mode]),
-                     data_integer("bytes", own->streamed_bytes),
-                     data_integer("total_ns", own->streamed_ns),
-                     data_integer("synchronising_ns", own->synchronised_ns),
-                     data_number("bytes_per_s", per_s),
-                     data_integer("two_gb_ns", (int64_t)(two_gb_s * 1e9)),
-                     data_integer("short_writes_count", own->short_count)),
-                "%s: %lld MiB in %.3f s, of which the fdatasync at the end took %.3f s: %.1f MB/s; "
-                "at that rate 2 GB take %.1f s%s",
-                mode_names[own->mode], (long long)(own->streamed_bytes >> 20),
-                (double)own->streamed_ns / 1e9, (double)own->synchronised_ns / 1e9, per_s / 1e6,
-                two_gb_s, own->short_count > 0 ? "; some writes were short" : "");
+    arena_event(
+        run->arena, "streamed", -1,
+        DATA(data_text("mode", mode_names[own->mode]), data_integer("bytes", own->streamed_bytes),
+             data_integer("total_ns", own->streamed_ns),
+             data_integer("synchronising_ns", own->synchronised_ns),
+             data_integer("rested_ns", own->all_rested_ns), data_number("bytes_per_s", per_s),
+             data_integer("two_gb_ns", (int64_t)(two_gb_s * 1e9)),
+             data_integer("short_writes_count", own->short_count)),
+        "%s: %lld MiB in %.3f s, of which the fdatasync at the end took %.3f s: %.1f MB/s; "
+        "at that rate 2 GB take %.1f s%s",
+        mode_names[own->mode], (long long)(own->streamed_bytes >> 20),
+        (double)own->streamed_ns / 1e9, (double)own->synchronised_ns / 1e9, per_s / 1e6, two_gb_s,
+        own->short_count > 0 ? "; some writes were short" : "");
 }
 
 static int measure_variant(struct run *run)
