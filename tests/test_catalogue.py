@@ -189,8 +189,8 @@ WHOLE = resources.files("hardstone").joinpath("catalogue.toml").read_text("utf-8
         ('category = "clock"\n', "", "category"),
         ("order = 10", 'order = "10"', "order"),
         ("order = 10", "order = 10\nodrer = 10", "odrer"),
-        ('duration = "3s"', 'duration = "5 parsecs"', "5 parsecs.*quick"),
-        ('duration = "3s"', 'duration = "5s", smaples = 3', "smaples.*quick"),
+        ('duration = "6s"', 'duration = "5 parsecs"', "5 parsecs.*quick"),
+        ('duration = "6s"', 'duration = "5s", smaples = 3', "smaples.*quick"),
     ],
 )
 def test_faulty_data_is_refused_by_its_field(right: str, wrong: str, said: str) -> None:

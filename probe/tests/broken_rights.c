@@ -51,6 +51,11 @@ int setrlimit(__rlimit_resource_t resource, const struct rlimit *wanted)
 {
     struct rlimit limit = *wanted;
     int granted = (int)limit.rlim_cur;
+    struct rlimit now;
+    if (breaks("sig_others") && getrlimit(resource, &now) == 0 && wanted->rlim_max > now.rlim_max) {
+        errno = EPERM;
+        return -1;
+    }
     if (!has_own_limits())
         return REAL(setrlimit)(resource, wanted);
     if (resource == RLIMIT_RTPRIO)

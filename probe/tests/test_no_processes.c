@@ -288,6 +288,19 @@ static void test_operations_of_the_kernel_need_a_process(void)
         check_unsupported(STREAM("KRN-P-PRE", "-p", "operation=pipe"), "shm_open");
 }
 
+static void test_a_background_writer_needs_a_process(void)
+{
+    reset();
+    if (lacks_rights())
+        return;
+    fake_port.has_no_processes = true;
+    check_unsupported(STREAM("FIO-P-PRI", "-p", "mode=time_shared"), "second process (fork)");
+    fake_port.has_no_processes = false;
+    fake_library.has_no_memory = true;
+    if (tap_is_wrapped())
+        check_unsupported(STREAM("FIO-P-PRI", "-p", "mode=time_shared"), "shm_open");
+}
+
 static void test_waiters_without_processes(void)
 {
     reset();
@@ -344,6 +357,7 @@ TAP_MAIN({"round trips without processes", test_round_trips_without_processes},
          {"nothing to clean up", test_nothing_to_clean_up},
          {"verdicts without processes", test_verdicts_without_processes},
          {"operations of the kernel need a process", test_operations_of_the_kernel_need_a_process},
+         {"a background writer needs a process", test_a_background_writer_needs_a_process},
          {"waiters without processes", test_waiters_without_processes},
          {"few waiters take little memory", test_few_waiters_take_little_memory},
          {"processes alone are asked for", test_processes_alone_are_asked_for})

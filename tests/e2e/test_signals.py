@@ -124,6 +124,20 @@ def test_a_low_limit_is_a_smaller_burst(open_probe: Path, quick: list[str], limi
 
 
 @limits
+def test_room_that_others_take_is_told(
+    shared_probe: Path, broken_signals: Path, quick: list[str]
+) -> None:
+    """EAGAIN comes early, and the kernel's count says why: no claim fails."""
+    words = ("SIG-B-QUE", "-p", "burst=1900", "-p", "scopes=process", *quick)
+    prefix = ["prlimit", "--sigpending=2200"]
+    libc = on(broken_signals, "sig_others")
+    stream = run(shared_probe, *words, prefix=prefix, variables=libc)
+    assert failing(stream) == set()
+    told = stream.events["queue_shared"].data
+    assert told["wanted_count"] == 1900 and told["accepted_count"] < 1900
+
+
+@limits
 @realtime
 @pytest.mark.parametrize("receiver", RECEIVERS)
 def test_no_room_is_denied(probe: Path, quick: list[str], receiver: str) -> None:

@@ -14,6 +14,7 @@ from hardstone.stats.posix_answer import (
 from hardstone.stats.posix_data import posix_data
 from hardstone.stats.posix_reading import inventory_of
 from tests.stats import inventories, make
+from tests.targets import sample
 
 
 def coverage(part: str = "1003.1b", **odd: str) -> PartCoverage:
@@ -180,6 +181,19 @@ def test_a_run_under_several_conditions_has_an_answer_for_each() -> None:
     document = make.document(results=loads)
     assert [one.under for one in answers_in(document)] == ["none", "heavy"]
     assert answers_in(make.document()) == []
+
+
+def test_series_and_labels_of_the_points_are_those_of_the_register() -> None:
+    tests = {one.id: one for one in sample.register().tests}
+    asked = [one for point in posix_data().points for one in point.tests if one.test in tests]
+    assert asked
+    for one in asked:
+        spec = tests[one.test]
+        assert one.series is None or one.series in {series.name for series in spec.series}
+        choices = {param.label: param.choices for param in spec.params if param.label}
+        for label, value in one.labels.items():
+            fixed = {series.fixed.get(label) for series in spec.series}
+            assert value in choices.get(label, fixed)
 
 
 def test_every_option_and_test_of_the_points_is_named_as_it_is() -> None:

@@ -90,6 +90,13 @@ def test_features_have_an_answer_by_options_and_by_measurements() -> None:
     assert "to measure what this run lacks:\n    " in text
 
 
+def test_a_label_that_says_nothing_alone_has_its_name() -> None:
+    access = make.series([400, 3000], "access")
+    access.labels = {"locked": "yes"}
+    locked = make.result("MEM-B-LCK", series=[access], verdicts=[inventories.claim("a", "x")])
+    assert "(access, locked yes; 2 values)" in words(shown(inventories.document(locked)))
+
+
 def test_figures_that_are_no_hardwares_are_marked() -> None:
     system = {"virtual.emulated": True}
     text = shown(inventories.document(make.result("KRN-P-PRE"), system=system))

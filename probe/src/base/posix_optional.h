@@ -137,7 +137,7 @@
 
 /* aio_read and the other calls of aio.h. */
 #ifndef HS_HAS_AIO
-#if defined(_POSIX_ASYNCHRONOUS_IO) && _POSIX_ASYNCHRONOUS_IO + 0 > 0
+#if defined(_POSIX_ASYNCHRONOUS_IO) && _POSIX_ASYNCHRONOUS_IO + 0 >= 0
 #define HS_HAS_AIO 1
 #else
 #define HS_HAS_AIO 0
@@ -168,19 +168,6 @@
 #define HS_HAS_JOB_CONTROL 1
 #else
 #define HS_HAS_JOB_CONTROL 0
-#endif
-#endif
-
-/* posix_openpt and the calls of termios.h. */
-#ifndef HS_HAS_TERMINALS
-#if defined(__has_include)
-#if __has_include(<termios.h>)
-#define HS_HAS_TERMINALS 1
-#else
-#define HS_HAS_TERMINALS 0
-#endif
-#else
-#define HS_HAS_TERMINALS 0
 #endif
 #endif
 

@@ -116,7 +116,8 @@ def _claims(found: Measured) -> str:
 def _figure(found: Measured, mark: str) -> str:
     if not found.series:
         return ""
-    name = ", ".join(filter(None, (spoken(found.series), labels_text(found.labels))))
+    labels = {key: _label(key, value) for key, value in found.labels.items()}
+    name = ", ".join(filter(None, (spoken(found.series), labels_text(labels))))
     value = format_value(found.value, found.unit)
     if found.statistic == "min":
         told = f"smallest {value}"
@@ -125,6 +126,11 @@ def _figure(found: Measured, mark: str) -> str:
         told = f"median {median}, worst observed {value}"
     count = format_count(found.values_count)
     return " ".join(filter(None, (f"{told} ({shorten(name, 60)}; {count} values)", mark)))
+
+
+def _label(key: str, value: int | str) -> int | str:
+    """A label whose value says nothing alone has its name: "locked yes"."""
+    return f"{spoken(key)} {value}" if value in ("yes", "no") else value
 
 
 def _options(calls: Mapping[str, str]) -> str:

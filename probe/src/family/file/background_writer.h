@@ -29,7 +29,7 @@ void background_writer_close(struct background_writer *writer);
 int background_writer_start(struct background_writer *writer);
 
 /* Ends it, and tells what it wrote since `start` returned (event writer_ran; `mode`: of the test).
- * -1 with the outcome: it failed, or wrote nothing. */
+ * -1 with the outcome: it failed, or did not get on. */
 int background_writer_stop(struct background_writer *writer, const char *mode);
 
 #endif

@@ -2,7 +2,8 @@
  *
  * The measuring thread reads blocks of size_bytes at random places of a file of file_bytes, while a
  * time-shared process writes 1 MiB after 1 MiB to another file of the same folder and synchronises
- * each. begin = before the read, end = after it.
+ * each. begin = before the read, end = after it. Between two reads it sleeps for 0 to 400 us at
+ * random, so that the reads meet the writer in whatever it does.
  *
  *   alone        nobody writes: what a read costs anyway (at the run's priority)
  *   time_shared  the reader is time-shared, as the writer is
@@ -17,8 +18,9 @@
  * Reads go past the page cache (direct I/O). Where that cannot be done the page cache is asked to
  * forget the file before each read, and an event says so: it need not do it.
  *
- * Each variant is checked for whether the writer wrote while the reads were timed (event
- * writer_ran); if it wrote nothing the result fails.
+ * Each variant is checked for whether the writer was at work while the reads were timed: it has to
+ * complete the piece that it had begun then, or the result fails. The event writer_ran has what it
+ * wrote meanwhile.
  *
  * How it could be wrong: a device has a cache and a queue of its own, in which it reorders as it
  * likes. The writer pauses while it prepares the next piece.
@@ -34,9 +36,10 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { SAMPLES = 200, WARM_UP = 4, FILES = 3 };
+enum { SAMPLES = 1000, WARM_UP = 4, FILES = 3, MOST_PAUSE_NS = 400000 };
 enum { READ };
 enum mode { ALONE, TIME_SHARED, RT_CPU, RT_IO };
 
@@ -166,9 +169,16 @@ static void finish(struct run *run)
 
 /* ---- reading ---- */
 
+static void pause_at_random(struct own *own)
+{
+    struct timespec pause = {.tv_nsec = (long)(erand48(own->random) * MOST_PAUSE_NS)};
+    nanosleep(&pause, NULL);
+}
+
 static int take(struct run *run)
 {
     struct own *own = run->own;
+    pause_at_random(own);
     int64_t blocks = own->file_bytes / own->size_bytes;
     int64_t at = (int64_t)(erand48(own->random) * (double)blocks) * own->size_bytes;
     if (!own->place.can_direct)

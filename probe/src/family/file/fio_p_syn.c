@@ -21,7 +21,7 @@
  * event says why there is none. What the device did with the flush cannot be seen from here
  * (event file_flush).
  *
- * `--load disk=heavy` writes to the same folder meanwhile.
+ * `--load disk=10ms/100ms` writes to the same folder meanwhile.
  *
  * How it could be wrong: in memory (event file_in_memory) nothing is synchronised; others may use
  * the device too. A write of somebody else that ends in the same moment hides one of ours that did

@@ -224,9 +224,18 @@ static int look(struct file_place *place)
     return 0;
 }
 
+/* A write beyond the limit on file sizes then fails with EFBIG, and does not end the process. */
+static void ignore_limit_signal(struct file_place *place)
+{
+    struct sigaction ignore = {.sa_handler = SIG_IGN};
+    sigemptyset(&ignore.sa_mask);
+    place->is_signal_ignored = sigaction(SIGXFSZ, &ignore, &place->before) == 0;
+}
+
 int file_place_open(struct file_place *place, struct run *run, bool has_process)
 {
     place->run = run;
+    ignore_limit_signal(place);
     uint64_t seed = run->request->seed ^ (uint64_t)clock_monotonic_ns();
     int error = scratch_choose_in(&place->scratch, run->request->folder, false, seed);
     if (error)
@@ -245,6 +254,8 @@ int file_place_open(struct file_place *place, struct run *run, bool has_process)
 
 void file_place_close(struct file_place *place)
 {
+    if (place->is_signal_ignored)
+        (void)sigaction(SIGXFSZ, &place->before, NULL);
     free(place->memory_block);
     if (place->run)
         scratch_remove(&place->scratch);

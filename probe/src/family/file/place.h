@@ -11,6 +11,8 @@
 #include "run/run.h"
 #include "work/scratch.h"
 
+#include <signal.h>
+
 /* Direct I/O: sizes, places and memory are multiples of it. */
 enum { FILE_BLOCK_BYTES = 4096, FILE_MOST_WRITE_BYTES = 1 << 20 };
 
@@ -23,6 +25,8 @@ struct file_place {
     int64_t looked_ns;     /* of file_place_is_short */
     unsigned char *memory; /* aligned, of FILE_MOST_WRITE_BYTES, no page all alike */
     void *memory_block;
+    struct sigaction before; /* of SIGXFSZ */
+    bool is_signal_ignored;
 };
 
 /* For a test's `check`: whether the folder of --dir can be used. 0, or -1 with the outcome. */

@@ -16,28 +16,37 @@ static const char *or_unknown(const char *text)
     return *text ? text : "not known";
 }
 
+/* What lies below the folder, for people. */
+static void describe(const struct port_file_place *facts, char *text, size_t bytes)
+{
+    if (!*facts->system)
+        snprintf(text, bytes, "file system, device and I/O scheduler are not known here");
+    else
+        snprintf(text, bytes, "file system %s on %s (%.80s%s), I/O scheduler %s%s", facts->system,
+                 facts->device, facts->options, facts->are_options_cut ? "..." : "",
+                 or_unknown(facts->scheduler),
+                 facts->is_stacked ? " (of a device made of others, which have their own)" : "");
+}
+
 static void tell_place(const struct place_report *report)
 {
     const struct port_file_place *facts = report->facts;
     int64_t room = report->free_bytes;
-    arena_event(
-        report->run->arena, "file_place", -1,
-        DATA(data_text("folder", report->folder),
-             *facts->system ? data_text("system", facts->system) : data_none(),
-             *facts->device ? data_text("device", facts->device) : data_none(),
-             data_text("storage", storage_names[facts->storage]),
-             *facts->options ? data_text("options", facts->options) : data_none(),
-             data_bool("options_cut", facts->are_options_cut),
-             *facts->scheduler ? data_text("scheduler", facts->scheduler) : data_none(),
-             data_bool("stacked", facts->is_stacked), data_bool("direct", report->can_direct),
-             room >= 0 ? data_integer("free_bytes", room) : data_none()),
-        "files in %.100s: file system %s on %s (%.80s%s), I/O scheduler %s%s, direct I/O "
-        "%s, %lld MiB free",
-        report->folder, or_unknown(facts->system), or_unknown(facts->device),
-        or_unknown(facts->options), facts->are_options_cut ? "..." : "",
-        or_unknown(facts->scheduler),
-        facts->is_stacked ? " (of a device made of others, below which there are more)" : "",
-        report->can_direct ? "possible" : "not possible", (long long)(room >> 20));
+    char below[ARENA_TEXT_BYTES];
+    describe(facts, below, sizeof below);
+    arena_event(report->run->arena, "file_place", -1,
+                DATA(data_text("folder", report->folder),
+                     *facts->system ? data_text("system", facts->system) : data_none(),
+                     *facts->device ? data_text("device", facts->device) : data_none(),
+                     data_text("storage", storage_names[facts->storage]),
+                     *facts->options ? data_text("options", facts->options) : data_none(),
+                     data_bool("options_cut", facts->are_options_cut),
+                     *facts->scheduler ? data_text("scheduler", facts->scheduler) : data_none(),
+                     data_bool("stacked", facts->is_stacked),
+                     data_bool("direct", report->can_direct),
+                     room >= 0 ? data_integer("free_bytes", room) : data_none()),
+                "files in %.100s: %s, direct I/O %s, %lld MiB free", report->folder, below,
+                report->can_direct ? "possible" : "not possible", (long long)(room >> 20));
 }
 
 static bool has_option(const char *options, const char *wanted)

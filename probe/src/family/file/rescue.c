@@ -22,10 +22,12 @@ static void act(struct rescue *rescue)
 
 static void look(struct rescue *rescue)
 {
-    pthread_mutex_lock(&rescue->mutex);
-    if (rescue->is_armed && clock_monotonic_ns() - rescue->armed_ns >= RESCUE_NS)
+    int waits = RESCUE_WAITS;
+    if (!atomic_compare_exchange_strong(&rescue->state, &waits, RESCUE_ACTS))
+        return;
+    if (clock_monotonic_ns() - rescue->armed_ns >= RESCUE_NS)
         act(rescue);
-    pthread_mutex_unlock(&rescue->mutex);
+    atomic_store(&rescue->state, RESCUE_WAITS);
 }
 
 static void watch(void *argument)
@@ -41,8 +43,7 @@ static void watch(void *argument)
 int rescue_start(struct rescue *rescue)
 {
     struct rt_thread_setup setup = {SCHED_OTHER, rt_thread_ordinary_priority(), -1};
-    pthread_mutex_init(&rescue->mutex, NULL);
-    rescue->is_armed = false;
+    atomic_store(&rescue->state, RESCUE_RESTS);
     atomic_store(&rescue->is_over, false);
     int error = rt_thread_start_with_stack(&rescue->thread, &setup, RT_THREAD_SMALL_STACK_BYTES,
                                            watch, rescue);
@@ -55,25 +56,24 @@ void rescue_end(struct rescue *rescue)
 {
     atomic_store(&rescue->is_over, true);
     rt_thread_join(&rescue->thread);
-    pthread_mutex_destroy(&rescue->mutex);
 }
 
 void rescue_arm(struct rescue *rescue, enum rescue_action action, int file)
 {
-    pthread_mutex_lock(&rescue->mutex);
     rescue->action = action;
     rescue->file = file;
     rescue->armed_ns = clock_monotonic_ns();
     atomic_store(&rescue->was_needed, false);
-    rescue->is_armed = true;
-    pthread_mutex_unlock(&rescue->mutex);
+    atomic_store(&rescue->state, RESCUE_WAITS);
 }
 
+/* Sleeps while the other thread acts: it may need this CPU. */
 bool rescue_disarm(struct rescue *rescue)
 {
-    pthread_mutex_lock(&rescue->mutex);
-    rescue->is_armed = false;
-    bool was_needed = atomic_load(&rescue->was_needed);
-    pthread_mutex_unlock(&rescue->mutex);
-    return was_needed;
+    const struct timespec pause = {.tv_nsec = LOOK_NS};
+    for (int waits = RESCUE_WAITS;
+         !atomic_compare_exchange_strong(&rescue->state, &waits, RESCUE_RESTS);
+         waits = RESCUE_WAITS)
+        nanosleep(&pause, NULL);
+    return atomic_load(&rescue->was_needed);
 }

@@ -7,22 +7,21 @@
 
 #include "base/rt_thread.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 enum rescue_action { RESCUE_FEEDS, RESCUE_EMPTIES };
 
+enum rescue_state { RESCUE_RESTS, RESCUE_WAITS, RESCUE_ACTS };
+
 struct rescue {
     struct rt_thread thread;
-    pthread_mutex_t mutex; /* of what follows, but for is_over */
-    bool is_armed;
-    atomic_bool was_needed;
+    atomic_int state; /* enum rescue_state; what follows is read in RESCUE_ACTS */
     enum rescue_action action;
     int file;
     int64_t armed_ns;
-    atomic_bool is_over;
+    atomic_bool was_needed, is_over;
 };
 
 /* Starts the thread: 0, or an errno value. */

@@ -13,6 +13,7 @@
 /* Memory of both processes. */
 struct eater_table {
     int64_t bytes;                /* to eat */
+    pid_t parent;                 /* ends when that does */
     char group[PORT_GROUP_BYTES]; /* to enter; empty: none */
     _Atomic int64_t eaten_bytes;
     atomic_bool is_full, is_over;

@@ -331,9 +331,9 @@ static bool has_counts(const struct working_set *set)
     return set->minor_faults >= 0 && set->major_faults >= 0;
 }
 
-static long long faults(const struct working_set *set)
+static int64_t faults(const struct working_set *set)
 {
-    return (long long)(set->minor_faults + set->major_faults);
+    return set->minor_faults + set->major_faults;
 }
 
 static const char *why_none(const struct own *own)
@@ -416,7 +416,7 @@ static void judge_lock(struct run *run)
     if (table->locked_bytes >= 0)
         snprintf(counted, sizeof counted,
                  "%lld KiB are locked (VmLck) of a working set of %lld KiB",
-                 (long long)table->locked_bytes / 1024, (long long)table->bytes / 1024);
+                 (long long)(table->locked_bytes / 1024), (long long)(table->bytes / 1024));
     arena_verdict(run->arena, is_locked, verdicts[LOCK].name, "%s; msync(MS_INVALIDATE), %s",
                   counted, invalidate);
 }

@@ -18,7 +18,7 @@ enum { FILL_BYTES = 16384, END_WORD = 'e', TURN_WORD = 't' };
 
 struct place {
     struct working_set_table *table;
-    volatile const char *halves[WORKING_SET_HALVES];
+    char *halves[WORKING_SET_HALVES];
     size_t page_bytes, half_bytes;
     uint32_t page_count, next;
     uint32_t *order;
@@ -51,7 +51,7 @@ static int map_half(struct place *place, int half)
     posix_madvise(memory, place->half_bytes, POSIX_MADV_RANDOM);
     place->halves[half] = memory;
     for (size_t at = 0; at < place->half_bytes; at += place->page_bytes)
-        (void)place->halves[half][at];
+        (void)*(volatile const char *)(place->halves[half] + at);
     return 0;
 }
 
@@ -74,8 +74,7 @@ static void look_at_locks(struct place *place)
     table->locked_bytes = port_locked_bytes();
     for (int i = 0; i < WORKING_SET_HALVES; i++) {
 #if HS_HAS_MAPPED_FILES
-        void *memory = (void *)(uintptr_t)place->halves[i];
-        bool is_done = msync(memory, place->half_bytes, MS_ASYNC | MS_INVALIDATE) == 0;
+        bool is_done = msync(place->halves[i], place->half_bytes, MS_ASYNC | MS_INVALIDATE) == 0;
         table->invalidate_error[i] = is_done ? 0 : errno;
 #else
         table->invalidate_error[i] = ENOSYS;
@@ -145,7 +144,7 @@ static void begin_round(struct place *place)
     place->next = 0;
     table->page_out_error = 0;
     for (int i = 0; table->is_paged_out && i < WORKING_SET_HALVES; i++) {
-        int error = port_page_out((void *)(uintptr_t)place->halves[i], place->half_bytes);
+        int error = port_page_out(place->halves[i], place->half_bytes);
         table->page_out_error = error ? error : table->page_out_error;
     }
 }
@@ -208,13 +207,12 @@ static void be_working_set(void *argument)
     init_place(&place, argument);
     close_ends_of_probe(place.table);
     int error = set_up(&place);
-    if (!put_word(place.table->answers[1], (char)error) || error)
-        return;
-    while (get_word(place.table->asks[0], &word) && word == TURN_WORD) {
+    bool goes_on = put_word(place.table->answers[1], (char)error) && !error;
+    while (goes_on && get_word(place.table->asks[0], &word) && word == TURN_WORD) {
         take_turn(&place);
-        if (!put_word(place.table->answers[1], TURN_WORD))
-            return;
+        goes_on = put_word(place.table->answers[1], TURN_WORD);
     }
+    free(place.order);
 }
 
 /* ---- in the probe ---- */

@@ -4,8 +4,8 @@
  * or a second process, that blocks them. Each signal has its number and its place
  * among those of its number as value. The first 4000 have up to eight numbers in random order, the
  * others the highest of these: Linux searches the queue from its head at each delivery, and would
- * take half a minute for 100,000 of mixed numbers. Then the receiver unblocks and takes them, by a
- * handler or by sigwaitinfo, and checks each as it comes.
+ * take more than half a minute for 100,000 of mixed numbers. Then the receiver unblocks and takes
+ * them, by a handler or by sigwaitinfo, and checks each as it comes.
  *
  *   blocked       while they are blocked none is delivered
  *   pending       meanwhile sigpending tells each number of which one was queued
