@@ -171,6 +171,19 @@
 #endif
 #endif
 
+/* posix_openpt and the calls of termios.h. */
+#ifndef HS_HAS_TERMINALS
+#if defined(__has_include)
+#if __has_include(<termios.h>)
+#define HS_HAS_TERMINALS 1
+#else
+#define HS_HAS_TERMINALS 0
+#endif
+#else
+#define HS_HAS_TERMINALS 0
+#endif
+#endif
+
 /* mkfifo: required by POSIX, so no macro announces it. */
 #ifndef HS_HAS_FIFO
 #define HS_HAS_FIFO 1
