@@ -198,15 +198,16 @@ int main(int count, char **words)
                         "MESSAGES ROUNDS\n");
         return 2;
     }
-    size_t bytes = (size_t)atol(words[2]);
-    long messages = atol(words[6]);
-    int rounds = atoi(words[7]);
-    struct rt_thread_setup setup = {SCHED_FIFO, atoi(words[5]), atoi(words[4])};
+    size_t bytes = (size_t)strtol(words[2], NULL, 10);
+    long messages = strtol(words[6], NULL, 10);
+    int rounds = (int)strtol(words[7], NULL, 10);
+    struct rt_thread_setup setup = {SCHED_FIFO, (int)strtol(words[5], NULL, 10),
+                                    (int)strtol(words[4], NULL, 10)};
     if (bytes < 1 || bytes > MOST_BYTES || messages < 1 || messages > MOST_MESSAGES || rounds < 1 ||
         rounds > MOST_ROUNDS)
         return fail("numbers", EINVAL);
     alarm(DEADLINE_S);
-    if (kind->open(ends, bytes, atol(words[3])) != 0)
+    if (kind->open(ends, bytes, strtol(words[3], NULL, 10)) != 0)
         return fail(kind->name, errno);
     for (int i = 0; i < 2; i++) {
         parties[i].kind = kind;

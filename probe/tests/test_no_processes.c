@@ -264,6 +264,40 @@ static void test_verdicts_without_processes(void)
     check_verdicts(STREAM("SEM-B-REL", "-p", "kinds=unnamed,eventfd,named"), "ascending");
 }
 
+static void check_messages(const char *text)
+{
+    if (!text)
+        return;
+    CHECK_HOLDS(text, "\"status\":\"measured\"");
+    CHECK_SAME(count_of(text, "latency", "mq", "thread"), 50);
+    CHECK_SAME(count_of(text, "latency", "ring", "thread"), 50);
+    CHECK(count_of(text, "latency", "mq", "process") <= 0);
+    check_told(text, "scope_unsupported", true);
+}
+
+static void check_waiters(const char *text)
+{
+    if (!text)
+        return;
+    CHECK_HOLDS(text, "\"status\":\"measured\"");
+    CHECK_HOLDS(text, "\"receivers/mq/thread\",\"pass\":true");
+    CHECK_HOLDS(text, "\"senders/mq/thread\",\"pass\":true");
+    CHECK(strstr(text, "/mq/process\"") == NULL);
+}
+
+static void test_messages_without_processes(void)
+{
+    reset();
+    if (lacks_rights())
+        return;
+    fake_port.has_no_processes = true;
+    check_messages(STREAM("MSG-P-LAT", "-p", "kinds=mq,ring", "-p", "sizes_bytes=64"));
+    check_waiters(STREAM("MSG-B-PRI", "-p", "kinds=mq"));
+    fake_port.has_no_processes = false;
+    fake_port.refuses_fork = true;
+    check_messages(STREAM("MSG-P-LAT", "-p", "kinds=mq,ring", "-p", "sizes_bytes=64"));
+}
+
 static void check_unsupported(const char *text, const char *reason)
 {
     if (!text)
@@ -356,6 +390,7 @@ TAP_MAIN({"round trips without processes", test_round_trips_without_processes},
          {"a mutex without shared memory", test_a_mutex_without_shared_memory},
          {"nothing to clean up", test_nothing_to_clean_up},
          {"verdicts without processes", test_verdicts_without_processes},
+         {"messages without processes", test_messages_without_processes},
          {"operations of the kernel need a process", test_operations_of_the_kernel_need_a_process},
          {"a background writer needs a process", test_a_background_writer_needs_a_process},
          {"waiters without processes", test_waiters_without_processes},

@@ -15,6 +15,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "MUT-P-INV": ("--samples", "20", "-p", "medium_ns=1ms"),
     "MEM-B-LCK": ("--samples", "256", "-p", "size_bytes=1048576"),
     "IRQ-S-SUS": ("--samples", "200", "-p", "period_max_ns=2us"),
+    "MSG-P-THR": ("--samples", "2", "-p", "window_ns=10ms"),
     "SIG-B-QUE": ("--samples", "1", "-p", "burst=1000"),
     "PRV-B-GRP": ("--samples", "1"),
     "RSP-P-FIX": ("--samples", "3", "-p", "block_ns=1ms"),

@@ -4,6 +4,7 @@ raise."""
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from collections.abc import Iterable
 from itertools import product
@@ -15,7 +16,7 @@ import pytest
 from hardstone.model import Register, StreamSeries, StreamVerdict
 from tests.e2e import machine
 from tests.e2e.again import undisturbed
-from tests.e2e.running import Stream
+from tests.e2e.running import Stream, run
 
 pytestmark = [
     pytest.mark.e2e,
@@ -168,6 +169,16 @@ def test_a_limit_is_told_with_what_to_raise(
     is_denied = event == "kind_denied"
     assert stream.result.status == ("denied" if is_denied else "measured")
     assert not is_denied or remedy in (stream.result.remedy or "")
+
+
+@pytest.mark.skipif(shutil.which("prlimit") is None, reason="prlimit is not installed")
+@pytest.mark.parametrize("test", ["MSG-P-LAT", "MSG-P-THR", "MSG-B-PRI"])
+def test_the_limit_of_memory_for_queues_is_told(probe: Path, test: str) -> None:
+    """The kernel's own: it holds for root too."""
+    words = ["--samples", "1", "-p", "kinds=mq", "--clock", "monotonic"]
+    stream = run(probe, test, *words, prefix=["prlimit", "--msgqueue=100"])
+    assert stream.result.status == "denied" and "ulimit -q" in (stream.result.remedy or "")
+    assert "ulimit -q" in str(stream.events["kind_denied"].data["remedy"])
 
 
 @pytest.mark.parametrize("test", ["MSG-P-LAT", "MSG-P-THR", "MSG-B-PRI"])

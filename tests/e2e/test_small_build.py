@@ -95,3 +95,17 @@ def test_nothing_of_them_is_linked(small_probe: Path) -> None:
     assert "load_start" in names
     assert not names & {"load_elements", "load_cpu", "duty_keep", "guard_start", "load_kernel"}
     assert not names & {"journal_create", "shield_guard_start", "shield_undo_all"}
+
+
+def test_signals_are_queued_with_nothing_but_posix(small_probe: Path) -> None:
+    """Its limit cannot be lowered there, and is reached if it is no higher than a burst may be."""
+    stream = run(small_probe, "SIG-B-QUE", "-p", "burst=500", "-p", "receivers=handler")
+    assert stream.result.status == "measured", stream.result.reason
+    assert stream.verdicts["none_lost/handler/process"] and all(stream.verdicts.values())
+    assert ("limit/handler/process" in stream.verdicts) != ("limit_not_reached" in stream.events)
+
+
+def test_rights_are_unsupported_with_nothing_but_posix(small_probe: Path) -> None:
+    stream = run(small_probe, "PRV-B-GRP")
+    assert stream.result.status == "unsupported" and stream.verdicts == {}
+    assert "right_not_tried" in stream.events

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -21,6 +22,7 @@ from hardstone.report.figures import (
     MOST_CHARTS,
     charts_each,
     figure_of,
+    figures_of,
     notes_on_drawing,
     packed,
 )
@@ -239,6 +241,17 @@ def test_a_chart_tells_the_numbers_by_which_no_line_is_named() -> None:
         plain = figure_of(KINDS[0], [*some, other], "SEM-P-ARC", "b", drawer, live=False)
     assert figure and figure.about == f"{KINDS[0].about} With waiters 97."
     assert plain and plain.about == KINDS[0].about
+
+
+def test_of_a_rate_no_chart_shows_its_largest_values_as_the_worst(run: RunDocument) -> None:
+    result = msgspec.structs.replace(
+        run.results[0],
+        series=[sample.series("throughput", np.array([3, 4, 5] * 9000), unit="bytes_per_s")],
+    )
+    with Drawer() as drawer:
+        shown = figures_of(result, "a", MOST_CHARTS, drawer, live=False)
+    assert {figure.title for figure in shown} == {"Histogram", "Average and worst observed"}
+    assert all("the largest" in one.about or "the minimum" in one.about for one in shown)
 
 
 def test_the_number_of_charts_is_bounded(run: RunDocument) -> None:

@@ -405,20 +405,40 @@ static void write_invalidate(const struct working_set_table *table, char *text, 
                                                               : "not locked");
 }
 
+/* -1: neither an amount nor msync says anything. */
+static int holds_lock(const struct working_set_table *table)
+{
+    bool is_told = table->locked_bytes >= 0;
+    bool is_locked = !is_told || table->locked_bytes >= (int64_t)table->bytes;
+    for (int i = 0; i < WORKING_SET_HALVES; i++) {
+        if (table->invalidate_error[i] == ENOSYS)
+            continue;
+        is_told = true;
+        is_locked = is_locked && table->invalidate_error[i] == EBUSY;
+    }
+    return is_told ? is_locked : -1;
+}
+
 static void judge_lock(struct run *run)
 {
     const struct working_set_table *table = &((struct own *)run->own)->shared->sets[LOCKED];
+    const char *verdict = verdicts[LOCK].name;
     char invalidate[ARENA_TEXT_BYTES / 2], counted[96] = "the kernel tells no amount";
-    bool is_locked = table->locked_bytes < 0 || table->locked_bytes >= (int64_t)table->bytes;
-    for (int i = 0; i < WORKING_SET_HALVES; i++)
-        is_locked = is_locked && table->invalidate_error[i] == EBUSY;
+    int holds = holds_lock(table);
+    if (holds < 0) {
+        arena_event(
+            run->arena, "not_seen", -1,
+            DATA(data_text("verdict", verdict), data_text("reason", "system_does_not_tell")),
+            "%s: no verdict, because this system does not tell what is locked", verdict);
+        return;
+    }
     write_invalidate(table, invalidate, sizeof invalidate);
     if (table->locked_bytes >= 0)
         snprintf(counted, sizeof counted,
                  "%lld KiB are locked (VmLck) of a working set of %lld KiB",
                  (long long)(table->locked_bytes / 1024), (long long)(table->bytes / 1024));
-    arena_verdict(run->arena, is_locked, verdicts[LOCK].name, "%s; msync(MS_INVALIDATE), %s",
-                  counted, invalidate);
+    arena_verdict(run->arena, holds > 0, verdict, "%s; msync(MS_INVALIDATE), %s", counted,
+                  invalidate);
 }
 
 static int measure(struct run *run)

@@ -141,8 +141,8 @@ static void tell_order(struct run *run, const struct order_check *first,
                        const struct order_check *second)
 {
     char fine[ORDER_TEXT_BYTES];
-    snprintf(fine, sizeof fine, "%llu messages through a queue of %d",
-             (unsigned long long)(first->received_count + (second ? second->received_count : 0)),
+    uint64_t count = first->received_count + (second ? second->received_count : 0);
+    snprintf(fine, sizeof fine, "%llu messages through a queue of %d", (unsigned long long)count,
              (int)DEPTH);
     for (int i = 0; i < ORDER_CLAIMS; i++) {
         const char *fault = first->fault[i];

@@ -5,6 +5,7 @@
 #include "base/posix_optional.h"
 
 #include <errno.h>
+#include <string.h>
 
 const char *const queued_receiver_names[] = {"handler", "sigwaitinfo", NULL};
 
@@ -26,7 +27,8 @@ static uintptr_t whole(uint32_t value)
 int queued_send(pid_t to, int number, uint32_t value)
 {
     union sigval carried;
-    carried.sival_ptr = (void *)whole(value);
+    uintptr_t bits = whole(value);
+    memcpy(&carried.sival_ptr, &bits, sizeof bits);
     return sigqueue(to, number, carried) == 0 ? 0 : errno;
 }
 

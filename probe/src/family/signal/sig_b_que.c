@@ -233,12 +233,12 @@ static void tell_limited(struct run *run, int64_t room, int64_t used)
 {
     struct own *own = run->own;
     int64_t asked = run_number(run, "burst");
+    int64_t enough = asked + LEAVE + (used < 0 ? 0 : used);
     char command[40];
     if (own->is_limited_told)
         return;
     own->is_limited_told = true;
-    snprintf(command, sizeof command, "ulimit -i %lld",
-             (long long)(asked + LEAVE + (used < 0 ? 0 : used)));
+    snprintf(command, sizeof command, "ulimit -i %lld", (long long)enough);
     arena_event(
         run->arena, "burst_limited", -1,
         DATA(data_integer("asked_count", asked), data_integer("burst_count", room),

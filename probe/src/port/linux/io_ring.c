@@ -8,6 +8,7 @@
 #include "port/linux/files.h"
 
 #include <errno.h>
+#include <linux/types.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -22,43 +23,43 @@ enum { REQUEST_CANCEL = 14, REQUEST_READ = 22, REQUEST_WRITE = 23 };
 #define AT_REQUESTS 0x10000000
 
 struct sent_offsets {
-    uint32_t head, tail, mask, entries, flags, dropped, array, reserved;
-    uint64_t user;
+    __u32 head, tail, mask, entries, flags, dropped, array, reserved;
+    __u64 user;
 };
 
 struct done_offsets {
-    uint32_t head, tail, mask, entries, overflow, completions, flags, reserved;
-    uint64_t user;
+    __u32 head, tail, mask, entries, overflow, completions, flags, reserved;
+    __u64 user;
 };
 
 struct ring_setup {
-    uint32_t sent_entries, done_entries, flags, cpu, idle, features, wq_file, reserved[3];
+    __u32 sent_entries, done_entries, flags, cpu, idle, features, wq_file, reserved[3];
     struct sent_offsets sent;
     struct done_offsets done;
 };
 
 struct request {
-    uint8_t what, flags;
-    uint16_t priority;
-    int32_t file;
-    uint64_t offset, address;
-    uint32_t length, operation_flags;
-    uint64_t tag, rest[3];
+    __u8 what, flags;
+    __u16 priority;
+    __s32 file;
+    __u64 offset, address;
+    __u32 length, operation_flags;
+    __u64 tag, rest[3];
 };
 
 struct completion {
-    uint64_t tag;
-    int32_t result;
-    uint32_t flags;
+    __u64 tag;
+    __s32 result;
+    __u32 flags;
 };
 
 _Static_assert(sizeof(struct ring_setup) == 120, "the kernel's io_uring_params");
 _Static_assert(sizeof(struct request) == 64, "the kernel's io_uring_sqe");
 _Static_assert(sizeof(struct completion) == 16, "the kernel's io_uring_cqe");
 
-static _Atomic uint32_t *word_at(void *memory, uint32_t at)
+static _Atomic __u32 *word_at(void *memory, __u32 at)
 {
-    return (_Atomic uint32_t *)((char *)memory + at);
+    return (_Atomic __u32 *)((char *)memory + at);
 }
 
 static void *map_part(const struct port_io_ring *ring, size_t bytes, off_t at)
@@ -69,7 +70,7 @@ static void *map_part(const struct port_io_ring *ring, size_t bytes, off_t at)
 
 static int map_ring(struct port_io_ring *ring, const struct ring_setup *setup)
 {
-    ring->sent_bytes = setup->sent.array + setup->sent_entries * sizeof(uint32_t);
+    ring->sent_bytes = setup->sent.array + setup->sent_entries * sizeof(__u32);
     ring->done_bytes = setup->done.completions + setup->done_entries * sizeof(struct completion);
     ring->requests_bytes = setup->sent_entries * sizeof(struct request);
     ring->sent = map_part(ring, ring->sent_bytes, AT_SENT);
@@ -134,10 +135,10 @@ void port_io_ring_close(struct port_io_ring *ring)
 
 static int send_request(struct port_io_ring *ring, const struct request *request)
 {
-    _Atomic uint32_t *tail = word_at(ring->sent, ring->sent_tail_at);
+    _Atomic __u32 *tail = word_at(ring->sent, ring->sent_tail_at);
     uint32_t place = atomic_load(tail) & ring->sent_mask;
     memcpy((struct request *)ring->requests + place, request, sizeof *request);
-    *word_at(ring->sent, ring->sent_array_at + place * (uint32_t)sizeof(uint32_t)) = place;
+    *word_at(ring->sent, ring->sent_array_at + place * (__u32)sizeof(__u32)) = place;
     atomic_fetch_add(tail, 1);
     long sent;
     do
@@ -181,7 +182,7 @@ int port_io_ring_cancel(struct port_io_ring *ring, uint64_t target, uint64_t tag
 
 bool port_io_ring_take(struct port_io_ring *ring, uint64_t *tag, int32_t *result)
 {
-    _Atomic uint32_t *head = word_at(ring->done, ring->done_head_at);
+    _Atomic __u32 *head = word_at(ring->done, ring->done_head_at);
     uint32_t at = atomic_load(head);
     if (at == atomic_load(word_at(ring->done, ring->done_tail_at)))
         return false;

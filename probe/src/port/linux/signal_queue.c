@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 
@@ -24,11 +25,11 @@ static rlim_t from_count(int64_t count)
 static int64_t used_count(void)
 {
     char line[128];
-    long long used = -1;
+    int64_t used = -1;
     FILE *status = fopen("/proc/self/status", "re");
     while (status && used < 0 && fgets(line, sizeof line, status))
-        if (strncmp(line, "SigQ:", 5) == 0 && sscanf(line + 5, "%lld", &used) != 1)
-            break;
+        if (strncmp(line, "SigQ:", 5) == 0)
+            used = strtoll(line + 5, NULL, 10);
     if (status)
         fclose(status);
     return used;
