@@ -45,6 +45,22 @@ static void test_one_thread(void)
     CHECK_HOLDS(text, "\"no_cleanup_process\"");
 }
 
+/* The folder of $TMPDIR, /var/tmp or /tmp; nothing is known of it. */
+static void test_files(void)
+{
+    const char *text =
+        STREAM("FIO-P-SYN", "--samples", "20", "--clock", "monotonic", "--policy", "other");
+    CHECK_HOLDS(text, "\"status\":\"measured\"");
+    CHECK_HOLDS(text, "\"name\":\"write\",\"labels\":{\"mode\":\"buffered\"},\"unit\":\"ns\","
+                      "\"derived\":null,\"count\":20");
+    CHECK(text && !strstr(text, "\"mode\":\"o_dsync\""));
+    CHECK_HOLDS(text, "\"synchronised_not_checked\"");
+    text = STREAM("FIO-P-PRE", "--samples", "20", "--clock", "monotonic", "--policy", "other");
+    CHECK_HOLDS(text, "\"preallocation_unsupported\"");
+    text = STREAM("FIO-P-STR", "--samples", "20", "--clock", "monotonic", "--policy", "other");
+    CHECK_HOLDS(text, "\"direct_unsupported\"");
+}
+
 static void test_locks(void)
 {
     static const struct {
@@ -128,5 +144,6 @@ static void test_stacks(void)
     CHECK_SAME(rt_thread_try(&plain), 0);
 }
 
-TAP_MAIN({"one thread", test_one_thread}, {"locks", test_locks}, {"kinds", test_kinds},
-         {"channels", test_channels}, {"queues", test_queues}, {"stacks", test_stacks})
+TAP_MAIN({"one thread", test_one_thread}, {"files", test_files}, {"locks", test_locks},
+         {"kinds", test_kinds}, {"channels", test_channels}, {"queues", test_queues},
+         {"stacks", test_stacks})
