@@ -165,6 +165,20 @@ def test_what_is_refused_is_denied_and_fails_no_claim(shared_probe: Path, broken
     assert int(str(minimal.data["denied_count"])) >= 1
 
 
+def test_a_user_without_rights_is_denied_and_no_claim_fails(open_probe: Path) -> None:
+    if os.geteuid() != 0 or shutil.which("setpriv") is None:
+        pytest.skip("only root can become another user, with setpriv")
+    nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+    stream = run(open_probe, TEST, prefix=[*nobody, "prlimit", "--rtprio=0:0"])
+    found = answers(stream)
+    for option in ("priority_scheduling", "thread_priority_scheduling", "thread_prio_inherit"):
+        assert found[option][2] == "denied"
+    assert found["timers"][2] == "works"
+    assert stream.verdicts["claims_are_true"]
+    assert stream.verdicts["priorities_32/fifo"]
+    assert "not permitted" in evidence(stream, "priorities_32/fifo")
+
+
 def test_a_call_that_hangs_or_ends_its_process_is_told(shared_probe: Path, broken: Path) -> None:
     stream = lying(shared_probe, broken, "timeout_hangs", "ends_process", limit="1s")
     told = whys(stream)
