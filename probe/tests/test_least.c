@@ -80,7 +80,7 @@ static void test_kinds(void)
 static void test_channels(void)
 {
     static const int wanted[MESSAGE_KINDS] = {
-        [MESSAGE_MQ] = ENOSYS, [MESSAGE_FIFO] = ENOENT, [MESSAGE_SYSV] = ENOSYS};
+        [MESSAGE_MQ] = ENOSYS, [MESSAGE_FIFO] = ENOSYS, [MESSAGE_SYSV] = ENOSYS};
     static _Alignas(64) unsigned char room[256], ring[256];
     struct ipc_cleanup_place place = {.name = "/hardstone-test-least"};
     for (int kind = 0; kind < MESSAGE_KINDS; kind++) {
