@@ -135,10 +135,10 @@ void port_io_ring_close(struct port_io_ring *ring)
 
 static int send_request(struct port_io_ring *ring, const struct request *request)
 {
-    _Atomic uint32_t *tail = word_at(ring->sent, ring->sent_tail_at);
+    _Atomic __u32 *tail = word_at(ring->sent, ring->sent_tail_at);
     uint32_t place = atomic_load(tail) & ring->sent_mask;
     memcpy((struct request *)ring->requests + place, request, sizeof *request);
-    *word_at(ring->sent, ring->sent_array_at + place * (uint32_t)sizeof(uint32_t)) = place;
+    *word_at(ring->sent, ring->sent_array_at + place * (__u32)sizeof(__u32)) = place;
     atomic_fetch_add(tail, 1);
     long sent;
     do
@@ -182,7 +182,7 @@ int port_io_ring_cancel(struct port_io_ring *ring, uint64_t target, uint64_t tag
 
 bool port_io_ring_take(struct port_io_ring *ring, uint64_t *tag, int32_t *result)
 {
-    _Atomic uint32_t *head = word_at(ring->done, ring->done_head_at);
+    _Atomic __u32 *head = word_at(ring->done, ring->done_head_at);
     uint32_t at = atomic_load(head);
     if (at == atomic_load(word_at(ring->done, ring->done_tail_at)))
         return false;
