@@ -26,10 +26,12 @@ static ipc_key free_key(ipc_key start, bool (*is_free)(ipc_key key))
 
 static void choose_places(struct ipc_cleanup *ipc_cleanup, uint64_t seed)
 {
-    ipc_key start = (ipc_key)((seed ^ (uint64_t)getpid() * 2654435761u) & 0x7fffffff);
+    /* Processes of two PID namespaces may have the same id, and share names and keys. */
+    unsigned long mark = (unsigned long)((seed ^ (uint64_t)clock_monotonic_ns()) & 0xffffffffu);
+    ipc_key start = (ipc_key)((mark ^ (uint64_t)getpid() * 2654435761u) & 0x7fffffff);
     for (int i = 0; i < IPC_CLEANUP_PLACES; i++) {
-        snprintf(ipc_cleanup->places[i].name, IPC_CLEANUP_NAME_BYTES, "/hardstone-%ld-%d",
-                 (long)getpid(), i);
+        snprintf(ipc_cleanup->places[i].name, IPC_CLEANUP_NAME_BYTES, "/hardstone-%ld-%08lx-%d",
+                 (long)getpid(), mark, i);
         ipc_cleanup->places[i].key = free_key(start + i, ipc_set_is_free);
         ipc_cleanup->places[i].queue_key = free_key(start + i, sysv_queue_is_free);
     }
