@@ -46,7 +46,7 @@ struct request {
     int32_t dma_latency_us;
     const char *backing;
     const char *folder; /* for files of tests and of load; NULL: a scratch folder */
-    const char *path; /* of dump */
+    const char *path;   /* of dump */
     struct load_spec load;
     bool is_load_list, is_load_check;
     const char *called_as; /* argv[0] */

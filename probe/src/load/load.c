@@ -187,7 +187,8 @@ int load_start(struct load *load, const struct load_setup *setup, struct outcome
         snprintf(load->program, sizeof load->program, "%s", setup->called_as);
     if (!error)
         (void)scratch_choose_in(&load->map->scratch, setup->folder, needs_names(setup->spec),
-                             setup->seed ^ (uint64_t)load->started_ns); /* elements note errors */
+                                setup->seed ^
+                                    (uint64_t)load->started_ns); /* elements note errors */
     if (!error) {
         scratch_sweep(&load->map->scratch);
         error = start_guard(load);
